@@ -1,4 +1,4 @@
-/* control.h - libQnnRef.so, loaded by whomever, is told to fail (tools/refbackend/README.md: Rules) */
+/* control.h - make libQnnRef.so fail, whoever loaded it (tools/refbackend/README.md: Rules) */
 #ifndef CONTROL_H
 #define CONTROL_H
 
@@ -10,7 +10,7 @@
 #define TEST_REF_LIB "build/libQnnRef.so"
 #endif
 
-/* Set these rules, "" for none; 0 when the library does not take them. */
+/* Set these rules, "" for an empty set; return 0 when the library refuses them. */
 static int faults(const char *text)
 {
     typedef int (*control)(const char *command, char *answer, size_t bytes);

@@ -1,10 +1,11 @@
-/* counted.h - hooks that count what they give, and fail once: allocation number fail_at, from 0 */
+/* counted.h - hooks that count their allocations, and fail once: allocation number fail_at, from
+   0 */
 #ifndef COUNTED_H
 #define COUNTED_H
 
 #include <stdlib.h>
 
-/* Allocations so far, the one that fails, and those that live. */
+/* Allocations so far, the one that fails, and the live ones. */
 static long allocations, fail_at, live;
 
 static void *counted_alloc(void *user, size_t bytes)

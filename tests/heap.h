@@ -1,10 +1,10 @@
-/* heap.h - an allocator that fails when it is told to, the fake with its ledger, and a task run on both
+/* heap.h - an allocator that fails on request, the fake with its ledger, and a task run on both
 
-   A task uses the library from open to close, with heap_alloc and heap_free and &heap as its hooks, and
-   gives the result of the first call that failed. exhaust() lets allocation 1, 2, 3 ... fail (once, and
-   with `on` again from there on) until it passes: a clean QNNRT_E_MEMORY, nothing lost, nothing freed
-   twice. Memory is full of 0xA5, aligned to 16 and no more; writes behind a block are found when it
-   comes back. Include qnnrt.h and test.h before.                                                     */
+   A task uses the library from open to close, with heap_alloc and heap_free and &heap as its hooks,
+   and returns the result of the first call that failed. exhaust() lets allocation 1, 2, 3 ... fail
+   (once, and with `on` again from there on) until it passes: a clean QNNRT_E_MEMORY, no leak, no
+   double free. Memory is full of 0xA5 and aligned to 16 only; a write past a block is found when
+   the block is freed. Include qnnrt.h and test.h first. */
 #ifndef HEAP_H
 #define HEAP_H
 
@@ -17,7 +17,7 @@ enum { BLOCKS = 4096, TAIL = 16 };
 static struct {
     struct { unsigned char *base, *data; size_t bytes; } out[BLOCKS];
     size_t   live;
-    uint64_t count, fail_at;              /* allocations so far; the one that fails, 0: none */
+    uint64_t count, fail_at;              /* allocations so far; the one that fails, 0: no failure */
     int      on;                          /* 1: all after it fail, too                       */
     uint64_t failed, wrong;
 } heap;
@@ -92,7 +92,8 @@ static uint64_t fake_live(void)
 typedef qnnrt_result (*task)(qnnrt_error *err);
 static int without_text;
 
-/* Let allocation 1, 2, 3 ... fail; how many it takes until the task passes, 0 when something is wrong. */
+/* Let allocation 1, 2, 3 ... fail; return how many it takes until the task passes, 0 on an
+   error. */
 static uint64_t exhaust(const char *what, task body, int on, const char *knobs)
 {
     uint64_t at;

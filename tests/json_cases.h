@@ -1,9 +1,9 @@
 /* json_cases.h - JSON texts that a strict reader accepts or refuses, and at which byte
 
    Written for this project from RFC 8259 and the manual of qnnrt_json.h: one case for each way in
-   which a text can be right or wrong. RIGHT(name, text): it is a document. WRONG(name, text, at):
-   it is not, and byte `at` is the first that cannot follow what stands before it; of an escape, a
-   UTF-8 sequence and a word, its first byte. The name says what the case shows.
+   which a text can be right or wrong. RIGHT(name, text): the text is a document. WRONG(name, text,
+   at): it is not, and byte `at` is the first that cannot follow the bytes before it; of an escape,
+   a UTF-8 sequence and a word, its first byte. The name says what the case shows.
 
    Nesting is not in the list: tests/test_json_cases.c makes those texts. */
 #ifndef JSON_CASES_H

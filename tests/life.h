@@ -1,9 +1,9 @@
 /* life.h - a whole life through qnnrt.h on libQnnRef.so: build, save, close, open, exec, close
 
    Included after qnnrt.h (with QNNRT_COMPOSE) and ref.h. life_begin(faults) sets rules of faults.c
-   and counts from here; life_run() goes as far as it comes and says where it stopped; life_left()
-   names what was left behind: handles of the library, memory, descriptors, a held lock, unclean
-   text.
+   and counts from here; life_run() continues to the first failure and returns where it stopped;
+   life_left() names what was left: handles of the library, memory, descriptors, a held lock,
+   unclean text.
 
    The model is two contexts, two graphs each, every kind of parameter:
        shard 0   x [rows, 8] -> MatMul with weights [8, 8] -> Transpose -> hidden [8, rows]
@@ -280,7 +280,7 @@ typedef struct life {
     const char  *library, *system;       /* backend; NULL: its own system interface */
     int          guard;
     int          go_on;                  /* 1: continue after a context that could not be saved */
-    const char  *stage;                  /* where it stopped, "" when it came to its end */
+    const char  *stage;                  /* where it stopped, "" when it reached the end */
     qnnrt_result result;                 /* of that stage */
     qnnrt_result closed;                 /* the first result of a close other than QNNRT_OK */
     qnnrt_error  err;

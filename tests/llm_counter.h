@@ -1,6 +1,7 @@
-/* llm_counter.h - a language model that tells what it was shown
+/* llm_counter.h - a language model whose output shows what it read
 
-   Its logits are sums. Of the tokens that a token looks at, itself among them, W being COUNTER_WORDS:
+   Its logits are sums over the tokens that a token attends to, including itself. W is
+   COUNTER_WORDS:
 
        [0 .. W)         how many of them are token v                    values of layer 0, head 0
        [W .. 2W)        the sum of the positions of those               values of layer 0, head 1
@@ -11,8 +12,8 @@
    With counter_rope 1 or 2 the graphs take cos and sin from the host, with so many columns, and these
    follow: cos, then sin, of the token's own position.
 
-   All numbers but those are whole and small, so every cell, column and row that is not what it should be shows,
-   exactly. Built on libQnnRef.so, in float32, in memory. */
+   All numbers except cos and sin are whole and small, so every wrong cell, column and row is
+   visible in the result. Built on libQnnRef.so, in float32, in memory. */
 #ifndef LLM_COUNTER_H
 #define LLM_COUNTER_H
 
@@ -25,14 +26,14 @@ enum { COUNTER_WORDS = 6, COUNTER_VOCABULARY = 3 * COUNTER_WORDS + 3 };
 typedef struct counter_graph {
     uint32_t ar, context;
     int      flat;              /* 1: caches of rank 3, [heads, cells, dim] */
-    int      whole;             /* 1: whole caches come out */
+    int      whole;             /* 1: whole caches are outputs */
     int      straight;          /* 1: keys are stored like values, [heads, cells, dim] */
-    qnnrt_dtype dtype;          /* of caches: F32, or F16, U8Q, U16Q with codes that are the numbers */
+    qnnrt_dtype dtype;          /* of caches: F32, or F16, U8Q, U16Q with codes equal to the numbers */
 } counter_graph;
 
 static qnnrt_builder *counter_b;
-static float counter_one = 1;   /* a weight: with another value it is another model */
-static uint32_t counter_rope;   /* columns of cos and of sin, 0: the host gives none */
+static float counter_one = 1;   /* a weight: another value makes another model */
+static uint32_t counter_rope;   /* columns of cos and of sin, 0: not inputs */
 
 static qnnrt_tensor counter_tensor(qnnrt_tensor_kind kind, const char *name, qnnrt_dtype dtype,
                                    uint32_t rank, uint32_t d0, uint32_t d1, uint32_t d2, uint32_t d3)
@@ -107,7 +108,7 @@ static qnnrt_tensor counter_4(const counter_graph *g, qnnrt_tensor_kind kind, co
     return counter_tensor(kind, name, QNNRT_DTYPE_F32, 4, 1, heads, rows, columns);
 }
 
-/* A tensor of caches, in their type. */
+/* Add a tensor of caches, in their type. */
 static qnnrt_tensor counter_kept(const counter_graph *g, qnnrt_tensor_kind kind, const char *name, uint32_t heads,
                                  uint32_t rows, uint32_t columns)
 {
@@ -128,14 +129,14 @@ static qnnrt_tensor counter_kept(const counter_graph *g, qnnrt_tensor_kind kind,
     return qnnrt_builder_tensor(counter_b, &t);
 }
 
-/* From float32 to the type of caches, or back. */
+/* Convert from float32 to the type of caches, or back. */
 static void counter_turn(const counter_graph *g, qnnrt_tensor out, qnnrt_tensor in, int back)
 {
     counter_node(g->dtype == QNNRT_DTYPE_F16 ? "Cast" : back ? "Dequantize" : "Quantize", out, in, QNNRT_NO_TENSOR,
                  COUNTER_NO, COUNTER_NO);
 }
 
-/* Rows of new tokens in float32, and as what comes out of the graph. */
+/* Add rows of new tokens in float32, and in the type of the output. */
 static qnnrt_tensor counter_new(const counter_graph *g, int layer, int value, uint32_t heads, uint32_t dim)
 {
     const int rows = value || g->straight, plain = g->dtype == QNNRT_DTYPE_F32 && !g->whole;
@@ -144,7 +145,7 @@ static qnnrt_tensor counter_new(const counter_graph *g, int layer, int value, ui
     return counter_4(g, plain ? QNNRT_TENSOR_OUTPUT : COUNTER_INNER, name, heads, rows ? g->ar : dim, rows ? dim : g->ar);
 }
 
-/* The cache of earlier tokens and the new rows, one behind the other, in float32. */
+/* Join the cache of earlier tokens and the new rows, in this order, in float32. */
 static qnnrt_tensor counter_cache(const counter_graph *g, int layer, int value, uint32_t heads, uint32_t dim,
                                   qnnrt_tensor fresh)
 {
@@ -217,7 +218,7 @@ static void counter_add(const counter_graph *g)
     k[0] = counter_new(g, 0, 0, 1, 2);
     counter_join(k[0], p, squares, (g->straight ? 3u : 2u) - (g->flat ? 1u : 0u));
 
-    /* the mask says 0 or less: 1 or 0 */
+    /* the mask is 0 or less: 1 or 0 */
     t = counter_tensor(COUNTER_INNER, "mask_up", f32, 4, 1, 1, ar, cl);
     counter_node("ElementWiseAdd", t, mask, counter_constant("one", 1, 0, &counter_one), COUNTER_NO, COUNTER_NO);
     p = counter_tensor(COUNTER_INNER, "mask_clipped", f32, 4, 1, 1, ar, cl);
@@ -281,7 +282,7 @@ static void counter_add(const counter_graph *g)
     counter_join(logits, p, t, g->flat ? 2 : 3);
 }
 
-/* A model of these graphs; NULL with the reason in err. */
+/* Open a model of these graphs; return NULL with the reason in err. */
 static qnnrt *counter_make(qnnrt_backend *backend, const counter_graph *graphs, size_t count, qnnrt_error *err)
 {
     qnnrt *model = NULL;

@@ -1,4 +1,4 @@
-/* meta.h - metadata of contexts in tests: print it, write it as JSON, copy and alter it, check it
+/* meta.h - metadata of contexts in tests: print it, write it as JSON, copy and change it, check it
 
    Include qnnrt.h first. C99 and C++11.                                                           */
 #ifndef META_H
@@ -53,7 +53,8 @@ static META_UNUSED void meta_free(meta_text *text)
     memset(text, 0, sizeof(*text));
 }
 
-/* text with the nth (from 0) `from` made `to`; the caller frees it. NULL when there is none. */
+/* Return text with the nth (from 0) `from` replaced by `to`; the caller frees it. NULL if it
+   does not occur. */
 static META_UNUSED char *meta_edit(const char *text, unsigned nth, const char *from, const char *to)
 {
     const char *at = strstr(text, from);
@@ -110,7 +111,7 @@ static META_UNUSED void meta_put_tensor(meta_text *to, const char *kind, const q
     meta_put(to, "\n");
 }
 
-/* All that comes from metadata; file names, sizes of files and times do not. */
+/* Print all that comes from metadata; not file names, sizes of files and times. */
 static META_UNUSED void meta_put_context(meta_text *to, const qnnrt_context_info *c)
 {
     size_t g, i;
@@ -143,7 +144,7 @@ static META_UNUSED void meta_put_context(meta_text *to, const qnnrt_context_info
 
 enum { META_FLAT = 1, META_COMPACT = 2 };
 
-/* Counts that a document may lie about; 0: the true one. */
+/* Counts that a document may state wrongly; 0: the true one. */
 typedef struct meta_lies { uint32_t graphs, inputs, outputs; } meta_lies;
 
 static META_UNUSED void meta_open(qnnrt_json_writer *w, int flags, const char *version)
@@ -301,12 +302,12 @@ static META_UNUSED void meta_write_graph(qnnrt_json_writer *w, int flags, const 
     meta_u64(w, "ddrTensorSize", graph->ddr_bytes);
     meta_u64(w, "sharedWeightsSize", graph->shared_weights_bytes);
     meta_close(w, META_FLAT);
-    meta_u64(w, "startOpIndex", UINT64_C(4294967295));      /* rubbish in genuine files, too */
+    meta_u64(w, "startOpIndex", UINT64_C(4294967295));      /* unused bytes in genuine files, too */
     meta_u64(w, "endOpIndex", UINT64_C(140212345678901));
     meta_close(w, flags);
 }
 
-/* The whole document, behind what `to` has. lies may be NULL. */
+/* Append the whole document to `to`. lies may be NULL. */
 static META_UNUSED void meta_write(meta_text *to, const qnnrt_context_info *c, int flags, const meta_lies *lies)
 {
     static const meta_lies none = { 0, 0, 0 };
@@ -339,7 +340,7 @@ static META_UNUSED void meta_write(meta_text *to, const qnnrt_context_info *c, i
     meta_version(&w, "contextBlobVersion", c->blob_version);
     meta_u64(&w, "contextBlobSize", c->blob_bytes);
     meta_u64(&w, "numContextTensors", c->context_tensor_count);
-    if (c->context_tensor_count == 0) {      /* what they are is not in the table */
+    if (c->context_tensor_count == 0) {      /* their meaning is not in the table */
         qnnrt_json_write_key(&w, "contextTensors");
         qnnrt_json_write_array(&w, 0);
         qnnrt_json_write_close(&w);
@@ -376,7 +377,7 @@ static META_UNUSED int meta_scale_good(float scale)
     return bits > 0x00200000u && bits < 0x7F800000u;
 }
 
-/* NULL, or which promise is broken. */
+/* Return NULL, or the broken promise. */
 static META_UNUSED const char *meta_check_tensor(const qnnrt_tensor_info *t, const qnnrt_limits *limits)
 {
     uint64_t count = 1, bytes;
@@ -467,7 +468,7 @@ static META_UNUSED void meta_drop(meta_pool *pool)
     while (pool->count > 0) free(pool->blocks[--pool->count]);
 }
 
-/* Tables with room for one tensor and one graph more; names and dims stay those of the original. */
+/* Tables with room for one more tensor and graph; names and dims are those of the original. */
 static META_UNUSED qnnrt_context_info meta_copy(meta_pool *pool, const qnnrt_context_info *from)
 {
     qnnrt_context_info to = *from;
@@ -486,7 +487,7 @@ static META_UNUSED qnnrt_context_info meta_copy(meta_pool *pool, const qnnrt_con
     return to;
 }
 
-/* One alteration of the metadata of graph `graph`. */
+/* One change of the metadata of graph `graph`. */
 typedef enum meta_way {
     META_GRAPH_NAME, META_INPUT_NAME, META_OUTPUT_NAME, META_INPUT_ID, META_OUTPUT_ID, META_TYPE, META_DIRECTION, META_DIRECTION_BACK, META_DTYPE,
     META_FIRST_DIM, META_LAST_DIM, META_OUTPUT_DIM, META_RANK_MORE, META_RANK_LESS, META_SCALE_UP, META_SCALE_DOWN, META_OFFSET,
@@ -508,8 +509,8 @@ static const char *const meta_way_names[META_WAYS] META_UNUSED = {
 typedef struct meta_altered {
     qnnrt_context_info context;
     meta_lies          lies;
-    qnnrt_result       code;                        /* what the open must answer */
-    char               needles[4][300];             /* what the text must have; "" ends */
+    qnnrt_result       code;                        /* the result that the open must return */
+    char               needles[4][300];             /* parts that the text must have; "" ends */
 } meta_altered;
 
 static META_UNUSED float meta_next(float value, int by)
@@ -519,7 +520,8 @@ static META_UNUSED float meta_next(float value, int by)
     return value;
 }
 
-/* A tensor whose encoding is of this kind, of the first graph that has one; its graph in *g. */
+/* Return a tensor whose encoding is of this kind, of the first graph that has one; its graph in
+   *g. */
 static META_UNUSED qnnrt_tensor_info *meta_find(const qnnrt_context_info *c, qnnrt_encoding encoding, size_t *g)
 {
     size_t i, side;
@@ -540,7 +542,8 @@ static META_UNUSED void meta_need(meta_altered *out, int at, const char *format,
     va_end(args);
 }
 
-/* A copy of `from` that is altered in one way. 0: this way is not possible with it. */
+/* Make a copy of `from` that is changed in one way. Return 0 if this way is not possible with
+   it. */
 static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *from, meta_way way, meta_altered *out)
 {
     qnnrt_graph_info *g;

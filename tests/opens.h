@@ -1,7 +1,8 @@
 /* opens.h - for tests that open models on the fake library, and look at what is left behind
 
-   Included after qnnrt.h and test.h. Every open that must fail is made twice, with an error full of 0xFF and with
-   none; afterwards no handle of the fake, no allocation and no descriptor may be left.                          */
+   Included after qnnrt.h and test.h. Every open that must fail is made twice: with an error
+   filled with 0xFF, and with error NULL. Afterwards no handle of the fake, no allocation and no
+   descriptor may be left. */
 #ifndef OPENS_H
 #define OPENS_H
 
@@ -39,7 +40,7 @@ static uint64_t fake_wrong_frees(void)
 
 static char     log_text[1 << 16];       /* lines of the log hook, "level room: text\n" each */
 static size_t   log_used;
-static int      log_dirty;               /* a line had a byte that a line must not have */
+static int      log_dirty;               /* a line had a byte that is not allowed in a line */
 static int64_t  live_blocks;             /* of the allocator hook */
 static uint64_t allocations, alloc_bytes;
 
@@ -96,7 +97,7 @@ static left left_now(void)
     return now;
 }
 
-/* Begin with these knobs; everything counts from here. */
+/* Begin with these knobs; all counts start here. */
 static void fake_begin(const char *knobs)
 {
     if (fake_stats == NULL) {
@@ -127,7 +128,8 @@ static void nothing_left(void)
 
 /* ---- texts that reach a terminal ------------------------------------------------------------ */
 
-/* Valid UTF-8, nothing that steers a terminal, and newlines only where we break lines: two spaces follow. */
+/* True for valid UTF-8 without control characters, except newlines of ours: two spaces follow
+   them. */
 static int text_is_clean(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -158,7 +160,7 @@ static qnnrt_desc new_desc(void)
     return desc;
 }
 
-/* Open something that must fail with this code; the texts up to NULL must be in the error. */
+/* Open a model that must fail with this code; the error must have the texts up to NULL. */
 static void fails_in(const char *folder, const qnnrt_desc *desc, qnnrt_result code, va_list needles)
 {
     qnnrt *model = (qnnrt *)&error;

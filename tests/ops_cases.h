@@ -1,4 +1,4 @@
-/* ops_cases.h - operators, variants and types that ops.c runs; ops.c says how to read the columns
+/* ops_cases.h - operators, variants and types that ops.c runs; ops.c describes the columns
 
    Ranges of quantized outputs are wide enough for most of the results: some of them saturate, and must do
    so everywhere. */

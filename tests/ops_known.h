@@ -1,4 +1,4 @@
-/* ops_known.h - where Qualcomm's libraries differ from what an operator is documented to do, by name
+/* ops_known.h - where Qualcomm's libraries differ from the documentation of an operator, by name
 
    Refusals of a library are listed too: with its code, or with 0 where compose refuses instead of the library,
    because the call would end the process. Lines of one name follow each other. */

@@ -1,4 +1,4 @@
-/* ref_sign.h - the checksum of a Ref binary made anew, so that what was changed in it is looked at
+/* ref_sign.h - compute the checksum of a Ref binary again, so that the library reads a changed file
 
    Written from the comment in tools/refbackend/binary.c, not with its code. */
 #ifndef REF_SIGN_H

@@ -1,4 +1,4 @@
-/* slow_json.h - a JSON reader that is slow and obviously right
+/* slow_json.h - a slow and simple JSON reader
 
    It reads a text byte by byte, with one recursive function for each kind of value, and makes a list
    of events: brackets, names, strings with escapes resolved, numbers as written. It was written from
@@ -6,8 +6,8 @@
    tests/test_json_cases.c and tests/fuzz/fuzz_json.c compare the two. It has the manual's rules: lone
    surrogates are errors, a UTF-8 byte order mark is skipped, 64 brackets may be open.
 
-   The place of an error is defined as there: the byte that cannot follow what stands before it; of
-   escapes, UTF-8 sequences and words their first byte. */
+   The place of an error is defined as in that manual: the first byte that cannot follow the bytes
+   before it; of escapes, UTF-8 sequences and words their first byte. */
 #ifndef SLOW_JSON_H
 #define SLOW_JSON_H
 

@@ -1,9 +1,10 @@
-/* test_codes.c - every vendor code, every known line of a log, has an entry that is found and fit to show
+/* test_codes.c - every vendor code and every known line of a log has an entry that is found and can
+   be shown
 
        test_codes [part of a test's name]
 
-   The numbers and names below are a list of their own, from the vendor's public headers; qnnrt.h has
-   them in its tables.                                                                             */
+   The numbers and names below are a separate list from the vendor's public headers; qnnrt.h has its
+   own tables. */
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "test.h"
@@ -240,7 +241,7 @@ static const known_code codes[] = {
     {  4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE" },
     {  4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED" },
 
-    /* in no public header; named by errorGetMessage() of release 2.51, or met */
+    /* not in public headers; named by errorGetMessage() of release 2.51, or observed */
     {  4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED" },
     {  6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED" },
     {  6999, "QNN_GRAPH_MAX_ERROR" },
@@ -249,13 +250,13 @@ static const known_code codes[] = {
 
 enum { CODES = sizeof codes / sizeof codes[0] };
 
-/* Answers of FastRPC. */
+/* Codes of FastRPC. */
 static const unsigned long long rpc_codes[] = { 0x80000406, 0x8000040D, 0x80000414, 0x80000580, 0x80000600 };
 
 typedef struct pasted { const char *text; unsigned long long code; const char *line, *fix; } pasted;
 
-/* What people paste, with what their logger put around it; the code and a piece of the entry's line
-   (NULL: the entry is the code's) and of its fix. */
+/* Pasted texts, with the prefixes of a logger; the code, a piece of the entry's line (NULL: the
+   entry is the code's) and a piece of its fix. */
 static const pasted lines[] = {
     /* as the vendor prints them */
     { " <E> Expected Tensor ID: 17 not found in user-provided tensors. Logging missing tensor info below:", 6004,
@@ -286,7 +287,7 @@ static const pasted lines[] = {
     { " <E> unexpected GraphHtpSettings option 66", 0, "GraphHtpSettings", "Ignore" },
     { " # LIBNATIVE: No alternate configuration present in libnative_tls.conf", 0, "LIBNATIVE", "Ignore" },
 
-    /* as people write of them */
+    /* as users write them */
     { "Expected Tensor ID \xe2\x80\xa6 not found", 6004, "Expected Tensor ID", "metadata" },
     { "clientBuf is null", 6004, "clientBuf is null", "Bind" },
     { "Shared weights buffer isn't supported", 1000, "Shared weights", "without weight sharing" },
@@ -310,7 +311,7 @@ static const pasted lines[] = {
     { "IDspTransport: Unable to load lib 0x80000406", 0x80000406, NULL, "ADSP_LIBRARY_PATH" },
     { "the answer was QNN_GRAPH_ERROR_MEM_ALLOC, again", 1002, NULL, "shards" },
 
-    /* several lines: the first that is known */
+    /* several lines: the first known one counts */
     { "some line\nTensor ID 24 clientBuf is null\nUsing newer context binary on old SDK\n", 6004, "clientBuf is null", "Bind" },
     { "error 0x44c\n <W> Failed in loading stub: libQnnHtpV75Stub.so: x\nTransport layer setup failed: 14001", 14001,
       "loading stub", "stub" },
@@ -318,7 +319,7 @@ static const pasted lines[] = {
 
 enum { LINES = sizeof lines / sizeof lines[0] };
 
-/* Nothing in these is a code, or a line that is known. */
+/* These texts contain neither a code nor a known line. */
 static const char *const unknown[] = {
     "", " ", "\n\n", "hello", "64999", "0xfde7", "1001", "0x", "0x138g", "-5000", "5000x", "QNN_", "QNN_CONTEXT_ERROR",
     "QNN_CONTEXT_ERROR_INVALID_ARGUMENTS", "99999999999999999999999", "0x11111111111111111388", "12:05:5000 all is well",
@@ -334,7 +335,8 @@ static void check_text(const char *text, size_t most)
     CHECK(strlen(text) <= most);
 }
 
-/* An entry can be shown: nothing is missing, too long, or not of this world. */
+/* Check that an entry can be shown: each part is there, not too long, and has only valid
+   characters. */
 static void check_entry(const qnnrt_explanation *entry)
 {
     size_t i, end;
@@ -389,7 +391,8 @@ TEST(every_code_is_found_by_number_and_by_symbol)
     }
 }
 
-/* The first name that the list has for a number is the one that is told; others lead there. */
+/* The first name that the list has for a number is the one that is shown; the other names lead
+   to it. */
 TEST(a_code_is_told_by_its_common_name)
 {
     size_t i, k;
@@ -421,7 +424,7 @@ TEST(answers_of_fastrpc_count_with_all_their_bits)
     }
 }
 
-/* No code is in the table that is not in the list; codes ascend, then come the lines. */
+/* Every code in the table is in the list; codes ascend, then the lines follow. */
 TEST(all_entries_can_be_listed)
 {
     const qnnrt_explanation *entry, *before = NULL;
@@ -451,7 +454,7 @@ TEST(all_entries_can_be_listed)
     CHECK(known > 50);
 }
 
-/* No line stands in the way of one below it: the text of each leads to itself. */
+/* A line does not hide one below it: the text of each leads to itself. */
 TEST(every_line_leads_to_its_own_entry)
 {
     const qnnrt_explanation *entry;
@@ -536,7 +539,7 @@ static void log_text(qnnrt__log_slot *slot, uint32_t level, const char *format, 
 
 typedef struct logged { uint32_t level; const char *text; } logged;
 
-/* The text of an error after these lines. */
+/* Return the text of an error after these lines. */
 static void error_of(qnnrt_error *err, uint64_t code, const logged *list, size_t count)
 {
     static const qnnrt_hooks hooks = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
@@ -552,7 +555,7 @@ static void error_of(qnnrt_error *err, uint64_t code, const logged *list, size_t
     qnnrt__log_close(slot);
 }
 
-/* The pieces are in the text, in this order. */
+/* Check that the pieces are in the text, in this order. */
 static void check_order(const char *text, const char *const *pieces)
 {
     const char *at = text;
@@ -633,7 +636,7 @@ TEST(a_warning_alone_is_shown_as_one)
     CHECK_STR(err.text, "logged first, not as a cause: something odd");
 }
 
-/* With the longest of everything the code, a cause and a fix are still there. */
+/* With every part at its maximum length, the code, a cause and a fix are still there. */
 TEST(a_text_that_is_full_keeps_cause_and_fix)
 {
     char name[300], text[400];
@@ -654,8 +657,8 @@ TEST(a_text_that_is_full_keeps_cause_and_fix)
     }
 }
 
-/* A line without an end, as a log that lost its newlines; looked through more than once, it would take
-   minutes. */
+/* A line without an end, as in a log that lost its newlines: more than one pass over it would
+   take minutes. */
 TEST(a_long_line_is_looked_through_once)
 {
     static const struct { const char *piece, *end; } texts[] = {
@@ -689,7 +692,7 @@ static void host_line(void *user, qnnrt_log_level level, const char *part, uint6
     (void)code;
     (void)text;
     __atomic_add_fetch(&host->lines, 1, __ATOMIC_RELAXED);
-    sched_yield();                                              /* a close comes in between */
+    sched_yield();                                              /* a close happens in between */
     if (__atomic_load_n(&host->closed, __ATOMIC_ACQUIRE)) __atomic_add_fetch(&host->late, 1, __ATOMIC_RELAXED);
 }
 
@@ -709,8 +712,8 @@ static void *log_from_thread(void *user)
     return NULL;
 }
 
-/* The vendor logs from its own threads for as long as it likes. The hook is not called once the slot is closed, and
-   what a call copies is in order. */
+/* The vendor logs from its own threads at any time. The hook is not called once the slot is
+   closed, and each copied line is complete. */
 TEST(lines_of_other_threads_end_with_the_slot)
 {
     qnnrt_hooks hooks = { NULL, NULL, NULL, host_line, NULL, NULL, NULL, NULL };

@@ -1,7 +1,7 @@
 /* test_json_cases.c - qnnrt_json.h on the cases of json_cases.h, and on deep nesting
 
    Each text is read in a block of exactly its size, so that the sanitizers find a read past its end.
-   slow_json.h is the second opinion on every case and on every beginning of it. */
+   slow_json.h is the reference for every case and every prefix of it. */
 #include "../qnnrt_json.h"
 #include "json_cases.h"
 #include "slow_json.h"
@@ -11,7 +11,7 @@ enum { CASES = sizeof(json_cases) / sizeof(json_cases[0]) };
 
 static qnnrt_json_reader r;
 
-/* Read `before`, the text and `after` as one document. 1: it is right. */
+/* Read `before`, the text and `after` as one document. Return 1 when it is valid. */
 static int reads(const char *before, const char *text, size_t bytes, const char *after)
 {
     const size_t head = strlen(before), tail = strlen(after), all = head + bytes + tail;
@@ -27,7 +27,7 @@ static int reads(const char *before, const char *text, size_t bytes, const char 
     return right;
 }
 
-/* The reader and the slow one say the same, at the same byte. */
+/* Check that the reader and the slow one agree, at the same byte. */
 static int agrees(const char *text, size_t bytes)
 {
     slow s;
@@ -41,7 +41,7 @@ static int has_mark(const json_case *c)
     return c->bytes >= 2 && (unsigned char)c->text[0] >= 0xEF && (unsigned char)c->text[1] >= 0xBB;
 }
 
-/* Text that is right, followed by text that is wrong: what follows is an end of the container. */
+/* Valid text, followed by invalid text: what follows is an end of the container. */
 static int begins_with_a_document(const json_case *c)
 {
     size_t i;
@@ -106,7 +106,7 @@ TEST(json_cases_have_a_name_each_and_a_text_each)
         }
 }
 
-/* `count` times `open`, a value, `count` times `close`; 1: it is right. */
+/* `count` times `open`, a value, `count` times `close`; return 1 when it is valid. */
 static int nested(const char *open, const char *value, const char *close, size_t count)
 {
     const size_t bytes = (strlen(open) + strlen(close)) * count + strlen(value);

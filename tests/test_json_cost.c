@@ -1,4 +1,4 @@
-/* test_json_cost.c - what reading metadata from JSON allocates: exact counts, no times */
+/* test_json_cost.c - the allocations for reading metadata from JSON: exact counts, no times */
 #define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
@@ -40,7 +40,7 @@ static size_t print_dump(char *out, size_t room, unsigned tensors)
                                    "                    \"graphOutputs\": []\n                }\n            }\n        ]\n    }\n}\n");
 }
 
-/* Read a document into a table; every allocation is counted and given back. */
+/* Read a document into a table; count and free every allocation. */
 static qnnrt_result read_counted(const char *file, const char *text, size_t bytes, qnnrt_error *err)
 {
     qnnrt_limits limits;

@@ -1,7 +1,7 @@
 /* test_llm_cells.c - rooms >>cells, >>rows and >>state of qnnrt_llm.h through their statics
 
-   Random games against a naive cache (llm_naive.h) cover what operations do to one another; here is
-   what they do at their edges, and what is exact: addresses, bytes of states, texts of errors.   */
+   Random games against a naive cache (llm_naive.h) cover how operations affect each other; this
+   file covers their limits and exact results: addresses, bytes of states, texts of errors. */
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "llm_naive.h"
@@ -54,7 +54,7 @@ static void cache_end(cache *c)
     c->store.data = NULL;
 }
 
-/* Keys [2, cells] of 1 byte and values [cells, 3] of 2 bytes. */
+/* Make keys [2, cells] of 1 byte and values [cells, 3] of 2 bytes. */
 static void cache_small(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
 {
     cache_begin(c, count, stride, lead);
@@ -77,7 +77,7 @@ static void cache_small_token(cache *c, uint32_t cell, int32_t position, uint64_
     qnnrt_llm__rows_put(&c->store, 1, values, 1, 0, cell, 1);
 }
 
-/* n cells of sequence 0 at positions 0 ... */
+/* Add n cells of sequence 0 at positions 0 ... */
 static void fill_cells(qnnrt_llm__cells *cells, uint32_t n)
 {
     uint32_t i;
@@ -98,7 +98,7 @@ TEST(llm_cells_random_games_end_like_those_of_a_naive_cache)
         if (why != NULL) printf("seed %u: %s\n", (unsigned)seed, why);
         CHECK(why == NULL);
     }
-    /* Every kind of move was made, and states were both taken and refused. */
+    /* Check that every kind of move was made, and that states were both taken and refused. */
     for (i = 0; i <= 11; ++i) CHECK(played.moves[i] > 100);
     CHECK(played.moves[14] > 1000);
     CHECK(played.moves[15] > 1000);
@@ -186,10 +186,10 @@ TEST(llm_cells_negative_ends_mean_zero_and_infinity)
     qnnrt_llm__cells_remove(&c, 0, 6, 5);
     qnnrt_llm__cells_remove(&c, 0, INT32_MIN, 0);
     CHECK_EQ(c.used, 3);
-    qnnrt_llm__cells_remove(&c, 0, 1, INT32_MAX);              /* the last position is behind it */
+    qnnrt_llm__cells_remove(&c, 0, 1, INT32_MAX);              /* the last position is after it */
     CHECK_EQ(c.used, 2);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 0), INT32_MAX);
-    qnnrt_llm__cells_remove(&c, 0, INT32_MAX, INT32_MIN);      /* and infinity behind the last position */
+    qnnrt_llm__cells_remove(&c, 0, INT32_MAX, INT32_MIN);      /* and infinity is after the last position */
     CHECK_EQ(c.members[0], 1);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 0), 0);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 1), INT32_MAX);
@@ -209,7 +209,7 @@ TEST(llm_cells_copy_shares_and_keep_frees)
     CHECK_EQ(c.members[1], 2);
     CHECK_EQ(qnnrt_llm__cells_first(&c, 1), 2);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 1), 3);
-    qnnrt_llm__cells_copy(&c, 0, 1, 2, 4);                     /* once more changes nothing */
+    qnnrt_llm__cells_copy(&c, 0, 1, 2, 4);                     /* a second time changes nothing */
     qnnrt_llm__cells_copy(&c, 1, 1, -1, -1);
     CHECK_EQ(c.members[1], 2);
     qnnrt_llm__cells_remove(&c, 0, -1, -1);
@@ -240,7 +240,7 @@ TEST(llm_cells_shift_refuses_an_overflow_and_frees_below_zero)
     CHECK_EQ(qnnrt_llm__cells_last(&c, 0), INT32_MAX);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 1), 15);                /* it shares cell 1 */
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 0, 100, -10, 0), QNNRT_OK);
-    CHECK_EQ(c.used, 2);                                       /* 9 - 10 is gone, 15 - 10 is not */
+    CHECK_EQ(c.used, 2);                                       /* 9 - 10 is negative and removed, 15 - 10 stays */
     CHECK_EQ(qnnrt_llm__cells_first(&c, 0), 5);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 1), 5);
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, INT32_MIN, 0), QNNRT_OK);
@@ -260,7 +260,7 @@ TEST(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes)
     CHECK_EQ(c.used, 4);
     CHECK_EQ(c.positions[3], 3);
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, 0, 1), QNNRT_OK);
-    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 4, -1, 7, 1), QNNRT_OK);        /* nothing is there */
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 4, -1, 7, 1), QNNRT_OK);        /* no cell is there */
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 9, -1, -1, 7, 1), QNNRT_OK);
     CHECK_EQ(c.positions[3], 3);
     qnnrt_llm__cells_free(&c, &no_hooks);
@@ -326,8 +326,8 @@ TEST(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has)
     CHECK_EQ(bytes_of(4, 4, 4, 0, 4, 0), 0);
 }
 
-/* Keys of one head of Llama 3.2-1B, before and after the first decoding step: nothing is written but
-   the 21 cells in use, in their new places. */
+/* Keys of one head of Llama 3.2-1B, before and after the first decoding step: only the 21 cells
+   in use are written, in their new places. */
 TEST(llm_rows_arrange_moves_what_is_in_use_and_no_more)
 {
     static unsigned char expected[64 * 511];
@@ -353,7 +353,7 @@ TEST(llm_rows_arrange_moves_what_is_in_use_and_no_more)
     cache_end(&c);
 }
 
-/* Only cells below the end are touched; with none of them, only the stride changes. */
+/* Only cells below the end are touched; without such cells, only the stride changes. */
 TEST(llm_rows_arrange_of_an_empty_cache_touches_nothing)
 {
     cache c;
@@ -367,8 +367,9 @@ TEST(llm_rows_arrange_of_an_empty_cache_touches_nothing)
     cache_end(&c);
 }
 
-/* Shift pointer: the tensor begins `moved` cells behind its range, and the cells before the window's
-   end are in its last columns, in every row. New rows of a tensor with one row are computed there. */
+/* Shift pointer: the tensor begins `moved` cells after the start of its range, and the cells
+   before the window's end are in its last columns, in every row. New rows of a tensor with one
+   row are computed there. */
 TEST(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks)
 {
     cache c;
@@ -391,7 +392,7 @@ TEST(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks)
             CHECK_EQ(tensor[(8 + cell + 8 - moved) * 3 + 2], 101 + cell);
         }
     }
-    /* The whole of it, with the window as far as it goes and the widest stride, lies in the range. */
+    /* The whole tensor, with the window at its limit and the widest stride, lies in the range. */
     CHECK(c.store.data + (12 + 2 * 12) * 3 <= c.store.data + c.bytes);
     cache_end(&c);
 }
@@ -419,7 +420,7 @@ TEST(llm_rows_fill_repeats_one_element)
         }
 }
 
-/* The sizes that are copied by code of their own, and those around them. */
+/* The sizes that have their own copy code, and those next to them. */
 TEST(llm_rows_put_copies_pieces_of_any_size)
 {
     uint32_t inner, i, row;
@@ -441,7 +442,7 @@ TEST(llm_rows_put_copies_pieces_of_any_size)
 
 /* ---- states ------------------------------------------------------------------------------------ */
 
-/* Made by a program of a few lines in another language from the description in the header. */
+/* A state made by a short program in another language, from the description in the header. */
 static const unsigned char state_expected[112] = {
     0x71, 0x6E, 0x6E, 0x72, 0x74, 0x2D, 0x6B, 0x76, 0x01, 0x00, 0x00, 0x00,
     0x02, 0x00, 0x00, 0x00, 0x10, 0x32, 0x54, 0x76, 0x98, 0xBA, 0xDC, 0xFE,
@@ -457,7 +458,7 @@ static const unsigned char state_expected[112] = {
 #define FINGERPRINT UINT64_C(0xFEDCBA9876543210)
 enum { POSITIONS = 0x02000000 };
 
-/* Its two tokens, with a hole before, between, and behind them. */
+/* Its two tokens, with a hole before, between, and after them. */
 static void cache_expected(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
 {
     cache_small(c, count, stride, lead);
@@ -524,7 +525,7 @@ TEST(llm_state_checksum_is_the_described_one)
     CHECK(qnnrt_llm__state_sum(data, 108) == UINT64_C(0x81390718BD3164EE));
 }
 
-/* A copy that ends where it ends, so that reading on is seen. */
+/* Make a copy that ends at the end of its memory, so that a read past it is detected. */
 static unsigned char *state_copy(size_t bytes)
 {
     unsigned char *data = (unsigned char *)malloc(bytes > 0 ? bytes : 1);
@@ -540,7 +541,8 @@ static void state_mend(unsigned char *data, size_t bytes)
     for (i = 0; i < 8; ++i) data[bytes - 8 + i] = (unsigned char)(sum >> 8 * i);
 }
 
-/* What a cache was is told by what it saves: nothing of it may have changed, its memory included. */
+/* The saved state identifies the content of a cache: it must not have changed, its memory
+   included. */
 static void expect_refused(cache *c, const unsigned char *data, size_t bytes, qnnrt_result result, const char *text)
 {
     qnnrt_llm__cells cells = c->cells;
@@ -580,7 +582,8 @@ TEST(llm_state_with_any_bit_flipped_is_refused)
     cache_end(&c);
 }
 
-/* With the checksum mended as well: either it is refused, or it is another state, of other keys. */
+/* The checksum is corrected as well: either the state is refused, or it is another valid state,
+   with other keys. */
 TEST(llm_state_with_any_bit_flipped_on_purpose_is_refused_or_whole)
 {
     size_t bit;
@@ -673,7 +676,7 @@ TEST(llm_state_refusals_have_names)
     cache_end(&c);
 }
 
-/* A full cache of the decoding graph goes into one that lies as the prompt graph left it. */
+/* Load a full cache of the decoding graph into one with the layout that the prompt graph left. */
 TEST(llm_state_with_more_cells_than_a_row_has_makes_the_rows_longer)
 {
     unsigned char *data;
@@ -741,7 +744,7 @@ TEST(llm_state_too_large_for_any_memory_has_no_size)
     store.kv_count = 2;                                        /* of two, the sum is too large */
     CHECK((qnnrt_llm__state_size(&store, 1u << 29) != 0) == (SIZE_MAX > UINT32_MAX));
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
-    store.kv_count = 4;                                        /* of four, it is 2^64 and a little */
+    store.kv_count = 4;                                        /* of four, it is slightly more than 2^64 */
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
     kv[1].inner = UINT32_MAX;
     CHECK_EQ(qnnrt_llm__state_size(&store, 2), 0);

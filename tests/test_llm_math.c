@@ -1,5 +1,5 @@
-/* qnnrt_llm.h: its own sine, cosine, exponential and logarithm beside libm, and the tables of cos
-   and sin that positions turn queries and keys with. */
+/* qnnrt_llm.h: its own sine, cosine, exponential and logarithm compared with libm, and the tables
+   of cos and sin that rotate queries and keys by positions. */
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include <math.h>
@@ -29,7 +29,7 @@ TEST(sine_and_cosine_are_exact_to_a_billionth)
         worst = fmax(worst, far(qnnrt_llm__math_cos(-x), cos(-x)));
     }
     CHECK(worst < 1e-14);
-    /* Whole numbers, and the worst places: beside the multiples of pi / 4. */
+    /* Whole numbers, and the worst places: next to the multiples of pi / 4. */
     for (double x = 0; x <= 1e7; x += 997) {
         worst = fmax(worst, far(qnnrt_llm__math_sin(x), sin(x)));
         step = floor(x / (pi / 4)) * (pi / 4);
@@ -61,8 +61,8 @@ TEST(exponential_and_logarithm_are_those_of_libm)
     CHECK(qnnrt_llm__math_log(1) == 0);
 }
 
-/* Every bit of many values in one number, the same for all compilers, with and without fused
-   multiply-add. */
+/* Combine every bit of many values in one number, the same for all compilers, with and without
+   fused multiply-add. */
 TEST(every_bit_is_the_same_everywhere)
 {
     uint64_t hash = 14695981039346656037u;
@@ -106,7 +106,7 @@ static qnnrt_tensor_info tensor_of(qnnrt_dtype dtype, uint32_t *dims, uint32_t a
     return info;
 }
 
-/* The formulas as papers and other engines have them. */
+/* The formulas as in papers and other engines. */
 static double frequency(const qnnrt_llm_rope *rope, double i, double n)
 {
     const double f = 1.0 / pow(rope->theta != 0 ? rope->theta : 10000.0, i / n);
@@ -157,7 +157,7 @@ TEST(plain_tables_are_those_of_libm)
     {
         qnnrt_llm_rope rope = { 0 };
         TRY(compare_table(&rope, 2, 2, 1000000));
-        TRY(compare_table(&rope, 5000, 5000, 3));     /* one row is more than a piece */
+        TRY(compare_table(&rope, 5000, 5000, 3));     /* one row does not fit a piece */
         TRY(compare_table(&rope, 1, 1, 1));
         TRY(compare_table(&rope, 6, 3, 7));
     }

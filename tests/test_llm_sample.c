@@ -22,7 +22,7 @@ static struct {
     uint32_t          dims[2];
     qnnrt_tensor_info info;
     unsigned char     data[MOST * 4];
-    float             real[MOST];      /* what the codes mean */
+    float             real[MOST];      /* meaning of the codes */
 } row;
 
 static uint32_t bytes_of(qnnrt_dtype dtype)
@@ -47,14 +47,14 @@ static void row_type(qnnrt_dtype dtype, uint32_t count)
     row.info.quant.offset = dtype == QNNRT_DTYPE_U8Q ? -128 : dtype == QNNRT_DTYPE_U16Q ? -32768 : 0;
 }
 
-/* Store values, and read back what became of them. */
+/* Store values, and read back the stored result. */
 static void row_values(const float *values)
 {
     if (qnnrt_encode_f32(&row.info, values, row.data) != QNNRT_OK ||
         qnnrt_decode_f32(&row.info, row.data, row.real) != QNNRT_OK) abort();
 }
 
-/* Numbers that come in no order and need no libm: about as many small as large, -7 ... 7. */
+/* Write numbers in mixed order, made without libm: about as many small as large, -7 ... 7. */
 static void row_mixed(uint32_t seed)
 {
     static float values[MOST];
@@ -95,7 +95,7 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
                 row_mixed(seed);
                 CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), argmax_slow());
             }
-            /* The one that sticks out, in every place: all others are equal. */
+            /* One larger value, in every place: all others are equal. */
             for (uint32_t at = 0; at < count; at += 1 + count / 50) {
                 static float values[MOST];
                 for (uint32_t i = 0; i < count; ++i) values[i] = -3;
@@ -114,7 +114,7 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
 
 TEST(argmax_knows_all_codes_and_halves)
 {
-    /* Each of the 65,536 beside each of some: larger is larger, as numbers. */
+    /* Each of the 65,536 codes beside each of some: the comparison is that of the numbers. */
     for (size_t t = 0; t < TYPES; ++t) {
         static const uint32_t beside[] = { 0, 1, 0x80, 0xFF, 0x7BFF, 0x7C00, 0x7FFF, 0x8000, 0x8001,
                                            0x0400, 0x3C00, 0xBC00, 0xFBFF, 0xFC00, 0xFFFF, 0x7F80 };
@@ -303,7 +303,8 @@ static int by_level(const void *a, const void *b)
     return x->token < y->token ? -1 : 1;
 }
 
-/* What the header documents, slowly: probabilities by token. Returns how many are possible. */
+/* Compute what the header documents, slowly: probabilities by token. Return how many are
+   possible. */
 static uint32_t reference(const qnnrt_llm_sampler_desc *desc, const unsigned char *recent,
                           double *probabilities)
 {
@@ -338,7 +339,8 @@ static uint32_t reference(const qnnrt_llm_sampler_desc *desc, const unsigned cha
     return left;
 }
 
-/* Draw often; nothing impossible, and a sum of squares as chance has it. */
+/* Draw often; impossible tokens never occur, and the sum of squares is within the range of
+   chance. */
 static void compare(const qnnrt_llm_sampler_desc *desc, const int32_t *text, size_t length,
                     uint32_t possible)
 {
@@ -560,10 +562,10 @@ TEST(recent_tokens_are_forgotten_in_their_order)
     for (int i = 0; i < 10; ++i) {
         CHECK_EQ(qnnrt_llm_sample(sampler, row.data), wanted[i]);
         qnnrt_llm_sampler_accept(sampler, wanted[i]);
-        qnnrt_llm_sampler_accept(sampler, -1);      /* no tokens: nothing happens */
+        qnnrt_llm_sampler_accept(sampler, -1);      /* without tokens: no effect */
         qnnrt_llm_sampler_accept(sampler, 4);
     }
-    /* Twice the same is one token, for as long as one of them is recent. */
+    /* Two equal tokens are one token, for as long as one of them is recent. */
     qnnrt_llm_sampler_reset(sampler);
     qnnrt_llm_sampler_accept(sampler, 0);
     qnnrt_llm_sampler_accept(sampler, 0);
@@ -639,7 +641,7 @@ TEST(large_offsets_stay_exact)
         row_mixed(3);
         row.info.quant.offset = offsets[k];
         desc.temperature = 1.5f;
-        TRY(compare(&desc, NULL, 0, 0));        /* adding to all changes nothing */
+        TRY(compare(&desc, NULL, 0, 0));        /* adding the same value to all has no effect */
     }
 }
 
@@ -667,7 +669,8 @@ TEST(infinities_and_nans)
                 ++both[token - 3];
             }
             CHECK(greedy ? both[1] == 0 : both[0] > 5 && both[1] > 5);
-            /* Only NaN and minus infinity: that is the best there is. Only NaN: none is. */
+            /* With only NaN and minus infinity, minus infinity is the best. With only NaN, there
+               is no best. */
             row_type(floats[t], 2);
             row_values(values);
             CHECK_EQ(qnnrt_llm_sample(sampler, row.data) < 6, 1);
@@ -769,7 +772,7 @@ TEST(logits_that_cannot_be_sampled_are_refused)
         CHECK_STR(err.text, "tensor \"logits\"");
         CHECK_STR(err.text, qnnrt_dtype_name(others[k]));
     }
-    row.info.dtype = QNNRT_DTYPE_U16;       /* an order, but no scale */
+    row.info.dtype = QNNRT_DTYPE_U16;       /* ordered, but without a scale */
     CHECK_EQ(refused(NULL), QNNRT_E_UNSUPPORTED);
     CHECK_STR(err.text, "uint16");
     row_type(QNNRT_DTYPE_S8Q, 10);
@@ -831,7 +834,7 @@ TEST(memory_is_taken_once_and_given_back)
     CHECK_EQ(allocations, 4);
     qnnrt_llm_sampler_destroy(sampler);
     CHECK_EQ(live, 0);
-    /* Greedy needs next to nothing, however large the vocabulary is. */
+    /* Greedy needs almost no memory, however large the vocabulary is. */
     desc.temperature = 0;
     row.dims[1] = 0x7FFFFFFFu;
     sampler = sampler_of(&desc);

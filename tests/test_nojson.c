@@ -1,4 +1,5 @@
-/* test_nojson.c - built with QNNRT_NO_JSON: metadata comes from libQnnSystem.so, JSON is refused or not looked at */
+/* test_nojson.c - built with QNNRT_NO_JSON: metadata comes from libQnnSystem.so, JSON is refused or
+   ignored */
 #define QNNRT_NO_JSON
 #include "../qnnrt.h"
 #include "test.h"
@@ -58,7 +59,7 @@ TEST(json_alone_is_no_model)
     CHECK_STR(err.text, "no *.bin");
 }
 
-/* Named in the descriptor it is asked for, not merely there. */
+/* Named in the descriptor, JSON is requested, and does not only exist. */
 TEST(json_of_files_is_unsupported)
 {
     qnnrt_desc desc = new_desc();
@@ -106,7 +107,7 @@ TEST(system_library_is_needed)
     write_in(folder, "forward_0.bin", ONE);
     write_in(folder, "forward_0_json.json", json);
     desc.system_path = NULL;
-    setenv("QNNFAKE", "sysproviders=0", 1);          /* a backend that is no system library */
+    setenv("QNNFAKE", "sysproviders=0", 1);          /* a backend without a system interface */
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_LIBRARY);
     CHECK_STR(err.text, "libQnnSystem.so");
     unsetenv("QNNFAKE");

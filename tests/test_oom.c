@@ -1,9 +1,10 @@
-/* test_oom.c - every allocation fails in turn: a clean QNNRT_E_MEMORY, nothing lost, nothing freed twice.
+/* test_oom.c - every allocation fails in turn: a clean QNNRT_E_MEMORY, no leak, no double free.
 
-   A task is a function that uses the library from open to close and gives the result of the first call
-   that failed. It is run with an allocator that refuses allocation 1, then 2, 3 ... (once, and again from
-   there on) until it passes. The allocator hands out memory that is full of 0xA5, aligned to 16 and no
-   more, knows every block that is out, and looks behind each for writes when it comes back.       */
+   A task is a function that uses the library from open to close and returns the result of the first
+   call that failed. It runs with an allocator that refuses allocation 1, then 2, 3 ... (once, and
+   again from there on) until it passes. The allocator returns memory that is full of 0xA5 and
+   aligned to 16 only, keeps a list of live blocks, and checks for writes past a block when it is
+   freed. */
 #include "../qnnrt.h"
 #include "test.h"
 #include "meta.h"
@@ -62,7 +63,7 @@ static void options(qnnrt_desc *desc)
     desc->keep_going = keep_going;
 }
 
-/* Copy the error of a run to where the task's is. */
+/* Copy the error of a run to the error of the task. */
 static qnnrt_result from_run(qnnrt_result result, qnnrt_run *run, qnnrt_error *err)
 {
     if (result != QNNRT_OK && err != NULL) *err = *qnnrt_run_error(run);
@@ -88,7 +89,7 @@ static qnnrt_result short_way(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* Two pipelines in one arena, a buffer that both use, both run. */
+/* Two pipelines in one arena, a buffer that both use; both are run. */
 static qnnrt_result long_way(qnnrt_error *err)
 {
     qnnrt_desc desc;
@@ -133,7 +134,7 @@ static qnnrt_result long_way(qnnrt_error *err)
         size_t bytes, k, zero = 0;
         const unsigned char *tokens = (const unsigned char *)qnnrt_data(runs[i], "tokens", &bytes);
         for (k = 0; k < bytes; ++k) zero += tokens[k] == 0;
-        if (zero != bytes) ++heap.wrong;                       /* 0xA5 of the allocator must not shine through */
+        if (zero != bytes) ++heap.wrong;                       /* no byte 0xA5 of the allocator may be visible */
         result = from_run(qnnrt_exec(runs[i]), runs[i], err);
         if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(runs[i], qnnrt_run_slot(runs[i], "logits"), 0, logits, i == 0 ? 40 : 5), runs[i], err);
     }
@@ -233,8 +234,9 @@ static qnnrt_result memory_blocks(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* Graphs so wide that every table needs a block of its own: no allocation hides in one that is there already. In builds
-   with AddressSanitizer every object has a block of its own, and graphs need not be wide. */
+/* Graphs so wide that every table needs its own block: no allocation is served from an existing
+   one. In builds with AddressSanitizer every object has a block of its own, and graphs need not
+   be wide. */
 #ifdef __SANITIZE_ADDRESS__
 enum { TENSORS = 12 };
 #elif !defined(__has_feature)
@@ -305,7 +307,7 @@ static qnnrt_result wide_graphs(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* keep_going over a damaged shard: what is left runs. */
+/* keep_going over a damaged shard: the rest runs. */
 static qnnrt_result what_is_left(qnnrt_error *err)
 {
     qnnrt_desc desc;
@@ -409,7 +411,7 @@ static void make_json(void)
     }
 }
 
-static qnnrt_metadata json_source;           /* which of the sources */
+static qnnrt_metadata json_source;           /* one of the sources */
 static int            json_system;           /* 0: libQnnSystem.so is missing */
 static const char    *json_folder;
 
@@ -457,7 +459,7 @@ static qnnrt_result look_at_json(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* Tables that take blocks of their own, from JSON alone or from both sources. */
+/* Tables that need blocks of their own, from JSON alone or from both sources. */
 static qnnrt_result wide_json_graphs(qnnrt_error *err)
 {
     qnnrt_desc desc;
@@ -519,7 +521,7 @@ static void json_begin(qnnrt_metadata source, int system, int use_bundle)
     make_json();
     json_source = source;
     json_system = system;
-    if (!system) plain_knobs = "sysproviders=0";       /* a backend that is no system library */
+    if (!system) plain_knobs = "sysproviders=0";       /* a backend without a system interface */
     json_folder = use_bundle ? bundle : with_json;
 }
 
@@ -542,7 +544,7 @@ TEST(wide_json_survives)
     for (i = 0; i < 2; ++i) { free(wide[i]); free(wide_json[i]); }
 }
 
-/* Other sources of metadata take other ways through the code. */
+/* Other sources of metadata use other paths of the code. */
 TEST(old_metadata_survives)
 {
     static const char *const knobs[] = { "info=1,ginfo=1", "info=2,ginfo=2,tensor=2", "info=3,ginfo=3,tensor=2", "devnosup=1", "null=systemContextGetMetaData",

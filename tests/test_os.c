@@ -1,7 +1,7 @@
 /* test_os.c - rooms >>os and >>err: how files are opened and read, and which characters can be shown.
 
-   The program has open() and read() of its own, which every caller in it meets: they fail with EMFILE or EIO, or read
-   less than was asked for, when a test says so.    */
+   The program defines its own open() and read() for every caller in it: they fail with EMFILE or
+   EIO, or read less than requested, when a test sets it. */
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
@@ -11,16 +11,16 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-extern long syscall(long number, ...);    /* POSIX does not name it */
+extern long syscall(long number, ...);    /* POSIX does not define it */
 
 static struct {
-    int      open_errno;            /* of every open(), 0: none */
-    int      read_errno;            /* of the read() after `read_good` good ones, 0: none */
+    int      open_errno;            /* of every open(), 0: no error */
+    int      read_errno;            /* of the read() after `read_good` good ones, 0: no error */
     unsigned read_good;
-    size_t   read_most;             /* bytes that one read() gives, 0: all */
+    size_t   read_most;             /* bytes that one read() returns, 0: all */
     int      interrupt;             /* this many calls fail with EINTR first */
     unsigned cut;                   /* after this many reads the file ends, 0: where it ends */
-    char     fifo[1100];            /* is opened in place of a model's file, "": none */
+    char     fifo[1100];            /* is opened in place of a model's file, "": no replacement */
     unsigned opens, reads;
 } os;
 
@@ -48,7 +48,7 @@ extern ssize_t read(int fd, void *data, size_t bytes)
     return (ssize_t)syscall(SYS_read, fd, data, bytes);
 }
 
-/* A new file in a folder of its own; its path. */
+/* Make a new file in a folder of its own; return its path. */
 static const char *file_of(const char *text)
 {
     static char path[2048];
@@ -111,7 +111,7 @@ TEST(file_read_tells_a_file_that_is_missing_from_one_that_cannot_be_read)
     CHECK_EQ(bytes, 0);
     snprintf(at, sizeof(at), "%s/b.json", path);      /* below a file */
     CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_NOT_FOUND);
-    memset(at, 'n', sizeof(at) - 1);                  /* a name that no file can have */
+    memset(at, 'n', sizeof(at) - 1);                  /* a name that is not possible for a file */
     at[sizeof(at) - 1] = '\0';
     CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_IO);
     CHECK_EQ(os.opens, 0);
@@ -202,7 +202,7 @@ TEST(file_read_reports_emfile_and_eio_and_gives_the_descriptor_back)
 #define ONE "FAKEQNN 1\n# a context binary has at least 64 bytes, and so has this one by this line\n" \
             "graph fwd\nin ids 1 0032 2 1 4 -\nout logits 2 0232 2 1 8 -\n"
 
-/* A folder with a binary. */
+/* Make a folder with a binary. */
 static const char *folder_of_one(char path[4096])
 {
     const char *folder = test_tmpdir();
@@ -210,7 +210,7 @@ static const char *folder_of_one(char path[4096])
     return test_write_file(path, ONE, strlen(ONE)) ? folder : "";
 }
 
-/* No file of the model can be opened, or read: the error names it, nothing stays open. */
+/* Opening or reading every file of the model fails: the error names it, and no file stays open. */
 TEST(open_reports_emfile_and_eio_with_the_name_of_the_file)
 {
     char path[4096], json[4096];
@@ -272,7 +272,7 @@ TEST(open_survives_short_reads_and_interruptions)
     CLOSE(model);
 }
 
-/* A file that another process cuts short while it is read. */
+/* Another process cuts a file short while it is read. */
 TEST(a_file_cut_short_while_it_is_read_is_an_io_error)
 {
     char path[4096], text[16];
@@ -293,7 +293,7 @@ TEST(a_file_cut_short_while_it_is_read_is_an_io_error)
     os_plain();
 }
 
-/* A file becomes a FIFO after it was looked at: it is opened without waiting, and refused. */
+/* A file becomes a FIFO after its check: it is opened without waiting, and refused. */
 TEST(a_file_replaced_while_it_is_opened_is_refused)
 {
     char path[4096];
@@ -312,7 +312,7 @@ TEST(a_file_replaced_while_it_is_opened_is_refused)
     os_plain();
 }
 
-/* The character of a code, as UTF-8 of `length` bytes, which may be too many. */
+/* Write the character of a code as UTF-8 of `length` bytes, which may be too many. */
 static void utf8_put(uint32_t code, int length, char out[5])
 {
     static const unsigned heads[5] = { 0, 0, 0xC0, 0xE0, 0xF0 };

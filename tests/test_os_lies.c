@@ -1,15 +1,16 @@
-/* test_os_lies.c - room >>os when the system fails: fstat, mmap, readdir, sysconf, and functions that are not there
+/* test_os_lies.c - room >>os when the system fails: fstat, mmap, readdir, sysconf, and functions
+   that are missing
 
-   The program has functions of its own of these names, which every caller in it meets; they call the system's unless a
-   test says otherwise. */
+   The program defines its own functions of these names for every caller in it; they call the
+   system's unless a test changes that. */
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
 #include <sys/mman.h>
 
-#define NEXT ((void *)-1L)                /* RTLD_NEXT, which POSIX does not name */
+#define NEXT ((void *)-1L)                /* RTLD_NEXT, which POSIX does not define */
 
-/* AddressSanitizer calls dlsym() itself, before anything of this program may run. */
+/* AddressSanitizer calls dlsym() itself, before any code of this program may run. */
 #if defined(__SANITIZE_ADDRESS__)
 #define OWN_DLSYM 0
 #elif !defined(__has_feature)
@@ -21,14 +22,14 @@
 #endif
 
 static struct {
-    int         fstat_errno;        /* of the fstat() after `fstat_good` good ones, 0: none */
+    int         fstat_errno;        /* of the fstat() after `fstat_good` good ones, 0: no error */
     int         fstat_good;
     int         negative;           /* files have a negative size */
-    int         mmap_errno;         /* of every mmap() of a file (anonymous: of pages), 0: none */
+    int         mmap_errno;         /* of every mmap() of a file (anonymous: of pages), 0: no error */
     int         anonymous;
     int         readdir_errno;
     int         no_page_size;
-    const char *symbol;             /* what dlsym() gives `instead` for */
+    const char *symbol;             /* dlsym() returns `instead` for this name */
     void       *instead;
 } lies;
 
@@ -116,12 +117,12 @@ TEST(fstat_that_fails_is_an_io_error)
     CHECK_STR(error.text, strerror(EIO));
     CHECK_EQ(bytes, 0);
     truth();
-    lies.negative = 1;                                /* no system does that; it must not become 2^64 */
+    lies.negative = 1;                                /* a real system never does this; it must not become 2^64 */
     CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_OK);
     CHECK_EQ(bytes, 0);
     truth();
     lies.fstat_errno = EIO;
-    lies.fstat_good = 1;                              /* it fails when the file is looked at again */
+    lies.fstat_good = 1;                              /* the second look at the file fails */
     CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_OK);
     lies.fstat_good = 1;
     memset(&error, 0xFF, sizeof(error));
@@ -153,7 +154,7 @@ TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_MEMORY);
     CHECK(run == NULL);
     truth();
-    lies.no_page_size = 1;                            /* 4096 is taken */
+    lies.no_page_size = 1;                            /* 4096 is used */
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
@@ -179,7 +180,7 @@ TEST(readdir_that_fails_is_an_io_error)
     TRY(nothing_left());
 }
 
-/* A name without a slash is looked for in every place; those that are not known are left out. */
+/* A name without a slash is searched in every place; unknown places are left out. */
 static void is_nowhere(const char *name)
 {
     qnnrt_backend_desc desc;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t looks = UINT64_MAX;      /* that the searches may take: no limit */
+static uint64_t looks = UINT64_MAX;      /* steps that the searches may take: no limit */
 
 typedef qnnrt__plan_item item;
 typedef qnnrt__plan_sums sums;
@@ -45,8 +45,8 @@ static item block(uint64_t bytes, uint64_t align, uint32_t first, uint32_t last)
     return x;
 }
 
-/* Sizes below `bytes`, alignments up to 2^aligns, starts below `steps`. One draw a statement,
-   here and below: the order in which arguments are evaluated is the compiler's choice. */
+/* Draw sizes below `bytes`, alignments up to 2^aligns, starts below `steps`. One draw a
+   statement, here and below: the compiler chooses the order in which arguments are evaluated. */
 static void random_set(item *x, size_t count, uint32_t bytes, uint32_t aligns, uint32_t steps)
 {
     const uint32_t longest = 1 + rng(steps);
@@ -56,7 +56,7 @@ static void random_set(item *x, size_t count, uint32_t bytes, uint32_t aligns, u
     }
 }
 
-/* The same with at most `most` blocks and limits drawn from the seed; returns the count. */
+/* The same with at most `most` blocks and limits drawn from the seed; return the count. */
 static size_t seeded_set(item *x, uint32_t seed, uint32_t most, uint32_t bytes, uint32_t aligns,
                          uint32_t steps)
 {
@@ -67,7 +67,8 @@ static size_t seeded_set(item *x, uint32_t seed, uint32_t most, uint32_t bytes, 
     return count;
 }
 
-/* Scratch of exactly the promised size, filled with garbage: sanitizers see a byte too many. */
+/* Allocate scratch of exactly the promised size, filled with garbage: sanitizers detect an
+   access past it. */
 static qnnrt_result pack(item *x, size_t count, sums *s, int garbage)
 {
     const size_t size = qnnrt__plan_scratch(count);
@@ -120,7 +121,7 @@ static void check_each(const item *x, size_t count, const sums *s)
     CHECK(s->naive >= sum && s->naive < sum + widest);
 }
 
-/* Every pair, every step. */
+/* Check every pair and every step. */
 static void check_all(const item *x, size_t count, const sums *s)
 {
     uint64_t most = 0;
@@ -129,7 +130,7 @@ static void check_all(const item *x, size_t count, const sums *s)
         for (size_t j = 0; j < i; ++j)
             CHECK(!meet(&x[i], &x[j]) || x[i].offset + padded(&x[i]) <= x[j].offset ||
                   x[j].offset + padded(&x[j]) <= x[i].offset);
-    for (size_t i = 0; i < count; ++i) {   /* The most is reached where some block begins. */
+    for (size_t i = 0; i < count; ++i) {   /* The maximum is reached where some block begins. */
         const uint64_t alive = alive_at(x, count, x[i].first);
         if (alive > most) most = alive;
     }
@@ -154,7 +155,7 @@ static int by_offset(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Every pair that is alive together, for sets where few are. */
+/* Check every pair that is alive together, for sets with few such pairs. */
 static void check_sparse(const item *x, size_t count, const sums *s)
 {
     TRY(check_each(x, count, s));
@@ -166,7 +167,7 @@ static void check_sparse(const item *x, size_t count, const sums *s)
                   sorted[j].offset + padded(&sorted[j]) <= sorted[i].offset);
 }
 
-/* Neighbours only, for sets where everybody meets everybody. */
+/* Check neighbours only, for sets in which all blocks are alive together. */
 static void check_dense(const item *x, size_t count)
 {
     memcpy(sorted, x, count * sizeof(*x));
@@ -175,8 +176,8 @@ static void check_dense(const item *x, size_t count)
         CHECK(sorted[i - 1].offset + padded(&sorted[i - 1]) <= sorted[i].offset);
 }
 
-/* The lowest peak of all: some order gives it when each block is put on top of the earlier
-   blocks it meets, for example the order of the offsets of an optimal plan. */
+/* Return the lowest possible peak: some order gives it when each block is put on top of the
+   earlier blocks it overlaps in time, for example the order of the offsets of an optimal plan. */
 static uint64_t optimum(const item *x, size_t count)
 {
     size_t order[8], i, j;
@@ -194,7 +195,7 @@ static uint64_t optimum(const item *x, size_t count)
             if (end[order[i]] > peak) peak = end[order[i]];
         }
         if (peak < best) best = peak;
-        /* Next permutation in the order of a dictionary. */
+        /* Make the next permutation in lexicographic order. */
         for (i = count; i > 1 && order[i - 2] > order[i - 1];) --i;
         if (i < 2) return best;
         for (j = count - 1; order[j] < order[i - 2];) --j;
@@ -410,7 +411,7 @@ TEST(plan_always_live_blocks_are_at_the_bottom)
     for (int round = 0; round < 100; ++round) {
         uint64_t end = 0, rest = UINT64_MAX;
         random_set(many, 50, 1000, 6, 30);
-        many[0] = block(100, 64, 10, 20);   /* two that do not meet: nobody else meets them all */
+        many[0] = block(100, 64, 10, 20);   /* two that do not overlap in time: no other block overlaps them all */
         many[1] = block(100, 64, 21, 22);
         for (size_t i = 2; i < 50; ++i)
             if (i % 5 == 0) {
@@ -452,7 +453,7 @@ TEST(plan_of_up_to_six_blocks_is_optimal_when_alignments_are_equal)
     }
 }
 
-/* With mixed alignments, padding above the peeled blocks is what a plan may lose. */
+/* With mixed alignments, a plan may lose only the padding above the peeled blocks. */
 TEST(plan_of_up_to_six_blocks_is_within_one_alignment_of_optimal)
 {
     sums s;
@@ -470,7 +471,7 @@ TEST(plan_of_up_to_six_blocks_is_within_one_alignment_of_optimal)
     CHECK(optimal >= 2885);   /* measured */
 }
 
-/* One number for all machines, compilers and options. It changes with the method only. */
+/* One number for all machines, compilers and options. Only a change of the method changes it. */
 TEST(plan_gives_the_same_offsets_on_every_machine)
 {
     sums s;
@@ -528,7 +529,7 @@ TEST(plan_100000_blocks_that_all_meet_are_stacked)
     CHECK_EQ(s.peak, s.naive);
 }
 
-/* One block apart from the others, so that nothing can be peeled. */
+/* One block apart from the others, so that no block can be peeled. */
 TEST(plan_100000_nested_blocks_and_one_apart_meet_the_bound)
 {
     sums s;
@@ -553,7 +554,7 @@ TEST(plan_100000_blocks_in_a_chain_stay_within_half_above_the_bound)
     CHECK(s.peak * 2 <= s.bound * 3);
 }
 
-/* More alive at once than a sweep has patience for. */
+/* More blocks alive at once than the limit of a sweep. */
 TEST(plan_100000_blocks_in_a_crowd_stay_within_a_quarter_above_the_bound)
 {
     sums s;
@@ -591,7 +592,7 @@ static size_t read_set(const char *folder, const char *name, item *x, size_t max
     return count;
 }
 
-/* Peaks that were measured. Best fit by size needs 1.31 to 1.44 times the bound on A to K. */
+/* Measured peaks. Best fit by size needs 1.31 to 1.44 times the bound on A to K. */
 TEST(plan_minimalloc_sets_keep_their_peaks)
 {
     static const struct { const char *name; size_t count; uint64_t bound, peak; } sets[] = {

@@ -1,7 +1,6 @@
-/* test_profile.c - rooms >>profile and >>power: what a library measured, and votes for clocks.
-
-   The fake library (tests/fake/README) gives events whose values tell which execute they are of, in odd
-   forms on demand, and its trace has what was voted for.                                          */
+/* test_profile.c - rooms >>profile and >>power: events that a library measured, and votes for
+   clocks. The fake library (tests/fake/README) returns events whose values contain the number of
+   their execute, in unusual forms on demand, and its trace has the votes. */
 #define QNNRT_PROFILE_LOG
 #include "../qnnrt.h"
 #include "test.h"
@@ -30,7 +29,7 @@ static const char *folder_for(int backend)
 
 static const char *folder_of_shards(void) { return folder_for(6); }
 
-/* The knobs are read when a library is asked for its providers. */
+/* The library reads the knobs when its providers are requested. */
 static void fake_knobs(const char *knobs)
 {
     uint64_t (*providers)(void ***list, uint32_t *count);
@@ -78,7 +77,7 @@ static uint64_t live_profiles(void)
     return stats[10];
 }
 
-/* The table as text, "step depth type unit value name|node" a line. */
+/* Print the table as text, "step depth type unit value name|node" a line. */
 static char table[1 << 14];
 
 static const char *table_of(const qnnrt_profile_event *events, size_t count)
@@ -93,7 +92,7 @@ static const char *table_of(const qnnrt_profile_event *events, size_t count)
     return table;
 }
 
-/* The table of the last exec must be this; NULL: only that there is one. */
+/* The table of the last exec must equal this; NULL: it must only exist. */
 static void events_are(qnnrt_run *run, const char *wanted)
 {
     const qnnrt_profile_event *events;
@@ -258,7 +257,7 @@ TEST(profile_scalars_of_every_kind_are_numbers)
     CHECK(events[2].value == -7);
     CHECK(events[3].value == 65535);
     CHECK(events[4].value == -3);
-    CHECK(events[5].value == 0);                  /* a text is no number */
+    CHECK(events[5].value == 0);                  /* a text is not a number */
     CHECK_EQ(events[0].time, 5004);
     CHECK_EQ(events[5].time, 5001);
     FINISH(&p);
@@ -283,10 +282,10 @@ TEST(profile_scalars_of_more_kinds_are_numbers)
     FINISH(&p);
 }
 
-/* What follows a node's name is cut off, and nothing else. */
+/* Only the suffix after a node's name is cut off. */
 TEST(profile_names_of_nodes_lose_only_what_the_library_added)
 {
-    static const char *const names[][3] = {      /* of the output, as a text has it; of the event; of the node */
+    static const char *const names[][3] = {      /* of the output, as in a text; of the event; of the node */
         { "a:OpId_17", "a:OpId_17", "a" },           { "b%20OpId_2%20(cycles)", "b OpId_2 (cycles)", "b" },
         { "c%20(us)", "c (us)", "c" },               { "d(cycles)", "d(cycles)", "d(cycles)" },
         { "e%20(CYCLES)", "e (CYCLES)", "e (CYCLES)" }, { "f%20()", "f ()", "f" },
@@ -328,7 +327,7 @@ TEST(profile_names_of_nodes_lose_only_what_the_library_added)
     FINISH(&p);
 }
 
-/* What it answers when the library is in disorder, and that nothing is lost. */
+/* Check the result when the library's answers are inconsistent, and that nothing is lost. */
 static void disorder(int line, const char *knobs, qnnrt_result code, const char *needle)
 {
     prepared p;
@@ -337,7 +336,7 @@ static void disorder(int line, const char *knobs, qnnrt_result code, const char 
     CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
     TRY(no_events(line, p.run, code, needle));
-    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);        /* exec does not care */
+    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);        /* exec does not depend on it */
     TRY(no_events(line, p.run, code, needle));
     FINISH(&p);
 }
@@ -369,7 +368,8 @@ TEST(profile_odd_events_stay_in_the_table)
     CHECK_EQ(events[3].type, 404);
     FINISH(&p);
 
-    /* Neither way to the data works for the second event: its place is kept, and the code is told. */
+    /* Neither way to the data works for the second event: its place is kept, and the code is
+       reported. */
     fake_begin("fail=profileGetEventData:0x2ee1:2,fail=profileGetExtendedEventData:0x2ee3");
     PREPARE(&p);
     CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC), QNNRT_OK);
@@ -417,7 +417,7 @@ TEST(profile_an_exec_that_failed_has_no_events)
     FINISH(&p);
 }
 
-/* Profiling cannot be had: the run goes on without, and nothing is left. */
+/* Profiling is not available: the run continues without it, and nothing is left. */
 static void not_had(int line, const char *knobs, qnnrt_profile_level level, qnnrt_result code, const char *needle)
 {
     prepared p;
@@ -553,7 +553,7 @@ TEST(profile_arguments)
     FINISH(&p);
 }
 
-/* The allocator refuses allocation after allocation, until all passes. */
+/* The allocator refuses allocation after allocation, until all pass. */
 static long refuse_at, refuse_seen;
 static void *refusing_alloc(void *user, size_t bytes)
 {
@@ -675,7 +675,7 @@ static qnnrt_backend *power_backend(const char *knobs)
 
 #define BACKEND_CLOSE(b) do { CHECK_EQ(qnnrt_backend_close(b), QNNRT_OK); TRY(nothing_left()); } while (0)
 
-/* The answers and codes, "applied refused 32c9 -". */
+/* Print the answers and codes, "applied refused 32c9 -". */
 static const char *answers(const qnnrt_power_report *report)
 {
     static char text[128];
@@ -745,7 +745,7 @@ TEST(power_votes_change_and_are_taken_back)
     qnnrt_backend *b = power_backend("");
     CHECK(b != NULL);
     memset(&desc, 0, sizeof(desc));
-    SETS(b, NULL, "- - -", "");                           /* nothing was voted for */
+    SETS(b, NULL, "- - -", "");                           /* no vote was made */
     desc.preset = QNNRT_POWER_BURST;
     SETS(b, &desc, "applied applied applied", FIRST "setPowerConfig 1: 1 0 16 1 40 0 0 1 160 160 160 1 160 160 160\n"
          "setPowerConfig 2: 100\nsetPowerConfig 3: 9999\n");
@@ -935,7 +935,7 @@ TEST(profile_and_power_hold_the_lock)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(locked, now + 3);
     CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_OK);
-    CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_OK);      /* they are there already */
+    CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_OK);      /* they exist already */
     CHECK_EQ(locked, now + 4);
     qnnrt_run_destroy(run);
     CHECK_EQ(locked, now + 5);

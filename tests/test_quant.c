@@ -278,7 +278,7 @@ TEST(quant_bytes_are_checked_and_packed)
     CHECK_EQ(bytes, 0);
     d[0] = d[1] = d[2] = 0xFFFFFFFFu;
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I2, d, 3, &n, &bytes), QNNRT_E_LIMIT);
-    d[7] = 0;       /* the 0 is reported whatever stands before it */
+    d[7] = 0;       /* the 0 is reported whatever comes before it */
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I2, d, 8, &n, &bytes), QNNRT_E_ARG);
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I64, d, 2, &n, &bytes), QNNRT_E_LIMIT);
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, NULL, 1, &n, &bytes), QNNRT_E_ARG);
@@ -328,7 +328,7 @@ TEST(quant_every_code_dequantizes_exactly_and_returns)
     }
 }
 
-/* Values that hurt: ties and their neighbours, both ends and beyond, specials, noise. */
+/* Difficult values: ties and their neighbours, both ends and beyond, specials, noise. */
 static uint32_t hard_value(const fixed_type *t, uint32_t scale, int32_t offset)
 {
     static const uint32_t special[] = {

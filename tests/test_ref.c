@@ -1,6 +1,6 @@
 /* test_ref.c - libQnnRef.so through its own table: life cycle, checks, format, ledger, faults
 
-   Speaks to the library by qnn_abi.h alone: qnnrt.h is not in here. Operators have their own
+   Calls the library through qnn_abi.h alone, without qnnrt.h. Operators have their own
    tests. */
 #include "ref.h"
 #include "ref_sign.h"
@@ -122,7 +122,7 @@ static void run_layer(q_handle graph, q_tensor x, q_tensor y)
     CHECK_EQ(memcmp(output, expected, sizeof(output)), 0);
 }
 
-/* A world with a finalized graph. */
+/* Make a world with a finalized graph. */
 static void world_build(world *w, q_tensor *x, q_tensor *y)
 {
     TRY(world_open(w));
@@ -130,7 +130,7 @@ static void world_build(world *w, q_tensor *x, q_tensor *y)
     CHECK_EQ(ref.finalize(w->graph, NULL, NULL), 0);
 }
 
-/* The context as bytes, allocated to the byte. */
+/* Return the context as bytes, allocated exactly. */
 static unsigned char *save(q_handle context, uint64_t *bytes)
 {
     uint64_t written = 0;
@@ -160,7 +160,7 @@ TEST(a_graph_is_built_run_saved_restored_and_gives_the_same_bytes)
     again = save(restored, &again_bytes);
     CHECK(again != NULL && again_bytes == bytes && memcmp(again, data, (size_t)bytes) == 0);
     free(again);
-    memset(data, 0xEE, (size_t)bytes);                   /* its buffer is the caller's again */
+    memset(data, 0xEE, (size_t)bytes);                   /* its buffer belongs to the caller again */
     free(data);
     CHECK_EQ(ref.retrieve(restored, "main", &graph), 0);
     CHECK_EQ(ref.retrieve(restored, "main", &twice), 0);
@@ -413,7 +413,7 @@ TEST(a_graph_that_cannot_run_is_not_finalized)
     TRY(world_close(&w));
 }
 
-/* Each with a code of its group and a line that says which graph, and why. */
+/* Each with a code of its group and a line that names the graph and the reason. */
 TEST(calls_in_the_wrong_order_are_told_in_words)
 {
     static unsigned char room[4096];
@@ -668,7 +668,8 @@ TEST(threads_may_execute_one_graph_and_several)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* A context with all that a file can hold: several graphs, every form of encoding, parameters. */
+/* Make a context with all that a file can hold: several graphs, every form of encoding,
+   parameters. */
 static unsigned char *rich_binary(world *w, uint64_t *bytes)
 {
     static q_scale_offset axis[4] = { { 0.5f, 1 }, { 1.0f, 0 }, { 2.0f, -3 }, { 0.25f, 9 } };
@@ -730,7 +731,7 @@ static unsigned char *rich_binary(world *w, uint64_t *bytes)
             || ref.add_node(graph, op) != 0) return NULL;
         if (ref.finalize(graph, NULL, NULL) != 0) return NULL;
     }
-    /* A graph with a scalar parameter, an input in u8 and one that is not used. */
+    /* Make a graph with a scalar parameter, an input in u8 and one that is not used. */
     if (ref.graph_create(w->context, "soft", NULL, &graph) != 0) return NULL;
     x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y);
     y = tensor("y", Q_APP_READ, 0x232, 2, dims_y);
@@ -750,7 +751,7 @@ static unsigned char *rich_binary(world *w, uint64_t *bytes)
     return save(w->context, bytes);
 }
 
-/* Both readers agree that it is bad. The bytes stand at the end of a block of their own size. */
+/* Check that both readers refuse it. The bytes are at the end of a block of their own size. */
 static int refused(const world *w, const unsigned char *data, uint64_t bytes)
 {
     unsigned char *copy = (unsigned char *)malloc((size_t)bytes);
@@ -767,7 +768,7 @@ static int refused(const world *w, const unsigned char *data, uint64_t bytes)
     return load != 0 && tell != 0;
 }
 
-/* Load, and if that works, do what a client would do with it. 1: it was accepted. */
+/* Load, and if that succeeds, use it as a client would. Return 1 if it was accepted. */
 static int use_it(const world *w, unsigned char *data, uint64_t bytes)
 {
     static unsigned char memory[1 << 20];
@@ -817,7 +818,8 @@ TEST(a_binary_cut_short_at_every_byte_is_refused)
     CHECK(data != NULL);
     ref.log_level(w.log, 1);
     for (i = 1; i < bytes; ++i) CHECK(refused(&w, data, i));
-    /* The same with a head that knows the new size and sum: the structure alone must tell. */
+    /* The same with a head that has the new size and sum: only the structure can show the
+       damage. */
     for (i = 64; i < bytes; ++i) {
         unsigned char *copy = (unsigned char *)malloc((size_t)i);
         uint64_t described, offset, length;
@@ -840,7 +842,7 @@ TEST(a_binary_cut_short_at_every_byte_is_refused)
     TRY(world_close(&w));
 }
 
-/* A file written by hand, by the comment in tools/refbackend/binary.c. */
+/* Write a file by hand, from the comment in tools/refbackend/binary.c. */
 typedef struct script { unsigned char *data; size_t used; } script;
 
 static void script_word(script *s, uint32_t word)
@@ -857,7 +859,7 @@ static void script_text(script *s, const char *text)
     s->used += bytes + 1;
 }
 
-/* One graph of x and count intermediates, up to where its nodes are counted. */
+/* Write one graph of x and count intermediates, up to the number of its nodes. */
 static void script_begin(script *s, uint32_t count)
 {
     static const unsigned char head[64] = { 'Q', 'N', 'N', 'R', 'T', 'R', 'E', 'F', 1 };
@@ -897,8 +899,9 @@ static uint64_t script_end(script *s)
     return bytes;
 }
 
-/* A node with all its tensors as outputs and a million inputs, one with very many parameters. With
-   a search for each it would be 10^11 steps, and the runner's limit of time would end the program. */
+/* A node with all its tensors as outputs and a million inputs, one with very many parameters.
+   With a linear search for each it would take 10^11 steps, and the runner's limit of time would
+   end the program. */
 TEST(a_binary_of_megabytes_is_refused_in_a_moment)
 {
     enum { OUTPUTS = 100000, INPUTS = 1000000, PARAMETERS = 100000 };
@@ -966,7 +969,7 @@ TEST(fifty_thousand_flips_do_no_harm)
         unsigned k, flips = 1 + random_next(&state) % 3;
         memcpy(copy, data, (size_t)bytes);
         for (k = 0; k < flips; ++k) {
-            /* Most of them where the structure is. */
+            /* Most changes are in the structure. */
             const uint64_t room = random_next(&state) % 8 != 0 ? 64 + described : bytes;
             const uint64_t at = random_next(&state) % room;
             const uint32_t bit = 1u << random_next(&state) % 8;
@@ -982,7 +985,7 @@ TEST(fifty_thousand_flips_do_no_harm)
             CHECK(0);
         }
     }
-    /* names, scales and weights may differ; most else not */
+    /* names, scales and weights may differ; most other values may not */
     CHECK(accepted > 1000 && accepted < 24000);
     free(copy);
     free(data);
@@ -1026,7 +1029,7 @@ TEST(binaries_of_others_are_refused_by_name)
     CHECK_EQ(ref.control("faults core=2.39", NULL, 0), 0);
     CHECK_EQ(ref.load(w.backend, NULL, NULL, data, bytes, &context, NULL), Q_CONTEXT_ARGUMENT);
     CHECK_STR(ref_lines, "core interface 2.40");
-    CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);       /* which can still be told about */
+    CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);       /* its version is still reported */
     CHECK_EQ(ref.system_free(system), 0);
     free(data);
     TRY(world_close(&w));
@@ -1152,7 +1155,7 @@ TEST(unknown_freed_and_foreign_handles_are_refused)
     TRY(world_close(&w));
 }
 
-/* What a process prints and returns that leaves things behind, in a child. */
+/* What a process that leaves objects behind prints and returns, in a child. */
 static int leave(void (*what)(void))
 {
     int status = 0;
@@ -1439,7 +1442,7 @@ TEST(a_profile_holds_the_events_of_the_last_call)
     TRY(world_close(&w));
 }
 
-/* A shared memory with a name nobody else has. */
+/* A shared memory whose name is unique. */
 static int shared_memory(size_t bytes)
 {
     char name[2048];
@@ -1674,12 +1677,12 @@ TEST(calls_fail_at_their_nth_time_or_give_nothing)
     CHECK(out == NULL);
     out = NULL;
     CHECK_EQ(ref.log_create(ref_logged, 1, &out), 1003);
-    /* bogus: whoever uses it is told so */
+    /* bogus: a call that uses it gets an error */
     CHECK(out != NULL);
     CHECK_EQ(ref.log_free(out), Q_LOG_HANDLE);
     CHECK_EQ(ref.context_create(w.backend, NULL, NULL, &context), 0);
     CHECK_EQ(ref.context_free(context, NULL), 0);
-    CHECK_EQ(ref.context_free(w.context, NULL), 0x138a);         /* it freed all the same */
+    CHECK_EQ(ref.context_free(w.context, NULL), 0x138a);         /* it freed all of them anyway */
     w.context = NULL;
     TRY(world_close(&w));
 }

@@ -1,8 +1,8 @@
-/* test_ref_files.c - hostile files of libQnnRef.so as a user of qnnrt.h meets them
+/* test_ref_files.c - hostile files of libQnnRef.so, opened through qnnrt.h
 
    Cut short at every byte, 50,000 of random changes, of newer formats, of other backends: refused
-   with file and reason before anything is trusted, or opened, prepared and executed.
-   tests/test_ref.c asks the library the same without qnnrt.h. */
+   with file and reason before their bytes are used, or opened, prepared and executed.
+   tests/test_ref.c tests the library in the same way without qnnrt.h. */
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
 #include "ref.h"
@@ -31,7 +31,8 @@ static void make_files(void)
     NOTHING_LEFT();
 }
 
-/* Open shard 0 from these bytes, with the other as it is; what opens is executed. 1: it opened. */
+/* Open shard 0 from these bytes, with the other unchanged; execute if it opens. Return 1 if it
+   opened. */
 static int use(const unsigned char *data, size_t bytes, int inspect)
 {
     qnnrt_file files[2];
@@ -73,7 +74,7 @@ static int use(const unsigned char *data, size_t bytes, int inspect)
     return 1;
 }
 
-/* Refused with the name of the file and a reason, as these results. */
+/* Check that it is refused with one of these results, the name of the file and a reason. */
 static int refused_well(void)
 {
     static const qnnrt_result known[] = { QNNRT_E_FORMAT, QNNRT_E_VERSION, QNNRT_E_MISMATCH,
@@ -84,7 +85,7 @@ static int refused_well(void)
         && (strstr(err.text, "hostile.bin") != NULL || strstr(err.text, "whole.bin") != NULL);
 }
 
-/* Of exactly these bytes, so that ASan sees the first one beyond. */
+/* Copy exactly these bytes, so that ASan detects a read past them. */
 static unsigned char *copy_of(const unsigned char *data, size_t bytes)
 {
     unsigned char *copy = (unsigned char *)malloc(bytes > 0 ? bytes : 1);
@@ -120,7 +121,7 @@ static uint32_t pick(uint32_t below)
     return seed % below;
 }
 
-/* Whatever a change was: to a byte that nobody knows, or to one of the values that break counts. */
+/* The kinds of change: of an unknown byte, or to one of the values that break counts. */
 static void change(unsigned char *data, size_t bytes)
 {
     static const uint32_t hard[] = { 0, 1, 2, 0x7FFFFFFF, 0x80000000u, 0xFFFFFFFFu, 0xFFFFFFFEu,

@@ -1,5 +1,5 @@
 /* Linear, convolution, pooling, resizing, norm and reduction operators of libQnnRef.so, each
-   against a slow version in double, over all types, and each refusal by its words. */
+   against a slow version in double, over all types, and each refusal by its text. */
 #include "ref_ops.h"
 
 static const uint32_t all_types[] = { REF_F32, REF_F16, REF_U8Q, REF_U16Q, REF_S8Q, REF_S16Q };
@@ -7,7 +7,7 @@ enum { ALL_TYPES = 6 };
 
 static char text_of_shape[4][64];
 
-/* "2,3,4" out of numbers; four of them live at a time. */
+/* Write "2,3,4" from numbers; four of them live at a time. */
 static const char *shape(uint32_t rank, const uint32_t *dims)
 {
     static uint32_t next;
@@ -25,7 +25,7 @@ static uint64_t at4(const ref_tensor *t, uint64_t a, uint64_t b, uint64_t c, uin
     return ((a * t->dims[1] + b) * t->dims[2] + c) * t->dims[3] + d;
 }
 
-/* Whether activations of this type may have such a weight. */
+/* True if activations of this type may have such a weight. */
 static int fits(uint32_t x, uint32_t w)
 {
     if (x == REF_F32) return w == REF_F32;
@@ -45,8 +45,8 @@ static void set_pads(const char *pads)
 
 enum { PER_TENSOR, PER_CHANNEL, IN_BLOCKS };
 
-/* A static weight; form as above, axis of the channels and of the sum. 0: there is no such
-   weight. */
+/* Make a static weight; form as above, axis of the channels and of the sum. Return 0 if such a
+   weight does not exist. */
 static int weight_make(ref_tensor *w, int form, uint32_t axis, uint32_t sum_axis, double high)
 {
     w->fixed = 1;
@@ -72,7 +72,7 @@ static int weight_make(ref_tensor *w, int form, uint32_t axis, uint32_t sum_axis
     return 1;
 }
 
-/* A bias in one of the forms that go with x and w. */
+/* Make a bias in one of the forms that match x and w. */
 static ref_tensor *bias_make(const ref_tensor *x, const ref_tensor *w, uint32_t channels)
 {
     char text[16];
@@ -410,7 +410,7 @@ static void numbers_read(const char *text, int count, int64_t otherwise, int64_t
         numbers[i] = text != NULL ? (int64_t)strtol(text, &end, 10) : otherwise;
 }
 
-/* Every pair of input and output pixel, and whether a tap joins them. */
+/* Visit every pair of input and output pixel, and test if a tap joins them. */
 static void conv_slow(const conv_case *c, const ref_tensor *x, const ref_tensor *w,
                       const ref_tensor *out, double *expected)
 {
@@ -450,7 +450,7 @@ static void conv_slow(const conv_case *c, const ref_tensor *x, const ref_tensor 
     }
 }
 
-/* 0: there is no such weight. */
+/* 0: such a weight does not exist. */
 static int conv_make(const conv_case *c, uint32_t type, uint32_t weight_type, int form)
 {
     const int depthwise = strcmp(c->type, "DepthWiseConv2d") == 0;
@@ -760,7 +760,7 @@ TEST(resizing_refuses_what_is_wrong_and_says_why)
 
 /* ---- norms ----------------------------------------------------------------------------------- */
 
-/* Numbers of the row that element i belongs to, and of i within it, when rows run along the axes in
+/* Return the number of the row of element i, and of i within it, when rows run along the axes in
    bits. */
 static void row_of(const ref_tensor *x, uint64_t i, uint32_t bits, uint64_t *row, uint64_t *within)
 {
@@ -774,8 +774,8 @@ static void row_of(const ref_tensor *x, uint64_t i, uint32_t bits, uint64_t *row
     }
 }
 
-/* expected = x with the mean of its row taken away (centre) and divided by the root of the mean of
-   the squares (mean) or of their sum, plus epsilon. */
+/* expected = x minus the mean of its row (centre), divided by the root of the mean of the
+   squares (mean) or of their sum, plus epsilon. */
 static void normalize_slow(const ref_tensor *x, const uint64_t *rows, uint64_t row_count,
                            int centre, int mean, double epsilon, double *expected)
 {
@@ -796,7 +796,7 @@ static void normalize_slow(const ref_tensor *x, const uint64_t *rows, uint64_t r
     }
 }
 
-/* The type of gamma that goes with an activation, the narrower of two or the same. */
+/* Return the type of gamma for an activation, the narrower of two or the same. */
 static uint32_t gain_type(uint32_t type, int narrow)
 {
     if (!ref_is_quantized(type)) return type;
@@ -804,7 +804,7 @@ static uint32_t gain_type(uint32_t type, int narrow)
     return type == REF_U16Q ? REF_S16Q : type;
 }
 
-/* gamma and beta of such a shape; several: 0 none, 1 gamma, 2 both. */
+/* Add gamma and beta of such a shape; several: 0 neither, 1 gamma, 2 both. */
 static void gain_make(uint32_t type, const char *gain_shape, int several)
 {
     ref_tensor *beta;
@@ -982,7 +982,8 @@ TEST(l2_norm_of_little_divides_by_the_root_of_epsilon)
     TRY(ops_run(expected));
 }
 
-/* Values so small that epsilon decides: 1e-6 for RmsNorm and LayerNorm, 1e-12 for the others. */
+/* Values so small that epsilon determines the result: 1e-6 for RmsNorm and LayerNorm, 1e-12 for
+   the others. */
 TEST(an_absent_epsilon_is_the_documented_one)
 {
     static const struct {
@@ -1407,8 +1408,8 @@ TEST(index_operators_refuse_what_is_wrong_and_say_why)
     TRY(ops_refused("output \"t1\" is FLOAT_16, expected FLOAT_32"));
 }
 
-/* NaN, inf and extreme codes: whatever the data, nothing is read or written out of bounds (ASan and
-   UBSan look). */
+/* NaN, inf and extreme codes: with any data, all reads and writes stay within bounds (checked by
+   ASan and UBSan). */
 TEST(any_data_is_safe)
 {
     static const char *const row_ops[] = { "Softmax", "LogSoftmax", "L2Norm", "Argmax",
@@ -1437,7 +1438,7 @@ TEST(any_data_is_safe)
     TRY(ops_run_node());
     for (int i = 0; i < 5; ++i)
         CHECK(((float *)ops.tensors[1].data)[i] > 0.0f);
-    CHECK_EQ(((int32_t *)ops.tensors[2].data)[5], 0);   /* the first NaN behind all numbers */
+    CHECK_EQ(((int32_t *)ops.tensors[2].data)[5], 0);   /* the first NaN after all numbers */
 }
 
 TEST_MAIN("ref_ops_b")

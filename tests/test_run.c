@@ -1,7 +1,7 @@
 /* test_run.c - rooms >>place and >>run: memory, binding, execution.
 
-   The fake library (tests/fake/README) fills byte k of output j with (sum of all input bytes + j + k), so
-   what a chain of graphs must give is known, and its trace has the address of every tensor.        */
+   The fake library (tests/fake/README) fills byte k of output j with (sum of all input bytes + j +
+   k), so the results of a chain of graphs are known; its trace has the address of every tensor. */
 #include "../qnnrt.h"
 #include "test.h"
 #include <dlfcn.h>
@@ -40,7 +40,8 @@ static void fake_symbol(void *library, const char *name, void *function)
     memcpy(function, &symbol, sizeof(symbol));
 }
 
-/* The fake reads its knobs when it is asked for providers; so they may change under an open model. */
+/* The fake reads its knobs when its providers are requested, so they can change while a model is
+   open. */
 static void fake_knobs(const char *knobs)
 {
     void **list;
@@ -93,7 +94,8 @@ static qnnrt *opened(const char *const *texts, size_t count, qnnrt_desc *extra)
     return model;
 }
 
-/* Prefill and decode over three shards; cos feeds both later ones, mask is read by all, each has a cache. */
+/* Make prefill and decode over three shards; cos feeds both later ones, mask is read by all,
+   each has a cache. */
 #define H8  "0408 2 8 4 s 0.5 -128"
 #define H1  "0408 2 1 4 s 0.5 -128"
 #define M8  "0416 2 8 16 s 0.25 -65535"
@@ -147,7 +149,7 @@ static uint8_t sum_of(const void *data, size_t bytes)
     return (uint8_t)sum;
 }
 
-/* Is every byte what the fake writes into output j for this sum of inputs? */
+/* True if every byte is the one that the fake writes into output j for this sum of inputs. */
 static int filled(const void *data, size_t bytes, unsigned sum, unsigned j)
 {
     const unsigned char *at = (const unsigned char *)data;
@@ -172,8 +174,9 @@ static unsigned sum_now(qnnrt_run *run, const char *name)
     return sum_of(at, bytes);
 }
 
-/* Run and compare every output of prefill (rows 8) or decode (rows 1), from what the inputs hold now. What an
-   edge held is gone when it is asked here (its room is reused), so sums are carried along. */
+/* Run, then compare every output of prefill (rows 8) or decode (rows 1) with the current inputs.
+   The value of an edge is no longer there after the run (its memory is reused), so sums are
+   carried along. */
 static const char *llm_wrong(qnnrt_run *run, size_t rows)
 {
     unsigned mask, cos_, hidden, h2, sum0, sum1, sum2;
@@ -198,7 +201,7 @@ static const char *llm_wrong(qnnrt_run *run, size_t rows)
     return NULL;
 }
 
-/* Say what is wrong, if anything is. */
+/* Print the difference, if there is one. */
 static int right(const char *wrong)
 {
     if (wrong != NULL) printf("%s\n", wrong);
@@ -207,7 +210,8 @@ static int right(const char *wrong)
 
 #define LLM_RIGHT(run, rows) CHECK(right(llm_wrong(run, rows)))
 
-/* Address of a tensor in the line of the trace that begins with "graphExecute <graph>", from line `nth` on. */
+/* Return the address of a tensor from the line of the trace that begins with "graphExecute
+   <graph>", from line `nth` on. */
 static void *traced(int nth, const char *side, const char *name)
 {
     const char *line = fake_trace();
@@ -331,7 +335,8 @@ static int meet(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
     return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* Everything that a plan promises, from its info alone: pairs one by one. NULL, or what is wrong. */
+/* Check all that a plan promises, from its info alone: pairs one by one. Return NULL, or what is
+   wrong. */
 static const char *plan_wrong(const qnnrt_plan_info *info, const uint32_t *groups, const uint32_t *aligns)
 {
     size_t i, k;
@@ -354,7 +359,7 @@ static const char *plan_wrong(const qnnrt_plan_info *info, const uint32_t *group
     return NULL;
 }
 
-/* An input is there from the first step on, an output until the last; groups stand one behind the other. */
+/* An input lives from the first step on, an output until the last; groups follow each other. */
 static const char *lifetime_wrong(const qnnrt_plan_block *b, const qnnrt_entry_desc *entries)
 {
     const qnnrt_pipeline_info *info;
@@ -453,7 +458,8 @@ TEST(plans_hold_what_they_promise)
     LEDGER_EMPTY();
 }
 
-/* One graph each, nothing to share: the naive sum is what a plan without sharing needs, gaps included. */
+/* One graph each, without sharing: the naive sum is what a plan without sharing needs, gaps
+   included. */
 TEST(the_naive_sum_counts_gaps_between_regions)
 {
     static const char text[] = "FAKEQNN 1\n# a context binary has at least 64 bytes\ngraph g\nin i 1 0408 1 10 -\nout o 2 0408 1 10 -\n";
@@ -509,7 +515,8 @@ TEST(exclusive_groups_share_scratch_and_others_do_not)
     LEDGER_EMPTY();
 }
 
-/* Prefill and decode in one group, caches and mask in buffers: execs of one leave the buffers of the other alone. */
+/* Prefill and decode in one group, caches and mask in buffers: an exec of one does not change
+   the buffers of the other. */
 TEST(buffers_and_kept_inputs_keep_their_content)
 {
     static const uint32_t groups[2] = { 1, 1 };
@@ -806,7 +813,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
     CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
 
-    /* All of them: nothing is planned, and nothing is called before the last is bound. */
+    /* All of them: before the last is bound, no plan is made and the library is not called. */
     desc.place_count = qnnrt_pipeline_get_info(p)->slot_count;
     for (i = 0; i < desc.place_count; ++i) {
         place[i].slot = &qnnrt_pipeline_get_info(p)->slots[i];
@@ -865,7 +872,7 @@ TEST(places_may_overlap)
     place[0].slot = slot_of(p, "k0_in");
     place[1].slot = slot_of(p, "k1_in");
     place[1].offset = 71;
-    place[2].slot = slot_of(p, "k0_out");           /* behind the cache: the next call's window */
+    place[2].slot = slot_of(p, "k0_out");           /* after the cache: the next call's window */
     place[2].offset = 192;
     desc.entries = &entry;
     desc.buffers = &buffer;
@@ -889,9 +896,9 @@ TEST(places_may_overlap)
     LEDGER_EMPTY();
 }
 
-/* A cache of 16 rows whose window moves one row per call: new rows are written behind the window, which then
-   includes them. Two sequences live in two buffers and take turns by rebinding. A model with copies tells what
-   the bytes must be. */
+/* A cache of 16 rows whose window moves one row per call: new rows are written after the window,
+   which then includes them. Two sequences live in two buffers and take turns by rebinding. A
+   model with copies gives the expected bytes. */
 TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
 {
     enum { CALLS = 100, WINDOW = 128, ROW = 8 };
@@ -947,7 +954,7 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         CHECK(memcmp((unsigned char *)qnnrt_mem_get_info(mem)->buffers[sequence].data + at[sequence], naive[sequence], WINDOW) == 0);
     }
     CHECK(at[0] > 100 && at[1] > 100);
-    {   /* within one buffer, or not at all */
+    {   /* within one buffer, or refused */
         void *before = qnnrt_data_slot(run, in, NULL);
         const uint64_t begin = qnnrt_mem_get_info(mem)->buffers[0].offset, bytes = qnnrt_mem_get_info(mem)->buffers[0].bytes;
         CHECK_EQ(qnnrt_bind_at(run, in, mem, begin + bytes - WINDOW), QNNRT_OK);
@@ -1026,7 +1033,8 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     CHECK_EQ(qnnrt_bind(run, "", block, 512), QNNRT_E_NOT_FOUND);
     CHECK(qnnrt_data(run, "nope", &bytes) == NULL);
     CHECK_EQ(bytes, 0);
-    /* No slot; slots of other pipelines, of this model and of a made one; one behind the last. */
+    /* An invalid slot; slots of other pipelines, of this model and of one made by hand; the
+       number after the last slot. */
     memset(&step, 0, sizeof(step));
     memset(&made_desc, 0, sizeof(made_desc));
     step.model = model;
@@ -1194,7 +1202,7 @@ TEST(typed_access_on_every_dtype)
         if (!f) CHECK_STR(qnnrt_run_error(run)->text, "\"x\"");
         CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "x"), 0, values, 4), f ? QNNRT_OK : no);
         if (f) CHECK(memcmp(values, given, sizeof(values)) == 0);
-        if (f) {   /* a range by slot: the neighbours stay */
+        if (f) {   /* a range by slot: values next to it do not change */
             one = 0.5f;
             if (tensor->dtype < 0x0200) one = 2.0f;
             CHECK_EQ(qnnrt_write_f32(run, in, 1, &one, 1), QNNRT_OK);
@@ -1224,7 +1232,7 @@ TEST(typed_access_on_every_dtype)
             CHECK_EQ(qnnrt_read_i32(run, in, 2, codes, 2), QNNRT_OK);
             CHECK(codes[0] == 2 && codes[1] == 3);
         }
-        /* Counts that pass the end. */
+        /* Counts that exceed the end. */
         CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 1, given, 4), QNNRT_E_MISMATCH);
         CHECK_STR(qnnrt_run_error(run)->text, "\"x\" has 4 elements");
         CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "x"), 0, values, 5), QNNRT_E_MISMATCH);
@@ -1248,7 +1256,7 @@ TEST(typed_access_on_every_dtype)
 
 /* ---- guard pages ------------------------------------------------------------------------------ */
 
-/* Does a child that does this die of it? way 0: a byte at `at`; 1: exec. */
+/* True if a child that does this dies of it. way 0: write a byte at `at`; 1: exec. */
 static int dies(int way, unsigned char *at, qnnrt_run *run)
 {
     int status = 0;
@@ -1256,7 +1264,7 @@ static int dies(int way, unsigned char *at, qnnrt_run *run)
     fflush(stdout);
     child = fork();
     if (child == 0) {
-        /* Sanitizers would print and exit: a plain signal is wanted. */
+        /* Sanitizers would print and exit: the test needs a plain signal. */
         signal(SIGSEGV, SIG_DFL);
         signal(SIGBUS, SIG_DFL);
         if (way == 0) *(volatile unsigned char *)at = 1;
@@ -1400,7 +1408,8 @@ TEST(a_failing_step_is_named_and_the_next_exec_works)
     LEDGER_EMPTY();
 }
 
-/* With keep=1 the fake reads the binary again and logs when it has changed; with lograw=1 it logs at open. */
+/* With keep=1 the fake reads the binary again and logs when it has changed; with lograw=1 it
+   logs at open. */
 TEST(an_error_has_the_lines_of_its_own_exec_only)
 {
     static char text[] = "FAKEQNN 1\n# keep: a context binary has at least 64 bytes\ngraph g\nin a 1 0408 1 5 -\nout o 7 0408 1 4 -\n";
@@ -1426,10 +1435,10 @@ TEST(an_error_has_the_lines_of_its_own_exec_only)
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     fake_knobs("fail=graphExecute:0x1b57,keep=1");
-    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);          /* nothing was logged: no line of the open */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);          /* the log is empty: no line of the open */
     CHECK(strstr(qnnrt_run_error(run)->text, "logged") == NULL);
     fake_knobs("keep=1");
-    for (k = 0; k < 12; ++k) {                           /* more often than lines are kept */
+    for (k = 0; k < 12; ++k) {                           /* more lines than are kept */
         const char *first;
         second[12] = 'K';
         CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);
@@ -1450,12 +1459,13 @@ static struct {
     int depth, wrong, pairs;              /* of lock and unlock                                     */
     size_t trace;                         /* length of the trace at the last unlock                 */
     int outside;                          /* calls of the backend's library without the lock        */
-    qnnrt_run *again;                     /* exec this from inside lock                             */
+    qnnrt_run *again;                     /* call exec on this run from inside lock */
     qnnrt_result answer;
     int64_t live, allocations;
 } hook;
 
-/* The calls in the trace since the last unlock; the system library's are its own. */
+/* Count the calls in the trace since the last unlock; calls of the system library are not
+   counted. */
 static void hook_look(void)
 {
     const char *at = fake_trace();
@@ -1591,7 +1601,7 @@ TEST(exec_within_its_group_answers_busy)
     hook.again = decode;                                  /* itself */
     CHECK_EQ(qnnrt_exec(decode), QNNRT_OK);
     CHECK_EQ(hook.answer, QNNRT_E_BUSY);
-    /* A failing exec gives the group back. */
+    /* A failing exec releases the group. */
     fake_knobs("fail=graphExecute:0x1b57:2");
     CHECK_EQ(qnnrt_exec(prefill), QNNRT_E_BACKEND);
     CHECK_EQ(hook.depth, 0);
@@ -1782,7 +1792,7 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     CHECK_EQ(qnnrt_prepare(model, "decode", &run, &err), QNNRT_E_STATE);
     CHECK(run == NULL);
     CHECK_STR(err.text, "inspect");
-    /* The long way, too: plans and memory need no backend, a run does. */
+    /* Inspected models on the long way, too: plans and memory need no backend, a run needs one. */
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     entry.pipeline = qnnrt_get_info(model)->pipelines[0];
@@ -1818,7 +1828,7 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK(qnnrt_prepare(model, "1/decode", &run, &err) != QNNRT_OK);
-    /* Nor can it become a step: the text has the file and why it did not load. */
+    /* It cannot become a step either: the text has the file and why it did not load. */
     memset(&step, 0, sizeof(step));
     memset(&made_desc, 0, sizeof(made_desc));
     step.model = model;
@@ -1890,7 +1900,8 @@ TEST(two_runs_of_one_pipeline_do_not_disturb_each_other)
 
 /* ---- misuse ----------------------------------------------------------------------------------- */
 
-/* Two names that are not found, one that means two tensors, and NULL: the text stays until another call fails. */
+/* Two names that are not found, one that means two tensors, and NULL: the text stays until another
+   call fails. */
 TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
 {
     static const char *const graph = "FAKEQNN 1\ngraph one_of_some_length\nin x 1 0232 2 1 4 -\nout x 2 0232 2 1 4 -\n";
@@ -1923,7 +1934,7 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     CHECK_EQ(qnnrt_write_i32(run, qnnrt_run_slot(run, "second"), 0, codes, 4), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"second\"");
 
-    /* What fails meanwhile has the word, and then the look-up is no cause any more. */
+    /* A call that fails in between replaces the text, and the look-up is no longer the cause. */
     CHECK_EQ(qnnrt_run_profile(run, (qnnrt_profile_level)99), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_write_i32(run, slot, 0, codes, 4), QNNRT_E_NOT_FOUND);
     CHECK(strstr(qnnrt_run_error(run)->text, "\"second\"") == NULL);
@@ -1933,7 +1944,7 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     LEDGER_EMPTY();
 }
 
-/* As after qnnrt_mem_create(): buffers of zero bytes, inputs at the code of zero. */
+/* The state after qnnrt_mem_create(): buffers of zero bytes, inputs at the code of zero. */
 TEST(cleared_memory_is_as_it_was_made)
 {
     static const char *const graph = "FAKEQNN 1\ngraph fwd\nin x 1 0408 2 1 4 s 0.5 -7\nin z 2 0408 2 1 4 s 0.5 0\nout y 3 0408 2 1 4 s 0.5 -7\n";
@@ -1986,7 +1997,8 @@ TEST(cleared_memory_is_as_it_was_made)
     LEDGER_EMPTY();
 }
 
-/* What error texts say about a tensor, cut wherever the room ends; equal encodings, and those that differ in one member. */
+/* Error texts about a tensor, cut wherever the buffer ends; equal encodings, and those that differ
+   in one member. */
 TEST(tensors_are_described_and_encodings_compared)
 {
     static const float scales[3] = { 0.5f, 0.25f, 2 }, others[3] = { 0.5f, 0.25f, 4 };
@@ -2090,7 +2102,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK(none == NULL);
     CHECK_EQ(qnnrt_close(NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_open(NULL, NULL, &err), QNNRT_E_ARG);
-    qnnrt_backend_open(NULL, &backend, NULL);             /* whatever the machine has */
+    qnnrt_backend_open(NULL, &backend, NULL);             /* whatever the machine supports */
     CHECK(qnnrt_backend_close(backend) == QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(NULL), QNNRT_OK);
     CHECK(qnnrt_backend_get_info(NULL) == NULL);

@@ -10,7 +10,7 @@ static const char good_header[] =
     "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[28,36]}}";
 enum { GOOD_VALUES = 36 };
 
-/* A file of this header and of values 0, 1, 2, ...; answers its bytes. */
+/* Write a file of this header and of values 0, 1, 2, ...; return its bytes. */
 static size_t make(unsigned char *file, const char *header, size_t values)
 {
     size_t bytes = strlen(header), i;
@@ -71,7 +71,8 @@ TEST(safetensors_cut_at_every_byte_is_refused)
     }
 }
 
-/* Whatever a tensor claims, its values lie within the file: reading them all is what ASan watches. */
+/* Whatever offsets a tensor has, its values must lie within the file: ASan checks a read of all
+   of them. */
 TEST(safetensors_with_flipped_bytes_stay_within_the_file)
 {
     unsigned char good[1024], bytes[1024];

@@ -1,4 +1,5 @@
-/* test_size.c - rooms >>size >>mem >>err >>log through their private functions: limits that no public call reaches   */
+/* test_size.c - rooms >>size >>mem >>err >>log through their private functions: limits that public
+   calls do not reach */
 #define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
@@ -220,7 +221,8 @@ TEST(log_lines_of_odd_levels_are_taken)
     CHECK_EQ(qnnrt__log_mark(-1), 0);
 }
 
-/* What is shown of many lines: the first error, three dots for those left out, and the last ones. */
+/* The shown part of many lines: the first error, three dots for those left out, and the last
+   ones. */
 TEST(a_report_of_many_lines_says_what_it_left_out)
 {
     qnnrt_hooks hooks;

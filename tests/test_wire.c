@@ -134,7 +134,7 @@ static const qnnrt_pipeline_info *find_info(model_text *m, const char *name)
     return qnnrt_pipeline_get_info(find(m, name));
 }
 
-/* The edge between two tensors, or NULL. */
+/* Return the edge between two tensors, or NULL. */
 static const qnnrt_edge_info *edge_of(const qnnrt_pipeline_info *info, uint32_t from_step, const char *from,
                                       uint32_t to_step, const char *to)
 {
@@ -154,7 +154,7 @@ static qnnrt_slot slot_of(const qnnrt_pipeline *pipeline, const char *name, qnnr
     return slot;
 }
 
-/* Every slot is found by the address that is said of it, and by its role. */
+/* Check that every slot is found by its printed address, and by its role. */
 static int addresses_work(const qnnrt_pipeline *pipeline)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
@@ -278,7 +278,7 @@ TEST(two_numbered_pipelines_share_the_shards)
     DONE(&m);
 }
 
-/* "equal but for the shard number": 01 is a number as well. */
+/* "equal except for the shard number": 01 is a number as well. */
 TEST(shard_numbers_may_have_leading_zeros)
 {
     model_text m;
@@ -306,7 +306,7 @@ TEST(one_graph_each_is_joined_in_file_order)
     CHECK_EQ(find_info(&m, "alpha")->step_count, 2);
     DONE(&m);
 
-    begin(&m);                                                  /* two in one: nothing says what belongs together */
+    begin(&m);                                                  /* two in one: no fact says which belong together */
     shard_graph(&m, "zeta"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     graph(&m, "eta"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "alpha"); in(&m, "h", HIDDEN); out(&m, "o", KV);
@@ -316,7 +316,7 @@ TEST(one_graph_each_is_joined_in_file_order)
     DONE(&m);
 }
 
-/* A name ends in "_1_of_2" and the graph was joined with nothing: it is not the whole "dec". */
+/* A name ends in "_1_of_2" but the graph was not joined: it is not the whole "dec". */
 TEST(a_graph_that_was_not_joined_keeps_its_name)
 {
     model_text m;
@@ -332,7 +332,7 @@ TEST(a_graph_that_was_not_joined_keeps_its_name)
     DONE(&m);
 }
 
-/* keep_going: what is left of a pipeline is not run as if it were all of it. */
+/* keep_going: the rest of a pipeline is not run as if it were complete. */
 TEST(a_pipeline_with_a_failed_shard_is_not_a_shorter_one)
 {
     static const char *const names[3][3] = { { "dec_1_of_3", "dec_2_of_3", "dec_3_of_3" },
@@ -462,7 +462,8 @@ TEST(equal_names_with_other_facts_are_refused_by_name)
         end = strstr(a, " and input");
         b = strstr(a, "\"fwd\"), ") + 8;
         CHECK(end != NULL && b != NULL);
-        /* Alike in what is printed of long encodings: then the first index that differs is named. */
+        /* The printed parts of long encodings are equal: then the error names the first index
+           that differs. */
         if (strncmp(a, b, (size_t)(end - a)) == 0 && strncmp(b + (end - a), " have", 5) == 0 &&
             strstr(b, "; first at index 1 of the axis: 0.25 offset 0 against 0.25 offset 1") == NULL) {
             printf("both sides read alike: %s\n", failure);
@@ -601,7 +602,7 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
     DONE(&m);
 }
 
-/* An edge that passes over a step does not join its neighbours. */
+/* An edge that passes over a step does not join the steps beside it. */
 TEST(every_step_needs_an_edge_from_the_one_before)
 {
     model_text m;
@@ -751,7 +752,7 @@ TEST(a_name_may_look_like_an_address)
     CHECK(addresses_work(p));
     DONE(&m);
 
-    begin(&m);                        /* the role narrows first: where no such tensor is at the step, the literal name counts */
+    begin(&m);                        /* the role narrows first; without such a tensor the literal name counts */
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "h", HIDDEN); out(&m, "1/x", KV);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", MASK); out(&m, "o", KV);
     LOAD(&m);
@@ -764,7 +765,7 @@ TEST(a_name_may_look_like_an_address)
     CHECK(addresses_work(p));
     DONE(&m);
 
-    begin(&m);                        /* an address that means two does not fall back to the literal name */
+    begin(&m);                        /* an ambiguous address does not fall back to the literal name */
     shard_graph(&m, "fwd"); in(&m, "1/x", TOKENS); out(&m, "h", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", MASK); out(&m, "x", KV);
     LOAD(&m);
@@ -841,12 +842,12 @@ TEST(a_name_that_means_two_pipelines_is_refused)
     CHECK_EQ(qnnrt_pipeline_find(m.model, "dec_2_of_2", &p, &m.err), QNNRT_OK);
     DONE(&m);
 
-    begin(&m);                        /* "a2" is a graph of two pipelines and the name of none */
+    begin(&m);                        /* "a2" is a graph of two pipelines and not the name of one */
     shard_graph(&m, "a0"); in(&m, "i", KV); out(&m, "h", HIDDEN); graph(&m, "a1"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "a1"); in(&m, "h", HIDDEN); out(&m, "h1", HIDDEN); graph(&m, "a2"); in(&m, "h", HIDDEN); out(&m, "h1", HIDDEN);
     shard_graph(&m, "a2"); in(&m, "h1", HIDDEN); out(&m, "o", KV); graph(&m, "a3"); in(&m, "h1", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    if (qnnrt_get_info(m.model)->pipeline_count == 2) {       /* by number and not by equal names */
+    if (qnnrt_get_info(m.model)->pipeline_count == 2) {       /* by number, not by equal names */
         CHECK_EQ(qnnrt_pipeline_find(m.model, "a2", &p, &m.err), QNNRT_E_ARG);
         CHECK(p == NULL);
     }
@@ -914,7 +915,7 @@ TEST(make_takes_explicit_edges_and_checks_them)
     CHECK(addresses_work(p));
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
 
-    desc.edges_only = 1;                                         /* then b -> c has none */
+    desc.edges_only = 1;                                         /* then b -> c does not exist */
     CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_MISMATCH);
     CHECK(p == NULL);
     CHECK_STR(m.err.text, "step 1");
@@ -929,7 +930,7 @@ TEST(make_takes_explicit_edges_and_checks_them)
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
     desc.edges_only = 0;
 
-    {   /* wrong ones: each is named by its number, and nothing comes out */
+    {   /* wrong edges: the error names each by its number, and no pipeline is made */
         static const struct { size_t from_step; const char *from; size_t to_step; const char *to; qnnrt_result result;
                               const char *needle; } wrong[] = {
             { 1, "o", 0, "i", QNNRT_E_ARG, "edge 2" },
@@ -988,7 +989,8 @@ TEST(make_takes_explicit_edges_and_checks_them)
     DONE(&m);
 }
 
-/* Caches of shards that all count from 0 have one name and equal facts, and are not one value. */
+/* Caches of shards that all count from 0 have one name and equal facts, but are different
+   values. */
 TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
 {
     static const char *const graphs[4] = { "a", "b", "c", "d" };
@@ -1104,7 +1106,7 @@ TEST(two_models_of_one_backend_make_one_pipeline)
     CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
     CHECK_EQ(qnnrt_pipeline_destroy(NULL), QNNRT_OK);
-    /* A model's own pipelines are not the caller's. */
+    /* A model's own pipelines do not belong to the caller. */
     {
         qnnrt_pipeline *theirs;
         const qnnrt_pipeline *const_theirs = qnnrt_get_info(a.model)->pipelines[0];
@@ -1117,7 +1119,8 @@ TEST(two_models_of_one_backend_make_one_pipeline)
     LEDGER_EMPTY();
 }
 
-/* Two backends: refused when it is made executable, with the step that is elsewhere. */
+/* Two backends: refused when it is made executable, and the error names the step of the other
+   backend. */
 TEST(models_of_two_backends_are_refused)
 {
     model_text a, b;
@@ -1206,7 +1209,7 @@ static void toy_make(toy *t)
                 end *e = k == 0 ? &t->in[t->steps][i] : &t->out[t->steps][i];
                 do e->name = (int)rng(NAMES); while (used[e->name]);
                 used[e->name] = 1;
-                /* Mostly one fact to a name, so that many models are wired. */
+                /* Usually one fact per name, so that many models are wired. */
                 e->fact = rng(10) < 8 ? (e->name * 7 / 3) % FACTS : (int)rng(FACTS);
                 e->from_step = -1;
                 e->slot = -1;
@@ -1225,7 +1228,8 @@ static int toy_feeds(const toy *t, int s, int o)
     return 0;
 }
 
-/* Does an earlier step take this name with these facts from the caller? Then it is the caller's here, too. */
+/* True if an earlier step takes this name with these facts from the caller. Then the caller
+   fills it here, too. */
 static int toy_callers(const toy *t, int s, int i)
 {
     int before, k;
@@ -1250,7 +1254,7 @@ static int toy_wire(toy *t)
                         t->in[s][i].from_index = o;
                         break;
                     }
-    for (s = 1; s < t->steps; ++s) {                    /* 2. where no edge leads from a step to the next */
+    for (s = 1; s < t->steps; ++s) {                    /* 2. if no edge leads from a step to the next */
         int joined = 0, pairs = 0, the_input = 0, the_output = 0;
         for (i = 0; i < t->ins[s]; ++i) joined |= t->in[s][i].from_step == s - 1;
         if (joined) continue;
@@ -1266,7 +1270,8 @@ static int toy_wire(toy *t)
         t->in[s][the_input].from_step = s - 1;
         t->in[s][the_input].from_index = the_output;
     }
-    /* Slots in the order in which the steps list them; inputs of one name and equal facts are one. */
+    /* Slots in the order in which the steps list them; inputs of one name with equal facts share
+       one. */
     for (s = 0; s < t->steps; ++s) {
         for (i = 0; i < t->ins[s]; ++i) {
             end *e = &t->in[s][i];
@@ -1313,7 +1318,8 @@ static int toy_same(const toy *t, const qnnrt_pipeline *p)
     return edges == (int)info->edge_count;
 }
 
-/* The tensor called "1/a" makes addresses ambiguous by design; those models are left to the test above. */
+/* The tensor called "1/a" makes addresses ambiguous by design; the test above covers those
+   models. */
 static int toy_plain(const toy *t)
 {
     int s, i;
@@ -1393,7 +1399,7 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* No limit is asserted; what must not happen is seen by the harness' own limit of time. */
+/* No limit is asserted; the harness' own limit of time ends a search that takes too long. */
 TEST(five_thousand_tensors_are_wired)
 {
     model_text m;
@@ -1428,7 +1434,7 @@ TEST(five_thousand_tensors_are_wired)
     printf("note: 5,000 slots found in %.3f s\n", seconds() - began);
     DONE(&m);
 
-    begin(&m);                       /* every pair fits: counted no further than needed */
+    begin(&m);                       /* every pair fits: counted only as far as needed */
     for (s = 0; s < 2; ++s) {
         shard_graph(&m, "fwd");
         for (i = 0; i < 5000; ++i) {
@@ -1447,7 +1453,7 @@ TEST(five_thousand_tensors_are_wired)
     CHECK_STR(m.err.text, "more");
     DONE(&m);
 
-    begin(&m);                       /* no pair fits: the worst case */
+    begin(&m);                       /* not one pair fits: the worst case */
     for (s = 0; s < 2; ++s) {
         shard_graph(&m, "fwd");
         for (i = 0; i < 5000; ++i) {

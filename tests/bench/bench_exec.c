@@ -6,8 +6,8 @@
    and libQnnHtp.so of 2.51. All ways call the same graph with the same memory in one process, in
    alternating rounds; one round is the time of many calls divided by their number.
 
-   Times are printed and never judged: they depend on the machine. "Noise" is how far equal code is
-   apart from itself in the same run. The exit status is 1 when an exec allocates. */
+   Times are printed and never judged: they depend on the machine. "Noise" is the difference between
+   two measurements of equal code in the same run. The exit status is 1 when an exec allocates. */
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnn_raw.h"
@@ -96,11 +96,10 @@ static const raw_slot *raw_open(const char *path)
 #define CALL(slots, index, type) ((type)(slots)[index])
 
 /* One graph, five ways in turn:
-       OWN    the vendor's function with a context, graph and tensors of its own, as a program without
-              qnnrt would have them
-       SAME   the vendor's function with the very graph and tensors of the run
-       AGAIN  the same once more: how far equal code is apart, the noise
-       THIN   the same through a function that only calls it: the cost of any function in between. After a
+       OWN the vendor's function with a context, graph and tensors of its own, as in a program
+       without qnnrt SAME the vendor's function with the graph and tensors of the run AGAIN the same
+       once more: the difference between equal code, the noise THIN the same through a function that
+       only calls it: the cost of any function in between. After a
               vendor call that sleeps and wakes threads that is 10 to 25 ns, because its code is cold
        OURS   qnnrt_exec() */
 enum { OWN, SAME, AGAIN, THIN, OURS, WAYS };

@@ -2,8 +2,8 @@
 
    New keys and values of one step go into the caches of all layers, in the shapes of two public
    exports. Bare loops do the same with everything known in advance: no struct, no ranges, element
-   and stride constants of the compiler. The two take turns, and the first of a round is the other one
-   next time, on cells that go on like those of a text. Printed are the ratio of the minima and the
+   and stride constants of the compiler. The two take turns, and the order changes with each round,
+   on cells that continue like those of a text. The program prints the ratio of the minima and the
    median of the ratios within one round. Times depend on the machine and are not judged. The exit
    status is 1 when the bytes in memory are not the same. */
 #define QNNRT_IMPLEMENTATION

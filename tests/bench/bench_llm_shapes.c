@@ -1,14 +1,14 @@
-/* bench_llm_shapes.c - what a token costs on the host when the model is a large one
+/* bench_llm_shapes.c - the host's time for a token of a large model
 
        bench_llm_shapes LIBQNNREF
 
-   The graphs of llm_shapes.h on libQnnRef.so, told to compute nothing (null=graphExecute), so that
-   of a step only the work around its executes remains. Measured on both shapes, each beside a bare
+   The graphs of llm_shapes.h on libQnnRef.so, set to compute nothing (null=graphExecute), so that
+   only the work around the executes of a step remains. Measured on both shapes, each beside a bare
    loop in the same rounds, in changing order:
 
        rows     storing one token's keys and values in the cache, over a loop of the same stores to
                 the same places
-       rest     everything else of a step but the executes and argmax
+       rest     everything else of a step except the executes and argmax
        argmax   over a plain scan for the largest code
 
    and the host's time for a prompt and for the token after it, as it is. Times depend on the machine

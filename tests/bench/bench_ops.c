@@ -6,7 +6,7 @@
    one node to a QNN graph and to an ONNX model at the same time. All engines live in one process, take
    turns in rounds, and work on the thread that calls them; run it on one core. Results must agree.
 
-   The ONNX model is put together here byte by byte, and ONNX Runtime is called through its table of
+   The ONNX model is written here byte by byte, and ONNX Runtime is called through its table of
    functions by number (which is append-only), so that neither protobuf nor its headers are needed. */
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE

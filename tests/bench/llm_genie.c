@@ -2,7 +2,7 @@
 
        llm_genie LIBGENIE CONFIG.json PROMPT COUNT
 
-   LIBGENIE looks for libQnnHtp.so in its own folder, where bench-llm puts the proxy. The calls are
+   LIBGENIE searches libQnnHtp.so in its own folder, where bench-llm puts the proxy. The calls are
    found with dlsym, so that no vendor file is needed to build this. */
 #include "llm_peer.h"
 

@@ -3,7 +3,8 @@
        llm_ours LIBQNNHTP LIBQNNSYSTEM FOLDER PROMPT COUNT
 
    The loop that the header's first page shows: a batch is decoded, the most probable token is the
-   next batch. Tokens are bytes. Nothing of the model is told; names, types, sizes are found out. */
+   next batch. Tokens are bytes. The program gives no description of the model; the header finds
+   names, types and sizes. */
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"

@@ -1,8 +1,8 @@
-/* llm_proxy.c - a libQnnHtp.so that forwards to the genuine one and writes down when it computes
+/* llm_proxy.c - a libQnnHtp.so that forwards to the genuine one and records when it computes
 
-   Put as libQnnHtp.so where a program looks for that library: beside a copy of libGenie.so, say.
-   The provider is the genuine one, with two of its functions replaced. What a program does between
-   two executes is its own work on the host, and is what bench-llm compares.
+   Put it as libQnnHtp.so where a program searches that library, for example beside a copy of
+   libGenie.so. The provider is the genuine one, with two of its functions replaced. What a program
+   does between two executes is its own work on the host, and is what bench-llm compares.
 
        LLM_PROXY_LIBRARY   path of the genuine library
        LLM_PROXY_LOG       file that each contextFree writes anew: a line for every execute with the
@@ -11,7 +11,7 @@
                            caller's code and data stay in the processor's caches
        LLM_PROXY_HASH=1    hash the output "logits"; the time of it counts as execute's
 
-   One thread at a time, as the vendor's contexts want it. */
+   One thread at a time, as the vendor's contexts require. */
 #include "qnn_raw.h"
 
 #include <dlfcn.h>
@@ -128,7 +128,7 @@ raw_code QnnInterface_getProviders(const raw_provider ***list, uint32_t *list_co
             fprintf(stderr, "llm_proxy: %s has not one provider\n", path);
             return 1;
         }
-        /* The length of the table of a later version is not known here. */
+        /* The length of a later version's table is not known here. */
         if (theirs[0]->core.major != 2 || theirs[0]->core.minor > LAST_MINOR) {
             fprintf(stderr, "llm_proxy: %s has core API %u.%u; at most 2.%u is known\n", path,
                     (unsigned)theirs[0]->core.major, (unsigned)theirs[0]->core.minor,

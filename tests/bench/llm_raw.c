@@ -2,7 +2,7 @@
 
        llm_raw LIBQNNHTP LIBQNNSYSTEM CONTEXT.bin PROMPT COUNT
 
-   What one writes for one model whose tensors are known, with nothing checked that need not be:
+   A program for one model whose tensors are known, with only the necessary checks:
    tests/data/llm/w8a16_one, its names, its types, bytes as tokens. Decoding, each step sets one
    more column of the mask, copies the rows of the position, stores the new keys and values in the
    inputs of the decode graph and takes the largest logit. */

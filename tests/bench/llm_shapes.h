@@ -1,9 +1,9 @@
-/* llm_shapes.h - graphs with the tensors of large language models and next to nothing between them
+/* llm_shapes.h - graphs with the tensors of large language models and almost no work between them
 
    For bench_llm_shapes.c. The inputs and outputs are those of public exports: names, types, dims,
-   how shards are cut. Keys and values come out as a piece of the cache that went in, hidden states
-   are rows of a small table, logits are one number plus a row of codes. What a runtime has to do
-   around such a graph is what it has to do around the model. */
+   how shards are cut. The output of keys and values is a piece of the input cache, hidden states
+   are rows of a small table, logits are one number plus a row of codes. A runtime does the same
+   work around such a graph as around the model. */
 #ifndef LLM_SHAPES_H
 #define LLM_SHAPES_H
 
@@ -31,7 +31,7 @@ typedef struct shape_maker {
     const shape      *is;
     qnnrt_builder    *builder;
     uint32_t          ar, shard;
-    unsigned          numbers;       /* of what was named so far, in one graph */
+    unsigned          numbers;       /* of the names given so far, in one graph */
     qnnrt_tensor      positions;     /* input of ExecuTorch's first shard */
     uint16_t         *words;         /* codes for static tensors */
 } shape_maker;

@@ -1,6 +1,6 @@
 /* qnn_raw.h - the vendor's interface as a program without qnnrt would declare it
 
-   For comparison only: what the bench measures qnnrt against, and what its empty backend speaks.
+   For comparison only: the bench measures qnnrt against it, and its empty backend implements it.
    Written from the ABI notes and not from qnnrt.h. 64-bit only.                              */
 #ifndef QNN_RAW_H
 #define QNN_RAW_H

@@ -1,9 +1,9 @@
 /* fuzz_meta.c - hostile metadata: mutated texts for the fake library, through every call that a model has
 
-   `make fuzz FUZZ=meta` runs it (the fake is a library of its own, with the same sanitizers); fuzz.h tells how
-   files are replayed.
+   `make fuzz FUZZ=meta` runs it (the fake is a library of its own, with the same sanitizers);
+   fuzz.h describes how files are replayed.
 
-   An input is one to four texts as in tests/fake/README, parted by lines "====", and behind them CONTROL bytes
+   An input is one to four texts as in tests/fake/README, separated by lines "====", followed by CONTROL bytes
    that choose calls, limits and failing allocations. Whatever happens, there must be no crash, no leak, no handle
    left in the fake, an error text without control characters, and after success the promises of the header.     */
 #include "../../qnnrt.h"

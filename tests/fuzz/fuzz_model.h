@@ -1,4 +1,5 @@
-/* fuzz_model.h - what the targets share that open models: choices, failing allocations, answers looked at
+/* fuzz_model.h - shared by targets that open models: choices, failing allocations, checks of
+   results
 
    Included after qnnrt.h and fuzz.h; the target defines CONTROL, the bytes of an input that choose.            */
 #ifndef FUZZ_MODEL_H

@@ -1,14 +1,14 @@
 /* fuzz_ref_binary.c - hostile context binaries of libQnnRef.so, through qnnrt.h
 
-   `make fuzz FUZZ=ref_binary` runs it (libQnnRef.so is built anew with the same sanitizers and
-   coverage); fuzz.h tells how files are replayed.
+   `make fuzz FUZZ=ref_binary` runs it (libQnnRef.so is built again with the same sanitizers and
+   coverage); fuzz.h describes how files are replayed.
 
    An input is one byte that chooses, then a binary:
        bits 0-1   0: as it is; 1: with the right checksum; 2, 3: and the right sizes in its head
-       bit 2      1: only looked at (desc.inspect)
+       bit 2      1: only inspected (desc.inspect)
        bits 3-4   struct versions of the metadata, as QnnRef_control sets them
    What opens is prepared and executed. Whatever happens, there must be no crash, no leak, an empty
-   ledger, an error that is filled and clean, and metadata that holds together. */
+   ledger, an error that is filled and clean, and consistent metadata. */
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_ref_binary"
 #include "fuzz.h"

@@ -1,9 +1,10 @@
 /* fuzz_table.c - hostile JSON: text -> table -> wiring -> plan
 
-   An input is one to four JSON documents, parted by bytes 0x1E, and behind them CONTROL bytes that choose
-   limits, failing allocations and plans. Whatever happens, there must be no crash, no leak, an error text
-   without control characters; and after success the tables keep what the header says, what is written
-   from them reads back as the same tables, edges join equal tensors, and plans share no byte at one time. */
+   An input is one to four JSON documents, separated by bytes 0x1E, followed by CONTROL bytes that
+   choose limits, failing allocations and plans. Whatever happens, there must be no crash, no leak,
+   an error text without control characters; and after success the tables keep what the header says,
+   what is written from them reads back as the same tables, edges join equal tensors, and plans
+   share no byte at one time. */
 #define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"
 #include "../meta.h"

@@ -3,8 +3,8 @@
        real_ctx RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    Every folder of DATA_FOLDER/ctx gives the outputs that the vendor's own stack gave, byte for byte,
-   whichever way its files come in and its tensors are bound. A library older than a file, a foreign
-   library and a damaged file are refused by us, with the reason.                             */
+   whichever way its files come in and its tensors are bound. qnnrt refuses a library older than a
+   file, a foreign library and a damaged file, and gives the reason. */
 #include "real.h"
 #include <dlfcn.h>
 
@@ -20,7 +20,7 @@ typedef struct tensor_file {
     void  *data;              /* of the file */
     size_t bytes;
     int    output;
-    unsigned char *block;     /* where the tensor lives, `bytes` from `at` on; NULL: in the run */
+    unsigned char *block;     /* place of the tensor, `bytes` from `at` on; NULL: in the run */
     unsigned char *at;
 } tensor_file;
 
@@ -59,7 +59,7 @@ static void files_free(case_files *files)
     }
 }
 
-/* Is everything that the run reads and writes in a file? */
+/* True if all that the run reads and writes is in a file. */
 static void check_files(qnnrt_run *run, const case_files *files)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
@@ -78,8 +78,9 @@ static void check_files(qnnrt_run *run, const case_files *files)
     }
 }
 
-/* The one place where the vendor itself does not repeat itself: a program that calls 2.48, 2.49 or 2.50
-   without qnnrt gets the same 16 of 231 values that are 1 code off. 2.47 and 2.51 give what is in the file. */
+/* The one place where the vendor's results differ: a program that calls 2.48, 2.49 or 2.50
+   without qnnrt gets the same 16 of 231 values that are 1 code off. 2.47 and 2.51 give the
+   values in the file. */
 static int vendor_differs(const tensor_file *file, const unsigned char *got)
 {
     int release = real_library_release(), differing = 0;
@@ -151,7 +152,7 @@ static void run_model(qnnrt *model, case_files *files, int mode)
     qnnrt_run_destroy(run);
 }
 
-/* Files of a folder as memory blocks, which may go after the open. */
+/* Read the files of a folder as memory blocks, which may be freed after the open. */
 static int blocks_load(const char *folder, qnnrt_file *blocks, int limit)
 {
     int count;
@@ -178,7 +179,7 @@ static void blocks_free(qnnrt_file *blocks, int count)
     }
 }
 
-/* What a library answers to a file that is newer than itself. */
+/* The result of a library for a file that is newer than itself. */
 static void check_refused(const char *folder)
 {
     qnnrt_desc desc;
@@ -193,9 +194,9 @@ static void check_refused(const char *folder)
     CHECK_STR(err.text, "forward_0.bin");
     CHECK_STR(err.text, "v2.51.0.");                     /* the release that made it */
     snprintf(release, sizeof release, "v2.%d.", real_library_release() % 1000);
-    CHECK_STR(err.text, release);                        /* the one that is here */
+    CHECK_STR(err.text, release);                        /* the installed one */
     CHECK_STR(err.text, "libQnnHtp.so");
-    CHECK_EQ(real_seen.newer, 0);                        /* the vendor was not asked */
+    CHECK_EQ(real_seen.newer, 0);                        /* the vendor was not called */
     CHECK_EQ(real_seen.errors, 0);
     CHECK_EQ(real_seen.alive, 0);
 }
@@ -261,7 +262,7 @@ TEST(memory_blocks) { TRY(each_folder(BLOCKS)); }
 
 static unsigned char chain_block[1 << 16];
 
-/* The three graphs one by one, each from what the one before gave. */
+/* Run the three graphs one by one, each with the output of the one before. */
 static void chain_singly(qnnrt *model, const case_files *files, unsigned char hidden[2][4096], size_t hidden_bytes[2],
                          unsigned char *logits)
 {
@@ -381,7 +382,7 @@ TEST(chain_of_three)
     REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
     TRY(check_outputs(run, &files, "one arena"));
 
-    /* With the edges in memory of our own, what flows over them stays to be seen. */
+    /* With the edges in our own memory, their values can be read after the run. */
     TRY(chain_singly(model, &files, hidden, hidden_bytes, logits));
     CHECK(memcmp(logits, files.tensors[1].data, files.tensors[1].bytes) == 0);
     for (i = 0; i < 2; ++i) {
@@ -426,7 +427,7 @@ TEST(weight_shared)
     CHECK_EQ(real_seen.errors, 0);
     CHECK_EQ(real_seen.alive, 0);
 
-    /* Its metadata is fine. */
+    /* Its metadata is valid. */
     desc.inspect = 1;
     desc.system_path = real_library(system_path, "libQnnSystem.so");
     REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
@@ -435,7 +436,7 @@ TEST(weight_shared)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
-/* The wiring fails at the first cut and says why, both tensors and both facts. */
+/* The wiring fails at the first cut and reports both tensors and both facts. */
 static void check_mixed(qnnrt *model, const char *prefix)
 {
     const qnnrt_pipeline_info *info = NULL;
@@ -493,7 +494,7 @@ TEST(mixed_shards)
     CHECK_EQ(real_seen.alive, 0);
     if (real_no_device() || real_library_release() < 2051) return;
 
-    /* A failed wiring fails no open: its graphs are callable one by one. */
+    /* A failed wiring does not fail the open: its graphs can be called one by one. */
     desc.inspect = 0;
     REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
     TRY(check_mixed(model, "prompt_ar32"));
@@ -506,7 +507,7 @@ TEST(mixed_shards)
     CHECK_EQ(real_seen.alive, 0);
 }
 
-/* Libraries that are something else. */
+/* Libraries of another kind. */
 TEST(wrong_libraries)
 {
     char folder[1024], htp[1024], system_path[1024];
@@ -602,7 +603,7 @@ TEST(two_backends)
         REAL_OK(qnnrt_exec(run[i]), qnnrt_run_error(run[i]));
         TRY(check_outputs(run[i], &files, i == 0 ? "this release" : other));
     }
-    /* The first to open goes first; the other one still runs. */
+    /* The first to open is closed first; the other one still runs. */
     qnnrt_run_destroy(run[0]);
     CHECK_EQ(qnnrt_close(model[0]), QNNRT_OK);
     REAL_OK(qnnrt_exec(run[1]), qnnrt_run_error(run[1]));
@@ -675,7 +676,7 @@ static int cut_child(void *data)
     char path[1024];
     int way, least;
 
-    /* Bytes that end where nothing may be read. */
+    /* Place bytes so that they end where reading is not allowed. */
     pages = (unsigned char *)mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED || mprotect(pages + room, page, PROT_NONE) != 0) return BAD_ERROR;
     at = pages + room - d->bytes;
@@ -695,7 +696,7 @@ static int cut_child(void *data)
         printf("%u bytes, way %d: %s, %s\n", (unsigned)d->bytes, way, qnnrt_result_name(result), err.text);
         if (result != QNNRT_E_FORMAT || model != NULL || real_seen.alive != 0) return BAD_ERROR;
         if (strstr(err.text, "forward_0.bin") == NULL) return BAD_ERROR;
-        /* Our explanation: too small to be one, or cut short with both sizes. */
+        /* Our explanation: too small to be valid, or cut short with both sizes. */
         least = d->bytes < 64;
         if (strstr(err.text, least ? "a context binary has at least" : "it was cut short") == NULL) return BAD_ERROR;
         snprintf(path, sizeof path, "%u bytes", (unsigned)d->bytes);
@@ -726,7 +727,7 @@ static int flip_child(void *data)
         const tensor_file *file = &d->files->tensors[t];
         size_t bytes;
         void *at = qnnrt_data(run, file->name, &bytes);
-        if (at == NULL || bytes != file->bytes) return NO_PREPARE;     /* a name or a size was hit */
+        if (at == NULL || bytes != file->bytes) return NO_PREPARE;     /* a name or a size was changed */
         if (!file->output) memcpy(at, file->data, bytes);
     }
     if (qnnrt_exec(run) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); return NO_EXEC; }
@@ -739,7 +740,8 @@ static int flip_child(void *data)
     return same ? SAME : OTHER;
 }
 
-/* True if a line "    #0 0x5512 in qnnrt_open path:line" names a function of ours. Paths do not count. */
+/* True if a line " #0 0x5512 in qnnrt_open path:line" names a function of ours. Paths do not
+   count. */
 static int frame_is_ours(const char *line)
 {
     const char *at = strstr(line, " 0x");
@@ -828,7 +830,7 @@ TEST(cut_short)
     files_free(&files);
 }
 
-/* A fixed sequence of numbers. */
+/* Return the next number of a fixed sequence. */
 static uint32_t next_random(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;

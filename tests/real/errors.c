@@ -1,17 +1,18 @@
-/* errors.c - what the genuine libraries answer and log when something is wrong, and that it is explained
+/* errors.c - results and log lines of the genuine libraries for errors, and their explanations
 
        real_errors RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   Each case provokes one error, through qnnrt where it lets it pass, else through the vendor's own
-   interface, in a child of its own: libraries crash on some of them. The code must be the one that is
-   known, and the code and the first line that the library logged must have an entry of their own.  */
+   Each case provokes one error in a child of its own, because libraries crash on some of them:
+   through qnnrt unless qnnrt refuses the call, else through the vendor's own interface. The code
+   must be the known one, and the code and the first line that the library logged must have
+   entries. */
 #include "real.h"
 #include "bench/qnn_raw.h"
 #include <dlfcn.h>
 
 /* ---- the vendor's interface ------------------------------------------------------------------- */
 
-typedef struct answer {             /* what a child tells its parent */
+typedef struct answer {             /* sent from a child to its parent */
     raw_code     code;
     int          lines;             /* warnings and errors logged    */
     uint32_t     level;             /* of the first error, else of the first warning */
@@ -120,7 +121,7 @@ static void raw_from_info(raw_tensor *to, const qnnrt_tensor_info *info)
     to->v.data = calloc(1, info->bytes);
 }
 
-/* A context from a binary, its graph, and the tensors that its metadata names. */
+/* A context from a binary, its graph, and the tensors that its metadata lists. */
 static int begin_context(void)
 {
     char path[1024], folder[1024];
@@ -351,7 +352,7 @@ static raw_code op_unsupported_type(void)
     return CALL(RAW_BACKEND_VALIDATE, raw_backend_validate)(raw.backend, op);
 }
 
-/* Without a chip to compile for, the emulator takes one that has no float kernels. */
+/* Without a chip to compile for, the emulator chooses one that has no float kernels. */
 static raw_code float_without_a_chip(void) { raw_code code = add_op("Gelu"); return code != 0 ? code : finalize(); }
 
 static raw_code binary_too_early(void)
@@ -535,8 +536,8 @@ typedef struct raw_case {
     int       (*begin)(void);
     raw_code  (*body)(void);
     uint32_t    code;
-    const char *line;               /* text of the entry of the first line logged; NULL: none is logged */
-    int         first, last;        /* releases that behave so, 0: any */
+    const char *line;               /* text of the entry of the first line logged; NULL: no line is logged */
+    int         first, last;        /* releases with this behaviour, 0: any */
 } raw_case;
 
 #define CASE(begin, body, code, line) { #body, begin_##begin, body, code, line, 0, 0 }
@@ -637,7 +638,7 @@ static int raw_child(void *data)
     return 0;
 }
 
-/* Run a child, and show what it and the library printed when it did not come back. */
+/* Run a child, and show what it and the library printed if it crashed. */
 static int fork_case(int (*child)(void *), const void *data, const char *name)
 {
     char log[1024], *text;
@@ -684,7 +685,7 @@ TEST(what_the_libraries_answer_and_log_is_known)
     printf("  %d answers as they are known, %d of them with a line that has an entry of its own\n", count, lines);
 }
 
-/* The line is out before the crash. */
+/* The line is written before the crash. */
 static int shared_child(void *data)
 {
     (void)data;
@@ -702,7 +703,7 @@ TEST(shared_weights_are_logged_before_the_crash)
     TRY(check_line(told->first, "Shared weights buffer isn't supported", 1000));
 }
 
-/* Every number that the library has a name for has the same one in our table. */
+/* Check that every number that has a name in the library has the same name in our table. */
 static int names_child(void *data)
 {
     raw_code code;
@@ -756,7 +757,7 @@ static qnnrt_result open_small(qnnrt_desc desc)
     return open_data("ctx/qairt2.47/mlp_u8", desc, &model);
 }
 
-/* A folder with the file as forward_0.bin, of which `keep` bytes are left, all 0 if they are to be. */
+/* Make a folder with the file as forward_0.bin: `keep` bytes of it, all of them if 0. */
 static qnnrt_result open_damaged(size_t divide, int zeros)
 {
     char path[1024];
@@ -857,7 +858,7 @@ static qnnrt_result memory_is_refused(void)
     return open_small(desc);
 }
 
-/* Contexts for v68 and for v75 in one process: the emulator runs those loaded last only. */
+/* Contexts for v68 and for v75 in one process: the emulator runs only those loaded last. */
 static qnnrt_result two_generations(void)
 {
     qnnrt *older, *newer;
@@ -923,7 +924,7 @@ typedef struct public_case {
     const char   *name;
     qnnrt_result (*body)(void);
     qnnrt_result  result;
-    uint32_t      code;             /* of the vendor, 0: it was not asked */
+    uint32_t      code;             /* of the vendor, 0: it was not called */
     const char   *pieces[6];        /* of the text, in this order         */
     const char   *line;             /* the entry that the pasted text leads to, NULL: the code's, if any */
     int           first, last;
@@ -990,7 +991,7 @@ static void check_public(const public_case *c)
         CHECK_STR(at, c->pieces[i]);
         at = strstr(at, c->pieces[i]);
     }
-    /* The whole text, pasted, leads to what is known about it. */
+    /* The whole text, pasted, leads to its explanation. */
     entry = qnnrt_explain(told->err.text);
     if (c->line != NULL) CHECK(entry != NULL && entry->text != NULL && strcmp(entry->text, c->line) == 0);
     else if (c->code != 0) CHECK(entry != NULL && (entry->text != NULL || entry->code == c->code));

@@ -3,9 +3,10 @@
        real_json RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    The JSON is written from the table that this release's libQnnSystem.so gives. Read back alone it must give
-   the same table in every field; beside the binary it must be accepted; altered in one way it must be refused
-   by a text that has the altered thing's name and both values; and with it instead of libQnnSystem.so the
-   models of DATA_FOLDER/ctx must run and return what is expected. Binaries below QNNRT_SAMPLES are looked at, too. */
+   the same table in every field; beside the binary it must be accepted; with one change it must be
+   refused, and the text has the name of the changed object and both values; and with JSON instead
+   of libQnnSystem.so the models of DATA_FOLDER/ctx must run and return the expected values.
+   Binaries below QNNRT_SAMPLES are tested, too. */
 #include "real.h"
 #include "../meta.h"
 
@@ -21,7 +22,7 @@ static void find_folders(void)
     int at, part, i;
     if (folders.count > 0) return;
     for (at = 0; at < (samples != NULL ? 2 : 1); ++at) {
-        if (at == 1) test_state.args[1] = (char *)(uintptr_t)samples;      /* real_folders() looks there */
+        if (at == 1) test_state.args[1] = (char *)(uintptr_t)samples;      /* real_folders() searches there */
         for (part = 0; part < 2; ++part) {
             real_folders(&some, parts[part]);
             for (i = 0; i < some.count && folders.count < REAL_FILES; ++i) strcpy(folders.path[folders.count++], some.path[i]);
@@ -40,7 +41,8 @@ static void look_desc(qnnrt_desc *desc, char *path)
     desc->inspect = 1;
 }
 
-/* A folder with links to the binaries of `folder` and JSON beside each, from its table; NULL on failure. */
+/* Make a folder with links to the binaries of `folder` and JSON beside each, from its table;
+   return NULL on failure. */
 static const char *with_json(const char *folder, int flags)
 {
     const char *copy = test_tmpdir();
@@ -221,7 +223,7 @@ TEST(altered_json_is_refused_by_name)
     CHECK(fewest >= 30);
 }
 
-/* Every dim of every tensor, every id and every scale of the small models. */
+/* Change every dim of every tensor, every id and every scale of the small models. */
 TEST(altered_tensors_are_refused_each)
 {
     char path[1024], file_path[2048];
@@ -303,7 +305,7 @@ TEST(altered_tensors_are_refused_each)
     printf("  %d single values altered, each refused by name\n", all);
 }
 
-/* Files <tensor>.raw and <tensor>.expected.raw of a folder, through a run. */
+/* Run a folder's files <tensor>.raw and compare with <tensor>.expected.raw. */
 static void run_files(qnnrt_run *run, const char *folder)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));

@@ -3,9 +3,9 @@
 
        real_llm_text RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   tests/golden/llm_argmax.txt has, for each text of expected.json, what the float model (numpy, see
-   tests/reference_llm.py) finds most probable behind every byte of it. The files are of release 2.51;
-   an older library refuses them. */
+   tests/golden/llm_argmax.txt has, for each text of expected.json, the most probable byte after
+   every byte of it, by the float model (numpy, see tests/reference_llm.py). The files are of
+   release 2.51; an older library refuses them. */
 #include "real.h"
 #include "qnnrt_llm.h"
 
@@ -50,7 +50,7 @@ static void end(setup *s)
     CHECK_EQ(qnnrt_close(s->model), QNNRT_OK);
 }
 
-/* A string of expected.json, which has no escapes: the `number`th behind this key. */
+/* Return a string of expected.json, which has no escapes: the `number`th after this key. */
 static void expected(const char *key, int number, char *out)
 {
     char path[1024], *json, *at, *stop;
@@ -117,7 +117,7 @@ TEST(four_shards_write_it_with_a_moving_window)  { TRY(writes_all("w8a16_four", 
 
 /* ---- forced tokens -------------------------------------------------------------------------------- */
 
-/* Every byte of the three texts is given; what comes next is compared with the float model. */
+/* Force every byte of the three texts; compare the predicted next byte with the float model. */
 static void agrees(const char *folder, qnnrt_llm_kv kv, double least)
 {
     static float logits[MOST * 256];
@@ -162,7 +162,7 @@ TEST(half_precision_agrees_with_the_float_model) { TRY(agrees("f32io_one", QNNRT
 TEST(codes_agree_with_the_float_model)           { TRY(agrees("w8a16_one", QNNRT_LLM_SMART_MASK, 0.97)); }
 TEST(codes_in_shards_agree_with_the_float_model) { TRY(agrees("w8a16_four", QNNRT_LLM_SHIFT_POINTER, 0.97)); }
 
-/* Shard 0 of another model: text would be fluent and wrong. */
+/* Shard 0 of another model: the text would be fluent but wrong. */
 TEST(mixed_shards_are_refused_at_the_cut)
 {
     char path[1024], backend[1024], system[1024];

@@ -2,9 +2,9 @@
 
        real_profile RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   Checked are the events, their names and nodes; that outputs are the same with and without profiling;
-   the log that libQnnSystem.so writes for the vendor's viewer; and the answers to the power presets.
-   libQnnCpu.so is that of RELEASE_FOLDER, or of 2.47 beside it. */
+   It checks the events, their names and nodes; that outputs are the same with and without
+   profiling; the log that libQnnSystem.so writes for the vendor's viewer; and the answers to the
+   power presets. libQnnCpu.so is that of RELEASE_FOLDER, or of 2.47 beside it. */
 #define QNNRT_PROFILE_LOG
 #include "real.h"
 #include "../bench/qnn_raw.h"

@@ -1,11 +1,11 @@
-/* real.h - what the tests against Qualcomm's genuine libraries share
+/* real.h - shared by the tests against Qualcomm's genuine libraries
 
    A program of tests/real has two arguments: the folder of one release's libraries, such as
    build/qnn/2.51/onnxruntime_qnn, and tests/data. With QNNRT_NO_DEVICE=1 the libraries are those
-   of a machine that has no NPU (aarch64 under qemu): metadata can be read, nothing runs.
+   of a machine that has no NPU (aarch64 under qemu): metadata can be read, but graphs cannot run.
 
-   The libraries start threads that a fork does not take along, and stay loaded: what needs a
-   process of its own (real_fork) runs before the first qnnrt_open of the program.            */
+   The libraries start threads that a fork does not copy, and stay loaded: a test that needs its own
+   process (real_fork) runs before the first qnnrt_open of the program. */
 #ifndef REAL_H
 #define REAL_H
 

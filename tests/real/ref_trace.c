@@ -1,13 +1,13 @@
-/* ref_trace.c - libQnnRef.so beside the genuine libraries: its trace and what libQnnSaver.so
-   records, and the files of one given to the other
+/* ref_trace.c - libQnnRef.so beside the genuine libraries: its trace against the record of
+   libQnnSaver.so, and the files of one given to the other
 
        real_ref_trace RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    Two parts of the work use qnnrt.h: build and save; then open, prepare, execute, close. A third
-   part uses the tables for what qnnrt.h cannot do on a recorder: profiles, and a graph that is
-   executed where it was built. Calls, their order, their contexts, and the names of graphs, tensors
-   and nodes must be equal, except for the rows of the table. Each part runs in its own child,
-   because both libraries write their record when their process exits.
+   part uses the tables for calls that qnnrt.h does not make on a recorder: profiles, and a graph
+   that is executed where it was built. Calls, their order, their contexts, and the names of graphs,
+   tensors and nodes must be equal, except for the rows of the table. Each part runs in its own
+   child, because both libraries write their record when their process exits.
 
    Libraries refuse a file of another backend before they trust its bytes. */
 #define QNNRT_COMPOSE
@@ -60,7 +60,8 @@ static q_tensor tensor(const char *name, uint32_t type, void *data, size_t bytes
     return t;
 }
 
-/* 0, or the number of the call that failed. The Saver returns DUMMY for what it cannot do. */
+/* Return 0, or the number of the call that failed. The Saver returns DUMMY for what it does not
+   support. */
 static int by_tables(const ref_api *q)
 {
     enum { DUMMY = 0x1356 };
@@ -295,7 +296,7 @@ static void compare(work_part part, int least)
             CHECK(0);
         }
     CHECK(ours.count >= least);
-    /* Fail for a row of the table that is not a difference any more. */
+    /* Fail for a row of the table that is no longer a difference. */
     for (int i = 0; i < DIFFERENCES; ++i) {
         CHECK_EQ(ours.seen[i] > 0, differences[i].ref >> part & 1);
         CHECK_EQ(genuine.seen[i] > 0, differences[i].saver >> part & 1);

@@ -1,4 +1,4 @@
-/* system.c - what libQnnSystem.so says about every folder of the test data
+/* system.c - the metadata that libQnnSystem.so returns for every folder of the test data
 
        real_system RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
