@@ -3,12 +3,12 @@
 
     python3 tests/bench-llm.py [--rounds N] [--cpu N|any] [--only NAME,...] [BUILD_FOLDER [RELEASES [DATA_FOLDER]]]
 
-BUILD_FOLDER is build/bench with what tests/bench/llm_*.c became; RELEASES is build/qnn, of which 2.51 is used; DATA_FOLDER
+BUILD_FOLDER is build/bench with the programs of tests/bench/llm_*.c; RELEASES is build/qnn, of which 2.51 is used; DATA_FOLDER
 is tests/data/llm. Each runtime is a process of its own that gets its libQnnHtp.so from llm_proxy.c, which forwards to the
-genuine library and writes down when each execute begins and ends. Measured is the time between two executes of the decode
-graph, which is what a runtime adds: once with the first two executes made and the others skipped, where code and data stay
+genuine library and records when each execute begins and ends. It measures the time between two executes of the decode
+graph, which a runtime adds: once with the first two executes made and the others skipped, where code and data stay
 in the caches, and once with all of them made, 40 ms of emulation in between. Runtimes alternate, in another order each
-round, each on one processor (--cpu, 0 unless told: the emulator and Genie's threads wait for each other there; its gaps
+round, each on one processor (--cpu, default 0: the emulator and Genie's threads wait for each other there; its gaps
 were the same to within noise on two).
 
 Times are printed and never judged: they depend on the machine. The exit status is 1 when a text is not that of expected.json.
@@ -28,7 +28,7 @@ COPIES = ["libGenie.so", "libQnnSystem.so", "libQnnHtpNetRunExtensions.so"]
 
 
 def genie_config(model, context_binary):
-    """What Genie is told of the model; `poll` and more threads make nothing faster here."""
+    """Write Genie's description of the model; `poll` and more threads are not faster here."""
     with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
         shape = json.load(file)
     htp = {"version": 1, "use-mmap": False, "spill-fill-bufsize": 0, "mmap-budget": 0, "poll": False, "cpu-mask": "0x3",
@@ -56,7 +56,7 @@ class Bench:
         self.genuine = os.path.join(libraries, "libQnnHtp.so")
         self.proxied = os.path.join(self.folder, "genie")
         os.makedirs(self.proxied, exist_ok=True)
-        # Genie finds libraries in its own folder and in ../onnxruntime_qnn.libs, and nowhere else.
+        # Genie searches libraries only in its own folder and in ../onnxruntime_qnn.libs.
         for name in COPIES:
             shutil.copy2(os.path.join(libraries, name), os.path.join(self.proxied, name))
         shutil.copy2(os.path.join(build, "libllm_proxy.so"), os.path.join(self.proxied, "libQnnHtp.so"))
@@ -80,7 +80,7 @@ class Bench:
         }
 
     def run(self, name, skip=False, hashes=False):
-        """One process: what it reported, its gaps in us and the hashes of its logits."""
+        """Run one process; return its report, its gaps in us and the hashes of its logits."""
         log = os.path.join(self.folder, "executes.txt")
         env = dict(os.environ, LLM_PROXY_LIBRARY=self.genuine, LLM_PROXY_LOG=log)
         for variable in ("LLM_PROXY_SKIP", "LLM_PROXY_HASH"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fetch what the benches compare with: yyjson's C source for bench-json, ONNX Runtime's library for bench-ops.
+"""Fetch the peers of the benches: yyjson's C source for bench-json, ONNX Runtime's library for bench-ops.
 
     python3 tests/bench-peers.py [--dir DIR] [yyjson] [onnxruntime]
 

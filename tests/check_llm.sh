@@ -1,5 +1,5 @@
 #!/bin/sh
-# The end of `make llm`: is the text the one of Qualcomm's language-model runtime?
+# The end of `make llm`: check that the text equals that of Qualcomm's language-model runtime.
 #
 #   sh tests/check_llm.sh TEXT_FILE PROMPT
 set -u

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The end of `make run`: is the text what it should be, and do backends agree?
+# The end of `make run`: check the text, and that backends agree.
 #
 #   sh tests/check_run.sh RUN_DIR BACKEND
 #
@@ -14,7 +14,7 @@ here=$run/$backend
 prompt='And the LORD said unto '
 tolerance=0.5                           # 8-bit weights and caches alone move logits by 0.3
 
-# line FOLDER: the text, without what vendor libraries print
+# line FOLDER: the text, without the output of vendor libraries
 line() { grep "^$prompt|" "$1/text"; }
 
 line "$here"

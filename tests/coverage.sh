@@ -5,7 +5,7 @@
 #
 # Builds and runs the unit tests in the configuration "cover". Every test is a program of its own, and forked children
 # and crashes write nothing. Prints one line for each header and fails below 98 % of lines or 93 % of branches.
-# What is not covered: build/cover/<header>.txt. Needs clang, llvm-profdata and llvm-cov ($LLVM_PROFDATA, $LLVM_COV).
+# Lines that are not covered: build/cover/<header>.txt. Needs clang, llvm-profdata and llvm-cov ($LLVM_PROFDATA, $LLVM_COV).
 set -u
 LC_ALL=C
 export LC_ALL
@@ -19,7 +19,7 @@ bad=0
 sh tests/suite.sh cover || bad=1
 "$profdata" merge -sparse -o "$B/cover/all.profdata" "$B"/cover/*.profraw || exit 1
 
-# The first program stands for the rest; each brings the functions that it has.
+# llvm-cov takes the first program by its name and the others with -object.
 set --
 for program in "$B"/cover/test_*; do
     case $program in *.d) continue ;; esac

@@ -3,10 +3,11 @@
 #
 #   tests/list.sh KIND [PART]     KIND: check, cover, test, all or oom; PART: only labels that contain it
 #
-# check is the unit tests in the configuration "check", cover the same for tests/coverage.sh; test is what `make test` runs; all adds the
-# configurations m32 and aarch64 and more releases; oom is the tests in which every allocation fails.
-# A line is "label seconds goals command": goals are what make has to build first, joined by commas,
-# or "-". Read from the environment: what the Makefile exports (B, LIMIT, PYTHON, TEST_RELEASES, ...).
+# check is the unit tests in the configuration "check", cover the same for tests/coverage.sh; test is the list
+# of `make test`; all adds the configurations m32 and aarch64 and more releases; oom is the tests in which every
+# allocation fails.
+# A line is "label seconds goals command": goals are the targets that make builds first, joined by commas,
+# or "-". It reads the variables that the Makefile exports (B, LIMIT, PYTHON, TEST_RELEASES, ...).
 set -u
 LC_ALL=C
 export LC_ALL
@@ -14,7 +15,7 @@ export LC_ALL
 kind=${1:?usage: tests/list.sh KIND [PART]}
 part=${2-}
 B=${B:-build} PYTHON=${PYTHON:-python3} CC=${CC:-cc}
-# Against programs that hang; a busy machine may take ten times as long as an idle one.
+# Limits for programs that hang; a busy machine may take ten times as long as an idle one.
 limit=${LIMIT:-900} limit_slow=${LIMIT_SLOW:-1800} limit_real=${LIMIT_REAL:-1800}
 arm_cc=${AARCH64_CC:-aarch64-linux-gnu-gcc} arm_root=${AARCH64_SYSROOT:-/usr/aarch64-linux-gnu}
 qemu=${QEMU:-qemu-aarch64-static}
@@ -32,10 +33,10 @@ put() {
 }
 skip() { put 0 "$1" skip "$2" "$3"; }
 
-# Whether a word is in a list that is joined by commas.
+# True if a word is in a list that is joined by commas.
 has() { case ,$2, in *,"$1",*) return 0 ;; esac; return 1; }
 
-# goals CONFIG NEEDS PROGRAM: what the needs of a test are in this configuration
+# goals CONFIG NEEDS PROGRAM: the targets that a test needs in this configuration
 goals() {
     list=$3
     for word in $(echo "$2" | tr ',' ' '); do
@@ -54,7 +55,7 @@ goals() {
     echo "${list:--}"
 }
 
-# before CONFIG NEEDS: what stands before the command
+# before CONFIG NEEDS: the prefix of the command
 before() {
     if has oracle "$2" && [ -n "$python" ]; then printf 'QNNRT_ORACLE=%s/oracle_%s.txt ' "$B" "$name"; fi
     if has locale "$2"; then printf 'LOCPATH=%s/locale ' "$B"; fi
@@ -72,7 +73,7 @@ unit() {
     put $(($2 * seconds)) "$label" "$3" "$(goals "$1" "$needs" "$B/$1/test_$name")" "$(before "$1" "$needs")$B/$1/test_$name"
 }
 
-# Reasons not to run a configuration; empty: it runs.
+# The reason why a configuration does not run; empty: it runs.
 no_arm=
 for program in "$arm_cc" "$qemu"; do
     command -v "$program" >/dev/null 2>&1 || no_arm="$program is not installed"
@@ -113,7 +114,7 @@ real() {
     fi
 }
 
-# The tests that are no program of their own.
+# The tests that do not have their own program.
 others() {
     make="MAKEFLAGS= MAKELEVEL= ${MAKE:-make} -o $B/.flags"
     summary='echo "1 passed, 0 failed"'
@@ -175,7 +176,7 @@ others() {
             if has c++ "$needs"; then unit c++11 1 "$limit"; fi
             unit asan 4 "$limit_slow"
             if [ -n "$all" ]; then
-                # On 32 bits qnnrt.h refuses every backend: what needs one is left out.
+                # On 32 bits qnnrt.h refuses every backend: tests that need one are left out.
                 if [ -z "$no_m32" ] && ! has fake "$needs" && ! has ref "$needs"; then unit m32 1 "$limit"; fi
                 if [ -z "$no_arm" ]; then unit aarch64 10 "$limit_slow"; fi
             fi ;;

@@ -3,7 +3,7 @@
 
     python3 tests/make_eight_shards.py FOLDER
 
-The model is made up, its names are those of real exports: a hidden state goes from shard to shard, each
+The model is artificial, its names are those of real exports: a hidden state goes from shard to shard, each
 layer has its cache of keys and values, position and mask come from the caller of every shard. The same
 files every time.
 """
@@ -30,7 +30,7 @@ def tensor(ids, name, kind, dtype, dims, scale=None, offset=0):
 
 
 def hidden(ids, shard, kind):
-    """What goes from shard - 1 to shard."""
+    """Return the tensors that go from shard - 1 to shard."""
     return tensor(ids, "_model_layers_%d_Add_1_Add_output_0" % (shard * LAYERS - 1), kind, "UFIXED_POINT_16",
                   [1, TOKENS, HIDDEN], 0.0009765625 * (shard + 1), -32768)
 

@@ -4,7 +4,7 @@
     python3 tests/make_ranges.py [MODEL_DIR [EXPECTED.json]] > MODEL_DIR/ranges.json
 
 Runs the model of config.json and model.safetensors (default: tests/data/llm/model) in float32 (needs numpy) over the
-texts of EXPECTED.json, where there are any, and over texts that it makes up itself, from a fixed seed, and prints the
+texts of EXPECTED.json, if given, and over texts that it generates from a fixed seed, and prints the
 smallest and the largest value of every activation, widened by a tenth. The same every time, on one release of numpy.
 examples/05_make_model.c and examples/llm/export.c read it.
 """
@@ -18,7 +18,7 @@ import reference_llm
 
 MADE_UP, LENGTH, BEGIN, SEED, MARGIN = 16, 120, 20, 7, 1.1
 
-# Names of the activations, in this order in the file: what is seen by reference_llm.py on the way.
+# Names of the activations that reference_llm.py reports, in the order of the file.
 LAYER = ["NORM_1", "Q", "K", "V", "Q_ROTATED", "K_ROTATED", "SCORES", "CONTEXT", "ATTENTION", "MIDDLE", "NORM_2", "GATE", "UP", "SILU",
          "PRODUCT", "MLP", "OUT"]
 MODEL = ["EMBEDDING", "NORM", "LOGITS"]

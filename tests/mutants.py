@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Do the unit tests notice a change of the code? Mutants of rooms of the headers, each built and tested.
+"""Check that the unit tests notice changes of the code: build and test mutants of rooms of the headers.
 
     python3 tests/mutants.py [-n COUNT] [-s SEED] [-r ROOM,ROOM] [-o FILE]
 
-A mutant is one change of one line: an operator becomes another one, a number one more or one less, a condition its
-opposite, a statement nothing. It is compiled (gcc -O0), linked with the tests of its room, and run: it is killed when
-it does not compile, or when a test fails, crashes, or takes ten times the processor time that it takes else (and 5 s
+A mutant is one change of one line: an operator becomes another one, a number grows or shrinks by one, a condition is
+inverted, a statement is removed. It is compiled (gcc -O0), linked with the tests of its room, and run: it is killed when
+it does not compile, or when a test fails, crashes, or takes ten times its usual processor time (and 5 s
 more). Survivors are printed as a diff. Exit status 1 when fewer than 92 % of the mutants were killed.
 
 Works in build/mutants. Uses the sources as they are; `make check` should pass before."""
@@ -45,7 +45,7 @@ DECLARATION = re.compile(r"\s*(?:static|const|typedef|struct|return|goto|break|c
 
 
 def sites(line):
-    """The changes that can be made to a line: (kind, new line)."""
+    """List the possible changes of a line: (kind, new line)."""
     code = rooms.strip(line)
     found = []
     if line.lstrip().startswith(("#", "*", "/*")) or "STATIC_ASSERT" in line:
@@ -53,7 +53,7 @@ def sites(line):
     for pattern, new in SWAPS:
         for m in re.finditer(pattern, code):
             found.append(("operator", line[:m.start()] + new + line[m.end():]))
-    size = re.search(r"\w\[\w+\];\s*$", code) is not None           # of an array: a larger one is no fault
+    size = re.search(r"\w\[\w+\];\s*$", code) is not None           # of an array: a larger one is not a fault
     for m in re.finditer(r"(?<![\w.])(\d+)(u?)(?![\w.])", "" if size else code):
         value = int(m.group(1))
         for other in ([value + 1, value - 1] if value > 0 else [1]):
@@ -74,7 +74,7 @@ def sites(line):
 
 
 def mutations():
-    """All lines that can be changed: (file, line number, room, changes)."""
+    """List all lines that can be changed: (file, line number, room, changes)."""
     every = []
     for path, begin, names in TARGETS:
         text = open(os.path.join(TOP, path)).read()
@@ -112,7 +112,7 @@ def includes(folder):
 
 
 def compile_headers(folder, which):
-    """Compile the implementations that a change of `which` alters; False when one does not compile."""
+    """Compile the implementations that a change of `which` alters; return False when one does not compile."""
     jobs = [("impl.o", ["-DQNNRT_COMPOSE", "-DQNNRT_PROFILE_LOG", "-DQNNRT_IMPLEMENTATION"], "qnnrt.h"),
             ("llm.o", ["-DQNNRT_COMPOSE", "-DQNNRT_LLM_IMPLEMENTATION"], os.path.join("tools", "qnnrt_llm.h"))]
     for name, defines, header in jobs:
@@ -130,7 +130,7 @@ def defines_own(test):
 
 
 def build_test(folder, test, which):
-    """Link a test with the objects of a folder; one that compiles a header of its own is compiled anew."""
+    """Link a test with the objects of a folder; a test that compiles a header itself is compiled again."""
     program = os.path.join(folder, "test_" + test)
     source = open("tests/test_%s.c" % test).read()
     own = defines_own(test)
@@ -182,7 +182,7 @@ def main():
     every = mutations()
     if options.r:
         every = [m for m in every if m[2] in options.r.split(",")]
-    # Rooms weigh by their lines.
+    # Rooms are weighted by their lines.
     draw = random.Random(options.s)
     chosen = []
     while len(chosen) < options.n and every:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compare the names of tests in a revision with those of the working tree: which went, which came.
+"""Compare the names of tests in a revision with those of the working tree: those removed and those added.
 
     python3 tests/names.py REVISION
 
 Names are those of TEST(...) in C, and the first argument of each call of a function in scripts (check, is, says, ...),
-wherever they stand: a test that moved to another file is still there. Exit status 1 when one went."""
+in any file: a test that moved to another file still counts. Exit status 1 when one is missing."""
 import os
 import re
 import subprocess

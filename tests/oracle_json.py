@@ -30,7 +30,7 @@ def exact(fmt, b):
 
 
 def nearest(fmt, digits, exponent):
-    """Bits of the float nearest to digits * 10^exponent."""
+    """Return the bits of the float nearest to digits * 10^exponent."""
     bits, least, infinity = limits(fmt)
     if digits == 0:
         return 0
@@ -70,7 +70,7 @@ def take(text):
 def read_line(text):
     digits, exponent = take(text)
     b64, b32 = nearest(F64, digits, exponent), nearest(F32, digits, exponent)
-    try:                                                 # Python's own reader as a second opinion
+    try:                                                 # compare with Python's own reader
         other = struct.unpack("<Q", struct.pack("<d", abs(float(text))))[0]
     except OverflowError:
         other = limits(F64)[2]
@@ -81,7 +81,7 @@ def read_line(text):
 
 
 def shortest(fmt, b):
-    """Digits and exponent of the printed text."""
+    """Return digits and exponent of the printed text."""
     value = exact(fmt, b)
     power = len(str(value.numerator)) - len(str(value.denominator)) - 1
     while Fraction(10) ** (power + 1) <= value:
@@ -123,7 +123,7 @@ def print_line(fmt, b):
 
 
 def decimals(value):
-    """All digits of a fraction whose denominator is a power of two, and their exponent."""
+    """Return all digits of a fraction whose denominator is a power of two, and their exponent."""
     k = value.denominator.bit_length() - 1
     return str(value.numerator * 5 ** k), -k
 

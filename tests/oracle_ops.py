@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compute operators in double precision from their documentation: the third opinion of tests/ops.c.
+"""Compute operators in double precision from their documentation: an independent reference for tests/ops.c.
 
     python3 tests/oracle_ops.py CASES > EXPECTED
 
-CASES is what `ops --dump` writes: inputs, outputs without data, and parameters of graphs of one node. Each line of
-EXPECTED is the number of a case and the bytes of its outputs in hex, one after the other. It is plain Python without
+CASES is the output of `ops --dump`: inputs, outputs without data, and parameters of graphs of one node. Each line of
+EXPECTED is the number of a case and the bytes of its outputs in hex, in order. It is plain Python without
 numpy, so that it runs wherever python3 is; it shares no code with a library or with qnnrt.
 """
 import itertools

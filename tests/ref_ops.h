@@ -5,8 +5,7 @@
        y = ops_out(REF_U8Q, "2,3,8");
        ops_scalar("axis", REF_U32, 2);
        expected = ...                    one double per element of y, computed the slow way
-       TRY(ops_run(expected)); chooses the encoding of y for the expected values, checks, runs,
-       compares
+       TRY(ops_run(expected));           chooses the encoding of y, checks, runs, compares
 
    or TRY(ops_refused("words of the reason")). Values of tensors come from here, not from
    ref_load(): ops_real(). Everything lives until the next ops_begin() or ops_end(). */

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The greedy tokens of a Llama, computed slowly and plainly: the oracle of everything that runs exported models.
+"""The greedy tokens of a Llama, computed slowly and plainly: the reference for all tests that run exported models.
 
     python3 tests/reference_llm.py MODEL_DIR TEXT COUNT         # one prompt of bytes, as a sentence
     python3 tests/reference_llm.py --perplexity MODEL_DIR TEXT
     python3 tests/reference_llm.py --golden TRAINED_DIR DEEP_DIR TIED_DIR > tests/golden/llm_tokens.txt
     python3 tests/reference_llm.py --argmax TRAINED_DIR > tests/golden/llm_argmax.txt
 
-There is no cache, no chunk and no batch: each token is computed from the whole text before it, in float64 (needs
+It uses neither cache nor chunks nor batches: each token is computed from the whole text before it, in float64 (needs
 numpy). The golden file has 10 tokens for each of 20 prompts, of 1 to 3 * 32 + 5 tokens, for three models. Prompts are
 chosen so that at every step the best logit is ahead of the second one by MARGIN: backends that add in another order
-must find the same tokens; and so that what follows is not one token over and over. `make golden-llm` writes it.
+must find the same tokens; and so that the text is not one repeated token. `make golden-llm` writes it.
 """
 import json
 import os
@@ -42,7 +42,7 @@ class Model:
         self.dtype = dtype
 
     def see(self, layer, name, values):
-        """What is computed on the way, by name, for who wants to look; layer is None for the model's own."""
+        """Called with each intermediate value and its name; layer is None for the model's own values."""
         return values
 
     def norm(self, x, name):
@@ -50,7 +50,7 @@ class Model:
         return x / root * self.weights[name]
 
     def forward(self, tokens):
-        """Logits [tokens, vocabulary] of a whole text at once."""
+        """Return logits [tokens, vocabulary] of a whole text at once."""
         c, w, see = self.config, self.weights, self.see
         heads, kv, dim = c["num_attention_heads"], c["num_key_value_heads"], c["head_dim"]
         n = len(tokens)
@@ -90,7 +90,7 @@ class Model:
         return see(None, "LOGITS", see(None, "NORM", self.norm(x, "model.norm.weight")) @ w[table].T)
 
     def greedy(self, prompt, count, margin=0.0):
-        """The tokens that follow, with their logits and margins; None once a margin is too small."""
+        """Return the next tokens with their logits and margins, or None if a margin is too small."""
         tokens, steps = list(prompt), []
         for _ in range(count):
             logits = self.forward(np.array(tokens))[-1]
@@ -103,7 +103,7 @@ class Model:
 
 
 def prompts_of(text, length):
-    """Pieces of a text, one after the other."""
+    """Return pieces of a text, in order."""
     for begin in range(min(len(text) - length, 200)):
         yield text[begin:begin + length]
 
@@ -116,14 +116,14 @@ def golden(folders):
     for name, folder in folders.items():
         model, least = Model(folder), np.inf
         text = list(known)
-        if name != "trained":                   # random weights know no language: any tokens will do
+        if name != "trained":                   # random weights have no language: any tokens serve
             state, text = 1, []
             for _ in range(2000):
                 state = state * 1103515245 + 12345 & 0x7fffffff
                 text.append((state >> 16) % model.config["vocab_size"])
         print("\nmodel %s" % name)
         for length in LENGTHS:
-            # Every length from another place, so that prompts do not begin alike.
+            # Every length starts at another place, so that prompts begin differently.
             start = 7 * length % len(text)
             for prompt in prompts_of((text[start:] + text[:start]) * 2, length):
                 steps = model.greedy(prompt, COUNT, MARGIN)
@@ -140,7 +140,7 @@ def golden(folders):
 
 
 def argmax(folder):
-    """What the model finds most probable behind each byte of the texts in expected.json, a line a text."""
+    """Print the most probable byte after each byte of the texts in expected.json, one line per text."""
     model = Model(folder)
     with open(os.path.join(TOP, "tests/data/llm/expected.json")) as file:
         for case in json.load(file)["cases"]:
@@ -149,7 +149,7 @@ def argmax(folder):
 
 
 def perplexity(folder, text):
-    """exp of the mean of -log p(byte | those before it), from the second byte on."""
+    """Return exp of the mean of -log p(byte | those before it), from the second byte on."""
     logits = Model(folder).forward(np.array(list(text)))[:-1]
     chosen = logits[np.arange(len(text) - 1), list(text[1:])]
     most = logits.max(-1)

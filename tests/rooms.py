@@ -1,8 +1,8 @@
-"""Read a header that is divided into rooms: who defines what, and who uses what of whom.
+"""Read a header that is divided into rooms: the names that each room defines, and those that it uses from other rooms.
 
-A room is what follows a banner (a comment of "=" signs with a tag >>name), up to the next one. Each function, type,
+A room is the text after a banner (a comment of "=" signs with a tag >>name), up to the next one. Each function, type,
 macro and table belongs to the room that defines it; each member belongs to the room that defines its struct.
-Public structs, enums and macros (before the implementation) are free for all; public functions are not.
+All rooms may use public structs, enums and macros (before the implementation), but not public functions.
 """
 import re
 
@@ -13,12 +13,12 @@ WORDS = set("const volatile static extern inline unsigned signed struct union en
 
 
 def blank(match):
-    """The same lines, without anything in them."""
+    """Return the same number of lines, all empty."""
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
 def strip(text):
-    """Without comments and what strings say."""
+    """Remove comments and the content of strings."""
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
                   lambda m: blank(m) if m.group(0)[0] == "/" else '""' if m.group(0)[0] == '"' else "0", text, flags=re.S)
 
@@ -52,7 +52,7 @@ class Header:
 def split(text):
     """Tokens outside of directives, each with its line; and the macros: (name, tokens of its value, line).
 
-    Of an #if only the first branch is parsed; of the others the words are returned as a list of their own."""
+    Only the first branch of an #if is parsed; the words of the others are returned as a list of their own."""
     tokens, macros, other = [], [], []
     stack = []                      # per #if: True while the branch is left out
     lines = strip(text).split("\n")
@@ -89,7 +89,7 @@ def split(text):
 
 
 def match(tokens, i, step=1):
-    """The index of the bracket that belongs to tokens[i]."""
+    """Return the index of the bracket that matches tokens[i]."""
     pairs = {"(": ")", "[": "]", "{": "}", ")": "(", "]": "[", "}": "{"}
     first, last, depth = tokens[i][0], pairs[tokens[i][0]], 0
     while 0 <= i < len(tokens):
@@ -108,10 +108,10 @@ def word(token):
 
 
 class World:
-    """What all headers together define. owner: of a name; structs: members of a type; returns: types of functions."""
+    """The definitions of all headers together. owner: of a name; structs: members of a type; returns: types of functions."""
 
     def __init__(self, data=()):
-        self.data = data            # rooms of tables: what they define belongs to the room that declares it
+        self.data = data            # rooms of tables: their definitions belong to the room that declares them
         self.declared = {}
         self.owner, self.structs, self.struct_owner, self.returns, self.globals = {}, {}, {}, {}, {}
         self.alias = {}             # typedef: tag
@@ -171,7 +171,7 @@ class World:
             i = stop + 1
 
     def items(self, tokens):
-        """The top-level items: (tokens of the head, tokens of the body or None)."""
+        """Return the top-level items: (tokens of the head, tokens of the body or None)."""
         i, begin = 0, 0
         while i < len(tokens):
             t = tokens[i][0]
@@ -201,7 +201,7 @@ class World:
 
     @staticmethod
     def function_name(head):
-        """The index of a function's name in its head, or None."""
+        """Return the index of a function's name in its head, or None."""
         found, depth = None, 0
         for i, (t, _) in enumerate(head):
             if t == "(":
@@ -214,7 +214,7 @@ class World:
         return found
 
     def define(self, room, text, public):
-        """Enter what a text defines; room: its name, None for declarations."""
+        """Enter the definitions of a text; room: its name, None for declarations."""
         tokens, macros, _ = split(text)
         if not public:
             for name, _, _ in macros:
@@ -298,7 +298,7 @@ class World:
         return name if name in self.structs else None
 
     def chain(self, tokens, i, kind, note):
-        """Follow ->a.b[i]->c after tokens[i - 1], whose type is kind; returns the index behind it."""
+        """Follow ->a.b[i]->c after tokens[i - 1], whose type is kind; return the index after it."""
         while i < len(tokens):
             t = tokens[i][0]
             if t in ("[", "("):
@@ -364,7 +364,7 @@ class World:
             i += 1
 
     def declare(self, tokens, i):
-        """tokens[i] is a type: enter the variables behind it."""
+        """tokens[i] is a type: enter the variables after it."""
         kind, j = tokens[i][0], i + 1
         while j < len(tokens):
             while j < len(tokens) and tokens[j][0] in ("*", "const", "&"):
@@ -400,7 +400,7 @@ class World:
                 self.scan(body, note)
             elif self.function_name(head) is not None and body is None and "=" not in [h[0] for h in head]:
                 at = self.function_name(head)
-                self.scan(head[:at] + head[at + 1:], note)         # declaring a function is no use of it
+                self.scan(head[:at] + head[at + 1:], note)         # a declaration of a function is not a use
             else:
                 self.scan([h for h in head if h[0] != "{}"], note)
                 if body is not None:
@@ -427,9 +427,10 @@ def read(headers, declared=(), data=()):
 
 
 def faults(headers, floor, most, data):
-    """What is wrong with the rooms of these headers: a list of sentences.
+    """List the faults of the rooms of these headers, as sentences.
 
-    floor: rooms that everybody may use unsaid; most: lines of a room; data: rooms that are tables alone, of any length."""
+    floor: rooms that all may use without naming them; most: lines of a room; data: rooms that are tables
+    alone, of any length."""
     wrong = []
     names = [room.name for header in headers for room in header.rooms]
     for name in sorted(set(names)):

@@ -8,17 +8,17 @@
 #   label seconds,anycore goals command ...  the same, not bound to one core
 #   label skip goals reason ...              counts as one skipped test
 #   # comment
-# Goals are what was built for it; they mean nothing here (tests/list.sh, tests/suite.sh).
-# A program says "N passed, N failed" or "N passed, N failed, N skipped" in its last such line.
-# One that crashes, takes too long or says nothing of the kind is one failure. Its output goes to
-# build/log/<label>.log and is shown when something failed. With QNNRT_REQUIRE_ALL=1 a skipped
+# Goals are the targets built for it; this script ignores them (tests/list.sh, tests/suite.sh).
+# A program prints "N passed, N failed" or "N passed, N failed, N skipped" in its last such line.
+# A program that crashes, takes too long or prints no such line is one failure. Its output goes to
+# build/log/<label>.log and is shown when a test failed. With QNNRT_REQUIRE_ALL=1 a skipped
 # test is a failure. TEST_JOBS programs (default: one for each core) run at a time, each bound to one
 # core: the vendor's emulator spins for its second thread.
 set -u
 LC_ALL=C
 export LC_ALL
 
-# Hundredths of a second since some moment.
+# Hundredths of a second since a fixed moment.
 now() {
     if read -r up _ 2>/dev/null </proc/uptime; then
         echo "${up%.*}${up#*.}"
@@ -67,7 +67,7 @@ one() {
     child=
     took=$(($(now) - start))
 
-    # Vendor output may stand before the closing line, even within it.
+    # Vendor output may come before the closing line, or within it.
     closing=$(tr '\r' '\n' <"$log" | grep -aoE '[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' | tail -n 1)
     why=
     # shellcheck disable=SC2086  # split into words
@@ -100,7 +100,7 @@ one() {
     fi
 }
 
-# worker CORE: take one line of the list after the other that no other worker has taken
+# worker CORE: take the next free line of the list until none is left
 worker() {
     pin=
     if [ -n "$1" ] && taskset -c "$1" true 2>/dev/null; then pin="taskset -c $1"; fi
@@ -111,7 +111,7 @@ worker() {
         case $label in '' | '#'*) continue ;; esac
         number=$((number + 1))
         mkdir "$taken/$number" 2>/dev/null || continue
-        # What it says comes out in one piece.
+        # Print its output in one piece.
         one "$label" "$limit" "$command" >"$taken/$number/out"
         cat "$taken/$number/out"
     done 3<"$list"

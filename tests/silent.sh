@@ -3,9 +3,9 @@
 #
 #   tests/silent.sh [--all]
 #
-# What is crossed: every language standard with the declarations and with the implementation, at -O0;
+# The combinations are: every language standard with the declarations and with the implementation, at -O0;
 # every build option (below) with C99 and C++11, at -O0; and the whole implementation (with all that
-# build options add) at -O0, -O1, -O2, -O3, -Os and with LTO, in C99 and C++11: these find what depends
+# build options add) at -O0, -O1, -O2, -O3, -Os and with LTO, in C99 and C++11: these find warnings that depend
 # on optimization. clang's warnings do not depend on it: -O0 and -O3, or all of them with --all.
 # Compilers: $GCC $GXX $CLANG $CLANGXX $AARCH64_CC $AARCH64_CXX (default: their usual names).
 # One that is absent counts as one skipped test of a header (a failure with QNNRT_REQUIRE_ALL=1).
@@ -19,7 +19,7 @@ config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TE
     QNNRT_PROFILE_LOG'
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
-# What adds code.
+# Options that add code.
 additions='-DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG'
 
 if [ "${1-}" = --one ]; then
@@ -110,14 +110,14 @@ check() {
             job "$cc" c99 $name.impl "$level $additions"
             job "$cxx" c++11 $name.impl "$level $additions"
         done
-        # With LTO it is the linker that warns.
+        # With LTO the linker prints the warnings.
         if [ "$cc" = "$gcc" ] || [ -n "$all" ]; then
             job "$cc" c99 $name.impl "-O2 -flto $additions" link
             job "$cxx" c++11 $name.impl "-O2 -flto $additions" link
         fi
     done
 
-    # A name that the header does not know would test nothing.
+    # An unknown name would test nothing.
     for macro in $macros; do
         macro=${macro%%[=+]*}
         if grep -qw "$macro" "$header"; then
@@ -134,7 +134,7 @@ check() {
         cc=${pair% *} std=${pair#* }
         case $std in *++*) try='#include <cstdio>' language='c++' ;; *) try='#include <stdio.h>' language='c' ;; esac
         if ! has "$cc"; then
-            continue   # said above
+            continue   # reported above
         elif echo "$try" | $cc -m32 -x $language -c - -o "$dir/probe.o" 2>/dev/null; then
             job "$cc" "$std" $name.impl "-O1 -m32 $after"
         else

@@ -3,8 +3,8 @@
 #
 #   tests/suite.sh KIND [PART]    as tests/list.sh
 #
-# MAKE (default make) builds, on all cores unless its flags say otherwise; as many tests run at a time
-# as there are cores (TEST_JOBS). The environment is what the Makefile exports.
+# MAKE (default make) builds, on all cores unless its flags limit them; as many tests run at a time
+# as there are cores (TEST_JOBS). The Makefile exports the environment.
 set -u
 kind=${1:?usage: tests/suite.sh KIND [PART]}
 part=${2-}
@@ -13,7 +13,7 @@ cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 list=$B/$kind.list
 mkdir -p "$B"
 
-# Goals of all lines, once each; only "qnn" and "qnn-aarch64" are no goals of the Makefile.
+# Goals of all lines, once each; "qnn" and "qnn-aarch64" are not goals of the Makefile.
 wanted() { awk '$3 != "-" { gsub(",", "\n", $3); print $3 }' "$list" | sort -u; }
 
 sh tests/list.sh "$kind" "$part" >"$list" || exit 1

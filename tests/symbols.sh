@@ -1,5 +1,5 @@
 #!/bin/sh
-# What an object with the implementation exports, keeps and calls.
+# Check which symbols an object with the implementation exports, keeps and calls.
 #
 #   tests/symbols.sh HEADER OBJECT STATIC_OBJECT HIDDEN_OBJECT [PROGRAM]
 #
@@ -16,7 +16,7 @@ allow=$(dirname "$0")/symbols.allow
 allowed_data=qnnrt__log_slots
 passed=0 failed=0 skipped=0
 
-# empty STATEMENT LIST: the list of what contradicts the statement is empty
+# empty STATEMENT LIST: the list of contradictions of the statement is empty
 empty() {
     if [ -z "$2" ]; then
         passed=$((passed + 1))
@@ -80,7 +80,7 @@ empty "no writable variable but $allowed_data" "$(for file in "$object" "$static
             print file ": " $NF " in " section ", 0x" size " bytes"
         }'
 done)"
-# Again by section, in case something has no symbol: only .bss may hold anything.
+# Again by section, in case data has no symbol: only .bss may hold anything.
 empty "sections .data, .tdata and .tbss are empty, .bss holds $allowed_data at most" \
     "$(size=$("$nm" -S "$object" | awk -v name="$allowed_data" '$NF == name && NF == 4 { print $2 }')
     "$objdump" -h "$object" | awk -v slots="${size:-0}" '
@@ -96,7 +96,7 @@ empty "sections .data, .tdata and .tbss are empty, .bss holds $allowed_data at m
 empty "no constructor, no destructor" \
     "$("$objdump" -h "$object" | awk '$2 ~ /^\.(init_array|fini_array|ctors|dtors|preinit)/ { print $2 }')"
 
-# Calls: the second list says more clearly what the first would refuse too.
+# Calls: the first list would find those of the second too, but less clearly.
 empty "only functions named in $allow are called" \
     "$(echo "$undefined" | while read -r name; do
         if [ -n "$name" ] && ! grep -qxF "$name" "$allow"; then echo "$name"; fi

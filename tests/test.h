@@ -23,7 +23,7 @@
                             program in tests/real has these two
 
    Failures go to stdout as "suite: test: file:line: text". The last line is "N passed, N failed",
-   followed by ", N skipped" when there were any. Exit status 1 when something failed.        */
+   followed by ", N skipped" when there were any. Exit status 1 when something failed. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -55,7 +55,7 @@ static struct {
     int state, require_all;              /* TEST_RUNNING ...; QNNRT_REQUIRE_ALL=1              */
     int passed, failed, skipped;
     char reason[256];                    /* of the last SKIP, printed once                     */
-    test_folder *folders;                /* removed at exit ...                          */
+    test_folder *folders;                /* removed at exit ...                                */
     pid_t owner;                         /* ... by this process, not by a forked child         */
 } test_state;
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Print what became of the public functions of 0.1, and check that tests/golden/api_0.1.txt tells of every function.
+"""Print the fate of the public functions of 0.1, and check that tests/golden/api_0.1.txt lists every function.
 
-The list has one function a line: its name, its fate (kept, changed, merged, removed, new) and, behind it, the replacement or
-the change. "changed" and "kept" functions are declared in a header, "removed" and "merged" ones in none, and every function that a
-header declares is in the list."""
+The list has one function a line: its name, its fate (kept, changed, merged, removed, new) and then the replacement or
+the change. "changed" and "kept" functions are declared in a header, "removed" and "merged" ones are not, and every
+function that a header declares is in the list."""
 import os
 import re
 import sys

@@ -1,5 +1,5 @@
 #!/bin/sh
-# qnnrt-run compile: what it makes and what it says, on the fake and on the genuine libraries.
+# qnnrt-run compile: its files and its output, on the fake and on the genuine libraries.
 #     sh tests/test_compile.sh [BUILD_DIR [RELEASE_DIR]]
 # Without the release folder its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
 suite=test_compile

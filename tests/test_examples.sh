@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the examples print on the genuine libraries.
+# The output of the examples on the genuine libraries.
 #     sh tests/test_examples.sh [BUILD_DIR [RELEASE_DIR]]
 # Without the release folder its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
 build=${1:-build}
@@ -28,7 +28,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     if "$build/examples/01_hello" tests/data/ctx/qairt2.51/mlp_u8 "$release/libQnnHtp.so" >"$out/text" 2>"$out/log" &&
         grep -q '^y (ufixed8, 128 elements): ' "$out/text"; then good
     else bad hello_runs "$(cat "$out/text" "$out/log")"; fi
-    # The first text is known from Qualcomm's own language-model runtime: tests/data/llm/expected.json.
+    # Qualcomm's own language-model runtime made the first text: tests/data/llm/expected.json.
     expected='And the LORD said unto |him, What is the son of Abraham, and the son of Abimelech the so'
     if "$build/examples/02_prefill_decode" tests/data/llm/w8a16_one tests/data/llm/w8a16_four "$release/libQnnHtp.so" \
         >"$out/text" 2>"$out/log" && grep -qxF "$expected" "$out/text"; then good

@@ -1,9 +1,9 @@
 #!/bin/sh
-# qnnrt-run explain: every code by each of its names, lines as they are pasted, and what is unknown.
+# qnnrt-run explain: every code by each of its names, pasted lines, and unknown input.
 #
 #   sh tests/test_explain.sh [BUILD_DIR]
 #
-# BUILD_DIR (default build) holds qnnrt-run. A check prints nothing when it is good.
+# BUILD_DIR (default build) holds qnnrt-run. A check that passes prints nothing.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -37,7 +37,7 @@ explain() {
     status=$?
 }
 
-# entry NAME FIRST_LINE: the last one printed an entry with this first line, and nothing else
+# entry NAME FIRST_LINE: the last run printed only an entry with this first line
 entry() {
     read -r first <"$tmp/out" || first=
     if [ $status -ne 0 ]; then
@@ -53,10 +53,10 @@ entry() {
     fi
 }
 
-# says NAME TEXT: the last one printed it
+# says NAME TEXT: the last run printed it
 says() { if grep -qF -- "$2" "$tmp/out"; then good; else bad "$1" "no '$2' in: $(cat "$tmp/out")"; fi; }
 
-# unknown NAME TEXT HINT WORD ...: refused in a line on standard error that holds the text, and a hint
+# unknown NAME TEXT HINT WORD ...: refused with a line on standard error that has the text, and a hint
 unknown() {
     name=$1 text=$2 hint=$3
     shift 3
@@ -85,7 +85,7 @@ if [ "$(wc -l <"$tmp/lines")" -gt 50 ]; then good; else bad list "$(wc -l <"$tmp
 odd=$(grep -vE '^(0x[0-9a-f]{4,8} +[0-9]+  (QNN_[A-Z_]+|\(FastRPC\))  [A-Za-z].*\.|line  ".*")$' "$tmp/list")
 if [ -z "$odd" ]; then good; else bad list "an odd line: $odd"; fi
 
-# title DECIMAL: what an entry begins with, by the list
+# title DECIMAL: the first line of an entry, from the list
 title() { sed -n "s/^\(0x[0-9a-f]*  *$1  [^ ]*\)  .*/\1/p" "$tmp/codes"; }
 
 explain --help
@@ -123,7 +123,7 @@ while read -r decimal symbol; do
     entry "$symbol" "$(title "$decimal")"
 done <"$tmp/names"
 
-# ---- what people paste ---------------------------------------------------------------------------------
+# ---- pasted text ---------------------------------------------------------------------------------------
 
 explain '11-21 14:05:07.123  5000  6004 E QnnHtp  : <E> Using newer context binary on old SDK'
 entry newer 'line  "Using newer context binary"'
@@ -141,7 +141,7 @@ explain 'first
  <E> Using newer context binary on old SDK'
 entry first_of_several 'line  "clientBuf is null"'
 
-# ---- what is unknown ------------------------------------------------------------------------------------
+# ---- unknown input --------------------------------------------------------------------------------------
 
 unknown number '"64999"' explain 64999
 unknown without_0x '"1388"' 0x1388 1388

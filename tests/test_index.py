@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/index names every test, every oracle, and every room of the headers, and nothing that is not there."""
+"""tests/index names every test, every oracle, and every room of the headers, and only existing ones."""
 import glob
 import os
 import re
@@ -42,7 +42,7 @@ for line in open(os.path.join(TOP, "tests", "index")):
 
 
 def backends(path, seen):
-    """Which of fake and ref a test opens, in its own text and in the headers of tests/ that it includes."""
+    """Find which of fake and ref a test opens, in its own text and in the headers of tests/ that it includes."""
     if path in seen or not os.path.exists(path):
         return set()
     seen.add(path)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What qnnrt-run does without a backend: inspect, plan, --json_file, --diff, pictures.
+# qnnrt-run without a backend: inspect, plan, --json_file, --diff, pictures.
 #
 #   sh tests/test_inspect.sh [BUILD_DIR [RELEASE_DIR]]
 #
@@ -105,7 +105,7 @@ says inspect_missing err none.json
 run inspect "$eight" --metadata system --system_so "$tmp/none.so"
 is metadata_system 1
 
-# A name that is wired by nothing is a finding, not a failure; planning it is one.
+# An input without an edge is a finding, not a failure; a plan of such a model fails.
 mkdir "$tmp/gap"
 cp "$eight/forward_0_json.json" "$tmp/gap/forward_0_json.json"
 sed 's/_model_layers_1_Add_1_Add_output_0/other/; s/1024/1025/' "$eight/forward_1_json.json" >"$tmp/gap/forward_1_json.json"
@@ -119,7 +119,7 @@ is unwired_plan 1
 
 # ---- the text that is written -------------------------------------------------------------------------
 
-# Two documents of the tool are equal but for names of files and times.
+# Two documents of the tool are equal except for names of files and times.
 equal_reports='import json, sys
 def facts(path):
     d = json.loads(open(path, encoding="utf-8").read().replace("_json.json", ".bin"))
@@ -186,7 +186,7 @@ cp "$eight/forward_1_json.json" "$tmp/b/same.json"
 run inspect "$tmp/a/same.json" "$tmp/b/same.json" --json_file "$tmp/clash/"
 is json_file_clash 1
 says json_file_clash err 'would both be written to same_json.json'
-# A folder's links and pipes are not the caller's: they are replaced, and what they point to stays.
+# Links and pipes in a folder are replaced, and their targets stay.
 mkdir "$tmp/links"
 echo mine > "$tmp/victim"
 ln -s "$tmp/victim" "$tmp/links/forward_2_json.json"
@@ -214,7 +214,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 check no_leftovers "files were left: $(ls "$tmp")" sh -c 'test -z "$(find "$1" -name "*.tmp")"' - "$tmp"
 
-# What no file at hand has: encodings per axis and of few bits, dynamic dimensions, unknown numbers.
+# Cases that the sample files do not have: encodings per axis and of few bits, dynamic dimensions, unknown numbers.
 python odd_document 'import json, sys
 d = json.load(open(sys.argv[1]))
 g = d["info"]["graphs"][0]["info"]
@@ -299,7 +299,7 @@ is hostile_json 0
 cp "$tmp/out" "$tmp/h.json"
 run inspect "$tmp/hostile.json" --json_file "$tmp/h_file.json"
 is hostile_json_file 0
-# U+FFFE and U+FFFF are no characters, but no terminal obeys them.
+# U+FFFE and U+FFFF are not characters, but they do not control a terminal.
 python hostile_json "$(printf '%s' "$controls" | sed 's/.ufffe.uffff]/]/')" "$tmp/h.json" "$tmp/h_file.json"
 python hostile_json_names 'import json, sys
 graph = lambda d: d["model"]["contexts"][0]["metadata"]["graphs"][0]
@@ -386,7 +386,7 @@ fi
 
 # ---- the pictures of the README --------------------------------------------------------------------
 
-# Every line of the README that makes a picture makes the one that is there.
+# Every command of the README that makes a picture makes the committed one.
 ctx=$(sed -n 's/^    ctx=\([^;]*\);.*/\1/p' "$tests/../README.md" | head -n 1)
 grep -oE '^    build/qnnrt-run (inspect|plan) .*--svg [^ ]+$' "$tests/../README.md" | sed "s|\$ctx|$ctx|" >"$tmp/lines"
 check readme_lines "$(wc -l <"$tmp/lines") lines in README.md, not 4" test "$(wc -l <"$tmp/lines")" -eq 4

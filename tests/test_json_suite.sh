@@ -1,6 +1,6 @@
 #!/bin/sh
 # JSONTestSuite through build/json_check, where QNNRT_SAMPLES/json_suite has its files: y_* is accepted,
-# n_* refused, and i_* as said below. The project's own cases are in tests/json_cases.h.
+# n_* refused, and i_* as listed below. The project's own cases are in tests/json_cases.h.
 # The last line is "N passed, N failed".
 set -u
 LC_ALL=C
@@ -16,7 +16,7 @@ fi
 rm -rf "$work"
 mkdir -p "$work"
 
-# Two that a reader without a limit accepts; the suite has their halves.
+# Two texts that a reader without a limit accepts; the suite has their halves.
 repeat() { awk -v n="$1" -v s="$2" 'BEGIN { for (i = 0; i < n; ++i) printf "%s", s }'; }
 { repeat 100000 '['; repeat 100000 ']'; } >"$work/n_100000_arrays_closed.json"
 { repeat 100000 '{"a":'; repeat 1 1; repeat 100000 '}'; } >"$work/n_100000_objects_closed.json"
@@ -30,7 +30,7 @@ fi
 while IFS= read -r line; do
     file=${line%%: *} verdict=${line#*: }
     name=${file##*/}
-    # Numbers of any size are text; that 1e400 has no float64 is for qnnrt_json_f64() to say.
+    # Numbers of any size are text; qnnrt_json_f64() reports that 1e400 has no float64.
     case $name in
     y_*) want=accept ;;
     n_*) want=refuse ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What examples/llm/export makes says the same, however it is cut, named, kept, batched, rewound or
-# restored: the tokens of numpy in float32, those of the first run in codes (tests/llm_exact.c).
+# Models of examples/llm/export write the same text, however they are cut, named, kept, batched,
+# rewound or restored: the tokens of numpy in float32, those of the first run in codes (tests/llm_exact.c).
 #     sh tests/test_llm_exact.sh [BUILD_DIR]
 suite=test_llm_exact
 . "$(dirname "$0")/tool.sh"
@@ -45,7 +45,7 @@ check deep_is_made "it fails" "$build/examples/llm/random_model" "$tmp/deep" 16 
 says_it deep_8 80 "$tmp/deep" deep '' --type f32 --naming executorch --shards 8
 says_it other_lengths 80 "$trained" trained '' --type f32 --prefill 13 --decode 2 --context 128 --shards 3
 
-# That the comparison can fail, the tokens of another model show.
+# The tokens of another model show that the comparison can fail.
 if "$exact" "$tmp/made" "$ref" "$golden" tied >"$tmp/out" 2>&1; then bad comparison_can_fail "$(tail -n 2 "$tmp/out")"
 elif grep -q '^  wrong: in chunks' "$tmp/out"; then good
 else bad comparison_can_fail "$(tail -n 2 "$tmp/out")"; fi

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What examples/llm/export makes computes what the weights say: by both namings, in all numbers of
-# shards, beside the tokens and logits of a plain computation (tests/golden/llm_tokens.txt).
+# Models of examples/llm/export compute the result of their weights: with both namings, in all numbers
+# of shards, compared with the tokens and logits of a plain computation (tests/golden/llm_tokens.txt).
 #     sh tests/test_llm_export.sh [BUILD_DIR [RELEASE_DIR]]
 # Without the release folder its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
 suite=test_llm_export
@@ -23,7 +23,7 @@ made() {
     is "$name" 0
 }
 
-# computes NAME LIBRARY MODEL THETA AGREE TOLERANCE [LOGITS.raw]: as the golden file says
+# computes NAME LIBRARY MODEL THETA AGREE TOLERANCE [LOGITS.raw]: as in the golden file
 computes() {
     name=$1 library=$2
     shift 2
@@ -31,7 +31,7 @@ computes() {
     else bad "$name" "$(cat "$tmp/out" "$tmp/err")"; fi
 }
 
-# Float32: every token, and logits as near as its last digits let them be.
+# Float32: every token, and logits that differ in the last digits only.
 for naming in hub executorch; do
     for shards in 1 2 4; do
         made "${naming}_f32_$shards" "$trained" --type f32 --naming $naming --shards $shards
@@ -39,7 +39,7 @@ for naming in hub executorch; do
     done
 done
 
-# Sixteen layers. That positions matter, and that the comparison can say no, a wrong theta shows.
+# Sixteen layers. A wrong theta shows that positions matter, and that the comparison can fail.
 mkdir "$deep"
 check random_model_is_made "it fails" "$build/examples/llm/random_model" "$deep" 16 7
 for shards in 1 8; do
@@ -72,13 +72,13 @@ for naming in hub executorch; do
             cmp "$tmp/logits_hub_1" "$tmp/logits_${naming}_$shards"
     done
 done
-for shards in 1 8; do           # noise is hard to keep in 8 bits: many tokens are near others
+for shards in 1 8; do           # 8 bits are few for noise: many tokens are near others
     made "deep_w8a16_$shards" "$deep" --ranges "$data/llm/deep_ranges.json" --naming executorch --shards $shards
     computes "deep_w8a16_$shards" "$ref" deep 1 75 2.5 "$tmp/logits_deep_$shards"
 done
 check deep_w8a16_is_like_one "8 shards compute other logits than one" cmp "$tmp/logits_deep_1" "$tmp/logits_deep_8"
 
-# One graph does what two do; other lengths.
+# One graph does the work of two; other lengths.
 made decode_alone "$trained" --type f32 --prefill 0
 computes decode_alone "$ref" trained 10000 100 0.0002
 made prefill_alone "$trained" --type f32 --decode 0 --prefill 16 --naming executorch
@@ -86,7 +86,7 @@ computes prefill_alone "$ref" trained 10000 100 0.0002
 made other_lengths "$trained" --type f32 --prefill 5 --decode 2 --context 113 --shards 3
 computes other_lengths "$ref" trained 10000 100 0.0002
 
-# Names, as exports have them.
+# Names as in exports.
 names() { "$build/qnnrt-run" inspect "$tmp/made" --system_so "$ref" >"$tmp/out" 2>"$tmp/err"; }
 made hub_names "$trained" --shards 2
 names

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the engine of examples/host says about itself on the reference backend and on the genuine one.
+# The output of the engine of examples/host on the reference backend and on the genuine one.
 #     sh tests/test_llm_host.sh [BUILD_DIR [RELEASE_DIR]]
 # Without the release folder its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
 #
@@ -23,7 +23,7 @@ made() {
     check "made_$folder" "it is not exported" "$export" "$from" "$tmp/$folder" --backend_so "$ref" "$@"
 }
 
-# near NAME SHARE: the perplexity, but for so much of it
+# near NAME SHARE: the perplexity is right within this share
 near() {
     found=$(sed -n 's/^perplexity of 93 bytes: \([0-9.]*\)$/\1/p' "$tmp/out")
     if awk -v a="$found" -v b=$perplexity -v share="$2" \
@@ -31,14 +31,14 @@ near() {
     else bad "$1" "a perplexity of '$found', not $perplexity within $2 of it"; fi
 }
 
-# drafts NAME LABEL: some were accepted, some were not, and each accepted one saved a step
+# drafts NAME LABEL: some were accepted, some were refused, and each accepted one saved a step
 drafts() {
     line=$(sed -n "s/^speculative decoding, drafts $2: \([0-9]*\) of \([0-9]*\) accepted, \([0-9]*\) tokens in \([0-9]*\) steps\$/\1 \2 \3 \4/p" "$tmp/out")
     if echo "$line" | awk 'NF == 4 && $1 > 0 && $1 < $2 && $1 + $4 == $3 { ok = 1 } END { exit !ok }'; then good
     else bad "$1" "accepted, drafted, tokens, steps: '$line'"; fi
 }
 
-# keeps NAME COUNT: so many promises, none broken
+# keeps NAME COUNT: this number of promises, all kept
 keeps() {
     is "$1" 0
     lacks "$1" out '  NO: '
@@ -80,13 +80,13 @@ engine ref_without_decode_graph 0.0001 "$tmp/prefill" "$ref"
 engine ref_draft_model 0.0001 "$tmp/f32" "$ref" "$tmp/draft"
 drafts ref_draft_model 'of a model'
 
-# A graph of one token checks no drafts, and needs none.
+# A graph of one token neither checks nor needs drafts.
 run "$tmp/decode" "$ref"
 keeps ref_without_prefill_graph 7
 near ref_without_prefill_graph 0.0001
 says ref_without_prefill_graph out 'looked up: 0 of 0 accepted, 47 tokens in 47 steps'
 
-# That these checks can say no: positions turned by another theta foresee less.
+# These checks can fail: with another theta fewer tokens are predicted.
 cp "$tmp/f32/forward_0.bin" "$tmp/turned/"
 echo '{ "llm": { "rope": { "theta": 300 } } }' >"$tmp/turned/qnnrt.json"
 run "$tmp/turned" "$ref"
@@ -95,7 +95,7 @@ found=$(sed -n 's/^perplexity of 93 bytes: \([0-9.]*\)$/\1/p' "$tmp/out")
 check ref_another_theta "a perplexity of '$found', as with the right one" \
     awk -v a="$found" -v b=$perplexity 'BEGIN { exit !(a > 1.02 * b) }'
 
-# ---- what is wrong is named -------------------------------------------------------------------------
+# ---- errors name their cause ------------------------------------------------------------------------
 
 run
 is usage 2

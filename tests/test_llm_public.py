@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""qnnrt_llm.h, the tool and the examples use the public names of the headers alone, and qnnrt_llm.h calls nothing but them and libc."""
+"""qnnrt_llm.h, the tool and the examples use only public names of the headers, and qnnrt_llm.h calls only them and libc."""
 import os
 import re
 import shutil
@@ -11,7 +11,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CC = os.environ.get("CC", "cc")
 NM = os.environ.get("NM", "nm")
 LLM = "tools/qnnrt_llm.h"
-# What it may call of libc. Of libm, and of POSIX beyond C99, there is nothing.
+# The functions of libc that it may call. Neither libm nor POSIX beyond C99 is in the list.
 LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strlen strncmp strrchr snprintf vsnprintf "
            "fopen fclose fread ferror __errno_location _GLOBAL_OFFSET_TABLE_".split())
 passed = failed = 0
@@ -32,12 +32,12 @@ def read(path):
 
 
 def private(text, prefixes):
-    """The private names in a text: those of these prefixes with two underscores behind, in either case."""
+    """Return the private names in a text: these prefixes followed by two underscores, in either case."""
     words = re.compile(r"\b(?:%s)__\w+" % "|".join(prefixes), re.I)
     return sorted(set(words.findall(text)))
 
 
-# The pattern finds what it is meant to find.
+# Check the pattern itself.
 check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", "qnnrt_json"]) ==
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is no private name of qnnrt.h")

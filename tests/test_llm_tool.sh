@@ -1,5 +1,5 @@
 #!/bin/sh
-# What qnnrt-llm does, seen from outside, on models that examples/llm/export makes.
+# qnnrt-llm, seen from outside, on models that examples/llm/export makes.
 #     sh tests/test_llm_tool.sh [BUILD_DIR [RELEASE_DIR]]
 # Without the release folder, or without python3, their checks are skipped, or failed with
 # QNNRT_REQUIRE_ALL=1.
@@ -20,7 +20,7 @@ for file in "$tool" "$export" "$ref" "$build/json_check"; do
     fi
 done
 
-# Whatever is still alive in the library when the program ends is a failure.
+# An object that is alive in the library when the program ends is a failure.
 QNNREF_LEDGER=strict
 export QNNREF_LEDGER
 unset QNNREF_FAULTS
@@ -164,7 +164,7 @@ done
 llm_with prefill --prompt "$prompt" --max_gen 40
 wrote without_decode_graph "$(cut 40)"
 
-# ---- what goes wrong ------------------------------------------------------------------------------
+# ---- errors ---------------------------------------------------------------------------------------
 
 llm --prompt ''
 failed empty 'the prompt is empty'
@@ -224,7 +224,7 @@ mkdir "$tmp/first"
 cp "$tmp/model/forward_0.bin" "$tmp/first/"
 llm_with first --prompt x
 failed first_half '--describe'
-# A disk that is full shows as a limit of 0 bytes: the message names the file, and nothing is left.
+# A limit of 0 bytes stands for a full disk: the message names the file, and no file is left.
 mkdir "$tmp/full_disk"
 for option in stats dump_logits; do
     (trap '' XFSZ; ulimit -f 0; "$tool" --ctx_dir "$tmp/model" --backend_so "$ref" --prompt x --max_gen 40 \
@@ -266,7 +266,7 @@ wrote same_seed "$first"
 drawn --temperature 1.5 --seed 8
 if [ "$(cat "$tmp/out")" != "$first" ]; then good; else bad another_seed "the same text: $first"; fi
 if [ "$first" != "$(cut 30)" ]; then good; else bad temperature "the greedy text at 1.5"; fi
-# What leaves one token is greedy.
+# Settings that leave one token are greedy.
 drawn --temperature 1.5 --top_k 1
 wrote top_k "$(cut 30)"
 drawn --temperature 1.5 --top_p 0.000001
@@ -367,7 +367,7 @@ is stats_without_answer 1
 check stats_without_answer "not JSON" sh -c '"$1" "$2" | grep -q ": accept$"' - "$build/json_check" "$tmp/stats"
 equal stats_without_answer 0 "$(field first_token_ms)"
 
-# A row for every token that was read: the prompt's 23, and all but the last one that was written.
+# A row for every token that was read: the prompt's 23, and all written ones except the last.
 llm --prompt "$prompt" --max_gen 40 --dump_logits "$tmp/logits"
 wrote dump "$(cut 40)"
 equal dump_bytes $(((23 + 39) * 256 * 4)) "$(wc -c <"$tmp/logits")"
@@ -388,7 +388,7 @@ wrote line "$(cut 40)"
 lacks line err '> '
 fed "$prompt" --max_gen 40
 wrote line_without_end "$(cut 40)"
-# What was said before counts: one text in two lines is the text at once.
+# Earlier lines count: one text in two lines gives the same as the text at once.
 llm --prompt "$prompt$(cut 20) Amen, and" --max_gen 12
 later=$(cat "$tmp/out")
 fed "$prompt\n Amen, and\n" --max_gen 20 --stats "$tmp/stats"
@@ -404,7 +404,7 @@ for seed in 1 2; do
     fed "$prompt\n/reset\n$prompt\n" --max_gen 20 --temperature 1.2 --seed $seed
     equal reset_seed_$seed "$(head -n 1 "$tmp/out")" "$(tail -n 1 "$tmp/out")"
 done
-# A line that cannot be answered is refused, and the others are answered as if it had not been.
+# A line that cannot be answered is refused, and the others are answered as without it.
 fed "$prompt\n$(printf '%128s' x)\n Amen, and\n" --max_gen 20
 is refused_line 1
 says refused_line err 'the prompt has 128 tokens, and there is room for 126'
@@ -414,8 +414,8 @@ fed "$prompt\n\n\n" --max_gen 20
 wrote empty_line_goes_on "$(cut 20)
 $(cut 40 | tail -c 20)
 $(cut 60 | tail -c 20)"
-# A full conversation goes on without its oldest tokens: by default an answer fills it. Of the 127 that
-# were read stay those before which 1 + 4 of the prompt and 31 of an answer fit.
+# A full conversation continues without its oldest tokens: by default an answer fills it. Of the 127
+# tokens read, those stay that leave room for 1 + 4 of the prompt and 31 of an answer.
 fed "$prompt\n and\n\n/reset\n$prompt\n"
 is full 0
 equal full_lines 4 "$(wc -l <"$tmp/out")"
@@ -427,7 +427,7 @@ cp "$tmp/out" "$tmp/full"
 kept=$(printf '%s%s' "$prompt" "$(head -n 1 "$tmp/full")" | tail -c 92)
 llm --prompt "$kept and"
 wrote full_second_answer "$(sed -n 2p "$tmp/full")"
-# Whole turns go first; an answer that is limited needs less room.
+# Whole turns are removed first; an answer that is limited needs less room.
 fed "$prompt\n and\n said\n the\n of\n" --max_gen 20
 is full_turns 0
 equal full_turns_lines 5 "$(wc -l <"$tmp/out")"
@@ -436,7 +436,7 @@ kept=" and$(sed -n 2p "$tmp/out") said$(sed -n 3p "$tmp/out") the$(sed -n 4p "$t
 wanted_line=$(sed -n 5p "$tmp/out")
 llm --prompt "$kept" --max_gen 20
 wrote full_turns_answer "$wanted_line"
-# A prompt that needs all of the text leaves nothing of the conversation.
+# A prompt that needs the whole text removes all of the conversation.
 fed "$prompt\n$(printf '%126s' x)\n" --max_gen 20
 is full_of_prompt 0
 says full_of_prompt err 'dropped the oldest 42 of 42 tokens, from 1 of 1 turns'
@@ -452,7 +452,7 @@ fed "/reset\n\n" --max_gen 5
 is empty_line 1
 says empty_line err 'the prompt is empty'
 
-# ---- tokens that are no bytes -----------------------------------------------------------------------
+# ---- tokens that are not bytes ----------------------------------------------------------------------
 
 if [ -n "$python" ]; then
     mkdir "$tmp/padded"
@@ -467,7 +467,7 @@ if [ -n "$python" ]; then
     echo "65 300" >"$tmp/tokens"
     llm_with more --tokens "$tmp/tokens"
     failed more_range 'token 2 is 300: out of range, the vocabulary has 0 to 299'
-    # Where 256 tokens are no bytes.
+    # 256 tokens that are not bytes.
     fed "$numbers\n\n" --numbers --max_gen 20
     is numbers 0
     equal numbers "$(cut 40 | od -An -v -tu1 | tr -s ' \n' ' ' | sed 's/^ //; s/ $//') " "$(tr -d '\n' <"$tmp/out")"
@@ -476,7 +476,7 @@ if [ -n "$python" ]; then
     is numbers_words 1
     says numbers_words err 'token 1 is "And"'
     equal numbers_words '' "$(cat "$tmp/out")"
-    # chat.py with a tokenizer that knows bytes, in the place of the package.
+    # chat.py with a tokenizer of bytes in place of the package.
     cat >"$tmp/tokenizers.py" <<'end'
 class Tokenizer:
     def from_file(path):
@@ -497,7 +497,7 @@ end
     equal chat "$(cut 20)|$(cut 20)|" "$(head -n 2 "$tmp/out" | tr '\n' '|')"
     equal chat_later "$(printf '%.12s' "$later")" "$(sed -n 3p "$tmp/out" | head -c 12)"
     equal chat_lines 3 "$(wc -l <"$tmp/out")"
-    # On a terminal, what a model says is visible there, too.
+    # On a terminal, control bytes of a model are visible there, too.
     cat >"$tmp/says_esc" <<'end'
 #!/bin/sh
 read -r line
@@ -530,8 +530,8 @@ fi
 
 # ---- terminals ------------------------------------------------------------------------------------
 
-# At a high temperature the model writes bytes of every kind. A file gets them as they are; on a terminal
-# those that it would obey are visible.
+# At a high temperature the model writes bytes of every kind. A file gets them unchanged; on a terminal
+# control bytes are shown as text.
 if [ -n "$python" ]; then
     llm --prompt "$prompt" --max_gen 100 --temperature 1000 --seed 6
     is any_bytes 0
@@ -570,7 +570,7 @@ fi
 
 # ---- Ctrl-C -----------------------------------------------------------------------------------------
 
-# begun NAME FILE: waits until a file holds something
+# begun NAME FILE: wait until a file is not empty
 begun() {
     n=0
     while [ ! -s "$2" ] && [ $n -lt 200 ]; do
@@ -612,7 +612,7 @@ equal interrupt_line "$(cut 2)" "$(cat "$tmp/out")"
 says interrupt_line stats '"stopped": "interrupted"'
 equal interrupt_line_count 2 "$(field generated_tokens)"
 
-# What is written aside appears when it is whole, and not at all when a signal ends the program.
+# A file gets its name when it is complete, and does not appear when a signal ends the program.
 for signal in TERM HUP; do
     rm -f "$tmp/rows" "$tmp/stats"
     : >"$tmp/out"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make run` does on the reference backend, seen from outside; on the genuine library it is run
-# by `make test` itself.
+# `make run` on the reference backend, seen from outside; `make test` itself runs it on the genuine
+# library.
 #     sh tests/test_make_run.sh [BUILD_DIR]
 unset MAKEFLAGS MAKELEVEL MFLAGS RUN BACKEND
 suite=test_make_run
@@ -39,7 +39,7 @@ done <"$tmp/readme"
 run inspect "$tmp/run/ref/model" --metadata json
 is run_leaves_json_that_stands_alone 0
 
-# The judge must be able to say no.
+# The check of the text must be able to fail.
 cp -r "$tmp/run/ref" "$tmp/run/other"
 judge other
 is judge_accepts_the_same 0
@@ -60,7 +60,7 @@ made BACKEND=gpu
 is unknown_backend_is_refused 2
 says unknown_backend_is_refused err 'run-gpu'
 
-# The example's own words, for what it cannot make.
+# The example's own message for a file that it cannot make.
 mkdir "$tmp/model" "$tmp/made"
 make_model() {
     "$build/examples/05_make_model" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null

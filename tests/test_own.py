@@ -9,7 +9,7 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# test: what it defines, and the statics that it calls.
+# test: its defines, and the statics that it calls.
 OWN = {
     "plan": ("QNNRT", "room >>plan: the packers one by one, beside slow ones"),
     "place": ("QNNRT", "counts the steps of plans of many entries"),

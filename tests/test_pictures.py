@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pictures of qnnrt-run in a browser: nothing overlaps, nothing is cut off, texts are within their boxes.
+"""The pictures of qnnrt-run in a browser: no element overlaps or is cut off, texts are within their boxes.
 
     python3 tests/test_pictures.py [BUILD_DIR]
 
@@ -26,7 +26,7 @@ passed = failed = 0
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars"]
 
-# Finds what is wrong with each picture of the page; half a pixel is rounding.
+# Find the faults of each picture of the page; half a pixel is rounding.
 MEASURE = r"""
 const inside = (a, b, by) => a.left >= b.left - by && a.right <= b.right + by && a.top >= b.top - by && a.bottom <= b.bottom + by;
 const overlap = (a, b, by) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > by &&
@@ -102,7 +102,7 @@ def measure(browser, folder, pictures):
 
 
 def colours(path):
-    """Different bytes in the picture data of a PNG, and its size."""
+    """Count the different bytes in the picture data of a PNG; return them and its size."""
     data = open(path, "rb").read()
     at, packed = 8, b""
     while at < len(data):
@@ -121,7 +121,7 @@ def draw(folder, command, model, name):
 
 
 def hostile(folder, source):
-    """A dump with long, wide and strange names."""
+    """Write a dump with long, wide and strange names."""
     document = json.load(open(source))
     graph = document["info"]["graphs"][0]["info"]
     graph["graphName"] = "<b>&amp;\"]]>" + "W" * 300
@@ -133,7 +133,7 @@ def hostile(folder, source):
     return path
 
 
-# For each step but the last its outputs: 64-byte units, and the steps that read it. No plan meets the lower bound.
+# For each step but the last its outputs: 64-byte units, and the steps that read it. A plan cannot reach the lower bound.
 PUZZLE = [
     [(3, (1,)), (17, (6,)), (1, (2, 4)), (5, (6,))],
     [(17, (2,)), (3, (3,)), (13, (2,)), (2, (3,)), (1, (4,)), (7, (5,)), (13, (5,))],
@@ -145,7 +145,7 @@ PUZZLE = [
 
 
 def puzzle(folder):
-    """A model whose edges go over several steps."""
+    """Write a model whose edges go over several steps."""
     def tensor(at, name, kind, width):
         return {"id": at, "name": name, "type": "QNN_TENSOR_TYPE_" + kind, "dataType": "QNN_DATATYPE_UINT_8", "dimensions": [width]}
     steps = len(PUZZLE) + 1
@@ -187,7 +187,7 @@ with tempfile.TemporaryDirectory() as tmp:
         pictures[name] = draw(tmp, "inspect", model, name)
         pictures[name + "_plan"] = draw(tmp, "plan", model, name + "_plan")
 
-    # Are mistakes found at all?
+    # Check that mistakes are found.
     broken = {
         "block on another": re.sub(r'(<rect class="block[^"]*" x="[\d.]+" y=")[\d.]+', r"\g<1>200", pictures["chain_of_three_plan"]),
         "text out of its box": pictures["chain_of_three"].replace(">logits<", ">" + "logits" * 12 + "<"),
@@ -206,7 +206,7 @@ with tempfile.TemporaryDirectory() as tmp:
     for name in broken:
         check(verdict.get(name, {"wrong": []})["wrong"], "a picture with the mistake \"%s\" passes" % name)
 
-    # Drawn at all, on its own and as an image: a screenshot of each README picture has many colours.
+    # Check that it is drawn, on its own and as an image: a screenshot of each README picture has many colours.
     for name in ("chain_of_three", "eight_shards_plan"):
         source, shot = os.path.join(TOP, "tests/data/pictures", name + ".svg"), os.path.join(tmp, name + ".png")
         size = [int(v) for v in re.search(r'width="(\d+)" height="(\d+)"', pictures.get(name, 'width="1" height="1"')).groups()]

@@ -30,7 +30,7 @@ mkdir "$tmp/m"
 printf 'FAKEQNN 1\n# a context binary is not shorter than this\ngraph main\nin x 1 0108 1 4 -\nout hidden 2 0108 1 4 -\n' >"$tmp/m/forward_0.bin"
 printf 'FAKEQNN 1\n# a context binary is not shorter than this\ngraph main\nin hidden 5 0108 1 4 -\nout %%1B[2Jy 6 0108 1 4 -\n' >"$tmp/m/forward_1.bin"
 
-# ---- wrong usage names what there is ----------------------------------------------------------------
+# ---- wrong usage lists valid values -----------------------------------------------------------------
 
 wrong level 'takes off, basic, detailed or optrace, not "high"' --ctx_dir "$tmp/m" --profiling_level high
 wrong preset 'takes burst, sustained_high_performance, high_performance, balanced, low_balanced, high_power_saver, power_saver or low_power_saver, not "turbo"' \
@@ -70,7 +70,7 @@ fake fail=profileGetEventData:0x2ee1:6,fail=profileGetExtendedEventData:0x2ee3 -
 is not_told 0
 says not_told out '0x2ee3)'
 
-# ---- what cannot be had -----------------------------------------------------------------------------
+# ---- not available ---------------------------------------------------------------------------------
 
 fake fail=profileSetConfig:0x3e8 --profiling_level optrace
 is optrace_refused 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C programs of README.md and of the headers' first screens compile; those of README.md print what it says."""
+"""The C programs of README.md and of the headers' first screens compile; those of README.md print the documented output."""
 import os
 import re
 import shutil
@@ -28,7 +28,7 @@ def check(name, source, flags):
 
 
 def prints(name, source, model, make, wanted):
-    """Compile a program of the README, make the folder that it opens in another place, run it, compare what it prints."""
+    """Compile a program of the README, make the folder that it opens in another place, run it, compare its output."""
     global passed, failed
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "snippet.c")
@@ -56,7 +56,7 @@ snippets = re.findall(r"```c\n(.*?)```", readme, re.S)
 for number, snippet in enumerate(snippets):
     check("README.md snippet %d" % number, snippet, [])
 
-# The line that each program prints stands below it.
+# The line that each program prints is below it.
 outputs = re.findall(r"\./a\.out` prints\n\n    ([^\n]+)\n", readme)
 if len(snippets) != 2 or len(outputs) != 2:
     failed += 1
@@ -69,7 +69,7 @@ else:
             "--backend_so", "build/libQnnRef.so"], outputs[1])
 
 def first_screen(path, last):
-    """The program on a header's first screen."""
+    """Return the program on a header's first screen."""
     lines = open(os.path.join(TOP, path)).read().split("\n")
     begin = next(i for i, line in enumerate(lines) if line.startswith("       qnnrt *model;"))
     end = next(i for i, line in enumerate(lines) if last in line)
@@ -86,7 +86,7 @@ return logits == NULL || bytes == 0; }
 
 
 def vendored(name, files, defines):
-    """Compile the implementation in a folder that holds copies of these files and nothing else."""
+    """Compile the implementation in a folder that holds only copies of these files."""
     global passed, failed
     with tempfile.TemporaryDirectory() as folder:
         for file in files:
@@ -123,7 +123,8 @@ int main(void) { int32_t prompt[1] = {0}; size_t prompt_count = 1;
 return 0; }
 """ % screen, [])
 
-# Its manual: a title, text, and snippets farther in. One that begins with a quote is JSON. All in one program, each in a function.
+# Its manual: a title, text, and snippets with more indent.
+# A snippet that begins with a quote is JSON. All are in one program, each in a function.
 manual = open(os.path.join(TOP, "tools/qnnrt_llm.h")).read()
 manual = manual[manual.index("   MANUAL\n"):manual.index("   ROOMS (search")]
 sections = re.findall(r"^   (\S[^\n]*)\n((?:(?:       [^\n]*)?\n)+)", manual, re.M)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Each room of the headers uses only rooms that its banner names, all of them above it, and is not too large.
 
-    python3 tests/test_rooms.py [-v]        -v: prints what of each room is used
+    python3 tests/test_rooms.py [-v]        -v: prints the used names of each room
 
-Prints the rooms, their lines and what they use; how that is found: tests/rooms.py."""
+Prints the rooms, their lines and the names they use; tests/rooms.py finds them."""
 import os
 import sys
 
@@ -28,7 +28,7 @@ LLM = (("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", "#ifndef QNNRT_L
 
 
 def load(files, change=lambda path, text: text):
-    """The headers, each after a change of its text."""
+    """Return the headers, each after a change of its text."""
     headers = []
     for path, begin, guard, end in files:
         with open(os.path.join(TOP, path)) as file:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/rooms.py finds what rooms must not do: each fault is put into the headers' text, and must be named."""
+"""tests/rooms.py finds faults of rooms: each fault is put into the headers' text, and must be named."""
 import re
 import sys
 
@@ -27,13 +27,13 @@ def has(text, room):
 
 
 def put(text, room, code):
-    """Code as the first lines of a room."""
+    """Insert code as the first lines of a room."""
     at = banner(text, room).end()
     return text[:at] + code + text[at:]
 
 
 def without(text, room, *needs):
-    """The room no longer says that it needs these."""
+    """Remove these from the needs of a room."""
     m = banner(text, room)
     about = m.group(0)
     for need in needs:
@@ -42,7 +42,7 @@ def without(text, room, *needs):
 
 
 def finds(name, change, *sentences):
-    """With this change of the texts, each of these is part of a sentence that names a fault."""
+    """Check that after this change each of these is part of a sentence that names a fault."""
     wrong = rooms.faults(test_rooms.load(test_rooms.QNNRT, change), test_rooms.FLOOR, test_rooms.MOST, test_rooms.DATA)
     for sentence in sentences:
         check(any(re.search(sentence, line) for line in wrong), "%s: nothing says '%s', but:\n    %s"
@@ -85,7 +85,7 @@ def move_model(path, text):
 
 finds("model_struct_elsewhere", move_model, r">>\w+ uses qnnrt\.\w+ of >>power and does not say so")
 
-# Members of a struct that another room keeps to itself.
+# Members of a struct that is private to another room.
 finds("run_reads_log_slots", in_room("run", lambda text: put(without(text, "run", "log"), "run",
       "static uint32_t qnnrt__run_self(qnnrt__log_slot *slot) { return qnnrt__os_load(&slot->count.begin); }\n")),
       r">>run uses (qnnrt__log_slot|QNNRT__LOG\w*|qnnrt__log\w*)(\.\w+)? of >>log and does not say so")
@@ -96,7 +96,7 @@ member = test_rooms.load(test_rooms.QNNRT, in_room("names", lambda text: put(tex
 check(any("qnnrt__log_slot.%s" % slot in room.uses.get("log", {})
           for header in member for room in header.rooms if room.name == "names"), "a member behind a cast is not found")
 
-# A room that is too long, one that names what it does not use, one that needs a room below.
+# A room that is too long, one that names an unused room, one that needs a room below.
 finds("too_long", in_room("sort", lambda text: put(text, "sort", "\n" * (test_rooms.MOST + 1))), r">>sort has \d+ lines")
 finds("needs_nothing_of_it", in_room("sort", lambda text: text.replace(banner(text, "sort").group(0),
       banner(text, "sort").group(0).replace("Needs: ", "Needs: >>size "))), r">>sort says that it needs >>size and does not use it")

@@ -1,11 +1,11 @@
 #!/bin/sh
-# What qnnrt-run does, seen from outside.
+# qnnrt-run, seen from outside.
 #
 #   sh tests/test_tool.sh [BUILD_DIR [RELEASE_DIR]]
 #
 # BUILD_DIR (default build) holds qnnrt-run and fake/libQnnFake.so. RELEASE_DIR (default: 2.51 below
 # BUILD_DIR, if it is there) holds the genuine libQnnHtp.so and libQnnSystem.so; without it their
-# cases are skipped. A check prints nothing when it is good.
+# cases are skipped. A check that passes prints nothing.
 suite=test_tool
 . "$(dirname "$0")/tool.sh"
 
@@ -30,7 +30,7 @@ done
 python=
 if command -v python3 >/dev/null 2>&1; then python=python3; fi
 
-# valid NAME FILE: a JSON document and nothing else
+# valid NAME FILE: exactly one JSON document
 valid() {
     if [ -z "$python" ]; then skip "$1" "python3 is missing"; return; fi
     check "$1" "not JSON: $($python -m json.tool "$2" 2>&1 >/dev/null)" $python -m json.tool "$2"
@@ -115,7 +115,7 @@ wrong output_form '--output_data_type' --output_data_type f32
 for value in x =x x= =; do wrong "input_$value" '--input' "--input=$value"; done
 wrong two_documents '--bind_plan_out -' --ctx_dir x --json --bind_plan_out -
 
-# ---- what goes wrong when opening -------------------------------------------------------------------
+# ---- errors of an open ------------------------------------------------------------------------------
 
 mkdir "$tmp/empty" "$tmp/m"
 cat >"$tmp/m/forward_0.bin" <<'end'
@@ -258,7 +258,7 @@ equal several "Result_0 Result_1 Result_2" "$(ls "$tmp/o7" | tr '\n' ' ' | sed '
 check several_are_equal "differ" cmp "$tmp/o7/Result_0/first/y.raw" "$tmp/o7/Result_2/first/y.raw"
 says several out '3 inferences'
 
-# Nothing waits for a pipe that nobody writes to.
+# The tool does not wait for a pipe without a writer.
 mkfifo "$tmp/pipe"
 fake --ctx_dir "$tmp/m" --graph first --input a="$tmp/pipe"
 is input_is_a_pipe 1
@@ -282,14 +282,14 @@ if [ -c /dev/full ]; then
     fake --ctx_dir "$tmp/m" --bind_plan_out "$tmp/full"
     is full_plan 1
 fi
-# A disk that is full shows as a limit of 0 bytes; what the program says goes through a pipe.
+# A limit of 0 bytes stands for a full disk; the program's output goes through a pipe.
 (trap '' XFSZ; ulimit -f 0; "$tool" --backend_so "$fake" --system_so "$fake" --ctx_dir "$tmp/m" --graph first \
     --output_dir "$tmp/o8" </dev/null 2>&1; echo "status $?") | cat >"$tmp/err"
 says full_output err "status 1"
 says full_output err y.raw
 equal full_output_leftovers '' "$(find "$tmp/o8" -type f)"
 mkdir "$tmp/full_disk"
-# full NAME FILE ARGUMENT ...: no byte can be written: the message names the file, and nothing is left
+# full NAME FILE ARGUMENT ...: no byte can be written: the message names the file, and no file is left
 full() {
     name=full_$1 file=$2
     shift 2

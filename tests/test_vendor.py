@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The vendor data of qnnrt.h is what tools/vendor/vendor.txt makes, and mistakes in a table are refused."""
+"""The vendor data of qnnrt.h equals the output of tools/vendor/vendor.txt, and mistakes in a table are refused."""
 import os
 import sys
 import tempfile

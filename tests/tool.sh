@@ -1,8 +1,8 @@
-# What shell tests of the tools share. A test sets suite and reads this file; it gets
+# Shared by shell tests of the tools. A test sets suite and reads this file; it gets
 #     build release    its arguments, BUILD_DIR (default build) and RELEASE_DIR (default: 2.51 below it)
 #     tool fake        paths of qnnrt-run, or of what the test sets it to, and of the fake library
 #     tests data tmp   folders; tmp is removed at the end
-# and the checks below, which print nothing when they are good. Its last command is finish.
+# and the checks below, which print nothing when they pass. A test ends with finish.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -82,7 +82,7 @@ wrong() {
 # hinted NAME TEXT: the last line of standard error is a hint that has the text
 hinted() { check "$1" "no hint with '$2': $(tail -n 2 "$tmp/err")" sh -c 'tail -n 1 "$1" | grep "^hint: " | grep -qF -- "$2"' - "$tmp/err" "$2"; }
 
-# finish: the sum, and whether all was good
+# finish: print the sum; fail if a check failed
 finish() {
     if [ "$skipped" -gt 0 ]; then
         echo "$passed passed, $failed failed, $skipped skipped"

@@ -96,11 +96,13 @@ static const raw_slot *raw_open(const char *path)
 #define CALL(slots, index, type) ((type)(slots)[index])
 
 /* One graph, five ways in turn:
-       OWN the vendor's function with a context, graph and tensors of its own, as in a program
-       without qnnrt SAME the vendor's function with the graph and tensors of the run AGAIN the same
-       once more: the difference between equal code, the noise THIN the same through a function that
-       only calls it: the cost of any function in between. After a
-              vendor call that sleeps and wakes threads that is 10 to 25 ns, because its code is cold
+       OWN    the vendor's function with a context, graph and tensors of its own, as in a program
+              without qnnrt
+       SAME   the vendor's function with the graph and tensors of the run
+       AGAIN  the same once more: the difference between equal code, the noise
+       THIN   the same through a function that only calls it: the cost of any function in between.
+              After a vendor call that sleeps and wakes threads that is 10 to 25 ns, because its
+              code is cold
        OURS   qnnrt_exec() */
 enum { OWN, SAME, AGAIN, THIN, OURS, WAYS };
 
