@@ -3,7 +3,7 @@
    Written for this project from RFC 8259 and the manual of qnnrt_json.h: one case for each way in
    which a text can be right or wrong. RIGHT(name, text): the text is a document. WRONG(name, text,
    at): it is not, and byte `at` is the first that cannot follow the bytes before it; of an escape,
-   a UTF-8 sequence and a word, its first byte. The name says what the case shows.
+   a UTF-8 sequence and a word, its first byte. The name describes the case.
 
    Nesting is not in the list: tests/test_json_cases.c makes those texts. */
 #ifndef JSON_CASES_H

@@ -1,4 +1,4 @@
-/* json_check.c - what qnnrt_json.h says to files, for suites of test cases
+/* json_check.c - the verdict of qnnrt_json.h on files, for suites of test cases
 
        json_check FILE...
 

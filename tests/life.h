@@ -16,7 +16,7 @@
 
 enum { LIFE_ROWS = 4, LIFE_WIDTH = 8 };
 
-/* ---- hooks, and what must not be left behind ------------------------------------------------- */
+/* ---- hooks, and what must not be left -------------------------------------------------------- */
 
 static struct {
     char     log[1 << 16];               /* "level part: text\n" each, the vendor's lines too */
@@ -108,7 +108,7 @@ static inline void life_begin(const char *faults)
     life_watch.fds = life_fds();
 }
 
-/* Describe what is left behind. Return NULL when there is nothing. */
+/* Describe what is left after a life. Return NULL if nothing is left. */
 static inline const char *life_left(void)
 {
     static char text[600];

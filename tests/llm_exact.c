@@ -1,16 +1,17 @@
-/* Everything that must not change what a language model says, over one exported folder.
+/* Checks that ways of running an exported language model do not change its text.
 
        llm_exact [--quick] FOLDER LIBRARY GOLDEN MODEL [REFERENCE.txt]
 
-   GOLDEN is tests/golden/llm_tokens.txt (numpy, float64), MODEL the part of it to compare with. With
-   REFERENCE.txt the tokens to be equal to are those in that file, which is written when it is not
-   there: codes are compared with codes. For every prompt, with both ways of keeping cells:
+   GOLDEN is tests/golden/llm_tokens.txt (numpy, float64), MODEL the part of it to compare with.
+   With REFERENCE.txt the expected tokens are those in that file, which is written if it does not
+   exist: codes are compared with codes. For every prompt, with both ways of keeping cells:
 
        in chunks, one by one, after another prompt, rewound into the prompt and into the answer, saved
-       and restored (here, and into the other way), copied to another cache, with drafts of which a
-       part is accepted (chains and trees), two sequences at one time, a shared prompt, holes
+       and restored (here, and into the other way), copied to another cache, with drafts that are
+       partly accepted (chains and trees), two sequences at one time, a shared prompt, holes
 
-   --quick leaves it at chunks and one by one. Prints what it compared; the last line is "N passed, N failed". */
+   --quick runs only chunks and one by one. Prints what it compared; the last line is "N passed, N
+   failed". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static size_t numbers(char *at, int32_t *out, size_t most)
     }
 }
 
-/* Lines "model NAME", then "prompt ..." and "tokens ..." in turns. */
+/* Read lines "model NAME", then "prompt ..." and "tokens ..." in turns. */
 static void read_golden(const char *path, const char *model)
 {
     static char line[8192];
@@ -94,7 +95,7 @@ static void give(qnnrt_llm_cache *cache, uint32_t sequence, const int32_t *token
     must(qnnrt_llm_decode(cache, &batch), cache);
 }
 
-/* Go on from what was given last (row `last` of it), and compare. */
+/* Continue after the last token computed (row `last` of it), and compare. */
 static int answers(qnnrt_llm_cache *cache, uint32_t sequence, size_t prompt, size_t last,
                    size_t from)
 {
@@ -116,7 +117,7 @@ static int whole(qnnrt_llm_cache *cache, size_t prompt)
     return answers(cache, 0, prompt, golden.lengths[prompt] - 1, 0);
 }
 
-/* Sequence 0 back to its first `length` tokens of prompt and answer; the rest is given anew. */
+/* Cut sequence 0 to its first `length` tokens of prompt and answer; compute the rest again. */
 static int rewound(qnnrt_llm_cache *cache, size_t prompt, size_t length)
 {
     const size_t n = golden.lengths[prompt];
@@ -129,7 +130,8 @@ static int rewound(qnnrt_llm_cache *cache, size_t prompt, size_t length)
     return answers(cache, 0, prompt, 0, length - n + 1);
 }
 
-/* Drafts of which the first `good` are right: all are computed at once, the good ones accepted. */
+/* Drafts of which the first `good` are right: all are computed at once, and the good ones are
+   accepted. */
 static int drafted(qnnrt_llm_cache *cache, size_t prompt, size_t good)
 {
     const int32_t *expected = golden.answers[prompt];
@@ -187,7 +189,7 @@ static int treed(qnnrt_llm_cache *cache, size_t prompt)
     return 1;
 }
 
-/* Two texts at one time, a token of each in every batch. */
+/* Two texts at one time, each batch has one token of each. */
 static int paired(qnnrt_llm_cache *cache, size_t a, size_t b)
 {
     const size_t pair[2] = { a, b };
@@ -216,7 +218,7 @@ static int paired(qnnrt_llm_cache *cache, size_t a, size_t b)
            qnnrt_llm_sequence_first(cache, 45) == 0;
 }
 
-/* A prompt is computed once, for two sequences; the first goes another way, and is dropped. */
+/* Compute a prompt once for two sequences; the first continues differently, and is dropped. */
 static int shared(qnnrt_llm_cache *cache, size_t prompt)
 {
     const size_t n = golden.lengths[prompt];
@@ -229,7 +231,7 @@ static int shared(qnnrt_llm_cache *cache, size_t prompt)
     give(cache, 3, &golden.prompts[prompt][n - 1], 1);
     good = answers(cache, 3, prompt, 0, 0);
     must(qnnrt_llm_sequence_keep(cache, 3), cache);
-    /* Holes where the strange ones were: the next tokens may take them. */
+    /* Holes where the other tokens were: the next tokens may take them. */
     must(qnnrt_llm_sequence_remove(cache, 3, (int32_t)n, -1), cache);
     give(cache, 3, &golden.answers[prompt][0], 1);
     return good && answers(cache, 3, prompt, 0, 1);
@@ -272,7 +274,7 @@ static void one_way(way *this_way, way *other, const char *name, int reference)
         for (i = 0; i < n; ++i) give(cache, 0, &golden.prompts[p][i], 1);
         check(answers(cache, 0, p, 0, 0), "one by one", p);
 
-        /* Save behind the prompt, spoil the cache, restore. */
+        /* Save after the prompt, change the cache, restore. */
         qnnrt_llm_clear(cache);
         give(cache, 0, golden.prompts[p], n);
         if (qnnrt_llm_state_bytes(cache) > sizeof state) stop("a state is larger than expected", "");

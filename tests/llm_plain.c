@@ -1,14 +1,14 @@
-/* Run an exported language model as plainly as can be, and compare it with a plain computation.
+/* Run an exported language model in the simplest way, and compare it with a simple computation.
 
        llm_plain FOLDER LIBRARY GOLDEN MODEL THETA AGREE TOLERANCE [LOGITS.raw]
 
    FOLDER is what examples/llm/export.c made, by either naming. GOLDEN is
-   tests/golden/llm_tokens.txt, MODEL the part of it to compare with. Every graph is run alone: what
-   goes from shard to shard is copied here, caches are kept as float32 by position and written whole
-   before each call. So nothing is trusted but the graphs: no wiring, no roles by shape, no
-   arithmetic on strides but the layout that a name stands for.
+   tests/golden/llm_tokens.txt, MODEL the part of it to compare with. Every graph is run alone:
+   values between shards are copied here, caches are kept as float32 by position and written whole
+   before each call. So the test relies only on the graphs and the layout that a name stands for:
+   not on wiring, roles by shape or arithmetic on strides.
 
-   After each prompt the golden tokens are given, whatever is the best one, so that all steps can be
+   After each prompt the golden tokens follow, whatever the best token is, so that all steps can be
    compared. At least AGREE per cent of the best tokens must be the golden ones, and the logits of
    these within TOLERANCE. LOGITS.raw gets all logits of all steps, as float32. */
 #include <math.h>
@@ -20,8 +20,8 @@
 
 enum { SHARDS = 16, TENSORS = 256, UNITS = 512, STEPS = 64, TOKENS = 1024 };
 
-/* What a tensor is. A cache has the keys or values of heads first .. first + count - 1, where heads
-   are counted through all layers. */
+/* The meaning of a tensor. A cache has the keys or values of heads first .. first + count - 1,
+   where heads are counted through all layers. */
 typedef enum part { IDS, POSITIONS, MASK, COSINE, SINE, HIDDEN, KEYS, VALUES, LOGITS } part;
 
 typedef struct tensor {
@@ -32,7 +32,7 @@ typedef struct tensor {
 } tensor;
 
 typedef struct graph {                  /* one for all shards */
-    uint32_t   tokens, shards;          /* tokens per call, 0: there is none */
+    uint32_t   tokens, shards;          /* tokens per call, 0: graph is absent */
     qnnrt_run *runs[SHARDS];
     tensor     in[SHARDS][TENSORS], out[SHARDS][TENSORS];
     uint32_t   in_count[SHARDS], out_count[SHARDS];
@@ -61,7 +61,8 @@ static float *reals(uint64_t count)
 
 /* ---- names ---- */
 
-/* The number behind `stem` in an ExecuTorch name: "<stem>_0" is the first, "<stem>_7_0" is 7. */
+/* Return the number after `stem` in an ExecuTorch name: "<stem>_0" is the first, "<stem>_7_0" is
+   7. */
 static uint32_t numbered(const char *name, const char *stem)
 {
     unsigned number;
@@ -179,7 +180,7 @@ static void prepare(graph *g, qnnrt *model, int decode)
         }
 }
 
-/* How many heads all keys have, before numbers in names can be understood. */
+/* Return the number of heads of all keys, before the numbers in names are known. */
 static uint32_t count_units(const qnnrt *model)
 {
     size_t contexts, i, k;
@@ -202,8 +203,8 @@ static void must(qnnrt_run *run, qnnrt_result result)
     if (result != QNNRT_OK) stop(qnnrt_run_error(run)->text, "");
 }
 
-/* Keys [heads, head_dim, cells] or values [heads, cells, head_dim] of a tensor: position `from` + p
-   of the cache is its cell p. */
+/* Move keys [heads, head_dim, cells] or values [heads, cells, head_dim] of a tensor: position
+   `from` + p of the cache is its cell p. */
 static void move_cache(qnnrt_run *run, const tensor *t, uint32_t from, uint32_t count, int store)
 {
     const uint32_t d = state.head_dim, cells = (uint32_t)(t->info->count / t->count / d);
@@ -247,7 +248,7 @@ static void fill(const graph *g, uint32_t shard, const tensor *t, const int32_t 
         for (i = 0; i < n; ++i) whole[i] = (int32_t)(past + i < state.context ? past + i : 0);
         must(run, qnnrt_write_i32(run, t->slot, 0, whole, n));
         return;
-    case MASK:                              /* too low for 16 bits: clamped to what masks there */
+    case MASK:                              /* too low for 16 bits: clamped to the lowest code, which masks */
         for (i = 0; i < n; ++i)
             for (k = 0; k < state.context; ++k)
                 state.values[i * state.context + k] =
@@ -283,7 +284,7 @@ static void fill(const graph *g, uint32_t shard, const tensor *t, const int32_t 
     must(run, qnnrt_write_f32(run, t->slot, 0, state.values, t->info->count));
 }
 
-/* Run `count` tokens behind `past` others; logits of the last one. */
+/* Run `count` tokens after `past` others; return the logits of the last one. */
 static void step(const graph *g, const int32_t *ids, uint32_t count, uint32_t past, float *logits)
 {
     uint32_t s, i;
@@ -305,7 +306,7 @@ static void step(const graph *g, const int32_t *ids, uint32_t count, uint32_t pa
 
 /* ---- the golden file ---- */
 
-/* The numbers behind a word at the beginning of the line, or 0. */
+/* Read the numbers after a word at the beginning of the line; return their count, or 0. */
 static uint32_t numbers(const char *line, const char *word, double *to, uint32_t most)
 {
     uint32_t count = 0;
@@ -349,7 +350,7 @@ int main(int argc, char **argv)
     state.units = count_units(model);
     for (i = 0; i < 2; ++i) prepare(&graphs[i], model, (int)i);
     if (graphs[0].tokens == 0 && graphs[1].tokens == 0) stop("no graph that takes tokens", "");
-    /* One without the other does both. */
+    /* Either of the two does both. */
     if (graphs[0].tokens == 0) graphs[0] = graphs[1];
     if (graphs[1].tokens == 0) graphs[1] = graphs[0];
     for (d = 0; d < graphs[0].in_count[0]; ++d) {

@@ -450,7 +450,7 @@ static META_UNUSED const char *meta_check(const qnnrt_context_info *c, const qnn
     return NULL;
 }
 
-/* ---- a copy that can be altered --------------------------------------------------------------- */
+/* ---- a copy that can be changed --------------------------------------------------------------- */
 
 enum { META_POOL = 4096 };
 typedef struct meta_pool { void *blocks[META_POOL]; size_t count; } meta_pool;

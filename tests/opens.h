@@ -1,4 +1,4 @@
-/* opens.h - for tests that open models on the fake library, and look at what is left behind
+/* opens.h - for tests that open models on the fake library, and check what they leave
 
    Included after qnnrt.h and test.h. Every open that must fail is made twice: with an error
    filled with 0xFF, and with error NULL. Afterwards no handle of the fake, no allocation and no
@@ -36,7 +36,7 @@ static uint64_t fake_wrong_frees(void)
     return stats[7];
 }
 
-/* ---- what must not be left behind ----------------------------------------------------------- */
+/* ---- what must not be left ------------------------------------------------------------------ */
 
 static char     log_text[1 << 16];       /* lines of the log hook, "level room: text\n" each */
 static size_t   log_used;

@@ -9,7 +9,7 @@
    the dumped inputs (--dump, then --oracle), which shares no code with any of them.
 
    Each library runs in a child process. After a case that ended the process, another child continues
-   with the next case: a crash, a refusal and a hang are results like others. Every result outside the
+   with the next case: a crash, a refusal and a hang are results, too. Every result outside the
    tolerance must be listed in ops_known.h by name, and every entry there must still happen.
 
    tests/golden/ops.txt keeps the printed table. It lists differences as classes, so that it is the
@@ -180,7 +180,8 @@ static void *make(size_t count, size_t size)
     return data;
 }
 
-/* Return the place of `name` in a list with spaces between names, from 1 on, or 0. "*" is any name. */
+/* Return the place of `name` in a list with spaces between names, starting at 1, or 0. "*" is any
+   name. */
 static int listed(const char *list, const char *name)
 {
     size_t length = strlen(name);

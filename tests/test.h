@@ -10,14 +10,14 @@
        TEST_MAIN("json") { RUN(json_rejects_trailing_comma); }
 
    TEST(name) { ... }       defines a test; one that is never RUN gives a compiler warning
-   CHECK(cond)              a failing check leaves the test; the next one goes on
+   CHECK(cond)              a failing check leaves the test; the next one runs
    CHECK_EQ(a, b)           integers, enums, pointers, each evaluated once; floats don't compile
    CHECK_STR(text, needle)  text contains needle
    SKIP("reason")           leaves the test and counts it as skipped, a failure when the
                             environment has QNNRT_REQUIRE_ALL=1
    TRY(call)                calls a void function that holds checks, leaves the test when one failed
    RUN(name)                inside TEST_MAIN
-   TEST_MAIN("suite") { }   main(); the optional argument is a part of the names to be run
+   TEST_MAIN("suite") { }   main(); the optional argument is a part of the names to run
    TEST_MAIN_ARGS("suite", 2, "RELEASE DATA") { }
                             the same with leading arguments of its own, see test_arg(); a test
                             program in tests/real has these two

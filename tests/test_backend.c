@@ -1956,9 +1956,7 @@ static qnnrt__abi_code noisy_execute(qnnrt__abi_handle graph, const qnnrt__abi_t
 
 TEST(the_first_line_of_a_failed_execute_is_kept_however_many_follow)
 {
-    static const int counts[] = { 20, 1, 8, 9, 24, 25, 26, 1000 };      /* 24: the number of
-                                                                           lines that a log slot
-                                                                           keeps */
+    static const int counts[] = { 20, 1, 8, 9, 24, 25, 26, 1000 };      /* 24: the lines that a log slot keeps */
     qnnrt_desc desc = one_shard();
     qnnrt_error err;
     qnnrt *model;
@@ -2454,7 +2452,7 @@ TEST(a_device_that_fails_with_a_chip_names_the_chip)
     TRY(fails_desc("fail=deviceCreate:0x36b1", &desc, QNNRT_E_BACKEND, "soc_model 57", "0x36b1", TEST_FAKE_LIB));
 }
 
-/* ---- nothing is left behind ----------------------------------------------------------------- */
+/* ---- nothing is left ------------------------------------------------------------------------ */
 
 static long descriptors(void)
 {

@@ -1,8 +1,9 @@
-/* test_bits.c - what differs on 32 bits */
+/* test_bits.c - the differences on 32 bits */
 #include "../qnnrt.h"
 #include "test.h"
 
-/* The vendor's interface is that of 64 bits; elsewhere a backend is refused before anything is loaded. */
+/* The vendor's interface exists for 64 bits only; on other machines a backend is refused before a
+   library is loaded. */
 TEST(backends_need_64_bits)
 {
     qnnrt_backend_desc desc;

@@ -1081,7 +1081,7 @@ TEST(executorch_head_cut_short_is_refused)
     FAILS(folder_of("forward_0.bin", bytes, 64), &desc, QNNRT_E_FORMAT, "forward_0.bin");
 }
 
-/* A file with that head is meant as a context binary, however little of it is left. */
+/* A file with that head is treated as a context binary, however little of it is left. */
 TEST(executorch_head_before_anything_beside_a_good_one_is_an_error)
 {
     char bytes[2048], text[1024];

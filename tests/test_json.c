@@ -30,7 +30,7 @@ static uint64_t rng(void)
     return rng_state;
 }
 
-/* ---- a page with nothing behind it ----------------------------------------------------------- */
+/* ---- a page without memory after it --------------------------------------------------------- */
 
 static unsigned char *page_end;
 static size_t page_bytes;
@@ -551,7 +551,7 @@ TEST(json_strings_are_compared_by_what_they_mean)
     CHECK(strcmp(out, "a\\x\\") == 0);
 }
 
-/* ---- class 6: numbers that are none ------------------------------------------------------------ */
+/* ---- class 6: invalid numbers ------------------------------------------------------------------ */
 
 static const wrong wrong_numbers[] = {
     { "scale_plus", T("+1"), 0, "a value was expected" },
@@ -1109,7 +1109,7 @@ TEST(json_value_is_reads_the_expected_string_and_nothing_else)
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 1);
         CHECK_EQ(r.type, QNNRT_JSON_STRING);
         CHECK(r.value.bytes == length && memcmp(r.value.text, name, length) == 0 && !r.value.escaped);
-        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* it is read, none is left to read */
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* it is read, no value is left to read */
         CHECK(!qnnrt_json_more(&r) && qnnrt_json_end(&r));
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* the text is at its end */
         CHECK(r.error == NULL);
@@ -1153,7 +1153,7 @@ TEST(json_value_u64_reads_plain_whole_numbers_and_nothing_else)
             CHECK_EQ(r.type, QNNRT_JSON_NUMBER);
             CHECK(qnnrt_json_u64(&r.value, &number) && number == right[i].number && !r.value.escaped);
             number = 77;
-            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);         /* it is read, none is left to read */
+            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);         /* it is read, no value is left to read */
             CHECK_EQ(number, 0);
             CHECK(!qnnrt_json_more(&r));
             CHECK_EQ(qnnrt_json_end(&r), cut);
@@ -1269,7 +1269,7 @@ TEST(json_calls_that_are_not_due_are_named)
     CHECK(!qnnrt_json_more(&r));
     CHECK_STR(r.error, "the last value was not read");
 
-    qnnrt_json_begin(&r, T("[]"), NULL);                    /* at depth 0 there is no more */
+    qnnrt_json_begin(&r, T("[]"), NULL);                    /* depth 0 has no further values */
     CHECK(!qnnrt_json_more(&r) && r.error == NULL);
     CHECK(qnnrt_json_leave(&r) && r.error == NULL);
     CHECK(!qnnrt_json_end(&r));

@@ -1599,7 +1599,7 @@ TEST(describe_tells_what_settings_say)
     CHECK_STR(text.data, "\nno logits: a part of a model\n");
     CHECK_STR(text.data, "\neos none\n");
     meta_free(&text);
-    /* Without keys and values there is no cell layout to report. */
+    /* The report has no cell layout without keys and values. */
     s = HUB_SPEC;
     s.layers = 0;
     s.ar[0] = s.context[0] = 32;

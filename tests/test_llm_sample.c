@@ -464,7 +464,7 @@ TEST(penalty_alone_and_all_together)
         TRY(compare(&desc, text, 100, 0));
         desc.repetition_last = 1000;
         TRY(compare(&desc, text, 100, 0));
-        desc.repetition_penalty = 0.6f;      /* below 1: wanted again */
+        desc.repetition_penalty = 0.6f;      /* below 1: recent tokens are preferred */
         TRY(compare(&desc, text, 100, 0));
         desc.repetition_penalty = 1.2f;
         desc.top_k = 60;

@@ -1152,7 +1152,7 @@ TEST(names_are_data)
         CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], x_of(model)->name, QNNRT_ROLE_INPUT, &slot, &err), QNNRT_OK);
         CHECK(slot == &qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->slots[1]);
         CLOSE(model);
-        JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "is 0");        /* text_is_clean() looks at it */
+        JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "is 0");   /* text_is_clean() checks this text */
         JSON_FAILS(edit(doc, "'offset':-3", "'offset':-3.5"), BAD, "is -3.5");
         JSON_FAILS(edit(edit(doc, "'name':'ids'", join3("'name':'", names[i], "'")), "'socModel'", "'s'"), BAD, "two inputs are named");
         JSON_FAILS(edit(J(DOC), "'dataType':'QNN_DATATYPE_INT_32'", join3("'dataType':'", names[i], "'")), BAD, "input \"ids\"");
@@ -1660,7 +1660,7 @@ TEST(system_library_may_be_missing_where_all_have_json)
     write_in(folder, "forward_1.bin", shard_of(1));
     write_in(folder, "forward_0_json.json", json_of(shard_of(0), 0, NULL));
     fake_begin("sysproviders=0");                                  /* a backend without a system interface */
-    desc.system_path = NULL;                                       /* no library beside the fake, and none to find */
+    desc.system_path = NULL;                                       /* neither beside the fake nor in a searched folder */
     FAILS(folder, &desc, QNNRT_E_LIBRARY, "libQnnSystem.so");
     fake_begin("");
     write_in(folder, "forward_1_json.json", json_of(shard_of(1), 0, NULL));

@@ -1971,8 +1971,8 @@ static void random_params(const ref_op *op, uint32_t rank)
     }
 }
 
-/* Give the tensor the value that the reason names as expected. Return 0 if the reason names
-   none. */
+/* Give the tensor the value that the reason reports as expected. Return 0 if the reason has no such
+   value. */
 static int follow(const char *text)
 {
     const char *name = strstr(text, "\"t"), *expected = strstr(text, "expected ");

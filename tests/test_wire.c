@@ -1,7 +1,7 @@
 /* test_wire.c - room >>pipeline: which graphs are joined, which tensors are wired, what is refused.
 
    Models are text for the fake library (tests/fake/README). `model` below collects it: shard(), graph(),
-   in(), out(); facts are the words of the README behind the id: "0416 3 1 1 8 s 0.5 0".           */
+   in(), out(); facts are the words of the README after the id: "0416 3 1 1 8 s 0.5 0".           */
 #include "../qnnrt.h"
 #include "test.h"
 #include <dlfcn.h>

@@ -11,10 +11,10 @@
        backends   open and close backends, each with a model of its own
        building   build a model and save it to memory
        sessions   qnnrt_llm.h: make sessions of one model, decode, save and restore, destroy
-       asking     read the tables of the library, and what is constant in qnnrt.h
+       asking     read the tables of the library, and the constants of qnnrt.h
        hostile    make the library log to the callbacks of all backends, from a foreign thread
 
-   Results are compared with those of the slow way: a race that TSan does not see may show there. */
+   Results are compared with those of the slow way: they may show a race that TSan does not find. */
 #define QNNRT_COMPOSE
 #include "qnnrt_llm.h"
 #include "ref.h"
@@ -296,7 +296,7 @@ static const struct job { void (*call)(int round); int threads; } jobs[] = {
     { hostile, 2 }
 };
 
-/* Every job takes `rounds`; those that only disturb go on until the others have finished. */
+/* Every job takes `rounds`; jobs that only disturb continue until the others have finished. */
 static void *work(void *user)
 {
     const struct job *job = (const struct job *)user;

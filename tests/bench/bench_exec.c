@@ -148,7 +148,7 @@ static void raw_end(raw_side *raw, const char *path)
     CALL(slots, RAW_BACKEND_FREE, raw_free)(raw->backend);
 }
 
-/* Each way has its own function, so that none runs code that another one has warmed up; `last`
+/* Each way has its own function, so that the code of one does not warm up that of another; `last`
    keeps the compiler from merging equal functions. */
 static volatile int last;
 

@@ -1,8 +1,8 @@
-/* bench_json.h - what bench_json.c and its peer in C++ share
+/* bench_json.h - shared by bench_json.c and its peer in C++
 
-   A peer reads a text with its own library and hands over what it found; bench_json.c puts that into
+   A peer reads a text with its own library and passes on the content; bench_json.c puts it into
    the same vendor structs and the same table that qnnrt__read_json() fills. A peer is lenient where
-   qnnrt is strict (keys twice, types it does not look at), and reads the encodings that the genuine
+   qnnrt is strict (keys twice, types it does not check), and reads the encodings that the genuine
    dumps have; both are in its favour. */
 #ifndef BENCH_JSON_H
 #define BENCH_JSON_H

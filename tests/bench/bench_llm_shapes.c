@@ -11,8 +11,9 @@
        rest     everything else of a step except the executes and argmax
        argmax   over a plain scan for the largest code
 
-   and the host's time for a prompt and for the token after it, as it is. Times depend on the machine
-   and are not judged. The exit status is 1 when a step allocates memory, or argmax is wrong. */
+   and the host's time for a prompt and for the token after it, without a comparison. Times depend
+   on the machine and are not judged. The exit status is 1 when a step allocates memory, or argmax
+   is wrong. */
 #define QNNRT_COMPOSE
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
@@ -216,7 +217,7 @@ static double host_us_since(const qnnrt_llm_session *session, moment m)
     return (double)(ns - (qnnrt_llm_session_get_info(session).exec_ns - m.exec_ns)) / 1e3;
 }
 
-/* Each round: a step of which nothing is kept; a step in two halves, whose rows the bare loop
+/* Each round: a step whose result is dropped; a step in two halves, whose rows the bare loop
    stores too, once to load the memory into the processor's caches, then in changing order; a whole
    step; argmax. */
 static void measure_rounds(const shape *is, qnnrt_llm_session *session, qnnrt_llm_cache *cache,

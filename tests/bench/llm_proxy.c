@@ -5,7 +5,7 @@
    does between two executes is its own work on the host, and is what bench-llm compares.
 
        LLM_PROXY_LIBRARY   path of the genuine library
-       LLM_PROXY_LOG       file that each contextFree writes anew: a line for every execute with the
+       LLM_PROXY_LOG       file that each contextFree rewrites: a line for every execute with the
                            graph's number, begin and end in ns, and the hash of the logits or 0
        LLM_PROXY_SKIP=N    executes after the Nth return at once: memory stays as it was, and the
                            caller's code and data stay in the processor's caches

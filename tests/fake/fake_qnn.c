@@ -79,7 +79,7 @@ struct api_version { struct version core, backend; };
 struct scale_offset { float scale; int32_t offset; };
 
 struct quant {
-    uint32_t definition;                 /* 1: defined, UNDEFINED: none */
+    uint32_t definition;                 /* 1: defined, UNDEFINED: no encoding */
     uint32_t encoding;
     union {
         struct scale_offset one;                                                      /* 0 */

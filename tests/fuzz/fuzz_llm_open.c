@@ -3,8 +3,8 @@
    An input is a qnnrt.json, a genie_config.json and one to four documents of metadata, separated by
    bytes 0x1E, followed by CONTROL bytes that choose failing allocations, role tables and graphs.
    Whatever happens, there must be no crash, no leak, an error text without control characters; and
-   a model that opens keeps what steps rely on: every slot has as many elements as will be written
-   to it or read. */
+   a model that opens fulfils what steps rely on: every slot has as many elements as a step writes
+   or reads. */
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"

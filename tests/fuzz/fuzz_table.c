@@ -2,8 +2,8 @@
 
    An input is one to four JSON documents, separated by bytes 0x1E, followed by CONTROL bytes that
    choose limits, failing allocations and plans. Whatever happens, there must be no crash, no leak,
-   an error text without control characters; and after success the tables keep what the header says,
-   what is written from them reads back as the same tables, edges join equal tensors, and plans
+   an error text without control characters; and after success the tables keep the promises of the
+   header, JSON written from them reads back as the same tables, edges join equal tensors, and plans
    share no byte at one time. */
 #define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"

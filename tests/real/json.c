@@ -1,4 +1,5 @@
-/* json.c - metadata of every genuine binary as JSON: alone, beside the binary, and with one value altered
+/* json.c - metadata of every genuine binary as JSON: alone, beside the binary, and with one value
+   changed
 
        real_json RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 

@@ -220,7 +220,7 @@ TEST(float_io)
 
 /* ---- greedy text --------------------------------------------------------------------------------
    The caches hold the past in columns 0 .. n-1. The new tokens of a call are the last AR columns of
-   the mask; a short last chunk stands at the left of them. */
+   the mask; a short last chunk is at their left end. */
 
 enum { CONTEXT = 128, LAYERS = 4, HEADS = 2, DIM = 32, HALF = 16 };
 
