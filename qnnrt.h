@@ -90,7 +90,7 @@
        qnn-context-binary-utility prints: <name>_json.json beside <name>.bin (forward_0_json.json
        for forward_0.bin), or desc.files[i].json_path. Without the SDK, this makes the text:
            qnnrt-run inspect model_dir --json_file model_dir/
-       One source is enough. If both are there, they must agree: a graph, tensor, id, direction,
+       One source is enough. If both exist, they must agree: a graph, tensor, id, direction,
        dtype, dimension or encoding (float32 bit by bit) that differs is an error with both values,
        because metadata of another build fails late and without a reason. desc.metadata chooses one
        source. Other *.json files in the folder are ignored. A tensor whose type is "UNKNOWN" in the
@@ -373,7 +373,7 @@ QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
 
    To read a whole file: get its size with room 0, compare it with a limit, allocate, read, and
    compare *bytes with the size again.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (nothing has this path); QNNRT_E_IO (text says why);
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the path does not exist); QNNRT_E_IO (text says why);
             QNNRT_E_ARG */
 QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
                                        qnnrt_error *err);
@@ -479,7 +479,7 @@ typedef struct qnnrt_tensor_info {
     qnnrt_quant    quant;
     uint32_t       vendor_type;     /* Qnn_TensorType_t */
     uint32_t       vendor_format;   /* Qnn_TensorDataFormat_t, 0: plain */
-    uint32_t       vendor_version;  /* 1 or 2: version of the struct that the metadata has */
+    uint32_t       vendor_version;  /* 1 or 2: version of the vendor's struct in the metadata */
     const uint8_t *dynamic_dims;    /* [rank] not 0: may change per call; NULL: no dimension may */
     int            optional;        /* an optional input or output */
     int            updateable;      /* may be replaced after compilation (LoRA) */
@@ -505,8 +505,8 @@ typedef struct qnnrt_graph_info {
 typedef struct qnnrt_version_info { uint32_t major, minor, patch; } qnnrt_version_info;
 
 typedef struct qnnrt_context_info {
-    const char             *file;          /* name in the folder, or as given; the JSON's name if
-                                              there is no binary */
+    const char             *file;          /* file name in the folder, or the path that the caller
+                                              gave; the JSON's name if there is no binary */
     const char             *json_file;     /* NULL: no JSON */
     int                     from_system;   /* 1: the facts below come from libQnnSystem.so */
     int                     from_json;     /* 1: they come from the JSON, or equal it */
@@ -524,10 +524,10 @@ typedef struct qnnrt_context_info {
     uint32_t                context_tensor_count;
     uint64_t                metadata_ns, create_ns;   /* time of reading and of creating */
     const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load */
-    uint64_t                fingerprint;   /* of the binary, from its size and 64 pieces: other
-                                              weights in an equal graph give another one. It finds
-                                              mistakes, not attacks. 0: there is no binary, or the
-                                              context was built here */
+    uint64_t                fingerprint;   /* computed from the binary's size and 64 pieces of it:
+                                              other weights in an equal graph give another number.
+                                              It detects mistakes, not attacks. 0: there is no
+                                              binary, or the context was built here */
 } qnnrt_context_info;
 
 /* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -686,7 +686,7 @@ typedef enum qnnrt_profile_level {
     QNNRT_PROFILE_OFF = 0,
     QNNRT_PROFILE_BASIC,                    /* totals */
     QNNRT_PROFILE_DETAILED,                 /* totals and each node */
-    QNNRT_PROFILE_OPTRACE                   /* HTP: also its trace, for qnnrt_run_profile_log() */
+    QNNRT_PROFILE_OPTRACE                   /* HTP: also the trace for qnnrt_run_profile_log() */
 } qnnrt_profile_level;
 
 typedef struct qnnrt_profile_event {
@@ -792,10 +792,11 @@ typedef struct qnnrt_info {
                                                    built model */
     const char                   *system_path;  /* the libQnnSystem.so that gave the metadata, ""
                                                    when JSON did */
-    qnnrt_backend                *backend;      /* for sharing and for its info; NULL after
-                                                   desc.inspect */
+    qnnrt_backend                *backend;      /* the model's backend; other models may share it.
+                                                   NULL after desc.inspect */
     size_t                        context_count;
-    const qnnrt_context_info     *contexts;     /* in shard order; one with .failure has no graphs */
+    const qnnrt_context_info     *contexts;     /* in shard order; a context with .failure has no
+                                                   graphs */
     size_t                        event_count;
     const qnnrt_profile_event    *events;       /* with desc.profile_level: what the library
                                                    measured while it loaded the contexts, or
@@ -1016,8 +1017,8 @@ typedef struct qnnrt_mem_desc {
    desc     options; NULL for the defaults
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has
             both values); QNNRT_E_LIMIT (guard pages beyond the address space); QNNRT_E_MEMORY
-   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run that was created on it exists; a
-            qnnrt_bind_at() of other runs is not counted */
+   Frees    qnnrt_mem_destroy(): it returns QNNRT_E_BUSY while a run that was created on
+            this memory exists, but ignores runs that only use it through qnnrt_bind_at() */
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
                                         qnnrt_mem **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
@@ -1043,7 +1044,7 @@ QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem);
 
 typedef struct qnnrt_run qnnrt_run;
 
-/* Find a pipeline, plan it alone, and create its memory and its run: the short way.
+/* Find a pipeline, plan it alone, and create its memory and its run, all in one call.
    name     as in qnnrt_pipeline_find()
    Returns  QNNRT_OK; what qnnrt_pipeline_find(), qnnrt_plan_create(), qnnrt_mem_create() and
             qnnrt_run_create() return
@@ -1052,9 +1053,9 @@ typedef struct qnnrt_run qnnrt_run;
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
                                      qnnrt_error *err);
 
-/* Make entry `entry` of the plan of `mem` executable: the long way. Runs of one entry, or of one
-   group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another one executes. To execute a
-   pipeline twice at the same time, list it as two entries.
+/* Make entry `entry` of the plan of `mem` executable. qnnrt_prepare() is the short way. Runs of one
+   entry, or of one group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another of them
+   executes. To execute a pipeline twice at the same time, list it as two entries.
    Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect);
             QNNRT_E_UNSUPPORTED (steps on two backends); QNNRT_E_ARG; QNNRT_E_MEMORY
    Frees    qnnrt_run_destroy() */
@@ -1118,7 +1119,7 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
 /* Profile every exec from now on, or stop with QNNRT_PROFILE_OFF. Drops earlier events.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of this level);
             QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure profiling is off
-   Cost     off: none, exec is the same code. On: what the library needs */
+   Cost     off: none, qnnrt_exec() runs the same code. On: the time that the library needs */
 QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
 
 /* Get the events of the last exec, step by step, valid until the next exec, qnnrt_run_profile() or
@@ -1388,7 +1389,7 @@ typedef struct qnnrt__os_file {
     void    *map;         /* all of it, or NULL */
     uint64_t bytes;
     int      fd;          /* -1: none */
-    int      missing;     /* nothing has this path */
+    int      missing;     /* 1: the path does not exist */
     int      strange;     /* not a regular file: a folder, a FIFO, a socket */
     struct stat facts;    /* of the file when it was opened */
 } qnnrt__os_file;
@@ -1412,7 +1413,7 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     while (file->fd < 0 && errno == EINTR);
     if (file->fd < 0) return strerror(errno);
     if (fstat(file->fd, &file->facts) != 0) return strerror(errno);
-    if (!S_ISREG(file->facts.st_mode)) return "it was replaced while it was opened";
+    if (!S_ISREG(file->facts.st_mode)) return "it was replaced while it was being opened";
     file->bytes = file->facts.st_size < 0 ? 0 : (uint64_t)file->facts.st_size;
     return NULL;
 }
@@ -1999,7 +2000,7 @@ enum { QNNRT__LOG_FREE, QNNRT__LOG_OPEN, QNNRT__LOG_CLOSING };
 typedef struct qnnrt__log_slot {
     int             lock;                       /* guards what follows, except count */
     int             state;                      /* QNNRT__LOG_OPEN ... */
-    unsigned        calls;                      /* of the hook, on any thread, that are under way */
+    unsigned        calls;                      /* of the hook that run now, on any thread  */
     qnnrt_hooks     hooks;
     qnnrt_log_level level;
     qnnrt__log_count count;
@@ -2097,8 +2098,8 @@ static qnnrt__log_callback qnnrt__log_callback_of(int slot)
     return calls[slot];
 }
 
-/* Take a free slot. Return -1 when QNNRT_LOG_SLOTS backends are open: one more runs without a
-   log. */
+/* Take a free slot. Return -1 when QNNRT_LOG_SLOTS backends are open already; the new backend then
+   runs without a log. */
 static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
 {
     int i;
@@ -2214,7 +2215,7 @@ static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
    Explains answers and log lines of the vendor: symbol, meaning, causes, what to do. An
    answer says little (0x1388 has five causes); the first line that was logged tells which
    one it is. The entries come from tools/vendor/vendor.txt, see >>vendor_codes.
-   Needs: >>err >>log     Knows nothing of: who called
+   Needs: >>err >>log     Knows nothing of: callers
    ===================================================================================== */
 
 #ifndef QNNRT_NO_ERROR_TEXT
@@ -2520,7 +2521,7 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
         qnnrt__hint(err, QNNRT_E_BACKEND, "%s", line->fix);
     }
     if (code != NULL && code->causes[0] != NULL) {
-        qnnrt__err_add(err, "\n  %s: %s", line != NULL ? "other cause of this code"
+        qnnrt__err_add(err, "\n  %s: %s", line != NULL ? "another cause of this code"
                                                        : "likely cause", code->causes[0]);
         if (line != NULL) qnnrt__err_add(err, "; in that case: %s", code->fix);
         qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
@@ -2592,7 +2593,7 @@ static const qnnrt__dtype_info qnnrt__dtype_table[] = {
     { QNNRT_DTYPE_UNDEFINED, QNNRT__DTYPE_OPAQUE,  0, "undefined" }
 };
 
-/* Find a type in the table, which ascends; NULL when it is not there. */
+/* Find a type in the table, which is sorted. Return NULL when the table does not have it. */
 static const qnnrt__dtype_info *qnnrt__dtype_find(qnnrt_dtype dtype)
 {
     size_t first = 0, count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
@@ -3283,8 +3284,8 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, uint64_t 
     return QNNRT_OK;
 }
 
-/* Return QNNRT_OK when float access has a meaning: a fixed-point type has an encoding that is
-   converted here. */
+/* Return QNNRT_OK when elements can be read and written as floats: a fixed-point type needs an
+   encoding that this room converts. */
 static qnnrt_result qnnrt__quant_has_values(const qnnrt_tensor_info *tensor)
 {
     const qnnrt_encoding encoding = tensor->quant.encoding;
@@ -3563,7 +3564,7 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
 
 /* One block of memory to place: alive during the steps first..last, both inclusive. */
 typedef struct qnnrt__plan_item {
-    uint64_t bytes;    /* 0: gets offset 0 and takes no room                                */
+    uint64_t bytes;    /* a block of 0 bytes gets offset 0 and takes no room                */
     uint64_t align;    /* a power of two, at least 1                                        */
     uint32_t first;
     uint32_t last;     /* >= first                                                          */
@@ -3595,7 +3596,7 @@ typedef struct qnnrt__plan_work {
     qnnrt__plan_item *items;   /* offset holds the best plan so far                         */
     qnnrt__plan_node *node;    /* [count + 1]  the plan being tried                         */
     uint64_t         *size;    /* [count]      bytes rounded up to the block's alignment    */
-    uint64_t         *key;     /* [count]      what the next sort goes by                   */
+    uint64_t         *key;     /* [count]      the key of the next sort                     */
     uint32_t         *order;   /* [used]       the order of placement                       */
     uint32_t         *ends;    /* [used]       for a sweep: the order of deaths             */
     uint32_t         *spare;   /* [used]       second half of the merge sort                */
@@ -4316,7 +4317,7 @@ typedef struct qnnrt__abi_param {                 /* vendor: Qnn_Param_t        
     } u;
 } qnnrt__abi_param;
 
-struct qnnrt__abi_op {                            /* vendor: Qnn_OpConfig_t; goes by value        */
+struct qnnrt__abi_op {                            /* vendor: Qnn_OpConfig_t; passed by value      */
     uint32_t          version;                    /*   0  1                                       */
     const char       *name, *package, *type;      /*   8, 16, 24                                  */
     uint32_t          param_count;                /*  32                                          */
@@ -4934,7 +4935,7 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
     qnnrt_result result;
     if (from->version != 1 && from->version != 2)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "%s is a tensor of version %u; 1 and 2 are known",
+                                 "%s is a tensor of version %u, expected 1 or 2",
                                  qnnrt__table_what(noun, &index, what), (unsigned)from->version);
     result = qnnrt__table_name(table, from->body.name, noun, &index, &tensor->name);
     if (result != QNNRT_OK) return result;
@@ -5568,10 +5569,10 @@ static qnnrt_result qnnrt__power_check(const qnnrt_power_desc *desc, qnnrt_error
 {
     qnnrt_result result;
     if ((unsigned)desc->preset >= (unsigned)QNNRT__POWER_PRESETS)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d; 0 to %d are known",
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
                            (int)desc->preset, (int)QNNRT__POWER_PRESETS - 1);
     if (desc->dcvs < -1 || desc->dcvs > 1)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d; it is 1, -1 or 0",
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
                            desc->dcvs);
     if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
         desc->rpc_polling_us != QNNRT_POWER_ZERO)
@@ -5877,7 +5878,7 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
     snprintf(what, sizeof(what), "graph %u", (unsigned)index);
     if (from->version < 1 || from->version > 3)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "%s: information of version %u; 1 to 3 are known", what,
+                                 "%s: information of version %u, expected 1 to 3", what,
                                  (unsigned)from->version);
     result = qnnrt__table_name(table, from->name, what, NULL, &graph->name);
     if (result != QNNRT_OK) return result;
@@ -5926,7 +5927,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
         count = v1->graph_count;
     } else {
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "binary information of version %u; 1 to 3 are known",
+                                 "binary information of version %u, expected 1 to 3",
                                  (unsigned)info->version);
     }
     /* The backend id and the two versions have the same offsets in all three versions. */
@@ -6027,7 +6028,7 @@ typedef struct qnnrt__record_reader {
     size_t            index;          /* its number */
     const char       *name;           /* its name, once that is read */
     uint32_t          depth;          /* of brackets around its members */
-    uint32_t          hints;          /* records for which declared counts may still reserve room */
+    uint32_t          hints;          /* records that may still be reserved by declared counts */
     qnnrt_json_text   enum_text[QNNRT__NAMES_LISTS];   /* the last enumerator of each list; */
     uint32_t          enum_value[QNNRT__NAMES_LISTS];  /* the next one is often the same */
 } qnnrt__record_reader;
@@ -6345,11 +6346,11 @@ static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
 
 /* =====================================================================================
    TENSORS OF JSON                                                                 >>parse
-   One tensor of the metadata that qnn-context-binary-utility writes as JSON, with its
-   encoding, into a list of the table.
+   Reads one tensor, with its encoding, from the JSON metadata that
+   qnn-context-binary-utility writes, and appends it to a list of the table.
    Source: genuine files of two releases, and the keys and schemas that the tools contain.
    Needs: >>mem >>err >>log >>names >>abi >>table >>record, and qnnrt_json.h
-   Knows nothing of: graphs, files, who else has metadata
+   Knows nothing of: graphs, files, other sources of metadata
    ===================================================================================== */
 
 enum { QNNRT__PARSE_MOST_DIMS = 32 };       /* a list with more dimensions is refused */
@@ -6911,7 +6912,7 @@ static int qnnrt__parse_list(qnnrt__record_reader *read, const char *key, uint32
    the table: one pass, nothing in between.
    Source: as in >>parse.
    Needs: >>mem >>err >>table >>record >>parse, and qnnrt_json.h
-   Knows nothing of: files, libraries, who else has metadata
+   Knows nothing of: files, libraries, other sources of metadata
    ===================================================================================== */
 
 /* ---- graphs ---- */
@@ -7324,7 +7325,7 @@ struct qnnrt_backend {
     const qnnrt__abi_provider  *provider;
     const qnnrt__abi_calls     *calls;
     int                         log_slot;          /* -1: none */
-    uint32_t                    mark;              /* where the log lines of the cold call under way
+    uint32_t                    mark;              /* where the log lines of the current cold call
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
     qnnrt__power                power;
@@ -7533,7 +7534,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     qnnrt_result result = qnnrt__backend_hooks(&desc->hooks, &hooks, err);
     if (result != QNNRT_OK) return result;
     if ((int)level < QNNRT_LOG_ERROR || (int)level > QNNRT_LOG_DEBUG)
-        return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d; 0 to 5 are known", (int)level);
+        return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d, expected 0 to 5", (int)level);
     if (name[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
 #if !QNNRT__CAN_CALL
@@ -7623,7 +7624,7 @@ static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *
                                          qnnrt_error *err)
 {
     if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d; 0 to %d are known", call,
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d, expected 0 to %d", call,
                        (int)level, (int)QNNRT_PROFILE_OPTRACE);
 }
 
@@ -7772,8 +7773,8 @@ static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
     }
 }
 
-/* Return the length of the node's name at the begin of an event's name. After it come " (cycles)",
-   or ":OpId_17" or " OpId_2" (*id is set) before that. */
+/* Return the length of the node's name at the beginning of an event's name. After it come
+   " (cycles)", or ":OpId_17" or " OpId_2" (*id is set) before that. */
 static size_t qnnrt__profile_node_length(const char *text, size_t length, int *id)
 {
     size_t at = length;
@@ -8413,7 +8414,7 @@ typedef struct qnnrt__scan {
     size_t                  count, text_count, entries, listed;
     const qnnrt__scan_file **files;     /* [count], in shard order */
     int                     kind;       /* of the files taken */
-    int                     genie;      /* genie_config.json is there */
+    int                     genie;      /* the folder has a genie_config.json */
     int                     json_only;  /* there are no binaries: files are the texts */
 } qnnrt__scan;
 
@@ -9094,7 +9095,7 @@ static qnnrt_result qnnrt__slot_number(qnnrt_pipeline *p, qnnrt_error *err)
         edge_count += source != NULL && source->output;
     }
     if (slots > INT32_MAX)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 2^31 tensors");
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the pipeline has more than 2^31 tensors");
     p->slots = (qnnrt_slot_info *)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->slots));
     edges = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, edge_count, sizeof(*edges));
     if (p->slots == NULL || edges == NULL) return qnnrt__fail_memory(err, "a pipeline");
@@ -9712,7 +9713,8 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
 
 /* =====================================================================================
    METADATA                                                                 >>metadata
-   Graphs and tensors of one context, from the sources that are there; two must say the same.
+   Reads the graphs and tensors of one context from libQnnSystem.so, from JSON, or from both;
+   the two must agree.
    Needs: >>os >>mem >>err >>table >>compare >>system >>read_json >>backend >>context >>model
    Knows nothing of: folders, pipelines
    ===================================================================================== */
@@ -9826,7 +9828,7 @@ static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metad
 }
 #endif
 
-/* Read graphs and tensors of one context from the sources that are there. */
+/* Read graphs and tensors of one context from the sources that exist. */
 static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                           const qnnrt__metadata_source *source,
                                           const qnnrt__system *system, qnnrt_metadata which,
@@ -10545,7 +10547,7 @@ static void qnnrt__place_sort(const qnnrt_plan *plan, qnnrt__place_regions *regi
     starts[0] = 0;
 }
 
-/* Pack the blocks of one region on top of what is there. */
+/* Pack the blocks of one region after the blocks that have a place already. */
 static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region,
                                         qnnrt__place_regions *regions)
 {
@@ -10842,7 +10844,7 @@ static void qnnrt__place_zero(qnnrt_mem *mem)
     }
 }
 
-/* Fill in the public view of a mem. */
+/* Fill in the public info of a memory. */
 static void qnnrt__place_publish(qnnrt_mem *mem)
 {
     size_t i;
@@ -10923,8 +10925,8 @@ struct qnnrt_run {
                                            busy flag, a profile */
     qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
     qnnrt__log_count no_log;
-    uint32_t         mark;              /* where the log lines of the exec under way begin */
-    uint32_t         missing;           /* slots that must be bound and are not */
+    uint32_t         mark;              /* first log line of the exec that is running */
+    uint32_t         missing;           /* number of slots that must be bound and are not yet */
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt_backend   *backend;
     qnnrt__run_slot *slots;
@@ -12368,8 +12370,8 @@ static const qnnrt_explanation qnnrt__vendor_lines[] = {
       { "the list of inputs is empty: the metadata was not read, or it is that of another graph" },
       "Pass every input of the metadata." },
     { 6000, qnnrt__vendor_code_6000, "No outputs provided", "Execute was called without outputs.",
-      { "the list of outputs is empty: the metadata was not read, or it is that of another"
-      " graph" }, "Pass every output of the metadata." },
+      { "the list of outputs is empty: the metadata was not read, or belongs to another graph" },
+      "Pass every output of the metadata." },
     { 6000, qnnrt__vendor_code_6000, "fail to find profile object", "The profile handle that was"
       " passed does not exist.", { qnnrt__vendor_freedorother }, "Create a profile on this backend,"
       " or pass none." },

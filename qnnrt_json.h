@@ -423,7 +423,8 @@ static const unsigned char *qnnrt_json__string(const unsigned char *at, const un
             uint64_t quote = word ^ QNNRT_JSON__EACH('"'), slash = word ^ QNNRT_JSON__EACH('\\');
             uint64_t odd = ((word - QNNRT_JSON__EACH(0x20)) | (quote - QNNRT_JSON__EACH(1)) |
                             (slash - QNNRT_JSON__EACH(1)) | word) & QNNRT_JSON__EACH(0x80);
-            /* A borrow can only mark bytes above the first odd one, and the first one counts. */
+            /* A borrow can wrongly mark only bytes after the first marked one, and only the first
+               one is used. */
             if (odd != 0) { at += qnnrt_json__lowest(odd); break; }
             at += 8;
         }
@@ -815,7 +816,7 @@ QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
 /* =====================================================================================
    NUMBER                                                                        >>number
    Converts decimal digits to binary, exactly. A number is w * 10^e, where w has at most 19
-   digits (as many as a word holds) and a flag tells that more follow. There are three ways;
+   digits (as many as a word holds) and a flag tells that more follow. There are three methods;
    the next one is used when the one before cannot decide:
      1. |e| <= 27: 5^e fits in a word, so product and quotient are exact integers of two
         words.
@@ -954,7 +955,7 @@ static uint64_t qnnrt_json__five(int power)
     return powers[power];
 }
 
-/* Convert w * 10^exponent by way 1. w is not 0. */
+/* Convert w * 10^exponent by method 1. w is not 0. */
 static void qnnrt_json__exact(uint64_t w, int exponent, qnnrt_json__binary *out)
 {
     uint64_t high, low, d;
@@ -1121,8 +1122,8 @@ static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__
     return exponent;
 }
 
-/* Compare the number with h * 2^power by way 3. Return a negative number, 0 or a positive one. The
-   two are close to each other. */
+/* Compare the number with h * 2^power by method 3. Return a negative number, 0 or a positive one.
+   The two are close to each other. */
 static QNNRT_JSON__APART int qnnrt_json__against(const qnnrt_json__decimal *d, uint64_t h,
                                                  int64_t power)
 {

@@ -572,7 +572,7 @@ TEST(the_cause_of_the_first_line_stands_before_that_of_the_code)
     const qnnrt_explanation *code = qnnrt_explain_code(5000), *line = qnnrt_explain(list[1].text);
     const char *const pieces[] = {
         "one.bin cannot be loaded: contextCreateFromBinary answered 0x1388 (QNN_CONTEXT_ERROR_INVALID_ARGUMENT)",
-        "\n  likely cause: ", line->causes[0], "\n  other cause of this code: ", code->causes[0], code->fix,
+        "\n  likely cause: ", line->causes[0], "\n  another cause of this code: ", code->causes[0], code->fix,
         "\n  the library logged first, the likely cause: <E> Using newer context binary on old SDK",
         "\n  and before: <W> something odd", "\n  and then: <E> Failed to create context",
         "\n  hint: ", line->fix, NULL };
@@ -602,7 +602,7 @@ TEST(a_known_warning_before_the_first_error_is_the_likely_cause)
                                    { 1, "<E> Transport layer setup failed: 14001" } };
     const qnnrt_explanation *code = qnnrt_explain_code(14001), *line = qnnrt_explain(list[0].text);
     const char *const pieces[] = { "answered 0x36b1 (QNN_DEVICE_ERROR_INVALID_CONFIG)",
-                                   "\n  likely cause: ", line->causes[0], "\n  other cause of this code: ", code->causes[0],
+                                   "\n  likely cause: ", line->causes[0], "\n  another cause of this code: ", code->causes[0],
                                    "the likely cause: <W> Failed in loading stub",
                                    "and then: <E> loadRemoteSymbols", "\n  hint: ", line->fix, NULL };
     qnnrt_error err;

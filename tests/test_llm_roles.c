@@ -702,13 +702,13 @@ TEST(tables_that_are_wrong)
     roles[0].tensor = "past_key_1_in";
     roles[0].role = QNNRT_LLM_ROLE_KEY_IN;
     m.desc.role_count = 1;
-    FAILS(QNNRT_E_MISMATCH, "two tensors are key_in of layer 0", "past_key_1_in");
+    FAILS(QNNRT_E_MISMATCH, "two tensors have the role key_in of layer 0", "past_key_1_in");
     roles[0].tensor = "position_ids_cos";
     roles[0].role = QNNRT_LLM_ROLE_MASK;
     FAILS(QNNRT_E_MISMATCH, "width", "position_ids_cos");
     roles[0].tensor = "position_ids_cos";
     roles[0].role = QNNRT_LLM_ROLE_ROPE_SIN;
-    FAILS(QNNRT_E_MISMATCH, "two tensors are rope_sin", "position_ids_cos");
+    FAILS(QNNRT_E_MISMATCH, "two tensors have the role rope_sin", "position_ids_cos");
     /* Only one end of a pair is given. */
     roles[0].tensor = "past_key_1_out";
     roles[0].role = QNNRT_LLM_ROLE_UNUSED;
@@ -1216,7 +1216,7 @@ TEST(one_name_for_caches_of_several_shards)
             m.roles[n].head = 0;
             ++n;
         }
-    FAILS(QNNRT_E_MISMATCH, "two tensors are key_in of layer 0", NULL);
+    FAILS(QNNRT_E_MISMATCH, "two tensors have the role key_in of layer 0", NULL);
     m.desc.roles = m.roles;
     m.desc.role_count = n;
     qnnrt_close(m.model);

@@ -159,7 +159,7 @@ for value in 0 -5 129 1000000; do
     llm --prompt "$prompt" --seq_len=$value --max_gen 5
     wrote "seq_len_$value" "$(cut 5)"
     says "seq_len_$value" err "--seq_len $value is "
-    says "seq_len_$value" err ': taken for 128, the most of this model'
+    says "seq_len_$value" err ': using 128, the maximum of this model'
 done
 llm_with prefill --prompt "$prompt" --max_gen 40
 wrote without_decode_graph "$(cut 40)"
@@ -281,7 +281,7 @@ if [ "$(cat "$tmp/out")" != "$(cut 30)" ]; then good; else bad penalty "the text
 for option in '--top_k 3' '--top_p 0.5' '--min_p 0.1' '--seed 3'; do
     drawn $option
     wrote "unheard_$option" "$(cut 30)"
-    says "unheard_$option" err "${option% *} changes nothing with --temperature 0"
+    says "unheard_$option" err "${option% *} has no effect with --temperature 0"
 done
 
 # ---- ways to run ----------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ wrote positions "$expected"
 lacks positions err 'no file says'
 llm_with heads --prompt "$prompt" --max_gen 30 --rope_theta 300
 wrote rope_inside "$(cut 30)"
-says rope_inside err '--rope_theta changes nothing'
+says rope_inside err '--rope_theta has no effect'
 llm --prompt "$prompt" --max_gen 5 --perf_profile burst
 wrote perf_profile "$(cut 5)"
 llm --prompt "$prompt" --max_gen 5 --log_level debug

@@ -451,7 +451,7 @@ TEST(profile_that_cannot_be_had_is_an_error)
     NOT_HAD("null=profileGetEvents", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no functions for basic profiles");
     NOT_HAD("null=profileGetEventData,null=profileGetExtendedEventData", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED,
             "no functions for basic profiles");
-    NOT_HAD("", (qnnrt_profile_level)4, QNNRT_E_ARG, "profile level 4; 0 to 3 are known");
+    NOT_HAD("", (qnnrt_profile_level)4, QNNRT_E_ARG, "profile level 4, expected 0 to 3");
     NOT_HAD("", (qnnrt_profile_level)-1, QNNRT_E_ARG, "profile level -1");
 }
 
@@ -882,7 +882,7 @@ TEST(power_wrong_wishes_do_not_reach_the_library)
     CHECK_STR(error.text, "backend is NULL");
     TRY(wrong_power(__LINE__, b, &desc, "asks for nothing"));
     desc.preset = (qnnrt_power_preset)9;
-    TRY(wrong_power(__LINE__, b, &desc, "preset 9; 0 to 8"));
+    TRY(wrong_power(__LINE__, b, &desc, "preset 9, expected 0 to 8"));
     desc.preset = (qnnrt_power_preset)-1;
     TRY(wrong_power(__LINE__, b, &desc, "preset -1"));
     desc = none;

@@ -1195,7 +1195,7 @@ static void leave_in_wrong_order(void)
     ref_begin("");
     world_open(&w);
     ref.backend_free(w.backend);
-    if (strstr(ref_ask("ledger"), "backend 1 was freed with 1 contexts") == NULL) _exit(1);
+    if (strstr(ref_ask("ledger"), "backend 1 was freed while 1 contexts") == NULL) _exit(1);
     ref.device_free(w.device);
     ref.log_free(w.log);
 }

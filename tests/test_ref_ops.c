@@ -306,7 +306,7 @@ TEST(shared_checks_name_what_is_wrong)
     add_begin(REF_S8Q); ops_encode_blocks(a, 0, 1, 3, 1.0); a->quant.block_axis = 0;
         TRY(ops_refused("has blocks along axis 0"));
     add_begin(REF_F32); ops_scalar("depth", REF_U32, 1);
-        TRY(ops_refused("\"depth\" is not one of ElementWiseAdd, which has none"));
+        TRY(ops_refused("ElementWiseAdd has no parameter \"depth\"; it has none"));
     add_begin(REF_U64);
         TRY(ops_refused("input 0 \"t0\" is UINT_64, ElementWiseAdd takes FLOAT_32, FLOAT_16"));
 
@@ -1059,7 +1059,7 @@ TEST(plain_copies_demand_one_encoding_and_slices_requantize)
             fill_bytes(x, 0.5f, -3);
             ops_encode(y, REF_QUANT_PER_TENSOR, 1, 0.75f, -20);
             if (!requantizes(moves[m].type)) {
-                TRY(ops_refused("has another encoding than input 0"));
+                TRY(ops_refused("has a different encoding than input 0"));
             } else {
                 expected = ops_doubles(y);
                 for (uint64_t i = 0; i < y->count; ++i)
@@ -1299,7 +1299,7 @@ TEST(shape_refusals_say_why)
         TRY(ops_refused("input 0 \"t0\" is [2, 3], expected [1, 3]"));
     one_begin("UnPack", REF_U8Q, "1,3", REF_U8Q, "3"); ops_encode_range(&ops.tensors[1], -2, 2);
     value("axis", 0);
-        TRY(ops_refused("output \"t1\" has another encoding than input 0 \"t0\""));
+        TRY(ops_refused("output \"t1\" has a different encoding than input 0 \"t0\""));
 
     shape_begin("StridedSlice", "4,5", "4,5"); numbers2("ranges", REF_I32, 3, "0,4,1");
         TRY(ops_refused("ranges \"t2\" is [1, 3], expected [2, 3]"));
@@ -1673,7 +1673,7 @@ TEST(index_refusals_say_why)
     ops_begin("Gather"); ops_scalar("axis", REF_I32, 0); ops_random(ops_in(REF_U8Q, "4"), -1, 1);
     index_in(REF_I32, "1", "0");
     ops_random(ops_out(REF_U8Q, "1"), -2, 1);
-        TRY(ops_refused("output 0 \"t2\" has another encoding than input 0 \"t0\""));
+        TRY(ops_refused("output 0 \"t2\" has a different encoding than input 0 \"t0\""));
     index_begin("GatherElements", "4,3", "2", "0,0", "2"); value("axis", 0);
         TRY(ops_refused("input 1 \"t1\" is [2], expected the rank of input 0"));
     index_begin("GatherElements", "4,3", "1,4", "0,0,0,0", "1,4"); value("axis", 0);
@@ -1701,7 +1701,7 @@ TEST(index_refusals_say_why)
     ops_begin("ScatterNd"); ops_random(ops_in(REF_U8Q, "4"), -1, 1);
     index_in(REF_I32, "1,1", "0"); ops_random(ops_in(REF_U8Q, "1"), -2, 2);
     ops_random(ops_out(REF_U8Q, "4"), -2, 1);
-        TRY(ops_refused("input 2 \"t2\" has another encoding than input 0 \"t0\""));
+        TRY(ops_refused("input 2 \"t2\" has a different encoding than input 0 \"t0\""));
     index_begin("ScatterElements", "4,3", "1,2", "0,0", "4,3"); ops_in(REF_F32, "2,1");
         TRY(ops_refused("input 2 \"t3\" is [2, 1], expected [1, 2]"));
     index_begin("ScatterElements", "4,3", "1,2", "0,0", "4,3"); ops_in(REF_F32, "1,2");
@@ -1725,7 +1725,7 @@ TEST(index_refusals_say_why)
         TRY(ops_refused("is INT_64, which OneHot does not make"));
     ops_begin("OneHot"); index_in(REF_I32, "2", "0,1"); ops_out(REF_F32, "2,3");
     value("depth", 3); value("axis", 1); value("off_value", 0);
-        TRY(ops_refused("\"off_value\" is UINT_32, expected FLOAT_32 as output 0"));
+        TRY(ops_refused("\"off_value\" is UINT_32, expected FLOAT_32 because output 0"));
     one_begin("NonZero", REF_F32, "2,3", REF_I32, "2,2");
         TRY(ops_refused("is [2, 2], expected [6, 2]"));
     one_begin("NonZero", REF_F32, "2,3", REF_I64, "6,2");

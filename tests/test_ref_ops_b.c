@@ -213,13 +213,13 @@ TEST(matmul_refuses_what_is_wrong_and_says_why)
     ops.tensors[2].dtype = REF_F16;
     TRY(ops_refused("output \"t2\" is FLOAT_16, expected FLOAT_32"));
     matmul_begin(REF_F32, "3,4", REF_F16, "4,6", "3,6");
-    TRY(ops_refused("input 1 \"t1\" is FLOAT_16, next to FLOAT_32 it is FLOAT_32"));
+    TRY(ops_refused("input 1 \"t1\" is FLOAT_16, with FLOAT_32 as input 0 it must be FLOAT_32"));
     matmul_begin(REF_F16, "3,4", REF_S8Q, "4,6", "3,6");
-    TRY(ops_refused("next to FLOAT_16 it is FLOAT_16, or static SFIXED_POINT_8"));
+    TRY(ops_refused("with FLOAT_16 as input 0 it must be FLOAT_16, or static SFIXED_POINT_8"));
     matmul_begin(REF_U8Q, "3,4", REF_U16Q, "4,6", "3,6");
-    TRY(ops_refused("next to UFIXED_POINT_8 it is SFIXED_POINT_8 or UFIXED_POINT_8"));
+    TRY(ops_refused("with UFIXED_POINT_8 as input 0 it must be SFIXED_POINT_8 or UFIXED_POINT_8"));
     matmul_begin(REF_U16Q, "3,4", REF_F16, "4,6", "3,6");
-    TRY(ops_refused("is FLOAT_16, next to UFIXED_POINT_16"));
+    TRY(ops_refused("is FLOAT_16, with UFIXED_POINT_16 as input 0"));
     b = matmul_begin(REF_U16Q, "3,4", REF_U16Q, "4,6", "3,6");
     ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.1f, -32767);
     TRY(ops_refused("has offset -32767, expected -32768: 16-bit codes of a second operand are"
@@ -228,7 +228,7 @@ TEST(matmul_refuses_what_is_wrong_and_says_why)
     ops_encode_channels(b, 1, 1.0);
     TRY(ops_refused("which only a static tensor can have"));
     b->fixed = 1;
-    TRY(ops_refused("MatMul takes next to FLOAT_16 alone (the NPU library crashes): use"
+    TRY(ops_refused("MatMul takes only with FLOAT_16 as input 0 (the NPU library crashes): use"
                     " FullyConnected or Conv2d"));
     b = matmul_begin(REF_F16, "3,4", REF_S8Q, "4,6", "3,6");
     b->fixed = 1;
@@ -333,9 +333,9 @@ TEST(fully_connected_refuses_what_is_wrong_and_says_why)
     TRY(ops_refused("output \"t2\" is [2, 3, 4], expected [6, 4]"));
     linear_begin(REF_F32, "2,4,2", REF_F32, "4,8", "2,4,4");
     ops_scalar("keep_dims", REF_BOOL, 1);
-    TRY(ops_refused("with keep_dims its last dimension is the 8 of input 1"));
+    TRY(ops_refused("with keep_dims its last dimension must be 8 as in input 1"));
     linear_begin(REF_F32, "2,8", REF_S8Q, "4,8", "2,4");
-    TRY(ops_refused("is static SFIXED_POINT_8, next to FLOAT_32 it is FLOAT_32"));
+    TRY(ops_refused("is static SFIXED_POINT_8, with FLOAT_32 as input 0 it must be FLOAT_32"));
     w = linear_begin(REF_U16Q, "2,8", REF_S8Q, "4,8", "2,4");
     ops_encode(w, REF_QUANT_PER_TENSOR, 1, 0.1f, -3);
     TRY(ops_refused("has offset -3 at channel 0, expected 0: weights of SFIXED_POINT_8 are"
@@ -360,8 +360,8 @@ TEST(fully_connected_refuses_what_is_wrong_and_says_why)
     w = linear_begin(REF_U16Q, "2,8", REF_S8Q, "4,8", "2,4");
     ops_encode(w, REF_QUANT_PER_TENSOR, 1, 0.1f, 0);
     bias = ops_in(REF_I32, "4");
-    TRY(ops_refused("input 2 \"t3\" is INT_32, next to UFIXED_POINT_16 a bias is SFIXED_POINT_32 or"
-                    " UFIXED_POINT_8"));
+    TRY(ops_refused("input 2 \"t3\" is INT_32, expected SFIXED_POINT_32 or UFIXED_POINT_8"
+                    " because input 0 is UFIXED_POINT_16"));
     bias->dtype = REF_S32Q;
     ops_encode(bias, REF_QUANT_PER_TENSOR, 1, 0.1f, 7);
     TRY(ops_refused("input 2 \"t3\" has offset 7, expected 0"));
@@ -552,8 +552,8 @@ TEST(convolutions_refuse_what_is_wrong_and_say_why)
     ops_encode_channels(&ops.tensors[1], 2, 1.0);
     TRY(ops_refused("has its scales along axis 2, expected axis 3, the outputs"));
     CHECK(conv_make(&conv_cases[0], REF_U8Q, REF_S16Q, PER_TENSOR));
-    TRY(ops_refused("is static SFIXED_POINT_16, next to UFIXED_POINT_8 it is SFIXED_POINT_8 or"
-                    " UFIXED_POINT_8"));
+    TRY(ops_refused("is static SFIXED_POINT_16, with UFIXED_POINT_8 as input 0 it must be"
+                    " SFIXED_POINT_8 or UFIXED_POINT_8"));
     CHECK(conv_make(&conv_cases[0], REF_F32, REF_F32, PER_TENSOR));
     ops.tensors[2].dtype = REF_F16;
     TRY(ops_refused("output \"t2\" is FLOAT_16, expected FLOAT_32"));
@@ -751,8 +751,8 @@ TEST(resizing_refuses_what_is_wrong_and_says_why)
     ops_scalar("antialias", REF_BOOL, 1);
     TRY(ops_refused("antialias is not computed here: pass 0"));
     resize_make("ResizeNearestNeighbor", REF_U8Q, "1,3,4,2", "1,6,8,2", RESIZE_PLAIN);
-    TRY(ops_refused("output \"t1\" has another encoding than input 0 \"t0\": libraries copy the"
-                    " codes"));
+    TRY(ops_refused("output \"t1\" has a different encoding than input 0 \"t0\": libraries"
+                    " copy the codes"));
     resize_make("ResizeBilinear", REF_F32, "1,3,4,2", "1,6,8,2", RESIZE_PLAIN);
     ops.tensors[1].dtype = REF_F16;
     TRY(ops_refused("output \"t1\" is FLOAT_16, expected FLOAT_32"));
@@ -1053,12 +1053,12 @@ TEST(norms_refuse_what_is_wrong_and_say_why)
     norm_begin("RmsNorm", REF_F16, "2,8", REF_F32, "8", "1");
     TRY(ops_refused("input 1 \"t1\" is FLOAT_32, expected FLOAT_16"));
     norm_begin("RmsNorm", REF_U8Q, "2,8", REF_U16Q, "8", "1");
-    TRY(ops_refused("input 1 \"t1\" is UFIXED_POINT_16, next to UFIXED_POINT_8 it is a fixed-point"
-                    " type of at most 8"));
+    TRY(ops_refused("input 1 \"t1\" is UFIXED_POINT_16, with UFIXED_POINT_8 as input 0 it must"
+                    " be a fixed-point type of at most 8"));
     norm_begin("RmsNorm", REF_U8Q, "2,8", REF_U8Q, "8", "1");
     ops_random(ops_in(REF_U16Q, "8"), -1.0, 1.0);
-    TRY(ops_refused("input 2 \"t4\" is UFIXED_POINT_16, next to UFIXED_POINT_8 it is a fixed-point"
-                    " type of at most 8 bits or SFIXED_POINT_32"));
+    TRY(ops_refused("input 2 \"t4\" is UFIXED_POINT_16, with UFIXED_POINT_8 as input 0 it must"
+                    " be a fixed-point type of at most 8 bits or SFIXED_POINT_32"));
     norm_begin("LayerNorm", REF_U16Q, "2,8", REF_U16Q, "8", "1");
     TRY(ops_refused("with which the NPU library computes LayerNorm wrong: give it UFIXED_POINT_8 or"
                     " SFIXED_POINT_16"));
@@ -1389,8 +1389,8 @@ TEST(index_operators_refuse_what_is_wrong_and_say_why)
     ops_out(REF_I32, "2,3");
     ops_scalar("k", REF_U32, 3);
     ops_encode(&ops.tensors[1], REF_QUANT_PER_TENSOR, 1, 9.0f, 0);
-    TRY(ops_refused("output 0 \"t1\" has another encoding than input 0 \"t0\": libraries copy the"
-                    " codes"));
+    TRY(ops_refused("output 0 \"t1\" has a different encoding than input 0 \"t0\": libraries"
+                    " copy the codes"));
     ops.tensors[1].quant = ops.tensors[0].quant;
     ops.tensors[2].dtype = REF_F32;
     TRY(ops_refused("output 1 \"t2\" is FLOAT_32, expected INT_32 or UINT_32"));

@@ -18,7 +18,7 @@
    says why. */
 static inline FILE *cli_take_stdout(void)
 {
-    /* the next file that is opened must not land here */
+    /* fill closed descriptors 0 to 2, so that no later file gets one of them */
     for (int fd = 0; fd <= 2; ++fd)
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
             return NULL;
@@ -27,7 +27,7 @@ static inline FILE *cli_take_stdout(void)
     return fdopen(own, "w");
 }
 
-/* Close what cli_take_stdout() returned. 0 after a message. */
+/* Close what cli_take_stdout() returned. Return 0 after printing an error. */
 static inline int cli_close_stdout(FILE *out)
 {
     const int good = !ferror(out);

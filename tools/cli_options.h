@@ -121,7 +121,7 @@ static inline void cli_near_try(cli_near *near, const char *known)
 
 /* =====================================================================================
    TABLES                                                                       >>tables
-   What a program takes: options and verbs.
+   The tables of options and verbs that a program accepts.
    ===================================================================================== */
 
 typedef enum cli_kind {
@@ -270,7 +270,7 @@ static inline void cli_help(FILE *out, const cli_program *p, const cli_verb *ver
    ===================================================================================== */
 
 typedef struct cli_parsed {
-    const cli_verb *verb;              /* of a program with verbs                        */
+    const cli_verb *verb;              /* the verb, in a program that has verbs          */
     int             named;             /* 1: the verb stands on the command line         */
     int             answered;          /* 1: --help or --version: there is nothing to do */
     const char     *operand;           /* the first word that is not an option, or NULL  */
@@ -496,8 +496,8 @@ static inline int cli_parse_operand(const cli_program *p, const char *word, void
     return STATUS_OK;
 }
 
-/* Read the command line into the settings. The caller frees their lists, also after STATUS_USAGE,
-   which a message has explained. */
+/* Read the command line into the settings. Return STATUS_USAGE after printing what is wrong with
+   it. The caller frees the lists in the settings, after a failure too. */
 static inline int cli_parse(const cli_program *p, int argc, char **argv, void *settings, FILE *out,
                             cli_parsed *parsed)
 {

@@ -83,7 +83,7 @@ static void stat_real(qnnrt_json_writer *j, const char *key, double value)
     qnnrt_json_write_f64(j, value);
 }
 
-/* Write a row of logits for each token of the last step. 0 after a message. */
+/* Write a row of logits for each token of the last step. Return 0 after printing an error. */
 static int write_rows(tool *t, size_t count)
 {
     const size_t values = count * t->info->vocabulary;

@@ -7,7 +7,8 @@
    The model reads a prompt and writes an answer.
    ===================================================================================== */
 
-/* Let the model read some tokens, at most as many as one step takes. 0 after a message. */
+/* Let the model read some tokens, at most as many as one step takes. Return 0 after printing an
+   error. */
 static int read_step(tool *t, const int32_t *tokens, size_t count)
 {
     static const unsigned char all[1] = {1};
@@ -70,8 +71,8 @@ static const char *stop_reason(const tool *t, uint64_t written)
     return t->said.count + 1 >= t->limit ? "seq_len" : NULL;
 }
 
-/* Let the model answer a prompt that fits; `known` of its tokens were read before. 0 after a
-   message; the text may then end anywhere. */
+/* Let the model answer a prompt that fits; `known` of its tokens were read before. Return 0
+   after printing an error; the text may then end anywhere. */
 static int answer(tool *t, const token_list *prompt, size_t known)
 {
     uint64_t written = 0, since = clock_ns(NULL);
@@ -124,8 +125,8 @@ static size_t most_read(const tool *t)
     return most < cells ? most : cells;
 }
 
-/* Check that a prompt fits into an empty text. `before`: tokens of it that were written before. 0
-   after a message. */
+/* Check that a prompt of `count` tokens fits into the model's memory when that is empty. `before`
+   of them were written in earlier turns. Return 0 after printing an error. */
 static int prompt_fits(tool *t, size_t count, size_t before)
 {
     const size_t most = most_read(t);
@@ -145,7 +146,7 @@ static void forget(tool *t)
 }
 
 /* Choose how many of the oldest tokens to drop, so that `need` more fit: whole turns, and of the
-   last turn its beginning. `first`: tokens at the begin that stay. */
+   last turn its beginning. `first`: number of tokens at the beginning that stay. */
 static size_t choose_cut(const tool *t, size_t first, size_t need)
 {
     const size_t most = most_read(t), have = t->said.count;
@@ -192,7 +193,7 @@ static size_t make_room(tool *t, token_list *prompt)
    Line by line, in one conversation.
    ===================================================================================== */
 
-/* Make a prompt of a line. 0 after a message. */
+/* Make a prompt of a line. Return 0 after printing an error. */
 static int take_line(tool *t, const char *line, size_t bytes, token_list *prompt)
 {
     prompt->count = 0;

@@ -4,7 +4,7 @@
 
 /* =====================================================================================
    TOKENS                                                                       >>tokens
-   Bytes or numbers become the tokens of a prompt.
+   Turns bytes or numbers into the tokens of a prompt.
    ===================================================================================== */
 
 static void add_token(token_list *list, int32_t token)
@@ -13,7 +13,7 @@ static void add_token(token_list *list, int32_t token)
     list->items[list->count++] = token;
 }
 
-/* Add the bytes of a text to a prompt. 0 after a message. */
+/* Add the bytes of a text to a prompt. Return 0 after printing an error. */
 static int take_bytes(tool *t, const char *text, size_t bytes, token_list *list)
 {
     if (!t->bytes)
@@ -24,7 +24,7 @@ static int take_bytes(tool *t, const char *text, size_t bytes, token_list *list)
     return 1;
 }
 
-/* Add the numbers of a text to a prompt. 0 after a message. */
+/* Add the numbers of a text to a prompt. Return 0 after printing an error. */
 static int take_numbers(tool *t, const char *text, size_t bytes, token_list *list)
 {
     size_t at = 0;
@@ -73,7 +73,7 @@ static char *read_all(tool *t, const char *path, size_t *bytes)
     return NULL;
 }
 
-/* Read the prompt that an option names. 0 after a message. */
+/* Read the prompt that an option names. Return 0 after printing an error. */
 static int take_prompt(tool *t, token_list *list)
 {
     const settings *set = &t->set;

@@ -184,7 +184,7 @@ static const cli_option options[] = {
      .help = "how keys and values are stored (default smart_mask); the text is the same"},
     {.name = "rope_theta", .value = "THETA", .kind = CLI_REAL, .bottom = 1, .top = 1e30,
      FIELD(rope_theta),
-     .help = "base of the angles of positions, for models that get the angles from outside "
+     .help = "base of the rotary angles (RoPE), for models that take them as inputs "
              "(default: as the files say, else 10000)"},
     {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
      .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
@@ -249,7 +249,7 @@ static int check_options(const settings *set)
     return STATUS_OK;
 }
 
-/* Return an option that changes nothing without a temperature, or NULL. */
+/* Return an option that has no effect without a temperature, or NULL. */
 static const char *unused_option(const settings *set)
 {
     if (set->temperature > 0) return NULL;
@@ -319,7 +319,8 @@ static int open_model(tool *t)
     return 1;
 }
 
-/* Choose the most tokens of a text. The last one is written but not read, so it needs no cell. */
+/* Choose the maximum length of a text. Its last token is written but not read, so it needs no
+   cell. */
 static void choose_limit(tool *t)
 {
     const settings *set = &t->set;
@@ -330,8 +331,8 @@ static void choose_limit(tool *t)
         t->limit = (uint32_t)set->seq_len;
         return;
     }
-    warn("--seq_len %lld is %s: taken for %lu, the most of this model", (long long)set->seq_len,
-         set->seq_len <= 0 ? "not above 0" : "too much", (unsigned long)most);
+    warn("--seq_len %lld is %s: using %lu, the maximum of this model", (long long)set->seq_len,
+         set->seq_len <= 0 ? "not above 0" : "too large", (unsigned long)most);
 }
 
 static int open_file(tool *t, cli_file *file, const char *path)
@@ -379,13 +380,13 @@ static int open_session(tool *t)
     if (qnnrt_llm_sampler_create(t->info->logits, &sampling, &t->sampler, &err) != QNNRT_OK)
         return fail_error(t, &err);
     if (unused_option(&t->set) != NULL)
-        warn("%s changes nothing with --temperature 0, which always takes the most probable token",
+        warn("%s has no effect with --temperature 0, which always takes the most probable token",
              unused_option(&t->set));
     if (t->info->rope.theta != 0 && strcmp(t->info->rope_source, "the default") == 0)
         warn("no file says how positions turn this model's queries and keys: RoPE theta is taken"
              " for %g; --rope_theta gives another", t->info->rope.theta);
     if (t->set.rope_theta != 0 && t->info->rope.theta == 0)
-        warn("--rope_theta changes nothing: the angles of positions are in this model's graphs");
+        warn("--rope_theta has no effect: the angles of positions are in this model's graphs");
     t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL && !t->set.numbers;
     choose_limit(t);
     return 1;

@@ -218,7 +218,7 @@ static const char *role_name(qnnrt_role role)
    caller frees it. */
 static char *safe_name(const char *name, const char *suffix, char *const *used, size_t count)
 {
-    enum { LONGEST = 180 };                      /* with suffixes it stays below the usual 255 */
+    enum { LONGEST = 180 };                      /* with suffixes, below the usual limit of 255 */
     char base[LONGEST + 1];
     size_t length = 0;
     for (; name[length] != '\0' && length < LONGEST; ++length) {

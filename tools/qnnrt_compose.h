@@ -74,13 +74,14 @@ typedef enum qnnrt_priority {
 } qnnrt_priority;
 
 typedef struct qnnrt_builder_desc {
-    uint32_t     soc_model;      /* HTP: chip to compile for (default 0: that of the backend; when
-                                    it names none, 57, SM8650, on the x86-64 emulator) */
+    uint32_t     soc_model;      /* HTP: chip to compile for (default 0: the backend's chip; if the
+                                    backend names none, the x86-64 emulator gets 57, SM8650) */
     uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
     const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc() and, of the model,
                                     qnnrt_run_profile_log() (default NULL: beside the backend, else
                                     searched) */
-    qnnrt_profile_level profile_level;   /* of finalizing, see qnnrt_info.events (default 0: off) */
+    qnnrt_profile_level profile_level;   /* profiles the compilation: qnnrt_info.events
+                                            (default 0: off) */
     qnnrt_limits limits;
 } qnnrt_builder_desc;
 
@@ -133,7 +134,7 @@ typedef struct qnnrt_tensor_desc {
     uint32_t            dims[8];
     qnnrt_quant         quant;           /* NONE, PER_TENSOR, PER_AXIS; bitwidth under 8 bits still
                                             takes one byte per code */
-    const qnnrt_blocks *blocks;          /* (default NULL: quant counts) */
+    const qnnrt_blocks *blocks;          /* replaces quant (default NULL: quant applies) */
     const void         *data;            /* STATIC: its elements, row-major */
     size_t              bytes;           /* of data; must be dims x dtype */
     int                 borrow;          /* 1: data stays valid until finish (default 0: copied) */
@@ -471,7 +472,7 @@ static qnnrt__abi_code qnnrt__container_refuse(void) { return QNNRT__ABI_NOT_SUP
    known of a newer one, because tables only grow. Every slot after them points to a cell of its
    own. On x86-64 the callee looks for its last two arguments after the table of the size that it
    knows, so it takes two of these pointers and writes its answer to their cells. Elsewhere the
-   struct goes by reference and the arguments are in their place. */
+   struct is passed by reference and the arguments are in their place. */
 static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__abi_front *to,
                                    uint64_t cells[QNNRT__ABI_FRONT_SLOTS])
 {
@@ -681,8 +682,9 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     return result;
 }
 
-/* Write a file beside its place and rename it, so that a reader sees the old file or the whole new
-   one. Whatever is at path, also a link, is replaced. Return NULL, or why not. */
+/* Write a temporary file beside `path` and rename it, so that a reader sees either the old file or
+   the whole new one. The rename replaces a link at `path`, too. Return NULL, or the reason for the
+   failure. */
 static const char *qnnrt__save_file(const char *path, const void *data, uint64_t bytes)
 {
     char aside[QNNRT__PATH_MAX], suffix[48];
@@ -976,7 +978,7 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     if (from->scales == NULL) return "blocks.scales is NULL";
     if (expansion != (from->multipliers != NULL))
         return expansion ? "blocks.multipliers is NULL"
-                         : "multipliers belong to the form EXPANSION";
+                         : "only the form EXPANSION takes blocks.multipliers";
     channels = d->dims[from->axis];
     blocks = d->dims[from->block_axis] / from->block;
     for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
@@ -1318,7 +1320,7 @@ static const char *qnnrt__node_number(const qnnrt_builder *b, const char *type)
     return name;
 }
 
-/* Record the tensor that stands for an omitted input with inputs after it. */
+/* Record a placeholder tensor for an omitted input that has other inputs after it. */
 static qnnrt_result qnnrt__node_none(qnnrt_builder *b, const qnnrt__build_node *node,
                                      size_t at)
 {

@@ -233,8 +233,8 @@ typedef struct qnnrt_llm_role_desc {
     const char    *tensor;        /* its name, or "<context>/<name>" where shards use one name for
                                      different tensors; the same in all graphs */
     qnnrt_llm_role role;
-    uint32_t       layer;         /* of keys and values, from 0 */
-    uint32_t       head;          /* where a cache has one tensor per head (default 0) */
+    uint32_t       layer;         /* for keys and values: layer, counted from 0 */
+    uint32_t       head;          /* for caches with one tensor per head (default 0) */
 } qnnrt_llm_role_desc;
 
 /* How positions rotate queries and keys, where graphs take cos and sin as inputs. */
@@ -265,8 +265,8 @@ typedef struct qnnrt_llm_desc {
     size_t                     role_count;
     const char *const         *pipelines;      /* names of those to use (default NULL: all) */
     size_t                     pipeline_count;
-    qnnrt_llm_rope             rope;           /* with a theta it replaces that of the files as a
-                                                  whole; without a theta all fields must be 0 */
+    qnnrt_llm_rope             rope;           /* if .theta is set, this replaces all of the files'
+                                                  rope settings; else all fields must be 0 */
     const int32_t             *eos;            /* tokens that end a text (default NULL: from the
                                                   files) */
     size_t                     eos_count;
@@ -304,7 +304,7 @@ typedef struct qnnrt_llm_info {
     uint32_t                    heads;         /* of keys and values, in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head in the first layer */
     uint32_t                    vocabulary;    /* 0: the graphs have no logits */
-    const qnnrt_tensor_info    *logits;        /* of the first graph, NULL: none */
+    const qnnrt_tensor_info    *logits;        /* the first graph's; NULL: no graph has logits */
     size_t                      logits_bytes;  /* of one token's logits, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* such as "one tensor per layer, keys transposed" */
@@ -368,8 +368,8 @@ typedef enum qnnrt_llm_kv {
 } qnnrt_llm_kv;
 
 typedef struct qnnrt_llm_session_desc {
-    size_t        caches;          /* of each model (default 0: 1) */
-    qnnrt_llm_kv  kv;              /* (default 0: smart mask) */
+    size_t        caches;          /* caches per model (default 0: 1) */
+    qnnrt_llm_kv  kv;              /* how caches move (default 0: smart mask) */
     uint32_t      positions;       /* limit of a text's length (default 0: the model's context) */
     uint64_t    (*clock_ns)(void *user);   /* monotonic clock for .exec_ns and .host_ns below
                                               (default NULL: none) */
@@ -770,7 +770,7 @@ struct qnnrt_llm {
     size_t            kv_count;
     float             masked;           /* desc.masked, 0: depends on the type */
     void             *blocks;           /* list of its allocations */
-    uint32_t          sessions;         /* that use it; any thread changes it */
+    uint32_t          sessions;         /* sessions on this model; any thread may change it */
 };
 
 QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
@@ -1255,7 +1255,7 @@ enum {
     QNNRT_LLM__AT_GENIE, QNNRT_LLM__AT_DIALOG, QNNRT_LLM__AT_CONTEXT, QNNRT_LLM__AT_ENGINE,
     QNNRT_LLM__AT_MODEL, QNNRT_LLM__AT_ENCODING, QNNRT_LLM__AT_BACKEND, QNNRT_LLM__AT_HTP,
     QNNRT_LLM__AT_GENIE_SCALING,
-    /* ... and values in them. */
+    /* Values in these objects. */
     QNNRT_LLM__AT_BOS, QNNRT_LLM__AT_EOS, QNNRT_LLM__AT_WINDOW, QNNRT_LLM__AT_THETA,
     QNNRT_LLM__AT_SCALING, QNNRT_LLM__AT_FACTOR, QNNRT_LLM__AT_LOW, QNNRT_LLM__AT_HIGH,
     QNNRT_LLM__AT_ORIGINAL
@@ -1983,7 +1983,8 @@ static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
 
 /* ---- AR and context ---- */
 
-/* Return the tokens per call that a tensor's shape gives, 0: none. *context: of a mask, else 0. */
+/* Return the tokens per call that a tensor's shape gives, or 0. *context receives the context that
+   a mask's shape gives; 0 for other tensors. */
 static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *context)
 {
     const qnnrt_tensor_info *tensor = t->tensor;
@@ -2257,7 +2258,7 @@ static int qnnrt_llm__layout_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* List the keys and values of a graph with both their ends. */
+/* List the keys and values of a graph, each with its input and its output. */
 static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info **list;
@@ -2279,7 +2280,7 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
         if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
             t->head == list[i - 1]->head)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                         "two tensors are %s: %s (%s) and %s (%s)",
+                                         "two tensors have the role %s: %s (%s) and %s (%s)",
                                          qnnrt_llm__items_what(work, t->role, t->layer, t->head),
                                          qnnrt_llm__items_say(work, graph, list[i - 1]),
                                          list[i - 1]->reason, qnnrt_llm__items_say(work, graph, t),
@@ -2752,8 +2753,8 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
 
 /* =====================================================================================
    MATCH                                                                         >>match
-   Finds roles by shape, where all graphs together leave one candidate. Refuses the other tensors
-   with their candidates.
+   Finds a tensor's role by its shape, if all graphs together leave one candidate. Otherwise the
+   error lists the candidates.
    Needs: >>config >>shape >>names (which ends) >>items >>layout     Knows nothing of: wiring
    ===================================================================================== */
 
@@ -3297,7 +3298,7 @@ static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__ite
             if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
             if (other != NULL)
                 return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                             "two tensors are %s: %s (%s) and %s (%s)",
+                                             "two tensors have the role %s: %s (%s) and %s (%s)",
                                              qnnrt_llm_role_name(t->role),
                                              qnnrt_llm__items_say(work, graph, other),
                                              other->reason, qnnrt_llm__items_say(work, graph, t),
@@ -4094,7 +4095,7 @@ static void qnnrt_llm__describe(const qnnrt_llm *llm, void (*line)(void *user, c
 
 typedef struct qnnrt_llm__cells {
     uint32_t  count;                    /* of all cells */
-    uint32_t  used;                     /* cells with a sequence */
+    uint32_t  used;                     /* cells that belong to a sequence */
     uint32_t  end;                      /* index after the last cell in use */
     int32_t  *positions;                /* [count] */
     uint64_t *sequences;                /* [count] bit s: sequence s; 0: free */
@@ -4341,7 +4342,7 @@ typedef struct qnnrt_llm__store {
     size_t               kv_count;
     unsigned char       *data;
     uint64_t            *ranges;        /* [kv_count] offset of each tensor's range in data */
-    uint32_t             stride;        /* cells in a row now: those of the graph that ran last */
+    uint32_t             stride;        /* cells per row now, as in the graph that ran last */
     uint32_t             lead;
 } qnnrt_llm__store;
 
@@ -4825,11 +4826,11 @@ typedef struct qnnrt_llm__mask_codes {
 } qnnrt_llm__mask_codes;
 
 /* A mask in memory that only this room writes. The past of its first row attends to the columns
-   from begin to end and to no others; begin == end: unknown. */
+   from begin to end and to no others; begin == end: the columns are unknown. */
 typedef struct qnnrt_llm__mask {
     void                 *data;
     qnnrt_llm__mask_codes codes;
-    uint32_t              window;       /* tokens that each one attends to, with itself; 0: all */
+    uint32_t              window;       /* tokens that a token attends to, with itself; 0: all */
     uint32_t              begin, end;
 } qnnrt_llm__mask;
 
@@ -6313,7 +6314,7 @@ static void qnnrt_llm__keys_scan(const qnnrt_llm__keys_form *form, const unsigne
     }
     while (begin < end) {
         int32_t most;
-        if (end - begin < size) begin = end - size;   /* the last block overlaps */
+        if (end - begin < size) begin = end - size;   /* the last block overlaps the one before */
         most = qnnrt_llm__keys_block(form, codes + (size_t)begin * form->bytes);
         if (most > *key) {
             *key = most;
@@ -7058,7 +7059,7 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
     return info;
 }
 
-/* Note that a cache changes. */
+/* Prepare for a change of a cache by the caller. */
 static void qnnrt_llm__public_change(qnnrt_llm_cache *cache)
 {
     qnnrt_llm__step_forget(cache);

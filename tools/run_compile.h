@@ -4,7 +4,7 @@
 
 /* =====================================================================================
    COMPILE                                                                     >>compile
-   The new binary is shown by the same code as any other file.
+   Compiles containers, and prints the new binary with the same code as any other file.
    ===================================================================================== */
 
 /* The value of --graph_name. */
@@ -65,7 +65,7 @@ static char *compile_path(const settings *set)
     return cli_text("%s%s%.*s.bin", set->output_dir, slash, (int)length, name);
 }
 
-/* Build the binary and save it. 0 after a message. */
+/* Build the binary and save it. Return 0 after printing an error. */
 static int compile_build(tool *t, const compile_names *names, const char *path)
 {
     const settings *set = &t->set;

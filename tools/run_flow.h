@@ -313,7 +313,7 @@ static void write_flow(tool *t)
     int used[SIDES] = {0, 1, 0}, x = MARGIN;
     if (t->set.svg == NULL) return;
     around **all = cli_alloc(t->job_count, sizeof(*all));
-    for (size_t i = 0; i < t->job_count; ++i) {  /* which columns have cards */
+    for (size_t i = 0; i < t->job_count; ++i) {  /* find the columns that have cards */
         const qnnrt_pipeline_info *info = t->jobs[i].info;
         all[i] = look_at(info);
         for (size_t s = 0; s < info->step_count; ++s) {
@@ -342,7 +342,7 @@ static void write_flow(tool *t)
 
 /* =====================================================================================
    DOT                                                                               >>dot
-   The same pipelines for Graphviz.
+   Draws the same pipelines for Graphviz.
    ===================================================================================== */
 
 /* Write a text within quotes, where Graphviz reads escapes and entities. */

@@ -4,7 +4,7 @@
 
 /* =====================================================================================
    FACTS                                                                         >>facts
-   Fields of contexts and graphs as tables: shown, written and compared by the same lists.
+   Tables of the fields of contexts and graphs. Printing, writing and comparing use the same tables.
    ===================================================================================== */
 
 typedef enum fact_kind { FACT_U32, FACT_U64, FACT_TEXT, FACT_VERSION } fact_kind;

@@ -253,7 +253,7 @@ static int open_model(tool *t)
 
 /* =====================================================================================
    SELECT                                                                       >>select
-   The pipelines that --graph names, or all, become jobs.
+   Turns the pipelines that --graph names, or all pipelines, into jobs.
    ===================================================================================== */
 
 static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)

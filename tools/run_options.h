@@ -150,7 +150,7 @@ static const cli_option options[] = {
      .help = "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)"},
     {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
      FIELD(compile.arch), .verbs = VERB_COMPILE,
-     .help = "HTP: NPU generation, such as 75 (default: that of the chip)"},
+     .help = "HTP: NPU generation, such as 75 (default: the chip's)"},
     {.name = "fp16", .kind = CLI_FLAG, FIELD(compile.fp16), .verbs = VERB_COMPILE,
      .help = "HTP: compute float32 graphs in half precision"},
     {.name = "optimization_level", .value = "N", .kind = CLI_U32, .least = 1, .most = 3,

@@ -37,7 +37,8 @@ static void page_add(page *p, const char *format, ...)
     free(made);
 }
 
-/* Write a whole file. replace: see cli_create(). j may be NULL. 0 after a message. */
+/* Write a whole file. replace: see cli_create(). j may be NULL. Return 0 after printing an
+   error. */
 static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes,
                       int replace)
 {

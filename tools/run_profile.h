@@ -348,7 +348,7 @@ static void end_profile(tool *t)
     }
 }
 
-/* Let the library add an inference to its log. 0 after a message. */
+/* Let the library add an inference to its log. Return 0 after printing an error. */
 static int write_log(tool *t, job *j, qnnrt_run *run)
 {
     if (t->log.file == NULL) return 1;           /* reported */
@@ -358,7 +358,7 @@ static int write_log(tool *t, job *j, qnnrt_run *run)
     return 0;
 }
 
-/* Take the events of an inference that succeeded. 0 after a message. */
+/* Take the events of an inference that succeeded. Return 0 after printing an error. */
 static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint64_t begin_ns,
                        uint64_t ns)
 {

@@ -4,7 +4,7 @@
 
 /* =====================================================================================
    REPORT                                                                       >>report
-   The document of --bind_plan_out and --json.
+   Writes the document of --bind_plan_out and --json.
    ===================================================================================== */
 
 static void report_backend(const tool *t, json *j)

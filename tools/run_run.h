@@ -252,7 +252,7 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
     for (size_t i = 0; good && i < j->info->slot_count; ++i) {
         if (j->files[i] == NULL) continue;
         const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
-        /* The native file first, because a type may have no float form. */
+        /* Write the native file first, because a type may have no float form. */
         if (set->output_form == FORM_BOTH)
             good = write_output(t, j, run, inference, &j->info->slots[i], FORM_NATIVE, folder,
                                 j->native_files[i]);

@@ -180,7 +180,7 @@ typedef struct item {                  /* a tensor at a step */
     const qnnrt_tensor_info *tensor;
     const qnnrt_edge_info   *edge;     /* the edge that begins or ends here, or NULL */
     char                    *note;     /* "from step 0", or NULL             */
-    char                    *key;      /* equal keys are one group           */
+    char                    *key;      /* items with equal keys form a group */
     size_t                   place;
 } item;
 

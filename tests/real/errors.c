@@ -955,7 +955,7 @@ static const public_case public_cases[] = {
       { "forward_0.bin: graph \"", "shares its weights", "\n  hint: Run it on a device" }, NULL, 2051, 0 },
     { "chip_is_unknown", chip_is_unknown, QNNRT_E_BACKEND, 0x36b1,
       { "libQnnHtp.so with soc_model 9999", "deviceCreate answered 0x36b1 (QNN_DEVICE_ERROR_INVALID_CONFIG)",
-        "likely cause: soc_model", "\n  other cause of this code: no transport to the DSP",
+        "likely cause: soc_model", "\n  another cause of this code: no transport to the DSP",
         "the library logged first, the likely cause: <E>", "\n  hint: Leave soc_model 0" }, "config socModel", 0, 0 },
     { "library_is_gpu", library_is_gpu, QNNRT_E_BACKEND, 0xfa0,
       { "libQnnGpu.so: backendCreate answered 0xfa0 (QNN_BACKEND_ERROR_CANNOT_INITIALIZE)",
@@ -963,7 +963,7 @@ static const public_case public_cases[] = {
         "the library logged first, the likely cause: GPU ERROR", "\n  hint: Run it on a device" }, "TuningMode must be enabled", 0, 0 },
     { "two_generations", two_generations, QNNRT_E_BACKEND, 0x44c,
       { "pipeline \"", "failed: graphExecute answered 0x44c (QNN_COMMON_ERROR_GENERAL)",
-        "likely cause: contexts for two NPU generations", "\n  other cause of this code: ",
+        "likely cause: contexts for two NPU generations", "\n  another cause of this code: ",
         "the library logged first, the likely cause: ", "\n  hint: Close one model" }, "match allocated VTCM pointer", 2051, 0 },
     { "input_is_not_bound", input_is_not_bound, QNNRT_E_STATE, 0, { "input \"x\"", "is not bound" }, NULL, 0, 0 },
     { "file_is_over_limit", file_is_over_limit, QNNRT_E_LIMIT, 0, { "forward_0.bin has 45056 bytes", "more than limits.file_bytes" }, NULL, 0, 0 },
@@ -1018,7 +1018,7 @@ TEST(no_device)
 {
     static const public_case none = { "no_device", NULL, QNNRT_E_BACKEND, 0xfa0,
         { "backendCreate answered 0xfa0 (QNN_BACKEND_ERROR_CANNOT_INITIALIZE)", "likely cause: the aarch64 library runs on",
-          "\n  other cause of this code: there is no NPU",
+          "\n  another cause of this code: there is no NPU",
           "the library logged first, the likely cause: <E> No Snapdragon SOC detected", "\n  hint: Run it on the device" }, "No Snapdragon SOC detected", 0, 0 };
     memset(&told->err, 0xFF, sizeof told->err);
     told->result = open_small(htp());

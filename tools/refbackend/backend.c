@@ -250,7 +250,7 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
         ++taken;
     }
     if (taken > 0)
-        ref_ledger_misuse(call, "backend %u was freed with %u contexts and profiles alive",
+        ref_ledger_misuse(call, "backend %u was freed while %u contexts and profiles existed",
                           (unsigned)backend->head.number, taken);
     ref_ledger_remove(&backend->head);
     ref_free(backend);

@@ -8,7 +8,7 @@
            16      8  bytes of the file
            24      8  checksum: ref_hash() of everything from offset 32 on
            32      8  bytes of the description
-           40      8  offset of the data, the next multiple of 64 behind the description
+           40      8  offset of the data, the next multiple of 64 after the description
            48      8  bytes of the data    56  8  zero
            64         description, then zeros up to the data, then data: blobs in order, each at
                       a multiple of 64
@@ -33,7 +33,7 @@
                    u32 count of parameters, each:
                        text name; u32 data type; u64 bits; u32 1 + index of a tensor, 0: a scalar
        text      u32 bytes, the bytes, a zero byte
-       checksum  h = 0x9E3779B97F4A7C15 ^ bytes; for every 8 bytes, the last ones with zeros behind
+       checksum  h = 0x9E3779B97F4A7C15 ^ bytes; for every 8 bytes, the last ones padded with zeros
                  them: h = (h ^ word) * 0xD6E8FEB86659FD93, h ^= h >> 32
 
    Nothing is trusted: size, checksum and every count are checked before they are used, and graphs

@@ -29,7 +29,7 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
                                     *name);
             break;
         case 2: case 3: case 4: case 6: case 7: case 8: case 9:
-            ref_log_write(call, Q_LOG_INFO, "%s: context option %u changes nothing here",
+            ref_log_write(call, Q_LOG_INFO, "%s: context option %u has no effect here",
                           call->name, (unsigned)config->option);
             break;
         default:
@@ -290,7 +290,7 @@ q_code ref_context_free(ref_call *call, q_handle handle, q_handle profile_handle
     for (size_t i = 0; (mem = ref_ledger_at(REF_MEM, i)) != NULL; ++i)
         left += mem->context == context;
     if (left > 0)
-        ref_ledger_misuse(call, "context %u was freed with %u registrations of memory alive",
+        ref_ledger_misuse(call, "context %u was freed with %u registrations of memory left",
                           (unsigned)context->head.number, left);
     ref_context_drop(context);
     ref_profile_clear(profile);

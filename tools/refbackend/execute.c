@@ -214,7 +214,7 @@ static q_code node_tensor(const ref_body *body, const q_op *op, const char *what
 static q_code op_check(const q_op *op, ref_why *why)
 {
     if (op->version != 1) {
-        ref_refuse(why, "an operator of struct version %u; only 1 is known", (unsigned)op->version);
+        ref_refuse(why, "an operator of struct version %u, expected 1", (unsigned)op->version);
         return Q_GRAPH_OP;
     }
     if (op->v1.name == NULL || op->v1.type == NULL || op->v1.package == NULL) {
@@ -470,7 +470,7 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
     }
     if (given->v.mem_type != Q_MEM_MEMHANDLE) {
         ref_fail(call, Q_GRAPH_TENSOR,
-                 "%s \"%s\": memory type %u; plain memory 0 and handles 1 are known", what, name,
+                 "%s \"%s\": memory type %u, expected 0 (plain memory) or 1 (handles)", what, name,
                  (unsigned)given->v.mem_type);
         return NULL;
     }
@@ -513,7 +513,7 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
         const q_tensor *given = &tensors[i];
         ref_value *value;
         if (given->version != 1 && given->version != 2)
-            return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has struct version %u; 1 and 2 are known",
+            return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has struct version %u, expected 1 or 2",
                             what, (unsigned)i, (unsigned)given->version);
         value = ref_body_value(body, given->v.id);
         if (value == NULL || (outputs ? !ref_type_is_output(value->type)

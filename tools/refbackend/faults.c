@@ -53,7 +53,7 @@ ref_faults ref_fault;
 static rules current;
 static uint64_t serial;                  /* of the rules; 0: none were set yet */
 static uint64_t counts[REF_SLOTS];
-static char  seen[TEXT];                 /* of the environment */
+static char  seen[TEXT];                 /* QNNREF_FAULTS as it was read last */
 
 static void defaults(rules *r)
 {

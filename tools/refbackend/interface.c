@@ -615,7 +615,7 @@ static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
     ref_call call;
     const int go = begin(&call, AT_setPowerConfig);
     size_t used = (size_t)snprintf(call.arguments, sizeof(call.arguments), "%u", (unsigned)id);
-    /* Note each option with its words, so that a trace shows what a preset asks for. */
+    /* Write each option with its values, so that a trace shows what a preset sets. */
     for (const q_power_config **c = configs; c != NULL && *c != NULL && ref_trace_wanted(); ++c) {
         const int dcvs = (*c)->option == Q_POWER_DCVS_V3 || (*c)->option == Q_POWER_DCVS_V3_EXP;
         for (int i = 0; i < (dcvs ? 16 : 1) && used < sizeof(call.arguments); ++i)

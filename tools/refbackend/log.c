@@ -69,7 +69,7 @@ q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q
     if (out == NULL)
         return ref_fail(call, Q_LOG_ARGUMENT, "the pointer for the handle is NULL");
     if (level < Q_LOG_ERROR || level > Q_LOG_DEBUG)
-        return ref_fail(call, Q_LOG_ARGUMENT, "level %u; 1 to 5 are known", (unsigned)level);
+        return ref_fail(call, Q_LOG_ARGUMENT, "level %u, expected 1 to 5", (unsigned)level);
     log = ref_ledger_make(call, REF_LOG, sizeof(*log));
     if (log == NULL)
         return call->code;
@@ -85,7 +85,7 @@ q_code ref_log_level(ref_call *call, q_handle handle, uint32_t level)
     if (log == NULL)
         return call->code;
     if (level < Q_LOG_ERROR || level > Q_LOG_DEBUG)
-        return ref_fail(call, Q_LOG_ARGUMENT, "level %u; 1 to 5 are known", (unsigned)level);
+        return ref_fail(call, Q_LOG_ARGUMENT, "level %u, expected 1 to 5", (unsigned)level);
     log->level = level;
     return Q_OK;
 }

@@ -20,7 +20,7 @@ static q_code shape_read(ref_call *call, const q_mem_descriptor *from, ref_mem *
         return ref_fail(call, Q_MEM_ARGUMENT, "data type 0x%04x is not known",
                         (unsigned)from->dtype);
     if (mem->rank == 0 || mem->rank > REF_RANK || from->shape.dims == NULL)
-        return ref_fail(call, Q_MEM_SHAPE, "a shape of rank %u; 1 to %d are known",
+        return ref_fail(call, Q_MEM_SHAPE, "a shape of rank %u, expected 1 to %d",
                         (unsigned)mem->rank, (int)REF_RANK);
     memcpy(mem->dims, from->shape.dims, mem->rank * sizeof(uint32_t));
     for (uint32_t i = 0; i < mem->rank; ++i) {
@@ -45,14 +45,14 @@ static q_code place_read(ref_call *call, const q_mem_descriptor *from, int *fd, 
     case Q_MEM_TYPE_CUSTOM:
         if (from->u.custom == NULL || from->u.custom->type != Q_HTP_MEM_SHARED_BUFFER)
             return ref_fail(call, Q_MEM_TYPE,
-                            "custom memory of type %u; only 1, a shared buffer, is known",
+                            "custom memory of type %u, expected 1 (a shared buffer)",
                             from->u.custom != NULL ? (unsigned)from->u.custom->type : 0u);
         *fd = from->u.custom->shared.fd;
         *offset = from->u.custom->shared.offset;
         return Q_OK;
     default:
         return ref_fail(call, Q_MEM_TYPE,
-                        "memory of type %u; ION 1, CUSTOM 2 and DMA_BUF 3 are known",
+                        "memory of type %u, expected 1 (ION), 2 (CUSTOM) or 3 (DMA_BUF)",
                         (unsigned)from->type);
     }
 }

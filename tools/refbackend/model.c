@@ -300,7 +300,7 @@ static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_wh
             ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name,
                        value->view.name, role_of(value->type));
         else if (value->writer == WRITER_NOW)
-            ref_refuse(why, "node \"%s\": \"%s\" is two of its outputs", step->name,
+            ref_refuse(why, "node \"%s\" lists output \"%s\" twice", step->name,
                        value->view.name);
         else if (value->writer != REF_NONE)
             ref_refuse(why, "node \"%s\": output \"%s\" is already written by node \"%s\"",

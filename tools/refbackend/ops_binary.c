@@ -11,8 +11,8 @@
 
 enum { OPERANDS = 3 };
 
-/* The output's dimensions, with neighbors joined where all operands allow it; steps in elements, 0:
-   broadcast. */
+/* The output's dimensions, with neighbors joined where all operands allow it. Steps are counted in
+   elements; a step of 0 is a broadcast. */
 typedef struct grid {
     uint32_t rank, operands;
     uint64_t dims[REF_RANK], steps[OPERANDS][REF_RANK];

@@ -176,8 +176,8 @@ static int elements_run(const ref_node *node, void *scratch, ref_why *why)
 
 static const ref_param_spec nd_params[] = { { "batch_dims", REF_U32, 0 }, { NULL, 0, 0 } };
 
-/* Return the begin of the slice of data that row `row` of indices names, after the batch
-   dimensions. */
+/* Return the first element of the slice of data that row `row` of indices selects. The batch
+   dimensions come first and are not indexed. */
 static uint64_t slice_place(const ref_tensor *data, const ref_tensor *indices, uint32_t batch,
                             uint64_t row)
 {
@@ -402,7 +402,8 @@ static int one_hot_check(const ref_node *node, ref_why *why)
         const ref_param *param = ref_param_find(node, values[i]);
         const uint32_t expected = (type & REF_T_REAL) != 0 ? REF_F32 : out->dtype;
         if (param != NULL && param->dtype != expected)
-            return ref_refuse(why, "parameter \"%s\" is %s, expected %s as output 0 \"%s\" is %s",
+            return ref_refuse(why, "parameter \"%s\" is %s, expected %s because output 0"
+                              " \"%s\" is %s",
                               values[i], ref_type_name(param->dtype), ref_type_name(expected),
                               out->name, ref_type_name(out->dtype));
     }

@@ -221,7 +221,7 @@ static int check_weight_type(const ref_tensor *x, const ref_tensor *w, ref_why *
         names = "SFIXED_POINT_8, UFIXED_POINT_8, SFIXED_POINT_16 or UFIXED_POINT_16";
     }
     if ((bit & allowed) == 0 || (x->dtype == REF_F16 && bit != REF_T_F16 && !w->fixed))
-        return ref_refuse(why, "input 1 \"%s\" is %s%s, next to %s it is %s", w->name,
+        return ref_refuse(why, "input 1 \"%s\" is %s%s, with %s as input 0 it must be %s", w->name,
                           w->fixed ? "static " : "", ref_type_name(w->dtype),
                           ref_type_name(x->dtype), names);
     return 1;
@@ -275,8 +275,8 @@ int ref_check_bias(const ref_tensor *x, const ref_tensor *w, const ref_tensor *b
     if (!ref_is_quantized(x->dtype))
         return ref_expect_type(bias, "input 2", x->dtype, why);
     if (bias->dtype != REF_S32Q && bias->dtype != REF_U8Q)
-        return ref_refuse(why, "input 2 \"%s\" is %s, next to %s a bias is SFIXED_POINT_32 or"
-                          " UFIXED_POINT_8", bias->name, ref_type_name(bias->dtype),
+        return ref_refuse(why, "input 2 \"%s\" is %s, expected SFIXED_POINT_32 or UFIXED_POINT_8"
+                          " because input 0 is %s", bias->name, ref_type_name(bias->dtype),
                           ref_type_name(x->dtype));
     if (w->quant.form == REF_QUANT_PER_AXIS && q->form != REF_QUANT_PER_AXIS)
         return ref_refuse(why, "input 2 \"%s\" has one scale, but the weight \"%s\" one per"
@@ -368,14 +368,14 @@ static int matmul_check(const ref_node *node, ref_why *why)
     } else {
         if (b->quant.form == REF_QUANT_PER_AXIS && a->dtype != REF_F16)
             return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which MatMul takes"
-                              " next to FLOAT_16 alone (the NPU library crashes): use"
+                              " only with FLOAT_16 as input 0 (the NPU library crashes): use"
                               " FullyConnected or Conv2d", b->name);
         if (!ref_check_weight(a, b, b->rank - 1 - f.transpose_b, b->rank - 2 + f.transpose_b, why))
             return 0;
     }
     if (bias != NULL && ref_is_quantized(a->dtype) && !b->fixed)
-        return ref_refuse(why, "input 2 \"%s\": a bias next to %s needs a static input 1 (libraries"
-                          " compute it wrong): add it with ElementWiseAdd", bias->name,
+        return ref_refuse(why, "input 2 \"%s\": with input 0 of %s, a bias needs a static input 1"
+                          " (libraries compute it wrong): add it with ElementWiseAdd", bias->name,
                           ref_type_name(a->dtype));
     return ref_check_bias(a, b, bias, f.n, why);
 }
@@ -456,8 +456,8 @@ static int fully_connected_check(const ref_node *node, ref_why *why)
                           ref_shape_text(w, w_text));
     if (ref_param_value(node, "keep_dims", 0.0) != 0.0) {
         if (x->dims[x->rank - 1] != w->dims[1])
-            return ref_refuse(why, "input 0 \"%s\" is %s, with keep_dims its last dimension is the"
-                              " %u of input 1 \"%s\" %s", x->name, ref_shape_text(x, x_text),
+            return ref_refuse(why, "input 0 \"%s\" is %s, with keep_dims its last dimension must be"
+                              " %u as in input 1 \"%s\" %s", x->name, ref_shape_text(x, x_text),
                               (unsigned)w->dims[1], w->name, ref_shape_text(w, w_text));
         rank = x->rank;
         memcpy(dims, x->dims, sizeof dims);

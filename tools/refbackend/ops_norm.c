@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what they share ------------------------------------------------------------------------- */
+/* ---- common to all normalizations ------------------------------------------------------------ */
 
 /* The elements of x that are normalized together: those that differ along some axes only. `along`
    walks these axes, `around` the others, both in the order of the axes. */
@@ -150,9 +150,10 @@ static int gain_check(const ref_node *node, uint32_t rank, const uint32_t *dims,
         if (!ref_is_quantized(t->dtype) ||
             (i == 1 && ref_type_bytes(t->dtype) > ref_type_bytes(x->dtype)) ||
             (i == 2 && ref_type_bytes(t->dtype) > ref_type_bytes(x->dtype) && t->dtype != REF_S32Q))
-            return ref_refuse(why, "%s \"%s\" is %s, next to %s it is a fixed-point type of at most"
-                              " %u bits%s", what, t->name, ref_type_name(t->dtype),
-                              ref_type_name(x->dtype), (unsigned)ref_type_bytes(x->dtype) * 8,
+            return ref_refuse(why, "%s \"%s\" is %s, with %s as input 0 it must be a"
+                              " fixed-point type of at most %u bits%s", what, t->name,
+                              ref_type_name(t->dtype), ref_type_name(x->dtype),
+                              (unsigned)ref_type_bytes(x->dtype) * 8,
                               i == 2 ? " or SFIXED_POINT_32" : "");
         if (i == 1 && !u16_gamma && t->dtype == REF_U16Q)
             return ref_refuse(why, "input 1 \"%s\" is UFIXED_POINT_16, with which the NPU library"

@@ -194,8 +194,8 @@ static int resize_nearest_check(const ref_node *node, ref_why *why)
     if (!resize_check(node, why))
         return 0;
     if (!ref_same_encoding(node->in[0], node->out[0]))
-        return ref_refuse(why, "output \"%s\" has another encoding than input 0 \"%s\": libraries"
-                          " copy the codes, give both the same", node->out[0]->name,
+        return ref_refuse(why, "output \"%s\" has a different encoding than input 0 \"%s\":"
+                          " libraries copy the codes, give both the same", node->out[0]->name,
                           node->in[0]->name);
     return 1;
 }

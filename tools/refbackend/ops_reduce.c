@@ -256,8 +256,8 @@ static int topk_check(const ref_node *node, ref_why *why)
         !check_indices(node->out[1], "output 1", why))
         return 0;
     if (!ref_same_encoding(x, values))
-        return ref_refuse(why, "output 0 \"%s\" has another encoding than input 0 \"%s\": libraries"
-                          " copy the codes, give both the same", values->name, x->name);
+        return ref_refuse(why, "output 0 \"%s\" has a different encoding than input 0 \"%s\":"
+                          " libraries copy the codes, give both the same", values->name, x->name);
     return 1;
 }
 

@@ -20,7 +20,7 @@ q_code ref_profile_create(ref_call *call, q_handle handle, uint32_t level, q_han
     call->log = backend->log;
     if (out == NULL || level < 1 || level > 2)
         return ref_fail(call, Q_ARGUMENT, out == NULL ? "the pointer for the handle is NULL"
-                        : "level %u; 1 basic and 2 detailed are known", (unsigned)level);
+                        : "level %u, expected 1 (basic) or 2 (detailed)", (unsigned)level);
     profile = ref_ledger_make(call, REF_PROFILE, sizeof(*profile));
     if (profile == NULL)
         return call->code;

@@ -68,8 +68,7 @@ uint64_t ref_allocations(void);
 const char *ref_kind_name(ref_kind kind);
 /* Add an object with a new handle. Return 0 when there is no memory. */
 int   ref_ledger_add(ref_object *object, ref_kind kind);
-/* Allocate a zeroed object and add it. Return NULL when there is no memory and the call has
-   failed. */
+/* Allocate a zeroed object and add it. When memory runs out, let the call fail and return NULL. */
 void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes);
 void  ref_ledger_remove(ref_object *object);
 /* Return the object of a handle. NULL: the call has failed with this code, and a log line says

@@ -186,8 +186,8 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
         return 0;
     if (ref_same_encoding(tensor, as))
         return 1;
-    return ref_refuse(why, "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they"
-                      " are, so give both the same, or Convert in between", what, tensor->name,
+    return ref_refuse(why, "%s \"%s\" has a different encoding than %s \"%s\", but codes are copied"
+                      " unchanged: use one encoding, or insert a Convert", what, tensor->name,
                       as_what, as->name);
 }
 
@@ -307,8 +307,8 @@ static int check_param(const ref_node *node, uint32_t index, ref_why *why)
         for (spec = op->params; spec != NULL && spec->name != NULL && used < sizeof names; ++spec)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
                                      used > 0 ? ", " : "", spec->name);
-        return ref_refuse(why, "parameter \"%s\" is not one of %s, which has %s", param->name,
-                          op->type, used > 0 ? names : "none");
+        return ref_refuse(why, "%s has no parameter \"%s\"; it has %s", op->type,
+                          param->name, used > 0 ? names : "none");
     }
     for (uint32_t i = 0; i < index; ++i)
         if (strcmp(node->params[i].name, param->name) == 0)

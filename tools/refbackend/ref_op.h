@@ -33,7 +33,7 @@ enum {                                   /* vendor: Qnn_DataType_t */
    axis (PER_AXIS), or one per channel and block (BLOCKS: element e of axis block_axis belongs to
    block e / block; index = channel * (dims[block_axis] / block) + block number). Every vendor
    encoding is converted to one of these when the tensor is made; values of less than 8 bits are
-   sign-extended then. */
+   sign-extended at the same time. */
 typedef enum { REF_QUANT_NONE = 0, REF_QUANT_PER_TENSOR, REF_QUANT_PER_AXIS,
                REF_QUANT_BLOCKS } ref_quant_form;
 

@@ -195,7 +195,7 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
     }
 }
 
-/* ---- checks of what both ways of making a tensor have --------------------------------------- */
+/* ---- checks of tensors, from a caller or from a file ---------------------------------------- */
 
 static q_code made_check(const ref_made *made, ref_why *why)
 {
@@ -204,12 +204,12 @@ static q_code made_check(const ref_made *made, ref_why *why)
         return Q_TENSOR_PARAM;
     }
     if (!ref_type_is_app(made->type) && made->type != Q_NATIVE && made->type != Q_STATIC) {
-        ref_refuse(why, "tensor \"%s\": type %u; known are APP_WRITE 0, APP_READ 1, NATIVE 3,"
-                   " STATIC 4 and the optional ones 11 and 12", made->name, (unsigned)made->type);
+        ref_refuse(why, "tensor \"%s\": type %u, expected one of APP_WRITE 0, APP_READ 1, NATIVE 3,"
+                   " STATIC 4, and the optional types 11 and 12", made->name, (unsigned)made->type);
         return Q_TENSOR_UNSUPPORTED;
     }
     if (made->format != 0) {
-        ref_refuse(why, "tensor \"%s\": data format %u; only 0, dense, is known", made->name,
+        ref_refuse(why, "tensor \"%s\": data format %u, expected 0 (dense)", made->name,
                    (unsigned)made->format);
         return Q_TENSOR_UNSUPPORTED;
     }
@@ -223,7 +223,7 @@ static q_code made_check(const ref_made *made, ref_why *why)
         return Q_TENSOR_UNSUPPORTED;
     }
     if (made->rank == 0 || made->rank > REF_RANK || made->dims == NULL) {
-        ref_refuse(why, "tensor \"%s\": rank %u%s; 1 to %d are known", made->name,
+        ref_refuse(why, "tensor \"%s\": rank %u%s, expected 1 to %d", made->name,
                    (unsigned)made->rank,
                    made->dims == NULL ? " without dimensions" : "", (int)REF_RANK);
         return Q_TENSOR_PARAM;
@@ -254,7 +254,7 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
     q_code code;
     memset(made, 0, sizeof(*made));
     if (from->version != 1 && from->version != 2) {
-        ref_refuse(why, "a tensor of struct version %u; 1 and 2 are known",
+        ref_refuse(why, "a tensor of struct version %u, expected 1 or 2",
                    (unsigned)from->version);
         return Q_TENSOR_PARAM;
     }
