@@ -100,7 +100,7 @@ static void counter_join(qnnrt_tensor out, qnnrt_tensor a, qnnrt_tensor b, uint3
     counter_node("Concat", out, a, b, "axis", QNNRT_DTYPE_U32, axis, COUNTER_NO);
 }
 
-/* [1, heads, rows, columns], or without the 1. */
+/* Make a tensor [1, heads, rows, columns], or without the 1. */
 static qnnrt_tensor counter_4(const counter_graph *g, qnnrt_tensor_kind kind, const char *name, uint32_t heads,
                               uint32_t rows, uint32_t columns)
 {

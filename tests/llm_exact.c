@@ -130,8 +130,8 @@ static int rewound(qnnrt_llm_cache *cache, size_t prompt, size_t length)
     return answers(cache, 0, prompt, 0, length - n + 1);
 }
 
-/* Drafts of which the first `good` are right: all are computed at once, and the good ones are
-   accepted. */
+/* Decode drafts of which the first `good` are right: all are computed at once, and the good ones
+   are accepted. */
 static int drafted(qnnrt_llm_cache *cache, size_t prompt, size_t good)
 {
     const int32_t *expected = golden.answers[prompt];
@@ -159,7 +159,7 @@ static int drafted(qnnrt_llm_cache *cache, size_t prompt, size_t good)
     return 1;
 }
 
-/* A tree: two wrong children and the right one, and below each the next right token. */
+/* Decode a tree: two wrong children and the right one, and below each the next right token. */
 static int treed(qnnrt_llm_cache *cache, size_t prompt)
 {
     static const int32_t parents[7] = { -1, 0, 0, 0, 1, 3, 2 };
@@ -189,7 +189,7 @@ static int treed(qnnrt_llm_cache *cache, size_t prompt)
     return 1;
 }
 
-/* Two texts at one time, each batch has one token of each. */
+/* Decode two texts at one time; each batch has one token of each. */
 static int paired(qnnrt_llm_cache *cache, size_t a, size_t b)
 {
     const size_t pair[2] = { a, b };

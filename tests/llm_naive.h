@@ -289,7 +289,7 @@ static int game_sequence(game *g)
     return some[game_draw(g, 8)];
 }
 
-/* Ends of ranges: near existing values, and outside of them. */
+/* Draw an end of a range: near existing values, or outside of them. */
 static int32_t game_position(game *g)
 {
     static const int32_t odd[6] = { -1, INT32_MAX, INT32_MAX - 1, INT32_MAX - 3, -7, INT32_MIN };

@@ -468,7 +468,7 @@ static META_UNUSED void meta_drop(meta_pool *pool)
     while (pool->count > 0) free(pool->blocks[--pool->count]);
 }
 
-/* Tables with room for one more tensor and graph; names and dims are those of the original. */
+/* Copy tables with room for one more tensor and graph; names and dims are those of the original. */
 static META_UNUSED qnnrt_context_info meta_copy(meta_pool *pool, const qnnrt_context_info *from)
 {
     qnnrt_context_info to = *from;

@@ -362,7 +362,7 @@ static void encode_blocks(const ops_graph *g, ops_tensor *t, qnnrt_block_form fo
     t->desc.quant.bitwidth = 4;
 }
 
-/* A bias of quantized inputs has the scale of the sums it is added to. */
+/* Give a bias of quantized inputs the scale of the sums that it is added to. */
 static void encode_bias(const ops_graph *g, ops_tensor *t)
 {
     const qnnrt_quant *x = &g->in[0].desc.quant, *w = &g->in[1].desc.quant;
@@ -555,7 +555,7 @@ static void tensor_read(ops_graph *g, ops_tensor *t, const char *at, int output)
     if (t->desc.kind != QNNRT_TENSOR_STATIC) { t->desc.data = NULL; t->desc.bytes = 0; }
 }
 
-/* "name=value". */
+/* Read a parameter "name=value". */
 static void param_read(const ops_graph *g, ops_param *p, const char *at)
 {
     size_t length = strcspn(at, "=");

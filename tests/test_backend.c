@@ -35,7 +35,7 @@ static uint64_t fake_live(const fake *f)
     return stats[0] + stats[1] + stats[2] + stats[3] + stats[4] + stats[10] + stats[7];
 }
 
-/* A copy of the fake has counters of its own. */
+/* Open a copy of the fake, which has its own counters. */
 static void fake_open(fake *f, const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -265,7 +265,8 @@ static void check_host(host *h)
 
 /* ---- shapes of tests ------------------------------------------------------------------------ */
 
-/* The open must fail with this result, and its text must have all these parts (up to a NULL). */
+/* Check that the open fails with this result, and that its text has all these parts (up to a
+   NULL). */
 static void fails_desc(const char *knobs, const qnnrt_desc *given, qnnrt_result expected, const char *a, const char *b,
                        const char *c)
 {
@@ -302,7 +303,8 @@ static void fails(const char *knobs, qnnrt_result expected, const char *a, const
     fails_desc(knobs, &desc, expected, a, b, c);
 }
 
-/* The model opens, runs once with the right answer, and closes; the host's log has these parts. */
+/* Check that the model opens, runs once with the right answer and closes, and that the host's log
+   has these parts. */
 static void works_desc(const char *knobs, const qnnrt_desc *given, const char *line)
 {
     static host h;
@@ -360,7 +362,7 @@ static void copy_file(const char *from, const char *to)
     free(data);
 }
 
-/* The fake as a backend without a system interface: the symbol has another name. */
+/* Write the fake as a backend without a system interface: the symbol has another name. */
 static void copy_backend_only(const char *to)
 {
     static const char symbol[] = "QnnSystemInterface_getProviders";
@@ -399,7 +401,7 @@ static const char *program_folder(void)
 
 /* ---- finding the library -------------------------------------------------------------------- */
 
-/* qnnrt_backend_open() must fail, with an error and without one. */
+/* Check that qnnrt_backend_open() fails, with an error and without one. */
 static void backend_fails(const char *path, qnnrt_result expected, qnnrt_error *err)
 {
     qnnrt_backend_desc desc;
@@ -417,7 +419,8 @@ static void backend_fails(const char *path, qnnrt_result expected, qnnrt_error *
     TRY(check_error(err, result));
 }
 
-/* Every line after the first names a place: an absolute path or the system's search, each once. */
+/* Check that every line after the first names a place: an absolute path or the system's search,
+   each once. */
 static void check_places(const char *text, const char *name, int least)
 {
     char seen[8][2048];
@@ -1025,14 +1028,15 @@ static const struct { uint64_t code; const char *symbol; } answers[] = {
 };
 enum { ANSWERS = sizeof(answers) / sizeof(answers[0]) };
 
-/* knobs = "fail=call:CODE"; text = what an error or a log line contains about it. */
+/* Write knobs "fail=call:CODE" and the text that an error or a log line contains about it. */
 static void answer(int i, const char *call, char knobs[128], char text[192])
 {
     snprintf(knobs, 128, "fail=%s:0x%llx", call, (unsigned long long)answers[i].code);
     snprintf(text, 192, "%s answered 0x%x", call, (unsigned)(answers[i].code & 0xFFFF));
 }
 
-/* The open fails; its text has the answer and the place, and vendor_code has the whole answer. */
+/* Check that the open fails, that its text has the answer and the place, and vendor_code the whole
+   answer. */
 static void open_answers(const char *call, qnnrt_result expected, int with_not_supported, const char *place)
 {
     char knobs[128], text[192];
@@ -1510,7 +1514,7 @@ TEST(every_result_has_its_name)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* Both opens refuse these hooks or options, and load and allocate nothing. */
+/* Check that both opens refuse these hooks or options, and load and allocate nothing. */
 static void refused(const qnnrt_hooks *hooks, int log_level, const char *a, const char *b)
 {
     qnnrt_desc desc = one_shard();
@@ -1565,8 +1569,8 @@ TEST(half_a_pair_of_hooks_is_refused)
 
 static struct { int locked, allocs, logs, locks, wrong; } reentry;
 
-/* A hook may call these without an object. They must neither wait nor change the text of the
-   current call. */
+/* Make the calls that a hook may make without an object. They must neither wait nor change the text
+   of the current call. */
 static void reentry_call(const char *text)
 {
     int shown;

@@ -1548,7 +1548,7 @@ TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
 
 /* ---- the vendor fails ------------------------------------------------------------------------------- */
 
-/* A complete life: two contexts, nodes with parameters, saving, a run. */
+/* Run a complete life: two contexts, nodes with parameters, saving, a run. */
 static qnnrt_result life(qnnrt_error *error)
 {
     static const uint32_t axes[1] = { 0 };

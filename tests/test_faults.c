@@ -506,7 +506,7 @@ static const row rows[] = {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* How often a clean life makes each call; a call without a row is a failure. */
+/* Count how often a clean life makes each call; a call without a row is a failure. */
 static void count_calls(unsigned counts[ROWS])
 {
     const char *line;
@@ -528,8 +528,8 @@ static void count_calls(unsigned counts[ROWS])
     for (i = 0; i < ROWS; ++i) CHECK(counts[i] > 0);
 }
 
-/* The codes of a call: those common to all calls, those of its group, one unknown code, and one
-   whose low half is 0. */
+/* List the codes of a call: those common to all calls, those of its group, one unknown code, and
+   one whose low half is 0. */
 static size_t codes_of(const row *r, uint64_t codes[64])
 {
     const qnnrt_explanation *e;

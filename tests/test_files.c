@@ -419,7 +419,7 @@ TEST(foreign_begins_at_64_bytes)
    too. */
 typedef struct no_foreign { const char *what, *bytes; size_t count; qnnrt_result code; const char *says; } no_foreign;
 
-/* bad.bin lies beside model.bin. It fails the open; with keep_going it is listed with its
+/* Check with bad.bin beside model.bin: it fails the open; with keep_going it is listed with its
    failure. */
 static void bad_is_no_foreign(const char *folder, qnnrt_result code, const char *says)
 {
@@ -1900,8 +1900,9 @@ TEST(dtypes_that_are_known_have_their_bytes)
     }
 }
 
-/* A tensor whose type has no size opens, has no bytes, and is refused at prepare by name; a
-   dimension of 0 is refused as before (dimension_of_0_is_refused and the corpus of the fuzzer). */
+/* Check that a tensor whose type has no size opens, has no bytes, and is refused at prepare by
+   name; a dimension of 0 is refused as before (dimension_of_0_is_refused and the corpus of the
+   fuzzer). */
 static void dtype_is_not_held(const char *code, unsigned dtype, const char *name, const char *rest)
 {
     static const char *const kinds[] = { "in", "out" };
@@ -2388,8 +2389,8 @@ static struct {
     int      how;                   /* 0: a byte more, 1: another byte in a comment, 2: another time */
 } changing;
 
-/* The lock is held around each call into the library: when a context is created, the file is
-   open and mapped or read. */
+/* Change the file while the lock is held around a call into the library: when a context is created,
+   the file is open and mapped or read. */
 static void change_lock(void *user)
 {
     int fd;

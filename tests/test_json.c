@@ -909,7 +909,7 @@ TEST(json_equal_keys_are_both_delivered)
 
 /* ---- class 12: what must be accepted ----------------------------------------------------------- */
 
-/* The program of the manual. */
+/* Run the program of the manual. */
 static int manual_example(const char *text, size_t bytes, float *sum)
 {
     qnnrt_json_begin(&r, text, bytes, NULL);
@@ -1742,7 +1742,7 @@ TEST(json_written_strings_are_valid_whatever_they_hold)
     for (used = 0; used < sink.used - 1; ++used) CHECK((unsigned char)sink.text[used] >= 0x20 && (unsigned char)sink.text[used] < 0x7F);
 }
 
-/* UTF-8 of a character, with a NUL. */
+/* Write a character as UTF-8, with a NUL. */
 static void utf8_of(uint32_t code, char text[5])
 {
     const size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;

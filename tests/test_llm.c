@@ -161,7 +161,7 @@ typedef struct batch_of {
     int      tree, mix;                     /* mix: a token belongs to texts that differ */
 } batch_of;
 
-/* For a token of several texts: true if all of them hold the same cells before it. */
+/* True if, for a token of several texts, all of them hold the same cells before it. */
 static int holds_mix(const seen *items, size_t count, uint64_t sequences)
 {
     size_t i;
@@ -913,7 +913,7 @@ TEST(each_chunk_takes_the_smallest_graph)
 
 enum { TURNED = 20 };                       /* tokens in a batch: three chunks of the prompt's graph */
 
-/* Rows of logits end with cos and sin of their positions, each angle once or twice. */
+/* Check that rows of logits end with cos and sin of their positions, each angle once or twice. */
 static void turned(const float *logits, const int32_t *positions, size_t count)
 {
     const size_t width = COUNTER_VOCABULARY + 2 * counter_rope;
@@ -985,7 +985,7 @@ static void count_from(long nth)              /* -1: no failure */
     fail_at = nth;
 }
 
-/* A model with hooks that count, and fail once. */
+/* Open a model with hooks that count, and fail once. */
 static qnnrt_result hooked(qnnrt *model, qnnrt_llm_kv kv, qnnrt_llm **llm, qnnrt_llm_session **session)
 {
     qnnrt_llm_desc desc;

@@ -458,7 +458,7 @@ static const unsigned char state_expected[112] = {
 #define FINGERPRINT UINT64_C(0xFEDCBA9876543210)
 enum { POSITIONS = 0x02000000 };
 
-/* Its two tokens, with a hole before, between, and after them. */
+/* Make a cache of its two tokens, with a hole before, between, and after them. */
 static void cache_expected(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
 {
     cache_small(c, count, stride, lead);
@@ -541,8 +541,7 @@ static void state_mend(unsigned char *data, size_t bytes)
     for (i = 0; i < 8; ++i) data[bytes - 8 + i] = (unsigned char)(sum >> 8 * i);
 }
 
-/* The saved state identifies the content of a cache: it must not have changed, its memory
-   included. */
+/* Check that a state is refused and that the cache, its memory included, does not change. */
 static void expect_refused(cache *c, const unsigned char *data, size_t bytes, qnnrt_result result, const char *text)
 {
     qnnrt_llm__cells cells = c->cells;

@@ -106,7 +106,7 @@ static qnnrt_tensor_info tensor_of(qnnrt_dtype dtype, uint32_t *dims, uint32_t a
     return info;
 }
 
-/* The formulas as in papers and other engines. */
+/* Compute a frequency by the formulas of papers and other engines. */
 static double frequency(const qnnrt_llm_rope *rope, double i, double n)
 {
     const double f = 1.0 / pow(rope->theta != 0 ? rope->theta : 10000.0, i / n);

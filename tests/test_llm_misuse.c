@@ -28,7 +28,8 @@ typedef struct shape {                      /* dims end with 0 */
 
 static qnnrt_error said;
 
-/* One node takes all inputs and gives all outputs; it is neither read nor computed. */
+/* Make a model in which one node takes all inputs and gives all outputs; it is neither read nor
+   computed. */
 static qnnrt *shapes_make(qnnrt_backend *backend, const shape *shapes, size_t count)
 {
     qnnrt_builder *builder;
@@ -1086,7 +1087,7 @@ TEST(parts_of_a_model_are_not_run)
     TRY(finish(&s));
 }
 
-/* One of two shards: tokens become rows of a table, rows become logits; other inputs are not
+/* Make one of two shards: tokens become rows of a table, rows become logits; other inputs are not
    read. */
 static qnnrt *shard_make(qnnrt_backend *backend, int which, int other)
 {

@@ -407,7 +407,8 @@ static void works(const spec *s)
     CHECK_EQ(info->ar, info->graphs[info->graph_count - 1].ar);
 }
 
-/* The model must be refused with this code; text or hint must have these names and values. */
+/* Check that the model is refused with this code, and that text or hint have these names and
+   values. */
 static void fails(int line, qnnrt_result code, const char *a, const char *b)
 {
     static char both[sizeof(m.err.text) + sizeof(m.err.hint)];
@@ -1878,7 +1879,7 @@ static qnnrt_result open_files(const char *const *paths, size_t count)
     return m.err.code;
 }
 
-/* Every tensor has a role and is used; `tensors` of each graph. */
+/* Check that every tensor has a role and is used; `tensors` of each graph. */
 static void complete(size_t graphs, size_t tensors, uint32_t layers, uint32_t first_layer)
 {
     const qnnrt_llm_info *info;

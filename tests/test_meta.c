@@ -58,9 +58,9 @@ static char *join3(const char *a, const char *b, const char *c)
 #define BACK  "],'numGraphOutputs':1,'graphOutputs':[" Y "]}],'socModel':57}"
 #define DOC   FRONT X BACK
 
-/* A document whose second input has these members. */
+/* Make a document whose second input has these members. */
 static char *with_x(const char *members) { return J(join3(FRONT "{", members, "}" BACK)); }
-/* Its x has this quantizeParams. */
+/* Make a document whose x has this quantizeParams. */
 static char *with_quant(const char *quant) { return with_x(join3(HEADX FIX8 DIMS ",'quantizeParams':", quant, "")); }
 
 /* Return the members of x in the lines of meta.h. */
@@ -826,7 +826,7 @@ TEST(wrong_document_of_genuine_kinds_is_named)
 
 typedef struct fault { const char *name, *from, *to; qnnrt_result code; const char *needles[3]; } fault;
 
-/* Each fault is one change of DOC, and must be refused. */
+/* Check that each fault, which is one change of DOC, is refused. */
 static void refused(const fault *faults, size_t count)
 {
     size_t i;
@@ -1949,7 +1949,7 @@ TEST(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary)
 
 /* ---- A 2: damaged at every place -------------------------------------------------------------------- */
 
-/* Like the genuine dump of a text encoder: one graph, two tensors, about 6 KB. */
+/* Make a document like the genuine dump of a text encoder: one graph, two tensors, about 6 KB. */
 static char *own_dump(void)
 {
     static const uint32_t dims[2][3] = { { 1, 77, 0 }, { 1, 77, 768 } };
@@ -1993,7 +1993,7 @@ static char *own_dump(void)
                 "        'contextMetadataSize'");
 }
 
-/* The genuine one, if it exists. */
+/* Read the genuine dump, if it exists. */
 static char *genuine_dump(size_t *bytes)
 {
     const char *samples = test_getenv("QNNRT_SAMPLES");

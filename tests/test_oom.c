@@ -89,7 +89,7 @@ static qnnrt_result short_way(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* Two pipelines in one arena, a buffer that both use; both are run. */
+/* Run two pipelines in one arena, with a buffer that both use. */
 static qnnrt_result long_way(qnnrt_error *err)
 {
     qnnrt_desc desc;
@@ -307,7 +307,7 @@ static qnnrt_result wide_graphs(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* keep_going over a damaged shard: the rest runs. */
+/* Open a damaged shard with keep_going: the rest runs. */
 static qnnrt_result what_is_left(qnnrt_error *err)
 {
     qnnrt_desc desc;
@@ -328,7 +328,7 @@ static qnnrt_result what_is_left(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* Files of any name, one of them foreign, and graphs that cannot be wired. */
+/* Open files of any name, one of them foreign, and graphs that cannot be wired. */
 static qnnrt_result not_wired(qnnrt_error *err)
 {
     qnnrt_desc desc;
@@ -435,7 +435,7 @@ static qnnrt_result run_with_json(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* Texts in memory, without a binary. */
+/* Open texts in memory, without a binary. */
 static qnnrt_result look_at_json(qnnrt_error *err)
 {
     qnnrt_desc desc;
@@ -459,7 +459,7 @@ static qnnrt_result look_at_json(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
-/* Tables that need blocks of their own, from JSON alone or from both sources. */
+/* Read tables that need blocks of their own, from JSON alone or from both sources. */
 static qnnrt_result wide_json_graphs(qnnrt_error *err)
 {
     qnnrt_desc desc;

@@ -180,7 +180,8 @@ TEST(readdir_that_fails_is_an_io_error)
     TRY(nothing_left());
 }
 
-/* A name without a slash is searched in every place; unknown places are left out. */
+/* Check that a name without a slash is searched in every place, and that unknown places are left
+   out. */
 static void is_nowhere(const char *name)
 {
     qnnrt_backend_desc desc;

@@ -9,7 +9,7 @@ static uint64_t place_steps;
 #include <stdlib.h>
 #include <string.h>
 
-/* One graph of five tensors, whose metadata the fake reads. */
+/* Open a model with one graph of five tensors, whose metadata the fake reads. */
 static qnnrt *model_of(void)
 {
     static const char text[] =

@@ -56,7 +56,7 @@ static void random_set(item *x, size_t count, uint32_t bytes, uint32_t aligns, u
     }
 }
 
-/* The same with at most `most` blocks and limits drawn from the seed; return the count. */
+/* Draw the same with at most `most` blocks and limits drawn from the seed; return the count. */
 static size_t seeded_set(item *x, uint32_t seed, uint32_t most, uint32_t bytes, uint32_t aligns,
                          uint32_t steps)
 {

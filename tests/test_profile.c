@@ -13,7 +13,7 @@ static const char *const shards[2] = {
     "graph main\nin hidden 5 0108 1 4 -\nout _y 6 0108 1 4 -\n"
 };
 
-/* Compiled for this backend: 6 HTP, 3 CPU. */
+/* Return a folder with files compiled for this backend: 6 HTP, 3 CPU. */
 static const char *folder_for(int backend)
 {
     const char *name = test_tmpdir();
@@ -29,7 +29,7 @@ static const char *folder_for(int backend)
 
 static const char *folder_of_shards(void) { return folder_for(6); }
 
-/* The library reads the knobs when its providers are requested. */
+/* Set the knobs. The library reads them when its providers are requested. */
 static void fake_knobs(const char *knobs)
 {
     uint64_t (*providers)(void ***list, uint32_t *count);
@@ -92,7 +92,7 @@ static const char *table_of(const qnnrt_profile_event *events, size_t count)
     return table;
 }
 
-/* The table of the last exec must equal this; NULL: it must only exist. */
+/* Check that the table of the last exec equals this; NULL: that it exists. */
 static void events_are(qnnrt_run *run, const char *wanted)
 {
     const qnnrt_profile_event *events;
@@ -417,7 +417,7 @@ TEST(profile_an_exec_that_failed_has_no_events)
     FINISH(&p);
 }
 
-/* Profiling is not available: the run continues without it, and nothing is left. */
+/* Check that the run continues without profiling, and that nothing is left. */
 static void not_had(int line, const char *knobs, qnnrt_profile_level level, qnnrt_result code, const char *needle)
 {
     prepared p;

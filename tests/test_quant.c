@@ -49,7 +49,7 @@ static void ref_split(uint32_t bits, uint64_t *mant, int *exp)
     *exp  = (field != 0 ? field : 1) - 150;
 }
 
-/* round_half_even(x / scale) - offset, clamped, by a search for floor(2 |x| / scale). */
+/* Compute round_half_even(x / scale) - offset, clamped, by a search for floor(2 |x| / scale). */
 static int64_t ref_code(uint32_t x, uint32_t scale, int32_t offset, int64_t min, int64_t max)
 {
     uint64_t mx, ms, twice = 0;
@@ -78,7 +78,7 @@ static int64_t ref_code(uint32_t x, uint32_t scale, int32_t offset, int64_t min,
     return q < min ? min : q > max ? max : q;
 }
 
-/* 1 when the float is the one nearest to +-mant * 2^exp, ties to even, and zero is +0. */
+/* Return 1 when the float is the one nearest to +-mant * 2^exp, ties to even, and zero is +0. */
 static int ref_nearest(uint32_t bits, int negative, uint64_t mant, int exp)
 {
     uint64_t m;
@@ -328,7 +328,7 @@ TEST(quant_every_code_dequantizes_exactly_and_returns)
     }
 }
 
-/* Difficult values: ties and their neighbours, both ends and beyond, specials, noise. */
+/* Return a difficult value: ties and their neighbours, both ends and beyond, specials, noise. */
 static uint32_t hard_value(const fixed_type *t, uint32_t scale, int32_t offset)
 {
     static const uint32_t special[] = {
@@ -614,7 +614,7 @@ TEST(quant_bitwidth_narrows_the_codes)
 
 /* ---- floats -------------------------------------------------------------------------------- */
 
-/* |half| in units of 2^-24, for finite ones. */
+/* Return |half| in units of 2^-24, for finite ones. */
 static uint64_t ref_half(uint32_t h)
 {
     const uint32_t field = (h >> 10) & 31u, mant = h & 1023u;

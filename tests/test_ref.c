@@ -90,7 +90,7 @@ static void world_close(world *w)
     CHECK_EQ(ref_ask("ledger")[0], '\0');
 }
 
-/* y = Relu(x * w + b), as three nodes; x and y with ids. */
+/* Add y = Relu(x * w + b), as three nodes; x and y with ids. */
 static void add_layer(q_handle graph, q_tensor *x, q_tensor *y)
 {
     q_tensor w = with_data(tensor("w", Q_STATIC, 0x232, 2, dims_w), weights, sizeof(weights));
@@ -1155,7 +1155,7 @@ TEST(unknown_freed_and_foreign_handles_are_refused)
     TRY(world_close(&w));
 }
 
-/* What a process that leaves objects behind prints and returns, in a child. */
+/* Check in a child what a process that leaves objects behind prints and returns. */
 static int leave(void (*what)(void))
 {
     int status = 0;
@@ -1442,7 +1442,7 @@ TEST(a_profile_holds_the_events_of_the_last_call)
     TRY(world_close(&w));
 }
 
-/* A shared memory whose name is unique. */
+/* Make a shared memory whose name is unique. */
 static int shared_memory(size_t bytes)
 {
     char name[2048];

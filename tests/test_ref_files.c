@@ -15,7 +15,7 @@ static unsigned char *shards[2];
 static size_t         shard_bytes[2];
 static qnnrt_error    err;
 
-/* The two files of a life, in memory. */
+/* Make the two files of a life, in memory. */
 static void make_files(void)
 {
     static life l;
@@ -121,7 +121,7 @@ static uint32_t pick(uint32_t below)
     return seed % below;
 }
 
-/* The kinds of change: of an unknown byte, or to one of the values that break counts. */
+/* Change a random byte, or write a number that breaks counts. */
 static void change(unsigned char *data, size_t bytes)
 {
     static const uint32_t hard[] = { 0, 1, 2, 0x7FFFFFFF, 0x80000000u, 0xFFFFFFFFu, 0xFFFFFFFEu,

@@ -77,7 +77,7 @@ static void with_range(ref_tensor *t)
     if (ref_is_quantized(t->dtype)) ops_encode_range(t, -1, 1);
 }
 
-/* check() succeeds, run() fails. */
+/* Check that check() succeeds and run() fails. */
 static void run_refused(const char *words)
 {
     ref_why why;

@@ -34,7 +34,7 @@ static int fits(uint32_t x, uint32_t w)
     return ref_type_bytes(x) == 2 || ref_type_bytes(w) == 1;
 }
 
-/* pad_amount is a tensor of pairs. */
+/* Set pad_amount, a tensor of pairs. */
 static void set_pads(const char *pads)
 {
     ref_tensor *t = ops_numbers("pad_amount", REF_U32, pads);
@@ -450,7 +450,7 @@ static void conv_slow(const conv_case *c, const ref_tensor *x, const ref_tensor 
     }
 }
 
-/* 0: such a weight does not exist. */
+/* Make a convolution. Return 0 if such a weight does not exist. */
 static int conv_make(const conv_case *c, uint32_t type, uint32_t weight_type, int form)
 {
     const int depthwise = strcmp(c->type, "DepthWiseConv2d") == 0;
@@ -774,7 +774,7 @@ static void row_of(const ref_tensor *x, uint64_t i, uint32_t bits, uint64_t *row
     }
 }
 
-/* expected = x minus the mean of its row (centre), divided by the root of the mean of the
+/* Compute expected = x minus the mean of its row (centre), divided by the root of the mean of the
    squares (mean) or of their sum, plus epsilon. */
 static void normalize_slow(const ref_tensor *x, const uint64_t *rows, uint64_t row_count,
                            int centre, int mean, double epsilon, double *expected)
@@ -913,7 +913,7 @@ TEST(norms_of_images_work_by_channel_and_group)
     }
 }
 
-/* L2Norm, Softmax and LogSoftmax. */
+/* Test L2Norm, Softmax and LogSoftmax. */
 static void row_norm_one(const char *type, uint32_t dtype, const char *x_shape, int axis,
                          double beta)
 {

@@ -40,8 +40,8 @@ static void fake_symbol(void *library, const char *name, void *function)
     memcpy(function, &symbol, sizeof(symbol));
 }
 
-/* The fake reads its knobs when its providers are requested, so they can change while a model is
-   open. */
+/* Set the knobs of the fake. It reads them when its providers are requested, so they can change
+   while a model is open. */
 static void fake_knobs(const char *knobs)
 {
     void **list;
@@ -359,7 +359,8 @@ static const char *plan_wrong(const qnnrt_plan_info *info, const uint32_t *group
     return NULL;
 }
 
-/* An input lives from the first step on, an output until the last; groups follow each other. */
+/* Check the life of a block: an input lives from the first step on, an output until the last;
+   groups follow each other. */
 static const char *lifetime_wrong(const qnnrt_plan_block *b, const qnnrt_entry_desc *entries)
 {
     const qnnrt_pipeline_info *info;

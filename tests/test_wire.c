@@ -1240,7 +1240,8 @@ static int toy_callers(const toy *t, int s, int i)
     return 0;
 }
 
-/* The manual's paragraph "Pipelines and wiring", sentence by sentence. 0: refused. */
+/* Wire by the manual's paragraph "Pipelines and wiring", sentence by sentence. Return 0 if it is
+   refused. */
 static int toy_wire(toy *t)
 {
     int s, i, p, o, before, k;

@@ -407,8 +407,8 @@ static void conv2d(net *n)
     onnx_node(n, "Conv", n->tensors[x].name, n->tensors[w].name, n->tensors[b].name, n->tensors[y].name, &attributes);
 }
 
-/* A decoder layer with `tokens` new positions after 128 old ones; 4 heads of 64, and a gated MLP of
-   768. */
+/* Build a decoder layer with `tokens` new positions after 128 old ones; 4 heads of 64, and a gated
+   MLP of 768. */
 static void decoder(net *n, uint32_t tokens)
 {
     enum { PAST = 128, HEADS = 4, HEAD = 64, WIDTH = HEADS * HEAD, MLP = 768 };

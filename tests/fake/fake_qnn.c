@@ -902,7 +902,7 @@ static int next_version(char **rest, struct version *out)
         && next_u32(rest, &out->patch);
 }
 
-/* %XX is one byte; a single % is the empty name. */
+/* Return the next name of the line: %XX is one byte; a single % is the empty name. */
 static char *next_name(struct model *model, char **rest)
 {
     char *word = next_word(rest), *name, *to;
@@ -1052,7 +1052,7 @@ static int parse_graph(struct model *model, char **rest, struct graph **out)
     return 1;
 }
 
-/* lie WHAT [N]: the metadata reports N, or NULL, and the true value stays unchanged. */
+/* Read lie WHAT [N]: the metadata reports N, or NULL, and the true value stays unchanged. */
 static int parse_lie(struct model *model, struct graph *graph, char **rest)
 {
     const char *what = next_word(rest);
@@ -1099,7 +1099,7 @@ static int parse_lie(struct model *model, struct graph *graph, char **rest)
     return next_u32(rest, &list->count_told);
 }
 
-/* Facts of the graph blob. */
+/* Read a fact of the graph blob. */
 static int parse_fact(struct graph *graph, const char *key, char **rest)
 {
     struct graph_blob *b = &graph->blob;
@@ -1164,7 +1164,7 @@ static int parse_line(struct model *model, struct graph **graph, char *line)
     return ok && next_word(&rest) == NULL;
 }
 
-/* On failure *bad_line is the number of the line (0: the text is not a model). */
+/* Parse a text. On failure *bad_line is the number of the line (0: the text is not a model). */
 static qerr parse_text(const void *data, uint64_t size, struct model **out, int *bad_line)
 {
     static const char head[] = "FAKEQNN 1";
@@ -2257,7 +2257,7 @@ static qerr tensor_create(void *handle, struct tensor *t)
     return 0;
 }
 
-/* Each node must follow the nodes that write its inputs. */
+/* Add a node. It must follow the nodes that write its inputs. */
 static qerr graph_add_node(void *handle, struct op op)
 {
     qerr code = enter("graphAddNode");
@@ -2440,7 +2440,8 @@ static qerr system_create(void **out)
     return 0;
 }
 
-/* Earlier answers of the same handle stay valid until the handle is freed. */
+/* Read the metadata of a binary. Earlier answers of the same handle stay valid until the handle is
+   freed. */
 static qerr system_read(const char *name, void *handle, const void *binary, uint64_t size,
                         const struct binary_info **out)
 {
@@ -2752,7 +2753,7 @@ static void fill_table(slot_fn *table, const struct slot *slots, int count)
         table[slots[i].index] = listed(knobs.null, slots[i].name) ? NULL : slots[i].fn;
 }
 
-/* The number of providers to report: 0, 1, 2; "null" reports one without a list. */
+/* Return the number of providers to report: 0, 1, 2; "null" reports one without a list. */
 static uint32_t provider_count(const char *knob)
 {
     return strcmp(knob, "0") == 0 ? 0 : strcmp(knob, "2") == 0 ? 2 : 1;

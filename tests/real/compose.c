@@ -141,7 +141,7 @@ static qnnrt *open_file(qnnrt_backend *backend, const char *path)
     return model;
 }
 
-/* Two graphs in a context are built, run, saved, opened and run. */
+/* Build two graphs in a context, run, save, open and run them. */
 static void builds(const char *library, double most)
 {
     qnnrt_backend *backend = open_library(library);
@@ -188,7 +188,7 @@ TEST(the_htp_builds_runs_and_restores)
     TRY(builds("libQnnHtp.so", 5e-3));            /* float32 on a chip is computed in half precision */
 }
 
-/* Only 2.47 has it. */
+/* True if the CPU library exists: only 2.47 has it. */
 static int has_cpu(void)
 {
     char path[1024];
@@ -201,7 +201,7 @@ TEST(the_cpu_builds_runs_and_restores)
     TRY(builds("libQnnCpu.so", 1e-5));
 }
 
-/* Finalizing gives one event of type 300 for each graph. */
+/* Check that finalizing gives one event of type 300 for each graph. */
 static void finalizing_is_profiled(const char *library, const char *name)
 {
     qnnrt_backend *backend = open_library(library);

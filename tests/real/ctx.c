@@ -179,7 +179,7 @@ static void blocks_free(qnnrt_file *blocks, int count)
     }
 }
 
-/* The result of a library for a file that is newer than itself. */
+/* Check the result of a library for a file that is newer than itself. */
 static void check_refused(const char *folder)
 {
     qnnrt_desc desc;
@@ -436,7 +436,7 @@ TEST(weight_shared)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
-/* The wiring fails at the first cut and reports both tensors and both facts. */
+/* Check that the wiring fails at the first cut and reports both tensors and both facts. */
 static void check_mixed(qnnrt *model, const char *prefix)
 {
     const qnnrt_pipeline_info *info = NULL;
@@ -749,7 +749,7 @@ static int frame_is_ours(const char *line)
     return at != NULL && strncmp(at, " in qnnrt", 9) == 0;
 }
 
-/* A sanitizer's report is ours when one of its first two frames is. */
+/* True if one of the first two frames of a sanitizer's report is ours. */
 static int report_is_ours(const char *log)
 {
     char *text = (char *)test_read_file(log, NULL), *line, *next;

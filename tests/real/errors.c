@@ -121,7 +121,7 @@ static void raw_from_info(raw_tensor *to, const qnnrt_tensor_info *info)
     to->v.data = calloc(1, info->bytes);
 }
 
-/* A context from a binary, its graph, and the tensors that its metadata lists. */
+/* Make a context from a binary, its graph, and the tensors that its metadata lists. */
 static int begin_context(void)
 {
     char path[1024], folder[1024];
@@ -828,7 +828,7 @@ static qnnrt_result library_is_gpu(void)     { return library(NULL, "libQnnGpu.s
 static qnnrt_result library_is_cpu(void)     { return library("2.47", "libQnnCpu.so"); }
 static qnnrt_result library_is_aarch64(void) { return library("2.51-aarch64", "libQnnHtp.so"); }
 
-/* Without the folder of libc++ beside its own. */
+/* Open a library without the folder of libc++ beside its own. */
 static qnnrt_result library_is_alone(void)
 {
     char path[1024];
@@ -858,7 +858,7 @@ static qnnrt_result memory_is_refused(void)
     return open_small(desc);
 }
 
-/* Contexts for v68 and for v75 in one process: the emulator runs only those loaded last. */
+/* Open contexts for v68 and for v75 in one process: the emulator runs only those loaded last. */
 static qnnrt_result two_generations(void)
 {
     qnnrt *older, *newer;

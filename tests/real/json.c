@@ -14,7 +14,7 @@
 static real_list folders;
 static int       folders_given;              /* of these from DATA_FOLDER */
 
-/* Folders below DATA_FOLDER/ctx, DATA_FOLDER/llm and the same of QNNRT_SAMPLES. */
+/* Find folders below DATA_FOLDER/ctx, DATA_FOLDER/llm and the same of QNNRT_SAMPLES. */
 static void find_folders(void)
 {
     static const char *const parts[2] = { "ctx", "llm" };
@@ -33,7 +33,7 @@ static void find_folders(void)
     test_state.args[1] = (char *)(uintptr_t)given;
 }
 
-/* Metadata from the library. The path must outlive the description. */
+/* Describe a model whose metadata comes from the library. The path must outlive the description. */
 static void look_desc(qnnrt_desc *desc, char *path)
 {
     real_desc(desc, path);
