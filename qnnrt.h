@@ -1485,14 +1485,14 @@ static const char *qnnrt__os_file_head(const char *path, void *into, uint64_t ro
 }
 
 /* Call `visit` for every entry of a folder until it returns a value other than 0, which *stopped
-   receives. Return NULL, or a text that says what failed. */
+   receives. Return NULL, or a text that says what failed; *stopped is then 1 for a file, else 0. */
 static const char *qnnrt__os_folder(const char *path, int (*visit)(void *user, const char *name),
                                     void *user, int *stopped)
 {
     DIR *folder = opendir(path);
     struct dirent *entry;
     const char *why = NULL;
-    *stopped = 0;
+    *stopped = folder == NULL && errno == ENOTDIR;
     if (folder == NULL) return strerror(errno);
     while (*stopped == 0) {
         errno = 0;
@@ -4600,7 +4600,8 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
     }
     if (*library == NULL)
         return qnnrt__hint(err, QNNRT_E_LIBRARY,
-                           "Give the path of the library, with a slash in it.");
+                           "Give the path with a slash in it, such as ./%.200s: the current folder"
+                           " is not searched.", name);
     qnnrt__err_clear(err);
     return QNNRT_OK;
 }
@@ -8012,9 +8013,17 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, in
     if (own && qnnrt__context_looks_right(data, bytes)) {
         qnnrt__err_add(err, "\n  it begins like a context binary of Qualcomm's libraries: open it with"
                        " the one that it was compiled for");
+        if (err != NULL) err->hint[0] = '\0';     /* the code's hint is about damaged files */
+        qnnrt__hint(err, QNNRT_OK, "Open it with Qualcomm's library that it was compiled for, such as"
+                    " libQnnHtp.so, or compile the model for libQnnRef.so.");
         return;
     }
-    if (kind != NULL) { qnnrt__err_add(err, "\n  it looks like %s", kind); return; }
+    if (kind != NULL) {
+        if (err != NULL) err->hint[0] = '\0';
+        qnnrt__err_add(err, "\n  it looks like %s", kind);
+        qnnrt__hint(err, QNNRT_OK, "Give a context binary; this file is of another kind.");
+        return;
+    }
     if (!qnnrt__context_looks_right(data, bytes)) {
         qnnrt__err_add(err, "\n  it does not begin like any context binary seen so far");
         return;
@@ -8584,7 +8593,12 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     int stopped;
     const char *why = qnnrt__os_folder(folder, qnnrt__scan_visit, scan, &stopped);
     if (why != NULL)
-        return qnnrt__fail(err, QNNRT_E_IO, "cannot read the folder %s: %s", folder, why);
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot read the folder %s: %s",
+                                            folder, why), "%s",
+                           stopped == 1
+                               ? "Give the folder that holds the file. A file alone goes into"
+                                 " desc.files."
+                               : "Check that it exists and that this process may read it.");
     if (stopped == 1) return qnnrt__fail_memory(err, "file names");
     if (stopped == 2)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder,
@@ -8682,7 +8696,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
         if (scan->text_count > 0)
             qnnrt__err_add(err, "\n  JSON without a binary can be inspected only");
-        return QNNRT_E_NOT_FOUND;
+        return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the folder that holds the *.bin files.");
     }
     scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, room,
                                                                 sizeof(*scan->files));
@@ -9679,10 +9693,10 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     int by_graph;
     if (name == NULL && model->pipeline_count == 1) name = model->pipelines[0]->info.name;
     if (name == NULL) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: give the name of one",
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines, and none is named",
                     (unsigned)model->pipeline_count);
         qnnrt__pipeline_list(model, err);
-        return QNNRT_E_NOT_FOUND;
+        return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the name of one of them.");
     }
     for (by_graph = 0; by_graph < 2 && matches == 0; ++by_graph)
         for (i = 0; i < model->pipeline_count; ++i) {
@@ -11289,10 +11303,10 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
     qnnrt_result result;
     if (run->missing > 0) return qnnrt__run_unbound(run);
     if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_BUSY,
+        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_BUSY,
                            "pipeline \"%.200s\": another run of its group is executing; they share"
-                           " memory",
-                           run->pipeline->info.name);
+                           " memory", run->pipeline->info.name),
+                           "Wait until it returns, or plan entries in different groups.");
     qnnrt__hooks_lock(&run->backend->hooks);
     result = run->profile != NULL ? qnnrt__run_profiled(run) : qnnrt__run_steps(run);
     qnnrt__hooks_unlock(&run->backend->hooks);
@@ -11308,9 +11322,9 @@ static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t b
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
     *data = found->data;
     if (found->data == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
+        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                            "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
-                           slot->address);
+                           slot->address), "Call qnnrt_bind() first.");
     if (!qnnrt__size_within(begin, count, slot->tensor->count))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
                            "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu elements from"
@@ -11408,7 +11422,8 @@ QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
 static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
 {
     qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0,
-               "%s is still in use and stays open: %u users", what, (unsigned)users);
+               "%s is still in use and stays open: %u users; destroy runs first, then mems, plans"
+               " and made pipelines, then close models, then backends", what, (unsigned)users);
     return QNNRT_E_BUSY;
 }
 

@@ -467,6 +467,7 @@ TEST(a_bare_name_that_is_nowhere_lists_every_place_once)
     fake_begin("");
     TRY(backend_fails("libqnnrt-test-absent.so", QNNRT_E_LIBRARY, &err));
     CHECK_STR(err.text, "cannot find the library libqnnrt-test-absent.so");
+    CHECK_STR(err.hint, "./libqnnrt-test-absent.so");
     CHECK_STR(err.text, join(program_folder(), "libqnnrt-test-absent.so"));
     CHECK_STR(err.text, "the system's search");
     CHECK_STR(TEST_TOLD(err), "\n  hint: ");

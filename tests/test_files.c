@@ -168,7 +168,7 @@ TEST(folder_that_is_a_file_is_an_io_error)
     qnnrt_desc desc = new_desc();
     fake_begin("");
     snprintf(path, sizeof(path), "%s/forward_0.bin", folder_of("forward_0.bin", ONE, strlen(ONE)));
-    FAILS(path, &desc, QNNRT_E_IO, path, strerror(ENOTDIR));
+    FAILS(path, &desc, QNNRT_E_IO, path, strerror(ENOTDIR), "  hint: Give the folder");
 }
 
 TEST(folder_with_an_empty_name_is_an_argument_error)

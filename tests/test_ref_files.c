@@ -190,6 +190,7 @@ TEST(files_of_others_are_told_for_what_they_are)
     CHECK_EQ(err.code, QNNRT_E_FORMAT);
     CHECK_STR(err.text, "of another backend");
     CHECK_STR(err.text, "open it with the one that it was compiled for");
+    CHECK_STR(err.hint, "libQnnHtp.so");        /* and not that of the code: copy the file again */
     CHECK(!use(genuine, bytes, 1));
     CHECK_EQ(err.code, QNNRT_E_FORMAT);
     CHECK_STR(err.text, "context binary of Qualcomm's libraries");
@@ -199,6 +200,7 @@ TEST(files_of_others_are_told_for_what_they_are)
         memcpy(block, others[i].data, others[i].bytes);
         CHECK(!use(block, sizeof(block), 0));
         CHECK_EQ(err.code, QNNRT_E_FORMAT);
+        CHECK_STR(err.hint, "another kind");
         CHECK_STR(err.text, others[i].words);
     }
     NOTHING_LEFT();

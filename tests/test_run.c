@@ -800,6 +800,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
     CHECK_STR(qnnrt_run_error(run)->text, "\"hidden\"");
     CHECK_EQ(fake_calls(), 0);
     CHECK_EQ(qnnrt_read_f32(run, slot_of(p, "hidden"), 0, &value, 1), QNNRT_E_STATE);
+    CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_bind()");
     CHECK_EQ(qnnrt_bind(run, "hidden", block, 3), QNNRT_E_MISMATCH);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_bind(run, "hidden", block, 4), QNNRT_OK);
@@ -1596,6 +1597,7 @@ TEST(exec_within_its_group_answers_busy)
     CHECK_EQ(hook.answer, QNNRT_E_BUSY);
     CHECK_EQ(qnnrt_run_error(decode)->code, QNNRT_E_BUSY);
     CHECK_STR(qnnrt_run_error(decode)->text, "\"decode\"");
+    CHECK_STR(qnnrt_run_error(decode)->hint, "groups");
     CHECK_EQ(fake_calls(), 3);
     LLM_RIGHT(decode, 1);
     hook.answer = QNNRT_OK;
