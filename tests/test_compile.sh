@@ -30,6 +30,8 @@ ends flag_value 2 "takes no value" "$out/a.dlc" --output_dir "$out/o" --fp16=1
 ends path 2 "a name, not a path" "$out/a.dlc" --output_dir "$out/o" --binary_file x/y
 ends many_names 2 "more names than" "$out/a.dlc" --output_dir "$out/o" --graph_name p,q
 ends no_library 1 "hint: Name the library with --backend_so FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
+ends library_is_no_library 1 "hint: Give the path of a library; this file is not one" "$out/a.dlc" --output_dir "$out/o" --backend "$out/a.dlc"
+ends library_in_current_folder 1 "with a slash in FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
 ends no_container 1 "/no/such.dlc" /no/such.dlc --output_dir "$out/o" --backend "$fake" --system_so "$fake"
 ends equal_names 1 "hint: Name the graphs with --graph_name" "$out/a.dlc" "$out/a.dlc" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
 ends folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out/a.dlc" --output_dir "$out/a.dlc" --backend "$fake" \

@@ -111,6 +111,8 @@ static inline char *cli_shown(const char *name)
    One line that says what failed, and the hint as the last line.
    ===================================================================================== */
 
+#define CLI_WRITE_HINT "Choose a folder that exists, has room, and is writable."
+
 static char cli_last_hint[512];        /* a hint is not repeated for the next message */
 
 /* Print a message, and the hint if there is one that was not just printed. */
@@ -121,6 +123,15 @@ static inline void cli_message(const char *message, const char *hint)
     /* One call, so that lines of the vendor's threads do not come between. */
     fprintf(stderr, CLI_NAME ": %s\n%s%s%s", message, hinted ? "hint: " : "", hinted ? hint : "",
             hinted ? "\n" : "");
+}
+
+/* Return the hint for a library that cannot be opened: that of the header if the file exists, because
+   it looked into it, and otherwise the one that names the option. */
+static inline const char *cli_library_hint(const qnnrt_error *err, const char *path,
+                                           const char *hint)
+{
+    const int looked = path != NULL && strchr(path, '/') != NULL && access(path, F_OK) == 0;
+    return looked && err->hint[0] != '\0' ? err->hint : hint;
 }
 
 /* Report wrong usage. hint NULL: refer to --help. Returns STATUS_USAGE. */

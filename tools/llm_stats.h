@@ -88,7 +88,7 @@ static int write_rows(tool *t, size_t count)
 {
     const size_t values = count * t->info->vocabulary;
     if (fwrite(t->rows, sizeof(*t->rows), values, t->dump.file) == values) return 1;
-    fail(t, NULL, "cannot write %s: %s", t->set.dump_logits, strerror(errno));
+    fail(t, CLI_WRITE_HINT, "cannot write %s: %s", t->set.dump_logits, strerror(errno));
     cli_finish(&t->dump, 0);
     return 0;
 }

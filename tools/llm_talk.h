@@ -130,9 +130,11 @@ static size_t most_read(const tool *t)
 static int prompt_fits(tool *t, size_t count, size_t before)
 {
     const size_t most = most_read(t);
-    if (count == 0) return fail(t, NULL, "the prompt is empty, and there is no text to continue");
+    if (count == 0)
+        return fail(t, "Write some text first.",
+                    "the prompt is empty, and there is no text to continue");
     if (count <= most) return 1;
-    return fail(t, NULL, "the prompt has %lu tokens, and there is room for %lu%s",
+    return fail(t, "Shorten the prompt.", "the prompt has %lu tokens, and there is room for %lu%s",
                 (unsigned long)(count - before), (unsigned long)(most > before ? most - before : 0),
                 t->set.max_gen != 0 ? ", because one is for the answer" : "");
 }

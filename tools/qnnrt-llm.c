@@ -308,11 +308,12 @@ static int open_model(tool *t)
         desc.backend_desc.hooks.log_user = &t->set.log_level;
     }
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
-        return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : set->describe
+        return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err,
+                           set->describe ? set->system : set->backend, set->describe
                        ? "Name libQnnSystem.so with --system_so FILE; for binaries made with"
                          " libQnnRef.so, name that library."
                        : "Name the library that the binaries were made for with --backend_so FILE,"
-                         " libQnnHtp.so or libQnnRef.so.", "%s", err.text);
+                         " libQnnHtp.so or libQnnRef.so."), "%s", err.text);
     llm.rope.theta = set->rope_theta;
     if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail_error(t, &err);
     t->info = qnnrt_llm_get_info(t->llm);
@@ -338,7 +339,8 @@ static void choose_limit(tool *t)
 static int open_file(tool *t, cli_file *file, const char *path)
 {
     if (path == NULL || cli_create(file, path, 0)) return 1;
-    return fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+    return fail(t, CLI_WRITE_HINT, "cannot write %s: %s", path,
+                strerror(errno));
 }
 
 static int open_files(tool *t)
@@ -354,7 +356,8 @@ static int open_files(tool *t)
 static void close_file(tool *t, cli_file *file, const char *path, int good)
 {
     if (file->file != NULL && !cli_finish(file, good))
-        fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+        fail(t, CLI_WRITE_HINT, "cannot write %s: %s", path,
+                strerror(errno));
 }
 
 static int open_session(tool *t)

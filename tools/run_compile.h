@@ -97,7 +97,7 @@ static int compile_build(tool *t, const compile_names *names, const char *path)
     cli_release();
     if (result != QNNRT_OK)
         fail(t, NULL, result == QNNRT_E_LIBRARY
-             ? "Name the library with --system_so FILE."
+             ? cli_library_hint(&err, set->system, "Name the library with --system_so FILE.")
                       : (err.vendor_code & 0xFFFF) == 0x1773
                       ? "Name the graphs with --graph_name N1,N2."
                                                              : err.hint, "%s", err.text);
@@ -138,7 +138,8 @@ static int verb_compile(void *user)
     desc.soc_model = 0;                          /* the builder has it */
     if (status != STATUS_OK) {
     } else if (!cli_make_folders(t->set.output_dir)) {
-        fail(t, NULL, NULL, "cannot make the folder %s: %s", t->set.output_dir, strerror(errno));
+        fail(t, NULL, CLI_WRITE_HINT, "cannot make the folder %s: %s", t->set.output_dir,
+             strerror(errno));
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
         fail_backend(t, &err);
     } else {

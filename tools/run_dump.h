@@ -272,7 +272,7 @@ static void write_dumps(tool *t)
         return;
     }
     if (folder && !cli_make_folders(path)) {
-        fail(t, NULL, NULL, "cannot make the folder %s: %s", path, strerror(errno));
+        fail(t, NULL, CLI_WRITE_HINT, "cannot make the folder %s: %s", path, strerror(errno));
         return;
     }
     char **names = cli_alloc(count, sizeof(*names));

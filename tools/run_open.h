@@ -23,9 +23,9 @@ static void backend_options(tool *t, qnnrt_backend_desc *desc)
 
 static void fail_backend(tool *t, const qnnrt_error *err)
 {
-    fail(t, NULL, err->code == QNNRT_E_LIBRARY ? "Name the library with --backend_so FILE."
-         : err->hint,
-         "%s", err->text);
+    fail(t, NULL, err->code != QNNRT_E_LIBRARY ? err->hint :
+         cli_library_hint(err, t->set.backend, "Name the library with --backend_so FILE, with a"
+                          " slash in FILE: --backend_so ./libQnnHtp.so."), "%s", err->text);
 }
 
 static void say_version(const tool *t, const char *before, qnnrt_version_info version)
@@ -211,9 +211,9 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.guard = set->guard;
     desc.profile_level = (qnnrt_profile_level)set->profile;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
-        fail(t, NULL, err.code != QNNRT_E_LIBRARY ? err.hint :
+        fail(t, NULL, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err, set->system,
              set->inspect ? "Name the library with --system_so FILE, or add JSON for every binary."
-                          : "Name the library with --system_so FILE.", "%s", err.text);
+                          : "Name the library with --system_so FILE."), "%s", err.text);
     free_sources(&from);
     return model;
 }

@@ -225,8 +225,11 @@ static int check_model(settings *set, const cli_parsed *parsed)
         return cli_usage("Name the model once.",
                          "--ctx_dir excludes --retrieve_context and other files");
     if (set->ctx_dir == NULL && set->files.count == 0)
-        return set->command != COMMAND_RUN ? cli_usage(NULL, "%s takes a folder or files", word)
-               : cli_usage("Name the model with --ctx_dir DIR.",
+        return set->command != COMMAND_RUN ? cli_usage(set->command == COMMAND_PLAN
+                             ? "Write qnnrt-run plan DIR, or run qnnrt-run plan --help."
+                             : "Write qnnrt-run inspect DIR, or run qnnrt-run inspect --help.",
+                         "%s takes a folder or files", word)
+               : cli_usage("Name the model with --ctx_dir DIR, or run qnnrt-run --help.",
                            "the model is missing: --ctx_dir or --retrieve_context");
     if (only_looks(set)) {
         const char *given = set->input_count > 0                       ? "--input"

@@ -45,7 +45,7 @@ static int write_file(tool *t, job *j, const char *path, const void *data, size_
     if (cli_write_file(path, data, bytes, replace)) return 1;
     const int why = errno;
     char *name = cli_shown(path);
-    fail(t, j, NULL, "cannot write %s: %s", name, strerror(why));
+    fail(t, j, CLI_WRITE_HINT, "cannot write %s: %s", name, strerror(why));
     free(name);
     return 0;
 }

@@ -330,7 +330,7 @@ static void begin_profile(tool *t)
     if (path == NULL) return;
     if (is_trace(path)) trace_begin(t);
     else if (!cli_create(&t->log, path, 0))
-        fail(t, NULL, NULL, "cannot write %s: %s", path, strerror(errno));
+        fail(t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
     /* the library creates it and appends */
     else if (t->log.aside != NULL) unlink(t->log.aside);
 }
@@ -344,7 +344,8 @@ static void end_profile(tool *t)
     } else if (t->log.file != NULL) {
         const int written = t->log.aside == NULL || log_bytes(t) > 0;
         if (cli_finish(&t->log, written)) say(t, "wrote     %s\n", path);
-        else if (written) fail(t, NULL, NULL, "cannot write %s: %s", path, strerror(errno));
+        else if (written)
+            fail(t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
     }
 }
 

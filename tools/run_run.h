@@ -248,7 +248,7 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
                                   j->folder)
                        : cli_text("%s/%s", set->output_dir, j->folder);
     int good = cli_make_folders(folder);
-    if (!good) fail(t, j, NULL, "cannot make the folder %s: %s", folder, strerror(errno));
+    if (!good) fail(t, j, CLI_WRITE_HINT, "cannot make the folder %s: %s", folder, strerror(errno));
     for (size_t i = 0; good && i < j->info->slot_count; ++i) {
         if (j->files[i] == NULL) continue;
         const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
