@@ -28,14 +28,17 @@ int main(int argc, char **argv)
     desc.backend_desc.path = argc > 2 ? argv[2] : NULL;
     desc.system_path = argc > 3 ? argv[3] : NULL;
 
-    if (qnnrt_open(argv[1], &desc, &model, &err) != QNNRT_OK) { fprintf(stderr, "%s\n", err.text); return 1; }
+    if (qnnrt_open(argv[1], &desc, &model, &err) != QNNRT_OK) {
+        fprintf(stderr, "%s\n%s\n", err.text, err.hint);
+        return 1;
+    }
     if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) {
-        fprintf(stderr, "%s\n", err.text);
+        fprintf(stderr, "%s\n%s\n", err.text, err.hint);
         qnnrt_close(model);
         return 1;
     }
     ok = qnnrt_exec(run) == QNNRT_OK;
-    if (!ok) fprintf(stderr, "%s\n", qnnrt_run_error(run)->text);
+    if (!ok) fprintf(stderr, "%s\n%s\n", qnnrt_run_error(run)->text, qnnrt_run_error(run)->hint);
 
     /* What came out, as numbers: the first of every output. */
     info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     if (qnnrt_open(NULL, &desc, &opened, &err) != QNNRT_OK) goto done;
     ok = run(opened, &err);
 done:
-    if (!ok) fprintf(stderr, "%s\n", err.text);
+    if (!ok) fprintf(stderr, "%s\n%s\n", err.text, err.hint);
     qnnrt_close(opened);
     qnnrt_close(built);
     qnnrt_backend_close(backend);

@@ -24,7 +24,7 @@ static qnnrt_error err;
 #define NUMBER(key, type, n) { .name = key, .dtype = QNNRT_DTYPE_##type, .value = n }
 #define LIST(key, rows, columns, ...) { .name = key, .dtype = QNNRT_DTYPE_U32, .rank = columns > 1 ? 2 : 1, \
                                         .dims = { rows, columns }, .data = (const uint32_t[]){ __VA_ARGS__ } }
-static void must(qnnrt_result result) { if (result != QNNRT_OK) { puts(err.text); exit(1); } }
+static void must(qnnrt_result result) { if (result != QNNRT_OK) { puts(err.text); puts(err.hint); exit(1); } }
 
 /* The name says what it is: in..., out..., w_... (a weight), or something between nodes. */
 static qnnrt_tensor tensor(const char *name, const uint32_t *dims)
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 {
     static float found[3 * T * W], wanted[3 * T * W];
     float worst = 0;
-    if (argc < 6) { puts("usage: at the head of examples/04_cnn_transformer.c"); return 2; }
+    if (argc < 6) { puts("usage: 04_cnn_transformer HTP_LIB REFERENCE_LIB HTP.bin SHARED.bin REF.bin [run]"); return 2; }
     for (int i = 0; i < 8 * W * W; ++i) noise[i] = 0.2f * sinf((float)i * (float)i);
     if (argc == 6) { build(argv[1], argv[3], 0); build(argv[1], argv[4], 1); build(argv[2], argv[5], 0); return 0; }
     run(argv[1], NULL, argv[3], found);                               /* NULL: libQnnSystem.so beside it */

@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 
     backend_desc.path = argc > 3 ? argv[3] : "libQnnRef.so";
     if (argc <= 3) {
-        printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
+        printf("no backend was named: using libQnnRef.so, the reference backend\n");
         fflush(stdout);                 /* before an error, into a pipe too */
     }
     if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) stop(err.text);

@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     }
     desc.backend_desc.path = argc > 4 ? argv[4] : "libQnnRef.so";
     if (argc == 4) {
-        printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
+        printf("no backend was named: using libQnnRef.so, the reference backend\n");
         fflush(stdout);                 /* before an error, into a pipe too */
     }
     if (argv[2][0] == '\0' || strlen(argv[2]) >= MOST_TOKENS) stop("PROMPT is some bytes of text");

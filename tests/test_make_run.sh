@@ -18,7 +18,7 @@ judge() {
 
 made
 is run_succeeds 0
-says run_needs_no_download out 'no backend was named: libQnnRef.so it is'
+says run_needs_no_download out 'no backend was named: using libQnnRef.so'
 says run_shows_both_pipelines out 'pipeline "prefill_forward", 4 steps'
 says run_shows_both_pipelines out 'pipeline "kv_forward", 4 steps'
 says run_shows_wiring out 'step 0 "hidden_0" -> step 1 "hidden_0": equal names'
