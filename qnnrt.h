@@ -470,7 +470,7 @@ typedef struct qnnrt_quant {
 
 typedef struct qnnrt_tensor_info {
     const char    *name;
-    uint32_t       id;              /* by which the vendor finds the tensor */
+    uint32_t       id;              /* the vendor finds the tensor by this number */
     qnnrt_dtype    dtype;
     uint32_t       rank;            /* 0: a scalar */
     const uint32_t *dims;           /* [rank], row-major */
@@ -639,7 +639,8 @@ typedef struct qnnrt_power_desc {
                                                preset's) */
     uint32_t            sleep_latency_us;   /* longest time to wake up (default 0: the preset's) */
     qnnrt_power_corners bus, core;          /* (default all 0: the preset's) */
-    uint32_t            rpc_latency_us;     /* of a call to the DSP (default 0: the preset's) */
+    uint32_t            rpc_latency_us;     /* latency of a call to the DSP (default 0: the
+                                               preset's) */
     uint32_t            rpc_polling_us;     /* time to poll for an answer before sleeping, at most
                                                9999; QNNRT_POWER_ZERO: never poll (default 0: the
                                                preset's). For the whole process */
@@ -700,7 +701,8 @@ typedef struct qnnrt_profile_event {
     uint32_t    depth;                      /* 0, or more: the event is a part of the nearest event
                                                before it with a smaller depth */
     uint32_t    vendor_code;                /* not 0: the library could not describe the event */
-    size_t      step;                       /* of the pipeline; of qnnrt_info.events: the context */
+    size_t      step;                       /* index of the step; in qnnrt_info.events: of the
+                                               context */
 } qnnrt_profile_event;
 
 /* ------------------------------------------------------------------------------------- model -- */
@@ -726,8 +728,8 @@ typedef enum qnnrt_metadata {
 } qnnrt_metadata;
 
 typedef struct qnnrt_desc {
-    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its own
-                                        with .backend_desc) */
+    qnnrt_backend    *backend;       /* an open backend to share (default NULL: the model opens its
+                                        own with .backend_desc) */
     const char       *system_path;   /* libQnnSystem.so (default NULL: the backend library itself if
                                         it has that interface, else the one beside it, else
                                         searched) */

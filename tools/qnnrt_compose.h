@@ -201,7 +201,7 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
 /* Check the graphs as a whole, give them to the vendor, finalize them, and return a model: wired,
-   found, prepared and run like an opened one. The builder is spent, whatever the result.
+   found, prepared and run like an opened one. The builder is used up, even after a failure.
    Returns  QNNRT_OK; the builder's first error; QNNRT_E_ARG (an input that no node writes, a
             cycle, a tensor written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the
             vendor refuses: err has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY;
@@ -874,7 +874,7 @@ static int qnnrt__build_push(const qnnrt_builder *b, qnnrt__build_list *list, vo
 /* Return the slot of a name, or the free slot for it. */
 static size_t qnnrt__build_name_slot(const qnnrt__build_names *names, const char *name)
 {
-    /* Mixed once more: the low bits of that hash hardly depend on the end of a name. */
+    /* Mix again, because the low bits of that hash hardly depend on the end of a name. */
     const uint64_t hash = qnnrt__table_hash(name) * UINT64_C(0xBF58476D1CE4E5B9);
     size_t at = (size_t)(hash >> 32) & (names->room - 1);
     while (names->slots[at] != NULL && strcmp(names->slots[at], name) != 0)
@@ -1999,7 +1999,7 @@ static int qnnrt__builder_going(const qnnrt_builder *b)
     return b != NULL && !b->spent && b->error.code == QNNRT_OK;
 }
 
-/* Free all but the shell, which turns later calls into errors. */
+/* Free everything except the shell, which turns later calls into errors. */
 static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
 {
     qnnrt_backend *backend = b->backend;
@@ -2093,7 +2093,7 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc 
                           " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
-/* Begin a graph of nodes, or those of a container. */
+/* Begin a graph of nodes, or the graphs of a container. */
 static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
 {
     qnnrt__build_graph *graph;

@@ -299,16 +299,17 @@ typedef struct qnnrt_llm_graph_info {          /* one pipeline: one graph of eve
 typedef struct qnnrt_llm_info {
     uint32_t                    ar;            /* largest number of tokens per step */
     uint32_t                    context;       /* largest context of any graph */
-    uint32_t                    cells;         /* of a cache: the largest context - ar */
-    uint32_t                    layers;        /* with keys and values in this model or part */
-    uint32_t                    heads;         /* of keys and values, in a layer */
+    uint32_t                    cells;         /* cells of a cache: the largest context - ar */
+    uint32_t                    layers;        /* layers with keys and values, in this model or in
+                                                  this part of one */
+    uint32_t                    heads;         /* heads of keys and values in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head in the first layer */
     uint32_t                    vocabulary;    /* 0: the graphs have no logits */
     const qnnrt_tensor_info    *logits;        /* the first graph's; NULL: no graph has logits */
     size_t                      logits_bytes;  /* of one token's logits, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* such as "one tensor per layer, keys transposed" */
-    qnnrt_llm_rope              rope;          /* in use; theta 0: graphs take no cos and sin */
+    qnnrt_llm_rope              rope;          /* values in use; theta 0: no graph takes cos and sin */
     const char                 *rope_source;   /* "the caller", "genie_config.json", "qnnrt.json",
                                                   "the default" */
     const int32_t              *eos;
@@ -317,7 +318,7 @@ typedef struct qnnrt_llm_info {
     uint32_t                    window;        /* 0: none */
     uint64_t                    fingerprint;   /* of the model, written into saved states */
     size_t                      graph_count;
-    const qnnrt_llm_graph_info *graphs;        /* by ar, then context, ascending */
+    const qnnrt_llm_graph_info *graphs;        /* sorted by ar, then by context */
 } qnnrt_llm_info;
 
 typedef struct qnnrt_llm qnnrt_llm;
@@ -426,7 +427,7 @@ enum { QNNRT_LLM_SEQUENCES = 64 };     /* in one cache */
 typedef struct qnnrt_llm_batch {
     const int32_t       *tokens;       /* [count] */
     size_t               count;
-    uint32_t             sequence;     /* that all tokens continue */
+    uint32_t             sequence;     /* the sequence that all tokens continue */
     const uint64_t      *sequences;    /* [count] sequences of each token, bit s for sequence s. If
                                           it has several, they must hold the same text so far
                                           (default NULL: .sequence) */
@@ -3831,7 +3832,7 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
         if (to->ar > llm->info.ar) llm->info.ar = to->ar;
         if (to->context > llm->info.context) llm->info.context = to->context;
         if (to->cells > llm->info.cells) llm->info.cells = to->cells;
-        to->made = from->made;              /* from here on owned by the model */
+        to->made = from->made;              /* the model owns it now */
         from->made = NULL;
         llm->info.graph_count = g + 1;
     }
@@ -4458,7 +4459,7 @@ static void qnnrt_llm__rows_put(const qnnrt_llm__store *store, size_t k, const v
     qnnrt_llm__rows_store(store, &fresh, 0, cell, count);
 }
 
-/* Copy the other way round. */
+/* Copy cells of a store to memory outside it: the opposite of qnnrt_llm__rows_put(). */
 static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *out,
                                 uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
 {
@@ -6628,7 +6629,7 @@ static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char 
 
 /* ---- recent tokens ---- */
 
-/* Return the index of a token among the distinct recent ones, or where it would be. */
+/* Return the index of a token among the distinct recent tokens, or the index to insert it at. */
 static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
 {
     uint32_t low = 0, high = s->distinct;
