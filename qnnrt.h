@@ -238,7 +238,7 @@
 
    Unproven on device
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
-       which an emulator stands for the NPU. Until there is a transcript from a phone, these are
+       which an emulator replaces the NPU. Until there is a transcript from a phone, these are
        unproven: execution on a real NPU, weight-shared contexts, what happens after a restart of
        the DSP, building graphs there, and what power presets do (the emulator accepts all and
        changes nothing).
@@ -3606,7 +3606,7 @@ typedef struct qnnrt__plan_work {
     uint32_t          used;    /* blocks still to be placed: not empty, not peeled          */
     uint64_t          base;    /* end of the peeled blocks                                  */
     uint64_t          best;    /* peak of the plan in items                                 */
-    uint32_t          resume;  /* last block seen by a walk that ran out of patience        */
+    uint32_t          resume;  /* last block seen by a walk that was stopped for its length */
     uint64_t          looks;   /* work done by the current search                           */
 } qnnrt__plan_work;
 
@@ -11879,7 +11879,7 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 /* =====================================================================================
    VENDOR CODES                                                           >>vendor_codes
    Symbols, meanings, causes and hints of the vendor's codes.
-   Needs: >>codes     Knows nothing of: who looks something up
+   Needs: >>codes     Knows nothing of: callers
    ===================================================================================== */
 
 #ifndef QNNRT_NO_ERROR_TEXT
@@ -12356,7 +12356,7 @@ static const qnnrt__codes_alias qnnrt__vendor_aliases[] = {
 /* =====================================================================================
    VENDOR LINES AND NAMES                                                 >>vendor_lines
    Lines that the vendor's libraries log, and the vendor's enumerators as text.
-   Needs: >>codes >>names >>vendor_codes     Knows nothing of: who looks something up
+   Needs: >>codes >>names >>vendor_codes     Knows nothing of: callers
    ===================================================================================== */
 
 #ifndef QNNRT_NO_ERROR_TEXT

@@ -116,7 +116,7 @@ static inline int cli_open(const char *path)
     return -1;
 }
 
-/* Read up to `most` bytes. -1: errno says why. */
+/* Read up to `most` bytes. Return -1 on failure, with errno set. */
 static inline int cli_read(int fd, char *to, size_t most, size_t *bytes)
 {
     *bytes = 0;
@@ -255,7 +255,7 @@ static inline int cli_finish(cli_file *f, int good)
     return good;
 }
 
-/* Write a whole file. 0: errno says why. */
+/* Write a whole file. Return 0 on failure, with errno set. */
 static inline int cli_write_file(const char *path, const void *data, size_t bytes, int replace)
 {
     cli_file f;
@@ -264,7 +264,7 @@ static inline int cli_write_file(const char *path, const void *data, size_t byte
     return cli_finish(&f, fwrite(data, 1, bytes, f.file) == bytes);
 }
 
-/* Make a folder and those above it. 0: errno says why. */
+/* Make a folder and those above it. Return 0 on failure, with errno set. */
 static inline int cli_make_folders(const char *path)
 {
     char *part = cli_text("%s", path);

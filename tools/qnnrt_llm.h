@@ -309,7 +309,7 @@ typedef struct qnnrt_llm_info {
     size_t                      logits_bytes;  /* of one token's logits, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* such as "one tensor per layer, keys transposed" */
-    qnnrt_llm_rope              rope;          /* values in use; theta 0: no graph takes cos and sin */
+    qnnrt_llm_rope              rope;          /* in use; .theta 0: no graph takes cos and sin */
     const char                 *rope_source;   /* "the caller", "genie_config.json", "qnnrt.json",
                                                   "the default" */
     const int32_t              *eos;
