@@ -1,13 +1,13 @@
-/* Build a graph in C, save it as a context binary, open that in the same program and run it.
+/* Build a graph in C, save it as a context binary, open the file in the same program and run it.
 
        03_compose BACKEND_LIBRARY OUT.bin
 
-   such as
+   For example:
 
        build/examples/03_compose build/libQnnRef.so build/layer.bin
 
-   y = relu(x * w + b), for x of 1 x 4, on whatever backend is named. It is printed twice: as the built graph computes
-   it, and as the opened file does. */
+   The graph computes y = relu(x * w + b) for x of 1 x 4, on the backend that you name. The program
+   prints y twice: from the graph that it built, and from the file that it saved and opened. */
 #include <stdio.h>
 
 #define QNNRT_COMPOSE
@@ -17,53 +17,68 @@
 static const float weights[4 * 2] = { 1, -1, 2, -2, 3, -3, 4, -4 };   /* [4, 2]: input x output */
 static const float bias[2] = { 0.5f, 0.5f };
 
-/* One graph: tensors first, then the nodes between them. No result is looked at here: the first error sticks,
-   and qnnrt_builder_finish() reports it. */
+static qnnrt_tensor add_tensor(qnnrt_builder *b, qnnrt_tensor_kind kind, const char *name,
+                               uint32_t rank, uint32_t d0, uint32_t d1)
+{
+    qnnrt_tensor_desc desc = {0};
+    desc.name = name;
+    desc.kind = kind;
+    desc.dtype = QNNRT_DTYPE_F32;
+    desc.rank = rank;
+    desc.dims[0] = d0;
+    desc.dims[1] = d1;
+    if (kind == QNNRT_TENSOR_STATIC) {
+        desc.data = rank == 2 ? weights : bias;
+        desc.bytes = rank == 2 ? sizeof weights : sizeof bias;
+    }
+    return qnnrt_builder_tensor(b, &desc);
+}
+
+static void add_node(qnnrt_builder *b, const char *type, const qnnrt_tensor *inputs, size_t count,
+                     qnnrt_tensor output)
+{
+    qnnrt_node_desc desc = {0};
+    desc.type = type;
+    desc.inputs = inputs;
+    desc.input_count = count;
+    desc.outputs = &output;
+    desc.output_count = 1;
+    qnnrt_builder_node(b, &desc);
+}
+
+/* Describe one graph: first the tensors, then the nodes between them. These calls need no checks:
+   the builder keeps the first error, and qnnrt_builder_finish() returns it. */
 static void build(qnnrt_builder *b)
 {
     qnnrt_graph_desc graph = {0};
-    qnnrt_tensor_desc t = {0};
-    qnnrt_node_desc node = {0};
-    qnnrt_tensor x, w, c, product, sum, y;
+    qnnrt_tensor product_of[2], sum_of[2], product, sum, y;
 
     graph.name = "layer";
     qnnrt_builder_graph(b, &graph);
 
-    t.dtype = QNNRT_DTYPE_F32;
-    t.rank = 2;
-    t.dims[0] = 1;
-    t.name = "x";       t.kind = QNNRT_TENSOR_INPUT;   t.dims[1] = 4;    x = qnnrt_builder_tensor(b, &t);
-    t.name = "product"; t.kind = QNNRT_TENSOR_INNER;   t.dims[1] = 2;    product = qnnrt_builder_tensor(b, &t);
-    t.name = "sum";                                                      sum = qnnrt_builder_tensor(b, &t);
-    t.name = "y";       t.kind = QNNRT_TENSOR_OUTPUT;                    y = qnnrt_builder_tensor(b, &t);
-    t.kind = QNNRT_TENSOR_STATIC;
-    t.name = "w"; t.dims[0] = 4; t.data = weights; t.bytes = sizeof weights;          w = qnnrt_builder_tensor(b, &t);
-    t.name = "b"; t.dims[0] = 2; t.rank = 1; t.data = bias; t.bytes = sizeof bias;    c = qnnrt_builder_tensor(b, &t);
+    product_of[0] = add_tensor(b, QNNRT_TENSOR_INPUT, "x", 2, 1, 4);
+    product_of[1] = add_tensor(b, QNNRT_TENSOR_STATIC, "w", 2, 4, 2);
+    product = add_tensor(b, QNNRT_TENSOR_INNER, "product", 2, 1, 2);
+    sum_of[0] = product;
+    sum_of[1] = add_tensor(b, QNNRT_TENSOR_STATIC, "b", 1, 2, 0);
+    sum = add_tensor(b, QNNRT_TENSOR_INNER, "sum", 2, 1, 2);
+    y = add_tensor(b, QNNRT_TENSOR_OUTPUT, "y", 2, 1, 2);
 
-    node.type = "MatMul";
-    {
-        const qnnrt_tensor in[2] = { x, w };
-        node.inputs = in; node.input_count = 2; node.outputs = &product; node.output_count = 1;
-        qnnrt_builder_node(b, &node);
-    }
-    node.type = "ElementWiseAdd";
-    {
-        const qnnrt_tensor in[2] = { product, c };
-        node.inputs = in; node.input_count = 2; node.outputs = &sum; node.output_count = 1;
-        qnnrt_builder_node(b, &node);
-    }
-    node.type = "Relu";
-    node.inputs = &sum; node.input_count = 1; node.outputs = &y; node.output_count = 1;
-    qnnrt_builder_node(b, &node);
+    add_node(b, "MatMul", product_of, 2, product);
+    add_node(b, "ElementWiseAdd", sum_of, 2, sum);
+    add_node(b, "Relu", &sum, 1, y);
 }
 
+/* Run the graph once and print y; return 1 on success, or 0 and *err. */
 static int run(qnnrt *model, qnnrt_error *err)
 {
     const float x[4] = { 1, 2, 3, 4 };
     float y[2];
     qnnrt_run *r;
-    if (qnnrt_prepare(model, "layer", &r, err) != QNNRT_OK) return 0;
-    if (qnnrt_write_f32(r, qnnrt_run_slot(r, "x"), 0, x, 4) != QNNRT_OK || qnnrt_exec(r) != QNNRT_OK ||
+    if (qnnrt_prepare(model, "layer", &r, err) != QNNRT_OK)
+        return 0;
+    if (qnnrt_write_f32(r, qnnrt_run_slot(r, "x"), 0, x, 4) != QNNRT_OK ||
+        qnnrt_exec(r) != QNNRT_OK ||
         qnnrt_read_f32(r, qnnrt_run_slot(r, "y"), 0, y, 2) != QNNRT_OK) {
         *err = *qnnrt_run_error(r);
         qnnrt_run_destroy(r);
@@ -85,23 +100,35 @@ int main(int argc, char **argv)
     qnnrt *built = NULL, *opened = NULL;
     int ok = 0;
 
-    if (argc != 3) { fprintf(stderr, "usage: 03_compose BACKEND_LIBRARY OUT.bin\n"); return 2; }
+    if (argc != 3) {
+        fprintf(stderr, "usage: 03_compose BACKEND_LIBRARY OUT.bin\n");
+        return 2;
+    }
     backend_desc.path = argv[1];
-    if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) goto done;
-    if (qnnrt_builder_create(backend, NULL, &builder, &err) != QNNRT_OK) goto done;
+    if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK)
+        goto done;
+    if (qnnrt_builder_create(backend, NULL, &builder, &err) != QNNRT_OK)
+        goto done;
     build(builder);
-    if (qnnrt_builder_finish(builder, &built, &err) != QNNRT_OK) goto done;
-    if (!run(built, &err)) goto done;                                 /* a built model is like an opened one */
-    if (qnnrt_save(built, 0, argv[2], &err) != QNNRT_OK) goto done;
+    if (qnnrt_builder_finish(builder, &built, &err) != QNNRT_OK)
+        goto done;
+    if (!run(built, &err))          /* a built model runs like an opened one */
+        goto done;
+    if (qnnrt_save(built, 0, argv[2], &err) != QNNRT_OK)
+        goto done;
 
     file.path = argv[2];
     desc.backend = backend;
     desc.files = &file;
     desc.file_count = 1;
-    if (qnnrt_open(NULL, &desc, &opened, &err) != QNNRT_OK) goto done;
+    if (qnnrt_open(NULL, &desc, &opened, &err) != QNNRT_OK)
+        goto done;
     ok = run(opened, &err);
 done:
-    if (!ok) fprintf(stderr, "%s\n%s\n", err.text, err.hint);
+    if (!ok)
+        fprintf(stderr, "%s\n", err.text);
+    if (!ok && err.hint[0] != '\0')
+        fprintf(stderr, "hint: %s\n", err.hint);
     qnnrt_close(opened);
     qnnrt_close(built);
     qnnrt_backend_close(backend);

@@ -2,22 +2,24 @@
 
        05_make_model MODEL_DIR OUT_DIR [BACKEND_LIBRARY]
 
-   MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, such as
-   tests/data/llm/model, and ranges.json, what its activations reach: tests/make_ranges.py measures
-   it. OUT_DIR, which must exist, gets four contexts, as exporters cut what is too large for one:
+   MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, and
+   ranges.json with the smallest and largest value of each activation (tests/make_ranges.py
+   measures them). tests/data/llm/model is such a folder. OUT_DIR must exist. The program writes
+   four contexts to it, cut like the exports of models that are too large for one context:
 
        forward_0.bin   tokens -> hidden_0            the table of embeddings
        forward_1.bin   hidden_0 -> hidden_2          layers 0 and 1, with their keys and values
        forward_2.bin   hidden_2 -> hidden_4          layers 2 and 3
        forward_3.bin   hidden_4 -> logits            the head
 
-   Each has two graphs over the same weights: prefill_forward takes 32 tokens of a prompt at once,
-   kv_forward one more. Keys and values of earlier tokens are inputs, those of the new ones outputs;
-   06_generate.c moves them. Activations are 16-bit codes, weights 8-bit with a scale for each
-   output, keys and values 8-bit: what phones are fast at.
+   Each context has two graphs over the same weights: prefill_forward takes 32 tokens of a prompt
+   at once, kv_forward takes one token. Keys and values of earlier tokens are inputs, those of the
+   new tokens are outputs; 06_generate.c copies them from call to call. Activations have 16 bits;
+   weights have 8 bits and a scale for each output; keys and values have 8 bits. NPUs of phones run
+   these types fast.
 
-   Without BACKEND_LIBRARY it is made for libQnnRef.so, the reference backend, which needs nothing
-   of Qualcomm's; for libQnnHtp.so the same lines make it for the NPU. Link with -lm. */
+   Without BACKEND_LIBRARY the program builds for libQnnRef.so, the reference backend, which needs
+   nothing from Qualcomm. With libQnnHtp.so the same code builds for the NPU. Link with -lm. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,25 +33,33 @@ static void stop(const char *text)
     exit(1);
 }
 
+static void fail(const qnnrt_error *err)
+{
+    fprintf(stderr, "05_make_model: %s\n", err->text);
+    if (err->hint[0] != '\0')
+        fprintf(stderr, "hint: %s\n", err->hint);
+    exit(1);
+}
+
 #include "llm_layers.h"
 
 enum { LAYERS = 4, SHARDS = 4, PREFILL = 32 };
 
-static const llm_cut cuts[SHARDS] = {   /* first layer, the one behind the last, table, head */
+static const llm_cut cuts[SHARDS] = {   /* first layer, end, with the table, with the head */
     { 0, 0, 1, 0 }, { 0, 2, 0, 0 }, { 2, 4, 0, 0 }, { 4, 4, 0, 1 },
 };
 
 static void build(llm_maker *m)
 {
     static const char *const files[SHARDS] = { "forward_0", "forward_1", "forward_2", "forward_3" };
-    int shard, g;
-    for (shard = 0; shard < SHARDS; ++shard) {
-        /* .weight_sharing would store the weights once for both graphs of an HTP context; devices
-           load that, the x86-64 emulator does not. libQnnRef.so stores equal ones once anyway. */
+    for (int shard = 0; shard < SHARDS; ++shard) {
+        /* .weight_sharing would store the weights once for both graphs of an HTP context. Devices
+           load such a context, the x86-64 emulator does not. libQnnRef.so always stores equal
+           weights once. */
         qnnrt_context_desc context = {0};
         context.name = files[shard];
         qnnrt_builder_context(m->builder, &context);
-        for (g = 0; g < 2; ++g) {
+        for (int g = 0; g < 2; ++g) {
             qnnrt_graph_desc graph = {0};
             graph.name = g == 0 ? "prefill_forward" : "kv_forward";
             qnnrt_builder_graph(m->builder, &graph);
@@ -69,7 +79,6 @@ int main(int argc, char **argv)
     static llm_maker m;
     static llm_ranges ranges;
     char path[512];
-    int i;
 
     if (argc < 3) {
         fprintf(stderr, "usage: 05_make_model MODEL_DIR OUT_DIR [BACKEND_LIBRARY]\n");
@@ -77,8 +86,7 @@ int main(int argc, char **argv)
     }
     llm_read_config(argv[1], &m.is);
     if (m.is.layers != LAYERS || m.is.context <= PREFILL)
-        stop("config.json: this program makes models of 4 layers, with a context of more than 32 "
-             "tokens");
+        stop("config.json: expected 4 layers and a context of more than 32 tokens");
     snprintf(path, sizeof path, "%s/ranges.json", argv[1]);
     llm_read_ranges(path, &m.is, &ranges);
     llm_read_weights(argv[1], &weights);
@@ -89,16 +97,20 @@ int main(int argc, char **argv)
     backend_desc.path = argc > 3 ? argv[3] : "libQnnRef.so";
     if (argc <= 3) {
         printf("no backend was named: using libQnnRef.so, the reference backend\n");
-        fflush(stdout);                 /* before an error, into a pipe too */
+        fflush(stdout);                 /* so that it stands before an error, in a pipe too */
     }
-    if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) stop(err.text);
-    if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK)
+        fail(&err);
+    if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK)
+        fail(&err);
     build(&m);
-    if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK)
+        fail(&err);
     printf("built with %s\n", qnnrt_backend_get_info(backend)->path);
-    for (i = 0; i < SHARDS; ++i) {
+    for (int i = 0; i < SHARDS; ++i) {
         snprintf(path, sizeof path, "%s/forward_%d.bin", argv[2], i);
-        if (qnnrt_save(model, (size_t)i, path, &err) != QNNRT_OK) stop(err.text);
+        if (qnnrt_save(model, (size_t)i, path, &err) != QNNRT_OK)
+            fail(&err);
         printf("saved %s\n", path);
     }
     qnnrt_close(model);

@@ -1,14 +1,15 @@
-/* Let a language model in shards go on with a text: prefill, then one token after the other.
+/* Continue a text with a language model in shards: run the prompt, then one token after the other.
 
        06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY [LOGITS.raw]]
 
-   FOLDER as 05_make_model.c makes it, or llm/export.c with caches of 8 bits: pipelines prefill_...
-   or prompt_..., and kv_... or token_...; tokens that are bytes. Printed are the prompt, a |, and
-   COUNT bytes, each the most probable one. LOGITS.raw gets what the model computed for every byte
-   but the last, as float32, to compare backends by.
+   FOLDER holds a model that 05_make_model.c wrote, or llm/export.c with 8-bit caches. It has two
+   pipelines: prefill_... or prompt_..., and kv_... or token_...; each token is a byte. The program
+   prints the prompt, a |, and COUNT bytes, each of which is the most probable one. It writes the
+   logits of all bytes except the last as float32 to LOGITS.raw, so that you can compare backends.
 
-   Here the cache is copied: new keys and values go to where the next call reads them, left to
-   right. 02_prefill_decode.c moves the tensors along the cache instead, and copies less.
+   This program copies the cache: it stores new keys and values where the next call reads them,
+   from left to right. 02_prefill_decode.c moves the tensors along the cache instead, and copies
+   less.
 
    Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend. Link with -lm. */
 #define _POSIX_C_SOURCE 199309L                 /* for clock_gettime() */
@@ -23,7 +24,7 @@
 
 enum { MOST_LAYERS = 64, MOST_TOKENS = 4096, MOST_HALF = 128, MOST_WORDS = 1024 };
 
-/* One of the two pipelines, with the slots that are touched at every call, found once. */
+/* One of the two pipelines, with the slots that each call uses, found once. */
 typedef struct graph {
     qnnrt_run *run;
     qnnrt_slot tokens, mask, cosine, sine, logits;
@@ -31,7 +32,7 @@ typedef struct graph {
     qnnrt_slot key_out[MOST_LAYERS], value_out[MOST_LAYERS];
     int        layers;
     uint32_t   ar;                              /* tokens per call */
-    uint32_t   cells;                           /* of the cache it reads: context length - ar */
+    uint32_t   cells;                           /* of the cache that it reads: context - ar */
     uint32_t   heads, head_dim, vocabulary;
     double     seconds;                         /* spent in qnnrt_exec() */
 } graph;
@@ -42,9 +43,18 @@ static void stop(const char *text)
     exit(1);
 }
 
+static void fail(const qnnrt_error *err)
+{
+    fprintf(stderr, "06_generate: %s\n", err->text);
+    if (err->hint[0] != '\0')
+        fprintf(stderr, "hint: %s\n", err->hint);
+    exit(1);
+}
+
 static void must(const graph *g, qnnrt_result result)
 {
-    if (result != QNNRT_OK) stop(qnnrt_run_error(g->run)->text);
+    if (result != QNNRT_OK)
+        fail(qnnrt_run_error(g->run));
 }
 
 static double now(void)
@@ -58,20 +68,20 @@ static qnnrt_slot find(const qnnrt_pipeline *p, qnnrt_role role, const char *nam
 {
     qnnrt_error err;
     qnnrt_slot slot;
-    if (qnnrt_slot_find(p, name, role, &slot, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_slot_find(p, name, role, &slot, &err) != QNNRT_OK)
+        fail(&err);
     return slot;
 }
 
-/* The first pipeline whose name begins with one of two words. */
+/* Return the name of the first pipeline that begins with one of two words. */
 static const char *first_of(const qnnrt *model, const char *a, const char *b)
 {
-    size_t i;
-    for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
+    for (size_t i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
         const char *name = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->name;
-        if (strncmp(name, a, strlen(a)) == 0 || strncmp(name, b, strlen(b)) == 0) return name;
+        if (strncmp(name, a, strlen(a)) == 0 || strncmp(name, b, strlen(b)) == 0)
+            return name;
     }
-    stop("there is no pipeline whose name begins with prefill_ or prompt_, or none with kv_ or "
-         "token_");
+    stop("FOLDER needs two pipelines: prefill_... or prompt_..., and kv_... or token_...");
     return NULL;
 }
 
@@ -82,7 +92,8 @@ static void prepare(graph *g, qnnrt *model, const char *name)
     qnnrt_error err;
     char tensor[64];
 
-    if (qnnrt_prepare(model, name, &g->run, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_prepare(model, name, &g->run, &err) != QNNRT_OK)
+        fail(&err);
     p = qnnrt_run_pipeline(g->run);
     g->tokens = find(p, QNNRT_ROLE_INPUT, "input_ids");
     g->mask = find(p, QNNRT_ROLE_INPUT, "attention_mask");
@@ -92,7 +103,8 @@ static void prepare(graph *g, qnnrt *model, const char *name)
     for (g->layers = 0; g->layers < MOST_LAYERS; ++g->layers) {
         int l = g->layers;
         snprintf(tensor, sizeof tensor, "past_key_%d_in", l);
-        if (qnnrt_slot_find(p, tensor, QNNRT_ROLE_INPUT, &g->key_in[l], NULL) != QNNRT_OK) break;
+        if (qnnrt_slot_find(p, tensor, QNNRT_ROLE_INPUT, &g->key_in[l], NULL) != QNNRT_OK)
+            break;
         snprintf(tensor, sizeof tensor, "past_value_%d_in", l);
         g->value_in[l] = find(p, QNNRT_ROLE_INPUT, tensor);
         snprintf(tensor, sizeof tensor, "past_key_%d_out", l);
@@ -100,13 +112,14 @@ static void prepare(graph *g, qnnrt *model, const char *name)
         snprintf(tensor, sizeof tensor, "past_value_%d_out", l);
         g->value_out[l] = find(p, QNNRT_ROLE_OUTPUT, tensor);
     }
-    if (g->layers == 0) stop("there is no input past_key_0_in");
+    if (g->layers == 0)
+        stop("the model has no input \"past_key_0_in\"");
     mask = g->mask->tensor;               /* [1, 1, ar, context length] */
     key = g->key_in[0]->tensor;           /* [heads, 1, head_dim, cells] */
     logits = g->logits->tensor;           /* [1, ar, vocabulary] */
     if (mask->rank != 4 || key->rank != 4 || logits->rank != 3 || key->dtype != QNNRT_DTYPE_U8Q ||
         mask->dims[3] > MOST_TOKENS || key->dims[2] > 2 * MOST_HALF || logits->dims[2] > MOST_WORDS)
-        stop("the tensors are not those of a model that 05_make_model makes");
+        stop("the tensors differ from those of a model that 05_make_model writes");
     g->ar = mask->dims[2];
     g->cells = mask->dims[3] - g->ar;
     g->heads = key->dims[0];
@@ -114,27 +127,28 @@ static void prepare(graph *g, qnnrt *model, const char *name)
     g->vocabulary = logits->dims[2];
 }
 
-/* Who attends to whom: every token to the `past` ones in the cache, to itself, and to those before
-   it in this call. Written as real numbers, so that type and scale of the mask do not matter. */
+/* Write the mask: each token attends to the `past` tokens in the cache, to the tokens before it in
+   this call, and to itself. The values are real numbers, so the type and scale of the mask do not
+   matter. */
 static void fill_mask(graph *g, uint32_t past)
 {
-    uint32_t width = g->cells + g->ar, row, column;
+    uint32_t width = g->cells + g->ar;
     float values[MOST_TOKENS];
-    for (row = 0; row < g->ar; ++row) {
-        for (column = 0; column < width; ++column)
+    for (uint32_t row = 0; row < g->ar; ++row) {
+        for (uint32_t column = 0; column < width; ++column)
             values[column] = column < past || (column >= g->cells && column - g->cells <= row)
                                  ? 0.0f : -50.0f;
         must(g, qnnrt_write_f32(g->run, g->mask, (uint64_t)row * width, values, width));
     }
 }
 
-/* The angles by which queries and keys are turned at their positions. */
+/* Write cosine and sine of the angles that rotate queries and keys at the tokens' positions. */
 static void fill_positions(graph *g, uint32_t past)
 {
-    uint32_t half = g->head_dim / 2, row, i;
+    uint32_t half = g->head_dim / 2;
     float cosine[MOST_HALF], sine[MOST_HALF];
-    for (row = 0; row < g->ar; ++row) {
-        for (i = 0; i < half; ++i) {
+    for (uint32_t row = 0; row < g->ar; ++row) {
+        for (uint32_t i = 0; i < half; ++i) {
             double angle = (past + row) * pow(10000.0, -(double)i / half);
             cosine[i] = (float)cos(angle);
             sine[i] = (float)sin(angle);
@@ -144,12 +158,13 @@ static void fill_positions(graph *g, uint32_t past)
     }
 }
 
-/* Run `count` tokens, at most g->ar, that follow `past` others. What the rows behind them compute
-   is not looked at, and nobody attends to them. */
+/* Run `count` tokens (at most g->ar) that follow `past` others. No token attends to the rows after
+   them, and the results of those rows are ignored. */
 static void step(graph *g, const int32_t *tokens, uint32_t count, uint32_t past)
 {
     double begin;
-    if (past > g->cells) stop("the text is longer than the model's context");
+    if (past > g->cells)
+        stop("the text is longer than the model's context");
     must(g, qnnrt_write_i32(g->run, g->tokens, 0, tokens, count));
     fill_mask(g, past);
     fill_positions(g, past);
@@ -158,33 +173,37 @@ static void step(graph *g, const int32_t *tokens, uint32_t count, uint32_t past)
     g->seconds += now() - begin;
 }
 
-/* Store keys and values of the first `count` tokens that `from` has just computed in the cache that
-   `to` reads, behind `past` others. Keys have a column for each token, values a row. */
+/* Copy the keys and values of the first `count` tokens that `from` has just computed to the cache
+   that `to` reads, after the `past` tokens there. Keys have a column for each token, values a
+   row. */
 static void keep(const graph *from, const graph *to, uint32_t count, uint32_t past)
 {
-    size_t d = from->head_dim, h, i;
-    int l;
-    if (past + count > to->cells) stop("the text is longer than the model's context");
-    for (l = 0; l < from->layers; ++l) {
+    size_t d = from->head_dim;
+    if (past + count > to->cells)
+        stop("the text is longer than the model's context");
+    for (int l = 0; l < from->layers; ++l) {
         const char *keys = (const char *)qnnrt_data_slot(from->run, from->key_out[l], NULL);
         const char *values = (const char *)qnnrt_data_slot(from->run, from->value_out[l], NULL);
         char *to_keys = (char *)qnnrt_data_slot(to->run, to->key_in[l], NULL);
         char *to_values = (char *)qnnrt_data_slot(to->run, to->value_in[l], NULL);
-        for (i = 0; i < from->heads * d; ++i)
+        for (size_t i = 0; i < from->heads * d; ++i)
             memcpy(to_keys + i * to->cells + past, keys + i * from->ar, count);
-        for (h = 0; h < from->heads; ++h)
+        for (size_t h = 0; h < from->heads; ++h)
             memcpy(to_values + (h * to->cells + past) * d, values + h * from->ar * d, count * d);
     }
 }
 
-/* The most probable token after row `row` of the last call. */
+/* Return the most probable token after row `row` of the last call; append the logits to `save`. */
 static int32_t best(graph *g, uint32_t row, FILE *save)
 {
     float logits[MOST_WORDS];
-    uint32_t i, at = 0, n = g->vocabulary;
+    uint32_t at = 0, n = g->vocabulary;
     must(g, qnnrt_read_f32(g->run, g->logits, (uint64_t)row * n, logits, n));
-    for (i = 1; i < n; ++i) if (logits[i] > logits[at]) at = i;
-    if (save != NULL && fwrite(logits, sizeof(float), n, save) != n) stop("logits are not written");
+    for (uint32_t i = 1; i < n; ++i)
+        if (logits[i] > logits[at])
+            at = i;
+    if (save != NULL && fwrite(logits, sizeof(float), n, save) != n)
+        stop("could not write LOGITS.raw");
     return (int32_t)at;
 }
 
@@ -195,7 +214,7 @@ int main(int argc, char **argv)
     qnnrt_error err;
     static graph prefill, decode;
     int32_t tokens[MOST_TOKENS];
-    uint32_t length, count, total, done, i;
+    uint32_t length, count, total, i;
     FILE *save = NULL;
 
     if (argc < 4 || argc > 6) {
@@ -205,42 +224,52 @@ int main(int argc, char **argv)
     desc.backend_desc.path = argc > 4 ? argv[4] : "libQnnRef.so";
     if (argc == 4) {
         printf("no backend was named: using libQnnRef.so, the reference backend\n");
-        fflush(stdout);                 /* before an error, into a pipe too */
+        fflush(stdout);                 /* so that it stands before an error, in a pipe too */
     }
-    if (argv[2][0] == '\0' || strlen(argv[2]) >= MOST_TOKENS) stop("PROMPT is some bytes of text");
+    if (argv[2][0] == '\0' || strlen(argv[2]) >= MOST_TOKENS)
+        stop("PROMPT: expected 1 to 4095 bytes of text");
     length = (uint32_t)strlen(argv[2]);
     count = (uint32_t)strtoul(argv[3], NULL, 10);
-    if (count == 0 || count >= MOST_TOKENS - length) stop("COUNT is how many bytes are to follow");
-    if (argc == 6 && (save = fopen(argv[5], "wb")) == NULL) stop("LOGITS.raw cannot be made");
+    if (count == 0 || count >= MOST_TOKENS - length)
+        stop("COUNT: expected a number from 1 to 4095 less the bytes of PROMPT");
+    if (argc == 6 && (save = fopen(argv[5], "wb")) == NULL)
+        stop("could not create LOGITS.raw");
     total = length + count;
-    for (i = 0; i < length; ++i) tokens[i] = (unsigned char)argv[2][i];
+    for (i = 0; i < length; ++i)
+        tokens[i] = (unsigned char)argv[2][i];
 
-    if (qnnrt_open(argv[1], &desc, &model, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_open(argv[1], &desc, &model, &err) != QNNRT_OK)
+        fail(&err);
     prepare(&prefill, model, first_of(model, "prefill_", "prompt_"));
     prepare(&decode, model, first_of(model, "kv_", "token_"));
-    if (total > decode.cells + 1) stop("prompt and COUNT are longer than the model's context");
+    if (total > decode.cells + 1)
+        stop("PROMPT and COUNT are longer than the model's context");
 
-    /* The prompt, in pieces: both pipelines will read what was computed for it. */
-    for (done = 0; done < length; done += i) {
+    /* Run the prompt in pieces; both pipelines read the keys and values of the earlier ones. */
+    for (uint32_t done = 0; done < length; done += i) {
         i = length - done < prefill.ar ? length - done : prefill.ar;
         step(&prefill, tokens + done, i, done);
         keep(&prefill, &decode, i, done);
-        if (done + i < length) keep(&prefill, &prefill, i, done);
-        else tokens[length] = best(&prefill, i - 1, save);
+        if (done + i < length)
+            keep(&prefill, &prefill, i, done);
+        else
+            tokens[length] = best(&prefill, i - 1, save);
     }
-    /* Then each token makes the next one. */
-    for (done = length; done + 1 < total; ++done) {
+    /* Then run one token after the other; each call chooses the next one. */
+    for (uint32_t done = length; done + 1 < total; ++done) {
         step(&decode, tokens + done, 1, done);
         keep(&decode, &decode, 1, done);
         tokens[done + 1] = best(&decode, 0, save);
     }
 
     printf("%s|", argv[2]);
-    for (i = length; i < total; ++i) putchar(tokens[i]);
+    for (i = length; i < total; ++i)
+        putchar(tokens[i]);
     printf("\n");
     fprintf(stderr, "prefill %.1f ms for %u bytes; then %u bytes in %.1f ms\n",
             prefill.seconds * 1e3, (unsigned)length, (unsigned)count - 1, decode.seconds * 1e3);
-    if (save != NULL && fclose(save) != 0) stop("logits are not written");
+    if (save != NULL && fclose(save) != 0)
+        stop("could not write LOGITS.raw");
     qnnrt_run_destroy(prefill.run);
     qnnrt_run_destroy(decode.run);
     qnnrt_close(model);

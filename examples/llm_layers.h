@@ -100,7 +100,8 @@ typedef struct llm_maker {
 static qnnrt_quant encoding(const llm_maker *m, float scale, int32_t offset)
 {
     qnnrt_quant quant = {0};
-    if (m->ranges == NULL) return quant;
+    if (m->ranges == NULL)
+        return quant;
     quant.encoding = QNNRT_ENCODING_PER_TENSOR;
     quant.scale = scale;
     quant.offset = offset;
@@ -247,8 +248,8 @@ static value constant(llm_maker *m, const char *name, qnnrt_dtype dtype, qnnrt_q
 static size_t count_of(shape is)
 {
     size_t count = 1;
-    uint32_t d;
-    for (d = 0; d < is.rank; ++d) count *= is.dims[d];
+    for (uint32_t d = 0; d < is.rank; ++d)
+        count *= is.dims[d];
     return count;
 }
 
@@ -259,19 +260,23 @@ static const float *weights_of(const llm_maker *m, const char *name, shape is)
     char error[SAFETENSORS_ERROR];
     const float *values;
     size_t i, count = count_of(is);
-    uint32_t d;
-    for (d = 0; d < is.rank; ++d) dims[d] = is.dims[d];
+    for (uint32_t d = 0; d < is.rank; ++d)
+        dims[d] = is.dims[d];
     values = safetensors_find(m->weights, name, is.rank, dims, error);
-    if (values == NULL) stop(error);
+    if (values == NULL)
+        stop(error);
     snprintf(error, sizeof error, "tensor \"%s\" has values that are not finite", name);
-    for (i = 0; i < count; ++i) if (!isfinite(values[i])) stop(error);
+    for (i = 0; i < count; ++i)
+        if (!isfinite(values[i]))
+            stop(error);
     return values;
 }
 
 static void *room(size_t count, size_t size)
 {
     void *data = calloc(count, size);
-    if (data == NULL) stop("out of memory");
+    if (data == NULL)
+        stop("out of memory");
     return data;
 }
 
@@ -301,8 +306,8 @@ static value apply(llm_maker *m, const char *type, value out, const value *in, s
 {
     qnnrt_node_desc node = {0};
     qnnrt_tensor inputs[LLM_HEADS];
-    size_t i;
-    for (i = 0; i < in_count; ++i) inputs[i] = in[i].id;
+    for (size_t i = 0; i < in_count; ++i)
+        inputs[i] = in[i].id;
     node.type = type;
     node.inputs = inputs;
     node.input_count = in_count;
@@ -363,8 +368,7 @@ static value slice(llm_maker *m, value out, value x, uint32_t axis, uint32_t beg
 {
     int32_t ranges[4][3];
     qnnrt_param_desc param = list("ranges", QNNRT_DTYPE_I32, shape2(x.is.rank, 3), ranges);
-    uint32_t d;
-    for (d = 0; d < x.is.rank; ++d) {
+    for (uint32_t d = 0; d < x.is.rank; ++d) {
         ranges[d][0] = d == axis ? (int32_t)begin : 0;
         ranges[d][1] = ranges[d][0] + (int32_t)out.is.dims[d];
         ranges[d][2] = 1;
@@ -396,9 +400,9 @@ static value norm(llm_maker *m, value out, value x, const char *weight)
     qnnrt_param_desc params[2];
     float most = 1e-9f;
     char bias[112];
-    uint32_t i;
     value in[3];
-    for (i = 0; i < m->is.width; ++i) most = fmaxf(most, fabsf(gamma[i]));
+    for (uint32_t i = 0; i < m->is.width; ++i)
+        most = fmaxf(most, fabsf(gamma[i]));
     snprintf(bias, sizeof bias, "%s_bias", weight);
     in[0] = x;
     in[1] = table(m, weight, encoding(m, most / 32767, -32768), is, gamma);
@@ -413,15 +417,17 @@ static value norm(llm_maker *m, value out, value x, const char *weight)
    each row. A factor on the result goes into the scales and costs nothing. */
 static value matrix_u8(llm_maker *m, const char *name, shape is, const float *real, float factor)
 {
-    uint32_t rows = is.dims[0], columns = is.dims[1], r, c;
+    uint32_t rows = is.dims[0], columns = is.dims[1];
     float *scales = (float *)room(rows, sizeof *scales);
     int8_t *codes = (int8_t *)room((size_t)rows * columns, 1), *code = codes;
     qnnrt_quant quant = {0};
     value v;
-    for (r = 0; r < rows; ++r, real += columns, code += columns) {
+    for (uint32_t r = 0; r < rows; ++r, real += columns, code += columns) {
         float most = 1e-9f;
-        for (c = 0; c < columns; ++c) most = fmaxf(most, fabsf(real[c]));
-        for (c = 0; c < columns; ++c) code[c] = (int8_t)roundf(real[c] / most * 127);
+        for (uint32_t c = 0; c < columns; ++c)
+            most = fmaxf(most, fabsf(real[c]));
+        for (uint32_t c = 0; c < columns; ++c)
+            code[c] = (int8_t)roundf(real[c] / most * 127);
         scales[r] = most / 127 * factor;
     }
     quant.encoding = QNNRT_ENCODING_PER_AXIS;
@@ -439,7 +445,8 @@ static value matrix_f32(llm_maker *m, const char *name, shape is, const float *r
     size_t count = count_of(is), i;
     float *scaled = (float *)room(count, sizeof *scaled);
     value v;
-    for (i = 0; i < count; ++i) scaled[i] = real[i] * factor;
+    for (i = 0; i < count; ++i)
+        scaled[i] = real[i] * factor;
     v = table(m, name, encoding(m, 0, 0), is, scaled);
     free(scaled);
     return v;
@@ -493,15 +500,15 @@ static value project(llm_maker *m, const char *name, value x, const char *part, 
    they are long: (u, v) -> (u cos - v sin, v cos + u sin) */
 static value rotate(llm_maker *m, const char *name, value x, qnnrt_quant quant)
 {
-    uint32_t half = x.is.dims[3] / 2, i;
+    uint32_t half = x.is.dims[3] / 2;
     shape is = shape4(1, x.is.dims[1], x.is.dims[2], half);
     value halves[2], both[2];
     char part[32];
-    for (i = 0; i < 2; ++i) {
+    for (uint32_t i = 0; i < 2; ++i) {
         snprintf(part, sizeof part, "%s_half_%u", name, (unsigned)i);
         halves[i] = slice(m, inner(m, part, x.quant, is), x, 3, i * half);
     }
-    for (i = 0; i < 2; ++i) {
+    for (uint32_t i = 0; i < 2; ++i) {
         value straight, crossed;
         snprintf(part, sizeof part, "%s_cos_%u", name, (unsigned)i);
         straight = combine(m, "ElementWiseMultiply", inner(m, part, x.quant, is), halves[i],
@@ -521,8 +528,10 @@ static value rotate(llm_maker *m, const char *name, value x, qnnrt_quant quant)
    "<stem>_0", "<stem>_1_0", "<stem>_2_0", ... */
 static const char *numbered(char name[96], const char *stem, uint32_t n)
 {
-    if (n == 0) snprintf(name, 96, "%s_0", stem);
-    else snprintf(name, 96, "%s_%u_0", stem, (unsigned)n);
+    if (n == 0)
+        snprintf(name, 96, "%s_0", stem);
+    else
+        snprintf(name, 96, "%s_%u_0", stem, (unsigned)n);
     return name;
 }
 
@@ -533,7 +542,8 @@ static value earlier(llm_maker *m, const char *word, int which, shape is)
     const value *heads = m->heads[which][m->layer];
     char name[32];
     value v;
-    if (m->names != LLM_EXECUTORCH) return m->caches[which][m->layer];
+    if (m->names != LLM_EXECUTORCH)
+        return m->caches[which][m->layer];
     v = heads[0];
     snprintf(name, sizeof name, "%s_heads_past", word);
     if (kv > 1)
@@ -550,10 +560,9 @@ static void deliver_heads(llm_maker *m, const char *word, int which, value now)
                                           "output_aten_view_copy_default" };
     const uint32_t kv = m->is.kv_heads, rows = now.is.dims[2], columns = now.is.dims[3];
     char name[96];
-    uint32_t h;
     snprintf(name, sizeof name, "%s_heads_now", word);
     now = reshape(m, inner_of(m, name, kept(m), now.quant, shape3(kv, rows, columns)), now);
-    for (h = 0; h < kv; ++h) {
+    for (uint32_t h = 0; h < kv; ++h) {
         numbered(name, stems[which], m->layer * kv + h);
         slice(m, output(m, name, kept(m), now.quant, shape3(1, rows, columns)), now, 0, h);
     }
@@ -588,7 +597,8 @@ static value remember(llm_maker *m, int which, value x)
     }
     both[1] = m->ranges != NULL ? apply(m, "Convert", now, &x, 1, NULL, 0)
                                 : transpose(m, now, x, order);
-    if (m->names == LLM_EXECUTORCH) deliver_heads(m, word, which, now);
+    if (m->names == LLM_EXECUTORCH)
+        deliver_heads(m, word, which, now);
     snprintf(name, sizeof name, "%ss", word);
     return concat(m, inner_of(m, name, kept(m), quant, all), both, 2, axis);
 }
@@ -708,11 +718,10 @@ static value angles(llm_maker *m, const char *name, double (*function)(double))
 {
     const uint32_t half = m->is.head_dim / 2, all = m->is.context;
     float *real = (float *)room((size_t)all * half, sizeof *real);
-    uint32_t row, i;
     value rows;
     char part[32];
-    for (row = 0; row < all; ++row)
-        for (i = 0; i < half; ++i)
+    for (uint32_t row = 0; row < all; ++row)
+        for (uint32_t i = 0; i < half; ++i)
             real[(size_t)row * half + i] =
                 (float)function(row * pow(m->is.theta, -(double)i / half));
     snprintf(part, sizeof part, "freqs_%s", name);
@@ -741,17 +750,19 @@ static void hub_inputs(llm_maker *m, const llm_cut *cut)
     const uint32_t cells = m->is.context - t;
     const qnnrt_quant none = {0};
     char name[96];
-    int which;
-    if (cut->embedding) m->ids = input(m, "input_ids", QNNRT_DTYPE_I32, none, shape2(1, t));
-    else m->hidden = input(m, hidden_name(m, name, cut->first), plain(m),
+    if (cut->embedding)
+        m->ids = input(m, "input_ids", QNNRT_DTYPE_I32, none, shape2(1, t));
+    else
+        m->hidden = input(m, hidden_name(m, name, cut->first), plain(m),
                            over_hidden(m, cut->first), shape3(1, t, m->is.width));
-    if (cut->first == cut->end) return;
+    if (cut->first == cut->end)
+        return;
     m->mask = input(m, "attention_mask", plain(m), mask_encoding(m),
                     shape4(1, 1, t, m->is.context));
     m->cosine = input(m, "position_ids_cos", plain(m), angle(m), shape4(1, 1, t, d / 2));
     m->sine = input(m, "position_ids_sin", plain(m), angle(m), shape4(1, 1, t, d / 2));
     for (m->layer = cut->first; m->layer < cut->end; ++m->layer)
-        for (which = VALUES; which >= KEYS; --which) {
+        for (int which = VALUES; which >= KEYS; --which) {
             snprintf(name, sizeof name, "past_%s_%u_in", words[which], (unsigned)m->layer);
             m->caches[which][m->layer] =
                 input(m, name, kept(m), cell(m, which == KEYS ? RANGE_K_ROTATED : RANGE_V),
@@ -774,8 +785,7 @@ static void head_inputs(llm_maker *m, int which)
     const uint32_t kv = m->is.kv_heads, d = m->is.head_dim, cells = m->is.context - m->tokens;
     const uint32_t first = (which == VALUES ? m->is.layers * kv : 0) + m->layer * kv;
     char node[32];
-    uint32_t h;
-    for (h = 0; h < kv; ++h) {
+    for (uint32_t h = 0; h < kv; ++h) {
         snprintf(node, sizeof node, "args_%u", (unsigned)(first + h));
         m->heads[which][m->layer][h] =
             counted(m, node, kept(m), cell(m, which == KEYS ? RANGE_K_ROTATED : RANGE_V),
@@ -816,8 +826,10 @@ static void llm_part(llm_maker *m, const llm_cut *cut)
     value x, given[2];
     m->layer = cut->first;
     m->inputs = 0;
-    if (m->names == LLM_EXECUTORCH) executorch_inputs(m, cut);
-    else hub_inputs(m, cut);
+    if (m->names == LLM_EXECUTORCH)
+        executorch_inputs(m, cut);
+    else
+        hub_inputs(m, cut);
 
     m->layer = cut->first;
     if (m->names == LLM_EXECUTORCH) {               /* ranks as attention wants them */
@@ -832,13 +844,13 @@ static void llm_part(llm_maker *m, const llm_cut *cut)
     x = cut->embedding ? embedding(m, cut->first == cut->end && !cut->head) : m->hidden;
     for (m->layer = cut->first; m->layer < cut->end; ++m->layer)
         x = layer(m, x, m->layer + 1 == cut->end && !cut->head);
-    if (cut->head) head(m, x);
+    if (cut->head)
+        head(m, x);
     else if (cut->embedding && m->names == LLM_EXECUTORCH) {
         static const char *const stem =
             "output_quantized_decomposed_dequantize_per_tensor_tensor";
         char name[96];
-        uint32_t i;
-        for (i = 0; i < 2; ++i)
+        for (uint32_t i = 0; i < 2; ++i)
             reshape(m, output(m, numbered(name, stem, i), plain(m), angle(m), shape2(t, half)),
                     given[i]);
     }
@@ -852,10 +864,12 @@ static char *read_text(const char *path, size_t *bytes)
     char *text = (char *)room(LLM_TEXT, 1), error[640];
     FILE *file = fopen(path, "rb");
     snprintf(error, sizeof error, "%s cannot be opened", path);
-    if (file == NULL) stop(error);
+    if (file == NULL)
+        stop(error);
     *bytes = fread(text, 1, LLM_TEXT, file);
     snprintf(error, sizeof error, "%s cannot be read, or is longer than %d bytes", path, LLM_TEXT);
-    if (ferror(file) || *bytes == LLM_TEXT) stop(error);
+    if (ferror(file) || *bytes == LLM_TEXT)
+        stop(error);
     fclose(file);
     return text;
 }
@@ -898,30 +912,37 @@ static void llm_read_config(const char *folder, llm_config *is)
             for (i = 0; i < KEYS_OF_CONFIG && !qnnrt_json_is(&r.key, keys[i].key); ++i) {}
             if (i < KEYS_OF_CONFIG) {
                 uint64_t n;
-                if (qnnrt_json_value_u64(&r, &n) && n <= keys[i].most) *keys[i].at = (uint32_t)n;
+                if (qnnrt_json_value_u64(&r, &n) && n <= keys[i].most)
+                    *keys[i].at = (uint32_t)n;
             } else if (qnnrt_json_is(&r.key, "rms_norm_eps")) {
                 if (qnnrt_json_value(&r) == QNNRT_JSON_NUMBER)
                     qnnrt_json_f64(&r.value, &is->epsilon);
             } else if (qnnrt_json_is(&r.key, "rope_theta")) {
                 if (qnnrt_json_value(&r) != QNNRT_JSON_NUMBER ||
-                    !qnnrt_json_f64(&r.value, &is->theta)) is->theta = 0;
+                    !qnnrt_json_f64(&r.value, &is->theta))
+                    is->theta = 0;
             } else if (qnnrt_json_is(&r.key, "tie_word_embeddings")) {
                 is->tied = qnnrt_json_value(&r) == QNNRT_JSON_TRUE;
             } else if (qnnrt_json_is(&r.key, "rope_scaling")) {
-                if (qnnrt_json_value(&r) != QNNRT_JSON_NULL) known = 0;
+                if (qnnrt_json_value(&r) != QNNRT_JSON_NULL)
+                    known = 0;
             } else if (qnnrt_json_is(&r.key, "model_type")) {
                 if (qnnrt_json_value(&r) != QNNRT_JSON_STRING ||
-                    !qnnrt_json_is(&r.value, "llama")) known = 0;
+                    !qnnrt_json_is(&r.value, "llama"))
+                    known = 0;
             }
             qnnrt_json_skip(&r);
         }
     end_text(path, &r, text);
-    if (is->kv_heads == 0) is->kv_heads = is->heads;
-    if (is->head_dim == 0 && is->heads != 0) is->head_dim = is->width / is->heads;
+    if (is->kv_heads == 0)
+        is->kv_heads = is->heads;
+    if (is->head_dim == 0 && is->heads != 0)
+        is->head_dim = is->width / is->heads;
     for (i = 0; i < KEYS_OF_CONFIG; ++i) {
         snprintf(error, sizeof error, "%s: \"%s\" must be a number from 1 to %u", path, keys[i].key,
                  (unsigned)keys[i].most);
-        if (*keys[i].at == 0) stop(error);
+        if (*keys[i].at == 0)
+            stop(error);
     }
     if (!known)
         stop("config.json: only \"llama\" is known here, without \"rope_scaling\"");
@@ -939,10 +960,12 @@ static int read_pair(qnnrt_json_reader *r, const char *const *names, size_t coun
     size_t i;
     int n = 0;
     for (i = 0; i < count && !qnnrt_json_is(&r->key, names[i]); ++i) {}
-    if (i == count || qnnrt_json_value(r) != QNNRT_JSON_ARRAY) return 0;
+    if (i == count || qnnrt_json_value(r) != QNNRT_JSON_ARRAY)
+        return 0;
     while (qnnrt_json_more(r))
         if (n == 2 || qnnrt_json_value(r) != QNNRT_JSON_NUMBER ||
-            !qnnrt_json_f64(&r->value, &ends[n++])) return 0;
+            !qnnrt_json_f64(&r->value, &ends[n++]))
+            return 0;
     pairs[i][0] = (float)ends[0];
     pairs[i][1] = (float)ends[1];
     return n == 2 && ends[0] <= 0 && ends[1] >= 0 && ends[1] - ends[0] > 1e-6 &&
@@ -953,10 +976,10 @@ static int read_pair(qnnrt_json_reader *r, const char *const *names, size_t coun
 static void llm_read_weights(const char *folder, safetensors *weights)
 {
     char path[512], error[SAFETENSORS_ERROR];
-    size_t i;
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    if (!safetensors_read(path, weights, error)) stop(error);
-    for (i = 0; i < weights->count; ++i) {
+    if (!safetensors_read(path, weights, error))
+        stop(error);
+    for (size_t i = 0; i < weights->count; ++i) {
         const char *dot = strrchr(weights->tensors[i].name, '.');
         if (dot != NULL && strcmp(dot, ".bias") == 0)
             stop("model.safetensors has biases: they are not known here");
@@ -971,7 +994,7 @@ static void llm_read_ranges(const char *path, const llm_config *is, llm_ranges *
     char error[640], *text;
     qnnrt_json_reader r;
     uint32_t layers = 0;
-    size_t bytes, i;
+    size_t bytes;
     int fine;
 
     memset(ranges, 0, sizeof *ranges);
@@ -992,14 +1015,16 @@ static void llm_read_ranges(const char *path, const llm_config *is, llm_ranges *
         }
     }
     /* A range that nothing was read for is empty. */
-    for (i = 0; fine && i < MODEL_RANGES; ++i) fine = ranges->model[i][0] < ranges->model[i][1];
-    for (i = 0; fine && i < (size_t)is->layers * LAYER_RANGES; ++i)
+    for (size_t i = 0; fine && i < MODEL_RANGES; ++i)
+        fine = ranges->model[i][0] < ranges->model[i][1];
+    for (size_t i = 0; fine && i < (size_t)is->layers * LAYER_RANGES; ++i)
         fine = ranges->layer[i / LAYER_RANGES][i % LAYER_RANGES][0] <
                ranges->layer[i / LAYER_RANGES][i % LAYER_RANGES][1];
     snprintf(error, sizeof error, "%s: there must be a range, from 0 or below to 0 or above, for "
              "each activation of %u layers, as tests/make_ranges.py writes it", path,
              (unsigned)is->layers);
-    if (!fine && r.error == NULL) stop(error);
+    if (!fine && r.error == NULL)
+        stop(error);
     end_text(path, &r, text);
 }
 

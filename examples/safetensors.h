@@ -8,9 +8,10 @@
        ...
        safetensors_free(&file);
 
-   The file is eight bytes with the size of a JSON text, that text, and the tensors' bytes. It may
-   be hostile: a tensor is found only when its offsets lie within the file and agree with its shape.
-   Needs a little-endian machine, and qnnrt_json.h (that of qnnrt.h will do). */
+   The file has eight bytes with the size of a JSON text, then that text, then the bytes of the
+   tensors. The file may be hostile: each float32 tensor must lie within the file, and its bytes
+   must fit its shape. This header needs a little-endian machine and qnnrt_json.h (including
+   qnnrt.h is enough). */
 #ifndef SAFETENSORS_H
 #define SAFETENSORS_H
 
@@ -22,7 +23,7 @@
 
 #include "qnnrt_json.h"
 
-/* Limits: more is refused. */
+/* Limits: a larger file is an error. */
 enum { SAFETENSORS_RANK = 4, SAFETENSORS_NAME = 128, SAFETENSORS_TENSORS = 8192,
        SAFETENSORS_ERROR = 512 };
 #define SAFETENSORS_FILE_BYTES ((uint64_t)1 << 30)
@@ -36,7 +37,7 @@ typedef struct safetensors_tensor {
 
 typedef struct safetensors {
     char               *header;                         /* the JSON text */
-    float              *values;                         /* the bytes behind it */
+    float              *values;                         /* the bytes after it */
     safetensors_tensor *tensors;
     size_t              count, room;
 } safetensors;
@@ -50,33 +51,37 @@ static int safetensors_fail(char *error, const char *format, ...)
     return 0;
 }
 
-/* The numbers of a list, the first `room` of them into out. How many there are (more than that is
-   all one), or -1 when it is something else. */
+/* Read a list of numbers, the first `room` of them into out. Return their count, room + 1 if there
+   are more, or -1 if the value is not a list of numbers. */
 static int safetensors_numbers(qnnrt_json_reader *r, uint64_t *out, int room)
 {
     int count = 0;
-    if (qnnrt_json_value(r) != QNNRT_JSON_ARRAY) return -1;
+    if (qnnrt_json_value(r) != QNNRT_JSON_ARRAY)
+        return -1;
     while (qnnrt_json_more(r)) {
         uint64_t number;
-        if (!qnnrt_json_value_u64(r, &number)) return -1;
-        if (count < room) out[count] = number;
-        if (count <= room) ++count;
+        if (!qnnrt_json_value_u64(r, &number))
+            return -1;
+        if (count < room)
+            out[count] = number;
+        if (count <= room)
+            ++count;
     }
     return r->error == NULL ? count : -1;
 }
 
 static int safetensors_add(safetensors *file, const safetensors_tensor *tensor, char *error)
 {
-    size_t i;
-    for (i = 0; i < file->count; ++i)
+    for (size_t i = 0; i < file->count; ++i)
         if (strcmp(file->tensors[i].name, tensor->name) == 0)
-            return safetensors_fail(error, "tensor \"%s\" is there twice", tensor->name);
+            return safetensors_fail(error, "tensor \"%s\" occurs twice", tensor->name);
     if (file->count == SAFETENSORS_TENSORS)
         return safetensors_fail(error, "it has more than %d tensors", SAFETENSORS_TENSORS);
     if (file->count == file->room) {
         size_t room = file->room != 0 ? 2 * file->room : 64;
         void *more = realloc(file->tensors, room * sizeof(safetensors_tensor));
-        if (more == NULL) return safetensors_fail(error, "out of memory");
+        if (more == NULL)
+            return safetensors_fail(error, "out of memory");
         file->tensors = (safetensors_tensor *)more;
         file->room = room;
     }
@@ -84,18 +89,19 @@ static int safetensors_add(safetensors *file, const safetensors_tensor *tensor, 
     return 1;
 }
 
-/* {"dtype": "F32", "shape": [256, 128], "data_offsets": [0, 131072]}; other types are passed by. */
+/* Read {"dtype": "F32", "shape": [256, 128], "data_offsets": [0, 131072]}; skip other dtypes. */
 static int safetensors_entry(safetensors *file, qnnrt_json_reader *r, uint64_t body, char *error)
 {
     safetensors_tensor tensor = {0};
     uint64_t offsets[2] = {0}, elements = 1;
-    int is_float = 0, rank = 0, ends = 0, i;
+    int is_float = 0, rank = 0, ends = 0;
 
     if (r->key.bytes >= SAFETENSORS_NAME)
-        return safetensors_fail(error, "a name of %lu bytes", (unsigned long)r->key.bytes);
+        return safetensors_fail(error, "a tensor name has %lu bytes, more than %d",
+                                (unsigned long)r->key.bytes, SAFETENSORS_NAME - 1);
     qnnrt_json_copy(&r->key, tensor.name);
     if (qnnrt_json_value(r) != QNNRT_JSON_OBJECT)
-        return safetensors_fail(error, "\"%s\" is no object", tensor.name);
+        return safetensors_fail(error, "\"%s\" is not an object", tensor.name);
     while (qnnrt_json_more(r)) {
         if (qnnrt_json_is(&r->key, "dtype"))
             is_float = qnnrt_json_value(r) == QNNRT_JSON_STRING && qnnrt_json_is(&r->value, "F32");
@@ -104,16 +110,18 @@ static int safetensors_entry(safetensors *file, qnnrt_json_reader *r, uint64_t b
         else if (qnnrt_json_is(&r->key, "data_offsets"))
             ends = safetensors_numbers(r, offsets, 2);
         if (rank < 0 || ends < 0)
-            return safetensors_fail(error, "\"%s\": a list of numbers was expected", tensor.name);
-        if (!qnnrt_json_skip(r)) return 0;              /* the caller reports r->error */
+            return safetensors_fail(error, "\"%s\": expected a list of numbers", tensor.name);
+        if (!qnnrt_json_skip(r))
+            return 0;  /* the caller reports r->error */
     }
-    if (r->error != NULL || !is_float) return r->error == NULL;
+    if (r->error != NULL || !is_float)
+        return r->error == NULL;
     if (rank > SAFETENSORS_RANK || ends != 2)
-        return safetensors_fail(error, "\"%s\" has over %d dims, or no pair of offsets",
+        return safetensors_fail(error, "\"%s\": expected at most %d dims and two offsets",
                                 tensor.name, SAFETENSORS_RANK);
-    for (i = 0; i < rank; ++i) {
+    for (int i = 0; i < rank; ++i) {
         if (tensor.shape[i] != 0 && elements > SAFETENSORS_FILE_BYTES / tensor.shape[i])
-            return safetensors_fail(error, "\"%s\" is larger than any file", tensor.name);
+            return safetensors_fail(error, "\"%s\" has more than 1 GiB", tensor.name);
         elements *= tensor.shape[i];
     }
     if (offsets[0] > offsets[1] || offsets[1] > body || offsets[0] % sizeof(float) != 0 ||
@@ -141,18 +149,19 @@ static int safetensors_parse(safetensors *file, FILE *stream, char *error)
     uint64_t header = 0, total;
     qnnrt_json_reader r;
     long end;
-    int i;
 
     if (fseek(stream, 0, SEEK_END) != 0 || (end = ftell(stream)) < 0 ||
         fseek(stream, 0, SEEK_SET) != 0)
         return safetensors_fail(error, "it cannot be read");
     total = (uint64_t)end;
-    if (total > SAFETENSORS_FILE_BYTES) return safetensors_fail(error, "it has more than 1 GiB");
+    if (total > SAFETENSORS_FILE_BYTES)
+        return safetensors_fail(error, "it has more than 1 GiB");
     if (fread(size, 1, sizeof size, stream) != sizeof size)
         return safetensors_fail(error, "it has less than 8 bytes");
-    for (i = 7; i >= 0; --i) header = header << 8 | size[i];
+    for (int i = 7; i >= 0; --i)
+        header = header << 8 | size[i];
     if (header > total - sizeof size)
-        return safetensors_fail(error, "its header is to have %llu bytes, the file has %llu",
+        return safetensors_fail(error, "its header needs %llu bytes, the file has %llu",
                                 (unsigned long long)header, (unsigned long long)total);
     total -= sizeof size + header;
     file->header = (char *)malloc((size_t)header + 1);
@@ -165,17 +174,19 @@ static int safetensors_parse(safetensors *file, FILE *stream, char *error)
 
     qnnrt_json_begin(&r, file->header, (size_t)header, NULL);
     if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT)
-        return safetensors_fail(error, "its header is no JSON object");
+        return safetensors_fail(error, "its header is not a JSON object");
     while (qnnrt_json_more(&r)) {
         int fine = qnnrt_json_is(&r.key, "__metadata__")
                        ? qnnrt_json_skip(&r) : safetensors_entry(file, &r, total, error);
-        if (!fine && r.error == NULL) return 0;
+        if (!fine && r.error == NULL)
+            return 0;
     }
-    if (qnnrt_json_end(&r)) return 1;
+    if (qnnrt_json_end(&r))
+        return 1;
     return safetensors_fail(error, "its header, byte %lu: %s", (unsigned long)r.error_at, r.error);
 }
 
-/* 1, or 0 and a text; then there is nothing to free. */
+/* Read a file. Return 1, or 0 and a text in error; then there is nothing to free. */
 static int safetensors_read(const char *path, safetensors *file, char error[SAFETENSORS_ERROR])
 {
     char reason[SAFETENSORS_ERROR] = "it cannot be opened";
@@ -183,27 +194,30 @@ static int safetensors_read(const char *path, safetensors *file, char error[SAFE
     int fine;
     memset(file, 0, sizeof *file);
     fine = stream != NULL && safetensors_parse(file, stream, reason);
-    if (stream != NULL) fclose(stream);
-    if (fine) return 1;
+    if (stream != NULL)
+        fclose(stream);
+    if (fine)
+        return 1;
     safetensors_free(file);
     return safetensors_fail(error, "%.200s: %.290s", path, reason);
 }
 
-/* The values of a tensor that must have this shape, or NULL and a text. */
+/* Return the values of a tensor that must have this shape, or NULL and a text in error. */
 static const float *safetensors_find(const safetensors *file, const char *name, uint32_t rank,
                                      const uint64_t *shape, char error[SAFETENSORS_ERROR])
 {
-    size_t i;
     uint32_t d;
-    for (i = 0; i < file->count; ++i) {
+    for (size_t i = 0; i < file->count; ++i) {
         const safetensors_tensor *tensor = &file->tensors[i];
-        if (strcmp(tensor->name, name) != 0) continue;
+        if (strcmp(tensor->name, name) != 0)
+            continue;
         for (d = 0; d < rank && tensor->rank == rank && tensor->shape[d] == shape[d]; ++d) {}
-        if (d == rank && tensor->rank == rank) return tensor->values;
+        if (d == rank && tensor->rank == rank)
+            return tensor->values;
         safetensors_fail(error, "tensor \"%s\" has another shape than config.json says", name);
         return NULL;
     }
-    safetensors_fail(error, "there is no float32 tensor \"%s\"", name);
+    safetensors_fail(error, "no float32 tensor \"%s\" in the file", name);
     return NULL;
 }
 

@@ -104,7 +104,7 @@ TEST(safetensors_with_flipped_bytes_stay_within_the_file)
 TEST(safetensors_that_lie_are_refused_with_a_reason)
 {
     static const struct { const char *header, *reason; } cases[] = {
-        { "[]", "no JSON object" },
+        { "[]", "not a JSON object" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":[0,36]},}", "header, byte" },
         { "{\"a\":3}", "\"a\" is no object" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9]}}", "no pair of offsets" },
