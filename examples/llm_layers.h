@@ -1,4 +1,4 @@
-/* llm_layers.h - describe the graphs of a Llama, layer by layer, to a builder of qnnrt.h
+/* llm_layers.h - describe the graphs of a Llama, layer by layer, with the builder of qnnrt.h
 
        llm_read_config("model", &maker.is);                    // model/config.json
        llm_read_ranges("model/ranges.json", &maker.is, &ranges);
@@ -6,17 +6,17 @@
        maker.weights = &weights;  maker.ranges = &ranges;  maker.builder = ...;
        for each context and graph:
            maker.tokens = 32;
-           llm_part(&maker, &part);                            // fills the graph that was begun
+           llm_part(&maker, &part);                            // fills the present graph
 
-   Weights have Hugging Face's names. With ranges, what tests/make_ranges.py measured, activations
-   are 16-bit codes, weights 8-bit with a scale for each output, keys and values 8-bit: what phones
-   are fast at. Without them everything is float32.
+   Weights have Hugging Face's names. With ranges (tests/make_ranges.py measures them) activations
+   have 16 bits; weights have 8 bits and a scale for each output; keys and values have 8 bits. NPUs
+   of phones run these types fast. Without ranges everything is float32.
 
-   A part of the model is any run of its layers, with the table of embeddings before it or the head
-   behind it. Keys and values of earlier tokens are inputs, those of the new tokens outputs. Tensors
-   have the names of one of two families of exports, see llm_names.
+   A part of the model is a run of its layers, with the table of embeddings before it, or the head
+   after it, or both. Keys and values of earlier tokens are inputs, those of the new tokens are
+   outputs. Tensors have the names of one of two families of exports, see llm_names.
 
-   For programs that end at the first error: before this header they define
+   This header is for programs that end at the first error. Before including it they define
        static void stop(const char *text);
    which prints the text and does not return. Link with -lm. */
 #ifndef LLM_LAYERS_H
@@ -30,27 +30,27 @@
 #include "qnnrt.h"
 #include "safetensors.h"
 
-/* Limits: more is refused. */
+/* Limits: a larger model is an error. */
 enum { LLM_LAYERS = 128, LLM_WIDTH = 4096, LLM_HEADS = 64, LLM_TEXT = 1 << 20 };
 
-/* What the mask adds to a score that must not count: exp(-50) is nothing. */
+/* The mask adds this to a score that must not count; exp(-50) is near 0. */
 #define LLM_MASKED (-50.0f)
 
 typedef enum llm_names {
-    LLM_HUB,            /* input_ids, attention_mask, position_ids_cos, past_key_0_in: a cache of a
-                           layer is one tensor, and the caller has the angles of the positions */
-    LLM_HUB_SHORT,      /* the same, with hidden_<i> for what goes from part to part */
-    LLM_EXECUTORCH      /* input_0_tokens_0, input_1_input_pos_0, input_2_args_128_0: a cache of
-                           each head is one tensor, and the first part makes the angles for all */
+    LLM_HUB,            /* input_ids, attention_mask, position_ids_cos, past_key_0_in: one cache
+                           tensor for each layer; the caller writes cosines and sines */
+    LLM_HUB_SHORT,      /* the same, with hidden_<i> for the tensors between parts */
+    LLM_EXECUTORCH      /* input_0_tokens_0, input_1_input_pos_0, input_2_args_128_0: one cache
+                           tensor for each head; the first part computes cosines and sines */
 } llm_names;
 
 typedef struct llm_config {
     uint32_t layers, width, heads, kv_heads, head_dim, inner, vocabulary, context;
     double   epsilon, theta;
-    int      tied;                      /* the head is the table of embeddings */
+    int      tied;                      /* 1: the head uses the table of embeddings */
 } llm_config;
 
-/* Activations with a range of their own, of each layer and of the model: names in ranges.json. */
+/* Names in ranges.json: activations of each layer, and of the model, that have their own range. */
 #define LLM_LAYER_RANGES(X)                                                                       \
     X(NORM_1) X(Q) X(K) X(V) X(Q_ROTATED) X(K_ROTATED) X(SCORES) X(CONTEXT) X(ATTENTION) X(MIDDLE) \
     X(NORM_2) X(GATE) X(UP) X(SILU) X(PRODUCT) X(MLP) X(OUT)
@@ -60,18 +60,18 @@ typedef struct llm_config {
 enum { LLM_LAYER_RANGES(LLM_RANGE_ENUM) LAYER_RANGES };
 enum { LLM_MODEL_RANGES(LLM_RANGE_ENUM) MODEL_RANGES };
 
-typedef struct llm_ranges {             /* { lowest, highest }, real numbers */
+typedef struct llm_ranges {             /* { lowest, highest } as real numbers */
     float layer[LLM_LAYERS][LAYER_RANGES][2], model[MODEL_RANGES][2];
 } llm_ranges;
 
 typedef struct llm_cut {                /* a part of the model */
-    uint32_t first, end;                /* layers from first to before end; may be none */
+    uint32_t first, end;                /* layers first .. end - 1; may be none */
     int      embedding, head;
 } llm_cut;
 
 typedef struct shape { uint32_t rank, dims[4]; } shape;
 
-/* A tensor of the graph, with what its readers have to know. */
+/* A tensor of the graph, with its encoding and shape. */
 typedef struct value {
     qnnrt_tensor id;
     qnnrt_quant  quant;
@@ -86,17 +86,18 @@ typedef struct llm_maker {
     const safetensors *weights;
     const llm_ranges  *ranges;          /* NULL: float32 */
     llm_names          names;
-    uint32_t           tokens;          /* that the graph takes per call */
-    /* of the graph being built */
+    uint32_t           tokens;          /* per call of the graph */
+    /* state of the graph being built */
     uint32_t           layer;
     value              ids, positions, hidden, mask, cosine, sine;
-    value              caches[2][LLM_LAYERS];       /* of earlier tokens, per layer; */
-    value              heads[2][LLM_LAYERS][LLM_HEADS];     /* or per head */
-    unsigned           inputs;          /* so far */
+    value              caches[2][LLM_LAYERS];       /* of earlier tokens, per layer */
+    value              heads[2][LLM_LAYERS][LLM_HEADS];     /* the same, per head */
+    unsigned           inputs;          /* count of inputs so far */
 } llm_maker;
 
 /* ---- codes: real = (code + offset) * scale ---- */
 
+/* Return an encoding, or none for a float32 model. */
 static qnnrt_quant encoding(const llm_maker *m, float scale, int32_t offset)
 {
     qnnrt_quant quant = {0};
@@ -108,56 +109,59 @@ static qnnrt_quant encoding(const llm_maker *m, float scale, int32_t offset)
     return quant;
 }
 
-/* Sixteen bits over a range that contains 0, with a code for exactly 0. */
+/* Return a 16-bit encoding of a range that contains 0; one code stands for exactly 0. */
 static qnnrt_quant between(const llm_maker *m, float low, float high)
 {
     float scale = (high - low) / 65535;
     return encoding(m, scale, (int32_t)lroundf(low / scale));
 }
 
-/* The same for an activation of a layer, of this layer, and of the model. */
+/* Return the 16-bit encoding of an activation of a layer. */
 static qnnrt_quant over_layer(const llm_maker *m, uint32_t layer, int range)
 {
     const float *ends = m->ranges != NULL ? m->ranges->layer[layer][range] : NULL;
     return ends != NULL ? between(m, ends[0], ends[1]) : encoding(m, 0, 0);
 }
 
+/* Return the 16-bit encoding of an activation of the present layer. */
 static qnnrt_quant over(const llm_maker *m, int range)
 {
     return over_layer(m, m->layer, range);
 }
 
+/* Return the 16-bit encoding of an activation of the model. */
 static qnnrt_quant over_model(const llm_maker *m, int range)
 {
     const float *ends = m->ranges != NULL ? m->ranges->model[range] : NULL;
     return ends != NULL ? between(m, ends[0], ends[1]) : encoding(m, 0, 0);
 }
 
-/* What goes into layer `layer`, with one encoding on both sides of a cut. */
+/* Return the encoding of the input of layer `layer`; it is the same on both sides of a cut. */
 static qnnrt_quant over_hidden(const llm_maker *m, uint32_t layer)
 {
     return layer == 0 ? over_model(m, RANGE_EMBEDDING) : over_layer(m, layer - 1, RANGE_OUT);
 }
 
-/* Scores that the mask was added to. */
+/* Return the encoding of scores after the mask was added. */
 static qnnrt_quant over_masked(const llm_maker *m)
 {
     const float *ends = m->ranges != NULL ? m->ranges->layer[m->layer][RANGE_SCORES] : NULL;
     return ends != NULL ? between(m, ends[0] + LLM_MASKED, ends[1]) : encoding(m, 0, 0);
 }
 
-/* Sixteen bits for what comes out of Softmax and Sigmoid, and for cosines and sines. */
+/* Return the 16-bit encoding of outputs of Softmax and Sigmoid. */
 static qnnrt_quant zero_to_one(const llm_maker *m)
 {
     return encoding(m, 1.0f / 65535, 0);
 }
 
+/* Return the 16-bit encoding of cosines and sines. */
 static qnnrt_quant angle(const llm_maker *m)
 {
     return encoding(m, 1.0f / 32768, -32768);
 }
 
-/* Eight bits for keys or values: as far down as up, so that 128 is 0. */
+/* Return the 8-bit encoding of keys or values; it is symmetric, and code 128 stands for 0. */
 static qnnrt_quant cell(const llm_maker *m, int range)
 {
     const float *ends = m->ranges != NULL ? m->ranges->layer[m->layer][range] : NULL;
@@ -190,6 +194,7 @@ static shape shape1(uint32_t d0)
     return is;
 }
 
+/* Add a tensor to the graph. */
 static value add(llm_maker *m, qnnrt_tensor_kind kind, const char *name, qnnrt_dtype dtype,
                  qnnrt_quant quant, shape is, const void *data, size_t bytes)
 {
@@ -201,7 +206,7 @@ static value add(llm_maker *m, qnnrt_tensor_kind kind, const char *name, qnnrt_d
     desc.rank = is.rank;
     memcpy(desc.dims, is.dims, sizeof is.dims);
     desc.quant = quant;
-    desc.data = data;                       /* of a constant: copied */
+    desc.data = data;                       /* NULL except for a constant; copied */
     desc.bytes = bytes;
     v.id = qnnrt_builder_tensor(m->builder, &desc);
     v.quant = quant;
@@ -209,23 +214,25 @@ static value add(llm_maker *m, qnnrt_tensor_kind kind, const char *name, qnnrt_d
     return v;
 }
 
-/* What activations are made of, and what caches are. */
+/* Return the dtype of activations. */
 static qnnrt_dtype plain(const llm_maker *m)
 {
     return m->ranges != NULL ? QNNRT_DTYPE_U16Q : QNNRT_DTYPE_F32;
 }
 
+/* Return the dtype of caches. */
 static qnnrt_dtype kept(const llm_maker *m)
 {
     return m->ranges != NULL ? QNNRT_DTYPE_U8Q : QNNRT_DTYPE_F32;
 }
 
+/* Add an output of the graph. */
 static value output(llm_maker *m, const char *name, qnnrt_dtype dtype, qnnrt_quant quant, shape is)
 {
     return add(m, QNNRT_TENSOR_OUTPUT, name, dtype, quant, is, NULL, 0);
 }
 
-/* What lies between two nodes, named after the layer. */
+/* Add a tensor between two nodes; its name begins with the number of the layer. */
 static value inner_of(llm_maker *m, const char *name, qnnrt_dtype dtype, qnnrt_quant quant,
                       shape is)
 {
@@ -234,17 +241,20 @@ static value inner_of(llm_maker *m, const char *name, qnnrt_dtype dtype, qnnrt_q
     return add(m, QNNRT_TENSOR_INNER, full, dtype, quant, is, NULL, 0);
 }
 
+/* Add an activation between two nodes. */
 static value inner(llm_maker *m, const char *name, qnnrt_quant quant, shape is)
 {
     return inner_of(m, name, plain(m), quant, is);
 }
 
+/* Add a constant. */
 static value constant(llm_maker *m, const char *name, qnnrt_dtype dtype, qnnrt_quant quant,
                       shape is, const void *data, size_t bytes)
 {
     return add(m, QNNRT_TENSOR_STATIC, name, dtype, quant, is, data, bytes);
 }
 
+/* Return the number of elements of a shape. */
 static size_t count_of(shape is)
 {
     size_t count = 1;
@@ -253,7 +263,7 @@ static size_t count_of(shape is)
     return count;
 }
 
-/* The numbers of a file that may hold anything: of this shape, and none of them NaN or infinite. */
+/* Return the weights of this name and shape; stop if one of them is NaN or infinite. */
 static const float *weights_of(const llm_maker *m, const char *name, shape is)
 {
     uint64_t dims[4];
@@ -272,6 +282,7 @@ static const float *weights_of(const llm_maker *m, const char *name, shape is)
     return values;
 }
 
+/* Allocate zeroed memory. */
 static void *room(size_t count, size_t size)
 {
     void *data = calloc(count, size);
@@ -280,8 +291,7 @@ static void *room(size_t count, size_t size)
     return data;
 }
 
-/* Numbers of ours or of the file: as they are, or as 16-bit codes, rounded as qnnrt_write_f32()
-   does it. */
+/* Add a constant of real numbers, as float32 or as 16-bit codes; round like qnnrt_write_f32(). */
 static value table(llm_maker *m, const char *name, qnnrt_quant quant, shape is, const float *real)
 {
     size_t count = count_of(is), i;
@@ -301,6 +311,7 @@ static value table(llm_maker *m, const char *name, qnnrt_quant quant, shape is, 
 
 /* ---- operators ---- */
 
+/* Add a node and return its output. */
 static value apply(llm_maker *m, const char *type, value out, const value *in, size_t in_count,
                    const qnnrt_param_desc *params, size_t param_count)
 {
@@ -319,12 +330,14 @@ static value apply(llm_maker *m, const char *type, value out, const value *in, s
     return out;
 }
 
+/* Add a node with two inputs. */
 static value combine(llm_maker *m, const char *type, value out, value a, value b)
 {
     const value in[2] = { a, b };
     return apply(m, type, out, in, 2, NULL, 0);
 }
 
+/* Return a scalar parameter. */
 static qnnrt_param_desc number(const char *name, qnnrt_dtype dtype, double n)
 {
     qnnrt_param_desc param = {0};
@@ -334,6 +347,7 @@ static qnnrt_param_desc number(const char *name, qnnrt_dtype dtype, double n)
     return param;
 }
 
+/* Return a parameter with several values. */
 static qnnrt_param_desc list(const char *name, qnnrt_dtype dtype, shape is, const void *data)
 {
     qnnrt_param_desc param = {0};
@@ -345,13 +359,14 @@ static qnnrt_param_desc list(const char *name, qnnrt_dtype dtype, shape is, cons
     return param;
 }
 
-/* Reshape, Transpose and StridedSlice move codes: what comes out has the encoding of what goes
-   in. */
+/* Reshape, Transpose and StridedSlice only move codes, so input and output must have the same
+   encoding. */
 static value reshape(llm_maker *m, value out, value x)
 {
     return apply(m, "Reshape", out, &x, 1, NULL, 0);
 }
 
+/* Return the shape after a Transpose. */
 static shape turned(shape is, const uint32_t order[4])
 {
     return shape4(is.dims[order[0]], is.dims[order[1]], is.dims[order[2]], is.dims[order[3]]);
@@ -363,7 +378,7 @@ static value transpose(llm_maker *m, value out, value x, const uint32_t order[4]
     return apply(m, "Transpose", out, &x, 1, &param, 1);
 }
 
-/* Of one axis the part that is as long as that of out. */
+/* Copy a part of one axis, from begin, as long as this axis of out. */
 static value slice(llm_maker *m, value out, value x, uint32_t axis, uint32_t begin)
 {
     int32_t ranges[4][3];
@@ -389,8 +404,8 @@ static value gather(llm_maker *m, value out, value rows, value at)
     return apply(m, "Gather", out, in, 2, &param, 1);
 }
 
-/* x [1, tokens, width]: each row divided by the root of its mean square, times a weight for each
-   column. Release 2.47 takes no less than all three inputs, so there is a bias of zeros. */
+/* Normalize x [1, tokens, width]: divide each row by the root of its mean square, and multiply each
+   column by a weight. Release 2.47 requires all three inputs, so the bias is a tensor of zeros. */
 static value norm(llm_maker *m, value out, value x, const char *weight)
 {
     static const float zeros[LLM_WIDTH];
@@ -413,8 +428,8 @@ static value norm(llm_maker *m, value out, value x, const char *weight)
     return apply(m, "RmsNorm", out, in, 3, params, 2);
 }
 
-/* A matrix that is stored a row for each output, as the file has it: in 8 bits, with a scale for
-   each row. A factor on the result goes into the scales and costs nothing. */
+/* Add a matrix with 8-bit codes and a scale for each row. Each row belongs to one output, as in the
+   file. A factor on the result is multiplied into the scales, at no cost. */
 static value matrix_u8(llm_maker *m, const char *name, shape is, const float *real, float factor)
 {
     uint32_t rows = is.dims[0], columns = is.dims[1];
@@ -440,6 +455,7 @@ static value matrix_u8(llm_maker *m, const char *name, shape is, const float *re
     return v;
 }
 
+/* Add the same matrix as float32. */
 static value matrix_f32(llm_maker *m, const char *name, shape is, const float *real, float factor)
 {
     size_t count = count_of(is), i;
@@ -452,12 +468,13 @@ static value matrix_f32(llm_maker *m, const char *name, shape is, const float *r
     return v;
 }
 
-/* out [tokens, rows] = x [.., columns] times such a matrix, `weight` of the file, times factor. */
+/* Compute out [tokens, rows]: x [.., columns] times factor times the matrix `weight` of the
+   file. */
 static value linear(llm_maker *m, value out, value x, const char *weight, float factor)
 {
     const shape is = shape2(out.is.dims[1], x.is.dims[x.is.rank - 1]);
     const float *real = weights_of(m, weight, is);
-    /* A tied head: the table of embeddings may be in the graph already, as it is. */
+    /* If the head is tied, the graph may already hold the table of embeddings under its name. */
     const char *name = strcmp(weight, "model.embed_tokens.weight") == 0 ? "lm_head.weight" : weight;
     const value in[2] = { x, m->ranges != NULL ? matrix_u8(m, name, is, real, factor)
                                                : matrix_f32(m, name, is, real, factor) };
@@ -480,7 +497,7 @@ static value layer_norm(llm_maker *m, value out, value x, const char *part)
     return norm(m, out, x, weight);
 }
 
-/* x [1, tokens, width] -> [1, heads, tokens, head_dim] */
+/* Project x [1, tokens, width] to [1, heads, tokens, head_dim]. */
 static value project(llm_maker *m, const char *name, value x, const char *part, uint32_t heads,
                      int range, float factor)
 {
@@ -496,8 +513,8 @@ static value project(llm_maker *m, const char *name, value x, const char *part, 
     return transpose(m, inner(m, name, quant, turned(v.is, order)), v, order);
 }
 
-/* The position of a token turns the two halves of a row against each other, by as many angles as
-   they are long: (u, v) -> (u cos - v sin, v cos + u sin) */
+/* Rotate each row by the angles of its token's position. Element i of the first half and element i
+   of the second half make a pair: (u, v) -> (u cos - v sin, v cos + u sin). */
 static value rotate(llm_maker *m, const char *name, value x, qnnrt_quant quant)
 {
     uint32_t half = x.is.dims[3] / 2;
@@ -524,8 +541,7 @@ static value rotate(llm_maker *m, const char *name, value x, qnnrt_quant quant)
     return concat(m, inner(m, part, quant, x.is), both, 2, 3);
 }
 
-/* Names of a family have numbers that count from 1, behind a first one without:
-   "<stem>_0", "<stem>_1_0", "<stem>_2_0", ... */
+/* Return the n-th name of a family: "<stem>_0", "<stem>_1_0", "<stem>_2_0", ... */
 static const char *numbered(char name[96], const char *stem, uint32_t n)
 {
     if (n == 0)
@@ -535,7 +551,7 @@ static const char *numbered(char name[96], const char *stem, uint32_t n)
     return name;
 }
 
-/* Keys or values of earlier tokens as one tensor. */
+/* Return the keys or values of earlier tokens as one tensor. */
 static value earlier(llm_maker *m, const char *word, int which, shape is)
 {
     const uint32_t kv = m->is.kv_heads;
@@ -553,7 +569,7 @@ static value earlier(llm_maker *m, const char *word, int which, shape is)
     return reshape(m, inner_of(m, name, kept(m), v.quant, is), v);
 }
 
-/* The new ones, which leave the graph as a tensor of each head. */
+/* Output the new keys or values as one tensor for each head. */
 static void deliver_heads(llm_maker *m, const char *word, int which, value now)
 {
     static const char *const stems[2] = { "output_aten_permute_copy_default",
@@ -568,8 +584,8 @@ static void deliver_heads(llm_maker *m, const char *word, int which, value now)
     }
 }
 
-/* New keys or values x [1, heads, tokens, head_dim] leave the graph, and stand behind those of
-   earlier tokens. Keys are stored a column for each token, values a row. */
+/* Output the new keys or values x [1, heads, tokens, head_dim], and return them appended to those
+   of earlier tokens. Keys have a column for each token, values a row. */
 static value remember(llm_maker *m, int which, value x)
 {
     static const uint32_t orders[2][4] = { { 1, 0, 3, 2 }, { 1, 0, 2, 3 } };
@@ -603,8 +619,8 @@ static value remember(llm_maker *m, int which, value x)
     return concat(m, inner_of(m, name, kept(m), quant, all), both, 2, axis);
 }
 
-/* What each token takes from those before it and from itself. Several heads of queries share one
-   head of keys and values: for MatMul they are rows of one matrix. */
+/* Compute attention: each token reads the tokens before it and itself. Several heads of queries
+   share one head of keys and values; for MatMul they are rows of one matrix. */
 static value attention(llm_maker *m, value x)
 {
     static const uint32_t tokens_first[4] = { 0, 2, 1, 3 };
@@ -639,7 +655,7 @@ static value attention(llm_maker *m, value x)
     return reshape(m, inner(m, "attention", v.quant, shape3(1, t, m->is.width)), v);
 }
 
-/* The gated perceptron: down(silu(gate(x)) * up(x)) */
+/* Compute the gated perceptron: down(silu(gate(x)) * up(x)). */
 static value perceptron(llm_maker *m, value x)
 {
     uint32_t t = m->tokens;
@@ -656,12 +672,12 @@ static value perceptron(llm_maker *m, value x)
     return reshape(m, inner(m, "mlp", v.quant, shape3(1, t, m->is.width)), v);
 }
 
-/* What comes out of layer `end` - 1, or of the table of embeddings, and goes to another part. */
+/* Return the name of the output of layer `end` - 1, or of the embeddings if end is 0. */
 static const char *hidden_name(const llm_maker *m, char name[96], uint32_t end)
 {
     if (m->names == LLM_HUB_SHORT)
         snprintf(name, 96, "hidden_%u", (unsigned)end);
-    else if (m->names == LLM_EXECUTORCH)            /* of two additions in each layer the last */
+    else if (m->names == LLM_EXECUTORCH)            /* the second of two additions per layer */
         numbered(name, "output_aten_add_tensor", end == 0 ? 0 : 2 * end - 1);
     else if (end == 0)
         snprintf(name, 96, "_model_embed_tokens_Gather_output_0");
@@ -670,6 +686,7 @@ static const char *hidden_name(const llm_maker *m, char name[96], uint32_t end)
     return name;
 }
 
+/* Describe a decoder layer; if it leaves the graph, its result is an output. */
 static value layer(llm_maker *m, value x, int leaves)
 {
     const shape is = x.is;
@@ -687,9 +704,9 @@ static value layer(llm_maker *m, value x, int leaves)
                        0), x, v);
 }
 
-/* ---- before and behind the layers ---- */
+/* ---- before and after the layers ---- */
 
-/* A row of the table for each token. */
+/* Read one row of the table of embeddings for each token. */
 static value embedding(llm_maker *m, int leaves)
 {
     static const char weight[] = "model.embed_tokens.weight";
@@ -701,6 +718,7 @@ static value embedding(llm_maker *m, int leaves)
     return gather(m, out, table(m, weight, quant, is, weights_of(m, weight, is)), m->ids);
 }
 
+/* Describe the last norm and the head, and output the logits. */
 static void head(llm_maker *m, value x)
 {
     const qnnrt_quant quant = over_model(m, RANGE_LOGITS);
@@ -713,7 +731,7 @@ static void head(llm_maker *m, value x)
                       plain(m), quant, shape3(1, t, vocabulary)), x);
 }
 
-/* Cosine or sine of the tokens' positions, rows of a table of all positions. */
+/* Read cosines or sines of the tokens' positions from a table of all positions. */
 static value angles(llm_maker *m, const char *name, double (*function)(double))
 {
     const uint32_t half = m->is.head_dim / 2, all = m->is.context;
@@ -731,7 +749,7 @@ static value angles(llm_maker *m, const char *name, double (*function)(double))
     return gather(m, inner(m, part, angle(m), shape3(1, m->tokens, half)), rows, m->positions);
 }
 
-/* ---- inputs, in the order in which exports have them ---- */
+/* ---- inputs, in the order of the exports ---- */
 
 static value input(llm_maker *m, const char *name, qnnrt_dtype dtype, qnnrt_quant quant, shape is)
 {
@@ -770,7 +788,7 @@ static void hub_inputs(llm_maker *m, const llm_cut *cut)
         }
 }
 
-/* input_<i>_<node>_0, where i counts the inputs. */
+/* Add the input input_<i>_<node>_0, where i counts the inputs. */
 static value counted(llm_maker *m, const char *node, qnnrt_dtype dtype, qnnrt_quant quant, shape is)
 {
     char name[96];
@@ -778,8 +796,8 @@ static value counted(llm_maker *m, const char *node, qnnrt_dtype dtype, qnnrt_qu
     return input(m, name, dtype, quant, is);
 }
 
-/* Of all keys and values of the whole model, args_<j> are first the keys and then the values, by
-   layer and head. */
+/* Add inputs for the keys or values of one layer. args_<j> counts the keys of all layers and heads
+   first, then the values. */
 static void head_inputs(llm_maker *m, int which)
 {
     const uint32_t kv = m->is.kv_heads, d = m->is.head_dim, cells = m->is.context - m->tokens;
@@ -819,7 +837,7 @@ static void executorch_inputs(llm_maker *m, const llm_cut *cut)
 
 /* ---- a part of the model ---- */
 
-/* Describe the part in the graph that was begun, for calls of m->tokens tokens. */
+/* Describe a part in the present graph, for calls of m->tokens tokens. */
 static void llm_part(llm_maker *m, const llm_cut *cut)
 {
     const uint32_t t = m->tokens, half = m->is.head_dim / 2;
@@ -832,7 +850,7 @@ static void llm_part(llm_maker *m, const llm_cut *cut)
         hub_inputs(m, cut);
 
     m->layer = cut->first;
-    if (m->names == LLM_EXECUTORCH) {               /* ranks as attention wants them */
+    if (m->names == LLM_EXECUTORCH) {               /* ranks that attention needs */
         const shape row = shape4(1, 1, t, half);
         given[0] = cut->embedding ? angles(m, "cos", cos) : m->cosine;
         given[1] = cut->embedding ? angles(m, "sin", sin) : m->sine;
@@ -858,7 +876,7 @@ static void llm_part(llm_maker *m, const llm_cut *cut)
 
 /* ---- files ---- */
 
-/* A whole text of at most LLM_TEXT bytes, to be freed. */
+/* Read a whole text of less than LLM_TEXT bytes; the caller frees it. */
 static char *read_text(const char *path, size_t *bytes)
 {
     char *text = (char *)room(LLM_TEXT, 1), error[640];
@@ -874,17 +892,19 @@ static char *read_text(const char *path, size_t *bytes)
     return text;
 }
 
+/* Stop if the text was not read to its end without an error; free it. */
 static void end_text(const char *path, qnnrt_json_reader *r, char *text)
 {
     char error[640];
     if (!qnnrt_json_end(r)) {
         snprintf(error, sizeof error, "%s, byte %lu: %s", path, (unsigned long)r->error_at,
-                 r->error != NULL ? r->error : "not what was expected");
+                 r->error != NULL ? r->error : "unexpected value");
         stop(error);
     }
     free(text);
 }
 
+/* Read config.json of a folder; stop if this header cannot describe the model. */
 static void llm_read_config(const char *folder, llm_config *is)
 {
     const struct { const char *key; uint32_t *at, most; } keys[] = {
@@ -945,14 +965,14 @@ static void llm_read_config(const char *folder, llm_config *is)
             stop(error);
     }
     if (!known)
-        stop("config.json: only \"llama\" is known here, without \"rope_scaling\"");
+        stop("config.json: expected \"model_type\" \"llama\", and no \"rope_scaling\"");
     if (is->heads % is->kv_heads != 0 || is->head_dim % 2 != 0 || !(is->theta >= 1) ||
         !(is->epsilon > 0))
-        stop("config.json: there must be queries in equal groups, an even head_dim, a rope_theta "
-             "of at least 1, and a rms_norm_eps above 0");
+        stop("config.json: expected num_attention_heads to be a multiple of num_key_value_heads, "
+             "an even head_dim, rope_theta 1 or more, and rms_norm_eps above 0");
 }
 
-/* The member that the reader is at: one of `count` names, and [lowest, highest] around 0. */
+/* Read the present member: one of `count` names, with [lowest, highest] around 0. */
 static int read_pair(qnnrt_json_reader *r, const char *const *names, size_t count,
                      float (*pairs)[2])
 {
@@ -972,7 +992,7 @@ static int read_pair(qnnrt_json_reader *r, const char *const *names, size_t coun
            ends[1] - ends[0] < 1e9;
 }
 
-/* model.safetensors of the folder, to be freed. */
+/* Read model.safetensors of a folder; the caller frees it. */
 static void llm_read_weights(const char *folder, safetensors *weights)
 {
     char path[512], error[SAFETENSORS_ERROR];
@@ -982,11 +1002,11 @@ static void llm_read_weights(const char *folder, safetensors *weights)
     for (size_t i = 0; i < weights->count; ++i) {
         const char *dot = strrchr(weights->tensors[i].name, '.');
         if (dot != NULL && strcmp(dot, ".bias") == 0)
-            stop("model.safetensors has biases: they are not known here");
+            stop("model.safetensors has biases, which this program does not support");
     }
 }
 
-/* What make_ranges.py found for each activation of the model. */
+/* Read the range of each activation of the model. */
 static void llm_read_ranges(const char *path, const llm_config *is, llm_ranges *ranges)
 {
     static const char *const of_layer[] = { LLM_LAYER_RANGES(LLM_RANGE_NAME) };
@@ -1014,14 +1034,14 @@ static void llm_read_ranges(const char *path, const llm_config *is, llm_ranges *
             ++layers;
         }
     }
-    /* A range that nothing was read for is empty. */
+    /* A range that is missing in the file is empty. */
     for (size_t i = 0; fine && i < MODEL_RANGES; ++i)
         fine = ranges->model[i][0] < ranges->model[i][1];
     for (size_t i = 0; fine && i < (size_t)is->layers * LAYER_RANGES; ++i)
         fine = ranges->layer[i / LAYER_RANGES][i % LAYER_RANGES][0] <
                ranges->layer[i / LAYER_RANGES][i % LAYER_RANGES][1];
-    snprintf(error, sizeof error, "%s: there must be a range, from 0 or below to 0 or above, for "
-             "each activation of %u layers, as tests/make_ranges.py writes it", path,
+    snprintf(error, sizeof error, "%s: expected a range that contains 0 for each activation of %u "
+             "layers, as tests/make_ranges.py writes it", path,
              (unsigned)is->layers);
     if (!fine && r.error == NULL)
         stop(error);

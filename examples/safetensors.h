@@ -116,9 +116,11 @@ static int safetensors_entry(safetensors *file, qnnrt_json_reader *r, uint64_t b
     }
     if (r->error != NULL || !is_float)
         return r->error == NULL;
-    if (rank > SAFETENSORS_RANK || ends != 2)
-        return safetensors_fail(error, "\"%s\": expected at most %d dims and two offsets",
-                                tensor.name, SAFETENSORS_RANK);
+    if (rank > SAFETENSORS_RANK)
+        return safetensors_fail(error, "\"%s\" has more than %d dims", tensor.name,
+                                SAFETENSORS_RANK);
+    if (ends != 2)
+        return safetensors_fail(error, "\"%s\": expected two data_offsets", tensor.name);
     for (int i = 0; i < rank; ++i) {
         if (tensor.shape[i] != 0 && elements > SAFETENSORS_FILE_BYTES / tensor.shape[i])
             return safetensors_fail(error, "\"%s\" has more than 1 GiB", tensor.name);

@@ -153,8 +153,8 @@ refused longer_context 1 'config.json has, a context of 128' "$trained" --contex
 refused no_room 1 '128 tokens needs a context of more than 128, got 128' "$trained" --prefill 128
 refused no_backend 1 '/no/such.so' "$trained" --backend_so /no/such.so
 hinted no_backend '--backend_so LIB'
-refused ranges_of_fewer_layers 1 'there must be a range' "$deep" --ranges "$trained/ranges.json"
-refused ranges_of_more_layers 1 'there must be a range' "$trained" --ranges "$data/llm/deep_ranges.json"
+refused ranges_of_fewer_layers 1 'expected a range' "$deep" --ranges "$trained/ranges.json"
+refused ranges_of_more_layers 1 'expected a range' "$trained" --ranges "$data/llm/deep_ranges.json"
 refused no_ranges 1 'ranges.json cannot be opened' "$deep"
 
 # config NAME TEXT SED: config.json, changed
@@ -164,18 +164,18 @@ config() {
 }
 mkdir "$tmp/model"
 cp "$trained/ranges.json" "$trained/model.safetensors" "$tmp/model/"
-config other_model 'only "llama" is known here' 's/"llama"/"qwen2"/'
-config rope_scaling 'without "rope_scaling"' 's/"vocab_size"/"rope_scaling": {"factor": 8.0}, "vocab_size"/'
-config no_theta 'a rope_theta' 's/10000.0/"high"/'
+config other_model 'expected "model_type" "llama"' 's/"llama"/"qwen2"/'
+config rope_scaling 'no "rope_scaling"' 's/"vocab_size"/"rope_scaling": {"factor": 8.0}, "vocab_size"/'
+config no_theta 'rope_theta 1 or more' 's/10000.0/"high"/'
 config too_many_heads '"num_attention_heads" must be a number from 1 to 64' 's/"num_attention_heads": 4/"num_attention_heads": 4000000000/'
-config unequal_groups 'queries in equal groups' 's/"num_key_value_heads": 2/"num_key_value_heads": 3/'
+config unequal_groups 'a multiple of num_key_value_heads' 's/"num_key_value_heads": 2/"num_key_value_heads": 3/'
 config other_shape 'has another shape than config.json says' 's/"head_dim": 32/"head_dim": 30/'
 config cut_short 'config.json, byte' 's/}//'
 cp "$trained/config.json" "$tmp/model/"
 sed 's/\[-1.2275, 1.1737\]/[1.2275, -1.1737]/' "$trained/ranges.json" >"$tmp/model/ranges.json"
-refused range_turned_round 1 'there must be a range' "$tmp/model"
+refused range_turned_round 1 'expected a range' "$tmp/model"
 sed 's/"GATE"/"GATES"/' "$trained/ranges.json" >"$tmp/model/ranges.json"
-refused unknown_range 1 'there must be a range' "$tmp/model"
+refused unknown_range 1 'expected a range' "$tmp/model"
 head -c 300 "$trained/ranges.json" >"$tmp/model/ranges.json"
 refused ranges_cut_short 1 'ranges.json, byte' "$tmp/model"
 cp "$trained/ranges.json" "$tmp/model/"

@@ -106,10 +106,10 @@ TEST(safetensors_that_lie_are_refused_with_a_reason)
     static const struct { const char *header, *reason; } cases[] = {
         { "[]", "not a JSON object" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":[0,36]},}", "header, byte" },
-        { "{\"a\":3}", "\"a\" is no object" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9]}}", "no pair of offsets" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":[0,36,36]}}", "no pair of offsets" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,9],\"data_offsets\":[0,36]}}", "over 4 dims" },
+        { "{\"a\":3}", "\"a\" is not an object" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9]}}", "expected two data_offsets" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":[0,36,36]}}", "expected two data_offsets" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,9],\"data_offsets\":[0,36]}}", "more than 4 dims" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-9],\"data_offsets\":[0,36]}}", "a list of numbers" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":\"x\"}}", "a list of numbers" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":[4,40]}}", "do not hold 9 values" },
@@ -117,9 +117,9 @@ TEST(safetensors_that_lie_are_refused_with_a_reason)
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[8],\"data_offsets\":[2,34]}}", "do not hold 8 values" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":[36,0]}}", "do not hold 9 values" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296,4],\"data_offsets\":[0,0]}}",
-          "larger than any file" },
+          "more than 1 GiB" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
-          "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", "\"a\" is there twice" },
+          "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", "\"a\" occurs twice" },
     };
     unsigned char bytes[1024];
     char error[SAFETENSORS_ERROR];
