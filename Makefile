@@ -375,7 +375,7 @@ $(B)/locale/.made:
 
 # tests/suite.sh builds what the tests of a list need, and runs them.
 .PHONY: check test test-all oom help-tests
-## check: the unit tests of the headers in one configuration, within a minute (T=wire: part of a name)
+## check: the unit tests of the headers in one configuration, in a minute or two (T=wire: part of a name)
 check:
 	@MAKE='$(MAKE)' CC='$(CC)' sh tests/suite.sh check '$(T)'
 
