@@ -362,7 +362,9 @@ QNNRT_API const char *qnnrt_version(void);
 
 /* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
    *shown (may be NULL) receives 0 for what is not valid, and for characters that control a
-   terminal, change the direction of text, break lines or are invisible: do not print these. */
+   terminal, change the direction of text, break lines or are invisible: do not print these. They
+   are U+0000-001F, U+007F-009F, U+061C, U+200B-200F, U+2028-202E, U+2060-206F, U+FEFF, U+FFFE and
+   U+FFFF. */
 QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
 
 /* Read the beginning of a regular file, or all of it. The call never waits: a folder, a FIFO, a
@@ -9233,7 +9235,7 @@ static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_sl
 
 /* Refuse a slot that is not one of a pipeline. where: what begins the text, "place 3: ". */
 static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, qnnrt_slot slot,
-                                            const char *where, qnnrt_error *err)
+                                        const char *where, qnnrt_error *err)
 {
     const qnnrt_pipeline *owner = qnnrt__slot_owner(p, slot);
     qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
