@@ -56,6 +56,15 @@ snippets = re.findall(r"```c\n(.*?)```", readme, re.S)
 for number, snippet in enumerate(snippets):
     check("README.md snippet %d" % number, snippet, [])
 
+# The size on the first screen is about right.
+stated = re.search(r"with ([\d,]+) lines", readme)
+lines = sum(open(os.path.join(TOP, header)).read().count("\n") for header in ("qnnrt.h", "qnnrt_json.h"))
+if stated and abs(int(stated.group(1).replace(",", "")) - lines) < lines // 20:
+    passed += 1
+else:
+    failed += 1
+    print("readme: the two headers have %d lines, README.md says %s" % (lines, stated and stated.group(1)))
+
 # The line that each program prints is below it.
 outputs = re.findall(r"\./a\.out` prints\n\n    ([^\n]+)\n", readme)
 if len(snippets) != 2 or len(outputs) != 2:
