@@ -1440,7 +1440,7 @@ TEST(struct_versions_that_are_unknown_are_refused_with_the_number)
     fake_begin("ginfo=4294967295");
     TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "version 4294967295");
     fake_begin("tensor=3");
-    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "input 0", "version 3", "1 and 2");
+    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "input 0", "version 3", "1 or 2");
     fake_begin("tensor=0");
     TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "input 0", "version 0");
 }

@@ -80,7 +80,7 @@ static void check_cost(unsigned tensors)
     free(text);
     CHECK_STR(err.text, "");
     CHECK_EQ(result, QNNRT_OK);
-    CHECK_EQ(allocations, 1);
+    CHECK(allocations == 1 || QNNRT__ARENA_CHUNK == 0);      /* 0: AddressSanitizer, each object alone */
     CHECK_EQ(live, 0);
     CHECK(allocated <= 0.9 * (double)bytes);
 }
@@ -112,7 +112,7 @@ TEST(text_to_table_takes_at_most_two_allocations)
         CHECK_EQ(read_counted(names[i], text, bytes, &err), QNNRT_OK);
         printf("  %s: %u bytes, %u allocations, %.0f bytes\n", names[i], (unsigned)bytes, (unsigned)allocations, allocated);
         free(text);
-        CHECK(allocations <= 2);
+        CHECK(allocations <= 2 || QNNRT__ARENA_CHUNK == 0);
         CHECK_EQ(live, 0);
     }
 }
