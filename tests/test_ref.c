@@ -1556,7 +1556,7 @@ TEST(rules_that_are_no_rules_are_refused_loudly)
             "fail=graphExecute:0:5",
         "fail=graphExecute:1:2:3", "null", "null=graphRetrieve:x", "delay=graphExecute:20",
             "delay=graphExecute:ms",
-        "overwrite=contextFree", "restart=contextFree", "core=2", "core=2.x", "providers=3",
+        "overwrite=contextFree", "restart=logCreate", "restart=noSuchCall", "core=2", "core=2.x", "providers=3",
             "info=v4", "tensors=v3",
         "counts=name", "pointers=all", "log_thread=kind", "keep_binary=2", "id=",
             "no_slot=graphexecute"
@@ -1850,6 +1850,79 @@ TEST(a_restart_kills_every_handle_until_it_is_made_again)
     }
 }
 
+/* Load data with the custom config of a spill-fill group. */
+static q_code load_grouped(const world *w, const unsigned char *data, uint64_t bytes,
+                           q_handle first, uint64_t group_bytes, q_handle *out)
+{
+    q_htp_config custom;
+    q_config config;
+    const q_config *configs[2] = { &config, NULL };
+    memset(&custom, 0, sizeof(custom));
+    memset(&config, 0, sizeof(config));
+    custom.option = Q_HTP_MULTI_CONTEXTS;
+    custom.group.first = first;
+    custom.group.bytes = group_bytes;
+    config.u.custom = &custom;
+    return ref.load(w->backend, w->device, configs, data, bytes, out, NULL);
+}
+
+TEST(a_restart_comes_with_a_load_and_with_a_free)
+{
+    q_tensor x, y;
+    q_handle loaded = NULL;
+    uint64_t bytes;
+    unsigned char *data;
+    world w;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    ref_begin("restart=contextCreateFromBinary:2");
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &loaded, NULL), 0);
+    CHECK_EQ(ref.context_free(loaded, NULL), 0);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &loaded, NULL), Q_DEVICE_LOST);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &loaded, NULL), Q_DEVICE_LOST);
+    TRY(world_close(&w));
+    TRY(world_build(&w, &x, &y));
+    ref_begin("restart=contextFree:1");
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &loaded, NULL), 0);
+    CHECK_EQ(ref.context_free(loaded, NULL), Q_DEVICE_LOST);     /* it is freed all the same */
+    TRY(world_close(&w));
+    free(data);
+}
+
+TEST(a_spill_fill_group_is_traced_and_checked)
+{
+    q_tensor x, y;
+    q_handle first = NULL, second = NULL, other = NULL;
+    uint64_t bytes;
+    unsigned char *data;
+    world w;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    ref_ask("trace clear");
+    ref_ask("trace on");
+    CHECK_EQ(load_grouped(&w, data, bytes, NULL, 4096, &first), 0);
+    CHECK_EQ(load_grouped(&w, data, bytes, first, 4096, &second), 0);
+    ref_ask("trace off");
+    CHECK_STR(ref_ask("trace"), "spill-fill group of NULL with 4096 bytes) -> 0x0 context ");
+    CHECK_STR(ref_ask("trace"), "spill-fill group of context ");
+    CHECK_EQ(load_grouped(&w, data, bytes, second, 4096, &other), Q_CONTEXT_CONFIG);
+    CHECK_EQ(load_grouped(&w, data, bytes, first, 8192, &other), Q_CONTEXT_CONFIG);
+    CHECK_EQ(load_grouped(&w, data, bytes, w.graph, 4096, &other), Q_CONTEXT_CONFIG);
+    CHECK_EQ(ref.context_free(first, NULL), 0);
+    CHECK_STR(ref_lines, "of its spill-fill group");
+    CHECK_EQ(ref.context_free(second, NULL), 0);
+    CHECK_STR(ref_ask("ledger"), "of its spill-fill group");     /* a misuse stays in the report */
+    CHECK_EQ(ref.context_free(w.context, NULL), 0);
+    CHECK_EQ(ref.device_free(w.device), 0);
+    CHECK_EQ(ref.backend_free(w.backend), 0);
+    CHECK_EQ(ref.log_free(w.log), 0);
+    free(data);
+}
+
 TEST(a_trace_has_a_line_per_call)
 {
     q_tensor x, y;
@@ -1907,5 +1980,7 @@ TEST_MAIN("ref")
     RUN(hostile_lines_come_from_another_thread_and_after_the_end);
     RUN(a_kept_binary_is_missed_when_it_changes_or_goes);
     RUN(a_restart_kills_every_handle_until_it_is_made_again);
+    RUN(a_restart_comes_with_a_load_and_with_a_free);
     RUN(a_trace_has_a_line_per_call);
+    RUN(a_spill_fill_group_is_traced_and_checked);    /* the last one: its misuse stays in the ledger */
 }

@@ -8,12 +8,39 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Enter a context into the spill-fill group that a custom config of HTP names. */
+static q_code join_group(ref_call *call, const q_htp_config *config, ref_context *context)
+{
+    ref_context *first = context;
+    if (config->group.first != NULL)
+        first = ref_ledger_get(call, REF_CONTEXT, config->group.first, Q_CONTEXT_CONFIG);
+    if (first == NULL)
+        return call->code;
+    if (first != context && first->group != first)
+        return ref_fail(call, Q_CONTEXT_CONFIG, "context %u does not begin a spill-fill group",
+                        (unsigned)first->head.number);
+    if (first != context && config->group.bytes > first->group_bytes)
+        return ref_fail(call, Q_CONTEXT_CONFIG, "a spill-fill group of %llu bytes was begun with"
+                        " %llu", (unsigned long long)config->group.bytes,
+                        (unsigned long long)first->group_bytes);
+    context->group = first;
+    context->group_bytes = config->group.bytes;
+    return Q_OK;
+}
+
 static q_code configs_check(ref_call *call, const q_config **configs, ref_context *context)
 {
     for (; configs != NULL && *configs != NULL; ++configs) {
         const q_config *config = *configs;
         switch (config->option) {
         case 0:
+            if (config->u.custom != NULL && context->from_binary
+                && ((const q_htp_config *)config->u.custom)->option == Q_HTP_MULTI_CONTEXTS) {
+                const q_code code = join_group(call, config->u.custom, context);
+                if (code != Q_OK)
+                    return code;
+                break;
+            }
             ref_log_write(call, Q_LOG_INFO, "%s: a vendor-specific context option is ignored",
                           call->name);
             break;
@@ -273,7 +300,7 @@ void ref_context_drop(ref_context *context)
 q_code ref_context_free(ref_call *call, q_handle handle, q_handle profile_handle)
 {
     const uint64_t began = ref_now_ns();
-    ref_context *context = ref_ledger_get_dead(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
+    ref_context *context = ref_ledger_get_dead(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE), *other;
     ref_profile *profile;
     ref_mem *mem;
     unsigned left = 0;
@@ -289,6 +316,14 @@ q_code ref_context_free(ref_call *call, q_handle handle, q_handle profile_handle
                         (unsigned)context->head.number);
     for (size_t i = 0; (mem = ref_ledger_at(REF_MEM, i)) != NULL; ++i)
         left += mem->context == context;
+    for (size_t i = 0; (other = ref_ledger_at(REF_CONTEXT, i)) != NULL; ++i)
+        if (other != context && other->group == context) {
+            if (!context->head.dead)
+                ref_ledger_misuse(call, "context %u was freed before context %u of its spill-fill"
+                                  " group", (unsigned)context->head.number,
+                                  (unsigned)other->head.number);
+            other->group = NULL;
+        }
     if (left > 0)
         ref_ledger_misuse(call, "context %u was freed with %u registrations of memory left",
                           (unsigned)context->head.number, left);

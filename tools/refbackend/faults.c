@@ -12,8 +12,9 @@
                                   computes nothing and leaves the outputs unchanged
        delay=F[:N]:20ms           the call waits first
        overwrite=graphExecute[:N] the byte after output 0 is changed
-       restart=graphExecute[:N]   "subsystem restart": the call returns 0x3f3, and so does every
-                                  later call on a handle made before, except calls that free
+       restart=F[:N]              "subsystem restart": the call returns 0x3f3, and so does every
+                                  later call on a handle made before, except calls that free. F:
+                                  calls of backends, devices, contexts, graphs, tensors, memory
        no_slot=F                  the slot is NULL
        core=2.23  backend_api=1.0  system=1.2   versions; slots that a version lacks are NULL
        build=TEXT  name=TEXT      null for a NULL pointer
@@ -27,6 +28,8 @@
        log_thread=hostile         graphExecute and contextCreateFromBinary log hostile lines from
                                   another thread
        log_late=1                 logFree sends such lines after it has freed the log
+       spill_fill=N               metadata are those of HTP (backend 6), and every graph needs N
+                                  bytes of spill-fill memory
        keep_binary=1              a loaded context keeps reading the caller's bytes; execute
                                   returns 0x1771 when they were changed or unmapped
 
@@ -152,6 +155,16 @@ static int read_rule(rules *r, int what, char *text, const char *suffix)
     return 1;
 }
 
+/* True if the calls of a slot reach the subsystem, which can restart. */
+static int reaches_subsystem(const char *name)
+{
+    static const char *const kinds[] = { "backend", "device", "context", "graph", "tensor", "mem" };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
+        if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
+            return 1;
+    return 0;
+}
+
 static int set_one(rules *r, const char *key, char *value)
 {
     static const struct { const char *key; int what; const char *suffix; } kinds[] = {
@@ -164,7 +177,9 @@ static int set_one(rules *r, const char *key, char *value)
             continue;
         if (!read_rule(r, kinds[i].what, value, kinds[i].suffix))
             return 0;
-        if (kinds[i].what == OVERWRITE || kinds[i].what == RESTART)
+        if (kinds[i].what == RESTART)    /* read_rule() has cut the value after the name */
+            return reaches_subsystem(value);
+        if (kinds[i].what == OVERWRITE)
             return r->list[r->count - 1].slot == ref_slot_find("graphExecute");
         return 1;
     }
@@ -188,6 +203,7 @@ static int set_one(rules *r, const char *key, char *value)
         strcmp(value, "hostile") == 0;
     if (strcmp(key, "log_late") == 0)    return r->faults.log_late = 1, strcmp(value, "1") == 0;
     if (strcmp(key, "keep_binary") == 0) return r->faults.keep_binary = 1, strcmp(value, "1") == 0;
+    if (strcmp(key, "spill_fill") == 0)  return read_number(value, &r->faults.spill_fill);
     if (strcmp(key, "id") == 0) {
         if (!read_number(value, &number) || number > UINT32_MAX)
             return 0;

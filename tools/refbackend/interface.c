@@ -123,6 +123,10 @@ static int begin(ref_call *call, int slot)
     call->arguments[0] = call->made[0] = '\0';
     ref_lock();
     ref_faults_ask(slot, ref_faults_count(slot), &call->wish);
+    if (call->wish.restart && slot != AT_graphExecute) {     /* that one restarts while it computes */
+        ref_ledger_restart();
+        call->wish.code = Q_DEVICE_LOST;
+    }
     if (call->wish.delay_ms > 0) {
         struct timespec pause;
         pause.tv_sec = call->wish.delay_ms / 1000;
@@ -312,14 +316,29 @@ static q_code contextGetBinary(q_handle context, void *data, uint64_t bytes, uin
     return end(&call, go ? ref_context_binary(&call, context, data, bytes, written) : Q_OK);
 }
 
+/* Return what the trace shows of a context's spill-fill group: "" without one. */
+static const char *group_text(const q_config **configs, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    for (; configs != NULL && *configs != NULL; ++configs) {
+        const q_htp_config *custom = (*configs)->option == 0 ? (*configs)->u.custom : NULL;
+        if (custom != NULL && custom->option == Q_HTP_MULTI_CONTEXTS)
+            snprintf(text, bytes, ", spill-fill group of %s with %llu bytes",
+                     h(custom->group.first), (unsigned long long)custom->group.bytes);
+    }
+    return text;
+}
+
 static q_code contextCreateFromBinary(q_handle backend, q_handle device, const q_config **configs,
                                       const void *data,
                                       uint64_t bytes, q_handle *out, q_handle profile)
 {
     ref_call call;
+    char group[96];
     const int go = begin(&call, AT_contextCreateFromBinary);
-    note(&call, "%s, %s, %u configs, %llu bytes, %s", h(backend), h(device), configs_count(configs),
-         (unsigned long long)bytes, h(profile));
+    note(&call, "%s, %s, %u configs, %llu bytes, %s%s", h(backend), h(device),
+         configs_count(configs), (unsigned long long)bytes, h(profile),
+         ref_trace_wanted() ? group_text(configs, group, sizeof(group)) : "");
     return made(&call, go ? ref_context_load(&call, backend, device, configs, data, bytes, out,
                                              profile) : Q_OK, out);
 }

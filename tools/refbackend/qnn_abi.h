@@ -142,6 +142,14 @@ typedef struct q_config {
             struct { uint32_t first, second; } pair; } u;
 } q_config;
 
+enum { Q_HTP_BACKEND_ID = 6 };
+/* What the option 0 of a context's config points to on HTP: QnnHtpContext_CustomConfig_t. */
+enum { Q_HTP_MULTI_CONTEXTS = 2 };       /* spill-fill memory for a group of contexts */
+typedef struct q_htp_config {
+    uint32_t option;
+    struct { void *first; uint64_t bytes; } group;   /* first NULL: this context begins a group */
+} q_htp_config;
+
 typedef struct q_mem_htp {               /* what a CUSTOM descriptor points to */
     uint32_t type;
     uint64_t bytes;                      /* of the whole buffer */
@@ -273,6 +281,7 @@ Q_ASSERT(op_type,         offsetof(q_op, v1.type) == 24);
 Q_ASSERT(op_params,       offsetof(q_op, v1.params) == 40);
 Q_ASSERT(op_outputs,      offsetof(q_op, v1.outputs) == 72);
 Q_ASSERT(config,          sizeof(q_config) == 16 && offsetof(q_config, u) == 8);
+Q_ASSERT(htp_config,      sizeof(q_htp_config) == 24 && offsetof(q_htp_config, group.bytes) == 16);
 Q_ASSERT(mem_htp,         sizeof(q_mem_htp) == 32 && offsetof(q_mem_htp, shared.offset) == 24);
 Q_ASSERT(mem,             sizeof(q_mem_descriptor) == 48 && offsetof(q_mem_descriptor, u) == 32);
 Q_ASSERT(mem_type,        offsetof(q_mem_descriptor, type) == 28);

@@ -144,6 +144,7 @@ typedef struct ref_faults {
     /* REF_LIE_...: absurd numbers, NULL instead of pointers */
     int         counts, pointers;
     int         keep_binary, log_thread, log_late;
+    uint64_t    spill_fill;                          /* of every graph in metadata; 0: not HTP's */
 } ref_faults;
 
 extern ref_faults ref_fault;             /* read it under the lock */
@@ -316,6 +317,8 @@ typedef struct ref_context {
     ref_model   *model;
     int          from_binary;
     int          executing;              /* calls that are computing in it */
+    struct ref_context *group;           /* first of its spill-fill group, itself too; NULL: none */
+    uint64_t     group_bytes;            /* of the group's memory, in its first */
     /* fault keep_binary: the caller's bytes, read at execute */
     const void  *kept;
     uint64_t     kept_bytes, kept_hash;

@@ -53,11 +53,23 @@ static int tensors_tell(ref_arena *arena, const ref_body *body, int outputs, uin
 
 static q_graph_info *graphs_tell(ref_arena *arena, const ref_model *model)
 {
+    /* The HTP's graph blob, version 1: version, spill-fill, VTCM and level, DLBC, threads. */
+    enum { BLOB = 40, BLOB_SPILL_FILL = 8 };
     q_graph_info *graphs = ref_arena_alloc(arena, (size_t)model->body_count * sizeof(*graphs));
+    unsigned char *blob = ref_fault.spill_fill != 0 ? ref_arena_alloc(arena, BLOB) : NULL;
+    if (blob != NULL) {
+        memset(blob, 0, BLOB);
+        blob[0] = 1;
+        memcpy(blob + BLOB_SPILL_FILL, &ref_fault.spill_fill, sizeof(ref_fault.spill_fill));
+    }
     for (int i = 0; graphs != NULL && i < model->body_count; ++i) {
         q_graph_info *info = &graphs[i];
         info->version = ref_fault.graph_info;
         info->v.name = model->bodies[i]->name;
+        if (info->version >= 3 && blob != NULL) {
+            info->v.blob = blob;
+            info->v.blob_bytes = BLOB;
+        }
         if (!tensors_tell(arena, model->bodies[i], 0, &info->v.input_count, &info->v.inputs)
             || !tensors_tell(arena, model->bodies[i], 1, &info->v.output_count, &info->v.outputs))
             return NULL;
@@ -86,7 +98,7 @@ static q_binary_info *info_tell(ref_arena *arena, const ref_model *model)
         graphs = NULL;
     info->version = ref_fault.info;
     /* The versions are equal up to soc. */
-    info->u.v3.backend_id = REF_BACKEND_ID;
+    info->u.v3.backend_id = ref_fault.spill_fill != 0 ? Q_HTP_BACKEND_ID : REF_BACKEND_ID;
     info->u.v3.build_id = model->build;
     info->u.v3.core = model->core;
     info->u.v3.backend = model->backend;
