@@ -249,7 +249,7 @@
        >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
        >>parse >>read_json
        >>backend >>profile >>context                                                the vendor's
-       >>model >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>run
+       >>model >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area >>run
        >>public                                                                     ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
@@ -10339,10 +10339,8 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
 
 /* =====================================================================================
    PLACE                                                                          >>place
-   Slots of pipelines become blocks with lifetimes, the plan gives them offsets, and a mem
-   gives them addresses.
-   Needs: >>os >>size >>sort >>mem >>err >>dtype >>quant >>plan >>model >>wiring >>slot
-          >>pipeline
+   Slots of pipelines become blocks with lifetimes, and the plan gives them offsets.
+   Needs: >>os >>size >>sort >>mem >>err >>plan >>model >>wiring >>slot >>pipeline
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -10372,21 +10370,6 @@ struct qnnrt_plan {
                                                                  buffers */
     uint32_t         *aligns;          /* [block] */
     uint32_t          users;           /* mems */
-};
-
-struct qnnrt_mem {
-    qnnrt_hooks    hooks;
-    qnnrt_plan    *plan;
-    unsigned char *data;
-    uint64_t       bytes;
-    void          *owned;              /* what the allocator gave, or NULL */
-    void          *map;                /* pages of our own with guards, or NULL */
-    size_t         map_bytes;
-    uint64_t      *offsets;            /* [block] */
-    qnnrt_buffer_info *buffers;        /* [buffer] */
-    qnnrt_mem_info info;
-    int           *busy;               /* [group] */
-    uint32_t       users;              /* runs */
 };
 
 /* Count a user of a pipeline, or with -1 one less; it keeps the pipeline and its models. */
@@ -10728,9 +10711,29 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     return QNNRT_OK;
 }
 
-/* ---- memory ---- */
+/* =====================================================================================
+   AREA                                                                            >>area
+   The memory of a plan: it gives the blocks of the plan their addresses.
+   Needs: >>os >>size >>mem >>err >>dtype >>quant >>wiring >>place
+   Knows nothing of: how offsets are found, vendor calls
+   ===================================================================================== */
 
-static void qnnrt__place_free_mem(qnnrt_mem *mem)
+struct qnnrt_mem {
+    qnnrt_hooks    hooks;
+    qnnrt_plan    *plan;
+    unsigned char *data;
+    uint64_t       bytes;
+    void          *owned;              /* what the allocator gave, or NULL */
+    void          *map;                /* pages of our own with guards, or NULL */
+    size_t         map_bytes;
+    uint64_t      *offsets;            /* [block] */
+    qnnrt_buffer_info *buffers;        /* [buffer] */
+    qnnrt_mem_info info;
+    int           *busy;               /* [group] */
+    uint32_t       users;              /* runs */
+};
+
+static void qnnrt__area_free(qnnrt_mem *mem)
 {
     qnnrt_hooks hooks = mem->hooks;
     if (mem->map != NULL) qnnrt__os_pages_free(mem->map, mem->map_bytes);
@@ -10742,7 +10745,7 @@ static void qnnrt__place_free_mem(qnnrt_mem *mem)
 }
 
 /* Make the memory one block, from the allocator or of the caller. */
-static qnnrt_result qnnrt__place_arena(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
 {
     const qnnrt_plan *plan = mem->plan;
     uint64_t align = plan->info.align, need;
@@ -10774,7 +10777,7 @@ static qnnrt_result qnnrt__place_arena(qnnrt_mem *mem, const qnnrt_mem_desc *des
 
 /* Return the alignment of a block between guard pages: that of an element, so that the block ends
    at the guard page; a buffer keeps its own. */
-static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
+static uint64_t qnnrt__area_guard_align(const qnnrt_plan *plan, size_t block)
 {
     const qnnrt_plan_block *b = &plan->blocks[block];
     uint32_t bits;
@@ -10785,13 +10788,13 @@ static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
 
 /* Give each block pages of its own. It ends where a page begins that becomes its guard. Return the
    bytes of all, 0 if they pass the address space. */
-static uint64_t qnnrt__place_guard_offsets(qnnrt_mem *mem, uint64_t page)
+static uint64_t qnnrt__area_guard_offsets(qnnrt_mem *mem, uint64_t page)
 {
     const qnnrt_plan *plan = mem->plan;
     uint64_t at = 0, padded, limit = (uint64_t)SIZE_MAX / 4;
     size_t i;
     for (i = 0; i < plan->info.block_count; ++i) {
-        uint64_t align = qnnrt__place_guard_align(plan, i);
+        uint64_t align = qnnrt__area_guard_align(plan, i);
         if (!qnnrt__size_align(plan->blocks[i].bytes, align, &padded) ||
             !qnnrt__size_add(at, padded, &at) ||
             !qnnrt__size_align(at, align > page ? align : page, &at) || at > limit)
@@ -10803,11 +10806,11 @@ static uint64_t qnnrt__place_guard_offsets(qnnrt_mem *mem, uint64_t page)
 }
 
 /* Make the memory of pages, with a guard page after every block. */
-static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
+static qnnrt_result qnnrt__area_guard(qnnrt_mem *mem, qnnrt_error *err)
 {
     const qnnrt_plan *plan = mem->plan;
     uint64_t page = qnnrt__os_page_bytes(), slack = plan->info.align > page ? plan->info.align : 0;
-    uint64_t bytes = qnnrt__place_guard_offsets(mem, page);
+    uint64_t bytes = qnnrt__area_guard_offsets(mem, page);
     uintptr_t base;
     size_t i;
     if (bytes == 0)
@@ -10836,7 +10839,7 @@ static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
 }
 
 /* Return where a slot of an entry begins, NULL if the caller has to bind it. */
-static unsigned char *qnnrt__place_address(const qnnrt_mem *mem, size_t entry, size_t slot)
+static unsigned char *qnnrt__area_address(const qnnrt_mem *mem, size_t entry, size_t slot)
 {
     const qnnrt__spot *spot = &mem->plan->entries[entry].spots[slot];
     return spot->kind == QNNRT__SPOT_CALLER
@@ -10845,14 +10848,14 @@ static unsigned char *qnnrt__place_address(const qnnrt_mem *mem, size_t entry, s
 }
 
 /* Set all inputs that have memory to the code of real zero. */
-static void qnnrt__place_zero(qnnrt_mem *mem)
+static void qnnrt__area_zero(qnnrt_mem *mem)
 {
     size_t e, s;
     for (e = 0; e < mem->plan->entry_count; ++e) {
         const qnnrt_pipeline_info *info = &mem->plan->entries[e].pipeline->info;
         for (s = 0; s < info->slot_count; ++s) {
             const qnnrt_tensor_info *t = info->slots[s].tensor;
-            unsigned char *at = qnnrt__place_address(mem, e, s);
+            unsigned char *at = qnnrt__area_address(mem, e, s);
             int zero = t->quant.encoding == QNNRT_ENCODING_NONE ||
                        (t->quant.encoding == QNNRT_ENCODING_PER_TENSOR && t->quant.offset == 0);
             /* zero bytes it is already */
@@ -10863,7 +10866,7 @@ static void qnnrt__place_zero(qnnrt_mem *mem)
 }
 
 /* Fill in the public info of a memory. */
-static void qnnrt__place_publish(qnnrt_mem *mem)
+static void qnnrt__area_publish(qnnrt_mem *mem)
 {
     size_t i;
     for (i = 0; i < mem->plan->buffer_count; ++i) {
@@ -10875,7 +10878,7 @@ static void qnnrt__place_publish(qnnrt_mem *mem)
     mem->info.buffer_count = mem->plan->buffer_count;
 }
 
-static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
+static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
                                      qnnrt_error *err)
 {
     qnnrt_mem *mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
@@ -10891,24 +10894,24 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
                                         ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
     if (mem->offsets == NULL || mem->buffers == NULL || mem->busy == NULL)
         result = qnnrt__fail_memory(err, "memory of a plan");
-    else if (desc->guard) result = qnnrt__place_guard(mem, err);
-    else result = qnnrt__place_arena(mem, desc, err);
+    else if (desc->guard) result = qnnrt__area_guard(mem, err);
+    else result = qnnrt__area_block(mem, desc, err);
     if (result != QNNRT_OK) {
-        qnnrt__place_free_mem(mem);
+        qnnrt__area_free(mem);
         return result;
     }
-    qnnrt__place_publish(mem);
-    qnnrt__place_zero(mem);
+    qnnrt__area_publish(mem);
+    qnnrt__area_zero(mem);
     qnnrt__os_count(&plan->users, 1);
     *out = mem;
     return QNNRT_OK;
 }
 
 /* Free a mem that no run uses. */
-static void qnnrt__place_drop_mem(qnnrt_mem *mem)
+static void qnnrt__area_drop(qnnrt_mem *mem)
 {
     qnnrt__os_count(&mem->plan->users, -1);
-    qnnrt__place_free_mem(mem);
+    qnnrt__area_free(mem);
 }
 
 /* =====================================================================================
@@ -10916,7 +10919,7 @@ static void qnnrt__place_drop_mem(qnnrt_mem *mem)
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
-          >>profile >>context >>model >>wiring >>slot >>pipeline >>place
+          >>profile >>context >>model >>wiring >>slot >>pipeline >>place >>area
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -11113,7 +11116,7 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->steps_end = run->steps + p->info.step_count;
     run->missing = (uint32_t)p->info.slot_count;
     for (s = 0; s < p->info.slot_count; ++s) {
-        run->slots[s].own = qnnrt__place_address(mem, entry, s);
+        run->slots[s].own = qnnrt__area_address(mem, entry, s);
         run->slots[s].bytes = p->info.slots[s].tensor->bytes;
         if (run->slots[s].own != NULL) qnnrt__run_point(run, &run->slots[s], run->slots[s].own);
     }
@@ -11132,7 +11135,7 @@ static void qnnrt__run_drop(qnnrt_run *run)
     qnnrt__os_count(&run->mem->users, -1);
     qnnrt__place_hold(run->pipeline, -1);
     qnnrt__run_free(run);
-    if (mem != NULL) qnnrt__place_drop_mem(mem);
+    if (mem != NULL) qnnrt__area_drop(mem);
     if (plan != NULL) qnnrt__place_drop_plan(plan);
 }
 
@@ -11161,10 +11164,10 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
                                          model->infos[entry.pipeline->steps[0].context].file),
                         "Open it without desc.inspect.");
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
-    if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
+    if (result == QNNRT_OK) result = qnnrt__area_create(plan, &mem_desc, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
     if (result != QNNRT_OK) {
-        if (mem != NULL) qnnrt__place_drop_mem(mem);
+        if (mem != NULL) qnnrt__area_drop(mem);
         if (plan != NULL) qnnrt__place_drop_plan(plan);
         return qnnrt__hint_general(err, result);
     }
@@ -11647,7 +11650,7 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_mem_create: guard pages need memory of the library; leave data"
                            " NULL");
-    return qnnrt__hint_general(err, qnnrt__place_mem(plan, desc, out, err));
+    return qnnrt__hint_general(err, qnnrt__area_create(plan, desc, out, err));
 }
 
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
@@ -11655,7 +11658,7 @@ QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
     if (mem == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&mem->users) > 0)
         return qnnrt__public_busy(&mem->hooks, "a mem", mem->users);
-    qnnrt__place_drop_mem(mem);
+    qnnrt__area_drop(mem);
     return QNNRT_OK;
 }
 
@@ -11665,7 +11668,7 @@ QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem)
     if (mem == NULL) return;
     for (i = 0; i < mem->plan->info.block_count; ++i)
         memset(mem->data + (size_t)mem->offsets[i], 0, (size_t)mem->plan->blocks[i].bytes);
-    qnnrt__place_zero(mem);
+    qnnrt__area_zero(mem);
 }
 
 QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem)
