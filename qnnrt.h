@@ -249,8 +249,8 @@
        >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
        >>parse >>read_json
        >>backend >>profile >>context                                                the vendor's
-       >>model >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area >>run
-       >>public                                                                     ours
+       >>model >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area >>binding
+       >>run >>public                                                               ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
@@ -10915,11 +10915,52 @@ static void qnnrt__area_drop(qnnrt_mem *mem)
 }
 
 /* =====================================================================================
+   BINDING                                                                      >>binding
+   Where a slot of a run has its memory, and the vendor's tensors that point there.
+   Needs: >>size >>abi >>area
+   Knows nothing of: what executes
+   ===================================================================================== */
+
+typedef struct qnnrt__binding {
+    void       *data;                   /* where it lives now; NULL: to be bound */
+    void       *own;                    /* in the run's memory; NULL: the caller's */
+    qnnrt__abi_tensor **ends;           /* [end_count] in the arrays of the steps */
+    uint32_t    end_count;
+    uint64_t    bytes;
+    size_t      buffer;                 /* of qnnrt_bind_at, the last */
+} qnnrt__binding;
+
+/* Point every end at plain memory. */
+static void qnnrt__binding_plain(qnnrt__binding *binding, void *data)
+{
+    uint32_t i;
+    binding->data = data;
+    for (i = 0; i < binding->end_count; ++i) binding->ends[i]->body.buffer.data = data;
+}
+
+/* True if a slot at this offset lies within one buffer. The buffer that it was in last is compared
+   first, so that a cache that moves costs one comparison. */
+static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *mem, uint64_t offset)
+{
+    size_t count = mem->info.buffer_count, i, at = binding->buffer < count ? binding->buffer : 0;
+    for (i = 0; i < count; ++i) {
+        const qnnrt_buffer_info *buffer = &mem->buffers[at];
+        if (offset >= buffer->offset &&
+            qnnrt__size_within(offset - buffer->offset, binding->bytes, buffer->bytes)) {
+            binding->buffer = at;
+            return 1;
+        }
+        at = at + 1 < count ? at + 1 : 0;
+    }
+    return 0;
+}
+
+/* =====================================================================================
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
-          >>profile >>context >>model >>wiring >>slot >>pipeline >>place >>area
+          >>profile >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -10931,15 +10972,6 @@ typedef struct qnnrt__step {
     uint32_t           input_count, output_count;
 } qnnrt__step;
 
-typedef struct qnnrt__run_slot {
-    void       *data;                   /* where it lives now; NULL: to be bound */
-    void       *own;                    /* in the run's memory; NULL: the caller's */
-    const void ***ends;                 /* [end_count] the pointers in the vendor's tensors */
-    uint32_t    end_count;
-    uint64_t    bytes;
-    size_t      buffer;                 /* of qnnrt_bind_at, the last */
-} qnnrt__run_slot;
-
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
@@ -10950,7 +10982,7 @@ struct qnnrt_run {
     uint32_t         missing;           /* number of slots that must be bound and are not yet */
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt_backend   *backend;
-    qnnrt__run_slot *slots;
+    qnnrt__binding *slots;
     const qnnrt_pipeline *pipeline;
     qnnrt_mem       *mem;
     qnnrt__arena     arena;
@@ -11016,27 +11048,25 @@ static void qnnrt__run_settle(qnnrt_run *run)
                    run->profile != NULL;
 }
 
-/* Point every end of a slot at its memory. */
-static void qnnrt__run_point(qnnrt_run *run, qnnrt__run_slot *slot, void *data)
+/* Point a slot at its memory; NULL: it has none yet. */
+static void qnnrt__run_point(qnnrt_run *run, qnnrt__binding *slot, void *data)
 {
-    uint32_t i;
     if (data == NULL && slot->data != NULL) run->missing += 1;
     if (data != NULL && slot->data == NULL) run->missing -= 1;
-    slot->data = data;
-    for (i = 0; i < slot->end_count; ++i) *slot->ends[i] = data;
+    qnnrt__binding_plain(slot, data);
     qnnrt__run_settle(run);
 }
 
-/* Gather the pointers of each slot: count them, then store them. */
+/* Gather the tensors of each slot: count them, then store them. */
 static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
 {
     const qnnrt_pipeline *p = run->pipeline;
     size_t at, s;
     for (at = 0; at < p->end_count; ++at) run->slots[p->by_name[at]->slot].end_count += 1;
     for (s = 0; s < p->info.slot_count; ++s) {
-        qnnrt__run_slot *slot = &run->slots[s];
-        slot->ends = (const void ***)qnnrt__arena_alloc(&run->arena, slot->end_count,
-                                                         sizeof(*slot->ends));
+        qnnrt__binding *slot = &run->slots[s];
+        slot->ends = (qnnrt__abi_tensor **)qnnrt__arena_alloc(&run->arena, slot->end_count,
+                                                              sizeof(*slot->ends));
         if (slot->ends == NULL) return qnnrt__fail_memory(err, "a run");
         slot->end_count = 0;
     }
@@ -11044,8 +11074,8 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
         const qnnrt__end *end = p->by_name[at];
         const qnnrt__step *step = &run->steps[end->step];
         qnnrt__abi_tensor *tensors = end->output ? step->outputs : step->inputs;
-        qnnrt__run_slot *slot = &run->slots[end->slot];
-        slot->ends[slot->end_count++] = &tensors[end->index].body.buffer.data;
+        qnnrt__binding *slot = &run->slots[end->slot];
+        slot->ends[slot->end_count++] = &tensors[end->index];
     }
     return QNNRT_OK;
 }
@@ -11106,7 +11136,7 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->steps =
         (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
     run->slots =
-        (qnnrt__run_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
+        (qnnrt__binding *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
     result = run->steps == NULL || run->slots == NULL ? qnnrt__fail_memory(err, "a run")
                                                       : qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
@@ -11195,32 +11225,15 @@ static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
 }
 
 /* Return what a run keeps about a slot, or NULL. */
-static qnnrt__run_slot *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
+static qnnrt__binding *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
 {
     const size_t at = qnnrt__slot_index(run->pipeline, slot);
     return QNNRT__UNLIKELY(at >= run->pipeline->info.slot_count) ? NULL : &run->slots[at];
 }
 
-/* True if a slot at this offset lies within one buffer. The buffer that it was in last is compared
-   first, so that a cache that moves costs one comparison. */
-static int qnnrt__run_in_buffer(qnnrt__run_slot *slot, const qnnrt_mem *mem, uint64_t offset)
-{
-    size_t count = mem->info.buffer_count, i, at = slot->buffer < count ? slot->buffer : 0;
-    for (i = 0; i < count; ++i) {
-        const qnnrt_buffer_info *buffer = &mem->buffers[at];
-        if (offset >= buffer->offset &&
-            qnnrt__size_within(offset - buffer->offset, slot->bytes, buffer->bytes)) {
-            slot->buffer = at;
-            return 1;
-        }
-        at = at + 1 < count ? at + 1 : 0;
-    }
-    return 0;
-}
-
 static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data, uint64_t bytes)
 {
-    qnnrt__run_slot *slot = qnnrt__run_find(run, which);
+    qnnrt__binding *slot = qnnrt__run_find(run, which);
     if (QNNRT__UNLIKELY(slot == NULL)) return qnnrt__run_fail_slot(run, which);
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
@@ -11325,7 +11338,7 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
 static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                      uint64_t count, void **data)
 {
-    const qnnrt__run_slot *found = qnnrt__run_find(run, slot);
+    const qnnrt__binding *found = qnnrt__run_find(run, slot);
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
     *data = found->data;
     if (found->data == NULL)
@@ -11742,13 +11755,13 @@ QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *da
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset)
 {
-    qnnrt__run_slot *found;
+    qnnrt__binding *found;
     if (run == NULL) return QNNRT_E_ARG;
     if (mem == NULL)
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
     found = qnnrt__run_find(run, slot);
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
-    if (!qnnrt__run_in_buffer(found, mem, offset))
+    if (!qnnrt__binding_in_buffer(found, mem, offset))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not"
                            " lie within a buffer of the mem", run->pipeline->info.name,
@@ -11760,7 +11773,7 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
 
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
 {
-    const qnnrt__run_slot *found;
+    const qnnrt__binding *found;
     if (bytes != NULL) *bytes = 0;
     if (run == NULL) return NULL;
     found = qnnrt__run_find(run, slot);
