@@ -363,8 +363,8 @@ QNNRT_API const char *qnnrt_version(void);
 /* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
    *shown (may be NULL) receives 0 for what is not valid, and for characters that control a
    terminal, change the direction of text, break lines or are invisible: do not print these. They
-   are U+0000-001F, U+007F-009F, U+061C, U+200B-200F, U+2028-202E, U+2060-206F, U+FEFF, U+FFFE and
-   U+FFFF. */
+   are U+0000-001F, U+007F-009F, U+00AD, U+061C, U+180E, U+200B-200F, U+2028-202E, U+2060-206F,
+   U+FEFF, U+FFF9-FFFB, U+FFFE, U+FFFF and U+E0000-E007F. */
 QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
 
 /* Read the beginning of a regular file, or all of it. The call never waits: a folder, a FIFO, a
@@ -1819,6 +1819,11 @@ static void qnnrt__arena_free(qnnrt__arena *arena)
    invisible. */
 static size_t qnnrt__err_utf8(const char *text, int *shown)
 {
+    static const uint32_t hidden[][2] = {
+        { 0, 0x1F }, { 0x7F, 0x9F }, { 0xAD, 0xAD }, { 0x61C, 0x61C }, { 0x180E, 0x180E },
+        { 0x200B, 0x200F }, { 0x2028, 0x202E }, { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF },
+        { 0xFFF9, 0xFFFB }, { 0xFFFE, 0xFFFF }, { 0xE0000, 0xE007F }
+    };
     const unsigned char *at = (const unsigned char *)text;
     const size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
     uint32_t code = length == 1 ? at[0] : at[0] & (0x7Fu >> length);
@@ -1831,9 +1836,8 @@ static size_t qnnrt__err_utf8(const char *text, int *shown)
     }
     if (length == 3 && (code < 0x800 || (code >= 0xD800 && code <= 0xDFFF))) return 0;
     if (length == 4 && (code < 0x10000 || code > 0x10FFFF)) return 0;
-    *shown = code >= 0x20 && (code < 0x7F || code >= 0xA0) && code != 0x061C && code != 0xFEFF &&
-             (code < 0x200B || code > 0x200F) && (code < 0x2028 || code > 0x202E) &&
-             (code < 0x2060 || code > 0x206F) && code != 0xFFFE && code != 0xFFFF;
+    for (i = 0; code > hidden[i][1] && i + 1 < sizeof(hidden) / sizeof(hidden[0]);) ++i;
+    *shown = code < hidden[i][0] || code > hidden[i][1];
     return length;
 }
 

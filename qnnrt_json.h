@@ -202,7 +202,8 @@ QNNRT_JSON_API void qnnrt_json_write_close(qnnrt_json_writer *writer);
 
 /* Write the key of the next member. The text may be any bytes: each byte that is not valid UTF-8
    becomes U+FFFD. Control characters and characters that change the direction of a text, break
-   lines or are invisible (U+061C, U+200B-200F, U+2028-202E, U+2060-206F, U+FEFF) are escaped. */
+   lines or are invisible (U+00AD, U+061C, U+180E, U+200B-200F, U+2028-202E, U+2060-206F, U+FEFF,
+   U+FFF9-FFFB, U+E0000-E007F) are escaped. */
 QNNRT_JSON_API void qnnrt_json_write_key(qnnrt_json_writer *writer, const char *key);
 /* Write a string value by the same rules. NULL is written as null. */
 QNNRT_JSON_API void qnnrt_json_write_string(qnnrt_json_writer *writer, const char *text);
@@ -1441,23 +1442,33 @@ static int qnnrt_json__before(qnnrt_json_writer *w, int key)
 static void qnnrt_json__after(qnnrt_json_writer *w) { if (w->depth == 0) w->done = 1; }
 
 /* Return the code of a character of `length` bytes when it must be escaped, else 0: controls, and
-   what turns or breaks lines in viewers or is invisible. All of them have at most three bytes. */
+   what turns or breaks lines in viewers or is invisible. */
 static uint32_t qnnrt_json__hidden(const unsigned char *at, size_t length)
 {
-    uint32_t code = length == 1 ? at[0]
-                  : length == 2 ? (at[0] & 0x1Fu) << 6 | (at[1] & 0x3Fu)
-                  : length == 3 ? (at[0] & 0x0Fu) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu)
-                                : 0u;
-    int hidden = code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0xFEFF ||
-                 (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-                 (code >= 0x2060 && code <= 0x206F);
-    return hidden ? code : 0;
+    static const uint32_t hidden[][2] = {
+        { 0, 0x1F }, { 0x7F, 0x9F }, { 0xAD, 0xAD }, { 0x61C, 0x61C }, { 0x180E, 0x180E },
+        { 0x200B, 0x200F }, { 0x2028, 0x202E }, { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF },
+        { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F }
+    };
+    uint32_t code = length == 1 ? at[0] : at[0] & (0x7Fu >> length);
+    size_t i;
+    for (i = 1; i < length; ++i) code = code << 6 | (at[i] & 0x3Fu);
+    for (i = 0; code > hidden[i][1] && i + 1 < sizeof(hidden) / sizeof(hidden[0]);) ++i;
+    return length > 0 && code >= hidden[i][0] && code <= hidden[i][1] ? code : 0;
+}
+
+/* Write \u and four digits. */
+static void qnnrt_json__put_unit(qnnrt_json_writer *w, uint32_t unit)
+{
+    static const char hex[] = "0123456789abcdef";
+    char escape[6] = { '\\', 'u', hex[unit >> 12], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
+                       hex[unit & 15] };
+    qnnrt_json__put(w, escape, 6);
 }
 
 static void qnnrt_json__quoted(qnnrt_json_writer *w, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
-    static const char hex[] = "0123456789abcdef";
     qnnrt_json__put(w, "\"", 1);
     while (at < end) {
         size_t length = *at < 0x80 ? 1 : qnnrt_json__utf8(at, end);
@@ -1465,10 +1476,11 @@ static void qnnrt_json__quoted(qnnrt_json_writer *w, const char *text)
         if (length == 0) {
             qnnrt_json__put(w, "\\ufffd", 6);
             length = 1;
+        } else if (code > 0xFFFF) {             /* as a surrogate pair */
+            qnnrt_json__put_unit(w, 0xD7C0 + (code >> 10));
+            qnnrt_json__put_unit(w, 0xDC00 + (code & 0x3FF));
         } else if (code != 0) {
-            char escape[6] = { '\\', 'u', hex[code >> 12], hex[code >> 8 & 15], hex[code >> 4 & 15],
-                               hex[code & 15] };
-            qnnrt_json__put(w, escape, 6);
+            qnnrt_json__put_unit(w, code);
         } else {
             if (*at == '"' || *at == '\\') qnnrt_json__put(w, "\\", 1);
             qnnrt_json__put(w, (const char *)at, length);

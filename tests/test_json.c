@@ -1756,19 +1756,22 @@ static void utf8_of(uint32_t code, char text[5])
 TEST(json_written_characters_that_are_not_seen_are_escaped)
 {
     static const uint32_t hidden[][2] = {
-        { 0x01, 0x1F }, { 0x7F, 0x9F }, { 0x61C, 0x61C }, { 0x200B, 0x200F }, { 0x2028, 0x202E },
-        { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }
+        { 0x01, 0x1F }, { 0x7F, 0x9F }, { 0xAD, 0xAD }, { 0x61C, 0x61C }, { 0x180E, 0x180E }, { 0x200B, 0x200F }, { 0x2028, 0x202E },
+        { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }, { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F }
     };
     uint32_t code;
     size_t i;
-    for (code = 1; code <= 0x10FFFF; code += code < 0x20000 ? 1 : 0xFFF) {
+    for (code = 1; code <= 0x10FFFF; code += code < 0x20000 || code >> 8 == 0xE00 ? 1 : 0xFF) {
         char text[5], want[16];
         int hide = 0;
         if (code >= 0xD800 && code <= 0xDFFF) continue;
         for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); ++i)
             hide |= code >= hidden[i][0] && code <= hidden[i][1];
         utf8_of(code, text);
-        if (hide) snprintf(want, sizeof(want), "\"\\u%04x\"\n", (unsigned)code);
+        if (hide && code > 0xFFFF)
+            snprintf(want, sizeof(want), "\"\\u%04x\\u%04x\"\n", (unsigned)(0xD800 + ((code - 0x10000) >> 10)),
+                     (unsigned)(0xDC00 + ((code - 0x10000) & 0x3FF)));
+        else if (hide) snprintf(want, sizeof(want), "\"\\u%04x\"\n", (unsigned)code);
         else snprintf(want, sizeof(want), "\"%s%s\"\n", code == '"' || code == '\\' ? "\\" : "", text);
         begin(0);
         qnnrt_json_write_string(&w, text);
