@@ -87,7 +87,7 @@ wrong bare_word '"model"' model
 wrong command_typo '"inspekt"' inspekt model
 hinted command_typo_hint 'qnnrt-run inspect'
 wrong command_unknown '"frobnicate"' frobnicate model
-for word in run inspect plan compile explain; do says "command_unknown_$word" err " $word"; done
+for word in run inspect plan compile libs explain; do says "command_unknown_$word" err " $word"; done
 wrong bare_folder '"/"' /
 hinted bare_folder_hint 'qnnrt-run --ctx_dir /,'
 # The nearest option that is known is named, for every kind of mistake.

@@ -5,6 +5,7 @@
        qnnrt-run plan DIR --svg memory.svg
        qnnrt-run run DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
        qnnrt-run compile A.dlc --output_dir OUT
+       qnnrt-run libs libs/arm64-v8a
        qnnrt-run explain 0x1388
 
    It uses only the public functions of qnnrt.h and qnnrt_json.h. `qnnrt-run --help` lists the
@@ -21,7 +22,8 @@
             run_inspect.h: >>facts >>inspect      run_report.h: >>report
             run_dump.h: >>dump                    run_diff.h: >>diff
             run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
-            run_arena.h: >>arena                  run_explain.h: >>explain                       */
+            run_arena.h: >>arena                  run_explain.h: >>explain
+            run_libs.h: >>elf >>marks >>libs >>pairs                                             */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -56,6 +58,11 @@ typedef struct compile_settings {
     int         fp16, share;
 } compile_settings;
 
+typedef struct libs_settings {
+    uint32_t arch, page_size;          /* 0: not given                                     */
+    int      platform;                 /* index in platform_words                          */
+} libs_settings;
+
 typedef struct settings {
     command         command;
     const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
@@ -73,6 +80,7 @@ typedef struct settings {
     int             profile;           /* a qnnrt_profile_level                            */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
     compile_settings compile;
+    libs_settings    libs;
 } settings;
 
 typedef struct output_file {
@@ -255,6 +263,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_flow.h"
 #include "run_arena.h"
 #include "run_explain.h"
+#include "run_libs.h"
 #include "run_compile.h"
 #include "run_options.h"
 
@@ -334,6 +343,8 @@ static const char *const inspect_examples[] = {
 static const char *const plan_examples[] = {"plan model_dir --svg memory.svg", NULL};
 static const char *const compile_examples[] = {
     "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57", NULL};
+static const char *const libs_examples[] = {
+    "libs app/src/main/jniLibs/arm64-v8a --platform android --ctx_dir model_dir", NULL};
 static const char *const explain_examples[] = {"explain 0x1388", NULL};
 
 #define LOOK_NOTES \
@@ -357,6 +368,13 @@ static const cli_verb verbs[] = {
      .summary = "Compile .dlc containers into one context binary with all their graphs, DIR/A.bin, "
                 "and write its metadata to DIR/A_json.json.",
      .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
+    {.name = "libs", .usage = "FOLDER [options]", .examples = libs_examples,
+     .summary = "Check a folder of Qualcomm's libraries before it is shipped: platform, release, "
+                "stubs and skels, alignment, and files that do not belong there. Nothing is "
+                "loaded.",
+     .notes = "It prints a line for each library, then the findings, each with a hint: a problem "
+              "keeps the model from running and makes the exit status 1, a note may be intended.",
+     .lists = VERB_LIBS, .takes = VERB_LIBS, .run = verb_libs},
     {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
      .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
                 "causes and a remedy. Without a word it lists all that it knows.",

@@ -7,12 +7,13 @@
    All options of all verbs in one table. A verb lists some of them in its help.
    ===================================================================================== */
 
-enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8,
+enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIBS = 16,
        VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK };
 
 static const char *const profile_words[] = {"off", "basic", "detailed", "optrace", NULL};
 static const char *const metadata_words[] = {"all", "system", "json", NULL};
 static const char *const form_words[] = {"native", "float", "both", NULL};
+static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
 static const char *const input_form_words[] = {"native", "float", NULL};
 
 /* Read --align: a power of two. */
@@ -165,6 +166,24 @@ static const cli_option options[] = {
     {.name = "weight_sharing", .kind = CLI_FLAG, FIELD(compile.share), .verbs = VERB_COMPILE,
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},
+
+    {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
+     .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,
+     .help = "what the libraries must be made for; linux is arm64 with glibc (default any: that of "
+             "libQnnHtp.so)"},
+    {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 10, .most = 99, FIELD(libs.arch),
+     .verbs = VERB_LIBS,
+     .help = "NPU generation of the device, such as 75: its stub and skel must be there, and those "
+             "of other generations are not checked (default: every stub needs its skel)"},
+    {.name = "page_size", .value = "BYTES", .kind = CLI_U32, .least = 4096, .most = 65536,
+     FIELD(libs.page_size), .verbs = VERB_LIBS,
+     .help = "page size of the device, such as 16384 (default: not known)"},
+    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_LIBS,
+     .help = "folder of context binaries that the libraries must be able to run; what they are "
+             "made for is read from their JSON, with --system_so by that library, or else from "
+             "texts in them that the vendor does not document"},
+    {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_LIBS,
+     .help = "libQnnSystem.so of this computer, which reads the files of --ctx_dir"},
 
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
      .verbs = VERBS_MODEL | VERB_COMPILE,

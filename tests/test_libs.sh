@@ -1,0 +1,276 @@
+#!/bin/sh
+# qnnrt-run libs, on made-up libraries (tests/make_libs.py) and on the genuine ones.
+#
+#   sh tests/test_libs.sh [BUILD_DIR [RELEASE_DIR]]
+#
+# BUILD_DIR (default build) holds qnnrt-run; RELEASE_DIR (default: 2.51 below it) holds the genuine
+# libraries, without which their cases are skipped. A check that passes prints nothing.
+suite=test_libs
+. "$(dirname "$0")/tool.sh"
+
+if [ ! -e "$tool" ]; then
+    bad build "$tool is missing"
+    finish
+    exit
+fi
+python=
+if command -v python3 >/dev/null 2>&1; then python=python3; fi
+
+# problem NAME TEXT HINT: the last run found it, and its next line is a hint with that text
+problem() { found problem "$@"; }
+note() { found note "$@"; }
+found() {
+    if awk -v kind="$1" -v text="$3" -v hint="$4" '
+        seen && index($0, "  hint: ") == 1 && index($0, hint) { good = 1 }
+        { seen = index($0, kind) == 1 && index($0, text) }
+        END { exit !good }' "$tmp/out"; then good; else bad "$2" "no $1 '$3' with '$4' in: $(cat "$tmp/out")"; fi
+}
+
+# ---- usage ------------------------------------------------------------------------------------------
+
+wrong no_folder 'one folder' libs
+wrong two_folders 'one folder' libs a b
+wrong platform '"windows"' libs --platform windows .
+wrong page '--page_size' libs --page_size 100 .
+wrong arch '--dsp_arch' libs --dsp_arch v75 .
+run libs "$tmp/none"
+is folder_missing 1
+says folder_missing err "$tmp/none"
+hinted folder_missing 'Check the name'
+run libs --help
+says help out '--page_size'
+
+# ---- made-up folders ----------------------------------------------------------------------------------
+
+if [ -z "$python" ]; then
+    skip made_up "python3 is missing"
+else
+    r=2.51.0.260929181845
+    stamp=260929181845
+    # whole FOLDER: lines for a complete one for v75
+    whole() {
+        echo "$1/libQnnHtp.so release=$r"
+        echo "$1/libQnnSystem.so stamp=$stamp"
+        echo "$1/libQnnHtpV75Stub.so release=$r"
+        echo "$1/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r symbol=qnn_2_51_0_skel_handle_invoke"
+    }
+    t=$tmp
+    # A later line replaces a file of an earlier one.
+    {
+        for name in good old lfs cut swapped mixed stale symbol pages bundled glibc renamed host64 empty text many fat dir x86 system; do whole "$t/$name"; done
+        echo "$t/good/libQnnHtpV73Stub.so release=$r"
+        echo "$t/good/libQnnHtpV73Skel.so for=hexagon arch=73 aisw=2.51.0"
+        echo "$t/good/libQnnHtpPrepare.so release=$r"
+        echo "$t/good/libQnnHtpV75CalculatorStub.so"
+        echo "$t/good/libapp.so sections=300 bytes=1000"
+        echo "$t/good/README.txt text=x"
+        echo "$t/lfs/libQnnHtpV75Skel.so text=version%20https://git-lfs.github.com/spec/v1"
+        echo "$t/cut/libQnnHtp.so release=$r cut=200"
+        echo "$t/cut/libQnnSystem.so stamp=$stamp sections=1000"
+        echo "$t/swapped/libQnnHtpV75Skel.so release=$r"
+        echo "$t/mixed/libQnnHtpV73Stub.so release=$r"
+        echo "$t/mixed/libQnnHtpV79Skel.so for=hexagon arch=79 release=$r"
+        echo "$t/stale/libQnnHtpV75Skel.so for=hexagon arch=75 release=2.48.40.260702000000 symbol=qnn_2_48_40_skel_handle_invoke"
+        echo "$t/system/libQnnSystem.so stamp=260702151143"
+        echo "$t/symbol/libQnnHtpV75Skel.so for=hexagon arch=75 symbol=qnn_2_48_40_skel_handle_invoke"
+        echo "$t/pages/libQnnHtp.so release=$r align=0x1000"
+        echo "$t/bundled/libcdsprpc.so"
+        echo "$t/bundled/libc++_shared.so"
+        echo "$t/glibc/libQnnSystem.so for=linux stamp=$stamp"
+        echo "$t/renamed/libQnnHtpV75Skel.so for=hexagon arch=73 release=$r symbol=qnn_2_51_0_skel_handle_invoke"
+        echo "$t/host64/libQnnSystem.so for=hexagon arch=75 stamp=$stamp"
+        echo "$t/empty/libQnnHtp.so text="
+        echo "$t/text/libQnnHtpV75Stub.so text=<!DOCTYPE%20html>"
+        echo "$t/fat/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r bytes=287309824"
+        echo "$t/x86/libQnnHtp.so for=x86_64 release=$r"
+        echo "$t/linux/libQnnHtp.so for=linux release=$r"
+        echo "$t/linux/libQnnSystem.so for=linux stamp=$stamp"
+        echo "$t/linux/libQnnHtpV75Stub.so for=linux release=$r"
+        echo "$t/linux/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r"
+        echo "$t/bare/libQnnSystem.so stamp=$stamp"
+        echo "$t/cuts each=cut release=$r stamp=$stamp sections=100"
+        echo "$t/flips each=flip release=$r stamp=$stamp"
+        echo "$t/flips32 each=flip for=hexagon arch=75 release=$r"
+        # The tool reads blocks of 1 MiB and 128 bytes.
+        for pad in 1048600 1048640 1048690 1048704; do echo "$t/pads/$pad.bin pad=$pad text=v2.51.0.$stamp;arch=75;"; done
+        echo "$t/ctx/forward_0.bin text=xv2.51.0.$stamp;soc_type=SM8650;min_arch=68;arch=75;"
+        echo "$t/newer/forward_0.bin text=xv2.52.0.$stamp;arch=75;"
+        echo "$t/older/forward_0.bin text=xv2.47.0.$stamp;arch=73;"
+        echo "$t/above/forward_0.bin text=xv2.47.0.$stamp;arch=81;"
+        echo "$t/unmarked/forward_0.bin text=nothing"
+    } | $python "$tests/make_libs.py"
+    rm "$t/dir/libQnnSystem.so"
+    mkdir "$t/dir/libQnnSystem.so" "$t/none_in_it"
+
+    run libs "$t/good"
+    is good 0
+    silent good err
+    says good out 'Android arm64, 16 KB pages, release 2.51.0.260929181845'
+    says good_skel out 'the Hexagon DSP v75, release 2.51.0.260929181845'
+    says good_stamp out 'built 260929181845'
+    says good_sum out '9 files for Android arm64, 0 problems, 0 notes'
+    lacks good_folder out "$t"
+    run libs "$t/good" --platform android --dsp_arch 75 --page_size 16384 --ctx_dir "$t/ctx"
+    is good_all 0
+    says good_ctx out 'made by release 2.51.0, for v75'
+    run libs "$t/linux"
+    is linux 0
+    run libs "$t/linux" --platform android
+    is linux_not_android 1
+    problem linux_not_android 'libQnnHtp.so: for Linux arm64, expected Android arm64 (it needs glibc' 'lib/aarch64-android'
+
+    run libs "$t/lfs"
+    is lfs 1
+    problem lfs 'libQnnHtpV75Skel.so: a pointer of git-lfs' 'git lfs pull'
+    run libs "$t/cut"
+    is cut 1
+    problem cut 'libQnnHtp.so: cut short' 'Copy the file again'
+    problem cut_sections 'libQnnSystem.so: cut short: its section headers begin at byte 1000' 'Copy the file again'
+    run libs "$t/swapped"
+    is swapped 1
+    problem swapped 'libQnnHtpV75Skel.so: for Android arm64 (64 bits), expected a 32-bit file' 'lib/hexagon-v75/unsigned'
+    run libs "$t/mixed"
+    is mixed 1
+    problem mixed_skel 'libQnnHtpV73Skel.so is missing: libQnnHtpV73Stub.so' 'lib/hexagon-v73/unsigned'
+    problem mixed_stub 'libQnnHtpV79Stub.so is missing: libQnnHtpV79Skel.so' 'lib/aarch64-android'
+    run libs "$t/mixed" --dsp_arch 75
+    is mixed_75 0
+    run libs "$t/mixed" --dsp_arch 73
+    is mixed_73 1
+    problem mixed_73 'libQnnHtpV73Skel.so is missing: the device has NPU generation 73' 'lib/hexagon-v73/unsigned'
+    run libs "$t/mixed" --dsp_arch 81
+    problem mixed_81 'libQnnHtpV81Stub.so is missing' 'lib/aarch64-android'
+    problem mixed_81_skel 'libQnnHtpV81Skel.so is missing' 'lib/hexagon-v81'
+    run libs "$t/stale"
+    is stale 1
+    problem stale 'libQnnHtpV75Skel.so: release 2.48.40.260702000000, and libQnnHtp.so has release 2.51.0.260929181845' 'one release'
+    run libs "$t/system"
+    is system 1
+    problem system 'libQnnSystem.so: release built 260702151143' 'one release'
+    run libs "$t/symbol"
+    is symbol 1
+    problem symbol 'its function is qnn_2_48_40_skel_handle_invoke' 'one release'
+    run libs "$t/pages"
+    is pages 0
+    note pages 'libQnnHtp.so: its segments are aligned to 4096 bytes' '16 KB pages'
+    run libs "$t/pages" --page_size 16384
+    is pages_16 1
+    problem pages_16 'libQnnHtp.so: its segments are aligned to 4096 bytes, and a page of the device has 16384' '2.46'
+    run libs "$t/pages" --page_size 4096
+    is pages_4 0
+    lacks pages_4 out 'note  '
+    run libs "$t/bundled"
+    is bundled 1
+    problem bundled 'libcdsprpc.so: it belongs to the device' 'Remove it'
+    note bundled_cxx 'libc++_shared.so' 'Remove it, unless'
+    run libs "$t/glibc"
+    is glibc 1
+    problem glibc 'libQnnSystem.so: for Linux arm64, expected Android arm64' 'lib/aarch64-android'
+    run libs "$t/renamed"
+    is renamed 1
+    problem renamed 'libQnnHtpV75Skel.so: made for v73, and its name says v75' 'lib/hexagon-v75'
+    run libs "$t/host64"
+    is host64 1
+    problem host64 'libQnnSystem.so: for the Hexagon DSP, expected Android arm64' 'lib/aarch64-android'
+    run libs "$t/empty"
+    is empty 1
+    problem empty 'libQnnHtp.so: empty' 'Copy the file again'
+    run libs "$t/text"
+    is text 1
+    problem text 'libQnnHtpV75Stub.so: not a library' 'Copy the file again'
+    run libs "$t/fat"
+    is fat 0
+    note fat 'libQnnHtpV75Skel.so: 274 MB' 'about 14 MB'
+    run libs "$t/dir"
+    is dir 1
+    problem dir 'libQnnSystem.so: cannot be opened' 'Copy the file itself'
+    run libs "$t/x86" --platform android
+    is x86 1
+    problem x86 'libQnnHtp.so: for Linux x86-64, expected Android arm64' 'lib/aarch64-android'
+    run libs "$t/bare"
+    is bare 1
+    problem bare 'libQnnHtp.so is missing' 'lib/aarch64-android'
+    problem bare_pairs 'no stub and no skel' 'XX'
+    run libs "$t/none_in_it"
+    is none_in_it 1
+
+    # ---- damaged in every place: named, and nothing worse ----
+    run libs "$t/cuts"
+    is cuts 1
+    silent cuts err
+    check cuts_all "$(head -n 3 "$tmp/out")" sh -c '[ "$(grep -c "^problem   libQnnCut.*: \(cut short\|empty\|not a library\)" "$1")" -eq "$(ls "$2" | wc -l)" ]' - "$tmp/out" "$t/cuts"
+    run libs "$t/flips"
+    is flips 1
+    silent flips err
+    run libs "$t/flips32"
+    is flips32 1
+    silent flips32 err
+
+    # ---- models ----
+    run libs "$t/good" --ctx_dir "$t/newer"
+    is newer 1
+    problem newer 'forward_0.bin: made by release 2.52.0, and libQnnHtp.so has the older release 2.51.0' 'release 2.52 or newer'
+    run libs "$t/good" --ctx_dir "$t/above"
+    is above 1
+    problem above 'libQnnHtpV81Skel.so is missing: forward_0.bin is compiled for v81' 'lib/hexagon-v81'
+    run libs "$t/good" --ctx_dir "$t/above" --dsp_arch 75
+    is above_75 1
+    problem above_75 'forward_0.bin: compiled for v81, and the device has v75' '--dsp_arch 75'
+    run libs "$t/good" --ctx_dir "$t/older" --dsp_arch 75
+    is older_75 0
+    note older_75 'compiled for v73, and the device has v75; whether that runs is unproven' '--dsp_arch 75'
+    run libs "$t/good" --ctx_dir "$t/unmarked"
+    is unmarked 0
+    says unmarked out 'its release is not known'
+    run libs "$t/good" --ctx_dir "$t/pads"
+    check pads "$(cat "$tmp/out")" sh -c '[ "$(grep -c "made by release 2.51.0, for v75" "$1")" -eq 4 ]' - "$tmp/out"
+    run libs "$t/good" --ctx_dir "$t/none_in_it"
+    is no_binaries 1
+    problem no_binaries '*.bin' 'context binaries'
+    run libs "$t/good" --ctx_dir "$data/ctx/qairt2.51/mlp_f32_io"
+    is sample 0
+    says sample out 'made by release 2.51.0, for v75'
+    cp -r "$data/llm/json" "$t/json"
+    (cd "$t/json" && for n in 0 1 2 3; do mv w8a16_four_$n.json forward_${n}_json.json; done && rm -f ./*_one.json bad_*)
+    run libs "$t/good" --ctx_dir "$t/json"
+    says json out 'forward_0'
+    says json out 'made by release'
+fi
+
+# ---- the genuine libraries ------------------------------------------------------------------------------
+
+if [ ! -f "$release/libQnnHtp.so" ]; then
+    skip genuine "$release/libQnnHtp.so is missing"
+else
+    run libs "$release" --ctx_dir "$data/ctx/qairt2.47/mlp_u8" --system_so "$release/libQnnSystem.so"
+    is genuine 0
+    check genuine_release "no release: $(cat "$tmp/out")" grep -qE 'libQnnHtp.so .* Linux x86-64, release 2\.[0-9]+\.[0-9]+\.[0-9]{12}$' "$tmp/out"
+    says genuine_made out 'made by release 2.47.0'
+    run libs "$release" --platform android
+    is genuine_not_android 1
+    problem genuine_not_android 'libQnnHtp.so: for Linux x86-64, expected Android arm64' 'lib/aarch64-android'
+    older=$(dirname "$(dirname "$release")")/2.47/onnxruntime_qnn
+    if [ -f "$older/libQnnHtp.so" ] && [ "$older" != "$release" ]; then
+        mkdir "$tmp/two"
+        ln -s "$(cd "$older" && pwd)/libQnnHtp.so" "$tmp/two/libQnnHtp.so"
+        ln -s "$(cd "$release" && pwd)/libQnnSystem.so" "$tmp/two/libQnnSystem.so"
+        run libs "$tmp/two" --ctx_dir "$data/ctx/qairt2.51/mlp_u8"
+        is genuine_two 1
+        problem genuine_two 'libQnnSystem.so: release built' 'one release'
+        problem genuine_older 'forward_0.bin: made by release 2.51.0, and libQnnHtp.so has the older release 2.47.0' '2.51 or newer'
+    fi
+fi
+
+# Fetched by make qnn-libs QNN_RELEASES=aarch64: stubs and skels.
+arm=$build/qnn/2.51-aarch64/onnxruntime_qnn
+if [ -f "$arm/libQnnHtp.so" ]; then
+    run libs "$arm" --platform linux --page_size 65536
+    is genuine_arm 0
+    says genuine_arm out 'the Hexagon DSP v81, release 2.51.0.260929181845'
+    lacks genuine_arm out 'note  '
+    run libs "$arm" --dsp_arch 85
+    is genuine_arm_85 1
+    problem genuine_arm_85 'libQnnHtpV85Skel.so is missing' 'lib/hexagon-v85'
+fi
+
+finish
