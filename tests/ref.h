@@ -58,7 +58,8 @@
     X(43, device_free, (q_handle))                                                                \
     X(44, signal_create, (q_handle, const q_config **, q_handle *))                               \
     X(48, error_message, (q_code, const char **))                                                 \
-    X(54, validate_binary, (q_handle, q_handle, const q_config **, const void *, uint64_t))
+    X(54, validate_binary, (q_handle, q_handle, const q_config **, const void *, uint64_t))       \
+    X(57, update, (q_handle, const q_tensor **, uint64_t))
 #define REF_SYSTEM_CALLS(X)                                                                       \
     X(0, system_create, (q_handle *))                                                             \
     X(1, system_info, (q_handle, void *, uint64_t, const q_binary_info **, uint64_t *))           \

@@ -228,6 +228,216 @@ TEST(an_execute_allocates_nothing)
     TRY(world_close(&w));
 }
 
+/* ---- dims and tensors that change ------------------------------------------------------------ */
+
+static q_tensor with_dynamic(q_tensor t, uint8_t *flags)
+{
+    t.version = 2;
+    t.v.dynamic = flags;
+    return t;
+}
+
+/* Add y[n,4] = Relu(x[n,8] * w), n at most 2. */
+static void add_rows(q_handle graph, uint32_t type_w, q_tensor *x, q_tensor *w, q_tensor *y)
+{
+    static uint8_t rows[] = { 1, 0 };
+    q_tensor m = with_dynamic(tensor("m", Q_NATIVE, 0x232, 2, dims_y), rows), in[2];
+    *w = with_data(tensor("w", type_w, 0x232, 2, dims_w), weights, sizeof(weights));
+    *x = with_dynamic(tensor("x", Q_APP_WRITE, 0x232, 2, dims_x), rows);
+    *y = with_dynamic(tensor("y", Q_APP_READ, 0x232, 2, dims_y), rows);
+    CHECK_EQ(ref.graph_tensor(graph, x), 0);
+    CHECK_EQ(ref.graph_tensor(graph, w), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &m), 0);
+    CHECK_EQ(ref.graph_tensor(graph, y), 0);
+    in[0] = *x; in[1] = *w;
+    CHECK_EQ(ref.add_node(graph, node("matmul", "MatMul", in, 2, &m)), 0);
+    CHECK_EQ(ref.add_node(graph, node("relu", "Relu", &m, 1, y)), 0);
+}
+
+/* Execute with n rows and room for `room` rows of output; *told receives the rows of y. */
+static q_code run_rows(q_handle graph, q_tensor x, q_tensor y, uint32_t n, uint32_t room,
+                       uint32_t *told)
+{
+    uint32_t of_x[2], of_y[2];
+    q_code code;
+    of_x[0] = n;
+    of_x[1] = 8;
+    of_y[0] = room;
+    of_y[1] = 4;
+    x.v.dims = of_x;
+    y.v.dims = of_y;
+    x = with_data(x, input, n * 32);
+    y = with_data(y, output, room * 16);
+    memset(output, 0xAA, sizeof(output));
+    code = ref.execute(graph, &x, 1, &y, 1, NULL, NULL);
+    *told = of_y[0];
+    return code;
+}
+
+TEST(dims_of_a_call_are_computed_and_those_of_outputs_told)
+{
+    unsigned char *data;
+    q_handle restored, graph;
+    uint64_t bytes;
+    uint32_t told, i, n;
+    q_tensor x, weight, y;
+    float full[8];
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    TRY(add_rows(w.graph, Q_STATIC, &x, &weight, &y));
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    CHECK_EQ(run_rows(w.graph, x, y, 2, 2, &told), 0);
+    memcpy(full, output, sizeof(full));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL && data[8] == 2);                     /* the format with dynamic dims */
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &restored, NULL), 0);
+    CHECK_EQ(ref.retrieve(restored, "main", &graph), 0);
+    for (i = 0; i < 4; ++i) {
+        n = 1 + i % 2;
+        CHECK_EQ(run_rows(i < 2 ? w.graph : graph, x, y, n, 2, &told), 0);
+        CHECK_EQ(told, n);
+        CHECK_EQ(memcmp(output, full, n * 16), 0);
+        CHECK(n == 2 || ((unsigned char *)output)[16] == 0xAA);
+    }
+    CHECK_EQ(run_rows(graph, x, y, 1, 1, &told), 0);
+    CHECK_EQ(run_rows(graph, x, y, 2, 1, &told), Q_GRAPH_SHAPE);
+    CHECK_STR(ref_lines, "output \"y\" becomes [2, 4], 32 bytes; the call has room for 16");
+    CHECK_EQ(run_rows(graph, x, y, 3, 2, &told), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "tensor \"x\" is at most [2, 8], not [3, 8]");
+    CHECK_EQ(run_rows(graph, x, y, 0, 2, &told), Q_GRAPH_TENSOR);
+    CHECK_EQ(run_rows(graph, x, y, 2, 2, &told), 0);
+    CHECK_EQ(memcmp(output, full, sizeof(full)), 0);
+    free(data);
+    CHECK_EQ(ref.context_free(restored, NULL), 0);
+    TRY(world_close(&w));
+}
+
+/* A graph may only be dynamic where the inputs decide the dims. */
+TEST(dynamic_dims_that_no_input_decides_are_refused)
+{
+    static uint8_t second[] = { 0, 1, 0, 0 };
+    static uint32_t image[] = { 1, 4, 4, 1 };
+    q_tensor x, y;
+    uint32_t told;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    x = with_dynamic(tensor("x", Q_APP_WRITE, 0x232, 4, image), second);
+    y = with_dynamic(tensor("y", Q_APP_READ, 0x232, 4, image), second);
+    CHECK_EQ(ref.graph_tensor(w.graph, &x), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+    CHECK_EQ(ref.add_node(w.graph, node("n", "ResizeNearestNeighbor", &x, 1, &y)), Q_OP_REFUSED);
+    CHECK_STR(ref_lines, "output \"y\": dimension 1 is dynamic, but the inputs of"
+                         " ResizeNearestNeighbor do not decide it");
+    /* The output's dims are fixed: only the full ones can be computed. */
+    CHECK_EQ(ref.graph_create(w.context, "fixed", NULL, &w.graph), 0);
+    second[0] = 1; second[1] = 0;
+    x = with_dynamic(tensor("x", Q_APP_WRITE, 0x232, 2, dims_x), second);
+    y = tensor("y", Q_APP_READ, 0x232, 2, dims_x);
+    CHECK_EQ(ref.graph_tensor(w.graph, &x), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+    CHECK_EQ(ref.add_node(w.graph, node("n", "Relu", &x, 1, &y)), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    CHECK_EQ(run_rows(w.graph, x, with_data(y, output, 32), 1, 2, &told), Q_GRAPH_TENSOR);
+    y.v.dims = NULL;
+    x = with_data(x, input, 32);
+    x.v.dims = dims_y;
+    dims_y[0] = 1; dims_y[1] = 8;
+    y = with_data(y, output, 64);
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_SHAPE);
+    dims_y[0] = 2; dims_y[1] = 4;
+    CHECK_STR(ref_lines, "node \"n\": output 0 \"y\" is [2, 8], expected [1, 8]");
+    TRY(world_close(&w));
+}
+
+TEST(optional_inputs_may_be_left_out_where_the_operator_allows)
+{
+    q_tensor x, b, y, in[3], weight, inner;
+    uint32_t dims_b[] = { 4 }, dims_v[] = { 4, 8 };
+    world w;
+    int i;
+    ref_begin("");
+    TRY(world_open(&w));
+    x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_x);
+    b = tensor("b", Q_OPTIONAL_APP_WRITE, 0x232, 1, dims_b);
+    weight = with_data(tensor("w", Q_STATIC, 0x232, 2, dims_v), weights, sizeof(weights));
+    y = tensor("y", Q_OPTIONAL_APP_READ, 0x232, 2, dims_y);
+    CHECK_EQ(ref.graph_tensor(w.graph, &x), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &b), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &weight), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+    inner = tensor("inner", Q_NATIVE, 0x232, 1, dims_b);
+    CHECK_EQ(ref.graph_tensor(w.graph, &inner), 0);
+    in[0] = b;
+    CHECK_EQ(ref.add_node(w.graph, node("n", "Relu", in, 1, &inner)), Q_OP_REFUSED);
+    CHECK_STR(ref_lines, "input 0 \"b\" is an optional tensor, and without it: input 0 is absent,"
+                         " but Relu needs it");
+    in[0] = x; in[1] = weight; in[2] = b;
+    CHECK_EQ(ref.add_node(w.graph, node("n", "FullyConnected", in, 3, &y)), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    for (i = 0; i < 4; ++i) {
+        float first[2];
+        in[0] = with_data(x, input, sizeof(input));
+        in[1] = with_data(b, bias + 4, 16);                  /* 0 0.5 1 1.5 */
+        y = with_data(y, output, sizeof(output));
+        CHECK_EQ(ref.execute(w.graph, in, 1, &y, 1, NULL, NULL), 0);
+        memcpy(first, output, sizeof(first));
+        CHECK_EQ(ref.execute(w.graph, in, 2, &y, 1, NULL, NULL), 0);
+        CHECK(output[0] == first[0] && output[1] == first[1] + 0.5f);
+        CHECK_EQ(ref.execute(w.graph, in + 1, 1, &y, 1, NULL, NULL), Q_GRAPH_TENSOR);
+        CHECK_STR(ref_lines, "input \"x\" of graph \"main\" is missing");
+        CHECK_EQ(ref.execute(w.graph, in, 1, NULL, 0, NULL, NULL), 0);     /* an optional output */
+    }
+    TRY(world_close(&w));
+}
+
+TEST(updateable_data_is_replaced_and_other_updates_are_refused)
+{
+    static float zeros[32], other[32];
+    const q_tensor *list[2];
+    uint32_t told, i;
+    q_tensor x, weight, y, change;
+    float full[8];
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    TRY(add_rows(w.graph, Q_UPDATEABLE_STATIC, &x, &weight, &y));
+    list[0] = &change;
+    list[1] = &x;
+    change = with_data(weight, zeros, sizeof(zeros));
+    CHECK_EQ(ref.update(w.graph, list, 1), Q_GRAPH_NOT_FINALIZED);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    CHECK_EQ(run_rows(w.graph, x, y, 2, 2, &told), 0);
+    memcpy(full, output, sizeof(full));
+    CHECK_EQ(ref.update(w.graph, list, 1), 0);
+    CHECK_EQ(run_rows(w.graph, x, y, 1, 2, &told), 0);
+    CHECK(output[0] == 0.0f && output[3] == 0.0f);
+    for (i = 0; i < 32; ++i) other[i] = weights[i];
+    change = with_data(weight, other, sizeof(other));
+    CHECK_EQ(ref.update(w.graph, list, 2), Q_TENSOR_UPDATE);     /* nothing changes */
+    CHECK_STR(ref_lines, "tensor \"x\" has type 0; only UPDATEABLE_STATIC ones can be updated");
+    CHECK_EQ(run_rows(w.graph, x, y, 1, 2, &told), 0);
+    CHECK(output[0] == 0.0f && output[3] == 0.0f);
+    CHECK_EQ(ref.update(w.graph, list, 1), 0);
+    for (i = 0; i < 32; ++i) other[i] = 9.0f;                     /* it was copied */
+    CHECK_EQ(run_rows(w.graph, x, y, 2, 2, &told), 0);
+    CHECK_EQ(memcmp(output, full, sizeof(full)), 0);
+    change = with_data(weight, other, sizeof(other) - 1);
+    CHECK_EQ(ref.update(w.graph, list, 1), Q_TENSOR_PARAM);
+    CHECK_STR(ref_lines, "expected as 128 bytes of plain memory, found 127");
+    change = with_data(weight, other, sizeof(other));
+    change.v.id = 77;
+    CHECK_EQ(ref.update(w.graph, list, 1), Q_TENSOR_MISSING);
+    change.v.id = weight.v.id;
+    change.v.dims = dims_x;
+    CHECK_EQ(ref.update(w.graph, list, 1), Q_TENSOR_UPDATE);
+    CHECK_EQ(ref.update(w.graph, list, 0), Q_TENSOR_PARAM);
+    CHECK_EQ(run_rows(w.graph, x, y, 2, 2, &told), 0);
+    CHECK_EQ(memcmp(output, full, sizeof(full)), 0);
+    TRY(world_close(&w));
+}
+
 /* ---- what a graph may not be ---------------------------------------------------------------- */
 
 TEST(tensors_are_refused_with_the_reason)
@@ -278,7 +488,11 @@ TEST(tensors_are_refused_with_the_reason)
             t.v.quant.u.bw.bits = 9;
             t.v.quant.u.bw.scale = 1.0f;
             break;
-        case 12: t.version = 2; t.v.dynamic = dynamic; break;
+        case 12:
+            t = with_data(tensor("t", Q_STATIC, 0x232, 2, dims_w), weights, 128);
+            t.version = 2;
+            t.v.dynamic = dynamic;
+            break;
         case 13: t.v.format = 1; break;
         case 14:
             t.v.quant.definition = 1;
@@ -1014,10 +1228,10 @@ TEST(binaries_of_others_are_refused_by_name)
     CHECK_EQ(ref.load(w.backend, NULL, NULL, data, 0, &context, NULL), Q_CONTEXT_ARGUMENT);
     CHECK_EQ(ref.validate_binary(w.backend, NULL, NULL, data, bytes), 0);
     CHECK_EQ(ref.validate_binary(w.backend, NULL, NULL, data, bytes - 1), Q_CONTEXT_FROM_BINARY);
-    data[8] = 2;                                                 /* a newer format */
+    data[8] = 3;                                                 /* a newer format */
     ref_sign(data, bytes);
     CHECK_EQ(ref.load(w.backend, NULL, NULL, data, bytes, &context, NULL), Q_CONTEXT_ARGUMENT);
-    CHECK_STR(ref_lines, "format 2; this library reads 1");
+    CHECK_STR(ref_lines, "format 3; this library reads 1");
     CHECK_EQ(ref.system_create(&system), 0);
     CHECK_EQ(ref.metadata(system, data, bytes, &info), Q_SYSTEM_MALFORMED);
     data[8] = 1;
@@ -1265,7 +1479,8 @@ TEST(properties_say_what_the_calls_do)
     static const struct { uint32_t key; q_code code; } keys[] = {
         { 202, 0 }, { 210, 0 }, { 212, Q_NOT_SUPPORTED }, { 304, Q_NOT_SUPPORTED }, { 306, 0 },
             { 311, 0 }, { 502, 0 },
-        { 504, Q_NOT_SUPPORTED }, { 514, 0 }, { 515, Q_NOT_SUPPORTED }, { 1102, 0 }, { 1103, 0 },
+        { 504, 0 }, { 505, Q_NOT_SUPPORTED }, { 506, 0 }, { 507, Q_NOT_SUPPORTED }, { 517, 0 },
+        { 518, 0 }, { 519, Q_NOT_SUPPORTED }, { 514, 0 }, { 515, Q_NOT_SUPPORTED }, { 1102, 0 }, { 1103, 0 },
             { 1104, 0 },
         { 1202, Q_NOT_SUPPORTED }, { 1404, 0 }, { 1405, Q_NOT_SUPPORTED }, { 1502, 0 },
             { 5, Q_UNKNOWN_KEY }, { 99999, Q_UNKNOWN_KEY }
@@ -1951,6 +2166,10 @@ TEST_MAIN("ref")
     RUN(a_graph_is_built_run_saved_restored_and_gives_the_same_bytes);
     RUN(two_builds_give_equal_binaries_and_equal_weights_are_stored_once);
     RUN(an_execute_allocates_nothing);
+    RUN(dims_of_a_call_are_computed_and_those_of_outputs_told);
+    RUN(dynamic_dims_that_no_input_decides_are_refused);
+    RUN(optional_inputs_may_be_left_out_where_the_operator_allows);
+    RUN(updateable_data_is_replaced_and_other_updates_are_refused);
     RUN(tensors_are_refused_with_the_reason);
     RUN(nodes_are_refused_with_the_reason);
     RUN(a_graph_that_cannot_run_is_not_finalized);

@@ -1,10 +1,11 @@
 /* binary.c - a model to bytes and back: the context binary of libQnnRef.so
 
-   FORMAT 1. Little-endian, no padding but where said; equal models give equal bytes.
+   FORMAT 1, or 2 when a tensor has dynamic dimensions. Little-endian, no padding but where said;
+   equal models give equal bytes.
 
        offset  bytes
             0      8  "QNNRTREF"
-            8      4  format, 1            12  4  zero
+            8      4  format, 1 or 2       12  4  zero
            16      8  bytes of the file
            24      8  checksum: ref_hash() of everything from offset 32 on
            32      8  bytes of the description
@@ -20,6 +21,7 @@
                text name; u32 priority
                u32 count of tensors, each, by ascending id:
                    u32 id; text name; u32 type, format, data type, rank; u32 dimensions[rank]
+                   format 2: u32 dynamic dimensions, bit i: the one with index i
                    u32 has encoding: 0, or 1 and:
                        u32 encoding, bits; i32 axis; u32 count; f32 scales[count]
                        u32 has offsets; i32 offsets[count] if so
@@ -44,7 +46,7 @@
 
 #include <string.h>
 
-enum { FORMAT = 1, HEAD = 64, SUMMED_FROM = 32, TEXT_MOST = REF_NAME_MOST };
+enum { FORMAT = 1, FORMAT_DYNAMIC, HEAD = 64, SUMMED_FROM = 32, TEXT_MOST = REF_NAME_MOST };
 static const char magic[8] = { 'Q', 'N', 'N', 'R', 'T', 'R', 'E', 'F' };
 
 /* ---- writing: twice the same walk, the first one only counts -------------------------------- */
@@ -101,7 +103,17 @@ static void put_encoding(sink *s, const ref_encoding *e, uint32_t rank)
         put(s, e->sizes, (uint64_t)rank * 4);
 }
 
-static void put_graph(sink *s, const ref_body *body)
+/* Return the lowest format that can hold the model. */
+static uint32_t format_of(const ref_model *model)
+{
+    for (int i = 0; i < model->body_count; ++i)
+        for (int k = 0; k < model->bodies[i]->value_count; ++k)
+            if (model->bodies[i]->values[k]->dynamic != 0)
+                return FORMAT_DYNAMIC;
+    return FORMAT;
+}
+
+static void put_graph(sink *s, const ref_body *body, uint32_t format)
 {
     put_text(s, body->name);
     put_u32(s, body->priority);
@@ -114,7 +126,9 @@ static void put_graph(sink *s, const ref_body *body)
         put_u32(s, value->format);
         put_u32(s, value->view.dtype);
         put_u32(s, value->view.rank);
-        put(s, value->view.dims, (uint64_t)value->view.rank * 4);
+        put(s, value->most, (uint64_t)value->view.rank * 4);
+        if (format == FORMAT_DYNAMIC)
+            put_u32(s, value->dynamic);
         put_encoding(s, &value->encoding, value->view.rank);
         put_u32(s, (uint32_t)(value->datum + 1));
     }
@@ -155,7 +169,7 @@ static void put_description(sink *s, const ref_model *model)
     }
     put_u32(s, (uint32_t)model->body_count);
     for (int i = 0; i < model->body_count; ++i)
-        put_graph(s, model->bodies[i]);
+        put_graph(s, model->bodies[i], format_of(model));
 }
 
 uint64_t ref_binary_write(const ref_model *model, unsigned char *out)
@@ -172,7 +186,7 @@ uint64_t ref_binary_write(const ref_model *model, unsigned char *out)
     s.to = out;
     s.used = 0;
     put(&s, magic, sizeof(magic));
-    put_u32(&s, FORMAT);
+    put_u32(&s, format_of(model));
     put_u32(&s, 0);
     put_u64(&s, end);
     put_u64(&s, 0);
@@ -195,6 +209,7 @@ uint64_t ref_binary_write(const ref_model *model, unsigned char *out)
 
 typedef struct source {
     const unsigned char *at, *end;
+    uint32_t    format;
     int         bad;
     ref_arena   arena;                   /* holds arrays until the model has copied them */
 } source;
@@ -346,9 +361,11 @@ static q_code read_tensors(source *s, ref_body *body, int use, ref_why *why)
         }
         memcpy(dims, at, made.rank * sizeof(uint32_t));
         made.dims = dims;
+        if (s->format == FORMAT_DYNAMIC)
+            made.dynamic = get_u32(s);
         get_encoding(s, &made.encoding, made.rank, &model->arena);
         made.datum = get_index(s, model->data_count, 1);
-        if (s->bad || (made.type == Q_STATIC) != (made.datum != REF_NONE)) {
+        if (s->bad || ref_type_is_static(made.type) != (made.datum != REF_NONE)) {
             s->bad = 1;
             break;
         }
@@ -499,10 +516,10 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     memcpy(&described, data + 32, 8);
     memcpy(&offset, data + 40, 8);
     memcpy(&length, data + 48, 8);
-    if (format != FORMAT) {
+    if (format != FORMAT && format != FORMAT_DYNAMIC) {
         *code = Q_CONTEXT_ARGUMENT;
-        return ref_refuse(why, "the binary has format %u; this library reads %d: use a newer one",
-                          (unsigned)format, (int)FORMAT);
+        return ref_refuse(why, "the binary has format %u; this library reads %d and %d: use a newer"
+                          " one", (unsigned)format, (int)FORMAT, (int)FORMAT_DYNAMIC);
     }
     if (size != bytes)
         return ref_refuse(why, "the binary is %s: its header declares %llu bytes, found %llu",
@@ -526,9 +543,10 @@ ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *w
     source s;
     if (!head_check(start, bytes, why, code))
         return NULL;
+    memset(&s, 0, sizeof(s));
+    memcpy(&s.format, start + 8, 4);
     memcpy(&described, start + 32, 8);
     memcpy(&offset, start + 40, 8);
-    memset(&s, 0, sizeof(s));
     s.at = start + HEAD;
     s.end = s.at + described;
     model = ref_model_new();

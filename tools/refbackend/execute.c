@@ -1,4 +1,4 @@
-/* execute.c - the graph calls of the interface: create, tensors, nodes, finalize, execute
+/* execute.c - the graph calls of the interface: create, tensors, nodes, finalize, update, execute
 
    Execute checks what the genuine libraries ignore: sizes, dimensions, types, duplicates, overlaps.
    Inputs and outputs are used in place. Only memory that cannot be used directly (odd addresses, an
@@ -157,12 +157,32 @@ q_code ref_graph_tensor(ref_call *call, q_handle handle, q_tensor *tensor)
     return Q_OK;
 }
 
+/* Check the dims that a caller passes: within the bound where they are dynamic, equal elsewhere. */
+static int dims_agree(const q_tensor *given, const ref_value *value, ref_why *why)
+{
+    char expected[REF_SHAPE_TEXT], found[REF_SHAPE_TEXT];
+    ref_tensor bound = value->view, other;
+    int fits;
+    memset(&other, 0, sizeof(other));
+    memcpy(bound.dims, value->most, sizeof(bound.dims));
+    other.rank = given->v.rank <= REF_RANK ? given->v.rank : 0;
+    memcpy(other.dims, given->v.dims, other.rank * sizeof(uint32_t));
+    fits = other.rank == bound.rank;
+    for (uint32_t i = 0; fits && i < other.rank; ++i)
+        fits = other.dims[i] == bound.dims[i]
+            || ((value->dynamic >> i & 1) != 0 && other.dims[i] > 0
+                && other.dims[i] < bound.dims[i]);
+    if (fits)
+        return 1;
+    return ref_refuse(why, "tensor \"%s\" is %s%s, not %s", bound.name,
+                      value->dynamic != 0 ? "at most " : "", ref_shape_text(&bound, expected),
+                      ref_shape_text(&other, found));
+}
+
 /* Check that a tensor that a caller passes agrees with the tensor of its id. */
 static int facts_agree(const q_tensor *given, const ref_value *value, ref_why *why)
 {
     const ref_tensor *view = &value->view;
-    ref_tensor other;
-    char expected[REF_SHAPE_TEXT], found[REF_SHAPE_TEXT];
     if (given->v.name != NULL && strcmp(given->v.name, view->name) != 0)
         return ref_refuse(why, "tensor %u is \"%s\", not \"%.200s\"", (unsigned)value->id,
                           view->name, given->v.name);
@@ -175,13 +195,7 @@ static int facts_agree(const q_tensor *given, const ref_value *value, ref_why *w
     if (given->v.type != value->type)
         return ref_refuse(why, "tensor \"%s\" has type %u, not %u", view->name,
                           (unsigned)value->type, (unsigned)given->v.type);
-    memset(&other, 0, sizeof(other));
-    other.rank = given->v.rank <= REF_RANK ? given->v.rank : 0;
-    memcpy(other.dims, given->v.dims, other.rank * sizeof(uint32_t));
-    if (!ref_same_shape(&other, view))
-        return ref_refuse(why, "tensor \"%s\" is %s, not %s", view->name,
-                          ref_shape_text(view, expected), ref_shape_text(&other, found));
-    return 1;
+    return dims_agree(given, value, why);
 }
 
 static q_code node_tensor(const ref_body *body, const q_op *op, const char *what, uint32_t i,
@@ -312,7 +326,7 @@ static const ref_tensor *loose_tensor(const q_tensor *given, ref_arena *arena, r
         *code = Q_MEMORY;
         return NULL;
     }
-    if (copy.v.type == Q_STATIC && copy.v.u.buffer.data == NULL)
+    if (ref_type_is_static(copy.v.type) && copy.v.u.buffer.data == NULL)
         copy.v.type = Q_NATIVE;
     if (copy.v.name == NULL)
         copy.v.name = "(unnamed)";
@@ -413,7 +427,7 @@ static void warn_of_unused(ref_call *call, const ref_body *body)
     }
     for (int i = 0; used != NULL && i < body->value_count; ++i) {
         const ref_value *value = body->values[i];
-        if (!used[i] && value->writer == REF_NONE && value->type != Q_STATIC)
+        if (!used[i] && value->writer == REF_NONE && !ref_type_is_static(value->type))
             ref_log_write(call, Q_LOG_WARN, "%s: tensor \"%s\" of graph \"%s\" is used by no node",
                           call->name, value->view.name, body->name);
     }
@@ -448,22 +462,107 @@ q_code ref_graph_finalize(ref_call *call, q_handle handle, q_handle profile_hand
     return Q_OK;
 }
 
+/* ---- updates -------------------------------------------------------------------------------- */
+
+/* Check one tensor of an update, and find what it replaces. */
+static q_code update_check(const ref_graph *graph, const q_tensor *given, ref_value **out,
+                           ref_why *why)
+{
+    ref_arena arena = { NULL };
+    ref_made made;
+    q_code code;
+    *out = NULL;
+    if (given != NULL && (given->version == 1 || given->version == 2))
+        *out = ref_body_value(graph->body, given->v.id);
+    if (*out == NULL) {
+        ref_refuse(why, "graph \"%s\" has no tensor with the id %u", graph->body->name,
+                   given != NULL ? (unsigned)given->v.id : 0u);
+        return Q_TENSOR_MISSING;
+    }
+    if ((*out)->type != Q_UPDATEABLE_STATIC) {
+        ref_refuse(why, "tensor \"%s\" has type %u; only UPDATEABLE_STATIC ones can be updated",
+                   (*out)->view.name, (unsigned)(*out)->type);
+        return Q_TENSOR_UPDATE;
+    }
+    if (!facts_agree(given, *out, why))
+        return Q_TENSOR_UPDATE;
+    code = ref_made_from(given, &arena, &made, why);
+    if (code == Q_OK && made.bytes != (*out)->bytes) {
+        ref_refuse(why, "tensor \"%s\": %llu bytes given, expected %llu", (*out)->view.name,
+                   (unsigned long long)made.bytes, (unsigned long long)(*out)->bytes);
+        code = Q_TENSOR_UPDATE;
+    }
+    ref_arena_free(&arena);
+    return code;
+}
+
+/* All are checked before the first one changes. */
+q_code ref_graph_update(ref_call *call, q_handle handle, const q_tensor **tensors, uint64_t count)
+{
+    ref_graph *graph = graph_get(call, handle);
+    ref_value *value;
+    ref_body *body;
+    ref_why why;
+    q_code code = Q_OK;
+    if (graph == NULL)
+        return call->code;
+    body = graph->body;
+    if (tensors == NULL || count == 0)
+        return ref_fail(call, Q_TENSOR_PARAM, "no tensors to update");
+    if (!body->finalized)
+        return ref_fail(call, Q_GRAPH_NOT_FINALIZED, "graph \"%s\" is not finalized", body->name);
+    ref_refuse(&why, "no memory");
+    ++graph->context->executing;
+    ref_unlock();
+    pthread_mutex_lock(&body->lock);
+    ref_lock();
+    for (uint64_t i = 0; i < count && code == Q_OK; ++i)
+        code = update_check(graph, tensors[i], &value, &why);
+    for (uint64_t i = 0; i < count && code == Q_OK; ++i) {
+        value = ref_body_value(body, tensors[i]->v.id);
+        code = ref_body_update(body, value, tensors[i]->v.u.buffer.data, &why);
+    }
+    pthread_mutex_unlock(&body->lock);
+    --graph->context->executing;
+    return code == Q_OK ? code : ref_fail(call, code, "%s", why.text);
+}
+
 /* ---- execute -------------------------------------------------------------------------------- */
+
+/* Return the bytes of the dims that a tensor has in this execute. */
+static uint64_t bytes_now(const ref_value *value)
+{
+    return value->dynamic == 0 ? value->bytes
+                               : value->view.count * ref_type_bytes(value->view.dtype);
+}
+
+/* Take the dims of this execute: those of the call, or the bound. */
+static void dims_take(const q_tensor *given, ref_value *value)
+{
+    ref_tensor *view = &value->view;
+    if (value->dynamic == 0)
+        return;
+    view->count = 1;
+    for (uint32_t i = 0; i < view->rank; ++i) {
+        view->dims[i] = given->v.dims != NULL ? given->v.dims[i] : value->most[i];
+        view->count *= view->dims[i];
+    }
+}
 
 static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
                        const q_tensor *given, const ref_value *value)
 {
     const char *name = value->view.name;
     char expected[REF_SHAPE_TEXT], found[REF_SHAPE_TEXT];
-    ref_tensor other;
+    ref_tensor other, bound = value->view;
     ref_mem *mem;
     if (given->v.mem_type == Q_MEM_RAW) {
         if (given->v.u.buffer.data == NULL)
             ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": its data is NULL", what, name);
-        else if (given->v.u.buffer.bytes != value->bytes)
+        else if (given->v.u.buffer.bytes != bytes_now(value))
             ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": %u bytes given, expected %llu",
                      what, name,
-                     (unsigned)given->v.u.buffer.bytes, (unsigned long long)value->bytes);
+                     (unsigned)given->v.u.buffer.bytes, (unsigned long long)bytes_now(value));
         else
             return given->v.u.buffer.data;
         return NULL;
@@ -487,12 +586,13 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
     memset(&other, 0, sizeof(other));
     other.rank = mem->rank;
     memcpy(other.dims, mem->dims, sizeof(other.dims));
-    if (mem->dtype != value->view.dtype || !ref_same_shape(&other, &value->view)) {
+    memcpy(bound.dims, value->most, sizeof(bound.dims));
+    if (mem->dtype != value->view.dtype || !ref_same_shape(&other, &bound)) {
         ref_fail(call, Q_GRAPH_TENSOR,
                  "%s \"%s\": memory %u was registered as %s %s, the tensor is %s %s", what, name,
                  (unsigned)mem->head.number, ref_type_name(mem->dtype),
                  ref_shape_text(&other, found), ref_type_name(value->view.dtype),
-                 ref_shape_text(&value->view, expected));
+                 ref_shape_text(&bound, expected));
         return NULL;
     }
     return mem->data;
@@ -526,17 +626,22 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
                             value->view.name);
         if (!facts_agree(given, value, &why))
             return ref_fail(call, Q_GRAPH_TENSOR, "%s %u: %s", what, (unsigned)i, why.text);
+        dims_take(given, value);
         value->caller = memory_of(call, graph, what, given, value);
         if (value->caller == NULL)
             return call->code;
+        value->room = bytes_now(value);
         value->seen = body->executes;
     }
     if (count == (uint32_t)expected)
         return Q_OK;
     for (int i = 0; i < body->value_count; ++i) {
-        const ref_value *value = body->values[i];
-        if ((outputs ? ref_type_is_output(value->type) : ref_type_is_input(value->type))
-            && value->seen != body->executes)
+        ref_value *value = body->values[i];
+        if (!(outputs ? ref_type_is_output(value->type) : ref_type_is_input(value->type))
+            || value->seen == body->executes)
+            continue;
+        value->caller = NULL;
+        if (!ref_type_is_optional(value->type))
             return ref_fail(call, Q_GRAPH_TENSOR,
                             "%s \"%s\" of graph \"%s\" is missing: %u of %d given", what,
                             value->view.name, body->name, (unsigned)count, expected);
@@ -547,7 +652,7 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
 static int overlap(const ref_value *a, const ref_value *b)
 {
     const uintptr_t p = (uintptr_t)a->caller, q = (uintptr_t)b->caller;
-    return p < q + b->bytes && q < p + a->bytes;
+    return p < q + b->room && q < p + a->room;
 }
 
 static int staged(ref_value *value)
@@ -566,12 +671,14 @@ static q_code place(ref_call *call, const ref_graph *graph)
         ref_value *value = body->values[i];
         const int output = ref_type_is_output(value->type);
         int copy;
-        if (!output && !ref_type_is_input(value->type))
+        if (!ref_type_is_app(value->type) || (!output && value->caller == NULL))
             continue;
-        copy = (uintptr_t)value->caller % ref_type_bytes(value->view.dtype) != 0;
-        for (int k = 0; output && k < body->value_count; ++k) {
+        copy = value->caller == NULL
+            || (uintptr_t)value->caller % ref_type_bytes(value->view.dtype) != 0;
+        for (int k = 0; output && value->caller != NULL && k < body->value_count; ++k) {
             const ref_value *other = body->values[k];
-            if (k == i || !ref_type_is_app(other->type) || !overlap(value, other))
+            if (k == i || !ref_type_is_app(other->type) || other->caller == NULL
+                || !overlap(value, other))
                 continue;
             if (ref_type_is_output(other->type))
                 return ref_fail(call, Q_GRAPH_TENSOR, "outputs \"%s\" and \"%s\" overlap in memory",
@@ -590,8 +697,9 @@ static q_code compute(ref_body *body, int timed, ref_why *why)
     unsigned char *scratch = body->arena != NULL ? body->arena + body->arena_bytes : NULL;
     for (int i = 0; i < body->value_count; ++i) {
         ref_value *value = body->values[i];
-        if (ref_type_is_input(value->type) && value->view.data == value->staging)
-            memcpy(value->staging, value->caller, (size_t)value->bytes);
+        if (ref_type_is_input(value->type) && value->caller != NULL
+            && value->view.data == value->staging)
+            memcpy(value->staging, value->caller, (size_t)bytes_now(value));
     }
     for (int i = 0; i < body->step_count; ++i) {
         ref_step *step = body->steps[body->order[i]];
@@ -606,8 +714,9 @@ static q_code compute(ref_body *body, int timed, ref_why *why)
     }
     for (int i = 0; i < body->value_count; ++i) {
         const ref_value *value = body->values[i];
-        if (ref_type_is_output(value->type) && value->view.data == value->staging)
-            memcpy(value->caller, value->staging, (size_t)value->bytes);
+        if (ref_type_is_output(value->type) && value->caller != NULL
+            && value->view.data == value->staging)
+            memcpy(value->caller, value->staging, (size_t)bytes_now(value));
     }
     return Q_OK;
 }
@@ -633,7 +742,38 @@ static void overwrite(const ref_body *body, const q_tensor *outputs, uint32_t co
 {
     const ref_value *value = count > 0 ? ref_body_value(body, outputs[0].v.id) : NULL;
     if (value != NULL)
-        ((unsigned char *)value->caller)[value->bytes] ^= 0xFF;
+        ((unsigned char *)value->caller)[value->room] ^= 0xFF;
+}
+
+/* Find the dims of a graph that has dynamic or optional tensors, and check that the caller's memory
+   holds the outputs. */
+static q_code settle(ref_call *call, ref_body *body)
+{
+    ref_why why;
+    q_code code = body->flexible ? ref_shape_settle(body, &why) : Q_OK;
+    if (code != Q_OK)
+        return ref_fail(call, code, "graph \"%.100s\": %s", body->name, why.text);
+    for (int i = 0; body->flexible && i < body->value_count; ++i) {
+        const ref_value *value = body->values[i];
+        char found[REF_SHAPE_TEXT];
+        if (ref_type_is_output(value->type) && value->caller != NULL
+            && bytes_now(value) > value->room)
+            return ref_fail(call, Q_GRAPH_SHAPE,
+                            "output \"%s\" becomes %s, %llu bytes; the call has room for %llu",
+                            value->view.name, ref_shape_text(&value->view, found),
+                            (unsigned long long)bytes_now(value), (unsigned long long)value->room);
+    }
+    return Q_OK;
+}
+
+/* Tell the caller the dims of the dynamic outputs. */
+static void dims_tell(const ref_body *body, q_tensor *outputs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        const ref_value *value = ref_body_value(body, outputs[i].v.id);
+        if (value->dynamic != 0 && outputs[i].v.dims != NULL)
+            memcpy(outputs[i].v.dims, value->view.dims, value->view.rank * sizeof(uint32_t));
+    }
 }
 
 q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs,
@@ -677,6 +817,8 @@ q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs
     if (code == Q_OK)
         code = bind(call, graph, outputs, output_count, 1);
     if (code == Q_OK)
+        code = settle(call, body);
+    if (code == Q_OK)
         code = place(call, graph);
     ref_unlock();
     if (code == Q_OK) {
@@ -687,6 +829,8 @@ q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs
             ref_fail(call, code, "%s", why.text);
         else
             tell(profile, body, ref_now_ns() - began);
+        if (code == Q_OK)
+            dims_tell(body, outputs, output_count);
         if (code == Q_OK && call->wish.overwrite)
             overwrite(body, outputs, output_count);
         ref_unlock();

@@ -49,7 +49,7 @@
     LACKS(errorFreeVerboseMessage) LACKS(graphPrepareExecutionEnvironment)                         \
     LACKS(graphReleaseExecutionEnvironment) LACKS(graphGetProperty) HAS(contextValidateBinary)     \
     LACKS(contextCreateFromBinaryWithSignal) LACKS(contextCreateFromBinaryListAsync)               \
-    LACKS(tensorUpdateGraphTensors) LACKS(tensorUpdateContextTensors)                              \
+    HAS(tensorUpdateGraphTensors) LACKS(tensorUpdateContextTensors)                                \
     LACKS(contextGetBinarySectionSize) LACKS(contextGetBinarySection)                              \
     LACKS(contextApplyBinarySection) LACKS(backendGetProperty) LACKS(contextGetProperty)           \
     LACKS(contextGetIncrementalBinary) LACKS(contextReleaseIncrementalBinary)                      \
@@ -415,6 +415,14 @@ static q_code graphExecute(q_handle graph, const q_tensor *inputs, uint32_t inpu
     return end(&call, go ? ref_graph_execute(&call, graph, inputs, input_count, outputs,
                                              output_count, profile, signal)
                          : Q_OK);
+}
+
+static q_code tensorUpdateGraphTensors(q_handle graph, const q_tensor **tensors, uint64_t count)
+{
+    ref_call call;
+    const int go = begin(&call, AT_tensorUpdateGraphTensors);
+    note(&call, "%s, %llu tensors", h(graph), (unsigned long long)count);
+    return end(&call, go ? ref_graph_update(&call, graph, tensors, count) : Q_OK);
 }
 
 static q_code tensorCreateGraphTensor(q_handle graph, q_tensor *tensor)

@@ -248,6 +248,7 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
         memcpy(&value->view.data, &model->data[value->datum].data, sizeof(void *));
     body->input_count += ref_type_is_input(value->type);
     body->output_count += ref_type_is_output(value->type);
+    body->flexible |= value->dynamic != 0 || ref_type_is_optional(value->type);
     value->id = model->next_id++;
     body->values[body->value_count++] = value;
     *out = value;
@@ -296,7 +297,7 @@ static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_wh
         ref_value *value = index >= 0 ? body->values[index] : NULL;
         if (value == NULL)
             ref_refuse(why, "node \"%s\": output %u is absent", step->name, (unsigned)marked);
-        else if (ref_type_is_input(value->type) || value->type == Q_STATIC)
+        else if (ref_type_is_input(value->type) || ref_type_is_static(value->type))
             ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name,
                        value->view.name, role_of(value->type));
         else if (value->writer == WRITER_NOW)
@@ -439,7 +440,7 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
         return Q_MEMORY;
     }
     step->view.op = op;
-    if (!ref_op_check(&step->view, why))
+    if (!ref_op_check(&step->view, why) || !ref_shape_check(body, step, why))
         return Q_OP_REFUSED;
     if (!name_add(&body->step_names, step->view.name)) {
         ref_refuse(why, "no memory for a node");
@@ -448,6 +449,38 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
     for (uint32_t i = 0; i < from->out_count; ++i)
         body->values[from->out[i]]->writer = body->step_count;
     body->steps[body->step_count++] = step;
+    return Q_OK;
+}
+
+/* ---- updates -------------------------------------------------------------------------------- */
+
+q_code ref_body_update(ref_body *body, ref_value *value, const void *data, ref_why *why)
+{
+    void *fresh = NULL, *before = value->view.data;
+    ref_why reason;
+    if (posix_memalign(&fresh, REF_ALIGN, (size_t)value->bytes) != 0) {
+        ref_refuse(why, "no memory for the data of tensor \"%s\"", value->view.name);
+        return Q_MEMORY;
+    }
+    ref_value_extend(value, data, fresh);
+    value->view.data = fresh;
+    ref_shape_reset(body);
+    /* Checks of static data, such as that indices are in range, hold for the new data too. */
+    for (int s = 0; s < body->step_count; ++s) {
+        ref_step *step = body->steps[s];
+        for (uint32_t i = 0; i < step->view.in_count; ++i) {
+            if (step->in[i] == REF_NONE || body->values[step->in[i]] != value
+                || ref_op_check(&step->view, &reason))
+                continue;
+            value->view.data = before;
+            free(fresh);
+            ref_refuse(why, "new data of tensor \"%.100s\": node \"%.100s\": %.280s",
+                       value->view.name, step->view.name, reason.text);
+            return Q_TENSOR_UPDATE;
+        }
+    }
+    free(value->staging);
+    value->staging = fresh;
     return Q_OK;
 }
 
@@ -483,7 +516,7 @@ static q_code order_steps(ref_body *body, ref_why *why)
             if (step->in[next[at]] != REF_NONE)
                 value = body->values[step->in[next[at]]];
             ++next[at];
-            if (value == NULL || ref_type_is_input(value->type) || value->type == Q_STATIC)
+            if (value == NULL || ref_type_is_input(value->type) || ref_type_is_static(value->type))
                 continue;
             if (value->writer == REF_NONE) {
                 ref_refuse(why, "node \"%s\" reads tensor \"%s\", which no node writes",

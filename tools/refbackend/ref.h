@@ -11,6 +11,7 @@
      system.c      metadata of a binary
      binary.c      a model to bytes and back
      model.c       graphs and tensors without handles: checks, order, memory plan
+     shape.c       dims and absent inputs of one execute
      tensor.c      one tensor: encoding, bytes
      trace.c log.c faults.c ledger.c    the floor
      ref_op.h      operators (ref_op.c, ops_*.c): know nothing of this file
@@ -179,19 +180,25 @@ typedef struct ref_value {
     uint32_t     id, type, format;
     ref_encoding encoding;
     int          datum;                  /* STATIC: index in the model's data, else REF_NONE */
-    uint64_t     bytes;
+    uint64_t     bytes;                  /* of its most dims */
+    uint32_t     dynamic;                /* bit i: view.dims[i] is at most most[i], and another one
+                                            in each execute */
+    uint32_t     most[REF_RANK];         /* its dims when it was made */
     int          writer;                 /* step, REF_NONE: none */
     int          last;                   /* position in the order of its last reader or writer */
     uint64_t     offset;                 /* in the arena of its graph */
-    void        *staging;                /* used when the caller's memory cannot be */
-    void        *caller;                 /* during an execute: the destination of an output */
+    void        *staging;                /* used when the caller's memory cannot be; UPDATEABLE_STATIC:
+                                            the data that replaced that of the model, or NULL */
+    void        *caller;                 /* during an execute: the caller's memory; NULL: he left
+                                            an optional tensor out */
+    uint64_t     room;                   /* bytes of it */
     uint64_t     seen;                   /* number of the execute that bound it */
 } ref_value;
 
 /* The description of a tensor, from a caller's struct or from a file; arrays are borrowed. */
 typedef struct ref_made {
     const char     *name;
-    uint32_t        type, format, dtype, rank;
+    uint32_t        type, format, dtype, rank, dynamic;
     const uint32_t *dims;
     ref_encoding    encoding;
     const void     *data;                /* STATIC, from a caller */
@@ -209,6 +216,8 @@ void  ref_arena_free(ref_arena *arena);
 int  ref_type_is_app(uint32_t type);
 int  ref_type_is_input(uint32_t type);
 int  ref_type_is_output(uint32_t type);
+int  ref_type_is_optional(uint32_t type);
+int  ref_type_is_static(uint32_t type);
 /* Read the vendor's struct. Arrays of the encoding are copied into the arena. */
 q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref_why *why);
 /* Check and fill a tensor, except its data and id. */
@@ -249,6 +258,7 @@ typedef struct ref_body {                /* a graph without its handle */
     uint64_t        arena_bytes, scratch_bytes;
     unsigned char  *arena;               /* intermediate tensors, then scratch */
     int             input_count, output_count;
+    int             flexible;            /* 1: it has a dynamic or an optional tensor */
     uint32_t        priority;
     int             finalized;
     uint64_t        executes;
@@ -293,8 +303,22 @@ typedef struct ref_plan_step {
 } ref_plan_step;
 q_code ref_body_node(ref_body *body, const ref_plan_step *step, ref_why *why);
 q_code ref_body_finalize(ref_body *body, ref_why *why);
+/* Replace the data of an UPDATEABLE_STATIC tensor. Refused data changes nothing. */
+q_code ref_body_update(ref_body *body, ref_value *value, const void *data, ref_why *why);
 /* Read a scalar's value. Return 0 when a scalar cannot have its type. */
 int ref_scalar(uint32_t dtype, uint64_t bits, double *value);
+
+/* ---- shape.c --------------------------------------------------------------------------------- */
+
+/* Check that a step that passed its operator's check can be computed with fewer elements and
+   without its optional inputs. */
+int ref_shape_check(const ref_body *body, ref_step *step, ref_why *why);
+/* Return all tensors to the dims that they were made with, and all optional inputs to their
+   nodes. */
+void ref_shape_reset(ref_body *body);
+/* Find the dims of everything that is computed from inputs whose dims are set, and take absent
+   inputs from their nodes. */
+q_code ref_shape_settle(ref_body *body, ref_why *why);
 
 /* ---- binary.c -------------------------------------------------------------------------------- */
 
@@ -404,6 +428,7 @@ q_code ref_graph_node(ref_call *call, q_handle graph, const q_op *op);
 q_code ref_graph_finalize(ref_call *call, q_handle graph, q_handle profile, q_handle signal);
 q_code ref_graph_retrieve(ref_call *call, q_handle context, const char *name, q_handle *out);
 q_code ref_graph_tensor(ref_call *call, q_handle graph, q_tensor *tensor);
+q_code ref_graph_update(ref_call *call, q_handle graph, const q_tensor **tensors, uint64_t count);
 q_code ref_graph_execute(ref_call *call, q_handle graph, const q_tensor *inputs,
                          uint32_t input_count, q_tensor *outputs, uint32_t output_count,
                          q_handle profile, q_handle signal);

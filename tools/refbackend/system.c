@@ -31,21 +31,25 @@ static void empty(ref_system *system)
     ref_arena_free(&system->arena);
 }
 
-/* Describe inputs or outputs of a graph. Return 0 when there is no memory. */
-static int tensors_tell(ref_arena *arena, const ref_body *body, int outputs, uint32_t *count,
-                        q_tensor **out)
+static int type_is_updateable(uint32_t type) { return type == Q_UPDATEABLE_STATIC; }
+
+/* Describe the tensors of a graph whose type passes. Return 0 when there is no memory. */
+static int tensors_tell(ref_arena *arena, const ref_body *body, int (*passes)(uint32_t type),
+                        uint32_t *count, q_tensor **out)
 {
-    const int most = outputs ? body->output_count : body->input_count;
-    q_tensor *list = ref_arena_alloc(arena, (size_t)most * sizeof(*list));
+    size_t most = 0;
+    q_tensor *list;
+    for (int i = 0; i < body->value_count; ++i)
+        most += passes(body->values[i]->type) != 0;
+    list = ref_arena_alloc(arena, most * sizeof(*list));
     *count = 0;
     *out = list;
     if (list == NULL)
         return 0;
     for (int i = 0; i < body->value_count; ++i) {
         const ref_value *value = body->values[i];
-        if (outputs ? !ref_type_is_output(value->type) : !ref_type_is_input(value->type))
-            continue;
-        if (!ref_value_tell(value, ref_fault.tensor, arena, &list[(*count)++]))
+        if (passes(value->type) && !ref_value_tell(value, ref_fault.tensor, arena,
+                                                   &list[(*count)++]))
             return 0;
     }
     return 1;
@@ -70,8 +74,13 @@ static q_graph_info *graphs_tell(ref_arena *arena, const ref_model *model)
             info->v.blob = blob;
             info->v.blob_bytes = BLOB;
         }
-        if (!tensors_tell(arena, model->bodies[i], 0, &info->v.input_count, &info->v.inputs)
-            || !tensors_tell(arena, model->bodies[i], 1, &info->v.output_count, &info->v.outputs))
+        if (!tensors_tell(arena, model->bodies[i], ref_type_is_input, &info->v.input_count,
+                          &info->v.inputs)
+            || !tensors_tell(arena, model->bodies[i], ref_type_is_output, &info->v.output_count,
+                             &info->v.outputs)
+            || (info->version >= 2
+                && !tensors_tell(arena, model->bodies[i], type_is_updateable,
+                                 &info->v.updateable_count, &info->v.updateable)))
             return NULL;
     }
     if (graphs == NULL)

@@ -71,6 +71,13 @@ int ref_type_is_input(uint32_t type)
 
 int ref_type_is_output(uint32_t type) { return type == Q_APP_READ || type == Q_OPTIONAL_APP_READ; }
 
+int ref_type_is_optional(uint32_t type)
+{
+    return type == Q_OPTIONAL_APP_WRITE || type == Q_OPTIONAL_APP_READ;
+}
+
+int ref_type_is_static(uint32_t type) { return type == Q_STATIC || type == Q_UPDATEABLE_STATIC; }
+
 int ref_type_is_app(uint32_t type) { return ref_type_is_input(type) || ref_type_is_output(type); }
 
 /* ---- the vendor's encoding, copied ---------------------------------------------------------- */
@@ -203,9 +210,10 @@ static q_code made_check(const ref_made *made, ref_why *why)
         ref_refuse(why, "a tensor needs a name of at most %d bytes", (int)REF_NAME_MOST);
         return Q_TENSOR_PARAM;
     }
-    if (!ref_type_is_app(made->type) && made->type != Q_NATIVE && made->type != Q_STATIC) {
+    if (!ref_type_is_app(made->type) && made->type != Q_NATIVE && !ref_type_is_static(made->type)) {
         ref_refuse(why, "tensor \"%s\": type %u, expected one of APP_WRITE 0, APP_READ 1, NATIVE 3,"
-                   " STATIC 4, and the optional types 11 and 12", made->name, (unsigned)made->type);
+                   " STATIC 4, UPDATEABLE_STATIC 6, and the optional types 11 and 12", made->name,
+                   (unsigned)made->type);
         return Q_TENSOR_UNSUPPORTED;
     }
     if (made->format != 0) {
@@ -270,15 +278,9 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
         code = made_count(made, &count, &made->bytes, why);
     if (code != Q_OK)
         return code;
-    for (uint32_t i = 0; from->version == 2 && from->v.dynamic != NULL && i < made->rank; ++i) {
-        if (from->v.dynamic[i] != 0) {
-            ref_refuse(why,
-                       "tensor \"%s\": dimension %u is dynamic; only fixed ones are supported",
-                       made->name, (unsigned)i);
-            return Q_NOT_SUPPORTED;
-        }
-    }
-    if (made->type == Q_STATIC) {
+    for (uint32_t i = 0; from->version == 2 && from->v.dynamic != NULL && i < made->rank; ++i)
+        made->dynamic |= (uint32_t)(from->v.dynamic[i] != 0) << i;
+    if (ref_type_is_static(made->type)) {
         if (from->v.mem_type != Q_MEM_RAW || from->v.u.buffer.data == NULL
             || from->v.u.buffer.bytes != made->bytes) {
             ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain"
@@ -443,12 +445,40 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     return code;
 }
 
+/* Check that dimensions with data or scales of their own are fixed. */
+static q_code dynamic_check(const ref_made *made, ref_why *why)
+{
+    const ref_encoding *e = &made->encoding;
+    uint32_t i = 0;
+    if (made->dynamic >> made->rank != 0) {
+        ref_refuse(why, "tensor \"%s\": more dynamic dimensions than its rank of %u", made->name,
+                   (unsigned)made->rank);
+        return Q_TENSOR_PARAM;
+    }
+    if (made->dynamic == 0)
+        return Q_OK;
+    while ((made->dynamic >> i & 1) == 0)
+        ++i;
+    if (ref_type_is_static(made->type)) {
+        ref_refuse(why, "static tensor \"%s\": dimension %u is dynamic", made->name, (unsigned)i);
+        return Q_NOT_SUPPORTED;
+    }
+    if (e->definition == 1 && e->encoding != Q_ENC_SCALE_OFFSET && e->encoding != Q_ENC_BW) {
+        ref_refuse(why, "tensor \"%s\": dimension %u is dynamic, which needs one scale for the"
+                   " whole tensor", made->name, (unsigned)i);
+        return Q_NOT_SUPPORTED;
+    }
+    return Q_OK;
+}
+
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why)
 {
     q_code code = made_check(made, why);
     ref_tensor *view = &value->view;
     if (code == Q_OK)
         code = made_count(made, &view->count, &value->bytes, why);
+    if (code == Q_OK)
+        code = dynamic_check(made, why);
     if (code != Q_OK)
         return code;
     view->name = ref_arena_text(arena, made->name);
@@ -457,7 +487,9 @@ q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, 
     view->dtype = made->dtype;
     view->rank = made->rank;
     memcpy(view->dims, made->dims, made->rank * sizeof(uint32_t));
-    view->fixed = made->type == Q_STATIC;
+    view->fixed = ref_type_is_static(made->type);
+    memcpy(value->most, view->dims, sizeof(value->most));
+    value->dynamic = made->dynamic;
     value->type = made->type;
     value->format = made->format;
     value->encoding = made->encoding;
@@ -529,7 +561,15 @@ int ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q
     out->v.format = value->format;
     out->v.dtype = value->view.dtype;
     out->v.rank = value->view.rank;
-    out->v.dims = keep(arena, value->view.dims, value->view.rank * sizeof(uint32_t));
+    out->v.dims = keep(arena, value->most, value->view.rank * sizeof(uint32_t));
+    if (value->dynamic != 0) {
+        out->version = 2;
+        out->v.dynamic = ref_arena_alloc(arena, value->view.rank);
+        if (out->v.dynamic == NULL)
+            return 0;
+        for (uint32_t i = 0; i < value->view.rank; ++i)
+            out->v.dynamic[i] = (uint8_t)(value->dynamic >> i & 1);
+    }
     q->definition = e->definition;
     q->encoding = e->encoding;
     if (out->v.dims == NULL)
