@@ -790,7 +790,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(no_kind, ARG, "tensor \"t\"", "kind 0"), M(wrong_kind, ARG, "kind 6"), M(rank_0, ARG, "\"t\"", "rank 0", "[1]"), M(rank_9, ARG, "rank 9"),
     M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB", "split it"),
     M(overflow, LIMIT, "4 GiB"), M(no_data, ARG, "\"t\"", "needs 16 bytes", "NULL"), M(few_bytes, ARG, "needs 16 bytes", "got 15"),
-    M(data_of_input, ARG, "\"t\"", "only a STATIC"), M(bytes_of_input, ARG, "only a STATIC"), M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
+    M(data_of_input, ARG, "\"t\"", "data", "STATIC"), M(bytes_of_input, ARG, "data", "STATIC"), M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
     M(no_encoding, ARG, "(sfixed8)", "needs an encoding"), M(other_encoding, ARG, "needs an encoding"), M(scale_0, ARG, "scale"),
     M(scale_nan, ARG, "scale"), M(scale_infinite, ARG, "scale"), M(bitwidth_9, ARG, "bitwidth"), M(axis_behind, ARG, "axis is outside"),
     M(axis_negative, ARG, "axis is outside"), M(axis_count, ARG, "number of scales"), M(axis_no_scales, ARG, "missing"),
@@ -2082,7 +2082,7 @@ TEST(op_packages_are_registered_once)
     memset(path, 'p', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
     CHECK_EQ(qnnrt_backend_register_ops(backend, path, "b", NULL, &err), QNNRT_E_ARG);
-    CHECK_STR(err.text, "a path of 4096 bytes");
+    CHECK_STR(err.text, "4096 bytes");
     CHECK(close_backend());
     open_backend("null=backendRegisterOpPackage", 0);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "a", "b", NULL, &err), QNNRT_E_UNSUPPORTED);
