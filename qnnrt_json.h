@@ -120,8 +120,8 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
 
 /* Read the next value if it is the string `expected`, a text without escapes. This is faster than
    qnnrt_json_value().
-   Returns 1 when the string was read; 0 when the next value is another one, which was not read, or
-   when expected->text is NULL. */
+   Returns 1 when the string was read; 0 when the next value is a different one, which stays
+   unread, or when expected->text is NULL. */
 QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
 /* Read the next value if it is a whole number from 0 to 10^19 - 1 without fraction and exponent.
@@ -817,8 +817,8 @@ QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
 /* =====================================================================================
    NUMBER                                                                        >>number
    Converts decimal digits to binary, exactly. A number is w * 10^e, where w has at most 19
-   digits (as many as a word holds) and a flag tells that more follow. There are three methods;
-   the next one is used when the one before cannot decide:
+   digits (as many as a word holds) and a flag tells whether more follow. There are three
+   methods; each is used when the one before it cannot decide:
      1. |e| <= 27: 5^e fits in a word, so product and quotient are exact integers of two
         words.
      2. A table of powers, rounded to 64 bits: the result has a known error, and is used when
@@ -1239,7 +1239,7 @@ QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out)
     return (bits >> 23 & 0xFF) != 0xFF;
 }
 
-/* Convert digits without a sign. Return 0 when another character is there or the value is above
+/* Convert digits without a sign. Return 0 when the text has another character or the value is above
    `most`. */
 static int qnnrt_json__integer(const char *at, size_t bytes, uint64_t most, uint64_t *out)
 {
