@@ -28,11 +28,11 @@
    contexts (shards, wired like opened ones), weights by axis and by block, op packages.
    Qualcomm's operator documentation lists the operators, the order of their inputs and their
    parameters; qnnrt_builder_supports() asks the library about a node before it is added.
-   Converters write .dlc containers. qnnrt_builder_dlc() makes graphs of one; so does, without a
-   line of code,
+   Converters write .dlc containers. qnnrt_builder_dlc() makes graphs from a container; so does this
+   command, without a line of code:
        qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
-   The vendor's libQnnSystem.so reads containers. libQnnRef.so reads none, so with it name that
-   library in builder_desc.system_path (--system_so).
+   The vendor's libQnnSystem.so reads containers. libQnnRef.so cannot, so with libQnnRef.so
+   give the path of libQnnSystem.so in builder_desc.system_path (--system_so).
    HTP: on x86-64 graphs are compiled for SM8650 (57) unless soc_model of the backend or of the
    builder names a chip, because float graphs need one. FLOAT_16 tensors have more kernels than
    FLOAT_32. With weight_sharing of a context the file is smaller, but x86-64 cannot load it.
@@ -46,7 +46,7 @@
 #ifndef QNNRT_H
 #error "include qnnrt.h, with QNNRT_COMPOSE defined; it includes qnnrt_compose.h"
 #elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 2
-#error "qnnrt_compose.h and qnnrt.h must be of one version"
+#error "qnnrt_compose.h and qnnrt.h must have the same version"
 #endif
 
 /* Build graphs in C, on any backend. The result is a model like an opened one.
@@ -76,10 +76,10 @@ typedef enum qnnrt_priority {
 typedef struct qnnrt_builder_desc {
     uint32_t     soc_model;      /* HTP: chip to compile for (default 0: the backend's chip; if the
                                     backend names none, the x86-64 emulator gets 57, SM8650) */
-    uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
-    const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc() and, of the model,
-                                    qnnrt_run_profile_log() (default NULL: beside the backend, else
-                                    searched) */
+    uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: the chip's) */
+    const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc(), and for
+                                    qnnrt_run_profile_log() of the model's runs (default NULL:
+                                    beside the backend, else searched) */
     qnnrt_profile_level profile_level;   /* profiles the compilation: qnnrt_info.events
                                             (default 0: off) */
     qnnrt_limits limits;
@@ -120,7 +120,7 @@ typedef enum qnnrt_block_form { QNNRT_BLOCK_EXPANSION = 1, QNNRT_BLOCK_PLAIN } q
 typedef struct qnnrt_blocks {
     qnnrt_block_form form;
     int32_t          axis;               /* of the output channels */
-    int32_t          block_axis;         /* the axis that is cut into blocks: of the inputs */
+    int32_t          block_axis;         /* the axis of the inputs, which is cut into blocks */
     uint32_t         block;              /* elements per block; divides dims[block_axis] */
     const float     *scales;             /* EXPANSION: [channels], PLAIN: [channels * blocks] */
     const uint8_t   *multipliers;        /* EXPANSION: [channels * blocks], 1 to 15 */
@@ -197,15 +197,18 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
 QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
                                               qnnrt_error *err);
 
-/* Return the builder's first error, or QNNRT_OK with an empty text; valid until finish or destroy. */
+/* Return the builder's first error, or QNNRT_OK with an empty text. It is valid until
+   qnnrt_builder_finish() or qnnrt_builder_destroy(). */
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
-/* Check the graphs as a whole, give them to the vendor, finalize them, and return a model: wired,
-   found, prepared and run like an opened one. The builder is used up, even after a failure.
+/* Check the graphs as a whole, give them to the vendor, finalize them, and return a model. It is
+   wired, found, prepared and run like an opened model. The builder is used up, even after a
+   failure.
    Returns  QNNRT_OK; the builder's first error; QNNRT_E_ARG (an input that no node writes, a
             cycle, a tensor written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the
             vendor refuses: err has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY;
-            with .dlc containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and QNNRT_E_FORMAT
+            with .dlc containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and
+            QNNRT_E_FORMAT
    Frees    qnnrt_close() */
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
 
@@ -220,7 +223,8 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
 
 /* Write the binary into memory of the caller. data NULL: only *bytes is set.
-   Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes is the need) */
+   Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes receives
+            the size that is needed) */
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err);
 
@@ -246,13 +250,13 @@ static const char *qnnrt__validate_what(const qnnrt__abi_op *op, char out[480])
     return out;
 }
 
-/* What an operator takes whose validator on the CPU backend crashes at other types, or when a
-   parameter is missing. An operator with several rows takes what fits one of them. Lists end with
-   0. */
+/* The types and parameters that an operator accepts. Listed are operators whose validator in the
+   CPU backend crashes at other types, or when a parameter is missing. A node must fit one row of
+   its operator. Lists end with 0. */
 typedef struct qnnrt__validate_row {
     const char *type;
     uint16_t    in[5];              /* types of the first input */
-    uint16_t    out[3];             /* types of the last output; empty: that of the first input */
+    uint16_t    out[3];             /* types of the last output; empty: same as the first input */
     const char *params[3];
 } qnnrt__validate_row;
 
@@ -464,8 +468,8 @@ static qnnrt__abi_code qnnrt__container_graph_create(qnnrt__abi_handle context, 
     return 0;
 }
 
-/* Stands for every other call that takes a context: composing needs none of them, and none of them
-   may see our handle. */
+/* Take the place of every other call that takes a context. Composing needs none of these calls, and
+   none of them may see our handle. */
 static qnnrt__abi_code qnnrt__container_refuse(void) { return QNNRT__ABI_NOT_SUPPORTED; }
 
 /* Copy the backend's table for dlc_compose: as many slots as its version has, or as many as are
@@ -547,7 +551,7 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
         }
     if (c->no_memory) return qnnrt__fail_memory(err, "graphs");
     if (c->several)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and graph_desc.name gives"
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, but graph_desc.name gives"
                                              " one name, \"%.200s\"", path, c->name);
     if (code != 0 && c->refused != NULL) {       /* the code does not name that graph */
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create graph \"%.200s\" of %s%s", c->refused,
@@ -573,7 +577,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    Knows nothing of: builders
    ===================================================================================== */
 
-/* Turn what the vendor returned about a binary into a result: its code, and a size in 1 to most. */
+/* Make a result from the code and the size that the vendor returned for a binary. The size must be
+   1 to `most`. */
 static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char *call,
                                        qnnrt__abi_code code, uint64_t bytes, uint64_t most,
                                        qnnrt_error *err)
@@ -671,7 +676,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
                              " memory has %llu", name, (unsigned long long)need,
                              (unsigned long long)capacity);
     if (result == QNNRT_OK && data != NULL) {
-        /* Pass the size that it wants: HTP and CPU fill all the room and return its size. */
+        /* Pass the exact size: HTP and CPU fill the whole memory and return its size. */
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->context_get_binary(model->contexts[at].handle, data, need, &got);
         result = qnnrt__save_answer(model, at, "contextGetBinary", code, got, need, err);
@@ -741,7 +746,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (model == NULL || path == NULL || path[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path is NULL or empty");
     result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
     why = result == QNNRT_OK ? qnnrt__save_file(path, data, size) : NULL;
     qnnrt__mem_free(&model->hooks, data);
@@ -791,15 +796,16 @@ typedef struct qnnrt__build_context {
     qnnrt__build_names   names;
 } qnnrt__build_context;
 
-/* Of a spent builder only shell, backend, spent and error are used, until the backend is closed. */
+/* In a spent builder only shell, backend, spent and error are used, until the backend is closed. */
 struct qnnrt_builder {
     qnnrt__backend_shell    shell;      /* first */
     qnnrt_backend          *backend;
     int                     spent;
-    qnnrt_error             error;      /* the first one, which stays */
+    qnnrt_error             error;      /* the first error; later ones are not kept */
     qnnrt__arena            arena;
-    qnnrt_error            *err;        /* where errors and memory come from: error and arena, or */
-    qnnrt__arena           *into;       /* those of qnnrt_builder_supports(), which adds nothing */
+    qnnrt_error            *err;        /* receives errors: error above, or the caller's */
+    qnnrt__arena           *into;       /* provides memory: arena above, or a temporary one that
+                                           qnnrt_builder_supports() frees */
     qnnrt_limits            limits;
     uint32_t                soc_model, dsp_arch;
     qnnrt_profile_level     profile_level;
@@ -809,11 +815,11 @@ struct qnnrt_builder {
     qnnrt__build_graph     *graph;
     const qnnrt__abi_op    *op;         /* the node that errors are about, or NULL */
     qnnrt__build_names      tensor_names, node_names;     /* of the graph */
-    qnnrt_tensor            handles;    /* the last one returned */
+    qnnrt_tensor            handles;    /* the last handle returned */
     uint32_t                most_ends;  /* the most inputs and outputs of a node together */
     int                     containers; /* 1: a container was added */
     int                     device_asked;
-    qnnrt__abi_handle       device;     /* NULL: that of the backend is used */
+    qnnrt__abi_handle       device;     /* NULL: the backend's is used */
     uint32_t                device_soc; /* the chip that it is made for, 0: none named */
 };
 
@@ -887,7 +893,7 @@ static int qnnrt__build_taken(const qnnrt__build_names *names, const char *name)
     return names->room > 0 && names->slots[qnnrt__build_name_slot(names, name)] != NULL;
 }
 
-/* Add a name, which is not copied, to a set. Return 0 when memory is out. */
+/* Add a name, which is not copied, to a set. Return 0 when out of memory. */
 static int qnnrt__build_take(const qnnrt_builder *b, qnnrt__build_names *names,
                              const char *name)
 {
@@ -944,7 +950,8 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
-/* Make the vendor's pairs of scales and offsets, which may be NULL; NULL when memory is out. */
+/* Make the vendor's pairs of scales and offsets; offsets may be NULL. Return NULL when out of
+   memory. */
 static qnnrt__abi_scale_offset *qnnrt__tensor_pairs(const qnnrt_builder *b, const float *scales,
                                                     const int32_t *offsets, uint64_t count)
 {
@@ -972,7 +979,7 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
     if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
         from->block_axis == from->axis)
-        return "blocks.block_axis is outside the rank, or the axis itself";
+        return "blocks.block_axis is outside the rank, or equals blocks.axis";
     if (from->block == 0 || d->dims[from->block_axis] % from->block != 0)
         return "blocks.block does not divide the dimension of block_axis";
     if (from->scales == NULL) return "blocks.scales is NULL";
@@ -989,7 +996,7 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     return NULL;
 }
 
-/* Write checked blocks in the vendor's form. Return 0 when memory is out. */
+/* Write checked blocks in the vendor's form. Return 0 when out of memory. */
 static int qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                 qnnrt__abi_quantize *to)
 {
@@ -1080,7 +1087,7 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
     return copied ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
-/* The vendor's type of each qnnrt_tensor_kind, which begin at 1. */
+/* The vendor's type for each qnnrt_tensor_kind; kinds begin at 1. */
 static const uint32_t qnnrt__tensor_kinds[] = {
     QNNRT__ABI_UNDEFINED, QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ, QNNRT__ABI_NATIVE,
     QNNRT__ABI_STATIC, QNNRT__ABI_OPTIONAL_APP_WRITE
@@ -1119,8 +1126,8 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
                                  " data, got %llu%s", d->name, (unsigned long long)bytes,
                                  (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
     if (!fixed_data && (d->data != NULL || d->bytes != 0))
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, which only a STATIC"
-                                 " one takes", d->name);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, but only STATIC"
+                                 " tensors take data", d->name);
     tensor = (qnnrt__build_tensor *)qnnrt__build_alloc(b, 1, sizeof(*tensor));
     if (tensor == NULL) return qnnrt__build_no_memory(b);
     tensor->abi.version = 1;
@@ -1216,7 +1223,7 @@ static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor 
 }
 
 /* Write a scalar in the vendor's form. Return 0 when its type cannot hold the value, or cannot be
-   that of a scalar. */
+   the scalar's. */
 static int qnnrt__node_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
@@ -1308,7 +1315,7 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
                              " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
 }
 
-/* Make a name for a node that has none, of its type and number. Return NULL: out of memory. */
+/* Make a name from type and number for a node without a name. Return NULL when out of memory. */
 static const char *qnnrt__node_number(const qnnrt_builder *b, const char *type)
 {
     const size_t room = strlen(type) + 24;
@@ -1505,7 +1512,7 @@ static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-/* Return the vendor's form of a node; its tensors are copied to room, [inputs + outputs]. */
+/* Return the vendor's form of a node. Copy its tensors to `room`, [inputs + outputs]. */
 static qnnrt__abi_op qnnrt__node_op(const qnnrt__build_node *node, qnnrt__abi_tensor *room)
 {
     qnnrt__abi_op op = node->op;
@@ -1528,8 +1535,8 @@ static qnnrt__abi_op qnnrt__node_op(const qnnrt__build_node *node, qnnrt__abi_te
    Knows nothing of: tensors, nodes
    ===================================================================================== */
 
-/* How a field of a descriptor becomes an option, where it is not 0: the priority, which every
-   backend takes, and options of the HTP. */
+/* A field of a descriptor that becomes an option if it is not 0: the priority, which every backend
+   accepts, or an option of the HTP. */
 typedef struct qnnrt__device_option {
     const char *name;
     size_t      field;
@@ -1656,8 +1663,9 @@ static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
     return qnnrt__build_explain(b, "deviceCreate", code);
 }
 
-/* Choose the device that contexts are made on: one of the builder's own where chip or generation
-   are named, or where float graphs need one; else the backend's. The caller holds the lock. */
+/* Choose the device on which contexts are made. Create one for this builder if its desc names a
+   chip or a generation, or if float graphs need it; else use the backend's. The caller holds the
+   lock. */
 static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
 {
     qnnrt_backend *backend = b->backend;
@@ -1776,7 +1784,7 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
         code = calls->graph_add_node(handle, op);
         if (code == 0) continue;
         b->op = &node->op;
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it after validating it");
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it, although it validated it");
         qnnrt__validate_describe(b->err, &op);
         qnnrt__err_add(b->err, "\n  ");
         return qnnrt__build_explain(b, "graphAddNode", code);
@@ -1993,7 +2001,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-/* Return 1 while the builder takes more. */
+/* Return 1 while the builder accepts more tensors and nodes. */
 static int qnnrt__builder_going(const qnnrt_builder *b)
 {
     return b != NULL && !b->spent && b->error.code == QNNRT_OK;
@@ -2161,7 +2169,7 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     else if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
         if (bytes > sizeof(head)) bytes = sizeof(head);
         kind = qnnrt__context_looks_right(head, bytes)
-                   ? "a context binary, which is compiled: open it"
+                   ? "a context binary, which is compiled already: open it with qnnrt_open()"
                    : qnnrt__context_kind(head, bytes);
         qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)", path);
         if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);

@@ -1,4 +1,4 @@
-/* qnnrt_profile_log.h - part of qnnrt.h v0.2.0 - write measured events as a log for the vendor's tools
+/* qnnrt_profile_log.h - part of qnnrt.h v0.2.0 - write events as a log for the vendor's tools
 
    It lies beside qnnrt.h, or in tools/ below it, and is never included by itself:
        #define QNNRT_PROFILE_LOG
@@ -14,7 +14,7 @@
 #ifndef QNNRT_H
 #error "include qnnrt.h, with QNNRT_PROFILE_LOG defined; it includes qnnrt_profile_log.h"
 #elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 2
-#error "qnnrt_profile_log.h and qnnrt.h must be of one version"
+#error "qnnrt_profile_log.h and qnnrt.h must have the same version"
 #endif
 
 /* Write the events of the last exec to the log file that the SDK's qnn-profile-viewer reads,
@@ -57,7 +57,8 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
     size_t i;
     int missing;
     if (length >= sizeof(folder) || path[strlen(path) - 1] == '/')
-        return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is not the path of a file, or is too long", path);
+        return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is not the path of a file, or is too long",
+                           path);
     memcpy(folder, slash == NULL ? "." : path, length);
     folder[length] = '\0';
     memset(&target, 0, sizeof(target));
