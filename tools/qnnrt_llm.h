@@ -263,7 +263,7 @@ typedef struct qnnrt_llm_desc {
     const qnnrt_llm_role_desc *roles;          /* override those of qnnrt.json; both override names
                                                   and shapes */
     size_t                     role_count;
-    const char *const         *pipelines;      /* names of those to use (default NULL: all) */
+    const char *const         *pipelines;      /* names of pipelines to use (default NULL: all) */
     size_t                     pipeline_count;
     qnnrt_llm_rope             rope;           /* if .theta is set, this replaces all of the files'
                                                   rope settings; else all fields must be 0 */
@@ -301,7 +301,7 @@ typedef struct qnnrt_llm_info {
     uint32_t                    context;       /* largest context of any graph */
     uint32_t                    cells;         /* cells of a cache: the largest context - ar */
     uint32_t                    layers;        /* layers with keys and values, in this model or in
-                                                  this part of one */
+                                                  this part of a model */
     uint32_t                    heads;         /* heads of keys and values in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head in the first layer */
     uint32_t                    vocabulary;    /* 0: the graphs have no logits */
@@ -423,7 +423,7 @@ QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache);
 
 enum { QNNRT_LLM_SEQUENCES = 64 };     /* in one cache */
 
-/* Tokens to compute. {0} with tokens and count continues sequence 0. */
+/* Tokens to compute. With only .tokens and .count set, they continue sequence 0. */
 typedef struct qnnrt_llm_batch {
     const int32_t       *tokens;       /* [count] */
     size_t               count;
@@ -431,12 +431,13 @@ typedef struct qnnrt_llm_batch {
     const uint64_t      *sequences;    /* [count] sequences of each token, bit s for sequence s. If
                                           it has several, they must hold the same text so far
                                           (default NULL: .sequence) */
-    const int32_t       *positions;    /* [count] each above all positions that its sequences hold;
-                                          gaps are allowed (default NULL: the next position, or the
-                                          one after its parent) */
-    const int32_t       *parents;      /* [count] a tree of drafts: index in this batch of the token
-                                          that each one follows, -1: the end of what the cache holds
-                                          (default NULL: all earlier tokens of its sequences) */
+    const int32_t       *positions;    /* [count] each is above all positions in its sequences; gaps
+                                          are allowed (default NULL: the next position, or the one
+                                          after its parent) */
+    const int32_t       *parents;      /* [count] for a tree of drafts: the token that each token
+                                          follows, as an index in this batch; -1: the last token in
+                                          the cache (default NULL: each token follows all earlier
+                                          tokens of its sequences) */
     const unsigned char *wanted;       /* [count] not 0: this token's logits are wanted (default
                                           NULL: the last token's). Ignored without .logits and
                                           .codes */
@@ -522,7 +523,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
-/* Replace the content of a cache by that of another one of the same model, of any session.
+/* Replace the content of a cache by the content of another cache of the same model, of any session.
    Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells, or positions are
              too high here). On failure nothing has changed */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
@@ -577,8 +578,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
    logits are NaN. Of tokens with equal logits the lower one counts as more probable. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
-/* Add a token to the recent ones, for the repetition penalty: each token that was drawn, and those
-   of a prompt if it should count. */
+/* Add a token to the recent tokens of the repetition penalty. Call this for each token that was
+   drawn, and for the tokens of a prompt if the penalty should include them. */
 QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token);
 
 /* Go back to the seed, and forget recent tokens. */
@@ -631,7 +632,8 @@ extern "C" {
 #define QNNRT_LLM__STEP() ((void)0)
 #endif
 
-/* Replace what would steer a terminal or forge a line, in names that come from files. */
+/* Replace characters that could control a terminal or fake a line, in names that come from
+   files. */
 static void qnnrt_llm__clean(char *text)
 {
     while (*text != '\0') {
@@ -753,7 +755,8 @@ typedef struct qnnrt_llm__slots {       /* several if shards name one input diff
 
 typedef struct qnnrt_llm__graph {
     const qnnrt_pipeline *pipeline;
-    qnnrt_pipeline       *made;         /* the same if made here, NULL if it is the model's */
+    qnnrt_pipeline       *made;         /* same as pipeline if it was made here; NULL if the model
+                                           owns it */
     const char           *name;
     uint32_t              ar, context, cells;   /* cells = context - ar */
     qnnrt_llm__slots      inputs[QNNRT_LLM_ROLE_COUNT];   /* TOKENS, POSITIONS, ROPE_COS, ROPE_SIN,
@@ -1073,10 +1076,10 @@ typedef struct qnnrt_llm__names_found {
     const char    *reason;
 } qnnrt_llm__names_found;
 
-/* In a pattern <l> is a layer, <h> a head, <i> and <j> numbers of an input and of an argument, <n>
-   any number, <o> an underscore and a number or nothing (0), <k> an underscore or @ and a number,
-   and * any text. The first pattern that matches counts. The pattern begins at the 7th byte of a
-   text; the whole text is the reason that qnnrt_llm_tensor_info shows. */
+/* In a pattern <l> is a layer, <h> a head, <i> the number of an input, <j> the number of an
+   argument, <n> any number, <o> an underscore and a number, or nothing (0), <k> an underscore or @
+   and a number, and * any text. The first pattern that matches is used. The pattern begins at the
+   7th byte of a text; the whole text is the reason that qnnrt_llm_tensor_info shows. */
 static const struct qnnrt_llm__names_pattern {
     int            ends;        /* QNNRT_LLM__IN, OUT or INOUT */
     qnnrt_llm_role role;
@@ -1245,12 +1248,12 @@ typedef struct qnnrt_llm__settings_reader {
     uint32_t             seen;                  /* bit k: member k of the table below */
     qnnrt_llm_rope       backend;               /* of Genie's backend, where older files have it;
                                                    used if the model has none */
-    qnnrt_llm_rope      *rope;                  /* the one that is being read */
+    qnnrt_llm_rope      *rope;                  /* the rope that is being read */
 } qnnrt_llm__settings_reader;
 
 enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
 
-/* Objects of the files that are read ... */
+/* Objects in the files. */
 enum {
     QNNRT_LLM__AT_OWN, QNNRT_LLM__AT_LLM, QNNRT_LLM__AT_ROLES, QNNRT_LLM__AT_ROPE,
     QNNRT_LLM__AT_GENIE, QNNRT_LLM__AT_DIALOG, QNNRT_LLM__AT_CONTEXT, QNNRT_LLM__AT_ENGINE,
@@ -1333,7 +1336,7 @@ static qnnrt_result qnnrt_llm__settings_count(qnnrt_llm__settings_reader *r, uin
     return QNNRT_OK;
 }
 
-/* Take the value that was read as a token; -1 means none. */
+/* Store the value that was read as a token; -1 means no token. */
 static qnnrt_result qnnrt_llm__settings_token(qnnrt_llm__settings_reader *r, int32_t *out)
 {
     int64_t value;
@@ -1639,9 +1642,9 @@ typedef struct qnnrt_llm__items {
     size_t                   table_count;
     qnnrt_llm__items_graph  *graphs;
     size_t                   graph_count;
-    size_t                  *readers;       /* [contexts][2] keys, values: the first graph that may
-                                               read any in that context */
-    void                    *scratch;       /* list of blocks */
+    size_t                  *readers;       /* [contexts][2] for keys and for values: the first
+                                               graph of a context that may read them */
+    void                    *scratch;       /* first of a list of blocks */
     char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
     char                     texts[4][768];
@@ -1837,7 +1840,8 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
                                    (unsigned long long)i);
     }
     qnnrt_llm__items_sort(work->table, count, qnnrt_llm__items_entry_order);
-    /* Of three lines for one name two have the same end, so only neighbours are compared. */
+    /* If a name has three lines, two of them are for the same end, so only neighbours are
+       compared. */
     for (i = 0; i + 1 < count; ++i)
         for (k = i + 1; k < count && k < i + 3; ++k) {
             const qnnrt_llm__items_entry *a = qnnrt_llm__items_entry_at(work, i);
@@ -1887,7 +1891,7 @@ static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
         if (entry->used) continue;
         if (listed++ == 0)
             qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                            "the model has no such tensors of the role table:");
+                            "the role table lists tensors that the model does not have:");
         if (left > 0 || !qnnrt_llm__items_add(work->err, "\n  %s \"%.200s\" as %s%s",
                                               qnnrt_llm__items_ends(entry->line->role) ==
                                                       QNNRT_LLM__IN ? "input" :
@@ -2123,7 +2127,7 @@ static int qnnrt_llm__group_part_order(const void *a, const void *b)
     return x->ar < y->ar ? -1 : x->ar > y->ar;
 }
 
-/* Join graphs of all contexts by their tokens per call, as their names do not join them. */
+/* Join graphs of all contexts by their tokens per call, because their names do not join them. */
 static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->model;
@@ -2321,7 +2325,7 @@ static int qnnrt_llm__layout_axis_fits(const qnnrt_llm__items_graph *graph,
     return 0;
 }
 
-/* Return 1 if all dims of two pairs are equal, except that of the cells. */
+/* Return 1 if all dims of two pairs are equal, except the cells. */
 static int qnnrt_llm__layout_same_rest(const qnnrt_llm__items_pair *a,
                                       const qnnrt_llm__items_pair *b, uint32_t axis)
 {
@@ -2417,7 +2421,7 @@ static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
             const int order = a == NULL ? 1 : b == NULL ? -1 : qnnrt_llm__items_pair_order(a, b);
             const int other = order > 0;
             if (order == 0) continue;
-            /* Of two that differ, the other graph lacks the lower one. */
+            /* If two pairs differ, the lower one is missing in the other graph. */
             if (other) a = b;
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree: \"%.100s\" has %s, \"%.100s\" lacks it",
@@ -2580,8 +2584,8 @@ static int qnnrt_llm__order_by_place(const void *a, const void *b)
     return x->found->place < y->found->place ? -1 : x->found->place > y->found->place;
 }
 
-/* List the tensors from begin to end that numbers of this kind identify. role UNKNOWN: of any
-   role. */
+/* List the tensors from begin to end whose layer and head come from numbers of this kind (`how`).
+   role UNKNOWN: tensors of any role. */
 static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                           size_t begin, size_t end, int how, qnnrt_llm_role role,
                                           const void ***out, size_t *count)
@@ -2739,8 +2743,8 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
                 (last != NULL && last->found->number == item->found->number)) {
                 const char *say = qnnrt_llm__items_say(work, graph, item->t);
                 qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH, "%s: %u outputs of this kind,"
-                                      " expected the %s of %u inputs", say, (unsigned)count,
-                                      qnnrt_llm_role_name(out), (unsigned)inputs);
+                                      " expected one %s for each of %u inputs", say,
+                                      (unsigned)count, qnnrt_llm_role_name(out), (unsigned)inputs);
                 return qnnrt_llm__items_hint(work, QNNRT_E_MISMATCH);
             }
             item->t->role = out;
@@ -2873,7 +2877,7 @@ static int qnnrt_llm__match_integer(const qnnrt_tensor_info *t)
            t->dtype == QNNRT_DTYPE_U32 || t->dtype == QNNRT_DTYPE_U64;
 }
 
-/* Note a tensor of each role among the tensors from begin to end. */
+/* Record a tensor of each role among the tensors from begin to end. */
 static void qnnrt_llm__match_summary(const qnnrt_llm__items_graph *graph, size_t begin, size_t end,
                                      const qnnrt_llm_tensor_info *has[QNNRT_LLM_ROLE_COUNT][2])
 {
@@ -2885,7 +2889,7 @@ static void qnnrt_llm__match_summary(const qnnrt_llm__items_graph *graph, size_t
     }
 }
 
-/* Note the roles of each step of a graph, and after the last of all steps together. */
+/* Record the roles of each step of a graph, and after the last step those of all steps together. */
 static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
                                                qnnrt_llm__items_graph *graph)
 {
@@ -2980,7 +2984,8 @@ static int qnnrt_llm__match_hidden_fits(const qnnrt_llm__match_member *m, int ou
         return other != NULL ? qnnrt_llm__items_same_facts(other->tensor, t)
                              : qnnrt_llm__match_partner(graph, neighbour, !output, t, looks);
     }
-    /* At an end of the model or of a part, it is as wide as at the other side of the step. */
+    /* The first input and the last output have the width of the hidden state at the other side of
+       the step. */
     other = graph->has[s].of[QNNRT_LLM_ROLE_HIDDEN][!output];
     if (t->rank < 2 || t->dims[t->rank - 2] != graph->ar ||
         t->count != (uint64_t)graph->ar * t->dims[t->rank - 1]) return 0;
@@ -3027,7 +3032,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
                 ++*looks;
                 pair = qnnrt_llm__match_pair_of(&work->graphs[g], choice);
                 if (pair == NULL) continue;
-                /* This graph reads no cache: another one gives all but the cells. */
+                /* This graph reads no cache: another graph gives all facts except the cells. */
                 other = m->t->output ? pair->in : pair->out;
                 return other != NULL && other->tensor->dtype == t->dtype &&
                        other->tensor->rank == t->rank &&
@@ -3141,7 +3146,7 @@ static size_t qnnrt_llm__match_next(qnnrt_llm__items *work, const qnnrt_llm__mat
     for (; at < puzzle->choice_count; ++at) {
         const qnnrt_llm__match_choice *choice = qnnrt_llm__match_choice_at(puzzle, at);
         if (!qnnrt_llm__layered(choice->role) && choice->context != context) {
-            size_t high = puzzle->choice_count;         /* go on to those of its own shard */
+            size_t high = puzzle->choice_count;         /* go on to the choices of its own shard */
             if (choice->context > context) return puzzle->choice_count;
             while (at < high) {
                 size_t middle = at + (high - at) / 2;
@@ -3233,7 +3238,7 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
     memset(&puzzle, 0, sizeof puzzle);
     result = qnnrt_llm__match_collect(work, &puzzle);
     if (result != QNNRT_OK || puzzle.unknown_count == 0) return result;
-    do {                /* each round but the last finds a role; `looks` limits the work */
+    do {                /* each round except the last finds a role; `looks` limits the work */
         result = qnnrt_llm__match_choices(work, &puzzle);
         if (result != QNNRT_OK) return result;
         for (k = 0; k < puzzle.unknown_count; ++k) {
@@ -3466,7 +3471,7 @@ static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* Use the pipeline of the model if its edges are right, else make one. */
+/* Use the model's pipeline if its edges are right, else make another one. */
 static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_pipeline_desc desc;
@@ -3627,7 +3632,8 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
     return QNNRT_OK;
 }
 
-/* Check cos and sin: an angle per pair of elements, or each twice. *taken: the host gives them. */
+/* Check the tensors of cos and sin: they have one angle per pair of elements, or each angle twice.
+   *taken receives 1 when the host gives them. */
 static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                             int *taken)
 {
@@ -4095,7 +4101,7 @@ static void qnnrt_llm__describe(const qnnrt_llm *llm, void (*line)(void *user, c
    ===================================================================================== */
 
 typedef struct qnnrt_llm__cells {
-    uint32_t  count;                    /* of all cells */
+    uint32_t  count;                    /* number of cells */
     uint32_t  used;                     /* cells that belong to a sequence */
     uint32_t  end;                      /* index after the last cell in use */
     int32_t  *positions;                /* [count] */
@@ -4176,8 +4182,8 @@ static void qnnrt_llm__cells_set(qnnrt_llm__cells *cells, uint32_t cell, int32_t
     qnnrt_llm__cells_join(cells, sequences, position);
 }
 
-/* Take a cell out of the sequences in bits. Return those that lose their last position with it, for
-   qnnrt_llm__cells_settle(), which must follow. */
+/* Remove a cell from the sequences in bits. Return the sequences that lose their last position with
+   it, for qnnrt_llm__cells_settle(), which must follow. */
 static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits)
 {
     uint64_t stale = 0;
@@ -4225,12 +4231,13 @@ static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 static int qnnrt_llm__cells_within(const qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits,
                                    int32_t begin, int32_t end)
 {
-    const int32_t position = cells->positions[cell];           /* most often decides alone */
+    /* In most cases the position alone decides. */
+    const int32_t position = cells->positions[cell];
     return position >= begin && (end < 0 || position < end) &&
            (cells->sequences[cell] & bits) != 0;
 }
 
-/* Take the cells of [begin, end) out of a sequence, -1: out of all sequences. */
+/* Remove the cells of [begin, end) from a sequence, or from all sequences if it is -1. */
 static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32_t begin,
                                     int32_t end)
 {
@@ -4243,7 +4250,7 @@ static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32
     qnnrt_llm__cells_settle(cells, stale, begin > 0 ? begin - 1 : -1);
 }
 
-/* Add the cells of [begin, end) of a sequence to another one. */
+/* Add the cells of [begin, end) of a sequence to another sequence. */
 static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int32_t begin,
                                   int32_t end)
 {
@@ -4471,8 +4478,8 @@ static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *o
 }
 
 /* Change the stride of all tensors in place. Cells below end move; end is at most either stride.
-   Rows move in the order in which none overwrites another: towards the front the first one first,
-   towards the back the last one first. */
+   Rows move in an order in which no row overwrites another: towards the front the first row moves
+   first, towards the back the last row moves first. */
 QNNRT_LLM__HOT
 static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, uint32_t end)
 {
@@ -4485,7 +4492,7 @@ static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, ui
         const uint32_t outer = store->kv[k].outer;
         const size_t piece = qnnrt_llm__rows_piece(&store->kv[k]), bytes = end * piece;
         unsigned char *data = store->data + (size_t)store->ranges[k];
-        for (i = lead == 0; i < outer; ++i) {          /* without a lead, row 0 stays */
+        for (i = lead == 0; i < outer; ++i) {          /* if lead is 0, row 0 stays */
             row = lead + (stride < before ? i : outer - 1 - i + (lead == 0));
             memmove(data + (size_t)row * stride * piece, data + (size_t)row * before * piece,
                     bytes);
@@ -4826,8 +4833,8 @@ typedef struct qnnrt_llm__mask_codes {
     uint32_t attend, masked;
 } qnnrt_llm__mask_codes;
 
-/* A mask in memory that only this room writes. The past of its first row attends to the columns
-   from begin to end and to no others; begin == end: the columns are unknown. */
+/* A mask in memory that only this room writes. Of the cached tokens, its first row attends to the
+   columns from begin to end and to no others; begin == end: the columns are unknown. */
 typedef struct qnnrt_llm__mask {
     void                 *data;
     qnnrt_llm__mask_codes codes;
@@ -4873,7 +4880,7 @@ static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, floa
 
 /* Find the two values of a mask. Attention is allowed by 0 and forbidden by `masked`; if that is 0,
    by the lowest code of a quantized mask, or by -10000, which half precision can still add to a
-   score. Masks of truth values have 1 and 0. */
+   score. Boolean masks have 1 and 0. */
 static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
                                              qnnrt_llm__mask_codes *codes, qnnrt_error *err)
 {
@@ -5096,7 +5103,7 @@ struct qnnrt_llm_cache {
     qnnrt_llm__part     *part;
     qnnrt_llm__cells     cells;
     qnnrt_llm__store     store;
-    uint64_t             offset;        /* of the buffer in the session's mem */
+    uint64_t             offset;        /* where the cache's buffer begins in the session's mem */
     qnnrt_error          error;
     /* The rows of this cache's last step, [info.ar] each: */
     int32_t             *tokens, *positions, *parents;
@@ -5582,7 +5589,7 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     return qnnrt_llm__session_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
 }
 
-/* Make everything that a session has. */
+/* Make all parts of a session. */
 static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_llm *const *models,
                                             qnnrt_error *err)
 {
@@ -5966,7 +5973,8 @@ static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, u
     cache->session->pending = 0;
 }
 
-/* Find cells for `count` tokens: with shift pointer those computed in place, if there is room. */
+/* Find cells for `count` tokens. With shift pointer use the cells in which the graph writes them,
+   if there is room. */
 static int qnnrt_llm__step_places(qnnrt_llm_cache *cache, uint32_t count)
 {
     const qnnrt_llm__cells *cells = &cache->cells;
@@ -6337,8 +6345,8 @@ static void qnnrt_llm__keys_scan(const qnnrt_llm__keys_form *form, const unsigne
     *index = block;
 }
 
-/* Return the index of the largest logit, the lowest of equals, ignoring NaNs; UINT32_MAX if there
-   is none, or if the type has no form. */
+/* Return the index of the largest logit, the lowest index if several are equal, ignoring NaNs.
+   Return UINT32_MAX if there is no such logit, or if the type has no form. */
 QNNRT_LLM__HOT
 static uint32_t qnnrt_llm__keys_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
 {
@@ -6376,8 +6384,9 @@ typedef struct qnnrt_llm__sample_one {
 
 typedef struct qnnrt_llm__sample_recent {
     uint32_t token, times;      /* times: occurrences among the recent tokens */
-    int      nan;               /* 1: its logit is a NaN; else ... */
-    double   level;             /* ... after the penalty. Both are set while drawing */
+    int      nan;               /* 1: its logit is a NaN */
+    double   level;             /* its level after the penalty, unless nan; both set while
+                                   drawing */
 } qnnrt_llm__sample_recent;
 
 struct qnnrt_llm_sampler {
@@ -6391,12 +6400,13 @@ struct qnnrt_llm_sampler {
     double   penalty, inverse;  /* inverse: 1 / penalty */
     uint64_t seed, state;
 
-    /* With a penalty: the last tokens, the oldest at `next` if full; and each once, sorted. */
+    /* With a penalty, `ring` has the last tokens, the oldest at `next` if it is full. `recent` has
+       each of these tokens once, sorted. */
     uint32_t *ring;
     uint32_t  room, held, next, distinct;
     qnnrt_llm__sample_recent *recent;
 
-    /* Unless greedy. */
+    /* Used unless greedy: */
     qnnrt_llm__sample_one *ones;           /* [vocabulary] the candidates, by token */
     uint64_t bins[QNNRT_LLM__SAMPLE_BINS];
     uint64_t high[QNNRT_LLM__SAMPLE_BINS]; /* e ^ -steps for bits 16 and up, in 2^-32 */
@@ -6490,9 +6500,9 @@ static uint64_t qnnrt_llm__sample_sum(const qnnrt_llm_sampler *s, uint32_t count
     return sum;
 }
 
-/* Keep the fewest best candidates whose weights add up to `want` or more, of equals the lower token
-   first; without `weighted` keep the best `want` candidates. Find the cut by the upper bits of the
-   steps, then by the middle bits, then by the lower bits. */
+/* Keep the fewest best candidates whose weights add up to `want` or more; of equal candidates
+   prefer the lower token. Without `weighted` keep the best `want` candidates. Find the cut by the
+   upper bits of the steps, then by the middle bits, then by the lower bits. */
 static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int weighted,
                                        uint64_t want)
 {
@@ -6931,7 +6941,7 @@ QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache)
 
 /* ---- step ---- */
 
-/* Measure the host's time: that of a call, less the time inside qnnrt_exec(). */
+/* Measure the host's time: the time of a call, less the time inside qnnrt_exec(). */
 static uint64_t qnnrt_llm__public_begin(qnnrt_llm_session *session)
 {
     if (session->desc.clock_ns == NULL) return 0;
