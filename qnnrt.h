@@ -10,15 +10,15 @@
        qnnrt_desc desc = {0};                          // every 0 is a default
        desc.backend_desc.path = "libs/libQnnHtp.so";   // or NULL: beside the program, then searched
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
-       // NULL: the model's only pipeline; of several, give the name
+       // NULL: the model's only pipeline; if it has several, give a name
        if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { puts(err.text); return 1; }
        if (qnnrt_bind(run, "input_ids", tokens, sizeof tokens) != QNNRT_OK ||      // no copy
            qnnrt_exec(run) != QNNRT_OK) { puts(qnnrt_run_error(run)->text); return 1; }
        const uint16_t *logits = (const uint16_t *)qnnrt_data(run, "logits", &bytes);
        qnnrt_run_destroy(run); qnnrt_close(model);
 
-   Trust    Files and the names in them may be hostile. The caller's arguments, and the vendor
-            library that he names, are trusted. The vendor parses the bytes too, after our checks.
+   Trust    Files and the names in them may be hostile. The caller's arguments are trusted, and so
+            is the vendor library that they name. The vendor parses the bytes too, after our checks.
             Symbolic links in a folder are followed. If others can write to a mapped file, it can
             change between the metadata and the load: set desc.read, or replace files by rename.
    Memory   One allocator hook; nothing else allocates. qnnrt_exec() allocates nothing.
@@ -26,8 +26,8 @@
    Globals  One table of log slots, because the vendor's log callback has no user pointer. Nothing
             is printed, nothing aborts.
    Not yet  Optional inputs, dynamic dimensions and special data formats are reported, and refused
-            by qnnrt_prepare(). A tensor is smaller than 4 GiB. No memory is registered with the
-            device. Linux and Android, 64-bit. qnnrt_open() uses at most 16 KB of stack.
+            by qnnrt_prepare(). A tensor must be smaller than 4 GiB. No memory is registered with
+            the device. Linux and Android, 64-bit. qnnrt_open() uses at most 16 KB of stack.
    Versions Before 1.0 nothing is promised about binary compatibility: compile the header and its
             users together. HISTORY at the end lists what changed, with replacements.
 
@@ -45,10 +45,10 @@
                   a step, counted from 0; a single graph is a pipeline of one step
        slot       one place in memory that a pipeline reads or writes; found by name once, then used
                   by its handle
-       edge       a slot that one step writes and later steps read. Both ends are one memory: no
-                  copy
+       edge       a slot that one step writes and later steps read. Both ends share one memory, so
+                  nothing is copied
        plan       offsets for the slots of one or more pipelines, from sizes and lifetimes. Its
-                  entries are pipelines; its blocks are what got an offset
+                  entries are pipelines; its blocks are the slots and buffers that have an offset
        group      entries that never execute at the same time, and therefore share scratch: the
                   memory of edges and outputs
        buffer     a named block that keeps its content between calls (a KV cache); slots are placed
@@ -59,11 +59,11 @@
    BUILD OPTIONS, defined before the header is first included
        QNNRT_STATIC           makes every function static (default: external). In a shared object
                               define this, or QNNRT_API with hidden visibility; otherwise two copies
-                              of the library can meet
+                              of the library can clash
        QNNRT_API              replaces the storage and export prefix of all functions
-                              Both hold for qnnrt_json.h too, unless that was included before
+                              Both also apply to qnnrt_json.h, unless it was included before
        QNNRT_LOG_SLOTS        number of backends that can log at the same time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
+       QNNRT_NO_ERROR_TEXT    drops the explanations of vendor codes and log lines (59 KB)
        QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
        QNNRT_COMPOSE          adds graph building (default: off), with qnnrt_compose.h
@@ -140,12 +140,13 @@
            2. if no edge leads from a step to the next one: the only unmatched output and the only
               unmatched input of these two that fit each other (an input that an earlier step takes
               from the caller, such as a mask, stays the caller's)
-       Every step after the first needs an edge from the step before it. What does not fit is
-       refused by name and never guessed, because a wrong scale over a cut computes fluent nonsense.
-       If a pipeline cannot be wired, the open succeeds all the same: its single graphs stay
-       callable as "<context>/<graph>" ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit
-       edges. Inputs of one name with equal facts are one slot, unless qnnrt_pipeline_make() keeps
-       them apart. A name that means several slots is addressed with its step: "2/output_0".
+       Every step after the first needs an edge from the step before it. Tensors that do not fit are
+       refused by name and never guessed, because a wrong scale between two shards gives plausible
+       but wrong output. If a pipeline cannot be wired, qnnrt_open() succeeds all the same: the
+       single graphs stay callable as "<context>/<graph>" ("2/decode_3_of_4"), and
+       qnnrt_pipeline_make() takes explicit edges. Inputs with the same name and equal facts are one
+       slot, unless qnnrt_pipeline_make() keeps them apart. If several slots have a name, address
+       one with its step: "2/output_0".
 
    Values
        qnnrt_data() gives the stored bytes in place. Codes order like the numbers, so an argmax
@@ -184,8 +185,8 @@
            for (i = 0; i < count; ++i)
                printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
        HTP reports cycles of nodes, CPU microseconds. Backend, release and device decide which
-       events exist: look for what you need, and expect it to be missing. desc.profile_level does
-       the same for loading, see qnnrt_info.events. With QNNRT_PROFILE_LOG,
+       events exist: look for what you need, and expect that it may be missing. desc.profile_level
+       does the same for loading, see qnnrt_info.events. With QNNRT_PROFILE_LOG,
        qnnrt_run_profile_log() writes the file that the vendor's viewer reads. On the x86-64
        emulator "VTCM acquire" and "power on" are not real times.
 
@@ -203,20 +204,20 @@
        Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it
        in the run: qnnrt_run_error(). The text is complete: what was tried, on which file, graph and
        tensor, what was expected and found, the vendor's code with its symbol, the likely cause, and
-       the first error that the library logged meanwhile (the first is the cause, later ones are
-       echoes). err.hint says what to do about it, in one sentence, or is empty. Closing and
+       the first error that the library logged meanwhile (the first is the cause, later ones are its
+       consequences). err.hint says what to do about it, in one sentence, or is empty. Closing and
        destroying give a result only; the log hook gets the reason. qnnrt_explain() looks up a code,
        a symbol or a line of a log; from a shell:
            qnnrt-run explain 0x1388
 
    Closing
-       Destroy runs, then mems, plans, made pipelines, models, backends: users before what they use.
+       Destroy runs, then mems, plans, made pipelines, models, backends: each before what it uses.
        QNNRT_E_BUSY means that something is still in use, and nothing was freed. (From qnnrt_exec()
        it means that another run of the group is executing.) After a restart of the DSP (vendor
        codes 1007, 1011), close everything and open it again.
 
    Threads
-       One thread at a time per backend is always safe and needs no hook. For several threads, give
+       One thread at a time per backend is always safe and needs no hook. For several threads, set
        hooks.lock and hooks.unlock: two releases of the x86 emulator (2.47, 2.48) return wrong
        results, without an error, when two threads are inside at once. Any thread may make and
        destroy runs, plans and mems of a model; never close what another thread still uses.
@@ -295,7 +296,7 @@ extern "C" {
     X(E_MEMORY,      -2, "an allocation failed") \
     X(E_IO,          -3, "a file or folder cannot be read") \
     X(E_FORMAT,      -4, "not a context binary, or a damaged one") \
-    X(E_LIBRARY,     -5, "a vendor library cannot be opened or is not one") \
+    X(E_LIBRARY,     -5, "not a vendor library, or one that cannot be opened") \
     X(E_VERSION,     -6, "releases that do not fit together") \
     X(E_NOT_FOUND,   -7, "no such file, graph, tensor or slot") \
     X(E_MISMATCH,    -8, "sizes, types or encodings that do not fit") \
@@ -316,15 +317,15 @@ typedef enum qnnrt_result {
    and an empty hint. */
 typedef struct qnnrt_error {
     qnnrt_result code;
-    uint64_t     vendor_code;   /* what the vendor call returned, 0: no such call; the low 16 bits
-                                   are the code */
+    uint64_t     vendor_code;   /* what the vendor call returned; the low 16 bits are the code.
+                                   0: no vendor call failed */
     char         text[2048];    /* UTF-8, never empty after a failure; newlines are the only control
                                    characters in it */
     char         hint[512];     /* what to do: one sentence on one line, UTF-8; may be empty */
 } qnnrt_error;
 
-/* Return "QNNRT_E_IO", or "a file or folder cannot be read", for a result; "unknown" for any other
-   number. */
+/* Return the name of a result, such as "QNNRT_E_IO", or its meaning, such as "a file or folder
+   cannot be read". Return "unknown" for any other number. */
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
@@ -349,7 +350,7 @@ typedef struct qnnrt_explanation {
    QNNRT_NO_ERROR_TEXT is defined.
 
    text    a decimal or hexadecimal code ("5000", "0x1388"), a symbol, or lines of a log, pasted as
-           they are: the first known line counts. Upper and lower case are equal
+           they are: the first known line is used. Case is ignored
 
    qnnrt_explanation_get() returns all entries: those of codes in ascending order, then those of
    lines, then NULL. */
@@ -393,19 +394,20 @@ typedef enum qnnrt_log_level {     /* the vendor's numbers */
 
 /* Functions of the host. They belong to a backend, and everything opened on it uses them.
 
-   alloc, free   both or none. alloc returns memory aligned to 16 bytes or more, or NULL; free gets
-                 what alloc returned, never NULL. They are called on the caller's threads only.
+   alloc, free   set both or neither. alloc returns memory aligned to 16 bytes or more, or NULL;
+                 free gets what alloc returned, never NULL. They are called on the caller's threads
+                 only.
    log           may be called from any thread, the vendor's included; must copy what it keeps. part
                  is "vendor" or a room of this file; text is one line without a newline; vendor_code
-                 may be 0. Lines of qnnrt come at every level, the vendor's up to log_level. A line
-                 may arrive while the backend is being closed, but not later.
+                 may be 0. qnnrt logs at every level, the vendor only up to log_level. A line may
+                 arrive while the backend is being closed, but not later.
 
-   lock, unlock  both or none. The lock is held during every call of a vendor library, except while
-                 the library is loaded; a plain mutex is enough. Other hooks may be called while it
-                 is held, and must not take it.
+   lock, unlock  set both or neither. The lock is held during every call of a vendor library, except
+                 while the library is loaded; a plain mutex is enough. Other hooks may be called
+                 while it is held, and must not take it.
 
-   A hook must not throw or longjmp: the call would leak memory, or keep the lock. Of qnnrt it may
-   call only what takes no object and no hooks: names, texts and explanations. */
+   A hook must not throw or longjmp: the call would leak memory, or keep the lock. It may call only
+   those functions of qnnrt that take neither an object nor hooks: names, texts and explanations. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */
@@ -432,8 +434,8 @@ typedef struct qnnrt_limits {
 
 /* ----------------------------------------------------------------------- facts about a model -- */
 
-/* Element types, by the vendor's numbers: the high byte is the class, the low byte the number of bits
-   as decimal digits (except in BF16). */
+/* Element types, by the vendor's numbers: the high byte is the class, the low byte the number of
+   bits as decimal digits (except in BF16). */
 typedef enum qnnrt_dtype {
     QNNRT_DTYPE_I2  = 0x0002, QNNRT_DTYPE_I4  = 0x0004, QNNRT_DTYPE_I8  = 0x0008,
     QNNRT_DTYPE_I16 = 0x0016, QNNRT_DTYPE_I32 = 0x0032, QNNRT_DTYPE_I64 = 0x0064,
@@ -497,7 +499,8 @@ typedef struct qnnrt_graph_info {
     uint64_t                 shared_weights_bytes; /* not 0: its weights are shared with other
                                                       graphs */
     uint64_t                 const_bytes, io_bytes, op_data_bytes, ddr_bytes;
-    uint64_t                 native_k_bytes, native_v_bytes;   /* one channel of a native KV cache */
+    uint64_t                 native_k_bytes, native_v_bytes;   /* one channel of a native KV
+                                                                  cache */
     uint32_t                 optimization_level;
     uint32_t                 hvx_threads;
     uint32_t                 dlbc;                 /* not 0: bandwidth compression is on */
@@ -525,7 +528,7 @@ typedef struct qnnrt_context_info {
     const qnnrt_graph_info *graphs;
     uint32_t                context_tensor_count;
     uint64_t                metadata_ns, create_ns;   /* time of reading and of creating */
-    const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load */
+    const qnnrt_error      *failure;       /* NULL, or why it did not load (with desc.keep_going) */
     uint64_t                fingerprint;   /* computed from the binary's size and 64 pieces of it:
                                               other weights in an equal graph give another number.
                                               It detects mistakes, not attacks. 0: there is no
@@ -693,10 +696,10 @@ typedef enum qnnrt_profile_level {
 } qnnrt_profile_level;
 
 typedef struct qnnrt_profile_event {
-    const char *name;                       /* from the library, "QNN (execute) time", cut at 1,024
-                                               bytes; may be "" */
+    const char *name;                       /* the library's, such as "QNN (execute) time", cut
+                                               at 1,024 bytes; may be "" */
     const char *node;                       /* the node that was measured, or "" */
-    uint32_t    type, unit;                 /* vendor's numbers: 400 an execute, 404 a node, ... */
+    uint32_t    type, unit;                 /* the vendor's numbers; types: 400 exec, 404 node */
     const char *unit_name;                  /* "us", "bytes", "cycles", "count"; "" for others */
     double      value;                      /* whole numbers are exact up to 2^53 */
     uint64_t    time;                       /* when it was measured, in us; 0: not known */
@@ -717,7 +720,7 @@ typedef struct qnnrt_file {
     const char *json_path;   /* its metadata as JSON (default NULL: none). With desc.inspect, JSON
                                 alone is enough. With .json_data: its name in messages, may be
                                 NULL */
-    const char *json_data;   /* or that text in memory, used only during qnnrt_open() */
+    const char *json_data;   /* or the JSON text in memory, used only during qnnrt_open() */
     size_t      json_bytes;  /* of json_data */
 } qnnrt_file;
 
@@ -746,10 +749,11 @@ typedef struct qnnrt_desc {
     int               guard;         /* 1: qnnrt_prepare puts a guard page after every tensor */
     qnnrt_limits      limits;
     qnnrt_profile_level profile_level;   /* of loading, see qnnrt_info.events (default 0: off) */
-    qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload also holds
-                                            for libQnnSystem.so. Not used when .backend is set. With
-                                            .inspect only .unload, .hooks and .path are used (the
-                                            folder of .path is searched for libQnnSystem.so) */
+    qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload also
+                                            applies to libQnnSystem.so. Ignored when .backend is
+                                            set. With .inspect only .unload, .hooks and .path are
+                                            used (the folder of .path is searched for
+                                            libQnnSystem.so) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -791,11 +795,11 @@ typedef struct qnnrt_pipeline qnnrt_pipeline;
 
 /* What a model consists of. All of it is valid until qnnrt_close(). */
 typedef struct qnnrt_info {
-    const char                   *folder;       /* as given to qnnrt_open(): for other files in it,
-                                                   such as a tokenizer. "" for desc.files and for a
-                                                   built model */
-    const char                   *system_path;  /* the libQnnSystem.so that gave the metadata, ""
-                                                   when JSON did */
+    const char                   *folder;       /* the folder given to qnnrt_open(), to find other
+                                                   files in it, such as a tokenizer. "" for
+                                                   desc.files and for a built model */
+    const char                   *system_path;  /* the libQnnSystem.so that read the metadata;
+                                                   "" if it comes from JSON */
     qnnrt_backend                *backend;      /* the model's backend; other models may share it.
                                                    NULL after desc.inspect */
     size_t                        context_count;
@@ -862,7 +866,7 @@ typedef struct qnnrt_pipeline_info {
 /* Return "input", "output", "edge"; "tensor" for any other number. */
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
 
-/* Return the facts about a pipeline, NULL for NULL. Valid as long as the pipeline. */
+/* Return the facts about a pipeline, NULL for NULL. They are valid as long as the pipeline. */
 QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline);
 
 /* Find a pipeline.
@@ -872,7 +876,8 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
    out      receives the pipeline, which belongs to the model
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists the names that exist); QNNRT_E_ARG if the
-            name means several; QNNRT_E_MISMATCH if it could not be wired (the text says why) */
+            name is not unique; QNNRT_E_MISMATCH if the pipeline could not be wired (the text says
+            why) */
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
@@ -882,8 +887,8 @@ typedef struct qnnrt_step_desc {
     const char  *graph;                         /* its name in that context */
 } qnnrt_step_desc;
 
-typedef struct qnnrt_edge_desc {                /* output `from` of one step is input `to` of a
-                                                   later one */
+typedef struct qnnrt_edge_desc {                /* output `from` of a step feeds input `to` of a
+                                                   later step */
     size_t      from_step;
     const char *from;
     size_t      to_step;
@@ -899,7 +904,8 @@ typedef struct qnnrt_pipeline_desc {
     const char            *name;                /* (default NULL: that of the first graph) */
     const qnnrt_step_desc *steps;
     size_t                 step_count;
-    const qnnrt_edge_desc *edges;               /* used before the rules of "Pipelines and wiring" */
+    const qnnrt_edge_desc *edges;               /* used before the rules of "Pipelines and
+                                                   wiring" */
     size_t                 edge_count;
     int                    edges_only;          /* 1: only the given edges (default 0: the rules
                                                    wire the other inputs) */
@@ -926,7 +932,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);
    exactly that name). The names of both ends of an edge find it. role narrows the search: an input
    and an output may have the same name.
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the pipeline could not be wired); QNNRT_E_NOT_FOUND (the
-            text lists the names that exist); QNNRT_E_ARG if the name means several slots (the text
+            text lists the names that exist); QNNRT_E_ARG if several slots have the name (the text
             lists their addresses) */
 QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
                                        qnnrt_role role, qnnrt_slot *out, qnnrt_error *err);
@@ -941,18 +947,19 @@ typedef struct qnnrt_entry_desc {               /* a pipeline of a plan; list it
     uint32_t group;                             /* entries of one group share scratch and must not
                                                    run at the same time: qnnrt_exec() then returns
                                                    QNNRT_E_BUSY (default 0: a group of its own) */
-    int      reuse_inputs;                      /* 1: the memory of an input is used again after its
-                                                   last step, so write each input before each exec
-                                                   (default 0: inputs keep their content) */
+    int      reuse_inputs;                      /* 1: after the last step that reads an input, its
+                                                   memory serves other tensors, so write each input
+                                                   before each exec (default 0: inputs keep their
+                                                   content) */
 } qnnrt_entry_desc;
 
 typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives */
     const char *name;
     uint64_t    bytes;
-    uint32_t    align;                          /* (default 0: that of the plan) */
+    uint32_t    align;                          /* (default 0: the plan's) */
 } qnnrt_buffer_desc;
 
-#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: bind the slot before exec */
+#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* plan no memory: bind the slot before exec */
 #define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer */
 
 typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
@@ -970,12 +977,14 @@ typedef struct qnnrt_plan_desc {
     size_t                   buffer_count;
     const qnnrt_place_desc  *places;            /* several slots may share a buffer, and overlap */
     size_t                   place_count;
-    uint32_t                 align;             /* of every block, a power of two (default 0: 64) */
+    uint32_t                 align;             /* alignment of every block, a power of two
+                                                   (default 0: 64) */
 } qnnrt_plan_desc;
 
 typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
     uint64_t   offset, bytes;
-    size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer, blocks[i] is buffer i */
+    size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer, blocks[i] is buffer
+                                                   i */
     qnnrt_slot slot;                            /* QNNRT_NO_SLOT: a buffer */
     uint32_t   first, last;                     /* steps in which it is alive, counted through its
                                                    group */
@@ -1012,8 +1021,8 @@ typedef struct qnnrt_mem_desc {
     void  *data;       /* the caller's block, aligned as the plan, borrowed until the mem is
                           destroyed (default NULL: the mem allocates its own) */
     size_t bytes;      /* of data, at least the plan's peak */
-    int    guard;      /* 1: every block has pages of its own and a guard page after them; nothing
-                          is shared */
+    int    guard;      /* 1: every block has its own pages, which it shares with no other block,
+                          and a guard page after them */
 } qnnrt_mem_desc;
 
 /* Create the memory of a plan. All of it is set to zero bytes (a caller's block too); then every
@@ -1033,15 +1042,15 @@ QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem);
 typedef struct qnnrt_buffer_info {
     void    *data;
     uint64_t bytes;
-    uint64_t offset;                            /* where it begins, for qnnrt_bind_at() */
+    uint64_t offset;                            /* its offset in the mem, for qnnrt_bind_at() */
 } qnnrt_buffer_info;
 
 typedef struct qnnrt_mem_info {
     size_t                   buffer_count;
-    const qnnrt_buffer_info *buffers;           /* those of the plan, in their order */
+    const qnnrt_buffer_info *buffers;           /* the buffers of the plan, in the same order */
 } qnnrt_mem_info;
 
-/* Return the facts about a mem, NULL for NULL. Valid as long as the mem. */
+/* Return the facts about a mem, NULL for NULL. They are valid as long as the mem. */
 QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem);
 
 /* -------------------------------------------------------------------------------------- run  -- */
@@ -1081,8 +1090,8 @@ QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name);
 /* Return the error of the last call on this run that failed; never NULL. */
 QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 
-/* Let a tensor live in the caller's memory: inputs are read from it, outputs written to it, no
-   copy.
+/* Bind a tensor to the caller's memory: an input is read from it, an output is written to it,
+   without a copy.
 
    name     as in qnnrt_slot_find()
    data     borrowed until the tensor is bound again or the run is destroyed; any alignment; inputs
@@ -1096,7 +1105,7 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
 
-/* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_buffer_info): for moving
+/* Bind a tensor to a place in a buffer, at `offset` of its mem (see qnnrt_buffer_info): for moving
    caches, double buffers and sequences. The mem need not be the run's own, and must outlive the
    binding.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG if the tensor would not lie
@@ -1126,11 +1135,13 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
    Cost     off: none, qnnrt_exec() runs the same code. On: the time that the library needs */
 QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
 
-/* Get the events of the last exec, step by step, valid until the next exec, qnnrt_run_profile() or
-   the end of the run. The first of these calls after an exec reads them from the library.
-   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, there was no exec since, or it failed);
-            QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576, or nested deeper than 8);
-            QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *events is NULL and *count 0 */
+/* Get the events of the last exec, in the order of its steps. They are valid until the next exec,
+   qnnrt_run_profile() or the end of the run. The first call after an exec reads them from the
+   library.
+   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, no exec ran since it was turned on, or the
+            last exec failed); QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576 events, or nested
+            deeper than 8 levels); QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *events is NULL and
+            *count 0 */
 QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
                                         size_t *count);
 
@@ -1168,7 +1179,7 @@ QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const f
 QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
                                         float *values);
 
-/* -------------------------------------------------------------------------------------- parts -- */
+/* ------------------------------------------------------------------------------------- parts -- */
 
 /* Parts in files of their own: in tools/ below this file, or beside this file. */
 #ifdef QNNRT_PROFILE_LOG
@@ -1390,7 +1401,7 @@ static int qnnrt__os_path_of_self(char out[QNNRT__PATH_MAX])
 
 /* A file that is open for reading. */
 typedef struct qnnrt__os_file {
-    void    *map;         /* all of it, or NULL */
+    void    *map;         /* the whole file, or NULL if it is not mapped */
     uint64_t bytes;
     int      fd;          /* -1: none */
     int      missing;     /* 1: the path does not exist */
@@ -1399,9 +1410,9 @@ typedef struct qnnrt__os_file {
 } qnnrt__os_file;
 
 /* Open a regular file and find its size. Return NULL, or a text that says what failed. Anything
-   else is refused and not even opened, because opening alone can have effects; O_NONBLOCK keeps a
-   FIFO that takes the path in between from hanging the caller. fstat makes sure that the size is
-   that of the file that was opened. */
+   else is refused and not even opened, because opening alone can have effects; O_NONBLOCK
+   keeps the caller from hanging if a FIFO replaces the file meanwhile. fstat gives the size of the
+   file that was really opened. */
 static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
 {
     memset(file, 0, sizeof(*file));
@@ -1422,7 +1433,7 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     return NULL;
 }
 
-/* True if the file was written to since it was opened, by its size and times. A second write
+/* Return 1 if the file was written to since it was opened, by its size and times. A second write
    within one tick of the file system's clock is not seen; only reading instead of mapping
    excludes that. */
 static int qnnrt__os_file_changed(const qnnrt__os_file *file)
@@ -1543,7 +1554,7 @@ static void *qnnrt__os_library_open(const char *path, const char **why)
     return library;
 }
 
-/* True if the system searches the current folder for libraries, because LD_LIBRARY_PATH has an
+/* Return 1 if the system searches the current folder for libraries, because LD_LIBRARY_PATH has an
    empty element. */
 static int qnnrt__os_search_is_unsafe(void)
 {
@@ -1597,7 +1608,8 @@ static void qnnrt__os_store(uint32_t *number, uint32_t value)
 /* =====================================================================================
    SIZES                                                                           >>size
    Checked arithmetic. Every size, count or offset that comes from a file or a caller goes
-   through these: each answers 1 when the result fits, else 0 and *out = 0.
+   through these: each returns 1 if the result fits, else it returns 0 and sets
+   *out = 0.
    Needs: >>config     Knows nothing of: what is counted
    ===================================================================================== */
 
@@ -1609,7 +1621,7 @@ static int qnnrt__size_add(uint64_t a, uint64_t b, uint64_t *out)
 
 static int qnnrt__size_mul(uint64_t a, uint64_t b, uint64_t *out)
 {
-    int fits = (a | b) <= UINT32_MAX || a == 0 || b <= UINT64_MAX / a;      /* mostly no division */
+    int fits = (a | b) <= UINT32_MAX || a == 0 || b <= UINT64_MAX / a;      /* seldom divides */
     *out = fits ? a * b : 0;
     return fits;
 }
@@ -1627,7 +1639,7 @@ static int qnnrt__size_align(uint64_t value, uint64_t align, uint64_t *out)
     return fits;
 }
 
-/* True if [offset, offset + bytes) is within [0, room). */
+/* Return 1 if [offset, offset + bytes) is within [0, room). */
 static int qnnrt__size_within(uint64_t offset, uint64_t bytes, uint64_t room)
 {
     return offset <= room && bytes <= room - offset;
@@ -1681,14 +1693,14 @@ static void *qnnrt__mem_default_alloc(void *user, size_t bytes)
 static void qnnrt__mem_default_free(void *user, void *data) { (void)user; free(data); }
 
 /* Allocate memory, aligned to 16 as the hook promises, and leave its content undefined. Return NULL
-   when there is none. */
+   when out of memory. */
 static void *qnnrt__mem_raw(const qnnrt_hooks *hooks, uint64_t bytes)
 {
     return bytes > SIZE_MAX / 2 ? NULL
                                 : (hooks->alloc)(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
 }
 
-/* Allocate zeroed memory. Return NULL when there is none. */
+/* Allocate zeroed memory. Return NULL when out of memory. */
 static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
 {
     void *data = qnnrt__mem_raw(hooks, bytes);
@@ -1728,7 +1740,7 @@ enum { QNNRT__ARENA_ALIGN = 1, QNNRT__ARENA_CHUNK = 0 };
 #endif
 QNNRT__STATIC_ASSERT(arena_head, sizeof(qnnrt__arena_chunk) <= QNNRT__ARENA_HEAD);
 
-/* Return count * bytes of zeroed memory, or NULL when there is none or the product does not fit. */
+/* Return count * bytes of zeroed memory, or NULL when out of memory or the product does not fit. */
 static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
@@ -1749,7 +1761,7 @@ static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t by
 }
 
 /* Return an array of at least `need` items: items itself while *room suffices, else a copy with at
-   least twice the room. NULL: no memory. The old array stays in the arena. */
+   least twice the room. Return NULL when out of memory. The old array stays in the arena. */
 static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, size_t bytes,
                                uint64_t need, size_t *room)
 {
@@ -1772,8 +1784,8 @@ static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t len
 }
 
 #ifndef QNNRT_NO_JSON
-/* Make room for `bytes` in one chunk, so that what is known to come takes one allocation. Return 0
-   when there is no memory. */
+/* Make room for `bytes` in one chunk, so that objects of a known total take one allocation. Return
+   0 when out of memory. */
 static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
@@ -1896,7 +1908,7 @@ static void qnnrt__err_format(char *to, size_t room, const char *format, va_list
     }
 }
 
-/* Append a text that is clean already to an error's text. */
+/* Append a text to an error's text without cleaning it. */
 static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
 {
     if (err != NULL) qnnrt__err_append(err->text, sizeof(err->text), text, length);
@@ -1989,7 +2001,7 @@ static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
    Needs: >>config >>os >>err     Knows nothing of: backends, codes
    ===================================================================================== */
 
-/* The first lines of a call are kept, one of them tells the cause, and its last ones. */
+/* The first lines of a call are kept, because one of them tells the cause, and its last lines. */
 enum { QNNRT__LOG_FIRST = 8, QNNRT__LOG_LAST = 16, QNNRT__LOG_LINES = 24, QNNRT__LOG_CHARS = 256,
        QNNRT__LOG_SHOWN = 7 };
 
@@ -2043,7 +2055,7 @@ static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
 
 /* Keep one line of the vendor and pass it on. The format comes from the vendor's library, which is
    trusted; its arguments may come from a file, so the line is cleaned. Runs on any thread, and may
-   run when the slot is closed already. */
+   run after the slot was closed. */
 static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t level, va_list args)
 {
     char line[QNNRT__LOG_CHARS], *text = line;
@@ -2164,13 +2176,13 @@ static uint32_t qnnrt__log_mark(int index)
     return index < 0 ? 0 : qnnrt__log_begin(&qnnrt__log_slots[index].count);
 }
 
-/* What the vendor logged since a mark, in order. */
+/* The lines that the vendor logged since a mark, in order. */
 typedef struct qnnrt__log_part {
     qnnrt__log_line lines[QNNRT__LOG_LINES];
     uint32_t        count;
-    uint32_t        gap;                        /* lines are missing before this one; 0: none are */
-    uint32_t        first;                      /* the one to show first */
-    int             likely;                     /* true if that one is the likely cause */
+    uint32_t        gap;                        /* index of the first line after lost lines, or 0 */
+    uint32_t        first;                      /* index of the line to show first */
+    int             likely;                     /* true if that line is the likely cause */
 } qnnrt__log_part;
 
 /* Copy what the vendor logged since a mark. The first error is the likely cause; without an error
@@ -2230,12 +2242,12 @@ static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
 /* Other symbols of a code, with a blank between them. */
 typedef struct qnnrt__codes_alias { uint32_t code; const char *symbols; } qnnrt__codes_alias;
 
-/* What a code means after one call of the vendor's, where that is something else. */
+/* A code that has another meaning after one particular call of the vendor's. */
 typedef struct qnnrt__codes_call { const char *call; qnnrt_explanation means; } qnnrt__codes_call;
 
 typedef struct qnnrt__codes_data {
     const qnnrt_explanation  *codes;    size_t code_count;      /* ascending */
-    const qnnrt_explanation  *lines;    size_t line_count;      /* the first that matches counts */
+    const qnnrt_explanation  *lines;    size_t line_count;      /* the first match is used */
     const qnnrt__codes_alias *aliases;  size_t alias_count;
     const qnnrt__codes_call  *calls;    size_t call_count;
 } qnnrt__codes_data;
@@ -2261,7 +2273,7 @@ static const char *qnnrt__codes_find(const char *text, const char *piece, size_t
     return NULL;
 }
 
-/* True if the line at `text` has all pieces of a pattern, in this order. */
+/* Return 1 if the line at `text` has all pieces of a pattern, in this order. */
 static int qnnrt__codes_match(const char *text, const char *pattern)
 {
     static const char gap[] = " ... ";
@@ -2285,7 +2297,7 @@ static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
     return i < data->code_count ? &data->codes[i] : NULL;
 }
 
-/* True for letters, digits and underscores. */
+/* Return 1 for letters, digits and underscores. */
 static int qnnrt__codes_in_word(char c)
 {
     c = qnnrt__codes_lower(c);
@@ -2321,7 +2333,7 @@ static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
     return 1;
 }
 
-/* True if a word is one of those in a text, in either case. */
+/* Return 1 if a word is one of the words in a text, in upper or lower case. */
 static int qnnrt__codes_among(const char *word, size_t length, const char *words)
 {
     while (*words != '\0') {
@@ -2340,7 +2352,8 @@ static const qnnrt_explanation *qnnrt__codes_symbol(const char *word, size_t len
 {
     const qnnrt__codes_data *data = qnnrt__codes_get_data();
     size_t i;
-    if (length == 0 || qnnrt__codes_lower(word[0]) != 'q') return NULL;      /* all begin with QNN_ */
+    /* All names begin with QNN_. */
+    if (length == 0 || qnnrt__codes_lower(word[0]) != 'q') return NULL;
     for (i = 0; i < data->code_count; ++i)
         if (qnnrt__codes_among(word, length, data->codes[i].symbol)) return &data->codes[i];
     for (i = 0; i < data->alias_count; ++i)
@@ -2349,7 +2362,7 @@ static const qnnrt_explanation *qnnrt__codes_symbol(const char *word, size_t len
     return NULL;
 }
 
-/* True if the word before a number says that it is a code, and not a time or an id. */
+/* Return 1 if the word before a number says that it is a code, and not a time or an id. */
 static int qnnrt__codes_is_named(const char *line, const char *number)
 {
     const char *end = number, *word;
@@ -2359,7 +2372,8 @@ static int qnnrt__codes_is_named(const char *line, const char *number)
                               "err error code status failed answered initialize with result");
 }
 
-/* What to look for in a line, in this order. A number of more than 32 bits is a pointer. */
+/* The kinds of words that are searched in a line, in this order. A number of more than 32 bits is a
+   pointer and is skipped. */
 enum { QNNRT__CODES_RPC, QNNRT__CODES_SYMBOL, QNNRT__CODES_HEX, QNNRT__CODES_DECIMAL,
        QNNRT__CODES_KINDS };
 
@@ -2396,7 +2410,7 @@ static const char *qnnrt__codes_next_line(const char *text)
 }
 #endif
 
-/* Return the entry of a line that was logged, or NULL. An answer of FastRPC says more than the line
+/* Return the entry of a line that was logged, or NULL. A code of FastRPC says more than the line
    around it. */
 static const qnnrt_explanation *qnnrt__codes_of_line(const char *line)
 {
@@ -2413,8 +2427,8 @@ static const qnnrt_explanation *qnnrt__codes_of_line(const char *line)
 #endif
 }
 
-/* All 32 bits of an answer of FastRPC count, and the low 16 bits of any other. Success has no bit
-   set. */
+/* Find the entry of a code, by all 32 bits for codes of FastRPC and by the low 16 bits for others.
+   Success has no bit set. */
 QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code)
 {
 #ifndef QNNRT_NO_ERROR_TEXT
@@ -2491,8 +2505,8 @@ static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
     return NULL;
 }
 
-/* Return the entry of what a call answered, or NULL. An answer whose low half alone is 0 is not a
-   success. */
+/* Return the entry of the code that a call returned, or NULL. A code is no success if only its low
+   half is 0. */
 static const qnnrt_explanation *qnnrt__codes_of_call(const char *call, uint64_t vendor_code)
 {
     const qnnrt_explanation *code = qnnrt_explain_code(vendor_code);
@@ -2507,8 +2521,9 @@ static const qnnrt_explanation *qnnrt__codes_of_call(const char *call, uint64_t 
     return code != NULL && code->code == 0 && vendor_code != 0 ? NULL : code;
 }
 
-/* Complete an error whose text says what was attempted: append what the call answered, the likely
-   cause and the library's own lines, and set the hint. vendor_code 0: it gave no handle. */
+/* Complete an error whose text says what was attempted: append what the call returned, the likely
+   cause and the library's own lines, and set the hint. vendor_code 0: the call returned no
+   handle. */
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
                                          int log_slot, uint32_t mark)
 {
@@ -2631,7 +2646,8 @@ static int qnnrt__dtype_is_fixed(qnnrt_dtype dtype)
     return info != NULL && qnnrt__dtype_kind_is_fixed(info->kind);
 }
 
-/* Count the elements of a shape and the bytes they take, packed when an element has less than 8 bits.
+/* Count the elements of a shape and the bytes they take, packed when an element has less than 8
+   bits.
 
    dims     rank sizes, outermost first; rank 0 is one element, a size of 0 is an error
    count    receives the elements, or 0
@@ -2755,7 +2771,8 @@ static uint32_t qnnrt__float_split(uint32_t bits, int *exp)
 
 /* ---- many elements, of any alignment ---- */
 
-/* Only exact float steps: a power of two times a small integer, the same in every mode. */
+/* Read half-precision values in steps that are exact in every mode of the unit: each multiplies a
+   power of two by a small integer. */
 static void qnnrt__float_read_f16(const unsigned char *src, unsigned char *dst, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
@@ -3004,7 +3021,7 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 /* How elements lie in memory, and the scale of those that are being converted. */
 typedef struct qnnrt__quant_form {
     qnnrt__dtype_kind kind;
-    uint32_t bits;      /* of the storage                                                     */
+    uint32_t bits;      /* size of an element                                                 */
     int      fixed;     /* the type carries codes, not values                                 */
     uint64_t mask;      /* the used bits                                                      */
     uint64_t sign;      /* the top used bit, 0 when unsigned                                  */
@@ -3032,14 +3049,14 @@ static int qnnrt__quant_unit_is_plain(void)
     denormal = f;
     up   = one + tiny;
     down = one - tiny;
-    kept = denormal * half;     /* 0 when inputs or results are flushed */
+    kept = denormal * half;     /* 0 when the unit flushes denormals */
     f = kept;
     return up == 1.0f && down == 1.0f && qnnrt__float_bits(f) == 0x00200000u;
 }
 
 /* ---- on integers ------------------------------------------------------------------------- */
 
-/* Return the bits of the real value of an element. */
+/* Return the real value of an element, as the bits of a float. */
 static uint32_t qnnrt__quant_real(uint64_t element, const qnnrt__quant_form *form)
 {
     const uint64_t steps = element + (uint64_t)(int64_t)form->offset;
@@ -3049,7 +3066,8 @@ static uint32_t qnnrt__quant_real(uint64_t element, const qnnrt__quant_form *for
     return qnnrt__float_pack(negative, size * form->mant, form->exp);
 }
 
-/* Return round_half_even(|x| / scale), UINT64_MAX for more than any type holds, 0 for NaN. */
+/* Return round_half_even(|x| / scale), UINT64_MAX for a value above the range of all types, 0 for
+   NaN. */
 static uint64_t qnnrt__quant_steps(uint32_t x, const qnnrt__quant_form *form)
 {
     const uint32_t size = x & 0x7FFFFFFFu;
@@ -3581,16 +3599,16 @@ typedef struct qnnrt__plan_item {
 
 typedef struct qnnrt__plan_sums {
     uint64_t peak;     /* bytes of the arena; each block owns its size rounded up to align  */
-    uint64_t bound;    /* no plan is lower: most bytes alive in one step, sizes rounded up  */
-    uint64_t naive;    /* one block after another, no sharing; never below peak             */
+    uint64_t bound;    /* lower bound of peak: most bytes alive in a step, sizes rounded up */
+    uint64_t naive;    /* bytes with one block after another, no sharing; never below peak  */
 } qnnrt__plan_sums;
 
 #define QNNRT__PLAN_MAX      ((uint64_t)1 << 62)   /* two of them still fit 64 bits         */
 #define QNNRT__PLAN_PATIENCE ((uint64_t)1 << 10)   /* looks for a gap in a sweep, per block */
 #define QNNRT__PLAN_LOOKS    ((uint64_t)1 << 24)   /* looks of the first search, at most    */
 
-/* What a placed block shows to its neighbours. It takes half a cache line, because walking along
-   these takes most of the time. */
+/* The part of a placed block that a search reads. It takes half a cache line, because walks along
+   these nodes take most of the time. */
 typedef struct qnnrt__plan_node {
     uint64_t offset;
     uint64_t end;      /* offset plus the rounded size                                      */
@@ -3648,7 +3666,7 @@ typedef enum qnnrt__plan_rule {
     QNNRT__PLAN_BY_START,      /* the first birth first                                     */
     QNNRT__PLAN_BY_END,        /* the first death first                                     */
     QNNRT__PLAN_BY_SIZE,       /* the largest first                                         */
-    QNNRT__PLAN_BY_LENGTH      /* the longest-lived first, they meet the most others        */
+    QNNRT__PLAN_BY_LENGTH      /* the longest-lived first: they overlap with most others    */
 } qnnrt__plan_rule;
 
 static uint64_t qnnrt__plan_key(const qnnrt__plan_work *w, uint32_t i, qnnrt__plan_rule rule)
@@ -3695,14 +3713,14 @@ static void qnnrt__plan_link(const qnnrt__plan_work *w, uint32_t i, uint32_t bef
     w->node[before].prev = i;
 }
 
-/* First fit: put block i into the lowest gap between the placed blocks that it meets in time.
-   Return 0, and place nothing, when its end would not be below limit.
+/* Put block i into the lowest gap between the placed blocks that are alive at the same time (first
+   fit). Return 0, and place nothing, when its end would not be below limit.
 
-   The walk goes by rising offset and keeps `at`, the lowest offset above all blocks met so far.
+   The walk follows rising offsets and keeps `at`, the lowest offset above all blocks met so far.
    As soon as a block starts high enough, so do all that follow, and the gap is found.
 
    In a sweep all blocks of the ring are alive, so the last one ends highest, and after `patience`
-   looks the block goes above it. The next walk resumes where this one stopped, until one reaches
+   looks block i is placed above it. The next walk resumes where this one stopped, until one reaches
    the top (Knuth's roving pointer): starting at the same crowded bottom each time would leave
    every hole above it unused. A search has no limit of looks per block.
 
@@ -3753,10 +3771,10 @@ static uint64_t qnnrt__plan_keep(qnnrt__plan_work *w)
 
 /* ---- steps 1 and 2: stack and peel ---- */
 
-/* Lay all blocks one after another, those that meet every other first, then by falling
-   alignment: sizes are multiples of alignments, so padding can occur only between the two
-   groups. A block meets every other if it is there before the first death and still there
-   at the last birth. */
+/* Place all blocks one after another: first those that meet every other block in time, then the
+   rest; both groups by falling alignment. Sizes are multiples of alignments, so padding can occur
+   only between the two groups. A block meets every other block if it is alive at the first death
+   and at the last birth. */
 static void qnnrt__plan_stack(qnnrt__plan_work *w)
 {
     uint32_t first_death = UINT32_MAX, last_birth = 0, peeled = 0;
@@ -3833,7 +3851,7 @@ static void qnnrt__plan_mirror(const qnnrt__plan_work *w)
 
 /* ---- step 4: search ---- */
 
-/* Take back the blocks placed at [to, k) of the order and move block k in front of them. */
+/* Remove the blocks at [to, k) of the order from the plan, and move block k before them. */
 static void qnnrt__plan_rewind(qnnrt__plan_work *w, uint32_t k, uint32_t to)
 {
     const uint32_t i = w->order[k];
@@ -4051,7 +4069,7 @@ typedef struct qnnrt__abi_expansion {             /* vendor: Qnn_BlockwiseExpans
 } qnnrt__abi_expansion;
 
 typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_t                 */
-    uint32_t definition;                          /*  0  1: the rest counts                       */
+    uint32_t definition;                          /*  0  1: the other fields are used             */
     uint32_t encoding;                            /*  4                                           */
     union {                                       /*  8                                           */
         qnnrt__abi_scale_offset scale_offset;
@@ -4065,7 +4083,7 @@ typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_
     } u;
 } qnnrt__abi_quantize;
 
-typedef struct qnnrt__abi_client_buffer {      /* vendor: void *, also for static data, which it reads */
+typedef struct qnnrt__abi_client_buffer {      /* vendor: void *, but it only reads static data */
     const void *data;
     uint32_t    bytes;
 } qnnrt__abi_client_buffer;
@@ -4241,25 +4259,27 @@ typedef struct qnnrt__abi_infrastructure {        /* vendor: QnnHtpDevice_Infras
     qnnrt__abi_slot  set_memory;                  /* 32                                           */
 } qnnrt__abi_infrastructure;
 
-typedef struct qnnrt__abi_config {                /* vendor: QnnContext_Config_t, QnnGraph_Config_t */
+typedef struct qnnrt__abi_config {                /* vendor: QnnContext_Config_t,
+                                                     QnnGraph_Config_t                            */
     uint32_t option;                              /*  0  0: custom                                */
     union { const void *custom; uint32_t word; } u;   /* 8 */
 } qnnrt__abi_config;
 
-typedef struct qnnrt__abi_htp_config {            /* vendor: QnnHtpContext_CustomConfig_t (24 bytes),
-                                                     QnnHtpGraph_CustomConfig_t (56)              */
+typedef struct qnnrt__abi_htp_config {            /* vendor: QnnHtpContext_CustomConfig_t (24
+                                                     bytes), QnnHtpGraph_CustomConfig_t (56)      */
     uint32_t option;                              /*  0                                           */
     union { uint32_t words[12]; uint64_t align; } u;  /* 8 */
 } qnnrt__abi_htp_config;
 
-/* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on,
-   append-only; slots beyond a library's own table are never read: all of these exist at core
-   2.23. */
-typedef struct qnnrt__abi_op qnnrt__abi_op;       /* below; only compose builds one               */
+/* Function table of a backend, up to the last slot that is used here. From core 2.10 on the vendor
+   keeps the order and only appends. All of these slots exist at core 2.23, so no slot after the end
+   of a library's own table is read. */
+typedef struct qnnrt__abi_op qnnrt__abi_op;       /* defined below; only compose makes them       */
 
 typedef struct qnnrt__abi_calls {
     qnnrt__abi_slot property_has_capability; /*  0 */
-    qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config, qnnrt__abi_handle *out);
+    qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config,
+        qnnrt__abi_handle *out);
     qnnrt__abi_slot backend_set_config;
     qnnrt__abi_code (*backend_get_api_version)(qnnrt__abi_version out[2]);
     qnnrt__abi_code (*backend_get_build_id)(const char **id);
@@ -4274,25 +4294,27 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*context_get_binary_size)(qnnrt__abi_handle context, uint64_t *bytes); /* 11 */
     qnnrt__abi_code (*context_get_binary)(qnnrt__abi_handle context, void *binary, uint64_t bytes,
         uint64_t *written); /* 12 */
-    qnnrt__abi_code (*context_create_from_binary)(qnnrt__abi_handle backend, qnnrt__abi_handle device,
-        const void **config, const void *binary, uint64_t bytes, qnnrt__abi_handle *out,
-        qnnrt__abi_handle profile); /* 13 */
+    qnnrt__abi_code (*context_create_from_binary)(qnnrt__abi_handle backend,
+        qnnrt__abi_handle device, const void **config, const void *binary, uint64_t bytes,
+        qnnrt__abi_handle *out, qnnrt__abi_handle profile); /* 13 */
     qnnrt__abi_code (*context_free)(qnnrt__abi_handle context, qnnrt__abi_handle profile); /* 14 */
-    qnnrt__abi_code (*graph_create)(qnnrt__abi_handle context, const char *name, const void **config,
-        qnnrt__abi_handle *out); /* 15 */
+    qnnrt__abi_code (*graph_create)(qnnrt__abi_handle context, const char *name,
+        const void **config, qnnrt__abi_handle *out); /* 15 */
     qnnrt__abi_slot unused_16[2];
     qnnrt__abi_code (*graph_add_node)(qnnrt__abi_handle graph, qnnrt__abi_op op); /* 18 */
     qnnrt__abi_code (*graph_finalize)(qnnrt__abi_handle graph, qnnrt__abi_handle profile,
         qnnrt__abi_handle signal); /* 19 */
     /* 20 */
-    qnnrt__abi_code (*graph_retrieve)(qnnrt__abi_handle context, const char *name, qnnrt__abi_handle *out);
+    qnnrt__abi_code (*graph_retrieve)(qnnrt__abi_handle context, const char *name,
+        qnnrt__abi_handle *out);
     qnnrt__abi_code (*graph_execute)(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
         uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
         qnnrt__abi_handle profile, qnnrt__abi_handle signal); /* 21 */
     qnnrt__abi_slot unused_22[2];
     qnnrt__abi_code (*tensor_create)(qnnrt__abi_handle graph, qnnrt__abi_tensor *tensor); /* 24 */
     /* 25 */
-    qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level, qnnrt__abi_handle *out);
+    qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level,
+        qnnrt__abi_handle *out);
     qnnrt__abi_slot log_set_level;
     qnnrt__abi_code (*log_free)(qnnrt__abi_handle log); /* 27 */
     qnnrt__abi_code (*profile_create)(qnnrt__abi_handle backend, uint32_t level,
@@ -4320,7 +4342,10 @@ typedef struct qnnrt__abi_param {                 /* vendor: Qnn_Param_t        
     uint32_t    type;                             /*   0  0: scalar, 1: tensor                    */
     const char *name;                             /*   8                                          */
     union {                                       /*  16                                          */
-        struct { uint32_t dtype; union { float f32; int32_t i32; uint32_t u32; uint8_t bool8; uint64_t room; } u; } scalar;
+        struct {
+            uint32_t dtype;
+            union { float f32; int32_t i32; uint32_t u32; uint8_t bool8; uint64_t room; } u;
+        } scalar;
         qnnrt__abi_tensor tensor;
     } u;
 } qnnrt__abi_param;
@@ -4367,9 +4392,10 @@ typedef struct qnnrt__abi_system_calls {
     /*  8 */
     qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out);
     qnnrt__abi_slot dlc_open_binary;
-    qnnrt__abi_code (*dlc_compose)(qnnrt__abi_handle dlc, const void **configs, uint32_t config_count,
-        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front,
-        uint32_t version, const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
+    qnnrt__abi_code (*dlc_compose)(qnnrt__abi_handle dlc, const void **configs,
+        uint32_t config_count, qnnrt__abi_handle backend, qnnrt__abi_handle context,
+        qnnrt__abi_front front, uint32_t version, const qnnrt__abi_graph_info **graphs,
+        uint32_t *graph_count); /* 10 */
     qnnrt__abi_slot dlc_get_mappings;
     qnnrt__abi_code (*dlc_free)(qnnrt__abi_handle dlc); /* 12 */
     qnnrt__abi_code (*profile_create_target)(qnnrt__abi_target target,
@@ -4386,7 +4412,7 @@ typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_
     qnnrt__abi_system_calls calls;                /* 32                                           */
 } qnnrt__abi_system_provider;
 
-/* What the two kinds of provider begin with. */
+/* The first fields of both kinds of provider. */
 typedef struct qnnrt__abi_provider_head {
     uint32_t           backend_id;                /*  0                                           */
     const char        *name;                      /*  8                                           */
@@ -4406,32 +4432,46 @@ typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider_he
 QNNRT__IS(version, 12);
 QNNRT__IS(quantize, 40);           QNNRT__AT(quantize, u, 8);
 QNNRT__IS(client_buffer, 16);
-QNNRT__IS(tensor_body, 136);       QNNRT__AT(tensor_body, name, 8);       QNNRT__AT(tensor_body, type, 16);
-QNNRT__AT(tensor_body, format, 20); QNNRT__AT(tensor_body, dtype, 24);    QNNRT__AT(tensor_body, quantize, 32);
-QNNRT__AT(tensor_body, rank, 72);  QNNRT__AT(tensor_body, dims, 80);      QNNRT__AT(tensor_body, mem_type, 88);
+QNNRT__IS(tensor_body, 136);       QNNRT__AT(tensor_body, name, 8);
+QNNRT__AT(tensor_body, type, 16);
+QNNRT__AT(tensor_body, format, 20); QNNRT__AT(tensor_body, dtype, 24);
+QNNRT__AT(tensor_body, quantize, 32);
+QNNRT__AT(tensor_body, rank, 72);  QNNRT__AT(tensor_body, dims, 80);
+QNNRT__AT(tensor_body, mem_type, 88);
 QNNRT__AT(tensor_body, buffer, 96); QNNRT__AT(tensor_body, dynamic_dims, 112);
 QNNRT__AT(tensor_body, sparse, 120); QNNRT__AT(tensor_body, produced, 132);
 QNNRT__IS(tensor, 144);            QNNRT__AT(tensor, body, 8);
-QNNRT__IS(graph_info, 88);         QNNRT__AT(graph_info, name, 8);        QNNRT__AT(graph_info, input_count, 16);
-QNNRT__AT(graph_info, inputs, 24); QNNRT__AT(graph_info, output_count, 32); QNNRT__AT(graph_info, outputs, 40);
+QNNRT__IS(graph_info, 88);         QNNRT__AT(graph_info, name, 8);
+QNNRT__AT(graph_info, input_count, 16);
+QNNRT__AT(graph_info, inputs, 24); QNNRT__AT(graph_info, output_count, 32);
+QNNRT__AT(graph_info, outputs, 40);
 QNNRT__AT(graph_info, updateable_count, 48); QNNRT__AT(graph_info, updateables, 56);
-QNNRT__AT(graph_info, blob_bytes, 64); QNNRT__AT(graph_info, blob, 72);   QNNRT__AT(graph_info, start_op, 80);
-QNNRT__IS(info_v1, 128);           QNNRT__AT(info_v1, core, 16);          QNNRT__AT(info_v1, soc_version, 40);
-QNNRT__AT(info_v1, blob_version, 60); QNNRT__AT(info_v1, hw_blob, 80);    QNNRT__AT(info_v1, blob_bytes, 88);
-QNNRT__AT(info_v1, context_tensor_count, 96); QNNRT__AT(info_v1, graph_count, 112); QNNRT__AT(info_v1, graphs, 120);
-QNNRT__IS(info_v3, 136);           QNNRT__AT(info_v3, core, 16);          QNNRT__AT(info_v3, blob_version, 48);
-QNNRT__AT(info_v3, blob_bytes, 64); QNNRT__AT(info_v3, context_tensor_count, 72); QNNRT__AT(info_v3, graph_count, 88);
-QNNRT__AT(info_v3, graphs, 96);    QNNRT__AT(info_v3, metadata_bytes, 112); QNNRT__AT(info_v3, metadata, 120);
+QNNRT__AT(graph_info, blob_bytes, 64); QNNRT__AT(graph_info, blob, 72);
+QNNRT__AT(graph_info, start_op, 80);
+QNNRT__IS(info_v1, 128);           QNNRT__AT(info_v1, core, 16);
+QNNRT__AT(info_v1, soc_version, 40);
+QNNRT__AT(info_v1, blob_version, 60); QNNRT__AT(info_v1, hw_blob, 80);
+QNNRT__AT(info_v1, blob_bytes, 88);
+QNNRT__AT(info_v1, context_tensor_count, 96); QNNRT__AT(info_v1, graph_count, 112);
+QNNRT__AT(info_v1, graphs, 120);
+QNNRT__IS(info_v3, 136);           QNNRT__AT(info_v3, core, 16);
+QNNRT__AT(info_v3, blob_version, 48);
+QNNRT__AT(info_v3, blob_bytes, 64); QNNRT__AT(info_v3, context_tensor_count, 72);
+QNNRT__AT(info_v3, graph_count, 88);
+QNNRT__AT(info_v3, graphs, 96);    QNNRT__AT(info_v3, metadata_bytes, 112);
+QNNRT__AT(info_v3, metadata, 120);
 QNNRT__AT(info_v3, soc_model, 128);
 QNNRT__IS(info, 144);              QNNRT__AT(info, u, 8);
 QNNRT__IS(device_config, 16);
 QNNRT__IS(config, 16);             QNNRT__AT(config, u, 8);
 QNNRT__IS(htp_config, 56);         QNNRT__AT(htp_config, u, 8);
-QNNRT__IS(expansion, 40);          QNNRT__AT(expansion, pairs, 8);        QNNRT__AT(expansion, blocks, 16);
+QNNRT__IS(expansion, 40);          QNNRT__AT(expansion, pairs, 8);
+QNNRT__AT(expansion, blocks, 16);
 QNNRT__AT(expansion, multipliers, 32); QNNRT__AT(front, core, 16);        QNNRT__AT(front, u, 40);
 QNNRT__AT(system_calls, dlc_open, 8 * 8); QNNRT__AT(system_calls, dlc_compose, 10 * 8);
 QNNRT__AT(system_calls, dlc_free, 12 * 8);
-QNNRT__AT(provider, name, 8);      QNNRT__AT(provider, core, 16);         QNNRT__AT(provider, calls, 40);
+QNNRT__AT(provider, name, 8);      QNNRT__AT(provider, core, 16);
+QNNRT__AT(provider, calls, 40);
 QNNRT__AT(provider_head, name, 8); QNNRT__AT(provider_head, version, 16);
 QNNRT__AT(system_provider, version, 16); QNNRT__AT(system_provider, calls, 32);
 QNNRT__AT(calls, backend_create, 1 * 8);  QNNRT__AT(calls, backend_get_api_version, 3 * 8);
@@ -4451,19 +4491,26 @@ QNNRT__IS(op, 80);                 QNNRT__AT(op, name, 8);                QNNRT_
 QNNRT__AT(op, inputs, 56);         QNNRT__AT(op, outputs, 72);
 QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
 QNNRT__IS(profile_config, 16);     QNNRT__AT(profile_config, u, 8);
-QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);            QNNRT__AT(event, name, 16);
-QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, v1, 8);      QNNRT__AT_IN(event_extended, v1, value, 16);
+QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);
+QNNRT__AT(event, name, 16);
+QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, v1, 8);
+QNNRT__AT_IN(event_extended, v1, value, 16);
 QNNRT__AT_IN(event_extended, v1, time, 40); QNNRT__AT_IN(event_extended, v1, name, 48);
-QNNRT__IS(event_node, 80);         QNNRT__AT(event_node, u, 8);           QNNRT__AT(event_node, children, 64);
+QNNRT__IS(event_node, 80);         QNNRT__AT(event_node, u, 8);
+QNNRT__AT(event_node, children, 64);
 QNNRT__AT(event_node, count, 72);
-QNNRT__IS(profile_data, 72);       QNNRT__AT(profile_data, begin_us, 8);  QNNRT__AT(profile_data, method, 40);
-QNNRT__AT(profile_data, graph, 48); QNNRT__AT(profile_data, events, 56);  QNNRT__AT(profile_data, count, 64);
+QNNRT__IS(profile_data, 72);       QNNRT__AT(profile_data, begin_us, 8);
+QNNRT__AT(profile_data, method, 40);
+QNNRT__AT(profile_data, graph, 48); QNNRT__AT(profile_data, events, 56);
+QNNRT__AT(profile_data, count, 64);
 QNNRT__IS(target, 24);             QNNRT__AT(target, name, 8);
 QNNRT__IS(target_config, 32);      QNNRT__AT(target_config, program, 8);
-QNNRT__AT(system_calls, profile_create_target, 13 * 8); QNNRT__AT(system_calls, profile_free_target, 15 * 8);
+QNNRT__AT(system_calls, profile_create_target, 13 * 8);
+QNNRT__AT(system_calls, profile_free_target, 15 * 8);
 QNNRT__IS(dcvs, 64);
 QNNRT__IS(power_config, 68);       QNNRT__AT(power_config, u, 4);
-QNNRT__IS(infrastructure, 40);     QNNRT__AT(infrastructure, create_id, 8); QNNRT__AT(infrastructure, set, 24);
+QNNRT__IS(infrastructure, 40);     QNNRT__AT(infrastructure, create_id, 8);
+QNNRT__AT(infrastructure, set, 24);
 #undef QNNRT__AT
 #undef QNNRT__AT_IN
 #undef QNNRT__IS
@@ -4501,8 +4548,8 @@ static const char *qnnrt__names_of(int which, uint32_t value)
 }
 
 #ifndef QNNRT_NO_JSON
-/* Find the number of a name of `bytes` bytes, with its list's prefix. Return 0 when the list does not
-   have it. */
+/* Find the number of a name of `bytes` bytes, with its list's prefix. Return 0 when the list does
+   not have it. */
 static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t *value)
 {
     static const char *const prefixes[] = { "QNN_DATATYPE_", "QNN_TENSOR_TYPE_",
@@ -4565,8 +4612,8 @@ static void qnnrt__library_explain(const char *path, char program[QNNRT__PATH_MA
 }
 
 /* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is
-   tried first. at is room for a path. The caller closes the library. An error names every place that
-   was tried. */
+   tried first. at is room for a path. The caller closes the library. An error names every place
+   that was tried. */
 static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
                                         char at[QNNRT__PATH_MAX], void **library, qnnrt_error *err)
 {
@@ -4614,7 +4661,7 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
     return QNNRT_OK;
 }
 
-/* Write the path of the shared object that holds a symbol: this one was really loaded. */
+/* Write the path of the shared object that contains a symbol, which is the file that was loaded. */
 static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT__PATH_MAX])
 {
     if (symbol != NULL && qnnrt__os_path_of(symbol, out)) return;
@@ -4664,7 +4711,8 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
             return QNNRT_OK;
         }
     if (list[0] == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", path),
+        return qnnrt__hint(err,
+                           qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", path),
                            "Use a complete library of one release.");
     qnnrt__fail(err, QNNRT_E_VERSION,
                 "%s speaks %s %u.%u; %u.%u or a newer %u.x is needed (QAIRT 2.30 or newer)", path,
@@ -4676,7 +4724,8 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
 /* Return the code for a provider whose table lacks a slot. */
 static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qnnrt_error *err)
 {
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s", path, slots),
+    return qnnrt__hint(err,
+                       qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s", path, slots),
                        "Use a complete library of one release.");
 }
 
@@ -4688,7 +4737,7 @@ static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qn
    Knows nothing of: files, libraries
    ===================================================================================== */
 
-#define QNNRT__TABLE_SCALES 67108864u      /* of per-axis encodings in one model: half a GiB */
+#define QNNRT__TABLE_SCALES 67108864u      /* per-axis scales in one model: half a GiB */
 
 /* A context while its facts are filled in; the result is the public view. */
 typedef struct qnnrt__table {
@@ -5024,7 +5073,7 @@ static int qnnrt__table_id_order(const void *a, const void *b)
 {
     uint32_t x = ((const qnnrt_tensor_info *)a)->id, y = ((const qnnrt_tensor_info *)b)->id;
     if (x != y) return x < y ? -1 : 1;
-    /* Of one array: the order of the file. */
+    /* Both are in one array, which has the order of the file. */
     return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
 }
 
@@ -5118,8 +5167,9 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     list.kind = kind;
     result = qnnrt__table_take(table, count);
     if (result == QNNRT_OK && count > 0 && from == NULL)
-        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss declared, but the list is missing",
-                                   (unsigned)count, qnnrt__table_noun(kind));
+        result = qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                   "%u %ss declared, but the list is missing", (unsigned)count,
+                                   qnnrt__table_noun(kind));
     if (result == QNNRT_OK) result = qnnrt__table_room(table, &list, count);
     for (i = 0; i < count && result == QNNRT_OK; ++i)
         result = qnnrt__table_add(table, &list, &from[i]);
@@ -5180,7 +5230,8 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
                      qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why);
             if (tensors[i].bytes == 0)
                 qnnrt__table_append(text, sizeof(text), " (%s, 0x%04x)",
-                                    qnnrt__dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
+                                    qnnrt__dtype_name(tensors[i].dtype),
+                                    (unsigned)tensors[i].dtype);
             qnnrt__err_clean(text);
             kept = qnnrt__arena_text(arena, text, strlen(text));
             *no_memory = kept == NULL;
@@ -5212,7 +5263,8 @@ static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
     if (a->offsets != NULL && b->offsets != NULL)
         return memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof(int32_t)) == 0;
     for (i = 0; i < a->count; ++i)
-        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0)) return 0;
+        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
+            return 0;
     return 1;
 }
 
@@ -5272,7 +5324,7 @@ static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *ou
 }
 
 #ifndef QNNRT_NO_JSON
-/* What the two sources of a context are called in messages. */
+/* The names that messages use for the two sources of a context. */
 typedef struct qnnrt__compare_sides { const char *one, *other; } qnnrt__compare_sides;
 
 /* Report a fact that differs. name: of a tensor, or "". */
@@ -5283,7 +5335,8 @@ static qnnrt_result qnnrt__compare_differs(qnnrt__table *table, const char *what
     qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s",
                       what, name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
                       sides->one, in_other, sides->other);
-    qnnrt__err_add(table->err, "\n  likely cause: one of the two is from another build of the model");
+    qnnrt__err_add(table->err,
+                   "\n  likely cause: one of the two is from another build of the model");
     return qnnrt__hint(table->err, QNNRT_E_MISMATCH,
                        "Make the JSON again from this binary (qnnrt-run inspect --json_file), or"
                        " remove it.");
@@ -5355,7 +5408,7 @@ static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
     return qnnrt__compare_differs(table, kind, a->name, sides, one, other);
 }
 
-/* True if the graph has a tensor of this name in the other direction. */
+/* Return 1 if the graph has a tensor of this name in the other direction. */
 static int qnnrt__compare_turned(qnnrt__table_kind kind, const char *name,
                                  const qnnrt_graph_info *graph)
 {
@@ -5545,7 +5598,7 @@ typedef struct qnnrt__power_values {
     uint32_t    sleep_latency_us, corner, rpc_latency_us, rpc_polling_us;
 } qnnrt__power_values;
 
-/* In the order of qnnrt_power_preset. The corner is least, target and most of bus and core. */
+/* In the order of qnnrt_power_preset. The corner is minimum, target and maximum of bus and core. */
 static const qnnrt__power_values qnnrt__power_presets[] = {
     { NULL,                          0,    0,    0,   0,    0 },
     { "burst",                      -1,   40, 0xA0, 100, 9999 },
@@ -5632,8 +5685,8 @@ static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *de
     if (setting == QNNRT__POWER_POLLING) {
         to->option = QNNRT__ABI_POWER_RPC_POLLING;
         to->u.us = qnnrt__power_number(desc->rpc_polling_us);
-        /* A preset that does not poll ends the polling of the one before; otherwise it sends nothing,
-           because older NPUs do not know this setting. */
+        /* A preset that does not poll ends the polling of the one before; otherwise it sends
+           nothing, because older NPUs do not know this setting. */
         return desc->rpc_polling_us != 0 || (p->polling && desc->preset != QNNRT_POWER_CUSTOM);
     }
     to->option = QNNRT__ABI_POWER_DCVS_V3;
@@ -5698,7 +5751,7 @@ static qnnrt__abi_code qnnrt__power_release(qnnrt__power *p)
     return code != 0 ? code : last;
 }
 
-/* Vote for each setting by itself, so that each gets its own answer. Callers hold the lock. */
+/* Vote for each setting separately, so that each gets its own answer. Callers hold the lock. */
 static qnnrt_result qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider *provider,
                                      const qnnrt_power_desc *desc, qnnrt_power_report *report,
                                      int strict, qnnrt_error *err)
@@ -5791,14 +5844,15 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
     if (result != QNNRT_OK) return result;
     p = (const qnnrt__abi_system_provider *)chosen;
     if (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL)
-        return qnnrt__library_lacks(system->path, "systemContextCreate, GetBinaryInfo or Free", err);
+        return qnnrt__library_lacks(system->path, "systemContextCreate, GetBinaryInfo or Free",
+                                    err);
     system->provider = p;
     return QNNRT_OK;
 }
 
-/* Open the backend's library once more if it has a system interface too, as libQnnRef.so has:
-   each of the two can then be closed alone. NULL: it has none. *empty: it has one without
-   providers. */
+/* Open the backend's library a second time if it also has a system interface, as libQnnRef.so has,
+   so that each of the two can be closed alone. Return NULL if it has no such interface. *empty
+   receives 1 if the interface has no providers. */
 static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks, int *empty)
 {
     qnnrt__abi_get_providers get;
@@ -5892,7 +5946,8 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
     result = qnnrt__table_name(table, from->name, what, NULL, &graph->name);
     if (result != QNNRT_OK) return result;
     table->graph = graph->name;
-    result = qnnrt__table_tensors(table, from->inputs, from->input_count, QNNRT__TABLE_INPUTS, graph);
+    result = qnnrt__table_tensors(table, from->inputs, from->input_count, QNNRT__TABLE_INPUTS,
+                                  graph);
     if (result == QNNRT_OK)
         result = qnnrt__table_tensors(table, from->outputs, from->output_count,
                                       QNNRT__TABLE_OUTPUTS, graph);
@@ -5949,8 +6004,8 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     result = qnnrt__table_take(table, count);
     if (result != QNNRT_OK) return result;
     if (graphs == NULL)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs declared, but the list is missing",
-                                 (unsigned)count);
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                 "%u graphs declared, but the list is missing", (unsigned)count);
     copies = (qnnrt_graph_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*copies));
     if (copies == NULL || context->build_id == NULL)
         return qnnrt__fail_memory(table->err, "graphs");
@@ -5966,7 +6021,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
 }
 
 #if defined(QNNRT_COMPOSE) || defined(QNNRT_PROFILE_LOG)
-/* True if the slots after the first four are where >>abi declares them. */
+/* Return 1 if the slots after the first four are where >>abi declares them. */
 static int qnnrt__system_is_whole(const qnnrt__system *system)
 {
     const uint32_t minor = system->provider->version.minor;
@@ -6098,7 +6153,7 @@ static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, con
     return 0;
 }
 
-/* Keep a result of the table. Return 1 for QNNRT_OK. */
+/* Keep the first failure of the table. Return 1 if `result` is QNNRT_OK. */
 static int qnnrt__record_result(qnnrt__record_reader *read, qnnrt_result result)
 {
     if (read->result == QNNRT_OK) read->result = result;
@@ -6280,7 +6335,7 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
     char *copy;
     *out = NULL;
     if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
-    /* An escape has at most six bytes for one. */
+    /* An escape takes at most six bytes for one byte of text. */
     if (read->r.value.bytes > (read->r.value.escaped ? most * 6 : most))
         return qnnrt__record_fail(read, QNNRT_E_LIMIT,
                                   "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
@@ -6364,10 +6419,10 @@ static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
 
 enum { QNNRT__PARSE_MOST_DIMS = 32 };       /* a list with more dimensions is refused */
 
-/* Beside what the utilities write, forms of other programs are read: what follows is the whole list.
-   - "currentDimensions", "bytesPerElement", enumerators as numbers, and lists "scales" and "offsets"
-     of an axis: a public runner's metadata (KwanyoungCho/QNN_backend_implementation). The names are
-     those of the CPU backend's op packages and of the C structs.
+/* Besides the forms that the vendor's utilities write, these forms of other programs are read:
+   - "currentDimensions", "bytesPerElement", enumerators as numbers, and lists "scales" and
+     "offsets" of an axis: a public runner's metadata (KwanyoungCho/QNN_backend_implementation). The
+     names are those of the CPU backend's op packages and of the C structs.
    - "scaleOffsetEncoding" and its kin: the names of the C struct, which two public readers accept.
    - "data_type" and "quantization", and "inputs" and "outputs" of a graph: the names of converters.
    - "scale" and "offset" without an object around them, and "nbytes": written by hand.
@@ -6453,8 +6508,9 @@ static int qnnrt__parse_pair_text(qnnrt__record_reader *read, qnnrt__parse_axis 
         read->r.value.escaped = 0;
         while (at < end && *at == ' ') ++at;
         if (at < end && *at++ != ',')
-            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "\"scaleOffsets\": a text must have the form \"scale, offset\"");
+            return qnnrt__record_fail(
+                read, QNNRT_E_FORMAT,
+                "\"scaleOffsets\": a text must have the form \"scale, offset\"");
         good = qnnrt__parse_push(read, axis, is_scale);
         is_scale = !is_scale;
     }
@@ -6497,8 +6553,8 @@ static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis
 }
 
 /* Read a list of numbers or pairs; offsets may be null. */
-static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key, qnnrt__parse_axis *axis,
-                                int what)
+static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key,
+                                qnnrt__parse_axis *axis, int what)
 {
     qnnrt_json_type type = qnnrt_json_value(&read->r);
     if (what == QNNRT__PARSE_E_OFFSETS && type == QNNRT_JSON_NULL) return axis->no_offsets = 1;
@@ -6532,8 +6588,10 @@ static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, 
     const int bw = encoding == QNNRT__ABI_BW_SCALE_OFFSET ||
                    encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
     int key;
+    const uint64_t pair = UINT64_C(1) << QNNRT__PARSE_E_SCALE |
+                          UINT64_C(1) << QNNRT__PARSE_E_OFFSET;
     uint64_t needed = encoding == QNNRT__ABI_SCALE_OFFSET || encoding == QNNRT__ABI_BW_SCALE_OFFSET
-                          ? UINT64_C(1) << QNNRT__PARSE_E_SCALE | UINT64_C(1) << QNNRT__PARSE_E_OFFSET
+                          ? pair
                           : UINT64_C(1) << QNNRT__PARSE_E_AXIS;
     memset(&axis, 0, sizeof(axis));
     if (bw) needed |= UINT64_C(1) << QNNRT__PARSE_E_BITWIDTH;
@@ -6603,11 +6661,13 @@ static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, 
 
 /* Read "quantizeParams". The encoding object may precede the name of the encoding, so its key tells
    its kind; the two must agree. */
-static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what, qnnrt__abi_quantize *out)
+static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what,
+                              qnnrt__abi_quantize *out)
 {
     qnnrt__record record;
     uint32_t definition = QNNRT__ABI_DEFINED, encoding = QNNRT__ABI_UNDEFINED, found;
-    const uint64_t plain = UINT64_C(1) << QNNRT__PARSE_Q_SCALE | UINT64_C(1) << QNNRT__PARSE_Q_OFFSET;
+    const uint64_t plain = UINT64_C(1) << QNNRT__PARSE_Q_SCALE |
+                           UINT64_C(1) << QNNRT__PARSE_Q_OFFSET;
     float scale = 0;
     int32_t offset = 0;
     int key, good;
@@ -6676,7 +6736,9 @@ static const qnnrt_json_text qnnrt__parse_keys[] = {
     QNNRT__KEY("bytesPerElement"), QNNRT__KEY("nbytes"), QNNRT__NO_KEY
 };
 
-typedef struct qnnrt__parse_dims { uint32_t count, dims[QNNRT__PARSE_MOST_DIMS]; } qnnrt__parse_dims;
+typedef struct qnnrt__parse_dims {
+    uint32_t count, dims[QNNRT__PARSE_MOST_DIMS];
+} qnnrt__parse_dims;
 
 static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
                                    qnnrt__parse_dims *out)
@@ -6692,8 +6754,8 @@ static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
         if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
         if (!whole || value == 0 || value > UINT32_MAX)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "dimension %u in \"%s\" is %s; expected a whole number from 1 to"
-                                      " %u", (unsigned)out->count, key,
+                                      "dimension %u in \"%s\" is %s; expected a whole number from"
+                                      " 1 to %u", (unsigned)out->count, key,
                                       type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                               : qnnrt__record_type(type),
                                       (unsigned)UINT32_MAX);
@@ -6729,7 +6791,7 @@ static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
     return read->r.error == NULL;
 }
 
-/* What a record of a tensor says; it is checked when all of it is known. */
+/* The content of a tensor's record. It is checked after the whole record was read. */
 typedef struct qnnrt__parse_facts {
     qnnrt__abi_tensor abi;
     qnnrt__parse_dims  dims, current;
@@ -6785,7 +6847,7 @@ static int qnnrt__parse_member(qnnrt__record_reader *read, int key, qnnrt__parse
     }
 }
 
-/* Compare a stated size with the computed one, which is used. */
+/* Warn when a stated size differs from the computed one. The computed one is used. */
 static void qnnrt__parse_warn_bytes(const qnnrt__record_reader *read, const char *key,
                                     uint64_t stated, uint64_t computed,
                                     const qnnrt_tensor_info *tensor)
@@ -6807,14 +6869,14 @@ static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *r
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"name\"");
     if (!qnnrt__record_has(record, QNNRT__PARSE_ID))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it has no \"id\", by which the library matches");
+                                  "it has no \"id\", by which the library matches tensors");
     if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE)) {
         if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE_2))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dataType\"");
         body->dtype = t->dtype_2;
     } else if (qnnrt__record_has(record, QNNRT__PARSE_DTYPE_2) && body->dtype != t->dtype_2) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"dataType\" is 0x%04x and \"data_type\" 0x%04x",
+                                  "\"dataType\" is 0x%04x, but \"data_type\" is 0x%04x",
                                   (unsigned)body->dtype, (unsigned)t->dtype_2);
     }
     if (qnnrt__record_has(record, QNNRT__PARSE_QUANT) &&
@@ -7246,7 +7308,8 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     }
     if (qnnrt__record_go_on(&read) && context->graphs == NULL)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT,
-                           "it has no list \"graphs\": this is not the metadata of a context binary");
+                           "it has no list \"graphs\": this is not the metadata of a context"
+                           " binary");
     if (qnnrt__record_go_on(&read))
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs,
                           context->graph_count);
@@ -7273,10 +7336,10 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     return read.result;
 }
 
-/* Visit the names in "ctx-bins" of a Genie configuration, at any depth, and return their number; 0:
-   there is no such list. `visit` gets each name as a text that may have escapes, and returns 1 to
-   continue. *why: what is wrong with the text, or NULL. The first list that is not empty counts;
-   *more is the number of others after it. */
+/* Visit the names in "ctx-bins" of a Genie configuration, at any depth, and return their number, or
+   0 if there is no such list. `visit` gets each name as a text that may have escapes, and returns 1
+   to continue. *why: what is wrong with the text, or NULL. The first list that is not empty is
+   used; *more receives the number of lists after it. */
 static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes,
                                int (*visit)(void *user, const qnnrt_json_text *name), void *user,
                                size_t *more, const char **why, size_t *at)
@@ -7338,7 +7401,7 @@ struct qnnrt_backend {
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
     qnnrt__power                power;
-    uint32_t                    users;             /* models and builders */
+    uint32_t                    users;             /* number of models and builders */
     uint32_t                    soc_model;         /* as asked for */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
 #ifdef QNNRT_COMPOSE
@@ -7357,9 +7420,9 @@ static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *t
 {
     *to = *from;
     if ((to->alloc == NULL) != (to->free == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: give both or none");
+        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: set both or neither");
     if ((to->lock == NULL) != (to->unlock == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.lock and hooks.unlock: give both or none");
+        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.lock and hooks.unlock: set both or neither");
     if (to->alloc == NULL) {
         to->alloc = qnnrt__mem_default_alloc;
         to->free = qnnrt__mem_default_free;
@@ -7414,8 +7477,8 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
-                   "no log slot is left (QNNRT_LOG_SLOTS is %d): errors will lack the library's"
-                   " lines",
+                   "no log slot is free (QNNRT_LOG_SLOTS is %d): errors will not show the library's"
+                   " log lines",
                    QNNRT_LOG_SLOTS);
         return;
     }
@@ -7469,13 +7532,13 @@ static qnnrt_result qnnrt__backend_free_device(qnnrt_backend *b, qnnrt__abi_hand
 {
     qnnrt__abi_code code = b->calls->device_free(device);
     if (code == 0) return QNNRT_OK;
-    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", code, "deviceFree answered 0x%x for the device"
-               " of a built model", (unsigned)(code & 0xFFFF));
+    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", code, "deviceFree answered 0x%x for the"
+               " device of a built model", (unsigned)(code & 0xFFFF));
     return QNNRT_E_BACKEND;
 }
 #endif
 
-/* Fill the public facts. */
+/* Fill in the public info of a backend. */
 static void qnnrt__backend_describe(qnnrt_backend *b)
 {
     const char *build = NULL;
@@ -7524,8 +7587,8 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
         b->shells = next;
     }
 #endif
-    /* A library whose backend was never created can be unloaded; another one may have threads that are
-       still running. */
+    /* A library whose backend was never created can be unloaded; another one may have threads that
+       are still running. */
     if (b->library != NULL && (b->unload || b->backend == NULL))
         qnnrt__os_library_close(b->library);
     qnnrt__mem_free(&hooks, b);
@@ -7584,8 +7647,8 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
 
 /* =====================================================================================
    PROFILE                                                                      >>profile
-   What a library measured: vendor's profile handles and their events as a table. A handle's
-   events are replaced by its next use, so every step of a run has a handle of its own.
+   What a library measured: the vendor's profile handles, and their events as a table. The next
+   use of a handle replaces its events, so every step of a run has a handle of its own.
    Needs: >>mem >>err >>log >>codes >>abi >>backend (its struct)
    Knows nothing of: pipelines, files of models
    ===================================================================================== */
@@ -7689,7 +7752,8 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
 }
 
-/* Read one event: plain, or extended, which is all that CPU knows; otherwise keep the code. */
+/* Read one event. If the plain form fails, try the extended form, the only one of the CPU backend.
+   If that fails too, keep the code. */
 static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
                                  qnnrt__abi_event_node *to)
 {
@@ -7729,7 +7793,8 @@ static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__a
                            "the profile's events are nested deeper than %d levels",
                            (int)QNNRT__PROFILE_DEEPEST);
     if (ids == NULL)
-        return qnnrt__fail(err, QNNRT_E_BACKEND, "the profile declares %u events, but the list is missing",
+        return qnnrt__fail(err, QNNRT_E_BACKEND,
+                           "the profile declares %u events, but the list is missing",
                            (unsigned)count);
     *left -= count;
     *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
@@ -7920,7 +7985,7 @@ static qnnrt_result qnnrt__profile_start(qnnrt_backend *b, qnnrt_profile_level l
     return QNNRT_OK;
 }
 
-/* Have the table of the last exec. */
+/* Read the events of the last exec into the table, unless it has them already. */
 static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
@@ -8019,11 +8084,11 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, in
     uint64_t offset, size;
     if (own && bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0) return;
     if (own && qnnrt__context_looks_right(data, bytes)) {
-        qnnrt__err_add(err, "\n  it begins like a context binary of Qualcomm's libraries: open it with"
-                       " the one that it was compiled for");
+        qnnrt__err_add(err, "\n  it begins like a context binary of Qualcomm's libraries: open it"
+                       " with the one that it was compiled for");
         if (err != NULL) err->hint[0] = '\0';     /* the code's hint is about damaged files */
-        qnnrt__hint(err, QNNRT_OK, "Open it with Qualcomm's library that it was compiled for, such as"
-                    " libQnnHtp.so, or compile the model for libQnnRef.so.");
+        qnnrt__hint(err, QNNRT_OK, "Open it with Qualcomm's library that it was compiled for, such"
+                    " as libQnnHtp.so, or compile the model for libQnnRef.so.");
         return;
     }
     if (kind != NULL) {
@@ -8057,8 +8122,9 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
         return QNNRT_OK;
     if (context->bytes < QNNRT__CONTEXT_HEAD)
         return qnnrt__fail(err, QNNRT_E_FORMAT,
-                           "%s ends within its ExecuTorch header: %llu bytes of %d", context->info->file,
-                           (unsigned long long)context->bytes, QNNRT__CONTEXT_HEAD);
+                           "%s ends within its ExecuTorch header: %llu bytes of %d",
+                           context->info->file, (unsigned long long)context->bytes,
+                           QNNRT__CONTEXT_HEAD);
     memcpy(&size, context->binary + 12, 8);
     if (!qnnrt__size_within(QNNRT__CONTEXT_HEAD, size, context->bytes))
         return qnnrt__fail(
@@ -8205,7 +8271,7 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
     return QNNRT_OK;
 }
 
-/* Where to put the events of loading. */
+/* Receives the events of loading. */
 typedef struct qnnrt__context_profile {
     qnnrt_profile_level  level;
     size_t               index;         /* of the context */
@@ -8287,7 +8353,8 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *
    ===================================================================================== */
 
 struct qnnrt {
-    qnnrt            *self;             /* how a const view of a model reaches what is counted in it */
+    qnnrt            *self;             /* how a const view of a model reaches what is counted in
+                                           it */
     qnnrt_info        info;             /* the public view of what follows */
     qnnrt_hooks       hooks;
     qnnrt_limits      limits;
@@ -8304,10 +8371,10 @@ struct qnnrt {
     qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
                                            graphs */
     size_t            pipeline_count, single_count;
-    qnnrt__profile_list events;         /* of loading */
+    qnnrt__profile_list events;         /* recorded while loading */
 #ifdef QNNRT_COMPOSE
-    int               built;            /* by a builder, not opened */
-    void             *device;           /* of a built model's contexts, NULL: that of the backend */
+    int               built;            /* 1: a builder made it; 0: it was opened */
+    void             *device;           /* the built contexts' own device, NULL: the backend's */
 #endif
     char              system_path[QNNRT__PATH_MAX];
     const char       *folder;           /* NULL: not from a folder */
@@ -8325,7 +8392,8 @@ static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
     if (to->name_bytes == 0) to->name_bytes = 1024;
     if (to->rank == 0) to->rank = 8;
     if (to->json_bytes == 0) to->json_bytes = (uint64_t)64 << 20;
-    if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;      /* text is in memory */
+    /* The text must fit in memory. */
+    if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;
 }
 
 /* Allocate an empty model, NULL when out of memory. */
@@ -8450,8 +8518,8 @@ static int qnnrt__scan_number(const char **at, uint64_t *value)
     return digits > 0 && (**at < '0' || **at > '9');
 }
 
-/* True if the first `length` bytes of text end in "_<i>_of_<n>". *begin receives where that suffix
-   begins. */
+/* Return 1 if the first `length` bytes of text end in "_<i>_of_<n>". *begin receives where that
+   suffix begins. */
 static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, uint64_t *index,
                               uint64_t *total)
 {
@@ -8473,14 +8541,14 @@ static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, ui
     return 1;
 }
 
-/* True if text ends in `end` and something is before it. */
+/* Return 1 if text ends in `end` and something is before it. */
 static int qnnrt__scan_ends(const char *text, size_t length, const char *end)
 {
     size_t bytes = strlen(end);
     return length > bytes && memcmp(text + length - bytes, end, bytes) == 0;
 }
 
-/* True if name is "forward_<i>" and then `end`. */
+/* Return 1 if name is "forward_<i>" and then `end`. */
 static int qnnrt__scan_forward(const char *name, const char *end, uint64_t *index)
 {
     const char *at = name + 8;
@@ -8558,7 +8626,7 @@ static int qnnrt__scan_order(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-/* Check that every numbered shard of one model is there exactly once. */
+/* Check that every numbered shard of a model occurs exactly once. */
 static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *folder,
                                          qnnrt_error *err)
 {
@@ -8655,7 +8723,7 @@ static int qnnrt__scan_stem_order(const char *stem, size_t bytes, const char *te
     return order != 0 ? order : strcmp("_json.json", text + bytes);
 }
 
-/* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. texts is room
+/* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. texts has room
    for text_count pointers. */
 static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, const void **texts,
                                      qnnrt_error *err)
@@ -8742,7 +8810,8 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
-#define QNNRT__WIRING_LOOKS 20000000u       /* comparisons or look-ups in a search: a few seconds at most */
+/* Limit of comparisons or look-ups in a search: a few seconds. */
+#define QNNRT__WIRING_LOOKS 20000000u
 
 /* One end of a slot: a tensor of a step. */
 typedef struct qnnrt__end {
@@ -8759,17 +8828,17 @@ typedef struct qnnrt__end {
 } qnnrt__end;
 
 struct qnnrt_pipeline {
-    qnnrt_pipeline       *self;         /* as in a model */
-    qnnrt__arena         *arena;        /* of the model, or own */
+    qnnrt_pipeline       *self;         /* the same object, not const; see struct qnnrt */
+    qnnrt__arena         *arena;        /* the model's, or own_arena */
     qnnrt__arena          own_arena;
-    int                   made;         /* by qnnrt_pipeline_make: owned by the caller */
-    uint32_t              users;        /* runs and plans */
+    int                   made;         /* 1: qnnrt_pipeline_make() made it; the caller owns it */
+    uint32_t              users;        /* number of runs and plans */
     qnnrt_pipeline_info   info;
     qnnrt_step_info      *steps;
     qnnrt_slot_info      *slots;
     qnnrt__end          **inputs;       /* [step] -> [input]: slots of the steps' tensors */
     qnnrt__end          **outputs;
-    const qnnrt__end    **by_name;      /* [end_count] by name, step, inputs first */
+    const qnnrt__end    **by_name;      /* [end_count] sorted by name, then step; inputs first */
     size_t                end_count;
 };
 
@@ -8847,7 +8916,7 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Find the ends of one name: [*begin, *end) of by_name. Return 0 if there are none. */
+/* Find the ends with a name: [*begin, *end) of by_name. Return 0 if no end has it. */
 static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t *begin,
                                  size_t *end)
 {
@@ -8869,14 +8938,14 @@ static qnnrt__end *qnnrt__wiring_end(const qnnrt_pipeline *p, size_t at)
     return end->output ? &p->outputs[end->step][end->index] : &p->inputs[end->step][end->index];
 }
 
-/* True if a name begins at this place of by_name. */
+/* Return 1 if a name begins at this place of by_name. */
 static int qnnrt__wiring_begins(const qnnrt_pipeline *p, size_t at)
 {
     return at == 0 || strcmp(p->by_name[at - 1]->tensor->name, p->by_name[at]->tensor->name) != 0;
 }
 
-/* Apply rule 1: connect each input with the nearest earlier output of its name. Ends of a name come
-   in the order of steps, so the last output seen is the nearest. */
+/* Apply rule 1: connect each input with the nearest earlier output of its name. Ends with the same
+   name are sorted by step, so the last output seen is the nearest. */
 static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t at;
@@ -8889,7 +8958,7 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
         if (!qnnrt__compare_facts(producer->tensor, end->tensor))
             return qnnrt__fail(
-                err, QNNRT_E_MISMATCH, "%s and %s have one name, but do not fit%s",
+                err, QNNRT_E_MISMATCH, "%s and %s have the same name, but do not fit%s",
                 qnnrt__wiring_say(p, producer, a, sizeof(a)),
                 qnnrt__wiring_say(p, end, b, sizeof(b)),
                 qnnrt__compare_first(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
@@ -8898,7 +8967,7 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Make one value of the inputs that have one name and equal facts and that no edge feeds. */
+/* Join inputs to one value if they have the same name and equal facts and no edge feeds them. */
 static void qnnrt__wiring_share(qnnrt_pipeline *p)
 {
     size_t at, first = 0, back;
@@ -8906,7 +8975,8 @@ static void qnnrt__wiring_share(qnnrt_pipeline *p)
         qnnrt__end *end = qnnrt__wiring_end(p, at);
         if (qnnrt__wiring_begins(p, at)) first = at;
         if (end->output || end->apart || end->source != NULL) continue;
-        /* The nearest earlier one; a name occurs at most twice per step, so this is short. */
+        /* Find the nearest earlier input. A name occurs at most twice per step, so the loop is
+           short. */
         for (back = at; back-- > first;) {
             qnnrt__end *other = qnnrt__wiring_end(p, back);
             if (other->output || other->apart || (other->source != NULL && other->source->output) ||
@@ -8957,8 +9027,8 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
                        "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");
 }
 
-/* True if an earlier step takes an input of this name and these facts from the caller: a mask or
-   positions. Then this step does, too. */
+/* Return 1 if an earlier step takes an input of this name and these facts from the caller: a mask
+   or positions. Then this step does, too. */
 static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *input)
 {
     size_t at, end;
@@ -9084,7 +9154,9 @@ static void qnnrt__slot_begin(qnnrt_pipeline *p, qnnrt__end *end)
     qnnrt_slot_info *slot = &p->slots[p->info.slot_count];
     end->slot = p->info.slot_count++;
     slot->tensor = end->tensor;
-    slot->role = !end->output ? QNNRT_ROLE_INPUT : end->readers > 0 ? QNNRT_ROLE_EDGE : QNNRT_ROLE_OUTPUT;
+    slot->role = !end->output      ? QNNRT_ROLE_INPUT
+                 : end->readers > 0 ? QNNRT_ROLE_EDGE
+                                    : QNNRT_ROLE_OUTPUT;
     slot->first = slot->last = end->step;
 }
 
@@ -9152,8 +9224,8 @@ static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **
     return 1;
 }
 
-/* Give each slot the shortest text that finds it together with its role: its name if that means one
-   slot, else "<step>/<name>". */
+/* Give each slot the shortest text that finds it together with its role: its name if no other slot
+   has it, else "<step>/<name>". */
 static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t begin, end, at;
@@ -9163,8 +9235,8 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
         const char *name = p->by_name[begin]->tensor->name;
         size_t slots[QNNRT_ROLE_EDGE + 1] = { 0, 0, 0, 0 };
         int like_address = qnnrt__slot_qualified(name, &step, &rest);
-        /* Slots of each role that this name means; an edge may end here under another name than it
-           began. */
+        /* Count the slots of each role that have this name. An edge can end here with a name other
+           than the one at its beginning. */
         for (end = begin; end < p->end_count && strcmp(p->by_name[end]->tensor->name, name) == 0;
              ++end) {
             const qnnrt__end *it = p->by_name[end];
@@ -9188,8 +9260,8 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Find the slot that the ends [begin, end) of by_name mean, with a role and a step (-1: any).
-   Return 0 for none, 1 for one, 2 for several. A slot that begins at the step goes before one that
+/* Find the slot of the ends [begin, end) of by_name that have a role and a step (-1: any step).
+   Return 0 for no slot, 1 for one, 2 for several. Prefer a slot that begins at the step to one that
    only passes through. */
 static int qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role,
                                  int64_t step, qnnrt_slot *slot)
@@ -9237,7 +9309,8 @@ static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_sl
     return NULL;
 }
 
-/* Refuse a slot that is not one of a pipeline. where: what begins the text, "place 3: ". */
+/* Refuse a slot that does not belong to a pipeline. `where` begins the error text
+   ("place 3: "). */
 static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, qnnrt_slot slot,
                                         const char *where, qnnrt_error *err)
 {
@@ -9272,7 +9345,7 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
     *out = QNNRT_NO_SLOT;
     if (found == 2) {
         qnnrt__fail(err, QNNRT_E_ARG,
-                    "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
+                    "pipeline \"%.160s\": \"%.200s\" names several tensors:", p->info.name, name);
         for (i = begin; i < end && shown < 6; ++i) {
             const qnnrt__end *it = p->by_name[i];
             if (it->source != NULL ||
@@ -9438,7 +9511,7 @@ static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, const qnnrt_graph_inf
     return -1;
 }
 
-/* What the search for joined graphs works with. */
+/* State of the search for graphs that form one pipeline. */
 typedef struct qnnrt__join {
     qnnrt                    *model;
     const qnnrt_graph_info ***sorted;      /* [context] -> graphs in order of name */
@@ -9448,7 +9521,7 @@ typedef struct qnnrt__join {
     qnnrt_error              *err;
 } qnnrt__join;
 
-enum { QNNRT__PIPELINE_NUMBERS = 16 };      /* in a name that are tried; a name can have hundreds */
+enum { QNNRT__PIPELINE_NUMBERS = 16 };      /* tried per name; a name can have hundreds */
 
 /* Find graphs whose names are equal except for the number of the shard. Each number in the name of
    the first graph that can be the first shard's is tried. */
@@ -9515,8 +9588,8 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     }
     qnnrt__err_clear(&failure);
     result = QNNRT_OK;
-    /* With a shard missing nobody can say what belongs together, and a part of a model must not
-       pass for all of it. */
+    /* If a shard is missing, it is unknown which graphs belong together, and a part of a model
+       must not look like the whole model. */
     for (k = 0; k < model->context_count && result == QNNRT_OK; ++k)
         if (model->infos[k].failure != NULL)
             result = qnnrt__fail(&failure, QNNRT_E_STATE,
@@ -9537,8 +9610,8 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     return QNNRT_OK;
 }
 
-/* Join graphs that have one name in several contexts, or else that differ in the shard number only.
-   */
+/* Join graphs of several contexts that have the same name, or whose names differ only in the shard
+   number. */
 static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph)
 {
     qnnrt *model = join->model;
@@ -9559,7 +9632,7 @@ static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context
     return qnnrt__pipeline_join(join);
 }
 
-/* Make a pipeline of one step for each graph, for "<context>/<graph>". */
+/* Make a pipeline of one step for each graph, with the name "<context>/<graph>". */
 static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
 {
     qnnrt *model = join->model;
@@ -9690,7 +9763,8 @@ static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error
     qnnrt__err_text(err, p->info.failure->text, strlen(p->info.failure->text));
     qnnrt__hint(err, QNNRT_E_MISMATCH, "%s", p->info.failure->hint);
     return qnnrt__hint(err, QNNRT_E_MISMATCH,
-                       "Take all parts from one build, or give the edges to qnnrt_pipeline_make().");
+                       "Take all parts from one build, or give the edges to"
+                       " qnnrt_pipeline_make().");
 }
 
 static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
@@ -9701,7 +9775,7 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     int by_graph;
     if (name == NULL && model->pipeline_count == 1) name = model->pipelines[0]->info.name;
     if (name == NULL) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines, and none is named",
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines, but no name is given",
                     (unsigned)model->pipeline_count);
         qnnrt__pipeline_list(model, err);
         return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the name of one of them.");
@@ -9722,7 +9796,7 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     if (found == NULL || matches > 1) {
         qnnrt_result result = matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
         qnnrt__fail(err, result,
-                    matches > 1 ? "\"%.200s\" means several pipelines"
+                    matches > 1 ? "\"%.200s\" names several pipelines"
                                 : "no pipeline or graph \"%.200s\"",
                     name);
         qnnrt__pipeline_list(model, err);
@@ -9741,11 +9815,11 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
    Knows nothing of: folders, pipelines
    ===================================================================================== */
 
-/* Where one context comes from. */
+/* The sources of one context. */
 typedef struct qnnrt__metadata_source {
-    const qnnrt_file *block;            /* of desc.files, or NULL */
+    const qnnrt_file *block;            /* the entry of desc.files, or NULL */
     const char       *json;             /* name of its JSON, or NULL */
-    int               binary;           /* there is one: a path or data */
+    int               binary;           /* 1: it has a binary, as a path or as data */
     char              path[QNNRT__PATH_MAX], json_path[QNNRT__PATH_MAX];
 } qnnrt__metadata_source;
 
@@ -9863,7 +9937,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
     qnnrt__table table = qnnrt__model_table(model, info->file, err);
     if (source->binary && system->library != NULL) {
         qnnrt__hooks_lock(&model->hooks);
-        /* A backend's own system interface logs where the backend does. */
+        /* A system interface in the backend's own library logs to the backend's slot. */
         result = qnnrt__system_read(system, &table, context->binary, context->bytes,
                                     model->backend != NULL &&
                                             strcmp(model->backend->path, system->path) == 0
@@ -9905,12 +9979,12 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
 /* =====================================================================================
    OPEN                                                                         >>open
    Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
-   Needs: >>os >>size >>mem >>err >>log >>system >>read_json >>backend >>profile >>context >>scan >>pipeline
-          >>model >>metadata
+   Needs: >>os >>size >>mem >>err >>log >>system >>read_json >>backend >>profile >>context >>scan
+          >>pipeline >>model >>metadata
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-/* What opening works with: too large for the stack of a small thread. */
+/* Working memory of opening, which is too large for the stack of a small thread. */
 typedef struct qnnrt__open_work {
     qnnrt__scan            scan;
     qnnrt__system          system;
@@ -9947,7 +10021,7 @@ static int qnnrt__open_bin(void *user, const qnnrt_json_text *name)
     return bins->result == QNNRT_OK;
 }
 
-/* Read from a bundle's genie_config.json which binaries are the model, and in which order. */
+/* Read from a bundle's genie_config.json which binaries form the model, and in which order. */
 static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, const char *folder,
                                       qnnrt_error *err)
 {
@@ -9970,7 +10044,7 @@ static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, cons
                          qnnrt__open_bin, &bins, &more, &why, &at) == 0 &&
         why == NULL)
         qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
-                   "%s has no \"ctx-bins\": names decide which files are the model", path);
+                   "%s has no \"ctx-bins\": file names decide which files form the model", path);
     if (bins.result == QNNRT_OK && why == NULL && more > 0)
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
                    "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
@@ -9985,9 +10059,10 @@ static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, cons
 #endif
 
 /* Load one file: its bytes, its metadata, its context. The mapping ends here. */
-static qnnrt_result qnnrt__open_context(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
-                                         const qnnrt_desc *desc, const qnnrt__system *system,
-                                         int *foreign, qnnrt_error *err)
+static qnnrt_result qnnrt__open_context(qnnrt *model, size_t at,
+                                        const qnnrt__metadata_source *source,
+                                        const qnnrt_desc *desc, const qnnrt__system *system,
+                                        int *foreign, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
@@ -10173,12 +10248,12 @@ static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *des
     for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
         if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
             return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                               "qnnrt_open: desc.files[%u] names JSON, and this program was built with"
-                               " QNNRT_NO_JSON", (unsigned)i);
+                               "qnnrt_open: desc.files[%u] names JSON, but this program was built"
+                               " with QNNRT_NO_JSON", (unsigned)i);
     if (desc->metadata == QNNRT_METADATA_JSON)
         return qnnrt__fail(
             err, QNNRT_E_UNSUPPORTED,
-            "qnnrt_open: desc.metadata asks for JSON, and this program was built with"
+            "qnnrt_open: desc.metadata asks for JSON, but this program was built with"
             " QNNRT_NO_JSON");
 #endif
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
@@ -10278,7 +10353,7 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc,
         return QNNRT_OK;
     }
     if (result == QNNRT_OK) return result;
-    for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is the nearer cause */
+    for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is likelier */
         const qnnrt_file *file = &desc->files[i];
         qnnrt_result there = QNNRT_OK;
         if (file->data == NULL) there = qnnrt__open_there(file->path, err);
@@ -10457,8 +10532,8 @@ static int qnnrt__place_group_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Put the pipelines of each group one after the other on a time line, so that their scratch never
-   lives at one time. Groups are numbered in the order of their first entries. */
+/* Put the pipelines of each group one after the other on a time line, so that the scratch of two of
+   them is never alive at the same time. Groups are numbered in the order of their first entries. */
 static qnnrt_result qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
                                         qnnrt_error *err)
 {
@@ -10513,7 +10588,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
             b->entry = e;
             b->slot = slot;
             b->kept = slot->role == QNNRT_ROLE_INPUT && !desc->entries[e].reuse_inputs;
-            /* An input is there from the start, an output until the end. */
+            /* An input is alive from the first step on, an output until the last. */
             b->first = entry->begin + (slot->role == QNNRT_ROLE_INPUT ? 0 : slot->first);
             b->last = entry->begin + (slot->role == QNNRT_ROLE_OUTPUT ? last : slot->last);
             plan->aligns[block] = (uint32_t)plan->info.align;
@@ -10523,8 +10598,8 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
     plan->info.block_count = block;
 }
 
-/* What packs the blocks of a plan. A region is what shares memory over time: 0 is what keeps its
-   content, g the scratch of group g. */
+/* State of packing the blocks of a plan. The blocks of a region share memory over time. Region 0
+   has the blocks that keep their content, region g the scratch of group g. */
 typedef struct qnnrt__place_regions {
     size_t           *starts;          /* [group_count + 2] region -> its first place in blocks */
     size_t           *blocks;          /* [block_count] by region, then as in the plan */
@@ -10790,8 +10865,8 @@ static uint64_t qnnrt__area_guard_align(const qnnrt_plan *plan, size_t block)
     return bits <= 8 ? 1 : bits / 8;
 }
 
-/* Give each block pages of its own. It ends where a page begins that becomes its guard. Return the
-   bytes of all, 0 if they pass the address space. */
+/* Give each block pages of its own. A block ends where its guard page begins. Return the bytes of
+   all pages, or 0 if they exceed the address space. */
 static uint64_t qnnrt__area_guard_offsets(qnnrt_mem *mem, uint64_t page)
 {
     const qnnrt_plan *plan = mem->plan;
@@ -10882,8 +10957,8 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     mem->info.buffer_count = mem->plan->buffer_count;
 }
 
-static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
-                                     qnnrt_error *err)
+static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
+                                       qnnrt_mem **out, qnnrt_error *err)
 {
     qnnrt_mem *mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
     qnnrt_result result;
@@ -10920,7 +10995,7 @@ static void qnnrt__area_drop(qnnrt_mem *mem)
 
 /* =====================================================================================
    BINDING                                                                      >>binding
-   Where a slot of a run has its memory, and the vendor's tensors that point there.
+   Says where a slot of a run has its memory, and points the vendor's tensors to it.
    Needs: >>size >>abi >>area
    Knows nothing of: what executes
    ===================================================================================== */
@@ -10931,7 +11006,7 @@ typedef struct qnnrt__binding {
     qnnrt__abi_tensor **ends;           /* [end_count] in the arrays of the steps */
     uint32_t    end_count;
     uint64_t    bytes;
-    size_t      buffer;                 /* of qnnrt_bind_at, the last */
+    size_t      buffer;                 /* of the last qnnrt_bind_at() */
 } qnnrt__binding;
 
 /* Point every end at plain memory. */
@@ -10942,8 +11017,8 @@ static void qnnrt__binding_plain(qnnrt__binding *binding, void *data)
     for (i = 0; i < binding->end_count; ++i) binding->ends[i]->body.buffer.data = data;
 }
 
-/* True if a slot at this offset lies within one buffer. The buffer that it was in last is compared
-   first, so that a cache that moves costs one comparison. */
+/* Return 1 if a slot at this offset lies within one buffer. Compare its last buffer first, so that
+   a cache that moves costs one comparison. */
 static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *mem, uint64_t offset)
 {
     size_t count = mem->info.buffer_count, i, at = binding->buffer < count ? binding->buffer : 0;
@@ -11217,7 +11292,7 @@ static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
     return &run->error;
 }
 
-/* Refuse a slot; one that a look-up did not find keeps the text of that look-up. */
+/* Refuse a slot. If a look-up did not find it, keep the error text of that look-up. */
 static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
 {
     const qnnrt_pipeline *p = run->pipeline;
@@ -11259,7 +11334,7 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
     qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                "pipeline \"%.200s\": %s \"%.200s\" has no memory of the plan and is not bound",
+                "pipeline \"%.200s\": %s \"%.200s\" has no memory in the plan and is not bound",
                 run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                 run->pipeline->info.slots[s].address);
     return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
@@ -11269,7 +11344,8 @@ static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, q
 {
     char where[512];
     qnnrt__fail(
-        qnnrt__run_err(run), QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
+        qnnrt__run_err(run), QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed",
+        run->pipeline->info.name,
         qnnrt__wiring_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
     return qnnrt__codes_explain(qnnrt__run_err(run), "graphExecute", code, run->backend->log_slot,
                                 run->mark);
@@ -11369,8 +11445,8 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
 
 /* =====================================================================================
    PUBLIC                                                                        >>public
-   Thin: check arguments, resolve defaults, call one room, leave the text where it belongs.
-   Needs: every room above     Knows nothing of: anything more
+   Checks arguments, resolves defaults, calls one room and stores the error text.
+   Needs: every room above     Knows nothing of: how the rooms do their work
    ===================================================================================== */
 
 QNNRT_API const char *qnnrt_version(void)
@@ -11400,7 +11476,8 @@ QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
     why = qnnrt__os_file_head(path, data, room, bytes, &missing);
     if (why == NULL) return QNNRT_OK;
-    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path, why);
+    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
+                       why);
 }
 
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
@@ -11490,8 +11567,9 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
                                              " is NULL or empty");
     /* The loader puts the path on its stack, however long it is. */
     if (strlen(path) >= QNNRT__PATH_MAX)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: a path of %llu bytes, more"
-                                             " than %u, that begins with %.60s",
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_backend_register_ops: the path has %llu bytes, expected at most"
+                           " %u; it begins with %.60s",
                            (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
@@ -11665,8 +11743,8 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     if (desc == NULL) desc = &defaults;
     if (desc->guard && desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_mem_create: guard pages need memory of the library; leave data"
-                           " NULL");
+                           "qnnrt_mem_create: guard pages need memory that qnnrt allocates, but"
+                           " data is not NULL");
     return qnnrt__hint_general(err, qnnrt__area_create(plan, desc, out, err));
 }
 
@@ -11814,7 +11892,8 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     if (count != NULL) *count = 0;
     if (run == NULL) return QNNRT_E_ARG;
     if (events == NULL || count == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "qnnrt_run_events: events or count is NULL");
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+                           "qnnrt_run_events: events or count is NULL");
     result = qnnrt__profile_events(run->profile, qnnrt__run_err(run));
     if (result != QNNRT_OK) return result;
     *events = run->profile->list.events;
@@ -11872,7 +11951,7 @@ QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const f
                                         void *data)
 {
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    /* spare bits of a packed type */
+    /* Clear the spare bits of a packed type. */
     if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
     return qnnrt__run_write_f32(data, tensor, 0, values, (size_t)tensor->count);
 }
@@ -11952,26 +12031,24 @@ static const char qnnrt__vendor_options[] = "Leave out the options one by one, a
 static const char qnnrt__vendor_release[] = "Ship the libraries of the binary's release or newer,"
       " or compile the model with the older release.";
 static const char qnnrt__vendor_reopen[] = "Close everything on this backend and open it again.";
-static const char qnnrt__vendor_set_a[] = "Set a chip (soc_model 57, or that of the device), or use"
-      " a newer release or another form of the operation.";
+static const char qnnrt__vendor_set_a[] = "Set a chip (soc_model 57, or the device's), or use a"
+      " newer release or another form of the operation.";
 static const char qnnrt__vendor_skel[] = "Put libQnnHtpV<arch>Skel.so into a folder of"
       " ADSP_LIBRARY_PATH (separate folders by ';', not by ':').";
 static const char qnnrt__vendor_the_dimensions[] = "The dimensions of a tensor differ from those"
       " the graph was built with.";
 static const char qnnrt__vendor_the_dsp[] = "The DSP does not allow this process an unsigned"
       " process domain.";
-static const char qnnrt__vendor_the_model[] = "the model was compiled with a newer QAIRT than that"
-      " of the shipped libraries";
-static const char qnnrt__vendor_the_npu[] = "The NPU generation that is compiled for has no kernel"
-      " for this operation.";
+static const char qnnrt__vendor_the_model[] = "the model was compiled with a QAIRT release newer"
+      " than the shipped libraries";
 static const char qnnrt__vendor_the_op[] = "The op package cannot be opened.";
 static const char qnnrt__vendor_the_op_package[] = "The op package does not export the function"
       " that was given as its entry.";
 static const char qnnrt__vendor_the_path[] = "the path is wrong, the package is for another"
       " machine, or it needs a library that is missing";
 static const char qnnrt__vendor_the_release[] = "the release lacks the kernel: 2.47 and 2.48 lack"
-      " that of RmsNorm without beta";
-static const char qnnrt__vendor_the_shape[] = "the shape is that of another build, batch or"
+      " the kernel for RmsNorm without beta";
+static const char qnnrt__vendor_the_shape[] = "the shape belongs to another build, batch or"
       " sequence length";
 static const char qnnrt__vendor_the_system[] = "The system's library that connects to the DSP"
       " cannot be opened.";
@@ -12015,8 +12092,8 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " loaded.", { "the skel for this NPU is missing, or its folder is not on the DSP's search"
       " path", "the folders of ADSP_LIBRARY_PATH are separated by ':'" }, qnnrt__vendor_skel },
     { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL, "A resource of the device is in use.",
-      { "other contexts hold it, perhaps those of another process" }, "Free the contexts that are"
-      " not needed and try again." },
+      { "other contexts hold it, perhaps in another process" }, "Free the contexts that are not"
+      " needed and try again." },
     { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL, "The connection to the DSP broke,"
       " and everything that used it is lost.", { "the DSP restarted, and all handles became"
       " invalid" }, qnnrt__vendor_reopen },
@@ -12393,20 +12470,20 @@ static const qnnrt_explanation qnnrt__vendor_lines[] = {
       " check the tensor's dims and dtype." },
     { 6004, qnnrt__vendor_code_6004, "dataSize == 0", "A tensor was passed with memory of 0 bytes.",
       { qnnrt__vendor_its_size }, "Check the tensor's dims and dtype: the size is the number of"
-      " elements times that of one." },
+      " elements times the size of one." },
     { 6004, qnnrt__vendor_code_6004, "Tensor ID ... incompatible", qnnrt__vendor_the_dimensions,
       { qnnrt__vendor_the_shape }, "Pass the dims that the metadata gives, or none at all." },
     { 6004, qnnrt__vendor_code_6004, "Tensor ID ... mismatch", qnnrt__vendor_the_dimensions,
       { qnnrt__vendor_the_shape }, "Pass the dims that the metadata gives, or none at all." },
-    { 6004, qnnrt__vendor_code_6004, "Number of tensors mismatch", "The number of tensors that was"
-      " passed is not that of the graph.", { "an input is given twice or left out, or the list is"
-      " that of another graph" }, "Pass each input and output of the metadata once." },
+    { 6004, qnnrt__vendor_code_6004, "Number of tensors mismatch", "The number of tensors that were"
+      " passed differs from the graph's.", { "an input is given twice or left out, or the list"
+      " belongs to another graph" }, "Pass each input and output of the metadata once." },
     { 6004, qnnrt__vendor_code_6004, "No memHandle provided", "A tensor says that its memory is"
       " registered, but gives no handle.", { "its memType is MEMHANDLE, but memRegister failed or"
       " was never called" }, "Register the memory and check the result, or pass plain memory"
       " (memType RAW)." },
     { 6000, qnnrt__vendor_code_6000, "No inputs provided", "Execute was called without inputs.",
-      { "the list of inputs is empty: the metadata was not read, or it is that of another graph" },
+      { "the list of inputs is empty: the metadata was not read, or it belongs to another graph" },
       "Pass every input of the metadata." },
     { 6000, qnnrt__vendor_code_6000, "No outputs provided", "Execute was called without outputs.",
       { "the list of outputs is empty: the metadata was not read, or belongs to another graph" },
@@ -12429,13 +12506,13 @@ static const qnnrt_explanation qnnrt__vendor_lines[] = {
       " perhaps of another process, holds the VTCM" }, "Execute again, and give contexts that run"
       " side by side the same priority." },
     { 1100, qnnrt__vendor_code_1100, "match allocated VTCM pointer", "The x86-64 emulator is set up"
-      " for another NPU generation than that of this graph.", { qnnrt__vendor_generations },
+      " for an NPU generation other than this graph's.", { qnnrt__vendor_generations },
       "Close one model before you open the other; a device does not need this." },
     { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", "was not finalized", "The graph is not"
       " finalized.", { "finalize was not called, or it failed and the result was ignored" },
       "Finalize the graph first and check the result." },
-    { 5000, qnnrt__vendor_code_5000, "Using newer context binary", "A newer release than that of"
-      " the library made the binary.", { qnnrt__vendor_the_model, "an older copy of the library was"
+    { 5000, qnnrt__vendor_code_5000, "Using newer context binary", "A release newer than the"
+      " library made the binary.", { qnnrt__vendor_the_model, "an older copy of the library was"
       " found first, such as the phone's own" }, qnnrt__vendor_release },
     { 5004, qnnrt__vendor_code_5004, "Can't read future blob", "The inner format of the binary is"
       " newer than the library.", { qnnrt__vendor_the_model }, qnnrt__vendor_release },
@@ -12556,12 +12633,12 @@ static const qnnrt_explanation qnnrt__vendor_lines[] = {
       " check the options of the backend that it was told to record for.", { "the option is set"
       " while a graph has options of a vendor" }, "Leave out the option that sets the backend's"
       " id." },
-    { 1002, qnnrt__vendor_code_1002, "no properties registered for", qnnrt__vendor_the_npu,
-      { qnnrt__vendor_no_chip, qnnrt__vendor_the_release, "there is no operation of this name" },
-      qnnrt__vendor_set_a },
-    { 1002, qnnrt__vendor_code_1002, "could not create op", qnnrt__vendor_the_npu,
-      { qnnrt__vendor_no_chip, qnnrt__vendor_the_release, "there is no operation of this name" },
-      qnnrt__vendor_set_a },
+    { 1002, qnnrt__vendor_code_1002, "no properties registered for", "The target NPU generation has"
+      " no kernel for this operation.", { qnnrt__vendor_no_chip, qnnrt__vendor_the_release,
+      "there is no operation of this name" }, qnnrt__vendor_set_a },
+    { 1002, qnnrt__vendor_code_1002, "could not create op", "The target NPU generation has no"
+      " kernel for this operation.", { qnnrt__vendor_no_chip, qnnrt__vendor_the_release,
+      "there is no operation of this name" }, qnnrt__vendor_set_a },
     { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
       "The operation exists, but not with these element types.", { "the types of inputs and outputs"
       " do not fit together, or the chip lacks one of them" }, "Use a combination that the"
@@ -12736,7 +12813,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            API: qnnrt_mem_get_info(mem)->buffers[i] replaces qnnrt_mem_buffer().
            API: qnnrt_run_destroy() and qnnrt_mem_clear() return nothing.
            API: the fix is in qnnrt_error.hint and no longer at the end of qnnrt_error.text.
-           API: the failure of a pipeline is a qnnrt_error, as that of a context is:
+           API: the failure of a pipeline is a qnnrt_error, like the failure of a context:
            info->failure->text instead of info->failure.
            API: qnnrt_run_profile_log() needs QNNRT_PROFILE_LOG and tools/qnnrt_profile_log.h.
            `make api` lists the functions of 0.1 and what became of each.
@@ -12744,4 +12821,4 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Fixed: a line from a thread of the vendor could reach hooks.log after its backend was
            closed.
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
-   ------------------------------------------------------------------------------------------------ */
+   ---------------------------------------------------------------------------------------------- */
