@@ -241,7 +241,8 @@ CC_m32      = $(CC) -std=c99 -m32 -msse2 -mfpmath=sse -O1 -g $(M32_HEADERS) $(CP
 CC_aarch64  = $(AARCH64_CC) -std=c99 -O2 -g
 CC_fuzz     = clang -std=c99 -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
 CC_tsan     = $(CC) -std=c99 -O1 -g -fsanitize=thread $(CPPFLAGS) $(CFLAGS)
-CC_cover    = clang -std=c99 -O0 -g -fprofile-instr-generate -fcoverage-mapping $(CPPFLAGS) $(CFLAGS)
+# One heap object per allocation, as with ASan: each can then fail.
+CC_cover    = clang -std=c99 -O0 -g -DQNNRT__ASAN -fprofile-instr-generate -fcoverage-mapping $(CPPFLAGS) $(CFLAGS)
 CONFIGS    := check c99 c++11 asan m32 aarch64 fuzz tsan cover
 # Debian's gcc-12-multilib has no 32-bit asm/; the one for 64 bits serves.
 M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -print-multiarch))$(M32_HEADERS)

@@ -27,8 +27,9 @@ for program in "$B"/cover/test_*; do
 done
 "$cov" report -instr-profile "$B/cover/all.profdata" "$@" >"$B/cover/report" || exit 1
 for header in qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h; do
-    "$cov" show -instr-profile "$B/cover/all.profdata" -show-branches=count "$@" -sources "$header" \
-        >"$B/cover/$(basename "$header").txt" 2>/dev/null
+    text=$B/cover/$(basename "$header").txt
+    "$cov" show "$@" -instr-profile "$B/cover/all.profdata" -show-branches=count "$header" >"$text" || bad=1
+    if [ ! -s "$text" ]; then echo "coverage: $text is empty"; bad=1; fi
     # Columns: file, regions, missed, %, functions, missed, %, lines, missed, %, branches, missed, %.
     awk -v header="$header" '
         $1 == header {

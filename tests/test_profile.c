@@ -633,7 +633,8 @@ static void no_log(int line, const char *knobs, const char *name, qnnrt_result c
     PREPARE(&p);
     CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
-    snprintf(path, sizeof(path), "%s/%s", test_tmpdir(), name);
+    if (name[0] == '/') snprintf(path, sizeof(path), "%s", name);
+    else snprintf(path, sizeof(path), "%s/%s", test_tmpdir(), name);
     result = qnnrt_run_profile_log(p.run, path);
     if (result != code) printf("    called from line %d: %s\n", line, qnnrt_run_error(p.run)->text);
     CHECK_EQ(result, code);
@@ -657,6 +658,43 @@ TEST(profile_log_that_cannot_be_written_is_an_error)
     NO_LOG("sysapi=1.4", "x", QNNRT_E_VERSION, "system interface 1.4");
     NO_LOG("sysapi=1.8", "x", QNNRT_E_VERSION, "2.44");
     NO_LOG("null=systemProfileCreateSerializationTarget", "x", QNNRT_E_VERSION, "cannot write profile logs");
+    NO_LOG("null=systemProfileSerializeEventData", "x", QNNRT_E_VERSION, "cannot write profile logs");
+    NO_LOG("null=systemProfileFreeSerializationTarget", "x", QNNRT_E_VERSION, "cannot write profile logs");
+}
+
+TEST(profile_log_that_does_not_grow_is_an_error)
+{
+    char path[1200];
+    snprintf(path, sizeof(path), "%s/old.log", test_tmpdir());
+    CHECK(test_write_file(path, "old", 3));
+    NO_LOG("events=silent", "old.log", QNNRT_E_IO, "old.log was not written");
+}
+
+/* A name without a folder is in the current one; the root folder is one, too. */
+TEST(profile_log_takes_every_form_of_a_path)
+{
+    prepared p;
+    char path[64], longest[6000];
+    char *text;
+    fake_begin("");
+    PREPARE(&p);
+    CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
+    snprintf(path, sizeof(path), "test_profile_%ld.log", (long)getpid());
+    CHECK_EQ(qnnrt_run_profile_log(p.run, path), QNNRT_OK);
+    text = (char *)test_read_file(path, NULL);
+    CHECK_EQ(unlink(path), 0);
+    CHECK(text != NULL);
+    CHECK_STR(text, "QNN (execute) time\n");
+    free(text);
+    memset(longest, 'a', sizeof(longest));
+    longest[0] = longest[5000] = '/';
+    longest[sizeof(longest) - 1] = '\0';
+    CHECK_EQ(qnnrt_run_profile_log(p.run, longest), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(p.run)->text, "too long");
+    EVENTS(p.run, BASIC(1, 2));
+    FINISH(&p);
+    NO_LOG("fail=systemProfileCreateSerializationTarget:0x7531", "/x", QNNRT_E_BACKEND, "/x");
 }
 
 /* ---- power ---------------------------------------------------------------------------------- */
@@ -966,6 +1004,8 @@ TEST_MAIN("profile")
     RUN(profile_survives_every_failing_allocation);
     RUN(profile_log_has_every_step_and_event);
     RUN(profile_log_that_cannot_be_written_is_an_error);
+    RUN(profile_log_that_does_not_grow_is_an_error);
+    RUN(profile_log_takes_every_form_of_a_path);
     RUN(power_presets_are_what_their_names_say);
     RUN(power_votes_change_and_are_taken_back);
     RUN(power_by_number);
