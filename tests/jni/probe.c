@@ -1,0 +1,84 @@
+/* probe.c - what tests/jni/JniTest.java cannot see from Java: the memory that libqnnrt_jni.so
+   allocates, addresses, and the reference backend's own accounts
+
+   The library under test is linked with --wrap for the four functions below, so that they count its
+   blocks and those of no other library.                                                         */
+#include <dlfcn.h>
+#include <jni.h>
+#include <stdlib.h>
+#include <string.h>
+
+static long live, made;                /* blocks: not freed yet, and ever allocated */
+
+static void *count(void *data)
+{
+    if (data != NULL) {
+        __atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
+    }
+    return data;
+}
+
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t items, size_t bytes);
+void *__wrap_realloc(void *data, size_t bytes);
+void  __wrap_free(void *data);
+
+JNIEXPORT void *__wrap_malloc(size_t bytes)
+{
+    return count(malloc(bytes));
+}
+
+JNIEXPORT void *__wrap_calloc(size_t items, size_t bytes)
+{
+    return count(calloc(items, bytes));
+}
+
+JNIEXPORT void *__wrap_realloc(void *data, size_t bytes)
+{
+    void *moved = realloc(data, bytes);
+    return data == NULL ? count(moved) : moved;
+}
+
+JNIEXPORT void __wrap_free(void *data)
+{
+    if (data != NULL)
+        __atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED);
+    free(data);
+}
+
+/* Return the number of blocks that are not freed yet, or of all blocks so far. */
+JNIEXPORT jlong JNICALL Java_JniTest_blocks(JNIEnv *env, jclass self, jboolean all)
+{
+    (void)env;
+    (void)self;
+    return __atomic_load_n(all ? &made : &live, __ATOMIC_RELAXED);
+}
+
+/* Return the address of a direct buffer. */
+JNIEXPORT jlong JNICALL Java_JniTest_address(JNIEnv *env, jclass self, jobject buffer)
+{
+    (void)self;
+    return (jlong)(size_t)(*env)->GetDirectBufferAddress(env, buffer);
+}
+
+/* Give QnnRef_control() of a loaded libQnnRef.so a command, and return its answer. */
+JNIEXPORT jstring JNICALL Java_JniTest_control(JNIEnv *env, jclass self, jstring library,
+                                               jstring command)
+{
+    char path[1024], words[1024], answer[4096] = "no libQnnRef.so is loaded";
+    int (*control)(const char *, char *, size_t) = NULL;
+    (void)self;
+    (*env)->GetStringUTFRegion(env, library, 0, (*env)->GetStringLength(env, library), path);
+    path[(*env)->GetStringUTFLength(env, library)] = '\0';
+    (*env)->GetStringUTFRegion(env, command, 0, (*env)->GetStringLength(env, command), words);
+    words[(*env)->GetStringUTFLength(env, command)] = '\0';
+    void *loaded = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    void *symbol = loaded != NULL ? dlsym(loaded, "QnnRef_control") : NULL;
+    memcpy(&control, &symbol, sizeof(control));
+    if (control != NULL && control(words, answer, sizeof(answer)) < 0)
+        return (*env)->NewStringUTF(env, "refused");
+    if (loaded != NULL)
+        dlclose(loaded);
+    return (*env)->NewStringUTF(env, answer);
+}
