@@ -636,7 +636,7 @@ typedef enum qnnrt_power_preset {
    0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 highest. */
 typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_corners;
 
-#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* means 0 in a field whose 0 means the default */
+#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* stands for 0 in a field where 0 is the default */
 
 typedef struct qnnrt_power_desc {
     qnnrt_power_preset  preset;             /* sets what is 0 below */
@@ -901,7 +901,7 @@ typedef struct qnnrt_apart_desc {               /* an input of a step */
 } qnnrt_apart_desc;
 
 typedef struct qnnrt_pipeline_desc {
-    const char            *name;                /* (default NULL: that of the first graph) */
+    const char            *name;                /* (default NULL: the first graph's) */
     const qnnrt_step_desc *steps;
     size_t                 step_count;
     const qnnrt_edge_desc *edges;               /* used before the rules of "Pipelines and
@@ -1265,7 +1265,7 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #define QNNRT__NOT_INLINE
 #endif
 
-/* Tests count the steps of what must take time in proportion to its input. */
+/* Tests count the steps of functions whose time must be proportional to their input. */
 #ifndef QNNRT__STEP
 #define QNNRT__STEP() ((void)0)
 #endif
@@ -2232,9 +2232,9 @@ static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
 
 /* =====================================================================================
    VENDOR CODES                                                                   >>codes
-   Explains answers and log lines of the vendor: symbol, meaning, causes, what to do. An
-   answer says little (0x1388 has five causes); the first line that was logged tells which
-   one it is. The entries come from tools/vendor/vendor.txt, see >>vendor_codes.
+   Explains answers and log lines of the vendor: symbol, meaning, causes, what to do. A
+   code says little (0x1388 has five causes); the first line that was logged tells which
+   cause applies. The entries come from tools/vendor/vendor.txt, see >>vendor_codes.
    Needs: >>err >>log     Knows nothing of: callers
    ===================================================================================== */
 
@@ -2487,8 +2487,8 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 }
 
 /* Choose the line that tells the cause and return its entry, or NULL. It is the first error,
-   because later ones are echoes, or a known warning before it, because the libraries only warn of a
-   missing stub. Harmless lines have an entry without causes. */
+   because later errors follow from it, or a known warning before it, because the libraries only
+   warn of a missing stub. Harmless lines have an entry without causes. */
 static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
 {
     uint32_t i;
@@ -2886,7 +2886,7 @@ static void qnnrt__float_write_f64(unsigned char *dst, const unsigned char *src,
 
 /* =====================================================================================
    ENCODINGS                                                                  >>encoding
-   What makes an encoding right for a type and a shape, and which codes it has.
+   Checks whether an encoding is right for a type and a shape, and which codes it has.
    Needs: >>dtype >>float     Knows nothing of: how elements are stored, backends, files
    ===================================================================================== */
 
@@ -3637,7 +3637,7 @@ typedef struct qnnrt__plan_work {
 /* ---- orders ---- */
 
 /* Sort by falling key. Equal keys keep their order, so sorting twice gives a second criterion, and
-   the index is the last one when the first order is that of the items.
+   the index is the last criterion if the first order is the order of the items.
    A bottom-up merge sort takes n log n for every input, which qsort() does not promise. */
 static void qnnrt__plan_sort(const qnnrt__plan_work *w, uint32_t *order)
 {
@@ -4205,7 +4205,7 @@ typedef struct qnnrt__abi_event_extended {        /* vendor: QnnProfile_Extended
 } qnnrt__abi_event_extended;
 
 typedef struct qnnrt__abi_event_node {            /* vendor: QnnSystemProfile_ProfileEventV1_t    */
-    uint32_t kind;                                /*  0  which of the two                         */
+    uint32_t kind;                                /*  0  selects the member of u                  */
     union { qnnrt__abi_event plain; qnnrt__abi_event_extended extended; } u;   /* 8 */
     struct qnnrt__abi_event_node *children;       /* 64                                           */
     uint32_t count;                               /* 72                                           */
@@ -4383,7 +4383,7 @@ typedef struct qnnrt__abi_front {
    1.8, whose table has another order. */
 typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
-    /* 1  the vendor's has no const before void and does not write */
+    /* 1  the vendor's declaration has no const before void, but the call does not write */
     qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, const void *binary, uint64_t bytes,
         const qnnrt__abi_info **info, uint64_t *info_bytes);
     qnnrt__abi_slot get_metadata;
@@ -4970,7 +4970,7 @@ static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
     result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count,
                                 &tensor->bytes);
     for (i = 0; i < tensor->rank; ++i)
-        if (tensor->dims[i] == 0) result = QNNRT_E_ARG;      /* also if the type has no size */
+        if (tensor->dims[i] == 0) result = QNNRT_E_ARG;      /* an error for every type */
     if (result == QNNRT_E_ARG)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0",
                                  tensor->name);
@@ -5994,7 +5994,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
                                  "binary information of version %u, expected 1 to 3",
                                  (unsigned)info->version);
     }
-    /* The backend id and the two versions have the same offsets in all three versions. */
+    /* The backend id and the two version numbers have the same offsets in all three structs. */
     context->backend_id = info->u.v1.backend_id;
     context->core_api = qnnrt__abi_public_version(info->u.v1.core);
     context->backend_api = qnnrt__abi_public_version(info->u.v1.backend);
@@ -6029,7 +6029,8 @@ static int qnnrt__system_is_whole(const qnnrt__system *system)
 }
 #endif
 
-/* Return 1 if it belongs to a backend: it then reads the binaries of that backend only. */
+/* Return 1 if the interface belongs to a backend: it then reads only the binaries of that
+   backend. */
 static int qnnrt__system_is_own(const qnnrt__system *system)
 {
     return qnnrt__os_library_symbol(system->library, "QnnInterface_getProviders") != NULL;
@@ -6133,7 +6134,7 @@ static void qnnrt__record_place(qnnrt__record_reader *read)
     else qnnrt__err_add(read->table->err, "%u: ", (unsigned)read->index);
 }
 
-/* Fill an error with place and byte; the first one stays. Return 0. */
+/* Fill an error with place and byte; the first error stays. Return 0. */
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
                               ...) QNNRT__PRINTF(3, 4);
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
@@ -6906,8 +6907,8 @@ static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *r
                                   "it is in the list of %ss, but its type is %s",
                                   qnnrt__table_noun(kind),
                                   kind == QNNRT__TABLE_INPUTS
-                                    ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
-                                    : "QNN_TENSOR_TYPE_APP_WRITE, that of inputs");
+                                    ? "QNN_TENSOR_TYPE_APP_READ, the type of outputs"
+                                    : "QNN_TENSOR_TYPE_APP_WRITE, the type of inputs");
     body->rank = dims->count;
     body->dims = dims->dims;
     if (t->dynamic_count != 0) {
@@ -8470,7 +8471,7 @@ static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_err
 
 /* =====================================================================================
    SCAN                                                                            >>scan
-   Which files of a folder are the model, in which order, and which JSON belongs to which.
+   Finds which files of a folder form the model, their order, and the JSON of each.
    Names only: nothing is opened here, and no name is followed out of the folder.
    Needs: >>os >>mem >>err >>log >>sort     Knows nothing of: what the files hold
    ===================================================================================== */
@@ -8804,8 +8805,8 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
 
 /* =====================================================================================
    WIRING                                                                     >>wiring
-   Which output feeds which input. Every match has a reason, and what does not fit is refused by
-   name: equal bytes with another scale compute fluent nonsense.
+   Decides which output feeds which input. Every match has a reason, and tensors that do not fit are
+   refused by name: equal bytes with another scale give plausible but wrong output.
    Needs: >>mem >>err >>sort >>compare >>model
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
@@ -11285,7 +11286,7 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
     return QNNRT_OK;
 }
 
-/* Return where the text of a failure goes. */
+/* Return the error that receives the text of a failure. */
 static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
 {
     run->unfound = 0;
@@ -11875,7 +11876,7 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
-    run->mark = qnnrt__log_begin(run->log_count);    /* should it fail: what was logged since */
+    run->mark = qnnrt__log_begin(run->log_count);    /* a failure shows the lines after it */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 

@@ -901,8 +901,8 @@ static QNNRT_JSON__INLINE uint64_t qnnrt_json__multiply(uint64_t a, uint64_t b, 
 }
 
 /* Divide high * 2^64 by d, where high < d and the top bit of d is set. Return the quotient; *left
-   tells that there is a remainder. This is long division with digits of 32 bits (Knuth, volume 2,
-   4.3.1, algorithm D). */
+   receives 1 if there is a remainder. This is long division with digits of 32 bits (Knuth, volume
+   2, 4.3.1, algorithm D). */
 static uint64_t qnnrt_json__divide(uint64_t high, uint64_t d, int *left)
 {
     uint64_t d1 = d >> 32, d0 = d & 0xFFFFFFFFu, quotient = 0, rest = high;
@@ -1033,7 +1033,7 @@ static uint64_t qnnrt_json__round(const qnnrt_json__binary *b, int bits, int64_t
     return kept;
 }
 
-/* Long integers for way 3 and for printing: digits of 32 bits, the lowest first. The largest is
+/* Long integers for method 3 and for printing: digits of 32 bits, the lowest first. The largest is
    about 10^1143, times a few words. */
 enum { QNNRT_JSON__LIMBS = 160 };
 typedef struct qnnrt_json__big { uint32_t count, limb[QNNRT_JSON__LIMBS]; } qnnrt_json__big;

@@ -160,7 +160,7 @@
    RoPE, bos and eos
        They come from the caller, else from genie_config.json, else from qnnrt.json. RoPE is taken
        from one of them as a whole. Without any, theta is 10000 and qnnrt_llm_info.rope_source says
-       "the default". A wrong theta gives fluent nonsense: check it once.
+       "the default". A wrong theta gives plausible but wrong text: check it once.
 
    Errors
        Opening fails with NOT_FOUND (a shard or a role is missing), MISMATCH (ambiguous roles, or
@@ -3289,7 +3289,7 @@ typedef struct qnnrt_llm__wires_cuts {
     const qnnrt_llm_tensor_info *hidden, *hidden_in, *cos, *sin;
 } qnnrt_llm__wires_cuts;
 
-/* Refuse two tensors of one role and end in a step, and logits in several steps. */
+/* Refuse two tensors with the same role and end in a step, and logits in several steps. */
 static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
@@ -5143,7 +5143,7 @@ static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tens
            qnnrt_quant_equal(&a->quant, &b->quant);
 }
 
-/* Check that a model has everything that running needs; a part of a model does not. */
+/* Check that a model has everything that it needs to run. A part of a model fails this check. */
 static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *err)
 {
     size_t g;
@@ -5958,7 +5958,7 @@ static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, u
                 qnnrt_llm__rows_store(&cache->store, fresh, row, places[i], n);
                 continue;
             }
-            /* Computed in place, after the end; those after a refused draft move up. */
+            /* The graph wrote these cells after the end; tokens after a refused draft move up. */
             if (places[i] == end + row) continue;
             for (j = 0; j < n; ++j)
                 qnnrt_llm__rows_put(&cache->store, k, qnnrt_llm__step_cell(cache, k, end),
