@@ -1,4 +1,5 @@
-/* control.h - make libQnnRef.so fail, whoever loaded it (tools/refbackend/README.md: Rules) */
+/* control.h - make libQnnRef.so fail in any program that loaded it (tools/refbackend/README.md:
+   Rules) */
 #ifndef CONTROL_H
 #define CONTROL_H
 

@@ -2,9 +2,9 @@
 
    A task uses the library from open to close, with heap_alloc and heap_free and &heap as its hooks,
    and returns the result of the first call that failed. exhaust() lets allocation 1, 2, 3 ... fail
-   (once, and with `on` again from there on) until it passes: a clean QNNRT_E_MEMORY, no leak, no
-   double free. Memory is full of 0xA5 and aligned to 16 only; a write past a block is found when
-   the block is freed. Include qnnrt.h and test.h first. */
+   (once, and with `on` again from there on) until it passes. Each failure must give QNNRT_E_MEMORY,
+   without a leak or a double free. Memory is full of 0xA5 and aligned to 16 only; a write past a
+   block is found when the block is freed. Include qnnrt.h and test.h first. */
 #ifndef HEAP_H
 #define HEAP_H
 
@@ -18,7 +18,7 @@ static struct {
     struct { unsigned char *base, *data; size_t bytes; } out[BLOCKS];
     size_t   live;
     uint64_t count, fail_at;              /* allocations so far; the one that fails, 0: no failure */
-    int      on;                          /* 1: all after it fail, too                       */
+    int      on;                          /* 1: all later ones fail, too                       */
     uint64_t failed, wrong;
 } heap;
 
@@ -48,7 +48,8 @@ static void heap_free(void *user, void *data)
     size_t i = 0, k;
     if (user != &heap || data == NULL) ++heap.wrong;
     while (i < BLOCKS && (heap.out[i].base == NULL || heap.out[i].data != data)) ++i;
-    if (i == BLOCKS) { ++heap.wrong; return; }                          /* unknown, or twice */
+    /* The block is unknown, or was freed before. */
+    if (i == BLOCKS) { ++heap.wrong; return; }
     for (k = 0; k < TAIL; ++k) if (heap.out[i].data[heap.out[i].bytes + k] != 0xA5) ++heap.wrong;
     memset(heap.out[i].data, 0xDD, heap.out[i].bytes);
     free(heap.out[i].base);

@@ -3,7 +3,7 @@
        json_check FILE...
 
    One line for each file, "FILE: accept" or "FILE: refuse BYTE: WHY". Exit status 0 when all could be
-   read, 2 when none was given.                                                                 */
+   read, 2 when no file was given. */
 #include "../qnnrt_json.h"
 #include "test.h"
 

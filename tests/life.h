@@ -24,7 +24,7 @@ static struct {
     unsigned lines;
     int      unclean;                    /* 1: a line had a byte or level that is not allowed */
     int      locked, lock_misused;
-    int64_t  blocks;                     /* of the allocator */
+    int64_t  blocks;                     /* live blocks of the allocator */
     uint64_t fds;
     pthread_mutex_t log_lock;            /* the vendor logs from threads of its own */
 } life_watch = { "", 0, 0, 0, 0, 0, 0, 0, PTHREAD_MUTEX_INITIALIZER };
@@ -281,7 +281,7 @@ typedef struct life {
     int          guard;
     int          go_on;                  /* 1: continue after a context that could not be saved */
     const char  *stage;                  /* where it stopped, "" when it reached the end */
-    qnnrt_result result;                 /* of that stage */
+    qnnrt_result result;                 /* result of that stage */
     qnnrt_result closed;                 /* the first result of a close other than QNNRT_OK */
     qnnrt_error  err;
     int          wrong;                  /* 1: all calls succeeded, but the numbers are wrong */
@@ -362,7 +362,7 @@ static inline void life_make(life *l)
     life_closed(l, qnnrt_backend_close(backend));
 }
 
-/* Count the files in the folder: no part of a file may stay. */
+/* Count the files in the folder: no part of a file may be left. */
 static inline int life_files(const life *l)
 {
     struct dirent *entry;

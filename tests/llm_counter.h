@@ -28,12 +28,13 @@ typedef struct counter_graph {
     int      flat;              /* 1: caches of rank 3, [heads, cells, dim] */
     int      whole;             /* 1: whole caches are outputs */
     int      straight;          /* 1: keys are stored like values, [heads, cells, dim] */
-    qnnrt_dtype dtype;          /* of caches: F32, or F16, U8Q, U16Q with codes equal to the numbers */
+    /* Type of caches: F32, F16, or U8Q, U16Q with codes equal to the numbers. */
+    qnnrt_dtype dtype;
 } counter_graph;
 
 static qnnrt_builder *counter_b;
-static float counter_one = 1;   /* a weight: another value makes another model */
-static uint32_t counter_rope;   /* columns of cos and of sin, 0: not inputs */
+static float counter_one = 1;   /* value of a weight, which tells models apart */
+static uint32_t counter_rope;   /* columns of cos and sin, 0: they are not inputs */
 
 static qnnrt_tensor counter_tensor(qnnrt_tensor_kind kind, const char *name, qnnrt_dtype dtype,
                                    uint32_t rank, uint32_t d0, uint32_t d1, uint32_t d2, uint32_t d3)

@@ -21,9 +21,9 @@
 enum { PROMPTS = 32, MOST = 128, ANSWER = 16 };
 
 static struct {
-    size_t  count;                          /* of prompts */
+    size_t  count;                          /* number of prompts */
     int32_t prompts[PROMPTS][MOST], answers[PROMPTS][ANSWER];
-    size_t  lengths[PROMPTS], answer;       /* answer: tokens of each */
+    size_t  lengths[PROMPTS], answer;       /* lengths: of the prompts; answer: of every answer */
 } golden;
 
 static unsigned passed, failed;
@@ -95,7 +95,7 @@ static void give(qnnrt_llm_cache *cache, uint32_t sequence, const int32_t *token
     must(qnnrt_llm_decode(cache, &batch), cache);
 }
 
-/* Continue after the last token computed (row `last` of it), and compare. */
+/* Continue after the last computed token, whose logits are in row `last`, and compare. */
 static int answers(qnnrt_llm_cache *cache, uint32_t sequence, size_t prompt, size_t last,
                    size_t from)
 {
@@ -130,8 +130,8 @@ static int rewound(qnnrt_llm_cache *cache, size_t prompt, size_t length)
     return answers(cache, 0, prompt, 0, length - n + 1);
 }
 
-/* Decode drafts of which the first `good` are right: all are computed at once, and the good ones
-   are accepted. */
+/* Decode drafts whose first `good` tokens are right: compute all at once, and accept the right
+   ones. */
 static int drafted(qnnrt_llm_cache *cache, size_t prompt, size_t good)
 {
     const int32_t *expected = golden.answers[prompt];
@@ -189,7 +189,7 @@ static int treed(qnnrt_llm_cache *cache, size_t prompt)
     return 1;
 }
 
-/* Decode two texts at one time; each batch has one token of each. */
+/* Decode two texts at the same time; each batch has one token of each. */
 static int paired(qnnrt_llm_cache *cache, size_t a, size_t b)
 {
     const size_t pair[2] = { a, b };
@@ -231,7 +231,7 @@ static int shared(qnnrt_llm_cache *cache, size_t prompt)
     give(cache, 3, &golden.prompts[prompt][n - 1], 1);
     good = answers(cache, 3, prompt, 0, 0);
     must(qnnrt_llm_sequence_keep(cache, 3), cache);
-    /* Holes where the other tokens were: the next tokens may take them. */
+    /* The other tokens leave holes, which the next tokens may take. */
     must(qnnrt_llm_sequence_remove(cache, 3, (int32_t)n, -1), cache);
     give(cache, 3, &golden.answers[prompt][0], 1);
     return good && answers(cache, 3, prompt, 0, 1);
@@ -252,7 +252,8 @@ static void one_way(way *this_way, way *other, const char *name, int reference)
     static unsigned char state[1u << 22];
     for (p = 0; p < golden.count; ++p) {
         const size_t n = golden.lengths[p];
-        if (reference) {                       /* tokens of this model are those of its first run */
+        /* The expected tokens come from the first run of this model. */
+        if (reference) {
             qnnrt_llm_clear(cache);
             give(cache, 0, golden.prompts[p], n);
             for (i = 0, bytes = n - 1; i < golden.answer; ++i, bytes = 0) {

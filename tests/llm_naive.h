@@ -24,9 +24,9 @@ enum { NAIVE_CELLS = 24, NAIVE_SEQUENCES = 64, NAIVE_TENSORS = 4, NAIVE_ROWS = 6
 typedef struct naive_cell {
     int           used;
     int64_t       position;
-    int           sequences[NAIVE_SEQUENCES];   /* a set: the first `sequence_count` */
+    int           sequences[NAIVE_SEQUENCES];   /* a set; the first `sequence_count` items */
     int           sequence_count;
-    int           known;                        /* its bytes are defined: written, and not lost since */
+    int           known;                        /* 1: its bytes were written, and not lost since */
     unsigned char bytes[NAIVE_TENSORS][NAIVE_ROWS][NAIVE_PIECE];
 } naive_cell;
 
@@ -69,7 +69,7 @@ static int naive_between(const naive_cell *cell, int64_t begin, int64_t end)
     return cell->used && cell->position >= begin && (end < 0 || cell->position < end);
 }
 
-/* ---- operations: what llama.cpp's llama_memory_seq_* do ---------------------------------------- */
+/* ---- operations, as llama.cpp's llama_memory_seq_* --------------------------------------------- */
 
 static void naive_clear(naive_cache *n)
 {
@@ -133,7 +133,7 @@ static qnnrt_result naive_turn(naive_cache *n, int sequence, int64_t begin, int6
     return QNNRT_OK;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------------------- */
 
 static int64_t naive_edge(const naive_cache *n, int sequence, int highest)
 {
@@ -257,7 +257,7 @@ typedef struct game {
     naive_shape   shape;
     qnnrt_llm__kv kv[NAIVE_TENSORS];
     game_side     sides[2];
-    uint64_t      moves[16];           /* of each kind, that did something */
+    uint64_t      moves[16];           /* number of moves of each kind that had an effect */
     unsigned char fresh;               /* the next new byte */
     char          text[512];
 } game;
@@ -366,7 +366,8 @@ static const char *game_side_begin(game *g, game_side *side)
         GAME_SAME(g, qnnrt_llm__rows_bytes(&g->kv[k], side->cells.count, GAME_AR, side->store.lead) ==
                      side->bytes - side->ranges[k]);
     }
-    side->store.data = (unsigned char *)malloc(side->bytes > 0 ? side->bytes : 1);   /* ends where it ends */
+    /* The block has exactly this size, so that a read past it is detected. */
+    side->store.data = (unsigned char *)malloc(side->bytes > 0 ? side->bytes : 1);
     GAME_SAME(g, side->store.data != NULL);
     memset(side->store.data, GAME_GUARD_BYTE, side->bytes);
     return game_compare(g, side);
@@ -414,7 +415,8 @@ static const char *game_append(game *g, game_side *side)
         for (i = 0; i < count; ++i) qnnrt_llm__cells_unset(&side->cells, cells[extra > 1 ? i : count - 1 - i]);
         return NULL;
     }
-    if (last >= side->store.stride) {                                /* the rows are too short for it */
+    /* Cells are past the end of the rows. */
+    if (last >= side->store.stride) {
         uint32_t end = side->cells.end;
         side->cells.end = (uint32_t)naive_end(n);
         game_arrange(side, last + 1 + (uint32_t)game_draw(g, n->count - (int)last));
@@ -518,7 +520,8 @@ static const char *game_state(game *g, game_side *from, game_side *to)
         sum = naive_sum(data, used - 8);
         for (i = 0; i < 8; ++i) data[used - 8 + i] = (unsigned char)(sum >> 8 * i);
     }
-    copy = (unsigned char *)malloc(used > 0 ? used : 1);     /* ends where it ends */
+    /* The block has exactly this size, so that a read past it is detected. */
+    copy = (unsigned char *)malloc(used > 0 ? used : 1);
     if (copy != NULL) memcpy(copy, data, used);
     free(data);
     GAME_SAME(g, copy != NULL);

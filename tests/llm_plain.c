@@ -31,7 +31,7 @@ typedef struct tensor {
     const qnnrt_tensor_info *info;
 } tensor;
 
-typedef struct graph {                  /* one for all shards */
+typedef struct graph {                  /* the same graph of every shard */
     uint32_t   tokens, shards;          /* tokens per call, 0: graph is absent */
     qnnrt_run *runs[SHARDS];
     tensor     in[SHARDS][TENSORS], out[SHARDS][TENSORS];
@@ -42,7 +42,7 @@ static struct {
     uint32_t context, head_dim, units, vocabulary;
     double   theta;
     float   *caches[2][UNITS];          /* keys, values: [context][head_dim] */
-    float   *values;                    /* of one tensor, while it is moved */
+    float   *values;                    /* values of one tensor, while they are moved */
     uint64_t value_count;
 } state;
 
@@ -350,7 +350,7 @@ int main(int argc, char **argv)
     state.units = count_units(model);
     for (i = 0; i < 2; ++i) prepare(&graphs[i], model, (int)i);
     if (graphs[0].tokens == 0 && graphs[1].tokens == 0) stop("no graph that takes tokens", "");
-    /* Either of the two does both. */
+    /* A model with one graph uses it for prompts and for single tokens. */
     if (graphs[0].tokens == 0) graphs[0] = graphs[1];
     if (graphs[1].tokens == 0) graphs[1] = graphs[0];
     for (d = 0; d < graphs[0].in_count[0]; ++d) {

@@ -144,7 +144,7 @@ static META_UNUSED void meta_put_context(meta_text *to, const qnnrt_context_info
 
 enum { META_FLAT = 1, META_COMPACT = 2 };
 
-/* Counts that a document may state wrongly; 0: the true one. */
+/* Wrong counts for a document to state; 0: state the true one. */
 typedef struct meta_lies { uint32_t graphs, inputs, outputs; } meta_lies;
 
 static META_UNUSED void meta_open(qnnrt_json_writer *w, int flags, const char *version)
@@ -302,7 +302,8 @@ static META_UNUSED void meta_write_graph(qnnrt_json_writer *w, int flags, const 
     meta_u64(w, "ddrTensorSize", graph->ddr_bytes);
     meta_u64(w, "sharedWeightsSize", graph->shared_weights_bytes);
     meta_close(w, META_FLAT);
-    meta_u64(w, "startOpIndex", UINT64_C(4294967295));      /* unused bytes in genuine files, too */
+    /* Genuine files have random numbers here, too. */
+    meta_u64(w, "startOpIndex", UINT64_C(4294967295));
     meta_u64(w, "endOpIndex", UINT64_C(140212345678901));
     meta_close(w, flags);
 }
@@ -340,7 +341,8 @@ static META_UNUSED void meta_write(meta_text *to, const qnnrt_context_info *c, i
     meta_version(&w, "contextBlobVersion", c->blob_version);
     meta_u64(&w, "contextBlobSize", c->blob_bytes);
     meta_u64(&w, "numContextTensors", c->context_tensor_count);
-    if (c->context_tensor_count == 0) {      /* their meaning is not in the table */
+    /* The table has no context tensors, only their number. */
+    if (c->context_tensor_count == 0) {
         qnnrt_json_write_key(&w, "contextTensors");
         qnnrt_json_write_array(&w, 0);
         qnnrt_json_write_close(&w);
@@ -377,7 +379,7 @@ static META_UNUSED int meta_scale_good(float scale)
     return bits > 0x00200000u && bits < 0x7F800000u;
 }
 
-/* Return NULL, or the broken promise. */
+/* Check what must hold of a tensor. Return NULL, or what is broken. */
 static META_UNUSED const char *meta_check_tensor(const qnnrt_tensor_info *t, const qnnrt_limits *limits)
 {
     uint64_t count = 1, bytes;
@@ -510,7 +512,8 @@ typedef struct meta_altered {
     qnnrt_context_info context;
     meta_lies          lies;
     qnnrt_result       code;                        /* the result that the open must return */
-    char               needles[4][300];             /* parts that the text must have; "" ends */
+    /* Parts that the error text must have; "" ends the list. */
+    char               needles[4][300];
 } meta_altered;
 
 static META_UNUSED float meta_next(float value, int by)

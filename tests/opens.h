@@ -41,7 +41,7 @@ static uint64_t fake_wrong_frees(void)
 static char     log_text[1 << 16];       /* lines of the log hook, "level room: text\n" each */
 static size_t   log_used;
 static int      log_dirty;               /* a line had a byte that is not allowed in a line */
-static int64_t  live_blocks;             /* of the allocator hook */
+static int64_t  live_blocks;             /* live blocks of the allocator hook */
 static uint64_t allocations, alloc_bytes;
 
 typedef struct left { uint64_t handles, fds; int64_t blocks; } left;
@@ -147,7 +147,7 @@ static int text_is_clean(const char *text)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static qnnrt_error error;                /* of the last open */
+static qnnrt_error error;                /* error of the last open */
 
 static qnnrt_desc new_desc(void)
 {

@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- what the tables are made of -------------------------------------------------------------- */
+/* ---- the entries of the tables ----------------------------------------------------------------- */
 
 /* Tensors of a case, one token each, in the operator's order, inputs and outputs:
 
@@ -157,7 +157,8 @@ typedef struct ops_job {                 /* the work */
     uint32_t        seed;
     unsigned        number;              /* among all cases of this number of seeds, with any --only */
     ops_result      results[BACKENDS + 1];
-    double          difference[BACKENDS + 1], ratio[BACKENDS + 1];     /* ratio: to the tolerance */
+    /* The ratio is difference / tolerance. */
+    double          difference[BACKENDS + 1], ratio[BACKENDS + 1];
     int             is_float[BACKENDS + 1], exact[BACKENDS + 1];
     int             known[BACKENDS + 1];                               /* index of ops_knowns, -1: not known */
 } ops_job;
@@ -771,7 +772,8 @@ static void child(const char *library, ops_job *jobs, size_t first, size_t count
         free(result.data);
         graph_free(&g);
     }
-    _exit(0);                            /* without the library's destructors: its threads prevent them */
+    /* Skip the library's destructors, which would wait for its threads. */
+    _exit(0);
 }
 
 static void backend_run(const char *library, int which, ops_job *jobs, size_t count)
@@ -811,7 +813,7 @@ static void backend_run(const char *library, int which, ops_job *jobs, size_t co
     }
 }
 
-/* ---- the third voice ---------------------------------------------------------------------------- */
+/* ---- results of Python ------------------------------------------------------------------------- */
 
 static void dump_encoding(FILE *file, const ops_tensor *t)
 {
@@ -945,7 +947,8 @@ static double distance(const ops_type *type, const unsigned char *want, const un
     return is_float && worst > 0 ? (largest > 0 ? worst / largest : INFINITY) : worst;
 }
 
-static int reference = REF;              /* ORACLE when Ref is left out */
+/* The results that others are compared with: ORACLE without Ref. */
+static int reference = REF;
 
 static void compare(ops_job *job, int which)
 {
@@ -976,7 +979,7 @@ static void compare(ops_job *job, int which)
     graph_free(&g);
 }
 
-/* ---- what is known -------------------------------------------------------------------------------- */
+/* ---- known differences ------------------------------------------------------------------------- */
 
 static int backend_listed(const char *list, int which)
 {

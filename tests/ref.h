@@ -81,7 +81,7 @@ typedef struct ref_api {
 
 static ref_api ref;
 
-static char   ref_lines[65536];          /* of all logs, newest last */
+static char   ref_lines[65536];          /* lines of all logs, the newest last */
 static size_t ref_line_bytes;
 static pthread_mutex_t ref_lines_lock = PTHREAD_MUTEX_INITIALIZER;
 

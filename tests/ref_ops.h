@@ -30,7 +30,7 @@ static struct {
     void             *blocks[OPS_BLOCKS];
     char              names[OPS_TENSORS][8];
     uint32_t          tensor_count, block_count;
-    uint64_t          compared, off_by_one;   /* codes, over the whole program */
+    uint64_t          compared, off_by_one;   /* numbers of codes, over the whole program */
     double            worst_f32, worst_f16;   /* error over the largest value of the output */
 } ops;
 
@@ -317,8 +317,8 @@ static inline void ops_run_node(void)
     }
 }
 
-/* Compare: codes may differ by one, and seldom; floats by a few of the last bits of the largest
-   value. */
+/* Compare results. A few codes may differ by one; floats may differ by a few of the last bits of
+   the largest value. */
 static inline void ops_compare(const ref_tensor *t, const double *expected)
 {
     double largest = 0.0, least, most;

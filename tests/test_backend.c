@@ -169,7 +169,7 @@ static void check_error(const qnnrt_error *err, qnnrt_result result)
    lock show in the fake's trace. */
 typedef struct host {
     long   allocs, live, locks, depth, deepest;
-    size_t seen;                          /* of the trace */
+    size_t seen;                          /* length of the trace at the last lock or unlock */
     long   outside, system_outside;       /* calls without the lock */
     char   culprit[64];
     char   lines[1 << 16];                /* "level room text\n" */
@@ -502,7 +502,8 @@ TEST(the_current_folder_is_not_searched)
     TRY(check_places(err.text, "libqnnrt-test-here.so", 1));
     CHECK(strstr(err.text, join(dir, "")) == NULL);
 
-    /* By default, and for the system library: a backend by absolute path, in another folder. */
+    /* The current folder is not searched for the default name, or for the system library of a
+       backend that is named by its absolute path. */
     if (chdir(dir) != 0) abort();
     memset(&err, 0xFF, sizeof(err));
     result = qnnrt_backend_open(NULL, &backend, &err);
@@ -608,7 +609,7 @@ TEST(a_library_of_another_architecture_is_refused_as_such)
     qnnrt_error err;
     qnnrt_desc desc = one_shard();
     CHECK(data != NULL);
-    data[18] = data[18] == 183 ? 62 : 183;                 /* e_machine: AArch64, or x86-64 when that is ours */
+    data[18] = data[18] == 183 ? 62 : 183;                 /* e_machine: that of another machine */
     path = join(folder(dir), "libQnnHtp.so");
     written = test_write_file(path, data, bytes);
     free(data);
@@ -710,7 +711,8 @@ TEST(an_empty_element_of_ld_library_path_stops_the_systems_search)
         CHECK_STR(err.text, "libqnnrt-test-absent.so");
         if ((strstr(err.text, "LD_LIBRARY_PATH") != NULL) != (i < begin)) printf("    %s: %s\n", value != NULL ? value : "(unset)", err.text);
         CHECK_EQ(strstr(err.text, "LD_LIBRARY_PATH") != NULL, i < begin);
-        CHECK_EQ(strstr(err.text, "libqnnrt-test-absent.so: cannot open shared object file") != NULL, 1);      /* of the other places */
+        /* The loader's own search fails too. */
+        CHECK_EQ(strstr(err.text, "libqnnrt-test-absent.so: cannot open shared object file") != NULL, 1);
     }
 }
 
@@ -738,7 +740,7 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     TRY(check_places(err.text, "libQnnSystem.so", 3));
     CHECK_EQ(fake_live(&other), other.before);
 
-    /* With the library, it is found, also for desc.inspect. */
+    /* Once the library is there, it is found, also for desc.inspect. */
     TRY(copy_file(TEST_FAKE_LIB, system_path));
     fake_open(&system, system_path);
     if (open_it(&desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
@@ -779,8 +781,8 @@ TEST(a_backend_that_speaks_the_system_interface_needs_no_system_library)
     CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, backend_path), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 
-    /* The backend's own system part goes before one beside it, which may be of another vendor;
-       inspecting loads the small one. */
+    /* The backend's own system interface is preferred to a library beside it, which may come from
+       another vendor; inspecting loads the smaller library. */
     TRY(copy_file(TEST_FAKE_LIB, system_path));
     desc.inspect = 0;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
@@ -1377,7 +1379,8 @@ TEST(an_execute_that_fails_names_its_step)
         CHECK_STR(qnnrt_run_error(run)->text, "graph \"fwd\"");
         CHECK_STR(qnnrt_run_error(run)->text, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION");
         CHECK_STR(qnnrt_run_error(run)->text, qnnrt_explain_code(0x3ef)->causes[0]);
-        CHECK_EQ(fake_stat(5), (uint64_t)step + 1);                 /* no step after the failed one */
+        /* No step ran after the failed one. */
+        CHECK_EQ(fake_stat(5), (uint64_t)step + 1);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -1474,7 +1477,7 @@ TEST(every_vendor_code_has_its_name)
     }
 }
 
-/* Every other code of 16 bits has no name, or a name that no other code has (from a newer
+/* Every other code of 16 bits has no name, or a name that is not in known_codes (from a newer
    header, HTP or Saver). */
 TEST(unknown_vendor_codes_have_no_name)
 {
@@ -1608,7 +1611,7 @@ static void reentry_log(void *user, qnnrt_log_level level, const char *part, uin
 static void reentry_lock(void *user)
 {
     (void)user;
-    if (reentry.locked++ != 0) reentry.wrong++;      /* a plain mutex would wait for ever */
+    if (reentry.locked++ != 0) reentry.wrong++;      /* a plain mutex would wait forever */
     ++reentry.locks;
     reentry_call("lock");
 }
@@ -1993,7 +1996,8 @@ TEST(the_first_line_of_a_failed_execute_is_kept_however_many_follow)
         }
         noisy_lines = 3;
         noisy_fails = 0;
-        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);          /* a call that logs and succeeds leaves no lines to the next */
+        /* The next call sees no lines of a call that logs and succeeds. */
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     }
     noisy_lines = 0;
     noisy_fails = 1;
@@ -2171,7 +2175,8 @@ TEST(the_ninth_backend_opens_without_a_log_and_says_so)
             CHECK(backends[i] != NULL);
             CHECK_EQ(qnnrt_backend_get_info(backends[i])->has_log, i < QNNRT_LOG_SLOTS);
             CHECK_EQ(strstr(h.lines, "QNNRT_LOG_SLOTS") != NULL, i >= QNNRT_LOG_SLOTS);
-            if (i < QNNRT_LOG_SLOTS + 1) backends[i]->hooks.log = NULL;         /* h is filled again by the next */
+            /* The next backend uses h again. */
+            if (i < QNNRT_LOG_SLOTS + 1) backends[i]->hooks.log = NULL;
         }
         CHECK_EQ(fake_stat(0), QNNRT_LOG_SLOTS);
         /* A model on the backend without a log: it runs, and its errors come without lines. */
@@ -2193,7 +2198,7 @@ TEST(the_ninth_backend_opens_without_a_log_and_says_so)
             CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_BACKEND);
             CHECK(strstr(err.text, "fake:") == NULL);
         }
-        /* In the order of opening, in reverse, from the middle. */
+        /* Close them in the order of opening, in reverse, or from the middle. */
         for (i = 0; i < QNNRT_LOG_SLOTS + 2; ++i) {
             int at = round == 0 ? i : round == 1 ? QNNRT_LOG_SLOTS + 1 - i : (i + 4) % (QNNRT_LOG_SLOTS + 2);
             backends[at]->hooks.log = NULL;
@@ -2270,7 +2275,7 @@ TEST(two_models_share_a_backend_that_stays_open_while_used)
     }
 }
 
-/* An open that fails keeps no use of the backend. */
+/* A failed open does not stay counted as a user of the backend. */
 TEST(a_failed_open_on_a_shared_backend_leaves_it_as_it_was)
 {
     static const char *const knobs[] = { "fail=contextCreateFromBinary:1:1", "fail=graphRetrieve:1:1",
@@ -2438,7 +2443,7 @@ TEST(a_chip_is_asked_for_in_both_layouts_of_the_option)
         if (id == 6) {
             CHECK_EQ(device_config_option, 0);                      /* custom */
             memcpy(&word, device_option, 4);
-            CHECK_EQ(word, 0);                                      /* the option: SoC */
+            CHECK_EQ(word, 0);                                      /* number of the option: SoC */
             memcpy(&word, device_option + 4, 4);
             CHECK_EQ(word, 57);
             memcpy(&word, device_option + 8, 4);
@@ -2541,7 +2546,7 @@ TEST(a_library_is_unloaded_when_that_is_asked_for)
         still = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
         CHECK_EQ(still != NULL, !unload);
         if (still != NULL) dlclose(still);
-        /* A backend whose open failed does not stay. */
+        /* The library of a backend whose open failed does not stay loaded. */
         snprintf(path, sizeof(path), "%s", join(dir, unload ? "libFailed1.so" : "libFailed0.so"));
         TRY(copy_file(TEST_FAKE_LIB, path));
         desc.system_path = TEST_FAKE_LIB;
@@ -2552,7 +2557,8 @@ TEST(a_library_is_unloaded_when_that_is_asked_for)
     }
 }
 
-/* Seen on the genuine emulator: with v68 and v75 loaded at one time, graphs of the first fail with 0x44c. */
+/* Seen on the genuine emulator: when v68 and v75 are loaded at the same time, graphs of the first
+   fail with 0x44c. */
 TEST(models_for_two_generations_at_one_time_are_told_in_the_log)
 {
     qnnrt_file files[2];

@@ -255,8 +255,8 @@ static const unsigned long long rpc_codes[] = { 0x80000406, 0x8000040D, 0x800004
 
 typedef struct pasted { const char *text; unsigned long long code; const char *line, *fix; } pasted;
 
-/* Pasted texts, with the prefixes of a logger; the code, a piece of the entry's line (NULL: the
-   entry is the code's) and a piece of its fix. */
+/* Pasted texts, also with the prefixes of a logger; the code that is found, a piece of the line's
+   entry (NULL: the entry of the code is found) and a piece of its fix. */
 static const pasted lines[] = {
     /* as the vendor prints them */
     { " <E> Expected Tensor ID: 17 not found in user-provided tensors. Logging missing tensor info below:", 6004,
@@ -335,7 +335,7 @@ static void check_text(const char *text, size_t most)
     CHECK(strlen(text) <= most);
 }
 
-/* Check that an entry can be shown: each part is there, not too long, and has only valid
+/* Check that an entry can be shown: each part exists, is not too long, and has only valid
    characters. */
 static void check_entry(const qnnrt_explanation *entry)
 {
@@ -391,8 +391,8 @@ TEST(every_code_is_found_by_number_and_by_symbol)
     }
 }
 
-/* The first name that the list has for a number is the one that is shown; the other names lead
-   to it. */
+/* The first name of a number in the list is the one that is shown; its other names are found
+   too. */
 TEST(a_code_is_told_by_its_common_name)
 {
     size_t i, k;
@@ -692,7 +692,8 @@ static void host_line(void *user, qnnrt_log_level level, const char *part, uint6
     (void)code;
     (void)text;
     __atomic_add_fetch(&host->lines, 1, __ATOMIC_RELAXED);
-    sched_yield();                                              /* a close happens in between */
+    /* Let another thread close the backend. */
+    sched_yield();
     if (__atomic_load_n(&host->closed, __ATOMIC_ACQUIRE)) __atomic_add_fetch(&host->late, 1, __ATOMIC_RELAXED);
 }
 

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-static qnnrt_error err;                  /* of the last call that takes one */
+static qnnrt_error err;                  /* error of the last call */
 static qnnrt_backend *backend;
 static const char *(*fake_trace)(void);
 static uint64_t live_before;
@@ -388,7 +388,8 @@ TEST(parameters_arrive_as_given)
         memset(params, 0, sizeof(params));
         memset(&node, 0, sizeof(node));
         in[0] = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
-        in[1] = QNNRT_NO_TENSOR;                       /* in the middle: not a valid tensor */
+        /* An input that is left out, before another one. */
+        in[1] = QNNRT_NO_TENSOR;
         in[2] = add_tensor(b, "w", QNNRT_TENSOR_STATIC);
         out = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
         params[0].name = "p";
@@ -499,7 +500,8 @@ TEST(encodings_arrive_as_given)
     CHECK_STR(text, "in x1 2 0308 1 4 b 4 0.125 -3\n");
     CHECK_STR(text, "in x2 3 0308 1 4 a 0 4 0.5 0 0.25 0 2 0 1 0\n");
     CHECK_STR(text, "in x3 4 0308 1 4 w 4 0 4 0.5 0 0.25 -1 2 2 1 3\n");
-    CHECK_STR(text, "in x4 5 0308 1 4 a 0 4 0.5 0 0.25 -1 2 2 1 3\n");      /* 8 bits of 8 are all of them */
+    /* 8 bits of an 8-bit type: a plain encoding per axis. */
+    CHECK_STR(text, "in x4 5 0308 1 4 a 0 4 0.5 0 0.25 -1 2 2 1 3\n");
     free(text);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
     CHECK(close_backend());
@@ -900,7 +902,8 @@ TEST(the_first_error_sticks)
     CHECK_STR(err.text, "\"first\"");
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "\"first\"");
-    memset(&context, 0, sizeof(context));                              /* two within one descriptor */
+    /* Two mistakes in one descriptor: the first is reported. */
+    memset(&context, 0, sizeof(context));
     context.name = "";
     context.priority = (qnnrt_priority)7;
     b = builder_of(NULL);
@@ -1029,8 +1032,9 @@ TEST(limits_hold)
         if (which == 0) desc.limits.tensors = 2;
         if (which == 1) desc.limits.name_bytes = 4;
         if (which == 2) desc.limits.files = 1;
-        if (which == 3) desc.limits.tensors = 4;      /* all recorded; with the graphs too many */
-        if (which == 4) desc.limits.tensors = 4;      /* inner tensors, which only the builder counts */
+        if (which == 3) desc.limits.tensors = 4;      /* exceeded by tensors and graphs together */
+        /* Exceeded by inner tensors, which only the builder counts. */
+        if (which == 4) desc.limits.tensors = 4;
         open_backend("", 0);
         b = builder_of(&desc);
         if (which == 2) {
@@ -1119,7 +1123,8 @@ TEST(supports_asks_and_adds_nothing)
         CHECK_STR(err.text, "of \"x\" float32[4]");
         CHECK_STR(err.text, "to \"y\" float32[4]");
         CHECK_STR(err.text, "to \"y\" float32[4]\n  with axes (uint32 tensor)");
-        CHECK_STR(err.text, "is an operator that is refused");      /* the vendor's own words */
+        /* A line that the vendor logged. */
+        CHECK_STR(err.text, "is an operator that is refused");
         node.type = NULL;
         CHECK_EQ(qnnrt_builder_supports(b, &node, NULL), QNNRT_E_ARG);
     }
@@ -1151,7 +1156,8 @@ TEST(a_refused_node_stops_the_build)
 TEST(a_refused_node_is_described_in_short)
 {
     static const uint32_t list[1] = { 3 };
-    static const char *const knobs[] = { "", "name=" };        /* a provider without a name: the library's path */
+    /* Without a name, the text has the library's path. */
+    static const char *const knobs[] = { "", "name=" };
     size_t which, i;
     for (which = 0; which < 2; ++which) {
         qnnrt_param_desc params[9];
@@ -1471,7 +1477,8 @@ TEST(a_device_of_its_own_where_one_is_needed)
         qnnrt *built;
         const char *second;
         memset(&desc, 0, sizeof(desc));
-        if (strncmp(cases[i].knobs, "zero", 4) == 0) continue;      /* the backend's own fails first: see below */
+        /* Opening the backend fails before. */
+        if (strncmp(cases[i].knobs, "zero", 4) == 0) continue;
         desc.soc_model = cases[i].soc;
         desc.dsp_arch = cases[i].arch;
         open_backend(cases[i].knobs, cases[i].backend_soc);
@@ -1723,7 +1730,7 @@ TEST(a_backend_that_cannot_build_is_unsupported)
     CHECK(close_backend());
 }
 
-/* There, the code of missing memory means a missing kernel. */
+/* After finalize, the code for "out of memory" means a missing kernel. */
 TEST(finalize_tells_the_real_cause)
 {
     qnnrt_builder *b;
@@ -1788,7 +1795,8 @@ TEST(saving_leaves_nothing_half_done)
     CHECK(close_backend());
 }
 
-/* The name of the temporary file is taken when another process with this number left one. */
+/* The name of the temporary file is in use when an earlier process with the same number left its
+   file. */
 TEST(saving_steps_aside_for_a_file_that_is_there)
 {
     static char far[6000];
@@ -2123,7 +2131,7 @@ TEST(every_allocation_may_fail)
     int on;
     for (on = 0; on < 2; ++on) {
         CHECK(exhaust("a life", life, on, "") > 5);
-        CHECK(exhaust("a life on CPU", life, on, "id=3") > 5);      /* saving takes runs of its own */
+        CHECK(exhaust("a life on CPU", life, on, "id=3") > 5);      /* where saving creates runs */
         CHECK(exhaust("a container", life_of_a_container, on, "") > 5);
     }
     without_text = 1;

@@ -10,9 +10,10 @@
 
 #include <sys/wait.h>
 
-static const char *folder;               /* with the files of a clean life */
+static const char *folder;               /* holds the files of a life without faults */
 
-/* A life with these faults stops there with this result; the caller then checks the text. */
+/* Check that a life with these faults stops at this stage with this result; the caller checks the
+   text. */
 static life one;
 
 static void tell_stop(const char *faults)
@@ -49,8 +50,8 @@ static void lives(const char *faults)
     NOTHING_LEFT();
 }
 
-/* The same for the second half alone, on existing files. */
-static const char *named_system;         /* NULL: the backend's own */
+/* Check the same for the second half of a life alone, on existing files. */
+static const char *named_system;         /* the system library; NULL: that of the backend */
 
 static void open_stops(const char *faults, const char *stage, qnnrt_result result, uint64_t code)
 {
@@ -292,7 +293,7 @@ TEST(a_failing_call_is_told_with_thing_place_code_and_way_out)
     SAYS("context \"back\"");
     TRY(stops("fail=contextGetBinary:2:5007", "save", QNNRT_E_BACKEND, 5007));
     SAYS("cannot save context \"back\"");
-    CHECK_EQ(life_files(&one), 1);           /* the one before it, and no half of this line */
+    CHECK_EQ(life_files(&one), 1);           /* the file saved before, and no part of this one */
     TRY(stops("fail=contextCreateFromBinary:2:5004", "open", QNNRT_E_BACKEND, 5004));
     SAYS("forward_1.bin");
     SAYS("libQnnRef.so");
@@ -331,7 +332,7 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
     CHECK_EQ(one.err.vendor_code, 1011);
     SAYS(qnnrt_explain_code(1011)->causes[0]);
     SAYS(qnnrt_explain_code(1011)->fix);
-    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);              /* and it stays so */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);              /* later calls fail in the same way */
     CHECK_EQ(qnnrt_run_error(run)->vendor_code, 1011);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);                  /* dead objects can be freed */
@@ -383,14 +384,16 @@ TEST(a_byte_beyond_an_output_is_found_with_guard_pages_only)
     CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
     memset(block, 0x5A, sizeof(block));
     CHECK_EQ(qnnrt_bind(run, "y", block, sizeof(block) - 1), QNNRT_OK);
-    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);                     /* this many bytes are not detected */
+    /* The byte after the tensor is overwritten, and nothing detects it. */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK(block[sizeof(block) - 1] != 0x5A);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
     CHECK(lives_in_a_child("overwrite=graphExecute:2", 0));
     CHECK(!lives_in_a_child("overwrite=graphExecute:2", 1));
-    CHECK(lives_in_a_child("", 1));                          /* guards alone change nothing */
+    /* Without the fault, no guard page is hit. */
+    CHECK(lives_in_a_child("", 1));
 }
 
 TEST(hostile_lines_from_another_thread_are_taken_and_cleaned)
@@ -456,7 +459,8 @@ TEST(a_library_that_keeps_the_binary_is_told_by_its_answer)
     memcpy((void *)&first, (const void *)&files[1].data, sizeof(first));
     free(first);
     NOTHING_LEFT();
-    /* A mapped file is unmapped after it is loaded: here no call can return an error. */
+    /* A mapped file is unmapped after it is loaded: a library that reads it later crashes the
+       process. */
     CHECK(lives_in_a_child("", 0));
     CHECK(!lives_in_a_child("keep_binary=1", 0));
 }
@@ -468,16 +472,16 @@ typedef enum outcome {
     STOPS,          /* the stage returns .result and names the call */
     CLOSES,         /* everything continues; close returns QNNRT_E_BACKEND and the log names the call */
     TOLERATED,      /* everything continues; unless .result is QNNRT_OK the log names the call */
-    SEEN_LATER      /* success without a result: a later call fails, with these words */
+    SEEN_LATER      /* success without a handle: a later call fails, and its text has .without */
 } outcome;
 
 typedef struct row {
     const char  *call;
-    unsigned     group;                  /* thousands of its codes */
+    unsigned     group;                  /* its codes are group * 1000 + ... */
     outcome      fails;
     qnnrt_result result;
-    outcome      null;                   /* success without a result */
-    const char  *without;                /* words of the text then */
+    outcome      null;                   /* what happens when the call succeeds without a handle */
+    const char  *without;                /* a part of the error text in that case */
 } row;
 
 static const row rows[] = {

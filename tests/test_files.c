@@ -358,7 +358,7 @@ TEST(foreign_block_is_an_error_that_says_what_it_looks_like)
     }
 }
 
-/* The error also has these words for very small files: a pointer of git-lfs or a JSON of a few
+/* The error names the kind of very small files too: a pointer of git-lfs, or a JSON of a few
    bytes. */
 TEST(foreign_short_file_says_what_it_looks_like)
 {
@@ -415,8 +415,8 @@ TEST(foreign_begins_at_64_bytes)
     }
 }
 
-/* A missing shard must not be silent: a file that may be a shard is an error beside a good one,
-   too. */
+/* A missing shard must be reported: a file that may be a shard is an error, also beside a good
+   one. */
 typedef struct no_foreign { const char *what, *bytes; size_t count; qnnrt_result code; const char *says; } no_foreign;
 
 /* Check with bad.bin beside model.bin: it fails the open; with keep_going it is listed with its
@@ -502,7 +502,7 @@ TEST(foreign_only_is_an_error_with_the_count)
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
     desc.keep_going = 1;
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
-    /* A file that may be a shard is the error itself. */
+    /* When a file may be a shard, the error is about that file. */
     desc.keep_going = 0;
     CHECK(file_write(folder, "a.bin", "{\"a\": 1}", 8));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "a.bin has 8 bytes", "JSON");
@@ -782,7 +782,7 @@ TEST(i_of_n_with_a_wrong_total_is_refused)
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "m_1_of_2.bin", "2 shards", " 3");
 }
 
-/* The text must not speak of a file "numbering from 1". */
+/* The text must not name a file "numbering from 1". */
 TEST(i_of_n_from_0_says_where_numbering_begins)
 {
     qnnrt_desc desc = new_desc();
@@ -1503,7 +1503,7 @@ TEST(duplicate_tensor_names_are_refused_by_name)
                "two inputs are named \"a\"");
     TEXT_FAILS(GRAPH("out a 1 0232 1 1 -\nout a 3 0232 1 1 -\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "two outputs are named \"a\"");
     TEXT_FAILS(GRAPH("upd a 1 0232 1 1 -\nupd a 3 0232 1 1 -\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "two updateable tensors are named \"a\"");
-    /* One name on both sides is two tensors: an input, and the output that replaces it. */
+    /* An input and an output of the same name are two tensors: the output replaces the input. */
     TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nout a 2 0232 1 1 -\n"));
 }
 
@@ -1828,7 +1828,7 @@ TEST(dimension_0_is_refused_wherever_it_stands)
     fake_begin("");
     TEXT_FAILS(GRAPH("in x 1 0232 1 0 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "\"x\"", "dimension of 0");
     TEXT_FAILS(GRAPH("in x 1 0232 3 4 0 4 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
-    /* After a product that exceeds 64 bits, too: one fault, one name. */
+    /* The error is the same when the product of the other dimensions exceeds 64 bits. */
     TEXT_FAILS(GRAPH("in x 1 0232 5 4294967295 4294967295 4294967295 4294967295 0 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
     TEXT_FAILS(GRAPH("upd x 1 0232 1 0 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
 }
@@ -1944,7 +1944,7 @@ TEST(dtypes_that_are_unknown_open_and_are_refused_at_prepare_with_their_number)
     TRY(dtype_is_not_held("0000", 0x0000, "unknown", "0 -"));
     TRY(dtype_is_not_held("7ffffffe", 0x7FFFFFFE, "unknown", "1 1 -"));
     TRY(dtype_is_not_held("7fffffff", 0x7FFFFFFF, "undefined", "1 1 -"));
-    /* Values past the range of the enum all become one number. */
+    /* All values above the range of the enum become the same number. */
     TRY(dtype_is_not_held("80000000", 0x7FFFFFFF, "undefined", "1 1 -"));
     TRY(dtype_is_not_held("ffffffff", 0x7FFFFFFF, "undefined", "1 1 -"));
     /* The type is checked before its dimensions and its encoding: without a type their numbers
@@ -2095,7 +2095,7 @@ TEST(encoding_numbers_0_to_13_are_kept_and_3_are_understood)
         CHECK_EQ(quant->encoding, number == 0 || number == 2   ? QNNRT_ENCODING_PER_TENSOR
                                   : number == 1 || number == 3 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_OTHER);
         CHECK_EQ(quant->vendor_encoding, number < 14 ? number : number == 14 ? 1000u : 0x7FFFFFFEu);
-        /* It runs with and without access as float. */
+        /* It runs, whether its values can be read as floats or not. */
         CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, &value, 1), number < 4 ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
@@ -2255,7 +2255,7 @@ TEST(limit_arena_bytes_stops_many_tensors_of_4_gib)
     CLOSE(model);
 }
 
-/* One tensor of 4 GiB less 1 is too much when there is another tensor. */
+/* A tensor of 4 GiB - 1 byte exceeds the limit when there is another tensor. */
 TEST(limit_arena_bytes_is_4_gib_by_default)
 {
     qnnrt *model = NULL;
@@ -2350,7 +2350,7 @@ TEST(limit_tensors_counts_all_of_one_model)
     FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "graph \"b\"", "exceed 13 graphs and tensors", "limits.tensors");
     desc.limits.tensors = 8;
     FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "exceed 8 ", "limits.tensors");
-    /* The next model starts from zero. */
+    /* The count of the next model starts from zero. */
     desc.limits.tensors = 14;
     OPENS(NULL, &desc, &model);
     CLOSE(model);
@@ -2385,8 +2385,10 @@ TEST(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known)
 
 static struct {
     char     path[4096];
-    unsigned locks, at;             /* locks taken; the one that changes the file, 0: no change */
-    int      how;                   /* 0: a byte more, 1: another byte in a comment, 2: another time */
+    /* Number of locks; the lock at which the file changes, 0: never. */
+    unsigned locks, at;
+    /* 0: add a byte, 1: change a byte of a comment, 2: change the time. */
+    int      how;
 } changing;
 
 /* Change the file while the lock is held around a call into the library: when a context is created,
@@ -2432,7 +2434,8 @@ TEST(a_file_that_changed_while_it_was_opened_is_refused)
     fake_begin("");
     change_begin(0, 0, 0, &desc);
     OPENS(folder, &desc, &model);
-    last = changing.locks;                     /* the last one before the close creates the context */
+    /* The last lock before the close is taken to create the context. */
+    last = changing.locks;
     CLOSE(model);
     CHECK(last >= 3);
     for (how = 0; how < 3; ++how)
@@ -2516,7 +2519,7 @@ TEST(inspect_of_damaged_files_fails_like_an_open)
     FAILS(folder_of("forward_0.bin", "\177ELF", 4), &desc, QNNRT_E_FORMAT, "forward_0.bin", "4 bytes");
 }
 
-/* To find that a large graph cannot run needs no memory. */
+/* qnnrt finds without memory that a large graph cannot run. */
 TEST(inspect_answers_state_before_memory_is_asked_for)
 {
     qnnrt_desc desc = new_desc();
@@ -2594,7 +2597,7 @@ TEST(keep_going_loads_the_others_and_says_why_one_failed)
         CHECK(text_is_clean(infos[1].failure->text));
         CHECK_STR(log_text, bad_shards[b].says);
         CHECK(strcmp(infos[1].file, "forward_1.bin") == 0 && infos[1].build_id != NULL);
-        /* A part of a model must not pass for all of it. */
+        /* A part of a model must not look like the whole model. */
         CHECK(qnnrt_get_info(model)->pipeline_count > 0);
         for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
             CHECK(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure != NULL);
@@ -2738,7 +2741,7 @@ static size_t stack_of(void *(*call)(void *), opening *o)
     return STACK_BYTES - clean;
 }
 
-/* The library is loaded already: stack that the loader needs is not ours. */
+/* Load the library before, because the stack that the loader needs is not counted. */
 TEST(opening_needs_little_stack)
 {
     static const struct { const char *knobs, *what; qnnrt_result result; } cases[] = {

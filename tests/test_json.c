@@ -209,7 +209,7 @@ static uint32_t bits32_of(float value)
     return bits;
 }
 
-/* ---- class 1: nothing there ------------------------------------------------------------------ */
+/* ---- class 1: empty texts ---------------------------------------------------------------------- */
 
 TEST(json_without_a_value_is_refused)
 {
@@ -436,7 +436,8 @@ TEST(json_wrong_strings_are_refused)
     };
     ALL_REFUSED(cases);
     TRY(accepted(T("\"\x7F\"")));                      /* DEL is allowed unescaped */
-    TRY(accepted(T("{\"a\\u0000b\":\"\\u0000\"}")));     /* an ordinary character: see the next test */
+    /* NUL is an ordinary character in an escape: see the next test. */
+    TRY(accepted(T("{\"a\\u0000b\":\"\\u0000\"}")));
     TRY(accepted(T("\"\xC2\x80\xE2\x80\xA8\xEF\xBF\xBF\xF4\x8F\xBF\xBF\"")));
 }
 
@@ -533,7 +534,8 @@ TEST(json_strings_are_compared_by_what_they_mean)
     qnnrt_json_text t;
     char out[32];
     memset(&t, 0, sizeof(t));
-    CHECK(qnnrt_json_is(&t, ""));                      /* the key of a reader before the first one */
+    /* Before its first key, a reader has this one. */
+    CHECK(qnnrt_json_is(&t, ""));
     CHECK(!qnnrt_json_is(&t, "a"));
     CHECK_EQ(qnnrt_json_copy(&t, out), 0);
     CHECK_EQ(out[0], 0);
@@ -545,7 +547,8 @@ TEST(json_strings_are_compared_by_what_they_mean)
     t.escaped = 1;
     CHECK(qnnrt_json_is(&t, "\xE2\x82\xAC"));
     CHECK(!qnnrt_json_is(&t, "\xE2\x82") && !qnnrt_json_is(&t, "\xE2\x82\xAD") && !qnnrt_json_is(&t, "\xE2\x82\xAC."));
-    t = number("a\\x\\");                              /* made by a caller: used as it is */
+    /* Escapes of a text that a caller made are not checked. */
+    t = number("a\\x\\");
     t.escaped = 1;
     CHECK_EQ(qnnrt_json_copy(&t, out), 4);
     CHECK(strcmp(out, "a\\x\\") == 0);
@@ -584,7 +587,8 @@ TEST(json_wrong_numbers_are_refused)
 {
     size_t i;
     ALL_REFUSED(wrong_numbers);
-    CHECK(!skipped(T("0,5"), NULL));                   /* scale 0,5 as the document: a zero, and an error */
+    /* A decimal comma: the number is 0, and the comma is an error. */
+    CHECK(!skipped(T("0,5"), NULL));
     CHECK_EQ(r.error_at, 1);
     CHECK_STR(r.error, "there is text after the document");
     for (i = 0; i < sizeof(wrong_numbers) / sizeof(wrong_numbers[0]); ++i) {
@@ -615,7 +619,8 @@ TEST(json_a_text_that_is_no_number_gives_0)
         CHECK(!qnnrt_json_f64(&t, &d) && !qnnrt_json_f32(&t, &f));
         CHECK(u == 0 && s == 0 && d == 0 && f == 0);
     }
-    memset(&t, 0, sizeof(t));                          /* of a reader that has not read a number */
+    /* Before its first number, a reader has this one. */
+    memset(&t, 0, sizeof(t));
     CHECK(!qnnrt_json_u64(&t, &u) && !qnnrt_json_i64(&t, &s));
     CHECK(!qnnrt_json_f64(&t, &d) && !qnnrt_json_f32(&t, &f));
 }
@@ -885,7 +890,7 @@ TEST(json_5_megabytes_of_anything_end)
     }
 }
 
-/* ---- class 11: names twice --------------------------------------------------------------------- */
+/* ---- class 11: repeated names ------------------------------------------------------------------ */
 
 TEST(json_equal_keys_are_both_delivered)
 {
@@ -963,12 +968,13 @@ TEST(json_every_flipped_bit_and_changed_byte_gives_the_slow_readers_verdict)
     size_t i;
     int c;
     for (i = 0; i < bytes; ++i) {
-        for (c = 0; c < 256; ++c) {                                /* the eight flipped bits are among them */
+        for (c = 0; c < 256; ++c) {                                /* every value of the byte */
             memcpy(text, one_of_all, bytes);
             text[i] = (char)c;
             CHECK(agrees(text, bytes));
         }
-        memcpy(text, one_of_all, i);                               /* removed, and doubled */
+        /* Without this byte; below, with this byte twice. */
+        memcpy(text, one_of_all, i);
         memcpy(text + i, one_of_all + i + 1, bytes - i - 1);
         CHECK(agrees(text, bytes - 1));
         memcpy(text, one_of_all, i + 1);
@@ -1058,7 +1064,8 @@ TEST(json_values_are_told_with_their_depth_and_text)
     CHECK_EQ(r.depth, 3);
     CHECK(!qnnrt_json_more(&r));
     CHECK_EQ(r.depth, 2);
-    CHECK(!qnnrt_json_end(&r));                        /* too early: an error like every other */
+    /* Called too early: an error of the caller. */
+    CHECK(!qnnrt_json_end(&r));
     CHECK_STR(r.error, "the document was not read to its end");
     CHECK(!qnnrt_json_more(&r));
     CHECK_EQ(r.depth, 2);
@@ -1099,7 +1106,8 @@ TEST(json_value_is_reads_the_expected_string_and_nothing_else)
     qnnrt_json_text expected;
     char value[100], name[50];
     size_t i, length;
-    for (length = 0; length < sizeof(letters); ++length) {         /* of every length, with and without a blank */
+    /* Names of every length, with and without a blank after them. */
+    for (length = 0; length < sizeof(letters); ++length) {
         memcpy(name, letters, length);
         name[length] = '\0';
         snprintf(value, sizeof(value), "%s\"%s\" ]", length % 2 == 0 ? " " : "", name);
@@ -1109,7 +1117,8 @@ TEST(json_value_is_reads_the_expected_string_and_nothing_else)
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 1);
         CHECK_EQ(r.type, QNNRT_JSON_STRING);
         CHECK(r.value.bytes == length && memcmp(r.value.text, name, length) == 0 && !r.value.escaped);
-        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* it is read, no value is left to read */
+        /* The value was read, and no other follows. */
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);
         CHECK(!qnnrt_json_more(&r) && qnnrt_json_end(&r));
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* the text is at its end */
         CHECK(r.error == NULL);
@@ -1122,7 +1131,7 @@ TEST(json_value_is_reads_the_expected_string_and_nothing_else)
         CHECK(r.error == NULL);
         expected = text_of(NULL);
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);
-        (void)qnnrt_json_value(&r);                                 /* nothing was read: it is still to be read */
+        (void)qnnrt_json_value(&r);  /* the value was not read: read it now */
         CHECK(r.error == NULL || strchr(others[i].value, ']') == NULL);
     }
     qnnrt_json_begin(&r, "", 0, NULL);
@@ -1153,7 +1162,8 @@ TEST(json_value_u64_reads_plain_whole_numbers_and_nothing_else)
             CHECK_EQ(r.type, QNNRT_JSON_NUMBER);
             CHECK(qnnrt_json_u64(&r.value, &number) && number == right[i].number && !r.value.escaped);
             number = 77;
-            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);         /* it is read, no value is left to read */
+            /* The value was read, and no other follows. */
+            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);
             CHECK_EQ(number, 0);
             CHECK(!qnnrt_json_more(&r));
             CHECK_EQ(qnnrt_json_end(&r), cut);
@@ -1164,7 +1174,7 @@ TEST(json_value_u64_reads_plain_whole_numbers_and_nothing_else)
         number = 77;
         CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);
         CHECK_EQ(number, 0);
-        CHECK(r.error == NULL && r.type == QNNRT_JSON_ARRAY);       /* nothing was read */
+        CHECK(r.error == NULL && r.type == QNNRT_JSON_ARRAY);       /* the value was not read */
     }
 }
 
@@ -1218,18 +1228,21 @@ TEST(json_leave_reads_the_rest_and_closes)
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
     CHECK(qnnrt_json_more(&r));
-    CHECK(qnnrt_json_leave(&r));                       /* with a value that is still to be read */
+    /* Leave the object before its value is read. */
+    CHECK(qnnrt_json_leave(&r));
     CHECK_EQ(r.depth, 1);
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
-    CHECK(qnnrt_json_leave(&r));                       /* with nothing of it read */
+    /* Leave the object before any member is read. */
+    CHECK(qnnrt_json_leave(&r));
     CHECK_EQ(r.depth, 1);
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NUMBER);
     CHECK(r.value.text[0] == '8');
     CHECK(qnnrt_json_leave(&r));
     CHECK_EQ(r.depth, 0);
-    CHECK(qnnrt_json_leave(&r));                       /* nothing is open: nothing to do */
+    /* Without an open bracket the call does nothing. */
+    CHECK(qnnrt_json_leave(&r));
     CHECK(qnnrt_json_end(&r) && qnnrt_json_end(&r));
     qnnrt_json_begin(&r, T("[1, [2, x], 3]"), NULL);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
@@ -1239,7 +1252,8 @@ TEST(json_leave_reads_the_rest_and_closes)
 
 TEST(json_calls_that_are_not_due_are_named)
 {
-    qnnrt_json_begin(&r, T("[1 2]"), NULL);                 /* one value twice: it is not read without the comma */
+    /* The second value is not read, because the comma is missing. */
+    qnnrt_json_begin(&r, T("[1 2]"), NULL);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NUMBER);
@@ -1247,14 +1261,15 @@ TEST(json_calls_that_are_not_due_are_named)
     CHECK_STR(r.error, "no value is due here");
     CHECK_EQ(r.error_at, 3);
 
-    qnnrt_json_begin(&r, T("[1]"), NULL);                   /* without qnnrt_json_more() */
+    /* Read an element without a call of qnnrt_json_more(). */
+    qnnrt_json_begin(&r, T("[1]"), NULL);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NONE);
     CHECK_STR(r.error, "no value is due here");
 
     qnnrt_json_begin(&r, T("{\"a\":1}"), NULL);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
-    CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));       /* after it, however much of it was read */
+    CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));       /* skip what is left of the document */
     CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));
 
     qnnrt_json_begin(&r, T("1 2"), NULL);                   /* a second document */
@@ -1263,7 +1278,7 @@ TEST(json_calls_that_are_not_due_are_named)
     CHECK_STR(r.error, "there is text after the document");
     CHECK_EQ(r.error_at, 2);
 
-    qnnrt_json_begin(&r, T("{\"a\":,\"b\":1}"), NULL);      /* a value is missing: the comma does not help */
+    qnnrt_json_begin(&r, T("{\"a\":,\"b\":1}"), NULL);  /* the value is missing before the comma */
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
     CHECK(qnnrt_json_more(&r));
     CHECK(!qnnrt_json_more(&r));
@@ -1408,7 +1423,8 @@ TEST(json_division_and_product_of_words_are_exact)
         if (i % 4 == 3) d &= ~(uint64_t)0xFFFFFFFFu;
         high = i % 3 == 0 ? d - 1 - rng() % 4 : rng() % d;
         quotient = qnnrt_json__divide(high, d, &left);
-        for (bit = 0, rest = high, a = 0; bit < 64; ++bit) {                 /* bit by bit */
+        /* The reference: long division, bit by bit. */
+        for (bit = 0, rest = high, a = 0; bit < 64; ++bit) {
             const int carry = (int)(rest >> 63);
             rest <<= 1;
             a <<= 1;
@@ -1569,7 +1585,7 @@ TEST(json_written_layout_follows_indent_and_one_line)
     begin(4);
     qnnrt_json_write_bool(&w, 7);
     WRITTEN("true\n");
-    CHECK(qnnrt_json_write_end(&w));                   /* again: nothing more is written */
+    CHECK(qnnrt_json_write_end(&w));                   /* a second call writes nothing */
     CHECK_STR(sink.text, "true\n");
     CHECK_EQ(sink.used, 5);
     qnnrt_json_write_null(&w);

@@ -41,7 +41,7 @@ static int has_mark(const json_case *c)
     return c->bytes >= 2 && (unsigned char)c->text[0] >= 0xEF && (unsigned char)c->text[1] >= 0xBB;
 }
 
-/* Valid text, followed by invalid text: what follows is an end of the container. */
+/* True if the text begins with a valid document, after which a container may end. */
 static int begins_with_a_document(const json_case *c)
 {
     size_t i;

@@ -21,7 +21,7 @@ enum { KINDS = 2, CACHES = 2, TEXTS = 3, MOST = 64 };
 typedef struct seen { int32_t token, position; uint64_t sequences; } seen;
 typedef struct list { seen items[MOST]; size_t count; } list;
 
-static int32_t window;                      /* tokens that each one sees, 0: all */
+static int32_t window;                      /* number of tokens that each token sees, 0: all */
 static int32_t highest = 1000;              /* position at which a new text starts: what caches can hold exactly */
 
 static int sees(const seen *from, const seen *to)
@@ -86,10 +86,12 @@ typedef struct setup {
     qnnrt_backend     *backend;
     qnnrt             *model;
     qnnrt_llm         *llm;
-    qnnrt_llm_session *sessions[KINDS];     /* smart mask, shift pointer */
+    /* One for each way of keeping cells: smart mask, shift pointer. */
+    qnnrt_llm_session *sessions[KINDS];
 } setup;
 
-static qnnrt_hooks backend_hooks;           /* of begin_with(); often NULL */
+/* Hooks of the backend that begin_with() opens; often NULL. */
+static qnnrt_hooks backend_hooks;
 
 static void begin_with(setup *s, const counter_graph *graphs, size_t count)
 {
@@ -158,7 +160,8 @@ typedef struct batch_of {
     seen     items[MOST];
     int32_t  tokens[MOST], parents[MOST];
     uint64_t sequences[MOST];
-    int      tree, mix;                     /* mix: a token belongs to texts that differ */
+    /* tree: 1 for a tree of drafts; mix: 1 for tokens that belong to several texts. */
+    int      tree, mix;
 } batch_of;
 
 /* True if, for a token of several texts, all of them hold the same cells before it. */
@@ -220,7 +223,7 @@ static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
     }
 }
 
-/* rows [count]: those accepted afterwards. */
+/* Evaluate a batch, check the output, and accept the tokens of rows [count]. */
 static void evaluates(qnnrt_llm_cache *cache, const list *past, const batch_of *b, const uint32_t *rows, size_t count)
 {
     float expected[COUNTER_VOCABULARY], logits[COUNTER_VOCABULARY];
@@ -435,7 +438,7 @@ TEST(failed_step_changes_nothing)
             TRY(decodes(cache, &l, &b));
             memcpy(l.items, b.items, sizeof b.items);
             l.count = 3;
-            make_batch(&b, &l, 18, 0, 0);               /* 8, 8, 2 */
+            make_batch(&b, &l, 18, 0, 0);               /* three chunks, of 8, 8 and 2 tokens */
             snprintf(rule, sizeof rule, "fail=graphExecute:%d:0x1770", n);
             CHECK(faults(rule));
             CHECK_EQ(gives(cache, b.tokens, b.count), QNNRT_E_BACKEND);
@@ -710,7 +713,8 @@ TEST(sessions_of_one_model_in_several_threads)
     for (i = 0; i < THREADS; ++i) CHECK_EQ(pthread_create(&threads[i], NULL, sessions_come_and_go, s.llm), 0);
     for (i = 0; i < THREADS; ++i) pthread_join(threads[i], &wrong[i]);
     for (i = 0; i < THREADS; ++i) CHECK(wrong[i] == NULL);
-    TRY(finish(&s));                        /* a thread that has ended is not counted */
+    /* The model can be closed, because sessions of ended threads are not counted. */
+    TRY(finish(&s));
 }
 
 /* ---- logits ---- */
@@ -742,7 +746,7 @@ TEST(logits_by_every_way)
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         CHECK(memcmp(logits, codes, 4 * COUNTER_VOCABULARY * sizeof *logits) == 0);
         CHECK(codes[4 * COUNTER_VOCABULARY] == 0);
-        /* Of 8 and 4 tokens, the first chunk's logits are no longer available. */
+        /* Of two chunks of 8 and 4 tokens, only the second still has logits. */
         for (i = 0; i < 12; ++i) {
             const float *at = (const float *)qnnrt_llm_codes(cache, i);
             CHECK_EQ(at != NULL, i >= 8);
@@ -771,7 +775,7 @@ TEST(logits_by_every_way)
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         CHECK(memcmp(row, codes, sizeof row) == 0 && memcmp(row, qnnrt_llm_codes(cache, 2), sizeof row) == 0);
         CHECK_EQ(qnnrt_llm_eval(cache, NULL), QNNRT_E_ARG);
-        /* A text may hold two equal tokens, and a batch may hold the token that ends a text. */
+        /* A text may hold the same token twice, and a batch may hold the token that ends a text. */
         CHECK(!qnnrt_llm_is_eos(s.llm, tokens[0]));
     }
     TRY(finish(&s));
@@ -805,7 +809,8 @@ TEST(graphs_that_read_fewer_cells_drop_out)
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_LIMIT);
         CHECK_STR(qnnrt_llm_error(cache)->text, "3 tokens");
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 5);
-        /* Token by token all of it fits, and the large graph runs again after cells are removed. */
+        /* Token by token, the whole text fits; the large graph runs again after cells are
+           removed. */
         CHECK_EQ(gives(cache, tokens, 34), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_logits(cache, 33, logits), QNNRT_OK);
         CHECK(logits[0] == 39);
@@ -820,8 +825,8 @@ TEST(graphs_that_read_fewer_cells_drop_out)
     TRY(finish(&s));
 }
 
-/* Holes are closed before a step only where that is useful: with a shift pointer, to compute new
-   cells in place. */
+/* Holes are closed before a step only where this helps: with a shift pointer, new cells are then
+   computed in place. */
 TEST(holes_are_closed_where_that_helps)
 {
     static const int32_t tokens[16] = { 0 }, parents[8] = { -1, 0, 1, 1, 0, -1, 5, 6 };
@@ -843,7 +848,7 @@ TEST(holes_are_closed_where_that_helps)
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 14);
         CHECK_EQ(qnnrt_llm_logits(cache, 7, logits), QNNRT_OK);
         CHECK(logits[0] == 22);
-        /* With room after the end, cells stay where they are. */
+        /* While there is room after the end, cells stay where they are. */
         qnnrt_llm_clear(cache);
         CHECK_EQ(gives(cache, tokens, 15), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, 5), QNNRT_OK);
@@ -872,7 +877,7 @@ TEST(holes_are_closed_where_that_helps)
             batch.tokens = tokens;
             batch.count = 8;
         }
-        /* As many drafts as the largest graph takes. */
+        /* Accept as many drafts as the largest graph takes. */
         qnnrt_llm_clear(cache);
         batch.parents = parents;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
@@ -979,7 +984,8 @@ TEST(cos_and_sin_of_every_position_come_from_the_host)
 
 /* ---- memory ---- */
 
-static void count_from(long nth)              /* -1: no failure */
+/* Count from here, and let allocation number `nth` fail, -1: none. */
+static void count_from(long nth)
 {
     allocations = live = 0;
     fail_at = nth;

@@ -186,14 +186,16 @@ TEST(llm_cells_negative_ends_mean_zero_and_infinity)
     qnnrt_llm__cells_remove(&c, 0, 6, 5);
     qnnrt_llm__cells_remove(&c, 0, INT32_MIN, 0);
     CHECK_EQ(c.used, 3);
-    qnnrt_llm__cells_remove(&c, 0, 1, INT32_MAX);              /* the last position is after it */
+    /* The end is exclusive: the cell at INT32_MAX stays. */
+    qnnrt_llm__cells_remove(&c, 0, 1, INT32_MAX);
     CHECK_EQ(c.used, 2);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 0), INT32_MAX);
     qnnrt_llm__cells_remove(&c, 0, INT32_MAX, INT32_MIN);      /* and infinity is after the last position */
     CHECK_EQ(c.members[0], 1);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 0), 0);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 1), INT32_MAX);
-    qnnrt_llm__cells_remove(&c, -1, -5, -5);                   /* every sequence, everywhere */
+    /* A negative number stands for every sequence, or for all positions. */
+    qnnrt_llm__cells_remove(&c, -1, -5, -5);
     CHECK_EQ(c.used, 0);
     CHECK_EQ(c.end, 0);
     qnnrt_llm__cells_free(&c, &no_hooks);
@@ -209,7 +211,7 @@ TEST(llm_cells_copy_shares_and_keep_frees)
     CHECK_EQ(c.members[1], 2);
     CHECK_EQ(qnnrt_llm__cells_first(&c, 1), 2);
     CHECK_EQ(qnnrt_llm__cells_last(&c, 1), 3);
-    qnnrt_llm__cells_copy(&c, 0, 1, 2, 4);                     /* a second time changes nothing */
+    qnnrt_llm__cells_copy(&c, 0, 1, 2, 4);                     /* a second copy changes nothing */
     qnnrt_llm__cells_copy(&c, 1, 1, -1, -1);
     CHECK_EQ(c.members[1], 2);
     qnnrt_llm__cells_remove(&c, 0, -1, -1);
@@ -260,7 +262,8 @@ TEST(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes)
     CHECK_EQ(c.used, 4);
     CHECK_EQ(c.positions[3], 3);
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, 0, 1), QNNRT_OK);
-    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 4, -1, 7, 1), QNNRT_OK);        /* no cell is there */
+    /* The range has no cells. */
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 4, -1, 7, 1), QNNRT_OK);
     CHECK_EQ(qnnrt_llm__cells_shift(&c, 9, -1, -1, 7, 1), QNNRT_OK);
     CHECK_EQ(c.positions[3], 3);
     qnnrt_llm__cells_free(&c, &no_hooks);
@@ -420,7 +423,7 @@ TEST(llm_rows_fill_repeats_one_element)
         }
 }
 
-/* The sizes that have their own copy code, and those next to them. */
+/* Copy pieces of the sizes that have their own code, and of the sizes next to them. */
 TEST(llm_rows_put_copies_pieces_of_any_size)
 {
     uint32_t inner, i, row;
@@ -458,7 +461,7 @@ static const unsigned char state_expected[112] = {
 #define FINGERPRINT UINT64_C(0xFEDCBA9876543210)
 enum { POSITIONS = 0x02000000 };
 
-/* Make a cache of its two tokens, with a hole before, between, and after them. */
+/* Make a cache that holds the state's two tokens, with a hole before, between, and after them. */
 static void cache_expected(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
 {
     cache_small(c, count, stride, lead);
@@ -740,10 +743,12 @@ TEST(llm_state_too_large_for_any_memory_has_no_size)
     CHECK(qnnrt_llm__state_size(&store, 1u << 30) ==
           (SIZE_MAX > UINT32_MAX ? UINT64_C(0xFFFFFFFF) * (1u << 30) + 48 + 12 + 12 * UINT64_C(1073741824) : 0));
     CHECK_EQ(qnnrt_llm__state_size(&store, UINT32_MAX), 0);
-    store.kv_count = 2;                                        /* of two, the sum is too large */
+    /* The sizes of two tensors have a sum that is too large. */
+    store.kv_count = 2;
     CHECK((qnnrt_llm__state_size(&store, 1u << 29) != 0) == (SIZE_MAX > UINT32_MAX));
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
-    store.kv_count = 4;                                        /* of four, it is slightly more than 2^64 */
+    /* The sizes of four have a sum slightly above 2^64. */
+    store.kv_count = 4;
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
     kv[1].inner = UINT32_MAX;
     CHECK_EQ(qnnrt_llm__state_size(&store, 2), 0);

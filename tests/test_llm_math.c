@@ -142,7 +142,7 @@ static void compare_table(const qnnrt_llm_rope *rope, uint32_t width, uint32_t a
         free(table);
     }
     if (worst >= 6.1e-8) printf("%g\n", worst);
-    CHECK(worst < 6.1e-8);   /* half a unit of a float below 1, and the error of pow() */
+    CHECK(worst < 6.1e-8);   /* half the last bit of a float below 1, plus the error of pow() */
 }
 
 TEST(plain_tables_are_those_of_libm)
@@ -157,7 +157,8 @@ TEST(plain_tables_are_those_of_libm)
     {
         qnnrt_llm_rope rope = { 0 };
         TRY(compare_table(&rope, 2, 2, 1000000));
-        TRY(compare_table(&rope, 5000, 5000, 3));     /* one row does not fit a piece */
+        /* A row is larger than a piece of the computation. */
+        TRY(compare_table(&rope, 5000, 5000, 3));
         TRY(compare_table(&rope, 1, 1, 1));
         TRY(compare_table(&rope, 6, 3, 7));
     }
@@ -188,7 +189,7 @@ TEST(scaled_tables_are_those_of_the_formula)
 
 TEST(llama3_leaves_short_waves_and_divides_long_ones)
 {
-    qnnrt_llm_rope rope = { 0 };      /* with its defaults: factor 8, 1, 4, 8192 */
+    qnnrt_llm_rope rope = { 0 };      /* the defaults are 8, 1, 4 and 8192 */
     qnnrt_llm_rope resolved;
     double plain, between = 0;
     rope.theta = 500000;
@@ -229,7 +230,8 @@ TEST(codes_are_the_nearest)
                     const double got = wide ? ((const uint16_t *)table)[at]
                                             : ((const uint8_t *)table)[at];
                     want = fmin(fmax(want, 0), top);
-                    CHECK(fabs(got - want) <= 0.5 + 0.002);   /* sines go through floats */
+                    /* 0.002: sines are rounded to floats before. */
+                    CHECK(fabs(got - want) <= 0.5 + 0.002);
                 }
             }
             free(table);

@@ -143,7 +143,7 @@ static void as_before(qnnrt_llm_cache *cache, size_t bytes)
 
 /* ---- wrong order ---- */
 
-/* A second eval that is refused has marked the rows of the first. */
+/* After a refused second eval, the result of the first one is kept or dropped. */
 TEST(accept_after_a_refused_eval)
 {
     static const int32_t tokens[4] = { 1, 2, 3, 4 }, wrong[4] = { 7, 8, 9, 9 };
@@ -168,7 +168,7 @@ TEST(accept_after_a_refused_eval)
             CHECK_EQ(result, QNNRT_E_STATE);
             CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 4);
         }
-        /* The same for a decode that is refused. */
+        /* The same holds for a decode that is refused. */
         batch = batch_of(tokens, 4);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         batch.sequences = sequences;
@@ -373,7 +373,7 @@ TEST(garbage_in_a_batch)
     TRY(finish(&s));
 }
 
-/* A child in a text that does not contain its parent. */
+/* A draft must not follow a parent that is not in its sequence. */
 TEST(drafts_of_other_sequences)
 {
     static const int32_t tokens[2] = { 1, 2 }, parents[2] = { -1, 0 };
@@ -600,7 +600,8 @@ TEST(faults_at_every_execute)
                 batch = batch_of(tokens, n == 4 ? 8 : 18);
                 result = n == 4 ? qnnrt_llm_eval(cache, &batch) : qnnrt_llm_decode(cache, &batch);
                 CHECK(faults(""));
-                if (kind == 3 && result == QNNRT_OK) {      /* a byte without a checksum that is not part of the cache */
+                /* The changed byte is not part of the cache. */
+                if (kind == 3 && result == QNNRT_OK) {
                     CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, -1), QNNRT_OK);
                     TRY(as_before(cache, bytes));
                 } else if (n < 4) {
@@ -857,7 +858,7 @@ TEST(states_that_lie)
         bytes = state_of(cache, 0);
         CHECK(bytes > 100);
         for (cut = 0; cut < bytes; ++cut) {
-            /* The end of the state is the end of its memory. */
+            /* The memory ends where the state ends, so that a read past it is detected. */
             unsigned char *piece = (unsigned char *)malloc(cut > 0 ? cut : 1);
             CHECK(piece != NULL);
             memcpy(piece, states[0], cut);
@@ -1029,7 +1030,7 @@ TEST(names_that_steer_terminals)
     TRY(finish(&s));
 }
 
-/* A mask that is smaller than the values written to it: of rank 1. */
+/* A mask of rank 1 is smaller than the values that a step would write to it. */
 TEST(masks_of_other_ranks)
 {
     static const uint32_t dims[5][4] = { { 3 }, { 12 }, { 1, 3 }, { 2, 1, 1, 12 }, { 1, 1, 1, 12 } };

@@ -38,7 +38,7 @@ enum { SHARDS = 8, GRAPHS = 4, MOST = 600 };
 
 typedef struct want { qnnrt_llm_role role; uint32_t layer, head; } want;
 
-typedef struct part {                       /* a graph of a shard */
+typedef struct part {                       /* one graph of one shard */
     char              name[64];
     qnnrt_tensor_info tensors[MOST];        /* inputs, then outputs */
     uint32_t          dims[MOST][5];
@@ -59,8 +59,7 @@ static struct {
     qnnrt_llm_role_desc roles[4096];
 } m;
 
-/* Add a tensor after those of its graph. scale 0: no encoding. Return it, so that the caller can
-   change it. */
+/* Add a tensor as the last one of its graph, and return it for changes. scale 0: no encoding. */
 static qnnrt_tensor_info *tensor(part *p, int output, want w, uint32_t dtype, double scale, const char *name,
                                  uint32_t rank, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -105,9 +104,10 @@ typedef struct spec {
     int      family;
     uint32_t shards, layers, heads, dim, width, vocabulary;
     uint32_t graphs, ar[GRAPHS], context[GRAPHS];
-    uint32_t cache;                         /* type; 0: ufixed8, each with its own encoding */
-    int      at;                            /* TORCH: @0 instead of _0 */
-    int      positions;                     /* position_ids instead of cos and sin */
+    /* Type of caches; 0: ufixed8, with an encoding for each. */
+    uint32_t cache;
+    int      at;                            /* TORCH: names end in @0 instead of _0 */
+    int      positions;                     /* 1: an input position_ids instead of cos and sin */
 } spec;
 
 static const spec HUB_SPEC = { HUB, 1, 4, 2, 32, 128, 256, 2, { 32, 1, 0, 0 }, { 128, 128, 0, 0 }, 0, 0, 0 };
@@ -519,7 +519,8 @@ TEST(names_of_the_hub)
     s.layers = 8;
     begin(&s);
     TRY(works(&s));
-    CHECK(m.llm->graphs[0].made == NULL);            /* the wiring by names was right */
+    /* No pipeline was made anew: wiring by names was right. */
+    CHECK(m.llm->graphs[0].made == NULL);
     CHECK_EQ(m.llm->graphs[0].inputs[QNNRT_LLM_ROLE_MASK].count, 1);
     CHECK_EQ(m.llm->graphs[0].inputs[QNNRT_LLM_ROLE_ROPE_COS].count, 1);
     s.family = HUB_HEADS;
@@ -575,7 +576,7 @@ TEST(names_and_numbers_of_executorch)
     CHECK_EQ(hidden, 7);
     CHECK_EQ(angles, 14);
     CHECK_EQ(info->edge_count, 21);
-    /* In shard 0 the mask has another number, so another name: two slots of one role. */
+    /* In shard 0 the mask has another number and so another name: two slots have one role. */
     CHECK_EQ(m.llm->graphs[0].inputs[QNNRT_LLM_ROLE_MASK].count, 2);
     CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 0);
     /* A shard alone: the roles found by its numbers hold without the others. */
@@ -595,13 +596,15 @@ TEST(numbers_of_executorch_that_do_not_add_up)
     spec s = { TORCH_HEADS, 2, 4, 2, 16, 64, 100, 2, { 8, 1, 0, 0 }, { 64, 64, 0, 0 }, 0, 0, 0 };
     size_t g;
     begin(&s);
-    rename_in_all("input_2_args_8_0", "input_2_args_9_0", 0);         /* two of one number */
+    /* Two inputs have the same number. */
+    rename_in_all("input_2_args_8_0", "input_2_args_9_0", 0);
     FAILS(QNNRT_E_MISMATCH, "input_<i>_args_<j>", "see input \"input_");
     begin(&s);
     rename_in_all("input_2_args_8_0", "input_2_args_99_0", 0);
     FAILS(QNNRT_E_MISMATCH, "input_<i>_args_<j>", "see input \"input_");
     begin(&s);
-    rename_in_all("input_5_args_1_0", "input_99_args_1_0", 0);        /* the run of keys is cut short */
+    /* One number of the run of keys is missing. */
+    rename_in_all("input_5_args_1_0", "input_99_args_1_0", 0);
     FAILS(QNNRT_E_MISMATCH, "number of heads", NULL);
     begin(&s);
     rename_in_all("input_2_args_8_0", "input_2_args_10_0", 0);        /* two of different layers are swapped */
@@ -631,12 +634,12 @@ TEST(a_role_table_is_enough)
     as_config();
     m.desc.roles = NULL;
     m.desc.role_count = 0;
-    qnnrt_close(m.model);       /* busy: the model stays open */
+    qnnrt_close(m.model);       /* refused as busy: the model stays open */
     CHECK_EQ(open_roles(), QNNRT_OK);
     TRY(all_as_meant());
     CHECK_STR(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[0].reason, "role table of qnnrt.json");
     s.family = HUB;
-    s.cache = F32;      /* encodings without information */
+    s.cache = F32;      /* floats: encodings do not help */
     begin(&s);
     anonymous();
     TRY(works(&s));
@@ -655,7 +658,8 @@ TEST(the_table_goes_before_names_and_the_caller_before_the_file)
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->vocabulary, 0);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[qnnrt_llm_get_info(m.llm)->graphs[0].tensor_count - 1].role, QNNRT_LLM_ROLE_UNUSED);
-    m.desc.config = "{\"llm\": {\"roles\": {\"0/logits\": \"hidden\"}}}";       /* even where the file is more exact */
+    /* The caller's table is used, even where an entry of the file is more exact. */
+    m.desc.config = "{\"llm\": {\"roles\": {\"0/logits\": \"hidden\"}}}";
     m.desc.config_bytes = strlen(m.desc.config);
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[qnnrt_llm_get_info(m.llm)->graphs[0].tensor_count - 1].role, QNNRT_LLM_ROLE_UNUSED);
@@ -672,10 +676,12 @@ TEST(tables_that_are_wrong)
     m.desc.roles = roles;
     m.desc.role_count = 2;
     FAILS(QNNRT_E_NOT_FOUND, "role table", "input \"nothing\" as mask");
-    roles[0].tensor = "input_ids";              /* exists, but is not an output */
+    /* A tensor of this name exists, but it is not an output. */
+    roles[0].tensor = "input_ids";
     roles[0].role = QNNRT_LLM_ROLE_KEY_OUT;
     FAILS(QNNRT_E_NOT_FOUND, "output \"input_ids\" as key_out", NULL);
-    {                                                           /* more than a text can list */
+    /* More candidates exist than an error text can list. */
+    {
         static char names[200][16];
         unsigned n;
         for (n = 0; n < 200; ++n) {
@@ -864,14 +870,15 @@ TEST(graphs_of_several_sizes)
     s.ar[0] = 32;  s.context[0] = 128;
     s.ar[1] = 1;   s.context[1] = 512;
     s.ar[2] = 1;   s.context[2] = 128;
-    s.ar[3] = 128; s.context[3] = 128;      /* reads no cache */
+    s.ar[3] = 128; s.context[3] = 128;      /* this graph reads no cache */
     begin(&s);
     TRY(works(&s));
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->cells, 511);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->context, 512);
     CHECK_EQ(m.llm->graphs[0].context, 128);
     CHECK_EQ(m.llm->graphs[3].cells, 0);
-    s.family = TORCH_HEADS;                  /* outputs in order, of a graph without inputs */
+    /* Outputs are in order in a graph without cache inputs. */
+    s.family = TORCH_HEADS;
     s.shards = 2;
     begin(&s);
     TRY(works(&s));
@@ -966,7 +973,8 @@ TEST(graphs_that_lack_a_cache)
     size_t k, at;
     char name[64], other[64];
     begin(&s);
-    for (k = 0; k < 8; ++k) {                /* the inputs of its caches become outputs that no other graph needs */
+    /* Change its cache inputs into outputs, which no other graph needs. */
+    for (k = 0; k < 8; ++k) {
         part *p = &m.parts[0][0];
         snprintf(name, sizeof(name), "past_%s_%u_in", k % 2 ? "value" : "key", (unsigned)k / 2);
         at = at_name(p, name, 0);
@@ -1046,7 +1054,7 @@ TEST(layouts_and_types_that_disagree)
     snprintf(p->names[at_name(p, "past_key_3_out", 1)], 72, "past_key_4_out");
     FAILS(QNNRT_E_MISMATCH, "graphs disagree: \"ar32_cl128\" has key_in of layer 3, \"ar1_cl128\" lacks", NULL);
     begin(&s);
-    p = &m.parts[0][0];                                      /* in reverse order, and more of them */
+    p = &m.parts[0][0];  /* the same change in the other graph */
     snprintf(p->names[at_name(p, "past_key_3_in", 0)], 72, "past_key_4_in");
     snprintf(p->names[at_name(p, "past_key_3_out", 1)], 72, "past_key_4_out");
     FAILS(QNNRT_E_MISMATCH, "graphs disagree: \"ar1_cl128\" has key_in of layer 3, \"ar32_cl128\" lacks", NULL);
@@ -1090,18 +1098,19 @@ TEST(a_shard_is_missing)
     s.shards = 4;
     s.layers = 8;
     begin(&s);
-    move_shards(2, 3, 1);                                    /* 1, 2, 4 */
+    move_shards(2, 3, 1);                                    /* shards 1, 2 and 4 are left */
     m.shards = 3;
     FAILS(QNNRT_E_NOT_FOUND, "layers 4 to 5", "shard_2.json");
     begin(&s);
-    for (g = 0; g < 2; ++g) m.parts[1][g].outputs -= 1;       /* no hidden state is an output */
+    /* Remove the output for the hidden state. */
+    for (g = 0; g < 2; ++g) m.parts[1][g].outputs -= 1;
     FAILS(QNNRT_E_NOT_FOUND, "an output for the hidden state", "shard_1.json");
     begin(&s);
     for (g = 0; g < 2; ++g) snprintf(m.parts[2][g].names[0], 72, "input_ids");
     for (g = 0; g < 2; ++g) { m.parts[2][g].tensors[0].dtype = QNNRT_DTYPE_I32; m.parts[2][g].tensors[0].quant.encoding = QNNRT_ENCODING_NONE;
                               m.parts[2][g].tensors[0].quant.vendor_encoding = 0x7FFFFFFF; m.parts[2][g].tensors[0].rank = 2; }
     FAILS(QNNRT_E_NOT_FOUND, "an input for the hidden state", "shard_2.json");
-    /* The end is missing, or the beginning: a part of a model, for inspection. */
+    /* Without its last or its first shard, a part of a model can be inspected. */
     begin(&s);
     m.shards = 3;
     CHECK_EQ(open_model_with(NULL), QNNRT_OK);
@@ -1142,7 +1151,7 @@ TEST(shards_whose_graphs_have_no_common_name)
     begin(&s);
     for (k = 0; k < 4; ++k)
         for (g = 0; g < 2; ++g) snprintf(m.parts[k][g].name, 64, "graph_%c%c", (char)('a' + (k * 7 + g * 3) % 26), (char)('z' - k));
-    for (g = 0; g < 1; ++g) {       /* and in another order in some of them */
+    for (g = 0; g < 1; ++g) {       /* and change the order of the graphs in some shards */
         static part swap;
         memcpy(&swap, &m.parts[2][0], sizeof(swap));
         memcpy(&m.parts[2][0], &m.parts[2][1], sizeof(swap));
@@ -1394,10 +1403,11 @@ TEST(settings_that_are_no_files)
         CHECK(mkfifo(path, 0600) == 0);
         FAILS(QNNRT_E_IO, names[i], NULL);
         remove(path);
-        CHECK(symlink(names[i], path) == 0);                   /* to itself */
+        CHECK(symlink(names[i], path) == 0);                   /* a link to itself */
         FAILS(QNNRT_E_IO, names[i], NULL);
         remove(path);
-        CHECK(symlink("nothing", path) == 0);                   /* does not exist */
+        /* A link to a file that does not exist: no settings. */
+        CHECK(symlink("nothing", path) == 0);
         CHECK_EQ(open_roles(), QNNRT_OK);
         remove(path);
         CHECK(test_write_file(path, "", 0));
@@ -1561,7 +1571,8 @@ TEST(describe_tells_what_settings_say)
     meta_text text = { NULL, 0, 0 };
     size_t used, g, i;
     begin(&s);
-    for (g = 0; g < 2; ++g)                                     /* values are half as wide as keys */
+    /* Make values half as wide as keys. */
+    for (g = 0; g < 2; ++g)
         for (i = 0; i < m.parts[0][g].inputs + m.parts[0][g].outputs; ++i)
             if (strncmp(m.parts[0][g].names[i], "past_value_", 11) == 0) m.parts[0][g].dims[i][3] = 16;
     used = (size_t)snprintf(many, sizeof(many), "{\"llm\": {\"rope\": {\"theta\": 500000, \"scaling\": \"llama3\", \"factor\": 32,"
@@ -1769,7 +1780,8 @@ static void damage(void)
             }
             break;
     case 1: snprintf(p->names[at], 72, "t%u", (unsigned)at); break;
-    case 2: {                                                        /* one in all graphs */
+    /* Change one tensor in all graphs. */
+    case 2: {
             char old[72], name[72];
             snprintf(old, sizeof(old), "%s", p->names[at]);
             snprintf(name, sizeof(name), "u%u", (unsigned)at);

@@ -95,7 +95,7 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
                 row_mixed(seed);
                 CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), argmax_slow());
             }
-            /* One larger value, in every place: all others are equal. */
+            /* One value is larger, in every place in turn; all others are equal. */
             for (uint32_t at = 0; at < count; at += 1 + count / 50) {
                 static float values[MOST];
                 for (uint32_t i = 0; i < count; ++i) values[i] = -3;
@@ -464,7 +464,7 @@ TEST(penalty_alone_and_all_together)
         TRY(compare(&desc, text, 100, 0));
         desc.repetition_last = 1000;
         TRY(compare(&desc, text, 100, 0));
-        desc.repetition_penalty = 0.6f;      /* below 1: recent tokens are preferred */
+        desc.repetition_penalty = 0.6f;      /* a penalty below 1 prefers recent tokens */
         TRY(compare(&desc, text, 100, 0));
         desc.repetition_penalty = 1.2f;
         desc.top_k = 60;
@@ -488,7 +488,7 @@ TEST(equal_logits_are_equally_probable_and_cut_from_behind)
         desc.top_k = 7;
         TRY(compare(&desc, NULL, 0, 7));
         desc.top_k = 0;
-        desc.top_p = 0.25f;                  /* exactly 25 of 100 */
+        desc.top_p = 0.25f;                  /* exactly 25 of 100 equal tokens are possible */
         TRY(compare(&desc, NULL, 0, 25));
         desc.top_p = 0;
         desc.min_p = 1;
@@ -562,10 +562,10 @@ TEST(recent_tokens_are_forgotten_in_their_order)
     for (int i = 0; i < 10; ++i) {
         CHECK_EQ(qnnrt_llm_sample(sampler, row.data), wanted[i]);
         qnnrt_llm_sampler_accept(sampler, wanted[i]);
-        qnnrt_llm_sampler_accept(sampler, -1);      /* without tokens: no effect */
+        qnnrt_llm_sampler_accept(sampler, -1);      /* -1 is not a token: the call has no effect */
         qnnrt_llm_sampler_accept(sampler, 4);
     }
-    /* Two equal tokens are one token, for as long as one of them is recent. */
+    /* A token that was accepted twice counts once, as long as one of the two is recent. */
     qnnrt_llm_sampler_reset(sampler);
     qnnrt_llm_sampler_accept(sampler, 0);
     qnnrt_llm_sampler_accept(sampler, 0);
@@ -577,7 +577,7 @@ TEST(recent_tokens_are_forgotten_in_their_order)
     qnnrt_llm_sampler_destroy(sampler);
 }
 
-/* ---- the ends -------------------------------------------------------------------------------- */
+/* ---- extreme settings ------------------------------------------------------------------------ */
 
 TEST(one_logit_is_always_it)
 {
@@ -625,7 +625,8 @@ TEST(extreme_scales_and_temperatures)
                     others += token != (int32_t)argmax_slow();
                 }
                 if (unit > 1e8) CHECK_EQ(others, 0);       /* frozen */
-                if (unit < 1e-8) CHECK(others > 30);       /* any of 200 */
+                /* Nearly all draws differ from the best token. */
+                if (unit < 1e-8) CHECK(others > 30);
                 qnnrt_llm_sampler_destroy(sampler);
             }
         }
@@ -772,7 +773,7 @@ TEST(logits_that_cannot_be_sampled_are_refused)
         CHECK_STR(err.text, "tensor \"logits\"");
         CHECK_STR(err.text, qnnrt_dtype_name(others[k]));
     }
-    row.info.dtype = QNNRT_DTYPE_U16;       /* ordered, but without a scale */
+    row.info.dtype = QNNRT_DTYPE_U16;       /* codes are ordered, but have no scale */
     CHECK_EQ(refused(NULL), QNNRT_E_UNSUPPORTED);
     CHECK_STR(err.text, "uint16");
     row_type(QNNRT_DTYPE_S8Q, 10);

@@ -297,7 +297,8 @@ TEST(context_facts_are_read)
     CHECK_EQ(c->graphs->ddr_bytes, 12);
     CHECK_EQ(c->graphs->shared_weights_bytes, 3000000000u);
     CLOSE(model);
-    JSON_OPENS(edit(J(DOC), "'socModel':57", "'contextMetadata':{'dspArch':75},'graphBlobInfo':null"), &model);      /* flat, without records */
+    /* The flat form, without records. */
+    JSON_OPENS(edit(J(DOC), "'socModel':57", "'contextMetadata':{'dspArch':75},'graphBlobInfo':null"), &model);
     CHECK_EQ(qnnrt_get_info(model)->contexts->dsp_arch, 75);
     CLOSE(model);
 }
@@ -313,7 +314,7 @@ TEST(older_spellings_open)
     X_IS(with_quant("{'scale':0.5,'offset':-3}"), X_LINE);
     X_IS(with_quant("{'scaleOffset':{'scale':0.5,'offset':-3}}"), X_LINE);
     X_IS(with_quant("{" DEFINED("SCALE_OFFSET") "'scale':0.5,'offset':-3}"), X_LINE);
-    /* two with one meaning */
+    /* two members have the same meaning */
     JSON_FAILS(edit(J(DOC), "'numGraphOutputs'", "'inputs':[" IDS "],'numGraphOutputs'"), QNNRT_E_FORMAT, "\"fwd\"", "two lists of inputs");
     JSON_FAILS(edit(J(DOC), "'numGraphOutputs'", "'outputs':[" Y "],'numGraphOutputs'"), QNNRT_E_FORMAT, "\"fwd\"", "two lists");
     JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'quantization':{'scale':0.5,'offset':-3}"), QNNRT_E_FORMAT, "input \"x\"", "quantization");
@@ -392,7 +393,8 @@ TEST(tensor_types_say_what_a_tensor_is)
                "graph \"fwd\"", "input \"x\"", "in the list of inputs", "APP_READ");
     JSON_FAILS(edit(J(DOC), "QNN_TENSOR_TYPE_APP_READ", "QNN_TENSOR_TYPE_APP_WRITE"), QNNRT_E_FORMAT, "output \"y\"", "in the list of outputs", "APP_WRITE");
     JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKOWN'"), QNNRT_E_FORMAT, "input \"x\"", "\"UNKOWN\"");
-    /* Utilities that are older than a type write these names: the list decides. */
+    /* Old utilities write UNKNOWN for a type that they do not know: the list that has the tensor
+       decides. */
     JSON_OPENS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKNOWN'"), &model);
     CHECK_EQ(x_of(model)->vendor_type, 0);
     CLOSE(model);
@@ -630,7 +632,8 @@ TEST(json_path_that_is_no_file_is_refused_at_once)
         TRY(path_fails(__LINE__, path, NULL, QNNRT_E_IO, "not a regular file", ""));
     }
     if (access("/proc/self/status", R_OK) == 0)
-        TRY(path_fails(__LINE__, "/proc/self/status", NULL, QNNRT_E_FORMAT, "byte 0", ""));      /* size 0 */
+        /* A file whose size is given as 0. */
+        TRY(path_fails(__LINE__, "/proc/self/status", NULL, QNNRT_E_FORMAT, "byte 0", ""));
     snprintf(path, sizeof(path), "%s/loop", folder);
     CHECK_EQ(symlink("loop", path), 0);
     TRY(path_fails(__LINE__, path, NULL, QNNRT_E_IO, strerror(ELOOP), ""));
@@ -657,7 +660,8 @@ TEST(json_over_its_limit_is_refused_before_it_is_read)
     limits.json_bytes = strlen(doc) - 1;
     write_in(folder, "big.json", doc);
     TRY(path_fails(__LINE__, path, &limits, QNNRT_E_LIMIT, bytes, "limits.json_bytes"));
-    JSON_FAILS_WITHIN(&limits, doc, QNNRT_E_LIMIT, bytes, "limits.json_bytes");      /* in memory, too */
+    /* The limit holds for a text in memory, too. */
+    JSON_FAILS_WITHIN(&limits, doc, QNNRT_E_LIMIT, bytes, "limits.json_bytes");
     limits.json_bytes = strlen(doc);
     JSON_OPENS_WITHIN(&limits, doc, &model);
     CLOSE(model);
@@ -1106,7 +1110,7 @@ TEST(encodings_that_contradict_are_refused)
     JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD, INX, "two encodings");
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_MAYBE'}"), BAD, INX, "\"definition\" is \"QNN_DEFINITION_MAYBE\", which is not known");
     JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'scale':2,'offset':0}"), BAD, INX, "two encodings");
-    /* an encoding on a float: reported, not used */
+    /* an encoding of a float tensor is reported, but not used */
     JSON_OPENS(with_x(HEADX "'dataType':'QNN_DATATYPE_FLOAT_32'," DIMS QUANT), &model);
     CHECK_STR(log_text, "encoding on a type that has none");
     CLOSE(model);
@@ -1152,7 +1156,8 @@ TEST(names_are_data)
         CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], x_of(model)->name, QNNRT_ROLE_INPUT, &slot, &err), QNNRT_OK);
         CHECK(slot == &qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->slots[1]);
         CLOSE(model);
-        JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "is 0");   /* text_is_clean() checks this text */
+        /* text_is_clean() checks the error text. */
+        JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "is 0");
         JSON_FAILS(edit(doc, "'offset':-3", "'offset':-3.5"), BAD, "is -3.5");
         JSON_FAILS(edit(edit(doc, "'name':'ids'", join3("'name':'", names[i], "'")), "'socModel'", "'s'"), BAD, "two inputs are named");
         JSON_FAILS(edit(J(DOC), "'dataType':'QNN_DATATYPE_INT_32'", join3("'dataType':'", names[i], "'")), BAD, "input \"ids\"");
@@ -1337,13 +1342,14 @@ TEST(scan_names_the_text_without_its_binary)
     write_in(folder, "forward_0.bin", shard_of(0));
     write_in(folder, "forward_1_json.json", "whatever it is");
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1_json.json", "forward_1.bin", "\n  hint: ");
-    desc.metadata = QNNRT_METADATA_SYSTEM;      /* then no JSON is found */
+    desc.metadata = QNNRT_METADATA_SYSTEM;      /* JSON is not searched */
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "forward_0.bin<>10 ");
     CLOSE(model);
     desc.metadata = QNNRT_METADATA_ALL;
     write_in(folder, "forward_1.bin", shard_of(1));
-    FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_1_json.json", "byte 0", "\n  hint: ");      /* now it is read */
+    /* With its binary, the JSON is read. */
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_1_json.json", "byte 0", "\n  hint: ");
 }
 
 TEST(json_of_left_out_files_is_not_read)
@@ -1421,11 +1427,13 @@ TEST(genie_config_gives_the_order)
     FILES_ARE(model, "second.bin<>10 first.bin<first_json.json>11 ");
     CHECK_STR(log_text, "third.bin is left out: genie_config.json decides");
     CLOSE(model);
-    write_in(folder, "forward_0.bin", ONE);                        /* the list goes before numbered names */
+    /* The list is preferred to numbered names. */
+    write_in(folder, "forward_0.bin", ONE);
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "second.bin<>10 first.bin<first_json.json>11 ");
     CLOSE(model);
-    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* the order is not metadata */
+    /* The list gives the order, which is not metadata. */
+    desc.metadata = QNNRT_METADATA_SYSTEM;
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "second.bin<>10 first.bin<>10 ");
     CLOSE(model);
@@ -1568,7 +1576,7 @@ TEST(missing_files_are_named_before_the_system_library)
     FAILS(NULL, &desc, QNNRT_E_LIBRARY, "/not/there/libQnnSystem.so");
 }
 
-/* Hundreds of numbers in each name: only the first sixteen are tried. */
+/* Of hundreds of numbers in a name, only the first sixteen are tried. */
 TEST(many_numbers_in_graph_names_are_not_all_tried)
 {
     enum { COUNT = 4000 };
@@ -1645,7 +1653,7 @@ TEST(json_and_binary_in_memory_open)
     desc = json_desc();
     desc.files = &file;
     desc.file_count = 1;
-    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* and with inspect it is read */
+    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* not even for inspect */
     FAILS(NULL, &desc, QNNRT_E_ARG, "neither path nor data");
 }
 
@@ -1660,7 +1668,8 @@ TEST(system_library_may_be_missing_where_all_have_json)
     write_in(folder, "forward_1.bin", shard_of(1));
     write_in(folder, "forward_0_json.json", json_of(shard_of(0), 0, NULL));
     fake_begin("sysproviders=0");                                  /* a backend without a system interface */
-    desc.system_path = NULL;                                       /* neither beside the fake nor in a searched folder */
+    /* There is no libQnnSystem.so beside the fake or in a searched folder. */
+    desc.system_path = NULL;
     FAILS(folder, &desc, QNNRT_E_LIBRARY, "libQnnSystem.so");
     fake_begin("");
     write_in(folder, "forward_1_json.json", json_of(shard_of(1), 0, NULL));
@@ -1675,7 +1684,8 @@ TEST(system_library_may_be_missing_where_all_have_json)
     CLOSE(model);
     desc.system_path = "/not/there/libQnnSystem.so";
     FAILS(folder, &desc, QNNRT_E_LIBRARY, "/not/there/libQnnSystem.so");
-    desc.metadata = QNNRT_METADATA_JSON;                           /* not opened */
+    /* The system library is not opened. */
+    desc.metadata = QNNRT_METADATA_JSON;
     OPENS(folder, &desc, &model);
     CLOSE(model);
     desc.metadata = QNNRT_METADATA_SYSTEM;
@@ -1835,7 +1845,7 @@ TEST(encodings_and_dynamic_dims_of_two_sources_are_compared)
         qnnrt *model = NULL;
         char one[512], other[512];
         fake_begin("tensor=2");
-        /* Of one size, which is a fact too. */
+        /* Both binaries have the same size, because the size is a fact, too. */
         snprintf(one, sizeof(one), HEAD "graph fwd\nin x 1 %s\nout y 2 0232 1 1 -\n#%*s\n", pairs[i].binary,
                  64 - (int)strlen(pairs[i].binary), "");
         snprintf(other, sizeof(other), HEAD "graph fwd\nin x 1 %s\nout y 2 0232 1 1 -\n#%*s\n", pairs[i].json,
@@ -1899,7 +1909,7 @@ TEST(every_difference_is_found_and_named)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
-/* Facts that a text does not state are not compared. */
+/* Facts that the JSON does not state are not compared. */
 TEST(unstated_facts_are_not_compared)
 {
     static const char *const keys[] = { "'buildId'", "'backendId'", "'contextBlobSize'", "'socModel'", "'dspArch'", "'coreApiVersion'", "'graphBlobInfo'",
@@ -1949,7 +1959,8 @@ TEST(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary)
 
 /* ---- A 2: damaged at every place -------------------------------------------------------------------- */
 
-/* Make a document like the genuine dump of a text encoder: one graph, two tensors, about 6 KB. */
+/* Make a document that is like the genuine dump of a text encoder: one graph, two tensors, about 6
+   KB. */
 static char *own_dump(void)
 {
     static const uint32_t dims[2][3] = { { 1, 77, 0 }, { 1, 77, 768 } };
@@ -2108,8 +2119,8 @@ TEST(announced_counts_reserve_little)
         CHECK(alloc_bytes <= 64 * 1024 + 8 * text.used);
         meta_free(&text);
     }
-    /* The same for a long text: all declared counts together reserve, once, what the text could
-       hold. */
+    /* A long text is treated in the same way: all declared counts together reserve at most what the
+       text could hold, once. */
     {
         meta_text text;
         char *blanks = (char *)malloc(1u << 20);
@@ -2126,7 +2137,7 @@ TEST(announced_counts_reserve_little)
         free(blanks);
         meta_free(&text);
     }
-    /* The smallest possible tensors. */
+    /* Tensors with the shortest possible text. */
     {
         meta_text text;
         memset(&text, 0, sizeof(text));

@@ -59,7 +59,8 @@ TEST(json_alone_is_no_model)
     CHECK_STR(err.text, "no *.bin");
 }
 
-/* Named in the descriptor, JSON is requested, and does not only exist. */
+/* JSON that the descriptor names is requested: it is an error, while JSON in a folder is
+   ignored. */
 TEST(json_of_files_is_unsupported)
 {
     qnnrt_desc desc = new_desc();

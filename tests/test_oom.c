@@ -262,7 +262,8 @@ static void make_wide(void)
             for (i = 0; i < TENSORS; ++i)
                 used += (size_t)snprintf(wide[s] + used, room - used, "%s t%u_%u %u %s\n", k == 0 ? "in" : "out", (unsigned)(s + k), (unsigned)i,
                                          (unsigned)i + 1, facts[(i * i) % 5]);
-        for (i = 0; i < TENSORS; ++i)                                  /* one name, two slots: an address of its own */
+        /* One name in two slots: each slot gets an address of its own. */
+        for (i = 0; i < TENSORS; ++i)
             used += (size_t)snprintf(wide[s] + used, room - used, "in an_input_of_both_%u %u 0408 1 %u -\n", (unsigned)i, 2000 + (unsigned)i,
                                      4 + (unsigned)s);
     }
@@ -411,7 +412,7 @@ static void make_json(void)
     }
 }
 
-static qnnrt_metadata json_source;           /* one of the sources */
+static qnnrt_metadata json_source;           /* the source of metadata */
 static int            json_system;           /* 0: libQnnSystem.so is missing */
 static const char    *json_folder;
 
@@ -544,7 +545,7 @@ TEST(wide_json_survives)
     for (i = 0; i < 2; ++i) { free(wide[i]); free(wide_json[i]); }
 }
 
-/* Other sources of metadata use other paths of the code. */
+/* Each source of metadata has its own code. */
 TEST(old_metadata_survives)
 {
     static const char *const knobs[] = { "info=1,ginfo=1", "info=2,ginfo=2,tensor=2", "info=3,ginfo=3,tensor=2", "devnosup=1", "null=systemContextGetMetaData",

@@ -11,16 +11,17 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-extern long syscall(long number, ...);    /* POSIX does not define it */
+extern long syscall(long number, ...);    /* POSIX does not declare this function */
 
 static struct {
-    int      open_errno;            /* of every open(), 0: no error */
-    int      read_errno;            /* of the read() after `read_good` good ones, 0: no error */
+    int      open_errno;            /* error of every open(), 0: none */
+    int      read_errno;            /* error of each read() after the first `read_good`, 0: none */
     unsigned read_good;
     size_t   read_most;             /* bytes that one read() returns, 0: all */
     int      interrupt;             /* this many calls fail with EINTR first */
-    unsigned cut;                   /* after this many reads the file ends, 0: where it ends */
-    char     fifo[1100];            /* is opened in place of a model's file, "": no replacement */
+    /* Number of reads after which the file seems to end, 0: no limit. */
+    unsigned cut;
+    char     fifo[1100];            /* path that is opened in place of a model's file, "": none */
     unsigned opens, reads;
 } os;
 
@@ -109,9 +110,9 @@ TEST(file_read_tells_a_file_that_is_missing_from_one_that_cannot_be_read)
     CHECK_EQ(error.code, QNNRT_E_NOT_FOUND);
     CHECK_STR(error.text, at);
     CHECK_EQ(bytes, 0);
-    snprintf(at, sizeof(at), "%s/b.json", path);      /* below a file */
+    snprintf(at, sizeof(at), "%s/b.json", path);      /* a path below a file */
     CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_NOT_FOUND);
-    memset(at, 'n', sizeof(at) - 1);                  /* a name that is not possible for a file */
+    memset(at, 'n', sizeof(at) - 1);                  /* a name that is too long for a file */
     at[sizeof(at) - 1] = '\0';
     CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_IO);
     CHECK_EQ(os.opens, 0);
@@ -229,7 +230,8 @@ TEST(open_reports_emfile_and_eio_with_the_name_of_the_file)
     os.read_errno = EIO;
     FAILS(folder, &desc, QNNRT_E_IO, path, strerror(EIO));
     os_plain();
-    os.read_most = 7;                                 /* the first piece is good */
+    /* The first read succeeds, the second fails. */
+    os.read_most = 7;
     os.read_errno = EIO;
     os.read_good = 1;
     memset(&error, 0xFF, sizeof(error));
@@ -322,7 +324,7 @@ static void utf8_put(uint32_t code, int length, char out[5])
     out[0] = (char)(heads[length == 1 ? 0 : length] | code);
 }
 
-/* Every code in every length: one length is valid. */
+/* Try every code in every length: only one length is valid. */
 TEST(utf8_length_takes_the_shortest_form_of_every_character)
 {
     uint32_t code, wrong = 0;

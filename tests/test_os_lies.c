@@ -22,10 +22,12 @@
 #endif
 
 static struct {
-    int         fstat_errno;        /* of the fstat() after `fstat_good` good ones, 0: no error */
+    /* Error of each fstat() after the first `fstat_good`, 0: none. */
+    int         fstat_errno;
     int         fstat_good;
     int         negative;           /* files have a negative size */
-    int         mmap_errno;         /* of every mmap() of a file (anonymous: of pages), 0: no error */
+    /* Error of every mmap() of a file (anonymous: of pages), 0: none. */
+    int         mmap_errno;
     int         anonymous;
     int         readdir_errno;
     int         no_page_size;
@@ -122,7 +124,7 @@ TEST(fstat_that_fails_is_an_io_error)
     CHECK_EQ(bytes, 0);
     truth();
     lies.fstat_errno = EIO;
-    lies.fstat_good = 1;                              /* the second look at the file fails */
+    lies.fstat_good = 1;                              /* the second fstat() fails */
     CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_OK);
     lies.fstat_good = 1;
     memset(&error, 0xFF, sizeof(error));
@@ -144,7 +146,7 @@ TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
     fake_begin("");
     OPENS(folder, &desc, &model);
     CLOSE(model);
-    lies.mmap_errno = ENOMEM;                         /* no mappings are left */
+    lies.mmap_errno = ENOMEM;                         /* the process has no mappings left */
     FAILS(folder, &desc, QNNRT_E_IO, path, strerror(ENOMEM));
     truth();
     desc.guard = 1;
@@ -154,7 +156,7 @@ TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_MEMORY);
     CHECK(run == NULL);
     truth();
-    lies.no_page_size = 1;                            /* 4096 is used */
+    lies.no_page_size = 1;                            /* a page size of 4096 is used instead */
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);

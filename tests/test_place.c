@@ -31,8 +31,8 @@ static qnnrt *model_of(void)
     return model;
 }
 
-/* Return the group of entry e of count entries; how: alone, all in one, pairs that are far
-   apart, and few of a size each. */
+/* Return the group of entry e of count entries. how: 0 no group, 1 one group, 2 groups of two
+   distant entries, 3 ten groups. */
 static uint32_t group_of(int how, size_t e, size_t count)
 {
     return how == 0 ? 0 : how == 1 ? 7 : how == 2 ? 1000000u - (uint32_t)(e % (count / 2)) : (uint32_t)(e % 10);

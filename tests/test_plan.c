@@ -45,8 +45,9 @@ static item block(uint64_t bytes, uint64_t align, uint32_t first, uint32_t last)
     return x;
 }
 
-/* Draw sizes below `bytes`, alignments up to 2^aligns, starts below `steps`. One draw a
-   statement, here and below: the compiler chooses the order in which arguments are evaluated. */
+/* Draw sizes below `bytes`, alignments up to 2^aligns, starts below `steps`. Each statement draws
+   one number, here and below, because compilers differ in the order in which they evaluate
+   arguments. */
 static void random_set(item *x, size_t count, uint32_t bytes, uint32_t aligns, uint32_t steps)
 {
     const uint32_t longest = 1 + rng(steps);
@@ -411,7 +412,7 @@ TEST(plan_always_live_blocks_are_at_the_bottom)
     for (int round = 0; round < 100; ++round) {
         uint64_t end = 0, rest = UINT64_MAX;
         random_set(many, 50, 1000, 6, 30);
-        many[0] = block(100, 64, 10, 20);   /* two that do not overlap in time: no other block overlaps them all */
+        many[0] = block(100, 64, 10, 20);   /* no block overlaps both of these two in time */
         many[1] = block(100, 64, 21, 22);
         for (size_t i = 2; i < 50; ++i)
             if (i % 5 == 0) {
@@ -496,7 +497,7 @@ TEST(plan_does_not_depend_on_what_is_in_memory)
         CHECK_EQ(pack(other, 60, &b, 0xFF), QNNRT_OK);
         CHECK_EQ(memcmp(many, other, 60 * sizeof(item)), 0);
         CHECK_EQ(memcmp(&a, &b, sizeof(a)), 0);
-        CHECK_EQ(pack(many, 60, &b, round), QNNRT_OK);   /* planning a plan changes nothing */
+        CHECK_EQ(pack(many, 60, &b, round), QNNRT_OK);   /* planning does not change the set */
         CHECK_EQ(memcmp(many, other, 60 * sizeof(item)), 0);
     }
 }
@@ -529,7 +530,7 @@ TEST(plan_100000_blocks_that_all_meet_are_stacked)
     CHECK_EQ(s.peak, s.naive);
 }
 
-/* One block apart from the others, so that no block can be peeled. */
+/* One block is apart from the others, so that no block can be peeled. */
 TEST(plan_100000_nested_blocks_and_one_apart_meet_the_bound)
 {
     sums s;
@@ -554,7 +555,7 @@ TEST(plan_100000_blocks_in_a_chain_stay_within_half_above_the_bound)
     CHECK(s.peak * 2 <= s.bound * 3);
 }
 
-/* More blocks alive at once than the limit of a sweep. */
+/* More blocks are alive at once than a sweep takes. */
 TEST(plan_100000_blocks_in_a_crowd_stay_within_a_quarter_above_the_bound)
 {
     sums s;
@@ -584,7 +585,7 @@ static size_t read_set(const char *folder, const char *name, item *x, size_t max
     if (text == NULL) return 0;
     for (line = strchr(text, '\n'); line != NULL && count < max; line = strchr(line + 1, '\n')) {
         unsigned long first, end, bytes;
-        const char *comma = strchr(line, ',');   /* The id may be a word. */
+        const char *comma = strchr(line, ',');   /* The id is skipped, because it may be a word. */
         if (comma != NULL && sscanf(comma, ",%lu,%lu,%lu", &first, &end, &bytes) == 3)
             x[count++] = block(bytes, 1, (uint32_t)first, (uint32_t)end - 1);
     }

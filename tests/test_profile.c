@@ -182,7 +182,8 @@ TEST(profile_detailed_names_the_nodes)
     CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
     EVENTS(p.run, DETAILED);
     CHECK_EQ(live_profiles(), 2);
-    FINISH(&p);                                   /* frees the handles of an active profile */
+    /* Closing frees the handles of an active profile. */
+    FINISH(&p);
 }
 
 TEST(profile_an_event_below_a_node_is_of_that_node)
@@ -257,7 +258,7 @@ TEST(profile_scalars_of_every_kind_are_numbers)
     CHECK(events[2].value == -7);
     CHECK(events[3].value == 65535);
     CHECK(events[4].value == -3);
-    CHECK(events[5].value == 0);                  /* a text is not a number */
+    CHECK(events[5].value == 0);                  /* the value of an event that is a text is 0 */
     CHECK_EQ(events[0].time, 5004);
     CHECK_EQ(events[5].time, 5001);
     FINISH(&p);
@@ -285,7 +286,8 @@ TEST(profile_scalars_of_more_kinds_are_numbers)
 /* Only the suffix after a node's name is cut off. */
 TEST(profile_names_of_nodes_lose_only_what_the_library_added)
 {
-    static const char *const names[][3] = {      /* of the output, as in a text; of the event; of the node */
+    /* Name of the output as it is written in a model text; of the event; of the node. */
+    static const char *const names[][3] = {
         { "a:OpId_17", "a:OpId_17", "a" },           { "b%20OpId_2%20(cycles)", "b OpId_2 (cycles)", "b" },
         { "c%20(us)", "c (us)", "c" },               { "d(cycles)", "d(cycles)", "d(cycles)" },
         { "e%20(CYCLES)", "e (CYCLES)", "e (CYCLES)" }, { "f%20()", "f ()", "f" },
@@ -327,7 +329,8 @@ TEST(profile_names_of_nodes_lose_only_what_the_library_added)
     FINISH(&p);
 }
 
-/* Check the result when the library's answers are inconsistent, and that nothing is lost. */
+/* Check the result and the text when the library's answers are inconsistent, and that no handle is
+   lost. */
 static void disorder(int line, const char *knobs, qnnrt_result code, const char *needle)
 {
     prepared p;
@@ -336,7 +339,7 @@ static void disorder(int line, const char *knobs, qnnrt_result code, const char 
     CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
     TRY(no_events(line, p.run, code, needle));
-    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);        /* exec does not depend on it */
+    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);        /* an exec still succeeds */
     TRY(no_events(line, p.run, code, needle));
     FINISH(&p);
 }
@@ -368,8 +371,7 @@ TEST(profile_odd_events_stay_in_the_table)
     CHECK_EQ(events[3].type, 404);
     FINISH(&p);
 
-    /* Neither way to the data works for the second event: its place is kept, and the code is
-       reported. */
+    /* Both ways to read the second event fail: its place is kept, and the code is reported. */
     fake_begin("fail=profileGetEventData:0x2ee1:2,fail=profileGetExtendedEventData:0x2ee3");
     PREPARE(&p);
     CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC), QNNRT_OK);
@@ -553,7 +555,7 @@ TEST(profile_arguments)
     FINISH(&p);
 }
 
-/* The allocator refuses allocation after allocation, until all pass. */
+/* Refuse one allocation after the other, until none fails. */
 static long refuse_at, refuse_seen;
 static void *refusing_alloc(void *user, size_t bytes)
 {
@@ -619,7 +621,7 @@ TEST(profile_log_has_every_step_and_event)
     CHECK_EQ(qnnrt_run_profile_log(p.run, path), QNNRT_OK);
     text = (char *)test_read_file(path, NULL);
     CHECK_STR(text, "0 extended 400 1 2 GRAPH_EXECUTE\n");
-    CHECK_STR(text, "Input OpId_2 (cycles)\n");           /* it was added to */
+    CHECK_STR(text, "Input OpId_2 (cycles)\n");           /* this line was appended */
     free(text);
     FINISH(&p);
 }
@@ -639,7 +641,8 @@ static void no_log(int line, const char *knobs, const char *name, qnnrt_result c
     if (result != code) printf("    called from line %d: %s\n", line, qnnrt_run_error(p.run)->text);
     CHECK_EQ(result, code);
     CHECK_STR(TEST_TOLD(*qnnrt_run_error(p.run)), needle);
-    CHECK_EQ(live_profiles(), 2);                         /* of the run, and no log */
+    /* The handle of the run is alive, and no log. */
+    CHECK_EQ(live_profiles(), 2);
     EVENTS(p.run, BASIC(1, 2));
     FINISH(&p);
 }
@@ -787,7 +790,7 @@ TEST(power_votes_change_and_are_taken_back)
     desc.preset = QNNRT_POWER_BURST;
     SETS(b, &desc, "applied applied applied", FIRST "setPowerConfig 1: 1 0 16 1 40 0 0 1 160 160 160 1 160 160 160\n"
          "setPowerConfig 2: 100\nsetPowerConfig 3: 9999\n");
-    desc.preset = QNNRT_POWER_POWER_SAVER;                /* the same id; polling ends */
+    desc.preset = QNNRT_POWER_POWER_SAVER;                /* the id is used again; polling ends */
     SETS(b, &desc, "applied applied applied", "setPowerConfig 1: 1 1 16 1 1000 0 0 1 64 64 64 1 64 64 64\n"
          "setPowerConfig 2: 100\nsetPowerConfig 3: 0\n");
     SETS(b, &desc, "applied applied -", "setPowerConfig 1: 1 1 16 1 1000 0 0 1 64 64 64 1 64 64 64\nsetPowerConfig 2: 100\n");
@@ -821,7 +824,8 @@ TEST(power_by_number)
     desc.rpc_latency_us = QNNRT_POWER_ZERO;
     desc.rpc_polling_us = 0;
     SETS(b, &desc, "- applied -", "setPowerConfig 2: 0\n");
-    desc.preset = QNNRT_POWER_BALANCED;                   /* numbers go before the preset's */
+    /* The caller's numbers replace those of the preset. */
+    desc.preset = QNNRT_POWER_BALANCED;
     desc.bus.min = desc.bus.target = desc.bus.max = 0xA0;
     SETS(b, &desc, "applied applied -", "setPowerConfig 1: 1 1 16 1 1000 0 0 1 160 160 160 1 112 112 112\nsetPowerConfig 2: 0\n");
     BACKEND_CLOSE(b);
@@ -838,7 +842,8 @@ TEST(power_each_refusal_is_told)
          "setPowerConfig 2: 100\nsetPowerConfig 3: 9999\n");
     CHECK_STR(log_text, "2 power: rpc_control_latency: refused");
     fake_reset();
-    CHECK_EQ(qnnrt_power_set(b, &desc, NULL, &error), QNNRT_E_BACKEND);      /* without a report */
+    /* The caller may pass NULL for the report. */
+    CHECK_EQ(qnnrt_power_set(b, &desc, NULL, &error), QNNRT_E_BACKEND);
     CHECK_STR(error.text, "rpc_control_latency was refused: setPowerConfig answered 0x32c9");
     CHECK_EQ(error.vendor_code, 0x32c9);
     CHECK(text_is_clean(error.text));
@@ -850,7 +855,8 @@ TEST(power_each_refusal_is_told)
     b = power_backend("fail=createPowerConfigId:0x32c9:1");
     CHECK_EQ(qnnrt_power_set(b, &desc, NULL, &error), QNNRT_E_BACKEND);
     CHECK_STR(error.text, "createPowerConfigId answered 0x32c9");
-    CHECK_EQ(qnnrt_power_set(b, &desc, NULL, NULL), QNNRT_OK);               /* the next one is made */
+    /* The next call creates the id. */
+    CHECK_EQ(qnnrt_power_set(b, &desc, NULL, NULL), QNNRT_OK);
     BACKEND_CLOSE(b);
     b = power_backend("fail=deviceGetInfrastructure:0x36b0");
     CHECK_EQ(qnnrt_power_set(b, &desc, NULL, &error), QNNRT_E_BACKEND);
@@ -973,7 +979,8 @@ TEST(profile_and_power_hold_the_lock)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(locked, now + 3);
     CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_OK);
-    CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_OK);      /* they exist already */
+    /* The events are not read again. */
+    CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_OK);
     CHECK_EQ(locked, now + 4);
     qnnrt_run_destroy(run);
     CHECK_EQ(locked, now + 5);

@@ -278,7 +278,7 @@ TEST(quant_bytes_are_checked_and_packed)
     CHECK_EQ(bytes, 0);
     d[0] = d[1] = d[2] = 0xFFFFFFFFu;
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I2, d, 3, &n, &bytes), QNNRT_E_LIMIT);
-    d[7] = 0;       /* the 0 is reported whatever comes before it */
+    d[7] = 0;       /* a 0 is reported, whatever the dimensions before it are */
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I2, d, 8, &n, &bytes), QNNRT_E_ARG);
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I64, d, 2, &n, &bytes), QNNRT_E_LIMIT);
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, NULL, 1, &n, &bytes), QNNRT_E_ARG);
@@ -286,7 +286,7 @@ TEST(quant_bytes_are_checked_and_packed)
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, d, 1, &n, &bytes),
              sizeof(size_t) > 4 ? QNNRT_OK : QNNRT_E_LIMIT);
     d[1] = 0x80000000u;
-    d[2] = 2;       /* 2^63: 64 bits hold it, half the address space does not */
+    d[2] = 2;       /* 2^63 fits in 64 bits, but not in half the address space */
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, d, 3, &n, &bytes), QNNRT_E_LIMIT);
     d[0] = 0x7FFFFFFFu;
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, d, 1, &n, &bytes), QNNRT_OK);
@@ -328,7 +328,8 @@ TEST(quant_every_code_dequantizes_exactly_and_returns)
     }
 }
 
-/* Return a difficult value: ties and their neighbours, both ends and beyond, specials, noise. */
+/* Return a difficult value: a tie or a neighbour of it, one near or past either end, a special one,
+   or any. */
 static uint32_t hard_value(const fixed_type *t, uint32_t scale, int32_t offset)
 {
     static const uint32_t special[] = {
@@ -347,7 +348,7 @@ static uint32_t hard_value(const fixed_type *t, uint32_t scale, int32_t offset)
         return rng();
     if (turn == 2 && !(real_at > FLT_MAX || real_at < -FLT_MAX))
         return as_bits((float)real_at);
-    if (turn == 3)      /* the value 2^k * scale, and a tie of small odd size, are exact */
+    if (turn == 3)      /* a value at a tie, exact where the scale has few bits */
         return as_bits(as_float(scale) * ((float)(rng() % 512) + 0.5f));
     if (real_at + half > FLT_MAX || real_at + half < -FLT_MAX)
         return 0x7F7FFFFFu;
@@ -425,7 +426,7 @@ TEST(quant_special_values_are_as_documented)
     CHECK_EQ(store[3], 100);
     CHECK_EQ(store[4], 100);
     CHECK_EQ(store[5], 100);
-    q.offset = 100;             /* real zero lies below the codes */
+    q.offset = 100;             /* the code of real zero would be negative */
     CHECK_EQ(write_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
     CHECK_EQ(store[0], 0);
     CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
@@ -503,7 +504,7 @@ TEST(quant_every_axis_uses_its_own_scale)
                     x[i] = as_bits((float)(int32_t)(rng() % 4001) * 0.001f - 0.5f);
                 memcpy(real, x, sizeof(x));
                 memset(store, 0, sizeof(store));
-                /* In two parts, cut anywhere. */
+                /* Convert in two parts, cut anywhere. */
                 {
                     const uint32_t cut = rng() % total;
                     CHECK_EQ(write_f32(store, types[k], &q, dims, 4, cut, real + cut,
@@ -644,7 +645,8 @@ static void check_half_midpoints(void)
     }
 }
 
-/* Room for the widest type: a compiler that inlines deeply warns about paths never taken. */
+/* As large as the widest type needs, because a compiler that inlines deeply warns about paths that
+   are never taken. */
 static uint16_t halves[65536 * 4];
 
 TEST(quant_every_half_converts_both_ways)
@@ -800,12 +802,13 @@ static void check_integers(uint32_t rounds)
         uint32_t b;
         float f;
 
-        /* Read: the nearest float. */
+        /* A read gives the nearest float. */
         CHECK_EQ(read_f32(&raw, types[k].dtype, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
         size = negative ? (~raw & mask) + 1 : raw;
         CHECK(ref_nearest(as_bits(f), negative, size, 0));
 
-        /* Write: half to even, clamped; the reference counts halves in a 128-bit-free way. */
+        /* A write rounds halves to even, and clamps; the reference works without 128-bit
+           numbers. */
         b = rng() % 8 == 0 ? rng() : (rng() & 0x807FFFFFu) | (0x3E800000u + (rng() % 70u << 23));
         if (rng() % 4 == 0)
             b &= 0xFFFF0000u;
@@ -820,7 +823,7 @@ static void check_integers(uint32_t rounds)
             uint64_t m, twice = 0;
             int e;
             ref_split(b & 0x7FFFFFFFu, &m, &e);
-            if (ref_cmp(m, e, 1, 62) >= 0) {        /* a whole number already */
+            if (ref_cmp(m, e, 1, 62) >= 0) {        /* the float is a whole number */
                 size = ref_cmp(m, e, 1, 64) >= 0 ? UINT64_MAX : m << e;
             } else {
                 for (int bit = 63; bit >= 0; --bit)

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-/* ---- a small world -------------------------------------------------------------------------- */
+/* ---- a context to test ---------------------------------------------------------------------- */
 
 typedef struct world { q_handle log, backend, device, context, graph; } world;
 
@@ -90,7 +90,7 @@ static void world_close(world *w)
     CHECK_EQ(ref_ask("ledger")[0], '\0');
 }
 
-/* Add y = Relu(x * w + b), as three nodes; x and y with ids. */
+/* Add y = Relu(x * w + b) as three nodes; x and y receive their ids. */
 static void add_layer(q_handle graph, q_tensor *x, q_tensor *y)
 {
     q_tensor w = with_data(tensor("w", Q_STATIC, 0x232, 2, dims_w), weights, sizeof(weights));
@@ -160,7 +160,8 @@ TEST(a_graph_is_built_run_saved_restored_and_gives_the_same_bytes)
     again = save(restored, &again_bytes);
     CHECK(again != NULL && again_bytes == bytes && memcmp(again, data, (size_t)bytes) == 0);
     free(again);
-    memset(data, 0xEE, (size_t)bytes);                   /* its buffer belongs to the caller again */
+    /* The library must not read the buffer any more. */
+    memset(data, 0xEE, (size_t)bytes);
     free(data);
     CHECK_EQ(ref.retrieve(restored, "main", &graph), 0);
     CHECK_EQ(ref.retrieve(restored, "main", &twice), 0);
@@ -438,7 +439,7 @@ TEST(updateable_data_is_replaced_and_other_updates_are_refused)
     TRY(world_close(&w));
 }
 
-/* ---- what a graph may not be ---------------------------------------------------------------- */
+/* ---- graphs that are refused ---------------------------------------------------------------- */
 
 TEST(tensors_are_refused_with_the_reason)
 {
@@ -541,7 +542,7 @@ TEST(nodes_are_refused_with_the_reason)
     op.v1.package = "another.package";
     CHECK_EQ(ref.validate(w.backend, op), Q_BACKEND_NO_PACKAGE);
 
-    /* the same question twice, the same answer */
+    /* validating a node and adding it give the same answer */
     op = node("a", "ElementWiseAdd", in, 2, &wide);
     CHECK_EQ(ref.validate(w.backend, op), Q_OP_REFUSED);
     CHECK_EQ(ref.add_node(w.graph, op), Q_OP_REFUSED);
@@ -718,7 +719,7 @@ TEST(every_encoding_becomes_the_same_numbers)
     expansion.blocks = 2;
     expansion.bits = 4;
     expansion.scales.w8 = block_scales;
-    /* 6 encodings, fresh and restored */
+    /* Try 6 encodings, each in a new graph and in a restored one. */
     for (i = 0; i < 12; ++i) {
         const int form = i % 6;
         const float *want = form == 0 || form == 2   ? plain
@@ -764,7 +765,7 @@ TEST(every_encoding_becomes_the_same_numbers)
     }
 }
 
-/* ---- what an execute may not be ------------------------------------------------------------- */
+/* ---- executes that are refused -------------------------------------------------------------- */
 
 TEST(an_execute_checks_what_it_is_given)
 {
@@ -802,10 +803,10 @@ TEST(an_execute_checks_what_it_is_given)
     CHECK_STR(ref_lines, "\"x\" is given twice");
     CHECK_EQ(ref.execute(w.graph, in, 1, &out, 1, NULL, (q_handle)&w), Q_SIGNAL_HANDLE);
     CHECK_EQ(ref.execute(w.graph, in, 1, &out, 1, (q_handle)&w, NULL), Q_PROFILE_HANDLE);
-    CHECK_EQ(memcmp(output, expected, sizeof(output)), 0);       /* nothing was written */
+    CHECK_EQ(memcmp(output, expected, sizeof(output)), 0);       /* the output was not written */
 
-    /* With an id and memory alone, in struct version 2, at odd addresses, and with the output over
-       the input. */
+    /* Tensors work with only an id and memory, in struct version 2, at odd addresses, and with the
+       output over the input. */
     memset(&in[0], 0, sizeof(in[0]));
     in[0].version = 2;
     in[0].v.id = x.v.id;
@@ -1032,8 +1033,7 @@ TEST(a_binary_cut_short_at_every_byte_is_refused)
     CHECK(data != NULL);
     ref.log_level(w.log, 1);
     for (i = 1; i < bytes; ++i) CHECK(refused(&w, data, i));
-    /* The same with a head that has the new size and sum: only the structure can show the
-       damage. */
+    /* Cut it with the new size and checksum in its head: only the structure can show the damage. */
     for (i = 64; i < bytes; ++i) {
         unsigned char *copy = (unsigned char *)malloc((size_t)i);
         uint64_t described, offset, length;
@@ -1081,7 +1081,8 @@ static void script_begin(script *s, uint32_t count)
     memcpy(s->data, head, 64);
     s->used = 64;
     script_text(s, "by hand");
-    for (k = 0; k < 7; ++k) script_word(s, k == 0 ? 2 : 0);       /* versions, no blobs */
+    /* Six numbers of versions, then no blobs. */
+    for (k = 0; k < 7; ++k) script_word(s, k == 0 ? 2 : 0);
     script_word(s, 1);
     script_text(s, "main");
     script_word(s, 100);
@@ -1094,7 +1095,8 @@ static void script_begin(script *s, uint32_t count)
         script_word(s, i == 0 ? Q_APP_WRITE : Q_NATIVE);
         script_word(s, 0);
         script_word(s, 0x232);
-        for (k = 0; k < 4; ++k) script_word(s, k < 2);            /* [1], no encoding, no blob */
+        /* Dimensions [1], no encoding, no blob. */
+        for (k = 0; k < 4; ++k) script_word(s, k < 2);
     }
     script_word(s, 1);
     script_text(s, "n");
@@ -1239,7 +1241,7 @@ TEST(binaries_of_others_are_refused_by_name)
     CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);
     CHECK_EQ(ref.context_free(w.context, NULL), 0);
     w.context = NULL;
-    /* an older library and this file */
+    /* an older library refuses this file */
     CHECK_EQ(ref.control("faults core=2.39", NULL, 0), 0);
     CHECK_EQ(ref.load(w.backend, NULL, NULL, data, bytes, &context, NULL), Q_CONTEXT_ARGUMENT);
     CHECK_STR(ref_lines, "core interface 2.40");
@@ -1636,7 +1638,8 @@ TEST(a_profile_holds_the_events_of_the_last_call)
             CHECK_EQ(ref.profile_data(subs[0], &event), 0);
             CHECK(event.type == 404 && strcmp(event.name, "matmul:OpId_0 (us)") == 0);
         }
-        CHECK_EQ(ids[0], top);                               /* later lists leave it as it was */
+        /* Later lists do not change this one. */
+        CHECK_EQ(ids[0], top);
         CHECK_EQ(ref.profile_data(ids[1], &event), 0);
         CHECK_EQ(event.type, 400);
         CHECK_EQ(ref.profile_data(top + 100, &event), Q_PROFILE_HANDLE);
@@ -1707,7 +1710,8 @@ TEST(registered_memory_is_used_in_place_and_checked)
     CHECK_EQ(memcmp(map + Y_AT, expected, sizeof(expected)), 0);
 
     t = x;
-    t.v.u.mem = mems[1];                                         /* of another shape */
+    /* Memory that was registered with another shape. */
+    t.v.u.mem = mems[1];
     CHECK_EQ(ref.execute(w.graph, &t, 1, &y, 1, NULL, NULL), Q_GRAPH_TENSOR);
     CHECK_STR(ref_lines, "was registered as FLOAT_32 [2, 4], the tensor is FLOAT_32 [2, 8]");
     t.v.u.mem = NULL;
@@ -1892,12 +1896,13 @@ TEST(calls_fail_at_their_nth_time_or_give_nothing)
     CHECK(out == NULL);
     out = NULL;
     CHECK_EQ(ref.log_create(ref_logged, 1, &out), 1003);
-    /* bogus: a call that uses it gets an error */
+    /* the handle is bogus: calls that use it fail */
     CHECK(out != NULL);
     CHECK_EQ(ref.log_free(out), Q_LOG_HANDLE);
     CHECK_EQ(ref.context_create(w.backend, NULL, NULL, &context), 0);
     CHECK_EQ(ref.context_free(context, NULL), 0);
-    CHECK_EQ(ref.context_free(w.context, NULL), 0x138a);         /* it freed all of them anyway */
+    /* The call that failed has freed all of them. */
+    CHECK_EQ(ref.context_free(w.context, NULL), 0x138a);
     w.context = NULL;
     TRY(world_close(&w));
 }
@@ -2061,7 +2066,7 @@ TEST(a_restart_kills_every_handle_until_it_is_made_again)
         CHECK_EQ(ref.binary_size(w.context, &bytes), Q_DEVICE_LOST);
         CHECK_EQ(ref.context_create(w.backend, NULL, NULL, &out), Q_DEVICE_LOST);
         CHECK_STR(ref_lines, "free all and create again");
-        TRY(world_close(&w));                                    /* freeing still works */
+        TRY(world_close(&w));                                    /* calls that free still work */
     }
 }
 

@@ -143,7 +143,7 @@ TEST(values_of_every_encoding_are_read)
                     CHECK(fabs((double)values[i] - expected) <= fabs(expected) * 1.2e-7);
                 }
             }
-            /* The way back: codes of up to 16 bits survive. */
+            /* Codes of up to 16 bits survive the way to numbers and back. */
             if (ref_type_bytes(types[d]) < 4) {
                 uint8_t before[240];
                 memcpy(before, t->data, (size_t)t->count * ref_type_bytes(types[d]));
@@ -385,7 +385,7 @@ static int gives_bool(uint32_t n)
     return n == 1 || n == 3 || (n >= 6 && n <= 9) || n == 14 || n == 15 || n == 19;
 }
 
-/* The separate operator and ElementWiseBinary take turns. */
+/* Test the separate operator and ElementWiseBinary in turn. */
 static void binary_begin(uint32_t n, size_t turn)
 {
     if (turn % 2 == 0) {
@@ -456,7 +456,7 @@ TEST(binary_operators_of_integers_are_exact)
                                  q = ops_real(b, broadcast_place(y, b, i));
                     expected[i] = binary_expected(n, p, q);
                     if (n == 2) expected[i] = trunc(p / q);
-                    /* Past 2^53: compared as integers. */
+                    /* Numbers above 2^53 are compared as integers. */
                     if (n == 13)
                         expected[i] = (double)((uint32_t)(int64_t)p * (uint32_t)(int64_t)q);
                     if (n == 17) expected[i] = (double)((uint32_t)((int64_t)p - (int64_t)q) *
@@ -773,7 +773,7 @@ TEST(prelu_has_a_slope_per_channel_or_one)
             double *expected;
             ops_begin("Prelu");
             x = ops_in(reals[t], "4,70,5");
-            /* Its own type beside fixed-point types. */
+            /* alpha has its own type when x has a fixed-point type. */
             alpha =
                 ops_in(ref_is_quantized(reals[t]) && s % 2 == 1 ? REF_S8Q : reals[t], slopes[s]);
             y = ops_out(reals[t], "4,70,5");
@@ -1476,7 +1476,7 @@ TEST(scatter_nd_sets_adds_and_multiplies)
         uint64_t to[6];
     } cases[] = { { "2,1", "3,1", "2,6", 6, { 18, 6 } },
                   { "3,2", "3,1,1,5,0,0", "3", 1, { 19, 11, 0 } },
-                  { "1,2,1", "1,1", "1,2,6", 6, { 6, 6 } }, /* twice the same */
+                  { "1,2,1", "1,1", "1,2,6", 6, { 6, 6 } }, /* the same index twice */
                   { "2", "2,3", "1", 1, { 15 } } };
     for (size_t n = 0; n < COUNT(cases); ++n) {
         for (size_t t = 0; t < COUNT(types); ++t) {
@@ -1580,7 +1580,7 @@ TEST(one_hot_of_every_type)
                 value("axis", axis);
                 if (given) ops_scalar("on_value", real ? REF_F32 : types[t], on);
                 if (given) ops_scalar("off_value", real ? REF_F32 : types[t], off);
-                /* 4 and -1 are not classes. */
+                /* The indices 4 and -1 are not classes. */
                 index = index_in(REF_I32, "2,3", "0,3,4,2,-1,2");
                 y = ops_out(types[t], outs[axis]);
                 if (ref_is_quantized(types[t])) ops_encode(y, REF_QUANT_PER_TENSOR, 1, 0.5f, -2);
@@ -2069,7 +2069,7 @@ static void aimed_numbers(const char *name, uint32_t columns, uint32_t count, ui
     else ops_numbers(name, REF_U32, numbers);
 }
 
-/* Set an encoding that weights of this kind have: also per channel and in blocks. */
+/* Set one of the encodings that weights of this kind have: per tensor, per channel or in blocks. */
 static void aimed_weight(uint32_t dtype, const char *shape, uint32_t axis, uint32_t sum_axis)
 {
     ref_tensor *w = ops_in(dtype, shape);
@@ -2147,7 +2147,7 @@ static void aimed_node(const char *type, uint32_t dtype)
         snprintf(shape, sizeof shape, "%s%u,%u", batches[ops_pick(6)], (unsigned)(down_b ? n : k),
                  (unsigned)(down_b ? k : n));
         aimed_weight(weight_type(dtype), shape, 0, 1);
-        /* From the end: an axis of blocks or channels follows the batches. */
+        /* Batches come before the axes of blocks and channels. */
         if (ops.tensors[1].quant.form >= REF_QUANT_PER_AXIS) {
             ref_tensor *b = &ops.tensors[1];
             const uint32_t sums = b->rank - 2 + (uint32_t)down_b, outs = b->rank - 1 - (uint32_t)down_b;

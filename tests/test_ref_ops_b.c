@@ -45,8 +45,8 @@ static void set_pads(const char *pads)
 
 enum { PER_TENSOR, PER_CHANNEL, IN_BLOCKS };
 
-/* Make a static weight; form as above, axis of the channels and of the sum. Return 0 if such a
-   weight does not exist. */
+/* Make a static weight. form: see above; axis: of the channels; sum_axis: of the sum. Return 0 if
+   such a weight does not exist. */
 static int weight_make(ref_tensor *w, int form, uint32_t axis, uint32_t sum_axis, double high)
 {
     w->fixed = 1;
@@ -410,7 +410,7 @@ static void numbers_read(const char *text, int count, int64_t otherwise, int64_t
         numbers[i] = text != NULL ? (int64_t)strtol(text, &end, 10) : otherwise;
 }
 
-/* Visit every pair of input and output pixel, and test if a tap joins them. */
+/* Visit every pair of input and output pixel, and test whether a tap joins them. */
 static void conv_slow(const conv_case *c, const ref_tensor *x, const ref_tensor *w,
                       const ref_tensor *out, double *expected)
 {
@@ -627,7 +627,7 @@ TEST(pooling_looks_at_the_elements_that_are_there)
     for (size_t c = 0; c < sizeof pool_cases / sizeof pool_cases[0]; ++c)
         for (int t = 0; t < ALL_TYPES; ++t) {
             TRY(pool_one("PoolMax2d", all_types[t], &pool_cases[c]));
-            if (c != 6)   /* reaches over the edge, which an average must not */
+            if (c != 6)   /* in case 6 a window reaches over the edge, which PoolAvg2d refuses */
                 TRY(pool_one("PoolAvg2d", all_types[t], &pool_cases[c]));
         }
 }
@@ -703,7 +703,7 @@ static void resize_one(const char *type, uint32_t dtype, const char *x_shape, co
         for (int d = 0; d < 2; ++d) {
             const uint32_t in = x->dims[1 + d];
             double position = resize_position(at[d], in, out->dims[1 + d], mode);
-            /* Half a pixel, then cut off. */
+            /* Add half a pixel, then truncate. */
             if (!bilinear && mode == RESIZE_CENTERS) position += 0.5;
             if (!bilinear && mode == RESIZE_ALIGN) position = floor(position + 0.5);
             position = position < 0.0 ? 0.0 : position > in - 1.0 ? in - 1.0 : position;
@@ -760,8 +760,7 @@ TEST(resizing_refuses_what_is_wrong_and_says_why)
 
 /* ---- norms ----------------------------------------------------------------------------------- */
 
-/* Return the number of the row of element i, and of i within it, when rows run along the axes in
-   bits. */
+/* Return the row of element i when rows run along the axes in `bits`, and its index in that row. */
 static void row_of(const ref_tensor *x, uint64_t i, uint32_t bits, uint64_t *row, uint64_t *within)
 {
     uint64_t row_step = 1, within_step = 1;
@@ -796,7 +795,7 @@ static void normalize_slow(const ref_tensor *x, const uint64_t *rows, uint64_t r
     }
 }
 
-/* Return the type of gamma for an activation, the narrower of two or the same. */
+/* Return the type of gamma for an activation: the same type, or a narrower one. */
 static uint32_t gain_type(uint32_t type, int narrow)
 {
     if (!ref_is_quantized(type)) return type;
@@ -804,7 +803,7 @@ static uint32_t gain_type(uint32_t type, int narrow)
     return type == REF_U16Q ? REF_S16Q : type;
 }
 
-/* Add gamma and beta of such a shape; several: 0 neither, 1 gamma, 2 both. */
+/* Add gamma and beta of this shape. several: 0 none, 1 gamma, 2 both. */
 static void gain_make(uint32_t type, const char *gain_shape, int several)
 {
     ref_tensor *beta;
@@ -1438,7 +1437,8 @@ TEST(any_data_is_safe)
     TRY(ops_run_node());
     for (int i = 0; i < 5; ++i)
         CHECK(((float *)ops.tensors[1].data)[i] > 0.0f);
-    CHECK_EQ(((int32_t *)ops.tensors[2].data)[5], 0);   /* the first NaN after all numbers */
+    /* NaN comes after all numbers; this is the first one. */
+    CHECK_EQ(((int32_t *)ops.tensors[2].data)[5], 0);
 }
 
 TEST_MAIN("ref_ops_b")

@@ -175,8 +175,7 @@ static unsigned sum_now(qnnrt_run *run, const char *name)
 }
 
 /* Run, then compare every output of prefill (rows 8) or decode (rows 1) with the current inputs.
-   The value of an edge is no longer there after the run (its memory is reused), so sums are
-   carried along. */
+   Edges have no value after the run, because their memory is reused, so sums are carried along. */
 static const char *llm_wrong(qnnrt_run *run, size_t rows)
 {
     unsigned mask, cos_, hidden, h2, sum0, sum1, sum2;
@@ -312,7 +311,7 @@ TEST(an_edge_is_one_address_on_both_sides)
     CHECK(traced(0, "in", "mask") == traced(1, "in", "mask"));
     CHECK(traced(0, "in", "mask") == traced(2, "in", "mask"));
     CHECK(traced(2, "out", "logits") == qnnrt_data(run, "logits", NULL));
-    {   /* bound: both sides move */
+    {   /* binding an edge moves both of its ends */
         unsigned char block[64];
         CHECK_EQ(qnnrt_bind(run, "cos", block + 1, 63), QNNRT_OK);
         fake_reset();
@@ -335,7 +334,7 @@ static int meet(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
     return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* Check all that a plan promises, from its info alone: pairs one by one. Return NULL, or what is
+/* Check all that a plan promises, from its info alone, pair by pair. Return NULL, or what is
    wrong. */
 static const char *plan_wrong(const qnnrt_plan_info *info, const uint32_t *groups, const uint32_t *aligns)
 {
@@ -459,8 +458,7 @@ TEST(plans_hold_what_they_promise)
     LEDGER_EMPTY();
 }
 
-/* One graph each, without sharing: the naive sum is what a plan without sharing needs, gaps
-   included. */
+/* Plan each graph alone: the naive sum is what a plan without sharing needs, gaps included. */
 TEST(the_naive_sum_counts_gaps_between_regions)
 {
     static const char text[] = "FAKEQNN 1\n# a context binary has at least 64 bytes\ngraph g\nin i 1 0408 1 10 -\nout o 2 0408 1 10 -\n";
@@ -486,7 +484,8 @@ TEST(the_naive_sum_counts_gaps_between_regions)
     plan = planned(four, groups, 4, &desc);
     CHECK(plan != NULL);
     PLAN_RIGHT(plan, groups, aligns);
-    CHECK(qnnrt_plan_get_info(plan)->peak < 4096 + 1024);      /* a region of blocks of 64 needs no 4,096 */
+    /* Blocks aligned to 64 bytes do not get a region aligned to 4,096. */
+    CHECK(qnnrt_plan_get_info(plan)->peak < 4096 + 1024);
     CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     LEDGER_EMPTY();
@@ -815,7 +814,8 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
     CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
 
-    /* All of them: before the last is bound, no plan is made and the library is not called. */
+    /* All slots are bound by the caller: before the last one is bound, exec is refused without a
+       call of the library. */
     desc.place_count = qnnrt_pipeline_get_info(p)->slot_count;
     for (i = 0; i < desc.place_count; ++i) {
         place[i].slot = &qnnrt_pipeline_get_info(p)->slots[i];
@@ -874,7 +874,8 @@ TEST(places_may_overlap)
     place[0].slot = slot_of(p, "k0_in");
     place[1].slot = slot_of(p, "k1_in");
     place[1].offset = 71;
-    place[2].slot = slot_of(p, "k0_out");           /* after the cache: the next call's window */
+    /* New rows go after the window, where the next call reads them. */
+    place[2].slot = slot_of(p, "k0_out");
     place[2].offset = 192;
     desc.entries = &entry;
     desc.buffers = &buffer;
@@ -956,7 +957,7 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         CHECK(memcmp((unsigned char *)qnnrt_mem_get_info(mem)->buffers[sequence].data + at[sequence], naive[sequence], WINDOW) == 0);
     }
     CHECK(at[0] > 100 && at[1] > 100);
-    {   /* within one buffer, or refused */
+    {   /* a binding within the buffer moves; any other is refused */
         void *before = qnnrt_data_slot(run, in, NULL);
         const uint64_t begin = qnnrt_mem_get_info(mem)->buffers[0].offset, bytes = qnnrt_mem_get_info(mem)->buffers[0].bytes;
         CHECK_EQ(qnnrt_bind_at(run, in, mem, begin + bytes - WINDOW), QNNRT_OK);
@@ -1015,7 +1016,8 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     CHECK_EQ(bytes, 128);
     CHECK_EQ(qnnrt_bind(run, "k1_in", block + 3, 200), QNNRT_OK);          /* an odd address */
     LLM_RIGHT(run, 1);
-    CHECK_EQ(qnnrt_bind(run, "k0_in", block + 3, 200), QNNRT_OK);          /* one buffer, two inputs */
+    /* Two inputs may share a buffer. */
+    CHECK_EQ(qnnrt_bind(run, "k0_in", block + 3, 200), QNNRT_OK);
     LLM_RIGHT(run, 1);
     CHECK_EQ(qnnrt_bind(run, "logits", block + 301, 20), QNNRT_OK);
     CHECK_EQ(qnnrt_bind(run, "1/k1_in", block, 128), QNNRT_OK);
@@ -1053,7 +1055,8 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
         const qnnrt_result code = k == 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_ARG;
         float f = 0;
         int32_t i = 0;
-        CHECK_EQ(qnnrt_bind(run, "k0_in", block, 0), QNNRT_E_MISMATCH);      /* the text before */
+        /* Sets a text, which the calls below replace. */
+        CHECK_EQ(qnnrt_bind(run, "k0_in", block, 0), QNNRT_E_MISMATCH);
         CHECK(qnnrt_data_slot(run, slots[k], &bytes) == NULL);
         CHECK_EQ(bytes, 0);
         CHECK_EQ(qnnrt_run_error(run)->code, code);
@@ -1145,7 +1148,8 @@ TEST(inputs_can_be_recycled)
         mem = memory_of(plan);
         run = run_of(mem, 0);
         CHECK(run != NULL);
-        if (k == 1)                       /* all inputs written before each exec: then results are right */
+        /* Results are right if all inputs are written before each exec. */
+        if (k == 1)
             for (s = 0; s < 3; ++s) {
                 size_t i;
                 for (i = 0; i < info->slot_count; ++i)
@@ -1234,7 +1238,7 @@ TEST(typed_access_on_every_dtype)
             CHECK_EQ(qnnrt_read_i32(run, in, 2, codes, 2), QNNRT_OK);
             CHECK(codes[0] == 2 && codes[1] == 3);
         }
-        /* Counts that exceed the end. */
+        /* Counts that reach past the end of the tensor are refused. */
         CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 1, given, 4), QNNRT_E_MISMATCH);
         CHECK_STR(qnnrt_run_error(run)->text, "\"x\" has 4 elements");
         CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "x"), 0, values, 5), QNNRT_E_MISMATCH);
@@ -1258,7 +1262,7 @@ TEST(typed_access_on_every_dtype)
 
 /* ---- guard pages ------------------------------------------------------------------------------ */
 
-/* True if a child that does this dies of it. way 0: write a byte at `at`; 1: exec. */
+/* True if a child dies of this access. way 0: write a byte at `at`; 1: exec. */
 static int dies(int way, unsigned char *at, qnnrt_run *run)
 {
     int status = 0;
@@ -1437,7 +1441,7 @@ TEST(an_error_has_the_lines_of_its_own_exec_only)
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     fake_knobs("fail=graphExecute:0x1b57,keep=1");
-    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);          /* the log is empty: no line of the open */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);          /* the error quotes no line of the open */
     CHECK(strstr(qnnrt_run_error(run)->text, "logged") == NULL);
     fake_knobs("keep=1");
     for (k = 0; k < 12; ++k) {                           /* more lines than are kept */
@@ -1458,10 +1462,11 @@ TEST(an_error_has_the_lines_of_its_own_exec_only)
 }
 
 static struct {
-    int depth, wrong, pairs;              /* of lock and unlock                                     */
+    /* Depth of the lock; wrong calls; pairs of lock and unlock. */
+    int depth, wrong, pairs;
     size_t trace;                         /* length of the trace at the last unlock                 */
     int outside;                          /* calls of the backend's library without the lock        */
-    qnnrt_run *again;                     /* call exec on this run from inside lock */
+    qnnrt_run *again;                     /* run that the lock hook calls exec on */
     qnnrt_result answer;
     int64_t live, allocations;
 } hook;
@@ -1795,7 +1800,7 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     CHECK_EQ(qnnrt_prepare(model, "decode", &run, &err), QNNRT_E_STATE);
     CHECK(run == NULL);
     CHECK_STR(err.text, "inspect");
-    /* Inspected models on the long way, too: plans and memory need no backend, a run needs one. */
+    /* The same holds step by step: a plan and its memory need no backend, but a run needs one. */
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     entry.pipeline = qnnrt_get_info(model)->pipelines[0];
@@ -1831,7 +1836,7 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK(qnnrt_prepare(model, "1/decode", &run, &err) != QNNRT_OK);
-    /* It cannot become a step either: the text has the file and why it did not load. */
+    /* It cannot be a step of a new pipeline: the text has the file and why it did not load. */
     memset(&step, 0, sizeof(step));
     memset(&made_desc, 0, sizeof(made_desc));
     step.model = model;
@@ -1864,7 +1869,7 @@ TEST(two_runs_of_one_pipeline_do_not_disturb_each_other)
     both[0] = both[1] = pipeline_of(model, "decode");
     plan = planned(both, NULL, 2, NULL);
     mem = memory_of(plan);
-    second = memory_of(plan);                            /* two mems of one plan */
+    second = memory_of(plan);                            /* one plan may have several memories */
     CHECK_EQ(qnnrt_run_create(mem, 2, &runs[0], &err), QNNRT_E_ARG);
     CHECK(runs[0] == NULL);
     CHECK_STR(err.text, "2");
@@ -1903,8 +1908,8 @@ TEST(two_runs_of_one_pipeline_do_not_disturb_each_other)
 
 /* ---- misuse ----------------------------------------------------------------------------------- */
 
-/* Two names that are not found, one that means two tensors, and NULL: the text stays until another
-   call fails. */
+/* Look up two unknown names, an ambiguous one, and NULL: the text stays until another call
+   fails. */
 TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
 {
     static const char *const graph = "FAKEQNN 1\ngraph one_of_some_length\nin x 1 0232 2 1 4 -\nout x 2 0232 2 1 4 -\n";
@@ -1937,7 +1942,7 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     CHECK_EQ(qnnrt_write_i32(run, qnnrt_run_slot(run, "second"), 0, codes, 4), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"second\"");
 
-    /* A call that fails in between replaces the text, and the look-up is no longer the cause. */
+    /* A call that fails in between replaces the text of the look-up. */
     CHECK_EQ(qnnrt_run_profile(run, (qnnrt_profile_level)99), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_write_i32(run, slot, 0, codes, 4), QNNRT_E_NOT_FOUND);
     CHECK(strstr(qnnrt_run_error(run)->text, "\"second\"") == NULL);
@@ -2000,8 +2005,7 @@ TEST(cleared_memory_is_as_it_was_made)
     LEDGER_EMPTY();
 }
 
-/* Error texts about a tensor, cut wherever the buffer ends; equal encodings, and those that differ
-   in one member. */
+/* The text of a tensor may be cut at any byte; encodings are equal only if every member is. */
 TEST(tensors_are_described_and_encodings_compared)
 {
     static const float scales[3] = { 0.5f, 0.25f, 2 }, others[3] = { 0.5f, 0.25f, 4 };
@@ -2061,7 +2065,8 @@ TEST(tensors_are_described_and_encodings_compared)
     a = b;
     a.scale = 0.0f;
     b.scale = -0.0f;
-    CHECK(!qnnrt_quant_equal(&a, &b));                                      /* bit for bit */
+    /* Scales are compared bit by bit: -0 differs from 0. */
+    CHECK(!qnnrt_quant_equal(&a, &b));
     b = a;
     b.offset = 1;
     CHECK(!qnnrt_quant_equal(&a, &b));
@@ -2105,7 +2110,8 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK(none == NULL);
     CHECK_EQ(qnnrt_close(NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_open(NULL, NULL, &err), QNNRT_E_ARG);
-    qnnrt_backend_open(NULL, &backend, NULL);             /* whatever the machine supports */
+    /* The result depends on the machine; it must not crash. */
+    qnnrt_backend_open(NULL, &backend, NULL);
     CHECK(qnnrt_backend_close(backend) == QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(NULL), QNNRT_OK);
     CHECK(qnnrt_backend_get_info(NULL) == NULL);
@@ -2158,7 +2164,8 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_bind_slot(NULL, slot, data, 64), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_bind_at(NULL, slot, mem, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_bind_at(run, slot, NULL, 0), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_bind_at(run, slot, mem2, 0), QNNRT_E_ARG);               /* it has no buffers */
+    /* mem2 has no buffers. */
+    CHECK_EQ(qnnrt_bind_at(run, slot, mem2, 0), QNNRT_E_ARG);
     CHECK(qnnrt_data(run, "cos", NULL) != NULL);
     CHECK_EQ(qnnrt_bind_slot(run, slot, NULL, 0), QNNRT_OK);
     count = 7;

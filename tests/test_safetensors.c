@@ -10,7 +10,7 @@ static const char good_header[] =
     "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[28,36]}}";
 enum { GOOD_VALUES = 36 };
 
-/* Write a file of this header and of values 0, 1, 2, ...; return its bytes. */
+/* Write a file of this header and the values 0, 1, 2, ...; return its size. */
 static size_t make(unsigned char *file, const char *header, size_t values)
 {
     size_t bytes = strlen(header), i;

@@ -82,9 +82,12 @@ TEST(arenas_refuse_sizes_that_do_not_fit)
     void *items;
     arena_begin(&arena);
     CHECK(qnnrt__mem_raw(&arena.hooks, (uint64_t)SIZE_MAX / 2 + 1) == NULL);
-    CHECK(qnnrt__arena_alloc(&arena, UINT64_MAX, 2) == NULL);           /* the product */
-    CHECK(qnnrt__arena_alloc(&arena, UINT64_MAX, 1) == NULL);           /* rounded up, or with its head */
-    CHECK(qnnrt__arena_alloc(&arena, UINT64_MAX - 31, 1) == NULL);      /* with its head */
+    /* The product exceeds 64 bits. */
+    CHECK(qnnrt__arena_alloc(&arena, UINT64_MAX, 2) == NULL);
+    /* Too large once it is rounded up, or has its head. */
+    CHECK(qnnrt__arena_alloc(&arena, UINT64_MAX, 1) == NULL);
+    /* Too large with its head. */
+    CHECK(qnnrt__arena_alloc(&arena, UINT64_MAX - 31, 1) == NULL);
     CHECK(qnnrt__arena_alloc(&arena, (uint64_t)SIZE_MAX / 2, 1) == NULL);
     CHECK(!qnnrt__arena_reserve(&arena, UINT64_MAX - 5) || QNNRT__ARENA_CHUNK == 0);
     CHECK(arena.chunks == NULL);
@@ -113,9 +116,11 @@ TEST(arenas_give_back_what_is_newest_and_no_more)
     CHECK(text != NULL && strcmp(text, "second") == 0);
     if (QNNRT__ARENA_CHUNK != 0) {
         qnnrt__arena_back(&arena, chunk, used);
-        CHECK(text[0] == '\0');                                         /* zeroed for the next */
+        /* What is given back is zeroed. */
+        CHECK(text[0] == '\0');
         CHECK((char *)qnnrt__arena_alloc(&arena, 1, 1) == text);
-        CHECK(qnnrt__arena_alloc(&arena, 100000, 1) != NULL);           /* a chunk of its own */
+        /* A large block gets a chunk of its own. */
+        CHECK(qnnrt__arena_alloc(&arena, 100000, 1) != NULL);
         CHECK(arena.chunks != chunk);
         used = chunk->used;
         qnnrt__arena_back(&arena, chunk, 0);
@@ -141,7 +146,8 @@ TEST(error_formats_are_those_of_printf)
     qnnrt__err_text(NULL, "x", 1);
     qnnrt__err_clear(NULL);
     CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "this"), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "that"), QNNRT_E_ARG);     /* the first stays */
+    /* The first hint stays. */
+    CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "that"), QNNRT_E_ARG);
     CHECK(strcmp(err.hint, "Do this.") == 0);
     /* A text that does not fit is cut between two characters of two bytes. */
     for (i = 0; i + 2 < sizeof(long_text); i += 2) memcpy(long_text + i, "\xC3\xA9", 2);
@@ -202,9 +208,11 @@ TEST(log_lines_of_odd_levels_are_taken)
     slot = qnnrt__log_open(&hooks, QNNRT_LOG_DEBUG);
     CHECK(slot >= 0);
     mark = qnnrt__log_mark(slot);
-    log_line(slot, 0, "  no level %d\r\n\n", 1);                        /* a warning */
+    /* Level 0 is not valid: it becomes a warning. */
+    log_line(slot, 0, "  no level %d\r\n\n", 1);
     CHECK(heard.lines == 1 && heard.level == QNNRT_LOG_WARN && strcmp(heard.text, "no level 1") == 0);
-    log_line(slot, 77, "above all %d", 2);                              /* the least important level */
+    /* A level above all known ones becomes the least important one. */
+    log_line(slot, 77, "above all %d", 2);
     CHECK(heard.lines == 2 && heard.level == QNNRT_LOG_DEBUG);
     log_line(slot, 1, NULL);
     CHECK_EQ(heard.lines, 2);
@@ -245,7 +253,8 @@ TEST(a_report_of_many_lines_says_what_it_left_out)
             snprintf(heard.text, sizeof(heard.text), "logged first, the likely cause: line %u.", before);
             CHECK_STR(err.text, heard.text);
             snprintf(heard.text, sizeof(heard.text), "line %u.", total - 1);
-            CHECK_STR(err.text, heard.text);                            /* the last one */
+            /* The last line is always shown. */
+            CHECK_STR(err.text, heard.text);
             CHECK_EQ(strstr(err.text, "\n  ...") != NULL, total > QNNRT__LOG_SHOWN + before + 1);
         }
 }

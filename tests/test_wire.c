@@ -251,7 +251,8 @@ TEST(graphs_equal_but_for_the_shard_number_are_one_pipeline)
         CHECK_EQ(strcmp(info->name, called[k]), 0);
         CHECK_EQ(info->step_count, 3);
         for (i = 0; i < 3; ++i) CHECK_EQ(strcmp(info->steps[i].graph->name, names[k][i]), 0);
-        CHECK(info == find_info(&m, names[k][1]));              /* a graph that belongs to one pipeline only */
+        /* A graph of one pipeline finds that pipeline. */
+        CHECK(info == find_info(&m, names[k][1]));
         CHECK(find_info(&m, NULL) == NULL);
         CHECK_EQ(m.err.code, QNNRT_E_NOT_FOUND);
         CHECK_STR(m.err.text, called[k]);
@@ -278,7 +279,7 @@ TEST(two_numbered_pipelines_share_the_shards)
     DONE(&m);
 }
 
-/* "equal except for the shard number": 01 is a number as well. */
+/* Names are "equal except for the shard number", and 01 is a number as well. */
 TEST(shard_numbers_may_have_leading_zeros)
 {
     model_text m;
@@ -306,7 +307,8 @@ TEST(one_graph_each_is_joined_in_file_order)
     CHECK_EQ(find_info(&m, "alpha")->step_count, 2);
     DONE(&m);
 
-    begin(&m);                                                  /* two in one: no fact says which belong together */
+    /* A context with two graphs: no fact tells which graphs belong together. */
+    begin(&m);
     shard_graph(&m, "zeta"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     graph(&m, "eta"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "alpha"); in(&m, "h", HIDDEN); out(&m, "o", KV);
@@ -540,7 +542,7 @@ TEST(the_only_pair_that_fits_is_joined)
     DONE(&m);
 }
 
-/* Generic names, the same in every shard. */
+/* All shards use the same generic names. */
 TEST(the_only_pair_is_joined_when_all_shards_use_the_same_names)
 {
     model_text m;
@@ -726,7 +728,8 @@ TEST(a_name_may_look_like_an_address)
     CHECK(addresses_work(p));
     DONE(&m);
 
-    begin(&m);                        /* and it may be the address of another: the address goes first */
+    /* A name may equal the address of another tensor: the address is preferred. */
+    begin(&m);
     shard_graph(&m, "fwd"); in(&m, "1/x", TOKENS); out(&m, "h", HIDDEN); in(&m, "x", KV);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", MASK); out(&m, "o", KV);
     LOAD(&m);
@@ -752,7 +755,8 @@ TEST(a_name_may_look_like_an_address)
     CHECK(addresses_work(p));
     DONE(&m);
 
-    begin(&m);                        /* the role narrows first; without such a tensor the literal name counts */
+    /* An address counts only for a tensor of the right role; else the name is literal. */
+    begin(&m);
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "h", HIDDEN); out(&m, "1/x", KV);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", MASK); out(&m, "o", KV);
     LOAD(&m);
@@ -782,7 +786,7 @@ TEST(a_name_may_look_like_an_address)
     CHECK(addresses_work(p));
     DONE(&m);
 
-    begin(&m);                        /* graphs as well */
+    begin(&m);                        /* the same holds for names of graphs */
     shard_graph(&m, "1/g"); in(&m, "i", KV); out(&m, "o", KV);
     graph(&m, "h"); in(&m, "i", KV); out(&m, "o", KV);
     shard_graph(&m, "g"); in(&m, "i", MASK); out(&m, "o", KV);
@@ -830,7 +834,8 @@ TEST(a_name_that_means_two_pipelines_is_refused)
 {
     model_text m;
     const qnnrt_pipeline *p;
-    begin(&m);                        /* "dec_1_of_2" + "dec_2_of_2" is called "dec", and there is a graph "dec" */
+    /* The pipeline of "dec_1_of_2" and "dec_2_of_2" is called "dec", like a graph. */
+    begin(&m);
     shard_graph(&m, "dec_1_of_2"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     graph(&m, "dec"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "dec_2_of_2"); in(&m, "h", HIDDEN); out(&m, "o", KV);
@@ -842,12 +847,14 @@ TEST(a_name_that_means_two_pipelines_is_refused)
     CHECK_EQ(qnnrt_pipeline_find(m.model, "dec_2_of_2", &p, &m.err), QNNRT_OK);
     DONE(&m);
 
-    begin(&m);                        /* "a2" is a graph of two pipelines and not the name of one */
+    /* "a2" is a graph in two pipelines, but not the name of a pipeline. */
+    begin(&m);
     shard_graph(&m, "a0"); in(&m, "i", KV); out(&m, "h", HIDDEN); graph(&m, "a1"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "a1"); in(&m, "h", HIDDEN); out(&m, "h1", HIDDEN); graph(&m, "a2"); in(&m, "h", HIDDEN); out(&m, "h1", HIDDEN);
     shard_graph(&m, "a2"); in(&m, "h1", HIDDEN); out(&m, "o", KV); graph(&m, "a3"); in(&m, "h1", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    if (qnnrt_get_info(m.model)->pipeline_count == 2) {       /* by number, not by equal names */
+    /* Graphs were joined by numbers, not by equal names. */
+    if (qnnrt_get_info(m.model)->pipeline_count == 2) {
         CHECK_EQ(qnnrt_pipeline_find(m.model, "a2", &p, &m.err), QNNRT_E_ARG);
         CHECK(p == NULL);
     }
@@ -898,7 +905,8 @@ TEST(make_takes_explicit_edges_and_checks_them)
     CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_OK);
     info = qnnrt_pipeline_get_info(p);
     CHECK_STR(info->name, "a");
-    CHECK_EQ(info->edge_count, 4);                               /* two given, "k" by name, o -> last by shape */
+    /* Two edges are given, "k" is joined by name, o -> last by shape. */
+    CHECK_EQ(info->edge_count, 4);
     CHECK_STR(edge_of(info, 0, "right", 1, "into")->reason, "given");
     CHECK_STR(edge_of(info, 0, "k", 2, "k")->reason, "equal names");
     CHECK_STR(edge_of(info, 1, "o", 2, "last")->reason, "the only pair");
@@ -906,7 +914,8 @@ TEST(make_takes_explicit_edges_and_checks_them)
     CHECK_EQ(qnnrt_close(m.model), QNNRT_E_BUSY);
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
 
-    desc.name = "mine";                                          /* one output may feed two */
+    /* One output may feed two inputs. */
+    desc.name = "mine";
     edge(&edges[1], 0, "right", 1, "also");
     CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_OK);
     CHECK_STR(qnnrt_pipeline_get_info(p)->name, "mine");
@@ -915,7 +924,8 @@ TEST(make_takes_explicit_edges_and_checks_them)
     CHECK(addresses_work(p));
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
 
-    desc.edges_only = 1;                                         /* then b -> c does not exist */
+    /* With it, the edge b -> c is not added. */
+    desc.edges_only = 1;
     CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_MISMATCH);
     CHECK(p == NULL);
     CHECK_STR(m.err.text, "step 1");
@@ -1015,7 +1025,8 @@ TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
     CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
     desc.apart = apart;
     for (desc.apart_count = 1; desc.apart_count <= 3; ++desc.apart_count) {
-        for (i = 0; i < desc.apart_count; ++i) {                /* of the middle first: the others stay one */
+        /* The step in the middle comes first: the others still share a slot. */
+        for (i = 0; i < desc.apart_count; ++i) {
             apart[i].step = (i + 1) % 3;
             apart[i].input = "k";
         }
@@ -1119,8 +1130,8 @@ TEST(two_models_of_one_backend_make_one_pipeline)
     LEDGER_EMPTY();
 }
 
-/* Two backends: refused when it is made executable, and the error names the step of the other
-   backend. */
+/* A pipeline over two backends is refused when it is made executable, and the error names the step
+   of the other backend. */
 TEST(models_of_two_backends_are_refused)
 {
     model_text a, b;
@@ -1183,7 +1194,8 @@ enum { STEPS = 4, SIDE = 4, NAMES = 5, FACTS = 4, GRAPHS = 8 };
 static const char *const fact_text[FACTS] = { "0408 1 4 s 0.5 0", "0408 1 4 s 0.25 0", "0232 1 2 -", "0408 1 5 s 0.5 0" };
 static const char *const name_text[NAMES] = { "a", "b", "c", "1/a", "d" };
 
-typedef struct end { int name, fact; int from_step, from_index; int slot; } end;   /* inputs: from_step -1: no edge */
+/* from_step -1: an input without an edge. */
+typedef struct end { int name, fact; int from_step, from_index; int slot; } end;
 
 typedef struct toy {
     int present[STEPS];          /* context -> has the graph */
@@ -1198,7 +1210,8 @@ static void toy_make(toy *t)
     int c, i, k;
     memset(t, 0, sizeof(*t));
     for (c = 0; c < STEPS; ++c) {
-        if (c > 1 && rng(4) == 0) continue;            /* the first two have it: joined by equal names */
+        /* The first two contexts always have the graph, so that it is joined by its name. */
+        if (c > 1 && rng(4) == 0) continue;
         t->present[c] = 1;
         t->context[t->steps] = c;
         t->ins[t->steps] = 1 + (int)rng(SIDE - 1);
@@ -1400,7 +1413,7 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* No limit is asserted; the harness' own limit of time ends a search that takes too long. */
+/* No time is asserted: the runner's limit ends a search that takes too long. */
 TEST(five_thousand_tensors_are_wired)
 {
     model_text m;
@@ -1435,7 +1448,7 @@ TEST(five_thousand_tensors_are_wired)
     printf("note: 5,000 slots found in %.3f s\n", seconds() - began);
     DONE(&m);
 
-    begin(&m);                       /* every pair fits: counted only as far as needed */
+    begin(&m);                       /* every pair fits, but the search does not count them all */
     for (s = 0; s < 2; ++s) {
         shard_graph(&m, "fwd");
         for (i = 0; i < 5000; ++i) {
@@ -1454,7 +1467,7 @@ TEST(five_thousand_tensors_are_wired)
     CHECK_STR(m.err.text, "more");
     DONE(&m);
 
-    begin(&m);                       /* not one pair fits: the worst case */
+    begin(&m);                       /* the worst case: no pair fits */
     for (s = 0; s < 2; ++s) {
         shard_graph(&m, "fwd");
         for (i = 0; i < 5000; ++i) {

@@ -25,7 +25,7 @@ enum { MOST_THREADS = 32, WORDS = 11, AR = 4, CONTEXT = 24 };
 
 /* ---- what the threads share ---- */
 
-static const char      *folder;              /* of the model of life.h */
+static const char      *folder;              /* holds the files of the model of life.h */
 static qnnrt_backend   *shared_backend, *llm_backend;
 static qnnrt           *shared_model, *llm_model;
 static qnnrt_llm       *llm;

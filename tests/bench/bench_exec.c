@@ -1,4 +1,4 @@
-/* bench_exec.c - what qnnrt_exec() costs over the vendor's graphExecute()
+/* bench_exec.c - how much longer qnnrt_exec() takes than the vendor's graphExecute()
 
        bench_exec EMPTY_LIBRARY [RELEASES DATA_FOLDER]
 
@@ -205,7 +205,8 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     hook = allocations;
     for (r = -3; r < rounds; ++r) {          /* the first rounds warm up */
         int order[WAYS];
-        for (k = 0; k < WAYS; ++k) {         /* the way before has an effect: use every order equally often */
+        /* The way that ran before has an effect, so use every order equally often. */
+        for (k = 0; k < WAYS; ++k) {
             int other;
             seed = seed * 1664525u + 1013904223u;
             other = (int)((seed >> 16) % (unsigned)(k + 1));
@@ -233,7 +234,7 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     for (k = 0; k < WAYS; ++k) if (k != AGAIN) printf(" %8.1f %8.1f", ns[k][0], ns[k][rounds / 2]);
     printf("  %+6.1f %+6.1f %+6.1f  %6.3f %6.3f %5ld\n", over[0][rounds / 2], over[1][rounds / 2], over[2][rounds / 2],
            ns[OURS][0] / ns[SAME][0], ns[OURS][rounds / 2] / ns[SAME][rounds / 2], hook);
-    /* The vendor's own calls may allocate, not equally often in each call. */
+    /* The vendor's own calls may allocate, and not every call does so equally often. */
     if (libc[SAME] != 0)
         printf("  malloc calls, of the library and its threads too: raw %ld, qnnrt_exec %ld\n", libc[SAME], libc[OURS]);
     if (hook != 0 || (libc[SAME] == 0 && libc[OURS] != 0)) {

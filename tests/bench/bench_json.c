@@ -82,7 +82,7 @@ struct peer_build {
     uint32_t           tensors_left, scales_left;
     qnnrt_context_info context;
     qnnrt_error        err;
-    /* of a peer */
+    /* used by peers only */
     qnnrt_graph_info  *graphs;
     size_t             count, room;
     qnnrt__table_list  lists[PEER_LISTS];
@@ -234,11 +234,10 @@ static const char *const peer_facts[PEER_FACTS] = {
 };
 #endif
 
-/* yyjson's pool is one block that is allocated before; it is counted. */
+/* yyjson's pool is one block that is allocated before the read; it is counted. */
 static size_t y_pool_bytes;
 
-/* ---- yyjson: members are asked for in the order of the file, by its iterator that goes on from the
-   last one ---- */
+/* ---- yyjson: members are read in the order of the file, by its iterator ---- */
 
 #ifdef BENCH_YYJSON
 static peer_text y_text(yyjson_val *value)
@@ -536,7 +535,7 @@ static void load(const char *path, sample *s)
 
 static int by_path(const void *a, const void *b) { return strcmp(((const sample *)a)->path, ((const sample *)b)->path); }
 
-/* Note every file of a folder that is named <begin>....json. Return how many there are. */
+/* List every file of a folder that is named <begin>....json. Return how many there are. */
 static size_t find_named(const char *folder, const char *begin)
 {
     DIR *dir = opendir(folder);
@@ -763,7 +762,8 @@ static int first_here(int way, const char *path)
 #ifdef BENCH_YYJSON
     if (way == YYJSON_POOL) {
         y_pool_bytes = yyjson_read_max_memory_usage(s.bytes, YYJSON_READ_INSITU);
-        y_pool = malloc(y_pool_bytes);           /* its pages are not touched: they are part of the cost */
+        /* Its pages are not touched yet, because that is part of the cost. */
+        y_pool = malloc(y_pool_bytes);
     }
 #endif
     build_begin(&build);

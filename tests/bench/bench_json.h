@@ -48,9 +48,11 @@ int peer_context_end(peer_build *build, const peer_context *context);
 
 /* In bench_simdjson.cpp. text has room for simdjson's padding after it. */
 int    simdjson_read(peer_build *build, const char *text, size_t bytes, size_t room);
-int    simdjson_skip(const char *text, size_t bytes, size_t room);      /* its DOM parser */
+/* Parse with simdjson's DOM parser and keep nothing. */
+int    simdjson_skip(const char *text, size_t bytes, size_t room);
 size_t simdjson_padding(void);
-void   simdjson_counters(long *allocations, double *bytes);             /* since the last call */
+/* Return allocations and bytes since the last call. */
+void   simdjson_counters(long *allocations, double *bytes);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,11 @@
 /* bench_llm_rows.c - rows_put of qnnrt_llm.h beside bare loops of the same stores
 
    New keys and values of one step go into the caches of all layers, in the shapes of two public
-   exports. Bare loops do the same with everything known in advance: no struct, no ranges, element
-   and stride constants of the compiler. The two take turns, and the order changes with each round,
-   on cells that continue like those of a text. The program prints the ratio of the minima and the
-   median of the ratios within one round. Times depend on the machine and are not judged. The exit
-   status is 1 when the bytes in memory are not the same. */
+   exports. Bare loops do the same with everything known in advance: without structs and ranges, and
+   with element and stride as constants of the compiler. The two take turns, and the order changes
+   with each round, on cells that continue like those of a text. The program prints the ratio of the
+   minima and the median of the ratios within one round. Times depend on the machine and are not
+   judged. The exit status is 1 when the bytes in memory are not the same. */
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"

@@ -3,8 +3,8 @@
        bench_llm_shapes LIBQNNREF
 
    The graphs of llm_shapes.h on libQnnRef.so, set to compute nothing (null=graphExecute), so that
-   only the work around the executes of a step remains. Measured on both shapes, each beside a bare
-   loop in the same rounds, in changing order:
+   only the work around the executes of a step remains. The program measures on both shapes, each
+   beside a bare loop in the same rounds, in changing order:
 
        rows     storing one token's keys and values in the cache, over a loop of the same stores to
                 the same places
@@ -98,10 +98,10 @@ static void must(qnnrt_result result, const char *what, const qnnrt_llm_cache *c
 /* Sources and destinations of one token's keys and values, as in a loop written for this model. The
    memory is that of the cache, so only the code is compared. */
 typedef struct bare {
-    unsigned char      **to;              /* [tensors] cell 0 */
+    unsigned char      **to;              /* [tensors] address of cell 0 */
     const unsigned char **from;           /* [tensors] */
     size_t               key_tensors, value_tensors;      /* keys come first */
-    size_t               heads, head_dim, stride;         /* heads: of one tensor */
+    size_t               heads, head_dim, stride;         /* heads: in one tensor */
 } bare;
 
 static void *room(size_t bytes)
@@ -200,7 +200,7 @@ static void round_of_argmax(qnnrt_llm_cache *cache, size_t vocabulary, unsigned 
     if ((size_t)got != best) stop("qnnrt_llm_argmax", "is wrong");
 }
 
-/* Time of the host: all time except that in qnnrt_exec(). */
+/* The host's time is all time except that in qnnrt_exec(). */
 typedef struct moment { uint64_t ns, exec_ns; } moment;
 
 static moment host_now(const qnnrt_llm_session *session)

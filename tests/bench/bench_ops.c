@@ -83,15 +83,15 @@ static void put_message(bytes *to, unsigned field, bytes *inner)
     memset(inner, 0, sizeof *inner);
 }
 
-/* ---- one workload for both worlds ------------------------------------------------------------------ */
+/* ---- one workload in two forms ---------------------------------------------------------------------- */
 
 typedef struct tensor {
     char         name[24];
-    uint32_t     rank, dims[DIMS];       /* as QNN has them */
-    int          picture;                /* 1: NHWC there, NCHW in ONNX */
+    uint32_t     rank, dims[DIMS];       /* in QNN's order */
+    int          picture;                /* 1: NHWC in QNN, NCHW in ONNX */
     qnnrt_tensor id;
     uint32_t     count;
-    float       *data;                   /* of inputs */
+    float       *data;                   /* values of an input */
 } tensor;
 
 typedef struct net {
@@ -208,7 +208,7 @@ static int weight(net *n, uint32_t rank, const uint32_t *dims, float size, float
     data = (float *)calloc(count, sizeof(float));
     for (i = 0; i < count; ++i) data[i] = middle + size * random_value(n);
     id = add_tensor(n, QNNRT_TENSOR_STATIC, rank, dims, data);
-    if (rank == 4) {                                     /* HWIO here, OIHW there */
+    if (rank == 4) {                                     /* HWIO in QNN, OIHW in ONNX */
         float *oihw = (float *)malloc(count * sizeof(float));
         for (i = 0; i < count; ++i) {
             uint32_t o = i % dims[3], c = i / dims[3] % dims[2], hw = i / dims[3] / dims[2];
@@ -272,7 +272,7 @@ static void attribute(bytes *to, const char *name, size_t count, const int64_t *
     put_text(&a, 1, name);
     if (count == 0) put_number(&a, 3, (uint64_t)values[0]);
     for (i = 0; i < count; ++i) put_number(&a, 8, (uint64_t)values[i]);
-    put_number(&a, 20, count == 0 ? 2 : 7);               /* INT, INTS */
+    put_number(&a, 20, count == 0 ? 2 : 7);               /* ONNX's types INT and INTS */
     put_message(to, 5, &a);
 }
 
@@ -662,7 +662,8 @@ static void bench(const char *name, double flops, void (*workload)(net *), qnnrt
             for (k = 0; k < calls; ++k) engine_exec(&engines[i], &nets[i]);
             engines[i].us[round] = (now_us() - start) / calls;
         }
-    memcpy(ref_us, engines[REF].us, sizeof ref_us);        /* in the order of the rounds */
+    /* A copy in the order of the rounds, before the times are sorted. */
+    memcpy(ref_us, engines[REF].us, sizeof ref_us);
     for (i = 0; i < ENGINES; ++i) {
         double ratio[ROUNDS], minimum;
         if (!there[i]) { printf("%-28s %-13s not there\n", i == 0 ? name : "", engine_names[i]); continue; }

@@ -133,7 +133,8 @@ int simdjson_skip(const char *text, size_t bytes, size_t room)
 {
     simdjson::dom::parser parser;
     (void)room;
-    return parser.parse(text, bytes, false).error() == simdjson::SUCCESS;      /* false: padded already */
+    /* The argument false says that the text is already padded. */
+    return parser.parse(text, bytes, false).error() == simdjson::SUCCESS;
 }
 
 size_t simdjson_padding(void) { return simdjson::SIMDJSON_PADDING; }

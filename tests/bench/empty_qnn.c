@@ -13,7 +13,7 @@ static raw_graph_info graphs[2];
 static raw_binary_info info;
 static raw_provider   provider;
 static raw_system_provider system_provider;
-static int            object;              /* handles are its address */
+static int            object;              /* its address is the value of all handles */
 
 static void fill_graph(int g, const char *name, uint32_t count)
 {
@@ -89,7 +89,8 @@ raw_code QnnInterface_getProviders(const raw_provider ***list, uint32_t *count)
     slots[RAW_GRAPH_EXECUTE]       = (raw_slot)graph_execute;
     slots[RAW_LOG_CREATE]          = (raw_slot)log_create;
     slots[RAW_LOG_FREE]            = (raw_slot)free_handle;
-    slots[RAW_DEVICE_CREATE]       = (raw_slot)backend_create;      /* the same shape */
+    /* Both functions have the same type. */
+    slots[RAW_DEVICE_CREATE]       = (raw_slot)backend_create;
     slots[RAW_DEVICE_FREE]         = (raw_slot)free_handle;
     *list = all;
     *count = 1;

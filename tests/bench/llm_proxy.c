@@ -142,7 +142,8 @@ raw_code QnnInterface_getProviders(const raw_provider ***list, uint32_t *list_co
         provider.slots[RAW_GRAPH_EXECUTE] = (raw_slot)execute;
         skip_after = skip != NULL ? (uint32_t)strtoul(skip, NULL, 10) : 0;
         hashes = getenv("LLM_PROXY_HASH") != NULL;
-        memset(records, 0xFF, sizeof records);       /* no page fault later */
+        /* Touch all pages now, so that no page fault is measured. */
+        memset(records, 0xFF, sizeof records);
     }
     *list = all;
     *list_count = 1;

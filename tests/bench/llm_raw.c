@@ -26,7 +26,7 @@ typedef struct graph {
 } graph;
 
 static raw_graph_execute execute;
-static uint16_t         *cosines, *sines;      /* [context][head_dim / 2], codes of the graphs */
+static uint16_t         *cosines, *sines;      /* [context][head_dim / 2] as codes */
 
 #define MUST(call) do { if ((call) != 0) stop("failed", #call); } while (0)
 #define SLOT(table, index, type) ((type)(table)->slots[index])
@@ -132,7 +132,8 @@ static void make_tables(const graph *g)
     sines = (uint16_t *)malloc(g->context * half * sizeof *sines);
     if (cosines == NULL || sines == NULL) stop("tables", "no memory");
     for (p = 0; p < g->context; ++p)
-        for (i = 0; i < half; ++i) {      /* scale 1/32768, offset -32768, floor as Genie */
+        /* Codes of scale 1/32768 and offset -32768 are rounded down, as in Genie. */
+        for (i = 0; i < half; ++i) {
             const double angle = p * pow(10000.0, -(double)i / half);
             cosines[p * half + i] = (uint16_t)fmin(floor(cos(angle) * 32768.0) + 32768.0, 65535.0);
             sines[p * half + i] = (uint16_t)fmin(floor(sin(angle) * 32768.0) + 32768.0, 65535.0);

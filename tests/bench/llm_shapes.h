@@ -14,8 +14,9 @@
 typedef struct shape {
     const char *name;
     uint32_t    layers, heads, head_dim, context, prefill, shards, vocabulary, width;
-    int         executorch;          /* a tensor per head and ExecuTorch's names; else a tensor per
-                                        layer and those of Qualcomm's hub */
+    /* 1: a cache tensor per head, and ExecuTorch's names; 0: one per layer, and the names of
+       Qualcomm's hub. */
+    int         executorch;
 } shape;
 
 static const shape shapes[] = {
@@ -31,9 +32,9 @@ typedef struct shape_maker {
     const shape      *is;
     qnnrt_builder    *builder;
     uint32_t          ar, shard;
-    unsigned          numbers;       /* of the names given so far, in one graph */
+    unsigned          numbers;       /* how many names were numbered in this graph so far */
     qnnrt_tensor      positions;     /* input of ExecuTorch's first shard */
-    uint16_t         *words;         /* codes for static tensors */
+    uint16_t         *words;         /* codes that static tensors use */
 } shape_maker;
 
 static qnnrt_quant shape_code(float scale, int32_t offset)

@@ -8,7 +8,7 @@
    how tensors are wired.
 
    The declarations below were written from the ABI notes and not from qnnrt.h: where the two
-   disagree, a test fails, and that is half of what this file is for.
+   disagree, a test fails.
 
    Binaries  plain text that starts with "FAKEQNN 1"; the grammar is in the README beside this file
    Knobs     environment variable QNNFAKE, read by both getProviders functions; same README
@@ -79,7 +79,7 @@ struct api_version { struct version core, backend; };
 struct scale_offset { float scale; int32_t offset; };
 
 struct quant {
-    uint32_t definition;                 /* 1: defined, UNDEFINED: no encoding */
+    uint32_t definition;                 /* 1: there is an encoding, UNDEFINED: there is none */
     uint32_t encoding;
     union {
         struct scale_offset one;                                                      /* 0 */
@@ -97,7 +97,7 @@ struct quant {
 };
 
 struct tensor {
-    uint32_t version;                    /* 1: the object ends before dynamic; 2: it is complete */
+    uint32_t version;                    /* 1: the struct ends before .dynamic; 2: it is complete */
     struct {
         uint32_t     id;
         const char  *name;
@@ -108,7 +108,7 @@ struct tensor {
         uint32_t     mem_type;
         void        *data;
         uint32_t     data_size;
-        uint8_t     *dynamic;            /* from here on version 2 */
+        uint8_t     *dynamic;            /* version 2 begins here */
         uint32_t     sparse_type, sparse_elements, sparse_dims;
         uint8_t      is_produced;
     } v;
@@ -144,9 +144,9 @@ struct graph_info {
         struct tensor *inputs;
         uint32_t       outputs_count;
         struct tensor *outputs;
-        uint32_t       updateable_count; /* from here on version 2 */
+        uint32_t       updateable_count; /* version 2 begins here */
         struct tensor *updateable;
-        uint32_t       blob_size;        /* from here on version 3 */
+        uint32_t       blob_size;        /* version 3 begins here */
         void          *blob;
         uint32_t       first_op, last_op;
     } v;
@@ -215,7 +215,7 @@ struct extended_event {
         const char *name;
     } v1;
 };
-struct serial_event {                    /* of the system interface */
+struct serial_event {                    /* an event in the profile log of the system interface */
     uint32_t kind;
     union { struct event plain; struct extended_event extended; } data;
     struct serial_event *sub;
@@ -757,7 +757,8 @@ struct tensor_def {
     uint8_t           *dynamic;          /* [rank] or NULL */
     struct quant       quant;
     int                null_name, null_dims;
-    int                written;          /* of a built graph: written by a node */
+    /* 1: a node writes it, in a graph that was built by calls. */
+    int                written;
 };
 
 struct tensor_list {
@@ -771,7 +772,8 @@ struct graph {
     char              *name;
     int                null_name, has_blob;
     struct tensor_list in, out, upd;
-    struct tensor_list inner;            /* of a built graph: NATIVE, STATIC, NULL */
+    /* Of a graph that was built by calls: NATIVE, STATIC, NULL. */
+    struct tensor_list inner;
     int                built, finalized;
     uint32_t           nodes;
     struct graph_blob  blob;
@@ -791,8 +793,8 @@ struct model {
     struct tensor_list ctx;
     uint64_t           text_size;
     int                line;             /* position of the parser */
-    int                built;            /* made by calls, not from a text */
-    uint32_t           ids;              /* returned to the caller */
+    int                built;            /* 1: made by calls, not from a text */
+    uint32_t           ids;              /* number of tensor ids that were given out */
 };
 
 static void *model_alloc(struct model *model, size_t size)
@@ -1572,7 +1574,7 @@ static qerr profile_get_extended_event(uint64_t id, struct extended_event *out)
         }
     if (!events_are("scalars"))
         return 0;
-    switch (id & 0xFFFF) {               /* kinds in turn */
+    switch (id & 0xFFFF) {               /* a kind of value for each event in turn */
     case 1: out->v1.dtype = 0x0232; out->v1.value.f = 2.5f; break;
     case 2: out->v1.dtype = 0x0264; out->v1.value.d = -0.25; break;
     case 3: out->v1.dtype = 0x0032; out->v1.value.i = -7; break;
@@ -1671,7 +1673,8 @@ static qerr device_get_infrastructure(const struct infrastructure **out)
 static qerr property_has_capability(uint32_t key)
 {
     qerr code = enter("propertyHasCapability");
-    return code != 0 ? code : key == 202 ? 0 : E_NOT_SUPPORTED;   /* 202: context binaries */
+    /* Key 202 asks whether the library can load context binaries. */
+    return code != 0 ? code : key == 202 ? 0 : E_NOT_SUPPORTED;
 }
 
 /* Create a backend or device, which uses a log. `code` is the result of the call. */
@@ -2024,7 +2027,7 @@ static void fill_outputs(const struct graph *graph, unsigned char *const *in,
             (*out)[k] = (unsigned char)((sum + j + k) & 0xFF);
         if (knobs.overrun == 1 && j == 0)
             (*out)[size] = (unsigned char)((*out)[size] ^ 0xFF);
-        if (knobs.overrun == 2 && j == 0)        /* the last byte of the page before */
+        if (knobs.overrun == 2 && j == 0)        /* change the last byte of the page before */
             (*out)[-1 - (long)((uintptr_t)*out % 4096)] ^= 0xFF;
     }
 }
@@ -2400,7 +2403,7 @@ static qerr context_get_binary_size(void *handle, uint64_t *size)
     if (code == 0)
         code = render(object_find(CONTEXT, handle), &none);
     if (code == 0 && size != NULL && !zeroed("contextGetBinarySize"))
-        *size = none.used + 64;          /* spare room, as in the genuine library */
+        *size = none.used + 64;          /* more than needed, as in the genuine library */
     return code;
 }
 
@@ -2492,7 +2495,8 @@ static qerr profile_create_target(struct serial_target target, const struct seri
     struct object *o;
     if (code != 0)
         return code;
-    if (events_are("silent"))            /* as the genuine library does when it cannot write */
+    /* The genuine library returns success when it cannot write, too. */
+    if (events_are("silent"))
         target.folder = "/dev", target.name = "null";
     if (out == NULL || target.type != 1 || target.name == NULL || target.folder == NULL || count != 1
         || configs == NULL || configs[0].type != 1)

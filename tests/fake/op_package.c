@@ -15,7 +15,7 @@ typedef uint64_t code;
 typedef struct { uint32_t major, minor, patch; } version;
 typedef struct { version core, backend; } api_version;
 
-typedef struct {                         /* of a node, when it is executed */
+typedef struct {                         /* a tensor of a node, when the node is executed */
     uint32_t  format, dtype, rank;
     uint32_t *most_dims, *dims;
     void     *data;
@@ -36,7 +36,7 @@ typedef struct {
 
 typedef struct { code (*run)(void *user); void *user; } implementation;
 
-typedef struct {                         /* the operator to validate; by value */
+typedef struct {                         /* the operator to validate, passed by value */
     uint32_t    version;
     const char *name, *package, *type;
     uint32_t    param_count;  void *params;

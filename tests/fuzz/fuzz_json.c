@@ -1,9 +1,9 @@
 /* fuzz_json.c - arbitrary bytes through the JSON reader, and the result through the writer
 
    The slow reader of slow_json.h, which shares no code, makes a list of events. The header's reader
-   must give the same list and the same verdict at the same byte; so must skipping and any mixture of
-   calls. Random calls must never find a wrong document right. A right document is written and read
-   again. */
+   must give the same list and the same verdict at the same byte; skipping, and any mixture of
+   calls, must agree too. Random calls must never find a wrong document right. A right document is
+   written and read again. */
 #define QNNRT_JSON_IMPLEMENTATION
 #include "../../qnnrt_json.h"
 #define FUZZ_NAME "fuzz_json"
@@ -31,7 +31,8 @@ static void walk_text(list *l, int kind, const qnnrt_json_text *t)
     bytes = qnnrt_json_copy(t, copy);
     MUST(bytes <= t->bytes && copy[bytes] == 0);
     MUST(t->escaped == (t->bytes > 0 && memchr(t->text, '\\', t->bytes) != NULL));
-    if (strlen(copy) < bytes) {                  /* \u0000: no literal is equal, and the writer cannot write it */
+    /* It has \u0000: no literal equals it, and the writer cannot write it. */
+    if (strlen(copy) < bytes) {
         MUST(t->escaped && !qnnrt_json_is(t, copy));
         has_nul = 1;
         list_text(l, kind, copy, bytes);
@@ -212,7 +213,8 @@ static void play(const unsigned char *data, size_t size)
     wander(&r);
     MUST(qnnrt_json_end(&r) == good && (good || r.error_at == s.wrong));
     qnnrt_json_begin(&r, text, size, NULL);
-    MUST(!stumble(&r) || good);          /* with any calls, a wrong document never ends right */
+    /* Whatever is called, a wrong document never ends as a right one. */
+    MUST(!stumble(&r) || good);
 
     if (good && !has_nul) {
         qnnrt_json_begin(&r, text, size, NULL);

@@ -83,7 +83,7 @@ static void defuse(char *text, size_t size)
 
 static qnnrt_limits limits;
 
-__extension__ typedef unsigned __int128 wide;      /* no product of it wraps before it is checked */
+__extension__ typedef unsigned __int128 wide;      /* products of sizes do not overflow in it */
 
 static void check_tensor(const qnnrt_tensor_info *t)
 {
@@ -269,7 +269,7 @@ static void play_run(qnnrt_run *run, int kept)
         const unsigned char *data = (const unsigned char *)qnnrt_data_slot(run, &info->slots[s], &bytes);
         MUST(data != NULL);
         if (info->slots[s].role == QNNRT_ROLE_INPUT && kept) MUST(sum_of(data, bytes) == before[s]);
-        /* The fake writes a staircase; another tensor in the same memory would break it. */
+        /* The fake writes ascending bytes; another tensor in the same memory would change them. */
         if (info->slots[s].role == QNNRT_ROLE_OUTPUT)
             for (k = 1; k < bytes; ++k) MUST(data[k] == (unsigned char)(data[0] + k));
     }
@@ -425,7 +425,7 @@ static void play_model(qnnrt *model)
             }
             if (graph->unsupported != NULL) text_clean(graph->unsupported, 0);
             for (i = 0; i < graph->updateable_count; ++i) check_tensor(&graph->updateables[i]);
-            /* Every graph can be found alone. */
+            /* Every graph is found by its name. */
             if (strlen(graph->name) < 300 && g < 8) {
                 const qnnrt_pipeline *single = NULL;
                 snprintf(name, sizeof(name), "%u/%s", (unsigned)c, graph->name);

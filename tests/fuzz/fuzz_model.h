@@ -28,7 +28,8 @@ static void chance_begin(const unsigned char *bytes, size_t size)
 
 /* ---- hooks ---------------------------------------------------------------------------------- */
 
-static uint64_t alloc_live, alloc_bytes, alloc_sum, alloc_count, alloc_fail_at;      /* sum: ever given */
+/* alloc_sum: bytes of all allocations so far. */
+static uint64_t alloc_live, alloc_bytes, alloc_sum, alloc_count, alloc_fail_at;
 static int      alloc_fail_on;
 
 static void *hook_alloc(void *user, size_t bytes)
@@ -89,7 +90,7 @@ static int good(qnnrt_result result, const void *out, const qnnrt_error *err)
     return result == QNNRT_OK;
 }
 
-/* Evaluate the call first, then the content of out. */
+/* Evaluate the call before *out is read. */
 static qnnrt_result answer;
 #define GOOD(call, out, err) (answer = (call), good(answer, (out), (err)))
 

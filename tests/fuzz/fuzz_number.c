@@ -127,7 +127,8 @@ static int decimal_compare(const decimal *d, uint64_t m, int64_t q)
 
 /* ---- floats ------------------------------------------------------------------------------------ */
 
-typedef struct format { int bits, field; } format;                   /* of the significand, of the exponent */
+/* Bits of the significand, and of the exponent. */
+typedef struct format { int bits, field; } format;
 static const format f64_format = { 53, 11 }, f32_format = { 24, 8 };
 
 static uint64_t format_infinity(const format *f) { return ((UINT64_C(1) << f->field) - 1) << (f->bits - 1); }
@@ -136,7 +137,8 @@ static uint64_t format_infinity(const format *f) { return ((UINT64_C(1) << f->fi
 static uint64_t format_split(const format *f, uint64_t bits, int64_t *q)
 {
     uint64_t field = bits >> (f->bits - 1), m = bits & ((UINT64_C(1) << (f->bits - 1)) - 1);
-    int64_t least = 3 - (INT64_C(1) << (f->field - 1)) - f->bits;      /* -1074, -149 */
+    /* -1074 for float64, -149 for float32. */
+    int64_t least = 3 - (INT64_C(1) << (f->field - 1)) - f->bits;
     *q = least + (field > 0 ? (int64_t)field - 1 : 0);
     return field > 0 ? m | UINT64_C(1) << (f->bits - 1) : m;
 }
@@ -149,7 +151,7 @@ static int format_nearest(const format *f, const decimal *d, uint64_t bits)
     uint64_t m = format_split(f, bits, &q), under;
     int side;
     if (bits != 0) {
-        under = format_split(f, bits - 1, &below);                    /* the last one of a smaller power */
+        under = format_split(f, bits - 1, &below);  /* it may have a smaller exponent */
         MUST(below == q ? under == m - 1 : below == q - 1 && under == 2 * m - 1);
         side = below == q ? decimal_compare(d, 2 * m - 1, q - 1) : decimal_compare(d, 4 * m - 1, q - 2);
         if (side < 0 || (side == 0 && (bits & 1) != 0)) return 0;
@@ -172,7 +174,7 @@ static int take(void *user, const char *text, size_t bytes)
     return 1;
 }
 
-static void print_check(const format *f, uint64_t bits)      /* with its sign */
+static void print_check(const format *f, uint64_t bits)      /* bits: with the sign */
 {
     static decimal d;
     uint64_t sign = UINT64_C(1) << (f->bits + f->field - 1), digits = 0, m, back;

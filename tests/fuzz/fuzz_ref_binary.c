@@ -124,7 +124,8 @@ static void play(const unsigned char *data, size_t size)
     choice = *data++;
     if (--size == 0) return;
     begin(choice >> 3 & 3);
-    binary = (unsigned char *)malloc(size);      /* of exactly these bytes */
+    /* The block has exactly this size, so that a read past its end is found. */
+    binary = (unsigned char *)malloc(size);
     MUST(binary != NULL);
     memcpy(binary, data, size);
     if ((choice & 2) != 0 && size >= 64) {

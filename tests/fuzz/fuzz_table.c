@@ -176,7 +176,7 @@ static void play_model(qnnrt *model)
     }
 }
 
-/* Read the names in "ctx-bins", with the other user of the JSON reader. */
+/* Receive the names in "ctx-bins" from the reader of genie_config.json. */
 static int bin_seen(void *user, const qnnrt_json_text *name)
 {
     char *copy = (char *)malloc(name->bytes + 1);

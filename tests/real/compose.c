@@ -90,7 +90,8 @@ static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const 
     y = qnnrt_builder_tensor(b, &t);
     t = tensor_desc("h", QNNRT_TENSOR_INNER, rows, OUT);
     h = qnnrt_builder_tensor(b, &t);
-    add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);      /* before its input */
+    /* This node is added before the one that writes its input. */
+    add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);
     t = tensor_desc(in, QNNRT_TENSOR_INPUT, rows, IN);
     x = qnnrt_builder_tensor(b, &t);
     t = tensor_desc("w", QNNRT_TENSOR_STATIC, OUT, IN);
@@ -102,7 +103,7 @@ static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const 
     add_node(b, "FullyConnected", x, w, h);
 }
 
-/* Return the largest error of a pipeline, relative to the largest value. */
+/* Run a pipeline and return the largest error of its output, relative to the largest value. */
 static double error_of(qnnrt *model, const char *name, uint32_t rows)
 {
     float x[MOST * IN], y[MOST * OUT], expected[MOST * OUT];
@@ -156,7 +157,7 @@ static void builds(const char *library, double most)
     add_layer(b, "four", 4, "x", "y");
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
-    memset(lent, 0, sizeof(lent));                /* the library has a copy now */
+    memset(lent, 0, sizeof(lent));                /* the library has copied the weights */
     CHECK_EQ(qnnrt_get_info(built)->contexts->graph_count, 2);
     CHECK(error_of(built, "one", 1) < most);
     CHECK(error_of(built, "four", 4) < most);
@@ -165,7 +166,7 @@ static void builds(const char *library, double most)
     CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &again, &err), QNNRT_OK);
     CHECK_EQ(bytes, again);
-    binary = malloc(bytes + 4096);                /* more room than needed, which libraries would fill */
+    binary = malloc(bytes + 4096);  /* more room than needed: libraries fill all of it */
     CHECK_EQ(qnnrt_save_memory(built, 0, binary, bytes + 4096, &again, &err), QNNRT_OK);
     free(binary);
     CHECK_EQ(bytes, again);
@@ -175,7 +176,7 @@ static void builds(const char *library, double most)
     CHECK_EQ(qnnrt_get_info(opened)->contexts->soc_model, qnnrt_get_info(built)->contexts->soc_model);
     CHECK(error_of(opened, "one", 1) < most);
     CHECK(error_of(opened, "four", 4) < most);
-    CHECK(error_of(built, "one", 1) < most);      /* the first still works */
+    CHECK(error_of(built, "one", 1) < most);      /* the built model still works */
     CHECK_EQ(qnnrt_save(opened, 0, path, &err), QNNRT_E_UNSUPPORTED);
     CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
@@ -432,7 +433,7 @@ static void encodes(qnnrt_backend *backend, enum coding coding, qnnrt_dtype acti
         if (!(off <= worst)) worst = off;
     }
     if (worst > 0.05) printf("%s: off by %g\n", names[coding], worst);
-    CHECK(worst <= 0.05);                         /* of values up to about 10 */
+    CHECK(worst <= 0.05);                         /* values go up to about 10 */
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
 }
@@ -450,7 +451,7 @@ TEST(weights_mean_what_their_encoding_says)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------------- */
+/* ---- which operators are supported ----------------------------------------------------------------------- */
 
 static qnnrt_result asks(const char *library, const char *type, qnnrt_dtype dtype)
 {
@@ -493,7 +494,8 @@ TEST(supports_tells_what_the_library_says)
     char path[1024];
     if (real_no_device()) SKIP("the library runs nothing here");
     CHECK_EQ(asks("libQnnHtp.so", "MatMul", QNNRT_DTYPE_F16), QNNRT_OK);
-    CHECK_EQ(asks("libQnnHtp.so", "MatMul", QNNRT_DTYPE_U16Q), QNNRT_OK);      /* only with the chip of the builder */
+    /* Supported because the builder names a chip. */
+    CHECK_EQ(asks("libQnnHtp.so", "MatMul", QNNRT_DTYPE_U16Q), QNNRT_OK);
     CHECK_EQ(asks("libQnnHtp.so", "NoSuchOperator", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);
     CHECK(err.vendor_code != 0);
     CHECK_STR(err.text, "NoSuchOperator");
@@ -501,7 +503,8 @@ TEST(supports_tells_what_the_library_says)
     if (!real_exists(real_library(path, "libQnnCpu.so"))) return;
     CHECK_EQ(asks("libQnnCpu.so", "MatMul", QNNRT_DTYPE_F32), QNNRT_OK);
     CHECK_EQ(asks("libQnnCpu.so", "MatMul", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(asks("libQnnCpu.so", "Argmax", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);      /* crashes when called */
+    /* Refused by qnnrt, because the library crashes when it is asked. */
+    CHECK_EQ(asks("libQnnCpu.so", "Argmax", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);
 }
 
 /* tests/fake/op_package.c, which is made for the CPU library: y = 3 x + 1. */
@@ -546,7 +549,8 @@ TEST(an_op_package_of_the_cpu_computes)
     node.input_count = 1;
     node.outputs = &y;
     node.output_count = 1;
-    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_UNSUPPORTED);      /* without its parameter */
+    /* The parameter is missing. */
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_UNSUPPORTED);
     node.params = &slope;
     node.param_count = 1;
     CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
@@ -578,7 +582,8 @@ TEST(an_op_package_that_is_not_there_is_named)
 
 /* ---- containers ---------------------------------------------------------------------------------------------- */
 
-/* Fill all inputs with one sequence of bytes that is valid for each type, run, and hash the outputs. */
+/* Fill all inputs with bytes that are valid for each type, run, and return a hash of the
+   outputs. */
 static uint64_t outputs_of(qnnrt *model, const char *name)
 {
     const qnnrt_pipeline_info *info;
@@ -589,7 +594,8 @@ static uint64_t outputs_of(qnnrt *model, const char *name)
     info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
     for (s = 0; s < info->slot_count; ++s) {
         unsigned char *data = (unsigned char *)qnnrt_data_slot(run, &info->slots[s], &bytes);
-        uint32_t seed = (uint32_t)strlen(info->slots[s].address);      /* by name: the order may differ */
+        /* From the name, because the order may differ. */
+        uint32_t seed = (uint32_t)strlen(info->slots[s].address);
         if (info->slots[s].role != QNNRT_ROLE_INPUT) continue;
         if (info->slots[s].tensor->dtype == QNNRT_DTYPE_I32) for (k = 0; k < bytes; ++k) data[k] = k % 4 == 0 ? (unsigned char)(65 + k) : 0;
         else for (k = 0; k < bytes; ++k) { seed = seed * 1664525u + 1013904223u; data[k] = (unsigned char)(seed >> 24); }
@@ -650,7 +656,8 @@ TEST(containers_of_the_language_model_compose)
             CHECK(one != 0 && one == outputs_of(known, graphs[i]));
         }
         CHECK_EQ(qnnrt_close(known), QNNRT_OK);
-        if (release == 2051) {                    /* made by this release: the same file, byte for byte */
+        /* The file was made by this release: both are equal, byte for byte. */
+        if (release == 2051) {
             void *mine = test_read_file(made, &sizes[0]), *theirs = test_read_file(path, &sizes[1]);
             const int same = sizes[0] == sizes[1] && memcmp(mine, theirs, sizes[0]) == 0;
             free(mine);
@@ -665,7 +672,8 @@ TEST(containers_of_the_language_model_compose)
 TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
 {
     make_weights();
-    RUN(containers_of_the_language_model_compose);      /* first: a few bytes depend on what the process did before */
+    /* The first test, because a few bytes of the file depend on what the process did before. */
+    RUN(containers_of_the_language_model_compose);
     RUN(the_htp_builds_runs_and_restores);
     if (has_cpu()) RUN(the_cpu_builds_runs_and_restores);
     RUN(finalizing_is_measured);

@@ -3,7 +3,7 @@
        real_ctx RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    Every folder of DATA_FOLDER/ctx gives the outputs that the vendor's own stack gave, byte for byte,
-   whichever way its files come in and its tensors are bound. qnnrt refuses a library older than a
+   however its files are passed and its tensors are bound. qnnrt refuses a library older than a
    file, a foreign library and a damaged file, and gives the reason. */
 #include "real.h"
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ static const char *const mode_names[MODES] = {
 
 typedef struct tensor_file {
     char   name[256];
-    void  *data;              /* of the file */
+    void  *data;              /* content of the file */
     size_t bytes;
     int    output;
     unsigned char *block;     /* place of the tensor, `bytes` from `at` on; NULL: in the run */
@@ -59,7 +59,7 @@ static void files_free(case_files *files)
     }
 }
 
-/* True if all that the run reads and writes is in a file. */
+/* Check that every input and output of the run has a file. */
 static void check_files(qnnrt_run *run, const case_files *files)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
@@ -192,9 +192,9 @@ static void check_refused(const char *folder)
     CHECK_EQ(err.code, QNNRT_E_VERSION);
     CHECK_EQ(err.vendor_code, 0);
     CHECK_STR(err.text, "forward_0.bin");
-    CHECK_STR(err.text, "v2.51.0.");                     /* the release that made it */
+    CHECK_STR(err.text, "v2.51.0.");                     /* the release that made the file */
     snprintf(release, sizeof release, "v2.%d.", real_library_release() % 1000);
-    CHECK_STR(err.text, release);                        /* the installed one */
+    CHECK_STR(err.text, release);                        /* the release that is installed */
     CHECK_STR(err.text, "libQnnHtp.so");
     CHECK_EQ(real_seen.newer, 0);                        /* the vendor was not called */
     CHECK_EQ(real_seen.errors, 0);
@@ -362,7 +362,7 @@ TEST(chain_of_three)
     }
     CHECK_EQ(blocks_in, 4);
 
-    /* Both ends of an edge are one slot, so one address. */
+    /* Both ends of an edge are one slot and have one address. */
     for (i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
         char from[300], to[300];
@@ -655,9 +655,9 @@ TEST(fifty_opens)
 
 typedef struct damage {
     char        folder[1024];          /* holds the damaged forward_0.bin */
-    const unsigned char *data;         /* the same bytes */
+    const unsigned char *data;         /* bytes of the same file */
     size_t      bytes, whole;
-    case_files *files;                 /* of the undamaged one */
+    case_files *files;                 /* inputs and outputs of the undamaged model */
 } damage;
 
 enum { SAME = 32, OTHER, NO_PREPARE, NO_EXEC, BAD_ERROR, REFUSED = 48 /* + the number of the result */ };
@@ -696,7 +696,7 @@ static int cut_child(void *data)
         printf("%u bytes, way %d: %s, %s\n", (unsigned)d->bytes, way, qnnrt_result_name(result), err.text);
         if (result != QNNRT_E_FORMAT || model != NULL || real_seen.alive != 0) return BAD_ERROR;
         if (strstr(err.text, "forward_0.bin") == NULL) return BAD_ERROR;
-        /* Our explanation: too small to be valid, or cut short with both sizes. */
+        /* The text says that the file is too small, or cut short, with both sizes. */
         least = d->bytes < 64;
         if (strstr(err.text, least ? "a context binary has at least" : "it was cut short") == NULL) return BAD_ERROR;
         snprintf(path, sizeof path, "%u bytes", (unsigned)d->bytes);
@@ -740,8 +740,8 @@ static int flip_child(void *data)
     return same ? SAME : OTHER;
 }
 
-/* True if a line " #0 0x5512 in qnnrt_open path:line" names a function of ours. Paths do not
-   count. */
+/* True if a line " #0 0x5512 in qnnrt_open path:line" names a function of ours. The path of the
+   program does not count. */
 static int frame_is_ours(const char *line)
 {
     const char *at = strstr(line, " 0x");
@@ -757,7 +757,8 @@ static int report_is_ours(const char *log)
     for (line = text; line != NULL && frames < 2 && !ours; line = next) {
         next = strchr(line, '\n');
         if (next != NULL) *next++ = '\0';
-        if (strstr(line, "runtime error:") != NULL) ours = 1;      /* only our code has these checks */
+        /* Only our code is compiled with these checks. */
+        if (strstr(line, "runtime error:") != NULL) ours = 1;
         if (strstr(line, "    #0 ") == NULL && strstr(line, "    #1 ") == NULL) continue;
         ++frames;
         if (frame_is_ours(line)) ours = 1;

@@ -12,12 +12,12 @@
 
 /* ---- the vendor's interface ------------------------------------------------------------------- */
 
-typedef struct answer {             /* sent from a child to its parent */
+typedef struct answer {             /* what a child sends to its parent */
     raw_code     code;
-    int          lines;             /* warnings and errors logged    */
-    uint32_t     level;             /* of the first error, else of the first warning */
+    int          lines;             /* number of warnings and errors */
+    uint32_t     level;             /* level of the first error, else of the first warning */
     char         first[512];
-    qnnrt_result result;            /* of a call of qnnrt            */
+    qnnrt_result result;            /* result of a call of qnnrt     */
     qnnrt_error  err;
 } answer;
 
@@ -84,7 +84,8 @@ static int begin_cpu(void)     { return begin_named("libQnnCpu.so") && begin_log
 
 static int begin_saver(void)
 {
-    if (!begin_named("libQnnSaver.so") || chdir(test_tmpdir()) != 0) return 0;   /* it writes a folder where it runs */
+    /* It makes a folder in the current one. */
+    if (!begin_named("libQnnSaver.so") || chdir(test_tmpdir()) != 0) return 0;
     return begin_log() && create_backend() == 0 &&
            CALL(RAW_CONTEXT_CREATE, raw_context_create)(raw.backend, NULL, NULL, &raw.context) == 0;
 }
@@ -536,7 +537,7 @@ typedef struct raw_case {
     int       (*begin)(void);
     raw_code  (*body)(void);
     uint32_t    code;
-    const char *line;               /* text of the entry of the first line logged; NULL: no line is logged */
+    const char *line;  /* text of the entry for the first line of the log; NULL: no line */
     int         first, last;        /* releases with this behaviour, 0: any */
 } raw_case;
 
@@ -685,7 +686,7 @@ TEST(what_the_libraries_answer_and_log_is_known)
     printf("  %d answers as they are known, %d of them with a line that has an entry of its own\n", count, lines);
 }
 
-/* The line is written before the crash. */
+/* Load a file with shared weights: the library logs a line, then crashes. */
 static int shared_child(void *data)
 {
     (void)data;
@@ -924,9 +925,9 @@ typedef struct public_case {
     const char   *name;
     qnnrt_result (*body)(void);
     qnnrt_result  result;
-    uint32_t      code;             /* of the vendor, 0: it was not called */
-    const char   *pieces[6];        /* of the text, in this order         */
-    const char   *line;             /* the entry that the pasted text leads to, NULL: the code's, if any */
+    uint32_t      code;             /* code of the vendor, 0: it was not called */
+    const char   *pieces[6];        /* pieces of the text, in this order   */
+    const char   *line;  /* entry that is found for the pasted text, NULL: that of the code */
     int           first, last;
 } public_case;
 
@@ -991,7 +992,7 @@ static void check_public(const public_case *c)
         CHECK_STR(at, c->pieces[i]);
         at = strstr(at, c->pieces[i]);
     }
-    /* The whole text, pasted, leads to its explanation. */
+    /* The explanation is found for the whole text. */
     entry = qnnrt_explain(told->err.text);
     if (c->line != NULL) CHECK(entry != NULL && entry->text != NULL && strcmp(entry->text, c->line) == 0);
     else if (c->code != 0) CHECK(entry != NULL && (entry->text != NULL || entry->code == c->code));
@@ -1013,7 +1014,7 @@ TEST(errors_of_qnnrt_tell_the_whole_story)
     }
 }
 
-/* A machine without an NPU. */
+/* On a machine without an NPU, the error and its hint name the device. */
 TEST(no_device)
 {
     static const public_case none = { "no_device", NULL, QNNRT_E_BACKEND, 0xfa0,
@@ -1036,7 +1037,8 @@ TEST_MAIN_ARGS("real_errors", 2, "RELEASE_FOLDER DATA_FOLDER")
     }
     if (real_library_release() == 0) { printf("libQnnHtp.so does not open\n"); test_state.failed++; return; }
     RUN(what_the_libraries_answer_and_log_is_known);
-    if (fits(2051, 0)) RUN(shared_weights_are_logged_before_the_crash);   /* the file is of 2.51 */
+    /* Release 2.51 made the file. */
+    if (fits(2051, 0)) RUN(shared_weights_are_logged_before_the_crash);
     RUN(names_of_codes_are_those_of_the_library);
     RUN(errors_of_qnnrt_tell_the_whole_story);
 }

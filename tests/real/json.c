@@ -12,7 +12,7 @@
 #include "../meta.h"
 
 static real_list folders;
-static int       folders_given;              /* of these from DATA_FOLDER */
+static int       folders_given;              /* number of those from DATA_FOLDER */
 
 /* Find folders below DATA_FOLDER/ctx, DATA_FOLDER/llm and the same of QNNRT_SAMPLES. */
 static void find_folders(void)
@@ -23,7 +23,8 @@ static void find_folders(void)
     int at, part, i;
     if (folders.count > 0) return;
     for (at = 0; at < (samples != NULL ? 2 : 1); ++at) {
-        if (at == 1) test_state.args[1] = (char *)(uintptr_t)samples;      /* real_folders() searches there */
+        /* real_folders() searches this folder. */
+        if (at == 1) test_state.args[1] = (char *)(uintptr_t)samples;
         for (part = 0; part < 2; ++part) {
             real_folders(&some, parts[part]);
             for (i = 0; i < some.count && folders.count < REAL_FILES; ++i) strcpy(folders.path[folders.count++], some.path[i]);
@@ -117,7 +118,7 @@ TEST(json_gives_the_table_of_the_library)
             size_t count, k;
             const qnnrt_context_info *infos;
             CHECK(folder != NULL);
-            /* with both */
+            /* open it with the binary and JSON */
             look_desc(&json, other_path);
             REAL_OK(qnnrt_open(folder, &json, &model, &err), &err);
             infos = qnnrt_get_info(model)->contexts;
@@ -125,7 +126,7 @@ TEST(json_gives_the_table_of_the_library)
             for (k = 0; k < count; ++k) CHECK(infos[k].from_system && infos[k].from_json && infos[k].json_file != NULL);
             TRY(check_table(model, library, folders.path[i]));
             CHECK_EQ(qnnrt_close(model), QNNRT_OK);
-            /* with JSON alone */
+            /* open it with JSON alone */
             json.system_path = NULL;
             json.metadata = QNNRT_METADATA_JSON;
             REAL_OK(qnnrt_open(folder, &json, &model, &err), &err);
@@ -306,7 +307,7 @@ TEST(altered_tensors_are_refused_each)
     printf("  %d single values altered, each refused by name\n", all);
 }
 
-/* Run a folder's files <tensor>.raw and compare with <tensor>.expected.raw. */
+/* Run with a folder's files <tensor>.raw, and compare the outputs with <tensor>.expected.raw. */
 static void run_files(qnnrt_run *run, const char *folder)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
@@ -361,7 +362,7 @@ TEST(models_run_with_json_instead_of_the_library)
             real_desc(&desc, path);
             desc.metadata = both ? QNNRT_METADATA_ALL : QNNRT_METADATA_JSON;
             snprintf(empty, sizeof empty, "/not/there/libQnnSystem.so");
-            if (!both) desc.system_path = empty;                   /* not opened */
+            if (!both) desc.system_path = empty;                   /* this library is not opened */
             if (release > real_library_release()) {
                 CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_VERSION);
                 CHECK_STR(err.text, "v2.51.0.");

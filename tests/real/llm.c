@@ -28,7 +28,7 @@ static void fill(const qnnrt_tensor_info *tensor, void *data)
         case QNNRT_DTYPE_I32: ((int32_t *)data)[i] = (int32_t)(pattern() % 256u); break;
         case QNNRT_DTYPE_U8Q: ((uint8_t *)data)[i] = (uint8_t)(96u + pattern() % 64u); break;
         case QNNRT_DTYPE_U16Q:
-            /* A mask value is attend or not; two columns of three attend. The other values are
+            /* A mask has two values, attend or not; two columns of three attend. Other inputs get
                arbitrary codes. */
             if (strcmp(tensor->name, "attention_mask") == 0) ((uint16_t *)data)[i] = pattern() % 3u == 0 ? 0 : 65535;
             else ((uint16_t *)data)[i] = (uint16_t)pattern();
@@ -109,7 +109,7 @@ static void compare(qnnrt *one, qnnrt *four, const char *prefix)
     CHECK_EQ(info[0]->step_count, 1);
     CHECK_EQ(info[1]->step_count, 4);
     CHECK_EQ(inputs[0], 12);
-    CHECK_EQ(inputs[1], 12);         /* inputs of one name and equal facts are one slot */
+    CHECK_EQ(inputs[1], 12);         /* inputs with one name and equal facts are one slot */
     CHECK_EQ(outputs[0], 9);
     CHECK_EQ(outputs[1], 9);
     CHECK_EQ(info[1]->edge_count, 3);
@@ -136,7 +136,8 @@ static void compare(qnnrt *one, qnnrt *four, const char *prefix)
         a = qnnrt_data_slot(run[0], &info[0]->slots[i], NULL);
         b = qnnrt_data_slot(run[1], other, NULL);
         if (info[0]->slots[i].role == QNNRT_ROLE_INPUT) {
-            CHECK(memcmp(a, b, tensor->bytes) == 0);      /* kept, and the same for both */
+            /* qnnrt_exec() does not change inputs, which are the same for both. */
+            CHECK(memcmp(a, b, tensor->bytes) == 0);
             continue;
         }
         for (v = 0; v < tensor->count; ++v) {
@@ -347,7 +348,7 @@ TEST(greedy_text)
     }
 }
 
-/* An older library refuses every one of them, and the error names the release that made it. */
+/* An older library refuses each of the files, and the error names the release that made it. */
 TEST(refused)
 {
     static const char *const names[3] = { "w8a16_one", "w8a16_four", "f32io_one" };

@@ -106,7 +106,8 @@ TEST(htp_basic_detailed_and_optrace)
             CHECK(memcmp(plain, qnnrt_data(run, "y", NULL), bytes) == 0);
             REAL_OK(qnnrt_run_events(run, &events, &count), qnnrt_run_error(run));
             TRY(check_events(events, count, 1));
-            CHECK(again == 0 || counts[level] == count);          /* replaced, not added to */
+            /* An exec replaces the events of the one before. */
+            CHECK(again == 0 || counts[level] == count);
             counts[level] = count;
         }
         show(names[level], events, count);
@@ -139,7 +140,8 @@ TEST(htp_every_step_of_a_chain)
     const qnnrt_profile_event *events;
     size_t count, step, loads;
     if (real_no_device()) SKIP("no device");
-    if (real_library_release() < 2051) return;       /* the chain is newer, and refused */
+    /* The files are newer than the library, which refuses them. */
+    if (real_library_release() < 2051) return;
     TRY(open_htp("ctx/qairt2.51/chain_of_three", QNNRT_PROFILE_BASIC, &model, &run));
     events = qnnrt_get_info(model)->events;
     loads = qnnrt_get_info(model)->event_count;
@@ -155,7 +157,7 @@ TEST(htp_every_step_of_a_chain)
     TRY(check_events(events, count, 3));
     for (step = 0; step < 3; ++step) CHECK(find(events, count, 400, step) != NULL
                                                && find(events, count, 404, step) != NULL);
-    TRY(close_all(model, run));                      /* with an active profile */
+    TRY(close_all(model, run));                      /* close while a profile is active */
 }
 
 TEST(htp_log_for_the_viewer)
@@ -238,7 +240,7 @@ TEST(htp_power_presets_are_all_answered)
     TRY(power_answers(qnnrt_get_info(model)->backend, &desc, "numbers", QNNRT_POWER_APPLIED));
     REAL_OK(qnnrt_power_set(qnnrt_get_info(model)->backend, NULL, NULL, &err), &err);
     REAL_OK(qnnrt_power_set(qnnrt_get_info(model)->backend, &desc, NULL, &err), &err);
-    TRY(close_all(model, run));                      /* with a vote */
+    TRY(close_all(model, run));                      /* close while a power setting is active */
 }
 
 /* ---- libQnnCpu.so ----------------------------------------------------------------------------- */

@@ -138,9 +138,9 @@ static inline const char *real_short(const char *path)
 /* ---- what a model allocates and logs --------------------------------------------------------- */
 
 static struct {
-    long allocations, alive;     /* of our allocator hook                                */
+    long allocations, alive;     /* calls and live blocks of our allocator hook           */
     int  errors;                 /* lines of the vendor at level "error" */
-    int  newer;                  /* of these, refusals of a newer binary by the vendor */
+    int  newer;                  /* those of them that refuse a newer binary */
     int  print;
     char first[512];
 } real_seen;
@@ -160,7 +160,8 @@ static inline void real_free(void *user, void *data)
     free(data);
 }
 
-/* The vendor may log on its own threads; the lines counted here come on the caller's. */
+/* Count lines. The vendor may log on its own threads, but the lines counted here come on the
+   caller's. */
 static inline void real_log(void *user, qnnrt_log_level level, const char *room, uint64_t code, const char *text)
 {
     (void)user;

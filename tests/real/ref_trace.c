@@ -60,7 +60,7 @@ static q_tensor tensor(const char *name, uint32_t type, void *data, size_t bytes
     return t;
 }
 
-/* Return 0, or the number of the call that failed. The Saver returns DUMMY for what it does not
+/* Return 0, or the number of the call that failed. The recorder returns DUMMY for what it does not
    support. */
 static int by_tables(const ref_api *q)
 {
@@ -142,7 +142,7 @@ static int work_child(void *data)
     const work *w = (const work *)data;
     static life l;
     if (chdir(w->folder) != 0) return 1;
-    setenv("QNNREF_FAULTS", "core=2.23", 1);     /* files that every release accepts */
+    setenv("QNNREF_FAULTS", "core=2.23", 1);     /* every release accepts files of this version */
     setenv("QNNREF_LEDGER", "strict", 1);
     if (!w->on_saver) setenv("QNNREF_TRACE", "trace.txt", 1);
     if (w->part == TABLES) return tables_child(w->on_saver ? w->saver : w->ref_library);
@@ -153,7 +153,7 @@ static int work_child(void *data)
     if (w->part == OPEN) life_open(&l);
     else life_make(&l);
     printf("%s: %s\n", l.stage, l.stage[0] != '\0' ? l.err.text : "");
-    /* The Saver does not compute and makes no binaries. */
+    /* The recorder does not compute, and makes no binaries. */
     if (strcmp(l.stage, w->on_saver && w->part == BUILD ? "save" : "") != 0 || (l.wrong && !w->on_saver))
         return 2;
     if (l.closed != QNNRT_OK) return 3;
@@ -263,7 +263,8 @@ static void run_one(work *w, calls *c)
     snprintf(path, sizeof path, "%s/%s", w->folder,
              w->on_saver ? "saver_output/saver_output.c" : "trace.txt");
     text = (char *)test_read_file(path, NULL);
-    if (text == NULL && w->on_saver) {           /* aarch64: without a folder of its own */
+    /* On aarch64 the recorder makes no folder of its own. */
+    if (text == NULL && w->on_saver) {
         snprintf(path, sizeof path, "%s/saver_output.c", w->folder);
         text = (char *)test_read_file(path, NULL);
     }
@@ -296,7 +297,7 @@ static void compare(work_part part, int least)
             CHECK(0);
         }
     CHECK(ours.count >= least);
-    /* Fail for a row of the table that is no longer a difference. */
+    /* Fail when a row of the table is no longer a difference. */
     for (int i = 0; i < DIFFERENCES; ++i) {
         CHECK_EQ(ours.seen[i] > 0, differences[i].ref >> part & 1);
         CHECK_EQ(genuine.seen[i] > 0, differences[i].saver >> part & 1);

@@ -44,7 +44,7 @@ static void calls_of(const char *folder, char *calls, size_t size)
     size_t used = 0;
     snprintf(path, sizeof path, "%s/saver_output/saver_output.c", folder);
     text = (char *)test_read_file(path, NULL);
-    if (text == NULL) {      /* aarch64: without a folder of its own */
+    if (text == NULL) {      /* on aarch64 the recorder makes no folder of its own */
         snprintf(path, sizeof path, "%s/saver_output.c", folder);
         text = (char *)test_read_file(path, NULL);
     }
@@ -92,7 +92,7 @@ TEST(one_context)
                         " graphExecute contextFree deviceFree backendFree") == 0);
 }
 
-/* Open in a child as well: the recorder writes from the first call on. */
+/* Open the library in a child, too, because the recorder writes from the first call on. */
 static int release_child(void *data)
 {
     const saver_case *c = (const saver_case *)data;
@@ -119,7 +119,8 @@ static int saver_release(void)
 TEST(three_contexts)
 {
     char calls[4096], *at;
-    if (saver_release() < 2051) return;      /* the shards are newer, and refused */
+    /* The shards are newer than the library, which refuses them. */
+    if (saver_release() < 2051) return;
     TRY(record("ctx/qairt2.51/chain_of_three", calls, sizeof calls));
     at = strstr(calls, "contextCreateFromBinary");
     CHECK(at != NULL);
