@@ -41,7 +41,7 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
    Memory that cannot fail, formatted text, names that are safe to show on a terminal.
    ===================================================================================== */
 
-/* Return zeroed memory for count items; without memory the program ends. */
+/* Return zeroed memory for count items; end the program when there is none. */
 static inline void *cli_alloc(size_t count, size_t size)
 {
     void *data = calloc(count != 0 ? count : 1, size);
@@ -113,20 +113,20 @@ static inline char *cli_shown(const char *name)
 
 #define CLI_WRITE_HINT "Choose a folder that exists, has room, and is writable."
 
-static char cli_last_hint[512];        /* a hint is not repeated for the next message */
+static char cli_last_hint[512];        /* the last hint, which is not printed twice in a row */
 
-/* Print a message, and the hint if there is one that was not just printed. */
+/* Print a message, and its hint unless that hint was printed last. */
 static inline void cli_message(const char *message, const char *hint)
 {
     const int hinted = hint != NULL && hint[0] != '\0' && strcmp(hint, cli_last_hint) != 0;
     snprintf(cli_last_hint, sizeof(cli_last_hint), "%s", hint != NULL ? hint : "");
-    /* One call, so that lines of the vendor's threads do not come between. */
+    /* Print both in one call, so that lines of the vendor's threads do not come between them. */
     fprintf(stderr, CLI_NAME ": %s\n%s%s%s", message, hinted ? "hint: " : "", hinted ? hint : "",
             hinted ? "\n" : "");
 }
 
-/* Return the hint for a library that cannot be opened: that of the header if the file exists, because
-   it looked into it, and otherwise the one that names the option. */
+/* Return the hint for a library that cannot be opened: qnnrt's own hint if the file exists, because
+   qnnrt has looked into it; otherwise one that names the option. */
 static inline const char *cli_library_hint(const qnnrt_error *err, const char *path,
                                            const char *hint)
 {
@@ -134,7 +134,7 @@ static inline const char *cli_library_hint(const qnnrt_error *err, const char *p
     return looked && err->hint[0] != '\0' ? err->hint : hint;
 }
 
-/* Report wrong usage. hint NULL: refer to --help. Returns STATUS_USAGE. */
+/* Report wrong usage; a hint of NULL refers to --help. Return STATUS_USAGE. */
 CLI_FORMAT(2, 3) static inline int cli_usage(const char *hint, const char *format, ...)
 {
     va_list list;
@@ -146,8 +146,8 @@ CLI_FORMAT(2, 3) static inline int cli_usage(const char *hint, const char *forma
     return STATUS_USAGE;
 }
 
-/* Print a log line of the library. user: the qnnrt_log_level that is wanted, because qnnrt's own
-   lines come at every level. */
+/* Print a log line of the library. user points to the level that is wanted: qnnrt's own lines come
+   at every level, so they are filtered here. */
 static inline void cli_log(void *user, qnnrt_log_level level, const char *room,
                            uint64_t vendor_code, const char *line)
 {

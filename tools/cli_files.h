@@ -14,8 +14,8 @@
    Vendor libraries print to descriptor 1 when they load, on errors and at the end.
    ===================================================================================== */
 
-/* Take descriptor 1 for this program, and let it be standard error for all libraries. NULL: errno
-   says why. */
+/* Take descriptor 1 for this program, and make it standard error for all libraries. Return NULL on
+   failure, with errno set. */
 static inline FILE *cli_take_stdout(void)
 {
     /* fill closed descriptors 0 to 2, so that no later file gets one of them */
@@ -38,14 +38,14 @@ static inline int cli_close_stdout(FILE *out)
 
 /* =====================================================================================
    SIGNALS                                                                     >>signals
-   SIGINT, SIGTERM and SIGHUP remove the files that are being written aside.
+   SIGINT, SIGTERM and SIGHUP remove files that are incomplete.
    ===================================================================================== */
 
 enum { CLI_ASIDES = 8 };
 
-static char *volatile        cli_asides[CLI_ASIDES];       /* paths, or NULL */
+static char *volatile        cli_asides[CLI_ASIDES];       /* paths to remove, or NULL */
 static volatile sig_atomic_t cli_held;                     /* depth of cli_hold()         */
-static volatile sig_atomic_t cli_signal;                   /* what came since, or 0       */
+static volatile sig_atomic_t cli_signal;                   /* signal that came since, or 0 */
 
 static inline void cli_remove_asides(void)
 {
@@ -53,7 +53,7 @@ static inline void cli_remove_asides(void)
         if (cli_asides[i] != NULL) unlink(cli_asides[i]);
 }
 
-/* Remove the files that are being written aside, and end as this signal does. */
+/* Remove the incomplete files, and end the program as this signal does. */
 static inline void cli_end(int number)
 {
     cli_remove_asides();
@@ -78,7 +78,7 @@ static inline void cli_catch(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
-/* Catch the signals that end a program, except those that the caller has it ignore, as nohup
+/* Catch the signals that end a program, except those that its caller set to be ignored, as nohup
    does. */
 static inline void cli_catch_signals(void)
 {
@@ -89,7 +89,7 @@ static inline void cli_catch_signals(void)
             cli_catch(numbers[i], cli_on_signal);
 }
 
-/* Let signals wait until cli_release(): between the two a file may exist under a name that the
+/* Delay signals until cli_release(): between the two calls a file may exist under a name that the
    handler does not know. */
 static inline void cli_hold(void) { cli_held = cli_held + 1; }
 
@@ -101,11 +101,11 @@ static inline void cli_release(void)
 
 /* =====================================================================================
    READ                                                                           >>read
-   Files that do not make the program wait, or fill its memory.
+   Reads files that could make the program wait, or fill its memory.
    ===================================================================================== */
 
-/* Open a file without waiting: a pipe that nobody writes to is an empty file. -1: errno says
-   why. */
+/* Open a file without waiting: a pipe without a writer is an empty file. Return -1 on failure, with
+   errno set. */
 static inline int cli_open(const char *path)
 {
     struct stat status;
@@ -124,7 +124,8 @@ static inline int cli_read(int fd, char *to, size_t most, size_t *bytes)
         const ssize_t got = read(fd, to + *bytes, most - *bytes);
         if (got > 0) *bytes += (size_t)got;
         else if (got == 0) return 0;
-        else if (errno == EAGAIN || errno == EWOULDBLOCK)         /* somebody writes: wait for it */
+        /* A pipe with a writer: wait for data. */
+        else if (errno == EAGAIN || errno == EWOULDBLOCK)
             fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
         else if (errno != EINTR) return -1;
     }
@@ -132,7 +133,7 @@ static inline int cli_read(int fd, char *to, size_t most, size_t *bytes)
 }
 
 /* Read a whole file, or standard input for "-", of at most `most` bytes. The caller frees it; a 0
-   follows the last byte. NULL: errno says why, EFBIG for a longer file. */
+   follows the last byte. Return NULL on failure, with errno set: EFBIG for a longer file. */
 static inline char *cli_read_file(const char *path, size_t most, size_t *bytes)
 {
     const int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : cli_open(path);
@@ -140,7 +141,7 @@ static inline char *cli_read_file(const char *path, size_t most, size_t *bytes)
     size_t room = 0, got = 0;
     int result = fd < 0 ? -1 : 0;
     *bytes = 0;
-    while (result == 0 && *bytes == room) {      /* full: there may be more */
+    while (result == 0 && *bytes == room) {      /* the buffer is full: there may be more */
         if (*bytes > most) {
             errno = EFBIG;
             result = -1;
@@ -172,13 +173,13 @@ static inline char *cli_read_file(const char *path, size_t most, size_t *bytes)
 
 /* =====================================================================================
    WRITE                                                                         >>write
-   Files are written aside and renamed: a reader sees the old file or the whole new one.
+   Writes files under a temporary name and renames them: readers see the old or the new file.
    ===================================================================================== */
 
 typedef struct cli_file {
-    FILE *file;                        /* write here                              */
+    FILE *file;                        /* the open file                           */
     char *path;
-    char *aside;                       /* where it is until cli_commit(), or NULL */
+    char *aside;                       /* its path until cli_commit(), or NULL    */
 } cli_file;
 
 static inline int cli_is_folder(const char *path)
@@ -194,7 +195,7 @@ static inline int cli_is_special(const char *path)
     return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* Forget a file that was written aside. */
+/* Take a file off the list of incomplete ones. */
 static inline void cli_forget(cli_file *f)
 {
     for (size_t i = 0; i < CLI_ASIDES; ++i)
@@ -204,8 +205,8 @@ static inline void cli_forget(cli_file *f)
     memset(f, 0, sizeof(*f));
 }
 
-/* Create a file. replace: a link or a pipe at this path is replaced, because its name was made from
-   one in a model; else it is written to as it is. 0: errno says why. */
+/* Create a file. replace: 1 when the path was made from a name in a model, so that a link or a pipe
+   there is replaced; 0 writes into it. Return 0 on failure, with errno set. */
 static inline int cli_create(cli_file *f, const char *path, int replace)
 {
     const int direct = !replace && cli_is_special(path);
@@ -233,13 +234,14 @@ static inline int cli_create(cli_file *f, const char *path, int replace)
     return 0;
 }
 
-/* Close a file and let it appear; `good` 0: remove it. 0: errno says why, and nothing is left. */
+/* Close a file and give it its name, or remove it when `good` is 0. Return 0 on failure, with errno
+   set and no file left. */
 static inline int cli_finish(cli_file *f, int good)
 {
     int why = errno;
     if (good && ferror(f->file)) good = 0;
     if (!good && why == 0) why = EIO;
-    if (fclose(f->file) != 0 && good) {          /* a full disk may show only now */
+    if (fclose(f->file) != 0 && good) {          /* a full disk may be reported only here */
         why = errno;
         good = 0;
     }

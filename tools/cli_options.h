@@ -77,7 +77,7 @@ typedef struct cli_near {
     const char *word;                  /* the unknown one                  */
     size_t      bytes;
     const char *best;                  /* NULL: no known word is near      */
-    size_t      distance;              /* of the best                      */
+    size_t      distance;              /* distance of the best             */
 } cli_near;
 
 /* Return how many characters must be added, left out, replaced or swapped with the next one to turn
@@ -107,7 +107,7 @@ static inline size_t cli_distance(const char *word, size_t bytes, const char *kn
     return rows[bytes % 3][length];
 }
 
-/* Compare one known word. The beginning of a word is as near as one wrong character. */
+/* Compare one known word. A word that is cut short counts as one wrong character. */
 static inline void cli_near_try(cli_near *near, const char *known)
 {
     const size_t most = 1 + near->bytes / 4;
@@ -151,11 +151,11 @@ struct cli_option {
     unsigned    verbs;                 /* bits of the verbs that list it; 0: all               */
     size_t      field;                 /* offset in the settings                               */
     uint64_t    least, most;
-    double      bottom, top;           /* of CLI_REAL                                          */
+    double      bottom, top;           /* range of a CLI_REAL                                  */
     int         above;                 /* 1: the number must be greater than 0                 */
-    int         empty;                 /* 1: an empty value is a value                         */
+    int         empty;                 /* 1: the value may be empty                            */
     const char *const *words;
-    /* of CLI_OWN; returns STATUS_OK, or STATUS_USAGE after a message */
+    /* Reads the value of a CLI_OWN. Returns STATUS_OK, or STATUS_USAGE after a message. */
     int       (*take)(void *settings, const cli_option *option, const char *value);
 };
 
@@ -165,18 +165,18 @@ typedef struct cli_verb {
     const char *summary;               /* one sentence                                         */
     const char *const *examples;       /* what follows the program's name; ends with NULL      */
     const char *notes;                 /* one paragraph for its own help, or NULL              */
-    unsigned    lists, takes;          /* bits of its options: in its help, and all it accepts */
+    unsigned    lists, takes;          /* bits of the options in its help, and of all it takes */
     int         raw;                   /* 1: all words are operands, also those with "--"      */
     int       (*run)(void *program);   /* returns the exit status                              */
 } cli_verb;
 
 typedef struct cli_program {
     const char       *summary;         /* one sentence                                         */
-    const char       *usage;           /* of a program without verbs: what follows its name    */
+    const char       *usage;           /* what follows the name of a program without verbs     */
     const char *const *examples;
     const char       *notes;           /* one paragraph, or NULL                               */
     const char       *statuses;        /* one paragraph about the exit status                  */
-    const cli_verb   *verbs;           /* [verb_count]; the first one when none is named       */
+    const cli_verb   *verbs;           /* [verb_count]; the first one is the default           */
     size_t            verb_count;
     const cli_option *options;         /* [option_count]                                       */
     size_t            option_count;
@@ -409,7 +409,7 @@ static inline int cli_store(const cli_option *o, const char *value, void *settin
         return o->take(settings, o, value);
     case CLI_VERSION:
     case CLI_HELP:
-        break;                                   /* cli_parse() answers */
+        break;                                   /* cli_parse() prints the help */
     }
     return STATUS_OK;
 }

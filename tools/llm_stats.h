@@ -118,7 +118,8 @@ static int write_stats(tool *t)
     wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
     qnnrt_json_write_begin(&j, write_piece, t->stats.file, 2);
     qnnrt_json_write_object(&j, 0);
-    /* ExecuTorch's keys, in its order: times in ms since 1970, 0 for what did not happen. */
+    /* ExecuTorch's keys, in its order: times are in ms since 1970, or 0 for events that did not
+       happen. */
     stat_count(&j, "prompt_tokens", t->prompt_tokens);
     stat_count(&j, "generated_tokens", t->generated);
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); ++i) {

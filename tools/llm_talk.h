@@ -7,7 +7,7 @@
    The model reads a prompt and writes an answer.
    ===================================================================================== */
 
-/* Let the model read some tokens, at most as many as one step takes. Return 0 after printing an
+/* Let the model read at most as many tokens as one step takes. Return 0 after printing an
    error. */
 static int read_step(tool *t, const int32_t *tokens, size_t count)
 {
@@ -34,7 +34,7 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
     return !dumps || write_rows(t, count);
 }
 
-/* Choose the token after row `row` of the last step. -1 after a message. */
+/* Choose the token after row `row` of the last step. Return -1 after a message. */
 static int32_t next_token(tool *t, size_t row)
 {
     const uint64_t begin = clock_ns(NULL);
@@ -147,8 +147,8 @@ static void forget(tool *t)
     t->pending = -1;
 }
 
-/* Choose how many of the oldest tokens to drop, so that `need` more fit: whole turns, and of the
-   last turn its beginning. `first`: number of tokens at the beginning that stay. */
+/* Choose how many of the oldest tokens to drop, so that `need` more fit: whole turns, but only the
+   beginning of the last turn. The first `first` tokens stay. */
 static size_t choose_cut(const tool *t, size_t first, size_t need)
 {
     const size_t most = most_read(t), have = t->said.count;
@@ -158,23 +158,24 @@ static size_t choose_cut(const tool *t, size_t first, size_t need)
     return have - first > keep ? have - first - keep : 0;
 }
 
-/* Make room for a prompt: drop the oldest turns when it does not fit after them, with a quarter of
-   the text for the answer. What stays is read again, before the prompt, because the model's
-   positions begin anew. Returns how many tokens of the prompt are such. */
+/* Make room for a prompt and an answer of a quarter of the text: if they do not fit, drop the
+   oldest turns. The remaining tokens are put before the prompt and read again, because the model's
+   positions begin anew. Return the number of these tokens. */
 static size_t make_room(tool *t, token_list *prompt)
 {
     const size_t quarter = t->limit / 4, most = most_read(t), bos = t->begun && t->said.count > 0;
     const size_t reserve = t->set.max_gen < quarter ? (size_t)t->set.max_gen : quarter;
     size_t need = prompt->count + (reserve > 0 ? reserve - 1 : 0), turns = 0, dropped = 0;
     if (t->said.count + need <= most) return 0;
-    if (need > most - bos) need = most - bos;    /* a long prompt gets a short answer */
+    if (need > most - bos) need = most - bos;    /* after a long prompt, the answer is short */
     const size_t cut = choose_cut(t, bos, need);
     token_list all = {NULL, 0, 0};
     for (size_t i = 0; i < t->said.count; ++i)
         if (i < bos || i >= bos + cut) add_token(&all, t->said.items[i]);
     const size_t kept = all.count;
     for (size_t i = 0; i < prompt->count; ++i) add_token(&all, prompt->items[i]);
-    for (size_t i = 0; i < t->turn_count; ++i) {  /* those that stay, at their new places */
+    /* Keep the turns that stay, at their new places. */
+    for (size_t i = 0; i < t->turn_count; ++i) {
         const size_t end = i + 1 < t->turn_count ? t->turns[i + 1] : t->said.count;
         if (t->turns[i] < bos + cut) ++dropped;
         if (end > bos + cut) t->turns[turns++] = t->turns[i] > bos + cut ? t->turns[i] - cut : bos;
@@ -211,7 +212,8 @@ static void add_turn(tool *t, size_t begin)
     t->turns[t->turn_count++] = begin;
 }
 
-/* Answer each line except the two commands, with a line that may be empty. */
+/* Read lines, and answer each one except the two commands; an answer is a line, too, which may be
+   empty. */
 static void talk(tool *t)
 {
     const int asks = isatty(STDIN_FILENO);

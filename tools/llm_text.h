@@ -58,10 +58,11 @@ static int take_numbers(tool *t, const char *text, size_t bytes, token_list *lis
     return 1;
 }
 
-/* Read a whole file, or standard input. NULL after a message. */
+/* Read a whole file, or standard input. Return NULL after a message. */
 static char *read_all(tool *t, const char *path, size_t *bytes)
 {
-    enum { MOST = 1 << 28 };                     /* more than any model remembers */
+    /* Bytes: longer than any prompt that a model takes. */
+    enum { MOST = 1 << 28 };
     char *data = cli_read_file(path, MOST, bytes);
     if (data != NULL) return data;
     char *shown = cli_shown(path);
@@ -93,7 +94,7 @@ static int take_prompt(tool *t, token_list *list)
 
 /* =====================================================================================
    TERMINAL                                                                     >>terminal
-   Tokens go out as they come. Bytes that a terminal would obey are made visible there.
+   Prints tokens as they come. On a terminal, bytes that would control it are shown as text.
    ===================================================================================== */
 
 /* Return how many bytes a UTF-8 character has that begins with this byte; 1 for any other byte. */
@@ -128,7 +129,7 @@ static void put_byte(tool *t, int32_t byte)
 
 static void put_token(tool *t, int32_t token)
 {
-    /* The blank comes with the number: a reader knows at once that no digit follows. */
+    /* Write the blank with the number, so that a reader knows at once that no digit follows. */
     if (!t->bytes) fprintf(t->out, "%ld ", (long)token);
     else if (t->terminal) put_byte(t, token);
     else fputc(token, t->out);

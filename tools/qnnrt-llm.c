@@ -32,15 +32,15 @@ enum { STATUS_INTERRUPTED = 130 };
 typedef struct settings {
     const char     *ctx_dir, *backend, *system;
     const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits;
-    uint64_t        max_gen;           /* UINT64_MAX: as many as fit     */
+    uint64_t        max_gen;           /* most tokens to write; UINT64_MAX: as many as fit */
     int64_t         seq_len;
     int             seq_len_given, describe, numbers;
     double          temperature, top_p, min_p, penalty;    /* 0: the sampler's default */
     uint32_t        top_k;
     uint64_t        seed;
     int             kv;                /* a qnnrt_llm_kv                 */
-    double          rope_theta;        /* 0: as the files say            */
-    qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none       */
+    double          rope_theta;        /* 0: the one that the files give */
+    qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: no preset  */
     qnnrt_log_level log_level;         /* 0: no log                      */
 } settings;
 
@@ -51,7 +51,7 @@ typedef struct token_list {
 
 typedef struct tool {
     settings           set;
-    FILE              *out;            /* standard output of this program alone */
+    FILE              *out;            /* standard output, without the output of libraries */
     int                failed;
     qnnrt             *model;
     qnnrt_llm         *llm;
@@ -60,19 +60,20 @@ typedef struct tool {
     qnnrt_llm_sampler *sampler;
     const qnnrt_llm_info *info;
     int                bytes;          /* 1: a token is a byte. 0: tokens are numbers, in and out */
-    uint32_t           limit;          /* tokens of a text, those of the prompt included */
+    uint32_t           limit;          /* most tokens of a text, prompt included */
     token_list         said;           /* tokens that the model has read                        */
     int                begun;          /* 1: the first of them is the model's begin token       */
     size_t            *turns;          /* [turn_count] where turns of a conversation begin      */
     size_t             turn_count, turn_room;
-    int32_t            pending;        /* written, and not yet read by the model; -1: none      */
+    /* A token that was written, but not yet read by the model; -1: none. */
+    int32_t            pending;
     int                terminal;       /* 1: standard output is a terminal                      */
     char               held[5];        /* [held_count] bytes of a character that is not complete */
     size_t             held_count;
     cli_file           dump, stats;
     float             *rows;           /* [ar][vocabulary] for the dump */
 
-    /* For >>stats. Times are of clock_ns(); 0: it has not happened. */
+    /* Used by >>stats. Times come from clock_ns(); 0: it has not happened. */
     uint64_t load_begin, load_end, inference_begin, prompt_end, first_token, inference_end;
     uint64_t sampling;
     uint64_t prompt_tokens, generated;
@@ -96,7 +97,7 @@ CLI_FORMAT(1, 2) static void warn(const char *format, ...)
     free(message);
 }
 
-/* Report a failure and its hint (NULL: none). Returns 0, so that the caller can. */
+/* Report a failure and its hint (NULL: none). Returns 0, so that the caller can return it. */
 CLI_FORMAT(3, 4) static int fail(tool *t, const char *hint, const char *format, ...)
 {
     va_list list;
@@ -152,10 +153,10 @@ static const cli_option options[] = {
      .help = "the same text from a file, to its last byte; - for standard input"},
     {.name = "tokens", .value = "FILE", .kind = CLI_TEXT, FIELD(tokens_file),
      .help = "the prompt as token numbers, separated by blanks; - for standard input. The answer "
-             "is written as numbers, too. Nothing is put before them"},
+             "is written as numbers, too. No begin token is added"},
     {.name = "numbers", .kind = CLI_FLAG, FIELD(numbers),
      .help = "read token numbers from the lines of standard input and write numbers, even for a "
-             "model with 256 tokens. Nothing is put before them"},
+             "model with 256 tokens. No begin token is added"},
     {.name = "max_gen", .value = "N", .kind = CLI_U64, .most = INT32_MAX, FIELD(max_gen),
      .help = "most tokens to write for each prompt (default: as many as fit; 0: only let the model "
              "read the prompt)"},
@@ -185,7 +186,7 @@ static const cli_option options[] = {
     {.name = "rope_theta", .value = "THETA", .kind = CLI_REAL, .bottom = 1, .top = 1e30,
      FIELD(rope_theta),
      .help = "base of the rotary angles (RoPE), for models that take them as inputs "
-             "(default: as the files say, else 10000)"},
+             "(default: the one in the files, else 10000)"},
     {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
      .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
              "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
@@ -196,8 +197,8 @@ static const cli_option options[] = {
     {.name = "dump_logits", .value = "FILE", .kind = CLI_TEXT, FIELD(dump_logits),
      .help = "write a row of float32 logits for each token that the model reads, prompts included"},
     {.name = "describe", .kind = CLI_FLAG, FIELD(describe),
-     .help = "print what each tensor is for, and why, and end. This needs no backend, only "
-             "--system_so, or the JSON of each binary (forward_0_json.json) instead"},
+     .help = "print the role of each tensor and the reason for it, and end. This opens no backend: it "
+             "needs --system_so, or the JSON of each binary (forward_0_json.json)"},
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
      .help = "print log lines up to this level to standard error: 1 error, 2 warn, 3 info, "
              "4 verbose, 5 debug; by number or name (default: no log)"},
@@ -265,8 +266,8 @@ static const char *unused_option(const settings *set)
    Open the model, its session and its cache.
    ===================================================================================== */
 
-/* Set the power preset. A refusal is a failure, because times would be measured with other clocks;
-   a backend without clocks is not. */
+/* Set the power preset. It is a failure when the backend refuses it, because times would be
+   measured with other clocks, but not when the backend has no clocks. */
 static int set_power(tool *t)
 {
     qnnrt_power_desc desc;
@@ -352,7 +353,7 @@ static int open_files(tool *t)
     return t->rows != NULL || fail(t, NULL, "no memory for logits");
 }
 
-/* Close a file and let it appear, or remove it when not all is written. */
+/* Close a file and give it its name, or remove it when it is not complete. */
 static void close_file(tool *t, cli_file *file, const char *path, int good)
 {
     if (file->file != NULL && !cli_finish(file, good))
@@ -386,8 +387,8 @@ static int open_session(tool *t)
         warn("%s has no effect with --temperature 0, which always takes the most probable token",
              unused_option(&t->set));
     if (t->info->rope.theta != 0 && strcmp(t->info->rope_source, "the default") == 0)
-        warn("no file says how positions turn this model's queries and keys: RoPE theta is taken"
-             " for %g; --rope_theta gives another", t->info->rope.theta);
+        warn("no file gives the RoPE theta of this model: using %g; --rope_theta sets another one",
+             t->info->rope.theta);
     if (t->set.rope_theta != 0 && t->info->rope.theta == 0)
         warn("--rope_theta has no effect: the angles of positions are in this model's graphs");
     t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL && !t->set.numbers;

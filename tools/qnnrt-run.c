@@ -44,7 +44,7 @@ typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
 
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
 
-/* ---- the command line, and what is known about each pipeline ---- */
+/* ---- settings, and the state of each pipeline ------------------- */
 
 typedef struct input_option {          /* --input [GRAPH:]NAME=FILE                        */
     const char *text;                  /* as on the command line                           */
@@ -95,8 +95,8 @@ typedef struct job {                   /* one pipeline that is to run */
     const qnnrt_pipeline      *pipeline;
     const qnnrt_pipeline_info *info;
     const char                *asked;          /* the text of --graph, or NULL */
-    char                      *title;          /* for messages: the name, and what was asked for */
-    qnnrt_plan                *plan;           /* NULL: cannot run, .error says why */
+    char                      *title;          /* for messages: the name, and the text of --graph */
+    qnnrt_plan                *plan;           /* NULL: the pipeline cannot run, .error says why */
     const qnnrt_plan_info     *plan_info;
     const qnnrt_plan_block   **blocks;         /* [slot_count], NULL: not planned */
     const char               **input_files;    /* [slot_count], NULL: not given */
@@ -111,7 +111,7 @@ typedef struct job {                   /* one pipeline that is to run */
     size_t                     exec_count, exec_failed;
     qnnrt_profile_event       *events;         /* [event_count] of the last inference */
     size_t                     event_count;
-    char                      *error;          /* the first one, or NULL */
+    char                      *error;          /* the first error, or NULL */
 } job;
 
 /* Text that grows. */
@@ -124,11 +124,11 @@ typedef qnnrt_json_writer json;
 
 typedef struct tool {
     settings       set;
-    FILE          *out;                /* standard output of this program    */
+    FILE          *out;                /* standard output, without libraries */
     int            failed, different;
-    char          *error;              /* the first one, or NULL             */
+    char          *error;              /* the first error, or NULL           */
     qnnrt_backend *backend;
-    qnnrt         *model, *other;      /* other: the second one of --diff    */
+    qnnrt         *model, *other;      /* other: the second model of --diff  */
     job           *jobs;
     size_t         job_count;
     qnnrt_power_report power;
@@ -181,7 +181,7 @@ static int documents_on_stdout(const settings *set, const char *names[6])
     return count;
 }
 
-/* Print a line for people. With a document on standard output there are none. */
+/* Print a line for people. When a document goes to standard output, print nothing. */
 static void say(const tool *t, const char *format, ...)
 {
     if (documents_on_stdout(&t->set, NULL) > 0) return;
@@ -191,7 +191,7 @@ static void say(const tool *t, const char *format, ...)
     va_end(list);
 }
 
-/* Print an error that is a finding, not a failure, and its hint. */
+/* Print an error and its hint, but do not count it as a failure. */
 static void say_error(const tool *t, const char *what, const qnnrt_error *err)
 {
     say(t, "  %s: %s\n", what, err->text);
@@ -292,7 +292,7 @@ static int verb_run(void *user)
     for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
     const int inputs_placed = !t->failed;
     t->failed |= failed_before;
-    /* a wrong name is wrong usage, also with --keep_going */
+    /* A wrong name is wrong usage, even with --keep_going. */
     if (!inputs_placed) return STATUS_OK;
 
     name_files(t);

@@ -97,7 +97,7 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
         free(label);
         if (plan->peak - at < tick) break;
     }
-    const size_t every = (size_t)(34 / column) + 1;      /* so that numbers do not touch */
+    const size_t every = (size_t)(34 / column) + 1;      /* leaves room between numbers */
     for (size_t s = 0; s < steps; ++s) {
         const double x = PLOT_LEFT + column * (double)s;
         if (s > 0 && column >= 4)

@@ -9,8 +9,8 @@
 
 /* The value of --graph_name. */
 typedef struct compile_names {
-    char        *words;                /* the text that the names point into             */
-    const char **names;                /* [number of containers], NULL: as in the file   */
+    char        *words;                /* the text of all names, cut into words          */
+    const char **names;                /* [number of containers], NULL: keep the name    */
 } compile_names;
 
 /* Split "N1,N2". Returns STATUS_OK, or STATUS_USAGE after a message. */
@@ -113,7 +113,7 @@ static void compile_show(tool *t, const char *path, const char *library)
     const int own = qnnrt_backend_get_info(t->backend)->id == 0x524546;
     t->set.command = COMMAND_INSPECT;
     t->set.inspect = 1;
-    t->set.backend = library;                    /* libQnnSystem.so is searched for beside it */
+    t->set.backend = library;                    /* libQnnSystem.so is searched beside it */
     if (own) t->set.system = library;
     t->set.metadata = QNNRT_METADATA_SYSTEM;
     t->set.json_file = t->set.output_dir;
@@ -135,7 +135,7 @@ static int verb_compile(void *user)
     if (status == STATUS_OK) status = compile_split(&t->set, &names);
     char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
     backend_options(t, &desc);
-    desc.soc_model = 0;                          /* the builder has it */
+    desc.soc_model = 0;                          /* the builder's descriptor has it */
     if (status != STATUS_OK) {
     } else if (!cli_make_folders(t->set.output_dir)) {
         fail(t, NULL, CLI_WRITE_HINT, "cannot make the folder %s: %s", t->set.output_dir,

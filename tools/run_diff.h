@@ -122,7 +122,7 @@ static named *by_name(const void *things, size_t count, size_t size)
 
 typedef void (*diff_pair)(const differ *d, const void *a, const void *b);
 
-/* Report what is in one list only, call `pair` for what both have, and report another order. */
+/* Report items of one list only, call `pair` for items of both, and report a different order. */
 static void diff_lists(const differ *d, const char *kind, size_t size, const void *a,
                        size_t a_count, const void *b,
                        size_t b_count, diff_pair pair)

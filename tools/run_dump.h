@@ -27,8 +27,8 @@ static void dump_close(dump *d)
     json_close(&d->j);
 }
 
-/* Write a name after its prefix, such as "QNN_DATATYPE_"; without a name, UNKNOWN as the SDK's
-   tool. */
+/* Write a name after its prefix, such as "QNN_DATATYPE_"; without a name, write UNKNOWN as the
+   SDK's tool does. */
 static void dump_enum(dump *d, const char *key, const char *prefix, qnnrt_vendor_enum which,
                       uint32_t value)
 {
@@ -46,7 +46,7 @@ static void dump_float(dump *d, const char *key, float value)
     else qnnrt_json_write_null(&d->j);
 }
 
-/* the vendor's */
+/* the vendor's encodings */
 enum { ENCODING_SCALE_OFFSET = 0, ENCODING_AXIS = 1, ENCODING_BW = 2, ENCODING_BW_AXIS = 3 };
 
 static void dump_encoding(dump *d, const qnnrt_quant *quant)
@@ -93,7 +93,7 @@ static void dump_encoding(dump *d, const qnnrt_quant *quant)
         }
         json_close(j);
         break;
-    default:                                     /* qnnrt reads its name only, not its content */
+    default:                                     /* qnnrt knows only the name of this encoding */
         break;
     }
 }
@@ -154,7 +154,7 @@ static void dump_graph_blob(dump *d, const qnnrt_graph_info *g)
     json_count(j, "htpDlbc", g->dlbc);
     json_count(j, "numHvxThreads", g->hvx_threads);
     dump_close(d);
-    json_open(j, "graphBlobInfoV2", '{', 0);     /* without "info" in either form */
+    json_open(j, "graphBlobInfoV2", '{', 0);     /* this record has no "info" in any form */
     json_string(j, "version", "QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V2");
     json_count(j, "nativeKChannelSize", g->native_k_bytes);
     json_count(j, "nativeVChannelSize", g->native_v_bytes);
@@ -235,8 +235,8 @@ static void dump_context(page *p, const qnnrt_context_info *c, int unified)
     qnnrt_json_write_end(j);
 }
 
-/* Return "forward_0_json.json" for forward_0.bin and for itself, without folders. The name is
-   that of a file that was opened. To be freed. */
+/* Return "forward_0_json.json" for forward_0.bin and for itself, without folders. The name is that
+   of a file that was opened. The caller frees the result. */
 static char *dump_name(const char *file)
 {
     static const char *const tails[] = {"_json.json", ".json", ".bin"};

@@ -120,7 +120,7 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
 {
     const double height = card_height(list, which);
     const unsigned long all = (unsigned long)list->count;
-    size_t joined = 0;                           /* edges over more than one step */
+    size_t joined = 0;                           /* number of edges that pass over a step */
     for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i)
         joined += list->items[i].edge != NULL;
     char *bytes = human_bytes(list->bytes);
@@ -223,7 +223,7 @@ static void draw_between(flow *f, const item_list *outputs, const around *below)
     f->y = bottom;
 }
 
-/* Draw why a pipeline is not wired, in several lines. */
+/* Draw the reason why a pipeline is not wired, in several lines. */
 static void draw_failure(flow *f, const char *failure)
 {
     const double width = f->width - 2 * MARGIN;
@@ -235,7 +235,8 @@ static void draw_failure(flow *f, const char *failure)
     while (*at != '\0' && rows < 12) {
         size_t length = strcspn(at, "\n");
         char *line = cli_text("%.*s", (int)length, at), *fit = cli_shown(line);
-        while (columns_in(fit) > columns) {      /* cut at the last blank, or anywhere */
+        /* Cut at the last blank, or anywhere if there is none. */
+        while (columns_in(fit) > columns) {
             size_t cut = length - 1;
             while (cut > columns / 2 && at[cut] != ' ') --cut;
             while (cut > 1 && ((unsigned char)at[cut] & 0xC0) == 0x80) --cut;

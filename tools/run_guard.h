@@ -1,4 +1,4 @@
-/* run_guard.h - a part of qnnrt-run.c: --guard names the tensor that a backend leaves
+/* run_guard.h - a part of qnnrt-run.c: --guard names the tensor whose bounds a backend violates
 
    ROOM     >>guard                                                                              */
 
@@ -18,10 +18,10 @@ typedef struct guard_table {
     size_t          count;
     char           *pipeline;
     uintptr_t       reach;             /* bytes of a page                       */
-    struct sigaction before[2];        /* of SIGSEGV and SIGBUS                 */
+    struct sigaction before[2];        /* handlers of SIGSEGV and SIGBUS before */
 } guard_table;
 
-static guard_table guard;              /* a signal's handler has no argument for it */
+static guard_table guard;              /* global, because a signal handler gets no pointer */
 
 static void guard_print(const char *text)
 {
@@ -44,7 +44,7 @@ static void guard_print_number(uintptr_t value)
     guard_print(digits + at);
 }
 
-/* Return the tensor that is nearest to an address, at most a page away, or NULL. */
+/* Return the tensor nearest to an address, at most a page away, or NULL. */
 static const guarded_tensor *guard_find(uintptr_t address, uintptr_t *distance)
 {
     const guarded_tensor *found = NULL;

@@ -141,7 +141,7 @@ static char *grouped(uint64_t value)
 
 /* =====================================================================================
    INSPECT                                                                     >>inspect
-   For people, and what --json of inspect has besides.
+   Prints the metadata for people.
    ===================================================================================== */
 
 static void say_tensors(const tool *t, const qnnrt_graph_info *g)
@@ -179,7 +179,7 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
     say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
         cli_plural(g->input_count), (unsigned long)g->output_count, cli_plural(g->output_count));
     free(name);
-    for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* 0: not in the file, or not used */
+    for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* a fact of 0 is not in the file, or not used */
         const fact *f = &graph_facts[i];
         if (fact_number(f, g) == 0) continue;
         char *value = grouped(fact_number(f, g));

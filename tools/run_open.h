@@ -4,7 +4,7 @@
 
 /* =====================================================================================
    OPEN                                                                           >>open
-   The backend is opened first, so that its path is known even if the model cannot be opened.
+   Opens the backend first, so that its path is known even if the model cannot be opened.
    ===================================================================================== */
 
 #define LOG_HINT "Add --log_level error for the library's messages."
@@ -93,21 +93,21 @@ static void say_contexts(const tool *t)
 /* ---- the words of the command line become a folder, or files with their JSON ---- */
 
 typedef struct sources {
-    const char *folder;                /* NULL: files */
+    const char *folder;                /* NULL: .files are given */
     qnnrt_file *files;
     size_t      count;
     char      **siblings;              /* [count] names of JSON files, or NULL     */
 } sources;
 
-/* True if a file is named X.json, or begins with '{' after a byte order mark and blanks, which no
-   context binary does. */
+/* True if a file is named X.json, or begins with '{' after a byte order mark and blanks; no context
+   binary begins so. */
 static int is_json_file(const char *path)
 {
     const size_t length = strlen(path);
     char head[64];
     size_t bytes = 0;
     if (length > 5 && strcmp(path + length - 5, ".json") == 0) return 1;
-    if (cli_is_special(path)) return 0;          /* opening it reports why */
+    if (cli_is_special(path)) return 0;          /* qnnrt_open() reports the reason */
     const int fd = cli_open(path);
     if (fd < 0) return 0;
     if (cli_read(fd, head, sizeof(head), &bytes) != 0) bytes = 0;
@@ -138,7 +138,7 @@ static void find_sources(const settings *set, const char *const *words, size_t c
         return;
     }
     char *taken = cli_alloc(count, 1);
-    for (size_t i = 0; i < count; ++i) {         /* JSON of a binary that is named too */
+    for (size_t i = 0; i < count; ++i) {         /* mark JSON whose binary is named, too */
         char *sibling = json_sibling(words[i]);
         for (size_t k = 0; sibling != NULL && k < count; ++k)
             if (strcmp(words[k], sibling) == 0) taken[k] = 1;
@@ -178,7 +178,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     qnnrt *model = NULL;
     sources from;
     qnnrt_desc desc = {0};
-    for (size_t i = 0; i < count; ++i) {         /* before a library is searched for */
+    for (size_t i = 0; i < count; ++i) {         /* check files before a library is searched */
         if (access(words[i], R_OK) == 0) continue;
         fail(t, NULL, "Check the name.", "cannot open %s: %s", words[i], strerror(errno));
         return NULL;
@@ -194,7 +194,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.backend = t->backend;
     if (set->inspect) {
         desc.inspect = 1;
-        /* libQnnSystem.so is searched for beside it */
+        /* libQnnSystem.so is searched beside it */
         desc.backend_desc.path = set->backend;
         if (set->log_level != QNNRT_LOG_DEFAULT) {
             desc.backend_desc.hooks.log = cli_log;

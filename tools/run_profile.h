@@ -18,8 +18,8 @@ static const char *answer_name(qnnrt_power_answer answer)
     return "not asked for";
 }
 
-/* Set the power preset. A refusal is a failure, because times would be measured with other clocks;
-   a backend without clocks is not. */
+/* Set the power preset. It is a failure when the backend refuses it, because times would be
+   measured with other clocks, but not when the backend has no clocks. */
 static int set_power(tool *t)
 {
     qnnrt_power_desc desc = {0};
@@ -97,7 +97,7 @@ static void json_value(json *j, const char *key, double value)
     else qnnrt_json_write_f64(j, value);
 }
 
-/* Print events as a table. what: what the step of an event counts, "step" or "context". */
+/* Print events as a table. what: "step" or "context", which the number of an event counts. */
 static void say_events(const tool *t, const char *title, const char *what,
                        const qnnrt_profile_event *events,
                        size_t count)
@@ -222,8 +222,8 @@ static void trace_bar_end(json *j)
 }
 
 /* One step: its bar has the length of the event of the whole execute (type 400), and nodes that
-   were measured in cycles share it in proportion. Where they begin the library does not tell: they
-   stand in its order. */
+   were measured in cycles share it in proportion. The library does not report where they begin, so
+   they follow its order. */
 static double trace_step(json *j, const job *of, const qnnrt_profile_event *events, size_t count,
                          double begin_us)
 {
@@ -310,7 +310,8 @@ static void fail_run(tool *t, job *j, const qnnrt_run *run)
     fail(t, j, err->hint, "pipeline %s: %s", j->title, err->text);
 }
 
-/* Return where the library writes its log: aside, or the special file that was named. */
+/* Return the path where the library writes its log: a temporary file, or the special file that was
+   named. */
 static const char *log_path(const tool *t)
 {
     return t->log.aside != NULL ? t->log.aside : t->set.profile_out;
@@ -331,7 +332,7 @@ static void begin_profile(tool *t)
     if (is_trace(path)) trace_begin(t);
     else if (!cli_create(&t->log, path, 0))
         fail(t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
-    /* the library creates it and appends */
+    /* The library creates this file and appends to it. */
     else if (t->log.aside != NULL) unlink(t->log.aside);
 }
 

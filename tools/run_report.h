@@ -85,7 +85,7 @@ static void report_tensors(json *j, const char *key, const qnnrt_tensor_info *te
     json_close(j);
 }
 
-/* Write what only --json of inspect has of a context. */
+/* Write the facts of a context that only `inspect --json` has. */
 static void report_metadata(json *j, const qnnrt_context_info *c)
 {
     json_string(j, "json_file", c->json_file);
@@ -194,7 +194,7 @@ static void report_edges(json *j, const qnnrt_pipeline_info *info)
     json_close(j);
 }
 
-/* Write what --json has and --bind_plan_out does not have. */
+/* Write the members that --json has in addition to --bind_plan_out. */
 static void report_results(json *j, const job *from)
 {
     json_open(j, "inputs", '[', 0);

@@ -22,7 +22,7 @@ static int is_pipeline_name(const tool *t, const char *name)
     return 0;
 }
 
-/* True if an input has this name. Then a look-up that failed has found several. */
+/* True if an input has this name: a look-up that failed has then found several. */
 static int is_input_name(const job *j, const char *name)
 {
     for (size_t i = 0; i < j->info->slot_count; ++i)
@@ -54,7 +54,8 @@ static void place_input(tool *t, const input_option *input)
         qnnrt_error err;
         if (graph != NULL && !is_job_name(j, graph)) continue;
         ++asked;
-        if (j->info->failure != NULL) continue;  /* it is reported, and has no slots */
+        /* Its failure is reported elsewhere, and it has no slots. */
+        if (j->info->failure != NULL) continue;
         if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_INPUT, &slot, &err) != QNNRT_OK) {
             char *longer = cli_text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
             free(reasons);
@@ -81,7 +82,7 @@ static void place_input(tool *t, const input_option *input)
     free(graph);
 }
 
-/* True for types that take a float32 file without being asked: their values are real numbers. */
+/* True for types of real numbers, which take a float32 file without --input_data_type. */
 static int takes_float_file(const qnnrt_tensor_info *tensor)
 {
     return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR ||
@@ -89,7 +90,7 @@ static int takes_float_file(const qnnrt_tensor_info *tensor)
            tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
 }
 
-/* Read a file, but at most `most` bytes and one more. NULL after a message. */
+/* Read at most `most` + 1 bytes of a file. Return NULL after a message. */
 static char *read_input(tool *t, job *j, const char *path, size_t most, size_t *bytes)
 {
     const int fd = cli_open(path);
@@ -194,7 +195,7 @@ static void name_files(tool *t)
             if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
                 j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used,
                                                   slots);
-        /* After all others: a tensor called x_native keeps its name beside a tensor called x. */
+        /* Choose these names last, so that a tensor x_native keeps its name beside a tensor x. */
         for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
             if (j->files[s] != NULL)
                 j->native_files[s] = used[slots + s] =
@@ -252,7 +253,7 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
     for (size_t i = 0; good && i < j->info->slot_count; ++i) {
         if (j->files[i] == NULL) continue;
         const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
-        /* Write the native file first, because a type may have no float form. */
+        /* Write the native file first, because not every type can be converted to float. */
         if (set->output_form == FORM_BOTH)
             good = write_output(t, j, run, inference, &j->info->slots[i], FORM_NATIVE, folder,
                                 j->native_files[i]);
@@ -296,7 +297,7 @@ static void say_result(const tool *t, const job *j)
     }
     if (j->exec_failed > 0) say(t, ", %lu failed", (unsigned long)j->exec_failed);
     say(t, "\n");
-    /* List the files of one inference: those of the others differ in Result_<n> only. */
+    /* List the files of one inference: paths of the others differ only in Result_<n>. */
     for (size_t i = 0; i < j->written_count &&
          j->written[i].inference == j->written[0].inference; ++i)
         say(t, "  output    %s, %llu bytes, %s\n", j->written[i].path,

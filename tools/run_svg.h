@@ -31,8 +31,8 @@ static size_t columns_in(const char *s)
     return columns;
 }
 
-/* Shorten a text in the middle, where names of tensors differ least. `s` comes from cli_shown().
-   The caller frees the result. */
+/* Shorten a text in the middle, where names differ least from each other. `s` comes from
+   cli_shown(). The caller frees the result. */
 static char *shortened(const char *s, size_t columns)
 {
     if (columns_in(s) <= columns) return cli_text("%s", s);
@@ -176,7 +176,7 @@ typedef enum side { SIDE_INPUT, SIDE_EDGE, SIDE_OUTPUT, SIDES } side;
 
 static const char *const side_names[SIDES] = {"input", "edge", "output"};
 
-typedef struct item {                  /* a tensor at a step */
+typedef struct item {                  /* a tensor that a step reads or writes */
     const qnnrt_tensor_info *tensor;
     const qnnrt_edge_info   *edge;     /* the edge that begins or ends here, or NULL */
     char                    *note;     /* "from step 0", or NULL             */
@@ -247,7 +247,7 @@ static void group_items(item_list *list)
         while (next < list->count && strcmp(items[next].key, items[i].key) == 0) ++next;
         for (size_t k = i; next - i >= FEWEST && k < next; ++k) place[k] = items[i].place + 1;
     }
-    /* place: 0, or one more than the place of the group's first. */
+    /* place: 0, or 1 + the index of the first item of its group. */
     size_t *order = cli_alloc(list->count, sizeof(*order));
     item *sorted = cli_alloc(list->count, sizeof(*sorted));
     for (size_t i = 0; i < list->count; ++i) order[items[i].place] = i;
@@ -255,7 +255,7 @@ static void group_items(item_list *list)
     size_t used = 0;
     for (size_t p = 0; p < list->count; ++p) {
         const size_t i = order[p];
-        /* within a group that came before */
+        /* skip items of an earlier group */
         if (place[i] != 0 && place[i] - 1 != p) continue;
         list->groups[list->group_count++] = used;
         sorted[used++] = items[i];
@@ -321,8 +321,8 @@ static char *group_name(const item *items, size_t count, int to)
     return made;
 }
 
-/* What is around a step of a pipeline: [0] from the caller or an earlier step, [1] from the step
-   before, [2] to the caller or a later step. */
+/* Tensors of a step: [0] from the caller or an earlier step, [1] from the step before, [2] to the
+   caller or a later step. */
 typedef struct around { item_list lists[SIDES]; } around;
 
 /* True if a tensor lies in this list, by its address. */
@@ -337,7 +337,8 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     const qnnrt_graph_info *g = info->steps[step].graph;
     const qnnrt_edge_info **into = cli_alloc(g->input_count, sizeof(*into));
     const qnnrt_edge_info **from = cli_alloc(g->output_count, sizeof(*from));
-    int *near = cli_alloc(g->output_count, sizeof(*near));        /* 1: the next step reads it */
+    /* 1 where the next step reads the output. */
+    int *near = cli_alloc(g->output_count, sizeof(*near));
     char **readers = cli_alloc(g->output_count, sizeof(*readers));
     memset(out, 0, sizeof(*out));
     for (size_t e = 0; e < info->edge_count; ++e) {

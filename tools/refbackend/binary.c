@@ -1,7 +1,7 @@
 /* binary.c - a model to bytes and back: the context binary of libQnnRef.so
 
-   FORMAT 1, or 2 when a tensor has dynamic dimensions. Little-endian, no padding but where said;
-   equal models give equal bytes.
+   FORMAT 1, or 2 when a tensor has dynamic dimensions. Little-endian, without padding except
+   where noted; equal models give equal bytes.
 
        offset  bytes
             0      8  "QNNRTREF"
@@ -494,7 +494,7 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
     return code;
 }
 
-/* Check size, kind, format and checksum. Return 0 when why says what is wrong. */
+/* Check size, kind, format and checksum. Return 0 on failure, with the reason in why. */
 static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q_code *code)
 {
     static const unsigned char vendor[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };

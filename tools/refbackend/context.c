@@ -252,7 +252,7 @@ int ref_context_kept(const ref_context *context)
     const size_t bytes = (size_t)((uintptr_t)context->kept + context->kept_bytes - start);
     if (context->kept == NULL)
         return 1;
-    /* This call fails, without other effects, when a page is not mapped. */
+    /* This call fails when a page is not mapped, and has no other effect. */
     return msync((void *)start, bytes, MS_ASYNC) == 0
         && ref_hash(context->kept, context->kept_bytes) == context->kept_hash;
 }

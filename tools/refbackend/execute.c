@@ -117,7 +117,7 @@ q_code ref_graph_retrieve(ref_call *call, q_handle handle, const char *name, q_h
     if (body == NULL)
         return ref_fail(call, Q_GRAPH_NAME, "there is no graph \"%s\" in context %u",
                         name != NULL ? name : "(NULL)", (unsigned)context->head.number);
-    /* one handle per graph, as in the genuine library */
+    /* Return the same handle each time, as the genuine library does. */
     for (size_t i = 0; ; ++i) {
         ref_graph *graph = ref_ledger_at(REF_GRAPH, i);
         if (graph == NULL)
@@ -737,7 +737,7 @@ static void tell(ref_profile *profile, const ref_body *body, uint64_t ns)
     ref_profile_add(profile, REF_NONE, 400, Q_UNIT_MICROSEC, ns / 1000, "QNN (execute) time");
 }
 
-/* Change the byte after output 0 of the call: a fault. */
+/* Change the byte after output 0 of the call, as the fault "overwrite" demands. */
 static void overwrite(const ref_body *body, const q_tensor *outputs, uint32_t count)
 {
     const ref_value *value = count > 0 ? ref_body_value(body, outputs[0].v.id) : NULL;

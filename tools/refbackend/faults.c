@@ -54,9 +54,9 @@ typedef struct rules {
 
 ref_faults ref_fault;
 static rules current;
-static uint64_t serial;                  /* of the rules; 0: none were set yet */
+static uint64_t serial;                  /* serial number of the rules; 0: none were set yet */
 static uint64_t counts[REF_SLOTS];
-static char  seen[TEXT];                 /* QNNREF_FAULTS as it was read last */
+static char  seen[TEXT];                 /* the last value of QNNREF_FAULTS */
 
 static void defaults(rules *r)
 {
@@ -64,7 +64,7 @@ static void defaults(rules *r)
     memset(r, 0, sizeof(*r));
     r->faults.core = core;
     r->faults.backend = backend;
-    r->faults.system.major = 0;          /* follows core unless given */
+    r->faults.system.major = 0;          /* 0: the version that goes with core */
     r->faults.build = REF_BUILD;
     r->faults.name = REF_PROVIDER;
     r->faults.backend_id = REF_BACKEND_ID;

@@ -29,8 +29,8 @@
 
 #define REF_EXPORT __attribute__((visibility("default")))
 
-/* Every slot in the order of its table. HAS: a function of that name; LACKS: the call returns
-   1000. */
+/* All slots, in the order of their tables. HAS: a function of that name exists; LACKS: the call
+   returns 1000. */
 #define CORE_SLOTS(HAS, LACKS)                                                                     \
     HAS(propertyHasCapability) HAS(backendCreate) HAS(backendSetConfig)                            \
     HAS(backendGetApiVersion) HAS(backendGetBuildId) HAS(backendRegisterOpPackage)                 \
@@ -90,7 +90,7 @@ int ref_slot_find(const char *name)
     return REF_NONE;
 }
 
-/* ---- what every call begins and ends with --------------------------------------------------- */
+/* ---- begin and end of every call ------------------------------------------------------------ */
 
 static int frees(const char *name)
 {
@@ -98,7 +98,7 @@ static int frees(const char *name)
         || strstr(name, "destroy") != NULL;
 }
 
-/* Return the name of a handle for the trace. One line may use several. */
+/* Return the name of a handle for the trace, in one of several buffers. */
 static const char *h(const void *handle)
 {
     static char texts[8][40];
@@ -112,7 +112,7 @@ static const char *h(const void *handle)
 
 static const char *t(const char *text) { return text != NULL ? text : "NULL"; }
 
-static uint64_t delayed_ms;              /* by rules, in all calls; used under the lock */
+static uint64_t delayed_ms;              /* total delay by rules; used under the lock */
 
 /* Take the lock, count the call and apply the rules. Return 1 when the call has to be made. */
 static int begin(ref_call *call, int slot)
@@ -728,7 +728,7 @@ static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
     ref_made facts;
     ref_why why;
     if (begin(&call, AT_systemTensorGetMemoryFootprint)) {
-        tensor.v.type = Q_NATIVE;                            /* the data is not needed */
+        tensor.v.type = Q_NATIVE;                            /* a type that needs no data */
         code = bytes == NULL ? Q_SYSTEM_ARGUMENT : ref_made_from(&tensor, &arena, &facts, &why);
         if (code == Q_OK)
             *bytes = facts.bytes;
@@ -740,7 +740,7 @@ static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
     return end(&call, code);
 }
 
-/* ---- what is not supported ------------------------------------------------------------------ */
+/* ---- unsupported calls ---------------------------------------------------------------------- */
 
 static q_code unsupported(int slot)
 {
@@ -808,7 +808,7 @@ REF_EXPORT q_code QnnInterface_getProviders(const q_core_provider ***list, uint3
 {
     static core_object providers[2];
     static const q_core_provider *pointers[2];
-    static uint64_t filled;              /* the rules that the tables follow */
+    static uint64_t filled;              /* serial number of the rules that the tables follow */
     q_code code = Q_ARGUMENT;
     ref_lock();
     if (list != NULL && count != NULL && ref_faults_environment()) {

@@ -102,7 +102,7 @@ static void *hostile(void *argument)
     send(callback, Q_LOG_ERROR, "%s\n", wide);
     send(callback, Q_LOG_WARN, "%4000d %% %%n %-3000s|%c\n", 7, "x", 0);
     send(callback, 0, "%s", "");
-    send(callback, 0xFFFFFFFFu, "a level that there is none of\n");
+    send(callback, 0xFFFFFFFFu, "a level that does not exist\n");
     return NULL;
 }
 

@@ -89,8 +89,8 @@ static grid grid_of(const ref_node *node)
     return g;
 }
 
-/* The values that at most REF_CHUNK elements of the output need; run() has one per operand in
-   scratch. */
+/* Values of one operand for at most REF_CHUNK elements of the output; scratch has one chunk per
+   operand. */
 typedef union chunk { float reals[REF_CHUNK]; int64_t integers[REF_CHUNK]; } chunk;
 
 static size_t chunks_scratch(const ref_node *node)
@@ -144,8 +144,8 @@ static void load_chunk(const ref_tensor *t, uint64_t first, uint64_t step, uint6
     }
 }
 
-/* Compute count elements from chunks[0], ... into the chunk after those of the operands. Stop early
-   when the data of the next element is not possible. */
+/* Compute count elements from chunks[0], ... into the chunk after those of the operands. Stop at an
+   element whose data is not valid. */
 typedef uint64_t (*stretch_fn)(uint32_t operation, chunk *chunks, uint64_t count);
 
 /* Return the number of elements of the output that were computed. */
@@ -282,7 +282,7 @@ static uint64_t binary_reals(uint32_t operation, chunk *chunks, uint64_t count)
         z[i] = (expression);                                                                       \
     }
 
-/* The low 32 bits of a product are right even when bits above 64 are lost. */
+/* Return the product of two integers: its low 32 bits are right even when it exceeds 64 bits. */
 static int64_t product(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b & UINT32_MAX);

@@ -15,8 +15,8 @@ typedef struct conv_form {
     uint64_t  batch, group, in_channels, out_channels;
 } conv_form;
 
-/* Read the whole numbers of a parameter of shape [2] or [2, 2] (rank 2). They stay unchanged when
-   it is absent. */
+/* Read the whole numbers of a parameter of shape [2] or [2, 2] (rank 2). The numbers stay unchanged
+   when the parameter is absent. */
 static int read_numbers(const ref_node *node, const char *name, uint32_t rank, uint64_t *numbers,
                         ref_why *why)
 {

@@ -119,8 +119,7 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
 static const ref_param_spec elements_params[] = { { "axis", REF_U32, REF_REQUIRED },
                                                   { NULL, 0, 0 } };
 
-/* indices may be shorter than data along the other axes; then the places after its end are left
-   out. */
+/* indices may be shorter than data along the other axes; elements after its end are not used. */
 static int check_elements(const ref_tensor *data, const ref_tensor *indices, double axis,
                           ref_why *why)
 {
@@ -271,7 +270,8 @@ static int check_scatter(const ref_node *node, uint32_t most, ref_why *why)
            ref_expect_shape(out, "output 0", data->rank, data->dims, why);
 }
 
-/* Reductions of real numbers use float32 for the whole tensor, others use the output. */
+/* True if the reduction uses float32 for the whole tensor, as real numbers need; others work in the
+   output. */
 static int is_real(const ref_node *node)
 {
     return reduction_of(node) != SET && node->in[0]->dtype != REF_I32;

@@ -14,10 +14,10 @@ typedef struct norm_walk {
     uint32_t around_rank, along_rank;
     uint64_t around_dims[REF_RANK], around_steps[REF_RANK], along_dims[REF_RANK],
         along_steps[REF_RANK];
-    uint64_t around, along;              /* how many */
+    uint64_t around, along;              /* number of elements */
 } norm_walk;
 
-/* bits: one per axis that is walked along. */
+/* Make a walk along the axes whose bits are set. */
 static norm_walk walk_make(const ref_tensor *x, uint32_t bits)
 {
     norm_walk w;

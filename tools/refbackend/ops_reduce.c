@@ -270,7 +270,7 @@ static int goes_before(const double *values, uint32_t a, uint32_t b)
     return values[a] > values[b] || (!(values[a] < values[b]) && a < b);
 }
 
-/* Move the element at root down to its place; heap[0] is the one that goes last. */
+/* Move the element at root down to its place; heap[0] is the last one in the order. */
 static void heap_sink(const double *values, uint32_t *heap, uint64_t count, uint64_t root)
 {
     for (;;) {

@@ -260,7 +260,7 @@ static int transpose_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- Concat and Split, Pack and UnPack: rows of one tensor, pieces of the others ------------- */
 
-/* Elements per index of the dimensions before axis. */
+/* Return the number of elements per index of the dimensions before axis. */
 static uint64_t row_of(const ref_tensor *t, uint32_t axis)
 {
     uint64_t row = 1;
@@ -718,7 +718,7 @@ static int check_blocks(const ref_node *node, const ref_tensor *deep, const ref_
     return check_plain_copy(node, why);
 }
 
-/* Channels of the deep one: DCR has [bh][bw][C], CRD has [C][bh][bw]. */
+/* Compute steps over the channels of the deep tensor: DCR has [bh][bw][C], CRD has [C][bh][bw]. */
 static void block_steps(const ref_node *node, uint32_t channels, uint32_t bh, uint32_t bw,
                         int64_t *step_h, int64_t *step_w, int64_t *step_c)
 {
@@ -828,7 +828,7 @@ static int shuffle_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- table ----------------------------------------------------------------------------------- */
 
-/* Types 0: all types. */
+/* types is 0 where an operator accepts all types. */
 const ref_op ref_ops_shape[] = {
     { "Reshape", 0, 1, 1, 1, 1, NULL, reshape_check, NULL, whole_run },
     { "ExpandDims", 0, 1, 1, 1, 1, expand_params, expand_check, NULL, whole_run },

@@ -106,8 +106,8 @@ static uint64_t id_of(const ref_profile *profile, int index)
     return (uint64_t)profile->head.number << ID_SHIFT | (uint64_t)(index + 1);
 }
 
-/* Return the ids of the events below one. Each list has its own place after those of earlier
-   parents, so that one request does not change the others. */
+/* Return the ids of the events below one. Each list is stored after the lists of earlier parents,
+   so that one request does not change another list. */
 static void children(ref_profile *profile, int parent, const uint64_t **ids, uint32_t *count)
 {
     uint64_t *list = profile->ids;

@@ -53,7 +53,8 @@ enum { Q_APP_WRITE, Q_APP_READ, Q_APP_READWRITE, Q_NATIVE, Q_STATIC, Q_NULL,
        Q_UPDATEABLE_STATIC = 6, Q_OPTIONAL_APP_WRITE = 11, Q_OPTIONAL_APP_READ = 12 };
 enum { Q_MEM_RAW, Q_MEM_MEMHANDLE };
 enum { Q_PRIORITY_NORMAL = 100 };
-enum { Q_F64 = 0x0264 };                 /* of scalars only; the other data types: ref_op.h */
+/* Only scalars have it; ref_op.h has the other data types. */
+enum { Q_F64 = 0x0264 };
 enum { Q_ENC_SCALE_OFFSET, Q_ENC_AXIS, Q_ENC_BW, Q_ENC_BW_AXIS, Q_ENC_BLOCK, Q_ENC_EXPANSION };
 enum { Q_PARAM_SCALAR, Q_PARAM_TENSOR };
 enum { Q_MEM_TYPE_ION = 1, Q_MEM_TYPE_CUSTOM, Q_MEM_TYPE_DMA_BUF };
@@ -75,7 +76,7 @@ typedef struct q_expansion {             /* BLOCKWISE_EXPANSION */
 } q_expansion;
 
 typedef struct q_quant {
-    uint32_t definition;                 /* 1: defined */
+    uint32_t definition;                 /* 1: there is an encoding */
     uint32_t encoding;
     union {
         q_scale_offset one;                                                           /* 0 */
@@ -102,7 +103,7 @@ typedef struct q_tensor {
         uint32_t   *dims;
         uint32_t    mem_type;
         union { q_buffer buffer; q_handle mem; } u;
-        uint8_t    *dynamic;             /* from here on version 2 */
+        uint8_t    *dynamic;             /* version 2 begins here */
         uint32_t    sparse_type, sparse_elements, sparse_dims;
         uint8_t     is_produced;
     } v;
@@ -152,7 +153,7 @@ typedef struct q_htp_config {
 
 typedef struct q_mem_htp {               /* what a CUSTOM descriptor points to */
     uint32_t type;
-    uint64_t bytes;                      /* of the whole buffer */
+    uint64_t bytes;                      /* size of the whole buffer */
     struct { int32_t fd; uint64_t offset; } shared;
 } q_mem_htp;
 
@@ -206,9 +207,9 @@ typedef struct q_graph_info {
         q_tensor   *inputs;
         uint32_t    output_count;
         q_tensor   *outputs;
-        uint32_t    updateable_count;    /* from here on version 2 */
+        uint32_t    updateable_count;    /* version 2 begins here */
         q_tensor   *updateable;
-        uint32_t    blob_bytes;          /* from here on version 3 */
+        uint32_t    blob_bytes;          /* version 3 begins here */
         void       *blob;
         uint32_t    first_op, last_op;
     } v;
@@ -223,7 +224,7 @@ typedef struct q_binary_info {
             uint32_t tensor_count; q_tensor *tensors; uint32_t graph_count; q_graph_info *graphs;
             q_platform_info *platform;
         } v1;
-        struct {                         /* 3: does not extend 2, everything after soc moves */
+        struct {                         /* 3: a layout of its own, which differs after soc */
             uint32_t backend_id; const char *build_id; q_version core, backend; const char *soc;
             q_version blob_version; uint64_t blob_bytes;
             uint32_t tensor_count; q_tensor *tensors; uint32_t graph_count; q_graph_info *graphs;

@@ -16,7 +16,7 @@
      trace.c log.c faults.c ledger.c    the floor
      ref_op.h      operators (ref_op.c, ops_*.c): know nothing of this file
 
-   Handles are numbers that are never used twice and never are an address. One lock, ref_lock(),
+   Handles are numbers, never addresses, and none is used twice. One lock, ref_lock(),
    guards everything that is shared; execute releases it while it computes. */
 #ifndef REF_H
 #define REF_H
@@ -31,8 +31,8 @@
 #define REF_PACKAGE    "qti.aisw"        /* the vendor's name of the built-in operators */
 enum { REF_BACKEND_ID = 0x524546 };      /* "REF"; the vendor's numbers are 0 to 16 */
 enum { REF_NONE = -1 };
-enum { REF_NAME_MOST = 4096 };           /* bytes of a name */
-enum { REF_ALIGN = 64 };                 /* of every block of tensor data */
+enum { REF_NAME_MOST = 4096 };           /* most bytes of a name */
+enum { REF_ALIGN = 64 };                 /* alignment of every block of tensor data */
 /* Round up to the next multiple of REF_ALIGN. */
 static inline uint64_t ref_rounded(uint64_t bytes)
 {
@@ -51,8 +51,9 @@ typedef enum ref_kind {
 /* Every object with a handle begins with this. */
 typedef struct ref_object {
     ref_kind kind;
-    uint32_t number;                     /* of its kind, from 1: "context 2" in logs and traces */
-    uint32_t index;                      /* in the table */
+    /* Counts objects of its kind from 1: "context 2" in logs and traces. */
+    uint32_t number;
+    uint32_t index;                      /* place in the table */
     int      dead;                       /* 1: dead after a "subsystem restart" */
     uint64_t handle;
 } ref_object;
@@ -61,7 +62,7 @@ typedef struct ref_call ref_call;
 
 void  ref_lock(void);
 void  ref_unlock(void);
-void *ref_alloc(size_t bytes);                       /* zeroed; counted */
+void *ref_alloc(size_t bytes);                       /* returns zeroed memory, and counts */
 void *ref_grow(void *block, size_t old_bytes, size_t bytes);
 void  ref_free(void *block);
 uint64_t ref_allocations(void);
@@ -81,7 +82,7 @@ void *ref_ledger_get_dead(ref_call *call, ref_kind kind, const void *handle, q_c
 void  ref_ledger_name(const void *handle, char *text, size_t bytes);
 /* Return the n-th living object of a kind, or NULL. */
 void *ref_ledger_at(ref_kind kind, size_t n);
-/* Note a call that is allowed and works, but is wrong: the report lists it. */
+/* Record a call that is allowed and works, but is wrong, for the report. */
 void  ref_ledger_misuse(ref_call *call, const char *format, ...);
 void  ref_ledger_restart(void);
 /* Write what is alive and what was misused; "" when there is nothing to report. */
@@ -89,9 +90,9 @@ size_t ref_ledger_report(char *text, size_t bytes);
 
 /* ---- trace.c, interface.c -------------------------------------------------------------------- */
 
-/* What the rules demand of a call. */
+/* Faults that the rules demand for a call. */
 typedef struct ref_wish {
-    q_code   code;                       /* 0: none */
+    q_code   code;                       /* result of the call; 0: no fault */
     int      null, overwrite, restart, no_slot;
     uint32_t delay_ms;
 } ref_wish;
@@ -100,13 +101,13 @@ typedef struct ref_wish {
 struct ref_call {
     const char *name;
     q_code      code;
-    ref_log    *log;                     /* receives its lines; NULL: all logs */
+    ref_log    *log;                     /* log for lines of the call; NULL: all logs */
     ref_wish    wish;
-    char        arguments[400], made[40];/* for the trace; made: the object that the call made */
+    char        arguments[400], made[40];/* for the trace; made: object that the call makes */
 };
 
 int  ref_slot_find(const char *name);                /* REF_NONE: no such slot */
-enum { REF_SLOTS = Q_CORE_SLOTS + Q_SYSTEM_SLOTS + 4 };   /* + power functions */
+enum { REF_SLOTS = Q_CORE_SLOTS + Q_SYSTEM_SLOTS + 4 };   /* 4: power functions */
 
 void ref_trace_line(const ref_call *call);
 int  ref_trace_wanted(void);
@@ -153,7 +154,7 @@ extern ref_faults ref_fault;             /* read it under the lock */
 /* Replace all rules. Return 0 when a word is not known: why names it, and the rules stay
    unchanged. */
 int  ref_faults_set(const char *text, char *why, size_t bytes);
-/* Read QNNREF_FAULTS, once per value. Return 0 when it is not valid. */
+/* Read QNNREF_FAULTS if its value has changed. Return 0 when it is not valid. */
 int  ref_faults_environment(void);
 uint64_t ref_faults_serial(void);        /* number of the current rules; 0: none were set yet */
 void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish);
@@ -165,7 +166,7 @@ uint64_t ref_faults_count(int slot);     /* count a call of the slot */
 typedef struct ref_encoding {
     uint32_t  definition, encoding, bits;
     int32_t   axis;
-    uint32_t  count;                     /* of scales and offsets */
+    uint32_t  count;                     /* number of scales and offsets */
     float    *scales;
     int32_t  *offsets;                   /* NULL: all 0 */
     uint32_t  blocks, storage;           /* BLOCKWISE_EXPANSION */
@@ -180,18 +181,18 @@ typedef struct ref_value {
     uint32_t     id, type, format;
     ref_encoding encoding;
     int          datum;                  /* STATIC: index in the model's data, else REF_NONE */
-    uint64_t     bytes;                  /* of its most dims */
-    uint32_t     dynamic;                /* bit i: view.dims[i] is at most most[i], and another one
-                                            in each execute */
+    uint64_t     bytes;                  /* size with the dims in .most */
+    uint32_t     dynamic;                /* bit i: each execute sets view.dims[i], up to most[i] */
     uint32_t     most[REF_RANK];         /* its dims when it was made */
-    int          writer;                 /* step, REF_NONE: none */
+    int          writer;                 /* step that writes it, REF_NONE: none */
     int          last;                   /* position in the order of its last reader or writer */
-    uint64_t     offset;                 /* in the arena of its graph */
-    void        *staging;                /* used when the caller's memory cannot be; UPDATEABLE_STATIC:
-                                            the data that replaced that of the model, or NULL */
-    void        *caller;                 /* during an execute: the caller's memory; NULL: he left
-                                            an optional tensor out */
-    uint64_t     room;                   /* bytes of it */
+    uint64_t     offset;                 /* offset in the arena of its graph */
+    /* Memory in place of the caller's, when that cannot be used; for UPDATEABLE_STATIC the data that
+       replaced that of the model, or NULL. */
+    void        *staging;
+    /* During an execute: the caller's memory, NULL for an optional tensor that was left out. */
+    void        *caller;
+    uint64_t     room;                   /* bytes of the caller's memory */
     uint64_t     seen;                   /* number of the execute that bound it */
 } ref_value;
 
@@ -232,9 +233,9 @@ int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, 
 
 typedef struct ref_argument {            /* a parameter of a step */
     const char *name;
-    uint32_t    dtype;                   /* of a scalar */
-    uint64_t    bits;                    /* of a scalar: its 8 bytes as given */
-    int         value;                   /* of a tensor: index, else REF_NONE */
+    uint32_t    dtype;                   /* type of a scalar */
+    uint64_t    bits;                    /* the 8 bytes of a scalar, as given */
+    int         value;                   /* index of a tensor's value, else REF_NONE */
 } ref_argument;
 
 typedef struct ref_step {
@@ -242,7 +243,7 @@ typedef struct ref_step {
     const char   *package;
     int          *in, *out;              /* indices of values, REF_NONE: absent */
     ref_argument *arguments;
-    uint64_t      ns;                    /* of the last profiled run */
+    uint64_t      ns;                    /* time in the last profiled run */
 } ref_step;
 
 typedef struct ref_names { const char **table; size_t room, used; } ref_names;
@@ -275,7 +276,7 @@ struct ref_model {
     ref_datum  *data;
     int         data_count;
     uint32_t    next_id;
-    /* as stated by the file it was read from */
+    /* what the file states that it was read from */
     char        build[64];
     q_version   core, backend;
     uint64_t    file_bytes;
@@ -376,7 +377,7 @@ typedef struct ref_profile {
     ref_backend *backend;
     uint32_t     level;
     ref_event   *events;
-    uint64_t    *ids;                    /* [room], every list that is handed out */
+    uint64_t    *ids;                    /* [room] all lists of ids that callers have received */
     int          count, room;
 } ref_profile;
 
@@ -394,7 +395,7 @@ q_code ref_device_info_free(ref_call *call, q_handle log, const q_platform_info 
 q_code ref_device_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out);
 q_code ref_device_config(ref_call *call, q_handle device, const q_config **configs);
 q_code ref_device_free(ref_call *call, q_handle device);
-q_code ref_signal_none(ref_call *call, q_handle signal);     /* there are none: NULL is valid */
+q_code ref_signal_none(ref_call *call, q_handle signal);     /* refuses every handle except NULL */
 q_code ref_error_message(ref_call *call, q_code code, const char **out);
 q_code ref_power_create(ref_call *call, uint32_t device, uint32_t core, uint32_t *id);
 q_code ref_power_destroy(ref_call *call, uint32_t id);

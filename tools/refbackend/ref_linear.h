@@ -11,10 +11,10 @@
    the two steps is 1. */
 typedef struct ref_matrix {
     const ref_tensor *tensor;
-    uint64_t          first;             /* element of row 0, column 0 */
+    uint64_t          first;             /* index of the element of row 0, column 0 */
     uint64_t          row_step, column_step;
     size_t            rows, columns;
-    uint32_t          channel;           /* of column 0, along the axis of the scales */
+    uint32_t          channel;           /* channel of column 0, along the axis of the scales */
 } ref_matrix;
 
 /* Return the number of bytes that ref_product() needs. */
@@ -23,8 +23,8 @@ size_t ref_product_scratch(size_t rows);
 void ref_product(const float *x, size_t count, const ref_matrix *matrix, float *out,
                  size_t out_step, void *scratch);
 
-/* Return how many of count rows of x to process at once: so many that decoding the weights is a
-   small part of the work, so few that the rows stay in the cache. */
+/* Return how many of count rows of x to process at once: enough that decoding the weights is a
+   small part of the work, but few enough that the rows stay in the cache. */
 size_t ref_product_chunk(size_t count, size_t rows);
 
 /* Check that all libraries compute these weights right with x: channels are along axis, sums along

@@ -424,7 +424,7 @@ float ref_f16_to_f32(uint16_t half)
     return value;
 }
 
-/* Without inline gcc makes calls of it, and no vectors in loops that use it. */
+/* inline: otherwise gcc calls it, and loops that use it do not become vectors. */
 static inline uint16_t to_half(float value)
 {
     const float sum = fabsf(value) + 0.5f;           /* below 2^-14 the last bit is 2^-24 */
@@ -446,7 +446,7 @@ uint16_t ref_f32_to_f16(float value) { return to_half(value); }
 /* Elements that share one scale. */
 typedef struct piece { uint64_t first, count; float scale; int32_t offset; } piece;
 
-/* Return the piece of [first, end) that begins at first. */
+/* Return the first piece of [first, end): elements that share one scale. */
 static piece piece_at(const ref_tensor *t, uint64_t first, uint64_t end)
 {
     const ref_quant *q = &t->quant;

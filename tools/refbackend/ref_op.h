@@ -40,7 +40,7 @@ typedef enum { REF_QUANT_NONE = 0, REF_QUANT_PER_TENSOR, REF_QUANT_PER_AXIS,
 typedef struct ref_quant {
     ref_quant_form form;
     uint32_t       axis, block_axis, block;
-    uint32_t       count;                /* of scales */
+    uint32_t       count;                /* number of scales */
     const float   *scales;
     const int32_t *offsets;              /* NULL: all 0 */
 } ref_quant;
@@ -51,15 +51,15 @@ typedef struct ref_tensor {
     uint32_t    rank, dims[REF_RANK];    /* rank 1 to 8, all dims > 0 */
     uint64_t    count;                   /* elements */
     ref_quant   quant;
-    int         fixed;                   /* STATIC: data is valid from check() on */
+    int         fixed;                   /* 1: STATIC, so check() may read the data */
     void       *data;                    /* packed row-major, aligned for its type; set in run() */
 } ref_tensor;
 
 typedef struct ref_param {
     const char       *name;
-    uint32_t          dtype;             /* of a scalar */
-    double            value;             /* of a scalar: exact for every 32-bit type */
-    const ref_tensor *tensor;            /* not NULL: a tensor, always with .fixed */
+    uint32_t          dtype;             /* type of a scalar */
+    double            value;             /* value of a scalar: exact for every 32-bit type */
+    const ref_tensor *tensor;            /* the tensor, always .fixed; NULL: a scalar */
 } ref_param;
 
 typedef struct ref_op ref_op;
@@ -68,7 +68,7 @@ typedef struct ref_node {
     const char        *name;
     const ref_op      *op;
     const ref_tensor **in;               /* [in_count], NULL: an optional one that is absent */
-    const ref_tensor **out;              /* their data is written */
+    const ref_tensor **out;              /* [out_count]; run() writes their data */
     const ref_param   *params;
     uint32_t           in_count, out_count, param_count;
 } ref_node;
@@ -83,7 +83,7 @@ int ref_refuse(ref_why *why, const char *format, ...);
 enum { REF_REQUIRED = 1, REF_TENSOR = 2 };
 typedef struct ref_param_spec {
     const char *name;
-    uint32_t    dtype;                   /* 0: any */
+    uint32_t    dtype;                   /* 0: any type */
     int         flags;
 } ref_param_spec;
 
@@ -96,20 +96,20 @@ enum {
     REF_T_QUANT = REF_T_U8Q | REF_T_U16Q | REF_T_S8Q | REF_T_S16Q,
     REF_T_REAL = REF_T_FLOAT | REF_T_QUANT
 };
-uint32_t ref_type_bit(uint32_t dtype);   /* 0: no bit */
+uint32_t ref_type_bit(uint32_t dtype);   /* returns 0 for other types */
 
 struct ref_op {
     const char           *type;          /* "MatMul" */
-    uint32_t              types;         /* REF_T_...: of input 0; 0: check() checks it */
+    uint32_t              types;         /* REF_T_... of input 0; 0: check() checks its type */
     uint8_t               in_least, in_most, out_least, out_most;     /* 255: any number */
     const ref_param_spec *params;        /* ends with name NULL; NULL: none */
-    /* Return 1 when the node is valid: then run() neither fails nor reads or writes out of bounds
-       with any data, except that it checks indices of run time itself. Return 0 when not: why says
-       what is wrong, expected and found. */
+    /* Return 1 when the node is valid. run() then stays within bounds and succeeds with any data,
+       except for indices that are known only at run time, which it checks itself. Return 0
+       otherwise: why says what is wrong, expected and found. */
     int    (*check)(const ref_node *node, ref_why *why);
     size_t (*scratch)(const ref_node *node);     /* bytes for run(); NULL: none */
-    /* Return 1 when done, 0 when the data is not possible, such as an index past the end; why says
-       which. */
+    /* Return 1 when done, 0 when the data is not valid, such as an index past the end; why names
+       it. */
     int    (*run)(const ref_node *node, void *scratch, ref_why *why);
 };
 
@@ -121,7 +121,8 @@ extern const ref_op ref_ops_binary[], ref_ops_unary[], ref_ops_activation[], ref
                     ref_ops_cast[];
 
 const ref_op *ref_op_find(const char *type);
-const ref_op *ref_op_get(size_t index);                               /* NULL after the last */
+/* Returns NULL after the last. */
+const ref_op *ref_op_get(size_t index);
 /* Check what all operators share: counts, parameter names and types, encodings of quantized
    tensors, the type of input 0; then call the operator's check(). */
 int ref_op_check(const ref_node *node, ref_why *why);

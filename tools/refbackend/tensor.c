@@ -135,7 +135,7 @@ static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_
     out->bits = from->bits;
     out->storage = from->storage;
     if (blocks > UINT32_MAX / 16) {
-        ref_refuse(why, "tensor \"%s\": %llu blocks", made->name, (unsigned long long)blocks);
+        ref_refuse(why, "tensor \"%s\": its encoding has too many blocks, %llu", made->name, (unsigned long long)blocks);
         return Q_TENSOR_PARAM;
     }
     out->block_scales = ref_arena_alloc(arena, (size_t)blocks * sizeof(uint16_t));
@@ -151,7 +151,7 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
 {
     memset(out, 0, sizeof(*out));
     out->definition = out->encoding = Q_UNDEFINED;
-    /* Types without an encoding may have any content there. */
+    /* For types without an encoding, the content of the struct is ignored. */
     if (from->definition != 1 || !ref_is_quantized(made->dtype))
         return Q_OK;
     out->definition = 1;
