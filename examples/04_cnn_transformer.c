@@ -1,106 +1,102 @@
-/* A small CNN and a transformer block in one context binary, restored by another process and compared.
+/* A small CNN and a transformer block in one context binary, which another process restores.
 
        04_cnn_transformer HTP_LIBRARY REFERENCE_LIBRARY HTP.bin SHARED.bin REF.bin [run]
 
-   First without "run": builds cnn, prefill (8 tokens), decode (one more, after their keys and values); SHARED.bin has
-   one copy of the weights. Then with "run": compares; x86-64 refuses SHARED.bin, as it must. Link with -lm. */
+   Without "run" it builds cnn, prefill (8 tokens) and decode (one more, after their keys and
+   values); SHARED.bin has one copy of the weights. With "run" it compares the results of the two
+   libraries; on x86-64, SHARED.bin is refused. Link with -lm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
+#include "graph_text.h"
 
-enum { W = 64, T = 8 };                         /* width and tokens */
-static float noise[8 * W * W];                  /* all weights are pieces of it, and all inputs */
-static qnnrt_builder *b;
+enum { W = 64, T = 8 };                              /* width and tokens */
+static float noise[8 * W * W];                       /* all weights and inputs are parts of it */
+static graph_text g = { .weights = noise };
 static qnnrt_error err;
+static const uint32_t ones[4] = { 1, 1, 1, 1 };
+#define LIST(m, n) .dtype = QNNRT_DTYPE_U32, .rank = n > 1 ? 2 : 1, .dims = { m, n }, .data = ones
+static const qnnrt_param_desc conv[] = {
+    { .name = "stride", LIST(2, 1) }, { .name = "pad_amount", LIST(2, 2) }, { .name = NULL } };
+static const qnnrt_param_desc norm[] = {
+    { .name = "epsilon", .dtype = QNNRT_DTYPE_F32, .value = 1e-5 },
+    { .name = "axes", LIST(1, 1) }, { .name = NULL } };
+static const qnnrt_param_desc rows[] = {
+    { .name = "axis", .dtype = QNNRT_DTYPE_U32, .value = 0 }, { .name = NULL } };
+static const qnnrt_param_desc turned[] = {
+    { .name = "transpose_in1", .dtype = QNNRT_DTYPE_BOOL8, .value = 1 }, { .name = NULL } };
 
-#define DIMS(...) (const uint32_t[]){ __VA_ARGS__, 0 }
-#define FROM(...) (const qnnrt_tensor[]){ __VA_ARGS__, -1 }
-#define WITH(...) (const qnnrt_param_desc[]){ __VA_ARGS__, { .name = NULL } }
-#define LINEAR(name, rows, outputs, x, weight, inputs) \
-    node("FullyConnected", name, DIMS(rows, outputs), FROM(x, tensor(weight, DIMS(outputs, inputs))), NULL)
-#define NUMBER(key, type, n) { .name = key, .dtype = QNNRT_DTYPE_##type, .value = n }
-#define LIST(key, rows, columns, ...) { .name = key, .dtype = QNNRT_DTYPE_U32, .rank = columns > 1 ? 2 : 1, \
-                                        .dims = { rows, columns }, .data = (const uint32_t[]){ __VA_ARGS__ } }
-static void must(qnnrt_result result) { if (result != QNNRT_OK) { puts(err.text); puts(err.hint); exit(1); } }
-
-/* The name says what it is: in..., out..., w_... (a weight), or something between nodes. */
-static qnnrt_tensor tensor(const char *name, const uint32_t *dims)
+static void must(qnnrt_result result)
 {
-    qnnrt_tensor_desc t = { .name = name, .dtype = QNNRT_DTYPE_F32, .bytes = name[0] == 'w' ? sizeof(float) : 0 };
-    for (; dims[t.rank] != 0; ++t.rank) t.bytes *= t.dims[t.rank] = dims[t.rank];
-    t.kind = name[0] == 'i' ? QNNRT_TENSOR_INPUT : name[0] == 'o' ? QNNRT_TENSOR_OUTPUT : QNNRT_TENSOR_INNER;
-    if (name[0] == 'w') { t.kind = QNNRT_TENSOR_STATIC; t.data = noise + 32 * (name[2] - 'a'); }
-    return qnnrt_builder_tensor(b, &t);
+    if (result == QNNRT_OK) return;
+    printf("%s\n%s\n", err.text, err.hint);
+    exit(1);
 }
 
-static qnnrt_tensor node(const char *type, const char *name, const uint32_t *dims, const qnnrt_tensor *from,
-                         const qnnrt_param_desc *with)
+/* Describe attention, then a perceptron, each added to its input. */
+static void block(int decode)
 {
-    const qnnrt_tensor out = tensor(name, dims);
-    qnnrt_node_desc n = { .type = type, .inputs = from, .outputs = &out, .output_count = 1, .params = with };
-    while (from[n.input_count] >= 0) ++n.input_count;
-    while (with != NULL && with[n.param_count].name != NULL) ++n.param_count;
-    qnnrt_builder_node(b, &n);
-    return out;
+    graph_begin(&g, decode ? "decode" : "prefill", decode ? 1 : T);
+    graph_node(&g, "LayerNorm", "norm 0 64", "in 0 64,w_gain 64,w_bias 64", norm);
+    graph_node(&g, "FullyConnected", "out_k 0 64", "norm,w_key 64 64", NULL);
+    graph_node(&g, "FullyConnected", "out_v 0 64", "norm,w_value 64 64", NULL);
+    graph_node(&g, "FullyConnected", "q 0 64", "norm,w_query 64 64", NULL);
+    if (decode) graph_node(&g, "Concat", "k 9 64", "in_k 8 64,out_k", rows);
+    if (decode) graph_node(&g, "Concat", "v 9 64", "in_v 8 64,out_v", rows);
+    graph_node(&g, "MatMul", decode ? "sums 1 9" : "sums 8 8", decode ? "q,k" : "q,out_k", turned);
+    graph_node(&g, "Softmax", decode ? "share 1 9" : "share 8 8", "sums", NULL);
+    graph_node(&g, "MatMul", "mixed 0 64", decode ? "share,v" : "share,out_v", NULL);
+    graph_node(&g, "ElementWiseAdd", "middle 0 64", "in,mixed", NULL);
+    graph_node(&g, "FullyConnected", "up 0 128", "middle,w_up 128 64", NULL);
+    graph_node(&g, "Relu", "relu 0 128", "up", NULL);
+    graph_node(&g, "FullyConnected", "down 0 64", "relu,w_down 64 128", NULL);
+    graph_node(&g, "ElementWiseAdd", "out 0 64", "middle,down", NULL);
 }
 
 static void build(const char *library, const char *path, int share)
 {
     qnnrt_backend *backend;
     qnnrt *model;
-    qnnrt_tensor x, n, k, v;
     must(qnnrt_backend_open(&(qnnrt_backend_desc){ .path = library }, &backend, &err));
-    must(qnnrt_builder_create(backend, NULL, &b, &err));
-    qnnrt_builder_context(b, &(qnnrt_context_desc){ .weight_sharing = share });
-    qnnrt_builder_graph(b, &(qnnrt_graph_desc){ .name = "cnn" });
-    x = node("Conv2d", "conv", DIMS(1, 8, 8, 16), FROM(tensor("in", DIMS(1, 8, 8, 3)), tensor("w_filter", DIMS(3, 3, 3, 16))),
-             WITH(LIST("stride", 2, 1, 1, 1), LIST("pad_amount", 2, 2, 1, 1, 1, 1)));
-    LINEAR("out", 1, 10, node("Relu", "relu", DIMS(1, 8, 8, 16), FROM(x), NULL), "w_dense", 1024);
-    for (uint32_t decode = 0; decode < 2; ++decode) {                 /* attention, then a perceptron, each added */
-        const uint32_t t = decode ? 1 : T, all = decode ? T + 1 : T, *rows = DIMS(t, W);
-        qnnrt_builder_graph(b, &(qnnrt_graph_desc){ .name = decode ? "decode" : "prefill" });
-        x = tensor("in", rows);
-        n = node("LayerNorm", "norm", rows, FROM(x, tensor("w_gain", DIMS(W)), tensor("w_bias", DIMS(W))),
-                 WITH(NUMBER("epsilon", F32, 1e-5), LIST("axes", 1, 1, 1)));
-        k = LINEAR("out_k", t, W, n, "w_key", W);
-        v = LINEAR("out_v", t, W, n, "w_value", W);
-        n = LINEAR("q", t, W, n, "w_query", W);
-        if (decode) k = node("Concat", "k", DIMS(all, W), FROM(tensor("in_k", DIMS(T, W)), k), WITH(NUMBER("axis", U32, 0)));
-        if (decode) v = node("Concat", "v", DIMS(all, W), FROM(tensor("in_v", DIMS(T, W)), v), WITH(NUMBER("axis", U32, 0)));
-        n = node("MatMul", "scores", DIMS(t, all), FROM(n, k), WITH(NUMBER("transpose_in1", BOOL8, 1)));
-        n = node("Softmax", "share", DIMS(t, all), FROM(n), NULL);
-        x = node("ElementWiseAdd", "middle", rows, FROM(x, node("MatMul", "mixed", rows, FROM(n, v), NULL)), NULL);
-        n = node("Relu", "relu", DIMS(t, 2 * W), FROM(LINEAR("up", t, 2 * W, x, "w_up", W)), NULL);
-        node("ElementWiseAdd", "out", rows, FROM(x, LINEAR("down", t, W, n, "w_down", 2 * W)), NULL);
-    }
-    must(qnnrt_builder_finish(b, &model, &err));
+    must(qnnrt_builder_create(backend, NULL, &g.builder, &err));
+    qnnrt_builder_context(g.builder, &(qnnrt_context_desc){ .weight_sharing = share });
+    graph_begin(&g, "cnn", 1);
+    graph_node(&g, "Conv2d", "conv 1 8 8 16", "in 1 8 8 3,w_filter 3 3 3 16", conv);
+    graph_node(&g, "Relu", "relu 1 8 8 16", "conv", NULL);
+    graph_node(&g, "FullyConnected", "out 1 10", "relu,w_dense 10 1024", NULL);
+    block(0);
+    block(1);
+    must(qnnrt_builder_finish(g.builder, &model, &err));
     must(qnnrt_save(model, 0, path, &err));
     qnnrt_close(model);
     qnnrt_backend_close(backend);
 }
 
-/* Look into a file, then open it and run its graphs. What is open is freed by the end of the process. */
+/* Look into a file, then open it and run its graphs. What stays open ends with the process. */
 static void run(const char *library, const char *system, const char *path, float *out)
 {
+    static const char *const graphs[] = { "cnn", "prefill", "decode" };
     const qnnrt_file file = { .path = path };
-    qnnrt_desc desc = { .files = &file, .file_count = 1, .backend_desc.path = library, .system_path = system, .inspect = 1 };
+    qnnrt_desc desc = { .files = &file, .file_count = 1, .inspect = 1, .system_path = system,
+                        .backend_desc.path = library };
     qnnrt *model;
     qnnrt_run *r[3];
     must(qnnrt_open(NULL, &desc, &model, &err));
-    printf("%s: %lu bytes, of which graphs share %lu\n", path, (unsigned long)qnnrt_get_info(model)->contexts->file_bytes,
+    printf("%s: %lu bytes, of which graphs share %lu\n", path,
+           (unsigned long)qnnrt_get_info(model)->contexts->file_bytes,
            (unsigned long)qnnrt_get_info(model)->contexts->graphs[1].shared_weights_bytes);
     desc.inspect = 0;
-    if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) { printf("refused: %s\n", err.text); return; }
-    for (int g = 0; g < 3; ++g, out += T * W) {
-        must(qnnrt_prepare(model, g == 0 ? "cnn" : g == 1 ? "prefill" : "decode", &r[g], &err));
-        qnnrt_bind(r[g], "in", noise, sizeof noise);
-        qnnrt_bind(r[g], "out", out, T * W * sizeof *out);
-        if (g == 2) qnnrt_bind(r[g], "in_k", qnnrt_data(r[1], "out_k", NULL), T * W * sizeof *out);
-        if (g == 2) qnnrt_bind(r[g], "in_v", qnnrt_data(r[1], "out_v", NULL), T * W * sizeof *out);
-        if (qnnrt_exec(r[g]) != QNNRT_OK) must((err = *qnnrt_run_error(r[g])).code);
+    if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) printf("refused: %s\n", err.text);
+    for (int i = 0; model != NULL && i < 3; ++i, out += T * W) {
+        must(qnnrt_prepare(model, graphs[i], &r[i], &err));
+        qnnrt_bind(r[i], "in", noise, sizeof noise);
+        qnnrt_bind(r[i], "out", out, T * W * sizeof *out);
+        if (i == 2) qnnrt_bind(r[i], "in_k", qnnrt_data(r[1], "out_k", NULL), T * W * sizeof *out);
+        if (i == 2) qnnrt_bind(r[i], "in_v", qnnrt_data(r[1], "out_v", NULL), T * W * sizeof *out);
+        if (qnnrt_exec(r[i]) != QNNRT_OK) must((err = *qnnrt_run_error(r[i])).code);
     }
 }
 
@@ -108,10 +104,14 @@ int main(int argc, char **argv)
 {
     static float found[3 * T * W], wanted[3 * T * W];
     float worst = 0;
-    if (argc < 6) { puts("usage: 04_cnn_transformer HTP_LIB REFERENCE_LIB HTP.bin SHARED.bin REF.bin [run]"); return 2; }
+    if (argc < 6) {
+        puts("usage: 04_cnn_transformer HTP_LIB REFERENCE_LIB HTP.bin SHARED.bin REF.bin [run]");
+        return 2;
+    }
     for (int i = 0; i < 8 * W * W; ++i) noise[i] = 0.2f * sinf((float)i * (float)i);
-    if (argc == 6) { build(argv[1], argv[3], 0); build(argv[1], argv[4], 1); build(argv[2], argv[5], 0); return 0; }
-    run(argv[1], NULL, argv[3], found);                               /* NULL: libQnnSystem.so beside it */
+    for (int i = 3; argc == 6 && i < 6; ++i) build(argv[i == 5 ? 2 : 1], argv[i], i == 4);
+    if (argc == 6) return 0;
+    run(argv[1], NULL, argv[3], found);                   /* NULL: libQnnSystem.so beside it */
     run(argv[2], argv[2], argv[5], wanted);
     for (int i = 0; i < 3 * T * W; ++i) worst = fmaxf(worst, fabsf(wanted[i] - found[i]));
     printf("largest difference: %.4f, where values are about 1\n", (double)worst);

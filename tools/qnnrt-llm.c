@@ -197,8 +197,8 @@ static const cli_option options[] = {
     {.name = "dump_logits", .value = "FILE", .kind = CLI_TEXT, FIELD(dump_logits),
      .help = "write a row of float32 logits for each token that the model reads, prompts included"},
     {.name = "describe", .kind = CLI_FLAG, FIELD(describe),
-     .help = "print the role of each tensor and the reason for it, and end. This opens no backend: it "
-             "needs --system_so, or the JSON of each binary (forward_0_json.json)"},
+     .help = "print the role of each tensor and the reason for it, and end. This opens no backend: "
+             "it needs --system_so, or the JSON of each binary (forward_0_json.json)"},
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
      .help = "print log lines up to this level to standard error: 1 error, 2 warn, 3 info, "
              "4 verbose, 5 debug; by number or name (default: no log)"},

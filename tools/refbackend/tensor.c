@@ -135,7 +135,8 @@ static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_
     out->bits = from->bits;
     out->storage = from->storage;
     if (blocks > UINT32_MAX / 16) {
-        ref_refuse(why, "tensor \"%s\": its encoding has too many blocks, %llu", made->name, (unsigned long long)blocks);
+        ref_refuse(why, "tensor \"%s\": its encoding has too many blocks, %llu", made->name,
+                   (unsigned long long)blocks);
         return Q_TENSOR_PARAM;
     }
     out->block_scales = ref_arena_alloc(arena, (size_t)blocks * sizeof(uint16_t));
@@ -245,9 +246,8 @@ static q_code made_count(const ref_made *made, uint64_t *count, uint64_t *bytes,
     *count = 1;
     for (uint32_t i = 0; i < made->rank; ++i) {
         if (made->dims[i] == 0 || *count > most / made->dims[i]) {
-            ref_refuse(why, "tensor \"%s\": dimension %u is %u; every one is at least 1 and all "
-                       "together less than"
-                       " 2^40 elements", made->name, (unsigned)i, (unsigned)made->dims[i]);
+            ref_refuse(why, "tensor \"%s\": dimension %u is %u, expected at least 1, and less "
+                       "than 2^40 elements in total", made->name, (unsigned)i, (unsigned)made->dims[i]);
             return Q_TENSOR_PARAM;
         }
         *count *= made->dims[i];
