@@ -398,6 +398,11 @@ oom:
 help-tests:
 	@sed -n '/^# test  /,$$p' tests/index
 
+.PHONY: android-check
+## android-check: build for Android at API 21, 24, 28, 31 and run that under qemu (BIONIC=folder or ANDROID_NDK=folder)
+android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examples/llm/export
+	@BIONIC='$(BIONIC)' ANDROID_NDK='$(ANDROID_NDK)' ANDROID_QNN='$(ANDROID_QNN)' LEVELS='$(LEVELS)' sh tests/android.sh
+
 .PHONY: api
 ## api: what became of the public functions of 0.1
 api:

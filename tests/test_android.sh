@@ -1,0 +1,111 @@
+#!/bin/sh
+# What can be known of the Android build without Android: the functions that are called, the lines that an NDK gets, and
+# CMake on this machine. `make android-check` does the rest.
+#     sh tests/test_android.sh [BUILD_DIR]
+suite=test_android
+. "$(dirname "$0")/tool.sh"
+examples=$tests/../examples
+
+# ---- functions ------------------------------------------------------------------------------------------
+
+# The names of glibc for what has another name in Android's C library.
+translate() {
+    sed -e 's/@.*//' -e 's/^__isoc99_//' -e 's/^__errno_location$/__errno/' -e 's/^__libc_start_main$/__libc_init/' \
+        -e 's/^__sysv_signal$/signal/' \
+        -e 's/^\(stdin\|stdout\|stderr\)$/__sF/' |
+        grep -vxE '__gmon_start__|_ITM_(de)?registerTMCloneTable|__cxa_finalize|__stack_chk_fail|__fdelt_chk|__[a-z]+_chk'
+}
+grep -v '^#' "$tests/android/functions.txt" | sort >"$tmp/listed"
+check functions_sorted "functions.txt is empty or has a name twice" sh -c 'test -s "$1" && test -z "$(uniq -d "$1")"' - "$tmp/listed"
+for file in qnnrt-run qnnrt-llm libQnnRef.so; do
+    nm -D --undefined-only "$build/$file" 2>"$tmp/err" | awk '{ print $NF }' | translate | sort -u >"$tmp/called"
+    check functions_read "nm says nothing of $build/$file: $(cat "$tmp/err")" test -s "$tmp/called"
+    new=$(comm -23 "$tmp/called" "$tmp/listed" | tr '\n' ' ')
+    check functions_known "$file calls what tests/android/functions.txt does not list (see its head): $new" test -z "$new"
+done
+
+# ---- lines for the NDK ----------------------------------------------------------------------------------
+
+# build [NAME=VALUE ...]: build-ndk.sh with an NDK whose clang writes its arguments down
+mkdir -p "$tmp/ndk/toolchains/llvm/prebuilt/any/bin"
+cat >"$tmp/ndk/toolchains/llvm/prebuilt/any/bin/clang" <<'EOF'
+#!/bin/sh
+echo "$*" >>"$LINES"
+EOF
+chmod +x "$tmp/ndk/toolchains/llvm/prebuilt/any/bin/clang"
+build_ndk() {
+    rm -f "$tmp/lines"
+    env -u CC -u CFLAGS -u ANDROID_NDK -u API LINES="$tmp/lines" "$@" sh "$examples/android/build-ndk.sh" "$tmp/made" \
+        >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+build_ndk
+is ndk_missing 2
+says ndk_missing err 'ANDROID_NDK is not set'
+build_ndk ANDROID_NDK="$tmp/no"
+is ndk_wrong 2
+says ndk_wrong err "no toolchains/llvm/prebuilt/*/bin/clang in $tmp/no"
+build_ndk ANDROID_NDK="$tmp/ndk"
+is ndk_builds 0
+check ndk_programs "not 10 lines: $(wc -l <"$tmp/lines")" test "$(wc -l <"$tmp/lines")" -eq 10
+for flag in --target=aarch64-linux-android24 -std=c99 -Wl,-z,max-page-size=16384; do
+    check ndk_flags "a line without $flag" test "$(grep -cF -- "$flag " "$tmp/lines")" -eq 10
+done
+check ndk_library "libQnnRef.so is not linked as a library" \
+    grep -qE -- '-ffp-contract=off .*-fPIC -fvisibility=hidden -shared .*libQnnRef\.so.*tools/refbackend/ref_op\.c' "$tmp/lines"
+build_ndk ANDROID_NDK="$tmp/ndk" API=31
+check ndk_level "API=31 is not in the lines" grep -qF -- '--target=aarch64-linux-android31' "$tmp/lines"
+
+# ---- CMake ----------------------------------------------------------------------------------------------
+
+if ! command -v cmake >/dev/null 2>&1; then
+    skip cmake "cmake is not installed"
+    finish
+    exit
+fi
+top=$(cd "$tests/.." && pwd)
+mkdir "$tmp/app"
+cat >"$tmp/app/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.18)
+project(app LANGUAGES C)
+add_subdirectory("$top/examples/cmake" qnnrt)
+add_executable(app app.c)
+target_link_libraries(app PRIVATE qnnrt::qnnrt)
+EOF
+cat >"$tmp/app/app.c" <<'EOF'
+#define QNNRT_IMPLEMENTATION
+#include "qnnrt_llm.h"
+#include <stdio.h>
+int main(void)
+{
+    qnnrt *model; qnnrt_error err;
+    if (qnnrt_open("/no/such/folder", NULL, &model, &err) == QNNRT_OK) return 1;
+    puts(err.text);
+    return 0;
+}
+EOF
+# cmake_run NAME ARGUMENT ...
+cmake_run() {
+    name=$1
+    shift
+    if env -u MAKEFLAGS -u MAKELEVEL cmake "$@" >"$tmp/log" 2>&1; then good; else bad "$name" "$(tail -n 20 "$tmp/log")"; fi
+}
+cmake_run cmake_configures -S "$tmp/app" -B "$tmp/app/build"
+cmake_run cmake_builds --build "$tmp/app/build"
+check cmake_runs "the program does not name the folder" sh -c '"$1" | grep -qF /no/such/folder' - "$tmp/app/build/app"
+# Pages of 16 KB on Android, and only there.
+lacks cmake_pages app/build/CMakeFiles/app.dir/link.txt max-page-size
+cmake_run cmake_android -S "$tmp/app" -B "$tmp/app/android" -DANDROID=1
+says cmake_pages app/android/CMakeFiles/app.dir/link.txt '-Wl,-z,max-page-size=16384'
+
+# All programs of examples/android are as in build-ndk.sh.
+cmake_run cmake_all -S "$top/examples/android" -B "$tmp/all" -DCMAKE_EXPORT_COMPILE_COMMANDS=1
+sed -n 's/.* -o [^ ]*\/\([^ \/]*\) \([a-z][^ ]*\)\.c .*/\2.c/p' "$tmp/lines" |
+    grep -v '^tools/refbackend/' | sort >"$tmp/by_script"
+grep -oE '(tools/qnnrt-[a-z]*|examples/[a-z0-9_/]*)\.c"' "$tmp/all/compile_commands.json" | tr -d '"' | sort -u >"$tmp/by_cmake"
+check cmake_programs "build-ndk.sh and CMakeLists.txt differ: $(diff "$tmp/by_script" "$tmp/by_cmake")" cmp -s "$tmp/by_script" "$tmp/by_cmake"
+check cmake_ref "refbackend is not compiled without contraction" \
+    grep -qE -- '-ffp-contract=off.*refbackend/ref_op\.c' "$tmp/all/compile_commands.json"
+if cmake -S "$top/examples/android" -B "$tmp/old" -DANDROID_PLATFORM_LEVEL=19 >"$tmp/out" 2>&1; then bad cmake_level "API 19 is accepted"
+else says cmake_level out 'qnnrt needs API level 21'; fi
+finish
