@@ -24,7 +24,7 @@ QNN_RELEASES         ?= 2.47 2.51
 export TEST_RELEASES ?= 2.47 2.51
 ALL_RELEASES         := 2.47 2.48 2.49 2.50 2.51
 
-# Compilers. ASan: clang where it is complete, else the C compiler; looked at when first needed.
+# Compilers. ASan: clang where it is complete, else the C compiler; chosen when it is first needed.
 export AARCH64_CC      ?= aarch64-linux-gnu-gcc
 export AARCH64_SYSROOT ?= /usr/aarch64-linux-gnu
 export QEMU            ?= qemu-aarch64-static
@@ -33,12 +33,12 @@ PROBE     = mkdir -p $(B); echo 'int main(void) { return 0; }' > $(B)/probe.c; \
             if clang $(SANITIZE) -o $(B)/probe $(B)/probe.c 2>/dev/null; then echo clang; else echo '$(CC)'; fi
 ASAN_CC   = $(eval ASAN_CC := $$(shell $$(PROBE)))$(ASAN_CC)
 
-# tests/suite.sh runs make; at the same time as another goal, files would be written twice.
+# tests/suite.sh runs make: beside another goal, both would write the same files.
 ifneq ($(filter test test-all check oom,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 
-# ---- what there is --------------------------------------------------------------------------------
+# ---- the files ------------------------------------------------------------------------------------
 
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
@@ -52,9 +52,9 @@ BENCHES  := $(filter-out bench_json bench_ops bench_llm%,$(basename $(notdir $(w
 
 LIBS      := -ldl
 TEST_LIBS := -ldl -lm -pthread
-# A test that is defined and never run is a mistake.
+# Refuse a test that is defined but never run.
 TEST_WARN := $(WARN) -Werror=unused-function
-# Tests are built with POSIX names in view; that qnnrt.h needs none is for `make silent` to show.
+# Tests may use POSIX names; `make silent` checks that qnnrt.h needs none.
 TEST_CPPFLAGS := -I. -Itests -Itools -D_POSIX_C_SOURCE=200809L
 
 # A change of flags rebuilds everything.
@@ -123,7 +123,7 @@ RUN_OUT   = $(RUN_DIR)/$(BACKEND)
 ## run: build a language model in C, run it on libQnnRef.so (BACKEND=htp: on Qualcomm's libQnnHtp.so)
 run: run-$(BACKEND)
 
-# A space follows it, everywhere.
+# The prompt. Every use adds a space after it.
 PROMPT := And the LORD said unto
 
 define run_model
@@ -141,7 +141,7 @@ RUN_PROGRAMS := $(B)/qnnrt-run $(B)/examples/05_make_model $(B)/examples/06_gene
 run-ref: $(RUN_PROGRAMS) $(B)/libQnnRef.so $(B)/examples/libQnnRef.so
 	$(run_model)
 
-# Behind the model made here, one in three shards that Qualcomm's own tools made.
+# After the model made here, run one in three shards that Qualcomm's own tools made.
 run-htp: $(RUN_PROGRAMS)
 	@$(call fetch,2.51)
 	$(run_model)
@@ -158,8 +158,8 @@ run-cpu:
 run-%:
 	@echo "run: there is no backend '$*': BACKEND is ref or htp"; exit 2
 
-# The same for a board, in a folder of its own; what both computed is compared.
-## run-aarch64: run, but built for aarch64 and under qemu (needs gcc-aarch64-linux-gnu, qemu-user-static)
+# Do the same for aarch64, in a folder of its own, and compare the results.
+## run-aarch64: the same as run, built for aarch64 and run under qemu (needs gcc-aarch64-linux-gnu, qemu-user-static)
 run-aarch64:
 	@for program in $(AARCH64_CC) $(QEMU); do \
 	    command -v $$program >/dev/null 2>&1 || { echo "run-aarch64: $$program is not installed"; exit 2; }; done
@@ -193,7 +193,7 @@ llm-%:
 	@echo "llm: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
 
 .PHONY: host host-ref host-htp
-## host: an inference engine on qnnrt_llm.h: batches, sequences, drafts, state (BACKEND=htp: on Qualcomm's libQnnHtp.so)
+## host: run an inference engine on qnnrt_llm.h: batches, sequences, drafts, state (BACKEND=htp: on Qualcomm's libQnnHtp.so)
 host: host-$(BACKEND)
 
 # The draft model is the first three layers of the model.
@@ -214,7 +214,7 @@ host-htp: $(B)/examples/host/host
 host-%:
 	@echo "host: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
 
-# What the tests of language models compare with, by numpy: tokens of the trained model and of random ones, and ranges.
+# Expected values for the tests of language models, computed by numpy: tokens of the trained model and of random ones, and ranges.
 DEEP := $(B)/llm/deep
 TIED := $(B)/llm/tied
 .PHONY: golden-llm
@@ -244,7 +244,7 @@ CC_tsan     = $(CC) -std=c99 -O1 -g -fsanitize=thread $(CPPFLAGS) $(CFLAGS)
 # One heap object per allocation, as with ASan: each can then fail.
 CC_cover    = clang -std=c99 -O0 -g -DQNNRT__ASAN -fprofile-instr-generate -fcoverage-mapping $(CPPFLAGS) $(CFLAGS)
 CONFIGS    := check c99 c++11 asan m32 aarch64 fuzz tsan cover
-# Debian's gcc-12-multilib has no 32-bit asm/; the one for 64 bits serves.
+# Debian's gcc-12-multilib has no 32-bit asm/; use the one for 64 bits.
 M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -print-multiarch))$(M32_HEADERS)
 
 # Compiling with -O1 takes seven times as long with clang and ASan, and -O2 as long with gcc: what computes for long
@@ -272,7 +272,7 @@ $(REF_DIRS:%=%/libQnnRef.so): $(REF:%=$$(@D)/ref/%.o)
 	$(Q)$(REF_BUILD) -shared -o $@ $^ $(LDFLAGS) -lm -pthread
 
 .PHONY: ref
-## ref: build/libQnnRef.so: the reference backend (tools/refbackend/README.md)
+## ref: build the reference backend, build/libQnnRef.so (tools/refbackend/README.md)
 ref: $(B)/libQnnRef.so
 
 # libQnnFake.so, which tests steer.
@@ -359,7 +359,7 @@ $(foreach t,$(FUZZERS),$(call IN_EACH,fuzz_$t)): tests/fuzz/$$(@F).c $$(@D)/libq
 # tests/oracle_<name>.py prints expected values; tests/test_<name>.c finds them through QNNRT_ORACLE.
 HAVE_PYTHON = $(shell command -v $(PYTHON) 2>/dev/null)
 
-# This one reads files, and which ones depends on QNNRT_SAMPLES.
+# QNNRT_SAMPLES decides which files this one reads.
 $(B)/oracle_meta.txt: FORCE $(wildcard tests/data/json/*.json)
 
 $(B)/oracle_%.txt: tests/oracle_%.py
@@ -370,7 +370,7 @@ $(B)/oracle_ops.txt: tests/oracle_ops.py $(B)/c99/ops
 	$(Q)$(B)/c99/ops --dump $(B)/ops_cases.txt
 	$(Q)$(PYTHON) $< $(B)/ops_cases.txt > $@
 
-# A locale with a decimal comma, made of what Debian's package locales has.
+# A locale with a decimal comma, made from Debian's package locales.
 $(B)/locale/.made:
 	@mkdir -p $(@D)
 	@localedef -i de_DE -f UTF-8 $(@D)/de_DE.UTF-8 >/dev/null 2>&1 || true
@@ -378,15 +378,15 @@ $(B)/locale/.made:
 
 # tests/suite.sh builds what the tests of a list need, and runs them.
 .PHONY: check test test-all oom help-tests
-## check: the unit tests of the headers in one configuration, in a minute or two (T=wire: part of a name)
+## check: run the unit tests of the headers in one configuration, in a minute or two (T=wire: part of a name)
 check:
 	@MAKE='$(MAKE)' CC='$(CC)' sh tests/suite.sh check '$(T)'
 
-## test: all tests, ASan and the genuine libraries included (T=part of a label for some)
+## test: run all tests, ASan and the genuine libraries included (T=part of a label for some)
 test:
 	@MAKE='$(MAKE)' CC='$(CC)' sh tests/suite.sh test '$(T)'
 
-## test-all: test, with all five releases, and the unit tests for 32 bits and for aarch64 under qemu
+## test-all: run all tests with all five releases, and the unit tests for 32 bits and for aarch64 under qemu
 test-all:
 	@MAKE='$(MAKE)' CC='$(CC)' TEST_RELEASES='$(ALL_RELEASES)' sh tests/suite.sh all '$(T)'
 
@@ -394,7 +394,7 @@ test-all:
 oom:
 	@MAKE='$(MAKE)' CC='$(CC)' sh tests/suite.sh oom '$(T)'
 
-## help-tests: which test belongs to which room or file, and what it costs
+## help-tests: list which test belongs to which room or file, and what it costs
 help-tests:
 	@sed -n '/^# test  /,$$p' tests/index
 
@@ -404,7 +404,7 @@ android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examp
 	@BIONIC='$(BIONIC)' ANDROID_NDK='$(ANDROID_NDK)' ANDROID_QNN='$(ANDROID_QNN)' LEVELS='$(LEVELS)' sh tests/android.sh
 
 .PHONY: api
-## api: what became of the public functions of 0.1
+## api: list what became of the public functions of 0.1
 api:
 	@$(PYTHON) tests/test_api.py
 
@@ -414,13 +414,13 @@ vendor:
 	@$(PYTHON) tools/vendor/make_vendor.py
 
 .PHONY: tsan
-## tsan: the headers and libQnnRef.so from many threads at a time, with ThreadSanitizer (ROUNDS=12)
+## tsan: run the headers and libQnnRef.so in many threads at a time, with ThreadSanitizer (ROUNDS=12)
 ROUNDS ?= 12
 tsan: $(B)/tsan/tsan $(B)/tsan/libQnnRef.so
 	$(B)/tsan/tsan $(ROUNDS)
 
 .PHONY: coverage mutants
-## coverage: lines and branches of each header that the unit tests run (needs clang and llvm-cov)
+## coverage: print lines and branches of each header that the unit tests run (needs clang and llvm-cov)
 coverage:
 	@MAKE='$(MAKE)' CC='$(CC)' sh tests/coverage.sh
 
@@ -431,7 +431,7 @@ mutants: $(B)/check/fake/libQnnFake.so $(B)/check/libQnnRef.so
 	@$(PYTHON) tests/mutants.py -n $(N) -s $(SEED) -r '$(ROOMS)'
 
 .PHONY: silent symbols symbols-programs
-## silent: compile each header alone in every combination that must give no warning
+## silent: compile each header alone in many ways, and fail on any warning
 silent:
 	@sh tests/silent.sh --all
 
@@ -446,7 +446,7 @@ $(SYMBOL_OBJECTS): qnnrt.h qnnrt_json.h $(B)/.flags
 
 symbols-programs: $(SYMBOL_OBJECTS) $(B)/qnnrt-run
 
-## symbols: what the implementation exports, keeps and calls
+## symbols: check what the implementation exports, keeps and calls
 symbols: symbols-programs
 	@sh tests/symbols.sh qnnrt.h $(SYMBOL_OBJECTS) $(B)/qnnrt-run
 
@@ -455,7 +455,7 @@ OPS_CASES = $(B)/ops_cases$(if $(FULL),_full).txt
 OPS_CHECK = $(if $(UPDATE),--update tests/golden/ops.txt,$(if $(FULL),,--golden tests/golden/ops.txt))
 OPS_SEEDS = --seeds $(if $(FULL),6,1)
 .PHONY: ops
-## ops: each operator of libQnnRef.so beside Qualcomm's libraries and Python (FULL=1: more shapes, UPDATE=1: new table)
+## ops: compare each operator of libQnnRef.so with Qualcomm's libraries and Python (FULL=1: more shapes, UPDATE=1: new table)
 ops: $(B)/c99/ops $(B)/libQnnRef.so
 	@$(call fetch,2.47 2.51)
 	@$(B)/c99/ops --dump $(OPS_CASES) $(OPS_SEEDS)
@@ -466,7 +466,7 @@ FUZZ       ?= $(FUZZERS)
 TIME       ?= 600
 FUZZ_LEN   ?= 8192
 .PHONY: fuzz
-## fuzz: hostile input for TIME seconds (default 600) each, or FUZZ=json alone: needs clang with libFuzzer
+## fuzz: feed hostile input for TIME seconds (default 600) each, or FUZZ=json alone: needs clang with libFuzzer
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) $(B)/fuzz/fake/libQnnFake.so $(B)/fuzz/libQnnRef.so
 	@for name in $(FUZZ); do sh tests/fuzz/fuzz.sh $(B)/fuzz $$name $(TIME) $(FUZZ_LEN) || exit 1; done
 
@@ -487,7 +487,7 @@ $(B)/bench/libempty_qnn.so $(B)/bench/libllm_proxy.so: $(B)/bench/lib%.so: tests
 	$(Q)$(BENCH_BUILD) -fPIC -shared $(LDFLAGS)
 
 .PHONY: bench
-## bench: what qnnrt_exec costs over the vendor's graphExecute; then bench-json
+## bench: time qnnrt_exec beside the vendor's graphExecute; then bench-json
 bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so
 	@$(call fetch,2.47 2.51) || true
 	@set -e; for program in $(BENCHES:%=$(B)/bench/%); do \
@@ -530,12 +530,12 @@ bench-json-run: $(B)/bench/bench_json
 	else echo "bench-json: QNNRT_SAMPLES is not set: dumps of our own tool"; \
 	    $(PIN) $(B)/bench/bench_json tests/data/llm/json; fi
 
-## bench-json: JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
+## bench-json: time JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
 bench-json: bench-json-peers
 	@$(MAKE) bench-json-run
 
 .PHONY: bench-ops
-## bench-ops: libQnnRef.so beside libQnnCpu.so and ONNX Runtime: MatMul, Conv2d, a decoder layer
+## bench-ops: time libQnnRef.so beside libQnnCpu.so and ONNX Runtime: MatMul, Conv2d, a decoder layer
 bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so
 	@$(call fetch,2.47) || true
 	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) onnxruntime || echo "bench-ops: without ONNX Runtime"
@@ -543,11 +543,11 @@ bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so
 	$(PIN) $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" \
 	    "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
 
-# Genie and a bare loop run the same file as we do, each behind a library that writes down when it computes.
+# Genie and a bare loop run the same file as we do, each through a library that records when it computes.
 LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/bench/libllm_proxy.so
 
 .PHONY: bench-llm
-## bench-llm: a token's work on the host: ours beside Qualcomm's Genie and a bare loop; then large models' shapes
+## bench-llm: time a token's work on the host: ours beside Qualcomm's Genie and a bare loop; then large models' shapes
 bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 	@$(call fetch,2.51) || true
 	@status=0; \
@@ -589,6 +589,6 @@ distclean:
 	rm -rf $(B)
 
 .PHONY: help
-## help: this list
+## help: print this list
 help:
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/\1|\2/p' Makefile | awk -F '|' '{ printf "  make %-12s %s\n", $$1, $$2 }'

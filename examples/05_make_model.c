@@ -97,7 +97,8 @@ int main(int argc, char **argv)
     backend_desc.path = argc > 3 ? argv[3] : "libQnnRef.so";
     if (argc <= 3) {
         printf("no backend was named: using libQnnRef.so, the reference backend\n");
-        fflush(stdout);                 /* so that it stands before an error, in a pipe too */
+        /* Flush, so that the line comes before an error message, in a pipe too. */
+        fflush(stdout);
     }
     if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK)
         fail(&err);

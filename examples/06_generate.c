@@ -224,7 +224,8 @@ int main(int argc, char **argv)
     desc.backend_desc.path = argc > 4 ? argv[4] : "libQnnRef.so";
     if (argc == 4) {
         printf("no backend was named: using libQnnRef.so, the reference backend\n");
-        fflush(stdout);                 /* so that it stands before an error, in a pipe too */
+        /* Flush, so that the text comes before an error message, in a pipe too. */
+        fflush(stdout);
     }
     if (argv[2][0] == '\0' || strlen(argv[2]) >= MOST_TOKENS)
         stop("PROMPT: expected 1 to 4095 bytes of text");

@@ -3,13 +3,13 @@
 
     python3 tests/bench-llm.py [--rounds N] [--cpu N|any] [--only NAME,...] [BUILD_FOLDER [RELEASES [DATA_FOLDER]]]
 
-BUILD_FOLDER is build/bench with the programs of tests/bench/llm_*.c; RELEASES is build/qnn, of which 2.51 is used; DATA_FOLDER
+BUILD_FOLDER is build/bench with the programs of tests/bench/llm_*.c; RELEASES is build/qnn, where 2.51 is used; DATA_FOLDER
 is tests/data/llm. Each runtime is a process of its own that gets its libQnnHtp.so from llm_proxy.c, which forwards to the
 genuine library and records when each execute begins and ends. It measures the time between two executes of the decode
 graph, which a runtime adds: once with the first two executes made and the others skipped, where code and data stay
 in the caches, and once with all of them made, 40 ms of emulation in between. Runtimes alternate, in another order each
-round, each on one processor (--cpu, default 0: the emulator and Genie's threads wait for each other there; its gaps
-were the same to within noise on two).
+round, each on one processor (--cpu, default 0: the emulator and Genie's threads wait for each other there; on two
+processors, its times were the same within noise).
 
 Times are printed and never judged: they depend on the machine. The exit status is 1 when a text is not that of expected.json.
 """
@@ -128,7 +128,7 @@ def main():
         hashes[name] = said["hashes"]
         if said["bytes"] != bench.text.encode("ascii"):
             failed.append("%s generated another text: %r" % (name, said["bytes"]))
-    print("%d tokens of expected.json: %s" % (COUNT, "another text somewhere, see below" if failed else
+    print("%d tokens of expected.json: %s" % (COUNT, "a text differs, see below" if failed else
                                               "the same from " + ", ".join(names)))
     for name in names:
         if name != "Genie" and "Genie" in names:

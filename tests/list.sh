@@ -118,7 +118,7 @@ real() {
 others() {
     make="MAKEFLAGS= MAKELEVEL= ${MAKE:-make} -o $B/.flags"
     summary='echo "1 passed, 0 failed"'
-    # Compilers run on all cores there.
+    # This test runs compilers on all cores.
     put 200 silent 3600,anycore - "sh tests/silent.sh${all:+ --all}"
     put 2 symbols "$limit" "symbols-programs" "sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-run"
     put 5 make-host "$limit_slow" "$B/examples/host/host,$B/examples/llm/export,$B/libQnnRef.so" "$make host && $summary"

@@ -139,7 +139,7 @@ class World:
                 inner = "%s@%d" % (tag, i)
                 self.members(inner, body[k + 1:close], room)
                 base, j = inner, close + 1
-                if j < len(body) and body[j][0] == ";":             # anonymous: its members are ours
+                if j < len(body) and body[j][0] == ";":             # anonymous: its members belong to the outer struct
                     self.structs[tag].update(self.structs[inner])
             stop = j
             while stop < len(body) and body[stop][0] != ";":

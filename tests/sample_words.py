@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Print a random sample of the comments, error texts and hints, with their places.
 
-    python3 tests/sample_words.py [SEED] [COUNT]        default: seed 1, 300 samples
+    python3 tests/sample_words.py [SEED] [COUNT] [FILE ...]        default: seed 1, 300 samples
 
-Reads qnnrt.h, qnnrt_json.h, and the C files of tools/ and tools/refbackend/. A comment is one sample; so are adjacent
-strings, if they have at least three words together."""
+Reads these C files; by default qnnrt.h, qnnrt_json.h, and those of tools/ and tools/refbackend/. A comment is one
+sample; so are adjacent strings, if they have at least three words together."""
 import glob
 import os
 import random
@@ -35,7 +35,7 @@ def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 300
     found = []
-    for pattern in FILES:
+    for pattern in sys.argv[3:] or FILES:
         for path in sorted(glob.glob(os.path.join(TOP, pattern))):
             found += samples(os.path.relpath(path, TOP))
     for path, line, text in sorted(random.Random(seed).sample(found, min(count, len(found)))):

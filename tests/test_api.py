@@ -37,7 +37,7 @@ def listed():
 def wrong(names, fates):
     for name, (fate, about) in sorted(fates.items()):
         if fate not in FATES:
-            yield "%s: %s is no fate" % (name, fate)
+            yield "%s: %s is not a fate" % (name, fate)
         elif (name in names) != (fate in ("kept", "changed", "new")):
             yield "%s is %s, and %s" % (name, fate, "a header declares it" if name in names else "no header declares it")
         if fate in ("changed", "merged", "removed") and not about:

@@ -562,7 +562,7 @@ static int judge(const row *r, outcome expected, uint64_t code, const char *faul
     else if (stopped && (one.err.code != one.result || !life_text_clean(one.err.text)))
         wrong = "its error is not filled as it should be";
     else if (stopped && one.err.hint[0] == '\0')
-        wrong = "no way out is told";
+        wrong = "the text has no hint";
     else if (life_files(&one) > 2) wrong = "half a file was left";
     else if (expected == STOPS) {
         if (!stopped) wrong = "nothing stopped it";

@@ -132,7 +132,7 @@ def facts(path):
     return d
 assert facts(sys.argv[1]) == facts(sys.argv[2]), "the reports differ"'
 
-# round NAME MODEL [OPTION ...]: written nested and flat, and read back, a model is the same
+# round NAME MODEL [OPTION ...]: a model stays the same when it is written, nested and flat, and read back
 round() {
     what=$1 model=$2
     shift 2

@@ -1012,7 +1012,7 @@ TEST(json_text_over_the_limit_of_bytes_is_refused)
     CHECK(!skipped(T("[12] "), &limits));
     CHECK_STR(r.error, "the text is longer than the limit");
     CHECK_EQ(r.error_at, 0);
-    qnnrt_json_begin(&r, nothing, ((size_t)64 << 20) + 1, NULL);       /* 64 MiB, of which no byte is read */
+    qnnrt_json_begin(&r, nothing, ((size_t)64 << 20) + 1, NULL);       /* a size above 64 MiB: no byte is read */
     CHECK_STR(r.error, "the text is longer than the limit");
     CHECK(!qnnrt_json_skip(&r) && !qnnrt_json_more(&r) && !qnnrt_json_leave(&r) && !qnnrt_json_end(&r));
     CHECK_STR(r.error, "the text is longer than the limit");

@@ -38,7 +38,7 @@ drafts() {
     else bad "$1" "accepted, drafted, tokens, steps: '$line'"; fi
 }
 
-# keeps NAME COUNT: this number of promises, all kept
+# keeps NAME COUNT: the engine made this number of checks, and all passed
 keeps() {
     is "$1" 0
     lacks "$1" out '  NO: '

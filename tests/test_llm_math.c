@@ -355,7 +355,7 @@ TEST(no_memory_is_an_answer_and_leaks_nothing)
     CHECK_EQ(qnnrt_llm__rope_table(&hooks, &plain, &info, 16, 16, 0, 50, &table, &err), QNNRT_OK);
     CHECK_EQ(live, 1);
     counted_free(NULL, table);
-    /* 2^32 rows of 2^32 values. */
+    /* The table would have 2^32 rows of 2^32 values. */
     fail_at = -1;
     CHECK_EQ(qnnrt_llm__rope_table(&hooks, &plain, &info, 0xFFFFFFFEu, 0x7FFFFFFFu, 0, 0xFFFFFFFFu,
                                    &table, &err), QNNRT_E_MEMORY);

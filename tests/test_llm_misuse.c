@@ -188,7 +188,7 @@ TEST(accept_after_a_refused_eval)
     TRY(finish(&s));
 }
 
-/* Every change of a cache between eval and accept. */
+/* Make every kind of change to a cache between eval and accept. */
 TEST(accept_after_a_change)
 {
     static const int32_t tokens[3] = { 1, 2, 3 };
@@ -713,7 +713,7 @@ TEST(caches_of_another_session)
     CHECK_EQ(qnnrt_llm_sequence_last(qnnrt_llm_cache_get(session, 0, 0), 0), 4);
     CHECK_EQ(qnnrt_llm_decode(qnnrt_llm_cache_get(session, 0, 0), &batch), QNNRT_OK);
     qnnrt_llm_session_destroy(session);
-    /* A model of another backend handle is named. */
+    /* The error names a model of another backend handle. */
     TRY(begin(&t, NULL, 0, NULL, 0));
     CHECK_EQ(qnnrt_llm_cache_copy(qnnrt_llm_cache_get(t.sessions[0], 0, 0), a), QNNRT_E_ARG);
     twice[1] = t.llm;

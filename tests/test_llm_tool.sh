@@ -41,7 +41,7 @@ llm_with() {
     shift
     run --ctx_dir "$tmp/$folder" --backend_so "$ref" "$@"
 }
-# fed INPUT OPTION ...: the same with standard input; escapes of printf
+# fed INPUT OPTION ...: the same with this standard input, in which escapes of printf work
 fed() {
     printf "$1" >"$tmp/in"
     shift
@@ -55,7 +55,7 @@ wrote() { is "$1" 0; equal "$1" "$2" "$(cat "$tmp/out")"; }
 failed() { is "$1" 1; says "$1" err "$2"; silent "$1" out; }
 # field KEY: a number of the last statistics
 field() { sed -n "s/.*\"$1\": \([-0-9.]*\).*/\1/p" "$tmp/stats"; }
-# holds NAME CONDITION VARIABLE=VALUE ...: of awk
+# holds NAME CONDITION VARIABLE=VALUE ...: the condition, in awk, is true
 holds() {
     name=$1 condition=$2
     shift 2
@@ -266,7 +266,7 @@ wrote same_seed "$first"
 drawn --temperature 1.5 --seed 8
 if [ "$(cat "$tmp/out")" != "$first" ]; then good; else bad another_seed "the same text: $first"; fi
 if [ "$first" != "$(cut 30)" ]; then good; else bad temperature "the greedy text at 1.5"; fi
-# Settings that leave one token are greedy.
+# Settings that leave one token to choose give the greedy text.
 drawn --temperature 1.5 --top_k 1
 wrote top_k "$(cut 30)"
 drawn --temperature 1.5 --top_p 0.000001
@@ -367,7 +367,7 @@ is stats_without_answer 1
 check stats_without_answer "not JSON" sh -c '"$1" "$2" | grep -q ": accept$"' - "$build/json_check" "$tmp/stats"
 equal stats_without_answer 0 "$(field first_token_ms)"
 
-# A row for every token that was read: the prompt's 23, and all written ones except the last.
+# There is a row for every token that was read: the prompt's 23, and all written ones except the last.
 llm --prompt "$prompt" --max_gen 40 --dump_logits "$tmp/logits"
 wrote dump "$(cut 40)"
 equal dump_bytes $(((23 + 39) * 256 * 4)) "$(wc -c <"$tmp/logits")"
@@ -415,7 +415,7 @@ wrote empty_line_goes_on "$(cut 20)
 $(cut 40 | tail -c 20)
 $(cut 60 | tail -c 20)"
 # A full conversation continues without its oldest tokens: by default an answer fills it. Of the 127
-# tokens read, those stay that leave room for 1 + 4 of the prompt and 31 of an answer.
+# tokens read, the ones that stay leave room for 1 + 4 of the prompt and 31 of an answer.
 fed "$prompt\n and\n\n/reset\n$prompt\n"
 is full 0
 equal full_lines 4 "$(wc -l <"$tmp/out")"

@@ -939,7 +939,7 @@ TEST(bad_dimensions_are_refused)
     free(digits);
     JSON_FAILS(edit(J(DOC), "'rank':3", "'rank':'3'"), BAD, INX, "\"rank\" is text");
     JSON_FAILS(edit(J(DOC), "'rank':3", "'rank':4294967299"), BAD, INX, "\"rank\" is 4294967299");
-    /* rank 0 is a scalar; without a rank the list decides */
+    /* rank 0 is a scalar; without a rank, the length of the list decides */
     X_IS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_32','rank':0,'dimensions':[]"),
          "in \"x\" id 2 dtype 0x0032 rank 0 [] count 1 bytes 4 type 0 format 0 version 1 optional 0 updateable 0 dynamic - encoding 0 vendor 0x7fffffff"
          " bitwidth 0\n");

@@ -11,18 +11,18 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # test: its defines, and the statics that it calls.
 OWN = {
-    "plan": ("QNNRT", "room >>plan: the packers one by one, beside slow ones"),
+    "plan": ("QNNRT", "room >>plan: the packers one by one, compared with slow ones"),
     "place": ("QNNRT", "counts the steps of plans of many entries"),
-    "quant": ("QNNRT", "rooms >>dtype and >>quant: conversions of single values, beside exact ones"),
-    "json": ("QNNRT_JSON", "decimal conversion: its steps, beside exact ones"),
+    "quant": ("QNNRT", "rooms >>dtype and >>quant: conversions of single values, compared with exact ones"),
+    "json": ("QNNRT_JSON", "decimal conversion: its steps, compared with exact ones"),
     "backend": ("QNNRT", "the callback of a log slot, a device table and an execute of the test's own, the flag of a careful run"),
     "codes": ("QNNRT", "log slots without a library, and lines from threads into one"),
     "size": ("QNNRT", "rooms >>size to >>log: sizes, arenas and formats that no public call reaches"),
     "json_cost": ("QNNRT", "reading one text without a model: allocations of the table alone"),
     "llm": ("QNNRT_LLM", "the codes of a mask for each encoding"),
-    "llm_cells": ("QNNRT_LLM", "rooms >>cells, >>rows and >>state beside slow ones"),
+    "llm_cells": ("QNNRT_LLM", "rooms >>cells, >>rows and >>state, compared with slow ones"),
     "llm_math": ("QNNRT_LLM", "sine, cosine, exponential and logarithm"),
-    "llm_misuse": ("QNNRT_LLM", "the checksum of a state, to make states that lie"),
+    "llm_misuse": ("QNNRT_LLM", "the checksum of a state, to make wrong states"),
     "llm_roles": ("QNNRT_LLM", "the shapes that roles lead to"),
     "llm_sample": ("QNNRT_LLM", "sampling, with a given stream of random numbers"),
 }

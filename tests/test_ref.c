@@ -2106,7 +2106,8 @@ TEST(a_restart_comes_with_a_load_and_with_a_free)
     TRY(world_build(&w, &x, &y));
     ref_begin("restart=contextFree:1");
     CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &loaded, NULL), 0);
-    CHECK_EQ(ref.context_free(loaded, NULL), Q_DEVICE_LOST);     /* it is freed all the same */
+    /* The object is freed nevertheless. */
+    CHECK_EQ(ref.context_free(loaded, NULL), Q_DEVICE_LOST);
     TRY(world_close(&w));
     free(data);
 }

@@ -7,7 +7,7 @@ enum { ALL_TYPES = 6 };
 
 static char text_of_shape[4][64];
 
-/* Write "2,3,4" from numbers; four of them live at a time. */
+/* Write "2,3,4" from numbers. The last four results stay valid. */
 static const char *shape(uint32_t rank, const uint32_t *dims)
 {
     static uint32_t next;

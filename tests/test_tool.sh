@@ -90,7 +90,7 @@ wrong command_unknown '"frobnicate"' frobnicate model
 for word in run inspect plan compile libs explain; do says "command_unknown_$word" err " $word"; done
 wrong bare_folder '"/"' /
 hinted bare_folder_hint 'qnnrt-run --ctx_dir /,'
-# The nearest option that is known is named, for every kind of mistake.
+# The message names the nearest known option, for every kind of mistake.
 for pair in ctxdir:ctx_dir backend-so:backend_so ouput_dir:output_dir grpah:graph num:num_inferences sytem_library:system_library; do
     wrong "near_${pair%:*}" "unknown option --${pair%:*}" "--${pair%:*}=1"
     hinted "near_${pair%:*}_hint" "Use --${pair#*:}."

@@ -302,7 +302,7 @@ static void write_trace(tool *t)
     memset(&t->trace, 0, sizeof(t->trace));
 }
 
-/* ---- of an inference ---- */
+/* ---- the profile of an inference -------------------------------------- */
 
 static void fail_run(tool *t, job *j, const qnnrt_run *run)
 {

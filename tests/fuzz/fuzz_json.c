@@ -189,7 +189,8 @@ static void write_again(const list *events, list *out, uint32_t indent)
 
 static void play(const unsigned char *data, size_t size)
 {
-    char *text = (char *)malloc(size);       /* of exactly this size, so that a read past its end is found */
+    /* The block has exactly this size, so that a read past its end is found. */
+    char *text = (char *)malloc(size);
     list events = { NULL, 0, 0 }, worth = { NULL, 0, 0 }, written = { NULL, 0, 0 }, again = { NULL, 0, 0 };
     qnnrt_json_reader r;
     slow s;

@@ -282,7 +282,8 @@ static void around(const format *f, uint64_t bits)
 static void play(const unsigned char *data, size_t size)
 {
     static decimal d;
-    char *text = (char *)malloc(size);       /* of exactly this size, so that a read past its end is found */
+    /* The block has exactly this size, so that a read past its end is found. */
+    char *text = (char *)malloc(size);
     qnnrt_json_text t;
     uint64_t bits64 = 0;
     uint32_t bits32 = 0;

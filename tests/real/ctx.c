@@ -336,7 +336,7 @@ TEST(chain_of_three)
     CHECK_EQ(info->slot_count, 4);
     CHECK(info->failure == NULL);
 
-    /* One pipeline over one block of the caller's. */
+    /* Run one pipeline in one block of the caller's memory. */
     memset(&entry, 0, sizeof entry);
     memset(&plan_desc, 0, sizeof plan_desc);
     memset(&mem_desc, 0, sizeof mem_desc);

@@ -342,7 +342,8 @@ typedef struct ref_context {
     ref_model   *model;
     int          from_binary;
     int          executing;              /* calls that are computing in it */
-    struct ref_context *group;           /* first of its spill-fill group, itself too; NULL: none */
+    /* First context of its spill-fill group, or itself; NULL: no group. */
+    struct ref_context *group;
     uint64_t     group_bytes;            /* of the group's memory, in its first */
     /* fault keep_binary: the caller's bytes, read at execute */
     const void  *kept;
