@@ -284,6 +284,12 @@ $(FAKE_DIRS:%=%/libQnnFake.so): tests/fake/fake_qnn.c $(B)/.flags
 	$(Q)$(CC_$(config)) $(WARN) $(TEST_CPPFLAGS) $(DEPEND) -fPIC -shared -o $@ $< $(LDFLAGS) -ldl -pthread
 -include $(wildcard $(B)/*/fake/*.d)
 
+# libcdsprpc.so as it is in phones, and as it was without rpcmem_alloc2.
+$(FAKE_DIRS:%=%/libcdsprpc.so) $(FAKE_DIRS:%=%/old/libcdsprpc.so): tests/fake/fake_cdsprpc.c $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC_$(config)) $(WARN) $(if $(findstring /old/,$@),-DOLD) -fPIC -shared -o $@ $< $(LDFLAGS)
+
 $(B)/fake/libOpPackage.so: tests/fake/op_package.c $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -315,7 +321,7 @@ $(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o
 FAKE_OF     = $(or $(filter $(B)/$(config)/fake,$(FAKE_DIRS)),$(B)/fake)/libQnnFake.so
 REF_OF      = $(or $(filter $(B)/$(config),$(REF_DIRS)),$(B))
 LIB_DEFS    = -DTEST_FAKE_LIB='"$(FAKE_OF)"' -DTEST_REF_LIB='"$(REF_OF)/libQnnRef.so"' \
-              -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"'
+              -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"' -DTEST_FAKE_FOLDER='"$(dir $(FAKE_OF))"'
 LINK        = $(if $(filter c++11,$(config)),-x none) $(filter %.o %.a,$^) $(LDFLAGS) $(TEST_LIBS)
 TEST_BUILD  = $(CC_$(config)) $(TEST_WARN) $(TEST_CPPFLAGS) $(LIB_DEFS) $(DEPEND) -o $@ $< $(LINK)
 

@@ -26,8 +26,8 @@
    Globals  One table of log slots, because the vendor's log callback has no user pointer. Nothing
             is printed, nothing aborts.
    Not yet  Optional inputs, dynamic dimensions and special data formats are reported, and refused
-            by qnnrt_prepare(). A tensor must be smaller than 4 GiB. No memory is registered with
-            the device. Linux and Android, 64-bit. qnnrt_open() uses at most 16 KB of stack.
+            by qnnrt_prepare(). A tensor must be smaller than 4 GiB. Linux and Android, 64-bit.
+            qnnrt_open() uses at most 16 KB of stack.
    Versions Before 1.0 nothing is promised about binary compatibility: compile the header and its
             users together. HISTORY at the end lists what changed, with replacements.
 
@@ -245,11 +245,11 @@
        changes nothing).
 
    ROOMS (search for the tag)
-       >>config >>os >>size >>sort >>mem >>err >>log >>codes >>dtype >>float >>encoding
-       >>quant >>plan                                                               the floor
+       >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
+       >>encoding >>quant >>plan                                                    the floor
        >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
        >>parse >>read_json
-       >>backend >>profile >>context                                                the vendor's
+       >>backend >>profile >>register >>context                                     the vendor's
        >>model >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area >>binding
        >>run >>public                                                               ours
        >>vendor_codes >>vendor_lines                                                the data
@@ -712,6 +712,20 @@ typedef struct qnnrt_profile_event {
 
 /* ------------------------------------------------------------------------------------- model -- */
 
+/* What memory is made of. The device uses shared memory in place; see "Shared memory". */
+typedef enum qnnrt_mem_kind {
+    QNNRT_MEM_HEAP = 0,      /* the allocator hook, or the caller's block */
+    QNNRT_MEM_SHARED,        /* the first of RPCMEM, DMABUF and (for libQnnRef.so) MEMFD that works
+                                here; else HEAP, and qnnrt_mem_info.reason says why */
+    QNNRT_MEM_RPCMEM,        /* FastRPC's allocator: rpcmem_alloc2, or rpcmem_alloc up to 2 GiB */
+    QNNRT_MEM_DMABUF,        /* a heap of the kernel, /dev/dma_heap/<heap> */
+    QNNRT_MEM_MEMFD,         /* an anonymous file: for libQnnRef.so */
+    QNNRT_MEM_FD             /* the caller's file descriptor */
+} qnnrt_mem_kind;
+
+/* Return "heap", "shared", "rpcmem", "dmabuf", "memfd", "fd"; "unknown" for any other number. */
+QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind);
+
 typedef struct qnnrt_file {
     const char *path;    /* a file; symbolic links are followed. With .data: its name in messages,
                             may be NULL */
@@ -754,6 +768,8 @@ typedef struct qnnrt_desc {
                                             set. With .inspect only .unload, .hooks and .path are
                                             used (the folder of .path is searched for
                                             libQnnSystem.so) */
+    qnnrt_mem_kind      mem_kind;        /* of the memory that qnnrt_prepare() makes, not
+                                            QNNRT_MEM_FD (default 0: plain memory) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -1023,13 +1039,23 @@ typedef struct qnnrt_mem_desc {
     size_t bytes;      /* of data, at least the plan's peak */
     int    guard;      /* 1: every block has its own pages, which it shares with no other block,
                           and a guard page after them */
+    qnnrt_mem_kind kind;     /* what the memory is made of (default 0: plain memory) */
+    int         fd;          /* QNNRT_MEM_FD: its memory, borrowed and open until the mem is
+                                destroyed. .data may be where the caller mapped .fd_offset */
+    uint64_t    fd_offset;   /* QNNRT_MEM_FD: where the mem begins, aligned as the plan */
+    const char *rpcmem_path; /* QNNRT_MEM_RPCMEM (default NULL: "libcdsprpc.so", by the system's
+                                search) */
+    const char *heap;        /* QNNRT_MEM_DMABUF: file in /dev/dma_heap (default NULL: "system") */
 } qnnrt_mem_desc;
 
 /* Create the memory of a plan. All of it is set to zero bytes (a caller's block too); then every
    input that has memory gets the code of real zero, in the order of entries and slots.
    desc     options; NULL for the defaults
-   Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has
-            both values); QNNRT_E_LIMIT (guard pages beyond the address space); QNNRT_E_MEMORY
+   Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block or descriptor that is too small or misaligned:
+            the text has both values); QNNRT_E_LIMIT (guard pages beyond the address space);
+            QNNRT_E_LIBRARY (no libcdsprpc.so), QNNRT_E_UNSUPPORTED (a kind that this system lacks,
+            or more than 2 GiB without rpcmem_alloc2), QNNRT_E_BACKEND (rpcmem_to_fd failed): never
+            with QNNRT_MEM_SHARED, which takes the next kind; QNNRT_E_MEMORY
    Frees    qnnrt_mem_destroy(): it returns QNNRT_E_BUSY while a run that was created on
             this memory exists, but ignores runs that only use it through qnnrt_bind_at() */
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
@@ -1048,6 +1074,11 @@ typedef struct qnnrt_buffer_info {
 typedef struct qnnrt_mem_info {
     size_t                   buffer_count;
     const qnnrt_buffer_info *buffers;           /* the buffers of the plan, in the same order */
+    qnnrt_mem_kind           kind;              /* what it is; never QNNRT_MEM_SHARED */
+    int                      fd;                /* of shared memory, else -1 */
+    uint64_t                 fd_offset;         /* where offset 0 of the mem lies in fd */
+    const char              *reason;            /* QNNRT_MEM_SHARED: why it is not shared, or
+                                                   "" */
 } qnnrt_mem_info;
 
 /* Return the facts about a mem, NULL for NULL. They are valid as long as the mem. */
@@ -1108,9 +1139,13 @@ QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *da
 /* Bind a tensor to a place in a buffer, at `offset` of its mem (see qnnrt_buffer_info): for moving
    caches, double buffers and sequences. The mem need not be the run's own, and must outlive the
    binding.
+   In shared memory each offset of a slot is registered when it is bound for the first time, up to
+   16 offsets for a slot of a run; at further offsets the tensor is not registered, and the library
+   copies it. qnnrt_run_memory() shows which.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG if the tensor would not lie
             within one buffer
-   Cost     a few stores */
+   Cost     a few stores; in shared memory also a search among the offsets of the slot, and vendor
+            calls at a new offset */
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset);
 
@@ -1120,6 +1155,21 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
    exec: to look at an edge, bind it to memory of your own. */
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
+
+/* How a tensor of a step reaches the device. */
+typedef struct qnnrt_memory_info {
+    qnnrt_slot  slot;
+    uint32_t    step;
+    int         registered;                     /* 1: the device uses its memory in place */
+    const char *reason;                         /* why it is not registered, or "" */
+} qnnrt_memory_info;
+
+/* List the tensors of all steps, a slot that several steps use several times: whether each one is
+   registered where it is bound now, or why it is not. Valid until the next of these calls, or the
+   end of the run.
+   Returns  QNNRT_OK; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *list is NULL and *count 0 */
+QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info **list,
+                                        size_t *count);
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing); QNNRT_E_BUSY (another run of the
@@ -1302,6 +1352,7 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -1539,6 +1590,83 @@ static int qnnrt__os_pages_forbid(void *at, size_t bytes)
 }
 
 static void qnnrt__os_pages_free(void *at, size_t bytes) { munmap(at, bytes); }
+
+/* Map memory of a file descriptor for reading and writing. offset: a multiple of the page size. On
+   failure return NULL, with the system's text in *why. */
+static void *qnnrt__os_share_map(int fd, uint64_t offset, size_t bytes, const char **why)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    *why = at == MAP_FAILED ? strerror(errno) : NULL;
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Find the size of what a file descriptor stands for; 0: unknown. fstat() knows files, and only
+   lseek() knows buffers of a heap, which have no position. Return NULL, or what failed. */
+static const char *qnnrt__os_share_bytes(int fd, uint64_t *bytes)
+{
+    struct stat facts;
+    off_t end;
+    *bytes = 0;
+    if (fstat(fd, &facts) != 0) return strerror(errno);
+    if (facts.st_size > 0) *bytes = (uint64_t)facts.st_size;
+    else if ((end = lseek(fd, 0, SEEK_END)) > 0) *bytes = (uint64_t)end;
+    return NULL;
+}
+
+/* Make an anonymous file and return its descriptor, or -1 with the system's text in *why. Android
+   has memfd_create() since API 30, and the kernel's call since Linux 3.17. */
+static int qnnrt__os_memfd(uint64_t bytes, const char **why)
+{
+    int (*make)(const char *, unsigned) = NULL;
+    int (*resize)(int, off_t) = NULL;
+    void *found = qnnrt__os_find("memfd_create");
+    int fd = -1;
+    memcpy((void *)&make, (const void *)&found, sizeof(make));
+    found = qnnrt__os_find("ftruncate");
+    memcpy((void *)&resize, (const void *)&found, sizeof(resize));
+    errno = ENOSYS;
+    if (make != NULL) fd = make("qnnrt", 1 /* MFD_CLOEXEC */);
+#if defined(__x86_64__) || defined(__aarch64__)
+    else {
+        long (*call)(long, ...) = NULL;
+        found = qnnrt__os_find("syscall");
+        memcpy((void *)&call, (const void *)&found, sizeof(call));
+#ifdef __aarch64__
+        if (call != NULL) fd = (int)call(279, "qnnrt", 1u);
+#else
+        if (call != NULL) fd = (int)call(319, "qnnrt", 1u);
+#endif
+    }
+#endif
+    if (fd >= 0 && (resize == NULL || resize(fd, (off_t)bytes) != 0)) {
+        *why = strerror(errno);
+        close(fd);
+        return -1;
+    }
+    *why = fd < 0 ? strerror(errno) : NULL;
+    return fd;
+}
+
+/* Allocate from a heap of the kernel and return the descriptor, or -1 with the system's text in
+   *why. The numbers are those of linux/dma-heap.h. */
+static int qnnrt__os_dma_heap(const char *path, uint64_t bytes, const char **why)
+{
+    struct { uint64_t bytes; uint32_t fd, fd_flags; uint64_t heap_flags; } wanted;
+    int heap, result;
+    *why = NULL;
+    do heap = open(path, O_RDONLY | QNNRT__O_CLOEXEC);
+    while (heap < 0 && errno == EINTR);
+    if (heap < 0) { *why = strerror(errno); return -1; }
+    memset(&wanted, 0, sizeof(wanted));
+    wanted.bytes = bytes;
+    wanted.fd_flags = (uint32_t)(O_RDWR | QNNRT__O_CLOEXEC);
+    result = ioctl(heap, 0xC0184800u /* DMA_HEAP_IOCTL_ALLOC */, (void *)&wanted);
+    if (result != 0) *why = strerror(errno);
+    close(heap);
+    return result == 0 ? (int)wanted.fd : -1;
+}
+
+static void qnnrt__os_share_close(int fd) { close(fd); }
 
 /* Open a library. RTLD_NOW reports a missing symbol now and not in the middle of a run; RTLD_LOCAL
    lets two releases live in one process. On failure return NULL, with the loader's text in *why,
@@ -2228,6 +2356,234 @@ static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
         if (i != part->first)
             qnnrt__err_add(err, "\n  and %s: %s", i < part->first ? "before" : "then",
                            part->lines[i].text);
+}
+
+/* =====================================================================================
+   SHARE                                                                          >>share
+   Memory that a device can use in place, because a file descriptor stands for it.
+   Source: inc/rpcmem.h of github.com/qualcomm/fastrpc: heap 25 (system), flag 1 (cached), no
+   rpcmem_init() for users of libcdsprpc.so; the kernel's linux/dma-heap.h.
+   Needs: >>os >>size >>err     Knows nothing of: plans, backends
+   ===================================================================================== */
+
+QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind)
+{
+    static const char *const names[] = { "heap", "shared", "rpcmem", "dmabuf", "memfd", "fd" };
+    return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
+}
+
+/* What uses shared memory and has to end before the memory does: a registration. */
+typedef struct qnnrt__share_user {
+    struct qnnrt__share_user *next, *previous;
+    void (*leave)(struct qnnrt__share_user *user);
+} qnnrt__share_user;
+
+typedef struct qnnrt__share {
+    qnnrt_mem_kind     kind;
+    int                fd;
+    unsigned char     *data;
+    uint64_t           fd_offset;       /* of data */
+    uint64_t           fd_bytes;        /* of all that fd stands for */
+    void              *map;             /* pages of ours, or NULL */
+    size_t             map_bytes;
+    void              *rpcmem;          /* what rpcmem_alloc gave, or NULL */
+    void             (*rpcmem_free)(void *);
+    qnnrt__share_user *users;
+} qnnrt__share;
+
+static void qnnrt__share_enter(qnnrt__share *share, qnnrt__share_user *user)
+{
+    user->next = share->users;
+    user->previous = NULL;
+    if (share->users != NULL) share->users->previous = user;
+    share->users = user;
+}
+
+static void qnnrt__share_leave(qnnrt__share *share, qnnrt__share_user *user)
+{
+    if (user->previous != NULL) user->previous->next = user->next;
+    else share->users = user->next;
+    if (user->next != NULL) user->next->previous = user->previous;
+}
+
+/* Let all users leave, and free the memory. Callers hold the lock: users call the vendor. */
+static void qnnrt__share_close(qnnrt__share *share)
+{
+    while (share->users != NULL) share->users->leave(share->users);
+    if (share->map != NULL) qnnrt__os_pages_free(share->map, share->map_bytes);
+    if (share->rpcmem != NULL) share->rpcmem_free(share->rpcmem);
+    else if (share->fd >= 0 && share->kind != QNNRT_MEM_FD) qnnrt__os_share_close(share->fd);
+    memset(share, 0, sizeof(*share));
+    share->fd = -1;
+}
+
+/* Map `bytes` of the descriptor, from fd_offset on. */
+static qnnrt_result qnnrt__share_map(qnnrt__share *share, uint64_t bytes, qnnrt_error *err)
+{
+    const uint64_t lead = share->fd_offset & (qnnrt__os_page_bytes() - 1);
+    const char *why = "it is larger than the address space";
+    if (bytes <= SIZE_MAX / 2 - lead) {
+        share->map_bytes = (size_t)(bytes + lead);
+        share->map = qnnrt__os_share_map(share->fd, share->fd_offset - lead, share->map_bytes,
+                                         &why);
+    }
+    if (share->map == NULL)
+        return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot map %llu bytes of file descriptor %d: %s",
+                           (unsigned long long)bytes, share->fd, why);
+    share->data = (unsigned char *)share->map + (size_t)lead;
+    return QNNRT_OK;
+}
+
+/* Find a function of libcdsprpc.so, and copy its address to `to`. Return 0 if it is missing. */
+static int qnnrt__share_symbol(void *library, const char *name, void *to)
+{
+    void *found = qnnrt__os_library_symbol(library, name);
+    memcpy(to, (const void *)&found, sizeof(found));
+    return found != NULL;
+}
+
+/* Allocate with FastRPC. The library stays loaded: that of the backend uses it, too. */
+static qnnrt_result qnnrt__share_rpcmem(qnnrt__share *share, const char *path, uint64_t bytes,
+                                        qnnrt_error *err)
+{
+    enum { HEAP_SYSTEM = 25, FLAG_CACHED = 1 };
+    void *(*alloc)(int, uint32_t, int) = NULL, *(*alloc2)(int, uint32_t, size_t) = NULL;
+    int (*to_fd)(void *) = NULL;
+    const char *why, *lacks = NULL;
+    void *library;
+    qnnrt_result result;
+    if (strchr(path, '/') == NULL && qnnrt__os_search_is_unsafe())
+        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s is not searched, because LD_LIBRARY_PATH names"
+                           " the current folder", path);
+    library = qnnrt__os_library_open(path, &why);
+    if (library == NULL)
+        return qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open %s: %s", path, why);
+    qnnrt__share_symbol(library, "rpcmem_alloc2", (void *)&alloc2);
+    if (!qnnrt__share_symbol(library, "rpcmem_alloc", (void *)&alloc) && alloc2 == NULL)
+        lacks = "rpcmem_alloc";
+    if (!qnnrt__share_symbol(library, "rpcmem_free", (void *)&share->rpcmem_free))
+        lacks = "rpcmem_free";
+    if (!qnnrt__share_symbol(library, "rpcmem_to_fd", (void *)&to_fd)) lacks = "rpcmem_to_fd";
+    if (lacks != NULL)
+        result = qnnrt__fail(err, QNNRT_E_LIBRARY, "%s has no function %s", path, lacks);
+    else if (alloc2 == NULL && bytes > INT32_MAX)
+        result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no rpcmem_alloc2, and rpcmem_alloc"
+                             " takes at most 2147483647 bytes; %llu are needed", path,
+                             (unsigned long long)bytes);
+    else {
+        share->rpcmem = alloc2 != NULL ? alloc2(HEAP_SYSTEM, FLAG_CACHED, (size_t)bytes)
+                                       : alloc(HEAP_SYSTEM, FLAG_CACHED, (int)bytes);
+        if (share->rpcmem != NULL) {
+            share->fd = to_fd(share->rpcmem);
+            share->data = (unsigned char *)share->rpcmem;
+            if (share->fd >= 0) return QNNRT_OK;
+            return qnnrt__fail(err, QNNRT_E_BACKEND,
+                               "rpcmem_to_fd of %s answered %d for %llu bytes", path, share->fd,
+                               (unsigned long long)bytes);
+        }
+        result = qnnrt__fail(err, QNNRT_E_MEMORY, "%s of %s gave no memory for %llu bytes",
+                             alloc2 != NULL ? "rpcmem_alloc2" : "rpcmem_alloc", path,
+                             (unsigned long long)bytes);
+    }
+    qnnrt__os_library_close(library);
+    return result;
+}
+
+/* Allocate from a heap of the kernel. */
+static qnnrt_result qnnrt__share_dmabuf(qnnrt__share *share, const char *heap, uint64_t bytes,
+                                        qnnrt_error *err)
+{
+    char path[QNNRT__PATH_MAX];
+    const char *why;
+    if (heap[0] == '\0' || heap[0] == '.' || strchr(heap, '/') != NULL ||
+        !qnnrt__os_path_join(path, "/dev/dma_heap/", 14, heap))
+        return qnnrt__fail(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
+                           heap);
+    share->fd = qnnrt__os_dma_heap(path, bytes, &why);
+    if (share->fd < 0)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot allocate %llu bytes from %s: %s",
+                           (unsigned long long)bytes, path, why);
+    return qnnrt__share_map(share, bytes, err);
+}
+
+static qnnrt_result qnnrt__share_memfd(qnnrt__share *share, uint64_t bytes, qnnrt_error *err)
+{
+    const char *why;
+    share->fd = qnnrt__os_memfd(bytes, &why);
+    if (share->fd < 0)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                           "cannot make an anonymous file of %llu bytes: %s",
+                           (unsigned long long)bytes, why);
+    return qnnrt__share_map(share, bytes, err);
+}
+
+/* Use the caller's descriptor. */
+static qnnrt_result qnnrt__share_fd(qnnrt__share *share, const qnnrt_mem_desc *desc, uint64_t bytes,
+                                    uint64_t align, qnnrt_error *err)
+{
+    uint64_t known, end;
+    const char *why;
+    share->fd = desc->fd;
+    share->fd_offset = desc->fd_offset;
+    why = desc->fd < 0 ? "expected an open one" : qnnrt__os_share_bytes(desc->fd, &known);
+    if (why != NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "file descriptor %d: %s", desc->fd, why);
+    if (!qnnrt__size_add(desc->fd_offset, bytes, &end) || (known > 0 && end > known) ||
+        ((desc->fd_offset | (uintptr_t)desc->data) & (align - 1)) != 0)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "the plan needs %llu bytes aligned to %llu, from offset %llu of file"
+                           " descriptor %d on, which has %llu bytes; data is at an address aligned"
+                           " to %llu", (unsigned long long)bytes, (unsigned long long)align,
+                           (unsigned long long)desc->fd_offset, desc->fd, (unsigned long long)known,
+                           (unsigned long long)((uintptr_t)desc->data &
+                                                (~(uintptr_t)desc->data + 1)));
+    share->fd_bytes = known > 0 ? known : end;
+    share->data = (unsigned char *)desc->data;
+    return desc->data != NULL ? QNNRT_OK : qnnrt__share_map(share, bytes, err);
+}
+
+/* Make memory of one kind, with room for `bytes` at an aligned address. */
+static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_desc *desc,
+                                      qnnrt_mem_kind kind, uint64_t bytes, uint64_t align,
+                                      qnnrt_error *err)
+{
+    const uint64_t slack = align > qnnrt__os_page_bytes() ? align : 0;
+    uint64_t need, lead;
+    qnnrt_result result;
+    memset(share, 0, sizeof(*share));
+    share->kind = kind;
+    share->fd = -1;
+    if (!qnnrt__size_add(bytes == 0 ? 1 : bytes, slack, &need) || need > SIZE_MAX / 2)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "memory does not fit into the address space");
+    switch (kind) {
+    case QNNRT_MEM_RPCMEM:
+        result = qnnrt__share_rpcmem(
+            share, desc->rpcmem_path != NULL ? desc->rpcmem_path : "libcdsprpc.so", need, err);
+        break;
+    case QNNRT_MEM_DMABUF:
+        result = qnnrt__share_dmabuf(share, desc->heap != NULL ? desc->heap : "system", need, err);
+        break;
+    case QNNRT_MEM_MEMFD:
+        result = qnnrt__share_memfd(share, need, err);
+        break;
+    case QNNRT_MEM_FD:
+        result = qnnrt__share_fd(share, desc, bytes, align, err);
+        break;
+    default:
+        return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)kind);
+    }
+    lead = (~(uint64_t)(uintptr_t)share->data + 1) & (align - 1);
+    if (result == QNNRT_OK && kind != QNNRT_MEM_FD) {
+        share->fd_bytes = need;
+        share->fd_offset = lead;
+        share->data += (size_t)lead;
+        if (lead > slack)
+            result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                                 "the memory is at an address that is not aligned to %llu",
+                                 (unsigned long long)align);
+    }
+    if (result != QNNRT_OK) qnnrt__share_close(share);
+    return result;
 }
 
 /* =====================================================================================
@@ -4035,7 +4391,9 @@ enum {
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
     QNNRT__ABI_BACKEND_REF = 0x524546,            /* libQnnRef.so, with HTP's infrastructure */
-    QNNRT__ABI_MEM_RAW = 0,
+    QNNRT__ABI_MEM_RAW = 0, QNNRT__ABI_MEM_HANDLE = 1,   /* of a tensor; vendor: ..._MEMHANDLE */
+    QNNRT__ABI_MEM_CUSTOM = 2,                    /* of a registration: described by the next one */
+    QNNRT__ABI_MEM_HTP_SHARED = 1,
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
 };
 #define QNNRT__ABI_UNDEFINED 0x7FFFFFFFu
@@ -4100,7 +4458,7 @@ typedef struct qnnrt__abi_tensor_body {           /* vendor: Qnn_TensorV1_t, Qnn
     uint32_t    rank;                             /*  72                                          */
     const uint32_t *dims;                         /*  80                                          */
     uint32_t    mem_type;                         /*  88                                          */
-    qnnrt__abi_client_buffer buffer;              /*  96                                          */
+    qnnrt__abi_client_buffer buffer;              /*  96  MEM_HANDLE: data is the memory's handle */
     const uint8_t *dynamic_dims;                  /* 112  since tensor version 2                  */
     uint32_t    sparse[3];                        /* 120                                          */
     uint8_t     produced;                         /* 132                                          */
@@ -4110,6 +4468,25 @@ typedef struct qnnrt__abi_tensor {                /* vendor: Qnn_Tensor_t       
     uint32_t               version;               /*   0  1 or 2                                  */
     qnnrt__abi_tensor_body body;                  /*   8                                          */
 } qnnrt__abi_tensor;
+
+typedef struct qnnrt__abi_mem_htp {               /* vendor: QnnMemHtp_Descriptor_t               */
+    uint32_t type;                                /*  0                                           */
+    uint64_t bytes;                               /*  8  of all that fd stands for                */
+    int32_t  fd;                                  /* 16                                           */
+    uint64_t offset;                              /* 24                                           */
+} qnnrt__abi_mem_htp;
+
+typedef struct qnnrt__abi_mem {                   /* vendor: Qnn_MemDescriptor_t                   */
+    uint32_t        rank;                         /*  0                                           */
+    const uint32_t *dims;                         /*  8                                           */
+    const char     *shape_config;                 /* 16                                           */
+    uint32_t        dtype;                        /* 24                                           */
+    uint32_t        type;                         /* 28                                           */
+    union {                                       /* 32                                           */
+        const qnnrt__abi_mem_htp *custom;
+        struct { int32_t fd; void *data; } dma;
+    } u;
+} qnnrt__abi_mem;
 
 typedef struct qnnrt__abi_graph_info {            /* vendor: QnnSystemContext_GraphInfo_t         */
     uint32_t    version;                          /*  0  1, 2 or 3; each appends to the last */
@@ -4329,7 +4706,10 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*profile_get_extended_event)(uint64_t event,
         qnnrt__abi_event_extended *data); /* 33 */
     qnnrt__abi_code (*profile_free)(qnnrt__abi_handle profile); /* 34 */
-    qnnrt__abi_slot unused_35[4];
+    qnnrt__abi_code (*mem_register)(qnnrt__abi_handle context, const qnnrt__abi_mem *list,
+        uint32_t count, qnnrt__abi_handle *out); /* 35 */
+    qnnrt__abi_code (*mem_deregister)(const qnnrt__abi_handle *list, uint32_t count); /* 36 */
+    qnnrt__abi_slot unused_37[2];
     qnnrt__abi_code (*device_get_infrastructure)(const qnnrt__abi_infrastructure **out); /* 39 */
     qnnrt__abi_code (*device_create)(qnnrt__abi_handle log, const qnnrt__abi_device_config **config,
         qnnrt__abi_handle *out); /* 40 */
@@ -4485,7 +4865,13 @@ QNNRT__AT(calls, context_get_binary, 12 * 8); QNNRT__AT(calls, graph_create, 15 
 QNNRT__AT(calls, graph_add_node, 18 * 8); QNNRT__AT(calls, graph_finalize, 19 * 8);
 QNNRT__AT(calls, tensor_create, 24 * 8);  QNNRT__AT(calls, profile_create, 28 * 8);
 QNNRT__AT(calls, profile_get_extended_event, 33 * 8); QNNRT__AT(calls, profile_free, 34 * 8);
+QNNRT__AT(calls, mem_register, 35 * 8);   QNNRT__AT(calls, mem_deregister, 36 * 8);
 QNNRT__AT(calls, device_get_infrastructure, 39 * 8);
+QNNRT__IS(mem_htp, 32);            QNNRT__AT(mem_htp, bytes, 8);
+QNNRT__AT(mem_htp, fd, 16);        QNNRT__AT(mem_htp, offset, 24);
+QNNRT__IS(mem, 48);                QNNRT__AT(mem, dims, 8);               QNNRT__AT(mem, dtype, 24);
+QNNRT__AT(mem, shape_config, 16);  QNNRT__AT(mem, type, 28);
+QNNRT__AT(mem, u, 32);
 QNNRT__IS(param, 160);             QNNRT__AT(param, u, 16);
 QNNRT__IS(op, 80);                 QNNRT__AT(op, name, 8);                QNNRT__AT(op, params, 40);
 QNNRT__AT(op, inputs, 56);         QNNRT__AT(op, outputs, 72);
@@ -8019,11 +8405,165 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
 }
 
 /* =====================================================================================
+   REGISTER                                                                    >>register
+   Shared memory that a context uses in place. The vendor registers per context, and a tensor
+   carries a handle, never an offset: so each offset, type and shape is registered once and kept
+   until the context or the memory goes.
+   Source: the vendor's "HTP Shared Buffer Tutorial": one descriptor for many tensors is CUSTOM with
+   SHARED_BUFFER and the size of the whole buffer. One descriptor per call, because their size
+   differs between releases.
+   Needs: >>os >>mem >>log >>share >>dtype >>abi >>backend (its struct)
+   Knows nothing of: slots, runs
+   ===================================================================================== */
+
+typedef struct qnnrt__registration {
+    qnnrt__share_user           user;       /* first: in the list of its memory */
+    struct qnnrt__registration *next;       /* in its bucket */
+    struct qnnrt__register     *owner;
+    qnnrt_backend              *backend;
+    qnnrt__share               *share;
+    uint64_t                    offset;     /* in the memory */
+    const qnnrt_tensor_info    *tensor;     /* type and shape */
+    qnnrt__abi_handle           handle;
+} qnnrt__registration;
+
+enum { QNNRT__REGISTER_BUCKETS = 64 };
+
+typedef struct qnnrt__register {            /* of one context */
+    qnnrt__registration *buckets[QNNRT__REGISTER_BUCKETS];
+    uint32_t             ended;             /* grows when registrations end: handles that were taken
+                                               before may be void. Read without the lock */
+    int                  said;              /* a refusal was logged */
+} qnnrt__register;
+
+/* What a tensor got. */
+typedef struct qnnrt__registered {
+    qnnrt__abi_handle handle;               /* NULL: it is not registered */
+    const char       *why;                  /* why not, NULL: the vendor refused it */
+    qnnrt__abi_code   code;                 /* with this answer */
+    uint32_t          ended;                /* of the register, plus 1; 0: not asked yet */
+} qnnrt__registered;
+
+static qnnrt__registration **qnnrt__register_bucket(qnnrt__register *all, uint64_t offset)
+{
+    return &all->buckets[offset * 0x9E3779B97F4A7C15u >> 58];
+}
+
+/* Return why a tensor is not registered by rule, or NULL. */
+static const char *qnnrt__register_rule(const qnnrt_backend *b, const qnnrt__share *share,
+                                        uint64_t offset, const qnnrt_tensor_info *tensor)
+{
+    const uint32_t bits = qnnrt__dtype_find(tensor->dtype)->bits;
+    if (b->calls->mem_register == NULL || b->calls->mem_deregister == NULL)
+        return "the backend has no memRegister";
+    if (tensor->rank == 0) return "a scalar has no shape to register";
+    if (tensor->dynamic_dims != NULL) return "its dimensions may change";
+    if (bits < 8) return "its elements have less than 8 bits";
+    if ((share->fd_offset + offset) % (bits / 8) != 0)
+        return "its offset is not a multiple of its element size";
+    return NULL;
+}
+
+/* End a registration: take it back from the vendor, and forget it. Callers hold the lock. */
+static void qnnrt__register_end(qnnrt__registration *r)
+{
+    qnnrt_backend *b = r->backend;
+    qnnrt__registration **at = qnnrt__register_bucket(r->owner, r->offset);
+    const qnnrt__abi_code code = b->calls->mem_deregister(&r->handle, 1);
+    if (code != 0)
+        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "register", code,
+                   "memDeRegister answered 0x%x for \"%.200s\" at offset %llu",
+                   (unsigned)(code & 0xFFFF), r->tensor->name, (unsigned long long)r->offset);
+    while (*at != r) at = &(*at)->next;
+    *at = r->next;
+    qnnrt__os_count(&r->owner->ended, 1);
+    qnnrt__share_leave(r->share, &r->user);
+    qnnrt__mem_free(&b->hooks, r);
+}
+
+static void qnnrt__register_leave(qnnrt__share_user *user)
+{
+    qnnrt__register_end((qnnrt__registration *)(void *)user);
+}
+
+/* End all registrations of a context, before it is freed. Callers hold the lock. */
+static void qnnrt__register_drop(qnnrt__register *all)
+{
+    size_t i;
+    for (i = 0; i < QNNRT__REGISTER_BUCKETS; ++i)
+        while (all->buckets[i] != NULL) qnnrt__register_end(all->buckets[i]);
+    qnnrt__os_count(&all->ended, 1);
+    all->said = 0;
+}
+
+/* Find the registration of a tensor at an offset of shared memory, or make it. Callers hold the
+   lock. */
+static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backend *b,
+                                              qnnrt__abi_handle context, qnnrt__share *share,
+                                              uint64_t offset, const qnnrt_tensor_info *tensor)
+{
+    qnnrt__registration **bucket = qnnrt__register_bucket(all, offset), *r;
+    qnnrt__registered got;
+    qnnrt__abi_mem_htp place;
+    qnnrt__abi_mem memory;
+    memset(&got, 0, sizeof(got));
+    got.why = context == NULL ? "its context is not loaded" : NULL;
+    if (got.why != NULL) return got;
+    got.ended = qnnrt__os_load(&all->ended) + 1;
+    got.why = qnnrt__register_rule(b, share, offset, tensor);
+    if (got.why != NULL) return got;
+    for (r = *bucket; r != NULL; r = r->next)
+        if (r->share == share && r->offset == offset && r->tensor->dtype == tensor->dtype &&
+            r->tensor->rank == tensor->rank &&
+            memcmp(r->tensor->dims, tensor->dims, tensor->rank * sizeof(*tensor->dims)) == 0) {
+            got.handle = r->handle;
+            return got;
+        }
+    r = (qnnrt__registration *)qnnrt__mem_alloc(&b->hooks, sizeof(*r));
+    got.why = r == NULL ? "out of memory for its registration" : NULL;
+    if (r == NULL) return got;
+    memset(&place, 0, sizeof(place));
+    memset(&memory, 0, sizeof(memory));
+    place.type = QNNRT__ABI_MEM_HTP_SHARED;
+    place.bytes = share->fd_bytes;
+    place.fd = share->fd;
+    place.offset = share->fd_offset + offset;
+    memory.rank = tensor->rank;
+    memory.dims = tensor->dims;
+    memory.dtype = (uint32_t)tensor->dtype;
+    memory.type = QNNRT__ABI_MEM_CUSTOM;
+    memory.u.custom = &place;
+    got.code = b->calls->mem_register(context, &memory, 1, &r->handle);
+    if (got.code != 0 || r->handle == NULL) {
+        if (got.code == 0) got.why = "memRegister returned no handle";
+        if (!all->said)
+            qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "register", got.code,
+                       "memRegister answered 0x%x for \"%.200s\"; it is used without",
+                       (unsigned)(got.code & 0xFFFF), tensor->name);
+        all->said = 1;
+        qnnrt__mem_free(&b->hooks, r);
+        return got;
+    }
+    r->owner = all;
+    r->backend = b;
+    r->share = share;
+    r->offset = offset;
+    r->tensor = tensor;
+    r->user.leave = qnnrt__register_leave;
+    r->next = *bucket;
+    *bucket = r;
+    qnnrt__share_enter(share, &r->user);
+    got.handle = r->handle;
+    return got;
+}
+
+/* =====================================================================================
    CONTEXT                                                                      >>context
    One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct) >>profile
+          >>register
    Knows nothing of: folders, pipelines
    ===================================================================================== */
 
@@ -8035,6 +8575,7 @@ typedef struct qnnrt__context {
     qnnrt__abi_handle    handle;
     qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
     qnnrt_context_info  *info;          /* the public view */
+    qnnrt__register      registered;    /* shared memory */
 } qnnrt__context;
 
 enum { QNNRT__CONTEXT_LEAST = 64, QNNRT__CONTEXT_HEAD = 256 };
@@ -8338,6 +8879,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *
 {
     qnnrt__abi_code code;
     if (context->handle == NULL) return QNNRT_OK;
+    qnnrt__register_drop(&context->registered);
     code = b->calls->context_free(context->handle, NULL);
     context->handle = NULL;
     if (code == 0) return QNNRT_OK;
@@ -8362,6 +8904,7 @@ struct qnnrt {
     qnnrt_backend    *backend;          /* NULL after desc.inspect */
     int               own_backend;
     int               guard;
+    qnnrt_mem_kind    mem_kind;
     uint32_t          align;
     uint32_t          users;            /* made pipelines, plans, runs */
     uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
@@ -10403,6 +10946,7 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     model = qnnrt__model_new(&hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
     model->guard = desc->guard;
+    model->mem_kind = desc->mem_kind;
     if (desc->align != 0) model->align = desc->align;
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
@@ -10794,7 +11338,8 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
 /* =====================================================================================
    AREA                                                                            >>area
    The memory of a plan: it gives the blocks of the plan their addresses.
-   Needs: >>os >>size >>mem >>err >>dtype >>quant >>wiring >>place
+   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>abi >>backend (its struct) >>model
+          >>wiring >>place
    Knows nothing of: how offsets are found, vendor calls
    ===================================================================================== */
 
@@ -10805,6 +11350,9 @@ struct qnnrt_mem {
     uint64_t       bytes;
     void          *owned;              /* what the allocator gave, or NULL */
     void          *map;                /* pages of our own with guards, or NULL */
+    qnnrt__share   shared;
+    qnnrt__share  *share;              /* &shared; NULL: plain memory */
+    qnnrt_error   *reason;             /* QNNRT_MEM_SHARED: why it is not shared; or NULL */
     size_t         map_bytes;
     uint64_t      *offsets;            /* [block] */
     qnnrt_buffer_info *buffers;        /* [buffer] */
@@ -10816,6 +11364,12 @@ struct qnnrt_mem {
 static void qnnrt__area_free(qnnrt_mem *mem)
 {
     qnnrt_hooks hooks = mem->hooks;
+    if (mem->share != NULL) {
+        qnnrt__hooks_lock(&hooks);
+        qnnrt__share_close(mem->share);
+        qnnrt__hooks_unlock(&hooks);
+    }
+    qnnrt__mem_free(&hooks, mem->reason);
     if (mem->map != NULL) qnnrt__os_pages_free(mem->map, mem->map_bytes);
     qnnrt__mem_free(&hooks, mem->owned);
     qnnrt__mem_free(&hooks, mem->offsets);
@@ -10852,6 +11406,52 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
                            (unsigned long long)plan->info.peak);
     at = ((uintptr_t)mem->owned + (uintptr_t)align - 1) & ~((uintptr_t)align - 1);
     mem->data = (unsigned char *)mem->owned + (at - (uintptr_t)mem->owned);
+    return QNNRT_OK;
+}
+
+/* Make the memory one block of one kind of shared memory. */
+static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
+                                     qnnrt_mem_kind kind, qnnrt_error *err)
+{
+    const qnnrt_plan *plan = mem->plan;
+    size_t i;
+    qnnrt_result result = QNNRT_OK;
+    if (desc->guard)
+        return qnnrt__fail(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
+    if (desc->data != NULL && kind != QNNRT_MEM_FD)
+        return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
+                           " \"%s\"; leave data NULL", qnnrt_mem_kind_name(kind));
+    result = qnnrt__share_open(&mem->shared, desc, kind, plan->info.peak, plan->info.align, err);
+    if (result != QNNRT_OK) return result;
+    mem->share = &mem->shared;
+    mem->data = mem->shared.data;
+    mem->bytes = plan->info.peak;
+    for (i = 0; i < plan->info.block_count; ++i) mem->offsets[i] = plan->blocks[i].offset;
+    memset(mem->data, 0, (size_t)mem->bytes);
+    return QNNRT_OK;
+}
+
+/* Make the memory of the first kind of shared memory that works; if none does, it stays empty, and
+   the reason is kept. */
+static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
+{
+    static const qnnrt_mem_kind kinds[] = { QNNRT_MEM_RPCMEM, QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD };
+    const qnnrt_backend *b = mem->plan->entries[0].pipeline->steps[0].model->backend;
+    qnnrt_error *why = (qnnrt_error *)qnnrt__mem_alloc(&mem->hooks, 2 * sizeof(*why));
+    size_t i;
+    if (why == NULL) return qnnrt__fail_memory(err, "memory of a plan");
+    mem->reason = &why[0];
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i) {
+        if (kinds[i] == QNNRT_MEM_MEMFD &&
+            (b == NULL || b->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF)) continue;
+        if (qnnrt__area_kind(mem, desc, kinds[i], &why[1]) == QNNRT_OK) {
+            qnnrt__err_clear(&why[0]);
+            return QNNRT_OK;
+        }
+        qnnrt__err_add(&why[0], "%s%.500s", i > 0 ? "; " : "", why[1].text);
+    }
+    qnnrt__log(&mem->hooks, QNNRT_LOG_WARN, "area", 0, "memory is not shared with the device: %s",
+               why[0].text);
     return QNNRT_OK;
 }
 
@@ -10956,6 +11556,10 @@ static void qnnrt__area_publish(qnnrt_mem *mem)
     }
     mem->info.buffers = mem->buffers;
     mem->info.buffer_count = mem->plan->buffer_count;
+    mem->info.kind = mem->share != NULL ? mem->share->kind : QNNRT_MEM_HEAP;
+    mem->info.fd = mem->share != NULL ? mem->share->fd : -1;
+    mem->info.fd_offset = mem->share != NULL ? mem->share->fd_offset : 0;
+    mem->info.reason = mem->reason != NULL ? mem->reason->text : "";
 }
 
 static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
@@ -10974,8 +11578,11 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
                                         ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
     if (mem->offsets == NULL || mem->buffers == NULL || mem->busy == NULL)
         result = qnnrt__fail_memory(err, "memory of a plan");
-    else if (desc->guard) result = qnnrt__area_guard(mem, err);
-    else result = qnnrt__area_block(mem, desc, err);
+    else if (desc->kind == QNNRT_MEM_SHARED) result = qnnrt__area_shared(mem, desc, err);
+    else if (desc->kind != QNNRT_MEM_HEAP) result = qnnrt__area_kind(mem, desc, desc->kind, err);
+    else result = QNNRT_OK;
+    if (result == QNNRT_OK && mem->share == NULL)
+        result = desc->guard ? qnnrt__area_guard(mem, err) : qnnrt__area_block(mem, desc, err);
     if (result != QNNRT_OK) {
         qnnrt__area_free(mem);
         return result;
@@ -10996,26 +11603,132 @@ static void qnnrt__area_drop(qnnrt_mem *mem)
 
 /* =====================================================================================
    BINDING                                                                      >>binding
-   Says where a slot of a run has its memory, and points the vendor's tensors to it.
-   Needs: >>size >>abi >>area
+   Says where a slot of a run has its memory, and points the vendor's tensors to it: with an
+   address, or with the handle of a registration.
+   Needs: >>os >>size >>mem >>share >>abi >>backend (its struct) >>register >>context >>area
    Knows nothing of: what executes
    ===================================================================================== */
+
+typedef struct qnnrt__binding_end {         /* a tensor of a step */
+    qnnrt__abi_tensor       *tensor;        /* in the arrays of the step */
+    const qnnrt_tensor_info *info;
+    qnnrt__context          *context;
+    uint32_t                 step;
+} qnnrt__binding_end;
+
+typedef struct qnnrt__binding_spot {    /* an offset of shared memory where the slot was bound */
+    struct qnnrt__binding_spot *next;
+    qnnrt__share      *share;
+    uint64_t           offset;
+    qnnrt__registered *ends;                /* [end_count] */
+} qnnrt__binding_spot;
+
+enum { QNNRT__BINDING_SPOTS = 16 };
 
 typedef struct qnnrt__binding {
     void       *data;                   /* where it lives now; NULL: to be bound */
     void       *own;                    /* in the run's memory; NULL: the caller's */
-    qnnrt__abi_tensor **ends;           /* [end_count] in the arrays of the steps */
+    uint64_t    own_offset;
+    qnnrt__binding_end *ends;           /* [end_count] */
     uint32_t    end_count;
     uint64_t    bytes;
     size_t      buffer;                 /* of the last qnnrt_bind_at() */
+    qnnrt__binding_spot *spots;         /* all, newest first */
+    qnnrt__binding_spot *spot;          /* where it lives now, NULL: not in shared memory */
+    uint32_t    spot_count;
+    const char *why;                    /* why spot is NULL */
 } qnnrt__binding;
 
-/* Point every end at plain memory. */
-static void qnnrt__binding_plain(qnnrt__binding *binding, void *data)
+/* Point every end at plain memory. why: what qnnrt_run_memory() says about it. */
+static void qnnrt__binding_plain(qnnrt__binding *binding, void *data, const char *why)
 {
     uint32_t i;
     binding->data = data;
-    for (i = 0; i < binding->end_count; ++i) binding->ends[i]->body.buffer.data = data;
+    binding->spot = NULL;
+    binding->why = why;
+    for (i = 0; i < binding->end_count; ++i) {
+        binding->ends[i].tensor->body.mem_type = QNNRT__ABI_MEM_RAW;
+        binding->ends[i].tensor->body.buffer.data = data;
+    }
+}
+
+/* Find a spot, or make it. Return NULL if there are too many, or no memory. */
+static qnnrt__binding_spot *qnnrt__binding_find(qnnrt__binding *binding, qnnrt__arena *arena,
+                                                qnnrt__share *share, uint64_t offset)
+{
+    qnnrt__binding_spot *spot = binding->spots;
+    while (spot != NULL && (spot->offset != offset || spot->share != share)) spot = spot->next;
+    if (spot != NULL) return spot;
+    if (binding->spot_count == QNNRT__BINDING_SPOTS) return NULL;
+    spot = (qnnrt__binding_spot *)qnnrt__arena_alloc(arena, 1, sizeof(*spot));
+    if (spot == NULL) return NULL;
+    spot->ends = (qnnrt__registered *)qnnrt__arena_alloc(arena, binding->end_count,
+                                                         sizeof(*spot->ends));
+    if (spot->ends == NULL) return NULL;
+    spot->share = share;
+    spot->offset = offset;
+    spot->next = binding->spots;
+    binding->spots = spot;
+    binding->spot_count += 1;
+    return spot;
+}
+
+/* True if what an end got is still true. */
+static int qnnrt__binding_valid(const qnnrt__binding_end *end, const qnnrt__registered *got)
+{
+    return got->ended == qnnrt__os_load(&end->context->registered.ended) + 1;
+}
+
+/* Point each end at its registration; one that is not registered keeps its address. */
+static void qnnrt__binding_aim(qnnrt__binding *binding)
+{
+    uint32_t i;
+    for (i = 0; i < binding->end_count; ++i) {
+        qnnrt__abi_tensor_body *body = &binding->ends[i].tensor->body;
+        const qnnrt__abi_handle handle = binding->spot->ends[i].handle;
+        body->mem_type = handle != NULL ? QNNRT__ABI_MEM_HANDLE : QNNRT__ABI_MEM_RAW;
+        body->buffer.data = handle != NULL ? handle : binding->data;
+    }
+}
+
+/* Take the registrations that the slot lacks where it is, and those that ended, and point its ends
+   at them. Does nothing for a slot in plain memory. Callers hold the lock; they call it for each
+   slot of a run after a context was created again. */
+static void qnnrt__binding_take(qnnrt__binding *binding, qnnrt_backend *b)
+{
+    qnnrt__binding_spot *spot = binding->spot;
+    uint32_t i;
+    if (spot == NULL) return;
+    for (i = 0; i < binding->end_count; ++i) {
+        const qnnrt__binding_end *end = &binding->ends[i];
+        if (!qnnrt__binding_valid(end, &spot->ends[i]))
+            spot->ends[i] = qnnrt__register_take(&end->context->registered, b, end->context->handle,
+                                                 spot->share, spot->offset, end->info);
+    }
+    qnnrt__binding_aim(binding);
+}
+
+/* Point the ends of a slot, which are at plain memory, at an offset of shared memory. */
+static void qnnrt__binding_share(qnnrt__binding *binding, qnnrt__arena *arena, qnnrt_backend *b,
+                                 qnnrt__share *share, uint64_t offset)
+{
+    const int full = binding->spot_count == QNNRT__BINDING_SPOTS;
+    uint32_t known = 0;
+    binding->spot = qnnrt__binding_find(binding, arena, share, offset);
+    if (binding->spot == NULL) {
+        binding->why = full ? "it was bound at 16 other offsets, which stay registered"
+                            : "out of memory for its registration";
+        return;
+    }
+    while (known < binding->end_count &&
+           qnnrt__binding_valid(&binding->ends[known], &binding->spot->ends[known])) ++known;
+    if (known == binding->end_count) {
+        qnnrt__binding_aim(binding);
+        return;
+    }
+    qnnrt__hooks_lock(&b->hooks);
+    qnnrt__binding_take(binding, b);
+    qnnrt__hooks_unlock(&b->hooks);
 }
 
 /* Return 1 if a slot at this offset lies within one buffer. Compare its last buffer first, so that
@@ -11040,7 +11753,8 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
-          >>profile >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
+          >>profile >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area
+          >>binding
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -11069,6 +11783,8 @@ struct qnnrt_run {
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
     qnnrt__profile  *profile;            /* NULL: off */
+    qnnrt_memory_info *memory;           /* of qnnrt_run_memory, with its texts */
+    char            *memory_texts;
     int              unfound;            /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
 };
@@ -11129,12 +11845,21 @@ static void qnnrt__run_settle(qnnrt_run *run)
 }
 
 /* Point a slot at its memory; NULL: it has none yet. */
-static void qnnrt__run_point(qnnrt_run *run, qnnrt__binding *slot, void *data)
+static void qnnrt__run_point(qnnrt_run *run, qnnrt__binding *slot, void *data, const char *why)
 {
     if (data == NULL && slot->data != NULL) run->missing += 1;
     if (data != NULL && slot->data == NULL) run->missing -= 1;
-    qnnrt__binding_plain(slot, data);
+    qnnrt__binding_plain(slot, data, why);
     qnnrt__run_settle(run);
+}
+
+/* Point a slot at an offset of a mem. */
+static void qnnrt__run_point_at(qnnrt_run *run, qnnrt__binding *slot, const qnnrt_mem *mem,
+                                uint64_t offset)
+{
+    qnnrt__run_point(run, slot, mem->data + (size_t)offset, "its memory is not shared");
+    if (mem->share != NULL)
+        qnnrt__binding_share(slot, &run->arena, run->backend, mem->share, offset);
 }
 
 /* Gather the tensors of each slot: count them, then store them. */
@@ -11145,7 +11870,7 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
     for (at = 0; at < p->end_count; ++at) run->slots[p->by_name[at]->slot].end_count += 1;
     for (s = 0; s < p->info.slot_count; ++s) {
         qnnrt__binding *slot = &run->slots[s];
-        slot->ends = (qnnrt__abi_tensor **)qnnrt__arena_alloc(&run->arena, slot->end_count,
+        slot->ends = (qnnrt__binding_end *)qnnrt__arena_alloc(&run->arena, slot->end_count,
                                                               sizeof(*slot->ends));
         if (slot->ends == NULL) return qnnrt__fail_memory(err, "a run");
         slot->end_count = 0;
@@ -11153,9 +11878,13 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
     for (at = 0; at < p->end_count; ++at) {
         const qnnrt__end *end = p->by_name[at];
         const qnnrt__step *step = &run->steps[end->step];
-        qnnrt__abi_tensor *tensors = end->output ? step->outputs : step->inputs;
+        const qnnrt_step_info *info = &p->steps[end->step];
         qnnrt__binding *slot = &run->slots[end->slot];
-        slot->ends[slot->end_count++] = &tensors[end->index];
+        qnnrt__binding_end *to = &slot->ends[slot->end_count++];
+        to->tensor = &(end->output ? step->outputs : step->inputs)[end->index];
+        to->info = &(end->output ? info->graph->outputs : info->graph->inputs)[end->index];
+        to->context = &info->model->contexts[info->context];
+        to->step = end->step;
     }
     return QNNRT_OK;
 }
@@ -11226,9 +11955,14 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->steps_end = run->steps + p->info.step_count;
     run->missing = (uint32_t)p->info.slot_count;
     for (s = 0; s < p->info.slot_count; ++s) {
-        run->slots[s].own = qnnrt__area_address(mem, entry, s);
-        run->slots[s].bytes = p->info.slots[s].tensor->bytes;
-        if (run->slots[s].own != NULL) qnnrt__run_point(run, &run->slots[s], run->slots[s].own);
+        qnnrt__binding *slot = &run->slots[s];
+        unsigned char *own = qnnrt__area_address(mem, entry, s);
+        slot->own = own;
+        slot->bytes = p->info.slots[s].tensor->bytes;
+        slot->why = "it is not bound";
+        if (own == NULL) continue;
+        slot->own_offset = (uint64_t)(own - mem->data);
+        qnnrt__run_point_at(run, slot, mem, slot->own_offset);
     }
     qnnrt__run_settle(run);
     qnnrt__place_hold(p, 1);
@@ -11266,6 +12000,7 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
     plan_desc.entry_count = 1;
     plan_desc.align = model->align;
     mem_desc.guard = model->guard;
+    mem_desc.kind = model->mem_kind;
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK && model->backend == NULL)
         result =
@@ -11291,6 +12026,42 @@ static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
 {
     run->unfound = 0;
     return &run->error;
+}
+
+/* List how each tensor of the steps reaches the device. */
+static qnnrt_result qnnrt__run_memory(qnnrt_run *run, const qnnrt_memory_info **list, size_t *count)
+{
+    enum { TEXT = 128 };
+    const qnnrt_pipeline *p = run->pipeline;
+    qnnrt_memory_info *to = run->memory;
+    size_t s, i;
+    if (to == NULL) to = (qnnrt_memory_info *)qnnrt__arena_alloc(&run->arena, p->end_count,
+                                                                 sizeof(*to));
+    if (to == NULL) return qnnrt__fail_memory(qnnrt__run_err(run), "the list of tensors");
+    run->memory = to;
+    if (run->memory_texts == NULL)
+        run->memory_texts = (char *)qnnrt__arena_alloc(&run->arena, p->end_count, TEXT);
+    if (run->memory_texts == NULL)
+        return qnnrt__fail_memory(qnnrt__run_err(run), "the list of tensors");
+    for (s = 0; s < p->info.slot_count; ++s)
+        for (i = 0; i < run->slots[s].end_count; ++i, ++to) {
+            const qnnrt__binding *slot = &run->slots[s];
+            const qnnrt__registered *got = slot->spot != NULL ? &slot->spot->ends[i] : NULL;
+            char *text = run->memory_texts + (size_t)(to - run->memory) * TEXT;
+            const char *name;
+            to->slot = &p->info.slots[s];
+            to->step = slot->ends[i].step;
+            to->registered = got != NULL && got->handle != NULL;
+            to->reason = to->registered ? "" : got == NULL ? slot->why : got->why;
+            if (to->reason != NULL) continue;
+            name = qnnrt_vendor_code_name(got->code);
+            snprintf(text, TEXT, "memRegister answered 0x%x%s%s", (unsigned)(got->code & 0xFFFF),
+                     name != NULL ? " " : "", name != NULL ? name : "");
+            to->reason = text;
+        }
+    *list = run->memory;
+    *count = p->end_count;
+    return QNNRT_OK;
 }
 
 /* Refuse a slot. If a look-up did not find it, keep the error text of that look-up. */
@@ -11325,7 +12096,11 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data
                            "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
                            run->pipeline->info.name, which->address,
                            (unsigned long long)slot->bytes, (unsigned long long)bytes);
-    qnnrt__run_point(run, slot, data != NULL ? data : slot->own);
+    if (data == NULL && slot->own != NULL)
+        qnnrt__run_point_at(run, slot, run->mem, slot->own_offset);
+    else
+        qnnrt__run_point(run, slot, data, data != NULL ? "it is bound to the caller's memory"
+                                                       : "it is not bound");
     return QNNRT_OK;
 }
 
@@ -11850,8 +12625,20 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
                            " lie within a buffer of the mem", run->pipeline->info.name,
                            slot->address, (unsigned long long)found->bytes,
                            (unsigned long long)offset);
-    qnnrt__run_point(run, found, mem->data + (size_t)offset);
+    qnnrt__run_point_at(run, found, mem, offset);
     return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info **list,
+                                        size_t *count)
+{
+    if (list != NULL) *list = NULL;
+    if (count != NULL) *count = 0;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (list == NULL || count == NULL)
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+                           "qnnrt_run_memory: list or count is NULL");
+    return qnnrt__run_memory(run, list, count);
 }
 
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
@@ -12793,6 +13580,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
+   0.3.0 (not released)
+           Added: memory shared with the device: qnnrt_mem_desc.kind, desc.mem_kind,
+           qnnrt_run_memory(), qnnrt_mem_kind_name().
    0.2.0   Added: graphs are built in C, from .dlc containers too, and saved (QNNRT_COMPOSE with
            tools/qnnrt_compose.h);
            qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;

@@ -44,6 +44,9 @@ goals() {
         - | c++ | oracle) continue ;;
         qnn) if [ ! -f "$B/qnn/2.51/.stamp" ]; then list=$list,qnn; fi; continue ;;
         fake) case $1 in check | aarch64 | m32) word=$1/fake/libQnnFake.so ;; *) word=fake/libQnnFake.so ;; esac ;;
+        cdsprpc)
+            case $1 in check | aarch64 | m32) word=$1/fake ;; *) word=fake ;; esac
+            list=$list,$B/$word/old/libcdsprpc.so word=$word/libcdsprpc.so ;;
         ref) case $1 in c99 | c++11 | script | cover) word=libQnnRef.so ;; *) word=$1/libQnnRef.so ;; esac ;;
         locale) word=locale/.made ;;
         all) list=$list,all; continue ;;

@@ -663,6 +663,10 @@ static int staged(ref_value *value)
     return value->staging != NULL;
 }
 
+static uint64_t copies;                  /* used under the lock */
+
+uint64_t ref_copies(void) { return copies; }
+
 /* Decide where each input is read and each output written. */
 static q_code place(ref_call *call, const ref_graph *graph)
 {
@@ -687,6 +691,7 @@ static q_code place(ref_call *call, const ref_graph *graph)
         }
         if (copy && !staged(value))
             return ref_fail(call, Q_MEMORY, "no memory for a copy of \"%s\"", value->view.name);
+        copies += (uint64_t)copy;
         value->view.data = copy ? value->staging : value->caller;
     }
     return Q_OK;

@@ -13,7 +13,7 @@
                           change with the next getProviders
            ledger         what is alive and what was misused; "" when there is nothing to report
            trace on|off   begin or stop to keep the trace in memory;  trace clear;  trace: the lines
-           counters       "allocations N delayed_ms N" since the library was loaded
+           counters       "allocations N delayed_ms N copies N" since the library was loaded
            graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph
                           with that name
 
@@ -556,7 +556,15 @@ static q_code memRegister(q_handle context, const q_mem_descriptor *descriptors,
 {
     ref_call call;
     const int go = begin(&call, AT_memRegister);
-    note(&call, "%s, %u descriptors", h(context), (unsigned)count);
+    if (count == 1 && descriptors != NULL && descriptors->type == Q_MEM_TYPE_CUSTOM
+        && descriptors->u.custom != NULL)
+        note(&call, "%s, 1 descriptor: custom %u, offset %llu of %llu, type 0x%04x, rank %u",
+             h(context), (unsigned)descriptors->u.custom->type,
+             (unsigned long long)descriptors->u.custom->shared.offset,
+             (unsigned long long)descriptors->u.custom->bytes, (unsigned)descriptors->dtype,
+             (unsigned)descriptors->shape.rank);
+    else
+        note(&call, "%s, %u descriptors", h(context), (unsigned)count);
     return made(&call, go ? ref_mem_register(&call, context, descriptors, count, out) : Q_OK, out);
 }
 
@@ -903,9 +911,10 @@ REF_EXPORT int QnnRef_control(const char *command, char *answer, size_t bytes)
     else if (strcmp(command, "trace clear") == 0)
         ref_trace_clear();
     else if (strcmp(command, "counters") == 0)
-        length = (size_t)snprintf(answer, bytes, "allocations %llu delayed_ms %llu",
+        length = (size_t)snprintf(answer, bytes, "allocations %llu delayed_ms %llu copies %llu",
                                   (unsigned long long)ref_allocations(),
-                                  (unsigned long long)delayed_ms);
+                                  (unsigned long long)delayed_ms,
+                                  (unsigned long long)ref_copies());
     else if (strncmp(command, "graph ", 6) == 0)
         length = graph_tell(command + 6, answer, bytes);
     else

@@ -3,13 +3,16 @@
    A registration belongs to one context and has one shape and type. The same memory may be
    registered again with another shape or context; an equal registration is refused. ION and
    DMA_BUF begin at offset 0 of the descriptor, CUSTOM (HTP's shared buffer) at an offset of its
-   own. The descriptor is mapped here, so it may be closed after the call.
+   own. The descriptor is mapped here, so it may be closed after the call; registrations of one file
+   share a mapping, so that execute sees when tensors overlap.
    Knows nothing of: graphs */
 #include "ref.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
+static ref_mem *registrations;           /* all, newest first */
 
 static q_code shape_read(ref_call *call, const q_mem_descriptor *from, ref_mem *mem)
 {
@@ -75,23 +78,37 @@ static q_code map(ref_call *call, ref_mem *mem, int fd)
         return ref_fail(call, Q_MEM_ARGUMENT,
                         "offset %llu is not a multiple of the element size, %u bytes",
                         (unsigned long long)mem->offset, (unsigned)ref_type_bytes(mem->dtype));
-    for (size_t i = 0; (other = ref_ledger_at(REF_MEM, i)) != NULL; ++i)
-        if (other->context == mem->context && other->device == mem->device
-            && other->inode == mem->inode
-            && other->offset == mem->offset && other->dtype == mem->dtype
-            && other->rank == mem->rank
+    mem->map_bytes = (uint64_t)facts.st_size;
+    for (other = registrations; other != NULL; other = other->next) {
+        if (other->device != mem->device || other->inode != mem->inode)
+            continue;
+        if (other->map_bytes == mem->map_bytes)
+            mem->map = other->map;
+        if (other->context == mem->context && other->offset == mem->offset
+            && other->dtype == mem->dtype && other->rank == mem->rank
             && memcmp(other->dims, mem->dims, sizeof(mem->dims)) == 0)
             return ref_fail(call, Q_MEM_REGISTERED, "this memory, offset, type and shape are"
                             " already registered with context %u: memory %u",
                             (unsigned)mem->context->head.number, (unsigned)other->head.number);
-    mem->map_bytes = (uint64_t)facts.st_size;
-    memory = mmap(NULL, (size_t)mem->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    memory = mem->map != NULL ? mem->map
+        : mmap(NULL, (size_t)mem->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return ref_fail(call, Q_MEM_MAPPING,
                         "descriptor %d cannot be mapped for reading and writing", fd);
     mem->map = memory;
     mem->data = mem->map + mem->offset;
     return Q_OK;
+}
+
+/* Unmap the memory when no other registration uses the mapping. */
+static void unmap(const ref_mem *mem)
+{
+    const ref_mem *other = registrations;
+    while (other != NULL && (other == mem || other->map != mem->map))
+        other = other->next;
+    if (other == NULL)
+        munmap(mem->map, (size_t)mem->map_bytes);
 }
 
 static q_code register_one(ref_call *call, ref_context *context, const q_mem_descriptor *from,
@@ -109,20 +126,26 @@ static q_code register_one(ref_call *call, ref_context *context, const q_mem_des
     if (code == Q_OK)
         code = map(call, mem, fd);
     if (code == Q_OK && !ref_ledger_add(&mem->head, REF_MEM)) {
-        munmap(mem->map, (size_t)mem->map_bytes);
+        unmap(mem);
         code = ref_fail(call, Q_MEMORY, "no memory");
     }
     if (code != Q_OK) {
         ref_free(mem);
         return code;
     }
+    mem->next = registrations;
+    registrations = mem;
     *out = (q_handle)(uintptr_t)mem->head.handle;
     return Q_OK;
 }
 
 void ref_mem_drop(ref_mem *mem)
 {
-    munmap(mem->map, (size_t)mem->map_bytes);
+    ref_mem **at = &registrations;
+    unmap(mem);
+    while (*at != mem)
+        at = &(*at)->next;
+    *at = mem->next;
     ref_ledger_remove(&mem->head);
     ref_free(mem);
 }

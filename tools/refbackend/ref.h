@@ -358,10 +358,11 @@ typedef struct ref_graph {
 
 typedef struct ref_mem {
     ref_object   head;
+    struct ref_mem *next;                /* of all registrations */
     ref_context *context;
     uint32_t     dtype, rank, dims[REF_RANK];
     uint64_t     inode, device, offset, bytes;
-    unsigned char *map;                  /* NULL: the caller's own mapping is used */
+    unsigned char *map;                  /* registrations of one file share it */
     uint64_t     map_bytes;
     unsigned char *data;
 } ref_mem;
@@ -422,6 +423,7 @@ void   ref_context_drop(ref_context *context);
 int    ref_context_kept(const ref_context *context);
 
 /* execute.c */
+uint64_t ref_copies(void);               /* of tensors that could not be used in place, so far */
 q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_graph_create(ref_call *call, q_handle context, const char *name,
                         const q_config **configs, q_handle *out);

@@ -1,0 +1,832 @@
+/* test_share.c - kinds of shared memory, and their registrations on libQnnRef.so
+
+   The calls of libQnnRef.so and of the fake libcdsprpc.so are appended to one file, so that their
+   order can be read. */
+#define _DEFAULT_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define QNNRT_COMPOSE
+#include "qnnrt.h"
+#include "test.h"
+#include "ref.h"
+#include "life.h"
+
+#ifndef TEST_FAKE_FOLDER
+#define TEST_FAKE_FOLDER "build/fake/"
+#endif
+#define NEW_CDSPRPC "./" TEST_FAKE_FOLDER "libcdsprpc.so"
+#define OLD_CDSPRPC "./" TEST_FAKE_FOLDER "old/libcdsprpc.so"
+
+static char folder[1024], log_path[1200];
+
+/* ---- what is shared by the tests ------------------------------------------------------------- */
+
+/* Make the model of life.h once. */
+static void make_folder(void)
+{
+    life l;
+    if (folder[0] != '\0') return;
+    snprintf(folder, sizeof folder, "%s", test_tmpdir());
+    life_start(&l, folder);
+    life_make(&l);
+    if (l.stage[0] != '\0') {
+        printf("cannot make the model: %s: %s\n", l.stage, l.err.text);
+        exit(1);
+    }
+}
+
+static void begin(const char *faults)
+{
+    make_folder();
+    life_begin(faults);
+    if (truncate(log_path, 0) != 0 && errno != ENOENT) printf("cannot empty %s\n", log_path);
+}
+
+static qnnrt *open_model(qnnrt_mem_kind kind)
+{
+    qnnrt *model;
+    qnnrt_error err;
+    qnnrt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.backend_desc.path = TEST_REF_LIB;
+    desc.backend_desc.hooks = life_hooks();
+    desc.mem_kind = kind;
+    if (qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    return model;
+}
+
+/* Execute with two inputs, and compare the results with those of the slow way. */
+static int right(qnnrt_run *run, uint32_t rows)
+{
+    float x[LIFE_ROWS * LIFE_WIDTH], y[LIFE_ROWS * LIFE_WIDTH];
+    double expected[LIFE_ROWS * LIFE_WIDTH];
+    const size_t count = (size_t)rows * LIFE_WIDTH;
+    size_t i;
+    int time;
+    for (time = 0; time < 2; ++time) {
+        for (i = 0; i < count; ++i) x[i] = time == 0 ? life_input[i] : 1.0f - life_input[i];
+        if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, count) != QNNRT_OK ||
+            qnnrt_exec(run) != QNNRT_OK ||
+            qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, count) != QNNRT_OK) {
+            printf("%s\n", qnnrt_run_error(run)->text);
+            return 0;
+        }
+        life_expected(x, rows, expected);
+        for (i = 0; i < count; ++i)
+            if (!(fabs(y[i] - expected[i]) < 1e-5)) return 0;
+    }
+    return 1;
+}
+
+/* Count the registered tensors of a run, and print why others are not. */
+static size_t registered(qnnrt_run *run, size_t *all)
+{
+    const qnnrt_memory_info *list;
+    size_t count, i, sum = 0;
+    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return (size_t)-1;
+    for (i = 0; i < count; ++i) {
+        sum += list[i].registered != 0;
+        if ((list[i].reason[0] == '\0') != (list[i].registered != 0)) return (size_t)-1;
+    }
+    *all = count;
+    return sum;
+}
+
+/* Return the reason of a tensor that is not registered, by slot and step. */
+static const char *reason_of(qnnrt_run *run, const char *name, uint32_t step)
+{
+    const qnnrt_memory_info *list;
+    size_t count, i;
+    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return "(no list)";
+    for (i = 0; i < count; ++i)
+        if (list[i].step == step && strcmp(list[i].slot->tensor->name, name) == 0) return list[i].reason;
+    return "(no such tensor)";
+}
+
+/* Count the living registrations. */
+static int alive(void)
+{
+    const char *at = ref_ask("ledger");
+    int count = 0;
+    while ((at = strstr(at, "memory ")) != NULL) { ++count; ++at; }
+    return count;
+}
+
+/* Count the calls of a name in the trace. */
+static int calls(const char *name)
+{
+    char *text = (char *)test_read_file(log_path, NULL), *at = text;
+    int count = 0;
+    while (at != NULL && (at = strstr(at, name)) != NULL) { ++count; ++at; }
+    free(text);
+    return count;
+}
+
+static uint64_t copies(void)
+{
+    unsigned long long count = 0;
+    if (sscanf(ref_ask("counters"), "allocations %*u delayed_ms %*u copies %llu", &count) != 1) exit(1);
+    return count;
+}
+
+/* A plan of both pipelines with two buffers, in which "x" and "y" of prefill may move. */
+enum { MOVES = 24, ROOM = LIFE_ROWS * LIFE_WIDTH * 4 };
+static qnnrt_plan *plan_of(const qnnrt *model, uint64_t align)
+{
+    qnnrt_entry_desc entries[2];
+    qnnrt_buffer_desc buffers[2];
+    qnnrt_place_desc places[2];
+    qnnrt_plan_desc desc;
+    qnnrt_plan *plan = NULL;
+    qnnrt_error err;
+    memset(entries, 0, sizeof entries);
+    memset(buffers, 0, sizeof buffers);
+    memset(places, 0, sizeof places);
+    memset(&desc, 0, sizeof desc);
+    entries[0].group = entries[1].group = 1;
+    buffers[0].name = "in";
+    buffers[1].name = "out";
+    buffers[0].bytes = buffers[1].bytes = (uint64_t)MOVES * ROOM;
+    places[0].buffer = 0;
+    places[1].buffer = 1;
+    desc.entries = entries;
+    desc.buffers = buffers;
+    desc.places = places;
+    desc.entry_count = desc.buffer_count = desc.place_count = 2;
+    desc.align = (uint32_t)align;
+    if (qnnrt_pipeline_find(model, "prefill", &entries[0].pipeline, &err) != QNNRT_OK ||
+        qnnrt_pipeline_find(model, "kv", &entries[1].pipeline, &err) != QNNRT_OK ||
+        qnnrt_slot_find(entries[0].pipeline, "x", QNNRT_ROLE_INPUT, &places[0].slot, &err) != QNNRT_OK ||
+        qnnrt_slot_find(entries[0].pipeline, "y", QNNRT_ROLE_OUTPUT, &places[1].slot, &err) != QNNRT_OK ||
+        qnnrt_plan_create(&desc, &plan, &err) != QNNRT_OK)
+        printf("%s\n", err.text);
+    return plan;
+}
+
+/* ---- registrations --------------------------------------------------------------------------- */
+
+TEST(every_tensor_is_registered_and_none_is_left)
+{
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
+    uint64_t before;
+    size_t count;
+    begin("");
+    model = open_model(QNNRT_MEM_MEMFD);
+    CHECK(model != NULL);
+    before = copies();
+    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 4);            /* x, hidden of two contexts, y */
+    CHECK_EQ(count, 4);
+    CHECK_EQ(alive(), 4);
+    CHECK_EQ(calls("memRegister("), 4);
+    CHECK(right(run, LIFE_ROWS));
+    CHECK_EQ(copies(), before);
+    CHECK_EQ(calls("memRegister("), 4);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(alive(), 0);
+    CHECK_EQ(calls("memDeRegister("), 4);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(plain_memory_makes_no_calls_and_says_so)
+{
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
+    size_t count;
+    begin("");
+    model = open_model(QNNRT_MEM_HEAP);
+    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 0);
+    CHECK_EQ(count, 4);
+    CHECK_STR(reason_of(run, "x", 0), "not shared");
+    CHECK(right(run, LIFE_ROWS));
+    CHECK_EQ(calls("memRegister("), 0);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(runs_share_registrations)
+{
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_mem_desc desc;
+    qnnrt_run *runs[3];
+    qnnrt_error err;
+    size_t count;
+    int i, before;
+    begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_MEMFD;
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_MEMFD);
+    CHECK(qnnrt_mem_get_info(mem)->fd >= 0);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->reason[0], 0);
+    CHECK_EQ(alive(), 0);
+    for (i = 0; i < 3; ++i) CHECK_EQ(qnnrt_run_create(mem, i == 1 ? 1 : 0, &runs[i], &err), QNNRT_OK);
+    CHECK_EQ(alive(), 8);                            /* the third run has those of the first */
+    CHECK_EQ(registered(runs[2], &count), 4);
+    CHECK(right(runs[0], LIFE_ROWS) && right(runs[1], 1) && right(runs[2], LIFE_ROWS));
+    for (i = 0; i < 3; ++i) qnnrt_run_destroy(runs[i]);
+    CHECK_EQ(alive(), 8);                            /* they belong to the memory */
+    before = calls("memRegister(");
+    CHECK_EQ(qnnrt_run_create(mem, 0, &runs[0], &err), QNNRT_OK);
+    CHECK_EQ(calls("memRegister("), before);
+    CHECK(right(runs[0], LIFE_ROWS));
+    qnnrt_run_destroy(runs[0]);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(alive(), 0);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(a_tensor_in_the_callers_memory_is_plain_and_comes_back)
+{
+    float mine[LIFE_ROWS * LIFE_WIDTH];
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
+    size_t count;
+    begin("");
+    model = open_model(QNNRT_MEM_MEMFD);
+    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind(run, "y", mine, sizeof mine), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 3);
+    CHECK_STR(reason_of(run, "y", 1), "caller");
+    CHECK(right(run, LIFE_ROWS));
+    CHECK_EQ(qnnrt_bind(run, "hidden", mine, sizeof mine), QNNRT_OK);    /* both ends of an edge */
+    CHECK_EQ(registered(run, &count), 1);
+    CHECK_EQ(qnnrt_bind(run, "y", NULL, 0), QNNRT_OK);
+    CHECK(right(run, LIFE_ROWS));
+    CHECK_EQ(qnnrt_bind(run, "hidden", NULL, 0), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 4);
+    CHECK(right(run, LIFE_ROWS));
+    CHECK_EQ(calls("memRegister("), 4);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(moving_tensors_register_sixteen_offsets)
+{
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem, *plain;
+    qnnrt_mem_desc desc;
+    qnnrt_run *run;
+    qnnrt_slot x, y;
+    qnnrt_error err;
+    uint64_t in, out;
+    size_t count;
+    int i, round;
+    begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_MEMFD;
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_create(plan, NULL, &plain, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+    x = qnnrt_run_slot(run, "x");
+    y = qnnrt_run_slot(run, "y");
+    in = qnnrt_mem_get_info(mem)->buffers[0].offset;
+    out = qnnrt_mem_get_info(mem)->buffers[1].offset;
+    CHECK_EQ(alive(), 4);
+    for (round = 0; round < 3; ++round)
+        for (i = 0; i < 16; ++i) {
+            CHECK_EQ(qnnrt_bind_at(run, x, mem, in + (uint64_t)i * ROOM), QNNRT_OK);
+            CHECK_EQ(qnnrt_bind_at(run, y, mem, out + (uint64_t)(15 - i) * ROOM), QNNRT_OK);
+            CHECK_EQ(registered(run, &count), 4);
+            CHECK(right(run, LIFE_ROWS));
+        }
+    CHECK_EQ(alive(), 4 + 15 + 15);
+    CHECK_EQ(calls("memRegister("), 34);
+    /* further offsets are plain, the known ones are not */
+    for (i = 16; i < MOVES; ++i) {
+        CHECK_EQ(qnnrt_bind_at(run, x, mem, in + (uint64_t)i * ROOM), QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 3);
+        CHECK_STR(reason_of(run, "x", 0), "16");
+        CHECK(right(run, LIFE_ROWS));
+    }
+    CHECK_EQ(qnnrt_bind_at(run, x, mem, in + ROOM), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 4);
+    /* another mem, which is not shared */
+    CHECK_EQ(qnnrt_bind_at(run, x, plain, in), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 3);
+    CHECK_STR(reason_of(run, "x", 0), "not shared");
+    CHECK(right(run, LIFE_ROWS));
+    CHECK_EQ(qnnrt_bind_slot(run, x, NULL, 0), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 4);
+    /* an offset that is no multiple of a float */
+    CHECK_EQ(qnnrt_bind_at(run, y, mem, out + 2), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 3);
+    CHECK_EQ(calls("memRegister("), 34);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_mem_destroy(plain), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+/* A mem at the address of one that was destroyed: handles of the old one are void. */
+TEST(a_new_mem_never_gets_the_registrations_of_an_old_one)
+{
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *own, *mem;
+    qnnrt_mem_desc desc;
+    qnnrt_run *run;
+    qnnrt_error err;
+    size_t count;
+    int i;
+    begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_MEMFD;
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &own, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_create(own, 0, &run, &err), QNNRT_OK);
+    for (i = 0; i < 5; ++i) {
+        CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_at(run, qnnrt_run_slot(run, "x"), mem, qnnrt_mem_get_info(mem)->buffers[0].offset),
+                 QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 4);
+        CHECK(right(run, LIFE_ROWS));
+        CHECK_EQ(alive(), 5);
+        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_run_slot(run, "x"), NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+        CHECK_EQ(alive(), 4);
+        CHECK(right(run, LIFE_ROWS));
+    }
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_mem_destroy(own), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+TEST(a_refused_tensor_is_plain_and_the_others_are_not)
+{
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
+    size_t count;
+    begin("fail=memRegister:2:0x1f45");
+    model = open_model(QNNRT_MEM_MEMFD);
+    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 3);
+    CHECK_EQ(alive(), 3);
+    CHECK_STR(reason_of(run, "hidden", 0), "0x1f45");
+    CHECK_STR(reason_of(run, "hidden", 0), "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE");
+    CHECK_STR(life_watch.log, "memRegister answered 0x1f45");
+    CHECK(right(run, LIFE_ROWS));
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);     /* a second attempt */
+    CHECK_EQ(registered(run, &count), 4);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(twenty_refusals_in_a_row_leave_nothing)
+{
+    static const char *const rules[] = { "fail=memRegister:0x1f43", "null=memRegister", "fail=memRegister:0x3e8",
+                                         "no_slot=memRegister", "no_slot=memDeRegister" };
+    size_t r, count;
+    for (r = 0; r < sizeof rules / sizeof rules[0]; ++r) {
+        qnnrt *model;
+        qnnrt_run *run;
+        qnnrt_error err;
+        int i;
+        begin(rules[r]);
+        model = open_model(QNNRT_MEM_MEMFD);
+        for (i = 0; i < 20; ++i) {
+            CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+            CHECK_EQ(registered(run, &count), 0);
+            CHECK(reason_of(run, "x", 0)[0] != '\0');
+            CHECK(right(run, LIFE_ROWS));
+            qnnrt_run_destroy(run);
+            if (r != 1) CHECK_EQ(alive(), 0);
+        }
+        if (r < 3) {
+            ref_begin("");
+            CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+            CHECK_EQ(registered(run, &count), 4);
+            qnnrt_run_destroy(run);
+        }
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        NOTHING_LEFT();
+    }
+}
+
+TEST(a_refused_deregistration_is_logged_and_nothing_stays)
+{
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
+    begin("fail=memDeRegister:0x1f41");
+    model = open_model(QNNRT_MEM_MEMFD);
+    CHECK_EQ(qnnrt_prepare(model, "kv", &run, &err), QNNRT_OK);
+    CHECK(right(run, 1));
+    qnnrt_run_destroy(run);
+    CHECK_STR(life_watch.log, "memDeRegister answered 0x1f41");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+/* Return the n-th allocation that fails, or 0. */
+static int64_t alloc_left;
+static void *alloc_few(void *user, size_t bytes) { return --alloc_left == 0 ? NULL : life_alloc(user, bytes); }
+
+TEST(every_allocation_may_fail)
+{
+    int64_t n, fell_back = 0, failed = 0;
+    for (n = 1; n < 10000; ++n) {
+        qnnrt *model;
+        qnnrt_run *run = NULL;
+        qnnrt_error err;
+        qnnrt_desc desc;
+        qnnrt_result result;
+        size_t count;
+        int done;
+        begin("");
+        memset(&desc, 0, sizeof desc);
+        desc.backend_desc.path = TEST_REF_LIB;
+        desc.backend_desc.hooks = life_hooks();
+        desc.backend_desc.hooks.alloc = alloc_few;
+        desc.mem_kind = n % 2 == 0 ? QNNRT_MEM_MEMFD : QNNRT_MEM_SHARED;
+        alloc_left = 0;
+        CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
+        alloc_left = (n + 1) / 2;
+        result = qnnrt_prepare(model, "prefill", &run, &err);
+        done = alloc_left > 0;
+        alloc_left = 0;
+        CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && run == NULL));
+        if (result == QNNRT_OK) {
+            fell_back += registered(run, &count) < 4;
+            CHECK(right(run, LIFE_ROWS));
+        } else ++failed;
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        NOTHING_LEFT();
+        if (done && n % 2 == 0) break;
+    }
+    printf("  %lld allocations failed: %lld calls failed, %lld tensors stayed plain\n", (long long)(n / 2),
+           (long long)failed, (long long)fell_back);
+    CHECK(failed > 5 && fell_back >= 4);
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+static qnnrt_result mem_of(qnnrt_plan *plan, qnnrt_mem_kind kind, const char *library, qnnrt_mem **mem,
+                           qnnrt_error *err)
+{
+    qnnrt_mem_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memset(err, 0xFF, sizeof *err);
+    desc.kind = kind;
+    desc.rpcmem_path = library;
+    return qnnrt_mem_create(plan, &desc, mem, err);
+}
+
+TEST(rpcmem_is_called_as_the_vendor_says)
+{
+    static const char *const libraries[] = { NEW_CDSPRPC, OLD_CDSPRPC };
+    int which;
+    for (which = 0; which < 2; ++which) {
+        qnnrt *model;
+        qnnrt_plan *plan;
+        qnnrt_mem *mem;
+        qnnrt_run *run;
+        qnnrt_error err;
+        char line[200], *text, *at;
+        size_t count, i;
+        begin("");
+        model = open_model(QNNRT_MEM_HEAP);
+        plan = plan_of(model, 0);
+        if (mem_of(plan, QNNRT_MEM_RPCMEM, libraries[which], &mem, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK_EQ(err.code, QNNRT_OK);
+        CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_RPCMEM);
+        CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 4);
+        for (i = 0; i < LIFE_ROWS * LIFE_WIDTH; ++i)                 /* zeroed, although the phone does not */
+            CHECK(((const float *)qnnrt_data(run, "x", NULL))[i] == 0);
+        CHECK(right(run, LIFE_ROWS));
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+        snprintf(line, sizeof line, "%s(25, 1, %llu)\n", which == 0 ? "rpcmem_alloc2" : "rpcmem_alloc",
+                 (unsigned long long)qnnrt_plan_get_info(plan)->peak);
+        CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        NOTHING_LEFT();
+        /* contexts, memory, registrations, executes, and the reverse */
+        at = text = (char *)test_read_file(log_path, NULL);
+        CHECK(text != NULL);
+        {
+            const char *const order[] = { "contextCreateFromBinary(", line, "rpcmem_to_fd()", "memRegister(context",
+                                          "1 descriptor: custom 1, offset ", "memRegister(", "memRegister(",
+                                          "memRegister(", "graphExecute(", "memDeRegister(", "memDeRegister(",
+                                          "memDeRegister(", "memDeRegister(", "rpcmem_free()", "contextFree(",
+                                          "contextFree(", "deviceFree(" };
+            for (i = 0; i < sizeof order / sizeof order[0]; ++i) {
+                char *next = strstr(at, order[i]);
+                if (next == NULL) printf("no %s after %.60s in\n%s", order[i], at, text);
+                CHECK(next != NULL);
+                at = next + 1;
+            }
+        }
+        CHECK(strstr(at, "mem") == NULL);
+        free(text);
+    }
+}
+
+TEST(rpcmem_failures_are_named)
+{
+    const uint64_t large = (uint64_t)3 << 30;
+    qnnrt *model;
+    qnnrt_plan *plan, *big;
+    qnnrt_mem *mem;
+    qnnrt_error err;
+    qnnrt_plan_desc desc;
+    qnnrt_entry_desc entry;
+    qnnrt_buffer_desc buffer;
+    char *text, line[80];
+    int (*fake_begin)(void) = NULL;
+    void *fake = dlopen(NEW_CDSPRPC, RTLD_NOW), *symbol;
+    int i;
+    CHECK(fake != NULL);
+    symbol = dlsym(fake, "fake_cdsprpc_begin");
+    memcpy((void *)&fake_begin, (const void *)&symbol, sizeof symbol);
+    begin("");
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, "libqnnrt_no_such.so", &mem, &err), QNNRT_E_LIBRARY);
+    CHECK_STR(err.text, "libqnnrt_no_such.so");
+    CHECK(mem == NULL);
+    CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, TEST_REF_LIB, &mem, &err), QNNRT_E_LIBRARY);
+    CHECK_STR(err.text, "rpcmem_");
+    for (i = 0; i < 20; ++i) {                                   /* in a row */
+        setenv("QNNRT_FAKE_CDSPRPC", "alloc=1", 1);
+        fake_begin();
+        CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, NEW_CDSPRPC, &mem, &err), QNNRT_E_MEMORY);
+        CHECK_STR(err.text, "rpcmem_alloc2");
+        setenv("QNNRT_FAKE_CDSPRPC", "to_fd=1", 1);
+        fake_begin();
+        CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, NEW_CDSPRPC, &mem, &err), QNNRT_E_BACKEND);
+        CHECK_STR(err.text, "rpcmem_to_fd");
+        CHECK_EQ(fake_begin(), 0);
+        setenv("QNNRT_FAKE_CDSPRPC", "odd=1", 1);
+        CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, NEW_CDSPRPC, &mem, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(err.text, "aligned");
+        CHECK_EQ(fake_begin(), 0);
+    }
+    unsetenv("QNNRT_FAKE_CDSPRPC");
+    CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, NEW_CDSPRPC, &mem, &err), QNNRT_OK);     /* and succeeds */
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(fake_begin(), 0);
+    /* more than 2 GiB */
+    memset(&desc, 0, sizeof desc);
+    memset(&entry, 0, sizeof entry);
+    memset(&buffer, 0, sizeof buffer);
+    CHECK_EQ(qnnrt_pipeline_find(model, "kv", &entry.pipeline, &err), QNNRT_OK);
+    buffer.name = "large";
+    buffer.bytes = large;
+    desc.entries = &entry;
+    desc.buffers = &buffer;
+    desc.entry_count = desc.buffer_count = 1;
+    CHECK_EQ(qnnrt_plan_create(&desc, &big, &err), QNNRT_OK);
+    CHECK_EQ(mem_of(big, QNNRT_MEM_RPCMEM, OLD_CDSPRPC, &mem, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "rpcmem_alloc2");
+    CHECK_STR(err.text, "2147483647");
+    setenv("QNNRT_FAKE_CDSPRPC", "alloc=1", 1);
+    CHECK_EQ(mem_of(big, QNNRT_MEM_RPCMEM, NEW_CDSPRPC, &mem, &err), QNNRT_E_MEMORY);
+    unsetenv("QNNRT_FAKE_CDSPRPC");
+    text = (char *)test_read_file(log_path, NULL);
+    snprintf(line, sizeof line, "rpcmem_alloc2(25, 1, %llu)", (unsigned long long)qnnrt_plan_get_info(big)->peak);
+    CHECK(qnnrt_plan_get_info(big)->peak >= large);
+    CHECK_STR(text, line);                                       /* not cut to 32 bits */
+    free(text);
+    CHECK_EQ(qnnrt_plan_destroy(big), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+    dlclose(fake);
+}
+
+TEST(shared_memory_takes_what_there_is)
+{
+    const char *const heap = "/dev/dma_heap/system";
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_mem_desc desc;
+    qnnrt_error err;
+    begin("");
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    CHECK_EQ(mem_of(plan, QNNRT_MEM_SHARED, NEW_CDSPRPC, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_RPCMEM);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    if (access(heap, F_OK) != 0) {
+        CHECK_EQ(mem_of(plan, QNNRT_MEM_SHARED, "libqnnrt_no_such.so", &mem, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_MEMFD);
+        CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+        CHECK_EQ(mem_of(plan, QNNRT_MEM_DMABUF, NULL, &mem, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(err.text, heap);
+    }
+    /* guard pages and the caller's block cannot be shared */
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_SHARED;
+    desc.guard = 1;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_HEAP);
+    CHECK_STR(qnnrt_mem_get_info(mem)->reason, "guard");
+    CHECK_STR(life_watch.log, "guard");
+    CHECK_EQ(qnnrt_mem_get_info(mem)->fd, -1);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    desc.kind = QNNRT_MEM_MEMFD;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "guard");
+    desc.guard = 0;
+    desc.data = &desc;
+    desc.bytes = (size_t)1 << 20;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "memfd");
+    memset(&desc, 0, sizeof desc);
+    desc.kind = (qnnrt_mem_kind)77;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "77");
+    desc.kind = QNNRT_MEM_DMABUF;
+    desc.heap = "../null";
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "../null");
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(a_callers_descriptor_begins_at_an_offset)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_mem_desc desc;
+    qnnrt_run *run;
+    qnnrt_error err;
+    uint64_t peak, offset;
+    char path[1200];
+    void *map;
+    size_t count;
+    int fd, mine;
+    begin("");
+    snprintf(path, sizeof path, "%s/block", folder);
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0);
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    peak = qnnrt_plan_get_info(plan)->peak;
+    offset = (uint64_t)page + 192;
+    CHECK_EQ(ftruncate(fd, (off_t)(offset + peak)), 0);
+    map = mmap(NULL, (size_t)(offset + peak), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(map != MAP_FAILED);
+    memset(map, 0x77, (size_t)(offset + peak));
+    for (mine = 0; mine < 2; ++mine) {
+        memset(&desc, 0, sizeof desc);
+        desc.kind = QNNRT_MEM_FD;
+        desc.fd = fd;
+        desc.fd_offset = offset;
+        if (mine) desc.data = (unsigned char *)map + offset;
+        if (qnnrt_mem_create(plan, &desc, &mem, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK_EQ(err.code, QNNRT_OK);
+        CHECK_EQ(qnnrt_mem_get_info(mem)->fd, fd);
+        CHECK_EQ(qnnrt_mem_get_info(mem)->fd_offset, offset);
+        CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 4);
+        CHECK(right(run, LIFE_ROWS));
+        /* the caller sees the tensors at their offsets */
+        CHECK_EQ(memcmp((unsigned char *)map + offset + qnnrt_mem_get_info(mem)->buffers[1].offset,
+                        qnnrt_data(run, "y", NULL), ROOM), 0);
+        CHECK_EQ(((unsigned char *)map)[offset - 1], 0x77);
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+        CHECK_EQ(alive(), 0);
+    }
+    desc.data = NULL;
+    desc.fd_offset = offset + 64;                                /* too small by 64 bytes */
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "bytes");
+    desc.fd_offset = offset + 1;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    desc.fd_offset = UINT64_MAX - 63;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    desc.fd_offset = 0;
+    desc.fd = -1;
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    munmap(map, (size_t)(offset + peak));
+    close(fd);
+    desc.fd = fd;                                                /* closed */
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_ARG);
+    desc.fd = open(path, O_RDONLY);
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_E_MEMORY);      /* not writable */
+    CHECK_STR(err.text, strerror(EACCES));
+    close(desc.fd);
+    remove(path);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(an_alignment_beyond_a_page_is_kept)
+{
+    static const qnnrt_mem_kind kinds[] = { QNNRT_MEM_RPCMEM, QNNRT_MEM_MEMFD };
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_run *run;
+    qnnrt_error err;
+    size_t i, count;
+    begin("");
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, (uint64_t)1 << 20);
+    for (i = 0; i < 2; ++i) {
+        CHECK_EQ(mem_of(plan, kinds[i], NEW_CDSPRPC, &mem, &err), QNNRT_OK);
+        CHECK_EQ((uintptr_t)qnnrt_mem_get_info(mem)->buffers[0].data % ((uintptr_t)1 << 20), 0);
+        CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 4);
+        CHECK(right(run, LIFE_ROWS));
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    }
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(wrong_arguments_are_refused)
+{
+    const qnnrt_memory_info *list;
+    size_t count = 7;
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
+    begin("");
+    model = open_model(QNNRT_MEM_MEMFD);
+    CHECK_EQ(qnnrt_prepare(model, "kv", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_memory(NULL, &list, &count), QNNRT_E_ARG);
+    CHECK(list == NULL);
+    CHECK_EQ(count, 0);
+    CHECK_EQ(qnnrt_run_memory(run, NULL, &count), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_run_memory(run, &list, NULL), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "qnnrt_run_memory");
+    qnnrt_run_destroy(run);
+    CHECK_EQ(strcmp(qnnrt_mem_kind_name(QNNRT_MEM_HEAP), "heap"), 0);
+    CHECK_EQ(strcmp(qnnrt_mem_kind_name(QNNRT_MEM_FD), "fd"), 0);
+    CHECK_EQ(strcmp(qnnrt_mem_kind_name((qnnrt_mem_kind)-1), "unknown"), 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST_MAIN("share")
+{
+    snprintf(log_path, sizeof log_path, "%s/calls", test_tmpdir());
+    setenv("QNNREF_TRACE", log_path, 1);
+    setenv("QNNRT_FAKE_CDSPRPC_LOG", log_path, 1);
+    RUN(every_tensor_is_registered_and_none_is_left);
+    RUN(plain_memory_makes_no_calls_and_says_so);
+    RUN(runs_share_registrations);
+    RUN(a_tensor_in_the_callers_memory_is_plain_and_comes_back);
+    RUN(moving_tensors_register_sixteen_offsets);
+    RUN(a_new_mem_never_gets_the_registrations_of_an_old_one);
+    RUN(a_refused_tensor_is_plain_and_the_others_are_not);
+    RUN(twenty_refusals_in_a_row_leave_nothing);
+    RUN(a_refused_deregistration_is_logged_and_nothing_stays);
+    RUN(every_allocation_may_fail);
+    RUN(rpcmem_is_called_as_the_vendor_says);
+    RUN(rpcmem_failures_are_named);
+    RUN(shared_memory_takes_what_there_is);
+    RUN(a_callers_descriptor_begins_at_an_offset);
+    RUN(an_alignment_beyond_a_page_is_kept);
+    RUN(wrong_arguments_are_refused);
+}
