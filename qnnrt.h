@@ -4476,7 +4476,7 @@ typedef struct qnnrt__abi_mem_htp {               /* vendor: QnnMemHtp_Descripto
     uint64_t offset;                              /* 24                                           */
 } qnnrt__abi_mem_htp;
 
-typedef struct qnnrt__abi_mem {                   /* vendor: Qnn_MemDescriptor_t                   */
+typedef struct qnnrt__abi_mem {                   /* vendor: Qnn_MemDescriptor_t                  */
     uint32_t        rank;                         /*  0                                           */
     const uint32_t *dims;                         /*  8                                           */
     const char     *shape_config;                 /* 16                                           */
