@@ -409,6 +409,12 @@ help-tests:
 android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examples/llm/export
 	@BIONIC='$(BIONIC)' ANDROID_NDK='$(ANDROID_NDK)' ANDROID_QNN='$(ANDROID_QNN)' LEVELS='$(LEVELS)' sh tests/android.sh
 
+.PHONY: abi-check
+## abi-check: compare our declarations of the vendor's interface with an SDK's headers (QNN_INCLUDE=folder)
+abi-check:
+	@if [ -z "$(QNN_INCLUDE)" ]; then echo "abi-check: QNN_INCLUDE=FOLDER is missing: the folder that holds QnnInterface.h"; exit 2; fi
+	@CXX='$(CXX)' $(PYTHON) tests/abi_check.py '$(QNN_INCLUDE)'
+
 .PHONY: api
 ## api: list what became of the public functions of 0.1
 api:
