@@ -1963,6 +1963,23 @@ static void trace_execute(const struct graph *graph, const struct tensor *const 
     trace_add("\n");
 }
 
+/* Compare an encoding of one scale with that of the metadata; the others may be left out. Return what
+   is wrong, or NULL. */
+static const char *quant_fault(const struct quant *known, const struct quant *given)
+{
+    const int one = known->definition == 1 && (known->encoding == 0 || known->encoding == 2);
+    if (!one)
+        return given->definition == UNDEFINED && given->encoding == UNDEFINED
+                   ? NULL : "an encoding that is not of one scale";
+    if (given->definition != 1 || given->encoding != known->encoding)
+        return "wrong encoding";
+    if (known->encoding == 0)
+        return memcmp(&given->u.one, &known->u.one, sizeof(known->u.one)) == 0
+                   ? NULL : "wrong scale or offset";
+    return memcmp(&given->u.bw, &known->u.bw, sizeof(known->u.bw)) == 0
+               ? NULL : "wrong bits, scale or offset";
+}
+
 /* Return what is wrong with one tensor of an execute, or NULL. */
 static const char *tensor_fault(const struct tensor_def *def, const struct tensor *t)
 {
@@ -1976,12 +1993,18 @@ static const char *tensor_fault(const struct tensor_def *def, const struct tenso
         return NULL;
     if (t->v.data_size != tensor_bytes(def))
         return "wrong data size";
-    if (t->v.dtype != def->dtype && t->v.dtype != 0 && t->v.dtype != UNDEFINED)
+    if (t->v.dtype != def->dtype)
         return "wrong data type";
-    if (t->v.dims != NULL && (t->v.rank != def->rank
-        || memcmp(t->v.dims, def->dims, def->rank * sizeof(uint32_t)) != 0))
+    if (t->v.rank != def->rank_told || t->v.dims == NULL
+        || memcmp(t->v.dims, def->dims, def->rank * sizeof(uint32_t)) != 0)
         return "wrong dimensions";
-    return NULL;
+    if (t->v.type != def->type || t->v.format != 0)
+        return "wrong tensor type or format";
+    if (t->v.name == NULL || strcmp(t->v.name, def->name) != 0)
+        return "wrong name";
+    if (t->v.sparse_type != UNDEFINED)
+        return "it is sparse";
+    return quant_fault(&def->quant, &t->v.quant);
 }
 
 /* Fill data[place in the list] from the tensors of the call, each of which must occur once. */
