@@ -1871,6 +1871,24 @@ TEST(encodings_and_dynamic_dims_of_two_sources_are_compared)
     }
 }
 
+TEST(a_difference_in_a_later_graph_is_found)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file file;
+    meta_begin();
+    memset(&file, 0, sizeof(file));
+    file.path = "shard.bin";
+    file.data = RICH;
+    file.bytes = strlen(RICH);
+    file.json_path = "shard.json";
+    file.json_data = json_of(edit(RICH, "in ids 11", "in ids 12"), 0, NULL);
+    file.json_bytes = strlen(file.json_data);
+    desc.files = &file;
+    desc.file_count = 1;
+    fake_begin("");
+    FAILS(NULL, &desc, QNNRT_E_MISMATCH, "graph \"decode\"", "input \"ids\"", "11", "12", "shard.json");
+}
+
 TEST(every_difference_is_found_and_named)
 {
     qnnrt_desc desc = new_desc(), look = new_desc();
@@ -2024,6 +2042,7 @@ static int survives(const char *text, size_t bytes)
     char *data = exactly(text, bytes);
     int opened;
     memset(&file, 0, sizeof(file));
+    file.json_path = "cut.json";
     file.json_data = data;
     file.json_bytes = bytes;
     desc.files = &file;
@@ -2052,6 +2071,10 @@ static void truncated(const char *text, size_t bytes)
         opened = survives(text, i);
         CHECK(test_state.state == TEST_RUNNING);
         if (opened != (i >= last)) { printf("cut at %u of %u: %s\n", (unsigned)i, (unsigned)bytes, opened ? "it opened" : error.text); CHECK(0); }
+        if (opened) continue;
+        /* A cut is a fault of the text, not of the graph or the encoding that it is in. */
+        CHECK_STR(error.text, "cut.json: byte ");
+        CHECK_EQ(strtoul(strstr(error.text, "byte ") + 5, NULL, 10), i);
     }
 }
 
@@ -2079,6 +2102,8 @@ TEST(dump_truncated_at_every_byte_is_refused)
     meta_begin();
     text = own_dump();
     CHECK(strlen(text) > 5000 && strlen(text) < 7000);
+    TRY(truncated(text, strlen(text)));
+    text = json_of(RICH, 0, NULL);
     TRY(truncated(text, strlen(text)));
     genuine = genuine_dump(&bytes);
     if (genuine != NULL) truncated(genuine, bytes);
@@ -2288,6 +2313,7 @@ TEST_MAIN("meta")
     RUN(shards_that_do_not_fit_are_named);
     RUN(both_sources_agree_in_every_form);
     RUN(encodings_and_dynamic_dims_of_two_sources_are_compared);
+    RUN(a_difference_in_a_later_graph_is_found);
     RUN(every_difference_is_found_and_named);
     RUN(unstated_facts_are_not_compared);
     RUN(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary);
