@@ -7385,12 +7385,20 @@ static const qnnrt_json_text qnnrt__read_graph_keys[] = {
     QNNRT__KEY("inputs"), QNNRT__KEY("outputs"), QNNRT__NO_KEY
 };
 
-/* For each key of a graph the list that it belongs to; for each list the key of its count. */
-static const unsigned char qnnrt__read_graph_kinds[] = {
-    0, QNNRT__TABLE_INPUTS, QNNRT__TABLE_INPUTS, QNNRT__TABLE_OUTPUTS, QNNRT__TABLE_OUTPUTS,
-    QNNRT__TABLE_UPDATEABLES, QNNRT__TABLE_UPDATEABLES, 0, 0, QNNRT__TABLE_INPUTS,
-    QNNRT__TABLE_OUTPUTS
-};
+/* Return the list that a key of a graph belongs to. */
+static qnnrt__table_kind qnnrt__read_graph_kind(int key)
+{
+    switch (key) {
+    case QNNRT__READ_G_NUM_IN: case QNNRT__READ_G_IN: case QNNRT__READ_G_IN_2:
+        return QNNRT__TABLE_INPUTS;
+    case QNNRT__READ_G_NUM_OUT: case QNNRT__READ_G_OUT: case QNNRT__READ_G_OUT_2:
+        return QNNRT__TABLE_OUTPUTS;
+    default:
+        return QNNRT__TABLE_UPDATEABLES;
+    }
+}
+
+/* The key of each list's count. */
 static const int qnnrt__read_graph_counts[QNNRT__TABLE_KINDS] = {
     QNNRT__READ_G_NUM_IN, QNNRT__READ_G_NUM_OUT, QNNRT__READ_G_NUM_UP
 };
@@ -7475,7 +7483,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
             read->name = table->graph = graph->name;
         } else if (key == QNNRT__READ_G_BLOB || key == QNNRT__READ_G_BLOB_2) {
             good = qnnrt__read_blob(read, text, graph);
-        } else if (key == qnnrt__read_graph_counts[kind = qnnrt__read_graph_kinds[key]]) {
+        } else if (key == qnnrt__read_graph_counts[kind = qnnrt__read_graph_kind(key)]) {
             good = qnnrt__record_u32(read, text, &stated[kind]);
         } else {
             good = qnnrt__parse_list(read, text, stated[kind], &lists[kind]);
@@ -7705,12 +7713,10 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_TENSORS, context->context_tensor_count,
                           tensors);
     if (qnnrt__record_go_on(&read)) qnnrt_json_end(&read.r);
-    if (read.result == QNNRT_OK && read.r.error != NULL) {
-        table->graph = NULL;
+    table->graph = NULL;
+    if (read.result == QNNRT_OK && read.r.error != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
                                  (unsigned long long)read.r.error_at, read.r.error);
-    }
-    table->graph = NULL;
     if (read.result == QNNRT_E_FORMAT) {
         kind = qnnrt__read_kind(text, bytes, &limits);
         if (kind != NULL) {
