@@ -235,9 +235,9 @@ static qnnrt_result memory_blocks(qnnrt_error *err)
 }
 
 /* Graphs so wide that every table needs its own block: no allocation is served from an existing
-   one. In builds with AddressSanitizer every object has a block of its own, and graphs need not
-   be wide. */
-#ifdef __SANITIZE_ADDRESS__
+   one. In builds with AddressSanitizer, or with QNNRT__ASAN, every object has a block of its own,
+   and graphs need not be wide. */
+#if defined(__SANITIZE_ADDRESS__) || defined(QNNRT__ASAN)
 enum { TENSORS = 12 };
 #elif !defined(__has_feature)
 enum { TENSORS = 900 };
