@@ -1,0 +1,409 @@
+#!/bin/sh
+# tools/phone.sh with a fake adb (tests/phone/adb): a good phone, and broken ones.
+#
+#   sh tests/test_phone.sh [BUILD_DIR]
+#
+# BUILD_DIR (default build) holds qnnrt-run, qnnrt-llm, libQnnRef.so, examples/03_compose and examples/llm/export.
+# The fake phone runs these in place of what is pushed. A check that passes prints nothing.
+suite=test_phone
+. "$(dirname "$0")/tool.sh"
+unset ANDROID_SERIAL QNNREF_FAULTS
+
+build=$(cd "$build" && pwd)
+for file in qnnrt-run qnnrt-llm libQnnRef.so examples/03_compose; do
+    if [ ! -e "$build/$file" ]; then
+        bad build "$build/$file is missing"
+        finish
+        exit
+    fi
+done
+if ! command -v python3 >/dev/null 2>&1; then
+    skip phone "python3 is missing"
+    finish
+    exit
+fi
+
+shell=sh
+if command -v dash >/dev/null 2>&1; then shell=dash; fi
+r=2.51.0.260929181845
+stamp=260929181845
+secret=SERIAL-7f3a
+other=SERIAL-b011
+export FAKE_PHONE="$tmp/phone" FAKE_DESK="$build" FAKE_FAULT='' FAKE_OLD='' FAKE_BEFORE=''
+mkdir "$tmp/bin" "$tmp/none"
+cp "$tests/phone/adb" "$tmp/bin/adb"
+chmod +x "$tmp/bin/adb"
+# A folder of names as they come: blanks, quotes, a dollar sign.
+model="$tmp/my \$(model) 'x'"
+mkdir "$model"
+"$build/examples/03_compose" "$build/libQnnRef.so" "$model/layer \"1\".bin" >/dev/null
+
+python3 "$tests/make_libs.py" <<end
+$tmp/libs/libQnnHtp.so release=$r
+$tmp/libs/libQnnSystem.so stamp=$stamp
+$tmp/libs/libQnnHtpPrepare.so release=$r
+$tmp/libs/libQnnHtpV75Stub.so release=$r
+$tmp/libs/libQnnHtpV79Stub.so release=$r
+$tmp/skels/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r symbol=qnn_2_51_0_skel_handle_invoke
+$tmp/skels/libQnnHtpV79Skel.so for=hexagon arch=79 release=$r symbol=qnn_2_51_0_skel_handle_invoke
+$tmp/stale/libQnnHtpV75Skel.so for=hexagon arch=75 release=2.48.40.260702000000 symbol=qnn_2_48_40_skel_handle_invoke
+$tmp/pages/libQnnHtp.so release=$r align=0x1000
+$tmp/tools/qnnrt-run
+$tmp/tools/03_compose
+$tmp/tools/libQnnRef.so
+$tmp/tools_llm/qnnrt-run
+$tmp/tools_llm/qnnrt-llm
+$tmp/tools_llm/03_compose
+$tmp/desk_tools/qnnrt-run for=x86_64
+$tmp/newer/layer.bin text=v2.52.0.$stamp;arch=75;
+end
+python3 - "$model" <<'end'
+import struct, sys
+open(sys.argv[1] + "/x.raw", "wb").write(struct.pack("<4f", 1, 2, 3, 4))
+open(sys.argv[1] + "/y.expected.raw", "wb").write(struct.pack("<2f", 30.5, 0))
+end
+
+# fresh: a phone in order
+fresh() {
+    rm -rf "$FAKE_PHONE"
+    mkdir -p "$FAKE_PHONE/root/data/local/tmp" "$FAKE_PHONE/root/sys/devices/soc0" "$FAKE_PHONE/root/vendor/lib64"
+    printf '%s\tdevice\n' $secret >"$FAKE_PHONE/devices"
+    echo 4096 >"$FAKE_PHONE/page_size"
+    echo 50000000 >"$FAKE_PHONE/free_kb"
+    echo 557 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
+    : >"$FAKE_PHONE/root/vendor/lib64/libcdsprpc.so"
+    cat >"$FAKE_PHONE/props" <<end
+ro.product.manufacturer=Acme
+ro.product.model=Phone 8
+ro.build.version.release=14
+ro.build.version.sdk=34
+ro.product.cpu.abi=arm64-v8a
+ro.soc.manufacturer=QTI
+ro.soc.model=SM8650
+ro.board.platform=pineapple
+end
+    FAKE_FAULT='' FAKE_OLD='' FAKE_BEFORE=''
+    unset QNNREF_FAULTS
+}
+
+# call ARGUMENT ...: phone.sh as it is; status, $tmp/out, $tmp/err, $tmp/transcript
+call() {
+    rm -f "$tmp/transcript"
+    PATH="${path:-$tmp/bin:$PATH}" "$shell" tools/phone.sh --transcript "$tmp/transcript" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+}
+
+# go ARGUMENT ...: with the model, the libraries and the tools
+go() { call "$model" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --checker "$build/qnnrt-run" --num_inferences 0 "$@"; }
+
+# private NAME: the transcript holds nothing private
+private() {
+    if found=$(grep -nF -e "$secret" -e "$other" -e "$tmp" -e "$build" -e "$(id -un)@" -e "${HOME:-/none}/" "$tmp/transcript"); then
+        bad "$1_private" "$found"
+    else
+        good
+    fi
+}
+
+# clean NAME: nothing is left on the phone
+clean() { check "$1_clean" "left: $(ls "$FAKE_PHONE/root/data/local/tmp")" test -z "$(ls "$FAKE_PHONE/root/data/local/tmp")"; }
+
+# ticks NAME KEY STATE [TEXT]: in the transcript
+ticks() {
+    check "$1_$2" "not $3 ${4-}: $(grep " $2 " "$tmp/transcript" | head -n 1)" \
+        sh -c 'grep -E "^ ?[0-9]+ $2 +$3 " "$1" | grep -qF -- "$4"' - "$tmp/transcript" "$2" "$3" "${4-}"
+}
+
+# holds NAME WHERE TEXT WORD: the text has the word. It runs no program: there are many of these.
+holds() {
+    case $3 in
+    *"$4"*) good ;;
+    *) bad "$1" "no '$4' in $2: $3" ;;
+    esac
+}
+
+# broken NAME STATUS TEXT HINT [ARGUMENT ...]: refused with this cause and this cure, in the transcript too
+broken() {
+    name=$1 wanted=$2 text=$3 hint=$4
+    shift 4
+    go "$@"
+    is "$name" "$wanted"
+    whole=$(cat "$tmp/err")
+    last=${whole##*"
+"}
+    holds "$name" "standard error" "$whole" "$text"
+    holds "$name" "the hint" "$last" "$hint"
+    case $last in 'hint: '[A-Z]*.) good ;; *) bad "$name" "not a hint: $last" ;; esac
+    if [ ! -f "$tmp/transcript" ]; then
+        bad "$name" "no transcript"
+    else
+        whole=$(head -n 4 "$tmp/transcript")
+        holds "$name" "the transcript" "$whole" "result     failed: "
+        holds "$name" "the transcript" "$whole" "$text"
+        holds "$name" "the transcript" "$whole" "$hint"
+        private "$name"
+    fi
+}
+
+# ---- usage ----------------------------------------------------------------------------------------------------
+
+fresh
+# usage NAME TEXT ARGUMENT ...
+usage() {
+    name=$1 text=$2
+    shift 2
+    call "$@"
+    is "usage_$name" 2
+    says "usage_$name" err "$text"
+    check "usage_$name" "no hint: $(cat "$tmp/err")" sh -c 'tail -n 1 "$1" | grep -q "^hint: [A-Z].*\.$"' - "$tmp/err"
+}
+usage nothing 'the folder of the model is missing'
+usage model 'no folder "/none"' /none --libs "$tmp/libs"
+usage libs 'the libraries are missing' "$model"
+usage libs_folder 'no folder "/none"' "$model" --libs /none
+usage option '--frobnicate' "$model" --frobnicate
+usage no_value '--serial needs a value' "$model" --libs "$tmp/libs" --serial
+usage number '--num_inferences needs a number' "$model" --libs "$tmp/libs" --num_inferences x
+usage backend '--backend_so' "$model" --libs "$tmp/libs" --backend_so a/b.so
+usage no_binaries 'no *.bin' "$tmp/none" --libs "$tmp/libs"
+$shell tools/phone.sh --keys >"$tmp/keys"
+$shell tools/phone.sh --help >"$tmp/out"
+says help out '--transcript'
+
+# README.md and the manual list the same keys in the same order.
+cut -d ' ' -f 1 "$tmp/keys" >"$tmp/wanted"
+sed -n '/^| key |/,/^$/s/^| `\([a-z]*\)` |.*/\1/p' README.md >"$tmp/readme"
+check keys_readme "README.md lists other keys: $(diff "$tmp/wanted" "$tmp/readme" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/readme"
+sed -n '/^   Unproven on device$/,/^$/p' qnnrt.h | tr '\n' ' ' | sed 's/.*(keys: \([^)]*\)).*/\1/' | tr -s ', ' '\n\n' >"$tmp/manual"
+check keys_manual "qnnrt.h lists other keys: $(diff "$tmp/wanted" "$tmp/manual" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/manual"
+
+# ---- a good phone -----------------------------------------------------------------------------------------------
+
+fresh
+call "$model" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 3 --compose --output_dir "$tmp/kept/out"
+is good 0
+silent good err
+private good
+clean good
+says good transcript 'result     ok'
+ticks good start ok 'API level 34'
+ticks good load ok '1 in '
+ticks good execute ok '1 pipelines on NPU generation 75'
+ticks good output ok '1 outputs equal'
+ticks good time ok 'median'
+ticks good power ok 'burst: '
+ticks good compose ok 'y = 30.5 0'
+ticks good text 'not run' 'not a language model'
+ticks good weights 'not run'
+ticks good restart 'not run'
+says good_facts transcript 'ro.soc.model=SM8650'
+says good_libs transcript 'the Hexagon DSP v75, release 2.51.0.260929181845'
+check good_output_dir "y differs" cmp "$tmp/kept/out/layer/y.raw" "$model/y.expected.raw"
+check good_env "$(head -n 1 "$FAKE_PHONE/env")" grep -q '^/data/local/tmp/qnnrt-phone|/data/local/tmp/qnnrt-phone;' "$FAKE_PHONE/env"
+# The minimal set: no stub and skel of another generation.
+check good_push "pushed V79" sh -c '! grep -q "push.*V79" "$1" && grep -q "push.*libQnnHtpV75Skel.so" "$1"' - "$FAKE_PHONE/calls"
+
+fresh
+FAKE_OLD=1
+go --proves weights --serial $secret --keep
+is old_adb 0
+ticks old_adb weights ok
+check keep "nothing was kept" test -e "$FAKE_PHONE/root/data/local/tmp/qnnrt-phone/libQnnHtpV75Skel.so"
+FAKE_OLD=''
+go
+is again 0
+clean again
+
+# A chip that only --dsp_arch knows; a phone chosen by ANDROID_SERIAL.
+fresh
+printf '%s\tdevice\n%s\tdevice\n' $other $secret >"$FAKE_PHONE/devices"
+echo 9999 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
+sed -i 's/SM8650/SM9999/' "$FAKE_PHONE/props"
+ANDROID_SERIAL=$secret
+export ANDROID_SERIAL
+go --dsp_arch 79
+unset ANDROID_SERIAL
+is new_chip 0
+private new_chip
+ticks new_chip execute ok 'NPU generation 79'
+
+# By the name, when soc_id cannot be read; without timeout on the phone nothing changes.
+fresh
+rm "$FAKE_PHONE/root/sys/devices/soc0/soc_id"
+sed -i 's/SM8650/SM8650-AB/' "$FAKE_PHONE/props"
+go
+is by_name 0
+
+# Without an NPU: nothing about the NPU is ticked off.
+fresh
+call "$model" --tools "$tmp/tools" --backend_so libQnnRef.so --num_inferences 0
+is ref 0
+ticks ref start ok
+ticks ref execute 'not run'
+ticks ref output 'not run'
+says ref transcript '1 outputs equal the expected files'
+
+# ---- a language model ---------------------------------------------------------------------------------------------
+
+if [ -x "$build/examples/llm/export" ]; then
+    fresh
+    mkdir "$tmp/llm"
+    "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --shards 2 --backend_so "$build/libQnnRef.so" >/dev/null
+    "$build/qnnrt-llm" --ctx_dir "$tmp/llm" --backend_so "$build/libQnnRef.so" --prompt "And the 'LORD' " --max_gen 20 >"$tmp/llm/text.expected.txt" 2>"$tmp/err"
+    head -n 1 "$tmp/llm/text.expected.txt" >"$tmp/line"
+    call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --prompt "And the 'LORD' " --max_gen 20
+    is llm 0
+    ticks llm text ok 'equals text.expected.txt'
+    says llm transcript "$(cat "$tmp/line")"
+    ticks llm output 'not run'
+    echo 'Something else' >"$tmp/llm/text.expected.txt"
+    call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --max_gen 4
+    is llm_differs 8
+    ticks llm_differs text failed 'differs'
+    says llm_differs err 'text.expected.txt'
+else
+    bad llm "$build/examples/llm/export is missing"
+fi
+
+# ---- broken phones ------------------------------------------------------------------------------------------------
+
+# The desk.
+fresh
+for program in sh dash env cat sed awk grep od cmp tr head tail ls ln cp rm mkdir mktemp dirname date id wc diff cksum cut; do
+    ln -sf "$(command -v $program || command -v true)" "$tmp/none/$program"
+done
+path=$tmp/none
+broken no_adb 3 'adb is not installed' 'Install the platform tools'
+path=''
+broken no_tools 3 'no qnnrt-run for Android' 'build-ndk.sh' --tools "$tmp/none"
+broken tools_of_desk 3 'is not for arm64' 'build-ndk.sh' --tools "$tmp/desk_tools"
+broken no_checker 3 'qnnrt-run of this computer is missing' 'Run make' --checker "$tmp/none/qnnrt-run"
+
+# Which phone.
+: >"$FAKE_PHONE/devices"
+broken no_device 4 'no phone is connected' 'Switch on USB debugging'
+printf '%s\tunauthorized\n' $secret >"$FAKE_PHONE/devices"
+broken unauthorized 4 'has not authorized this computer' 'Unlock the phone'
+printf '%s\toffline\n' $secret >"$FAKE_PHONE/devices"
+broken offline 4 'the phone is offline' 'Unplug the phone'
+printf '%s\tno permissions (user in plugdev group; are your udev rules wrong?); see [http://developer.android.com/tools/device.html]\n' $secret >"$FAKE_PHONE/devices"
+broken no_udev 4 'may not open the USB device' 'Install the udev rules'
+printf '%s\trecovery\n' $secret >"$FAKE_PHONE/devices"
+broken recovery 4 'the phone is in the state "recovery"' 'Start Android'
+printf '%s\tdevice\n%s\tdevice\n' $secret $other >"$FAKE_PHONE/devices"
+broken two_devices 4 '2 phones are connected' 'Choose one with --serial'
+broken other_serial 4 'no phone with this serial number' 'Compare --serial' --serial SERIAL-0000
+
+# Which kind of phone, and which libraries.
+fresh
+sed -i 's/arm64-v8a/x86_64/' "$FAKE_PHONE/props"
+broken wrong_abi 4 'ABI is "x86_64"' 'Use a phone with a 64-bit Snapdragon'
+fresh
+echo 9999 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
+sed -i 's/SM8650/MT6989/' "$FAKE_PHONE/props"
+broken unknown_chip 4 'the chip "MT6989"' 'Add --dsp_arch XX'
+fresh
+echo 660 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
+broken wrong_soc 5 'libQnnHtpV81Stub.so is missing: the device has NPU generation 81' 'lib/aarch64-android'
+fresh
+mv "$tmp/skels/libQnnHtpV75Skel.so" "$tmp/skel"
+broken skel_missing 5 'libQnnHtpV75Skel.so is missing' 'lib/hexagon-v75/unsigned'
+cp "$tmp/stale/libQnnHtpV75Skel.so" "$tmp/skels/"
+broken skel_stale 5 'libQnnHtpV75Skel.so: release 2.48.40' 'one release'
+printf 'version https://git-lfs.github.com/spec/v1\n' >"$tmp/skels/libQnnHtpV75Skel.so"
+broken skel_pointer 5 'a pointer of git-lfs' 'git lfs pull'
+mv "$tmp/skel" "$tmp/skels/libQnnHtpV75Skel.so"
+call "$tmp/newer" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --checker "$build/qnnrt-run"
+is newer_model 5
+says newer_model err 'made by release 2.52.0'
+hinted newer_model '2.52 or newer'
+echo 16384 >"$FAKE_PHONE/page_size"
+call "$model" --libs "$tmp/pages" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --checker "$build/qnnrt-run"
+is pages 5
+says pages err 'aligned to 4096 bytes'
+broken backend_missing 5 'libQnnNone.so is in no folder' 'Name the folder' --backend_so libQnnNone.so
+
+# Storage, permissions, connection.
+fresh
+echo 1000 >"$FAKE_PHONE/free_kb"
+broken full 6 "the phone's storage is full: 16 MB needed, 0 MB free" 'Free 16 MB'
+check full_pushed "it pushed" sh -c '! grep -q push "$1"' - "$FAKE_PHONE/calls"
+fresh
+FAKE_FAULT=full:libQnnHtpV75Skel.so
+broken full_at_push 6 "the phone's storage is full: pushing libQnnHtpV75Skel.so" 'Free storage'
+clean full_at_push
+fresh
+FAKE_FAULT='denied:qnnrt-phone/qnnrt-run'
+broken denied 6 'no permission to write' 'Remove /data/local/tmp/qnnrt-phone'
+if [ "$(id -u)" != 0 ]; then
+    fresh
+    chmod a-w "$FAKE_PHONE/root/data/local/tmp"
+    broken denied_folder 6 'no permission to write' 'Remove /data/local/tmp/qnnrt-phone'
+fi
+fresh
+FAKE_FAULT=broken:in/0.raw
+broken push_fails 6 'adb push failed: in/0.raw' 'Try another USB cable'
+fresh
+FAKE_FAULT='broken:pull'
+broken pull_fails 6 'adb pull failed' 'Free storage on this computer'
+clean pull_fails
+fresh
+FAKE_FAULT='lost:libQnnSystem.so'
+broken lost_at_push 6 'the connection to the phone was lost: pushing libQnnSystem.so' 'Plug the phone in again'
+says lost_at_push out 'is still on the phone'
+fresh
+FAKE_FAULT='lost:--output_dir out'
+broken lost_at_run 6 'the connection to the phone was lost: running the model' 'Plug the phone in again'
+ticks lost_at_run start ok
+printf '%s\tdevice\n' $secret >"$FAKE_PHONE/devices"
+FAKE_FAULT=''
+go
+is after_lost 0
+clean after_lost
+
+# Programs.
+fresh
+# shellcheck disable=SC2016  # the fake program expands it
+FAKE_BEFORE='echo "CANNOT LINK EXECUTABLE \"./qnnrt-run\": cannot locate symbol \"memfd_create\"" >&2; exit 1'
+broken cannot_link 7 'memfd_create' 'API=34'
+ticks cannot_link start failed
+clean cannot_link
+fresh
+FAKE_BEFORE='exit 126'
+broken cannot_execute 7 'no permission to execute' '/data/local/tmp allows programs'
+fresh
+# shellcheck disable=SC2016
+FAKE_BEFORE='case $1 in run) kill -SEGV $$ ;; esac'
+broken crash 7 'ended by signal 11' 'Send the transcript'
+ticks crash start ok
+fresh
+# shellcheck disable=SC2016
+FAKE_BEFORE='case $1 in run) exec sleep 30 ;; esac'
+broken hang 7 'did not end within 1 s' 'Restart the phone' --timeout 1
+fresh
+export QNNREF_FAULTS='fail=contextCreateFromBinary:1:0x138d'
+broken refused 7 '0x138d' '.'
+ticks refused load failed
+says refused_logcat transcript 'libQnnHtpV75Skel.so'
+lacks refused_logcat transcript unrelated
+clean refused
+fresh
+export QNNREF_FAULTS='fail=graphExecute:1:0x1770'
+broken execute_fails 7 '0x1770' '.'
+ticks execute_fails load ok
+ticks execute_fails execute failed
+fresh
+cp "$model/y.expected.raw" "$tmp/y"
+printf '\001' | dd of="$model/y.expected.raw" bs=1 seek=4 conv=notrunc 2>/dev/null
+broken differs 8 'output "y" of layer: 1 of 8 bytes differ, the first at byte 4' 'with the same release'
+ticks differs execute ok
+ticks differs output failed '1 of 8 bytes'
+clean differs
+printf '\001' >>"$model/y.expected.raw"
+broken size_differs 8 'has 8 bytes, expected 9' 'same release'
+cp "$tmp/y" "$model/y.expected.raw"
+cp "$tmp/y" "$model/z.expected.raw"
+broken no_such_output 8 'no output is named "z"' 'same release'
+rm "$model/z.expected.raw"
+
+finish
