@@ -239,10 +239,9 @@
 
    Unproven on device
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
-       which an emulator replaces the NPU. Until there is a transcript from a phone, these are
-       unproven: execution on a real NPU, weight-shared contexts, what happens after a restart of
-       the DSP, building graphs there, and what power presets do (the emulator accepts all and
-       changes nothing).
+       which an emulator replaces the NPU. What only a phone can prove has keys, which README.md
+       explains and a transcript of tools/phone.sh ticks off (keys: start, load, execute, output,
+       time, power, memory, resident, text, weights, compose, restart).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float

@@ -174,7 +174,7 @@ says help out '--transcript'
 cut -d ' ' -f 1 "$tmp/keys" >"$tmp/wanted"
 sed -n '/^| key |/,/^$/s/^| `\([a-z]*\)` |.*/\1/p' README.md >"$tmp/readme"
 check keys_readme "README.md lists other keys: $(diff "$tmp/wanted" "$tmp/readme" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/readme"
-sed -n '/^   Unproven on device$/,/^$/p' qnnrt.h | tr '\n' ' ' | sed 's/.*(keys: \([^)]*\)).*/\1/' | tr -s ', ' '\n\n' >"$tmp/manual"
+sed -n '/^   Unproven on device$/,/^$/p' qnnrt.h | tr '\n' ' ' | sed 's/.*(keys: \([^)]*\)).*/\1/' | tr -s ', ' '\n\n' | sed '$a\' >"$tmp/manual"
 check keys_manual "qnnrt.h lists other keys: $(diff "$tmp/wanted" "$tmp/manual" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/manual"
 
 # ---- a good phone -----------------------------------------------------------------------------------------------
@@ -214,6 +214,14 @@ go
 is again 0
 clean again
 
+# What qnnrt-run wrote on this computer is a folder to compare with.
+fresh
+"$build/qnnrt-run" --ctx_dir "$model" --backend_so "$build/libQnnRef.so" --input "x=$model/x.raw" --output_dir "$tmp/made" >/dev/null
+go --expected "$tmp/made"
+is expected_folder 0
+ticks expected_folder output ok '1 outputs equal'
+private expected_folder
+
 # A chip that only --dsp_arch knows; a phone chosen by ANDROID_SERIAL.
 fresh
 printf '%s\tdevice\n%s\tdevice\n' $other $secret >"$FAKE_PHONE/devices"
@@ -249,13 +257,15 @@ if [ -x "$build/examples/llm/export" ]; then
     fresh
     mkdir "$tmp/llm"
     "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --shards 2 --backend_so "$build/libQnnRef.so" >/dev/null
-    "$build/qnnrt-llm" --ctx_dir "$tmp/llm" --backend_so "$build/libQnnRef.so" --prompt "And the 'LORD' " --max_gen 20 >"$tmp/llm/text.expected.txt" 2>"$tmp/err"
-    head -n 1 "$tmp/llm/text.expected.txt" >"$tmp/line"
-    call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --prompt "And the 'LORD' " --max_gen 20
+    mkdir "$tmp/llm_made"
+    "$build/qnnrt-llm" --ctx_dir "$tmp/llm" --backend_so "$build/libQnnRef.so" --prompt "And the 'LORD' " --max_gen 20 >"$tmp/llm_made/text.expected.txt" 2>"$tmp/err"
+    "$build/qnnrt-run" --ctx_dir "$tmp/llm" --backend_so "$build/libQnnRef.so" --output_dir "$tmp/llm_made" >/dev/null
+    head -n 1 "$tmp/llm_made/text.expected.txt" >"$tmp/line"
+    call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --expected "$tmp/llm_made" --prompt "And the 'LORD' " --max_gen 20
     is llm 0
     ticks llm text ok 'equals text.expected.txt'
     says llm transcript "$(cat "$tmp/line")"
-    ticks llm output 'not run'
+    ticks llm output ok 'outputs equal'
     echo 'Something else' >"$tmp/llm/text.expected.txt"
     call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --max_gen 4
     is llm_differs 8

@@ -28,7 +28,8 @@ Options; a value is the next word:
   --tools FOLDER         qnnrt-run and qnnrt-llm for Android arm64 (default: build/android/arm64-v8a, build/android)
   --backend_so NAME      the backend (default: libQnnHtp.so)
   --dsp_arch XX          NPU generation, for a chip that this script does not know
-  --expected FOLDER      where NAME.expected.raw and text.expected.txt are (default: DIR)
+  --expected FOLDER      what qnnrt-run --output_dir wrote elsewhere, or NAME.expected.raw; and text.expected.txt
+                         (default: DIR)
   --prompt TEXT          what a language model continues (default: "The ")
   --tokens FILE          the same as token numbers, for models whose tokens are not bytes
   --max_gen N            most tokens to write (default: 64)
@@ -661,18 +662,31 @@ pull() {
     fi
 }
 
-# compare FOLDER: the outputs in it with the expected files. equal and unequal count; differences go to $tmp/differences
+# What to compare with, a line for each file: GRAPH or nothing, tab, NAME, tab, FILE. Only a folder that --expected
+# names can be one that qnnrt-run --output_dir wrote.
+: >"$tmp/wanted"
+for file in "$expected"/*.expected.raw "$expected"/*/*.expected.raw "$expected"/*/*.raw; do
+    if [ ! -f "$file" ]; then continue; fi
+    name=${file##*/} graph=${file#"$expected"/}
+    case $graph in */*) graph=${graph%%/*} ;; *) graph='' ;; esac
+    case $name in
+    *.expected.raw) name=${name%.expected.raw} ;;
+    *) if [ "$expected" = "$model" ]; then continue; fi; name=${name%.raw} ;;
+    esac
+    printf '%s\t%s\t%s\n' "${graph:--}" "$name" "$file" >>"$tmp/wanted"
+done
+sort -u "$tmp/wanted" >"$tmp/sorted" && mv "$tmp/sorted" "$tmp/wanted"
+
+# Compare the outputs with them. equal and unequal count; differences go to $tmp/differences
 compare() {
     equal=0 unequal=0
     : >"$tmp/differences"
-    for wanted in "$expected"/*.expected.raw "$expected"/*/*.expected.raw; do
-        if [ ! -f "$wanted" ]; then continue; fi
-        name=${wanted##*/} name=${name%.expected.raw} graph=${wanted#"$expected"/} compared=0
-        case $graph in */*) graph=${graph%%/*} ;; *) graph='' ;; esac
-        for made in "$1"/*/"$name.raw"; do
+    while IFS='	' read -r graph name wanted; do
+        compared=0
+        for made in "$tmp/out"/*/"$name.raw"; do
             if [ ! -f "$made" ]; then continue; fi
             of=${made%/*} of=${of##*/}
-            if [ -n "$graph" ] && [ "$graph" != "$of" ]; then continue; fi
+            if [ "$graph" != - ] && [ "$graph" != "$of" ]; then continue; fi
             compared=1
             if cmp -s "$made" "$wanted"; then
                 equal=$((equal + 1))
@@ -689,9 +703,9 @@ compare() {
         done
         if [ $compared -eq 0 ]; then
             unequal=$((unequal + 1))
-            echo "no output is named \"$name\"${graph:+ in $graph}" >>"$tmp/differences"
+            echo "no output is named \"$name\"$(if [ "$graph" != - ]; then echo " in $graph"; fi)" >>"$tmp/differences"
         fi
-    done
+    done <"$tmp/wanted"
 }
 
 # sums FOLDER TO: a line for each file in it, on the phone
@@ -703,14 +717,12 @@ sums() {
 section "outputs"
 sums out "$tmp/sums"
 lines_of "$tmp/sums" 200
-wanted=$output_dir
-for file in "$expected"/*.expected.raw "$expected"/*/*.expected.raw; do if [ -f "$file" ]; then wanted=1; fi; done
 mkdir "$tmp/out"
-if [ -n "$wanted" ]; then pull out "$tmp/out"; fi
+if [ -s "$tmp/wanted" ] || [ -n "$output_dir" ]; then pull out "$tmp/out"; fi
 if [ -n "$output_dir" ]; then
     mkdir -p -- "$output_dir" && cp -R "$tmp/out/." "$output_dir/" || die $DESK "cannot write --output_dir" "Choose a folder that exists, has room, and is writable."
 fi
-compare "$tmp/out"
+compare
 lines_of "$tmp/differences" 100
 if [ $unequal -gt 0 ]; then
     said_differs=$(head -n 1 "$tmp/differences")
@@ -720,8 +732,8 @@ elif [ $equal -gt 0 ]; then
     if [ -n "$npu" ]; then tick output ok "$equal outputs equal the expected files"; fi
     if [ "$proves" = weights ] && [ -n "$npu" ]; then tick weights ok "$equal outputs equal the expected files"; fi
 else
-    note "  nothing to compare: no NAME.expected.raw"
-    tick output "not run" "no NAME.expected.raw was given"
+    note "  nothing to compare with"
+    tick output "not run" "nothing to compare with was given"
 fi
 say "$equal outputs equal the expected files, $unequal differ"
 
