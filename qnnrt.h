@@ -249,8 +249,8 @@
        >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
        >>parse >>read_json
        >>backend >>profile >>register >>context                                     the vendor's
-       >>model >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area >>binding
-       >>run >>public                                                               ours
+       >>model >>resident >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area
+       >>binding >>run >>public                                                     ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
@@ -303,7 +303,8 @@ extern "C" {
     X(E_BACKEND,    -10, "a vendor call failed; vendor_code has its answer") \
     X(E_BUSY,       -11, "still in use") \
     X(E_STATE,      -12, "called too early, such as exec before a required bind") \
-    X(E_LIMIT,      -13, "over a limit of qnnrt_limits, or too large to address")
+    X(E_LIMIT,      -13, "over a limit of qnnrt_limits, or too large to address") \
+    X(E_CANCELLED,  -14, "desc.progress ended the call")
 
 typedef enum qnnrt_result {
 #define QNNRT_X(name, value, meaning) QNNRT_##name = value,
@@ -526,12 +527,17 @@ typedef struct qnnrt_context_info {
     size_t                  graph_count;
     const qnnrt_graph_info *graphs;
     uint32_t                context_tensor_count;
-    uint64_t                metadata_ns, create_ns;   /* time of reading and of creating */
+    uint64_t                metadata_ns, create_ns;   /* time of reading, and of creating it last */
     const qnnrt_error      *failure;       /* NULL, or why it did not load (with desc.keep_going) */
     uint64_t                fingerprint;   /* computed from the binary's size and 64 pieces of it:
                                               other weights in an equal graph give another number.
                                               It detects mistakes, not attacks. 0: there is no
                                               binary, or the context was built here */
+    uint64_t                device_bytes;  /* what it takes on the device, as counted here: the file,
+                                              io_bytes and ddr_bytes of every graph, and the largest
+                                              spill_fill_bytes. It is an estimate */
+    int                     resident;      /* 1: it exists on the backend now */
+    uint32_t                creates;       /* how often it was created */
 } qnnrt_context_info;
 
 /* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -728,7 +734,8 @@ QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind);
 typedef struct qnnrt_file {
     const char *path;    /* a file; symbolic links are followed. With .data: its name in messages,
                             may be NULL */
-    const void *data;    /* or a context binary in memory, used only during qnnrt_open() */
+    const void *data;    /* or a context binary in memory, used only during qnnrt_open(); with a
+                            desc.residency other than QNNRT_RESIDENT_ALL until qnnrt_close() */
     size_t      bytes;   /* of data */
     const char *json_path;   /* its metadata as JSON (default NULL: none). With desc.inspect, JSON
                                 alone is enough. With .json_data: its name in messages, may be
@@ -744,6 +751,18 @@ typedef enum qnnrt_metadata {
                                  shards in genie_config.json */
     QNNRT_METADATA_JSON       /* JSON only: libQnnSystem.so is not opened */
 } qnnrt_metadata;
+
+/* Which contexts of a model exist on the backend. See "Residency". */
+typedef enum qnnrt_residency {
+    QNNRT_RESIDENT_ALL = 0,   /* all, from qnnrt_open() to qnnrt_close() */
+    QNNRT_RESIDENT_ONE,       /* the one that executes */
+    QNNRT_RESIDENT_BUDGET,    /* as many as fit into desc.resident_bytes */
+    QNNRT_RESIDENT_CALLER     /* those that qnnrt_load() created */
+} qnnrt_residency;
+
+/* The memory that the contexts of one process can take on an NPU, in bytes: the DSP's addresses have
+   32 bits, and users report failures (0x3ea) from 3.6 GB on. Newer chips may have more. */
+#define QNNRT_DOMAIN_BYTES ((uint64_t)3600 * 1000 * 1000)
 
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open backend to share (default NULL: the model opens its
@@ -769,6 +788,18 @@ typedef struct qnnrt_desc {
                                             libQnnSystem.so) */
     qnnrt_mem_kind      mem_kind;        /* of the memory that qnnrt_prepare() makes, not
                                             QNNRT_MEM_FD (default 0: plain memory) */
+    qnnrt_residency   residency;     /* which contexts exist on the backend (default 0: all) */
+    uint64_t          resident_bytes;    /* with QNNRT_RESIDENT_BUDGET: most device_bytes of the
+                                            contexts that exist at a time */
+    /* Called before each file is loaded, with the number of files that are done, and once more at
+       the end with done equal to count and file "". It returns 1 to continue; with 0, qnnrt_open()
+       frees everything and returns QNNRT_E_CANCELLED (default NULL: not called) */
+    int             (*progress)(void *user, size_t done, size_t count, const char *file);
+    void             *progress_user;
+    int               share_spill_fill;  /* HTP: the contexts of the model share one spill-fill
+                                            memory if several need it, the library can, files are
+                                            mapped, and all contexts are resident; -1: never
+                                            (default 0: yes) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -790,7 +821,9 @@ typedef struct qnnrt_desc {
             QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
                                  QNNRT_METADATA_JSON in a program built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
-            QNNRT_E_LIMIT        more than desc.limits allows
+            QNNRT_E_LIMIT        more than desc.limits allows, or a context alone needs more than
+                                 desc.resident_bytes
+            QNNRT_E_CANCELLED    desc.progress returned 0
             QNNRT_E_MEMORY
             err.text names the file. If another process cuts a mapped file short during this call,
             the program ends (SIGBUS): replace files by rename, or set desc.read
@@ -805,6 +838,39 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
             shares the backend that it opened (nothing is freed);
             QNNRT_E_BACKEND as in qnnrt_backend_close() */
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
+
+/* With QNNRT_RESIDENT_CALLER: create a context on the backend, or free it.
+
+   context  index into qnnrt_info.contexts. One that is loaded, or unloaded, already is fine
+
+   Returns  QNNRT_OK; QNNRT_E_ARG (no such context, or another residency); QNNRT_E_STATE (the context
+            could not be opened, see qnnrt_context_info.failure); QNNRT_E_BUSY (another thread loads
+            or unloads it); QNNRT_E_IO (the file was replaced, or cannot be read); QNNRT_E_BACKEND;
+            QNNRT_E_MEMORY
+   Threads  any; never while a run that uses the context executes. Several threads may load several
+            contexts at the same time if the library can (not releases 2.47 and 2.48 of the x86-64
+            emulator, which hang); hooks.lock makes them take turns */
+QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err);
+
+/* Recover from a restart of the DSP (vendor codes 1007 and 1011, which any call can meet). Device,
+   backend and all contexts that existed are freed and created again, for every model on the backend
+   of this one; errors of freeing are logged. Runs, what is bound to them, buffers and KV caches stay
+   as they are: execute again what failed. Profiling is off and votes for power are gone: set them
+   again.
+
+   Returns  QNNRT_OK
+            QNNRT_E_UNSUPPORTED  a model on the backend was built here, or op packages were
+                                 registered: close everything and open it again. Nothing was freed
+            QNNRT_E_STATE        a model on the backend was opened with desc.inspect, or from memory
+                                 that it had during qnnrt_open() only. Nothing was freed
+            QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
+            QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
+            QNNRT_E_BACKEND      the vendor failed again: the contexts are lost until another
+                                 qnnrt_recover() succeeds. Closing works
+            QNNRT_E_MEMORY
+   Threads  nothing may use the backend during this call */
+QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
@@ -828,6 +894,8 @@ typedef struct qnnrt_info {
     const qnnrt_pipeline *const  *pipelines;    /* one per joined group of graphs, then every single
                                                    graph. A pipeline with
                                                    qnnrt_pipeline_info.failure cannot be prepared */
+    uint64_t                      device_bytes;     /* sum of the contexts that exist now */
+    uint64_t                      device_peak;      /* the most that it was */
 } qnnrt_info;
 
 /* Return the facts about a model, NULL for NULL. */
@@ -4386,7 +4454,8 @@ enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
     QNNRT__ABI_SYSTEM_MINOR_WHOLE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
-    QNNRT__ABI_NOT_SUPPORTED = 1000,
+    QNNRT__ABI_NOT_SUPPORTED = 1000, QNNRT__ABI_CONTEXT_CONFIG = 5010,
+    QNNRT__ABI_HTP_MULTI_CONTEXTS = 2,            /* vendor: QnnHtpContext_ConfigOption_t         */
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
     QNNRT__ABI_BACKEND_REF = 0x524546,            /* libQnnRef.so, with HTP's infrastructure */
@@ -5958,6 +6027,49 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
     soc->at_4 = soc->at_8 = soc_model;
     memset(config, 0, sizeof(*config));
     config->custom = soc;
+}
+
+/* The context option that lets contexts use one spill-fill memory; first NULL: this one begins the
+   group. */
+typedef struct qnnrt__htp_group_config {
+    const void           *list[2];
+    qnnrt__abi_config     config;
+    qnnrt__abi_htp_config custom;
+} qnnrt__htp_group_config;
+
+static void qnnrt__htp_group_configure(qnnrt__abi_handle first, uint64_t bytes,
+                                       qnnrt__htp_group_config *to)
+{
+    memset(to, 0, sizeof(*to));
+    to->custom.option = QNNRT__ABI_HTP_MULTI_CONTEXTS;
+    memcpy(&to->custom.u.words[0], &first, sizeof(first));
+    memcpy(&to->custom.u.words[2], &bytes, sizeof(bytes));
+    to->config.u.custom = &to->custom;
+    to->list[0] = &to->config;
+}
+
+/* Return the spill-fill memory that a context needs: its graphs execute one after the other. */
+static uint64_t qnnrt__htp_spill_fill(const qnnrt_context_info *context)
+{
+    uint64_t most = 0;
+    size_t i;
+    for (i = 0; i < context->graph_count; ++i)
+        if (context->graphs[i].spill_fill_bytes > most) most = context->graphs[i].spill_fill_bytes;
+    return most;
+}
+
+/* Estimate the memory that a context takes on the device. Sums that do not fit saturate. */
+static uint64_t qnnrt__htp_device_bytes(const qnnrt_context_info *context)
+{
+    uint64_t sum = context->file_bytes, most = qnnrt__htp_spill_fill(context);
+    size_t i;
+    sum = most <= UINT64_MAX - sum ? sum + most : UINT64_MAX;
+    for (i = 0; i < context->graph_count; ++i) {
+        const qnnrt_graph_info *graph = &context->graphs[i];
+        sum = graph->io_bytes <= UINT64_MAX - sum ? sum + graph->io_bytes : UINT64_MAX;
+        sum = graph->ddr_bytes <= UINT64_MAX - sum ? sum + graph->ddr_bytes : UINT64_MAX;
+    }
+    return sum;
 }
 
 /* =====================================================================================
@@ -7782,6 +7894,13 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
 typedef struct qnnrt__backend_shell { struct qnnrt__backend_shell *next; } qnnrt__backend_shell;
 #endif
 
+/* A run in the list of its backend. A recovery alerts it: its graphs and profiles are gone. */
+typedef struct qnnrt__backend_run {
+    struct qnnrt__backend_run *next;
+    qnnrt_run *run;
+    void     (*alert)(qnnrt_run *run);
+} qnnrt__backend_run;
+
 struct qnnrt_backend {
     qnnrt_hooks                 hooks;
     void                       *library;
@@ -7796,6 +7915,13 @@ struct qnnrt_backend {
     uint32_t                    users;             /* number of models and builders */
     uint32_t                    soc_model;         /* as asked for */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
+    int                         renewed;           /* device and backend were created again, or
+                                                      that failed and they are NULL */
+    uint32_t                    packages;          /* op packages that were registered */
+    uint64_t                    uses;              /* counts the steps that took a context */
+    int                         lists_lock;        /* of the next two */
+    qnnrt                      *models;            /* newest first */
+    qnnrt__backend_run         *runs;
 #ifdef QNNRT_COMPOSE
     int                         shells_lock;
     qnnrt__backend_shell       *shells;            /* newest first */
@@ -7806,6 +7932,17 @@ struct qnnrt_backend {
     char                        build_id[128];
 };
 
+
+/* Enter a run into the list of its backend, or with -1 remove it. */
+static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_run *run, int by)
+{
+    qnnrt__backend_run **at = &b->runs;
+    qnnrt__os_lock(&b->lists_lock);
+    while (by < 0 && *at != run) at = &(*at)->next;
+    if (by > 0) run->next = *at;
+    *at = by > 0 ? run : run->next;
+    qnnrt__os_unlock(&b->lists_lock);
+}
 
 /* Check the hooks and fill in the defaults. */
 static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *to, qnnrt_error *err)
@@ -7918,6 +8055,31 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     return QNNRT_OK;
 }
 
+/* Replace device and backend after the DSP restarted: free what is dead, and create it again. The
+   log stays, because it is no part of the DSP. Callers hold the lock, and have freed what was made
+   on them. */
+static qnnrt_result qnnrt__backend_renew(qnnrt_backend *b, qnnrt_error *err)
+{
+    qnnrt__abi_code codes[3] = { 0, 0, 0 };
+    qnnrt_result result;
+    codes[0] = qnnrt__power_release(&b->power);
+    if (b->device != NULL) codes[1] = b->calls->device_free(b->device);
+    if (b->backend != NULL) codes[2] = b->calls->backend_free(b->backend);
+    b->device = b->backend = NULL;
+    if (codes[0] != 0 || codes[1] != 0 || codes[2] != 0)
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", codes[2] != 0 ? codes[2] : codes[1],
+                   "freeing after a restart of the DSP: destroyPowerConfigId 0x%x, deviceFree 0x%x,"
+                   " backendFree 0x%x", (unsigned)(codes[0] & 0xFFFF), (unsigned)(codes[1] & 0xFFFF),
+                   (unsigned)(codes[2] & 0xFFFF));
+    b->renewed = 1;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    result = qnnrt__backend_create(b, b->soc_model, err);
+    if (result == QNNRT_OK || b->backend == NULL) return result;
+    b->calls->backend_free(b->backend);
+    b->backend = NULL;
+    return result;
+}
+
 #ifdef QNNRT_COMPOSE
 /* Free a device other than the backend's own. Callers hold the lock. */
 static qnnrt_result qnnrt__backend_free_device(qnnrt_backend *b, qnnrt__abi_handle device)
@@ -7981,7 +8143,7 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 #endif
     /* A library whose backend was never created can be unloaded; another one may have threads that
        are still running. */
-    if (b->library != NULL && (b->unload || b->backend == NULL))
+    if (b->library != NULL && (b->unload || (b->backend == NULL && !b->renewed)))
         qnnrt__os_library_close(b->library);
     qnnrt__mem_free(&hooks, b);
     return result;
@@ -8581,6 +8743,13 @@ typedef struct qnnrt__context {
     qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
     qnnrt_context_info  *info;          /* the public view */
     qnnrt__register      registered;    /* shared memory */
+    const void          *block;         /* the caller's bytes, NULL: a file */
+    uint64_t             block_bytes;
+    uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
+                                           them again */
+    uint64_t             used;          /* when a step took it last, see qnnrt_backend.uses */
+    int                  lost;          /* a recovery freed it and has not created it again */
+    int                  busy;          /* a thread loads or unloads it */
 } qnnrt__context;
 
 enum { QNNRT__CONTEXT_LEAST = 64, QNNRT__CONTEXT_HEAD = 256 };
@@ -8718,6 +8887,8 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
     const char *why = NULL;
     context->file.fd = -1;
     if (block != NULL && block->data != NULL) {
+        context->block = block->data;
+        context->block_bytes = block->bytes;
         context->binary = (const unsigned char *)block->data;
         context->bytes = block->bytes;
     } else {
@@ -8749,6 +8920,37 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
     }
     context->info->fingerprint = qnnrt__context_fingerprint(context->binary, context->bytes);
     return qnnrt__context_skip_head(context, err);
+}
+
+/* Map or read the bytes of a context again, and check that they are those that it was opened
+   with. */
+static qnnrt_result qnnrt__context_reload(qnnrt__context *context, const char *path, int read_it,
+                                          const qnnrt_limits *limits, const qnnrt_hooks *hooks,
+                                          qnnrt_error *err)
+{
+    qnnrt_context_info *info = context->info;
+    const uint64_t bytes = info->file_bytes, fingerprint = info->fingerprint;
+    uint64_t found;
+    qnnrt_file block;
+    qnnrt_result result;
+    memset(&block, 0, sizeof(block));
+    block.data = context->block;
+    block.bytes = (size_t)context->block_bytes;
+    result = qnnrt__context_load(context, path, &block, read_it, limits, hooks, err);
+    found = info->fingerprint;
+    if ((result == QNNRT_OK && found != fingerprint) || info->file_bytes != bytes)
+        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s was replaced after the model was"
+                                              " opened: %llu bytes with fingerprint %016llx, and now"
+                                              " %llu with %016llx", info->file,
+                                              (unsigned long long)bytes,
+                                              (unsigned long long)fingerprint,
+                                              (unsigned long long)info->file_bytes,
+                                              (unsigned long long)found),
+                             "Put the file back, or close the model and open it again.");
+    info->file_bytes = bytes;
+    info->fingerprint = fingerprint;
+    if (result != QNNRT_OK) qnnrt__context_release_file(context, hooks);
+    return result;
 }
 
 /* Read the release from a build id, "v2.51.0.260929181845" -> 2.51. 0: it has none. */
@@ -8818,45 +9020,50 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
     return QNNRT_OK;
 }
 
-/* Receives the events of loading. */
-typedef struct qnnrt__context_profile {
-    qnnrt_profile_level  level;
-    size_t               index;         /* of the context */
-    qnnrt__profile_list *list;
-} qnnrt__context_profile;
+/* Spill-fill memory that contexts share. */
+typedef struct qnnrt__context_group {
+    uint64_t          bytes;            /* the most that one needs; 0: nothing is shared */
+    qnnrt__abi_handle first;            /* the context that began the group, NULL: none yet */
+} qnnrt__context_group;
 
-/* Create the context and fetch its graphs. Callers hold the lock. */
-static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b,
-                                          const qnnrt__context_profile *profile,
-                                          qnnrt__arena *arena, qnnrt_error *err)
+/* How to create a context: where to put the events of loading, and what to share. */
+typedef struct qnnrt__context_options {
+    qnnrt_profile_level   level;
+    size_t                index;        /* of the context */
+    qnnrt__profile_list  *list;
+    qnnrt__context_group *group;
+} qnnrt__context_options;
+
+/* Have the vendor create a context, within its group if there is one. A library that does not share
+   spill-fill memory is not asked again. */
+static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt_backend *b,
+                                           qnnrt__context_group *group, qnnrt__abi_handle events)
 {
-    uint64_t began = qnnrt__os_clock_ns();
-    qnnrt__abi_handle events = NULL;
-    qnnrt__abi_event_node *nodes;
-    uint32_t count;
+    qnnrt__htp_group_config config;
+    qnnrt__abi_code code;
+    if (group->bytes > 0) {
+        qnnrt__htp_group_configure(group->first, group->bytes, &config);
+        code = b->calls->context_create_from_binary(b->backend, b->device, config.list,
+                                                    context->binary, context->bytes,
+                                                    &context->handle, events);
+        if ((code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED &&
+            (code & 0xFFFF) != QNNRT__ABI_CONTEXT_CONFIG)
+            return code;
+        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", code, "%s does not share spill-fill memory"
+                   " (0x%x): each context has its own", b->path, (unsigned)(code & 0xFFFF));
+        group->bytes = 0;
+        context->handle = NULL;
+    }
+    return b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary,
+                                                context->bytes, &context->handle, events);
+}
+
+/* Fetch the graphs of a context that was just created. Callers hold the lock. */
+static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, qnnrt_backend *b, uint32_t mark,
+                                         qnnrt_error *err)
+{
     qnnrt__abi_code code;
     size_t i;
-    qnnrt_result result = qnnrt__context_check(context, b, err);
-    if (result != QNNRT_OK) return result;
-    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count,
-                                                              sizeof(*context->graphs));
-    if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
-    if (profile->level != QNNRT_PROFILE_OFF)
-        result = qnnrt__profile_open(b, profile->level, &events, err);
-    if (result != QNNRT_OK) return result;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary,
-                                                context->bytes, &context->handle, events);
-    if (code == 0 && context->handle != NULL && events != NULL)
-        result = qnnrt__profile_read(b, events, profile->index, profile->list, &nodes, &count, err);
-    qnnrt__profile_close(b, events);
-    if (code != 0 || context->handle == NULL) {
-        context->handle = NULL;     /* after a failure it may hold anything */
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
-                    b->path);
-        return qnnrt__codes_explain(err, "contextCreateFromBinary", code, b->log_slot, b->mark);
-    }
-    if (result != QNNRT_OK) return result;
     for (i = 0; i < context->info->graph_count; ++i) {
         code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name,
                                         &context->graphs[i]);
@@ -8865,8 +9072,50 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         qnnrt__fail(err, QNNRT_E_BACKEND,
                     "%s: the metadata lists graph \"%.200s\", but the library does not return it",
                     context->info->file, context->info->graphs[i].name);
-        return qnnrt__codes_explain(err, "graphRetrieve", code, b->log_slot, b->mark);
+        return qnnrt__codes_explain(err, "graphRetrieve", code, b->log_slot, mark);
     }
+    return QNNRT_OK;
+}
+
+/* Create the context and fetch its graphs. Callers hold the lock. */
+static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b,
+                                          const qnnrt__context_options *options, qnnrt_error *err)
+{
+    uint64_t began = qnnrt__os_clock_ns();
+    qnnrt__abi_handle events = NULL;
+    qnnrt__abi_event_node *nodes;
+    uint32_t count, mark;
+    qnnrt__abi_code code;
+    qnnrt_result result = QNNRT_OK;
+    if (b->backend == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
+                                            b->path), "Call qnnrt_recover().");
+    if (options->level != QNNRT_PROFILE_OFF)
+        result = qnnrt__profile_open(b, options->level, &events, err);
+    if (result != QNNRT_OK) return result;
+    mark = qnnrt__log_mark(b->log_slot);
+    code = qnnrt__context_call(context, b, options->group, events);
+    if (code == 0 && context->handle != NULL && events != NULL)
+        result = qnnrt__profile_read(b, events, options->index, options->list, &nodes, &count, err);
+    qnnrt__profile_close(b, events);
+    if (code != 0 || context->handle == NULL) {
+        context->handle = NULL;     /* after a failure it may hold anything */
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
+                    b->path);
+        return qnnrt__codes_explain(err, "contextCreateFromBinary", code, b->log_slot, mark);
+    }
+    if (result == QNNRT_OK) result = qnnrt__context_fetch(context, b, mark, err);
+    if (result != QNNRT_OK) return result;
+    if (options->group->bytes > 0 && options->group->first == NULL)
+        options->group->first = context->handle;
+    ++context->generation;
+    context->info->create_ns = qnnrt__os_clock_ns() - began;
+    return QNNRT_OK;
+}
+
+/* Warn of contexts for several NPU generations, which the emulator cannot execute. */
+static void qnnrt__context_generations(const qnnrt__context *context, qnnrt_backend *b)
+{
 #if defined(__x86_64__) || defined(_M_X64)
     if (b->dsp_arch != 0 && context->info->dsp_arch != 0 && b->dsp_arch != context->info->dsp_arch)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "context", 0,
@@ -8875,8 +9124,6 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
                    (unsigned)context->info->dsp_arch, (unsigned)b->dsp_arch);
 #endif
     if (context->info->dsp_arch != 0) b->dsp_arch = context->info->dsp_arch;
-    context->info->create_ns = qnnrt__os_clock_ns() - began;
-    return QNNRT_OK;
 }
 
 /* Free the context, and its graphs with it. */
@@ -8921,6 +9168,12 @@ struct qnnrt {
                                            graphs */
     size_t            pipeline_count, single_count;
     qnnrt__profile_list events;         /* recorded while loading */
+    qnnrt_residency   residency;
+    uint64_t          resident_bytes;   /* of desc */
+    int               read;             /* desc.read */
+    int               counts_lock;      /* of info.device_bytes and info.device_peak */
+    qnnrt__context_group group;
+    qnnrt            *next;             /* in the list of its backend */
 #ifdef QNNRT_COMPOSE
     int               built;            /* 1: a builder made it; 0: it was opened */
     void             *device;           /* the built contexts' own device, NULL: the backend's */
@@ -8960,6 +9213,19 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     return model;
 }
 
+/* Let a model use a backend, or with -1 no longer. */
+static void qnnrt__model_use(qnnrt *model, int by)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt **at = &b->models;
+    qnnrt__os_lock(&b->lists_lock);
+    while (by < 0 && *at != model) at = &(*at)->next;
+    if (by > 0) model->next = *at;
+    *at = by > 0 ? model : model->next;
+    qnnrt__os_unlock(&b->lists_lock);
+    qnnrt__os_count(&b->users, by);
+}
+
 /* Free everything that a model holds; it may be incomplete. */
 static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
@@ -8969,6 +9235,7 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     qnnrt__hooks_lock(&hooks);
     while (model->contexts != NULL && i-- > 0) {
         freed = qnnrt__context_free(&model->contexts[i], model->backend);
+        qnnrt__context_release_file(&model->contexts[i], &hooks);
         if (freed != QNNRT_OK) result = freed;
     }
 #ifdef QNNRT_COMPOSE
@@ -8978,7 +9245,7 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     }
 #endif
     qnnrt__hooks_unlock(&hooks);
-    if (model->backend != NULL) qnnrt__os_count(&model->backend->users, -1);
+    if (model->backend != NULL) qnnrt__model_use(model, -1);
     if (model->own_backend) {
         freed = qnnrt__backend_free(model->backend);
         if (freed != QNNRT_OK) result = freed;
@@ -9015,6 +9282,255 @@ static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_err
     table.scales_left = &model->scales_left;
     table.err = err;
     return table;
+}
+
+/* =====================================================================================
+   RESIDENT                                                                    >>resident
+   Which contexts of a model exist on the backend: creates them when a step needs them, frees
+   others to make room, and creates all again after a restart of the DSP. A file is mapped only
+   while its context is created.
+   Needs: >>os >>mem >>err >>log >>backend >>context >>model
+   Knows nothing of: pipelines, steps, memory of tensors
+   ===================================================================================== */
+
+/* Count a context that was created, or with -1 freed. */
+static void qnnrt__resident_count(qnnrt *model, size_t at, int by)
+{
+    qnnrt_context_info *info = &model->infos[at];
+    qnnrt_info *all = &model->info;
+    qnnrt__os_lock(&model->counts_lock);
+    info->resident = by > 0;
+    info->creates += by > 0;
+    all->device_bytes = by > 0 ? all->device_bytes + info->device_bytes
+                               : all->device_bytes - info->device_bytes;
+    if (all->device_bytes > all->device_peak) all->device_peak = all->device_bytes;
+    qnnrt__os_unlock(&model->counts_lock);
+}
+
+/* Free a context if it exists. Callers hold the lock, here and below. */
+static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
+{
+    qnnrt__context *context = &model->contexts[at];
+    if (context->handle == NULL) return QNNRT_OK;
+    if (model->group.first == context->handle) model->group.first = NULL;
+    if (model->infos[at].resident) qnnrt__resident_count(model, at, -1);
+    return qnnrt__context_free(context, model->backend);
+}
+
+/* Create a context whose bytes are at hand. */
+static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_profile_level level,
+                                           qnnrt_error *err)
+{
+    qnnrt__context_options options;
+    qnnrt_result result;
+    options.level = level;
+    options.index = at;
+    options.list = &model->events;
+    options.group = &model->group;
+    result = qnnrt__context_create(&model->contexts[at], model->backend, &options, err);
+    if (result == QNNRT_OK) qnnrt__resident_count(model, at, 1);
+    else qnnrt__resident_free(model, at);
+    return result;
+}
+
+/* Read the bytes of a context again. */
+static qnnrt_result qnnrt__resident_read(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    const char *folder = model->folder != NULL ? model->folder : "";
+    char path[QNNRT__PATH_MAX];
+    if (!qnnrt__os_path_join(path, folder, strlen(folder), model->infos[at].file))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes",
+                           model->infos[at].file, QNNRT__PATH_MAX);
+    return qnnrt__context_reload(&model->contexts[at], path, model->read, &model->limits,
+                                 &model->hooks, err);
+}
+
+/* Read a context again and create it. */
+static qnnrt_result qnnrt__resident_again(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_result result = qnnrt__resident_read(model, at, err);
+    if (result != QNNRT_OK) return result;
+    result = qnnrt__resident_create(model, at, QNNRT_PROFILE_OFF, err);
+    if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file)) {
+        qnnrt__resident_free(model, at);
+        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was loaded",
+                                              context->info->file),
+                             "Replace files by rename, or set desc.read.");
+    }
+    if (result == QNNRT_OK) context->lost = 0;
+    qnnrt__context_release_file(context, &model->hooks);
+    return result;
+}
+
+/* Choose the context to free next, or return the number of contexts. A pipeline takes its contexts
+   in the same order each time, so of those that it took since its last exec began, the latest is
+   needed last; the others go first, the least recently used before the rest. */
+static size_t qnnrt__resident_victim(const qnnrt *model, uint64_t since)
+{
+    size_t i, victim = model->context_count;
+    for (i = 0; i < model->context_count; ++i) {
+        const qnnrt__context *context = &model->contexts[i];
+        const qnnrt__context *best = victim < model->context_count ? &model->contexts[victim] : NULL;
+        int better;
+        if (context->handle == NULL) continue;
+        if (best == NULL) better = 1;
+        else if (context->used > since) better = best->used > since && context->used > best->used;
+        else better = best->used > since || context->used < best->used;
+        if (better) victim = i;
+    }
+    return victim;
+}
+
+/* True if a context can be created without passing the limit. */
+static int qnnrt__resident_fits(const qnnrt *model, size_t at)
+{
+    if (model->residency == QNNRT_RESIDENT_ONE) return model->info.device_bytes == 0;
+    return model->infos[at].device_bytes <= model->resident_bytes - model->info.device_bytes;
+}
+
+/* Have a context for a step, and make room for it. since: the use at which the last exec of its run
+   began. */
+static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_result result = QNNRT_OK;
+    if (context->handle == NULL && model->residency == QNNRT_RESIDENT_ALL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
+                                            context->info->file), "Call qnnrt_recover().");
+    if (context->handle == NULL && model->residency == QNNRT_RESIDENT_CALLER)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
+                                            (unsigned)at, context->info->file),
+                           "Call qnnrt_load() before qnnrt_exec().");
+    if (context->handle == NULL) {
+        while (!qnnrt__resident_fits(model, at))
+            qnnrt__resident_free(model, qnnrt__resident_victim(model, since));
+        result = qnnrt__resident_again(model, at, err);
+    }
+    if (result == QNNRT_OK) context->used = ++model->backend->uses;
+    return result;
+}
+
+/* Load or unload a context for the caller. */
+static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt_error *err)
+{
+    const char *call = load ? "qnnrt_load" : "qnnrt_unload";
+    qnnrt__context *context;
+    qnnrt_result result = QNNRT_OK;
+    if (at >= model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
+                           (unsigned long long)at, (unsigned long long)model->context_count);
+    if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
+                           " QNNRT_RESIDENT_CALLER", call);
+    context = &model->contexts[at];
+    if (context->info->failure != NULL)
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s: %s could not be opened", call,
+                           context->info->file);
+    if (!qnnrt__os_try_lock(&context->busy))
+        return qnnrt__fail(err, QNNRT_E_BUSY, "%s: another thread loads or unloads %s", call,
+                           context->info->file);
+    qnnrt__hooks_lock(&model->hooks);
+    if (!load) result = qnnrt__resident_free(model, at);
+    else if (context->handle == NULL) result = qnnrt__resident_again(model, at, err);
+    if (!load) context->lost = 0;
+    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__os_unlock(&context->busy);
+    if (!load && result != QNNRT_OK)
+        return qnnrt__fail(err, result, "%s: the library refused to free %s; it is gone all the"
+                           " same", call, context->info->file);
+    return result;
+}
+
+/* ---- after a restart of the DSP ---- */
+
+/* Check that everything of a model can be created again, before anything of it is freed. */
+static qnnrt_result qnnrt__resident_check(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+#ifdef QNNRT_COMPOSE
+    if (model->built)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was"
+                           " built here (\"%.200s\"): it has no file to load again",
+                           model->infos[0].file),
+                           "Close it, or save it and open the file.");
+#endif
+    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i) {
+        if (model->infos[i].failure != NULL) continue;
+        if (model->contexts[i].block != NULL && model->residency == QNNRT_RESIDENT_ALL)
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
+                               " was the model's during qnnrt_open() only", model->infos[i].file),
+                               "Close the model and open it again, or keep the memory and set"
+                               " desc.residency.");
+        result = qnnrt__resident_read(model, i, err);
+        qnnrt__context_release_file(&model->contexts[i], &model->hooks);
+    }
+    return result;
+}
+
+/* Check that a backend and all that was made on it can be created again. */
+static qnnrt_result qnnrt__resident_check_all(qnnrt_backend *b, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    uint32_t models = 0;
+    qnnrt *model;
+    if (b->packages > 0)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has %u op packages, which"
+                           " are lost with the backend", b->path, (unsigned)b->packages),
+                           "Close everything on this backend and open it again.");
+    for (model = b->models; model != NULL && result == QNNRT_OK; model = model->next, ++models)
+        result = qnnrt__resident_check(model, err);
+    if (result != QNNRT_OK || qnnrt__os_load(&b->users) == models) return result;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s",
+                                        (unsigned)(b->users - models), b->path),
+                       "Finish or destroy them first.");
+}
+
+/* Create again the contexts of a model that were lost. */
+static qnnrt_result qnnrt__resident_restore(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < model->context_count && result == QNNRT_OK; ++i)
+        if (model->contexts[i].lost) result = qnnrt__resident_again(model, i, err);
+    return result;
+}
+
+/* Free the contexts of a model, whatever the vendor answers. Those that come and go are created by
+   the steps that need them, the others by qnnrt__resident_restore(). */
+static void qnnrt__resident_lose(qnnrt *model)
+{
+    size_t i = model->context_count;
+    while (i-- > 0) {
+        qnnrt__context *context = &model->contexts[i];
+        if (context->handle != NULL && (model->residency == QNNRT_RESIDENT_ALL ||
+                                        model->residency == QNNRT_RESIDENT_CALLER))
+            context->lost = 1;
+        qnnrt__resident_free(model, i);
+    }
+}
+
+/* Create again what the DSP lost. Nothing else uses the backend meanwhile. */
+static qnnrt_result qnnrt__resident_recover(qnnrt_backend *b, qnnrt_error *err)
+{
+    qnnrt *model;
+    qnnrt__backend_run *run;
+    qnnrt_result result = qnnrt__resident_check_all(b, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__os_lock(&b->lists_lock);
+    for (run = b->runs; run != NULL; run = run->next) run->alert(run->run);
+    qnnrt__os_unlock(&b->lists_lock);
+    qnnrt__hooks_lock(&b->hooks);
+    for (model = b->models; model != NULL; model = model->next) qnnrt__resident_lose(model);
+    result = qnnrt__backend_renew(b, err);
+    for (model = b->models; model != NULL && result == QNNRT_OK; model = model->next)
+        result = qnnrt__resident_restore(model, err);
+    qnnrt__hooks_unlock(&b->hooks);
+    qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
+               result == QNNRT_OK ? "%s was recovered after a restart of the DSP"
+                                  : "%s could not be recovered after a restart of the DSP", b->path);
+    return result;
 }
 
 /* =====================================================================================
@@ -10528,8 +11044,8 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
 /* =====================================================================================
    OPEN                                                                         >>open
    Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
-   Needs: >>os >>size >>mem >>err >>log >>system >>read_json >>backend >>profile >>context >>scan
-          >>pipeline >>model >>metadata
+   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>system >>read_json >>backend >>profile
+          >>context >>scan >>pipeline >>model >>resident >>metadata
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -10607,11 +11123,10 @@ static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, cons
 }
 #endif
 
-/* Load one file: its bytes, its metadata, its context. The mapping ends here. */
-static qnnrt_result qnnrt__open_context(qnnrt *model, size_t at,
-                                        const qnnrt__metadata_source *source,
-                                        const qnnrt_desc *desc, const qnnrt__system *system,
-                                        int *foreign, qnnrt_error *err)
+/* Load the bytes and the metadata of one file. */
+static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
+                                     const qnnrt_desc *desc, const qnnrt__system *system,
+                                     int *foreign, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
@@ -10634,14 +11149,54 @@ static qnnrt_result qnnrt__open_context(qnnrt *model, size_t at,
         context->file.strange ||
         (result == QNNRT_E_FORMAT && err->vendor_code != 0 && context->bytes == info->file_bytes &&
          !qnnrt__context_looks_right(context->binary, context->bytes));
-    if (result == QNNRT_OK && model->backend != NULL) {
-        qnnrt__context_profile profile;
-        profile.level = desc->profile_level;
-        profile.index = at;
-        profile.list = &model->events;
+    if (result == QNNRT_OK) info->device_bytes = qnnrt__htp_device_bytes(info);
+    else qnnrt__context_release_file(context, &model->hooks);
+    return result;
+}
+
+/* Check a context against its backend, and the budget. */
+static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    const qnnrt_context_info *info = context->info;
+    qnnrt_result result = qnnrt__context_check(context, model->backend, err);
+    if (result != QNNRT_OK) return result;
+    if (model->residency == QNNRT_RESIDENT_BUDGET && info->device_bytes > model->resident_bytes)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes, more than"
+                                            " desc.resident_bytes (%llu)", info->file,
+                                            (unsigned long long)info->device_bytes,
+                                            (unsigned long long)model->resident_bytes),
+                           "Raise desc.resident_bytes, or split the model into more shards.");
+    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, info->graph_count,
+                                                              sizeof(*context->graphs));
+    return context->graphs != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "graphs");
+}
+
+/* Say what the contexts need together, where that can be why one could not be created. */
+static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
+{
+    const uint64_t need = model->info.device_bytes + model->infos[at].device_bytes;
+    if (need <= QNNRT_DOMAIN_BYTES || model->backend->info.id != QNNRT__ABI_BACKEND_HTP) return;
+    qnnrt__err_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
+                   " process has about %llu there", (unsigned long long)need,
+                   (unsigned long long)QNNRT_DOMAIN_BYTES);
+}
+
+/* Create the context of a file that was read, if it is resident from the start. The mapping ends
+   here. */
+static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, const qnnrt_desc *desc,
+                                       qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = context->info;
+    qnnrt_result result = QNNRT_OK;
+    if (model->backend != NULL) result = qnnrt__open_check_context(model, at, err);
+    if (result == QNNRT_OK && model->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
         qnnrt__hooks_lock(&model->hooks);
-        result = qnnrt__context_create(context, model->backend, &profile, &model->arena, err);
+        result = qnnrt__resident_create(model, at, desc->profile_level, err);
+        if (result == QNNRT_OK) qnnrt__context_generations(context, model->backend);
         qnnrt__hooks_unlock(&model->hooks);
+        if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
     }
     if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
         result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was opened",
@@ -10660,7 +11215,7 @@ static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_erro
     *kept = *why;
     if (model->backend != NULL) {
         qnnrt__hooks_lock(&model->hooks);
-        qnnrt__context_free(&model->contexts[at], model->backend);
+        qnnrt__resident_free(model, at);
         qnnrt__hooks_unlock(&model->hooks);
     }
     model->infos[at].failure = kept;
@@ -10708,6 +11263,71 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
     return QNNRT_OK;
 }
 
+/* True if contexts of a model may share spill-fill memory. Their files are then read before the first
+   context is created, and stay mapped until then; read into memory they would take too much. */
+static int qnnrt__open_shares(const qnnrt *model, const qnnrt_desc *desc, size_t count)
+{
+    return count > 1 && desc->share_spill_fill >= 0 && !desc->read && model->backend != NULL &&
+           model->residency == QNNRT_RESIDENT_ALL &&
+           model->backend->info.id == QNNRT__ABI_BACKEND_HTP;
+}
+
+/* Tell the caller how far the call is. */
+static qnnrt_result qnnrt__open_progress(const qnnrt_desc *desc, size_t done, size_t count,
+                                         const char *file, qnnrt_error *err)
+{
+    if (desc->progress == NULL || desc->progress(desc->progress_user, done, count, file) != 0)
+        return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_CANCELLED, "desc.progress ended the call after %u of %u files",
+                       (unsigned)done, (unsigned)count);
+}
+
+/* Decide whether a failure ends the call, or is kept for desc.keep_going. */
+static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_desc *desc,
+                                        qnnrt_result result, qnnrt_error *err)
+{
+    if (result == QNNRT_OK || !desc->keep_going || result == QNNRT_E_MEMORY) return result;
+    return qnnrt__open_failed(model, at, err, err);
+}
+
+/* Create the contexts of files that were all read: the one that begins a spill-fill group has to know
+   the most that the others need. */
+static qnnrt_result qnnrt__open_group(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
+{
+    size_t at, several = 0;
+    qnnrt_result result = QNNRT_OK;
+    for (at = 0; at < model->context_count; ++at) {
+        const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
+        several += need > 0;
+        if (need > model->group.bytes) model->group.bytes = need;
+    }
+    if (several < 2) model->group.bytes = 0;
+    for (at = 0; at < model->context_count && result == QNNRT_OK; ++at) {
+        if (model->infos[at].failure != NULL) continue;
+        result = qnnrt__open_progress(desc, at, model->context_count, model->infos[at].file, err);
+        if (result != QNNRT_OK) return result;
+        result = qnnrt__open_create(model, at, desc, err);
+        result = qnnrt__open_forgive(model, at, desc, result, err);
+    }
+    return result;
+}
+
+/* Fail a call that loaded nothing. err has the reason of the last file. */
+static qnnrt_result qnnrt__open_nothing(const qnnrt *model, const char *folder, size_t count,
+                                        qnnrt__open_work *work, qnnrt_error *err)
+{
+    if (model->context_count > 0) {
+        *err = *model->infos[0].failure;
+        return err->code;
+    }
+    work->last = *err;      /* every file was foreign */
+    qnnrt__fail(err, QNNRT_E_FORMAT,
+                "none of the %u *.bin files in %s is a context binary; the last one: ",
+                (unsigned)count, folder);
+    qnnrt__err_text(err, work->last.text, strlen(work->last.text));
+    return qnnrt__hint(err, QNNRT_E_FORMAT, "%s", work->last.hint);
+}
+
 /* Load all files in order. Among the "*.bin" of a scan, files that are not context binaries are
    skipped. */
 static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnnrt_desc *desc,
@@ -10715,6 +11335,7 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
 {
     const qnnrt__scan *scan = &work->scan;
     size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
+    const int grouped = qnnrt__open_shares(model, desc, count);
     qnnrt_result result = QNNRT_OK;
     if (count > model->limits.files)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)",
@@ -10728,11 +11349,13 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         const char *name;
         int foreign;
         result = qnnrt__open_find(model, i, folder, scan, desc, &work->source, &name, err);
+        if (result == QNNRT_OK && !grouped)
+            result = qnnrt__open_progress(desc, i, count, name, err);
         if (result != QNNRT_OK) return result;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        result = qnnrt__open_context(model, at, &work->source, desc, &work->system, &foreign,
-                                     err);
+        result = qnnrt__open_read(model, at, &work->source, desc, &work->system, &foreign, err);
+        if (result == QNNRT_OK && !grouped) result = qnnrt__open_create(model, at, desc, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name,
@@ -10742,25 +11365,16 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
             memset(&model->infos[at], 0, sizeof(model->infos[at]));
             continue;
         }
-        if (result == QNNRT_OK) ++loaded;
-        else if (!desc->keep_going || result == QNNRT_E_MEMORY) return result;
-        else if ((result = qnnrt__open_failed(model, at, err, err)) != QNNRT_OK) return result;
+        result = qnnrt__open_forgive(model, at, desc, result, err);
+        if (result != QNNRT_OK) return result;
         ++at;
     }
-    if (at == 0) {      /* every file was foreign; err has the last reason */
-        work->last = *err;
-        qnnrt__fail(err, QNNRT_E_FORMAT,
-                    "none of the %u *.bin files in %s is a context binary; the last one: ",
-                    (unsigned)count, folder);
-        qnnrt__err_text(err, work->last.text, strlen(work->last.text));
-        return qnnrt__hint(err, QNNRT_E_FORMAT, "%s", work->last.hint);
-    }
-    if (loaded == 0) {
-        *err = *model->infos[0].failure;
-        return err->code;
-    }
+    result = grouped ? qnnrt__open_group(model, desc, err) : QNNRT_OK;
+    if (result != QNNRT_OK) return result;
+    for (i = 0; i < at; ++i) loaded += model->infos[i].failure == NULL;
+    if (loaded == 0) return qnnrt__open_nothing(model, folder, count, work, err);
     qnnrt__err_clear(err);
-    return QNNRT_OK;
+    return qnnrt__open_progress(desc, count, count, "", err);
 }
 
 static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *desc,
@@ -10809,6 +11423,16 @@ static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *des
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.align is %u; it must be a power of two",
                            (unsigned)desc->align);
+    if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER ||
+        (desc->residency == QNNRT_RESIDENT_BUDGET) != (desc->resident_bytes != 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d and"
+                           " desc.resident_bytes %llu; QNNRT_RESIDENT_BUDGET (%d) needs a number of"
+                           " bytes, and nothing else takes one", (int)desc->residency,
+                           (unsigned long long)desc->resident_bytes, (int)QNNRT_RESIDENT_BUDGET);
+    if (desc->residency != QNNRT_RESIDENT_ALL && desc->profile_level != QNNRT_PROFILE_OFF)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: loading is profiled with QNNRT_RESIDENT_ALL only; leave"
+                           " desc.profile_level off");
     if (desc->backend != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.inspect does not use a backend; leave desc.backend"
@@ -10830,7 +11454,7 @@ static qnnrt_result qnnrt__open_backend(qnnrt *model, const qnnrt_desc *desc, qn
         if (result != QNNRT_OK) return result;
         model->own_backend = 1;
     }
-    qnnrt__os_count(&model->backend->users, 1);
+    qnnrt__model_use(model, 1);
     return QNNRT_OK;
 }
 
@@ -10914,6 +11538,17 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc,
     return result;
 }
 
+/* Warn if all contexts together need more than one process has on the NPU. */
+static void qnnrt__open_preflight(const qnnrt *model)
+{
+    if (model->backend == NULL || model->backend->info.id != QNNRT__ABI_BACKEND_HTP ||
+        model->info.device_bytes <= QNNRT_DOMAIN_BYTES) return;
+    qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+               "the contexts need about %llu bytes on the device; one process has about %llu there:"
+               " see desc.residency", (unsigned long long)model->info.device_bytes,
+               (unsigned long long)QNNRT_DOMAIN_BYTES);
+}
+
 /* Fill a model: choose the files, open the libraries, load, and join the graphs. */
 static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const qnnrt_desc *desc,
                                       qnnrt__open_work *work, qnnrt_error *err)
@@ -10932,6 +11567,7 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
         result = qnnrt__open_load(model, ctx_dir, desc, work, err != NULL ? err : &work->error);
         if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&work->system);
     }
+    if (result == QNNRT_OK) qnnrt__open_preflight(model);
     return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
 }
 
@@ -10952,6 +11588,9 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
     model->guard = desc->guard;
     model->mem_kind = desc->mem_kind;
+    model->read = desc->read;
+    model->residency = desc->residency;
+    model->resident_bytes = desc->resident_bytes;
     if (desc->align != 0) model->align = desc->align;
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
@@ -11758,8 +12397,8 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
-          >>profile >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area
-          >>binding
+          >>profile >>register >>context >>model >>resident >>wiring >>slot >>pipeline >>place
+          >>area >>binding
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -11790,6 +12429,11 @@ struct qnnrt_run {
     qnnrt__profile  *profile;            /* NULL: off */
     qnnrt_memory_info *memory;           /* of qnnrt_run_memory, with its texts */
     char            *memory_texts;
+    uint32_t        *generations;        /* [step] of the context that its graph is from */
+    int              moves;              /* contexts of its models come and go */
+    uint64_t         began;              /* when its last exec began, see qnnrt_backend.uses */
+    qnnrt__backend_run link;
+    int              stale;             /* a recovery created contexts again */
     int              unfound;            /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
 };
@@ -11846,7 +12490,7 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
 static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL ||
-                   run->profile != NULL;
+                   run->profile != NULL || run->moves || run->stale;
 }
 
 /* Point a slot at its memory; NULL: it has none yet. */
@@ -11894,6 +12538,19 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
     return QNNRT_OK;
 }
 
+/* Have the context of a step, and fetch its graph if the context was created since. */
+static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, uint64_t since, qnnrt_error *err)
+{
+    const qnnrt_step_info *info = &run->pipeline->steps[at];
+    const qnnrt__context *context = &info->model->contexts[info->context];
+    const qnnrt_result result = qnnrt__resident_take(info->model->self, info->context, since, err);
+    if (result != QNNRT_OK || run->generations[at] == context->generation) return result;
+    run->generations[at] = context->generation;
+    run->steps[at].graph =
+        context->graphs[info->graph - info->model->infos[info->context].graphs];
+    return QNNRT_OK;
+}
+
 static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
 {
     const qnnrt_pipeline *p = run->pipeline;
@@ -11906,6 +12563,8 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
         if (result != QNNRT_OK) return result;
         to->execute = run->backend->calls->graph_execute;
         to->graph = context->graphs[info->graph - info->model->infos[info->context].graphs];
+        run->generations[step] = context->generation;
+        run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
         to->input_count = (uint32_t)info->graph->input_count;
         to->output_count = (uint32_t)info->graph->output_count;
         to->inputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->input_count,
@@ -11924,9 +12583,19 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
 static void qnnrt__run_free(qnnrt_run *run)
 {
     qnnrt_hooks hooks = run->arena.hooks;
+    if (run->link.run != NULL) qnnrt__backend_list(run->backend, &run->link, -1);
     qnnrt__profile_stop(run->profile);
     qnnrt__arena_free(&run->arena);
     qnnrt__mem_free(&hooks, run);
+}
+
+/* Let a run fetch its graphs again before its next exec. Its profile is freed, because the handles
+   die with the backend. */
+static void qnnrt__run_alert(qnnrt_run *run)
+{
+    qnnrt__profile_stop(run->profile);
+    run->profile = NULL;
+    run->stale = run->careful = 1;
 }
 
 /* Make a run. alone: nothing else executes over this mem, so that exec does not need a busy flag.
@@ -11951,8 +12620,10 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
         (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
     run->slots =
         (qnnrt__binding *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
-    result = run->steps == NULL || run->slots == NULL ? qnnrt__fail_memory(err, "a run")
-                                                      : qnnrt__run_fill(run, err);
+    run->generations = (uint32_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
+                                                      sizeof(*run->generations));
+    result = run->steps == NULL || run->slots == NULL || run->generations == NULL
+                 ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
         return result;
@@ -11969,6 +12640,10 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
         slot->own_offset = (uint64_t)(own - mem->data);
         qnnrt__run_point_at(run, slot, mem, slot->own_offset);
     }
+    run->began = UINT64_MAX;
+    run->link.run = run;
+    run->link.alert = qnnrt__run_alert;
+    qnnrt__backend_list(run->backend, &run->link, 1);
     qnnrt__run_settle(run);
     qnnrt__place_hold(p, 1);
     qnnrt__os_count(&mem->users, 1);
@@ -12143,21 +12818,31 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
-/* Execute all steps, each with its profile. */
-static qnnrt_result qnnrt__run_profiled(qnnrt_run *run)
+/* Execute all steps, each with its context and its profile. */
+static qnnrt_result qnnrt__run_slowly(qnnrt_run *run)
 {
-    const qnnrt__step *step = run->steps, *end = run->steps_end;
-    qnnrt__profile_step *profile = run->profile->steps;
-    run->profile->state = QNNRT__PROFILE_FAILED;
-    for (; step < end; ++step, ++profile) {
+    const int take = run->moves || run->stale;
+    const uint64_t since = run->began == UINT64_MAX ? run->backend->uses : run->began;
+    qnnrt__profile_step *profile = run->profile != NULL ? run->profile->steps : NULL;
+    size_t at;
+    run->began = run->backend->uses;
+    if (profile != NULL) run->profile->state = QNNRT__PROFILE_FAILED;
+    for (at = 0; at < run->pipeline->info.step_count; ++at) {
+        const qnnrt__step *step = &run->steps[at];
         qnnrt__abi_code code;
-        profile->begin_ns = qnnrt__os_clock_ns();
+        if (take) {
+            const qnnrt_result result = qnnrt__run_have(run, at, since, qnnrt__run_err(run));
+            if (result != QNNRT_OK) return result;
+        }
+        if (profile != NULL) profile[at].begin_ns = qnnrt__os_clock_ns();
         code = step->execute(step->graph, step->inputs, step->input_count, step->outputs,
-                             step->output_count, profile->handle, NULL);
-        profile->end_ns = qnnrt__os_clock_ns();
+                             step->output_count, profile != NULL ? profile[at].handle : NULL, NULL);
+        if (profile != NULL) profile[at].end_ns = qnnrt__os_clock_ns();
         if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
     }
-    run->profile->state = QNNRT__PROFILE_DONE;
+    if (profile != NULL) run->profile->state = QNNRT__PROFILE_DONE;
+    run->stale = 0;
+    qnnrt__run_settle(run);
     return QNNRT_OK;
 }
 
@@ -12189,7 +12874,8 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
                            " memory", run->pipeline->info.name),
                            "Wait until it returns, or plan entries in different groups.");
     qnnrt__hooks_lock(&run->backend->hooks);
-    result = run->profile != NULL ? qnnrt__run_profiled(run) : qnnrt__run_steps(run);
+    result = run->profile != NULL || run->moves || run->stale ? qnnrt__run_slowly(run)
+                                                                   : qnnrt__run_steps(run);
     qnnrt__hooks_unlock(&run->backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);
     return result;
@@ -12363,6 +13049,7 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
         result = qnnrt__codes_explain(err, "backendRegisterOpPackage", code, backend->log_slot,
                                       backend->mark);
     }
+    backend->packages += code == 0;
     qnnrt__hooks_unlock(&backend->hooks);
     return result;
 }
@@ -12419,6 +13106,30 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
         return qnnrt__public_busy(&model->hooks, "a model whose backend others share",
                                   model->backend->users - 1);
     return qnnrt__model_free(model);
+}
+
+QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_load: model is NULL");
+    return qnnrt__hint_general(err, qnnrt__resident_set(model, context, 1, err));
+}
+
+QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_unload: model is NULL");
+    return qnnrt__resident_set(model, context, 0, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_recover: model is NULL");
+    if (model->backend == NULL)
+        return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_recover: the model was opened with"
+                           " desc.inspect and has no backend");
+    return qnnrt__hint_general(err, qnnrt__resident_recover(model->backend, err));
 }
 
 QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)
@@ -12821,6 +13532,8 @@ static const char qnnrt__vendor_open_it[] = "Open it with the backend it was com
       " compare its size with the original.";
 static const char qnnrt__vendor_options[] = "Leave out the options one by one, and read the first"
       " line that the library logged.";
+static const char qnnrt__vendor_recover[] = "Call qnnrt_recover(), or close everything on this"
+      " backend and open it again.";
 static const char qnnrt__vendor_release[] = "Ship the libraries of the binary's release or newer,"
       " or compile the model with the older release.";
 static const char qnnrt__vendor_reopen[] = "Close everything on this backend and open it again.";
@@ -12877,7 +13590,7 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " platform." },
     { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", NULL, "The connection to the DSP broke; it can"
       " be opened again.", { "the DSP restarted, and all handles became invalid" },
-      qnnrt__vendor_reopen },
+      qnnrt__vendor_recover },
     { 1008, qnnrt__vendor_code_1008, NULL, "The libraries that were loaded do not belong together.",
       { "stub and skel are of different releases; often the older one is in the phone's system"
       " image", "the skel was not found" }, qnnrt__vendor_onerelease },
@@ -12889,7 +13602,7 @@ static const qnnrt_explanation qnnrt__vendor_codes[] = {
       " needed and try again." },
     { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL, "The connection to the DSP broke,"
       " and everything that used it is lost.", { "the DSP restarted, and all handles became"
-      " invalid" }, qnnrt__vendor_reopen },
+      " invalid" }, qnnrt__vendor_recover },
     { 1100, qnnrt__vendor_code_1100, NULL, "The call failed inside the library.",
       { "an earlier call failed, such as backendCreate before deviceCreate",
       qnnrt__vendor_generations }, "Read the first line that was logged; on x86-64 close one model"

@@ -1506,9 +1506,9 @@ TEST(every_result_has_its_name)
         { 0, "QNNRT_OK" }, { -1, "QNNRT_E_ARG" }, { -2, "QNNRT_E_MEMORY" }, { -3, "QNNRT_E_IO" }, { -4, "QNNRT_E_FORMAT" },
         { -5, "QNNRT_E_LIBRARY" }, { -6, "QNNRT_E_VERSION" }, { -7, "QNNRT_E_NOT_FOUND" }, { -8, "QNNRT_E_MISMATCH" },
         { -9, "QNNRT_E_UNSUPPORTED" }, { -10, "QNNRT_E_BACKEND" }, { -11, "QNNRT_E_BUSY" }, { -12, "QNNRT_E_STATE" },
-        { -13, "QNNRT_E_LIMIT" }
+        { -13, "QNNRT_E_LIMIT" }, { -14, "QNNRT_E_CANCELLED" }
     };
-    static const int unknown[] = { 1, -14, -15, 100, 0x7FFFFFFF, -0x7FFFFFFF };
+    static const int unknown[] = { 1, -15, -16, 100, 0x7FFFFFFF, -0x7FFFFFFF };
     size_t i;
     for (i = 0; i < sizeof(results) / sizeof(results[0]); ++i)
         CHECK_EQ(strcmp(qnnrt_result_name((qnnrt_result)results[i].value), results[i].name), 0);

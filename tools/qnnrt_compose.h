@@ -1911,6 +1911,8 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     info->graphs = graphs;
     info->graph_count = made.count;
     info->create_ns = qnnrt__os_clock_ns() - began;
+    info->resident = 1;
+    info->creates = 1;
     return QNNRT_OK;
 }
 
@@ -1952,7 +1954,7 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     snprintf(model->system_path, sizeof(model->system_path), "%s",
              b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
     model->backend = b->backend;
-    qnnrt__os_count(&b->backend->users, 1);
+    qnnrt__model_use(model, 1);
     model->contexts =
         (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
     model->infos =
