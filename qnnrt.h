@@ -533,9 +533,9 @@ typedef struct qnnrt_context_info {
                                               other weights in an equal graph give another number.
                                               It detects mistakes, not attacks. 0: there is no
                                               binary, or the context was built here */
-    uint64_t                device_bytes;  /* what it takes on the device, as counted here: the file,
+    uint64_t                device_bytes;  /* estimate of what it takes on the device: the file,
                                               io_bytes and ddr_bytes of every graph, and the largest
-                                              spill_fill_bytes. It is an estimate */
+                                              spill_fill_bytes */
     int                     resident;      /* 1: it exists on the backend now */
     uint32_t                creates;       /* how often it was created */
 } qnnrt_context_info;
@@ -760,8 +760,8 @@ typedef enum qnnrt_residency {
     QNNRT_RESIDENT_CALLER     /* those that qnnrt_load() created */
 } qnnrt_residency;
 
-/* The memory that the contexts of one process can take on an NPU, in bytes: the DSP's addresses have
-   32 bits, and users report failures (0x3ea) from 3.6 GB on. Newer chips may have more. */
+/* The memory that the contexts of one process can take on an NPU, in bytes: addresses of the DSP
+   have 32 bits, and users report failures (0x3ea) from 3.6 GB on. Newer chips may have more. */
 #define QNNRT_DOMAIN_BYTES ((uint64_t)3600 * 1000 * 1000)
 
 typedef struct qnnrt_desc {
@@ -843,21 +843,21 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
    context  index into qnnrt_info.contexts. One that is loaded, or unloaded, already is fine
 
-   Returns  QNNRT_OK; QNNRT_E_ARG (no such context, or another residency); QNNRT_E_STATE (the context
-            could not be opened, see qnnrt_context_info.failure); QNNRT_E_BUSY (another thread loads
-            or unloads it); QNNRT_E_IO (the file was replaced, or cannot be read); QNNRT_E_BACKEND;
-            QNNRT_E_MEMORY
+   Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, or the residency is another);
+            QNNRT_E_STATE (the context could not be opened, see qnnrt_context_info.failure);
+            QNNRT_E_BUSY (another thread loads or unloads it); QNNRT_E_IO (the file was replaced, or
+            cannot be read); QNNRT_E_BACKEND; QNNRT_E_MEMORY
    Threads  any; never while a run that uses the context executes. Several threads may load several
             contexts at the same time if the library can (not releases 2.47 and 2.48 of the x86-64
             emulator, which hang); hooks.lock makes them take turns */
 QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err);
 
-/* Recover from a restart of the DSP (vendor codes 1007 and 1011, which any call can meet). Device,
-   backend and all contexts that existed are freed and created again, for every model on the backend
-   of this one; errors of freeing are logged. Runs, what is bound to them, buffers and KV caches stay
-   as they are: execute again what failed. Profiling is off and votes for power are gone: set them
-   again.
+/* Recover from a restart of the DSP (vendor codes 1007 and 1011, which any call can return). Device,
+   backend and all contexts that existed are freed and created again, for every model that shares
+   this model's backend; errors of freeing are logged. Runs, what is bound to them, buffers and KV
+   caches stay as they are: execute again what failed. Profiling is off and votes for power are gone:
+   set them again.
 
    Returns  QNNRT_OK
             QNNRT_E_UNSUPPORTED  a model on the backend was built here, or op packages were
@@ -8069,8 +8069,8 @@ static qnnrt_result qnnrt__backend_renew(qnnrt_backend *b, qnnrt_error *err)
     if (codes[0] != 0 || codes[1] != 0 || codes[2] != 0)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", codes[2] != 0 ? codes[2] : codes[1],
                    "freeing after a restart of the DSP: destroyPowerConfigId 0x%x, deviceFree 0x%x,"
-                   " backendFree 0x%x", (unsigned)(codes[0] & 0xFFFF), (unsigned)(codes[1] & 0xFFFF),
-                   (unsigned)(codes[2] & 0xFFFF));
+                   " backendFree 0x%x", (unsigned)(codes[0] & 0xFFFF),
+                   (unsigned)(codes[1] & 0xFFFF), (unsigned)(codes[2] & 0xFFFF));
     b->renewed = 1;
     b->mark = qnnrt__log_mark(b->log_slot);
     result = qnnrt__backend_create(b, b->soc_model, err);
@@ -8939,14 +8939,14 @@ static qnnrt_result qnnrt__context_reload(qnnrt__context *context, const char *p
     result = qnnrt__context_load(context, path, &block, read_it, limits, hooks, err);
     found = info->fingerprint;
     if ((result == QNNRT_OK && found != fingerprint) || info->file_bytes != bytes)
-        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s was replaced after the model was"
-                                              " opened: %llu bytes with fingerprint %016llx, and now"
-                                              " %llu with %016llx", info->file,
-                                              (unsigned long long)bytes,
-                                              (unsigned long long)fingerprint,
-                                              (unsigned long long)info->file_bytes,
-                                              (unsigned long long)found),
-                             "Put the file back, or close the model and open it again.");
+        result = qnnrt__hint(
+            err,
+            qnnrt__fail(err, QNNRT_E_IO,
+                        "%s was replaced after the model was opened: it had %llu bytes with"
+                        " fingerprint %016llx, and has %llu with %016llx", info->file,
+                        (unsigned long long)bytes, (unsigned long long)fingerprint,
+                        (unsigned long long)info->file_bytes, (unsigned long long)found),
+            "Put the file back, or close the model and open it again.");
     info->file_bytes = bytes;
     info->fingerprint = fingerprint;
     if (result != QNNRT_OK) qnnrt__context_release_file(context, hooks);
@@ -9088,8 +9088,9 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     qnnrt__abi_code code;
     qnnrt_result result = QNNRT_OK;
     if (b->backend == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
-                                            b->path), "Call qnnrt_recover().");
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
+                                            "%s was lost when the DSP restarted", b->path),
+                           "Call qnnrt_recover().");
     if (options->level != QNNRT_PROFILE_OFF)
         result = qnnrt__profile_open(b, options->level, &events, err);
     if (result != QNNRT_OK) return result;
@@ -9371,13 +9372,12 @@ static size_t qnnrt__resident_victim(const qnnrt *model, uint64_t since)
     size_t i, victim = model->context_count;
     for (i = 0; i < model->context_count; ++i) {
         const qnnrt__context *context = &model->contexts[i];
-        const qnnrt__context *best = victim < model->context_count ? &model->contexts[victim] : NULL;
-        int better;
+        const qnnrt__context *best = &model->contexts[victim < model->context_count ? victim : i];
+        const int recent = context->used > since, best_recent = best->used > since;
         if (context->handle == NULL) continue;
-        if (best == NULL) better = 1;
-        else if (context->used > since) better = best->used > since && context->used > best->used;
-        else better = best->used > since || context->used < best->used;
-        if (better) victim = i;
+        if (best == context || recent < best_recent ||
+            (recent == best_recent && (context->used > best->used) == recent))
+            victim = i;
     }
     return victim;
 }
@@ -9396,7 +9396,8 @@ static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since
     qnnrt__context *context = &model->contexts[at];
     qnnrt_result result = QNNRT_OK;
     if (context->handle == NULL && model->residency == QNNRT_RESIDENT_ALL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
+                                            "%s was lost when the DSP restarted",
                                             context->info->file), "Call qnnrt_recover().");
     if (context->handle == NULL && model->residency == QNNRT_RESIDENT_CALLER)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
@@ -9421,8 +9422,8 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
                            (unsigned long long)at, (unsigned long long)model->context_count);
     if (model->residency != QNNRT_RESIDENT_CALLER || model->backend == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
-                           " QNNRT_RESIDENT_CALLER", call);
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with"
+                           " desc.residency QNNRT_RESIDENT_CALLER", call);
     context = &model->contexts[at];
     if (context->info->failure != NULL)
         return qnnrt__fail(err, QNNRT_E_STATE, "%s: %s could not be opened", call,
@@ -9528,8 +9529,8 @@ static qnnrt_result qnnrt__resident_recover(qnnrt_backend *b, qnnrt_error *err)
         result = qnnrt__resident_restore(model, err);
     qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
-               result == QNNRT_OK ? "%s was recovered after a restart of the DSP"
-                                  : "%s could not be recovered after a restart of the DSP", b->path);
+               "after a restart of the DSP, %s was %s", b->path,
+               result == QNNRT_OK ? "recovered" : "not recovered");
     return result;
 }
 
@@ -11162,9 +11163,9 @@ static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_err
     qnnrt_result result = qnnrt__context_check(context, model->backend, err);
     if (result != QNNRT_OK) return result;
     if (model->residency == QNNRT_RESIDENT_BUDGET && info->device_bytes > model->resident_bytes)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes, more than"
-                                            " desc.resident_bytes (%llu)", info->file,
-                                            (unsigned long long)info->device_bytes,
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on the"
+                                            " device, more than desc.resident_bytes (%llu)",
+                                            info->file, (unsigned long long)info->device_bytes,
                                             (unsigned long long)model->resident_bytes),
                            "Raise desc.resident_bytes, or split the model into more shards.");
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, info->graph_count,
@@ -11263,8 +11264,8 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
     return QNNRT_OK;
 }
 
-/* True if contexts of a model may share spill-fill memory. Their files are then read before the first
-   context is created, and stay mapped until then; read into memory they would take too much. */
+/* True if contexts of a model may share spill-fill memory. Their files are then mapped until all are
+   known; read into memory they would take too much. */
 static int qnnrt__open_shares(const qnnrt *model, const qnnrt_desc *desc, size_t count)
 {
     return count > 1 && desc->share_spill_fill >= 0 && !desc->read && model->backend != NULL &&
@@ -11290,8 +11291,8 @@ static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_des
     return qnnrt__open_failed(model, at, err, err);
 }
 
-/* Create the contexts of files that were all read: the one that begins a spill-fill group has to know
-   the most that the others need. */
+/* Create the contexts of files whose metadata are all known: the context that begins a spill-fill
+   group states the most that any of them needs. */
 static qnnrt_result qnnrt__open_group(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
 {
     size_t at, several = 0;
@@ -12544,7 +12545,8 @@ static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, uint64_t since, q
     const qnnrt_step_info *info = &run->pipeline->steps[at];
     const qnnrt__context *context = &info->model->contexts[info->context];
     const qnnrt_result result = qnnrt__resident_take(info->model->self, info->context, since, err);
-    if (result != QNNRT_OK || run->generations[at] == context->generation) return result;
+    if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
+    if (run->generations[at] == context->generation) return QNNRT_OK;
     run->generations[at] = context->generation;
     run->steps[at].graph =
         context->graphs[info->graph - info->model->infos[info->context].graphs];
