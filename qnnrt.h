@@ -853,11 +853,11 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err);
 
-/* Recover from a restart of the DSP (vendor codes 1007 and 1011, which any call can return). Device,
+/* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
    backend and all contexts that existed are freed and created again, for every model that shares
    this model's backend; errors of freeing are logged. Runs, what is bound to them, buffers and KV
-   caches stay as they are: execute again what failed. Profiling is off and votes for power are gone:
-   set them again.
+   caches stay as they are: execute again what failed. Profiling is off and votes for power are
+   gone: set them again.
 
    Returns  QNNRT_OK
             QNNRT_E_UNSUPPORTED  a model on the backend was built here, or op packages were
@@ -11264,8 +11264,8 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
     return QNNRT_OK;
 }
 
-/* True if contexts of a model may share spill-fill memory. Their files are then mapped until all are
-   known; read into memory they would take too much. */
+/* True if contexts of a model may share spill-fill memory. Their files are then mapped until all
+   are known; read into memory they would take too much. */
 static int qnnrt__open_shares(const qnnrt *model, const qnnrt_desc *desc, size_t count)
 {
     return count > 1 && desc->share_spill_fill >= 0 && !desc->read && model->backend != NULL &&
