@@ -12539,17 +12539,20 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Have the context of a step, and fetch its graph if the context was created since. */
+/* Have the context of a step. If it was created since, fetch its graph and its registrations. */
 static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, uint64_t since, qnnrt_error *err)
 {
     const qnnrt_step_info *info = &run->pipeline->steps[at];
     const qnnrt__context *context = &info->model->contexts[info->context];
     const qnnrt_result result = qnnrt__resident_take(info->model->self, info->context, since, err);
+    size_t s;
     if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
     if (run->generations[at] == context->generation) return QNNRT_OK;
     run->generations[at] = context->generation;
     run->steps[at].graph =
         context->graphs[info->graph - info->model->infos[info->context].graphs];
+    for (s = 0; s < run->pipeline->info.slot_count; ++s)
+        qnnrt__binding_take(&run->slots[s], run->backend);
     return QNNRT_OK;
 }
 

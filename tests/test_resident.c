@@ -753,6 +753,63 @@ TEST(a_recovery_that_fails_can_be_repeated)
             }
 }
 
+static unsigned registered(qnnrt_run *run)
+{
+    const qnnrt_memory_info *list;
+    unsigned sum = 0;
+    size_t count, i;
+    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return 0;
+    for (i = 0; i < count; ++i) sum += list[i].registered != 0;
+    return sum;
+}
+
+/* Registrations end with their context, and are made again with it. */
+TEST(shared_memory_is_registered_again)
+{
+    static const char *const rules[] = { "", "restart=graphExecute:14", "restart=memRegister:30",
+                                         "restart=memDeRegister:5" };
+    size_t rule;
+    int kind;
+    for (kind = 0; kind < 4; ++kind)
+        for (rule = 0; rule < sizeof(rules) / sizeof(rules[0]); ++rule) {
+            qnnrt_desc desc = desc_of_kind(kind);
+            qnnrt *model;
+            qnnrt_run *run;
+            int i, failed = 0;
+            life_begin("");
+            desc.mem_kind = QNNRT_MEM_MEMFD;
+            OPENS(&desc, &model);
+            TRY(load_all(model, desc.residency));
+            run = prepare(model);
+            CHECK(run != NULL);
+            CHECK_EQ(execute(run), QNNRT_OK);
+            CHECK(registered(run) > 0);
+            if (kinds[kind] == QNNRT_RESIDENT_ALL || kinds[kind] == QNNRT_RESIDENT_CALLER)
+                CHECK_EQ(registered(run), 3 * SHARDS);
+            if (rule > 0) {
+                char command[64];
+                snprintf(command, sizeof(command), "faults %s", rules[rule]);
+                ref_ask(command);
+            }
+            for (i = 0; i < 6; ++i) {
+                const qnnrt_result result = execute(run);
+                if (result == QNNRT_OK) continue;
+                CHECK_EQ(result, QNNRT_E_BACKEND);
+                CHECK_EQ(err.vendor_code, 1011);
+                CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+                CHECK_EQ(execute(run), QNNRT_OK);
+                ++failed;
+            }
+            CHECK(failed <= 1);
+            if (rule == 0) CHECK_EQ(failed, 0);
+            if (rule == 1) CHECK_EQ(failed, 1);
+            CHECK(registered(run) > 0);
+            qnnrt_run_destroy(run);
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            NOTHING_LEFT();
+        }
+}
+
 TEST(a_model_lost_for_good_is_closed_cleanly)
 {
     qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
@@ -944,6 +1001,7 @@ TEST_MAIN("resident")
     RUN(a_restart_while_contexts_are_created_or_freed_is_recovered_from);
     RUN(a_restart_while_a_model_is_opened_or_closed_leaves_nothing);
     RUN(a_recovery_that_fails_can_be_repeated);
+    RUN(shared_memory_is_registered_again);
     RUN(a_model_lost_for_good_is_closed_cleanly);
     RUN(one_recovery_serves_all_models_of_a_backend);
     RUN(what_cannot_be_recovered_says_so_and_stays);
