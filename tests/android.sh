@@ -104,7 +104,9 @@ elf() {
     esac
     grep -q 'Machine: *AArch64' "$work/elf" || faults="$faults machine"
     grep -q 'Type: *DYN' "$work/elf" || faults="$faults type"
-    for word in $needed; do case $word in libc | libdl | libm) ;; *) faults="$faults needs:$word" ;; esac; done
+    for word in $needed; do
+        case $name:$word in *:libc | *:libdl | *:libm | libqnnrt_jni.so:liblog) ;; *) faults="$faults needs:$word" ;; esac
+    done
     # Level 21 has one version; a symbol of a later one is newer than our oldest level.
     [ "$versions" = "LIBC " ] || faults="$faults versions"
     [ "$pages" = "0x4000 " ] || faults="$faults pages"
@@ -175,6 +177,24 @@ if there cmake; then
     for file in qnnrt-run qnnrt-llm libQnnRef.so 01_hello; do
         if [ -f "$work/cmake/$file" ]; then elf 24 "$work/cmake/$file"; else bad cmake_builds "$file is missing"; fi
     done
+    # The JNI layer of the sample app. The JDK has the same jni.h as the NDK; liblog is one function here.
+    jdk=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+    if [ -f "$jdk/include/jni.h" ]; then
+        rm -rf "$work/app" && mkdir -p "$work/app/android"
+        words='int __android_log_write(int level, const char *tag, const char *text)'
+        echo "enum { ANDROID_LOG_INFO = 4, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$work/app/android/log.h"
+        echo "$words; $words { return level + *tag + *text; }" >"$work/app/log.c"
+        # shellcheck disable=SC2086  # several words
+        check app_log "liblog" $cc -fPIC -shared -Wl,-soname,liblog.so -o "$work/app/liblog.so" "$work/app/log.c"
+        check app_configures "cmake" cmake -S examples/android/app/src/main/cpp -B "$work/app/cmake" -G 'Unix Makefiles' \
+            -DCMAKE_BUILD_TYPE=Debug -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/android/toolchain.cmake" -DQNNRT_TOP="$PWD" \
+            -DQNNRT_CC="$cc -I$jdk/include -I$jdk/include/linux -I$PWD/$work/app -L$PWD/$work/app"
+        check app_builds "make" cmake --build "$work/app/cmake" --target qnnrt_jni
+        if [ -f "$work/app/cmake/libqnnrt_jni.so" ]; then elf 24 "$work/app/cmake/libqnnrt_jni.so"
+        else bad app_builds "libqnnrt_jni.so is missing"; fi
+    else
+        skip app "there is no JDK with a jni.h"
+    fi
 else
     skip cmake "cmake is not installed"
 fi
