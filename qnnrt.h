@@ -12067,6 +12067,9 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
         return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
                            " \"%s\"; leave data NULL", qnnrt_mem_kind_name(kind));
     result = qnnrt__share_open(&mem->shared, desc, kind, plan->info.peak, plan->info.align, err);
+    if (result == QNNRT_E_LIBRARY || result == QNNRT_E_UNSUPPORTED || result == QNNRT_E_BACKEND)
+        return qnnrt__hint(err, result, "Use QNNRT_MEM_SHARED, which takes plain memory if no kind"
+                           " works; on a phone declare libcdsprpc.so with uses-native-library.");
     if (result != QNNRT_OK) return result;
     mem->share = &mem->shared;
     mem->data = mem->shared.data;

@@ -90,6 +90,9 @@ typedef struct setup {
     qnnrt_llm_session *sessions[KINDS];
 } setup;
 
+/* Kind of memory of the sessions that begin_with() makes. */
+static qnnrt_mem_kind memory;
+
 /* Hooks of the backend that begin_with() opens; often NULL. */
 static qnnrt_hooks backend_hooks;
 
@@ -121,6 +124,7 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     if (qnnrt_llm_open(s->model, &llm, &s->llm, &err) != QNNRT_OK) TEST_SAY(err.text);
     desc.caches = CACHES;
     desc.positions = 4096;
+    desc.mem_kind = memory;
     for (k = 0; k < KINDS; ++k) {
         desc.kv = k == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER;
         if (qnnrt_llm_session_create(&s->llm, 1, &desc, &s->sessions[k], &err) != QNNRT_OK) TEST_SAY(err.text);
@@ -1043,6 +1047,71 @@ TEST(decoding_allocates_nothing)
     TRY(finish(&s));
 }
 
+/* Ask libQnnRef.so for its living objects, or for a counter. */
+static const char *asked(const char *command)
+{
+    static char answer[1 << 16];
+    typedef int (*control)(const char *command, char *answer, size_t bytes);
+    void *library = dlopen(TEST_REF_LIB, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library != NULL ? dlsym(library, "QnnRef_control") : NULL;
+    control call;
+    answer[0] = '\0';
+    memcpy(&call, &symbol, sizeof call);
+    if (call != NULL) call(command, answer, sizeof answer);
+    return answer;
+}
+
+static size_t alive(void)
+{
+    const char *at = asked("ledger");
+    size_t count = 0;
+    while ((at = strstr(at, "memory ")) != NULL) { ++count; ++at; }
+    return count;
+}
+
+static unsigned long long copies(void)
+{
+    const char *at = strstr(asked("counters"), "copies ");
+    return at != NULL ? strtoull(at + strlen("copies "), NULL, 10) : 0;
+}
+
+/* Random lives as above; the tensors of all steps are then in memory that is registered. */
+TEST(random_lives_in_shared_memory)
+{
+    static const counter_graph graphs[2] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 0, QNNRT_DTYPE_F32 } };
+    const unsigned long long before = copies();
+    qnnrt_llm_session_info info[KINDS];
+    size_t count;
+    uint32_t seed;
+    setup s;
+    int k;
+    memory = QNNRT_MEM_MEMFD;
+    begin_with(&s, graphs, 2);
+    memory = QNNRT_MEM_HEAP;
+    if (test_state.state != TEST_RUNNING) return;
+    for (seed = 1; seed <= 3; ++seed) TRY(random_life(&s, seed, 150));
+    for (k = 0; k < KINDS; ++k) {
+        info[k] = qnnrt_llm_session_get_info(s.sessions[k]);
+        CHECK_EQ(info[k].mem_kind, QNNRT_MEM_MEMFD);
+        CHECK_EQ(strcmp(info[k].mem_reason, ""), 0);
+        printf("  %s: %u of %u tensors registered\n", k == 0 ? "smart mask" : "shift pointer",
+               (unsigned)info[k].registered, (unsigned)info[k].tensors);
+    }
+    printf("  %u registrations, %llu tensors were copied\n", (unsigned)alive(), copies() - before);
+    CHECK_EQ(info[0].registered, info[0].tensors);
+    CHECK(info[1].registered > info[1].tensors / 2);
+    CHECK_EQ(copies(), before);
+    count = alive();
+    CHECK(count > info[0].tensors + info[1].tensors / 2);
+    qnnrt_llm_session_destroy(s.sessions[0]);
+    CHECK(alive() > 0 && alive() < count);
+    s.sessions[0] = NULL;
+    qnnrt_llm_session_destroy(s.sessions[1]);
+    s.sessions[1] = NULL;
+    CHECK_EQ(alive(), 0);
+    TRY(finish(&s));
+}
+
 TEST(every_allocation_may_fail)
 {
     setup s;
@@ -1194,6 +1263,7 @@ TEST_MAIN("test_llm")
     RUN(holes_are_closed_where_that_helps);
     RUN(cos_and_sin_of_every_position_come_from_the_host);
     RUN(decoding_allocates_nothing);
+    RUN(random_lives_in_shared_memory);
     RUN(every_allocation_may_fail);
     RUN(state_of_a_model_with_other_weights_is_refused);
     RUN(masks_say_no_in_their_own_codes);

@@ -72,7 +72,7 @@ made prefill "$data/llm/model" --type f32 --decode 0
 # ---- options --------------------------------------------------------------------------------------
 
 values='ctx_dir backend_so system_so prompt prompt_file tokens max_gen seq_len temperature top_k top_p
-min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_level'
+min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_level memory'
 run --help
 is help 0
 silent help err
@@ -85,6 +85,7 @@ for option in $values; do
     case $option in
     prompt) continue ;;
     kv) value=smart_mask ;;
+    memory) value=heap ;;
     perf_profile) value=burst ;;
     *) value=1 ;;
     esac
@@ -341,6 +342,39 @@ equal bos 24 "$(field prompt_tokens)"
 echo "$numbers" >"$tmp/tokens"
 llm_with ends --tokens "$tmp/tokens" --stats "$tmp/stats"
 equal no_bos_for_numbers 23 "$(field prompt_tokens)"
+
+# ---- shared memory --------------------------------------------------------------------------------
+
+# Every tensor of both graphs is registered once, and given back: the ledger is strict.
+QNNREF_TRACE=$tmp/trace
+export QNNREF_TRACE
+for kv in smart_mask shift_pointer; do
+    : >"$tmp/trace"
+    llm --prompt "$prompt" --max_gen 64 --memory memfd --kv $kv
+    wrote "memory_$kv" "$expected"
+    # a cache that moves registers its first 16 places
+    case $kv in shift_pointer) count=44 ;; *) count=52 ;; esac
+    says "memory_line_$kv" err "memory: memfd, $count of 52 tensors registered with the device"
+    made_of=$(grep -c '^memRegister(.* -> 0x0 memory ' "$tmp/trace")
+    equal "memory_given_back_$kv" "$made_of" "$(grep -c '^memDeRegister(.* -> 0x0$' "$tmp/trace")"
+    equal "memory_once_$kv" "$made_of" "$(grep '^memRegister(' "$tmp/trace" | sort -u | wc -l)"
+    # the order that the vendor documents: context, memory, executes, memory, context
+    equal "memory_order_$kv" 'create register execute deregister free' "$(sed -n -e 's/^contextCreateFromBinary(.*/create/p' \
+        -e 's/^memRegister(.*/register/p' -e 's/^graphExecute(.*/execute/p' -e 's/^memDeRegister(.*/deregister/p' \
+        -e 's/^contextFree(.*/free/p' "$tmp/trace" | awk '!seen[$0]++' | tr '\n' ' ' | sed 's/ $//')"
+    last=$(grep -n '^memDeRegister(' "$tmp/trace" | tail -n 1 | sed 's/:.*//')
+    check "memory_before_contexts_$kv" "a context is freed before its registrations" \
+        test "$last" -lt "$(grep -n '^contextFree(' "$tmp/trace" | head -n 1 | sed 's/:.*//')"
+done
+unset QNNREF_TRACE
+QNNREF_FAULTS='fail=memRegister:0x3e8'
+export QNNREF_FAULTS
+llm --prompt "$prompt" --max_gen 64 --memory memfd
+wrote memory_refused "$expected"
+says memory_refused_line err 'memory: memfd, 0 of 52 tensors registered with the device'
+unset QNNREF_FAULTS
+llm --prompt x --max_gen 1 --memory dmabuf
+if [ $status -ne 0 ]; then failed memory_missing /dev/dma_heap/system; fi
 
 # ---- figures --------------------------------------------------------------------------------------
 

@@ -583,6 +583,7 @@ TEST(rpcmem_failures_are_named)
     plan = plan_of(model, 0);
     CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, "libqnnrt_no_such.so", &mem, &err), QNNRT_E_LIBRARY);
     CHECK_STR(err.text, "libqnnrt_no_such.so");
+    CHECK_STR(err.hint, "QNNRT_MEM_SHARED");
     CHECK(mem == NULL);
     CHECK_EQ(mem_of(plan, QNNRT_MEM_RPCMEM, TEST_REF_LIB, &mem, &err), QNNRT_E_LIBRARY);
     CHECK_STR(err.text, "rpcmem_");

@@ -49,7 +49,7 @@ print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
 
 values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
 graph input input_data_type output_dir output_data_type num_inferences soc_model
-profiling_level profile_out perf_profile'
+profiling_level profile_out perf_profile memory'
 flags='keep_going read guard inspect json version help'
 
 run --help
@@ -416,6 +416,29 @@ says guard_names_the_side_before err 'before the beginning of'
 unset QNNFAKE
 fake --ctx_dir "$tmp/m" --guard --num_inferences 2
 is guard_without_a_fault 0
+
+# ---- memory -----------------------------------------------------------------------------------------
+
+fake --ctx_dir "$tmp/m" --memory memfd
+is memory_refused 0
+says memory_refused out '  memory    memfd, 0 of '
+says memory_refused_code out 'memRegister answered 0x3e8'
+fake --ctx_dir "$tmp/m"
+lacks memory_is_plain out 'registered'
+fake --ctx_dir "$tmp/m" --memory rpcmem
+if [ $status -ne 0 ]; then
+    is memory_missing 1
+    says memory_missing err 'libcdsprpc.so'
+    hinted memory_missing 'QNNRT_MEM_SHARED'
+    fake --ctx_dir "$tmp/m" --memory shared
+    is memory_falls_back 0
+    says memory_falls_back out '  memory    heap, 0 of '
+    says memory_falls_back_because out 'libcdsprpc.so'
+fi
+fake --ctx_dir "$tmp/m" --memory memfd --guard
+is memory_with_guard 1
+says memory_with_guard err 'guard'
+wrong memory_unknown 'heap, shared, rpcmem, dmabuf or memfd' --ctx_dir "$tmp/m" --memory ion
 
 # ---- signals ----------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ typedef struct settings {
     uint32_t        top_k;
     uint64_t        seed;
     int             kv;                /* a qnnrt_llm_kv                 */
+    int             memory;            /* a qnnrt_mem_kind               */
     double          rope_theta;        /* 0: the one that the files give */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: no preset  */
     qnnrt_log_level log_level;         /* 0: no log                      */
@@ -120,6 +121,7 @@ static int fail_error(tool *t, const qnnrt_error *err)
    One table for the command line and for --help.
    ===================================================================================== */
 
+static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
 static const char *const kv_words[] = {"smart_mask", "shift_pointer", NULL};
 
 /* Read --seq_len: a whole number, which may be negative. */
@@ -183,6 +185,12 @@ static const cli_option options[] = {
     {.name = "kv", .value = "smart_mask|shift_pointer", .kind = CLI_WORD, .words = kv_words,
      FIELD(kv),
      .help = "how keys and values are stored (default smart_mask); the text is the same"},
+    {.name = "memory", .value = "heap|shared|rpcmem|dmabuf|memfd", .kind = CLI_WORD,
+     .words = memory_words, FIELD(memory),
+     .help = "memory of the tensors: heap (default) is plain; shared is used in place by the "
+             "device: rpcmem of libcdsprpc.so, a kernel's heap, or with libQnnRef.so an anonymous "
+             "file, whichever works first, else plain memory; the others are one of them. A line at the end says what it "
+             "is"},
     {.name = "rope_theta", .value = "THETA", .kind = CLI_REAL, .bottom = 1, .top = 1e30,
      FIELD(rope_theta),
      .help = "base of the rotary angles (RoPE), for models that take them as inputs "
@@ -369,6 +377,7 @@ static int open_session(tool *t)
     memset(&desc, 0, sizeof(desc));
     memset(&sampling, 0, sizeof(sampling));
     desc.kv = (qnnrt_llm_kv)t->set.kv;
+    desc.mem_kind = (qnnrt_mem_kind)t->set.memory;
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
         return fail(t, err.code == QNNRT_E_NOT_FOUND ? "Look at each tensor with --describe."

@@ -77,6 +77,7 @@ typedef struct settings {
     int             inspect, diff, unified;
     int             input_form, output_form;     /* a number_form                          */
     int             keep_going, read, guard, json;
+    int             memory;            /* a qnnrt_mem_kind */
     int             profile;           /* a qnnrt_profile_level                            */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
     compile_settings compile;

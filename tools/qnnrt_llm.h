@@ -375,6 +375,8 @@ typedef struct qnnrt_llm_session_desc {
     uint64_t    (*clock_ns)(void *user);   /* monotonic clock for .exec_ns and .host_ns below
                                               (default NULL: none) */
     void         *clock_user;
+    qnnrt_mem_kind mem_kind;       /* what its memory is made of, not QNNRT_MEM_FD (default 0: plain
+                                      memory); see "Shared memory" of qnnrt.h */
 } qnnrt_llm_session_desc;
 
 typedef struct qnnrt_llm_session qnnrt_llm_session;
@@ -406,6 +408,10 @@ typedef struct qnnrt_llm_session_info {
     uint64_t cache_bytes;          /* of one cache of the first model */
     uint64_t steps, executes;      /* so far; an execute runs one graph: one per shard and step */
     uint64_t exec_ns, host_ns;     /* time inside and outside of qnnrt_exec(), with a clock */
+    qnnrt_mem_kind mem_kind;       /* what its memory is */
+    const char *mem_reason;        /* why it is not shared, or ""; see qnnrt_mem_info.reason */
+    size_t tensors, registered;    /* of the steps of all graphs; and of these, those that the device
+                                      uses in place. Tensors of a cache count from its first step */
 } qnnrt_llm_session_info;
 
 /* Return sizes and counts of a session; all 0 for NULL. */
@@ -5280,10 +5286,12 @@ static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_er
 {
     qnnrt_llm__wants wants;
     qnnrt_plan_desc desc;
+    qnnrt_mem_desc mem;
     qnnrt_result result = QNNRT_E_MEMORY;
     size_t p;
     memset(&wants, 0, sizeof wants);
     memset(&desc, 0, sizeof desc);
+    memset(&mem, 0, sizeof mem);
     for (p = 0; p < session->part_count; ++p)
         qnnrt_llm__session_want(session, &session->parts[p], &wants);
     wants.entries = (qnnrt_entry_desc *)qnnrt_llm__alloc(&session->hooks, wants.entry_count,
@@ -5306,8 +5314,13 @@ static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_er
     desc.places = wants.places;
     desc.place_count = wants.place_count;
     result = qnnrt_plan_create(&desc, &session->plan, err);
-    if (result == QNNRT_OK) result = qnnrt_mem_create(session->plan, NULL, &session->mem, err);
-    if (result == QNNRT_OK) session->info.arena_bytes = qnnrt_plan_get_info(session->plan)->peak;
+    mem.kind = session->desc.mem_kind;
+    if (result == QNNRT_OK) result = qnnrt_mem_create(session->plan, &mem, &session->mem, err);
+    if (result == QNNRT_OK) {
+        session->info.arena_bytes = qnnrt_plan_get_info(session->plan)->peak;
+        session->info.mem_kind = qnnrt_mem_get_info(session->mem)->kind;
+        session->info.mem_reason = qnnrt_mem_get_info(session->mem)->reason;
+    }
 done:
     qnnrt_llm__free(&session->hooks, wants.entries);
     qnnrt_llm__free(&session->hooks, wants.buffers);
@@ -6920,9 +6933,20 @@ QNNRT_LLM_API void qnnrt_llm_session_destroy(qnnrt_llm_session *session)
 
 QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_session *session)
 {
-    qnnrt_llm_session_info none;
-    memset(&none, 0, sizeof none);
-    return session != NULL ? session->info : none;
+    qnnrt_llm_session_info info;
+    const qnnrt_memory_info *list;
+    size_t p, g, i, count;
+    memset(&info, 0, sizeof info);
+    info.mem_reason = "";
+    if (session == NULL) return info;
+    info = session->info;
+    for (p = 0; p < session->part_count; ++p)
+        for (g = 0; g < session->parts[p].llm->info.graph_count; ++g) {
+            if (qnnrt_run_memory(session->parts[p].runs[g].run, &list, &count) != QNNRT_OK) continue;
+            info.tensors += count;
+            for (i = 0; i < count; ++i) info.registered += list[i].registered != 0;
+        }
+    return info;
 }
 
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,

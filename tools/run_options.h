@@ -11,6 +11,7 @@ enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIB
        VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK };
 
 static const char *const profile_words[] = {"off", "basic", "detailed", "optrace", NULL};
+static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
 static const char *const metadata_words[] = {"all", "system", "json", NULL};
 static const char *const form_words[] = {"native", "float", "both", NULL};
 static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
@@ -99,6 +100,12 @@ static const cli_option options[] = {
     {.name = "align", .value = "N", .kind = CLI_OWN, .take = take_align,
      .verbs = VERB_RUN | VERB_PLAN,
      .help = "alignment of tensors in bytes, a power of two (default 64)"},
+    {.name = "memory", .value = "heap|shared|rpcmem|dmabuf|memfd", .kind = CLI_WORD,
+     .words = memory_words, FIELD(memory), .verbs = VERB_RUN,
+     .help = "memory of the tensors: heap (default) is plain; shared is used in place by the "
+             "device: rpcmem of libcdsprpc.so, a kernel's heap, or with libQnnRef.so an anonymous "
+             "file, whichever works first, else plain memory; the others are one of them. The output says "
+             "what it is and which tensors are registered"},
     {.name = "guard", .kind = CLI_FLAG, FIELD(guard), .verbs = VERB_RUN,
      .help = "put inaccessible pages around every tensor; when the backend reads or writes there, "
              "a message names the tensor and the program ends"},

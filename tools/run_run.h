@@ -307,6 +307,22 @@ static void say_result(const tool *t, const job *j)
         say(t, "            and the same for every other inference\n");
 }
 
+/* Say what the memory is, and which tensors the device does not use in place. */
+static void say_memory(const tool *t, qnnrt_run *run, const qnnrt_mem_info *mem)
+{
+    const qnnrt_memory_info *list = NULL;
+    size_t count = 0, in_place = 0;
+    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return;
+    for (size_t i = 0; i < count; ++i) in_place += list[i].registered != 0;
+    say(t, "  memory    %s, %lu of %lu tensor%s registered with the device%s%s\n",
+        qnnrt_mem_kind_name(mem->kind), (unsigned long)in_place, (unsigned long)count,
+        cli_plural(count), mem->reason[0] != '\0' ? "; " : "", mem->reason);
+    for (size_t i = 0; i < count && mem->kind != QNNRT_MEM_HEAP; ++i)
+        if (!list[i].registered)
+            say(t, "            %s of step %lu: %s\n", list[i].slot->address,
+                (unsigned long)list[i].step, list[i].reason);
+}
+
 static void run_job(tool *t, job *j)
 {
     const settings *set = &t->set;
@@ -315,6 +331,7 @@ static void run_job(tool *t, job *j)
     qnnrt_mem_desc mem_desc = {0};
     qnnrt_error err;
     mem_desc.guard = set->guard;
+    mem_desc.kind = (qnnrt_mem_kind)set->memory;
     say(t, "\nrun %s\n", j->title);
 
     const uint64_t begin = now_ns();
@@ -351,6 +368,7 @@ static void run_job(tool *t, job *j)
         if (!good && !set->keep_going) break;
     }
     say_result(t, j);
+    if (set->memory != QNNRT_MEM_HEAP) say_memory(t, run, qnnrt_mem_get_info(mem));
     if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0)
         say_events(t, "of the last inference", "step", j->events, j->event_count);
 

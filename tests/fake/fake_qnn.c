@@ -1792,6 +1792,14 @@ static qerr mem_register(void *context, const void *descriptors, uint32_t count,
     return code != 0 ? code : E_NOT_SUPPORTED;
 }
 
+static qerr mem_deregister(void **handles, uint32_t count)
+{
+    qerr code = enter("memDeRegister");
+    (void)handles;
+    (void)count;
+    return code != 0 ? code : E_NOT_SUPPORTED;
+}
+
 static qerr error_get_message(qerr error, const char **out)
 {
     static const struct { unsigned code; const char *text; } texts[] = {
@@ -2735,6 +2743,7 @@ static const struct slot core_slots[] = {
     { 33, "profileGetExtendedEventData", (slot_fn)profile_get_extended_event },
     { 34, "profileFree",             (slot_fn)profile_free },
     { 35, "memRegister",             (slot_fn)mem_register },
+    { 36, "memDeRegister",           (slot_fn)mem_deregister },
     { 37, "deviceGetPlatformInfo",   (slot_fn)device_get_platform_info },
     { 39, "deviceGetInfrastructure", (slot_fn)device_get_infrastructure },
     { 40, "deviceCreate",            (slot_fn)device_create },
