@@ -300,7 +300,7 @@ wrote rope_theta_right "$(cut 30)"
 mkdir "$tmp/bare"
 cp "$tmp/model"/*.bin "$tmp/bare/"
 llm_with bare --prompt "$prompt" --max_gen 2
-says rope_default err 'RoPE theta is taken for 10000'
+says rope_default err ' 10000'
 llm --prompt "$prompt" --max_gen 2
 lacks rope_of_file err 'no file says'
 llm_with heads --prompt "$prompt" --max_gen 64
