@@ -16,6 +16,7 @@ A line is: PATH KEY=VALUE ... ; # begins a comment. Keys:
     sections  where the section headers begin (default: there are none)
     text      these bytes instead of an ELF file
     pad       so many bytes before the text
+    dynamics  so many dynamic sections of 4096 entries, each for the table of names
     each      cut or flip: a folder PATH of files, each cut at one place, or with one byte changed
 PATH may hold %20 for a blank.
 """
@@ -57,6 +58,17 @@ def elf(keys):
     return out + data + dynamic
 
 
+def crowd(data, count):
+    """Give a 64-bit file another table of segments: its own two, and count dynamic ones that share their bytes."""
+    at = len(data)
+    entries = struct.pack("<QQ", 5, 64) * 4096
+    extra = struct.pack("<IIQQQQQQ", 2, 4, at, at, at, len(entries), len(entries), 8) * count
+    header = bytearray(data[:64])
+    struct.pack_into("<Q", header, 32, at + len(entries))
+    struct.pack_into("<H", header, 56, 2 + count)
+    return bytes(header) + data[64:] + entries + data[64:64 + 2 * 56] + extra
+
+
 def write(path, data, length=None):
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as out:
@@ -72,6 +84,8 @@ for line in sys.stdin:
     path, keys = words[0].replace("%20", " "), dict(word.split("=", 1) for word in words[1:])
     text = keys.get("text", "").replace("%20", " ").encode()
     whole = b"." * int(keys.get("pad", "0")) + text if "text" in keys else elf(keys)
+    if "dynamics" in keys:
+        whole = crowd(whole, int(keys["dynamics"]))
     if keys.get("each") == "cut":
         for n in range(len(whole)):
             write("%s/libQnnCut%04d.so" % (path, n), whole[:n])

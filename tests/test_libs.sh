@@ -57,7 +57,7 @@ else
     t=$tmp
     # A later line replaces a file of an earlier one.
     {
-        for name in good old lfs cut swapped mixed stale symbol pages bundled glibc renamed host64 empty text many fat dir x86 system; do whole "$t/$name"; done
+        for name in good old lfs cut swapped mixed stale symbol pages bundled glibc renamed host64 empty text many fat hole crowd dir x86 system; do whole "$t/$name"; done
         echo "$t/good/libQnnHtpV73Stub.so release=$r"
         echo "$t/good/libQnnHtpV73Skel.so for=hexagon arch=73 aisw=2.51.0"
         echo "$t/good/libQnnHtpPrepare.so release=$r"
@@ -82,6 +82,10 @@ else
         echo "$t/empty/libQnnHtp.so text="
         echo "$t/text/libQnnHtpV75Stub.so text=<!DOCTYPE%20html>"
         echo "$t/fat/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r bytes=287309824"
+        echo "$t/hole/libQnnSystem.so stamp=$stamp bytes=1099511627776"
+        echo "$t/crowd/libQnnSystem.so stamp=$stamp dynamics=65533"
+        echo "$t/odd/forward_0.bin text=v2.51.0.$stamp;arch=75; bytes=1099511627776"
+        echo "$t/wrong/libQnnSystem.so for=hexagon"
         echo "$t/x86/libQnnHtp.so for=x86_64 release=$r"
         echo "$t/linux/libQnnHtp.so for=linux release=$r"
         echo "$t/linux/libQnnSystem.so for=linux stamp=$stamp"
@@ -181,6 +185,19 @@ else
     run libs "$t/fat"
     is fat 0
     note fat 'libQnnHtpV75Skel.so: 274 MB' 'about 14 MB'
+    run libs "$t/hole"
+    is hole 1
+    problem hole 'libQnnSystem.so: 1099511627776 bytes' 'compare its size'
+    run libs "$t/crowd"
+    is crowd 0
+    i=0
+    while [ $i -lt 5000 ]; do
+        : >"$t/many/libx$i.so"
+        i=$((i + 1))
+    done
+    run libs "$t/many"
+    is many 0
+    says many out '5004 files for Android arm64, 0 problems'
     run libs "$t/dir"
     is dir 1
     problem dir 'libQnnSystem.so: cannot be opened' 'Copy the file itself'
@@ -227,6 +244,18 @@ else
     run libs "$t/good" --ctx_dir "$t/none_in_it"
     is no_binaries 1
     problem no_binaries '*.bin' 'context binaries'
+    run libs "$t/good" --ctx_dir "$tmp/none"
+    is no_folder_of_model 1
+    problem no_folder_of_model "cannot open $tmp/none" 'name of the folder'
+    ln -s /proc/self/pagemap "$t/odd/endless.bin"
+    run libs "$t/good" --ctx_dir "$t/odd"
+    is odd 0
+    says odd_hole out 'made by release 2.51.0, for v75'
+    says odd_endless out 'endless.bin'
+    run libs "$t/good" --ctx_dir "$t/ctx" --system_so "$t/wrong/libQnnSystem.so"
+    is wrong_system 1
+    says wrong_system out '--ctx_dir: cannot open the library'
+    lacks wrong_system_lines out '\x0A'
     run libs "$t/good" --ctx_dir "$data/ctx/qairt2.51/mlp_f32_io"
     is sample 0
     says sample out 'made by release 2.51.0, for v75'
@@ -235,6 +264,14 @@ else
     run libs "$t/good" --ctx_dir "$t/json"
     says json out 'forward_0'
     says json out 'made by release'
+    for n in 0 1 2 3; do
+        arch=81
+        if [ $n = 0 ]; then arch=181; fi
+        sed -i "s/\"dspArch\": 75/\"dspArch\": $arch/" "$t/json/forward_${n}_json.json"
+    done
+    run libs "$t/good" --ctx_dir "$t/json"
+    problem arch_81 'libQnnHtpV81Skel.so is missing' 'lib/hexagon-v81'
+    problem arch_181 'libQnnHtpV181Skel.so is missing' 'lib/hexagon-v181'
 fi
 
 # ---- the genuine libraries ------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ static void elf_needed(lib_file *f, int fd, const elf_segments *s, const unsigne
     const uint64_t held = elf_number(dynamic + l->filesz, l->word);
     const size_t count = (size_t)(held / entry < MOST ? held / entry : MOST);
     unsigned char *entries = cli_alloc(count, entry);
-    uint64_t names = 0, names_bytes = 0;
+    uint64_t names_at = 0, names_bytes = 0;
     if (!elf_read(fd, f->bytes, elf_number(dynamic + l->offset, l->word), entries, count * entry)) {
         free(entries);
         return;
@@ -147,9 +147,10 @@ static void elf_needed(lib_file *f, int fd, const elf_segments *s, const unsigne
     for (size_t i = 0; i < count; ++i) {
         const uint64_t tag = elf_number(entries + i * entry, l->word);
         const uint64_t value = elf_number(entries + i * entry + l->word, l->word);
-        if (tag == ELF_STRTAB) names = elf_place(s, value);
+        if (tag == ELF_STRTAB) names_at = value;
         if (tag == ELF_STRSZ) names_bytes = value;
     }
+    const uint64_t names = elf_place(s, names_at);
     for (size_t i = 0; names != 0 && i < count; ++i) {
         const uint64_t at = elf_number(entries + i * entry + l->word, l->word);
         char name[LONGEST + 1] = "";
@@ -184,10 +185,11 @@ static void elf_look_segments(lib_file *f, int fd, const elf_segments *s)
         }
         if (f->align == 0 || align < f->align) f->align = align;
     }
-    for (unsigned i = 0; i < s->count; ++i) {
+    for (unsigned i = 0; i < s->count && f->platform == LIB_UNKNOWN; ++i) {
         const unsigned char *at = s->data + (size_t)i * l->segment;
-        if (elf_number(at, 4) == ELF_DYNAMIC && f->machine == ELF_AARCH64)
-            elf_needed(f, fd, s, at);
+        if (elf_number(at, 4) != ELF_DYNAMIC) continue;
+        elf_needed(f, fd, s, at);
+        break;                         /* a library has one; thousands would take hours */
     }
 }
 
@@ -256,6 +258,11 @@ static void elf_look(lib_file *f, int fd)
    ===================================================================================== */
 
 enum { MARKS_BLOCK = 1 << 20, MARKS_AHEAD = 64, MARKS_BACK = LIB_SYMBOL };
+
+/* A file may have more bytes than a disk, because most of them are a hole. A context binary has its
+   marks before the weights. */
+#define LIB_MOST      ((uint64_t)1 << 30)
+#define CONTEXT_MARKS ((uint64_t)64 << 20)
 
 static int is_digit(char c)
 {
@@ -343,14 +350,16 @@ static void mark_look(lib_marks *m, const char *begin, const char *at, const cha
         break;
     default:
         if (!is_digit(*at) || (at > begin && (is_digit(at[-1]) || at[-1] == '.')) ||
-            m->stamp_count == LIB_STAMPS || !mark_stamp(at, end) || left == LIB_STAMP || at[LIB_STAMP] != '\0') break;
+            m->stamp_count == LIB_STAMPS || !mark_stamp(at, end) || left == LIB_STAMP ||
+            at[LIB_STAMP] != '\0') break;
         memcpy(m->stamps[m->stamp_count++], at, LIB_STAMP);
         break;
     }
 }
 
-/* Read a file from its beginning, and find its marks. Return 0 on failure, with errno set. */
-static int find_marks(int fd, lib_marks *m)
+/* Read the first `most` bytes of a file, and find their marks. Return 0 on failure, with errno
+   set. */
+static int find_marks(int fd, uint64_t most, lib_marks *m)
 {
     const size_t room = MARKS_BACK + MARKS_BLOCK + MARKS_AHEAD;
     char *block = cli_alloc(room, 1);
@@ -361,9 +370,11 @@ static int find_marks(int fd, lib_marks *m)
         memmove(block, block + keep, used - keep);
         used -= keep;
         at -= keep;
-        good = good && cli_read(fd, block + used, room - used, &got) == 0;
-        const int last = !good || used + got < room;
+        const size_t wanted = most < room - used ? (size_t)most : room - used;
+        good = good && cli_read(fd, block + used, wanted, &got) == 0;
+        const int last = !good || got < wanted || got == most;
         used += got;
+        most -= got;
         for (; at < used && (last || at + MARKS_AHEAD < used); ++at)
             mark_look(m, block, block + at, block + used);
         if (last) break;
@@ -406,16 +417,22 @@ static int releases_differ(const lib_marks *a, const lib_marks *b)
    The files of a folder, and what is wrong with each of them.
    ===================================================================================== */
 
-/* Print a finding. hint: what to do. */
+/* Print a finding, a text that is safe to show. hint: what to do. */
+static void say_finding(libs *l, int problem, const char *hint, const char *text)
+{
+    say(l->t, "%s   %s\n  hint: %s\n", problem ? "problem" : "note   ", text, hint);
+    if (problem) ++l->problems;
+    else ++l->notes;
+}
+
+/* Print a finding that may have names of files in it. */
 CLI_FORMAT(4, 5) static void finding(libs *l, int problem, const char *hint, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
     char *text = cli_text_list(format, list), *shown = cli_shown(text);
     va_end(list);
-    say(l->t, "%s   %s\n  hint: %s\n", problem ? "problem" : "note   ", shown, hint);
-    if (problem) ++l->problems;
-    else ++l->notes;
+    say_finding(l, problem, hint, shown);
     free(text);
     free(shown);
 }
@@ -470,8 +487,12 @@ static void look_at_file(lib_file *f)
                         : cli_text("not a file"));
     } else {
         f->bytes = (uint64_t)status.st_size;
-        elf_look(f, fd);
-        if (f->failure == NULL && !find_marks(fd, &f->marks))
+        if (f->bytes > LIB_MOST)
+            lib_fail(f, LIB_COPY_HINT, cli_text("%llu bytes: no library is so long",
+                                                (unsigned long long)f->bytes));
+        else
+            elf_look(f, fd);
+        if (f->failure == NULL && !find_marks(fd, f->bytes, &f->marks))
             lib_fail(f, LIB_COPY_HINT, cli_text("cannot be read: %s", strerror(errno)));
     }
     if (fd >= 0) close(fd);
@@ -482,26 +503,36 @@ static int compare_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Return the names in a folder that fit, sorted, at most MOST_NAMES of them. NULL: errno says
-   why. */
-static char **names_in(const char *folder, int (*fits)(const char *name), size_t *count)
-{
-    enum { MOST_NAMES = 4096 };
-    DIR *dir = opendir(folder);
-    *count = 0;
-    if (dir == NULL) return NULL;
-    char **names = cli_alloc(MOST_NAMES, sizeof(*names));
-    for (struct dirent *entry; *count < MOST_NAMES && (entry = readdir(dir)) != NULL;)
-        if (fits(entry->d_name)) names[(*count)++] = cli_text("%s", entry->d_name);
-    closedir(dir);
-    qsort(names, *count, sizeof(*names), compare_name);
-    return names;
-}
-
 static void free_names(char **names, size_t count)
 {
     for (size_t i = 0; i < count; ++i) free(names[i]);
     free(names);
+}
+
+/* Return the names in a folder that fit, sorted. NULL: errno says why. */
+static char **names_in(const char *folder, int (*fits)(const char *name), size_t *count)
+{
+    DIR *dir = opendir(folder);
+    size_t room = 16;
+    *count = 0;
+    if (dir == NULL) return NULL;
+    char **names = cli_alloc(room, sizeof(*names));
+    errno = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL; errno = 0) {
+        if (!fits(entry->d_name)) continue;
+        names = cli_grow(names, *count, &room, sizeof(*names));
+        names[(*count)++] = cli_text("%s", entry->d_name);
+    }
+    const int why = errno;
+    closedir(dir);
+    if (why != 0) {
+        free_names(names, *count);
+        *count = 0;
+        errno = why;
+        return NULL;
+    }
+    qsort(names, *count, sizeof(*names), compare_name);
+    return names;
 }
 
 /* Print "  libQnnHtp.so  3495096 bytes  Android arm64, 16 KB pages, release 2.46.0.260424121129". */
@@ -700,7 +731,8 @@ static const char *pair_name(lib_role role)
 /* Check that the stub or skel of a generation is there. why: who needs it. */
 static void need_pair(libs *l, lib_role role, unsigned arch, const char *why)
 {
-    unsigned char *reported = &l->missing[role == LIB_SKEL][arch % 100];
+    unsigned char other = 0;           /* for a number that no generation has */
+    unsigned char *reported = arch < 100 ? &l->missing[role == LIB_SKEL][arch] : &other;
     if (find_lib(l, role, arch) != NULL || *reported) return;
     *reported = 1;
     char *hint = role == LIB_SKEL
@@ -794,14 +826,19 @@ static void check_marked_contexts(libs *l, const char *folder)
         struct stat status;
         memset(&marks, 0, sizeof(marks));
         const int fd = cli_open(path);
-        if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && find_marks(fd, &marks))
+        if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+            find_marks(fd, (uint64_t)status.st_size < CONTEXT_MARKS ? (uint64_t)status.st_size
+                                                                    : CONTEXT_MARKS, &marks))
             check_context(l, names[i], marks.known > 0 ? marks.release : NULL, marks.arch);
         else
             finding(l, 1, LIB_COPY_HINT, "%s: cannot be read", names[i]);
         if (fd >= 0) close(fd);
         free(path);
     }
-    if (count == 0)
+    if (names == NULL)
+        finding(l, 1, "Check the name of the folder.", "--ctx_dir: cannot open %s: %s", folder,
+                strerror(errno));
+    else if (count == 0)
         finding(l, 1, "Name the folder of the model's context binaries.",
                 "--ctx_dir: the folder has no *.bin");
     free_names(names, count);
@@ -820,8 +857,13 @@ static void check_model_of_libs(libs *l)
     desc.metadata = set->system != NULL ? QNNRT_METADATA_ALL : QNNRT_METADATA_JSON;
     say(l->t, "model\n");
     if (qnnrt_open(set->ctx_dir, &desc, &model, &err) != QNNRT_OK) {
-        if (set->system != NULL) finding(l, 1, err.hint, "--ctx_dir: %s", err.text);
-        else check_marked_contexts(l, set->ctx_dir);
+        if (set->system == NULL) {
+            check_marked_contexts(l, set->ctx_dir);
+            return;
+        }
+        char *text = cli_text("--ctx_dir: %s", err.text);
+        say_finding(l, 1, err.hint, text);
+        free(text);
         return;
     }
     const qnnrt_info *info = qnnrt_get_info(model);
