@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The vendor data of qnnrt.h equals the output of tools/vendor/vendor.txt, and mistakes in a table are refused."""
 import os
+import re
 import sys
 import tempfile
 
@@ -43,6 +44,16 @@ MISTAKES = [
     ("a line whose code has no entry", CODE + "line | 7 | some piece | It means something. | Do something.\n"),
     ("a character that is not ASCII", CODE.replace("worked", "w\u00f6rked")),
     ("a number that is none", CODE.replace("| 0", "| x")),
+    ("a number that C reads otherwise", "dtype | 1_0 | NAME\n"),
+    ("a number with digits of another script", "dtype | \u0661 | NAME\n"),
+    ("a number of 33 bits", CODE.replace("| 0", "| 0x100000000")),
+    ("a name with quotes", 'dtype | 1 | A" }, { 2, "B\n'),
+    ("a function with quotes", CODE + 'call | f" | 0 | It worked. | Go on.\n'),
+    ("a word that fits on no line", CODE.replace("worked", "w" * 100)),
+    ("quotes that fit on no line", CODE.replace("worked", '"' * 60)),
+    ("a text that is no identifier", "text | a-b | A text.\n"),
+    ("a text with the name of a table", "text | codes | A text.\n"),
+    ("two texts of one name", "text | a | A text.\ntext | a | Another text.\n"),
 ]
 
 check(make_vendor.main(["--check"]) == 0, "qnnrt.h is not current: run `make vendor`")
@@ -57,7 +68,17 @@ names = "".join("%s | 1 | NAME\n" % kind for kind in make_vendor.NAMES)
 made = make_vendor.generate(table_of(CODE + 'code | 5 | QNN_A QNN_B QNN_C | A "quoted" word. | Go on.\n' + names))
 check('"QNN_B QNN_C"' in made, "the other symbols of a code are one list")
 check('\\"quoted\\"' in made, "quotes are escaped")
-check(all(len(line) <= make_vendor.WIDTH for line in made.split("\n")), "a line is too long")
+
+# What a compiler could read otherwise, and what once never ended: two texts of the same words, long names in a row.
+twins = "".join("code | %d | - | %s | %s\n" % (number, "Oh no." if number % 2 else "Oh, no.", "Go on.") for number in range(9, 40))
+hard = make_vendor.generate(table_of(
+    CODE.replace("It worked.", 'What ??/ did */ it /* return \\ "?".') +
+    "code | 5 | QNN_%s | It worked. | Go on.\n" % ("S" * 50) + twins +
+    "call | %s | 5 | It worked. | Go on.\n" % ("f" * 60) + names))
+check('"What \\?\\?/ did */ it /* return \\\\ \\"\\?\\"."' in hard, "a trigraph is not escaped")
+arrays = re.findall(r"char (\w+)\[\]", hard)
+check(len(arrays) == 3 and len(set(arrays)) == 3, "the names of the arrays: %s" % arrays)
+check(all(len(line) <= make_vendor.WIDTH for line in (made + hard).split("\n")), "a line is too long")
 check(make_vendor.generate(table_of(CODE + names)) != made, "another table makes other data")
 
 print("%d passed, %d failed" % (passed, failed))

@@ -15,6 +15,7 @@ HEADER = os.path.join(os.path.dirname(os.path.dirname(FOLDER)), "qnnrt.h")
 BEGIN = "/* ---- vendor data: `make vendor` writes all from here to its end, see tools/vendor ---- */\n"
 END = "/* ---- end of vendor data ---- */\n"
 NAMES = ["dtype", "type", "format", "encoding", "definition"]
+TABLES = ["codes", "aliases", "lines", "calls"] + [kind + "s" for kind in NAMES]
 WIDTH = 100
 
 BANNER = """
@@ -30,10 +31,31 @@ class Mistake(Exception):
     pass
 
 
+def escape(text):
+    """Return what stands between the quotes of a C literal; C99 reads ??/ and its like as other characters."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?" if "??" in text else "?")
+
+
 def check_text(text, most, what):
     if not text or len(text) > most or not all(" " <= c <= "~" for c in text):
-        raise Mistake("%s must have 1 to %d characters of ASCII: \"%s\"" % (what, most, text))
+        raise Mistake("%s must have 1 to %d characters of ASCII: %a" % (what, most, text))
+    if max(len(escape(word)) for word in text.split(" ")) > 64:
+        raise Mistake("%s has a word of more than 64 characters, which fits on no line: \"%s\"" % (what, text))
     return text
+
+
+def check_name(text, pattern, what):
+    if not re.fullmatch(pattern, text) or len(text) > 64:
+        raise Mistake("%s must match %s: %a" % (what, pattern, text))
+    return text
+
+
+def check_number(text):
+    """Return a number that C reads as Python does."""
+    number = int(check_name(text, r"0|[1-9][0-9]*|0x[0-9A-Fa-f]+", "a number"), 0)
+    if number > 0xFFFFFFFF:
+        raise Mistake("a number has at most 32 bits: %s" % text)
+    return number
 
 
 def sentence(text, most, what):
@@ -62,7 +84,7 @@ class Table:
         self.lines = []                                    # (number, pieces, meaning, hint, causes)
         self.calls = []                                    # (function, number, meaning, hint, causes)
         self.names = dict((kind, []) for kind in NAMES)    # (number as written, name)
-        for at, line in enumerate(open(path, encoding="utf-8"), 1):
+        for at, line in enumerate(open(path, encoding="ascii", errors="surrogateescape"), 1):
             line = line.rstrip("\n")
             if not line or line.startswith("#"):
                 continue
@@ -89,29 +111,30 @@ class Table:
     def add(self, fields):
         kind = fields[0]
         if kind == "text":
+            if check_name(fields[1], "[a-z]+", "the name of a text") in list(self.texts) + TABLES:
+                raise Mistake("the name \"%s\" occurs twice" % fields[1])
             self.texts[fields[1]] = check_text(fields[2], 200, "a text")
         elif kind in self.names:
-            int(fields[1], 0)
-            self.names[kind].append((fields[1], check_text(fields[2], 64, "a name")))
+            check_number(fields[1])
+            self.names[kind].append((fields[1], check_name(fields[2], "[A-Za-z0-9_]+", "a name")))
         elif kind == "code":
-            number = int(fields[1], 0)
+            number = check_number(fields[1])
             if self.codes and number <= self.codes[-1][0]:
                 raise Mistake("codes ascend")
             symbols = [] if fields[2] == "-" else fields[2].split()
             for symbol in symbols:
-                check_text(symbol, 64, "a symbol")
-                if not symbol.startswith("QNN_"):
-                    raise Mistake("a symbol begins with QNN_: \"%s\"" % symbol)
+                check_name(symbol, "QNN_[A-Za-z0-9_]+", "a symbol")
             self.codes.append((number, symbols, sentence(fields[3], 160, "a meaning"), sentence(fields[4], 200, "a hint"),
                                causes(fields[5:])))
         elif kind == "line":
-            self.lines.append((int(fields[1], 0), check_text(fields[2], 80, "a line"), sentence(fields[3], 160, "a meaning"),
+            self.lines.append((check_number(fields[1]), check_text(fields[2], 80, "a line"), sentence(fields[3], 160, "a meaning"),
                                sentence(fields[4], 200, "a hint"), causes(fields[5:])))
         elif kind == "call":
-            self.calls.append((fields[1], int(fields[2], 0), sentence(fields[3], 160, "a meaning"),
-                               sentence(fields[4], 200, "a hint"), causes(fields[5:])))
+            self.calls.append((check_name(fields[1], "[A-Za-z0-9_]+", "a function"), check_number(fields[2]),
+                               sentence(fields[3], 160, "a meaning"), sentence(fields[4], 200, "a hint"),
+                               causes(fields[5:])))
         else:
-            raise Mistake("\"%s\" is not a kind of entry" % kind)
+            raise Mistake("%a is not a kind of entry" % kind)
 
 
 class Writer:
@@ -128,9 +151,9 @@ class Writer:
             words = re.findall(r"[a-z0-9]+", text.lower())
             count = 2
             name = named.get(text, "_".join(words[:count]))
-            while name in self.shared.values() or (text not in named and name in table.texts):
+            while name in list(self.shared.values()) + TABLES or (text not in named and name in table.texts):
                 count += 1
-                name = "_".join(words[:count])
+                name = "_".join(words[:count] + ["%d" % number for number in range(len(words), count)])
             self.shared[text] = name
 
     def line(self, text=""):
@@ -145,7 +168,7 @@ class Writer:
 
     def string(self, before, text, behind):
         """A literal with what surrounds it, cut between words where a line ends."""
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        escaped = escape(text)
         if text in self.shared:
             return self.put(before + "qnnrt__vendor_" + self.shared[text] + behind)
         while True:
@@ -154,6 +177,9 @@ class Writer:
                 return self.put('%s"%s"%s' % (before, escaped, behind))
             cut = escaped.rfind(" ", 0, room + 1) if room >= 20 else -1
             if cut <= 0:
+                if before and not self.out[-1].strip():      # a line of its own is too short for both
+                    self.put(before.rstrip())
+                    before = ""
                 self.out.append("      ")
                 continue
             self.put('%s"%s"' % (before, escaped[:cut]))
