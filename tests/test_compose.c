@@ -19,6 +19,11 @@ static qnnrt_backend *backend;
 static const char *(*fake_trace)(void);
 static uint64_t live_before;
 
+static struct { int depth, wrong; } lock;         /* hooks of open_backend(): each lock has its unlock */
+
+static void lock_hook(void *user) { lock.wrong += user != &lock || lock.depth != 0; ++lock.depth; }
+static void unlock_hook(void *user) { lock.wrong += user != &lock || lock.depth != 1; --lock.depth; }
+
 /* Open a backend with knobs, on the allocator of heap.h. */
 static void open_backend(const char *knobs, uint32_t soc_model)
 {
@@ -31,6 +36,10 @@ static void open_backend(const char *knobs, uint32_t soc_model)
     desc.hooks.alloc = heap_alloc;
     desc.hooks.free = heap_free;
     desc.hooks.alloc_user = &heap;
+    memset(&lock, 0, sizeof(lock));
+    desc.hooks.lock = lock_hook;
+    desc.hooks.unlock = unlock_hook;
+    desc.hooks.lock_user = &lock;
     fake_begin(knobs);
     live_before = fake_live();
     if (fake_trace == NULL) {
@@ -45,9 +54,11 @@ static void open_backend(const char *knobs, uint32_t soc_model)
 static int close_backend(void)
 {
     const qnnrt_result result = qnnrt_backend_close(backend);
-    if (result == QNNRT_OK && heap.live == 0 && heap.wrong == 0 && fake_live() == live_before) return 1;
-    printf("closing: %s, %u blocks lost, %u wrong uses, %u handles lost\n", qnnrt_result_name(result),
-           (unsigned)heap.live, (unsigned)heap.wrong, (unsigned)(fake_live() - live_before));
+    if (result == QNNRT_OK && heap.live == 0 && heap.wrong == 0 && fake_live() == live_before && lock.depth == 0 &&
+        lock.wrong == 0) return 1;
+    printf("closing: %s, %u blocks lost, %u wrong uses, %u handles lost, %d locks held, %d locked twice\n",
+           qnnrt_result_name(result), (unsigned)heap.live, (unsigned)heap.wrong, (unsigned)(fake_live() - live_before),
+           lock.depth, lock.wrong);
     return 0;
 }
 
@@ -1490,6 +1501,7 @@ TEST(a_device_of_its_own_where_one_is_needed)
         if (cases[i].options == NULL) CHECK(second == NULL || strncmp(cases[i].knobs, "fail", 4) == 0);
         else CHECK(second != NULL && strncmp(second, cases[i].options, strlen(cases[i].options)) == 0);
         CHECK_EQ(qnnrt_get_info(built)->contexts->soc_model, cases[i].told);
+        CHECK_EQ(qnnrt_get_info(built)->contexts->dsp_arch, cases[i].arch);
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
         CHECK(close_backend());
     }
@@ -1550,6 +1562,62 @@ TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
     CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_BACKEND);
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
     CHECK_STR(err.text, "soc_model 200");
+    CHECK(close_backend());
+}
+
+/* A builder that is given up frees the device that it was asked with, under the lock. */
+TEST(a_device_of_a_builder_that_is_given_up_is_freed)
+{
+    qnnrt_builder_desc desc;
+    qnnrt_node_desc node;
+    qnnrt_builder *b;
+    qnnrt_tensor x, y;
+    memset(&desc, 0, sizeof(desc));
+    memset(&node, 0, sizeof(node));
+    desc.soc_model = 69;
+    open_backend("", 57);
+    b = builder_of(&desc);
+    add_graph(b, "g");
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    node.type = "Relu";
+    node.inputs = &x;
+    node.outputs = &y;
+    node.input_count = node.output_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    CHECK(fake_live() > live_before);
+    qnnrt_builder_destroy(b);
+    CHECK_EQ(lock.depth, 0);
+    CHECK(close_backend());
+}
+
+TEST(a_refused_device_is_not_explained_by_older_lines)
+{
+    static const char text[] = "FAKEQNN 1\ngraph g\nin x 1 0232 1 4 -\nout y 2 0232 1 4 -\n# 64 bytes or more\n";
+    qnnrt_builder_desc builder_desc;
+    qnnrt_graph_desc graph;
+    qnnrt_desc desc;
+    qnnrt_file file;
+    qnnrt *model;
+    memset(&builder_desc, 0, sizeof(builder_desc));
+    memset(&graph, 0, sizeof(graph));
+    memset(&desc, 0, sizeof(desc));
+    memset(&file, 0, sizeof(file));
+    graph.name = "g";
+    builder_desc.soc_model = 200;
+    file.path = "g.bin";
+    file.data = text;
+    file.bytes = sizeof(text) - 1;
+    open_backend("log=1,fail=contextCreateFromBinary:0x1388,fail=deviceCreate:0x36b1:2", 0);
+    desc.backend = backend;
+    desc.system_path = TEST_FAKE_LIB;
+    desc.files = &file;
+    desc.file_count = 1;
+    CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_E_BACKEND);
+    CHECK_STR(err.text, "first cause 42");
+    CHECK(build_with(&builder_desc, NULL, &graph) == NULL);
+    CHECK_STR(err.text, "soc_model 200");
+    CHECK(strstr(err.text, "first cause 42") == NULL);
     CHECK(close_backend());
 }
 
@@ -2018,6 +2086,26 @@ TEST(containers_become_graphs)
     }
 }
 
+TEST(a_container_of_exactly_the_limit_is_built)
+{
+    static const char text[] = "PK\3\4FAKEDLC a";
+    uint64_t less;
+    for (less = 0; less < 2; ++less) {
+        qnnrt_builder_desc desc;
+        qnnrt_builder *b;
+        qnnrt *built;
+        memset(&desc, 0, sizeof(desc));
+        desc.system_path = TEST_FAKE_LIB;
+        desc.limits.file_bytes = sizeof(text) - 1 - less;
+        open_backend("", 0);
+        b = builder_of(&desc);
+        qnnrt_builder_dlc(b, container("a.dlc", text), NULL);
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), less == 0 ? QNNRT_OK : QNNRT_E_LIMIT);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
 TEST(bad_containers_are_refused_in_words)
 {
     static const struct { const char *knobs, *text, *name; qnnrt_result result; const char *word; } cases[] = {
@@ -2126,6 +2214,50 @@ static qnnrt_result life_of_a_container(qnnrt_error *error)
     return result;
 }
 
+/* So many graphs that each list of the model needs its own block, which may fail alone. In builds with
+   AddressSanitizer every object has a block of its own. */
+#ifdef __SANITIZE_ADDRESS__
+enum { MANY = 2 };
+#elif !defined(__has_feature)
+enum { MANY = 150 };
+#elif __has_feature(address_sanitizer)
+enum { MANY = 2 };
+#else
+enum { MANY = 150 };
+#endif
+
+static qnnrt_result life_of_many(qnnrt_error *error)
+{
+    qnnrt_backend_desc backend_desc;
+    qnnrt_builder_desc desc;
+    qnnrt_backend *own = NULL;
+    qnnrt_builder *b = NULL;
+    qnnrt *built = NULL;
+    qnnrt_result result;
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    memset(&desc, 0, sizeof(desc));
+    desc.limits.files = MANY;
+    backend_desc.path = TEST_FAKE_LIB;
+    backend_desc.hooks.alloc = heap_alloc;
+    backend_desc.hooks.free = heap_free;
+    backend_desc.hooks.alloc_user = &heap;
+    result = qnnrt_backend_open(&backend_desc, &own, error);
+    if (result == QNNRT_OK) result = qnnrt_builder_create(own, &desc, &b, error);
+    if (result == QNNRT_OK) {
+        unsigned i;
+        for (i = 0; i < 2 * MANY; ++i) {            /* contexts of one graph, the last one of many */
+            char name[16];
+            snprintf(name, sizeof(name), "g%u", i);
+            if (i < MANY) qnnrt_builder_context(b, NULL);
+            add_right(b, name);
+        }
+        result = qnnrt_builder_finish(b, &built, error);
+    }
+    qnnrt_close(built);
+    qnnrt_backend_close(own);
+    return result;
+}
+
 TEST(every_allocation_may_fail)
 {
     int on;
@@ -2133,6 +2265,7 @@ TEST(every_allocation_may_fail)
         CHECK(exhaust("a life", life, on, "") > 5);
         CHECK(exhaust("a life on CPU", life, on, "id=3") > 5);      /* where saving creates runs */
         CHECK(exhaust("a container", life_of_a_container, on, "") > 5);
+        CHECK(exhaust("many graphs", life_of_many, on, "") > 5);
     }
     without_text = 1;
     CHECK(exhaust("a container", life_of_a_container, 0, "") > 5);
@@ -2198,6 +2331,8 @@ TEST_MAIN("compose")
     RUN(a_device_of_its_own_where_one_is_needed);
     RUN(a_chip_that_was_guessed_and_is_refused_is_no_error);
     RUN(a_chip_that_was_asked_for_and_is_refused_is_an_error);
+    RUN(a_device_of_a_builder_that_is_given_up_is_freed);
+    RUN(a_refused_device_is_not_explained_by_older_lines);
     RUN(every_call_that_fails_is_a_clean_error);
     RUN(success_without_a_handle_or_a_size_is_an_error);
     RUN(a_backend_that_cannot_build_is_unsupported);
@@ -2209,6 +2344,7 @@ TEST_MAIN("compose")
     RUN(the_system_library_is_the_one_that_was_named);
     RUN(saving_on_the_cpu_runs_each_graph_first);
     RUN(containers_become_graphs);
+    RUN(a_container_of_exactly_the_limit_is_built);
     RUN(bad_containers_are_refused_in_words);
     RUN(op_packages_are_registered_once);
     RUN(every_allocation_may_fail);
