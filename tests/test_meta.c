@@ -303,6 +303,26 @@ TEST(context_facts_are_read)
     CLOSE(model);
 }
 
+/* A size of VTCM below 65,536 is in MiB, a larger one in bytes. */
+TEST(vtcm_is_in_mib_or_bytes)
+{
+    static const struct { const char *text; uint64_t bytes; } sizes[] = {
+        { "'graphName':'fwd','graphBlobInfo':{'vtcmSize':0}", 0 },
+        { "'graphName':'fwd','graphBlobInfo':{'vtcmSize':1}", 1u << 20 },
+        { "'graphName':'fwd','graphBlobInfo':{'vtcmSize':65535}", UINT64_C(65535) << 20 },
+        { "'graphName':'fwd','graphBlobInfo':{'vtcmSize':65536}", 65536 },
+        { "'graphName':'fwd','graphBlobInfo':{'vtcmSize':8388608}", 8u << 20 }
+    };
+    size_t i;
+    meta_begin();
+    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        qnnrt *model = NULL;
+        JSON_OPENS(edit(J(DOC), "'graphName':'fwd'", sizes[i].text), &model);
+        CHECK_EQ(qnnrt_get_info(model)->contexts->graphs->vtcm_bytes, sizes[i].bytes);
+        CLOSE(model);
+    }
+}
+
 TEST(older_spellings_open)
 {
     char *doc;
@@ -884,6 +904,16 @@ TEST(graphs_missing_null_or_twice)
     JSON_FAILS(J("{}"), QNNRT_E_FORMAT, "no list \"graphs\"");
     JSON_FAILS(J("{'info':{}}"), QNNRT_E_FORMAT, "no list \"graphs\"");
     JSON_FAILS(J("{'info':null}"), QNNRT_E_FORMAT, "\"info\" is null");
+}
+
+/* The name of a graph may follow the member that is wrong; it is not that of the graph before. */
+TEST(a_fault_of_a_later_graph_is_of_that_graph)
+{
+    meta_begin();
+    JSON_FAILS(edit(J(DOC), "]}],'socModel'", "]},{'numGraphInputs':-5,'graphName':'later','graphInputs':[" IDS "],"
+                    "'graphOutputs':[" Y "]}],'socModel'"),
+               BAD, "graph \"later\": ", "\"numGraphInputs\" is -5");
+    CHECK(strstr(error.text, "fwd") == NULL);
 }
 
 TEST(members_missing_are_refused_by_name)
@@ -2256,6 +2286,7 @@ TEST_MAIN("meta")
     RUN(binary_info_of_every_version_opens);
     RUN(versions_are_read_as_far_as_they_are_numbers);
     RUN(context_facts_are_read);
+    RUN(vtcm_is_in_mib_or_bytes);
     RUN(older_spellings_open);
     RUN(current_dimensions_are_preferred_and_both_checked);
     RUN(data_type_comes_as_name_or_number);
@@ -2281,6 +2312,7 @@ TEST_MAIN("meta")
     RUN(wrong_document_is_named);
     RUN(wrong_document_of_genuine_kinds_is_named);
     RUN(graphs_missing_null_or_twice);
+    RUN(a_fault_of_a_later_graph_is_of_that_graph);
     RUN(members_missing_are_refused_by_name);
     RUN(bad_dimensions_are_refused);
     RUN(bytes_over_the_address_space_are_refused);

@@ -593,6 +593,55 @@ TEST(buffers_and_kept_inputs_keep_their_content)
     LEDGER_EMPTY();
 }
 
+TEST(a_place_is_in_the_buffer_that_it_names)
+{
+    const qnnrt_pipeline *one[1];
+    qnnrt_buffer_desc buffers[3];
+    qnnrt_place_desc places[3];
+    qnnrt_plan_desc desc;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_run *run;
+    qnnrt *model;
+    uint32_t i;
+    fake_begin("");
+    model = open_llm();
+    CHECK(model != NULL);
+    one[0] = pipeline_of(model, "decode");
+    memset(buffers, 0, sizeof(buffers));
+    memset(places, 0, sizeof(places));
+    memset(&desc, 0, sizeof(desc));
+    for (i = 0; i < 3; ++i) {
+        char name[8];
+        buffers[i].bytes = 128 + 64 * i;
+        snprintf(name, sizeof(name), "k%u_in", (unsigned)i);
+        places[i].slot = slot_of(one[0], name);
+        places[i].buffer = 2 - i;
+        places[i].offset = 64 * (2 - i);
+    }
+    desc.buffers = buffers;
+    desc.places = places;
+    desc.buffer_count = desc.place_count = 3;
+    plan = planned(one, NULL, 1, &desc);
+    CHECK(plan != NULL);
+    mem = memory_of(plan);
+    run = run_of(mem, 0);
+    CHECK(run != NULL);
+    for (i = 0; i < 3; ++i) {
+        const qnnrt_buffer_info *held = &qnnrt_mem_get_info(mem)->buffers[2 - i];
+        char name[8];
+        snprintf(name, sizeof(name), "k%u_in", (unsigned)i);
+        CHECK_EQ(held->bytes, 128 + 64 * (2 - i));
+        CHECK((unsigned char *)held->data + 64 * (2 - i) == qnnrt_data(run, name, NULL));
+    }
+    LLM_RIGHT(run, 1);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    LEDGER_EMPTY();
+}
+
 TEST(memory_of_the_caller_is_checked)
 {
     const qnnrt_pipeline *one[1];
@@ -2223,6 +2272,7 @@ TEST_MAIN("run")
     RUN(the_naive_sum_counts_gaps_between_regions);
     RUN(exclusive_groups_share_scratch_and_others_do_not);
     RUN(buffers_and_kept_inputs_keep_their_content);
+    RUN(a_place_is_in_the_buffer_that_it_names);
     RUN(memory_of_the_caller_is_checked);
     RUN(wrong_plans_say_what_is_wrong);
     RUN(the_limit_of_an_arena_holds);

@@ -800,6 +800,39 @@ TEST(a_name_may_look_like_an_address)
 
 /* ---- finding -------------------------------------------------------------------------------- */
 
+/* Return 1 if the error lists exactly the first 8 of `count` pipelines, and the number of the others. */
+static int lists_eight(const char *text, int count)
+{
+    char name[32];
+    int i;
+    for (i = 0; i < count; ++i) {
+        snprintf(name, sizeof(name), "\"graph%c\"", 'a' + i);
+        if ((strstr(text, name) != NULL) != (i < 8)) return 0;
+    }
+    snprintf(name, sizeof(name), " and %d more", count - 8);
+    return (strstr(text, " and ") != NULL) == (count > 8) && (count <= 8 || strstr(text, name) != NULL);
+}
+
+TEST(find_lists_the_first_eight)
+{
+    int count, i;
+    for (count = 7; count < 11; ++count) {
+        model_text m;
+        const qnnrt_pipeline *p;
+        begin(&m);
+        shard(&m);
+        for (i = 0; i < count; ++i) {
+            char name[16];
+            snprintf(name, sizeof(name), "graph%c", 'a' + i);
+            graph(&m, name); in(&m, "i", KV); out(&m, "o", KV);
+        }
+        LOAD(&m);
+        CHECK_EQ(qnnrt_pipeline_find(m.model, "nope", &p, &m.err), QNNRT_E_NOT_FOUND);
+        CHECK(lists_eight(m.err.text, count));
+        DONE(&m);
+    }
+}
+
 TEST(find_lists_what_is_there)
 {
     model_text m;
@@ -1505,6 +1538,7 @@ TEST_MAIN("wire")
     RUN(input_and_output_of_one_name_are_told_apart_by_role);
     RUN(the_nearest_earlier_output_of_a_name_feeds);
     RUN(a_name_may_look_like_an_address);
+    RUN(find_lists_the_first_eight);
     RUN(find_lists_what_is_there);
     RUN(a_name_that_means_two_pipelines_is_refused);
     RUN(make_takes_explicit_edges_and_checks_them);
