@@ -1792,7 +1792,7 @@ TEST(shards_that_do_not_fit_are_named)
 #define RICH HEAD "soc 57\narch 75\n" \
     "graph prefill\nspill 4096\nvtcm 8388608\nopt 3\nhvx 4\nio 100\nopdata 200\nconst 300\n" \
     "in ids 1 0032 2 1 8 -\nin x 2 0408 2 4 4 s 0.5 -3\nin k 2147483653 0408 3 2 3 3 a 1 3 0.5 -1 0.25 -2 0.125 -3\n" \
-    "in w 4 0308 2 6 2 w 4 0 6 1 0 1 1 1 2 1 3 1 4 1 5\nin b 7 0404 1 4 b 4 0.5 -3\nin e 8 0308 1 4 e 5\n" \
+    "in w 4 0308 2 6 2 w 4 0 6 1 0 1 1 1 2 1 3 1 4 1 5\nin b 7 0404 1 4 b 4 0.5 -3\nin e 8 0308 1 4 e 5 format=9\n" \
     "out logits 5 0232 2 1 8 -\nout h 6 0416 1 4 s 0.1 -32768\nupd lora 17 0232 1 4 -\n" \
     "graph decode\nin ids 11 0032 2 1 1 -\nout logits 15 0232 2 1 8 -\n"
 

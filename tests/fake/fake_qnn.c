@@ -752,7 +752,7 @@ struct block { struct block *next; uint64_t bytes[]; };
 struct tensor_def {
     struct tensor_def *next;
     char              *name;
-    uint32_t           id, type, dtype, rank, rank_told;
+    uint32_t           id, type, format, dtype, rank, rank_told;
     uint32_t          *dims;
     uint8_t           *dynamic;          /* [rank] or NULL */
     struct quant       quant;
@@ -1009,6 +1009,8 @@ static int parse_tensor(struct model *model, char **rest, struct tensor_list *li
         struct quant *q = &def->quant;
         if (strncmp(word, "type=", 5) == 0 && read_u32(word + 5, 0, &def->type))
             continue;
+        if (strncmp(word, "format=", 7) == 0 && read_u32(word + 7, 0, &def->format))
+            continue;
         if (strncmp(word, "rank=", 5) == 0 && read_u32(word + 5, 0, &def->rank_told))
             continue;
         if (strncmp(word, "dyn=", 4) == 0 && parse_dynamic(model, word + 4, def))
@@ -1248,6 +1250,7 @@ static int publish_tensors(struct model *model, const struct tensor_list *list,
         t->v.id = def->id;
         t->v.name = def->null_name ? NULL : def->name;
         t->v.type = def->type;
+        t->v.format = def->format;
         t->v.dtype = def->dtype;
         t->v.quant = def->quant;
         t->v.rank = def->rank_told;
@@ -2006,7 +2009,7 @@ static const char *tensor_fault(const struct tensor_def *def, const struct tenso
     if (t->v.rank != def->rank_told || t->v.dims == NULL
         || memcmp(t->v.dims, def->dims, def->rank * sizeof(uint32_t)) != 0)
         return "wrong dimensions";
-    if (t->v.type != def->type || t->v.format != 0)
+    if (t->v.type != def->type || t->v.format != def->format)
         return "wrong tensor type or format";
     if (t->v.name == NULL || strcmp(t->v.name, def->name) != 0)
         return "wrong name";
