@@ -30,7 +30,13 @@ stamp=260929181845
 secret=SERIAL-7f3a
 other=SERIAL-b011
 export FAKE_PHONE="$tmp/phone" FAKE_DESK="$build" FAKE_FAULT='' FAKE_OLD='' FAKE_BEFORE=''
-mkdir "$tmp/bin" "$tmp/none"
+mkdir "$tmp/bin" "$tmp/none" "$tmp/phone_bin"
+# Android's shell is mksh and its programs are toybox.
+FAKE_SH=$(command -v mksh || command -v sh)
+export FAKE_SH FAKE_BIN="$tmp/phone_bin"
+if toybox=$(command -v toybox); then
+    for name in $(toybox); do ln -s "$toybox" "$tmp/phone_bin/$name"; done
+fi
 cp "$tests/phone/adb" "$tmp/bin/adb"
 chmod +x "$tmp/bin/adb"
 # A folder of names as they come: blanks, quotes, a dollar sign.
@@ -174,7 +180,7 @@ says help out '--transcript'
 cut -d ' ' -f 1 "$tmp/keys" >"$tmp/wanted"
 sed -n '/^| key |/,/^$/s/^| `\([a-z]*\)` |.*/\1/p' README.md >"$tmp/readme"
 check keys_readme "README.md lists other keys: $(diff "$tmp/wanted" "$tmp/readme" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/readme"
-sed -n '/^   Unproven on device$/,/^$/p' qnnrt.h | tr '\n' ' ' | sed 's/.*(keys: \([^)]*\)).*/\1/' | tr -s ', ' '\n\n' | sed '$a\' >"$tmp/manual"
+sed -n '/^   Unproven on device$/,/^$/p' qnnrt.h | tr '\n' ' ' | sed 's/.*(keys: \([^)]*\)).*/\1/' | tr -s ', ' '\n\n' | awk 1 >"$tmp/manual"
 check keys_manual "qnnrt.h lists other keys: $(diff "$tmp/wanted" "$tmp/manual" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/manual"
 
 # ---- a good phone -----------------------------------------------------------------------------------------------
@@ -279,7 +285,7 @@ fi
 
 # The desk.
 fresh
-for program in sh dash env cat sed awk grep od cmp tr head tail ls ln cp rm mkdir mktemp dirname date id wc diff cksum cut; do
+for program in sh dash env printf cat sed awk grep od cmp tr head tail ls ln cp rm mkdir mktemp dirname date id wc diff cksum cut; do
     ln -sf "$(command -v $program || command -v true)" "$tmp/none/$program"
 done
 path=$tmp/none
