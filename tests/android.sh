@@ -4,7 +4,7 @@
 #   BIONIC=FOLDER        sources of Android's C library (default build/bionic): its headers, and for each API level
 #                        libraries of empty functions made from its lists of symbols. The check of levels is exact.
 #   ANDROID_NDK=FOLDER   or an NDK
-#   ANDROID_QNN=FOLDER   Qualcomm's libraries for Android, of which libQnnSystem.so reads metadata
+#   ANDROID_QNN=FOLDER   Qualcomm's libraries for Android: libQnnSystem.so reads metadata, libQnnHtp.so names what it lacks
 #   LEVELS               API levels (default 21 24 28 31)
 #
 # For each level: the headers as C99 and C++11 without a warning; the tools, the examples and libQnnRef.so by
@@ -205,12 +205,14 @@ for program in "$cross" "$QEMU"; do there "$program" || { skip run "$program is 
 android=$PWD/$work/api-$lowest prefix=$PWD/$work/qemu
 case $B in /*) host=$B ;; *) host=$PWD/$B ;; esac
 if [ ! -x "$android/qnnrt-run" ]; then bad run "nothing was built"; finish; fi
-rm -rf "$prefix" && mkdir -p "$prefix/system/bin" "$prefix/lib"
+rm -rf "$prefix" && mkdir -p "$prefix/system/bin" "$prefix/lib" "$prefix/sys/devices/system/soc/soc0"
+echo 557 >"$prefix/sys/devices/system/soc/soc0/id"      # the chip that libQnnHtp.so finds: SM8650
 cp -L "$cross_root/lib/ld-linux-aarch64.so.1" "$prefix/system/bin/linker64"
-system=
+system= htp=
 if [ -n "$qnn" ] && [ -f "$qnn/libQnnSystem.so" ]; then system=$qnn/libQnnSystem.so; fi
+if [ -n "$qnn" ] && [ -f "$qnn/libQnnHtp.so" ]; then htp=$qnn/libQnnHtp.so; fi
 # shellcheck disable=SC2086  # there may be none
-nm -D --undefined-only "$android"/* $system 2>/dev/null | "$PYTHON" tests/android/shim.py "$prefix"
+nm -D --undefined-only "$android"/* $system $htp 2>/dev/null | "$PYTHON" tests/android/shim.py "$prefix"
 echo 'LIBC { };' >"$prefix/libc.map"
 echo 'const int shim_nothing = 0;' >"$prefix/nothing.c"
 check shim "tests/android/shim.c" "$cross" -O1 -Wall -Wextra -Werror -fPIC -shared -I"$prefix" -Wl,-soname,libc.so \
@@ -230,15 +232,20 @@ host_system=$B/qnn/2.51/onnxruntime_qnn/libQnnSystem.so
 ln -s "$PWD/$(dirname "$host_system")" "$work/here/qnn"
 if [ -n "$system" ]; then ln -s "$(cd "$qnn" && pwd)" "$work/there/qnn"; fi
 
-# both NAME PROGRAM ARGUMENT ...: on both sides; standard output in <side>/NAME.raw, and without times in NAME.out
-both() {
+# there_only NAME PROGRAM ARGUMENT ...: on the side of Android; there/NAME.raw and NAME.err, and other, its status
+there_only() {
     name=$1 program=$2
     shift 2
-    (cd "$work/here" && "$host/$program" "$@" >"$name.raw" 2>"$name.err" </dev/null)
-    status=$?
     (cd "$work/there" && "$QEMU" -L "$prefix" -E LD_LIBRARY_PATH="$prefix/lib:$cross_root/lib" "$android/${program##*/}" "$@" \
         >"$name.raw" 2>"$name.err" </dev/null)
     other=$?
+}
+# both NAME PROGRAM ARGUMENT ...: on both sides; standard output in <side>/NAME.raw, and without times in NAME.out
+both() {
+    there_only "$@"
+    shift 2
+    (cd "$work/here" && "$host/$program" "$@" >"$name.raw" 2>"$name.err" </dev/null)
+    status=$?
     for side in $sides; do grep -vE '"[a-z_]*_(ns|us|ms)": ' "$side/$name.raw" >"$side/$name.out"; done
     if [ $other -ne $status ]; then bad "$name" "status $other there, $status here: $(head -n 3 "$work/there/$name.err")"
     else good; fi
@@ -300,6 +307,16 @@ else
         genuine=$((genuine + 1))
     done
     echo "genuine: $system reads $genuine models as $host_system does"
+fi
+if [ -n "$htp" ]; then
+    # No DSP is here. It loads, and what stops it is named.
+    there_only htp qnnrt-run --ctx_dir data/ctx/qairt2.47/mlp_u8 --backend_so qnn/libQnnHtp.so --output_dir htp
+    if [ $other -eq 1 ] && grep -qE 'Stub\.so|libcdsprpc\.so' "$work/there/htp.err" && grep -q '^hint: ' "$work/there/htp.err"; then
+        good
+        echo "genuine: $htp: $(grep -m 1 'likely cause' "$work/there/htp.err" | sed 's/^ *//')"
+    else
+        bad htp "$(head -n 5 "$work/there/htp.err")"
+    fi
 fi
 echo "JSON: $compared documents of $bytes bytes are the same here and there"
 finish
