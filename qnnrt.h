@@ -7594,7 +7594,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
             read->name = table->graph = graph->name;
         } else if (key == QNNRT__READ_G_BLOB || key == QNNRT__READ_G_BLOB_2) {
             good = qnnrt__read_blob(read, text, graph);
-        } else if (key == qnnrt__read_graph_counts[kind = qnnrt__read_graph_kind(key)]) {
+        } else if (key == qnnrt__read_graph_counts[kind = (int)qnnrt__read_graph_kind(key)]) {
             good = qnnrt__record_u32(read, text, &stated[kind]);
         } else {
             good = qnnrt__parse_list(read, text, stated[kind], &lists[kind]);

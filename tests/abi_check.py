@@ -133,7 +133,7 @@ def listed():
             constants.update(word.split("=") for word in line.split()[1:])
         elif line:
             for word in line.split():
-                ours, sign, vendors = re.match(r"([\w.]+)(?:([=~])(\S+))?$", word).groups()
+                ours, sign, vendors = re.match(r"([\w.\[\]]+)(?:([=~])(\S+))?$", word).groups()
                 fields.append((ours, sign or "=", vendors or ours))
     return structs, constants
 
