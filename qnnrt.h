@@ -8601,6 +8601,8 @@ typedef struct qnnrt__register {            /* of one context */
     uint32_t             ended;             /* grows when registrations end: handles that were taken
                                                before may be void. Read without the lock */
     int                  said;              /* a refusal was logged */
+    qnnrt__abi_code      lacks;             /* not 0: the library cannot register at all, and is not
+                                               asked again */
 } qnnrt__register;
 
 /* What a tensor got. */
@@ -8661,6 +8663,7 @@ static void qnnrt__register_drop(qnnrt__register *all)
         while (all->buckets[i] != NULL) qnnrt__register_end(all->buckets[i]);
     qnnrt__os_count(&all->ended, 1);
     all->said = 0;
+    all->lacks = 0;
 }
 
 /* Find the registration of a tensor at an offset of shared memory, or make it. Callers hold the
@@ -8686,6 +8689,8 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
             got.handle = r->handle;
             return got;
         }
+    got.code = all->lacks;
+    if (got.code != 0) return got;
     r = (qnnrt__registration *)qnnrt__mem_alloc(&b->hooks, sizeof(*r));
     got.why = r == NULL ? "out of memory for its registration" : NULL;
     if (r == NULL) return got;
@@ -8708,6 +8713,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
                        "memRegister answered 0x%x for \"%.200s\"; it is used without",
                        (unsigned)(got.code & 0xFFFF), tensor->name);
         all->said = 1;
+        if ((got.code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) all->lacks = got.code;
         qnnrt__mem_free(&b->hooks, r);
         return got;
     }

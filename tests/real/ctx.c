@@ -221,6 +221,7 @@ static void each_folder(int mode)
     static real_list list;
     static case_files files;
     int i, ran = 0, refused = 0;
+    long long contexts;
     real_folders(&list, "ctx");
     CHECK(list.count >= 6);
     for (i = 0; i < list.count; ++i) {
@@ -251,10 +252,15 @@ static void each_folder(int mode)
         blocks_free(blocks, block_count);
         CHECK_STR(qnnrt_get_info(model)->system_path, test_arg(0));
         TRY(run_model(model, &files, mode));
+        contexts = (long long)qnnrt_get_info(model)->context_count;
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
         CHECK_EQ(real_seen.alive, 0);
-        /* the library logs each refusal */
-        if (mode == SHARED) { printf("  %s\n", real_seen.first); real_seen.errors = 0; }
+        /* Each context is asked once, and the library logs two lines. */
+        if (mode == SHARED) {
+            CHECK_STR(real_seen.first, "QnnMem");
+            CHECK_EQ(real_seen.errors, 2 * contexts);
+            real_seen.errors = 0;
+        }
         CHECK_EQ(real_seen.errors, 0);
         files_free(&files);
         ++ran;
