@@ -250,7 +250,7 @@
        >>parse >>read_json
        >>backend >>profile >>register >>context                                     the vendor's
        >>model >>resident >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area
-       >>binding >>run >>public                                                     ours
+       >>binding >>flex >>run >>update >>public                                     ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
@@ -872,6 +872,25 @@ QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *e
    Threads  nothing may use the backend during this call */
 QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
 
+/* Give a tensor that was compiled as updateable new data, such as the weights of a LoRA adapter. It
+   holds from the next exec on, for all runs, until the next update or the end of the context: update
+   again after qnnrt_load() and qnnrt_recover().
+
+   context  index into qnnrt_info.contexts
+   tensor   one of qnnrt_graph_info.updateables, of vendor_type 6 (UPDATEABLE_STATIC)
+   data     its elements in the stored form, row-major; copied
+   bytes    of data, exactly qnnrt_tensor_info.bytes
+
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such graph, or updateable tensor of it); QNNRT_E_ARG
+            (an input or output); QNNRT_E_MISMATCH (bytes: the text has both); QNNRT_E_UNSUPPORTED
+            (HTP; an update of an encoding; a residency of ONE or BUDGET, which would lose it);
+            QNNRT_E_STATE (opened with desc.inspect, or the context is not loaded); QNNRT_E_BACKEND.
+            After a failure the old data holds
+   Threads  no run of the graph executes meanwhile */
+QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
+                                    const char *tensor, const void *data, size_t bytes,
+                                    qnnrt_error *err);
+
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
 /* What a model consists of. All of it is valid until qnnrt_close(). */
@@ -1215,6 +1234,30 @@ QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *da
             calls at a new offset */
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset);
+
+/* Leave an optional input or output out of every exec from now on. Binding it takes it in again;
+   with NULL, in the run's own memory.
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG (a required tensor)
+   Cost     until it is taken in again, the tensors of its steps are copied before each exec */
+QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot);
+
+/* Set the dims of a dynamic tensor for every exec from now on. Its elements are then packed by these
+   dims, at the beginning of its memory; qnnrt_data() returns their bytes.
+
+   dims     [rank]; 1 or more, at most qnnrt_tensor_info.dims, equal to them where they are not
+            dynamic. NULL: those of the info again
+
+   Set the inputs. Outputs and edges get theirs from the library, and what is set there is the most
+   that an exec may write. The CPU library finds none: it needs exactly the dims that an exec will
+   give, as soon as an input is smaller than its bound.
+   Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot) */
+QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
+                                      uint32_t rank);
+
+/* Return the dims of a tensor now: of an input those that were set; of an output or edge those that
+   the last exec wrote. rank (may be NULL) receives their number. Valid until the run is destroyed;
+   the values change with qnnrt_set_dims() and qnnrt_exec(). NULL: no such slot. */
+QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank);
 
 /* Return the address of a tensor's memory; bytes (may be NULL) receives its size. NULL: there is no
    such tensor, or it is not bound yet (qnnrt_run_error() has the text). Outputs are valid until the
@@ -4471,7 +4514,8 @@ enum {                                            /* vendor: Qnn_TensorType_t   
     QNNRT__ABI_APP_WRITE = 0, QNNRT__ABI_APP_READ = 1, QNNRT__ABI_NATIVE = 3,
     QNNRT__ABI_STATIC = 4, QNNRT__ABI_NULL = 5,
     QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10,      /* 6 to 10 */
-    QNNRT__ABI_OPTIONAL_APP_WRITE = 11, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13       /* 11 to 13 */
+    QNNRT__ABI_OPTIONAL_APP_WRITE = 11, QNNRT__ABI_OPTIONAL_APP_READ = 12,
+    QNNRT__ABI_OPTIONAL_APP_READWRITE = 13
 };
 
 enum {                                            /* vendor: Qnn_QuantizationEncoding_t           */
@@ -4783,6 +4827,9 @@ typedef struct qnnrt__abi_calls {
         qnnrt__abi_handle *out); /* 40 */
     qnnrt__abi_slot unused_41[2];
     qnnrt__abi_code (*device_free)(qnnrt__abi_handle device); /* 43 */
+    qnnrt__abi_slot unused_44[13];
+    qnnrt__abi_code (*tensor_update)(qnnrt__abi_handle graph, const qnnrt__abi_tensor **tensors,
+        uint64_t count); /* 57 */
 } qnnrt__abi_calls;
 
 /* A scalar or a tensor (of 144 bytes: that of version 1 in the layout of version 2). */
@@ -4932,6 +4979,7 @@ QNNRT__AT(calls, context_create, 9 * 8);  QNNRT__AT(calls, context_get_binary_si
 QNNRT__AT(calls, context_get_binary, 12 * 8); QNNRT__AT(calls, graph_create, 15 * 8);
 QNNRT__AT(calls, graph_add_node, 18 * 8); QNNRT__AT(calls, graph_finalize, 19 * 8);
 QNNRT__AT(calls, tensor_create, 24 * 8);  QNNRT__AT(calls, profile_create, 28 * 8);
+QNNRT__AT(calls, tensor_update, 57 * 8);
 QNNRT__AT(calls, profile_get_extended_event, 33 * 8); QNNRT__AT(calls, profile_free, 34 * 8);
 QNNRT__AT(calls, mem_register, 35 * 8);   QNNRT__AT(calls, mem_deregister, 36 * 8);
 QNNRT__AT(calls, device_get_infrastructure, 39 * 8);
@@ -5659,9 +5707,10 @@ static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
     va_end(args);
 }
 
-/* Return why this version cannot run a graph whose metadata is valid, or NULL. */
+/* Return why this version cannot run a graph whose metadata is valid, or NULL. htp: its backend is
+   HTP, which takes neither dynamic dimensions nor optional tensors. */
 static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_graph_info *graph,
-                                            int *no_memory)
+                                            int htp, int *no_memory)
 {
     size_t i, count;
     int kind;
@@ -5673,8 +5722,9 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
             char text[512];
             const char *kept;
             if (tensors[i].bytes == 0) why = "has a dtype that this version cannot hold in memory";
-            else if (tensors[i].dynamic_dims != NULL) why = "has dynamic dimensions";
-            else if (tensors[i].optional) why = "is optional";
+            else if (htp && tensors[i].dynamic_dims != NULL)
+                why = "has dynamic dimensions, which HTP does not support";
+            else if (htp && tensors[i].optional) why = "is optional, which HTP does not support";
             else if (tensors[i].vendor_format != 0)
                 why = "has a data format other than plain row-major";
             else if (tensors[i].bytes > UINT32_MAX)
@@ -5722,12 +5772,20 @@ static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
     return 1;
 }
 
+/* Return 1 if two tensors of the same rank have the same dynamic dimensions. */
+static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
+        return a->dynamic_dims == b->dynamic_dims;
+    return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank) == 0;
+}
+
 /* Return 1 if two tensors can share memory: same dimensions, dtype, format and encoding. */
 static int qnnrt__compare_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
            (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) == 0) &&
-           qnnrt__compare_quant(&a->quant, &b->quant);
+           qnnrt__compare_dynamic(a, b) && qnnrt__compare_quant(&a->quant, &b->quant);
 }
 
 /* Write where two per-axis encodings first differ; "" for other encodings. */
@@ -5750,14 +5808,17 @@ static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant 
     return out;
 }
 
-/* Write a tensor as "ufixed16[1,32,128] scale 0.00012 offset -32768". */
+/* Write a tensor as "ufixed16[1,<=32,128] scale 0.00012 offset -32768"; "<=" is before a dynamic
+   dimension. */
 static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
     const qnnrt_quant *quant = &tensor->quant;
     uint32_t i;
     snprintf(out, room, "%s[", qnnrt__dtype_name(tensor->dtype));
     for (i = 0; i < tensor->rank; ++i)
-        qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)tensor->dims[i]);
+        qnnrt__table_append(out, room, "%s%s%u", i > 0 ? "," : "",
+                            tensor->dynamic_dims != NULL && tensor->dynamic_dims[i] ? "<=" : "",
+                            (unsigned)tensor->dims[i]);
     qnnrt__table_append(out, room, "]");
     if (quant->encoding == QNNRT_ENCODING_PER_TENSOR)
         qnnrt__table_append(out, room, " scale %.9g offset %d", (double)quant->scale,
@@ -5815,14 +5876,6 @@ static void qnnrt__compare_type(const qnnrt_tensor_info *tensor, char *out, size
     const char *name = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
     if (name != NULL) snprintf(out, room, "of type %s", name);
     else snprintf(out, room, "of type %u", (unsigned)tensor->vendor_type);
-}
-
-/* Return 1 if two tensors of the same rank have the same dynamic dimensions. */
-static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
-{
-    if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
-        return a->dynamic_dims == b->dynamic_dims;
-    return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank) == 0;
 }
 
 /* Compare one tensor of both sources; the names are equal. */
@@ -6453,7 +6506,7 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
                                       QNNRT__TABLE_UPDATEABLES, graph);
     if (result != QNNRT_OK) return result;
     if (from->version >= 3 && htp) qnnrt__htp_graph(from->blob, from->blob_bytes, graph);
-    graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
+    graph->unsupported = qnnrt__table_unsupported(table->arena, graph, htp, &no_memory);
     table->graph = NULL;
     return no_memory ? qnnrt__fail_memory(table->err, "tables") : QNNRT_OK;
 }
@@ -7480,7 +7533,7 @@ static int qnnrt__parse_list(qnnrt__record_reader *read, const char *key, uint32
    Metadata of a context binary from the text that qnn-context-binary-utility writes, into
    the table: one pass, nothing in between.
    Source: as in >>parse.
-   Needs: >>mem >>err >>table >>record >>parse, and qnnrt_json.h
+   Needs: >>mem >>err >>abi >>table >>record >>parse, and qnnrt_json.h
    Knows nothing of: files, libraries, other sources of metadata
    ===================================================================================== */
 
@@ -7575,7 +7628,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     uint32_t stated[QNNRT__TABLE_KINDS] = { 0, 0, 0 };
     uint32_t depth;
     const char *name = NULL;
-    int key, good = 1, inputs, outputs, no_memory, kind;
+    int key, good = 1, inputs, outputs, kind;
     memset(lists, 0, sizeof(lists));
     for (kind = 0; kind < QNNRT__TABLE_KINDS; ++kind) lists[kind].kind = (qnnrt__table_kind)kind;
     read->kind = "graph";
@@ -7621,14 +7674,13 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
         if (!qnnrt__read_count(read, &record, qnnrt__read_graph_counts[kind], stated[kind],
                                lists[kind].count) ||
             !qnnrt__record_result(read, qnnrt__table_close(table, &lists[kind], graph))) return 0;
-    graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
     table->graph = NULL;
-    return no_memory ? qnnrt__record_result(read, qnnrt__fail_memory(table->err, "tables")) : 1;
+    return 1;
 }
 
 /* Read the list of graphs; graphs move while it grows. */
 static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t declared,
-                              qnnrt_context_info *context)
+                              qnnrt_context_info *context, qnnrt_graph_info **out)
 {
     qnnrt_graph_info *graphs = NULL;
     size_t count = 0, room = 0, first = qnnrt__parse_hint(read, declared);
@@ -7646,7 +7698,7 @@ static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t declared,
     read->kind = NULL;
     if (read->r.error != NULL) return 0;
     if (count == 0) return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no graphs");
-    context->graphs = graphs;
+    context->graphs = *out = graphs;
     context->graph_count = count;
     return qnnrt__record_result(read, qnnrt__table_graph_names(read->table, graphs, count));
 }
@@ -7693,7 +7745,8 @@ static int qnnrt__read_length(qnnrt__record_reader *read, const char *key, uint6
 }
 
 static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint32_t *num_graphs,
-                                      uint64_t *tensors, qnnrt_context_info *context)
+                                      uint64_t *tensors, qnnrt_context_info *context,
+                                      qnnrt_graph_info **graphs)
 {
     static const qnnrt_json_text metadata[] = { QNNRT__KEY("dspArch"), QNNRT__NO_KEY };
     const char *name = qnnrt__read_context_keys[key].text;
@@ -7714,7 +7767,7 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
         return qnnrt__record_u32(read, name, &context->context_tensor_count);
     case QNNRT__READ_C_TENSORS:      return qnnrt__read_length(read, name, tensors);
     case QNNRT__READ_C_NUM_GRAPHS:   return qnnrt__record_u32(read, name, num_graphs);
-    case QNNRT__READ_C_GRAPHS:       return qnnrt__read_graphs(read, *num_graphs, context);
+    case QNNRT__READ_C_GRAPHS:       return qnnrt__read_graphs(read, *num_graphs, context, graphs);
     case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
     case QNNRT__READ_C_METADATA:
         if (!qnnrt__read_facts(read, name, metadata, values)) return 0;
@@ -7789,10 +7842,12 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     qnnrt__record_reader read;
     qnnrt__record record;
     qnnrt_json_limits limits;
+    qnnrt_graph_info *graphs = NULL;
     uint32_t num_graphs = 0;
     uint64_t tensors = 0;
     const char *kind;
-    int key;
+    size_t i;
+    int key, no_memory;
     memset(&read, 0, sizeof(read));
     read.table = table;
     read.hints = (uint32_t)(bytes / 256 < 1000000 ? bytes / 256 : 1000000);
@@ -7807,7 +7862,8 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     qnnrt__record_begin(&record, qnnrt__read_context_keys);
     if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
         while ((key = qnnrt__record_member(&read, &record)) >= 0)
-            if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context)) break;
+            if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context, &graphs))
+                break;
     } else if (read.r.error == NULL) {
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; expected an object",
                            qnnrt__record_type(read.r.type));
@@ -7828,6 +7884,12 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     if (read.result == QNNRT_OK && read.r.error != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
                                  (unsigned long long)read.r.error_at, read.r.error);
+    /* The number of the backend may come after the graphs. */
+    for (i = 0; read.result == QNNRT_OK && i < context->graph_count; ++i) {
+        graphs[i].unsupported = qnnrt__table_unsupported(
+            table->arena, &graphs[i], context->backend_id == QNNRT__ABI_BACKEND_HTP, &no_memory);
+        if (no_memory) return qnnrt__fail_memory(table->err, "tables");
+    }
     if (read.result == QNNRT_E_FORMAT) {
         kind = qnnrt__read_kind(text, bytes, &limits);
         if (kind != NULL) {
@@ -12403,12 +12465,300 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
 }
 
 /* =====================================================================================
+   FLEX                                                                             >>flex
+   What may change between two executes of a run: the dims of dynamic tensors, and which
+   optional tensors take part. Only runs of pipelines with such tensors have this.
+   Needs: >>mem >>err >>dtype >>abi >>table >>compare >>wiring >>slot >>binding
+   Knows nothing of: what executes, memory
+   ===================================================================================== */
+
+typedef struct qnnrt__flex_slot {
+    uint32_t *dims;                     /* [rank] now, where the vendor's tensors point; NULL: fixed */
+    uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
+    uint64_t  count, bytes;             /* of dims */
+    int       set;                      /* 1: the caller set dims */
+    int       required;                 /* 1: a step cannot do without it */
+    int       omitted;
+} qnnrt__flex_slot;
+
+/* Arrays of a step for the tensors that take part; NULL: all of them always do. */
+typedef struct qnnrt__flex_step { qnnrt__abi_tensor *inputs, *outputs; } qnnrt__flex_step;
+
+typedef struct qnnrt__flex {
+    const qnnrt_pipeline *pipeline;
+    qnnrt__flex_slot     *slots;        /* [slot_count] */
+    qnnrt__flex_step     *steps;        /* [step_count] */
+    int                   cpu;          /* 1: libQnnCpu.so, see qnnrt__flex_cpu() */
+} qnnrt__flex;
+
+/* What a step is executed with. */
+typedef struct qnnrt__flex_call {
+    qnnrt__abi_tensor *inputs, *outputs;
+    uint32_t           input_count, output_count;
+} qnnrt__flex_call;
+
+/* Return 1 if the dims or the presence of a tensor can change. */
+static int qnnrt__flex_is(const qnnrt_tensor_info *tensor)
+{
+    return tensor->dynamic_dims != NULL || tensor->optional;
+}
+
+/* Return the count and bytes of dims that lie within the bound; the bound's do not overflow. */
+static void qnnrt__flex_count(const qnnrt_tensor_info *tensor, qnnrt__flex_slot *slot)
+{
+    qnnrt__dtype_bytes(tensor->dtype, slot->dims, tensor->rank, &slot->count, &slot->bytes);
+}
+
+/* Let the ends of a dynamic slot have dims of their own. */
+static int qnnrt__flex_dynamic(qnnrt__arena *arena, const qnnrt_tensor_info *tensor,
+                               const qnnrt__binding *binding, qnnrt__flex_slot *slot)
+{
+    uint32_t i;
+    slot->dims = (uint32_t *)qnnrt__arena_alloc(arena, (uint64_t)tensor->rank * 2,
+                                                sizeof(uint32_t));
+    if (slot->dims == NULL) return 0;
+    slot->asked = slot->dims + tensor->rank;
+    memcpy(slot->dims, tensor->dims, tensor->rank * sizeof(uint32_t));
+    memcpy(slot->asked, tensor->dims, tensor->rank * sizeof(uint32_t));
+    qnnrt__flex_count(tensor, slot);
+    for (i = 0; i < binding->end_count; ++i) {
+        binding->ends[i].tensor->body.dims = slot->dims;
+        binding->ends[i].tensor->body.dynamic_dims = tensor->dynamic_dims;
+    }
+    return 1;
+}
+
+/* Make what a pipeline needs; *out stays NULL when nothing of it can change. Return 0: out of
+   memory. */
+static int qnnrt__flex_create(qnnrt__arena *arena, const qnnrt_pipeline *p,
+                              const qnnrt__binding *bindings, int cpu, qnnrt__flex **out)
+{
+    qnnrt__flex *flex;
+    size_t i;
+    int any = 0;
+    for (i = 0; i < p->end_count; ++i) any |= qnnrt__flex_is(p->by_name[i]->tensor);
+    if (!any) return 1;
+    flex = (qnnrt__flex *)qnnrt__arena_alloc(arena, 1, sizeof(*flex));
+    if (flex == NULL) return 0;
+    flex->pipeline = p;
+    flex->cpu = cpu;
+    flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(arena, p->info.slot_count,
+                                                         sizeof(*flex->slots));
+    flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(arena, p->info.step_count,
+                                                         sizeof(*flex->steps));
+    if (flex->slots == NULL || flex->steps == NULL) return 0;
+    for (i = 0; i < p->info.slot_count; ++i) {
+        const qnnrt_slot_info *info = &p->info.slots[i];
+        flex->slots[i].required = info->role == QNNRT_ROLE_EDGE;
+        if (info->tensor->dynamic_dims != NULL &&
+            !qnnrt__flex_dynamic(arena, info->tensor, &bindings[i], &flex->slots[i])) return 0;
+    }
+    for (i = 0; i < p->end_count; ++i) {
+        const qnnrt__end *end = p->by_name[i];
+        const qnnrt_graph_info *graph = p->steps[end->step].graph;
+        qnnrt__flex_step *step = &flex->steps[end->step];
+        qnnrt__abi_tensor **room = end->output ? &step->outputs : &step->inputs;
+        flex->slots[end->slot].required |= !end->tensor->optional;
+        if (!end->tensor->optional || *room != NULL) continue;
+        *room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
+            arena, end->output ? graph->output_count : graph->input_count, sizeof(**room));
+        if (*room == NULL) return 0;
+    }
+    *out = flex;
+    return 1;
+}
+
+/* Write dims as "[1,5,8]". */
+static const char *qnnrt__flex_text(const uint32_t *dims, uint32_t rank, char *out, size_t room)
+{
+    uint32_t i;
+    snprintf(out, room, "[");
+    for (i = 0; i < rank && i < 32; ++i)
+        qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)dims[i]);
+    qnnrt__table_append(out, room, rank > 32 ? ",...]" : "]");
+    return out;
+}
+
+/* Return 1 if dims are those of the tensor, or less where it is dynamic. */
+static int qnnrt__flex_fits(const qnnrt_tensor_info *tensor, const uint32_t *dims)
+{
+    uint32_t i;
+    for (i = 0; i < tensor->rank; ++i)
+        if (dims[i] == 0 || dims[i] > tensor->dims[i] ||
+            (dims[i] < tensor->dims[i] &&
+             (tensor->dynamic_dims == NULL || !tensor->dynamic_dims[i]))) return 0;
+    return 1;
+}
+
+/* Set the dims of a slot, or with NULL its bound. flex: NULL if everything is fixed. */
+static qnnrt_result qnnrt__flex_set(qnnrt__flex *flex, const qnnrt_pipeline *p, size_t at,
+                                    const uint32_t *dims, uint32_t rank, qnnrt_error *err)
+{
+    const qnnrt_slot_info *info = &p->info.slots[at];
+    const qnnrt_tensor_info *tensor = info->tensor;
+    qnnrt__flex_slot *slot = flex != NULL && flex->slots[at].dims != NULL ? &flex->slots[at] : NULL;
+    char given[400], facts[400];
+    if (dims == NULL) rank = tensor->rank;
+    if (rank != tensor->rank || (dims != NULL && !qnnrt__flex_fits(tensor, dims))) {
+        qnnrt__fail(err, QNNRT_E_MISMATCH,
+                    "pipeline \"%.200s\": \"%.200s\" is %s, but the dims to set are %s",
+                    p->info.name, info->address,
+                    qnnrt__compare_text(tensor, facts, sizeof(facts)),
+                    dims != NULL ? qnnrt__flex_text(dims, rank, given, sizeof(given)) : "NULL");
+        return qnnrt__hint(err, QNNRT_E_MISMATCH,
+                           slot != NULL ? "Change only dims with \"<=\", to 1 or more."
+                                        : "Compile the graph with dynamic dims to change them.");
+    }
+    if (slot == NULL) return QNNRT_OK;
+    memcpy(slot->asked, dims != NULL ? dims : tensor->dims, rank * sizeof(uint32_t));
+    memcpy(slot->dims, slot->asked, rank * sizeof(uint32_t));
+    qnnrt__flex_count(tensor, slot);
+    slot->set = dims != NULL;
+    return QNNRT_OK;
+}
+
+/* Check that a slot can be left out. */
+static qnnrt_result qnnrt__flex_may_omit(const qnnrt__flex *flex, const qnnrt_pipeline *p,
+                                         size_t at, qnnrt_error *err)
+{
+    const qnnrt_slot_info *info = &p->info.slots[at];
+    if (flex != NULL && !flex->slots[at].required) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.200s\": %s \"%.200s\" is required%s", p->info.name,
+                qnnrt_role_name(info->role), info->address,
+                info->tensor->optional ? " by another step" : "");
+    return qnnrt__hint(err, QNNRT_E_ARG,
+                       "Omit only tensors with qnnrt_tensor_info.optional that are no edges.");
+}
+
+/* libQnnCpu.so (2.47) takes the dims of outputs from the call. ElementWiseAdd writes beyond its
+   memory when the inputs are smaller than these. So every dynamic output needs its dims as soon as
+   a dynamic input is smaller than its bound. */
+static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step,
+                                    const qnnrt__flex_call *call, qnnrt_error *err)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    const qnnrt_slot_info *below = NULL;
+    char where[512];
+    uint32_t i;
+    for (i = 0; i < call->input_count; ++i) {
+        const qnnrt_slot_info *info = &p->info.slots[p->inputs[step][i].slot];
+        const qnnrt__flex_slot *slot = &flex->slots[p->inputs[step][i].slot];
+        if (slot->dims != NULL && !slot->omitted && slot->count < info->tensor->count) below = info;
+    }
+    for (i = 0; below != NULL && i < call->output_count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[p->outputs[step][i].slot];
+        if (slot->dims == NULL || slot->set || slot->omitted) continue;
+        qnnrt__fail(err, QNNRT_E_STATE,
+                    "pipeline \"%.200s\": %s: input \"%.160s\" has fewer elements than its bound,"
+                    " and the dims of output \"%.160s\" are not set; the CPU library does not find"
+                    " them", p->info.name, qnnrt__wiring_where(p, step, where, sizeof(where)),
+                    below->address, p->outputs[step][i].tensor->name);
+        return qnnrt__hint(err, QNNRT_E_STATE,
+                           "Call qnnrt_set_dims() with the dims that this output will have.");
+    }
+    return QNNRT_OK;
+}
+
+/* Return 1 if optional tensors take part on libQnnCpu.so (2.47), which refuses each (0x1774). */
+static int qnnrt__flex_takes_optional(const qnnrt__flex *flex)
+{
+    size_t i;
+    for (i = 0; flex->cpu && i < flex->pipeline->info.slot_count; ++i)
+        if (!flex->slots[i].required && !flex->slots[i].omitted) return 1;
+    return 0;
+}
+
+/* Copy the tensors that take part, where some may not. */
+static void qnnrt__flex_pick(const qnnrt__flex *flex, const qnnrt__end *ends,
+                             qnnrt__abi_tensor *room, qnnrt__abi_tensor **tensors, uint32_t *count)
+{
+    uint32_t i, taken = 0;
+    if (room == NULL) return;
+    for (i = 0; i < *count; ++i)
+        if (!flex->slots[ends[i].slot].omitted) room[taken++] = (*tensors)[i];
+    *tensors = room;
+    *count = taken;
+}
+
+/* Prepare the tensors of a step: inputs with the bytes of their dims, outputs with the dims and
+   bytes that they may take. call: in, all tensors; out, those that take part. */
+static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step,
+                                      qnnrt__flex_call *call, qnnrt_error *err)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    const qnnrt__end *inputs = p->inputs[step], *outputs = p->outputs[step];
+    uint32_t i;
+    if (flex->cpu) {
+        const qnnrt_result result = qnnrt__flex_cpu(flex, step, call, err);
+        if (result != QNNRT_OK) return result;
+    }
+    for (i = 0; i < call->input_count; ++i)
+        if (flex->slots[inputs[i].slot].dims != NULL)
+            call->inputs[i].body.buffer.bytes = (uint32_t)flex->slots[inputs[i].slot].bytes;
+    for (i = 0; i < call->output_count; ++i) {
+        qnnrt__flex_slot *slot = &flex->slots[outputs[i].slot];
+        if (slot->dims == NULL) continue;
+        memcpy(slot->dims, slot->asked, outputs[i].tensor->rank * sizeof(uint32_t));
+        qnnrt__flex_count(outputs[i].tensor, slot);
+        call->outputs[i].body.buffer.bytes = (uint32_t)slot->bytes;
+    }
+    qnnrt__flex_pick(flex, inputs, flex->steps[step].inputs, &call->inputs, &call->input_count);
+    qnnrt__flex_pick(flex, outputs, flex->steps[step].outputs, &call->outputs,
+                     &call->output_count);
+    return QNNRT_OK;
+}
+
+/* Take the dims that a step wrote. They are checked, because later steps read that much memory. */
+static qnnrt_result qnnrt__flex_end(const qnnrt__flex *flex, uint32_t step, qnnrt_error *err)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    const size_t count = p->steps[step].graph->output_count;
+    char where[512], given[400], facts[400];
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        const qnnrt__end *end = &p->outputs[step][i];
+        qnnrt__flex_slot *slot = &flex->slots[end->slot];
+        const uint64_t room = slot->bytes;
+        if (slot->dims == NULL || slot->omitted) continue;
+        if (qnnrt__flex_fits(end->tensor, slot->dims)) {
+            qnnrt__flex_count(end->tensor, slot);
+            if (slot->bytes <= room) continue;
+        }
+        qnnrt__fail(err, QNNRT_E_BACKEND,
+                    "pipeline \"%.200s\": %s: the library says that it wrote %s to output"
+                    " \"%.160s\", which is %s in memory of %llu bytes", p->info.name,
+                    qnnrt__wiring_where(p, step, where, sizeof(where)),
+                    qnnrt__flex_text(slot->dims, end->tensor->rank, given, sizeof(given)),
+                    end->tensor->name, qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
+                    (unsigned long long)room);
+        memcpy(slot->dims, slot->asked, end->tensor->rank * sizeof(uint32_t));
+        qnnrt__flex_count(end->tensor, slot);
+        return QNNRT_E_BACKEND;
+    }
+    return QNNRT_OK;
+}
+
+/* Return the description of a slot's tensor with its dims of now; own: room for it. */
+static const qnnrt_tensor_info *qnnrt__flex_now(const qnnrt__flex *flex, const qnnrt_pipeline *p,
+                                                size_t at, qnnrt_tensor_info *own)
+{
+    const qnnrt_tensor_info *tensor = p->info.slots[at].tensor;
+    const qnnrt__flex_slot *slot = flex != NULL ? &flex->slots[at] : NULL;
+    if (slot == NULL || slot->dims == NULL) return tensor;
+    *own = *tensor;
+    own->dims = slot->dims;
+    own->count = slot->count;
+    own->bytes = slot->bytes;
+    return own;
+}
+
+/* =====================================================================================
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
           >>profile >>register >>context >>model >>resident >>wiring >>slot >>pipeline >>place
-          >>area >>binding
+          >>area >>binding >>flex
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -12423,7 +12773,7 @@ typedef struct qnnrt__step {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
-                                           busy flag, a profile */
+                                           busy flag, a profile, dims */
     qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
     qnnrt__log_count no_log;
     uint32_t         mark;              /* first log line of the exec that is running */
@@ -12444,6 +12794,7 @@ struct qnnrt_run {
     uint64_t         began;              /* when its last exec began, see qnnrt_backend.uses */
     qnnrt__backend_run link;
     int              stale;             /* a recovery created contexts again */
+    qnnrt__flex     *flex;               /* NULL: nothing is dynamic or optional */
     int              unfound;            /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
 };
@@ -12500,7 +12851,7 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
 static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL ||
-                   run->profile != NULL || run->moves || run->stale;
+                   run->profile != NULL || run->moves || run->stale || run->flex != NULL;
 }
 
 /* Point a slot at its memory; NULL: it has none yet. */
@@ -12545,7 +12896,9 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
         to->context = &info->model->contexts[info->context];
         to->step = end->step;
     }
-    return QNNRT_OK;
+    return qnnrt__flex_create(&run->arena, p, run->slots,
+                              run->backend->info.id == QNNRT__ABI_BACKEND_CPU, &run->flex)
+               ? QNNRT_OK : qnnrt__fail_memory(err, "a run");
 }
 
 /* Have the context of a step. If it was created since, fetch its graph and its registrations. */
@@ -12776,6 +13129,16 @@ static qnnrt__binding *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
     return QNNRT__UNLIKELY(at >= run->pipeline->info.slot_count) ? NULL : &run->slots[at];
 }
 
+/* Leave an optional slot out of executes, or take it in again. */
+static void qnnrt__run_omit(qnnrt_run *run, const qnnrt__binding *binding, int omitted)
+{
+    qnnrt__flex_slot *slot = run->flex != NULL ? &run->flex->slots[binding - run->slots] : NULL;
+    if (slot == NULL || slot->omitted == omitted) return;
+    slot->omitted = omitted;
+    if (binding->data == NULL) run->missing += omitted ? (uint32_t)-1 : 1u;
+    qnnrt__run_settle(run);
+}
+
 static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data, uint64_t bytes)
 {
     qnnrt__binding *slot = qnnrt__run_find(run, which);
@@ -12790,6 +13153,7 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data
                            "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
                            run->pipeline->info.name, which->address,
                            (unsigned long long)slot->bytes, (unsigned long long)bytes);
+    qnnrt__run_omit(run, slot, 0);
     if (data == NULL && slot->own != NULL)
         qnnrt__run_point_at(run, slot, run->mem, slot->own_offset);
     else
@@ -12802,7 +13166,7 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data
 static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
 {
     size_t s = 0;
-    while (run->slots[s].data != NULL) ++s;
+    while (run->slots[s].data != NULL || (run->flex != NULL && run->flex->slots[s].omitted)) ++s;
     qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                 "pipeline \"%.200s\": %s \"%.200s\" has no memory in the plan and is not bound",
                 run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
@@ -12817,6 +13181,9 @@ static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, q
         qnnrt__run_err(run), QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed",
         run->pipeline->info.name,
         qnnrt__wiring_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
+    if (run->flex != NULL && qnnrt__flex_takes_optional(run->flex))
+        qnnrt__hint(&run->error, QNNRT_E_BACKEND,
+                    "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
     return qnnrt__codes_explain(qnnrt__run_err(run), "graphExecute", code, run->backend->log_slot,
                                 run->mark);
 }
@@ -12832,6 +13199,27 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
+/* Execute one step with its profile (or NULL), and with the dims and optional tensors of now. */
+static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle profile)
+{
+    const qnnrt__step *step = &run->steps[at];
+    qnnrt__abi_code code;
+    qnnrt__flex_call call;
+    qnnrt_result result = QNNRT_OK;
+    call.inputs = step->inputs;
+    call.outputs = step->outputs;
+    call.input_count = step->input_count;
+    call.output_count = step->output_count;
+    if (run->flex != NULL)
+        result = qnnrt__flex_begin(run->flex, (uint32_t)at, &call, qnnrt__run_err(run));
+    if (result != QNNRT_OK) return result;
+    code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
+                         call.output_count, profile, NULL);
+    if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
+    return run->flex != NULL ? qnnrt__flex_end(run->flex, (uint32_t)at, qnnrt__run_err(run))
+                             : QNNRT_OK;
+}
+
 /* Execute all steps, each with its context and its profile. */
 static qnnrt_result qnnrt__run_slowly(qnnrt_run *run)
 {
@@ -12842,17 +13230,13 @@ static qnnrt_result qnnrt__run_slowly(qnnrt_run *run)
     run->began = run->backend->uses;
     if (profile != NULL) run->profile->state = QNNRT__PROFILE_FAILED;
     for (at = 0; at < run->pipeline->info.step_count; ++at) {
-        const qnnrt__step *step = &run->steps[at];
-        qnnrt__abi_code code;
-        if (take) {
-            const qnnrt_result result = qnnrt__run_have(run, at, since, qnnrt__run_err(run));
-            if (result != QNNRT_OK) return result;
-        }
+        qnnrt_result result = QNNRT_OK;
+        if (take) result = qnnrt__run_have(run, at, since, qnnrt__run_err(run));
+        if (result != QNNRT_OK) return result;
         if (profile != NULL) profile[at].begin_ns = qnnrt__os_clock_ns();
-        code = step->execute(step->graph, step->inputs, step->input_count, step->outputs,
-                             step->output_count, profile != NULL ? profile[at].handle : NULL, NULL);
+        result = qnnrt__run_step(run, at, profile != NULL ? profile[at].handle : NULL);
         if (profile != NULL) profile[at].end_ns = qnnrt__os_clock_ns();
-        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
+        if (QNNRT__UNLIKELY(result != QNNRT_OK)) return result;
     }
     if (profile != NULL) run->profile->state = QNNRT__PROFILE_DONE;
     run->stale = 0;
@@ -12888,29 +13272,32 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
                            " memory", run->pipeline->info.name),
                            "Wait until it returns, or plan entries in different groups.");
     qnnrt__hooks_lock(&run->backend->hooks);
-    result = run->profile != NULL || run->moves || run->stale ? qnnrt__run_slowly(run)
-                                                                   : qnnrt__run_steps(run);
+    result = run->profile != NULL || run->moves || run->stale || run->flex != NULL
+                 ? qnnrt__run_slowly(run) : qnnrt__run_steps(run);
     qnnrt__hooks_unlock(&run->backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);
     return result;
 }
 
-/* Find the memory of a bound slot for a conversion, and check the range of elements. */
+/* Find the memory of a bound slot for a conversion, and check the range of elements. *now receives
+   the slot's tensor with its dims of now; own: room for it. */
 static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                     uint64_t count, void **data)
+                                     uint64_t count, void **data, qnnrt_tensor_info *own,
+                                     const qnnrt_tensor_info **now)
 {
     const qnnrt__binding *found = qnnrt__run_find(run, slot);
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
     *data = found->data;
+    *now = qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), own);
     if (found->data == NULL)
         return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                            "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
                            slot->address), "Call qnnrt_bind() first.");
-    if (!qnnrt__size_within(begin, count, slot->tensor->count))
+    if (!qnnrt__size_within(begin, count, (*now)->count))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
                            "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu elements from"
                            " element %llu on do not lie within it", run->pipeline->info.name,
-                           slot->address, (unsigned long long)slot->tensor->count,
+                           slot->address, (unsigned long long)(*now)->count,
                            (unsigned long long)count, (unsigned long long)begin);
     return QNNRT_OK;
 }
@@ -12922,6 +13309,179 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                        "\"%.200s\" (%s) cannot be converted to or from %s",
                        tensor->name, qnnrt__compare_text(tensor, facts, sizeof(facts)), what);
+}
+
+/* =====================================================================================
+   UPDATE                                                                        >>update
+   What a caller changes between two executes: dims and optional tensors of a run, and the
+   data of tensors that were compiled as updateable (LoRA).
+   Needs: >>mem >>err >>log >>codes >>abi >>table >>backend (its struct) >>context (its struct)
+          >>model >>binding >>flex >>run
+   Knows nothing of: memory
+   ===================================================================================== */
+
+QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
+{
+    const qnnrt__binding *found;
+    qnnrt_result result;
+    if (run == NULL) return QNNRT_E_ARG;
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    result = qnnrt__flex_may_omit(run->flex, run->pipeline, (size_t)(found - run->slots),
+                                  &run->error);
+    run->unfound = 0;
+    if (result == QNNRT_OK) qnnrt__run_omit(run, found, 1);
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
+                                      uint32_t rank)
+{
+    const qnnrt__binding *found;
+    if (run == NULL) return QNNRT_E_ARG;
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    return qnnrt__flex_set(run->flex, run->pipeline, (size_t)(found - run->slots), dims, rank,
+                           qnnrt__run_err(run));
+}
+
+QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank)
+{
+    const qnnrt__binding *found;
+    qnnrt_tensor_info own;
+    if (rank != NULL) *rank = 0;
+    if (run == NULL) return NULL;
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) {
+        qnnrt__run_fail_slot(run, slot);
+        return NULL;
+    }
+    if (rank != NULL) *rank = slot->tensor->rank;
+    return qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), &own)->dims;
+}
+
+/* Find a tensor by its name; NULL: the graph does not list it on this side. */
+static const qnnrt_tensor_info *qnnrt__update_find(const qnnrt_graph_info *graph,
+                                                   qnnrt__table_kind kind, const char *name)
+{
+    size_t count, i;
+    const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
+    for (i = 0; i < count; ++i)
+        if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
+    return NULL;
+}
+
+/* Fail: the graph has no updateable tensor of this name. */
+static qnnrt_result qnnrt__update_none(const qnnrt_graph_info *graph, const char *file,
+                                       const char *name, qnnrt_error *err)
+{
+    const int input = qnnrt__update_find(graph, QNNRT__TABLE_INPUTS, name) != NULL;
+    size_t i;
+    if (input || qnnrt__update_find(graph, QNNRT__TABLE_OUTPUTS, name) != NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s, graph \"%.160s\": \"%.160s\" is an %s and not"
+                           " updateable", file, graph->name, name, input ? "input" : "output");
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s, graph \"%.160s\": the metadata lists no updateable"
+                " tensor \"%.160s\"", file, graph->name, name);
+    for (i = 0; i < graph->updateable_count && i < 8; ++i)
+        qnnrt__err_add(err, "%s \"%.80s\"", i == 0 ? "; it lists" : ",",
+                       graph->updateables[i].name);
+    if (i < graph->updateable_count) qnnrt__err_add(err, ", ...");
+    return qnnrt__hint(err, QNNRT_E_NOT_FOUND,
+                       "Compile the tensor as updateable; qnnrt-run inspect lists those that are.");
+}
+
+/* Check that the tensor can take this data here. */
+static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_graph_info *graph,
+                                        const qnnrt_tensor_info *tensor, const char *file,
+                                        uint64_t bytes, qnnrt_error *err)
+{
+    if (tensor->vendor_type != QNNRT__ABI_UPDATEABLE_STATIC)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": \"%.160s\" has no data"
+                           " of its own: only its encoding is updateable, which this version does"
+                           " not support", file, graph->name, tensor->name);
+    if (tensor->bytes == 0 || tensor->bytes > UINT32_MAX)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": \"%.160s\" has a dtype"
+                           " or size that this version cannot hold in memory", file, graph->name,
+                           tensor->name);
+    if (tensor->bytes != bytes)
+        return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s, graph \"%.160s\": \"%.160s\" needs %llu"
+                           " bytes, the data has %llu", file, graph->name, tensor->name,
+                           (unsigned long long)tensor->bytes, (unsigned long long)bytes);
+    if (model->residency == QNNRT_RESIDENT_ONE || model->residency == QNNRT_RESIDENT_BUDGET)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot"
+                                            " update \"%.160s\": its context comes and goes", file,
+                                            graph->name, tensor->name),
+                           "Open the model with QNNRT_RESIDENT_ALL or QNNRT_RESIDENT_CALLER.");
+    if (model->backend->info.id != QNNRT__ABI_BACKEND_HTP &&
+        model->backend->calls->tensor_update != NULL) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot update \"%.160s\": %s",
+                file, graph->name, tensor->name,
+                model->backend->info.id == QNNRT__ABI_BACKEND_HTP
+                    ? "HTP accepts new data for a tensor and does not use it"
+                    : "the backend has no updates");
+    return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
+                       "Compile a context binary for each set of weights.");
+}
+
+/* Give a tensor of a graph new data. */
+static qnnrt_result qnnrt__update(qnnrt *model, size_t context, const char *name,
+                                  const char *tensor_name, const void *data, uint64_t bytes,
+                                  qnnrt_error *err)
+{
+    const qnnrt_context_info *info = &model->infos[context];
+    const qnnrt_tensor_info *tensor;
+    const qnnrt__abi_tensor *list[1];
+    qnnrt__abi_tensor change;
+    qnnrt__abi_code code;
+    qnnrt_result result;
+    size_t g = 0;
+    while (g < info->graph_count && strcmp(info->graphs[g].name, name) != 0) ++g;
+    if (g == info->graph_count)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, name);
+    tensor = qnnrt__update_find(&info->graphs[g], QNNRT__TABLE_UPDATEABLES, tensor_name);
+    if (tensor == NULL) return qnnrt__update_none(&info->graphs[g], info->file, tensor_name, err);
+    result = qnnrt__update_check(model, &info->graphs[g], tensor, info->file, bytes, err);
+    if (result != QNNRT_OK) return result;
+    memset(&change, 0, sizeof(change));
+    qnnrt__run_tensor(tensor, &change);
+    change.body.buffer.data = data;
+    list[0] = &change;
+    qnnrt__hooks_lock(&model->hooks);
+    model->backend->mark = qnnrt__log_mark(model->backend->log_slot);
+    code = model->contexts[context].handle != NULL
+               ? model->backend->calls->tensor_update(model->contexts[context].graphs[g], list, 1)
+               : 0;
+    if (model->contexts[context].handle == NULL) {
+        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
+                             "Call qnnrt_load() first, or after a restart of the DSP"
+                             " qnnrt_recover().");
+    } else if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
+                    " refused", info->file, name, tensor->name);
+        result = qnnrt__codes_explain(err, "tensorUpdateGraphTensors", code,
+                                      model->backend->log_slot, model->backend->mark);
+    }
+    qnnrt__hooks_unlock(&model->hooks);
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
+                                    const char *tensor, const void *data, size_t bytes,
+                                    qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_update: model, graph, tensor or data is NULL");
+    if (context >= model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
+                           (unsigned long long)context, (unsigned)model->context_count);
+    if (model->backend == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
+                                            " for reading only", model->infos[context].file),
+                           "Open it without desc.inspect.");
+    if (model->infos[context].failure != NULL)
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load", model->infos[context].file);
+    return qnnrt__update(model, context, graph, tensor, data, bytes, err);
 }
 
 /* =====================================================================================
@@ -13355,6 +13915,7 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
                            " lie within a buffer of the mem", run->pipeline->info.name,
                            slot->address, (unsigned long long)found->bytes,
                            (unsigned long long)offset);
+    qnnrt__run_omit(run, found, 0);
     qnnrt__run_point_at(run, found, mem, offset);
     return QNNRT_OK;
 }
@@ -13381,7 +13942,11 @@ QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
         qnnrt__run_fail_slot(run, slot);
         return NULL;
     }
-    if (bytes != NULL) *bytes = (size_t)found->bytes;
+    if (bytes != NULL) {
+        qnnrt_tensor_info own;
+        *bytes = (size_t)qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots),
+                                         &own)->bytes;
+    }
     return found->data;
 }
 
@@ -13449,15 +14014,17 @@ static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, 
                                         type *values, size_t count) \
     { \
         void *data = NULL; \
+        qnnrt_tensor_info own; \
+        const qnnrt_tensor_info *now; \
         qnnrt_result result; \
         if (run == NULL) return QNNRT_E_ARG; \
-        result = qnnrt__run_range(run, slot, begin, count, &data); \
+        result = qnnrt__run_range(run, slot, begin, count, &data, &own, &now); \
         if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) \
             return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
-        result = qnnrt__run_##verb(data, slot->tensor, begin, values, count); \
+        result = qnnrt__run_##verb(data, now, begin, values, count); \
         return result == QNNRT_OK \
-                   ? result : qnnrt__run_no_conversion(slot->tensor, as, qnnrt__run_err(run)); \
+                   ? result : qnnrt__run_no_conversion(now, as, qnnrt__run_err(run)); \
     }
 QNNRT__X(write_f32, const float, "float")
 QNNRT__X(read_f32, float, "float")

@@ -108,7 +108,10 @@ typedef enum qnnrt_tensor_kind {
     QNNRT_TENSOR_OUTPUT,                 /* read by the app     (vendor: APP_READ)  */
     QNNRT_TENSOR_INNER,                  /* between two nodes   (vendor: NATIVE)    */
     QNNRT_TENSOR_STATIC,                 /* weights, constants  (vendor: STATIC)    */
-    QNNRT_TENSOR_OPTIONAL_INPUT          /* (vendor: OPTIONAL_APP_WRITE)            */
+    QNNRT_TENSOR_OPTIONAL_INPUT,         /* (vendor: OPTIONAL_APP_WRITE), see qnnrt_omit() */
+    QNNRT_TENSOR_OPTIONAL_OUTPUT,        /* (vendor: OPTIONAL_APP_READ)             */
+    QNNRT_TENSOR_UPDATEABLE              /* as STATIC, see qnnrt_update() (vendor:
+                                            UPDATEABLE_STATIC) */
 } qnnrt_tensor_kind;
 
 /* Weights with one scale per block of an axis, instead of qnnrt_tensor_desc.quant.
@@ -135,9 +138,11 @@ typedef struct qnnrt_tensor_desc {
     qnnrt_quant         quant;           /* NONE, PER_TENSOR, PER_AXIS; bitwidth under 8 bits still
                                             takes one byte per code */
     const qnnrt_blocks *blocks;          /* replaces quant (default NULL: quant applies) */
-    const void         *data;            /* STATIC: its elements, row-major */
+    const void         *data;            /* STATIC, UPDATEABLE: its elements, row-major */
     size_t              bytes;           /* of data; must be dims x dtype */
     int                 borrow;          /* 1: data stays valid until finish (default 0: copied) */
+    uint8_t             dynamic[8];      /* not 0: dims[i] is the most of this dimension, and each
+                                            exec sets it, see qnnrt_set_dims() (default 0: fixed) */
 } qnnrt_tensor_desc;
 
 typedef struct qnnrt_param_desc {        /* a parameter of a node */
@@ -608,6 +613,16 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                        "Use a complete library of one release.");
 }
 
+/* Execute a graph with full dims and without its optional tensors, which that library refuses. */
+static void qnnrt__save_execute(qnnrt_run *run)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
+    size_t s;
+    for (s = 0; s < info->slot_count; ++s)
+        if (info->slots[s].tensor->optional) qnnrt_omit(run, &info->slots[s]);
+    qnnrt_exec(run);
+}
+
 /* Execute each graph of a context once, on the CPU backend. When that library (2.47) writes a
    binary, it reads the memory that outputs were last bound to, and the run that owned that memory
    may be destroyed. The runs made here live until qnnrt__save_unbind(). A graph that this version
@@ -628,7 +643,7 @@ static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs,
         snprintf(name, room, "%u/%s", (unsigned)at, info->graphs[g].name);
         result = qnnrt_prepare(model, name, &(*runs)[g], err);
         qnnrt__mem_free(&model->hooks, name);
-        if (result == QNNRT_OK) qnnrt_exec((*runs)[g]);
+        if (result == QNNRT_OK) qnnrt__save_execute((*runs)[g]);
         else if (result == QNNRT_E_UNSUPPORTED) result = QNNRT_OK;
     }
     if (result == QNNRT_OK) qnnrt__err_clear(err);
@@ -787,7 +802,7 @@ typedef struct qnnrt__build_graph {
     const char         *dlc;            /* path of a container, or NULL */
     qnnrt_tensor        first;          /* handle of tensors.items[0] */
     qnnrt__build_list   tensors, nodes;
-    uint32_t            input_count, output_count;
+    uint32_t            side_counts[QNNRT__TABLE_KINDS];
 } qnnrt__build_graph;
 
 typedef struct qnnrt__build_context {
@@ -946,7 +961,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>err >>dtype >>encoding >>abi >>build
+   Needs: >>err >>dtype >>encoding >>abi >>table >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -1090,8 +1105,25 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
 /* The vendor's type for each qnnrt_tensor_kind; kinds begin at 1. */
 static const uint32_t qnnrt__tensor_kinds[] = {
     QNNRT__ABI_UNDEFINED, QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ, QNNRT__ABI_NATIVE,
-    QNNRT__ABI_STATIC, QNNRT__ABI_OPTIONAL_APP_WRITE
+    QNNRT__ABI_STATIC, QNNRT__ABI_OPTIONAL_APP_WRITE, QNNRT__ABI_OPTIONAL_APP_READ,
+    QNNRT__ABI_UPDATEABLE_STATIC
 };
+
+/* Mark the dynamic dimensions; the vendor's struct has them since version 2. */
+static qnnrt_result qnnrt__tensor_dynamic(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                          qnnrt__abi_tensor *to)
+{
+    uint32_t i = 0;
+    while (i < d->rank && d->dynamic[i] == 0) ++i;
+    if (i == d->rank) return QNNRT_OK;
+    if (d->kind == QNNRT_TENSOR_STATIC || d->kind == QNNRT_TENSOR_UPDATEABLE)
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, so its dimension %u"
+                                 " cannot be dynamic", d->name, (unsigned)i);
+    to->version = 2;
+    to->body.sparse[0] = QNNRT__ABI_UNDEFINED;
+    to->body.dynamic_dims = (const uint8_t *)qnnrt__build_copy(b, d->dynamic, d->rank);
+    return to->body.dynamic_dims != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
+}
 
 /* Check a descriptor and record it in the vendor's form. Its name is a copy already. */
 static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
@@ -1100,10 +1132,11 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     qnnrt__build_tensor *tensor;
     qnnrt__abi_tensor_body *body;
     uint64_t count, bytes;
-    const int fixed_data = d->kind == QNNRT_TENSOR_STATIC;
+    const int updateable = d->kind == QNNRT_TENSOR_UPDATEABLE;
+    const int fixed_data = updateable || d->kind == QNNRT_TENSOR_STATIC;
     qnnrt_result result;
     *out = NULL;
-    if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_OPTIONAL_INPUT)
+    if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_UPDATEABLE)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is not a"
                                  " qnnrt_tensor_kind", d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
@@ -1122,8 +1155,9 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
                                                      d->name),
                            "Check its dims, or split it.");
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
-                                 " data, got %llu%s", d->name, (unsigned long long)bytes,
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "%s tensor \"%.200s\" needs %llu bytes of"
+                                 " data, got %llu%s", updateable ? "UPDATEABLE" : "STATIC",
+                                 d->name, (unsigned long long)bytes,
                                  (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
     if (!fixed_data && (d->data != NULL || d->bytes != 0))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, but only STATIC"
@@ -1139,6 +1173,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     body->dims = (const uint32_t *)qnnrt__build_copy(b, d->dims, d->rank * sizeof(uint32_t));
     if (body->dims == NULL) return qnnrt__build_no_memory(b);
     result = qnnrt__tensor_quant(b, d, &body->quantize);
+    if (result == QNNRT_OK) result = qnnrt__tensor_dynamic(b, d, &tensor->abi);
     if (result != QNNRT_OK) return result;
     if (fixed_data) {
         body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
@@ -1149,18 +1184,22 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     return QNNRT_OK;
 }
 
-/* Return 0 for an input of the graph, 1 for an output, -1 for other tensors. */
+/* Return which list of metadata has the tensor, or -1. */
 static int qnnrt__tensor_side_of(const qnnrt__abi_tensor *tensor)
 {
-    const uint32_t type = tensor->body.type;
-    if (type == QNNRT__ABI_APP_WRITE || type == QNNRT__ABI_OPTIONAL_APP_WRITE) return 0;
-    return type == QNNRT__ABI_APP_READ ? 1 : -1;
+    switch (tensor->body.type) {
+    case QNNRT__ABI_APP_WRITE: case QNNRT__ABI_OPTIONAL_APP_WRITE: return QNNRT__TABLE_INPUTS;
+    case QNNRT__ABI_APP_READ: case QNNRT__ABI_OPTIONAL_APP_READ:   return QNNRT__TABLE_OUTPUTS;
+    case QNNRT__ABI_UPDATEABLE_STATIC:                             return QNNRT__TABLE_UPDATEABLES;
+    default:                                                       return -1;
+    }
 }
 
 /* Add a recorded tensor to the graph. */
 static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *tensor)
 {
     const char *name = tensor->abi.body.name;
+    int side;
     if (qnnrt__build_taken(&b->tensor_names, name))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
     if ((uint32_t)b->handles >= b->limits.tensors || b->handles >= INT32_MAX - 1)
@@ -1170,15 +1209,15 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
         !qnnrt__build_push(b, &b->graph->tensors, tensor))
         return qnnrt__build_no_memory(b);
     b->handles += 1;
-    b->graph->input_count += qnnrt__tensor_side_of(&tensor->abi) == 0;
-    b->graph->output_count += qnnrt__tensor_side_of(&tensor->abi) == 1;
+    side = qnnrt__tensor_side_of(&tensor->abi);
+    if (side >= 0) b->graph->side_counts[side] += 1;
     return QNNRT_OK;
 }
 
 /* =====================================================================================
    NODE                                                                             >>node
    Checks a node's descriptor and records it; puts the nodes of a graph in order.
-   Needs: >>err >>dtype >>abi >>build >>tensor
+   Needs: >>err >>dtype >>abi >>table >>build >>tensor
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -1212,11 +1251,14 @@ static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor 
             return qnnrt__build_fail(b, QNNRT_E_ARG, "%s %u is not a tensor of this graph (handle"
                                      " %d)", side, (unsigned)i, (int)handle);
         type = tensor->abi.body.type;
-        if (output && type != QNNRT__ABI_NATIVE && type != QNNRT__ABI_APP_READ)
+        if (output && type != QNNRT__ABI_NATIVE &&
+            qnnrt__tensor_side_of(&tensor->abi) != QNNRT__TABLE_OUTPUTS)
             return qnnrt__build_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; a node"
                                      " writes tensors of kind INNER or OUTPUT", (unsigned)i,
                                      tensor->abi.body.name,
-                                     type == QNNRT__ABI_STATIC ? "STATIC" : "an input");
+                                     type == QNNRT__ABI_STATIC ? "STATIC"
+                                     : type == QNNRT__ABI_UPDATEABLE_STATIC ? "UPDATEABLE"
+                                                                            : "an input");
         (*out)[i] = tensor;
     }
     return QNNRT_OK;
@@ -1467,7 +1509,7 @@ static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
     if (count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no nodes");
     for (i = 0; i < tensors->count; ++i) {
         const qnnrt__build_tensor *tensor = (const qnnrt__build_tensor *)tensors->items[i];
-        if (tensor->abi.body.type == QNNRT__ABI_APP_READ && tensor->writer == 0)
+        if (qnnrt__tensor_side_of(&tensor->abi) == QNNRT__TABLE_OUTPUTS && tensor->writer == 0)
             return qnnrt__build_fail(b, QNNRT_E_ARG, "no node writes OUTPUT tensor \"%.200s\"",
                                      tensor->abi.body.name);
     }
@@ -1814,13 +1856,18 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     result = qnnrt__compose_fill(b, handle, room);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
-    info.version = 1;
+    info.version = 2;
     info.name = graph->desc.name;
-    info.input_count = graph->input_count;
-    info.output_count = graph->output_count;
-    info.inputs = qnnrt__compose_side(b, &graph->tensors, 0, info.input_count);
-    info.outputs = qnnrt__compose_side(b, &graph->tensors, 1, info.output_count);
-    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__build_no_memory(b);
+    info.input_count = graph->side_counts[QNNRT__TABLE_INPUTS];
+    info.output_count = graph->side_counts[QNNRT__TABLE_OUTPUTS];
+    info.updateable_count = graph->side_counts[QNNRT__TABLE_UPDATEABLES];
+    info.inputs = qnnrt__compose_side(b, &graph->tensors, QNNRT__TABLE_INPUTS, info.input_count);
+    info.outputs = qnnrt__compose_side(b, &graph->tensors, QNNRT__TABLE_OUTPUTS,
+                                       info.output_count);
+    info.updateables = qnnrt__compose_side(b, &graph->tensors, QNNRT__TABLE_UPDATEABLES,
+                                           info.updateable_count);
+    if (info.inputs == NULL || info.outputs == NULL || info.updateables == NULL)
+        return qnnrt__build_no_memory(b);
     return qnnrt__compose_keep(b, model, context, &info, handle, made);
 }
 

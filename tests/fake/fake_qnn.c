@@ -333,7 +333,7 @@ static struct {
     struct version core, backend, system;
     const char    *build, *name, *providers, *sysproviders;
     uint32_t       id, info, ginfo, tensor;
-    uint32_t       log, lograw, keep, noverify, overrun, devnosup, infra, front;
+    uint32_t       log, lograw, keep, noverify, overrun, devnosup, infra, front, told;
     const char    *events;
     const char    *null[RULES], *zero[RULES];
     struct rule    fail[RULES];
@@ -407,6 +407,7 @@ static int set_knob(const char *key, char *value)
         { "tensor", &knobs.tensor }, { "log", &knobs.log }, { "lograw", &knobs.lograw },
         { "keep", &knobs.keep }, { "noverify", &knobs.noverify },
         { "overrun", &knobs.overrun }, { "devnosup", &knobs.devnosup }, { "infra", &knobs.infra },
+        { "told", &knobs.told },
         { "front", &knobs.front }
     };
     const struct { const char *key; const char **text; } texts[] = {
@@ -2066,6 +2067,16 @@ static void fill_outputs(const struct graph *graph, unsigned char *const *in,
     }
 }
 
+/* Write the number of the knob to every dynamic dimension of the outputs. */
+static void tell_dims(struct tensor *outputs, uint32_t count)
+{
+    for (uint32_t i = 0; knobs.told != 0 && i < count; ++i)
+        for (uint32_t d = 0; outputs[i].version == 2 && outputs[i].v.dynamic != NULL
+                             && d < outputs[i].v.rank; ++d)
+            if (outputs[i].v.dynamic[d] != 0)
+                outputs[i].v.dims[d] = knobs.told;
+}
+
 static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t inputs_count,
                           struct tensor *outputs, uint32_t outputs_count, void *profile,
                           void *signal)
@@ -2107,6 +2118,7 @@ static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t in
                 data + graph->in.count)) {
         counts.last_output = (uint64_t)(uintptr_t)data[graph->in.count];
         fill_outputs(graph, data, data + graph->in.count);
+        tell_dims(outputs, outputs_count);
         if (profile != NULL)
             profile_use(profile_find(profile), graph);
         code = 0;
