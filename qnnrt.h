@@ -25,9 +25,9 @@
    Threads  None are created. Any thread may read a model; one thread at a time uses a run.
    Globals  One table of log slots, because the vendor's log callback has no user pointer. Nothing
             is printed, nothing aborts.
-   Not yet  Optional inputs, dynamic dimensions and special data formats are reported, and refused
-            by qnnrt_prepare(). A tensor must be smaller than 4 GiB. Linux and Android, 64-bit.
-            qnnrt_open() uses at most 16 KB of stack.
+   Not yet  Special data formats, and on HTP optional tensors and dynamic dimensions, are reported
+            and refused by qnnrt_prepare(). A tensor must be smaller than 4 GiB. Linux and Android,
+            64-bit. qnnrt_open() uses at most 16 KB of stack.
    Versions Before 1.0 nothing is promised about binary compatibility: compile the header and its
             users together. HISTORY at the end lists what changed, with replacements.
 
@@ -176,6 +176,20 @@
        examples/02_prefill_decode.c is the whole program. desc.guard gives every tensor pages of its
        own with an inaccessible page after its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
+
+   Dims, optional inputs, updates
+       Graphs can be compiled with dims that change up to a bound, inputs that may be left out, and
+       weights that may be replaced. Memory is planned for the bound:
+           uint32_t dims[2] = { 5, 8 };                       // at most slot->tensor->dims
+           qnnrt_set_dims(run, x, dims, 2);
+           qnnrt_omit(run, bias);                             // until it is bound again
+           qnnrt_update(model, 0, "decode", "lora_a", data, bytes, &err);
+           qnnrt_exec(run);
+           now = qnnrt_get_dims(run, y, &rank);               // what the exec wrote
+       libQnnRef.so has all three. The CPU library (2.47) has dynamic dims, but the caller also
+       sets those of the outputs; it runs graphs with optional inputs only without them, and has no
+       updates. HTP has none of them: it refuses dynamic and optional tensors when a graph is
+       built, and on x86-64 accepts updates without using them.
 
    Profiling
        The library's own measurements, as a table:
@@ -484,9 +498,10 @@ typedef struct qnnrt_tensor_info {
     uint32_t       vendor_type;     /* Qnn_TensorType_t */
     uint32_t       vendor_format;   /* Qnn_TensorDataFormat_t, 0: plain */
     uint32_t       vendor_version;  /* 1 or 2: version of the vendor's struct in the metadata */
-    const uint8_t *dynamic_dims;    /* [rank] not 0: may change per call; NULL: no dimension may */
-    int            optional;        /* an optional input or output */
-    int            updateable;      /* may be replaced after compilation (LoRA) */
+    const uint8_t *dynamic_dims;    /* [rank] not 0: dims[i] is the most, see qnnrt_set_dims();
+                                       NULL: no dimension may change */
+    int            optional;        /* may be left out, see qnnrt_omit() */
+    int            updateable;      /* may be replaced after compilation, see qnnrt_update() */
 } qnnrt_tensor_info;
 
 typedef struct qnnrt_graph_info {
@@ -873,8 +888,8 @@ QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *e
 QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
 
 /* Give a tensor that was compiled as updateable new data, such as the weights of a LoRA adapter. It
-   holds from the next exec on, for all runs, until the next update or the end of the context: update
-   again after qnnrt_load() and qnnrt_recover().
+   holds from the next exec on, for all runs, as long as the context exists: update again after
+   qnnrt_load() and qnnrt_recover().
 
    context  index into qnnrt_info.contexts
    tensor   one of qnnrt_graph_info.updateables, of vendor_type 6 (UPDATEABLE_STATIC)
@@ -1241,7 +1256,7 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
    Cost     until it is taken in again, the tensors of its steps are copied before each exec */
 QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot);
 
-/* Set the dims of a dynamic tensor for every exec from now on. Its elements are then packed by these
+/* Set the dims of a dynamic tensor for every exec from now on. Its elements are packed by these
    dims, at the beginning of its memory; qnnrt_data() returns their bytes.
 
    dims     [rank]; 1 or more, at most qnnrt_tensor_info.dims, equal to them where they are not
@@ -12473,7 +12488,8 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
    ===================================================================================== */
 
 typedef struct qnnrt__flex_slot {
-    uint32_t *dims;                     /* [rank] now, where the vendor's tensors point; NULL: fixed */
+    uint32_t *dims;                     /* [rank] now; the vendor's tensors point here. NULL: they
+                                           are fixed */
     uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
     uint64_t  count, bytes;             /* of dims */
     int       set;                      /* 1: the caller set dims */
@@ -14882,6 +14898,10 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    0.3.0 (not released)
            Added: memory shared with the device: qnnrt_mem_desc.kind, desc.mem_kind,
            qnnrt_run_memory(), qnnrt_mem_kind_name().
+           Added: dims set per call, optional tensors left out, and new data for updateable
+           tensors, where the backend has them: qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_omit(),
+           qnnrt_update(); the builder declares all three. qnnrt_tensor_text() writes "<=" before
+           a dynamic dimension, and edges need equal dynamic dims.
    0.2.0   Added: graphs are built in C, from .dlc containers too, and saved (QNNRT_COMPOSE with
            tools/qnnrt_compose.h);
            qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;

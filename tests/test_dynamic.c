@@ -9,10 +9,10 @@ static qnnrt_error err;
 static float weights[32], bias[4], values[64];
 static qnnrt_backend *backend;
 
-/* ---- a model -------------------------------------------------------------------------------- */
+/* ---- a model --------------------------------------------------------------------------------- */
 
-/* y[n,4] = relu(x[n,8] * w + b): n at most 4, b optional, w updateable; in one context, or cut in two
-   after the product. */
+/* y[n,4] = relu(x[n,8] * w + b): n at most 4, b optional, w updateable; in one context, or cut in
+   two after the product. */
 enum { ROWS = 4, IN = 8, OUT = 4 };
 
 static void fill_data(void)
@@ -183,7 +183,7 @@ static void run_rows(qnnrt_run *run, uint32_t n, int with_bias, float scale)
     }
 }
 
-/* ---- dims ----------------------------------------------------------------------------------- */
+/* ---- dims ------------------------------------------------------------------------------------ */
 
 TEST(dims_are_set_per_call_and_those_of_outputs_read)
 {
@@ -341,7 +341,7 @@ TEST(profiles_and_locks_see_dynamic_runs_too)
     TRY(close_all(model));
 }
 
-/* ---- several dynamic dims, other operators ---------------------------------------------------- */
+/* ---- several dynamic dims, other operators --------------------------------------------------- */
 
 static qnnrt_tensor shape(qnnrt_builder *b, const char *name, qnnrt_tensor_kind kind, uint32_t d0,
                           uint32_t d1, int dynamic0, int dynamic1)
@@ -385,8 +385,8 @@ static void add_axis_node(qnnrt_builder *b, const char *type, const char *param,
     qnnrt_builder_node(b, &desc);
 }
 
-/* a[m,3], c[n,3]: t[3,n] = transposed c, p[m,n] = a * t, s = softmax(p), q[m + n,3] = both below each
-   other, r[3m + 3n,1] reshaped. */
+/* a[m,3], c[n,3]: t[3,n] = transposed c, p[m,n] = a * t, s = softmax(p), q[m + n,3] = a above c,
+   r[3m + 3n,1] = q reshaped. */
 TEST(dims_are_found_through_operators_of_all_kinds)
 {
     static const uint32_t sizes[][2] = { { 4, 5 }, { 1, 1 }, { 3, 2 }, { 2, 5 }, { 4, 1 } };
@@ -449,7 +449,7 @@ TEST(dims_are_found_through_operators_of_all_kinds)
     TRY(close_all(model));
 }
 
-/* ---- optional tensors ------------------------------------------------------------------------- */
+/* ---- optional tensors ------------------------------------------------------------------------ */
 
 TEST(optional_inputs_are_left_out_and_taken_in_again)
 {
@@ -537,7 +537,7 @@ TEST(what_is_left_out_needs_no_memory)
     TRY(close_all(model));
 }
 
-/* ---- updates ------------------------------------------------------------------------------------ */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 TEST(updateable_data_is_replaced_between_calls)
 {
@@ -604,7 +604,7 @@ TEST(updates_that_are_not_possible_are_refused_by_name)
     TRY(close_all(model));
 }
 
-/* ---- wiring ----------------------------------------------------------------------------------- */
+/* ---- wiring ---------------------------------------------------------------------------------- */
 
 /* The bound alone does not make two ends fit. */
 TEST(a_dynamic_output_does_not_feed_a_fixed_input)
@@ -653,7 +653,7 @@ TEST(data_and_dynamic_dims_do_not_go_together)
     NOTHING_LEFT();
 }
 
-/* ---- other backends: the fake ------------------------------------------------------------------- */
+/* ---- other backends: the fake ---------------------------------------------------------------- */
 
 /* Open a text as a context of the fake, with these knobs. */
 static qnnrt *open_fake(const char *knobs, const char *text)
@@ -674,8 +674,9 @@ static qnnrt *open_fake(const char *knobs, const char *text)
 }
 
 #define HEAD "FAKEQNN 1\n# at least 64 bytes, at least 64 bytes, at least 64 bytes\n"
-#define CPU_TEXT HEAD "backend 3\ngraph g\nin x 1 0232 2 4 8 - dyn=1,0\nin o 2 0232 1 1 - type=11\n" \
-                 "out y 3 0232 2 4 2 - dyn=1,0\nout z 4 0232 2 4 2 - dyn=1,0\n" \
+#define CPU_TEXT HEAD "backend 3\ngraph g\nin x 1 0232 2 4 8 - dyn=1,0\n" \
+                 "in o 2 0232 1 1 - type=11\nout y 3 0232 2 4 2 - dyn=1,0\n" \
+                 "out z 4 0232 2 4 2 - dyn=1,0\n" \
                  "upd w 5 0232 1 4 - type=6\nupd e 6 0316 1 4 s 1 0 type=9\n"
 
 /* The CPU library does not find dims, and takes no optional tensors. */
@@ -711,7 +712,8 @@ TEST(on_the_cpu_library_the_caller_sets_the_dims_of_outputs)
 TEST(on_htp_all_three_are_refused_by_name)
 {
     static const char *const texts[][2] = {
-        { HEAD "graph g\nin x 1 0232 2 4 8 - dyn=1,0\nout y 3 0232 1 2 -\n", "\"x\" has dynamic dimensions" },
+        { HEAD "graph g\nin x 1 0232 2 4 8 - dyn=1,0\nout y 3 0232 1 2 -\n",
+          "\"x\" has dynamic dimensions" },
         { HEAD "graph g\nin x 1 0232 1 2 - type=11\nout y 3 0232 1 2 -\n", "\"x\" is optional" },
         { HEAD "graph g\nin x 1 0232 1 2 -\nout y 3 0232 1 2 - type=12\n", "\"y\" is optional" }
     };
@@ -727,7 +729,8 @@ TEST(on_htp_all_three_are_refused_by_name)
         CHECK_STR(err.text, texts[i][1]);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     }
-    model = open_fake("", HEAD "graph g\nin x 1 0232 1 2 -\nout y 3 0232 1 2 -\nupd w 5 0232 1 4 -\n");
+    model = open_fake("", HEAD "graph g\nin x 1 0232 1 2 -\nout y 3 0232 1 2 -\n"
+                          "upd w 5 0232 1 4 -\n");
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_update(model, 0, "g", "w", weights, 15, &err), QNNRT_E_MISMATCH);
     CHECK_EQ(qnnrt_update(model, 0, "g", "w", weights, 16, &err), QNNRT_E_UNSUPPORTED);

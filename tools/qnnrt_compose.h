@@ -578,7 +578,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    SAVE                                                                             >>save
    A context of a built model as a context binary, in memory or in a file.
    Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>context (its struct)
-          >>model (its struct) >>public (prepare, exec and destroy, on the CPU backend)
+          >>model (its struct) >>update >>public (prepare, omit, exec and destroy, on the CPU
+          backend)
    Knows nothing of: builders
    ===================================================================================== */
 
