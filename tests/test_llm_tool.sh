@@ -72,11 +72,11 @@ made prefill "$data/llm/model" --type f32 --decode 0
 # ---- options --------------------------------------------------------------------------------------
 
 values='ctx_dir backend_so system_so prompt prompt_file tokens max_gen seq_len temperature top_k top_p
-min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_level memory'
+min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_level memory resident'
 run --help
 is help 0
 silent help err
-for option in $values numbers describe version help; do says "help_$option" out "--$option"; done
+for option in $values numbers progress describe version help; do says "help_$option" out "--$option"; done
 run --version
 is version 0
 check version "not a version: $(cat "$tmp/out")" grep -qE '^qnnrt-llm [0-9]+\.[0-9]+\.[0-9]+$' "$tmp/out"
@@ -92,7 +92,7 @@ for option in $values; do
     wrong "empty_$option" "--$option needs a value" "--$option="
     wrong "twice_$option" "--$option is given twice" "--$option" $value "--$option=$value"
 done
-for option in numbers describe version help; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
+for option in numbers progress describe version help; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
 wrong unknown 'unknown option --nonsense' --nonsense
 wrong half_a_name 'unknown option --temp' --temp 1
 hinted half_a_name_hint 'Use --temperature.'
@@ -104,6 +104,7 @@ wrong nothing '--ctx_dir'
 wrong two_prompts 'exclude each other' --ctx_dir x --prompt a --tokens b
 wrong numbers_and_prompt '--numbers is about standard input' --ctx_dir x --numbers --prompt a
 wrong describe_runs_nothing '--describe runs nothing' --ctx_dir x --describe --stats s
+for value in 0 -1 two 1M 99999999999999999999; do wrong "resident_$value" 'all, one or a number of bytes' --resident=$value; done
 for value in -1 x 1.5 2147483648 99999999999999999999; do wrong "max_gen_$value" --max_gen --max_gen=$value; done
 for value in x 1e3 - --1 2147483648; do wrong "seq_len_$value" --seq_len --seq_len=$value; done
 for value in -0.1 x nan inf 1001 0x1 -.5 . .x ..5; do wrong "temperature_$value" 'from 0 to 1000' --temperature=$value; done
@@ -326,6 +327,48 @@ silent describe err
 run --ctx_dir "$tmp/part" --describe --system_so "$ref"
 is describe_part 0
 says describe_part out logits
+
+# ---- contexts that come and go, and a restart of the DSP --------------------------------------------
+
+check deep_is_made "it fails" sh -c 'mkdir "$1" && "$2" "$1" 16 7' - "$tmp/deep" "$build/examples/llm/random_model"
+made eight "$tmp/deep" --type f32 --naming executorch --shards 8
+largest=$(wc -c "$tmp"/eight/*.bin | sed '$d' | awk '$1 > most { most = $1 } END { print most }')
+llm_with eight --prompt "Hello there" --max_gen 24 --progress --stats "$tmp/stats"
+is eight_all 0
+cp "$tmp/out" "$tmp/eight_text"
+says eight_progress err 'loading 8 of 8: forward_7.bin'
+all=$(field device_bytes)
+holds eight_all "all == peak && loads == 8" -v all="$all" -v peak="$(field device_peak_bytes)" -v loads="$(field context_loads)"
+for resident in all one $((2 * largest)) $((largest - 1)); do
+    llm_with eight --prompt "Hello there" --max_gen 24 --resident "$resident" --stats "$tmp/stats"
+    case $resident in
+    $((largest - 1)))
+        failed "eight_$resident" "more than desc.resident_bytes ($resident)"
+        continue ;;
+    all) most=$all ;;
+    one) most=$largest ;;
+    *) most=$resident ;;
+    esac
+    is "eight_$resident" 0
+    check "eight_$resident" "another text: $(cat "$tmp/out")" cmp -s "$tmp/out" "$tmp/eight_text"
+    says "eight_$resident" err "at most $(field device_peak_bytes) bytes of about $all on the device"
+    holds "eight_$resident" "peak <= most" -v peak="$(field device_peak_bytes)" -v most="$most"
+    echo "note: --resident $resident: at most $(field device_peak_bytes) of $all bytes, $(field context_loads) loads"
+done
+for rule in graphExecute:5 graphExecute:100 contextCreateFromBinary:30 contextFree:20; do
+    for resident in all one $((2 * largest)); do
+        case $rule-$resident in context*-all) continue ;; esac
+        QNNREF_FAULTS="restart=$rule" run --ctx_dir "$tmp/eight" --backend_so "$ref" --prompt "Hello there" \
+            --max_gen 24 --resident "$resident"
+        is "restart_${rule}_$resident" 0
+        says "restart_${rule}_$resident" err 'the DSP restarted: loading the model again'
+        check "restart_${rule}_$resident" "another text: $(cat "$tmp/out")" cmp -s "$tmp/out" "$tmp/eight_text"
+    done
+done
+QNNREF_FAULTS='restart=graphExecute:5; fail=deviceCreate:2:0x36b1' run --ctx_dir "$tmp/eight" --backend_so "$ref" --prompt x
+is no_recovery 1
+says no_recovery err 'deviceCreate answered 0x36b1'
+says no_recovery err 'graphExecute answered 0x3f3'
 
 # ---- tokens that begin and end a text ---------------------------------------------------------------
 
@@ -688,6 +731,12 @@ unset QNNREF_FAULTS
 if [ -f "$release/libQnnHtp.so" ]; then
     run --ctx_dir "$data/llm/w8a16_one" --backend_so "$release/libQnnHtp.so" --prompt "$prompt" --max_gen 64
     wrote htp "$expected"
+    for resident in one 2000000; do
+        run --ctx_dir "$data/llm/w8a16_four" --backend_so "$release/libQnnHtp.so" --prompt "$prompt" --max_gen 3 \
+            --resident $resident
+        wrote "htp_$resident" "$(cut 3)"
+        says "htp_$resident" err ' on the device'
+    done
     run --ctx_dir "$data/llm/w8a16_four" --describe --backend_so "$release/libQnnHtp.so"
     is htp_describe 0
     says htp_describe out 'vocabulary 256'

@@ -49,8 +49,8 @@ print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
 
 values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
 graph input input_data_type output_dir output_data_type num_inferences soc_model
-profiling_level profile_out perf_profile memory'
-flags='keep_going read guard inspect json version help'
+profiling_level profile_out perf_profile memory resident'
+flags='keep_going progress read guard inspect json version help'
 
 run --help
 is help 0
@@ -110,6 +110,8 @@ for value in 0 3 -8 +8 0x10 8x 2097152 ' 8' 99999999999999999999 4294967304; do 
 for value in -1 1000001 x 1.5 1e3 18446744073709551617; do wrong "inferences_$value" '--num_inferences' "--num_inferences=$value"; done
 for value in 0 65536 v75 -1; do wrong "soc_$value" '--soc_model' "--soc_model=$value"; done
 for value in 0 6 all ERROR warning; do wrong "level_$value" '--log_level' --log_level "$value"; done
+for value in 0 -1 two 1M; do wrong "resident_$value" 'all, one or a number of bytes' "--resident=$value"; done
+wrong inspect_resident 'runs nothing' --ctx_dir x --inspect --resident one
 wrong input_form '--input_data_type' --input_data_type both
 wrong output_form '--output_data_type' --output_data_type f32
 for value in x =x x= =; do wrong "input_$value" '--input' "--input=$value"; done
@@ -544,8 +546,8 @@ sample() {
         tensor=$(basename "$wanted" .expected.raw)
         check "real_$name" "$tensor is not what is expected" sh -c 'cmp "$1"/*/"$2.raw" "$3"' - "$tmp/real" "$tensor" "$wanted"
     done
-    check "stdout_$name" "a strange line: $(grep -vE '^$|^(backend|system|model|pipeline|run) |^  ' "$tmp/out" | head -n 1)" \
-        sh -c '! grep -vE "^\$|^(backend|system|model|pipeline|run) |^  " "$1" && ! grep -aE "LIBNATIVE|<[EVWI]>|stage:" "$1"' - "$tmp/out"
+    check "stdout_$name" "a strange line: $(grep -vE '^$|^(backend|system|model|device|pipeline|run) |^  ' "$tmp/out" | head -n 1)" \
+        sh -c '! grep -vE "^\$|^(backend|system|model|device|pipeline|run) |^  " "$1" && ! grep -aE "LIBNATIVE|<[EVWI]>|stage:" "$1"' - "$tmp/out"
 }
 
 if [ ! -f "$htp" ]; then
@@ -570,6 +572,12 @@ else
             folder=$set_of/chain_of_three
             sample "$folder" --input "input_ids=$folder/input_ids.raw"
             says real_wiring out 'the only pair that fits'
+            say_need=$(sed -n 's/^device    about \([0-9]*\) bytes; one process has about 3600000000.*/\1/p' "$tmp/out")
+            for resident in one "$say_need" all; do
+                sample "$folder" --input "input_ids=$folder/input_ids.raw" --resident "$resident" --progress
+                says "real_resident_$resident" out "bytes of about $say_need on the device"
+                says "real_resident_$resident" err 'loading 3 of 3: '
+            done
             sample "$set_of/cnn_per_axis" --input "image=$set_of/cnn_per_axis/image.raw"
             sample "$set_of/mlp_f32_io" --input "x=$set_of/mlp_f32_io/x.raw"
             real --ctx_dir "$data/llm/bad_mixed_shards"

@@ -12,7 +12,8 @@
    Standard output belongs to the program alone: see cli_take_stdout().
 
    ROOMS    >>text >>message        cli_files.h: >>stdout >>signals >>read >>write
-            cli_options.h: >>words >>tables >>help >>parse                                       */
+            cli_options.h: >>words >>tables >>help >>parse
+            cli_device.h: >>device                                                               */
 #ifndef CLI_H
 #define CLI_H
 
@@ -163,5 +164,6 @@ static inline void cli_log(void *user, qnnrt_log_level level, const char *room,
 
 #include "cli_files.h"
 #include "cli_options.h"
+#include "cli_device.h"
 
 #endif /* CLI_H */

@@ -69,6 +69,11 @@ static void say_stats(const tool *t)
              qnnrt_mem_kind_name(info.mem_kind), (unsigned long long)info.registered,
              (unsigned long long)info.tensors, info.mem_reason[0] != '\0' ? "; " : "",
              info.mem_reason);
+    if (t->set.resident_given) {
+        char *device = cli_device_text(t->model);
+        warn("%s", device);
+        free(device);
+    }
 }
 
 static int write_piece(void *user, const char *text, size_t bytes)
@@ -109,6 +114,7 @@ static void add_latency(tool *t, uint64_t ns)
 static int write_stats(tool *t)
 {
     const qnnrt_llm_session_info info = qnnrt_llm_session_get_info(t->session);
+    const cli_device device = cli_device_of(t->model);
     const uint64_t now = clock_ns(NULL);
     uint64_t wall_ns;
     struct timespec wall = {0, 0};
@@ -155,6 +161,9 @@ static int write_stats(tool *t)
     stat_count(&j, "naive_bytes", info.naive_bytes);
     stat_count(&j, "cache_bytes", info.cache_bytes);
     stat_count(&j, "seq_len", t->limit);
+    stat_count(&j, "device_bytes", device.all);
+    stat_count(&j, "device_peak_bytes", device.peak);
+    stat_count(&j, "context_loads", device.creates);
     qnnrt_json_write_close(&j);
     return qnnrt_json_write_end(&j);
 }

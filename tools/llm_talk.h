@@ -7,6 +7,21 @@
    The model reads a prompt and writes an answer.
    ===================================================================================== */
 
+/* Let the model read a batch. After a restart of the DSP recover the model, and try once more: a step
+   that fails leaves the cache as it was. */
+static qnnrt_result decode(tool *t, const qnnrt_llm_batch *batch)
+{
+    const qnnrt_result result = qnnrt_llm_decode(t->cache, batch);
+    const uint64_t code = qnnrt_llm_error(t->cache)->vendor_code & 0xFFFF;
+    qnnrt_error err;
+    if (result != QNNRT_E_BACKEND || (code != DSP_RESTARTED && code != DSP_RESTARTED_FATAL))
+        return result;
+    warn("the DSP restarted: loading the model again");
+    if (qnnrt_recover(t->model, &err) == QNNRT_OK) return qnnrt_llm_decode(t->cache, batch);
+    warn("%s", err.text);
+    return result;
+}
+
 /* Let the model read at most as many tokens as one step takes. Return 0 after printing an
    error. */
 static int read_step(tool *t, const int32_t *tokens, size_t count)
@@ -24,7 +39,7 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
         batch.wanted = wanted != NULL ? wanted : all;
         batch.logits = t->rows;
     }
-    const qnnrt_result result = qnnrt_llm_decode(t->cache, &batch);
+    const qnnrt_result result = decode(t, &batch);
     free(wanted);
     if (result != QNNRT_OK) return fail_error(t, qnnrt_llm_error(t->cache));
     for (size_t i = 0; i < count; ++i) {

@@ -28,6 +28,7 @@
 #include <time.h>
 
 enum { STATUS_INTERRUPTED = 130 };
+enum { DSP_RESTARTED = 1007, DSP_RESTARTED_FATAL = 1011 };      /* vendor codes */
 
 typedef struct settings {
     const char     *ctx_dir, *backend, *system;
@@ -43,6 +44,9 @@ typedef struct settings {
     double          rope_theta;        /* 0: the one that the files give */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: no preset  */
     qnnrt_log_level log_level;         /* 0: no log                      */
+    qnnrt_residency residency;
+    uint64_t        resident_bytes;    /* 0: not given                   */
+    int             resident_given, progress;
 } settings;
 
 typedef struct token_list {
@@ -136,6 +140,13 @@ static int take_seq_len(void *at, const cli_option *o, const char *value)
     return STATUS_OK;
 }
 
+static int take_resident(void *at, const cli_option *o, const char *value)
+{
+    settings *set = (settings *)at;
+    set->resident_given = 1;
+    return cli_resident(o, value, &set->residency, &set->resident_bytes);
+}
+
 #define FIELD(member) .field = offsetof(settings, member)
 
 static const cli_option options[] = {
@@ -195,6 +206,10 @@ static const cli_option options[] = {
      FIELD(rope_theta),
      .help = "base of the rotary angles (RoPE), for models that take them as inputs "
              "(default: the one in the files, else 10000)"},
+    {.name = "resident", .value = "all|one|BYTES", .kind = CLI_OWN, .take = take_resident,
+     .help = CLI_RESIDENT_HELP},
+    {.name = "progress", .kind = CLI_FLAG, FIELD(progress),
+     .help = "print a line for each file that is loaded to standard error"},
     {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
      .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
              "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
@@ -311,6 +326,9 @@ static int open_model(tool *t)
     desc.backend_desc.path = set->backend;
     desc.system_path = set->system;
     desc.inspect = set->describe;
+    desc.residency = set->residency;
+    desc.resident_bytes = set->resident_bytes;
+    if (set->progress) desc.progress = cli_progress;
     desc.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {
         desc.backend_desc.hooks.log = cli_log;

@@ -80,6 +80,9 @@ typedef struct settings {
     int             memory;            /* a qnnrt_mem_kind */
     int             profile;           /* a qnnrt_profile_level                            */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
+    qnnrt_residency residency;
+    uint64_t        resident_bytes;    /* with QNNRT_RESIDENT_BUDGET                       */
+    int             resident_given, progress;
     compile_settings compile;
     libs_settings    libs;
 } settings;
@@ -302,6 +305,7 @@ static int verb_run(void *user)
          (!t->failed || t->set.keep_going); ++i)
         if (t->jobs[i].plan != NULL) run_job(t, &t->jobs[i]);
     end_profile(t);
+    if (t->set.resident_given) say_device(t);
     return STATUS_OK;
 }
 

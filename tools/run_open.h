@@ -7,6 +7,8 @@
    Opens the backend first, so that its path is known even if the model cannot be opened.
    ===================================================================================== */
 
+enum { NPU = 6 };                      /* qnnrt_context_info.backend_id of HTP */
+
 #define LOG_HINT "Add --log_level error for the library's messages."
 
 /* Fill the options of the backend. */
@@ -57,6 +59,27 @@ static const char *model_name(const tool *t)
         : "files given one by one";
 }
 
+/* Say what the contexts of an NPU need together, and what one process has there. */
+static void say_need(const tool *t)
+{
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const cli_device device = cli_device_of(t->model);
+    for (size_t i = 0; i < info->context_count; ++i) {
+        if (info->contexts[i].backend_id != NPU) continue;
+        say(t, "device    about %llu bytes; one process has about %llu on the NPU\n",
+            (unsigned long long)device.all, (unsigned long long)QNNRT_DOMAIN_BYTES);
+        return;
+    }
+}
+
+/* Say what the contexts took. */
+static void say_device(const tool *t)
+{
+    char *text = cli_device_text(t->model);
+    say(t, "device    %s\n", text);
+    free(text);
+}
+
 static void say_contexts(const tool *t)
 {
     size_t count = 0;
@@ -88,6 +111,7 @@ static void say_contexts(const tool *t)
         free(file);
         free(build);
     }
+    say_need(t);
 }
 
 /* ---- the words of the command line become a folder, or files with their JSON ---- */
@@ -210,6 +234,9 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.read = set->read;
     desc.guard = set->guard;
     desc.profile_level = (qnnrt_profile_level)set->profile;
+    desc.residency = set->residency;
+    desc.resident_bytes = set->resident_bytes;
+    if (set->progress) desc.progress = cli_progress;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
         fail(t, NULL, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err, set->system,
              set->inspect ? "Name the library with --system_so FILE, or add JSON for every binary."

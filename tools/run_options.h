@@ -28,6 +28,13 @@ static int take_align(void *at, const cli_option *o, const char *value)
     return STATUS_OK;
 }
 
+static int take_resident(void *at, const cli_option *o, const char *value)
+{
+    settings *set = at;
+    set->resident_given = 1;
+    return cli_resident(o, value, &set->residency, &set->resident_bytes);
+}
+
 #define FIELD(member) .field = offsetof(settings, member)
 
 static const cli_option options[] = {
@@ -111,6 +118,10 @@ static const cli_option options[] = {
              "a message names the tensor and the program ends"},
     {.name = "read", .kind = CLI_FLAG, FIELD(read), .verbs = VERBS_MODEL,
      .help = "read files into memory instead of mapping them"},
+    {.name = "resident", .value = "all|one|BYTES", .kind = CLI_OWN, .take = take_resident,
+     .verbs = VERB_RUN, .help = CLI_RESIDENT_HELP},
+    {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_RUN,
+     .help = "print a line for each file that is loaded to standard error"},
     {.name = "inspect", .kind = CLI_FLAG, FIELD(inspect), .verbs = VERB_RUN,
      .help = "open no backend and run nothing: show the files, their wiring and the memory plan; "
              "see also qnnrt-run inspect"},
@@ -262,6 +273,7 @@ static int check_model(settings *set, const cli_parsed *parsed)
                             : set->output_dir != NULL                  ? "--output_dir"
                             : set->profile != QNNRT_PROFILE_OFF        ? "--profiling_level"
                             : set->power != QNNRT_POWER_CUSTOM         ? "--perf_profile"
+                            : set->resident_given                      ? "--resident"
                                                                        : NULL;
         if (given != NULL)
             return cli_usage("Use it with qnnrt-run run.", "%s runs nothing: it does not take %s",

@@ -1,0 +1,75 @@
+/* cli_device.h - a part of cli.h: what contexts take on the device, and which of them exist
+
+   ROOM     >>device                                                                             */
+#ifndef CLI_DEVICE_H
+#define CLI_DEVICE_H
+
+/* =====================================================================================
+   DEVICE                                                                       >>device
+   --resident and --progress, and the figures of the contexts of a model.
+   ===================================================================================== */
+
+#define CLI_RESIDENT_HELP \
+    "contexts that exist on the backend at a time: all (default), one, or as many as fit into " \
+    "BYTES of the device's memory, estimated from what the files state. A context that is needed " \
+    "again is loaded again"
+
+/* Read --resident: all, one or a number of bytes. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
+static inline int cli_resident(const cli_option *o, const char *value, qnnrt_residency *residency,
+                               uint64_t *bytes)
+{
+    static const char *const words[] = {"all", "one", NULL};
+    const int word = cli_word(value, words);
+    *bytes = 0;
+    *residency = word == 0 ? QNNRT_RESIDENT_ALL : word == 1 ? QNNRT_RESIDENT_ONE
+                 : QNNRT_RESIDENT_BUDGET;
+    if (word >= 0 || (cli_number(value, UINT64_MAX, bytes) && *bytes > 0)) return STATUS_OK;
+    return cli_wrong_value(o, value, "all, one or a number of bytes");
+}
+
+/* Print which file is loaded next: desc.progress. */
+static inline int cli_progress(void *user, size_t done, size_t count, const char *file)
+{
+    char *shown = cli_shown(file);
+    (void)user;
+    if (done < count)
+        fprintf(stderr, CLI_NAME ": loading %lu of %lu: %s\n", (unsigned long)done + 1,
+                (unsigned long)count, shown);
+    free(shown);
+    return 1;
+}
+
+typedef struct cli_device {
+    uint64_t contexts, creates;        /* contexts that could be opened, and how often any of them
+                                          was created */
+    uint64_t all, peak;                /* bytes of all of them, and the most that existed at a
+                                          time */
+} cli_device;
+
+/* Add up what the contexts of a model take on the device. */
+static inline cli_device cli_device_of(const qnnrt *model)
+{
+    const qnnrt_info *info = qnnrt_get_info(model);
+    cli_device device = {0, 0, 0, 0};
+    for (size_t i = 0; i < info->context_count; ++i) {
+        if (info->contexts[i].failure != NULL) continue;
+        ++device.contexts;
+        device.creates += info->contexts[i].creates;
+        device.all += info->contexts[i].device_bytes;
+    }
+    device.peak = info->device_peak;
+    return device;
+}
+
+/* Return a line about what the contexts took. The caller frees it. */
+static inline char *cli_device_text(const qnnrt *model)
+{
+    const cli_device device = cli_device_of(model);
+    return cli_text("%llu context%s, loaded %llu time%s: at most %llu bytes of about %llu on the"
+                    " device", (unsigned long long)device.contexts, cli_plural(device.contexts),
+                    (unsigned long long)device.creates, cli_plural(device.creates),
+                    (unsigned long long)device.peak, (unsigned long long)device.all);
+}
+
+#endif
