@@ -76,6 +76,7 @@ fresh() {
     printf '%s\tdevice\n' $secret >"$FAKE_PHONE/devices"
     echo 4096 >"$FAKE_PHONE/page_size"
     echo 50000000 >"$FAKE_PHONE/free_kb"
+    echo 5.15.0 >"$FAKE_PHONE/kernel"
     echo 557 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
     : >"$FAKE_PHONE/root/vendor/lib64/libcdsprpc.so"
     cat >"$FAKE_PHONE/props" <<end
@@ -282,6 +283,30 @@ else
 fi
 
 # ---- broken phones ------------------------------------------------------------------------------------------------
+
+# A phone that lies: what it says is neither a command of this computer's shell nor one of its terminal.
+fresh
+escape=$(printf 'Phone\033[31m\302\2338\342\200\256')
+sed -i "s/Phone 8/$escape/" "$FAKE_PHONE/props"
+echo '?' >"$FAKE_PHONE/page_size"
+cat >"$FAKE_PHONE/kernel" <<end
+5.15.0
+page_kb=PATH[\$(: >'$tmp/executed')]
+free_kb=08
+ro.build.version.sdk=34; echo
+end
+kept=$shell
+if command -v bash >/dev/null 2>&1; then shell=bash; fi
+go
+shell=$kept
+is liar 0
+check liar_executes "a text of the phone was executed" test ! -e "$tmp/executed"
+says liar_shown out 'Phone?[31m?8?'
+lacks liar_terminal out "$(printf '\033')"
+ticks liar start ok 'API level '
+call "$model" --libs "$(printf '/\033[31m')"
+is liar_names 2
+says liar_names err 'no folder "/?[31m"'
 
 # The desk.
 fresh

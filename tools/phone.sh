@@ -100,7 +100,12 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd) || exit $DESK
 
 # ---- what is said and written ---------------------------------------------------------------------------------
 
-say() { printf 'phone.sh: %s\n' "$*"; }
+# What controls a terminal, or changes the direction of text, becomes a question mark.
+shown() {
+    awk '{ gsub(/[\001-\010\013-\037\177]|\302[\200-\237]|\342\200[\216\217\252-\256]|\342\201[\246-\251]/, "?"); print }'
+}
+
+say() { printf 'phone.sh: %s\n' "$*" | shown; }
 
 # note LINE ...: into the body of the transcript
 note() { printf '%s\n' "$@" >>"$tmp/body"; }
@@ -138,7 +143,6 @@ scrub() {
                 }
                 line = done line
             }
-            gsub(/[\001-\010\013-\037\177]/, "?", line)
             print line
         }'
 }
@@ -166,7 +170,7 @@ write_transcript() {
             printf '%2d %-9s %-8s %s\n' $number "$key" "$state" "${why:-$text}"
         done <"$tmp/keys"
         cat "$tmp/body"
-    } | scrub >"$tmp/transcript" && cp -- "$tmp/transcript" "$transcript" &&
+    } | scrub | shown >"$tmp/transcript" && cp -- "$tmp/transcript" "$transcript" &&
         say "wrote the transcript: $transcript" && return
     say "cannot write the transcript: $transcript" >&2
 }
@@ -188,12 +192,12 @@ finish() {
 # die STATUS TEXT HINT: it cannot go on
 die() {
     result="failed: $2" cure=$3
-    printf 'phone.sh: %s\nhint: %s\n' "$2" "$3" >&2
+    printf 'phone.sh: %s\nhint: %s\n' "$2" "$3" | shown >&2
     finish "$1"
 }
 
 wrong() {
-    printf 'phone.sh: %s\nhint: %s\n' "$1" "${2:-Run tools/phone.sh --help.}" >&2
+    printf 'phone.sh: %s\nhint: %s\n' "$1" "${2:-Run tools/phone.sh --help.}" | shown >&2
     exit $USAGE
 }
 
@@ -218,8 +222,8 @@ phone() {
 echo qnnrt-status:\$?" </dev/null >"$tmp/raw" 2>&1
     status=$(SAID="$tmp/said" awk '
         BEGIN { printf "" > ENVIRON["SAID"] }
-        { sub(/\r+$/, ""); marked = match($0, /qnnrt-status:[0-9]+$/) }
-        marked { status = substr($0, RSTART + 13); $0 = substr($0, 1, RSTART - 1) }
+        { sub(/\r+$/, ""); marked = match($0, /qnnrt-status:[0-9][0-9]?[0-9]?$/) }
+        marked { status = substr($0, RSTART + 13) + 0; $0 = substr($0, 1, RSTART - 1) }
         !marked || $0 != "" { print > ENVIRON["SAID"] }
         END { print status }' "$tmp/raw")
     if [ -z "$status" ]; then
@@ -447,6 +451,9 @@ while IFS= read -r line; do
     timeout=*) timeout=$value ;;
     esac
 done <"$tmp/said"
+# In bash, arithmetic executes commands that stand in the value of a variable.
+case $page_kb in *[!0-9]* | 0* | ???????*) page_kb='' ;; esac
+case $sdk in *[!0-9]*) sdk='' ;; esac
 case $page in '' | *[!0-9]*) page=${page_kb:+$((page_kb * 1024))} ;; esac
 say "$maker $product, Android $android, chip ${soc:-?} (${soc_id:-?}), pages of ${page:-?} bytes"
 if [ "$abi" != arm64-v8a ]; then
@@ -545,7 +552,7 @@ while IFS='	' read -r name file; do
 done <"$tmp/files"
 need_kb=$((total / 1024 + 16384))
 case $free_kb in
-'' | *[!0-9]*) ;;
+'' | *[!0-9]* | 0?* | ???????????????*) ;;
 *)
     if [ "$free_kb" -lt $need_kb ]; then
         die $TRANSFER "the phone's storage is full: $((need_kb / 1024)) MB needed, $((free_kb / 1024)) MB free in /data/local/tmp" \
