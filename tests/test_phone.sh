@@ -194,11 +194,12 @@ private good
 clean good
 says good transcript 'result     ok'
 ticks good start ok 'API level 34'
-ticks good load ok '1 in '
-ticks good execute ok '1 pipelines on NPU generation 75'
-ticks good output ok '1 outputs equal'
+ticks good load ok 'context binaries: 1 ('
+ticks good execute ok 'pipelines: 1, NPU generation 75'
+ticks good output ok 'equal to the expected files: 1'
 ticks good time ok 'median'
 ticks good power ok 'burst: '
+ticks good memory ok '2 of 2 tensors registered with the device'
 ticks good compose ok 'y = 30.5 0'
 ticks good text 'not run' 'not a language model'
 ticks good weights 'not run'
@@ -226,7 +227,7 @@ fresh
 "$build/qnnrt-run" --ctx_dir "$model" --backend_so "$build/libQnnRef.so" --input "x=$model/x.raw" --output_dir "$tmp/made" >/dev/null
 go --expected "$tmp/made"
 is expected_folder 0
-ticks expected_folder output ok '1 outputs equal'
+ticks expected_folder output ok 'equal to the expected files: 1'
 private expected_folder
 
 # A chip that only --dsp_arch knows; a phone chosen by ANDROID_SERIAL.
@@ -256,7 +257,7 @@ is ref 0
 ticks ref start ok
 ticks ref execute 'not run'
 ticks ref output 'not run'
-says ref transcript '1 outputs equal the expected files'
+says ref transcript 'equal to the expected files: 1'
 
 # ---- a language model ---------------------------------------------------------------------------------------------
 
@@ -272,7 +273,7 @@ if [ -x "$build/examples/llm/export" ]; then
     is llm 0
     ticks llm text ok 'equals text.expected.txt'
     says llm transcript "$(cat "$tmp/line")"
-    ticks llm output ok 'outputs equal'
+    ticks llm output ok 'equal to the expected files'
     echo 'Something else' >"$tmp/llm/text.expected.txt"
     call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --max_gen 4
     is llm_differs 8

@@ -640,19 +640,20 @@ tick start ok "$(tail -n 1 "$tmp/said"), API level $sdk"
 run="./qnnrt-run run model $libraries --log_level warn$(cat "$tmp/inputs")"
 program "running the model" "$run --output_dir out"
 cp "$tmp/said" "$tmp/first"
-loaded=$(sed -n 's/.* create \([0-9.]*\) ms.*/\1/p' "$tmp/said" | awk '{ sum += $1 } END { if (NR) printf "%d in %.1f ms", NR, sum }')
+loaded=$(sed -n 's/.* create \([0-9.]*\) ms.*/\1/p' "$tmp/said" | awk '{ sum += $1 } END { if (NR) printf "%d (%.1f ms)", NR, sum }')
+provider=$(sed -n 's/^ *provider \([^,]*, build [^,]*\),.*/\1/p' "$tmp/said" | head -n 1)
 if [ "$status" -ne 0 ]; then
     explain_failure
     first=$why cure_first=$remedy
     if [ -n "$npu" ]; then
-        if grep -q '^run ' "$tmp/said"; then tick load ok "$loaded"; tick execute failed "$first"; else tick load failed "$first"; fi
+        if grep -q '^run ' "$tmp/said"; then tick load ok "context binaries: $loaded, $provider"; tick execute failed "$first"; else tick load failed "$first"; fi
     fi
     add_logcat
     die $PROGRAM "the model does not run on the phone: $first" "$cure_first"
 fi
 if [ -n "$npu" ]; then
-    tick load ok "context binaries: $loaded"
-    tick execute ok "$(grep -c '^run ' "$tmp/first") pipelines on NPU generation $arch"
+    tick load ok "context binaries: $loaded, $provider"
+    tick execute ok "pipelines: $(grep -c '^run ' "$tmp/first"), NPU generation $arch"
 fi
 
 # ---- outputs ----------------------------------------------------------------------------------------------------
@@ -735,14 +736,14 @@ if [ $unequal -gt 0 ]; then
     said_differs=$(head -n 1 "$tmp/differences")
     if [ -n "$npu" ]; then tick output failed "$said_differs"; fi
 elif [ $equal -gt 0 ]; then
-    note "  $equal outputs equal the expected files"
-    if [ -n "$npu" ]; then tick output ok "$equal outputs equal the expected files"; fi
-    if [ "$proves" = weights ] && [ -n "$npu" ]; then tick weights ok "$equal outputs equal the expected files"; fi
+    note "  equal to the expected files: $equal"
+    if [ -n "$npu" ]; then tick output ok "equal to the expected files: $equal"; fi
+    if [ "$proves" = weights ] && [ -n "$npu" ]; then tick weights ok "equal to the expected files: $equal"; fi
 else
     note "  nothing to compare with"
     tick output "not run" "nothing to compare with was given"
 fi
-say "$equal outputs equal the expected files, $unequal differ"
+say "outputs equal to the expected files: $equal, different: $unequal"
 
 # ---- times, power, memory, residency --------------------------------------------------------------------------
 
@@ -769,7 +770,7 @@ if [ "$inferences" -gt 0 ]; then
     cp "$tmp/said" "$tmp/help"
     program "timing $inferences inferences" "$run --num_inferences $inferences"
     plain=$(exec_times)
-    if [ "$status" -eq 0 ] && [ -n "$npu" ]; then tick time ok "loading $loaded; $plain"; fi
+    if [ "$status" -eq 0 ] && [ -n "$npu" ]; then tick time ok "loading $loaded; execution $plain"; fi
     program "timing with the power preset burst" "$run --num_inferences $inferences --perf_profile burst"
     if [ -n "$npu" ]; then
         if [ "$status" -ne 0 ]; then
