@@ -478,6 +478,27 @@ public final class JniTest {
             equal("the_next_text_is_not_stopped", "most 23 3", facts(writer.generate(prompt, 3,
                     piece -> { })));
 
+            /* A prompt of four steps; the thread asks all the time, and must be heard once. */
+            AtomicBoolean done = new AtomicBoolean();
+            Thread asks = new Thread(() -> {
+                while (!done.get()) {
+                    writer.stop();
+                }
+            });
+            char[] words = new char[100];
+            Arrays.fill(words, 'a');
+            control(library, "faults delay=graphExecute:1ms");
+            asks.start();
+            int least = 100;
+            for (int i = 0; i < 1000 && least == 100; ++i) {
+                least = writer.generate(new String(words), 0, piece -> { }).promptTokens;
+            }
+            done.set(true);
+            asks.join();
+            control(library, "faults");
+            check("stop_while_it_reads_the_prompt", least == 32 || least == 64 || least == 96,
+                    least + " tokens read");
+
             AtomicInteger pieces = new AtomicInteger();
             try {
                 writer.generate(prompt, 60, piece -> {

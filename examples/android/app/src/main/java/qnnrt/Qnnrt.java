@@ -226,6 +226,7 @@ public final class Qnnrt {
 
         /**
          * Let a tensor live in a buffer: an input is read from it, an output written to it, no copy.
+         * Buffers of two tensors must not overlap, unless both are inputs; this is not checked.
          *
          * @param buffer direct, in native order; from its position on, it has at least the tensor's
          *     bytes. Its position and limit may change later. The Run keeps a reference to it until
