@@ -28,6 +28,7 @@ public final class JniTest {
     private static int passed, failed;
 
     private static native long blocks(boolean all);
+    private static native void fail(long which);
     private static native long address(ByteBuffer buffer);
     private static native String control(String library, String command);
 
@@ -370,6 +371,49 @@ public final class JniTest {
         }
     }
 
+    private interface Opening {
+        AutoCloseable open() throws Exception;
+    }
+
+    /** Let each allocation of a call fail in turn, until the call needs no more of them. */
+    private static void eachFails(String name, Opening opening) throws Exception {
+        final long before = blocks(false);
+        AutoCloseable opened = null;
+        int failures = 0;
+        for (; opened == null; ++failures) {
+            fail(failures + 1);
+            try {
+                opened = opening.open();
+            } catch (QnnrtException thrown) {
+                fail(0);
+                if (thrown.code != -2 || blocks(false) != before) {
+                    check(name + "_out_of_memory", false, "allocation " + failures + " of it failed: "
+                            + (blocks(false) - before) + " blocks are left after " + thrown);
+                    return;
+                }
+            }
+        }
+        fail(0);
+        opened.close();
+        check(name + "_out_of_memory", failures > 1, "nothing was allocated");
+    }
+
+    private static void outOfMemory() throws Exception {
+        eachFails("open", JniTest::openLayer);
+        try (Qnnrt.Model model = openLayer()) {
+            eachFails("prepare", () -> model.prepare(null));
+            try (Qnnrt.Run run = model.prepare(null)) {
+                eachFails("name", () -> {
+                    run.data("x");
+                    return run.data("y").isDirect() ? () -> { } : null;
+                });
+            }
+        }
+        try (Qnnrt.Model model = new Qnnrt.Model(llm, library)) {
+            eachFails("llm", model::llm);
+        }
+    }
+
     /* ---- language models --------------------------------------------------------------------- */
 
     private static void writes() {
@@ -646,6 +690,7 @@ public final class JniTest {
         part("collected", JniTest::collected);
         part("two_threads", JniTest::twoThreads);
         part("vendor_failure", JniTest::vendorFailure);
+        part("out_of_memory", JniTest::outOfMemory);
         part("writes", JniTest::writes);
         part("stops", JniTest::stops);
         part("other_tokens", JniTest::otherTokens);

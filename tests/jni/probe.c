@@ -2,13 +2,21 @@
    allocates, addresses, and the reference backend's own accounts
 
    The library under test is linked with --wrap for the four functions below, so that they count its
-   blocks and those of no other library.                                                         */
+   blocks and those of no other library, and fail when the test says so.                         */
 #include <dlfcn.h>
 #include <jni.h>
 #include <stdlib.h>
 #include <string.h>
 
 static long live, made;                /* blocks: not freed yet, and ever allocated */
+static long until;                     /* allocations until one fails; 0: none fails */
+
+/* True for the allocation that fails. */
+static int fails(void)
+{
+    return __atomic_load_n(&until, __ATOMIC_RELAXED) > 0 &&
+           __atomic_sub_fetch(&until, 1, __ATOMIC_RELAXED) == 0;
+}
 
 static void *count(void *data)
 {
@@ -26,17 +34,17 @@ void  __wrap_free(void *data);
 
 JNIEXPORT void *__wrap_malloc(size_t bytes)
 {
-    return count(malloc(bytes));
+    return fails() ? NULL : count(malloc(bytes));
 }
 
 JNIEXPORT void *__wrap_calloc(size_t items, size_t bytes)
 {
-    return count(calloc(items, bytes));
+    return fails() ? NULL : count(calloc(items, bytes));
 }
 
 JNIEXPORT void *__wrap_realloc(void *data, size_t bytes)
 {
-    void *moved = realloc(data, bytes);
+    void *moved = fails() ? NULL : realloc(data, bytes);
     return data == NULL ? count(moved) : moved;
 }
 
@@ -53,6 +61,14 @@ JNIEXPORT jlong JNICALL Java_JniTest_blocks(JNIEnv *env, jclass self, jboolean a
     (void)env;
     (void)self;
     return __atomic_load_n(all ? &made : &live, __ATOMIC_RELAXED);
+}
+
+/* Let allocation number `which` from now on fail; 0: none. */
+JNIEXPORT void JNICALL Java_JniTest_fail(JNIEnv *env, jclass self, jlong which)
+{
+    (void)env;
+    (void)self;
+    __atomic_store_n(&until, (long)which, __ATOMIC_RELAXED);
 }
 
 /* Return the address of a direct buffer. */

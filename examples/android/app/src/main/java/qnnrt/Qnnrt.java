@@ -121,13 +121,24 @@ public final class Qnnrt {
 
         /** Prepare a pipeline; null: the model's only one. */
         public synchronized Run prepare(String pipeline) {
-            return new Run(this, nativePrepare(handle(),
-                    pipeline == null ? null : utf8("pipeline", pipeline)));
+            long run = nativePrepare(handle(), pipeline == null ? null : utf8("pipeline", pipeline));
+            try {
+                return new Run(this, run);
+            } catch (Throwable thrown) {      /* no memory for the tensors: nobody else can close it */
+                nativeDestroy(run);
+                throw thrown;
+            }
         }
 
         /** Open the model as a language model, with a cache for one text. */
         public synchronized Llm llm() {
-            return new Llm(this, nativeLlmOpen(handle()));
+            long llm = nativeLlmOpen(handle());
+            try {
+                return new Llm(this, llm);
+            } catch (Throwable thrown) {
+                nativeLlmClose(llm);
+                throw thrown;
+            }
         }
 
         @Override
