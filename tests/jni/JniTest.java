@@ -463,6 +463,10 @@ public final class JniTest {
                     () -> writer.generate(new int[] {256}, 1, token -> { }));
             refused("token_is_negative", QnnrtException.ARG, "-1",
                     () -> writer.generate(new int[] {-1}, 1, token -> { }));
+            refused("top_k_is_negative", QnnrtException.ARG, "-1",
+                    () -> writer.sampling(1, -1, 0, 0));
+            refused("top_p_is_negative", QnnrtException.ARG, "top_p",
+                    () -> writer.sampling(1, 0, -1, 0));
             refused("temperature_is_nan", QnnrtException.ARG, "temperature",
                     () -> writer.sampling(Float.NaN, 0, 0, 0));
             found.setLength(0);

@@ -413,7 +413,7 @@ JNI(void, nativeLlmSampling)(JNIEnv *env, jclass self, jlong llm, jfloat tempera
     qnnrt_error err;
     (void)self;
     how.temperature = temperature;
-    how.top_k = top_k > 0 ? (uint32_t)top_k : 0;
+    how.top_k = (uint32_t)top_k;
     how.top_p = top_p;
     how.seed = (uint64_t)seed;
     if (qnnrt_llm_sampler_create(l->info->logits, &how, &sampler, &err) != QNNRT_OK) {

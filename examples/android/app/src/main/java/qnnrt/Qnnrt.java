@@ -411,6 +411,9 @@ public final class Qnnrt {
         public void sampling(float temperature, int topK, float topP, long seed) {
             long llm = enter();
             try {
+                if (topK < 0) {
+                    throw fail("topK is " + topK + ", expected 0 or more", "");
+                }
                 nativeLlmSampling(llm, temperature, topK, topP, seed);
             } finally {
                 leave();
