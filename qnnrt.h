@@ -177,6 +177,29 @@
        own with an inaccessible page after its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
 
+   Shared memory
+       An NPU cannot see plain memory: its library copies each input and output at every exec. It
+       uses a tensor in place if the memory has a file descriptor and is registered:
+           desc.mem_kind = QNNRT_MEM_SHARED;          // for qnnrt_prepare()
+           mem_desc.kind = QNNRT_MEM_SHARED;          // for qnnrt_mem_create()
+           qnnrt_run_memory(run, &list, &count);      // list[i].registered, else list[i].reason
+       QNNRT_MEM_SHARED takes the first kind that works: FastRPC's allocator in libcdsprpc.so, then
+       a heap of the kernel, then (libQnnRef.so only) an anonymous file, else plain memory, with the
+       reason in qnnrt_mem_info. Naming a kind makes its absence an error. QNNRT_MEM_FD takes a
+       descriptor of yours, such as a camera's buffer, from an offset on.
+       A run registers its tensors when it is created, and the registrations are kept until the mem
+       is destroyed or the context is freed: each (context, offset, type, shape) once, however many
+       runs use it. A tensor is not registered, and reaches the device as without this, if it is
+       bound to memory of yours, is a scalar, has elements of less than 8 bits or dimensions that
+       may change, if the library refuses it, or if it moved to more than 16 offsets.
+       Alignment: memory begins at a page, tensors at the plan's align (64 bytes); an offset must be
+       a multiple of the element size. No further rule of the vendor is known.
+       Caches: qnnrt makes no call to maintain them. rpcmem's memory is cached (flag 1), and for
+       registered memory the vendor's library does what is needed: its "HTP Shared Buffer Tutorial"
+       writes, executes and reads without such a call. For other users of the descriptor the
+       kernel's linux/dma-buf.h holds: bracket the CPU's access with DMA_BUF_IOCTL_SYNC. Nobody may
+       write to an input during an exec.
+
    Dims, optional inputs, updates
        Graphs can be compiled with dims that change up to a bound, inputs that may be left out, and
        weights that may be replaced. Memory is planned for the bound:
@@ -234,7 +257,8 @@
        One thread at a time per backend is always safe and needs no hook. For several threads, set
        hooks.lock and hooks.unlock: two releases of the x86 emulator (2.47, 2.48) return wrong
        results, without an error, when two threads are inside at once. Any thread may make and
-       destroy runs, plans and mems of a model; never close what another thread still uses.
+       destroy runs, plans and mems of a model (with shared memory these call the vendor, and so
+       does qnnrt_bind_at() at a new offset); never close what another thread still uses.
 
    A log on Android
        A log callback replaces the library's own output in logcat. This brings it back:
@@ -14896,6 +14920,10 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
 
    HISTORY
    0.3.0 (not released)
+           Added: memory that the device uses in place, in "Shared memory": qnnrt_mem_desc.kind,
+           desc.mem_kind, qnnrt_run_memory(), qnnrt_mem_kind_name();
+           qnnrt_llm_session_desc.mem_kind.
+
            Added: memory shared with the device: qnnrt_mem_desc.kind, desc.mem_kind,
            qnnrt_run_memory(), qnnrt_mem_kind_name().
            Added: dims set per call, optional tensors left out, and new data for updateable
