@@ -11531,6 +11531,10 @@ static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *des
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.align is %u; it must be a power of two",
                            (unsigned)desc->align);
+    if ((unsigned)desc->mem_kind >= (unsigned)QNNRT_MEM_FD)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.mem_kind is %d; it"
+                           " must be less than QNNRT_MEM_FD (%d)", (int)desc->mem_kind,
+                           (int)QNNRT_MEM_FD), "Give qnnrt_mem_create() the file descriptor.");
     if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER ||
         (desc->residency == QNNRT_RESIDENT_BUDGET) != (desc->resident_bytes != 0))
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d and"

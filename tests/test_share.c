@@ -791,10 +791,19 @@ TEST(wrong_arguments_are_refused)
 {
     const qnnrt_memory_info *list;
     size_t count = 7;
+    qnnrt_desc desc;
     qnnrt *model;
     qnnrt_run *run;
     qnnrt_error err;
     begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.backend_desc.path = TEST_REF_LIB;
+    desc.mem_kind = QNNRT_MEM_FD;
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "desc.mem_kind");
+    CHECK_STR(err.hint, "qnnrt_mem_create()");
+    desc.mem_kind = (qnnrt_mem_kind)-1;
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_ARG);
     model = open_model(QNNRT_MEM_MEMFD);
     CHECK_EQ(qnnrt_prepare(model, "kv", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_memory(NULL, &list, &count), QNNRT_E_ARG);

@@ -82,6 +82,7 @@ static qnnrt *open_model(qnnrt_backend *backend, qnnrt_error *err)
     qnnrt *model = NULL;
     memset(&desc, 0, sizeof desc);
     desc.backend = backend;
+    desc.mem_kind = QNNRT_MEM_MEMFD;         /* what qnnrt_prepare() makes is registered */
     (void)qnnrt_open(folder, &desc, &model, err);
     return model;
 }
@@ -229,6 +230,7 @@ static void sessions(int round)
     memset(&desc, 0, sizeof desc);
     memset(expected, 0, sizeof expected);
     desc.kv = round % 2 == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER;
+    desc.mem_kind = round % 4 < 2 ? QNNRT_MEM_MEMFD : QNNRT_MEM_HEAP;
     if (!good("sessions", "create", qnnrt_llm_session_create(&llm, 1, &desc, &session, &err), err.text)) return;
     cache = qnnrt_llm_cache_get(session, 0, 0);
     for (i = 0; i < WORDS; ++i) {

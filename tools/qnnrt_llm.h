@@ -6905,9 +6905,10 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
             return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: model %lu is NULL",
                                    (unsigned long)i);
     if (desc != NULL && (desc->caches > 65536 || desc->positions > 0x40000000u ||
-                         (unsigned)desc->kv > QNNRT_LLM_SHIFT_POINTER))
+                         (unsigned)desc->kv > QNNRT_LLM_SHIFT_POINTER ||
+                         (unsigned)desc->mem_kind >= QNNRT_MEM_FD))
         return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over"
-                               " 65,536, positions over 2^30, or an unknown kv");
+                               " 65,536, positions over 2^30, or an unknown kv or mem_kind");
     session = (qnnrt_llm_session *)qnnrt_llm__alloc(&models[0]->hooks, 1, sizeof *session);
     if (session == NULL) return qnnrt_llm__fail_memory(err, "a session");
     session->hooks = models[0]->hooks;
