@@ -14927,9 +14927,6 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Added: memory that the device uses in place, in "Shared memory": qnnrt_mem_desc.kind,
            desc.mem_kind, qnnrt_run_memory(), qnnrt_mem_kind_name();
            qnnrt_llm_session_desc.mem_kind.
-
-           Added: memory shared with the device: qnnrt_mem_desc.kind, desc.mem_kind,
-           qnnrt_run_memory(), qnnrt_mem_kind_name().
            Added: dims set per call, optional tensors left out, and new data for updateable
            tensors, where the backend has them: qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_omit(),
            qnnrt_update(); the builder declares all three. qnnrt_tensor_text() writes "<=" before
