@@ -201,6 +201,7 @@ ticks good time ok 'median'
 ticks good power ok 'burst: '
 ticks good memory ok '2 of 2 tensors registered with the device'
 ticks good compose ok 'y = 30.5 0'
+ticks good resident 'not run' 'one context'
 ticks good text 'not run' 'not a language model'
 ticks good weights 'not run'
 ticks good restart 'not run'
@@ -269,13 +270,24 @@ if [ -x "$build/examples/llm/export" ]; then
     "$build/qnnrt-llm" --ctx_dir "$tmp/llm" --backend_so "$build/libQnnRef.so" --prompt "And the 'LORD' " --max_gen 20 >"$tmp/llm_made/text.expected.txt" 2>"$tmp/err"
     "$build/qnnrt-run" --ctx_dir "$tmp/llm" --backend_so "$build/libQnnRef.so" --output_dir "$tmp/llm_made" >/dev/null
     head -n 1 "$tmp/llm_made/text.expected.txt" >"$tmp/line"
-    call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --expected "$tmp/llm_made" --prompt "And the 'LORD' " --max_gen 20
+    write() { call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" "$@"; }
+    write --expected "$tmp/llm_made" --prompt "And the 'LORD' " --max_gen 20 --num_inferences 1
     is llm 0
     ticks llm text ok 'equals text.expected.txt'
+    ticks llm memory ok 'registered with the device; '
+    ticks llm resident ok 'one of 2 contexts'
+    ticks llm restart 'not run'
     says llm transcript "$(cat "$tmp/line")"
     ticks llm output ok 'equal to the expected files'
+    fresh
+    FAKE_BEFORE="case \"\$*\" in *prompt_file*) export QNNREF_FAULTS=restart=graphExecute:9 ;; esac"
+    write --expected "$tmp/llm_made" --prompt "And the 'LORD' " --max_gen 20 --num_inferences 0
+    is llm_restart 0
+    ticks llm_restart restart ok 'the text went on'
+    ticks llm_restart text ok 'equals text.expected.txt'
+    fresh
     echo 'Something else' >"$tmp/llm/text.expected.txt"
-    call "$tmp/llm" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools_llm" --checker "$build/qnnrt-run" --num_inferences 0 --max_gen 4
+    write --num_inferences 0 --max_gen 4
     is llm_differs 8
     ticks llm_differs text failed 'differs'
     says llm_differs err 'text.expected.txt'

@@ -64,7 +64,7 @@ resident   contexts take turns on the NPU, and outputs stay the same
 text       a language model writes text on the NPU
 weights    a context with shared weights executes
 compose    a graph is built on the device
-restart    a model continues after a restart of the DSP
+restart    a language model goes on writing after a restart of the DSP
 end
 }
 
@@ -790,7 +790,9 @@ if [ "$inferences" -gt 0 ]; then
         *) tick memory ok "$registered" ;;
         esac
     fi
-    if grep -q -- '--resident ' "$tmp/help" && again resident "one context at a time" "--resident one" && [ -n "$npu" ]; then
+    if [ $binaries -lt 2 ]; then
+        tick resident "not run" "the model has one context"
+    elif grep -q -- '--resident ' "$tmp/help" && again resident "one context at a time" "--resident one" && [ -n "$npu" ]; then
         tick resident ok "the same outputs with one of $binaries contexts at a time"
     fi
 fi
@@ -810,6 +812,11 @@ if [ -n "$llm" ]; then
         phone "cat $remote/figures" "reading the figures"
         lines_of "$tmp/said"
         status=$text_status
+        restarted=''
+        if grep -q 'the DSP restarted: loading the model again' "$tmp/said" && [ -n "$npu" ]; then
+            restarted=1
+            if [ "$status" -eq 0 ]; then tick restart ok "the text went on"; else tick restart failed "the text ended"; fi
+        fi
         if [ "$status" -ne 0 ]; then
             explain_failure
             if [ -n "$npu" ]; then tick text failed "$why"; fi
@@ -826,6 +833,7 @@ if [ -n "$llm" ]; then
             if [ -n "$npu" ]; then tick text ok "the text equals text.expected.txt"; fi
         else
             note "  the text differs from text.expected.txt"
+            if [ -n "$restarted" ]; then tick restart failed "the text differs from text.expected.txt"; fi
             if [ -n "$npu" ]; then tick text failed "the text differs from text.expected.txt"; fi
             said_differs=${said_differs:-the text differs from text.expected.txt}
         fi
