@@ -49,7 +49,7 @@ print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
 
 values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
 graph input input_data_type output_dir output_data_type num_inferences soc_model
-profiling_level profile_out perf_profile memory resident'
+profiling_level profile_out perf_profile memory resident dims omit'
 flags='keep_going progress read guard inspect json version help'
 
 run --help
@@ -418,6 +418,47 @@ says guard_names_the_side_before err 'before the beginning of'
 unset QNNFAKE
 fake --ctx_dir "$tmp/m" --guard --num_inferences 2
 is guard_without_a_fault 0
+
+# ---- dims, optional tensors -------------------------------------------------------------------------
+
+mkdir "$tmp/dynamic"
+printf '%s\n' 'FAKEQNN 1' '# dims up to a bound, and an optional input' 'backend 77' 'graph g' \
+    'in x 1 0232 2 4 2 - dyn=1,0' 'in o 2 0232 1 1 - type=11' 'out y 3 0232 2 4 2 - dyn=1,0' >"$tmp/dynamic/g.bin"
+QNNFAKE=id=77,tensor=2,noverify=1,told=3
+export QNNFAKE
+run inspect "$tmp/dynamic" --system_so "$fake"
+says dims_inspected out '<=4x2'
+says optional_inspected out 'optional input'
+printf '%024d' 0 >"$tmp/x.raw"
+fake --ctx_dir "$tmp/dynamic" --dims x=3x2 --input "x=$tmp/x.raw" --output_dir "$tmp/dims"
+is dims_set 0
+says dims_told out '  dims      "x" 3x2'
+says dims_of_outputs_told out '  dims      "y" 3x2'
+equal dims_of_the_file 24 "$(wc -c <"$tmp/dims/g/y.raw" | tr -d ' ')"
+fake --ctx_dir "$tmp/dynamic" --input "x=$tmp/x.raw"
+is dims_of_the_bound 1
+says dims_of_the_bound err '32 bytes'
+fake --ctx_dir "$tmp/dynamic" --dims x=5x2
+is dims_over_the_bound 1
+says dims_over_the_bound err '"x" is float32[<=4,2], but the dims to set are [5,2]'
+fake --ctx_dir "$tmp/dynamic" --dims z=5x2
+is dims_of_nothing 1
+says dims_of_nothing err '"z"'
+for wrong in x x= =3 x=3x x=x3 x=3,2 x=-1x2 x=4294967296; do
+    fake --ctx_dir "$tmp/dynamic" --dims "$wrong"
+    is "dims_$wrong" 2
+    says "dims_$wrong" err 'NAME=1x5x8'
+done
+fake --ctx_dir "$tmp/dynamic" --omit o
+says omitted err 'the graph has 2 inputs, the call 1'
+fake --ctx_dir "$tmp/dynamic" --omit x
+is omit_required 1
+says omit_required err 'input "x" is required'
+fake --ctx_dir "$tmp/dynamic" --omit z
+is omit_nothing 1
+fake inspect "$tmp/dynamic" --dims x=3x2
+is dims_are_of_run 2
+unset QNNFAKE
 
 # ---- memory -----------------------------------------------------------------------------------------
 

@@ -23,7 +23,8 @@
             run_dump.h: >>dump                    run_diff.h: >>diff
             run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
             run_arena.h: >>arena                  run_explain.h: >>explain
-            run_libs.h: >>elf >>marks >>libs >>pairs                                             */
+            run_libs.h: >>elf >>marks >>libs >>pairs
+            run_change.h: >>change                                                               */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -58,6 +59,13 @@ typedef struct compile_settings {
     int         fp16, share;
 } compile_settings;
 
+enum { DIMS_MOST = 32 };
+typedef struct dims_option {           /* --dims NAME=1x5x8                                */
+    const char *text;
+    char       *name;
+    uint32_t    dims[DIMS_MOST], rank;
+} dims_option;
+
 typedef struct libs_settings {
     uint32_t arch, page_size;          /* 0: not given                                     */
     int      platform;                 /* index in platform_words                          */
@@ -71,6 +79,9 @@ typedef struct settings {
     cli_list        graphs, input_texts;
     input_option   *inputs;            /* [input_count], of .input_texts                   */
     size_t          input_count;
+    cli_list        dims_texts, omits;
+    dims_option    *dims;              /* [dims_count], of .dims_texts                     */
+    size_t          dims_count;
     qnnrt_log_level log_level;         /* 0: no log                                        */
     int             metadata;          /* a qnnrt_metadata                                 */
     uint32_t        align, soc_model, inferences;
@@ -258,6 +269,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_open.h"
 #include "run_plan.h"
 #include "run_guard.h"
+#include "run_change.h"
 #include "run_run.h"
 #include "run_inspect.h"
 #include "run_report.h"
@@ -294,6 +306,7 @@ static int verb_run(void *user)
     const int failed_before = t->failed;
     t->failed = 0;
     for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
+    place_changes(t);
     const int inputs_placed = !t->failed;
     t->failed |= failed_before;
     /* A wrong name is wrong usage, even with --keep_going. */
@@ -451,6 +464,10 @@ int main(int argc, char **argv)
         status = perform(&t, &parsed, parsed.operand != NULL && parsed.operand == argv[1]);
     for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);
     free(t.set.inputs);
+    for (size_t i = 0; i < t.set.dims_count; ++i) free(t.set.dims[i].name);
+    free(t.set.dims);
+    free((void *)t.set.dims_texts.items);
+    free((void *)t.set.omits.items);
     free((void *)t.set.files.items);
     free((void *)t.set.graphs.items);
     free((void *)t.set.input_texts.items);

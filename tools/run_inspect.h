@@ -160,7 +160,7 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
         for (size_t i = 0; i < lists[k].count; ++i, ++r) {
             const qnnrt_tensor_info *tensor = &lists[k].list[i];
             cells[r][0] = cli_shown(tensor->name);
-            cells[r][1] = cli_text("%s", lists[k].role);
+            cells[r][1] = cli_text("%s%s", tensor->optional ? "optional " : "", lists[k].role);
             cells[r][2] = cli_text("%lu", (unsigned long)tensor->id);
             cells[r][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
             cells[r][4] = dims_text(tensor);

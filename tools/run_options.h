@@ -72,6 +72,11 @@ static const cli_option options[] = {
      .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
              "quantized or half-precision tensor then takes a float32 file too, if the sizes "
              "differ)"},
+    {.name = "dims", .value = "NAME=1x5x8", .kind = CLI_LIST, FIELD(dims_texts), .verbs = VERB_RUN,
+     .help = "dims of a dynamic tensor, at most those that inspect shows behind \"<=\" (default: "
+             "those); repeat the option for several. Its input file then has that many values"},
+    {.name = "omit", .value = "NAME", .kind = CLI_LIST, FIELD(omits), .verbs = VERB_RUN,
+     .help = "leave an optional tensor out; repeat the option for several"},
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .most = 1000000, FIELD(inferences),
      .verbs = VERB_RUN,
      .help = "how often to run each pipeline (default 1; 0: only show and plan)"},
@@ -255,6 +260,7 @@ static int check_model(settings *set, const cli_parsed *parsed)
     static const char *const words[] = {"--inspect", "inspect", "plan"};
     const char *word = words[set->command], *documents[6];
     int status = check_inputs(set);
+    if (status == STATUS_OK) status = check_dims(set);
     if (status != STATUS_OK) return status;
     if (set->diff) status = check_diff(set);
     if (status != STATUS_OK) return status;
@@ -270,6 +276,8 @@ static int check_model(settings *set, const cli_parsed *parsed)
                            "the model is missing: --ctx_dir or --retrieve_context");
     if (only_looks(set)) {
         const char *given = set->input_count > 0                       ? "--input"
+                            : set->dims_count > 0                      ? "--dims"
+                            : set->omits.count > 0                     ? "--omit"
                             : set->output_dir != NULL                  ? "--output_dir"
                             : set->profile != QNNRT_PROFILE_OFF        ? "--profiling_level"
                             : set->power != QNNRT_POWER_CUSTOM         ? "--perf_profile"

@@ -50,7 +50,9 @@ static char *dims_text(const qnnrt_tensor_info *tensor)
 {
     char *made = cli_text("%s", tensor->rank == 0 ? "scalar" : "");
     for (uint32_t d = 0; d < tensor->rank; ++d) {
-        char *longer = cli_text("%s%s%lu", made, d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
+        const int dynamic = tensor->dynamic_dims != NULL && tensor->dynamic_dims[d];
+        char *longer = cli_text("%s%s%s%lu", made, d > 0 ? "x" : "", dynamic ? "<=" : "",
+                                (unsigned long)tensor->dims[d]);
         free(made);
         made = longer;
     }

@@ -107,7 +107,9 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
 {
     const qnnrt_tensor_info *tensor = slot->tensor;
     const char *path = j->input_files[slot - j->info->slots];
-    const size_t native = (size_t)tensor->bytes, floats = (size_t)tensor->count * sizeof(float);
+    size_t native = 0;
+    void *to = qnnrt_data_slot(run, slot, &native);
+    const size_t count = count_now(run, slot), floats = count * sizeof(float);
     const size_t most = native > floats ? native : floats;
     int loaded = 0;
     size_t bytes = 0;
@@ -120,12 +122,11 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
                                      takes_float_file(tensor);
     if (as_float) {
         const float *values = (const float *)(const void *)data;
-        loaded = qnnrt_write_f32(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
+        loaded = qnnrt_write_f32(run, slot, 0, values, count) == QNNRT_OK;
         if (!loaded)
             fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
         j->input_floats[slot - j->info->slots] = 1;
     } else if (bytes == native && !wants_float) {
-        void *to = qnnrt_data_slot(run, slot, NULL);
         loaded = to != NULL;
         if (loaded) memcpy(to, data, native);
         else fail(t, j, NULL, "%s: the input has no memory", path);
@@ -217,8 +218,7 @@ static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnn
                         number_form form,
                         const char *folder, const char *name)
 {
-    const qnnrt_tensor_info *tensor = slot->tensor;
-    const size_t count = (size_t)tensor->count;
+    const size_t count = count_now(run, slot);
     float *values = NULL;
     const void *data = NULL;
     size_t bytes = 0;
@@ -342,7 +342,7 @@ static void run_job(tool *t, job *j)
     }
     j->prepare_ns += now_ns() - begin;
     if (set->guard) guard_begin(j, run);
-    if (!load_inputs(t, j, run)) goto done;
+    if (!change_run(t, j, run) || !load_inputs(t, j, run)) goto done;
     if (qnnrt_run_profile(run, (qnnrt_profile_level)set->profile) != QNNRT_OK) {
         fail_run(t, j, run);
         goto done;
@@ -368,6 +368,7 @@ static void run_job(tool *t, job *j)
         if (!good && !set->keep_going) break;
     }
     say_result(t, j);
+    if (j->exec_count > 0) say_changes(t, j, run);
     if (set->memory != QNNRT_MEM_HEAP) say_memory(t, run, qnnrt_mem_get_info(mem));
     if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0)
         say_events(t, "of the last inference", "step", j->events, j->event_count);
