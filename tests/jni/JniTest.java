@@ -414,6 +414,47 @@ public final class JniTest {
         }
     }
 
+    /** After a restart of the DSP all calls fail until the model is recovered. */
+    private static void recovers() throws InterruptedException {
+        try (Qnnrt.Model model = openLayer(); Qnnrt.Run run = model.prepare(null);
+                Qnnrt.Model other = new Qnnrt.Model(llm, library); Qnnrt.Llm writer = other.llm()) {
+            run.bind("x", floats(1, 2, 3, 4));
+            control(library, "faults restart=graphExecute:1");
+            for (int i = 0; i < 2; ++i) {
+                try {
+                    run.exec();
+                    check("restart_" + i, false, "threw nothing");
+                } catch (QnnrtException thrown) {
+                    check("restart_" + i, thrown.isRestart(), thrown.getMessage());
+                    check("restart_hint_" + i, thrown.hint.contains("recover"), thrown.hint);
+                }
+            }
+            model.recover();
+            run.exec();
+            equal("recovered", "[30.5, 0.0]", Arrays.toString(run.read("y")));
+            other.recover();
+            control(library, "faults restart=graphExecute:9");
+            StringBuilder found = new StringBuilder();
+            try {
+                writer.generate(prompt, 9, found::append);
+                check("restart_while_it_writes", false, "threw nothing");
+            } catch (QnnrtException thrown) {
+                check("restart_while_it_writes", thrown.isRestart(), thrown.getMessage());
+            }
+            refused("recover_in_a_listener", QnnrtException.BUSY, "in use", "returned", () -> {
+                other.recover();
+                writer.generate(prompt, 1, piece -> other.recover());
+            });
+            found.setLength(0);
+            writer.generate(prompt, 9, found::append);
+            equal("recovered_it_writes", text.substring(0, 9), found.toString());
+            control(library, "faults");
+        }
+        Qnnrt.Model model = openLayer();
+        model.close();
+        refused("closed_model_recover", QnnrtException.STATE, "closed", model::recover);
+    }
+
     /* ---- language models --------------------------------------------------------------------- */
 
     private static void writes() {
@@ -695,6 +736,7 @@ public final class JniTest {
         part("two_threads", JniTest::twoThreads);
         part("vendor_failure", JniTest::vendorFailure);
         part("out_of_memory", JniTest::outOfMemory);
+        part("recovers", JniTest::recovers);
         part("writes", JniTest::writes);
         part("stops", JniTest::stops);
         part("other_tokens", JniTest::otherTokens);

@@ -189,6 +189,14 @@ JNI(void, nativeClose)(JNIEnv *env, jclass self, jlong model)
                    "Close every Run and Llm of the model first.");
 }
 
+JNI(void, nativeRecover)(JNIEnv *env, jclass self, jlong model)
+{
+    qnnrt_error err;
+    (void)self;
+    if (qnnrt_recover((qnnrt *)to_object(model), &err) != QNNRT_OK)
+        throw_error(env, &err);
+}
+
 /* Return the name of pipeline `index`, NULL after the last one. */
 JNI(jbyteArray, nativePipeline)(JNIEnv *env, jclass self, jlong model, jint index)
 {

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * qnnrt.h and qnnrt_llm.h for Java and Kotlin; qnnrt_jni.c is the other half.
@@ -91,6 +92,7 @@ public final class Qnnrt {
 
     /** A folder of context binaries, opened on a backend. */
     public static final class Model implements AutoCloseable {
+        private final AtomicInteger calls = new AtomicInteger();   /* of parts; -1: it recovers */
         private long model;
 
         /**
@@ -141,6 +143,26 @@ public final class Qnnrt {
             }
         }
 
+        /**
+         * Create everything on the backend again, after a restart of the DSP (a QnnrtException with
+         * isRestart()). Runs, bound buffers and what they hold stay: execute again what failed. No
+         * other thread may be in a call of a Run or an Llm of this model: it throws BUSY then.
+         */
+        public synchronized void recover() {
+            long handle = handle();
+            if (!calls.compareAndSet(0, -1)) {
+                throw new QnnrtException(QnnrtException.BUSY, 0, "a Run or Llm of the model is in "
+                        + "use by another call", "Call recover() when it has returned.");
+            }
+            try {
+                synchronized (Qnnrt.class) {
+                    nativeRecover(handle);
+                }
+            } finally {
+                calls.set(0);
+            }
+        }
+
         @Override
         public synchronized void close() {
             synchronized (Qnnrt.class) {
@@ -177,14 +199,15 @@ public final class Qnnrt {
             if (!used.compareAndSet(false, true)) {
                 throw busy();
             }
-            if (handle == 0) {
+            if (handle == 0 || model.calls.getAndUpdate(n -> n < 0 ? n : n + 1) < 0) {
                 used.set(false);
-                throw closed(what);
+                throw handle == 0 ? closed(what) : busy();
             }
             return handle;
         }
 
         final void leave() {
+            model.calls.decrementAndGet();
             used.set(false);
         }
 
@@ -207,7 +230,7 @@ public final class Qnnrt {
                     handle = 0;
                 }
             } finally {
-                leave();
+                used.set(false);
             }
         }
 
@@ -589,6 +612,7 @@ public final class Qnnrt {
     private static native byte[] nativeVersion();
     private static native long nativeOpen(byte[] folder, byte[] backend);
     private static native void nativeClose(long model);
+    private static native void nativeRecover(long model);
     private static native byte[] nativePipeline(long model, int index);
     private static native long nativePrepare(long model, byte[] pipeline);
     private static native void nativeDestroy(long run);

@@ -32,4 +32,10 @@ public final class QnnrtException extends RuntimeException {
         this.vendorCode = vendorCode;
         this.hint = hint;
     }
+
+    /** Return whether the DSP restarted: call Model.recover(), then again what failed. */
+    public boolean isRestart() {
+        long vendor = vendorCode & 0xFFFF;
+        return code == BACKEND && (vendor == 1007 || vendor == 1011);
+    }
 }

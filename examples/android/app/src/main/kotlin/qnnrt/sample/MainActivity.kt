@@ -155,6 +155,16 @@ class MainActivity : Activity() {
 
     private fun run(path: String, text: String) {
         if (model == null || path != library) open(path)
+        try {
+            use(text)
+        } catch (e: QnnrtException) {
+            if (!e.isRestart) throw e
+            model?.recover()                    // the DSP restarted: all of it is created again
+            use(text)
+        }
+    }
+
+    private fun use(text: String) {
         val writer = llm
         if (writer != null) write(writer, text) else execute(model!!)
     }
