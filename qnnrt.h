@@ -21,7 +21,8 @@
             is the vendor library that they name. The vendor parses the bytes too, after our checks.
             Symbolic links in a folder are followed. If others can write to a mapped file, it can
             change between the metadata and the load: set desc.read, or replace files by rename.
-   Memory   One allocator hook; nothing else allocates. qnnrt_exec() allocates nothing.
+   Memory   One allocator hook; nothing else allocates. qnnrt_exec() allocates nothing, unless it
+            loads contexts (see "Residency").
    Threads  None are created. Any thread may read a model; one thread at a time uses a run.
    Globals  One table of log slots, because the vendor's log callback has no user pointer. Nothing
             is printed, nothing aborts.
@@ -214,6 +215,34 @@
        updates. HTP has none of them: it refuses dynamic and optional tensors when a graph is
        built, and on x86-64 accepts updates without using them.
 
+   Residency
+       By default all contexts exist on the backend until qnnrt_close(). A model that does not fit
+       runs with fewer, which qnnrt_exec() creates when a step needs them:
+           desc.residency = QNNRT_RESIDENT_ONE;               // create, run, free
+           desc.residency = QNNRT_RESIDENT_BUDGET;            // as many as fit
+           desc.resident_bytes = budget;
+           desc.residency = QNNRT_RESIDENT_CALLER;            // qnnrt_load(), qnnrt_unload()
+       The size of a context is an estimate, qnnrt_context_info.device_bytes. To make room,
+       qnnrt_exec() first frees what the run has not used since its last exec began, the least
+       recently used first; then what it used last, because it needs that last in the next exec. So
+       a budget of all shards but one loads one or two of them in each exec, not all.
+       Files are opened again for that, and compared by their fingerprint: keep them in place; a
+       file that was replaced is an error of the exec (QNNRT_E_IO) and not loaded. Memory blocks of
+       desc.files must stay. Relative paths depend on the current folder.
+       desc.progress shows how far qnnrt_open() is, and can end it.
+
+   After a restart of the DSP
+       Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
+       loaded is lost. Calls then fail with QNNRT_E_BACKEND until this:
+           result = qnnrt_exec(run);
+           code = qnnrt_run_error(run)->vendor_code & 0xFFFF;
+           if (result == QNNRT_E_BACKEND && (code == 1007 || code == 1011) &&
+               qnnrt_recover(model, &err) == QNNRT_OK)
+               result = qnnrt_exec(run);                      // inputs and caches are still there
+       It needs what was loaded: files, opened again as above; memory blocks of desc.files with any
+       residency except QNNRT_RESIDENT_ALL, because they may be gone. A built model cannot be
+       recovered.
+
    Profiling
        The library's own measurements, as a table:
            qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
@@ -250,15 +279,16 @@
    Closing
        Destroy runs, then mems, plans, made pipelines, models, backends: each before what it uses.
        QNNRT_E_BUSY means that something is still in use, and nothing was freed. (From qnnrt_exec()
-       it means that another run of the group is executing.) After a restart of the DSP (vendor
-       codes 1007, 1011), close everything and open it again.
+       it means that another run of the group is executing.)
 
    Threads
        One thread at a time per backend is always safe and needs no hook. For several threads, set
        hooks.lock and hooks.unlock: two releases of the x86 emulator (2.47, 2.48) return wrong
        results, without an error, when two threads are inside at once. Any thread may make and
        destroy runs, plans and mems of a model (with shared memory these call the vendor, and so
-       does qnnrt_bind_at() at a new offset); never close what another thread still uses.
+       does qnnrt_bind_at() at a new offset); never close what another thread still uses. With a
+       residency other than QNNRT_RESIDENT_ALL, hooks.lock is needed for several threads: a run
+       frees contexts that another one may use.
 
    A log on Android
        A log callback replaces the library's own output in logcat. This brings it back:
@@ -1321,11 +1351,14 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
                                         size_t *count);
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
-   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing); QNNRT_E_BUSY (another run of the
-            group is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code).
-            After a failure outputs are undefined
+   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, or a context is not loaded);
+            QNNRT_E_BUSY (another run of the group is executing); QNNRT_E_BACKEND (the text names
+            step, graph and vendor code; after 1007 and 1011 see qnnrt_recover()). With
+            QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was replaced, or cannot be read)
+            and QNNRT_E_MEMORY. After a failure outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
-   Cost     calls the vendor once per step; allocates, copies and looks up nothing */
+   Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
+            contexts that it loads */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
 
 /* Profile every exec from now on, or stop with QNNRT_PROFILE_OFF. Drops earlier events.
@@ -14931,6 +14964,13 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            tensors, where the backend has them: qnnrt_set_dims(), qnnrt_get_dims(), qnnrt_omit(),
            qnnrt_update(); the builder declares all three. qnnrt_tensor_text() writes "<=" before
            a dynamic dimension, and edges need equal dynamic dims.
+           Added: models whose contexts come and go: desc.residency, desc.resident_bytes,
+           qnnrt_load(), qnnrt_unload(); sizes and counts in qnnrt_context_info and qnnrt_info;
+           QNNRT_DOMAIN_BYTES, and a warning if the contexts of an HTP model need more.
+           Added: qnnrt_recover() after a restart of the DSP.
+           Added: desc.progress, which can end qnnrt_open() with QNNRT_E_CANCELLED.
+           Changed: several contexts of an HTP model that need spill-fill memory share it, where the
+           library can. desc.share_spill_fill = -1 prevents that.
    0.2.0   Added: graphs are built in C, from .dlc containers too, and saved (QNNRT_COMPOSE with
            tools/qnnrt_compose.h);
            qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;
