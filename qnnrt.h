@@ -6756,14 +6756,19 @@ static void qnnrt__record_place(qnnrt__record_reader *read)
     else qnnrt__err_add(read->table->err, "%u: ", (unsigned)read->index);
 }
 
-/* Fill an error with place and byte; the first error stays. Return 0. */
+static int qnnrt__record_go_on(const qnnrt__record_reader *read)
+{
+    return read->result == QNNRT_OK && read->r.error == NULL;
+}
+
+/* Fill an error with place and byte; the first error stays, and one of the text's grammar. Return 0. */
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
                               ...) QNNRT__PRINTF(3, 4);
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
                               ...)
 {
     va_list args;
-    if (read->result != QNNRT_OK) return 0;
+    if (!qnnrt__record_go_on(read)) return 0;
     read->result = code;
     if (read->table->err == NULL) return 0;
     qnnrt__table_fail(read->table, code, "%s", "");
@@ -6783,11 +6788,6 @@ static int qnnrt__record_result(qnnrt__record_reader *read, qnnrt_result result)
     return result == QNNRT_OK;
 }
 
-static int qnnrt__record_go_on(const qnnrt__record_reader *read)
-{
-    return read->result == QNNRT_OK && read->r.error == NULL;
-}
-
 /* Return "a number" and the like, for messages. */
 static const char *qnnrt__record_type(qnnrt_json_type type)
 {
@@ -6801,7 +6801,6 @@ static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnr
 {
     qnnrt_json_type found = qnnrt_json_value(&read->r);
     if (found == type) return 1;
-    if (found == QNNRT_JSON_NONE) return 0;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected %s", key,
                               qnnrt__record_type(found), qnnrt__record_type(type));
 }
@@ -7003,7 +7002,6 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int w
         *out = (uint32_t)value;
         return 1;
     }
-    if (type == QNNRT_JSON_NONE) return 0;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                               "\"%s\" is %s; expected the name or number of an enumerator", key,
                               type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
@@ -7161,13 +7159,12 @@ static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis
         for (; qnnrt_json_more(&read->r); ++number)
             if (!qnnrt__record_value(read, "scaleOffsets", QNNRT_JSON_NUMBER) ||
                 !qnnrt__parse_push(read, axis, number == 0)) return 0;
-    } else if (type != QNNRT_JSON_NONE) {
+    } else {
         return qnnrt__record_fail(
             read, QNNRT_E_FORMAT,
             "\"scaleOffsets\" contains %s; expected objects, texts \"scale, offset\" or pairs",
             qnnrt__record_type(type));
     }
-    if (!qnnrt__record_go_on(read)) return 0;
     if (axis->scale_count != scales + 1 || axis->offset_count != offsets + 1)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "\"scaleOffsets\": element %u lacks its scale or its offset",
@@ -7184,10 +7181,8 @@ static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key,
     if (what == QNNRT__PARSE_E_PAIRS && type == QNNRT_JSON_STRING)
         return qnnrt__parse_pair_text(read, axis);
     if (type != QNNRT_JSON_ARRAY)
-        return type == QNNRT_JSON_NONE
-                   ? 0
-                   : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected a list", key,
-                                        qnnrt__record_type(type));
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected a list", key,
+                                  qnnrt__record_type(type));
     while (qnnrt_json_more(&read->r)) {
         if (what == QNNRT__PARSE_E_PAIRS) {
             if (!qnnrt__parse_pair(read, axis)) return 0;
@@ -7230,7 +7225,6 @@ static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, 
                                                  : qnnrt__parse_numbers(read, name, &axis, key);
         if (!good) return 0;
     }
-    if (!qnnrt__record_go_on(read)) return 0;
     if ((record.seen & needed) != needed)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks %s", what,
                                   bw && (record.seen & 1) == 0 ? "bitwidth"
@@ -7314,7 +7308,6 @@ static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what,
                                          name, out);
         if (!good) return 0;
     }
-    if (!qnnrt__record_go_on(read)) return 0;
     found = out->encoding;
     if ((record.seen & plain) != 0 && found != QNNRT__ABI_UNDEFINED)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has two encodings", what);
@@ -7373,7 +7366,6 @@ static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
         uint64_t value = 0;
         int whole = qnnrt_json_value_u64(&read->r, &value);
         qnnrt_json_type type = whole ? QNNRT_JSON_NUMBER : qnnrt_json_value(&read->r);
-        if (type == QNNRT_JSON_NONE) return 0;
         if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
         if (!whole || value == 0 || value > UINT32_MAX)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
@@ -7398,12 +7390,10 @@ static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
     *count = 0;
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
     if (read->r.type != QNNRT_JSON_ARRAY)
-        return read->r.type == QNNRT_JSON_NONE
-                   ? 0 : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is not a list", key);
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is not a list", key);
     while (qnnrt_json_more(&read->r)) {
         uint64_t value = 2;
         qnnrt_json_type type = qnnrt_json_value(&read->r);
-        if (type == QNNRT_JSON_NONE) return 0;
         if (type == QNNRT_JSON_TRUE || type == QNNRT_JSON_FALSE) value = type == QNNRT_JSON_TRUE;
         else if (type == QNNRT_JSON_NUMBER && !qnnrt_json_u64(&read->r.value, &value)) value = 2;
         if (value > 1 || *count >= QNNRT__PARSE_MOST_DIMS)
@@ -7647,7 +7637,6 @@ static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what,
     int key;
     qnnrt__record_begin(&record, keys);
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
-    if (read->r.type == QNNRT_JSON_NONE) return 0;
     if (read->r.type != QNNRT_JSON_OBJECT)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected an object", what,
                                   qnnrt__record_type(read->r.type));
@@ -7936,22 +7925,19 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
         while ((key = qnnrt__record_member(&read, &record)) >= 0)
             if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context, &graphs))
                 break;
-    } else if (read.r.error == NULL) {
+    } else {
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; expected an object",
                            qnnrt__record_type(read.r.type));
     }
-    if (qnnrt__record_go_on(&read) && context->graphs == NULL)
+    if (context->graphs == NULL)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT,
                            "it has no list \"graphs\": this is not the metadata of a context"
                            " binary");
-    if (qnnrt__record_go_on(&read))
-        qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs,
-                          context->graph_count);
-    if (qnnrt__record_go_on(&read) &&
-        qnnrt__record_has(&record, QNNRT__READ_C_TENSORS))
+    qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
+    if (qnnrt__record_has(&record, QNNRT__READ_C_TENSORS))
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_TENSORS, context->context_tensor_count,
                           tensors);
-    if (qnnrt__record_go_on(&read)) qnnrt_json_end(&read.r);
+    qnnrt_json_end(&read.r);
     table->graph = NULL;
     if (read.result == QNNRT_OK && read.r.error != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
