@@ -7014,16 +7014,13 @@ static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
 {
     uint32_t parts[3] = { 0, 0, 0 };
     const char *at;
-    size_t i, left;
+    size_t i;
     if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
-    at = read->r.value.text;
-    left = read->r.value.bytes;
-    for (i = 0; i < 3 && left > 0; ++i) {
-        for (; left > 0 && *at >= '0' && *at <= '9' && parts[i] < 100000000; ++at, --left)
+    at = read->r.value.text;             /* a quote follows it */
+    for (i = 0; i < 3; ++i) {
+        for (; *at >= '0' && *at <= '9' && parts[i] < 100000000; ++at)
             parts[i] = parts[i] * 10 + (uint32_t)(*at - '0');
-        if (left == 0 || *at != '.') break;
-        ++at;
-        --left;
+        if (*at++ != '.') break;
     }
     out->major = parts[0]; out->minor = parts[1]; out->patch = parts[2];
     return 1;
