@@ -416,6 +416,19 @@ llm --prompt "$prompt" --max_gen 64 --memory memfd
 wrote memory_refused "$expected"
 says memory_refused_line err 'memory: memfd, 0 of 52 tensors registered with the device'
 unset QNNREF_FAULTS
+# libcdsprpc.so is found by the system's search, as on a phone; an old one has no rpcmem_alloc2
+here=$(cd "$build" && pwd)
+for library in fake fake/old; do
+    LD_LIBRARY_PATH=$here/$library
+    export LD_LIBRARY_PATH
+    llm --prompt "$prompt" --max_gen 64 --memory shared
+    wrote "memory_rpcmem_$library" "$expected"
+    says "memory_rpcmem_line_$library" err 'memory: rpcmem, 52 of 52 tensors registered with the device'
+done
+LD_LIBRARY_PATH=:$here/fake
+llm --prompt x --max_gen 1 --memory rpcmem
+failed memory_unsafe_search LD_LIBRARY_PATH
+unset LD_LIBRARY_PATH
 llm --prompt x --max_gen 1 --memory dmabuf
 if [ $status -ne 0 ]; then failed memory_missing /dev/dma_heap/system; fi
 

@@ -1,11 +1,13 @@
 /* test_os_lies.c - room >>os when the system fails: fstat, mmap, readdir, sysconf, and functions
-   that are missing
+   that are missing; and a heap of the kernel that this machine does not have
 
    The program defines its own functions of these names for every caller in it; they call the
    system's unless a test changes that. */
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
+#include <fcntl.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 
 #define NEXT ((void *)-1L)                /* RTLD_NEXT, which POSIX does not define */
@@ -31,6 +33,9 @@ static struct {
     int         anonymous;
     int         readdir_errno;
     int         no_page_size;
+    int         heap;               /* 1: there is a heap; its ioctl() fails with heap_errno, if not 0 */
+    int         heap_errno;
+    uint64_t    heap_bytes;         /* of the last allocation */
     const char *symbol;             /* dlsym() returns `instead` for this name */
     void       *instead;
 } lies;
@@ -76,6 +81,44 @@ extern long sysconf(int name)
     static long (*real)(int);
     if (real == NULL) real_one("sysconf", (void *)&real);
     return lies.no_page_size && name == _SC_PAGESIZE ? -1 : real(name);
+}
+
+extern int open(const char *path, int flags, ...)
+{
+    static int (*real)(const char *, int, ...);
+    va_list arguments;
+    unsigned mode;
+    va_start(arguments, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(arguments, unsigned) : 0;
+    va_end(arguments);
+    if (real == NULL) real_one("open", (void *)&real);
+    if (strncmp(path, "/dev/dma_heap/", 14) != 0) return real(path, flags, mode);
+    if (lies.heap && strcmp(path + 14, "system") == 0) return real("/dev/null", flags);
+    errno = ENOENT;
+    return -1;
+}
+
+/* The struct of DMA_HEAP_IOCTL_ALLOC in linux/dma-heap.h. */
+typedef struct heap_data { uint64_t bytes; uint32_t fd, fd_flags; uint64_t heap_flags; } heap_data;
+
+extern int ioctl(int fd, unsigned long request, ...)
+{
+    heap_data *data;
+    char path[4096];
+    va_list arguments;
+    va_start(arguments, request);
+    data = va_arg(arguments, heap_data *);
+    va_end(arguments);
+    if (fd < 0 || request != 0xC0184800u || data->fd != 0 || data->heap_flags != 0 ||
+        data->fd_flags != (O_RDWR | 02000000 /* O_CLOEXEC */)) { errno = EINVAL; return -1; }
+    if (lies.heap_errno != 0) { errno = lies.heap_errno; return -1; }
+    lies.heap_bytes = data->bytes;
+    snprintf(path, sizeof(path), "%s/heap", test_tmpdir());
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    unlink(path);
+    if (fd < 0 || lseek(fd, (off_t)data->bytes - 1, SEEK_SET) < 0 || write(fd, "", 1) != 1) abort();
+    data->fd = (uint32_t)fd;
+    return 0;
 }
 
 #if OWN_DLSYM
@@ -162,6 +205,84 @@ TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
     qnnrt_run_destroy(run);
     truth();
     CLOSE(model);
+}
+
+/* Count the open descriptors. */
+static int descriptors(void)
+{
+    int fd, count = 0;
+    struct stat facts;
+    for (fd = 0; fd < 256; ++fd) count += fstat(fd, &facts) == 0;
+    return count;
+}
+
+TEST(a_heap_of_the_kernel_gives_memory)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    int i, open_before;
+    truth();
+    fake_begin("");
+    desc.mem_kind = QNNRT_MEM_DMABUF;
+    OPENS(folder, &desc, &model);
+    open_before = descriptors();
+    for (i = 0; i < 20; ++i) {                        /* in a row */
+        truth();
+        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(error.text, "/dev/dma_heap/system");
+        CHECK_STR(error.text, strerror(ENOENT));
+        CHECK(error.hint[0] != '\0');
+        lies.heap = 1;
+        lies.heap_errno = ENOMEM;
+        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(error.text, strerror(ENOMEM));
+        lies.heap_errno = 0;
+        lies.mmap_errno = ENODEV;
+        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_MEMORY);
+        CHECK_STR(error.text, strerror(ENODEV));
+        CHECK_EQ(descriptors(), open_before);
+    }
+    lies.mmap_errno = 0;
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(descriptors(), open_before + 1);
+    CHECK(lies.heap_bytes > 64 && lies.heap_bytes < 4096);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(descriptors(), open_before);
+    CLOSE(model);
+    truth();
+}
+
+TEST(shared_memory_passes_over_kinds_that_fail)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    const qnnrt_memory_info *list;
+    size_t count;
+    int step;
+    truth();
+    fake_begin("");
+    desc.mem_kind = QNNRT_MEM_SHARED;
+    OPENS(folder, &desc, &model);
+    for (step = 0; step < 3; ++step) {
+        lies.heap = step > 0;
+        lies.heap_errno = step == 1 ? EPERM : 0;
+        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+        CHECK_EQ(count, 2);
+        CHECK_EQ(list[0].registered, 0);
+        CHECK_STR(list[0].reason, step < 2 ? "not shared" : "0x3e8");
+        qnnrt_run_destroy(run);
+    }
+    CLOSE(model);
+    truth();
 }
 
 TEST(readdir_that_fails_is_an_io_error)
@@ -258,6 +379,32 @@ TEST(places_that_the_system_does_not_tell_are_not_searched)
     truth();
 }
 
+/* Old systems have the kernel's call, but not the function; others have neither. */
+TEST(anonymous_files_need_no_memfd_create)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    int open_before;
+    truth();
+    fake_begin("");
+    desc.mem_kind = QNNRT_MEM_MEMFD;
+    OPENS(folder, &desc, &model);
+    open_before = descriptors();
+    lie_about("memfd_create", NULL);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    lie_about("ftruncate", NULL);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(error.text, "anonymous file");
+    CHECK_EQ(descriptors(), open_before);
+    truth();
+    CLOSE(model);
+}
+
 TEST(without_a_clock_times_are_zero)
 {
     char path[4096];
@@ -285,8 +432,11 @@ TEST_MAIN("os_lies")
     RUN(fstat_that_fails_is_an_io_error);
     RUN(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages);
     RUN(readdir_that_fails_is_an_io_error);
+    RUN(a_heap_of_the_kernel_gives_memory);
+    RUN(shared_memory_passes_over_kinds_that_fail);
 #if OWN_DLSYM
     RUN(places_that_the_system_does_not_tell_are_not_searched);
+    RUN(anonymous_files_need_no_memfd_create);
     RUN(without_a_clock_times_are_zero);
 #endif
 }
