@@ -62,6 +62,7 @@ else
         echo "$t/good/libQnnHtpV73Skel.so for=hexagon arch=73 aisw=2.51.0"
         echo "$t/good/libQnnHtpPrepare.so release=$r"
         echo "$t/good/libQnnHtpV75CalculatorStub.so"
+        echo "$t/good/libQnnNetRunDirectV75Skel.so for=hexagon arch=75 release=$r"
         echo "$t/good/libapp.so sections=300 bytes=1000"
         echo "$t/good/README.txt text=x"
         echo "$t/lfs/libQnnHtpV75Skel.so text=version%20https://git-lfs.github.com/spec/v1"
@@ -112,7 +113,7 @@ else
     says good out 'Android arm64, 16 KB pages, release 2.51.0.260929181845'
     says good_skel out 'the Hexagon DSP v75, release 2.51.0.260929181845'
     says good_stamp out 'built 260929181845'
-    says good_sum out '9 files for Android arm64, 0 problems, 0 notes'
+    says good_sum out '10 files for Android arm64, 0 problems, 0 notes'
     lacks good_folder out "$t"
     run libs "$t/good" --platform android --dsp_arch 75 --page_size 16384 --ctx_dir "$t/ctx"
     is good_all 0
@@ -215,7 +216,8 @@ else
     run libs "$t/cuts"
     is cuts 1
     silent cuts err
-    check cuts_all "$(head -n 3 "$tmp/out")" sh -c '[ "$(grep -c "^problem   libQnnCut.*: \(cut short\|empty\|not a library\)" "$1")" -eq "$(ls "$2" | wc -l)" ]' - "$tmp/out" "$t/cuts"
+    named=$(grep -c '^problem   libQnnCut.*: \(cut short\|empty\|not a library\)' "$tmp/out")
+    check cuts_all "$(head -n 3 "$tmp/out")" test "$named" -eq "$(ls "$t/cuts" | wc -l)"
     run libs "$t/flips"
     is flips 1
     silent flips err

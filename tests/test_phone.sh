@@ -449,9 +449,9 @@ ticks execute_fails execute failed
 fresh
 cp "$model/y.expected.raw" "$tmp/y"
 printf '\001' | dd of="$model/y.expected.raw" bs=1 seek=4 conv=notrunc 2>/dev/null
-broken differs 8 'output "y" of layer: 1 of 8 bytes differ, the first at byte 4' 'with the same release'
+broken differs 8 'output "y" of layer: of 8 bytes, 1 bytes differ, the first at byte 4' 'with the same release'
 ticks differs execute ok
-ticks differs output failed '1 of 8 bytes'
+ticks differs output failed 'of 8 bytes, 1 bytes differ'
 clean differs
 printf '\001' >>"$model/y.expected.raw"
 broken size_differs 8 'has 8 bytes, expected 9' 'same release'

@@ -363,6 +363,7 @@ trap 'die $DESK "stopped by a signal" "Run the same command again; it removes wh
 if ! command -v adb >/dev/null 2>&1; then
     die $DESK "adb is not installed" "Install the platform tools of the Android SDK (on Debian: apt install adb), and put adb into PATH."
 fi
+build_hint="Build it with sh examples/android/build-ndk.sh, or name its folder with --tools."
 if [ -z "$tools" ]; then
     tools=$top/build/android
     if [ -f "$tools/arm64-v8a/qnnrt-run" ]; then tools=$tools/arm64-v8a; fi
@@ -370,14 +371,14 @@ fi
 folder=$(absolute "$tools")
 hide "$folder" TOOLS
 if [ ! -f "$folder/qnnrt-run" ]; then
-    die $DESK "no qnnrt-run for Android in the folder of the tools" "Build it with sh examples/android/build-ndk.sh, or name its folder with --tools."
+    die $DESK "no qnnrt-run for Android in the folder of the tools" "$build_hint"
 fi
 tools=$folder
 # Byte 4: 2 for 64 bits; bytes 18 and 19: 183 for arm64.
 elf=$(od -An -v -tu1 -N20 "$tools/qnnrt-run" | tr -s ' \n' '  ')
 case $elf in
 ' 127 69 76 70 2 '*' 183 0 '*) ;;
-*) die $DESK "qnnrt-run in the folder of the tools is not for arm64" "Build it with sh examples/android/build-ndk.sh, or name its folder with --tools." ;;
+*) die $DESK "qnnrt-run in the folder of the tools is not for arm64" "$build_hint" ;;
 esac
 if [ -z "$npu" ] && [ ! -e "$tmp/stage/$backend" ]; then ln -s "$tools/$backend" "$tmp/stage/"; fi
 if [ ! -f "$tmp/stage/$backend" ]; then
@@ -414,16 +415,24 @@ if [ -z "$found" ] && [ -n "$serial" ]; then
 fi
 case $state in
 device*) ;;
-'') die $PHONE "no phone is connected" "Switch on USB debugging in the phone's developer options, and plug it in with a cable that carries data." ;;
-unauthorized* | authorizing*) die $PHONE "the phone has not authorized this computer" "Unlock the phone, and accept the question about USB debugging." ;;
-offline*) die $PHONE "the phone is offline" "Unplug the phone and plug it in again, or run adb reconnect." ;;
-no\ permissions*) die $PHONE "this user may not open the USB device of the phone" "Install the udev rules for Android (on Debian: apt install android-sdk-platform-tools-common), and plug the phone in again." ;;
+'')
+    die $PHONE "no phone is connected" \
+        "Switch on USB debugging in the phone's developer options, and plug it in with a cable that carries data." ;;
+unauthorized* | authorizing*)
+    die $PHONE "the phone has not authorized this computer" \
+        "Unlock the phone, and accept the question about USB debugging." ;;
+offline*)
+    die $PHONE "the phone is offline" "Unplug the phone and plug it in again, or run adb reconnect." ;;
+no\ permissions*)
+    die $PHONE "this user may not open the USB device of the phone" \
+        "Install the udev rules (on Debian: apt install android-sdk-platform-tools-common), and plug the phone in again." ;;
 *) die $PHONE "the phone is in the state \"$state\"" "Start Android on the phone, and run the same command again." ;;
 esac
 serial=$found
 
 # shellcheck disable=SC2016  # the phone's shell expands it
-phone 'for p in ro.product.manufacturer ro.product.model ro.build.version.release ro.build.version.sdk ro.product.cpu.abi ro.soc.manufacturer ro.soc.model ro.board.platform; do echo "$p=$(getprop $p)"; done
+phone 'for p in ro.product.manufacturer ro.product.model ro.build.version.release ro.build.version.sdk \
+    ro.product.cpu.abi ro.soc.manufacturer ro.soc.model ro.board.platform; do echo "$p=$(getprop $p)"; done
 echo "soc_id=$(cat /sys/devices/soc0/soc_id 2>/dev/null)"
 echo "page_size=$(getconf PAGE_SIZE 2>/dev/null)"
 echo "page_kb=$(sed -n "s/^KernelPageSize: *\([0-9]*\) kB.*/\1/p" /proc/self/smaps 2>/dev/null | head -n 1)"
@@ -514,7 +523,8 @@ for name in libQnnSystem.so ${arch:+"libQnnHtpV${arch}Stub.so" "libQnnHtpV${arch
 done
 if [ -n "$compose" ]; then
     if [ ! -f "$tools/03_compose" ] || { [ -n "$npu" ] && [ ! -f "$tmp/stage/libQnnHtpPrepare.so" ]; }; then
-        die $DESK "--compose needs 03_compose for Android and libQnnHtpPrepare.so" "Build the examples with sh examples/android/build-ndk.sh, and add the library to --libs."
+        die $DESK "--compose needs 03_compose for Android and libQnnHtpPrepare.so" \
+            "Build the examples with sh examples/android/build-ndk.sh, and add the library to --libs."
     fi
     add "$tools/03_compose" 03_compose
     if [ -n "$npu" ]; then add "$tmp/stage/libQnnHtpPrepare.so" libQnnHtpPrepare.so; fi
@@ -573,7 +583,7 @@ pushed=1
 begin=$(date +%s)
 while IFS='	' read -r bytes name file <&3; do push "$file" "$name" "$bytes"; done 3<"$tmp/sized"
 note "  $total bytes in $(($(date +%s) - begin)) s"
-phone "cd $remote && chmod 755 qnnrt-run$(if [ -n "$llm" ]; then echo ' qnnrt-llm'; fi)$(if [ -n "$compose" ]; then echo ' 03_compose'; fi)" "making programs executable"
+phone "cd $remote && chmod 755 qnnrt-run${llm:+ qnnrt-llm}${compose:+ 03_compose}" "making programs executable"
 
 # ---- run --------------------------------------------------------------------------------------------------------
 
@@ -646,7 +656,12 @@ if [ "$status" -ne 0 ]; then
     explain_failure
     first=$why cure_first=$remedy
     if [ -n "$npu" ]; then
-        if grep -q '^run ' "$tmp/said"; then tick load ok "context binaries: $loaded, $provider"; tick execute failed "$first"; else tick load failed "$first"; fi
+        if grep -q '^run ' "$tmp/said"; then
+            tick load ok "context binaries: $loaded, $provider"
+            tick execute failed "$first"
+        else
+            tick load failed "$first"
+        fi
     fi
     add_logcat
     die $PROGRAM "the model does not run on the phone: $first" "$cure_first"
@@ -704,9 +719,9 @@ compare() {
             if [ "$(size_of "$made")" != "$(size_of "$wanted")" ]; then
                 echo "output \"$name\" of $of has $(size_of "$made") bytes, expected $(size_of "$wanted")" >>"$tmp/differences"
             else
-                cmp -l "$made" "$wanted" | awk -v name="$name" -v of="$of" -v all="$(size_of "$made")" '
-                    NR == 1 { first = $1 - 1 }
-                    END { printf "output \"%s\" of %s: %d of %d bytes differ, the first at byte %d\n", name, of, NR, all, first }' >>"$tmp/differences"
+                differ=$(cmp -l "$made" "$wanted" |
+                    awk 'NR == 1 { first = $1 - 1 } END { printf "%d bytes differ, the first at byte %d", NR, first }')
+                echo "output \"$name\" of $of: of $(size_of "$made") bytes, $differ" >>"$tmp/differences"
             fi
         done
         if [ $compared -eq 0 ]; then
@@ -728,7 +743,9 @@ lines_of "$tmp/sums" 200
 mkdir "$tmp/out"
 if [ -s "$tmp/wanted" ] || [ -n "$output_dir" ]; then pull out "$tmp/out"; fi
 if [ -n "$output_dir" ]; then
-    mkdir -p -- "$output_dir" && cp -R "$tmp/out/." "$output_dir/" || die $DESK "cannot write --output_dir" "Choose a folder that exists, has room, and is writable."
+    if ! mkdir -p -- "$output_dir" || ! cp -R "$tmp/out/." "$output_dir/"; then
+        die $DESK "cannot write --output_dir" "Choose a folder that exists, has room, and is writable."
+    fi
 fi
 compare
 lines_of "$tmp/differences" 100

@@ -26,7 +26,7 @@ enum { LIB_STAMP = 12, LIB_STAMPS = 4, LIB_SYMBOL = 64 };
 
 /* What the bytes of a library or of a context binary tell about its origin. */
 typedef struct lib_marks {
-    int      known;                    /* parts of .release that are known: 0, 3, or 4 with .stamp */
+    int      known;                    /* parts of the release: 0, 3, or 4 with .stamp         */
     unsigned release[3];               /* 2.51.0                                               */
     char     stamp[LIB_STAMP + 1];     /* 260929181845: when it was built                      */
     char     stamps[LIB_STAMPS][LIB_STAMP + 1];      /* [stamp_count] that stand alone         */
@@ -426,7 +426,8 @@ static void say_finding(libs *l, int problem, const char *hint, const char *text
 }
 
 /* Print a finding that may have names of files in it. */
-CLI_FORMAT(4, 5) static void finding(libs *l, int problem, const char *hint, const char *format, ...)
+CLI_FORMAT(4, 5)
+static void finding(libs *l, int problem, const char *hint, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -535,7 +536,7 @@ static char **names_in(const char *folder, int (*fits)(const char *name), size_t
     return names;
 }
 
-/* Print "  libQnnHtp.so  3495096 bytes  Android arm64, 16 KB pages, release 2.46.0.260424121129". */
+/* Print "libQnnHtp.so  3495096 bytes  Android arm64, 16 KB pages, release 2.46.0.260424121129". */
 static void say_lib(const libs *l, const lib_file *f)
 {
     char *name = cli_shown(f->name), *release = release_text(&f->marks);
@@ -590,8 +591,8 @@ static int is_left_out(const libs *l, const lib_file *f)
     return wanted != 0 && f->arch != 0 && f->arch != wanted;
 }
 
-/* Find out which platform the folder is for: the one that is asked for, that of libQnnHtp.so, or that
-   of the first library for a CPU. */
+/* Find out which platform the folder is for: the one that is asked for, that of libQnnHtp.so, or
+   that of the first library for a CPU. */
 static void find_platform(libs *l)
 {
     static const lib_platform asked[] = {LIB_UNKNOWN, LIB_ANDROID, LIB_LINUX, LIB_X86_64};
@@ -609,11 +610,12 @@ static const char *platform_hint(lib_platform platform)
     return platform == LIB_ANDROID
                ? "Take the file from lib/aarch64-android of the SDK, or from the AAR qnn-runtime."
            : platform == LIB_X86_64 ? "Take the file from lib/x86_64-linux-clang of the SDK."
-                                    : "Take the file from the folder lib/aarch64-... of the SDK that"
-                                      " fits the board's compiler.";
+                                    : "Take the file from the folder lib/aarch64-... of the SDK"
+                                      " that fits the board's compiler.";
 }
 
-/* Check the machine of a file. Return 0 if it is wrong. */
+/* Check the machine of a file. Return 0 if it is wrong. The SDK has files for the DSP under other
+   names than skels, too. */
 static int check_machine(libs *l, const lib_file *f)
 {
     char *hint = NULL;
@@ -633,7 +635,7 @@ static int check_machine(libs *l, const lib_file *f)
         return 0;
     }
     if (f->platform == l->platform || l->platform == LIB_UNKNOWN || f->platform == LIB_UNKNOWN ||
-        (f->role == LIB_OTHER && f->platform == LIB_HEXAGON)) return 1;
+        ((f->role == LIB_OTHER || f->role == LIB_VENDOR) && f->platform == LIB_HEXAGON)) return 1;
     finding(l, 1, platform_hint(l->platform), "%s: for %s, expected %s%s", f->name,
             lib_platforms[f->platform], lib_platforms[l->platform],
             f->platform == LIB_LINUX ? " (it needs glibc's libc.so.6)" : "");
@@ -648,8 +650,8 @@ static void check_pages(libs *l, const lib_file *f)
     if (f->align == 0 || f->machine == ELF_HEXAGON || l->platform == LIB_X86_64) return;
     if (wanted != 0 && f->align < wanted)
         finding(l, 1, "Take libraries of release 2.46 or newer.",
-                "%s: its segments are aligned to %llu bytes, and a page of the device has %lu bytes",
-                f->name, (unsigned long long)f->align, (unsigned long)wanted);
+                "%s: its segments are aligned to %llu bytes, and a page of the device has %lu"
+                " bytes", f->name, (unsigned long long)f->align, (unsigned long)wanted);
     else if (wanted == 0 && l->platform == LIB_ANDROID && f->align < NEW_PAGE)
         finding(l, 0, "Take libraries of release 2.46 or newer for phones with 16 KB pages.",
                 "%s: its segments are aligned to %llu bytes; phones with 16 KB pages refuse it",
@@ -681,7 +683,8 @@ static void check_role(libs *l, const lib_file *f)
     const int device = l->platform == LIB_ANDROID || l->platform == LIB_LINUX;
     if (f->role == LIB_RPC && device)
         finding(l, 1, "Remove it: the device has its own.",
-                "%s: it belongs to the device, and a copy of another device does not work", f->name);
+                "%s: it belongs to the device, and a copy of another device does not work",
+                f->name);
     if (f->role == LIB_CXX && l->platform == LIB_ANDROID)
         finding(l, 0, "Remove it, unless your own code needs it.",
                 "%s: Qualcomm's libraries for Android have a C++ runtime inside", f->name);
@@ -808,8 +811,8 @@ static void check_context(libs *l, const char *file, const unsigned *made, unsig
     if (arch != 0 && wanted != 0 && arch != wanted) {
         char *hint = cli_text("Compile the model for this device, with --dsp_arch %u or its"
                               " --soc_model.", wanted);
-        finding(l, arch > wanted, hint, "%s: compiled for v%u, and the device has v%u%s", name, arch,
-                wanted, arch > wanted ? "" : "; whether that runs is unproven");
+        finding(l, arch > wanted, hint, "%s: compiled for v%u, and the device has v%u%s", name,
+                arch, wanted, arch > wanted ? "" : "; whether that runs is unproven");
         free(hint);
     }
     free(name);
