@@ -533,6 +533,21 @@ fake --ctx_dir "$tmp/hostile" --output_dir "$tmp/cage/a/b/c" --output_data_type 
 is hostile 0
 check hostile_table "control characters in the table" sh -c '! grep -q "[[:cntrl:]]" "$1"' - "$tmp/out"
 says hostile_table out 'a\x0D\x1B[31m"\\x0A'
+odd=$(printf 'no\033[31m\302\2338\nhint: x')
+for words in inspect plan "compile $tmp/hostile --backend_so $fake --output_dir"; do
+    run $words "/dev/null/$odd"
+    verb=${words%% *}
+    lacks hostile_argument_$verb err "$(printf '\033')"
+    lacks hostile_argument_c1_$verb err "$(printf '\302\233')"
+    says hostile_argument_shown_$verb err 'no\x1B[31m\xC2\x9B8\x0Ahint: x'
+done
+fake --ctx_dir "$tmp/hostile" --input "$odd=x"
+says hostile_input err '\x1B[31m\xC2\x9B8\x0Ahint: x'
+fake --ctx_dir "$tmp/hostile" --output_dir "$tmp/cage/../odd$odd"
+is hostile_output 0
+says hostile_output out '\x1B[31m\xC2\x9B8\x0Ahint: x'
+lacks hostile_output_raw out "$(printf '\033')"
+fake --ctx_dir "$tmp/hostile" --output_dir "$tmp/cage/a/b/c" --output_data_type both --bind_plan_out "$tmp/plan"
 equal hostile_files_stay 'a' "$(ls -A "$tmp/cage")"
 equal hostile_files_count 16 "$(find "$tmp/cage" -type f | wc -l | tr -d ' ')"
 equal hostile_files_are_plain '' "$(find "$tmp/cage/a/b/c" -mindepth 1 | sed 's,.*/,,' | grep -E '^\.|[^A-Za-z0-9._-]')"

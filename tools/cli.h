@@ -89,9 +89,10 @@ CLI_FORMAT(1, 2) static inline char *cli_text(const char *format, ...)
 /* Return "s" for a plural. */
 static inline const char *cli_plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
-/* Return a name in a form that is safe on a terminal: valid UTF-8, and \xNN for all other bytes.
-   The caller frees it. */
-static inline char *cli_shown(const char *name)
+/* Return a text in a form that is safe on a terminal: valid UTF-8, and \xNN for all other bytes.
+   lines: which line feeds stay: 0: none; 1: those before two blanks, as errors of qnnrt have them;
+   2: all. The caller frees it. */
+static inline char *cli_shown_text(const char *name, int lines)
 {
     char *made = (char *)cli_alloc(4 * strlen(name) + 1, 1);
     char *to = made;
@@ -99,12 +100,19 @@ static inline char *cli_shown(const char *name)
         int plain = 0;
         size_t length = qnnrt_utf8_length(name, &plain);
         if (length == 0) length = 1;
+        if (*name == '\n') plain = lines == 2 || (lines == 1 && name[1] == ' ' && name[2] == ' ');
         for (size_t i = 0; i < length; ++i, ++name) {
             if (plain) *to++ = *name;
             else to += sprintf(to, "\\x%02X", (unsigned)(unsigned char)*name);
         }
     }
     return made;
+}
+
+/* Return a name in that form. The caller frees it. */
+static inline char *cli_shown(const char *name)
+{
+    return cli_shown_text(name, 0);
 }
 
 /* =====================================================================================
@@ -116,14 +124,17 @@ static inline char *cli_shown(const char *name)
 
 static char cli_last_hint[512];        /* the last hint, which is not printed twice in a row */
 
-/* Print a message, and its hint unless that hint was printed last. */
+/* Print a message, and its hint unless that hint was printed last. Names in them may be hostile. */
 static inline void cli_message(const char *message, const char *hint)
 {
+    char *text = cli_shown_text(message, 1), *what = cli_shown(hint != NULL ? hint : "");
     const int hinted = hint != NULL && hint[0] != '\0' && strcmp(hint, cli_last_hint) != 0;
     snprintf(cli_last_hint, sizeof(cli_last_hint), "%s", hint != NULL ? hint : "");
     /* Print both in one call, so that lines of the vendor's threads do not come between them. */
-    fprintf(stderr, CLI_NAME ": %s\n%s%s%s", message, hinted ? "hint: " : "", hinted ? hint : "",
+    fprintf(stderr, CLI_NAME ": %s\n%s%s%s", text, hinted ? "hint: " : "", hinted ? what : "",
             hinted ? "\n" : "");
+    free(text);
+    free(what);
 }
 
 /* Return the hint for a library that cannot be opened: qnnrt's own hint if the file exists, because

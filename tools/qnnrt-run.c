@@ -196,14 +196,18 @@ static int documents_on_stdout(const settings *set, const char *names[6])
     return count;
 }
 
-/* Print a line for people. When a document goes to standard output, print nothing. */
+/* Print lines for people, in which names may be hostile. When a document goes to standard output,
+   print nothing. */
 static void say(const tool *t, const char *format, ...)
 {
     if (documents_on_stdout(&t->set, NULL) > 0) return;
     va_list list;
     va_start(list, format);
-    vfprintf(t->out, format, list);
+    char *text = cli_text_list(format, list), *shown = cli_shown_text(text, 2);
     va_end(list);
+    fputs(shown, t->out);
+    free(text);
+    free(shown);
 }
 
 /* Print an error and its hint, but do not count it as a failure. */
