@@ -47,9 +47,9 @@ is ndk_wrong 2
 says ndk_wrong err "no toolchains/llvm/prebuilt/*/bin/clang in $tmp/no"
 build_ndk ANDROID_NDK="$tmp/ndk"
 is ndk_builds 0
-check ndk_programs "not 10 lines: $(wc -l <"$tmp/lines")" test "$(wc -l <"$tmp/lines")" -eq 10
+check ndk_programs "not 11 lines: $(wc -l <"$tmp/lines")" test "$(wc -l <"$tmp/lines")" -eq 11
 for flag in --target=aarch64-linux-android24 -std=c99 -Wl,-z,max-page-size=16384; do
-    check ndk_flags "a line without $flag" test "$(grep -cF -- "$flag " "$tmp/lines")" -eq 10
+    check ndk_flags "a line without $flag" test "$(grep -cF -- "$flag " "$tmp/lines")" -eq 11
 done
 check ndk_library "libQnnRef.so is not linked as a library" \
     grep -qE -- '-ffp-contract=off .*-fPIC -fvisibility=hidden -shared .*libQnnRef\.so.*tools/refbackend/ref_op\.c' "$tmp/lines"

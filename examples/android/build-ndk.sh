@@ -34,7 +34,8 @@ say() {
 
 mkdir -p "$out"
 for program in tools/qnnrt-run tools/qnnrt-llm examples/01_hello examples/02_prefill_decode examples/03_compose \
-    examples/04_cnn_transformer examples/05_make_model examples/06_generate examples/llm/export; do
+    examples/04_cnn_transformer examples/05_make_model examples/06_generate examples/llm/export \
+    examples/host/host; do
     # shellcheck disable=SC2086  # compile and link are several words
     say $compile -o "$out/${program##*/}" "$program.c" $link -ldl -lm
 done
