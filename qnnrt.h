@@ -2756,14 +2756,14 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_desc 
         return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)kind);
     }
     lead = (~(uint64_t)(uintptr_t)share->data + 1) & (align - 1);
+    if (result == QNNRT_OK && lead > (kind != QNNRT_MEM_FD ? slack : 0))
+        result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                             "the memory is at an address that is not aligned to %llu",
+                             (unsigned long long)align);
     if (result == QNNRT_OK && kind != QNNRT_MEM_FD) {
         share->fd_bytes = need;
         share->fd_offset = lead;
         share->data += (size_t)lead;
-        if (lead > slack)
-            result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                                 "the memory is at an address that is not aligned to %llu",
-                                 (unsigned long long)align);
     }
     if (result != QNNRT_OK) qnnrt__share_close(share);
     return result;
@@ -8718,7 +8718,7 @@ typedef struct qnnrt__register {            /* of one context */
     qnnrt__registration *buckets[QNNRT__REGISTER_BUCKETS];
     uint32_t             ended;             /* grows when registrations end: handles that were taken
                                                before may be void. Read without the lock */
-    int                  said;              /* a refusal was logged */
+    int                  said, said_end;    /* a refusal to begin, to end one was logged */
     qnnrt__abi_code      lacks;             /* not 0: the library cannot register at all, and is not
                                                asked again */
 } qnnrt__register;
@@ -8757,10 +8757,11 @@ static void qnnrt__register_end(qnnrt__registration *r)
     qnnrt_backend *b = r->backend;
     qnnrt__registration **at = qnnrt__register_bucket(r->owner, r->offset);
     const qnnrt__abi_code code = b->calls->mem_deregister(&r->handle, 1);
-    if (code != 0)
+    if (code != 0 && !r->owner->said_end)
         qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "register", code,
-                   "memDeRegister answered 0x%x for \"%.200s\" at offset %llu",
+                   "memDeRegister answered 0x%x for \"%.200s\" at offset %llu (said once)",
                    (unsigned)(code & 0xFFFF), r->tensor->name, (unsigned long long)r->offset);
+    r->owner->said_end |= code != 0;
     while (*at != r) at = &(*at)->next;
     *at = r->next;
     qnnrt__os_count(&r->owner->ended, 1);
@@ -8780,7 +8781,7 @@ static void qnnrt__register_drop(qnnrt__register *all)
     for (i = 0; i < QNNRT__REGISTER_BUCKETS; ++i)
         while (all->buckets[i] != NULL) qnnrt__register_end(all->buckets[i]);
     qnnrt__os_count(&all->ended, 1);
-    all->said = 0;
+    all->said = all->said_end = 0;
     all->lacks = 0;
 }
 
@@ -8828,7 +8829,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
         if (got.code == 0) got.why = "memRegister returned no handle";
         if (!all->said)
             qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "register", got.code,
-                       "memRegister answered 0x%x for \"%.200s\"; it is used without",
+                       "memRegister answered 0x%x for \"%.200s\", which is then copied (said once)",
                        (unsigned)(got.code & 0xFFFF), tensor->name);
         all->said = 1;
         if ((got.code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) all->lacks = got.code;
@@ -12125,6 +12126,7 @@ struct qnnrt_mem {
     void          *map;                /* pages of our own with guards, or NULL */
     qnnrt__share   shared;
     qnnrt__share  *share;              /* &shared; NULL: plain memory */
+    const qnnrt_backend *backend;      /* whose lock guards the users of the shared memory */
     qnnrt_error   *reason;             /* QNNRT_MEM_SHARED: why it is not shared; or NULL */
     size_t         map_bytes;
     uint64_t      *offsets;            /* [block] */
@@ -12212,7 +12214,7 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
 static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
 {
     static const qnnrt_mem_kind kinds[] = { QNNRT_MEM_RPCMEM, QNNRT_MEM_DMABUF, QNNRT_MEM_MEMFD };
-    const qnnrt_backend *b = mem->plan->entries[0].pipeline->steps[0].model->backend;
+    const qnnrt_backend *b = mem->backend;
     qnnrt_error *why = (qnnrt_error *)qnnrt__mem_alloc(&mem->hooks, 2 * sizeof(*why));
     size_t i;
     if (why == NULL) return qnnrt__fail_memory(err, "memory of a plan");
@@ -12346,6 +12348,7 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
     if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
     mem->hooks = plan->arena.hooks;
     mem->plan = plan;
+    mem->backend = plan->entries[0].pipeline->steps[0].model->backend;
     mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count *
                                                                  sizeof(*mem->offsets));
     mem->buffers = (qnnrt_buffer_info *)qnnrt__mem_alloc(
@@ -12428,31 +12431,54 @@ static void qnnrt__binding_plain(qnnrt__binding *binding, void *data, const char
     }
 }
 
-/* Find a spot, or make it. Return NULL if there are too many, or no memory. */
-static qnnrt__binding_spot *qnnrt__binding_find(qnnrt__binding *binding, qnnrt__arena *arena,
-                                                qnnrt__share *share, uint64_t offset)
+/* Return 1 if a tensor was asked for, and no registration of its context ended since. */
+static int qnnrt__binding_valid(const qnnrt__binding_end *end, const qnnrt__registered *got)
+{
+    return got->ended == qnnrt__os_load(&end->context->registered.ended) + 1;
+}
+
+/* Return 1 if all that a spot got is valid. */
+static int qnnrt__binding_current(const qnnrt__binding *binding, const qnnrt__binding_spot *spot)
+{
+    uint32_t i;
+    for (i = 0; i < binding->end_count; ++i)
+        if (!qnnrt__binding_valid(&binding->ends[i], &spot->ends[i])) return 0;
+    return 1;
+}
+
+/* Make an empty spot; if there are enough, empty one that is not current, such as one in memory
+   that was destroyed. Return NULL if all are current, or out of memory. */
+static qnnrt__binding_spot *qnnrt__binding_spare(qnnrt__binding *binding, qnnrt__arena *arena)
 {
     qnnrt__binding_spot *spot = binding->spots;
-    while (spot != NULL && (spot->offset != offset || spot->share != share)) spot = spot->next;
-    if (spot != NULL) return spot;
-    if (binding->spot_count == QNNRT__BINDING_SPOTS) return NULL;
+    if (binding->spot_count == QNNRT__BINDING_SPOTS) {
+        while (spot != NULL && qnnrt__binding_current(binding, spot)) spot = spot->next;
+        if (spot != NULL) memset(spot->ends, 0, binding->end_count * sizeof(*spot->ends));
+        return spot;
+    }
     spot = (qnnrt__binding_spot *)qnnrt__arena_alloc(arena, 1, sizeof(*spot));
     if (spot == NULL) return NULL;
     spot->ends = (qnnrt__registered *)qnnrt__arena_alloc(arena, binding->end_count,
                                                          sizeof(*spot->ends));
     if (spot->ends == NULL) return NULL;
-    spot->share = share;
-    spot->offset = offset;
     spot->next = binding->spots;
     binding->spots = spot;
     binding->spot_count += 1;
     return spot;
 }
 
-/* True if what an end got is still true. */
-static int qnnrt__binding_valid(const qnnrt__binding_end *end, const qnnrt__registered *got)
+/* Find the spot of an offset, or make it. Return NULL if that is not possible. */
+static qnnrt__binding_spot *qnnrt__binding_find(qnnrt__binding *binding, qnnrt__arena *arena,
+                                                qnnrt__share *share, uint64_t offset)
 {
-    return got->ended == qnnrt__os_load(&end->context->registered.ended) + 1;
+    qnnrt__binding_spot *spot = binding->spots;
+    while (spot != NULL && (spot->offset != offset || spot->share != share)) spot = spot->next;
+    if (spot != NULL) return spot;
+    spot = qnnrt__binding_spare(binding, arena);
+    if (spot == NULL) return NULL;
+    spot->share = share;
+    spot->offset = offset;
+    return spot;
 }
 
 /* Point each end at its registration; one that is not registered keeps its address. */
@@ -12489,16 +12515,13 @@ static void qnnrt__binding_share(qnnrt__binding *binding, qnnrt__arena *arena, q
                                  qnnrt__share *share, uint64_t offset)
 {
     const int full = binding->spot_count == QNNRT__BINDING_SPOTS;
-    uint32_t known = 0;
     binding->spot = qnnrt__binding_find(binding, arena, share, offset);
     if (binding->spot == NULL) {
         binding->why = full ? "it was bound at 16 other offsets, which stay registered"
                             : "out of memory for its registration";
         return;
     }
-    while (known < binding->end_count &&
-           qnnrt__binding_valid(&binding->ends[known], &binding->spot->ends[known])) ++known;
-    if (known == binding->end_count) {
+    if (qnnrt__binding_current(binding, binding->spot)) {
         qnnrt__binding_aim(binding);
         return;
     }
@@ -12928,8 +12951,10 @@ static void qnnrt__run_point(qnnrt_run *run, qnnrt__binding *slot, void *data, c
 static void qnnrt__run_point_at(qnnrt_run *run, qnnrt__binding *slot, const qnnrt_mem *mem,
                                 uint64_t offset)
 {
-    qnnrt__run_point(run, slot, mem->data + (size_t)offset, "its memory is not shared");
-    if (mem->share != NULL)
+    qnnrt__run_point(run, slot, mem->data + (size_t)offset,
+                     mem->share != NULL ? "its memory belongs to another backend"
+                                        : "its memory is not shared");
+    if (mem->share != NULL && mem->backend == run->backend)
         qnnrt__binding_share(slot, &run->arena, run->backend, mem->share, offset);
 }
 

@@ -384,6 +384,84 @@ TEST(a_new_mem_never_gets_the_registrations_of_an_old_one)
     NOTHING_LEFT();
 }
 
+/* Offsets in memory that was destroyed do not count among the sixteen. */
+TEST(spots_in_destroyed_memory_are_used_again)
+{
+    enum { MEMS = 20 };
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *own, *mems[MEMS];
+    qnnrt_mem_desc desc;
+    qnnrt_run *run;
+    qnnrt_slot x;
+    qnnrt_error err;
+    size_t count;
+    int i, round;
+    begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_MEMFD;
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &own, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_create(own, 0, &run, &err), QNNRT_OK);
+    x = qnnrt_run_slot(run, "x");
+    for (round = 0; round < 3; ++round) {
+        for (i = 0; i < MEMS; ++i) {
+            CHECK_EQ(qnnrt_mem_create(plan, &desc, &mems[i], &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_bind_at(run, x, mems[i], qnnrt_mem_get_info(mems[i])->buffers[0].offset), QNNRT_OK);
+            CHECK_EQ(registered(run, &count), i < 15 ? 4 : 3);
+            CHECK(right(run, LIFE_ROWS));
+        }
+        CHECK_EQ(alive(), 4 + 15);
+        CHECK_EQ(qnnrt_bind_slot(run, x, NULL, 0), QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 4);
+        for (i = 0; i < MEMS; ++i) CHECK_EQ(qnnrt_mem_destroy(mems[i]), QNNRT_OK);
+        CHECK_EQ(alive(), 4);
+        CHECK_EQ(qnnrt_bind_slot(run, x, NULL, 0), QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 4);
+        CHECK(right(run, LIFE_ROWS));
+    }
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_mem_destroy(own), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+TEST(memory_of_another_backend_is_plain)
+{
+    qnnrt *models[2];
+    qnnrt_plan *plans[2];
+    qnnrt_mem *mems[2];
+    qnnrt_mem_desc desc;
+    qnnrt_run *run;
+    qnnrt_slot x;
+    qnnrt_error err;
+    size_t count;
+    int i;
+    begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_MEMFD;
+    for (i = 0; i < 2; ++i) {
+        models[i] = open_model(QNNRT_MEM_HEAP);
+        plans[i] = plan_of(models[i], 0);
+        CHECK_EQ(qnnrt_mem_create(plans[i], &desc, &mems[i], &err), QNNRT_OK);
+    }
+    CHECK_EQ(qnnrt_run_create(mems[0], 0, &run, &err), QNNRT_OK);
+    x = qnnrt_run_slot(run, "x");
+    CHECK_EQ(qnnrt_bind_at(run, x, mems[1], qnnrt_mem_get_info(mems[1])->buffers[0].offset), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 3);
+    CHECK_STR(reason_of(run, "x", 0), "another backend");
+    CHECK(right(run, LIFE_ROWS));
+    qnnrt_run_destroy(run);
+    for (i = 0; i < 2; ++i) {
+        CHECK_EQ(qnnrt_mem_destroy(mems[i]), QNNRT_OK);
+        CHECK_EQ(qnnrt_plan_destroy(plans[i]), QNNRT_OK);
+        CHECK_EQ(qnnrt_close(models[i]), QNNRT_OK);
+    }
+    NOTHING_LEFT();
+}
+
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 TEST(a_refused_tensor_is_plain_and_the_others_are_not)
@@ -831,6 +909,8 @@ TEST_MAIN("share")
     RUN(a_tensor_in_the_callers_memory_is_plain_and_comes_back);
     RUN(moving_tensors_register_sixteen_offsets);
     RUN(a_new_mem_never_gets_the_registrations_of_an_old_one);
+    RUN(spots_in_destroyed_memory_are_used_again);
+    RUN(memory_of_another_backend_is_plain);
     RUN(a_refused_tensor_is_plain_and_the_others_are_not);
     RUN(twenty_refusals_in_a_row_leave_nothing);
     RUN(a_refused_deregistration_is_logged_and_nothing_stays);

@@ -478,6 +478,9 @@ if [ $status -ne 0 ]; then
     says memory_falls_back out '  memory    heap, 0 of '
     says memory_falls_back_because out 'libcdsprpc.so'
 fi
+fake --ctx_dir "$tmp/m" --memory memfd --json
+json memory_json "{'kind': 'memfd', 'reason': '', 'tensors': 3, 'registered': 0}" "$tmp/out" \
+    'next(p["memory"] for p in d["pipelines"] if p["name"] == "first")'
 fake --ctx_dir "$tmp/m" --memory memfd --guard
 is memory_with_guard 1
 says memory_with_guard err 'guard'

@@ -200,8 +200,8 @@ static const cli_option options[] = {
      .words = memory_words, FIELD(memory),
      .help = "memory of the tensors: heap (default) is plain; shared is used in place by the "
              "device: rpcmem of libcdsprpc.so, a kernel's heap, or with libQnnRef.so an anonymous "
-             "file, whichever works first, else plain memory; the others are one of them. A line at the end says what it "
-             "is"},
+             "file, whichever works first, else plain memory; the others are one of them. "
+             "A line at the end says what it is"},
     {.name = "rope_theta", .value = "THETA", .kind = CLI_REAL, .bottom = 1, .top = 1e30,
      FIELD(rope_theta),
      .help = "base of the rotary angles (RoPE), for models that take them as inputs "

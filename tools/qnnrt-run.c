@@ -122,6 +122,9 @@ typedef struct job {                   /* one pipeline that is to run */
     output_file               *written;
     size_t                     written_count, written_room;
     uint64_t                   prepare_ns;
+    const char                *memory;         /* kind of its memory; NULL: --memory is not given */
+    char                      *memory_reason;  /* why it is not shared, or "" */
+    size_t                     tensor_count, registered_count;
     uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded */
     size_t                     exec_count, exec_failed;
     qnnrt_profile_event       *events;         /* [event_count] of the last inference */

@@ -343,6 +343,7 @@ static void free_jobs(tool *t)
             free(j->native_files[s]);
         }
         for (size_t w = 0; w < j->written_count; ++w) free(j->written[w].path);
+        free(j->memory_reason);
         free(j->files);
         free(j->native_files);
         free(j->written);

@@ -116,8 +116,8 @@ static const cli_option options[] = {
      .words = memory_words, FIELD(memory), .verbs = VERB_RUN,
      .help = "memory of the tensors: heap (default) is plain; shared is used in place by the "
              "device: rpcmem of libcdsprpc.so, a kernel's heap, or with libQnnRef.so an anonymous "
-             "file, whichever works first, else plain memory; the others are one of them. The output says "
-             "what it is and which tensors are registered"},
+             "file, whichever works first, else plain memory; the others are one of them. "
+             "The output says what it is and which tensors are registered"},
     {.name = "guard", .kind = CLI_FLAG, FIELD(guard), .verbs = VERB_RUN,
      .help = "put inaccessible pages around every tensor; when the backend reads or writes there, "
              "a message names the tensor and the program ends"},

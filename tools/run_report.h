@@ -208,6 +208,14 @@ static void report_results(json *j, const job *from)
         json_close(j);
     }
     json_close(j);
+    if (from->memory != NULL) {
+        json_open(j, "memory", '{', 1);
+        json_string(j, "kind", from->memory);
+        json_string(j, "reason", from->memory_reason);
+        json_count(j, "tensors", from->tensor_count);
+        json_count(j, "registered", from->registered_count);
+        json_close(j);
+    }
     json_count(j, "prepare_ns", from->prepare_ns);
     json_count(j, "inferences_failed", from->exec_failed);
     if (from->exec_count > 0) {

@@ -310,15 +310,18 @@ static void say_result(const tool *t, const job *j)
 }
 
 /* Say what the memory is, and which tensors the device does not use in place. */
-static void say_memory(const tool *t, qnnrt_run *run, const qnnrt_mem_info *mem)
+static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_info *mem)
 {
     const qnnrt_memory_info *list = NULL;
-    size_t count = 0, in_place = 0;
+    size_t count = 0;
     if (qnnrt_run_memory(run, &list, &count) != QNNRT_OK) return;
-    for (size_t i = 0; i < count; ++i) in_place += list[i].registered != 0;
-    say(t, "  memory    %s, %lu of %lu tensor%s registered with the device%s%s\n",
-        qnnrt_mem_kind_name(mem->kind), (unsigned long)in_place, (unsigned long)count,
-        cli_plural(count), mem->reason[0] != '\0' ? "; " : "", mem->reason);
+    j->memory = qnnrt_mem_kind_name(mem->kind);
+    j->memory_reason = cli_text("%s", mem->reason);
+    j->tensor_count = count;
+    for (size_t i = 0; i < count; ++i) j->registered_count += list[i].registered != 0;
+    say(t, "  memory    %s, %lu of %lu tensor%s registered with the device%s%s\n", j->memory,
+        (unsigned long)j->registered_count, (unsigned long)count, cli_plural(count),
+        mem->reason[0] != '\0' ? "; " : "", mem->reason);
     for (size_t i = 0; i < count && mem->kind != QNNRT_MEM_HEAP; ++i)
         if (!list[i].registered)
             say(t, "            %s of step %lu: %s\n", list[i].slot->address,
@@ -371,7 +374,7 @@ static void run_job(tool *t, job *j)
     }
     say_result(t, j);
     if (j->exec_count > 0) say_changes(t, j, run);
-    if (set->memory != QNNRT_MEM_HEAP) say_memory(t, run, qnnrt_mem_get_info(mem));
+    if (set->memory != QNNRT_MEM_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
     if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0)
         say_events(t, "of the last inference", "step", j->events, j->event_count);
 
