@@ -10203,16 +10203,16 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
         (unsigned long long)pairs);
     for (side = 0; side < 2; ++side) {
         const qnnrt_graph_info *graph = p->steps[step - 1 + (uint32_t)side].graph;
-        size_t count = side == 0 ? graph->output_count : graph->input_count, i, shown = 0, left = 0;
+        size_t count = side == 0 ? graph->output_count : graph->input_count, i, found = 0;
         for (i = 0; i < count; ++i) {
             const qnnrt__end *end = side == 0 ? &p->outputs[step - 1][i] : &p->inputs[step][i];
             if (end->source != NULL || end->readers > 0) continue;
-            if (++shown > 3) { ++left; continue; }
+            if (++found > 3) continue;
             qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
         }
-        if (shown == 0)
+        if (found == 0)
             qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
-        if (left > 0) qnnrt__err_add(err, "\n  ... and %u more", (unsigned)left);
+        if (found > 3) qnnrt__err_add(err, "\n  ... and %u more", (unsigned)(found - 3));
     }
     return qnnrt__hint(err, QNNRT_E_MISMATCH,
                        "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");

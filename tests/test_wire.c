@@ -605,6 +605,56 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
 }
 
 /* An edge that passes over a step does not join the steps beside it. */
+/* Of each side up to three candidates are named, and the others counted; brackets tell that there is
+   none. */
+TEST(three_candidates_of_a_side_are_named)
+{
+    int outputs, inputs, i;
+    for (outputs = 2; outputs < 6; ++outputs)
+        for (inputs = 2; inputs < 6; ++inputs) {
+            model_text m;
+            const char *failure, *at;
+            char name[32];
+            begin(&m);
+            shard_graph(&m, "fwd"); in(&m, "i", TOKENS);
+            for (i = 0; i < outputs; ++i) { snprintf(name, sizeof(name), "left%d", i); out(&m, name, HIDDEN); }
+            shard_graph(&m, "fwd");
+            for (i = 0; i < inputs; ++i) { snprintf(name, sizeof(name), "into%d", i); in(&m, name, HIDDEN); }
+            out(&m, "o", KV);
+            LOAD(&m);
+            failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->text;
+            for (i = 0; i < 6; ++i) {
+                snprintf(name, sizeof(name), "\"left%d\"", i);
+                CHECK_EQ(strstr(failure, name) != NULL, i < 3 && i < outputs);
+                snprintf(name, sizeof(name), "\"into%d\"", i);
+                CHECK_EQ(strstr(failure, name) != NULL, i < 3 && i < inputs);
+            }
+            at = strstr(failure, "... and ");
+            if (outputs > 3) {
+                CHECK(at != NULL);
+                CHECK_EQ(atoi(at + 8), outputs - 3);
+                at = strstr(at + 8, "... and ");
+            }
+            CHECK_EQ(at != NULL, inputs > 3);
+            if (at != NULL) CHECK_EQ(atoi(at + 8), inputs - 3);
+            CHECK(strstr(failure, "\n  (") == NULL);
+            DONE(&m);
+        }
+    for (inputs = 0; inputs < 2; ++inputs) {
+        model_text m;
+        const char *failure;
+        begin(&m);
+        shard_graph(&m, "fwd"); in(&m, "name_of_a_binary_of_64_bytes", TOKENS); if (inputs != 0) out(&m, "left0", HIDDEN);
+        shard_graph(&m, "fwd"); if (inputs == 0) in(&m, "into0", HIDDEN);
+        out(&m, "name_of_a_binary_of_64_bytes", KV);
+        LOAD(&m);
+        failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->text;
+        CHECK_STR(failure, inputs != 0 ? "\"left0\"" : "\"into0\"");
+        CHECK_STR(failure, "\n  (");
+        DONE(&m);
+    }
+}
+
 TEST(every_step_needs_an_edge_from_the_one_before)
 {
     model_text m;
@@ -1533,6 +1583,7 @@ TEST_MAIN("wire")
     RUN(the_only_pair_that_fits_is_joined);
     RUN(the_only_pair_is_joined_when_all_shards_use_the_same_names);
     RUN(two_pairs_or_none_are_refused_with_the_candidates);
+    RUN(three_candidates_of_a_side_are_named);
     RUN(every_step_needs_an_edge_from_the_one_before);
     RUN(an_input_of_one_name_and_other_facts_is_two_slots);
     RUN(input_and_output_of_one_name_are_told_apart_by_role);
