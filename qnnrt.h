@@ -1320,7 +1320,9 @@ QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot);
    Set the inputs. Outputs and edges get theirs from the library, and what is set there is the most
    that an exec may write. The CPU library finds none: it needs exactly the dims that an exec will
    give, as soon as an input is smaller than its bound.
-   Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot) */
+   Returns  QNNRT_OK; QNNRT_E_MISMATCH (the text has both); QNNRT_E_NOT_FOUND (no such slot)
+   Cost     on the CPU library a run whose first exec has smaller dims executes each graph twice,
+            first with the bound: otherwise later ones write beyond the library's memory */
 QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uint32_t *dims,
                                       uint32_t rank);
 
@@ -12559,20 +12561,24 @@ typedef struct qnnrt__flex_slot {
     uint32_t *dims;                     /* [rank] now; the vendor's tensors point here. NULL: they
                                            are fixed */
     uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
+    uint32_t *kept;                     /* [rank] dims, during an execute with the bound */
     uint64_t  count, bytes;             /* of dims */
     int       set;                      /* 1: the caller set dims */
     int       required;                 /* 1: a step cannot do without it */
     int       omitted;
 } qnnrt__flex_slot;
 
-/* Arrays of a step for the tensors that take part; NULL: all of them always do. */
-typedef struct qnnrt__flex_step { qnnrt__abi_tensor *inputs, *outputs; } qnnrt__flex_step;
+typedef struct qnnrt__flex_step {
+    qnnrt__abi_tensor *inputs, *outputs;    /* arrays for the tensors that take part; NULL: all of
+                                               them always do */
+    int                warm;                /* 1: it was executed, first of all with the bound */
+} qnnrt__flex_step;
 
 typedef struct qnnrt__flex {
     const qnnrt_pipeline *pipeline;
     qnnrt__flex_slot     *slots;        /* [slot_count] */
     qnnrt__flex_step     *steps;        /* [step_count] */
-    int                   cpu;          /* 1: libQnnCpu.so, see qnnrt__flex_cpu() */
+    int                   cpu;          /* 1: libQnnCpu.so, see qnnrt__flex_cpu(), _cold() */
 } qnnrt__flex;
 
 /* What a step is executed with. */
@@ -12598,10 +12604,11 @@ static int qnnrt__flex_dynamic(qnnrt__arena *arena, const qnnrt_tensor_info *ten
                                const qnnrt__binding *binding, qnnrt__flex_slot *slot)
 {
     uint32_t i;
-    slot->dims = (uint32_t *)qnnrt__arena_alloc(arena, (uint64_t)tensor->rank * 2,
+    slot->dims = (uint32_t *)qnnrt__arena_alloc(arena, (uint64_t)tensor->rank * 3,
                                                 sizeof(uint32_t));
     if (slot->dims == NULL) return 0;
     slot->asked = slot->dims + tensor->rank;
+    slot->kept = slot->asked + tensor->rank;
     memcpy(slot->dims, tensor->dims, tensor->rank * sizeof(uint32_t));
     memcpy(slot->asked, tensor->dims, tensor->rank * sizeof(uint32_t));
     qnnrt__flex_count(tensor, slot);
@@ -12764,6 +12771,65 @@ static void qnnrt__flex_pick(const qnnrt__flex *flex, const qnnrt__end *ends,
     *count = taken;
 }
 
+/* Return 1 if a step has to be executed with the bound first: libQnnCpu.so (2.47) allocates memory
+   for the dims of the first execute of a graph, and writes beyond it when a later one has more. */
+static int qnnrt__flex_cold(const qnnrt__flex *flex, uint32_t step)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    const size_t count = p->steps[step].graph->input_count;
+    size_t i;
+    if (!flex->cpu || flex->steps[step].warm) return 0;
+    for (i = 0; i < count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[p->inputs[step][i].slot];
+        if (slot->dims != NULL && slot->count < p->inputs[step][i].tensor->count) return 1;
+    }
+    return 0;
+}
+
+/* Give one side of a step the bound. Keep all dims first, because two ends can have one slot. */
+static void qnnrt__flex_widen(const qnnrt__flex *flex, const qnnrt__end *ends,
+                              qnnrt__abi_tensor *tensors, uint32_t count)
+{
+    uint32_t i;
+    for (i = 0; i < count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+        if (slot->dims != NULL)
+            memcpy(slot->kept, slot->dims, ends[i].tensor->rank * sizeof(uint32_t));
+    }
+    for (i = 0; i < count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+        if (slot->dims == NULL) continue;
+        memcpy(slot->dims, ends[i].tensor->dims, ends[i].tensor->rank * sizeof(uint32_t));
+        tensors[i].body.buffer.bytes = (uint32_t)ends[i].tensor->bytes;
+    }
+}
+
+/* Prepare a step for an execute with the bound. call: as in qnnrt__flex_begin(). */
+static void qnnrt__flex_full(const qnnrt__flex *flex, uint32_t step, qnnrt__flex_call *call)
+{
+    const qnnrt_pipeline *p = flex->pipeline;
+    qnnrt__flex_widen(flex, p->inputs[step], call->inputs, call->input_count);
+    qnnrt__flex_widen(flex, p->outputs[step], call->outputs, call->output_count);
+    qnnrt__flex_pick(flex, p->inputs[step], flex->steps[step].inputs, &call->inputs,
+                     &call->input_count);
+    qnnrt__flex_pick(flex, p->outputs[step], flex->steps[step].outputs, &call->outputs,
+                     &call->output_count);
+}
+
+/* Give the inputs of a step the dims that they had before that; outputs get theirs from
+   qnnrt__flex_begin(). */
+static void qnnrt__flex_narrow(const qnnrt__flex *flex, uint32_t step)
+{
+    const qnnrt__end *ends = flex->pipeline->inputs[step];
+    const size_t count = flex->pipeline->steps[step].graph->input_count;
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+        if (slot->dims != NULL)
+            memcpy(slot->dims, slot->kept, ends[i].tensor->rank * sizeof(uint32_t));
+    }
+}
+
 /* Prepare the tensors of a step: inputs with the bytes of their dims, outputs with the dims and
    bytes that they may take. call: in, all tensors; out, those that take part. */
 static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step,
@@ -12799,6 +12865,7 @@ static qnnrt_result qnnrt__flex_end(const qnnrt__flex *flex, uint32_t step, qnnr
     const size_t count = p->steps[step].graph->output_count;
     char where[512], given[400], facts[400];
     size_t i;
+    flex->steps[step].warm = 1;
     for (i = 0; i < count; ++i) {
         const qnnrt__end *end = &p->outputs[step][i];
         qnnrt__flex_slot *slot = &flex->slots[end->slot];
@@ -13285,6 +13352,18 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
+/* Execute one step with the bound of its dims, see qnnrt__flex_cold(). */
+static qnnrt__abi_code qnnrt__run_warm(qnnrt_run *run, size_t at, qnnrt__flex_call call)
+{
+    const qnnrt__step *step = &run->steps[at];
+    qnnrt__abi_code code;
+    qnnrt__flex_full(run->flex, (uint32_t)at, &call);
+    code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
+                         call.output_count, NULL, NULL);
+    qnnrt__flex_narrow(run->flex, (uint32_t)at);
+    return code;
+}
+
 /* Execute one step with its profile (or NULL), and with the dims and optional tensors of now. */
 static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle profile)
 {
@@ -13296,8 +13375,11 @@ static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle
     call.outputs = step->outputs;
     call.input_count = step->input_count;
     call.output_count = step->output_count;
-    if (run->flex != NULL)
+    if (run->flex != NULL) {
+        code = qnnrt__flex_cold(run->flex, (uint32_t)at) ? qnnrt__run_warm(run, at, call) : 0;
+        if (code != 0) return qnnrt__run_failed(run, step, code);
         result = qnnrt__flex_begin(run->flex, (uint32_t)at, &call, qnnrt__run_err(run));
+    }
     if (result != QNNRT_OK) return result;
     code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
                          call.output_count, profile, NULL);

@@ -709,6 +709,25 @@ TEST(on_the_cpu_library_the_caller_sets_the_dims_of_outputs)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
+/* That library takes memory for the dims of the first execute: it is made with the bound. */
+TEST(on_the_cpu_library_the_first_execute_has_the_bound)
+{
+    qnnrt_run *run;
+    qnnrt *model = open_fake("id=3,tensor=2,noverify=1,fail=graphExecute:0x1770:2", CPU_TEXT);
+    CHECK(model != NULL);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(set_rows(run, "x", 3, 8), QNNRT_OK);
+    CHECK_EQ(set_rows(run, "y", 2, 2), QNNRT_OK);
+    CHECK_EQ(set_rows(run, "z", 3, 2), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);          /* the second of two executes */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_get_dims(run, qnnrt_run_slot(run, "x"), NULL)[0], 3);
+    CHECK_EQ(qnnrt_get_dims(run, qnnrt_run_slot(run, "y"), NULL)[0], 2);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
 TEST(on_htp_all_three_are_refused_by_name)
 {
     static const char *const texts[][2] = {
@@ -789,6 +808,7 @@ TEST_MAIN("dynamic")
     RUN(a_dynamic_output_does_not_feed_a_fixed_input);
     RUN(data_and_dynamic_dims_do_not_go_together);
     RUN(on_the_cpu_library_the_caller_sets_the_dims_of_outputs);
+    RUN(on_the_cpu_library_the_first_execute_has_the_bound);
     RUN(on_htp_all_three_are_refused_by_name);
     RUN(dims_that_a_library_writes_are_checked);
 }

@@ -127,7 +127,7 @@ static void run_rows(qnnrt_run *run, uint32_t n)
 /* Two contexts, so that an edge is dynamic too. */
 TEST(the_cpu_computes_with_fewer_rows)
 {
-    static const uint32_t rows[] = { 8, 3, 5, 1, 8 };
+    static const uint32_t rows[] = { 3, 8, 5, 1, 8 };
     qnnrt_backend *backend;
     qnnrt_builder *b;
     qnnrt_tensor in[2], h, y;
@@ -246,7 +246,7 @@ TEST(the_cpu_runs_without_its_optional_input_only)
     model = reopen(backend, built);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_get_info(model)->contexts[0].graphs[0].input_count, 1);     /* "b" is not in it */
+    CHECK_EQ(qnnrt_get_info(model)->contexts[0].graphs[0].input_count, 1);    /* without "b" */
     CHECK_EQ(qnnrt_prepare(model, "main", &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
