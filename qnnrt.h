@@ -8175,6 +8175,13 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     return QNNRT_OK;
 }
 
+/* Refuse a call on a backend that a recovery could not create again. */
+static qnnrt_result qnnrt__backend_lost(const qnnrt_backend *b, qnnrt_error *err)
+{
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
+                                        b->path), "Call qnnrt_recover().");
+}
+
 /* Replace device and backend after the DSP restarted: free what is dead, and create it again. The
    log stays, because it is no part of the DSP. Callers hold the lock, and have freed what was made
    on them. */
@@ -8393,6 +8400,7 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     uint32_t mark = qnnrt__log_mark(b->log_slot);
     qnnrt__abi_code code;
     *out = NULL;
+    if (b->backend == NULL) return qnnrt__backend_lost(b, err);
     if (calls->profile_create == NULL || calls->profile_free == NULL ||
         calls->profile_get_events == NULL ||
         (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
@@ -9158,7 +9166,7 @@ typedef struct qnnrt__context_options {
     qnnrt_profile_level   level;
     size_t                index;        /* of the context */
     qnnrt__profile_list  *list;
-    qnnrt__context_group *group;
+    qnnrt__context_group *group;        /* NULL: it needs no spill-fill memory */
 } qnnrt__context_options;
 
 /* Have the vendor create a context, within its group if there is one. A library that does not share
@@ -9168,7 +9176,7 @@ static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt_backen
 {
     qnnrt__htp_group_config config;
     qnnrt__abi_code code;
-    if (group->bytes > 0) {
+    if (group != NULL && group->bytes > 0) {
         qnnrt__htp_group_configure(group->first, group->bytes, &config);
         code = b->calls->context_create_from_binary(b->backend, b->device, config.list,
                                                     context->binary, context->bytes,
@@ -9214,10 +9222,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     uint32_t count, mark;
     qnnrt__abi_code code;
     qnnrt_result result = QNNRT_OK;
-    if (b->backend == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
-                                            "%s was lost when the DSP restarted", b->path),
-                           "Call qnnrt_recover().");
+    if (b->backend == NULL) return qnnrt__backend_lost(b, err);
     if (options->level != QNNRT_PROFILE_OFF)
         result = qnnrt__profile_open(b, options->level, &events, err);
     if (result != QNNRT_OK) return result;
@@ -9234,7 +9239,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     }
     if (result == QNNRT_OK) result = qnnrt__context_fetch(context, b, mark, err);
     if (result != QNNRT_OK) return result;
-    if (options->group->bytes > 0 && options->group->first == NULL)
+    if (options->group != NULL && options->group->bytes > 0 && options->group->first == NULL)
         options->group->first = context->handle;
     ++context->generation;
     context->info->create_ns = qnnrt__os_clock_ns() - began;
@@ -9417,7 +9422,7 @@ static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_err
    Which contexts of a model exist on the backend: creates them when a step needs them, frees
    others to make room, and creates all again after a restart of the DSP. A file is mapped only
    while its context is created.
-   Needs: >>os >>mem >>err >>log >>backend >>context >>model
+   Needs: >>os >>mem >>err >>log >>htp >>backend >>context >>model
    Knows nothing of: pipelines, steps, memory of tensors
    ===================================================================================== */
 
@@ -9454,7 +9459,7 @@ static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_profil
     options.level = level;
     options.index = at;
     options.list = &model->events;
-    options.group = &model->group;
+    options.group = qnnrt__htp_spill_fill(&model->infos[at]) > 0 ? &model->group : NULL;
     result = qnnrt__context_create(&model->contexts[at], model->backend, &options, err);
     if (result == QNNRT_OK) qnnrt__resident_count(model, at, 1);
     else qnnrt__resident_free(model, at);
@@ -13782,6 +13787,7 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
                            (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
     qnnrt__hooks_lock(&backend->hooks);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->backend_register_op_package(backend->backend, path, provider, target);

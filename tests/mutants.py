@@ -26,14 +26,14 @@ CC = os.environ.get("CC", "gcc")
 FLAGS = ["-std=c99", "-O0", "-w", "-D_POSIX_C_SOURCE=200809L"]
 BAR = 92
 
-QNN = ["wire", "run", "meta", "files", "json_cost", "profile", "backend", "compose", "nojson", "faults", "oom", "llm"]
+QNN = ["wire", "run", "meta", "files", "json_cost", "profile", "backend", "compose", "nojson", "faults", "oom", "llm", "resident"]
 FIRST = {"table": ["files", "meta", "json_cost"], "compare": ["meta", "wire", "files"], "record": ["meta"], "parse": ["meta"],
          "read_json": ["meta", "json_cost"], "wiring": ["wire"], "pipeline": ["wire"], "model": ["files", "wire", "meta"],
-         "place": ["run", "oom"], "run": ["run", "profile"], "step": ["llm", "llm_misuse"]}
+         "resident": ["resident"], "place": ["run", "oom"], "run": ["run", "profile"], "step": ["llm", "llm_misuse"]}
 COMPOSE = ["compose", "faults", "oom", "ref_files"]
 LLM = ["llm", "llm_misuse", "llm_roles", "llm_cells"]
 # Headers and the rooms of each that are changed.
-TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "run"}),
+TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "run", "resident"}),
            ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE", {"build", "tensor", "node", "device", "compose", "builder", "encode"}),
            ("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", {"step"}))
 

@@ -813,7 +813,8 @@ TEST(shared_memory_is_registered_again)
 TEST(a_model_lost_for_good_is_closed_cleanly)
 {
     qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
-    qnnrt *model;
+    qnnrt *model, *other;
+    qnnrt_builder *b;
     qnnrt_run *run;
     life_begin("");
     OPENS(&desc, &model);
@@ -824,6 +825,14 @@ TEST(a_model_lost_for_good_is_closed_cleanly)
     CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_BACKEND);
     CHECK_EQ(execute(run), QNNRT_E_STATE);
     SAYS("forward_0.bin");
+    CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_E_STATE);
+    CHECK_STR(qnnrt_run_error(run)->hint, "qnnrt_recover()");
+    desc.backend = qnnrt_get_info(model)->backend;
+    CHECK_EQ(qnnrt_open(folder, &desc, &other, &err), QNNRT_E_STATE);
+    SAYS("qnnrt_recover()");
+    CHECK_EQ(qnnrt_builder_create(desc.backend, NULL, &b, &err), QNNRT_E_STATE);
+    SAYS("qnnrt_recover()");
+    CHECK_EQ(qnnrt_backend_register_ops(desc.backend, "x.so", "y", NULL, &err), QNNRT_E_STATE);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
@@ -924,6 +933,62 @@ TEST(what_cannot_be_recovered_says_so_and_stays)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static long allowed;                     /* allocations that succeed; -1: all */
+
+static void *tight_alloc(void *user, size_t bytes)
+{
+    if (allowed == 0) return NULL;
+    if (allowed > 0) --allowed;
+    return life_alloc(user, bytes);
+}
+
+/* Call until memory does not run out: the first call may fail, and the second one succeeds. */
+#define TIGHT(call)                                                                                \
+    do {                                                                                           \
+        const qnnrt_result tight_ = (call);                                                        \
+        if (tight_ == QNNRT_OK) break;                                                             \
+        CHECK_EQ(tight_, QNNRT_E_MEMORY);                                                          \
+        CHECK_EQ(allowed, 0);                                                                      \
+        allowed = -1;                                                                              \
+        failed = 1;                                                                                \
+        CHECK_EQ((call), QNNRT_OK);                                                                \
+    } while (0)
+
+/* Every allocation fails in turn: while files are read again, registered and recovered. */
+TEST(memory_that_runs_out_is_survived)
+{
+    int kind, failures = 0;
+    for (kind = 0; kind < 3; ++kind) {
+        int failed = 1;
+        long n;
+        for (n = 0; failed; ++n) {
+            qnnrt_desc desc = desc_of_kind(kind);
+            qnnrt_run *run = NULL;
+            qnnrt *model;
+            life_begin("");
+            desc.backend_desc.hooks.alloc = tight_alloc;
+            desc.read = 1;
+            desc.mem_kind = QNNRT_MEM_MEMFD;
+            failed = 0;
+            allowed = n;
+            TIGHT(qnnrt_open(folder, &desc, &model, &err));
+            TIGHT((run = prepare(model)) != NULL ? QNNRT_OK : QNNRT_E_MEMORY);
+            TIGHT(execute(run));
+            TIGHT(execute(run));
+            TIGHT(qnnrt_recover(model, &err));
+            TIGHT(execute(run));
+            qnnrt_run_destroy(run);
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            NOTHING_LEFT();
+            failures += failed;
+        }
+    }
+    printf("note: %d allocations failed\n", failures);
+    CHECK(failures > 100);
+}
+
 TEST(profiles_and_votes_end_with_a_recovery)
 {
     qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
@@ -1005,6 +1070,7 @@ TEST_MAIN("resident")
     RUN(a_model_lost_for_good_is_closed_cleanly);
     RUN(one_recovery_serves_all_models_of_a_backend);
     RUN(what_cannot_be_recovered_says_so_and_stays);
+    RUN(memory_that_runs_out_is_survived);
     RUN(profiles_and_votes_end_with_a_recovery);
     RUN(a_profile_works_while_contexts_come_and_go);
 }

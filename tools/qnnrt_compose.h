@@ -2104,6 +2104,7 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
                            " graphs.");
     if (qnnrt__profile_check(desc->profile_level, "qnnrt_builder_create", err) != QNNRT_OK)
         return QNNRT_E_ARG;
+    if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a builder");
     b->backend = backend;
