@@ -230,6 +230,10 @@
        file that was replaced is an error of the exec (QNNRT_E_IO) and not loaded. Memory blocks of
        desc.files must stay. Relative paths depend on the current folder.
        desc.progress shows how far qnnrt_open() is, and can end it.
+       Spill-fill memory is what graphs of HTP use when the NPU's fast memory is full. Contexts of a
+       model share it (the vendor's REGISTER_MULTI_CONTEXTS) if all are resident, because they
+       execute one after the other. The x86-64 libraries refuse that, and a device has not proven
+       it; desc.share_spill_fill turns it off.
 
    After a restart of the DSP
        Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
