@@ -409,6 +409,11 @@ help-tests:
 android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examples/llm/export
 	@BIONIC='$(BIONIC)' ANDROID_NDK='$(ANDROID_NDK)' ANDROID_QNN='$(ANDROID_QNN)' LEVELS='$(LEVELS)' sh tests/android.sh
 
+.PHONY: app-check
+## app-check: the screen of the Android sample app on a desk, with Robolectric (needs a JDK and mvn, which fetches 500 MB)
+app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export
+	@CC='$(CC)' sh tests/jni/screen.sh $(B)
+
 .PHONY: abi-check
 ## abi-check: compare our declarations of the vendor's interface with an SDK's headers (QNN_INCLUDE=folder)
 abi-check:

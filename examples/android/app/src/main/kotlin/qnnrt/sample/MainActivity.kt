@@ -34,6 +34,7 @@ class MainActivity : Activity() {
     // Of the worker, except that the screen reads llm to stop it.
     private var model: Qnnrt.Model? = null
     private var library = ""
+    private var opened = ""
     @Volatile private var llm: Qnnrt.Llm? = null
 
     private val modelFolder get() = File(filesDir, "model")
@@ -140,16 +141,17 @@ class MainActivity : Activity() {
     private fun open(path: String) {
         close()
         val begin = System.nanoTime()
-        val opened = Qnnrt.Model(modelFolder.path, path)
-        model = opened
+        val fresh = Qnnrt.Model(modelFolder.path, path)
+        model = fresh
         library = path
         val notice = try {
-            llm = opened.llm()
+            llm = fresh.llm()
             "a language model of ${llm?.vocabulary} tokens"
         } catch (e: QnnrtException) {
             "not a language model: ${e.message}"
         }
-        show(times, "opened in ${ms(System.nanoTime() - begin)}")
+        opened = "opened in ${ms(System.nanoTime() - begin)}"
+        show(times, opened)
         show(output, notice)
     }
 
@@ -179,7 +181,7 @@ class MainActivity : Activity() {
             writer.generate(tokens.toIntArray(), 200) { token -> show(output, " $token", append = true) }
         }
         val rate = answer.tokens * 1e9 / answer.writeNanos
-        show(times, "${answer.promptTokens} tokens read in ${ms(answer.promptNanos)}; " +
+        show(times, "$opened; ${answer.promptTokens} tokens read in ${ms(answer.promptNanos)}; " +
             "${answer.tokens} written, %.1f per second; ended by: ${answer.stopped}".format(rate))
     }
 
