@@ -632,7 +632,7 @@ QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
 QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b);
 
 /* Write dtype, dims and encoding of a tensor, as error texts have them:
-   "ufixed16[1,32,128] scale 0.00012 offset -32768".
+   "ufixed16[1,32,128] scale 0.00012 offset -32768"; with "<=" before a dynamic dimension.
 
    text     receives the text, cut to room - 1 bytes; 256 bytes are enough up to 8 dimensions
 
@@ -12602,13 +12602,13 @@ static int qnnrt__flex_is(const qnnrt_tensor_info *tensor)
     return tensor->dynamic_dims != NULL || tensor->optional;
 }
 
-/* Return the count and bytes of dims that lie within the bound; the bound's do not overflow. */
+/* Count the elements and bytes of dims within the bound, which cannot overflow. */
 static void qnnrt__flex_count(const qnnrt_tensor_info *tensor, qnnrt__flex_slot *slot)
 {
     qnnrt__dtype_bytes(tensor->dtype, slot->dims, tensor->rank, &slot->count, &slot->bytes);
 }
 
-/* Let the ends of a dynamic slot have dims of their own. */
+/* Give the ends of a dynamic slot dims of their own. Return 0: out of memory. */
 static int qnnrt__flex_dynamic(qnnrt__arena *arena, const qnnrt_tensor_info *tensor,
                                const qnnrt__binding *binding, qnnrt__flex_slot *slot)
 {
@@ -12706,7 +12706,7 @@ static qnnrt_result qnnrt__flex_set(qnnrt__flex *flex, const qnnrt_pipeline *p, 
                     qnnrt__compare_text(tensor, facts, sizeof(facts)),
                     dims != NULL ? qnnrt__flex_text(dims, rank, given, sizeof(given)) : "NULL");
         return qnnrt__hint(err, QNNRT_E_MISMATCH,
-                           slot != NULL ? "Change only dims with \"<=\", to 1 or more."
+                           slot != NULL ? "Change only the dims after \"<=\", to at least 1."
                                         : "Compile the graph with dynamic dims to change them.");
     }
     if (slot == NULL) return QNNRT_OK;
@@ -12727,7 +12727,7 @@ static qnnrt_result qnnrt__flex_may_omit(const qnnrt__flex *flex, const qnnrt_pi
                 qnnrt_role_name(info->role), info->address,
                 info->tensor->optional ? " by another step" : "");
     return qnnrt__hint(err, QNNRT_E_ARG,
-                       "Omit only tensors with qnnrt_tensor_info.optional that are no edges.");
+                       "Omit only inputs and outputs with qnnrt_tensor_info.optional.");
 }
 
 /* libQnnCpu.so (2.47) takes the dims of outputs from the call. ElementWiseAdd writes beyond its
@@ -12825,8 +12825,7 @@ static void qnnrt__flex_full(const qnnrt__flex *flex, uint32_t step, qnnrt__flex
                      &call->output_count);
 }
 
-/* Give the inputs of a step the dims that they had before that; outputs get theirs from
-   qnnrt__flex_begin(). */
+/* Give the inputs of a step the dims that they had before that. */
 static void qnnrt__flex_narrow(const qnnrt__flex *flex, uint32_t step)
 {
     const qnnrt__end *ends = flex->pipeline->inputs[step];
@@ -12839,8 +12838,22 @@ static void qnnrt__flex_narrow(const qnnrt__flex *flex, uint32_t step)
     }
 }
 
-/* Prepare the tensors of a step: inputs with the bytes of their dims, outputs with the dims and
-   bytes that they may take. call: in, all tensors; out, those that take part. */
+/* Give the outputs of a step the dims that it may write, before it writes and after a failure. */
+static void qnnrt__flex_reset(const qnnrt__flex *flex, uint32_t step)
+{
+    const qnnrt__end *ends = flex->pipeline->outputs[step];
+    const size_t count = flex->pipeline->steps[step].graph->output_count;
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+        if (slot->dims == NULL) continue;
+        memcpy(slot->dims, slot->asked, ends[i].tensor->rank * sizeof(uint32_t));
+        qnnrt__flex_count(ends[i].tensor, slot);
+    }
+}
+
+/* Give the tensors of a step the bytes of their dims, after qnnrt__flex_reset(). call: in, all
+   tensors; out, those that take part. */
 static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step,
                                       qnnrt__flex_call *call, qnnrt_error *err)
 {
@@ -12854,13 +12867,9 @@ static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step,
     for (i = 0; i < call->input_count; ++i)
         if (flex->slots[inputs[i].slot].dims != NULL)
             call->inputs[i].body.buffer.bytes = (uint32_t)flex->slots[inputs[i].slot].bytes;
-    for (i = 0; i < call->output_count; ++i) {
-        qnnrt__flex_slot *slot = &flex->slots[outputs[i].slot];
-        if (slot->dims == NULL) continue;
-        memcpy(slot->dims, slot->asked, outputs[i].tensor->rank * sizeof(uint32_t));
-        qnnrt__flex_count(outputs[i].tensor, slot);
-        call->outputs[i].body.buffer.bytes = (uint32_t)slot->bytes;
-    }
+    for (i = 0; i < call->output_count; ++i)
+        if (flex->slots[outputs[i].slot].dims != NULL)
+            call->outputs[i].body.buffer.bytes = (uint32_t)flex->slots[outputs[i].slot].bytes;
     qnnrt__flex_pick(flex, inputs, flex->steps[step].inputs, &call->inputs, &call->input_count);
     qnnrt__flex_pick(flex, outputs, flex->steps[step].outputs, &call->outputs,
                      &call->output_count);
@@ -12891,8 +12900,7 @@ static qnnrt_result qnnrt__flex_end(const qnnrt__flex *flex, uint32_t step, qnnr
                     qnnrt__flex_text(slot->dims, end->tensor->rank, given, sizeof(given)),
                     end->tensor->name, qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
                     (unsigned long long)room);
-        memcpy(slot->dims, slot->asked, end->tensor->rank * sizeof(uint32_t));
-        qnnrt__flex_count(end->tensor, slot);
+        qnnrt__flex_reset(flex, step);
         return QNNRT_E_BACKEND;
     }
     return QNNRT_OK;
@@ -13386,13 +13394,17 @@ static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle
     call.output_count = step->output_count;
     if (run->flex != NULL) {
         code = qnnrt__flex_cold(run->flex, (uint32_t)at) ? qnnrt__run_warm(run, at, call) : 0;
+        qnnrt__flex_reset(run->flex, (uint32_t)at);
         if (code != 0) return qnnrt__run_failed(run, step, code);
         result = qnnrt__flex_begin(run->flex, (uint32_t)at, &call, qnnrt__run_err(run));
     }
     if (result != QNNRT_OK) return result;
     code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
                          call.output_count, profile, NULL);
-    if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
+    if (QNNRT__UNLIKELY(code != 0)) {
+        if (run->flex != NULL) qnnrt__flex_reset(run->flex, (uint32_t)at);
+        return qnnrt__run_failed(run, step, code);
+    }
     return run->flex != NULL ? qnnrt__flex_end(run->flex, (uint32_t)at, qnnrt__run_err(run))
                              : QNNRT_OK;
 }
@@ -13505,8 +13517,7 @@ QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
     found = qnnrt__run_find(run, slot);
     if (found == NULL) return qnnrt__run_fail_slot(run, slot);
     result = qnnrt__flex_may_omit(run->flex, run->pipeline, (size_t)(found - run->slots),
-                                  &run->error);
-    run->unfound = 0;
+                                  qnnrt__run_err(run));
     if (result == QNNRT_OK) qnnrt__run_omit(run, found, 1);
     return result;
 }
@@ -13537,7 +13548,7 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32
     return qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), &own)->dims;
 }
 
-/* Find a tensor by its name; NULL: the graph does not list it on this side. */
+/* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
 static const qnnrt_tensor_info *qnnrt__update_find(const qnnrt_graph_info *graph,
                                                    qnnrt__table_kind kind, const char *name)
 {
@@ -13548,7 +13559,7 @@ static const qnnrt_tensor_info *qnnrt__update_find(const qnnrt_graph_info *graph
     return NULL;
 }
 
-/* Fail: the graph has no updateable tensor of this name. */
+/* Fail, because the graph has no updateable tensor of this name. */
 static qnnrt_result qnnrt__update_none(const qnnrt_graph_info *graph, const char *file,
                                        const char *name, qnnrt_error *err)
 {
@@ -13594,7 +13605,8 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_graph_in
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot update \"%.160s\": %s",
                 file, graph->name, tensor->name,
                 model->backend->info.id == QNNRT__ABI_BACKEND_HTP
-                    ? "HTP accepts new data for a tensor and does not use it"
+                    ? "HTP accepts new data for a tensor and does not use it (on x86-64; unproven on"
+                      " a device)"
                     : "the backend has no updates");
     return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
                        "Compile a context binary for each set of weights.");
@@ -13623,16 +13635,14 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t context, const char *name
     qnnrt__run_tensor(tensor, &change);
     change.body.buffer.data = data;
     list[0] = &change;
+    if (model->contexts[context].handle == NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
+                           "Call qnnrt_load() first, or qnnrt_recover() after a restart of the"
+                           " DSP.");
     qnnrt__hooks_lock(&model->hooks);
     model->backend->mark = qnnrt__log_mark(model->backend->log_slot);
-    code = model->contexts[context].handle != NULL
-               ? model->backend->calls->tensor_update(model->contexts[context].graphs[g], list, 1)
-               : 0;
-    if (model->contexts[context].handle == NULL) {
-        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
-                             "Call qnnrt_load() first, or after a restart of the DSP"
-                             " qnnrt_recover().");
-    } else if (code != 0) {
+    code = model->backend->calls->tensor_update(model->contexts[context].graphs[g], list, 1);
+    if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
                     " refused", info->file, name, tensor->name);
         result = qnnrt__codes_explain(err, "tensorUpdateGraphTensors", code,

@@ -241,6 +241,52 @@ TEST(the_bound_is_planned_and_outputs_may_be_limited)
     TRY(close_all(model));
 }
 
+/* Memory is registered with fixed dims, so dynamic tensors are not. */
+TEST(shared_memory_takes_fewer_rows)
+{
+    const qnnrt_memory_info *list;
+    const qnnrt_pipeline *pipeline;
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan_desc;
+    qnnrt_mem_desc mem_desc;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_run *run;
+    qnnrt *model;
+    size_t count, i;
+    memset(&entry, 0, sizeof(entry));
+    memset(&plan_desc, 0, sizeof(plan_desc));
+    memset(&mem_desc, 0, sizeof(mem_desc));
+    life_begin("");
+    open_backend();
+    model = model_of(3);
+    CHECK(model != NULL);
+    CHECK_EQ(qnnrt_pipeline_find(model, "main", &pipeline, &err), QNNRT_OK);
+    entry.pipeline = pipeline;
+    plan_desc.entries = &entry;
+    plan_desc.entry_count = 1;
+    mem_desc.kind = QNNRT_MEM_MEMFD;
+    CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "b"), 0, bias, 4), QNNRT_OK);
+    TRY(run_rows(run, 3, 1, 1.0f));
+    CHECK_EQ(qnnrt_omit(run, qnnrt_run_slot(run, "b")), QNNRT_OK);
+    TRY(run_rows(run, 1, 0, 1.0f));
+    CHECK_EQ(qnnrt_bind(run, "b", NULL, 0), QNNRT_OK);
+    TRY(run_rows(run, 4, 1, 1.0f));
+    CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+    for (i = 0; i < count; ++i) {
+        const int dynamic = list[i].slot->tensor->dynamic_dims != NULL;
+        CHECK_EQ(list[i].registered, !dynamic);
+        CHECK_STR(list[i].reason, dynamic ? "its dimensions may change" : "");
+    }
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    TRY(close_all(model));
+}
+
 TEST(dims_that_do_not_fit_are_refused_by_name)
 {
     static const struct { uint32_t rank, dims[3]; const char *words; } cases[] = {
@@ -797,6 +843,7 @@ TEST_MAIN("dynamic")
     fill_data();
     RUN(dims_are_set_per_call_and_those_of_outputs_read);
     RUN(the_bound_is_planned_and_outputs_may_be_limited);
+    RUN(shared_memory_takes_fewer_rows);
     RUN(dims_that_do_not_fit_are_refused_by_name);
     RUN(an_output_larger_than_its_room_is_refused);
     RUN(profiles_and_locks_see_dynamic_runs_too);
