@@ -14172,30 +14172,6 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
-                                         const float *values, size_t count)
-{
-    return qnnrt__quant_write_f32(t, data, (size_t)begin, values, count);
-}
-
-static qnnrt_result qnnrt__run_read_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
-                                        float *values, size_t count)
-{
-    return qnnrt__quant_read_f32(t, data, (size_t)begin, values, count);
-}
-
-static qnnrt_result qnnrt__run_write_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
-                                         const int32_t *values, size_t count)
-{
-    return qnnrt__quant_write_i32(t, data, (size_t)begin, values, count);
-}
-
-static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
-                                        int32_t *values, size_t count)
-{
-    return qnnrt__quant_read_i32(t, data, (size_t)begin, values, count);
-}
-
 /* QNNRT__X(write_f32, const float, "float") defines qnnrt_write_f32(); likewise the other three. */
 #define QNNRT__X(verb, type, as) \
     QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, \
@@ -14210,7 +14186,7 @@ static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, 
         if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) \
             return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
-        result = qnnrt__run_##verb(data, now, begin, values, count); \
+        result = qnnrt__quant_##verb(now, data, (size_t)begin, values, count); \
         return result == QNNRT_OK \
                    ? result : qnnrt__run_no_conversion(now, as, qnnrt__run_err(run)); \
     }
@@ -14226,7 +14202,7 @@ QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const f
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
     /* Clear the spare bits of a packed type. */
     if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
-    return qnnrt__run_write_f32(data, tensor, 0, values, (size_t)tensor->count);
+    return qnnrt__quant_write_f32(tensor, data, 0, values, (size_t)tensor->count);
 }
 
 QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
