@@ -13083,6 +13083,7 @@ static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, uint64_t since, q
     run->generations[at] = context->generation;
     run->steps[at].graph =
         context->graphs[info->graph - info->model->infos[info->context].graphs];
+    if (run->flex != NULL) run->flex->steps[at].warm = 0;
     for (s = 0; s < run->pipeline->info.slot_count; ++s)
         qnnrt__binding_take(&run->slots[s], run->backend);
     return QNNRT_OK;

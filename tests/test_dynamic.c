@@ -702,7 +702,7 @@ TEST(data_and_dynamic_dims_do_not_go_together)
 /* ---- other backends: the fake ---------------------------------------------------------------- */
 
 /* Open a text as a context of the fake, with these knobs. */
-static qnnrt *open_fake(const char *knobs, const char *text)
+static qnnrt *open_fake_as(const char *knobs, const char *text, qnnrt_residency residency)
 {
     qnnrt_file file;
     qnnrt_desc desc;
@@ -715,8 +715,14 @@ static qnnrt *open_fake(const char *knobs, const char *text)
     desc.files = &file;
     desc.file_count = 1;
     desc.backend_desc.path = TEST_FAKE_LIB;
+    desc.residency = residency;
     if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) printf("%s\n", TEST_TOLD(err));
     return model;
+}
+
+static qnnrt *open_fake(const char *knobs, const char *text)
+{
+    return open_fake_as(knobs, text, QNNRT_RESIDENT_ALL);
 }
 
 #define HEAD "FAKEQNN 1\n# at least 64 bytes, at least 64 bytes, at least 64 bytes\n"
@@ -769,6 +775,27 @@ TEST(on_the_cpu_library_the_first_execute_has_the_bound)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_get_dims(run, qnnrt_run_slot(run, "x"), NULL)[0], 3);
     CHECK_EQ(qnnrt_get_dims(run, qnnrt_run_slot(run, "y"), NULL)[0], 2);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
+/* The graph of a context that was created again was never executed. */
+TEST(on_the_cpu_library_the_first_execute_after_a_load_has_it_too)
+{
+    qnnrt_run *run;
+    qnnrt *model = open_fake_as("id=3,tensor=2,noverify=1,fail=graphExecute:0x1770:4", CPU_TEXT,
+                                QNNRT_RESIDENT_CALLER);
+    CHECK(model != NULL);
+    CHECK_EQ(qnnrt_load(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(set_rows(run, "x", 3, 8), QNNRT_OK);
+    CHECK_EQ(set_rows(run, "y", 2, 2), QNNRT_OK);
+    CHECK_EQ(set_rows(run, "z", 3, 2), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);                 /* two executes of the library */
+    CHECK_EQ(qnnrt_unload(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_load(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);          /* the fourth */
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -856,6 +883,7 @@ TEST_MAIN("dynamic")
     RUN(data_and_dynamic_dims_do_not_go_together);
     RUN(on_the_cpu_library_the_caller_sets_the_dims_of_outputs);
     RUN(on_the_cpu_library_the_first_execute_has_the_bound);
+    RUN(on_the_cpu_library_the_first_execute_after_a_load_has_it_too);
     RUN(on_htp_all_three_are_refused_by_name);
     RUN(dims_that_a_library_writes_are_checked);
 }
