@@ -936,12 +936,12 @@ QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *e
    Returns  QNNRT_OK
             QNNRT_E_UNSUPPORTED  a model on the backend was built here, or op packages were
                                  registered: close everything and open it again. Nothing was freed
-            QNNRT_E_STATE        a model on the backend was opened with desc.inspect, or from memory
-                                 that it had during qnnrt_open() only. Nothing was freed
+            QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
+                                 memory that it had during qnnrt_open() only. Nothing was freed
             QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
             QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
-            QNNRT_E_BACKEND      the vendor failed again: the contexts are lost until another
-                                 qnnrt_recover() succeeds. Closing works
+            QNNRT_E_BACKEND      the vendor failed again. Until another qnnrt_recover() succeeds,
+                                 what needs the backend returns QNNRT_E_STATE. Closing works
             QNNRT_E_MEMORY
    Threads  nothing may use the backend during this call */
 QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
@@ -12961,7 +12961,7 @@ struct qnnrt_run {
     int              moves;              /* contexts of its models come and go */
     uint64_t         began;              /* when its last exec began, see qnnrt_backend.uses */
     qnnrt__backend_run link;
-    int              stale;             /* a recovery created contexts again */
+    int              stale;             /* its graphs are gone: exec fetches them again */
     qnnrt__flex     *flex;               /* NULL: nothing is dynamic or optional */
     int              unfound;            /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
@@ -13103,6 +13103,7 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
         to->graph = context->graphs[info->graph - info->model->infos[info->context].graphs];
         run->generations[step] = context->generation;
         run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
+        run->stale |= context->handle == NULL;
         to->input_count = (uint32_t)info->graph->input_count;
         to->output_count = (uint32_t)info->graph->output_count;
         to->inputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->input_count,

@@ -784,6 +784,33 @@ TEST(a_recovery_that_fails_can_be_repeated)
             }
 }
 
+/* The handles of its graphs are gone. */
+TEST(a_run_made_after_a_failed_recovery_does_not_reach_the_library)
+{
+    static const char *const calls[] = { "backendCreate", "contextCreateFromBinary" };
+    size_t call;
+    for (call = 0; call < 2; ++call) {
+        qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
+        char rule[64];
+        qnnrt *model;
+        qnnrt_run *run;
+        life_begin("");
+        OPENS(&desc, &model);
+        snprintf(rule, sizeof(rule), "faults fail=%s:1:0x3f3", calls[call]);
+        ref_ask(rule);
+        CHECK_EQ(qnnrt_recover(model, &err), QNNRT_E_BACKEND);
+        run = prepare(model);
+        CHECK(run != NULL);
+        CHECK_EQ(execute(run), QNNRT_E_STATE);
+        CHECK_STR(err.hint, "qnnrt_recover()");
+        CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+        CHECK_EQ(execute(run), QNNRT_OK);
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        NOTHING_LEFT();
+    }
+}
+
 static unsigned registered(qnnrt_run *run)
 {
     const qnnrt_memory_info *list;
@@ -1098,6 +1125,7 @@ TEST_MAIN("resident")
     RUN(a_restart_while_contexts_are_created_or_freed_is_recovered_from);
     RUN(a_restart_while_a_model_is_opened_or_closed_leaves_nothing);
     RUN(a_recovery_that_fails_can_be_repeated);
+    RUN(a_run_made_after_a_failed_recovery_does_not_reach_the_library);
     RUN(shared_memory_is_registered_again);
     RUN(a_model_lost_for_good_is_closed_cleanly);
     RUN(one_recovery_serves_all_models_of_a_backend);
