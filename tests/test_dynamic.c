@@ -534,6 +534,54 @@ TEST(optional_inputs_are_left_out_and_taken_in_again)
     }
 }
 
+/* Dynamic tensors are not registered, because a registration has dims; an optional one is, and can
+   be left out all the same. */
+TEST(shared_memory_registers_what_has_fixed_dims)
+{
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc desc;
+    qnnrt_mem_desc shared;
+    int how;
+    memset(&entry, 0, sizeof(entry));
+    memset(&desc, 0, sizeof(desc));
+    memset(&shared, 0, sizeof(shared));
+    desc.entries = &entry;
+    desc.entry_count = 1;
+    shared.kind = QNNRT_MEM_MEMFD;
+    for (how = 0; how < 4; ++how) {
+        const qnnrt_memory_info *list;
+        size_t count, i;
+        qnnrt_plan *plan;
+        qnnrt_mem *mem;
+        qnnrt_run *run;
+        qnnrt *model;
+        life_begin("");
+        open_backend();
+        model = model_of(how);
+        CHECK(model != NULL);
+        CHECK_EQ(qnnrt_pipeline_find(model, "main", &entry.pipeline, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_mem_create(plan, &shared, &mem, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+        CHECK_EQ(count, how < 2 ? 3 : 5);
+        for (i = 0; i < count; ++i) {
+            CHECK_EQ(list[i].registered, strcmp(list[i].slot->tensor->name, "b") == 0);
+            if (!list[i].registered) CHECK_STR(list[i].reason, "dimensions may change");
+        }
+        CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "b"), 0, bias, OUT), QNNRT_OK);
+        TRY(run_rows(run, 3, 1, 1.0f));
+        CHECK_EQ(qnnrt_omit(run, qnnrt_run_slot(run, "b")), QNNRT_OK);
+        TRY(run_rows(run, 4, 0, 1.0f));
+        CHECK_EQ(qnnrt_bind(run, "b", NULL, 0), QNNRT_OK);
+        TRY(run_rows(run, 2, 1, 1.0f));
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+        CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+        TRY(close_all(model));
+    }
+}
+
 /* A slot without memory of the plan must be bound, or left out. */
 TEST(what_is_left_out_needs_no_memory)
 {
@@ -876,6 +924,7 @@ TEST_MAIN("dynamic")
     RUN(profiles_and_locks_see_dynamic_runs_too);
     RUN(dims_are_found_through_operators_of_all_kinds);
     RUN(optional_inputs_are_left_out_and_taken_in_again);
+    RUN(shared_memory_registers_what_has_fixed_dims);
     RUN(what_is_left_out_needs_no_memory);
     RUN(updateable_data_is_replaced_between_calls);
     RUN(updates_that_are_not_possible_are_refused_by_name);

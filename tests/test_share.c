@@ -405,6 +405,12 @@ TEST(spots_in_destroyed_memory_are_used_again)
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &own, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_create(own, 0, &run, &err), QNNRT_OK);
     x = qnnrt_run_slot(run, "x");
+    /* an offset that is not a multiple of a float */
+    CHECK_EQ(qnnrt_bind_at(run, qnnrt_run_slot(run, "y"), own, qnnrt_mem_get_info(own)->buffers[1].offset + 2), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 3);
+    CHECK_STR(reason_of(run, "y", 1), "element size");
+    CHECK(right(run, LIFE_ROWS));
+    CHECK_EQ(qnnrt_bind_slot(run, qnnrt_run_slot(run, "y"), NULL, 0), QNNRT_OK);
     for (round = 0; round < 3; ++round) {
         for (i = 0; i < MEMS; ++i) {
             CHECK_EQ(qnnrt_mem_create(plan, &desc, &mems[i], &err), QNNRT_OK);
