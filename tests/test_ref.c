@@ -1208,6 +1208,50 @@ TEST(fifty_thousand_flips_do_no_harm)
     TRY(world_close(&w));
 }
 
+/* The same for the format with dynamic dims, an updateable and an optional tensor. */
+TEST(flips_of_dynamic_dims_do_no_harm)
+{
+    unsigned char *data, *copy;
+    uint64_t bytes, described;
+    uint32_t state = 7, dims_b[] = { 2, 4 };
+    q_tensor x, weight, y, b, in[2], out;
+    unsigned i, accepted = 0;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    TRY(add_rows(w.graph, Q_UPDATEABLE_STATIC, &x, &weight, &y));
+    b = tensor("b", Q_OPTIONAL_APP_WRITE, 0x232, 1, dims_b + 1);
+    out = tensor("out", Q_OPTIONAL_APP_READ, 0x232, 2, dims_b);
+    weight = with_data(tensor("v", Q_STATIC, 0x232, 2, dims_w), weights, sizeof(weights));
+    CHECK_EQ(ref.graph_tensor(w.graph, &b), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &out), 0);
+    in[0] = b;
+    in[1] = b;
+    CHECK_EQ(ref.add_node(w.graph, node("no", "ElementWiseAdd", in, 2, &out)), Q_OP_REFUSED);
+    in[0] = tensor("c", Q_APP_WRITE, 0x232, 2, dims_b);
+    in[1] = tensor("d", Q_APP_WRITE, 0x232, 2, dims_b);
+    CHECK_EQ(ref.graph_tensor(w.graph, &in[0]), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &in[1]), 0);
+    CHECK_EQ(ref.add_node(w.graph, node("add", "ElementWiseAdd", in, 2, &out)), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    data = save(w.context, &bytes);
+    CHECK(data != NULL && data[8] == 2);
+    ref.log_level(w.log, 1);
+    memcpy(&described, data + 32, 8);
+    copy = (unsigned char *)malloc((size_t)bytes);
+    for (i = 0; i < 20000; ++i) {
+        memcpy(copy, data, (size_t)bytes);
+        copy[8 + random_next(&state) % (56 + described)] ^=
+            (unsigned char)(1 + random_next(&state) % 255);
+        ref_sign(copy, bytes);
+        accepted += (unsigned)use_it(&w, copy, bytes);
+    }
+    CHECK(accepted > 100 && accepted < 15000);
+    free(copy);
+    free(data);
+    TRY(world_close(&w));
+}
+
 TEST(binaries_of_others_are_refused_by_name)
 {
     static const unsigned char vendor[64] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
@@ -2187,6 +2231,7 @@ TEST_MAIN("ref")
     RUN(a_binary_cut_short_at_every_byte_is_refused);
     RUN(a_binary_of_megabytes_is_refused_in_a_moment);
     RUN(fifty_thousand_flips_do_no_harm);
+    RUN(flips_of_dynamic_dims_do_no_harm);
     RUN(binaries_of_others_are_refused_by_name);
     RUN(metadata_tells_what_the_graphs_are_in_every_struct_version);
     RUN(a_short_buffer_gets_no_binary);

@@ -426,6 +426,12 @@ printf '%s\n' 'FAKEQNN 1' '# dims up to a bound, and an optional input' 'backend
     'in x 1 0232 2 4 2 - dyn=1,0' 'in o 2 0232 1 1 - type=11' 'out y 3 0232 2 4 2 - dyn=1,0' >"$tmp/dynamic/g.bin"
 QNNFAKE=id=77,tensor=2,noverify=1,told=3
 export QNNFAKE
+run inspect "$tmp/dynamic" --system_so "$fake" --json_file "$tmp/dynamic/g_json.json"
+says dims_in_json dynamic/g_json.json '"isDynamicDimensions"'
+says optional_in_json dynamic/g_json.json 'QNN_TENSOR_TYPE_OPTIONAL_APP_WRITE'
+run inspect "$tmp/dynamic"
+says dims_of_json out '<=4x2'
+says optional_of_json out 'optional input'
 run inspect "$tmp/dynamic" --system_so "$fake"
 says dims_inspected out '<=4x2'
 says optional_inspected out 'optional input'
