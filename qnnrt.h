@@ -5363,6 +5363,17 @@ static const qnnrt_tensor_info *qnnrt__table_get(const qnnrt_graph_info *graph,
     return kind == QNNRT__TABLE_INPUTS ? graph->inputs : graph->outputs;
 }
 
+/* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
+static const qnnrt_tensor_info *qnnrt__table_find(const qnnrt_graph_info *graph,
+                                                  qnnrt__table_kind kind, const char *name)
+{
+    size_t count, i;
+    const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
+    for (i = 0; i < count; ++i)
+        if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
+    return NULL;
+}
+
 static void qnnrt__table_set(qnnrt_graph_info *graph, const qnnrt__table_list *list)
 {
     if (list->kind == QNNRT__TABLE_INPUTS) {
@@ -5998,14 +6009,9 @@ static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
 static int qnnrt__compare_turned(qnnrt__table_kind kind, const char *name,
                                  const qnnrt_graph_info *graph)
 {
-    size_t count, i;
-    const qnnrt_tensor_info *tensors;
-    if (kind == QNNRT__TABLE_UPDATEABLES) return 0;
-    tensors = qnnrt__table_get(graph, kind == QNNRT__TABLE_INPUTS ? QNNRT__TABLE_OUTPUTS
-                                                                  : QNNRT__TABLE_INPUTS, &count);
-    for (i = 0; i < count; ++i)
-        if (strcmp(tensors[i].name, name) == 0) return 1;
-    return 0;
+    return kind != QNNRT__TABLE_UPDATEABLES &&
+           qnnrt__table_find(graph, kind == QNNRT__TABLE_INPUTS ? QNNRT__TABLE_OUTPUTS
+                                                                : QNNRT__TABLE_INPUTS, name) != NULL;
 }
 
 /* Compare one list of two graphs. */
@@ -13550,24 +13556,13 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32
     return qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), &own)->dims;
 }
 
-/* Find a tensor by its name. Return NULL if the graph does not have it in this list. */
-static const qnnrt_tensor_info *qnnrt__update_find(const qnnrt_graph_info *graph,
-                                                   qnnrt__table_kind kind, const char *name)
-{
-    size_t count, i;
-    const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
-    for (i = 0; i < count; ++i)
-        if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
-    return NULL;
-}
-
 /* Fail, because the graph has no updateable tensor of this name. */
 static qnnrt_result qnnrt__update_none(const qnnrt_graph_info *graph, const char *file,
                                        const char *name, qnnrt_error *err)
 {
-    const int input = qnnrt__update_find(graph, QNNRT__TABLE_INPUTS, name) != NULL;
+    const int input = qnnrt__table_find(graph, QNNRT__TABLE_INPUTS, name) != NULL;
     size_t i;
-    if (input || qnnrt__update_find(graph, QNNRT__TABLE_OUTPUTS, name) != NULL)
+    if (input || qnnrt__table_find(graph, QNNRT__TABLE_OUTPUTS, name) != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s, graph \"%.160s\": \"%.160s\" is an %s and not"
                            " updateable", file, graph->name, name, input ? "input" : "output");
     qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s, graph \"%.160s\": the metadata lists no updateable"
@@ -13629,7 +13624,7 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t context, const char *name
     while (g < info->graph_count && strcmp(info->graphs[g].name, name) != 0) ++g;
     if (g == info->graph_count)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, name);
-    tensor = qnnrt__update_find(&info->graphs[g], QNNRT__TABLE_UPDATEABLES, tensor_name);
+    tensor = qnnrt__table_find(&info->graphs[g], QNNRT__TABLE_UPDATEABLES, tensor_name);
     if (tensor == NULL) return qnnrt__update_none(&info->graphs[g], info->file, tensor_name, err);
     result = qnnrt__update_check(model, &info->graphs[g], tensor, info->file, bytes, err);
     if (result != QNNRT_OK) return result;
