@@ -13271,13 +13271,15 @@ static qnnrt_result qnnrt__run_memory(qnnrt_run *run, const qnnrt_memory_info **
     for (s = 0; s < p->info.slot_count; ++s)
         for (i = 0; i < run->slots[s].end_count; ++i, ++to) {
             const qnnrt__binding *slot = &run->slots[s];
+            const int loaded = slot->ends[i].context->handle != NULL;
             const qnnrt__registered *got = slot->spot != NULL ? &slot->spot->ends[i] : NULL;
             char *text = run->memory_texts + (size_t)(to - run->memory) * TEXT;
             const char *name;
             to->slot = &p->info.slots[s];
             to->step = slot->ends[i].step;
-            to->registered = got != NULL && got->handle != NULL;
-            to->reason = to->registered ? "" : got == NULL ? slot->why : got->why;
+            to->registered = loaded && got != NULL && got->handle != NULL;
+            to->reason = to->registered ? "" : got == NULL ? slot->why : loaded ? got->why
+                                                             : "its context is not loaded";
             if (to->reason != NULL) continue;
             name = qnnrt_vendor_code_name(got->code);
             snprintf(text, TEXT, "memRegister answered 0x%x%s%s", (unsigned)(got->code & 0xFFFF),

@@ -844,6 +844,13 @@ TEST(shared_memory_is_registered_again)
             CHECK(registered(run) > 0);
             if (kinds[kind] == QNNRT_RESIDENT_ALL || kinds[kind] == QNNRT_RESIDENT_CALLER)
                 CHECK_EQ(registered(run), 3 * SHARDS);
+            if (kinds[kind] == QNNRT_RESIDENT_CALLER) {
+                CHECK_EQ(qnnrt_unload(model, SHARDS - 1, NULL), QNNRT_OK);
+                CHECK_EQ(registered(run), 3 * (SHARDS - 1));
+                CHECK_EQ(qnnrt_load(model, SHARDS - 1, NULL), QNNRT_OK);
+                CHECK_EQ(execute(run), QNNRT_OK);
+                CHECK_EQ(registered(run), 3 * SHARDS);
+            }
             if (rule > 0) {
                 char command[64];
                 snprintf(command, sizeof(command), "faults %s", rules[rule]);
