@@ -12176,9 +12176,6 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
     const qnnrt_plan *plan = mem->plan;
     uint64_t align = plan->info.align, need;
     uintptr_t at;
-    size_t i;
-    mem->bytes = plan->info.peak;
-    for (i = 0; i < plan->info.block_count; ++i) mem->offsets[i] = plan->blocks[i].offset;
     if (desc->data != NULL) {
         if (desc->bytes < plan->info.peak || ((uintptr_t)desc->data & (align - 1)) != 0)
             return qnnrt__fail(
@@ -12206,8 +12203,7 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
                                      qnnrt_mem_kind kind, qnnrt_error *err)
 {
     const qnnrt_plan *plan = mem->plan;
-    size_t i;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result;
     if (desc->guard)
         return qnnrt__fail(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
     if (desc->data != NULL && kind != QNNRT_MEM_FD)
@@ -12220,8 +12216,6 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
     if (result != QNNRT_OK) return result;
     mem->share = &mem->shared;
     mem->data = mem->shared.data;
-    mem->bytes = plan->info.peak;
-    for (i = 0; i < plan->info.block_count; ++i) mem->offsets[i] = plan->blocks[i].offset;
     memset(mem->data, 0, (size_t)mem->bytes);
     return QNNRT_OK;
 }
@@ -12244,6 +12238,7 @@ static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *des
             return QNNRT_OK;
         }
         qnnrt__err_add(&why[0], "%s%.500s", i > 0 ? "; " : "", why[1].text);
+        if (desc->guard || desc->data != NULL) break;     /* the reason is the same for all kinds */
     }
     qnnrt__log(&mem->hooks, QNNRT_LOG_WARN, "area", 0, "memory is not shared with the device: %s",
                why[0].text);
@@ -12361,7 +12356,8 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
                                        qnnrt_mem **out, qnnrt_error *err)
 {
     qnnrt_mem *mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
     if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
     mem->hooks = plan->arena.hooks;
     mem->plan = plan;
@@ -12374,9 +12370,12 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
                                         ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
     if (mem->offsets == NULL || mem->buffers == NULL || mem->busy == NULL)
         result = qnnrt__fail_memory(err, "memory of a plan");
-    else if (desc->kind == QNNRT_MEM_SHARED) result = qnnrt__area_shared(mem, desc, err);
-    else if (desc->kind != QNNRT_MEM_HEAP) result = qnnrt__area_kind(mem, desc, desc->kind, err);
-    else result = QNNRT_OK;
+    mem->bytes = plan->info.peak;
+    for (i = 0; result == QNNRT_OK && i < plan->info.block_count; ++i)
+        mem->offsets[i] = plan->blocks[i].offset;
+    if (result == QNNRT_OK && desc->kind != QNNRT_MEM_HEAP)
+        result = desc->kind == QNNRT_MEM_SHARED ? qnnrt__area_shared(mem, desc, err)
+                                                : qnnrt__area_kind(mem, desc, desc->kind, err);
     if (result == QNNRT_OK && mem->share == NULL)
         result = desc->guard ? qnnrt__area_guard(mem, err) : qnnrt__area_block(mem, desc, err);
     if (result != QNNRT_OK) {
@@ -13271,8 +13270,8 @@ static qnnrt_result qnnrt__run_memory(qnnrt_run *run, const qnnrt_memory_info **
     for (s = 0; s < p->info.slot_count; ++s)
         for (i = 0; i < run->slots[s].end_count; ++i, ++to) {
             const qnnrt__binding *slot = &run->slots[s];
-            const int loaded = slot->ends[i].context->handle != NULL;
             const qnnrt__registered *got = slot->spot != NULL ? &slot->spot->ends[i] : NULL;
+            const int loaded = slot->ends[i].context->handle != NULL;
             char *text = run->memory_texts + (size_t)(to - run->memory) * TEXT;
             const char *name;
             to->slot = &p->info.slots[s];

@@ -749,6 +749,7 @@ TEST(shared_memory_takes_what_there_is)
     CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_get_info(mem)->kind, QNNRT_MEM_HEAP);
     CHECK_STR(qnnrt_mem_get_info(mem)->reason, "guard");
+    CHECK(strchr(qnnrt_mem_get_info(mem)->reason, ';') == NULL);      /* once, not for each kind */
     CHECK_STR(life_watch.log, "guard");
     CHECK_EQ(qnnrt_mem_get_info(mem)->fd, -1);
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
