@@ -234,6 +234,36 @@ static qnnrt_result memory_blocks(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
+/* Dynamic dims and an optional input. */
+static qnnrt_result dynamic_graph(qnnrt_error *err)
+{
+    static const char text[] =
+        "FAKEQNN 1\n# a context binary has at least 64 bytes\nbackend 77\ngraph g\n"
+        "in x 1 0232 2 4 2 - dyn=1,0\nin o 2 0232 1 1 - type=11\nout y 3 0232 2 4 2 - dyn=1,0\n";
+    static const uint32_t dims[2] = { 3, 2 };
+    qnnrt_desc desc;
+    qnnrt_file file;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_result result, closed;
+    memset(&file, 0, sizeof(file));
+    options(&desc);
+    file.data = text;
+    file.bytes = strlen(text);
+    desc.files = &file;
+    desc.file_count = 1;
+    result = qnnrt_open(NULL, &desc, &model, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, err);
+    if (result == QNNRT_OK)
+        result = from_run(qnnrt_set_dims(run, qnnrt_run_slot(run, "x"), dims, 2), run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_omit(run, qnnrt_run_slot(run, "o")), run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_bind(run, "o", NULL, 0), run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    qnnrt_run_destroy(run);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
 /* Graphs so wide that every table needs its own block: no allocation is served from an existing
    one. In builds with AddressSanitizer, or with QNNRT__ASAN, every object has a block of its own,
    and graphs need not be wide. */
@@ -503,6 +533,7 @@ TEST(two_pipelines_in_one_arena_survive) { plainly(); EXHAUST(long_way); }
 TEST(two_pipelines_with_everything_survive) { plainly(); read_files = guard_pages = keep_going = 1; EXHAUST(long_way); }
 TEST(a_made_pipeline_survives) { plainly(); EXHAUST(made_pipeline); }
 TEST(memory_blocks_survive) { plainly(); EXHAUST(memory_blocks); }
+TEST(a_dynamic_graph_survives) { plainly(); plain_knobs = "id=77,tensor=2,noverify=1,told=2"; EXHAUST(dynamic_graph); }
 TEST(wide_graphs_survive)
 {
     plainly();
@@ -571,6 +602,7 @@ TEST_MAIN("oom")
     RUN(two_pipelines_with_everything_survive);
     RUN(a_made_pipeline_survives);
     RUN(memory_blocks_survive);
+    RUN(a_dynamic_graph_survives);
     RUN(wide_graphs_survive);
     RUN(a_damaged_shard_survives);
     RUN(a_damaged_shard_without_text_survives);
