@@ -6009,9 +6009,9 @@ static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
 static int qnnrt__compare_turned(qnnrt__table_kind kind, const char *name,
                                  const qnnrt_graph_info *graph)
 {
-    return kind != QNNRT__TABLE_UPDATEABLES &&
-           qnnrt__table_find(graph, kind == QNNRT__TABLE_INPUTS ? QNNRT__TABLE_OUTPUTS
-                                                                : QNNRT__TABLE_INPUTS, name) != NULL;
+    const qnnrt__table_kind other =
+        kind == QNNRT__TABLE_INPUTS ? QNNRT__TABLE_OUTPUTS : QNNRT__TABLE_INPUTS;
+    return kind != QNNRT__TABLE_UPDATEABLES && qnnrt__table_find(graph, other, name) != NULL;
 }
 
 /* Compare one list of two graphs. */
@@ -6774,7 +6774,8 @@ static int qnnrt__record_go_on(const qnnrt__record_reader *read)
     return read->result == QNNRT_OK && read->r.error == NULL;
 }
 
-/* Fill an error with place and byte; the first error stays, and one of the text's grammar. Return 0. */
+/* Fill an error with place and byte; the first error stays, and one of the text's grammar.
+   Return 0. */
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
                               ...) QNNRT__PRINTF(3, 4);
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
@@ -8192,22 +8193,36 @@ static qnnrt_result qnnrt__backend_lost(const qnnrt_backend *b, qnnrt_error *err
                                         b->path), "Call qnnrt_recover().");
 }
 
+/* Free power vote, device and backend, and with_log the log, as far as they exist. Refusals of the
+   vendor are logged, and the result is QNNRT_E_BACKEND then. Callers hold the lock. */
+static qnnrt_result qnnrt__backend_end(qnnrt_backend *b, int with_log, const char *when)
+{
+    static const char *const calls[4] = { "destroyPowerConfigId", "deviceFree", "backendFree",
+                                          "logFree" };
+    qnnrt__abi_code codes[4] = { 0, 0, 0, 0 };
+    qnnrt_result result = QNNRT_OK;
+    int i;
+    codes[0] = qnnrt__power_release(&b->power);
+    if (b->device != NULL) codes[1] = b->calls->device_free(b->device);
+    if (b->backend != NULL) codes[2] = b->calls->backend_free(b->backend);
+    if (b->log != NULL && with_log) codes[3] = b->calls->log_free(b->log);
+    b->device = b->backend = NULL;
+    for (i = 0; i < 4; ++i) {
+        if (codes[i] == 0) continue;
+        result = QNNRT_E_BACKEND;
+        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", codes[i], "%s answered 0x%x while %s was"
+                   " %s", calls[i], (unsigned)(codes[i] & 0xFFFF), b->path, when);
+    }
+    return result;
+}
+
 /* Replace device and backend after the DSP restarted: free what is dead, and create it again. The
    log stays, because it is no part of the DSP. Callers hold the lock, and have freed what was made
    on them. */
 static qnnrt_result qnnrt__backend_renew(qnnrt_backend *b, qnnrt_error *err)
 {
-    qnnrt__abi_code codes[3] = { 0, 0, 0 };
     qnnrt_result result;
-    codes[0] = qnnrt__power_release(&b->power);
-    if (b->device != NULL) codes[1] = b->calls->device_free(b->device);
-    if (b->backend != NULL) codes[2] = b->calls->backend_free(b->backend);
-    b->device = b->backend = NULL;
-    if (codes[0] != 0 || codes[1] != 0 || codes[2] != 0)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", codes[2] != 0 ? codes[2] : codes[1],
-                   "freeing after a restart of the DSP: destroyPowerConfigId 0x%x, deviceFree 0x%x,"
-                   " backendFree 0x%x", (unsigned)(codes[0] & 0xFFFF),
-                   (unsigned)(codes[1] & 0xFFFF), (unsigned)(codes[2] & 0xFFFF));
+    qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
     b->renewed = 1;
     b->mark = qnnrt__log_mark(b->log_slot);
     result = qnnrt__backend_create(b, b->soc_model, err);
@@ -8246,31 +8261,16 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
     b->info.backend_api = qnnrt__abi_public_version(b->provider->backend);
 }
 
-/* Free what exists, in reverse order. Errors of the vendor are logged, and the result is
-   QNNRT_E_BACKEND then. */
+/* Free a backend, and all that exists of it. Return QNNRT_E_BACKEND if the vendor refused. */
 static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 {
     qnnrt_hooks hooks = b->hooks;
-    qnnrt__abi_code codes[4] = { 0, 0, 0, 0 };
-    static const char *const calls[4] = { "destroyPowerConfigId", "deviceFree", "backendFree",
-                                          "logFree" };
-    qnnrt_result result = QNNRT_OK;
-    int i;
-    int alive = b->log != NULL || b->backend != NULL;
+    const int created = b->backend != NULL || b->renewed, alive = b->log != NULL || created;
+    qnnrt_result result;
     if (alive) qnnrt__hooks_lock(&b->hooks);
-    codes[0] = qnnrt__power_release(&b->power);
-    if (b->device != NULL) codes[1] = b->calls->device_free(b->device);
-    if (b->backend != NULL) codes[2] = b->calls->backend_free(b->backend);
-    if (b->log != NULL) codes[3] = b->calls->log_free(b->log);
+    result = qnnrt__backend_end(b, 1, "closed");
     if (alive) qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log_close(b->log_slot);
-    for (i = 0; i < 4; ++i) {
-        if (codes[i] == 0) continue;
-        result = QNNRT_E_BACKEND;
-        qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", codes[i],
-                   "%s answered 0x%x while %s was closed", calls[i], (unsigned)(codes[i] & 0xFFFF),
-                   b->path);
-    }
 #ifdef QNNRT_COMPOSE
     while (b->shells != NULL) {
         qnnrt__backend_shell *next = b->shells->next;
@@ -8280,8 +8280,7 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 #endif
     /* A library whose backend was never created can be unloaded; another one may have threads that
        are still running. */
-    if (b->library != NULL && (b->unload || (b->backend == NULL && !b->renewed)))
-        qnnrt__os_library_close(b->library);
+    if (b->library != NULL && (b->unload || !created)) qnnrt__os_library_close(b->library);
     qnnrt__mem_free(&hooks, b);
     return result;
 }
@@ -13603,8 +13602,8 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_graph_in
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot update \"%.160s\": %s",
                 file, graph->name, tensor->name,
                 model->backend->info.id == QNNRT__ABI_BACKEND_HTP
-                    ? "HTP accepts new data for a tensor and does not use it (on x86-64; unproven on"
-                      " a device)"
+                    ? "HTP accepts new data for a tensor and does not use it (on x86-64; unproven"
+                      " on a device)"
                     : "the backend has no updates");
     return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
                        "Compile a context binary for each set of weights.");
