@@ -948,7 +948,7 @@ QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
 
 /* Give a tensor that was compiled as updateable new data, such as the weights of a LoRA adapter. It
    holds from the next exec on, for all runs, as long as the context exists: update again after
-   qnnrt_load() and qnnrt_recover().
+   qnnrt_load() and qnnrt_recover(). qnnrt_save() writes the data of the build.
 
    context  index into qnnrt_info.contexts
    tensor   one of qnnrt_graph_info.updateables, of vendor_type 6 (UPDATEABLE_STATIC)

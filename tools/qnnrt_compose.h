@@ -614,7 +614,8 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                        "Use a complete library of one release.");
 }
 
-/* Execute a graph with full dims and without its optional tensors, which that library refuses. */
+/* Execute a graph with the bound of its dims, and without its optional tensors, which the CPU
+   library refuses. */
 static void qnnrt__save_execute(qnnrt_run *run)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
@@ -1162,7 +1163,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
                                  (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
     if (!fixed_data && (d->data != NULL || d->bytes != 0))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, but only STATIC"
-                                 " tensors take data", d->name);
+                                 " and UPDATEABLE tensors take data", d->name);
     tensor = (qnnrt__build_tensor *)qnnrt__build_alloc(b, 1, sizeof(*tensor));
     if (tensor == NULL) return qnnrt__build_no_memory(b);
     tensor->abi.version = 1;
