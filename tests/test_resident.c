@@ -520,7 +520,8 @@ static int watch(void *user, size_t done, size_t count, const char *file)
 {
     watcher *w = (watcher *)user;
     char name[32];
-    snprintf(name, sizeof(name), done < SHARDS ? "forward_%d.bin" : "", (int)done);
+    snprintf(name, sizeof(name), "forward_%d.bin", (int)done);
+    if (done == SHARDS) name[0] = '\0';
     w->wrong |= done != w->calls || count != SHARDS || strcmp(file, name) != 0;
     return ++w->calls != w->stop;
 }
