@@ -2569,6 +2569,37 @@ static const struct { const char *knobs, *bad; qnnrt_result code; const char *sa
     { "fail=graphRetrieve:0x1773:2", NULL,                       QNNRT_E_BACKEND,     "0x1773" }
 };
 
+/* Files that need 0, 100, 200 and 50 bytes of spill-fill memory. */
+TEST(contexts_that_need_spill_fill_memory_share_the_most_of_it)
+{
+    static const unsigned needs[4] = { 0, 100, 200, 50 };
+    const char *folder = test_tmpdir(), *trace;
+    unsigned i, several;
+    for (several = 0; several < 2; ++several) {
+        qnnrt_desc desc = new_desc();
+        qnnrt *model = NULL;
+        fake_begin("");
+        for (i = 0; i < 4; ++i) {
+            char name[32], text[1024];
+            snprintf(name, sizeof(name), "forward_%u.bin", i);
+            snprintf(text, sizeof(text), HEAD "graph fwd\nspill %u\nin h%u %u 0232 2 1 8 -\nout h%u %u 0232 2 1 8 -\n",
+                     several || i == 2 ? needs[i] : 0, i, 2 * i + 1, i + 1, 2 * i + 2);
+            CHECK(text_write(folder, name, text));
+        }
+        OPENS(folder, &desc, &model);
+        trace = fake_trace();
+        for (i = 0; (trace = strstr(trace, "options of binary 0:2,0,")) != NULL; ++i, ++trace) {
+            const char *end = strchr(trace, '\n');
+            CHECK(end != NULL && strncmp(end - 5, ",c8,0", 5) == 0);
+            /* The first one begins the group, the others name it. */
+            CHECK_EQ(strncmp(trace, "options of binary 0:2,0,0,0,", 28) == 0, i == 0);
+        }
+        CHECK_EQ(i, several ? 3 : 0);
+        CHECK_EQ(qnnrt_get_info(model)->contexts[2].device_bytes, qnnrt_get_info(model)->contexts[2].file_bytes + 200);
+        CLOSE(model);
+    }
+}
+
 TEST(keep_going_loads_the_others_and_says_why_one_failed)
 {
     size_t b;
@@ -2908,6 +2939,7 @@ TEST_MAIN("files")
     RUN(inspect_reads_what_no_library_here_would_load);
     RUN(inspect_of_damaged_files_fails_like_an_open);
     RUN(inspect_answers_state_before_memory_is_asked_for);
+    RUN(contexts_that_need_spill_fill_memory_share_the_most_of_it);
     RUN(keep_going_loads_the_others_and_says_why_one_failed);
     RUN(keep_going_with_nothing_bad_is_a_plain_open);
     RUN(keep_going_with_all_bad_answers_what_failed_first);

@@ -1838,15 +1838,16 @@ static uint64_t checksum(const void *data, uint64_t size)
     return hash;
 }
 
-static qerr context_from_binary(void *backend, void *device, const void *const *config,
-                                     const void *binary, uint64_t size, void **out, void *profile)
+static qerr context_from_binary(void *backend, void *device,
+                                const struct config *const *config, const void *binary,
+                                uint64_t size, void **out, void *profile)
 {
     qerr code = enter("contextCreateFromBinary");
     struct object *b = object_find(BACKEND, backend);
     struct object *log = b != NULL ? b->log : NULL, *o;
     struct model *model = NULL;
     int line = 0;
-    (void)config;
+    if (config != NULL) trace_configs("binary", config, 5);
     if (out != NULL)
         *out = bogus;
     if (knobs.lograw)
