@@ -21,8 +21,8 @@
             is the vendor library that they name. The vendor parses the bytes too, after our checks.
             Symbolic links in a folder are followed. If others can write to a mapped file, it can
             change between the metadata and the load: set desc.read, or replace files by rename.
-   Memory   One allocator hook; nothing else allocates. qnnrt_exec() allocates nothing, unless it
-            loads contexts (see "Residency").
+   Memory   One allocator hook; only shared memory and guard pages come from the system.
+            qnnrt_exec() allocates nothing, unless it loads contexts (see "Residency").
    Threads  None are created. Any thread may read a model; one thread at a time uses a run.
    Globals  One table of log slots, because the vendor's log callback has no user pointer. Nothing
             is printed, nothing aborts.
@@ -884,7 +884,8 @@ typedef struct qnnrt_desc {
    out      receives the model, NULL on failure
 
    Returns  QNNRT_OK
-            QNNRT_E_ARG          the arguments (folder and files, backend and its options, align)
+            QNNRT_E_ARG          the arguments (folder and files, backend and its options, align,
+                                 mem_kind, residency with resident_bytes or profile_level)
             QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json lists is
                                  missing; or JSON is missing and desc.metadata requires it
             QNNRT_E_IO           folder or file cannot be read, or changed during the call
@@ -915,15 +916,18 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
 /* With QNNRT_RESIDENT_CALLER: create a context on the backend, or free it.
 
-   context  index into qnnrt_info.contexts. One that is loaded, or unloaded, already is fine
+   context  index into qnnrt_info.contexts. To load one that is loaded, or to unload one that is not,
+            does nothing
 
    Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, or the residency is another);
-            QNNRT_E_STATE (the context could not be opened, see qnnrt_context_info.failure);
-            QNNRT_E_BUSY (another thread loads or unloads it); QNNRT_E_IO (the file was replaced, or
-            cannot be read); QNNRT_E_BACKEND; QNNRT_E_MEMORY
+            QNNRT_E_STATE (the context could not be opened, see qnnrt_context_info.failure; or
+            qnnrt_recover() has to succeed first); QNNRT_E_BUSY (another thread loads or unloads
+            it); QNNRT_E_IO (the file was replaced, or cannot be read); QNNRT_E_BACKEND (also if the
+            vendor refused to free it, which ends it all the same); QNNRT_E_MEMORY
    Threads  any; never while a run that uses the context executes. Several threads may load several
             contexts at the same time if the library can (not releases 2.47 and 2.48 of the x86-64
-            emulator, which hang); hooks.lock makes them take turns */
+            emulator, which hang); hooks.lock makes them take turns, and unloading in several
+            threads needs it */
 QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err);
 
@@ -956,10 +960,10 @@ QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
    bytes    of data, exactly qnnrt_tensor_info.bytes
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such graph, or updateable tensor of it); QNNRT_E_ARG
-            (an input or output); QNNRT_E_MISMATCH (bytes: the text has both); QNNRT_E_UNSUPPORTED
-            (HTP; an update of an encoding; a residency of ONE or BUDGET, which would lose it);
-            QNNRT_E_STATE (opened with desc.inspect, or the context is not loaded); QNNRT_E_BACKEND.
-            After a failure the old data holds
+            (an input or output, or no such context); QNNRT_E_MISMATCH (bytes: the text has both);
+            QNNRT_E_UNSUPPORTED (HTP; an update of an encoding; a residency of ONE or BUDGET, which
+            would lose it); QNNRT_E_STATE (opened with desc.inspect; the context could not be opened
+            or is not loaded); QNNRT_E_BACKEND. After a failure the old data holds
    Threads  no run of the graph executes meanwhile */
 QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *graph,
                                     const char *tensor, const void *data, size_t bytes,
@@ -1358,11 +1362,12 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
                                         size_t *count);
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
-   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, or a context is not loaded);
-            QNNRT_E_BUSY (another run of the group is executing); QNNRT_E_BACKEND (the text names
-            step, graph and vendor code; after 1007 and 1011 see qnnrt_recover()). With
-            QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was replaced, or cannot be read)
-            and QNNRT_E_MEMORY. After a failure outputs are undefined
+   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or dims are
+            not set that the CPU library needs); QNNRT_E_BUSY (another run of the group is
+            executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007 and
+            1011 see qnnrt_recover()). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file
+            was replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are
+            undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
             contexts that it loads */
@@ -2561,7 +2566,7 @@ QNNRT_API const char *qnnrt_mem_kind_name(qnnrt_mem_kind kind)
     return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
-/* What uses shared memory and has to end before the memory does: a registration. */
+/* A user of shared memory, which has to leave before the memory is freed: a registration. */
 typedef struct qnnrt__share_user {
     struct qnnrt__share_user *next, *previous;
     void (*leave)(struct qnnrt__share_user *user);
@@ -8735,18 +8740,19 @@ enum { QNNRT__REGISTER_BUCKETS = 64 };
 
 typedef struct qnnrt__register {            /* of one context */
     qnnrt__registration *buckets[QNNRT__REGISTER_BUCKETS];
-    uint32_t             ended;             /* grows when registrations end: handles that were taken
-                                               before may be void. Read without the lock */
-    int                  said, said_end;    /* a refusal to begin, to end one was logged */
+    uint32_t             ended;             /* grows when registrations end: earlier handles may be
+                                               void. Read without the lock */
+    int                  said, said_end;    /* 1: a refusal was logged, of memRegister and of
+                                               memDeRegister */
     qnnrt__abi_code      lacks;             /* not 0: the library cannot register at all, and is not
                                                asked again */
 } qnnrt__register;
 
-/* What a tensor got. */
+/* The registration of a tensor, or why it has none. */
 typedef struct qnnrt__registered {
     qnnrt__abi_handle handle;               /* NULL: it is not registered */
-    const char       *why;                  /* why not, NULL: the vendor refused it */
-    qnnrt__abi_code   code;                 /* with this answer */
+    const char       *why;                  /* why it is not registered. NULL: the vendor refused */
+    qnnrt__abi_code   code;                 /* the vendor's answer */
     uint32_t          ended;                /* of the register, plus 1; 0: not asked yet */
 } qnnrt__registered;
 
@@ -9355,7 +9361,7 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     return model;
 }
 
-/* Let a model use a backend, or with -1 no longer. */
+/* Enter a model into the list of its backend and count it, or with -1 remove it. */
 static void qnnrt__model_use(qnnrt *model, int by)
 {
     qnnrt_backend *b = model->backend;
@@ -9523,15 +9529,15 @@ static size_t qnnrt__resident_victim(const qnnrt *model, uint64_t since)
     return victim;
 }
 
-/* True if a context can be created without passing the limit. */
+/* Return 1 if a context can be created within the limit. */
 static int qnnrt__resident_fits(const qnnrt *model, size_t at)
 {
     if (model->residency == QNNRT_RESIDENT_ONE) return model->info.device_bytes == 0;
     return model->infos[at].device_bytes <= model->resident_bytes - model->info.device_bytes;
 }
 
-/* Have a context for a step, and make room for it. since: the use at which the last exec of its run
-   began. */
+/* Create the context of a step, unless it exists, after making room for it. since: the use at which
+   the last exec of its run began. */
 static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
@@ -9586,7 +9592,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
 
 /* ---- after a restart of the DSP ---- */
 
-/* Check that everything of a model can be created again, before anything of it is freed. */
+/* Check that all contexts of a model can be created again. */
 static qnnrt_result qnnrt__resident_check(qnnrt *model, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
@@ -11314,7 +11320,7 @@ static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_err
     return context->graphs != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "graphs");
 }
 
-/* Say what the contexts need together, where that can be why one could not be created. */
+/* Add to an error what the contexts need together, if that may be why one could not be created. */
 static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
 {
     const uint64_t need = model->info.device_bytes + model->infos[at].device_bytes;
@@ -11405,8 +11411,8 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
     return QNNRT_OK;
 }
 
-/* True if contexts of a model may share spill-fill memory. Their files are then mapped until all
-   are known; read into memory they would take too much. */
+/* Return 1 if contexts of a model may share spill-fill memory. Their files are then mapped until
+   all are known; read into memory they would take too much. */
 static int qnnrt__open_shares(const qnnrt *model, const qnnrt_desc *desc, size_t count)
 {
     return count > 1 && desc->share_spill_fill >= 0 && !desc->read && model->backend != NULL &&
@@ -12508,9 +12514,9 @@ static void qnnrt__binding_aim(qnnrt__binding *binding)
     }
 }
 
-/* Take the registrations that the slot lacks where it is, and those that ended, and point its ends
-   at them. Does nothing for a slot in plain memory. Callers hold the lock; they call it for each
-   slot of a run after a context was created again. */
+/* Register the ends of a slot that are not registered at its offset, or whose registration ended,
+   and point them at their handles. Do nothing for a slot in plain memory. Callers hold the lock,
+   and call this for each slot of a run after a context was created again. */
 static void qnnrt__binding_take(qnnrt__binding *binding, qnnrt_backend *b)
 {
     qnnrt__binding_spot *spot = binding->spot;
@@ -13075,7 +13081,8 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
                ? QNNRT_OK : qnnrt__fail_memory(err, "a run");
 }
 
-/* Have the context of a step. If it was created since, fetch its graph and its registrations. */
+/* Make sure that the context of a step exists. If it is another one than last time, fetch its graph
+   and register the tensors again. */
 static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, uint64_t since, qnnrt_error *err)
 {
     const qnnrt_step_info *info = &run->pipeline->steps[at];
