@@ -232,8 +232,8 @@
        desc.progress shows how far qnnrt_open() is, and can end it.
        Spill-fill memory is what graphs of HTP use when the NPU's fast memory is full. Contexts of a
        model share it (the vendor's REGISTER_MULTI_CONTEXTS) if all are resident, because they
-       execute one after the other. The x86-64 libraries refuse that, and a device has not proven
-       it; desc.share_spill_fill turns it off.
+       execute one after the other; several threads need hooks.lock for that. The x86-64 libraries
+       refuse it, and a device has not proven it; desc.share_spill_fill turns it off.
 
    After a restart of the DSP
        Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
@@ -872,7 +872,8 @@ typedef struct qnnrt_desc {
     void             *progress_user;
     int               share_spill_fill;  /* HTP: the contexts of the model share one spill-fill
                                             memory if several need it, the library can, files are
-                                            mapped, and all contexts are resident; -1: never
+                                            mapped, and all contexts are resident; -1: never, for
+                                            several threads that execute without hooks.lock
                                             (default 0: yes) */
 } qnnrt_desc;
 
@@ -4581,7 +4582,8 @@ enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
     QNNRT__ABI_SYSTEM_MINOR_WHOLE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
-    QNNRT__ABI_NOT_SUPPORTED = 1000, QNNRT__ABI_CONTEXT_CONFIG = 5010,
+    QNNRT__ABI_NOT_SUPPORTED = 1000,
+    QNNRT__ABI_RESTARTED = 1007, QNNRT__ABI_RESTARTED_FATAL = 1011,     /* of the DSP            */
     QNNRT__ABI_HTP_MULTI_CONTEXTS = 2,            /* vendor: QnnHtpContext_ConfigOption_t         */
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
@@ -9184,8 +9186,9 @@ typedef struct qnnrt__context_options {
     qnnrt__context_group *group;        /* NULL: it needs no spill-fill memory */
 } qnnrt__context_options;
 
-/* Have the vendor create a context, within its group if there is one. A library that does not share
-   spill-fill memory is not asked again. */
+/* Have the vendor create a context, within its group if there is one. If that fails it is tried
+   without, whatever the code (0x1392 on x86-64): a group saves memory, and must not cost a model
+   that can do without. A library that does not share is not asked again. */
 static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt_backend *b,
                                            qnnrt__context_group *group, qnnrt__abi_handle events)
 {
@@ -9196,8 +9199,8 @@ static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt_backen
         code = b->calls->context_create_from_binary(b->backend, b->device, config.list,
                                                     context->binary, context->bytes,
                                                     &context->handle, events);
-        if ((code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED &&
-            (code & 0xFFFF) != QNNRT__ABI_CONTEXT_CONFIG)
+        if (code == 0 || (code & 0xFFFF) == QNNRT__ABI_RESTARTED ||
+            (code & 0xFFFF) == QNNRT__ABI_RESTARTED_FATAL)
             return code;
         qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "context", code, "%s does not share spill-fill memory"
                    " (0x%x): each context has its own", b->path, (unsigned)(code & 0xFFFF));

@@ -592,6 +592,7 @@ TEST(contexts_share_spill_fill_memory_or_do_without)
     CHECK_STR(life_watch.log, "does not share spill-fill memory (0x1392)");
     CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x3e8", &desc), 1);
     CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:3:0x1392", &desc), 3);
+    CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x138d", &desc), 1);
     CHECK_EQ(grouped("", &desc), 0);
     desc.share_spill_fill = -1;
     CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
@@ -617,7 +618,12 @@ TEST(a_group_whose_first_context_fails_begins_with_the_next)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
     desc.keep_going = 0;
-    life_begin("id=6; spill_fill=4096; fail=contextCreateFromBinary:5:0x3ea");
+    life_begin("id=6; spill_fill=4096; restart=contextCreateFromBinary:5");      /* not tried again */
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
+    SAYS("forward_4.bin");
+    CHECK_EQ(count_of(life_watch.log, "does not share"), 0);
+    NOTHING_LEFT();
+    life_begin("id=6; spill_fill=4096; fail=contextCreateFromBinary:5:0x3ea; fail=contextCreateFromBinary:6:0x3ea");
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
     SAYS("forward_4.bin");
     NOTHING_LEFT();
@@ -637,7 +643,8 @@ TEST(more_than_a_process_domain_is_warned_of_with_both_numbers)
     CHECK_EQ(qnnrt_get_info(model)->device_bytes, bytes_of(0, SHARDS) + 8 * UINT64_C(500000000));
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
-    life_begin("id=6; spill_fill=500000000; fail=contextCreateFromBinary:8:0x3ea");
+    life_begin("id=6; spill_fill=500000000; fail=contextCreateFromBinary:8:0x3ea;"
+               " fail=contextCreateFromBinary:9:0x3ea");
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_BACKEND);
     SAYS(number);
     NOTHING_LEFT();
