@@ -444,7 +444,7 @@ coverage:
 ## mutants: change the code at N places (200), and see whether the unit tests notice (SEED, ROOMS=table,run)
 N    ?= 200
 SEED ?= 1
-mutants: $(B)/check/fake/libQnnFake.so $(B)/check/libQnnRef.so
+mutants: $(addprefix $(B)/check/,libQnnRef.so fake/libQnnFake.so fake/libcdsprpc.so fake/old/libcdsprpc.so)
 	@$(PYTHON) tests/mutants.py -n $(N) -s $(SEED) -r '$(ROOMS)'
 
 .PHONY: silent symbols symbols-programs

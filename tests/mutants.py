@@ -26,14 +26,18 @@ CC = os.environ.get("CC", "gcc")
 FLAGS = ["-std=c99", "-O0", "-w", "-D_POSIX_C_SOURCE=200809L"]
 BAR = 92
 
-QNN = ["wire", "run", "meta", "files", "json_cost", "profile", "backend", "compose", "nojson", "faults", "oom", "llm", "resident"]
+QNN = ["wire", "run", "meta", "files", "json_cost", "profile", "backend", "compose", "nojson", "faults", "oom", "llm",
+       "share", "resident", "dynamic"]
 FIRST = {"table": ["files", "meta", "json_cost"], "compare": ["meta", "wire", "files"], "record": ["meta"], "parse": ["meta"],
          "read_json": ["meta", "json_cost"], "wiring": ["wire"], "pipeline": ["wire"], "model": ["files", "wire", "meta"],
-         "resident": ["resident"], "place": ["run", "oom"], "run": ["run", "profile"], "step": ["llm", "llm_misuse"]}
+         "place": ["run", "oom"], "area": ["run", "share", "oom"], "binding": ["run", "share"], "share": ["share"],
+         "register": ["share"], "resident": ["resident"], "flex": ["dynamic"], "update": ["dynamic"], "run": ["run", "profile"],
+         "step": ["llm", "llm_misuse"]}
 COMPOSE = ["compose", "faults", "oom", "ref_files"]
 LLM = ["llm", "llm_misuse", "llm_roles", "llm_cells"]
 # Headers and the rooms of each that are changed.
-TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "run", "resident"}),
+TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "area",
+                                                       "binding", "run", "share", "register", "resident", "flex", "update"}),
            ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE", {"build", "tensor", "node", "device", "compose", "builder", "encode"}),
            ("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", {"step"}))
 
@@ -113,7 +117,8 @@ def run(command, seconds):
 
 def includes(folder):
     return ["-I" + folder, "-I" + os.path.join(folder, "tools"), "-I.", "-Itests", "-Itools",
-            '-DTEST_FAKE_LIB="build/check/fake/libQnnFake.so"', '-DTEST_REF_LIB="build/check/libQnnRef.so"']
+            '-DTEST_FAKE_LIB="build/check/fake/libQnnFake.so"', '-DTEST_FAKE_FOLDER="build/check/fake/"',
+            '-DTEST_REF_LIB="build/check/libQnnRef.so"']
 
 
 def compile_headers(folder, which):
