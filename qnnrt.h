@@ -917,7 +917,7 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
 /* With QNNRT_RESIDENT_CALLER: create a context on the backend, or free it.
 
-   context  index into qnnrt_info.contexts. To load one that is loaded, or to unload one that is not,
+   context  index into qnnrt_info.contexts. If it is in that state already, the call
             does nothing
 
    Returns  QNNRT_OK; QNNRT_E_ARG (there is no such context, or the residency is another);
@@ -1363,8 +1363,8 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
                                         size_t *count);
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
-   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or dims are
-            not set that the CPU library needs); QNNRT_E_BUSY (another run of the group is
+   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or the CPU
+            library needs dims that are not set); QNNRT_E_BUSY (another run of the group is
             executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007 and
             1011 see qnnrt_recover()). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file
             was replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are
