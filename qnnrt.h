@@ -12580,10 +12580,10 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
    ===================================================================================== */
 
 typedef struct qnnrt__flex_slot {
-    uint32_t *dims;                     /* [rank] now; the vendor's tensors point here. NULL: they
+    uint32_t *dims;                     /* [rank] now, which the library may change. NULL: they
                                            are fixed */
     uint32_t *asked;                    /* [rank] what the caller set; at first the bound */
-    uint32_t *kept;                     /* [rank] dims, during an execute with the bound */
+    uint32_t *bound;                    /* [rank] for an execute with the bound */
     uint64_t  count, bytes;             /* of dims */
     int       set;                      /* 1: the caller set dims */
     int       required;                 /* 1: a step cannot do without it */
@@ -12621,7 +12621,7 @@ static void qnnrt__flex_count(const qnnrt_tensor_info *tensor, qnnrt__flex_slot 
     qnnrt__dtype_bytes(tensor->dtype, slot->dims, tensor->rank, &slot->count, &slot->bytes);
 }
 
-/* Give the ends of a dynamic slot dims of their own. Return 0: out of memory. */
+/* Give a dynamic slot dims of its own. Return 0: out of memory. */
 static int qnnrt__flex_dynamic(qnnrt__arena *arena, const qnnrt_tensor_info *tensor,
                                const qnnrt__binding *binding, qnnrt__flex_slot *slot)
 {
@@ -12630,14 +12630,12 @@ static int qnnrt__flex_dynamic(qnnrt__arena *arena, const qnnrt_tensor_info *ten
                                                 sizeof(uint32_t));
     if (slot->dims == NULL) return 0;
     slot->asked = slot->dims + tensor->rank;
-    slot->kept = slot->asked + tensor->rank;
+    slot->bound = slot->asked + tensor->rank;
     memcpy(slot->dims, tensor->dims, tensor->rank * sizeof(uint32_t));
     memcpy(slot->asked, tensor->dims, tensor->rank * sizeof(uint32_t));
     qnnrt__flex_count(tensor, slot);
-    for (i = 0; i < binding->end_count; ++i) {
-        binding->ends[i].tensor->body.dims = slot->dims;
+    for (i = 0; i < binding->end_count; ++i)
         binding->ends[i].tensor->body.dynamic_dims = tensor->dynamic_dims;
-    }
     return 1;
 }
 
@@ -12781,14 +12779,24 @@ static int qnnrt__flex_takes_optional(const qnnrt__flex *flex)
     return 0;
 }
 
-/* Copy the tensors that take part, where some may not. */
-static void qnnrt__flex_pick(const qnnrt__flex *flex, const qnnrt__end *ends,
-                             qnnrt__abi_tensor *room, qnnrt__abi_tensor **tensors, uint32_t *count)
+/* Give one side of a step its dims, or with `full` the bound. tensors and count: in, all tensors;
+   out, those that take part, which are copied to room; NULL: all of them always do. */
+static void qnnrt__flex_aim(const qnnrt__flex *flex, const qnnrt__end *ends, int full,
+                            qnnrt__abi_tensor *room, qnnrt__abi_tensor **tensors, uint32_t *count)
 {
     uint32_t i, taken = 0;
-    if (room == NULL) return;
-    for (i = 0; i < *count; ++i)
+    for (i = 0; i < *count; ++i) {
+        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
+        const qnnrt_tensor_info *tensor = ends[i].tensor;
+        qnnrt__abi_tensor_body *body = &(*tensors)[i].body;
+        if (slot->dims == NULL) continue;
+        if (full) memcpy(slot->bound, tensor->dims, tensor->rank * sizeof(uint32_t));
+        body->dims = full ? slot->bound : slot->dims;
+        body->buffer.bytes = (uint32_t)(full ? tensor->bytes : slot->bytes);
+    }
+    for (i = 0; i < *count && room != NULL; ++i)
         if (!flex->slots[ends[i].slot].omitted) room[taken++] = (*tensors)[i];
+    if (room == NULL) return;
     *tensors = room;
     *count = taken;
 }
@@ -12808,49 +12816,6 @@ static int qnnrt__flex_cold(const qnnrt__flex *flex, uint32_t step)
     return 0;
 }
 
-/* Give one side of a step the bound. Keep all dims first, because two ends can have one slot. */
-static void qnnrt__flex_widen(const qnnrt__flex *flex, const qnnrt__end *ends,
-                              qnnrt__abi_tensor *tensors, uint32_t count)
-{
-    uint32_t i;
-    for (i = 0; i < count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        if (slot->dims != NULL)
-            memcpy(slot->kept, slot->dims, ends[i].tensor->rank * sizeof(uint32_t));
-    }
-    for (i = 0; i < count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        if (slot->dims == NULL) continue;
-        memcpy(slot->dims, ends[i].tensor->dims, ends[i].tensor->rank * sizeof(uint32_t));
-        tensors[i].body.buffer.bytes = (uint32_t)ends[i].tensor->bytes;
-    }
-}
-
-/* Prepare a step for an execute with the bound. call: as in qnnrt__flex_begin(). */
-static void qnnrt__flex_full(const qnnrt__flex *flex, uint32_t step, qnnrt__flex_call *call)
-{
-    const qnnrt_pipeline *p = flex->pipeline;
-    qnnrt__flex_widen(flex, p->inputs[step], call->inputs, call->input_count);
-    qnnrt__flex_widen(flex, p->outputs[step], call->outputs, call->output_count);
-    qnnrt__flex_pick(flex, p->inputs[step], flex->steps[step].inputs, &call->inputs,
-                     &call->input_count);
-    qnnrt__flex_pick(flex, p->outputs[step], flex->steps[step].outputs, &call->outputs,
-                     &call->output_count);
-}
-
-/* Give the inputs of a step the dims that they had before that. */
-static void qnnrt__flex_narrow(const qnnrt__flex *flex, uint32_t step)
-{
-    const qnnrt__end *ends = flex->pipeline->inputs[step];
-    const size_t count = flex->pipeline->steps[step].graph->input_count;
-    size_t i;
-    for (i = 0; i < count; ++i) {
-        const qnnrt__flex_slot *slot = &flex->slots[ends[i].slot];
-        if (slot->dims != NULL)
-            memcpy(slot->dims, slot->kept, ends[i].tensor->rank * sizeof(uint32_t));
-    }
-}
-
 /* Give the outputs of a step the dims that it may write, before it writes and after a failure. */
 static void qnnrt__flex_reset(const qnnrt__flex *flex, uint32_t step)
 {
@@ -12865,27 +12830,19 @@ static void qnnrt__flex_reset(const qnnrt__flex *flex, uint32_t step)
     }
 }
 
-/* Give the tensors of a step the bytes of their dims, after qnnrt__flex_reset(). call: in, all
-   tensors; out, those that take part. */
-static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step,
+/* Prepare a step for an execute, after qnnrt__flex_reset(). full: as in qnnrt__flex_aim(). call:
+   in, all tensors; out, those that take part. */
+static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step, int full,
                                       qnnrt__flex_call *call, qnnrt_error *err)
 {
     const qnnrt_pipeline *p = flex->pipeline;
-    const qnnrt__end *inputs = p->inputs[step], *outputs = p->outputs[step];
-    uint32_t i;
-    if (flex->cpu) {
-        const qnnrt_result result = qnnrt__flex_cpu(flex, step, call, err);
-        if (result != QNNRT_OK) return result;
-    }
-    for (i = 0; i < call->input_count; ++i)
-        if (flex->slots[inputs[i].slot].dims != NULL)
-            call->inputs[i].body.buffer.bytes = (uint32_t)flex->slots[inputs[i].slot].bytes;
-    for (i = 0; i < call->output_count; ++i)
-        if (flex->slots[outputs[i].slot].dims != NULL)
-            call->outputs[i].body.buffer.bytes = (uint32_t)flex->slots[outputs[i].slot].bytes;
-    qnnrt__flex_pick(flex, inputs, flex->steps[step].inputs, &call->inputs, &call->input_count);
-    qnnrt__flex_pick(flex, outputs, flex->steps[step].outputs, &call->outputs,
-                     &call->output_count);
+    const qnnrt__flex_step *room = &flex->steps[step];
+    const qnnrt_result result =
+        flex->cpu && !full ? qnnrt__flex_cpu(flex, step, call, err) : QNNRT_OK;
+    if (result != QNNRT_OK) return result;
+    qnnrt__flex_aim(flex, p->inputs[step], full, room->inputs, &call->inputs, &call->input_count);
+    qnnrt__flex_aim(flex, p->outputs[step], full, room->outputs, &call->outputs,
+                    &call->output_count);
     return QNNRT_OK;
 }
 
@@ -13387,42 +13344,32 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
-/* Execute one step with the bound of its dims, see qnnrt__flex_cold(). */
-static qnnrt__abi_code qnnrt__run_warm(qnnrt_run *run, size_t at, qnnrt__flex_call call)
-{
-    const qnnrt__step *step = &run->steps[at];
-    qnnrt__abi_code code;
-    qnnrt__flex_full(run->flex, (uint32_t)at, &call);
-    code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
-                         call.output_count, NULL, NULL);
-    qnnrt__flex_narrow(run->flex, (uint32_t)at);
-    return code;
-}
-
-/* Execute one step with its profile (or NULL), and with the dims and optional tensors of now. */
+/* Execute one step with its profile (or NULL), and with the dims and optional tensors of now;
+   before that with the bound, if qnnrt__flex_cold(). */
 static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle profile)
 {
     const qnnrt__step *step = &run->steps[at];
-    qnnrt__abi_code code;
-    qnnrt__flex_call call;
-    qnnrt_result result = QNNRT_OK;
-    call.inputs = step->inputs;
-    call.outputs = step->outputs;
-    call.input_count = step->input_count;
-    call.output_count = step->output_count;
-    if (run->flex != NULL) {
-        code = qnnrt__flex_cold(run->flex, (uint32_t)at) ? qnnrt__run_warm(run, at, call) : 0;
-        qnnrt__flex_reset(run->flex, (uint32_t)at);
-        if (code != 0) return qnnrt__run_failed(run, step, code);
-        result = qnnrt__flex_begin(run->flex, (uint32_t)at, &call, qnnrt__run_err(run));
-    }
-    if (result != QNNRT_OK) return result;
-    code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
-                         call.output_count, profile, NULL);
-    if (QNNRT__UNLIKELY(code != 0)) {
-        if (run->flex != NULL) qnnrt__flex_reset(run->flex, (uint32_t)at);
-        return qnnrt__run_failed(run, step, code);
-    }
+    int full = run->flex != NULL && qnnrt__flex_cold(run->flex, (uint32_t)at);
+    do {
+        qnnrt_result result = QNNRT_OK;
+        qnnrt__abi_code code;
+        qnnrt__flex_call call;
+        call.inputs = step->inputs;
+        call.outputs = step->outputs;
+        call.input_count = step->input_count;
+        call.output_count = step->output_count;
+        if (run->flex != NULL) {
+            qnnrt__flex_reset(run->flex, (uint32_t)at);
+            result = qnnrt__flex_begin(run->flex, (uint32_t)at, full, &call, qnnrt__run_err(run));
+        }
+        if (result != QNNRT_OK) return result;
+        code = step->execute(step->graph, call.inputs, call.input_count, call.outputs,
+                             call.output_count, full ? NULL : profile, NULL);
+        if (QNNRT__UNLIKELY(code != 0)) {
+            if (run->flex != NULL) qnnrt__flex_reset(run->flex, (uint32_t)at);
+            return qnnrt__run_failed(run, step, code);
+        }
+    } while (full--);
     return run->flex != NULL ? qnnrt__flex_end(run->flex, (uint32_t)at, qnnrt__run_err(run))
                              : QNNRT_OK;
 }
