@@ -14133,7 +14133,7 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     { \
         void *data = NULL; \
         qnnrt_tensor_info own; \
-        const qnnrt_tensor_info *now; \
+        const qnnrt_tensor_info *now = NULL; \
         qnnrt_result result; \
         if (run == NULL) return QNNRT_E_ARG; \
         result = qnnrt__run_range(run, slot, begin, count, &data, &own, &now); \
