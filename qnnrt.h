@@ -1,4 +1,4 @@
-/* qnnrt.h - v0.2.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
+/* qnnrt.h - v0.3.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -338,7 +338,7 @@
 #include <stdint.h>
 
 #define QNNRT_VERSION_MAJOR 0
-#define QNNRT_VERSION_MINOR 2
+#define QNNRT_VERSION_MINOR 3
 #define QNNRT_VERSION_PATCH 0
 
 #ifndef QNNRT_API
@@ -431,7 +431,7 @@ QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
 QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text);
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 
-/* Return the version of the implementation that is linked, "0.2.0". */
+/* Return the version of the implementation that is linked, "0.3.0". */
 QNNRT_API const char *qnnrt_version(void);
 
 /* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
@@ -14997,8 +14997,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
-   0.3.0 (not released)
-           Added: memory that the device uses in place, in "Shared memory": qnnrt_mem_desc.kind,
+   0.3.0   Added: memory that the device uses in place, in "Shared memory": qnnrt_mem_desc.kind,
            desc.mem_kind, qnnrt_run_memory(), qnnrt_mem_kind_name();
            qnnrt_llm_session_desc.mem_kind.
            Added: dims set per call, optional tensors left out, and new data for updateable

@@ -1,4 +1,4 @@
-/* qnnrt_llm.h - v0.2.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
+/* qnnrt_llm.h - v0.3.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_llm.h"
@@ -184,11 +184,11 @@
 #include "qnnrt.h"
 
 #define QNNRT_LLM_VERSION_MAJOR 0
-#define QNNRT_LLM_VERSION_MINOR 2
+#define QNNRT_LLM_VERSION_MINOR 3
 #define QNNRT_LLM_VERSION_PATCH 0
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 2
-#error "this qnnrt_llm.h needs qnnrt.h 0.2 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 3
+#error "this qnnrt_llm.h needs qnnrt.h 0.3 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_LLM_API
@@ -7297,6 +7297,7 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    LICENSE.
 
    HISTORY
+   0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.
            Removed: qnnrt_llm_sequence_divide(), which every model that takes positions refused.
