@@ -12911,29 +12911,29 @@ typedef struct qnnrt__step {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
-                                           busy flag, a profile, dims */
+                                           busy flag, a profile, dims, contexts that go */
     qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
     qnnrt__log_count no_log;
     uint32_t         mark;              /* first log line of the exec that is running */
     uint32_t         missing;           /* number of slots that must be bound and are not yet */
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt_backend   *backend;
-    qnnrt__binding *slots;
+    qnnrt__binding  *slots;
     const qnnrt_pipeline *pipeline;
     qnnrt_mem       *mem;
     qnnrt__arena     arena;
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
-    qnnrt__profile  *profile;            /* NULL: off */
-    qnnrt_memory_info *memory;           /* of qnnrt_run_memory, with its texts */
+    qnnrt__profile  *profile;           /* NULL: off */
+    qnnrt__flex     *flex;              /* NULL: nothing is dynamic or optional */
+    qnnrt_memory_info *memory;          /* of qnnrt_run_memory, with its texts */
     char            *memory_texts;
-    uint32_t        *generations;        /* [step] of the context that its graph is from */
-    int              moves;              /* contexts of its models come and go */
-    uint64_t         began;              /* when its last exec began, see qnnrt_backend.uses */
-    qnnrt__backend_run link;
+    uint32_t        *generations;       /* [step] of the context that its graph is from */
+    int              moves;             /* contexts of its models come and go */
     int              stale;             /* its graphs are gone: exec fetches them again */
-    qnnrt__flex     *flex;               /* NULL: nothing is dynamic or optional */
-    int              unfound;            /* the error is that of a look-up, for QNNRT_NO_SLOT */
+    uint64_t         began;             /* when its last exec began, see qnnrt_backend.uses */
+    qnnrt__backend_run link;
+    int              unfound;           /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
 };
 
