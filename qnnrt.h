@@ -230,10 +230,10 @@
        file that was replaced is an error of the exec (QNNRT_E_IO) and not loaded. Memory blocks of
        desc.files must stay. Relative paths depend on the current folder.
        desc.progress shows how far qnnrt_open() is, and can end it.
-       Spill-fill memory is what graphs of HTP use when the NPU's fast memory is full. Contexts of a
-       model share it (the vendor's REGISTER_MULTI_CONTEXTS) if all are resident, because they
-       execute one after the other; several threads need hooks.lock for that. The x86-64 libraries
-       refuse it, and a device has not proven it; desc.share_spill_fill turns it off.
+       Spill-fill memory is what graphs of HTP use when the NPU's fast memory is full. With
+       desc.share_spill_fill the contexts of a model share it (the vendor's REGISTER_MULTI_CONTEXTS)
+       if all are resident, because they execute one after the other; several threads need
+       hooks.lock for that. The x86-64 libraries refuse it, and a device has not proven it.
 
    After a restart of the DSP
        Every call can return the vendor codes 1007 and 1011: the DSP restarted, and all that was
@@ -870,11 +870,10 @@ typedef struct qnnrt_desc {
        frees everything and returns QNNRT_E_CANCELLED (default NULL: not called) */
     int             (*progress)(void *user, size_t done, size_t count, const char *file);
     void             *progress_user;
-    int               share_spill_fill;  /* HTP: the contexts of the model share one spill-fill
-                                            memory if several need it, the library can, files are
-                                            mapped, and all contexts are resident; -1: never, for
-                                            several threads that execute without hooks.lock
-                                            (default 0: yes) */
+    int               share_spill_fill;  /* 1, HTP: contexts that need spill-fill memory share one,
+                                            if all contexts are resident, files are mapped, and the
+                                            library can. Several threads then need hooks.lock
+                                            (default 0: each context has its own) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -11418,7 +11417,7 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
    all are known; read into memory they would take too much. */
 static int qnnrt__open_shares(const qnnrt *model, const qnnrt_desc *desc, size_t count)
 {
-    return count > 1 && desc->share_spill_fill >= 0 && !desc->read && model->backend != NULL &&
+    return count > 1 && desc->share_spill_fill && !desc->read && model->backend != NULL &&
            model->residency == QNNRT_RESIDENT_ALL &&
            model->backend->info.id == QNNRT__ABI_BACKEND_HTP;
 }
@@ -15009,8 +15008,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            QNNRT_DOMAIN_BYTES, and a warning if the contexts of an HTP model need more.
            Added: qnnrt_recover() after a restart of the DSP.
            Added: desc.progress, which can end qnnrt_open() with QNNRT_E_CANCELLED.
-           Changed: several contexts of an HTP model that need spill-fill memory share it, where the
-           library can. desc.share_spill_fill = -1 prevents that.
+           Added: desc.share_spill_fill, one spill-fill memory for all contexts of an HTP model.
    0.2.0   Added: graphs are built in C, from .dlc containers too, and saved (QNNRT_COMPOSE with
            tools/qnnrt_compose.h);
            qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;

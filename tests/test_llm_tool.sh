@@ -76,7 +76,7 @@ min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_l
 run --help
 is help 0
 silent help err
-for option in $values numbers progress describe version help; do says "help_$option" out "--$option"; done
+for option in $values numbers share_spill_fill progress describe version help; do says "help_$option" out "--$option"; done
 run --version
 is version 0
 check version "not a version: $(cat "$tmp/out")" grep -qE '^qnnrt-llm [0-9]+\.[0-9]+\.[0-9]+$' "$tmp/out"
@@ -92,7 +92,7 @@ for option in $values; do
     wrong "empty_$option" "--$option needs a value" "--$option="
     wrong "twice_$option" "--$option is given twice" "--$option" $value "--$option=$value"
 done
-for option in numbers progress describe version help; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
+for option in numbers share_spill_fill progress describe version help; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
 wrong unknown 'unknown option --nonsense' --nonsense
 wrong half_a_name 'unknown option --temp' --temp 1
 hinted half_a_name_hint 'Use --temperature.'
@@ -333,7 +333,7 @@ says describe_part out logits
 check deep_is_made "it fails" sh -c 'mkdir "$1" && "$2" "$1" 16 7' - "$tmp/deep" "$build/examples/llm/random_model"
 made eight "$tmp/deep" --type f32 --naming executorch --shards 8
 largest=$(wc -c "$tmp"/eight/*.bin | sed '$d' | awk '$1 > most { most = $1 } END { print most }')
-llm_with eight --prompt "Hello there" --max_gen 24 --progress --stats "$tmp/stats"
+llm_with eight --prompt "Hello there" --max_gen 24 --progress --share_spill_fill --stats "$tmp/stats"
 is eight_all 0
 cp "$tmp/out" "$tmp/eight_text"
 says eight_progress err 'loading 8 of 8: forward_7.bin'

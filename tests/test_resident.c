@@ -584,6 +584,8 @@ static unsigned grouped(const char *rules, const qnnrt_desc *desc)
 TEST(contexts_share_spill_fill_memory_or_do_without)
 {
     qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
+    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
+    desc.share_spill_fill = 1;
     CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), SHARDS);
     CHECK_STR(ref_ask("trace"), "spill-fill group of NULL with 4096 bytes) -> 0x0 context ");
     CHECK_EQ(count_of(ref_ask("trace"), "group of NULL"), 1);
@@ -594,12 +596,10 @@ TEST(contexts_share_spill_fill_memory_or_do_without)
     CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:3:0x1392", &desc), 3);
     CHECK_EQ(grouped("id=6; spill_fill=4096; fail=contextCreateFromBinary:1:0x138d", &desc), 1);
     CHECK_EQ(grouped("", &desc), 0);
-    desc.share_spill_fill = -1;
-    CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
-    desc = desc_of(QNNRT_RESIDENT_ALL, 0);
     desc.read = 1;
     CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
     desc = desc_of(QNNRT_RESIDENT_ONE, 0);
+    desc.share_spill_fill = 1;
     CHECK_EQ(grouped("id=6; spill_fill=4096", &desc), 0);
 }
 
@@ -607,6 +607,7 @@ TEST(a_group_whose_first_context_fails_begins_with_the_next)
 {
     qnnrt_desc desc = desc_of(QNNRT_RESIDENT_ALL, 0);
     qnnrt *model;
+    desc.share_spill_fill = 1;
     life_begin("id=6; spill_fill=4096; fail=graphRetrieve:1:0x1770");
     desc.keep_going = 1;
     ref_ask("trace clear");

@@ -6,13 +6,16 @@
 
 /* =====================================================================================
    DEVICE                                                                       >>device
-   --resident and --progress, and the figures of the contexts of a model.
+   --resident, --share_spill_fill and --progress, and the figures of the contexts of a model.
    ===================================================================================== */
 
 #define CLI_RESIDENT_HELP \
     "contexts that exist on the backend at a time: all (default), one, or as many as fit into " \
     "BYTES of the device's memory, estimated from what the files state. A context that is needed " \
     "again is loaded again"
+
+#define CLI_SHARE_HELP \
+    "HTP: contexts that need spill-fill memory share one, if all are resident and the library can"
 
 /* Read --resident: all, one or a number of bytes. Returns STATUS_OK, or STATUS_USAGE after a
    message. */

@@ -46,7 +46,7 @@ typedef struct settings {
     qnnrt_log_level log_level;         /* 0: no log                      */
     qnnrt_residency residency;
     uint64_t        resident_bytes;    /* 0: not given                   */
-    int             resident_given, progress;
+    int             resident_given, share_spill_fill, progress;
 } settings;
 
 typedef struct token_list {
@@ -208,6 +208,8 @@ static const cli_option options[] = {
              "(default: the one in the files, else 10000)"},
     {.name = "resident", .value = "all|one|BYTES", .kind = CLI_OWN, .take = take_resident,
      .help = CLI_RESIDENT_HELP},
+    {.name = "share_spill_fill", .kind = CLI_FLAG, FIELD(share_spill_fill),
+     .help = CLI_SHARE_HELP},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress),
      .help = "print a line for each file that is loaded to standard error"},
     {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
@@ -328,6 +330,7 @@ static int open_model(tool *t)
     desc.inspect = set->describe;
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
+    desc.share_spill_fill = set->share_spill_fill;
     if (set->progress) desc.progress = cli_progress;
     desc.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {

@@ -93,7 +93,7 @@ typedef struct settings {
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
     qnnrt_residency residency;
     uint64_t        resident_bytes;    /* with QNNRT_RESIDENT_BUDGET                       */
-    int             resident_given, progress;
+    int             resident_given, share_spill_fill, progress;
     compile_settings compile;
     libs_settings    libs;
 } settings;

@@ -125,6 +125,8 @@ static const cli_option options[] = {
      .help = "read files into memory instead of mapping them"},
     {.name = "resident", .value = "all|one|BYTES", .kind = CLI_OWN, .take = take_resident,
      .verbs = VERB_RUN, .help = CLI_RESIDENT_HELP},
+    {.name = "share_spill_fill", .kind = CLI_FLAG, FIELD(share_spill_fill), .verbs = VERB_RUN,
+     .help = CLI_SHARE_HELP},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_RUN,
      .help = "print a line for each file that is loaded to standard error"},
     {.name = "inspect", .kind = CLI_FLAG, FIELD(inspect), .verbs = VERB_RUN,

@@ -227,7 +227,7 @@ TEST(spill_fill_is_not_shared_here)
     qnnrt_desc desc;
     qnnrt *model;
     qnnrt_run *run;
-    int i, never;
+    int i, share;
     if (real_no_device()) SKIP("the library runs nothing here");
     memset(files, 0, sizeof files);
     for (i = 0; i < 4; ++i) {
@@ -238,13 +238,13 @@ TEST(spill_fill_is_not_shared_here)
         CHECK(files[i].json_data != NULL);
         files[i].json_bytes = strlen(files[i].json_data);
     }
-    for (never = 0; never < 2; ++never) {
+    for (share = 0; share < 2; ++share) {
         real_desc(&desc, library);
         desc.backend_desc.hooks.log = count_refusals;
         desc.files = files;
         desc.file_count = 4;
         desc.metadata = QNNRT_METADATA_JSON;
-        desc.share_spill_fill = -never;
+        desc.share_spill_fill = share;
         refusals = 0;
         if (real_library_release() < 2051) {         /* the files are of release 2.51 */
             CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_E_VERSION);
@@ -253,7 +253,7 @@ TEST(spill_fill_is_not_shared_here)
         }
         REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
         CHECK_EQ(qnnrt_get_info(model)->contexts[0].graphs[0].spill_fill_bytes, 9);
-        CHECK_EQ(refusals, !never);
+        CHECK_EQ(refusals, share);
         REAL_OK(qnnrt_prepare(model, "token_ar1_cl128", &run, &err), &err);
         REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
         qnnrt_run_destroy(run);
