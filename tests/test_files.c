@@ -2574,10 +2574,12 @@ TEST(contexts_that_need_spill_fill_memory_share_the_most_of_it)
 {
     static const unsigned needs[4] = { 0, 100, 200, 50 };
     const char *folder = test_tmpdir(), *trace;
-    unsigned i, several;
-    for (several = 0; several < 2; ++several) {
+    unsigned i, round;
+    for (round = 0; round < 4; ++round) {
+        const unsigned several = round & 1;
         qnnrt_desc desc = new_desc();
         qnnrt *model = NULL;
+        desc.share_spill_fill = round > 1;
         fake_begin("");
         for (i = 0; i < 4; ++i) {
             char name[32], text[1024];
@@ -2594,7 +2596,7 @@ TEST(contexts_that_need_spill_fill_memory_share_the_most_of_it)
             /* The first one begins the group, the others name it. */
             CHECK_EQ(strncmp(trace, "options of binary 0:2,0,0,0,", 28) == 0, i == 0);
         }
-        CHECK_EQ(i, several ? 3 : 0);
+        CHECK_EQ(i, several && desc.share_spill_fill ? 3 : 0);
         CHECK_EQ(qnnrt_get_info(model)->contexts[2].device_bytes, qnnrt_get_info(model)->contexts[2].file_bytes + 200);
         CLOSE(model);
     }
