@@ -33,7 +33,7 @@ FIRST = {"table": ["files", "meta", "json_cost"], "compare": ["meta", "wire", "f
          "place": ["run", "oom"], "area": ["run", "share", "oom"], "binding": ["run", "share"], "share": ["share"],
          "register": ["share"], "resident": ["resident"], "flex": ["dynamic"], "update": ["dynamic"], "run": ["run", "profile"],
          "step": ["llm", "llm_misuse"]}
-COMPOSE = ["compose", "faults", "oom", "ref_files"]
+COMPOSE = ["compose", "dynamic", "faults", "oom", "ref_files"]
 LLM = ["llm", "llm_misuse", "llm_roles", "llm_cells"]
 # Headers and the rooms of each that are changed.
 TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "area",
