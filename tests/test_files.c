@@ -1507,6 +1507,24 @@ TEST(duplicate_tensor_names_are_refused_by_name)
     TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nout a 2 0232 1 1 -\n"));
 }
 
+/* Up to 128 names are compared through a small table, more are sorted. */
+TEST(duplicate_names_among_many_are_refused_by_name)
+{
+    static const unsigned counts[] = { 128, 129, 600 };
+    static char text[32768];
+    size_t c;
+    unsigned i;
+    fake_begin("");
+    for (c = 0; c < sizeof(counts) / sizeof(counts[0]); ++c) {
+        size_t used = (size_t)snprintf(text, sizeof(text), "%s", HEAD "graph fwd\nout y 5000 0232 1 1 -\n");
+        for (i = 0; i < counts[c]; ++i)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "in t%u %u 0232 1 1 -\n",
+                                     i == counts[c] - 1 ? 7 : i, i + 1);
+        CHECK(used < sizeof(text));
+        TEXT_FAILS(text, QNNRT_E_FORMAT, "graph \"fwd\"", "two inputs are named \"t7\"");
+    }
+}
+
 /* The vendor matches by id and returns 0x1774 when an id occurs twice: such a graph can never
    run. */
 TEST(duplicate_tensor_ids_are_refused_by_name)
@@ -2889,6 +2907,7 @@ TEST_MAIN("files")
     RUN(graph_without_inputs_or_outputs_opens_and_is_refused_at_prepare);
     RUN(duplicate_graph_names_are_refused_by_name);
     RUN(duplicate_tensor_names_are_refused_by_name);
+    RUN(duplicate_names_among_many_are_refused_by_name);
     RUN(duplicate_tensor_ids_are_refused_by_name);
     RUN(names_that_are_null_or_empty_are_refused_with_their_place);
     RUN(names_of_1024_bytes_are_taken_and_of_1025_refused);
