@@ -553,6 +553,12 @@ static void scalar(qnnrt_builder *b, qnnrt_dtype dtype, double value)
 static const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, negative[8] = { 1, -1, 1, 1, 1, 1, 1, 1 };
 static const uint8_t times_1[4] = { 1, 1, 1, 1 }, times_0[4] = { 1, 1, 0, 1 }, times_16[4] = { 1, 1, 1, 16 };
 
+/* Return a value that the compiler does not know: it warns of numbers that an enum does not have. */
+static int number(int value)
+{
+    return value;
+}
+
 /* TENSOR(f, change): f() adds a STATIC tensor "t" after that change of its descriptor. CODED: of
    sfixed8; BLOCKED: of [2, 4], with a valid block encoding k. */
 #define TENSOR(name, change) \
@@ -584,7 +590,7 @@ TENSOR(no_name, t.name = NULL)
 TENSOR(empty_name, t.name = "")
 TENSOR(taken_name, t.name = "x")
 TENSOR(no_kind, t.kind = (qnnrt_tensor_kind)0)
-TENSOR(wrong_kind, t.kind = (qnnrt_tensor_kind)8)
+TENSOR(wrong_kind, t.kind = (qnnrt_tensor_kind)number(8))
 TENSOR(rank_0, t.rank = 0)
 TENSOR(rank_9, t.rank = 9)
 TENSOR(dim_0, t.rank = 2)
@@ -984,7 +990,7 @@ TEST(finalizing_is_measured_when_asked)
         CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
         CHECK(built == NULL && err.vendor_code == 0x2711);
     }
-    desc.profile_level = (qnnrt_profile_level)77;
+    desc.profile_level = (qnnrt_profile_level)number(77);
     CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "77");
     CHECK(b == NULL);
