@@ -123,7 +123,8 @@ others() {
     summary='echo "1 passed, 0 failed"'
     # This test runs compilers on all cores.
     put 200 silent 3600,anycore - "sh tests/silent.sh${all:+ --all}"
-    put 2 symbols "$limit" "symbols-programs" "sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-run"
+    # Benches include the implementation and run nowhere else: they must build.
+    put 2 symbols "$limit" "symbols-programs,$B/bench/bench_json,$B/bench/bench_exec" "sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-run"
     put 5 make-host "$limit_slow" "$B/examples/host/host,$B/examples/llm/export,$B/libQnnRef.so" "$make host && $summary"
     oracle=
     if [ -n "$python" ]; then oracle="--oracle $B/oracle_ops.txt"; fi

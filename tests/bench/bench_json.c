@@ -202,7 +202,7 @@ int peer_graph_end(peer_build *build, const peer_graph *from)
         qnnrt__table_close(&build->table, &build->lists[1], graph) != QNNRT_OK ||
         qnnrt__table_close(&build->table, &build->lists[2], graph) != QNNRT_OK)
         return 0;
-    graph->unsupported = qnnrt__table_unsupported(&build->arena, graph, &no_memory);
+    graph->unsupported = qnnrt__table_unsupported(&build->arena, graph, 1, &no_memory);
     return !no_memory;
 }
 
