@@ -507,6 +507,9 @@ typedef struct qnnrt_limits {
 
 /* ----------------------------------------------------------------------- facts about a model -- */
 
+typedef struct qnnrt         qnnrt;            /* a model */
+typedef struct qnnrt_backend qnnrt_backend;
+
 /* Element types, by the vendor's numbers: the high byte is the class, the low byte the number of
    bits as decimal digits (except in BF16). */
 typedef enum qnnrt_dtype {
@@ -612,6 +615,9 @@ typedef struct qnnrt_context_info {
                                               spill_fill_bytes */
     int                     resident;      /* 1: it exists on the backend now */
     uint32_t                creates;       /* how often it was created */
+    qnnrt_backend          *backend;       /* that it belongs to; NULL after desc.inspect */
+    const char             *role;          /* of that backend, such as "npu"; "" if the model has
+                                              one backend without a role */
 } qnnrt_context_info;
 
 /* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -640,9 +646,6 @@ QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b);
 QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *text, size_t room);
 
 /* ----------------------------------------------------------------------------------- backend -- */
-
-typedef struct qnnrt         qnnrt;            /* a model */
-typedef struct qnnrt_backend qnnrt_backend;
 
 typedef struct qnnrt_backend_desc {
     const char     *path;        /* library to open (default NULL: "libQnnHtp.so"), see "Finding the
@@ -8893,6 +8896,7 @@ typedef struct qnnrt__context {
     qnnrt__abi_handle    handle;
     qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
     qnnrt_context_info  *info;          /* the public view */
+    qnnrt_backend       *backend;       /* that it belongs to, NULL after desc.inspect */
     qnnrt__register      registered;    /* shared memory */
     const void          *block;         /* the caller's bytes, NULL: a file */
     uint64_t             block_bytes;
@@ -9129,9 +9133,9 @@ static const char *qnnrt__context_named(const char *build_id)
 }
 
 /* Check what the vendor does not check, or reports with a code that does not tell the cause. */
-static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qnnrt_backend *b,
-                                         qnnrt_error *err)
+static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_error *err)
 {
+    const qnnrt_backend *b = context->backend;
     const qnnrt_context_info *info = context->info;
     uint32_t file_major, file_minor, lib_major, lib_minor;
     const char *graph;
@@ -9188,9 +9192,10 @@ typedef struct qnnrt__context_options {
 /* Have the vendor create a context, within its group if there is one. If that fails it is tried
    without, whatever the code (0x1392 on x86-64): a group saves memory, and must not cost a model
    that can do without. A library that does not share is not asked again. */
-static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt_backend *b,
-                                           qnnrt__context_group *group, qnnrt__abi_handle events)
+static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt__context_group *group,
+                                           qnnrt__abi_handle events)
 {
+    qnnrt_backend *b = context->backend;
     qnnrt__htp_group_config config;
     qnnrt__abi_code code;
     if (group != NULL && group->bytes > 0) {
@@ -9211,9 +9216,9 @@ static qnnrt__abi_code qnnrt__context_call(qnnrt__context *context, qnnrt_backen
 }
 
 /* Fetch the graphs of a context that was just created. Callers hold the lock. */
-static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, qnnrt_backend *b, uint32_t mark,
-                                         qnnrt_error *err)
+static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark, qnnrt_error *err)
 {
+    qnnrt_backend *b = context->backend;
     qnnrt__abi_code code;
     size_t i;
     for (i = 0; i < context->info->graph_count; ++i) {
@@ -9230,9 +9235,10 @@ static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, qnnrt_backend 
 }
 
 /* Create the context and fetch its graphs. Callers hold the lock. */
-static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b,
+static qnnrt_result qnnrt__context_create(qnnrt__context *context,
                                           const qnnrt__context_options *options, qnnrt_error *err)
 {
+    qnnrt_backend *b = context->backend;
     uint64_t began = qnnrt__os_clock_ns();
     qnnrt__abi_handle events = NULL;
     qnnrt__abi_event_node *nodes;
@@ -9244,7 +9250,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         result = qnnrt__profile_open(b, options->level, &events, err);
     if (result != QNNRT_OK) return result;
     mark = qnnrt__log_mark(b->log_slot);
-    code = qnnrt__context_call(context, b, options->group, events);
+    code = qnnrt__context_call(context, options->group, events);
     if (code == 0 && context->handle != NULL && events != NULL)
         result = qnnrt__profile_read(b, events, options->index, options->list, &nodes, &count, err);
     qnnrt__profile_close(b, events);
@@ -9254,7 +9260,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
                     b->path);
         return qnnrt__codes_explain(err, "contextCreateFromBinary", code, b->log_slot, mark);
     }
-    if (result == QNNRT_OK) result = qnnrt__context_fetch(context, b, mark, err);
+    if (result == QNNRT_OK) result = qnnrt__context_fetch(context, mark, err);
     if (result != QNNRT_OK) return result;
     if (options->group != NULL && options->group->bytes > 0 && options->group->first == NULL)
         options->group->first = context->handle;
@@ -9264,8 +9270,9 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
 }
 
 /* Warn of contexts for several NPU generations, which the emulator cannot execute. */
-static void qnnrt__context_generations(const qnnrt__context *context, qnnrt_backend *b)
+static void qnnrt__context_generations(const qnnrt__context *context)
 {
+    qnnrt_backend *b = context->backend;
 #if defined(__x86_64__) || defined(_M_X64)
     if (b->dsp_arch != 0 && context->info->dsp_arch != 0 && b->dsp_arch != context->info->dsp_arch)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "context", 0,
@@ -9277,8 +9284,9 @@ static void qnnrt__context_generations(const qnnrt__context *context, qnnrt_back
 }
 
 /* Free the context, and its graphs with it. */
-static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *b)
+static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 {
+    qnnrt_backend *b = context->backend;
     qnnrt__abi_code code;
     if (context->handle == NULL) return QNNRT_OK;
     qnnrt__register_drop(&context->registered);
@@ -9384,7 +9392,7 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     size_t i = model->context_count;
     qnnrt__hooks_lock(&hooks);
     while (model->contexts != NULL && i-- > 0) {
-        freed = qnnrt__context_free(&model->contexts[i], model->backend);
+        freed = qnnrt__context_free(&model->contexts[i]);
         qnnrt__context_release_file(&model->contexts[i], &hooks);
         if (freed != QNNRT_OK) result = freed;
     }
@@ -9464,7 +9472,7 @@ static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
     if (context->handle == NULL) return QNNRT_OK;
     if (model->group.first == context->handle) model->group.first = NULL;
     if (model->infos[at].resident) qnnrt__resident_count(model, at, -1);
-    return qnnrt__context_free(context, model->backend);
+    return qnnrt__context_free(context);
 }
 
 /* Create a context whose bytes are at hand. */
@@ -9477,7 +9485,7 @@ static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_profil
     options.index = at;
     options.list = &model->events;
     options.group = qnnrt__htp_spill_fill(&model->infos[at]) > 0 ? &model->group : NULL;
-    result = qnnrt__context_create(&model->contexts[at], model->backend, &options, err);
+    result = qnnrt__context_create(&model->contexts[at], &options, err);
     if (result == QNNRT_OK) qnnrt__resident_count(model, at, 1);
     else qnnrt__resident_free(model, at);
     return result;
@@ -11146,6 +11154,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                           qnnrt_error *err)
 {
     qnnrt_context_info *info = context->info;
+    const qnnrt_backend *b = context->backend;
     int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
     uint32_t tensors_left = model->tensors_left, scales_left = model->scales_left;
     qnnrt_result result = QNNRT_OK;
@@ -11154,9 +11163,8 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
         qnnrt__hooks_lock(&model->hooks);
         /* A system interface in the backend's own library logs to the backend's slot. */
         result = qnnrt__system_read(system, &table, context->binary, context->bytes,
-                                    model->backend != NULL &&
-                                            strcmp(model->backend->path, system->path) == 0
-                                        ? model->backend->log_slot : -1, info);
+                                    b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot : -1,
+                                    info);
         qnnrt__hooks_unlock(&model->hooks);
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(context->binary, context->bytes, qnnrt__system_is_own(system),
@@ -11284,6 +11292,8 @@ static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metad
     qnnrt_result result = QNNRT_OK;
     context->info = info;
     context->file.fd = -1;
+    context->backend = info->backend = model->backend;
+    info->role = "";
     info->build_id = "";
     *foreign = 0;
     if (source->binary)
@@ -11309,7 +11319,7 @@ static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_err
 {
     qnnrt__context *context = &model->contexts[at];
     const qnnrt_context_info *info = context->info;
-    qnnrt_result result = qnnrt__context_check(context, model->backend, err);
+    qnnrt_result result = qnnrt__context_check(context, err);
     if (result != QNNRT_OK) return result;
     if (model->residency == QNNRT_RESIDENT_BUDGET && info->device_bytes > model->resident_bytes)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on the"
@@ -11326,7 +11336,8 @@ static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_err
 static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
 {
     const uint64_t need = model->info.device_bytes + model->infos[at].device_bytes;
-    if (need <= QNNRT_DOMAIN_BYTES || model->backend->info.id != QNNRT__ABI_BACKEND_HTP) return;
+    if (need <= QNNRT_DOMAIN_BYTES ||
+        model->contexts[at].backend->info.id != QNNRT__ABI_BACKEND_HTP) return;
     qnnrt__err_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
                    " process has about %llu there", (unsigned long long)need,
                    (unsigned long long)QNNRT_DOMAIN_BYTES);
@@ -11340,11 +11351,11 @@ static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, const qnnrt_desc
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = context->info;
     qnnrt_result result = QNNRT_OK;
-    if (model->backend != NULL) result = qnnrt__open_check_context(model, at, err);
-    if (result == QNNRT_OK && model->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
+    if (context->backend != NULL) result = qnnrt__open_check_context(model, at, err);
+    if (result == QNNRT_OK && context->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
         qnnrt__hooks_lock(&model->hooks);
         result = qnnrt__resident_create(model, at, desc->profile_level, err);
-        if (result == QNNRT_OK) qnnrt__context_generations(context, model->backend);
+        if (result == QNNRT_OK) qnnrt__context_generations(context);
         qnnrt__hooks_unlock(&model->hooks);
         if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
     }
@@ -11363,7 +11374,7 @@ static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_erro
     qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
     if (kept == NULL) return qnnrt__fail_memory(err, "an error");
     *kept = *why;
-    if (model->backend != NULL) {
+    if (model->contexts[at].handle != NULL) {
         qnnrt__hooks_lock(&model->hooks);
         qnnrt__resident_free(model, at);
         qnnrt__hooks_unlock(&model->hooks);
@@ -13532,10 +13543,13 @@ static qnnrt_result qnnrt__update_none(const qnnrt_graph_info *graph, const char
 }
 
 /* Check that the tensor can take this data here. */
-static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_graph_info *graph,
-                                        const qnnrt_tensor_info *tensor, const char *file,
-                                        uint64_t bytes, qnnrt_error *err)
+static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt__context *context,
+                                        const qnnrt_graph_info *graph,
+                                        const qnnrt_tensor_info *tensor, uint64_t bytes,
+                                        qnnrt_error *err)
 {
+    const qnnrt_backend *b = context->backend;
+    const char *file = context->info->file;
     if (tensor->vendor_type != QNNRT__ABI_UPDATEABLE_STATIC)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": \"%.160s\" has no data"
                            " of its own: only its encoding is updateable, which this version does"
@@ -13553,11 +13567,10 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_graph_in
                                             " update \"%.160s\": its context comes and goes", file,
                                             graph->name, tensor->name),
                            "Open the model with QNNRT_RESIDENT_ALL or QNNRT_RESIDENT_CALLER.");
-    if (model->backend->info.id != QNNRT__ABI_BACKEND_HTP &&
-        model->backend->calls->tensor_update != NULL) return QNNRT_OK;
+    if (b->info.id != QNNRT__ABI_BACKEND_HTP && b->calls->tensor_update != NULL) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s, graph \"%.160s\": cannot update \"%.160s\": %s",
                 file, graph->name, tensor->name,
-                model->backend->info.id == QNNRT__ABI_BACKEND_HTP
+                b->info.id == QNNRT__ABI_BACKEND_HTP
                     ? "HTP accepts new data for a tensor and does not use it (on x86-64; unproven"
                       " on a device)"
                     : "the backend has no updates");
@@ -13566,11 +13579,13 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_graph_in
 }
 
 /* Give a tensor of a graph new data. */
-static qnnrt_result qnnrt__update(qnnrt *model, size_t context, const char *name,
+static qnnrt_result qnnrt__update(qnnrt *model, size_t at, const char *name,
                                   const char *tensor_name, const void *data, uint64_t bytes,
                                   qnnrt_error *err)
 {
-    const qnnrt_context_info *info = &model->infos[context];
+    const qnnrt__context *context = &model->contexts[at];
+    const qnnrt_context_info *info = context->info;
+    qnnrt_backend *b = context->backend;
     const qnnrt_tensor_info *tensor;
     const qnnrt__abi_tensor *list[1];
     qnnrt__abi_tensor change;
@@ -13582,26 +13597,25 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t context, const char *name
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, name);
     tensor = qnnrt__table_find(&info->graphs[g], QNNRT__TABLE_UPDATEABLES, tensor_name);
     if (tensor == NULL) return qnnrt__update_none(&info->graphs[g], info->file, tensor_name, err);
-    result = qnnrt__update_check(model, &info->graphs[g], tensor, info->file, bytes, err);
+    result = qnnrt__update_check(model, context, &info->graphs[g], tensor, bytes, err);
     if (result != QNNRT_OK) return result;
     memset(&change, 0, sizeof(change));
     qnnrt__run_tensor(tensor, &change);
     change.body.buffer.data = data;
     list[0] = &change;
-    if (model->contexts[context].handle == NULL)
+    if (context->handle == NULL)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file),
                            "Call qnnrt_load() first, or qnnrt_recover() after a restart of the"
                            " DSP.");
-    qnnrt__hooks_lock(&model->hooks);
-    model->backend->mark = qnnrt__log_mark(model->backend->log_slot);
-    code = model->backend->calls->tensor_update(model->contexts[context].graphs[g], list, 1);
+    qnnrt__hooks_lock(&b->hooks);
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->tensor_update(context->graphs[g], list, 1);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
                     " refused", info->file, name, tensor->name);
-        result = qnnrt__codes_explain(err, "tensorUpdateGraphTensors", code,
-                                      model->backend->log_slot, model->backend->mark);
+        result = qnnrt__codes_explain(err, "tensorUpdateGraphTensors", code, b->log_slot, b->mark);
     }
-    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__hooks_unlock(&b->hooks);
     return result;
 }
 

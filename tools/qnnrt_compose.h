@@ -589,26 +589,30 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
                                        qnnrt__abi_code code, uint64_t bytes, uint64_t most,
                                        qnnrt_error *err)
 {
+    const qnnrt_backend *b = model->contexts[at].backend;
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_BACKEND, "cannot save context \"%.200s\"%s", model->infos[at].file,
                 code == 0 ? ": its size is 0, or larger than the room for it" : "");
-    return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
+    return qnnrt__codes_explain(err, call, code, b->log_slot, b->mark);
 }
 
 static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
 {
-    const qnnrt__abi_calls *calls = model->backend != NULL ? model->backend->calls : NULL;
+    const qnnrt_backend *b;
+    const qnnrt__abi_calls *calls;
     if (at >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "context %u does not exist, the model has %u",
                            (unsigned)at, (unsigned)model->context_count);
     if (!model->built)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its binary"
                            " is the file that was opened, %s", model->infos[at].file);
+    b = model->contexts[at].backend;
+    calls = b->calls;
     if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
         return QNNRT_OK;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                                         "%s cannot write context binaries: its table lacks %s",
-                                        model->backend->path,
+                                        b->path,
                                         calls->context_get_binary_size == NULL
                                             ? "contextGetBinarySize" : "contextGetBinary"),
                        "Use a complete library of one release.");
@@ -635,7 +639,7 @@ static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs,
     qnnrt_result result = QNNRT_OK;
     size_t g;
     *runs = NULL;
-    if (model->backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
+    if (model->contexts[at].backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
     *runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**runs));
     if (*runs == NULL) return qnnrt__fail_memory(err, "saving");
     for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
@@ -664,13 +668,14 @@ static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
 static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t capacity, void **own,
                                 uint64_t *bytes, qnnrt_error *err)
 {
-    qnnrt_backend *b = model->backend;
+    qnnrt_backend *b;
     const char *name;
     qnnrt_run **runs;
     qnnrt__abi_code code;
     uint64_t need = 0, got = 0;
     qnnrt_result result = qnnrt__save_check(model, at, err);
     if (result != QNNRT_OK) return result;
+    b = model->contexts[at].backend;
     name = model->infos[at].file;
     result = qnnrt__save_bind(model, at, &runs, err);
     qnnrt__hooks_lock(&model->hooks);
@@ -1921,6 +1926,8 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     memset(&made, 0, sizeof(made));
     context->info = info;
     context->file.fd = -1;
+    context->backend = info->backend = backend;
+    info->role = "";
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
     if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
