@@ -176,7 +176,9 @@
            qnnrt_bind_at(decode_run, key_in, mem, cache->offset + moved);  // moved: your bytes
        examples/02_prefill_decode.c is the whole program. desc.guard gives every tensor pages of its
        own with an inaccessible page after its last byte, so that an overrun by the caller or the
-       backend faults at once; tensors are then aligned to their elements only.
+       backend faults at once; tensors are then aligned to their elements only. desc.per_tensor gives
+       every tensor bytes of its own, so that edges can be read after an exec. desc.no_zero leaves
+       the memory unfilled, which saves writing all of it once if every input is written anyway.
 
    Shared memory
        An NPU cannot see plain memory: its library copies each input and output at every exec. It
@@ -877,6 +879,10 @@ typedef struct qnnrt_desc {
                                             if all contexts are resident, files are mapped, and the
                                             library can. Several threads then need hooks.lock
                                             (default 0: each context has its own) */
+    int               no_zero;       /* 1: qnnrt_prepare leaves memory unfilled, see
+                                        qnnrt_mem_desc */
+    int               per_tensor;    /* 1: qnnrt_prepare shares no memory between tensors, see
+                                        qnnrt_plan_desc */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -1162,6 +1168,11 @@ typedef struct qnnrt_plan_desc {
     size_t                   place_count;
     uint32_t                 align;             /* alignment of every block, a power of two
                                                    (default 0: 64) */
+    int                      per_tensor;        /* 1: every slot without a place has a block of
+                                                   its own, so that edges and outputs can be read
+                                                   after an exec; peak is then equal to naive.
+                                                   Groups and reuse_inputs share nothing (default
+                                                   0: blocks share memory over time) */
 } qnnrt_plan_desc;
 
 typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
@@ -1213,10 +1224,14 @@ typedef struct qnnrt_mem_desc {
     const char *rpcmem_path; /* QNNRT_MEM_RPCMEM (default NULL: "libcdsprpc.so", by the system's
                                 search) */
     const char *heap;        /* QNNRT_MEM_DMABUF: file in /dev/dma_heap (default NULL: "system") */
+    int         no_zero;     /* 1: leave the content as it is: that of the caller's block or
+                                descriptor stays, that of other memory is undefined. Write every
+                                input and buffer before the first exec (default 0: filled) */
 } qnnrt_mem_desc;
 
-/* Create the memory of a plan. All of it is set to zero bytes (a caller's block too); then every
-   input that has memory gets the code of real zero, in the order of entries and slots.
+/* Create the memory of a plan. Without no_zero, all of it is set to zero bytes (a caller's block
+   too); then every input that has memory gets the code of real zero, in the order of entries and
+   slots.
    desc     options; NULL for the defaults
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block or descriptor that is too small or misaligned:
             the text has both values); QNNRT_E_LIMIT (guard pages beyond the address space);
@@ -1229,7 +1244,7 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
                                         qnnrt_mem **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
 
-/* Reset all memory to what it was after qnnrt_mem_create(): a new conversation. NULL is fine. */
+/* Fill all memory as qnnrt_mem_create() does without no_zero: a new conversation. NULL is fine. */
 QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem);
 
 typedef struct qnnrt_buffer_info {
@@ -1345,7 +1360,7 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32
 /* Return the address of a tensor's memory; bytes (may be NULL) receives its size. NULL: there is no
    such tensor, or it is not bound yet (qnnrt_run_error() has the text). Outputs are valid until the
    next exec of a run that shares their scratch. The memory of an edge is used again during the
-   exec: to look at an edge, bind it to memory of your own. */
+   exec: to look at an edge, bind it to memory of your own, or set per_tensor. */
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
 
@@ -9313,7 +9328,7 @@ struct qnnrt {
     qnnrt_limits      limits;
     qnnrt_backend    *backend;          /* NULL after desc.inspect */
     int               own_backend;
-    int               guard;
+    int               guard, no_zero, per_tensor;     /* of desc, for qnnrt_prepare() */
     qnnrt_mem_kind    mem_kind;
     uint32_t          align;
     uint32_t          users;            /* made pipelines, plans, runs */
@@ -11752,6 +11767,8 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     model = qnnrt__model_new(&hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
     model->guard = desc->guard;
+    model->no_zero = desc->no_zero;
+    model->per_tensor = desc->per_tensor;
     model->mem_kind = desc->mem_kind;
     model->read = desc->read;
     model->residency = desc->residency;
@@ -11801,6 +11818,7 @@ struct qnnrt_plan {
     qnnrt__entry     *entries;
     size_t            entry_count, buffer_count, group_count; /* blocks [0, buffer_count) are the
                                                                  buffers */
+    int               per_tensor;      /* qnnrt_plan_desc.per_tensor */
     uint32_t         *aligns;          /* [block] */
     uint32_t          users;           /* mems */
 };
@@ -11941,7 +11959,8 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
             b->bytes = slot->tensor->bytes;
             b->entry = e;
             b->slot = slot;
-            b->kept = slot->role == QNNRT_ROLE_INPUT && !desc->entries[e].reuse_inputs;
+            b->kept = slot->role == QNNRT_ROLE_INPUT &&
+                      (!desc->entries[e].reuse_inputs || plan->per_tensor);
             /* An input is alive from the first step on, an output until the last. */
             b->first = entry->begin + (slot->role == QNNRT_ROLE_INPUT ? 0 : slot->first);
             b->last = entry->begin + (slot->role == QNNRT_ROLE_OUTPUT ? last : slot->last);
@@ -11953,7 +11972,8 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
 }
 
 /* State of packing the blocks of a plan. The blocks of a region share memory over time. Region 0
-   has the blocks that keep their content, region g the scratch of group g. */
+   has the blocks that share none: those that keep their content, or all with per_tensor. Region g
+   has the scratch of group g. */
 typedef struct qnnrt__place_regions {
     size_t           *starts;          /* [group_count + 2] region -> its first place in blocks */
     size_t           *blocks;          /* [block_count] by region, then as in the plan */
@@ -11966,7 +11986,7 @@ static uint32_t qnnrt__place_region_of(const qnnrt_plan *plan, size_t block)
 {
     const qnnrt_plan_block *b = &plan->blocks[block];
     QNNRT__STEP();
-    return b->kept ? 0 : plan->entries[b->entry].group;
+    return b->kept || plan->per_tensor ? 0 : plan->entries[b->entry].group;
 }
 
 /* Sort the blocks by region: count them, add up, distribute. */
@@ -12112,6 +12132,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     plan->info.align = desc->align != 0 ? desc->align : 64;
     plan->entry_count = desc->entry_count;
     plan->buffer_count = desc->buffer_count;
+    plan->per_tensor = desc->per_tensor;
     plan->entries =
         (qnnrt__entry *)qnnrt__arena_alloc(&plan->arena, plan->entry_count, sizeof(*plan->entries));
     for (e = 0; e < plan->entry_count && plan->entries != NULL; ++e) {
@@ -12204,11 +12225,10 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
                 (unsigned long long)desc->bytes,
                 (unsigned long long)((uintptr_t)desc->data & (~(uintptr_t)desc->data + 1)));
         mem->data = (unsigned char *)desc->data;
-        memset(mem->data, 0, (size_t)mem->bytes);
         return QNNRT_OK;
     }
     if (!qnnrt__size_add(plan->info.peak, align, &need) ||
-        (mem->owned = qnnrt__mem_alloc(&mem->hooks, need)) == NULL)
+        (mem->owned = qnnrt__mem_raw(&mem->hooks, need)) == NULL)
         return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes",
                            (unsigned long long)plan->info.peak);
     at = ((uintptr_t)mem->owned + (uintptr_t)align - 1) & ~((uintptr_t)align - 1);
@@ -12234,7 +12254,6 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
     if (result != QNNRT_OK) return result;
     mem->share = &mem->shared;
     mem->data = mem->shared.data;
-    memset(mem->data, 0, (size_t)mem->bytes);
     return QNNRT_OK;
 }
 
@@ -12335,7 +12354,7 @@ static unsigned char *qnnrt__area_address(const qnnrt_mem *mem, size_t entry, si
                : mem->data + (size_t)(mem->offsets[spot->block] + spot->offset);
 }
 
-/* Set all inputs that have memory to the code of real zero. */
+/* Set all inputs that have memory to the code of real zero; the memory has zero bytes. */
 static void qnnrt__area_zero(qnnrt_mem *mem)
 {
     size_t e, s;
@@ -12401,7 +12420,11 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
         return result;
     }
     qnnrt__area_publish(mem);
-    qnnrt__area_zero(mem);
+    if (!desc->no_zero) {
+        /* Pages between guards have zero bytes already. */
+        if (mem->map == NULL) memset(mem->data, 0, (size_t)mem->bytes);
+        qnnrt__area_zero(mem);
+    }
     qnnrt__os_count(&plan->users, 1);
     *out = mem;
     return QNNRT_OK;
@@ -13199,7 +13222,9 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
     plan_desc.entries = &entry;
     plan_desc.entry_count = 1;
     plan_desc.align = model->align;
+    plan_desc.per_tensor = model->per_tensor;
     mem_desc.guard = model->guard;
+    mem_desc.no_zero = model->no_zero;
     mem_desc.kind = model->mem_kind;
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK && model->backend == NULL)

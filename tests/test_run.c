@@ -1170,6 +1170,203 @@ TEST(inputs_that_nobody_sets_are_real_zero)
     }
 }
 
+/* Fill what a hook allocates, so that memory that nobody fills shows. */
+static void *dirty_alloc(void *user, size_t bytes)
+{
+    void *data = malloc(bytes);
+    (void)user;
+    if (data != NULL) memset(data, 0xA5, bytes);
+    return data;
+}
+static void dirty_free(void *user, void *data) { (void)user; free(data); }
+
+static int filled_with(qnnrt_run *run, const char *name, int byte)
+{
+    size_t bytes = 0, i;
+    const unsigned char *at = (const unsigned char *)qnnrt_data(run, name, &bytes);
+    for (i = 0; i < bytes; ++i)
+        if (at[i] != byte) return 0;
+    return at != NULL && bytes > 0;
+}
+
+/* Without no_zero inputs are real zero and the rest zero bytes, whatever the memory held; with it
+   the memory holds what it held, and is filled by qnnrt_mem_clear(). */
+TEST(memory_is_left_unfilled_where_that_is_asked_for)
+{
+    static const char *const texts[1] = { zeros };
+    static uint64_t block[512];
+    qnnrt_desc desc;
+    int guard, no_zero, mine;
+    for (no_zero = 0; no_zero < 2; ++no_zero)
+        for (guard = 0; guard < 2; ++guard) {
+            const int before = guard ? 0 : 0xA5;     /* pages of the system are zero */
+            qnnrt *model;
+            qnnrt_run *run;
+            fake_begin("");
+            memset(&desc, 0, sizeof(desc));
+            desc.backend_desc.hooks.alloc = dirty_alloc;
+            desc.backend_desc.hooks.free = dirty_free;
+            desc.guard = guard;
+            desc.no_zero = no_zero;
+            model = opened(texts, 1, &desc);
+            CHECK(model != NULL);
+            CHECK_EQ(qnnrt_prepare(model, NULL, &run, NULL), QNNRT_OK);
+            CHECK_EQ(zeros_right(run), !no_zero);
+            CHECK_EQ(filled_with(run, "u8", no_zero ? before : 128), 1);
+            CHECK_EQ(filled_with(run, "o", no_zero ? before : 0), 1);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+            qnnrt_run_destroy(run);
+            for (mine = 0; mine < 2 - guard; ++mine) {
+                const qnnrt_pipeline *p = pipeline_of(model, NULL);
+                qnnrt_plan *plan = planned(&p, NULL, 1, NULL);
+                qnnrt_mem_desc mem_desc;
+                qnnrt_mem *mem;
+                memset(&mem_desc, 0, sizeof(mem_desc));
+                mem_desc.guard = guard;
+                mem_desc.no_zero = no_zero;
+                if (mine) {
+                    mem_desc.bytes = (size_t)qnnrt_plan_get_info(plan)->peak;
+                    CHECK(mem_desc.bytes + 64 <= sizeof(block));
+                    mem_desc.data = (unsigned char *)block + (64 - (uintptr_t)block % 64) % 64;
+                    memset(mem_desc.data, 0x3C, mem_desc.bytes);
+                }
+                CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, NULL), QNNRT_OK);
+                run = run_of(mem, 0);
+                CHECK_EQ(zeros_right(run), !no_zero);
+                CHECK_EQ(filled_with(run, "o", !no_zero ? 0 : mine ? 0x3C : before), 1);
+                CHECK_EQ(filled_with(run, "u16", 0x3C), no_zero && mine);
+                qnnrt_mem_clear(mem);
+                CHECK(zeros_right(run));
+                CHECK_EQ(filled_with(run, "o", 0), 1);
+                qnnrt_run_destroy(run);
+                CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+                CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+            }
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            LEDGER_EMPTY();
+        }
+}
+
+/* No two tensors of a plan share bytes, in no group, and peak, bound and naive are equal. */
+TEST(each_tensor_has_a_block_of_its_own_where_that_is_asked_for)
+{
+    static const uint32_t all_groups[3][4] = { { 0, 0, 0, 0 }, { 1, 1, 1, 1 }, { 1, 2, 1, 2 } };
+    static const uint32_t aligns[3] = { 1, 1, 64 };
+    qnnrt *model;
+    qnnrt_desc desc;
+    size_t g, reuse, with, guard, i, k;
+    fake_begin("");
+    memset(&desc, 0, sizeof(desc));
+    desc.per_tensor = 1;
+    model = opened(llm, 3, &desc);
+    CHECK(model != NULL);
+    for (g = 0; g < 3; ++g)
+        for (reuse = 0; reuse < 2; ++reuse)
+            for (with = 0; with < 2; ++with) {
+                qnnrt_entry_desc entries[4];
+                qnnrt_buffer_desc buffers[2];
+                qnnrt_place_desc place;
+                qnnrt_plan_desc plan_desc;
+                qnnrt_plan *plan, *shared;
+                const qnnrt_plan_info *info;
+                memset(entries, 0, sizeof(entries));
+                memset(buffers, 0, sizeof(buffers));
+                memset(&place, 0, sizeof(place));
+                memset(&plan_desc, 0, sizeof(plan_desc));
+                for (i = 0; i < 4; ++i) {
+                    entries[i].pipeline = pipeline_of(model, i % 2 == 0 ? "prefill" : "decode");
+                    entries[i].group = all_groups[g][i];
+                    entries[i].reuse_inputs = (int)reuse;
+                }
+                buffers[0].bytes = 300;
+                buffers[0].align = 1;
+                buffers[1].bytes = 7;
+                place.slot = slot_of(entries[0].pipeline, "k2_in");
+                plan_desc.entries = entries;
+                plan_desc.entry_count = 4;
+                plan_desc.buffers = buffers;
+                plan_desc.places = &place;
+                plan_desc.buffer_count = with ? 2 : 0;
+                plan_desc.place_count = with ? 1 : 0;
+                CHECK_EQ(qnnrt_plan_create(&plan_desc, &shared, NULL), QNNRT_OK);
+                plan_desc.per_tensor = 1;
+                CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, NULL), QNNRT_OK);
+                info = qnnrt_plan_get_info(plan);
+                PLAN_RIGHT(plan, all_groups[g], aligns);
+                CHECK_EQ(info->peak, info->naive);
+                CHECK_EQ(info->bound, info->naive);
+                CHECK(qnnrt_plan_get_info(shared)->peak < info->peak);
+                CHECK_EQ(qnnrt_plan_get_info(shared)->block_count, info->block_count);
+                for (i = 0; i < info->block_count; ++i) {
+                    const qnnrt_plan_block *a = &info->blocks[i];
+                    CHECK(right(lifetime_wrong(a, entries)));
+                    CHECK_EQ(a->offset % (i == 0 && with ? 1 : 64), 0);
+                    CHECK_EQ(a->kept, a->entry == QNNRT_NO_ENTRY || a->slot->role == QNNRT_ROLE_INPUT);
+                    for (k = 0; k < i; ++k)
+                        CHECK(!meet(a->offset, a->bytes, info->blocks[k].offset, info->blocks[k].bytes));
+                }
+                for (guard = 0; guard < 2; ++guard) {
+                    qnnrt_mem_desc mem_desc;
+                    qnnrt_mem *mem;
+                    memset(&mem_desc, 0, sizeof(mem_desc));
+                    mem_desc.guard = (int)guard;
+                    CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, NULL), QNNRT_OK);
+                    for (i = 0; i < 4; ++i) {
+                        qnnrt_run *run = run_of(mem, i);
+                        CHECK(run != NULL);
+                        LLM_RIGHT(run, i % 2 == 0 ? 8 : 1);
+                        qnnrt_run_destroy(run);
+                    }
+                    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+                }
+                CHECK_EQ(qnnrt_plan_destroy(shared), QNNRT_OK);
+                CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+            }
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    LEDGER_EMPTY();
+}
+
+/* With desc.per_tensor an edge can be read after an exec: it holds what the step wrote, and shares
+   its bytes with no other tensor. Without it tensors share bytes. */
+TEST(edges_can_be_read_after_an_exec_with_blocks_of_their_own)
+{
+    qnnrt_desc desc;
+    int own;
+    for (own = 0; own < 2; ++own) {
+        const qnnrt_pipeline_info *info;
+        qnnrt *model;
+        qnnrt_run *run;
+        size_t i, k, meetings = 0;
+        fake_begin("");
+        memset(&desc, 0, sizeof(desc));
+        desc.per_tensor = own;
+        model = opened(llm, 3, &desc);
+        CHECK(model != NULL);
+        CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
+        LLM_RIGHT(run, 8);
+        if (own) {
+            const unsigned sum0 = sum_now(run, "tokens") + sum_now(run, "mask") + sum_now(run, "k0_in");
+            const unsigned sum1 = sum_now(run, "hidden") + sum_now(run, "cos") + sum_now(run, "mask") +
+                                  sum_now(run, "k1_in");
+            CHECK(filled(qnnrt_data(run, "hidden", NULL), 32, sum0, 0));
+            CHECK(filled(qnnrt_data(run, "cos", NULL), 64, sum0, 1));
+            CHECK(filled(qnnrt_data(run, "h2", NULL), 32, sum1, 0));
+        }
+        info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
+        for (i = 0; i < info->slot_count; ++i)
+            for (k = 0; k < i; ++k) {
+                size_t a_bytes, b_bytes;
+                const uintptr_t a = (uintptr_t)qnnrt_data_slot(run, &info->slots[i], &a_bytes);
+                const uintptr_t b = (uintptr_t)qnnrt_data_slot(run, &info->slots[k], &b_bytes);
+                meetings += (size_t)meet(a, a_bytes, b, b_bytes);
+            }
+        CHECK_EQ(meetings == 0, own);
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        LEDGER_EMPTY();
+    }
+}
+
 TEST(inputs_can_be_recycled)
 {
     qnnrt_entry_desc entry;
@@ -2281,6 +2478,9 @@ TEST_MAIN("run")
     RUN(a_cache_moves_by_its_pointer_and_two_sequences_take_turns);
     RUN(binding_checks_sizes_and_returns_to_own_memory);
     RUN(inputs_that_nobody_sets_are_real_zero);
+    RUN(memory_is_left_unfilled_where_that_is_asked_for);
+    RUN(each_tensor_has_a_block_of_its_own_where_that_is_asked_for);
+    RUN(edges_can_be_read_after_an_exec_with_blocks_of_their_own);
     RUN(inputs_can_be_recycled);
     RUN(typed_access_on_every_dtype);
     RUN(guard_pages_catch_one_byte_too_many);

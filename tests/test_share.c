@@ -846,6 +846,91 @@ TEST(a_callers_descriptor_begins_at_an_offset)
     NOTHING_LEFT();
 }
 
+/* The caller's descriptor keeps what it holds with no_zero, and nothing of it without. */
+TEST(shared_memory_is_left_unfilled_where_that_is_asked_for)
+{
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_mem_desc desc;
+    qnnrt_run *run;
+    qnnrt_error err;
+    uint64_t peak, i, kept;
+    unsigned char *map;
+    char path[1200];
+    size_t count;
+    int fd, no_zero;
+    begin("");
+    snprintf(path, sizeof path, "%s/block", folder);
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0);
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    peak = qnnrt_plan_get_info(plan)->peak;
+    CHECK_EQ(ftruncate(fd, (off_t)peak), 0);
+    map = (unsigned char *)mmap(NULL, (size_t)peak, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(map != MAP_FAILED);
+    for (no_zero = 0; no_zero < 2; ++no_zero) {
+        memset(map, 0x77, (size_t)peak);
+        memset(&desc, 0, sizeof desc);
+        desc.kind = QNNRT_MEM_FD;
+        desc.fd = fd;
+        desc.no_zero = no_zero;
+        CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+        for (i = kept = 0; i < peak; ++i) kept += map[i] == 0x77;
+        CHECK_EQ(kept, no_zero ? peak : 0);
+        CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_OK);
+        CHECK_EQ(registered(run, &count), 4);
+        CHECK(right(run, LIFE_ROWS));
+        qnnrt_mem_clear(mem);
+        for (i = 0; i < qnnrt_mem_get_info(mem)->buffers[0].bytes; ++i)
+            CHECK_EQ(((unsigned char *)qnnrt_mem_get_info(mem)->buffers[0].data)[i], 0);
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+        CHECK_EQ(alive(), 0);
+    }
+    munmap(map, (size_t)peak);
+    close(fd);
+    remove(path);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
+/* With desc.per_tensor every tensor is registered at an offset of its own. */
+TEST(blocks_of_their_own_are_registered)
+{
+    qnnrt *model;
+    qnnrt_run *run;
+    qnnrt_error err;
+    qnnrt_desc desc;
+    const qnnrt_pipeline_info *info;
+    size_t count, i, k, a_bytes, b_bytes;
+    begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.backend_desc.path = TEST_REF_LIB;
+    desc.backend_desc.hooks = life_hooks();
+    desc.mem_kind = QNNRT_MEM_MEMFD;
+    desc.per_tensor = 1;
+    desc.no_zero = 1;
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare(model, "prefill", &run, &err), QNNRT_OK);
+    CHECK_EQ(registered(run, &count), 4);
+    info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
+    CHECK_EQ(info->slot_count, 3);                   /* x, hidden, y */
+    for (i = 0; i < info->slot_count; ++i)
+        for (k = 0; k < i; ++k) {
+            const uintptr_t a = (uintptr_t)qnnrt_data_slot(run, &info->slots[i], &a_bytes);
+            const uintptr_t b = (uintptr_t)qnnrt_data_slot(run, &info->slots[k], &b_bytes);
+            CHECK(a + a_bytes <= b || b + b_bytes <= a);
+        }
+    CHECK(right(run, LIFE_ROWS));
+    qnnrt_run_destroy(run);
+    CHECK_EQ(alive(), 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
 TEST(an_alignment_beyond_a_page_is_kept)
 {
     static const qnnrt_mem_kind kinds[] = { QNNRT_MEM_RPCMEM, QNNRT_MEM_MEMFD };
@@ -926,6 +1011,8 @@ TEST_MAIN("share")
     RUN(rpcmem_failures_are_named);
     RUN(shared_memory_takes_what_there_is);
     RUN(a_callers_descriptor_begins_at_an_offset);
+    RUN(shared_memory_is_left_unfilled_where_that_is_asked_for);
+    RUN(blocks_of_their_own_are_registered);
     RUN(an_alignment_beyond_a_page_is_kept);
     RUN(wrong_arguments_are_refused);
 }
