@@ -176,7 +176,7 @@
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
        >>cells >>rows >>state >>mask                                                one cache
-       >>session >>step >>keys >>sample >>public                                    running
+       >>session >>step >>keys >>sample >>embedding >>public                        running
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
@@ -590,6 +590,26 @@ QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t 
 
 /* Go back to the seed, and forget recent tokens. */
 QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
+
+/* -------------------------------------------------------------------------------- embeddings -- */
+
+/* Look up the embeddings of tokens: a host function, for models whose graphs take the hidden state.
+   It copies row ids[i] of the table to row i of the output, and converts values if the types or
+   encodings differ. See "Embeddings on the host".
+
+   user     is not used
+   step     has two inputs, in any order, and one output:
+                ids     [.., n]           int32, uint32 or int64
+                table   [.., rows, width] float32, float16, bfloat16, or codes with one scale
+                output  [.., n, width]    the same types
+   Returns  QNNRT_OK; QNNRT_E_ARG (an id below 0 or not below `rows`: the text names the step, the
+            id and its place); QNNRT_E_MISMATCH (other shapes); QNNRT_E_UNSUPPORTED (other types). On
+            failure the output is as it was
+   Threads  any
+   Cost     reads n rows of the table: a mapped table costs memory for the rows that were read */
+QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_info *step,
+                                               const void *const *inputs, void *const *outputs,
+                                               qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -6824,6 +6844,152 @@ done:
 }
 
 /* =====================================================================================
+   EMBEDDING                                                                 >>embedding
+   Looks up rows of a table.
+   Needs: >>config     Knows nothing of: models, caches
+   ===================================================================================== */
+
+/* The tensors of a look-up. */
+typedef struct qnnrt_llm__embedding_ends {
+    const qnnrt_tensor_info *ids, *table, *to;
+    size_t                   ids_at, table_at;      /* indexes of inputs */
+    uint64_t                 rows;                  /* of the table */
+    uint32_t                 width;
+} qnnrt_llm__embedding_ends;
+
+static int qnnrt_llm__embedding_integer(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_I32 || dtype == QNNRT_DTYPE_U32 || dtype == QNNRT_DTYPE_I64;
+}
+
+/* Return the bytes of a value, or 0 for a type or encoding without a conversion. */
+static size_t qnnrt_llm__embedding_element(const qnnrt_tensor_info *t)
+{
+    switch ((int)t->dtype) {
+    case QNNRT_DTYPE_F32: return 4;
+    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16: return 2;
+    case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_S8Q:
+        return t->quant.encoding == QNNRT_ENCODING_PER_TENSOR ? 1 : 0;
+    case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S16Q:
+        return t->quant.encoding == QNNRT_ENCODING_PER_TENSOR ? 2 : 0;
+    default: return 0;
+    }
+}
+
+/* Find the tensors of a look-up, and check them. */
+static qnnrt_result qnnrt_llm__embedding_find(const qnnrt_graph_info *step,
+                                              qnnrt_llm__embedding_ends *ends, qnnrt_error *err)
+{
+    const qnnrt_tensor_info *wrong = NULL;
+    char facts[3][160];
+    if (step->input_count != 2 || step->output_count != 1)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\" has %llu inputs and %llu"
+                               " outputs, expected ids, a table and one output", step->name,
+                               (unsigned long long)step->input_count,
+                               (unsigned long long)step->output_count);
+    ends->ids_at = !qnnrt_llm__embedding_integer(step->inputs[0].dtype);
+    ends->table_at = 1 - ends->ids_at;
+    ends->ids = &step->inputs[ends->ids_at];
+    ends->table = &step->inputs[ends->table_at];
+    ends->to = &step->outputs[0];
+    if (!qnnrt_llm__embedding_integer(ends->ids->dtype)) wrong = ends->ids;
+    if (qnnrt_llm__embedding_element(ends->table) == 0) wrong = ends->table;
+    if (qnnrt_llm__embedding_element(ends->to) == 0) wrong = ends->to;
+    if (wrong != NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "host \"%.100s\": \"%.100s\" is %s,"
+                               " expected %s", step->name, wrong->name,
+                               qnnrt_tensor_text(wrong, facts[0], sizeof facts[0]),
+                               wrong == ends->ids ? "int32, uint32 or int64"
+                               : "float32, float16, bfloat16 or codes of 8 or 16 bits with one"
+                                 " scale");
+    ends->width = ends->table->rank >= 2 ? ends->table->dims[ends->table->rank - 1] : 0;
+    ends->rows = ends->width > 0 ? ends->table->count / ends->width : 0;
+    if (ends->rows == 0 || ends->rows != ends->table->dims[ends->table->rank - 2] ||
+        ends->to->rank < 1 || ends->to->dims[ends->to->rank - 1] != ends->width ||
+        ends->to->count / ends->width != ends->ids->count)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\": ids %s, table %s and output"
+                               " %s do not fit, expected [n], [rows, width] and [n, width]",
+                               step->name, qnnrt_tensor_text(ends->ids, facts[0], sizeof facts[0]),
+                               qnnrt_tensor_text(ends->table, facts[1], sizeof facts[1]),
+                               qnnrt_tensor_text(ends->to, facts[2], sizeof facts[2]));
+    return QNNRT_OK;
+}
+
+static int64_t qnnrt_llm__embedding_id(const qnnrt_tensor_info *ids, const void *data, uint64_t i)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    int32_t signed32;
+    uint32_t unsigned32;
+    int64_t id;
+    if (ids->dtype == QNNRT_DTYPE_I32) {
+        memcpy(&signed32, at + i * sizeof signed32, sizeof signed32);
+        id = signed32;
+    } else if (ids->dtype == QNNRT_DTYPE_U32) {
+        memcpy(&unsigned32, at + i * sizeof unsigned32, sizeof unsigned32);
+        id = unsigned32;
+    } else memcpy(&id, at + i * sizeof id, sizeof id);
+    return id;
+}
+
+/* Convert a row in pieces, through float32. */
+static void qnnrt_llm__embedding_convert(const qnnrt_llm__embedding_ends *ends,
+                                         const unsigned char *from, unsigned char *to)
+{
+    enum { PIECE = 256 };
+    const size_t from_bytes = qnnrt_llm__embedding_element(ends->table);
+    const size_t to_bytes = qnnrt_llm__embedding_element(ends->to);
+    qnnrt_tensor_info in = *ends->table, out = *ends->to;
+    float values[PIECE];
+    uint32_t at, count;
+    in.rank = out.rank = 1;
+    in.dims = out.dims = &count;
+    for (at = 0; at < ends->width; at += count) {
+        count = ends->width - at;
+        if (count > PIECE) count = PIECE;
+        in.count = out.count = count;
+        in.bytes = count * from_bytes;
+        out.bytes = count * to_bytes;
+        qnnrt_decode_f32(&in, from + at * from_bytes, values);
+        qnnrt_encode_f32(&out, values, to + at * to_bytes);
+    }
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_info *step,
+                                               const void *const *inputs, void *const *outputs,
+                                               qnnrt_error *err)
+{
+    qnnrt_llm__embedding_ends ends;
+    const unsigned char *table;
+    unsigned char *to;
+    size_t from_bytes, to_bytes;
+    uint64_t i;
+    int same;
+    qnnrt_result result = qnnrt_llm__embedding_find(step, &ends, err);
+    (void)user;
+    if (result != QNNRT_OK) return result;
+    for (i = 0; i < ends.ids->count; ++i) {
+        const int64_t id = qnnrt_llm__embedding_id(ends.ids, inputs[ends.ids_at], i);
+        if (id < 0 || (uint64_t)id >= ends.rows)
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "host \"%.100s\": \"%.100s\"[%llu] is %lld,"
+                                   " expected 0 to %llu, the rows of \"%.100s\"", step->name,
+                                   ends.ids->name, (unsigned long long)i, (long long)id,
+                                   (unsigned long long)ends.rows - 1, ends.table->name);
+    }
+    same = ends.table->dtype == ends.to->dtype &&
+           qnnrt_quant_equal(&ends.table->quant, &ends.to->quant);
+    table = (const unsigned char *)inputs[ends.table_at];
+    to = (unsigned char *)outputs[0];
+    from_bytes = qnnrt_llm__embedding_element(ends.table) * ends.width;
+    to_bytes = qnnrt_llm__embedding_element(ends.to) * ends.width;
+    for (i = 0; i < ends.ids->count; ++i, to += to_bytes) {
+        const int64_t id = qnnrt_llm__embedding_id(ends.ids, inputs[ends.ids_at], i);
+        if (same) memcpy(to, table + (size_t)id * from_bytes, to_bytes);
+        else qnnrt_llm__embedding_convert(&ends, table + (size_t)id * from_bytes, to);
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
    PUBLIC                                                                       >>public
    Checks arguments and calls the rooms above.
    Needs: every room above     Knows nothing of: how they work
@@ -7297,6 +7463,7 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    LICENSE.
 
    HISTORY
+   0.4.0   Added: embeddings on the host, qnnrt_llm_embedding().
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.
