@@ -591,6 +591,71 @@ TEST(nodes_are_refused_with_the_reason)
     TRY(world_close(&w));
 }
 
+static unsigned long long bytes_allocated(void)
+{
+    unsigned long long bytes = 0;
+    const char *at = strstr(ref_ask("counters"), " bytes ");
+    if (at == NULL || sscanf(at, " bytes %llu", &bytes) != 1) exit(1);
+    return bytes;
+}
+
+/* The pages of the weights cannot be read, so nothing can copy them. */
+TEST(a_validation_does_not_copy_static_data)
+{
+    const uint32_t dtypes[3] = { 0x232, 0x216, 0x308 };
+    const size_t most = (size_t)467 << 20;
+    const int file = open("/dev/zero", O_RDONLY);
+    void *pages = mmap(NULL, most, PROT_NONE, MAP_PRIVATE, file, 0);
+    int32_t words[9] = { 0 };
+    uint32_t dims_i[] = { 8 }, dims_g[] = { 8, 4 }, i;
+    q_tensor x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_x), in[2], out;
+    q_param axis;
+    q_op gather;
+    world w;
+    CHECK(file >= 0 && pages != MAP_FAILED);
+    CHECK_EQ(close(file), 0);
+    ref_begin("");
+    TRY(world_open(&w));
+    for (i = 0; i < 3; ++i) {
+        const uint32_t bytes = dtypes[i] == 0x232 ? 4 : dtypes[i] == 0x216 ? 2 : 1;
+        uint32_t wide[2] = { 8, 0 }, made[2] = { 2, 0 };
+        unsigned long long before;
+        wide[1] = made[1] = (uint32_t)(most / 8 / bytes);
+        in[0] = x; in[1] = with_data(tensor("w", Q_STATIC, dtypes[i], 2, wide), pages, most);
+        out = tensor("y", Q_APP_READ, 0x232, 2, made);
+        if (bytes < 4) in[0].v.dtype = out.v.dtype = bytes == 2 ? 0x216 : 0x408;
+        if (bytes == 1) {
+            /* of 4 bits, which graphTensorCreate extends to 8 */
+            in[1].v.quant.definition = in[0].v.quant.definition = out.v.quant.definition = 1;
+            in[1].v.quant.encoding = Q_ENC_BW;
+            in[1].v.quant.u.bw.bits = 4;
+            in[1].v.quant.u.bw.scale = 0.5f;
+            in[0].v.quant.encoding = out.v.quant.encoding = Q_ENC_SCALE_OFFSET;
+            in[0].v.quant.u.one.scale = out.v.quant.u.one.scale = 0.5f;
+        }
+        before = bytes_allocated();
+        CHECK_EQ(ref.validate(w.backend, node("m", "MatMul", in, 2, &out)), 0);
+        CHECK(bytes_allocated() - before <= 2 * 64 * 1024);
+    }
+    /* static indices are checked where they lie, here at an odd address */
+    in[0] = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y);
+    in[1] = with_data(tensor("indices", Q_STATIC, 0x032, 1, dims_i), (char *)words + 1, 32);
+    out = tensor("y", Q_APP_READ, 0x232, 2, dims_g);
+    memset(&axis, 0, sizeof(axis));
+    axis.name = "axis";
+    axis.u.scalar.dtype = 0x032;
+    gather = node("g", "Gather", in, 2, &out);
+    gather.v1.params = &axis;
+    gather.v1.param_count = 1;
+    CHECK_EQ(ref.validate(w.backend, gather), 0);
+    i = 2;
+    memcpy((char *)words + 1 + 4 * 5, &i, 4);
+    CHECK_EQ(ref.validate(w.backend, gather), Q_OP_REFUSED);
+    CHECK_STR(ref_lines, "input 1 \"indices\" has 2 at element 5, expected 0 to 1");
+    CHECK_EQ(munmap(pages, most), 0);
+    TRY(world_close(&w));
+}
+
 TEST(a_graph_that_cannot_run_is_not_finalized)
 {
     q_tensor x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y);
@@ -2222,6 +2287,7 @@ TEST_MAIN("ref")
     RUN(updateable_data_is_replaced_and_other_updates_are_refused);
     RUN(tensors_are_refused_with_the_reason);
     RUN(nodes_are_refused_with_the_reason);
+    RUN(a_validation_does_not_copy_static_data);
     RUN(a_graph_that_cannot_run_is_not_finalized);
     RUN(calls_in_the_wrong_order_are_told_in_words);
     RUN(nodes_may_come_in_any_order);

@@ -13,7 +13,8 @@
                           change with the next getProviders
            ledger         what is alive and what was misused; "" when there is nothing to report
            trace on|off   begin or stop to keep the trace in memory;  trace clear;  trace: the lines
-           counters       "allocations N delayed_ms N copies N" since the library was loaded
+           counters       "allocations N delayed_ms N copies N bytes N" since the library was
+                          loaded; bytes: of all allocations
            graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph
                           with that name
 
@@ -891,6 +892,15 @@ static size_t graph_tell(const char *name, char *answer, size_t bytes)
     return 0;
 }
 
+static size_t counters_tell(char *answer, size_t bytes)
+{
+    uint64_t allocated;
+    const uint64_t allocations = ref_allocations(&allocated);
+    return (size_t)snprintf(answer, bytes, "allocations %llu delayed_ms %llu copies %llu bytes %llu",
+                            (unsigned long long)allocations, (unsigned long long)delayed_ms,
+                            (unsigned long long)ref_copies(), (unsigned long long)allocated);
+}
+
 REF_EXPORT int QnnRef_control(const char *command, char *answer, size_t bytes)
 {
     size_t length = 0;
@@ -911,10 +921,7 @@ REF_EXPORT int QnnRef_control(const char *command, char *answer, size_t bytes)
     else if (strcmp(command, "trace clear") == 0)
         ref_trace_clear();
     else if (strcmp(command, "counters") == 0)
-        length = (size_t)snprintf(answer, bytes, "allocations %llu delayed_ms %llu copies %llu",
-                                  (unsigned long long)ref_allocations(),
-                                  (unsigned long long)delayed_ms,
-                                  (unsigned long long)ref_copies());
+        length = counters_tell(answer, bytes);
     else if (strncmp(command, "graph ", 6) == 0)
         length = graph_tell(command + 6, answer, bytes);
     else

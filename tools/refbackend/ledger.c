@@ -18,7 +18,7 @@ enum { INDEX_BITS = 20, SERIAL_BITS = 28, STRICT_STATUS = 99 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t allocations;
+static uint64_t allocations, allocated;
 
 static ref_object **table;               /* NULL: a free place */
 static size_t   table_room;
@@ -28,32 +28,34 @@ static char     misuse[1024];
 void ref_lock(void)   { pthread_mutex_lock(&lock); }
 void ref_unlock(void) { pthread_mutex_unlock(&lock); }
 
-static void count_allocation(void)
+static void count_allocation(size_t bytes)
 {
     pthread_mutex_lock(&count_lock);
     ++allocations;
+    allocated += bytes;
     pthread_mutex_unlock(&count_lock);
 }
 
-uint64_t ref_allocations(void)
+uint64_t ref_allocations(uint64_t *bytes)
 {
     uint64_t now;
     pthread_mutex_lock(&count_lock);
     now = allocations;
+    *bytes = allocated;
     pthread_mutex_unlock(&count_lock);
     return now;
 }
 
 void *ref_alloc(size_t bytes)
 {
-    count_allocation();
+    count_allocation(bytes);
     return calloc(1, bytes > 0 ? bytes : 1);
 }
 
 void *ref_grow(void *block, size_t old_bytes, size_t bytes)
 {
     unsigned char *more;
-    count_allocation();
+    count_allocation(bytes);
     more = realloc(block, bytes);
     if (more != NULL && bytes > old_bytes)
         memset(more + old_bytes, 0, bytes - old_bytes);

@@ -9,12 +9,6 @@
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-static int64_t index_at(const ref_tensor *indices, uint64_t i)
-{
-    return indices->dtype == REF_I32 ? (int64_t)((const int32_t *)indices->data)[i]
-                                     : (int64_t)((const uint32_t *)indices->data)[i];
-}
-
 static int check_index_type(const ref_tensor *indices, const char *what, ref_why *why)
 {
     if (indices->dtype == REF_I32 || indices->dtype == REF_U32)
@@ -28,7 +22,7 @@ static int indices_fit(const ref_tensor *indices, const char *what, uint32_t k,
                        const uint32_t *dims, ref_why *why)
 {
     for (uint64_t i = 0; i < indices->count; ++i) {
-        const int64_t index = index_at(indices, i);
+        const int64_t index = ref_whole_at(indices, i);
         if (index < 0 || index >= dims[i % k])
             return ref_refuse(why, "%s \"%s\" has %lld at element %llu, expected 0 to %u", what,
                               indices->name, (long long)index, (unsigned long long)i,
@@ -110,7 +104,7 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
         return 0;
     for (uint64_t r = 0; r < rows; ++r)
         for (uint64_t i = 0; i < indices->count; ++i, to += piece)
-            copy(out, to, data, r * row + (uint64_t)index_at(indices, i) * piece, piece);
+            copy(out, to, data, r * row + (uint64_t)ref_whole_at(indices, i) * piece, piece);
     return 1;
 }
 
@@ -143,7 +137,7 @@ static uint64_t element_place(const ref_tensor *data, const ref_tensor *indices,
 {
     uint64_t place = 0, step = 1, rest = i;
     for (uint32_t d = data->rank; d-- > 0;) {
-        const uint64_t along = d == axis ? (uint64_t)index_at(indices, i) : rest % indices->dims[d];
+        const uint64_t along = d == axis ? (uint64_t)ref_whole_at(indices, i) : rest % indices->dims[d];
         place += along * step;
         step *= data->dims[d];
         rest /= indices->dims[d];
@@ -186,7 +180,7 @@ static uint64_t slice_place(const ref_tensor *data, const ref_tensor *indices, u
         rows *= indices->dims[i];
     place = row / rows;
     for (uint32_t i = 0; i < k; ++i)
-        place = place * data->dims[batch + i] + (uint64_t)index_at(indices, row * k + i);
+        place = place * data->dims[batch + i] + (uint64_t)ref_whole_at(indices, row * k + i);
     return place * row_of(data, batch + k);
 }
 
@@ -437,7 +431,7 @@ static int one_hot_run(const ref_node *node, void *scratch, ref_why *why)
     (void)why;
     for (uint64_t i = 0; i < out->count; ++i) {
         const uint64_t class = i / inner % depth, at = i / inner / depth * inner + i % inner;
-        put_value(out, i, index_at(indices, at) == (int64_t)class ? on : off);
+        put_value(out, i, ref_whole_at(indices, at) == (int64_t)class ? on : off);
     }
     return 1;
 }

@@ -65,7 +65,7 @@ void  ref_unlock(void);
 void *ref_alloc(size_t bytes);                       /* returns zeroed memory, and counts */
 void *ref_grow(void *block, size_t old_bytes, size_t bytes);
 void  ref_free(void *block);
-uint64_t ref_allocations(void);
+uint64_t ref_allocations(uint64_t *bytes);           /* how many, and of how many bytes, so far */
 
 const char *ref_kind_name(ref_kind kind);
 /* Add an object with a new handle. Return 0 when there is no memory. */

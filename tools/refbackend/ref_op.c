@@ -395,9 +395,7 @@ double ref_param_value(const ref_node *node, const char *name, double otherwise)
 
 int64_t ref_param_at(const ref_param *param, uint64_t i)
 {
-    const void *data = param->tensor->data;
-    return param->tensor->dtype == REF_I32 ? (int64_t)((const int32_t *)data)[i]
-                                           : (int64_t)((const uint32_t *)data)[i];
+    return ref_whole_at(param->tensor, i);
 }
 
 /* ---- float16 --------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { REF_RANK = 8 };
 
@@ -51,9 +52,19 @@ typedef struct ref_tensor {
     uint32_t    rank, dims[REF_RANK];    /* rank 1 to 8, all dims > 0 */
     uint64_t    count;                   /* elements */
     ref_quant   quant;
-    int         fixed;                   /* 1: STATIC, so check() may read the data */
+    /* 1: STATIC, so check() may read INT_32 and UINT_32 data, by ref_whole_at() alone: a validation
+       checks the caller's bytes where they lie, aligned or not. */
+    int         fixed;
     void       *data;                    /* packed row-major, aligned for its type; set in run() */
 } ref_tensor;
+
+/* Return element i of a tensor of INT_32 or UINT_32. */
+static inline int64_t ref_whole_at(const ref_tensor *tensor, uint64_t i)
+{
+    uint32_t bits;
+    memcpy(&bits, (const char *)tensor->data + i * sizeof(bits), sizeof(bits));
+    return tensor->dtype == REF_I32 ? (int64_t)(int32_t)bits : (int64_t)bits;
+}
 
 typedef struct ref_param {
     const char       *name;
