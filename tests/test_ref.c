@@ -1232,6 +1232,215 @@ static uint32_t random_next(uint32_t *state)
     return *state;
 }
 
+/* ---- places in memory ------------------------------------------------------------------------ */
+
+static unsigned long long steps_of(const char *what)
+{
+    unsigned long long plan = 0, place = 0;
+    if (sscanf(ref_ask("steps"), "plan %llu place %llu", &plan, &place) != 2) exit(1);
+    return strcmp(what, "plan") == 0 ? plan : place;
+}
+
+/* Return the offset of the first gap for `bytes` among blocks sorted by offset, and insert it. */
+static uint64_t first_fit(uint64_t (*blocks)[3], int *count, uint64_t bytes, uint64_t owner)
+{
+    uint64_t at = 0;
+    int i = 0;
+    for (; i < *count && blocks[i][0] - at < bytes; ++i) at = blocks[i][0] + blocks[i][1];
+    memmove(blocks + i + 1, blocks + i, (size_t)(*count - i) * sizeof(*blocks));
+    blocks[i][0] = at;
+    blocks[i][1] = bytes;
+    blocks[i][2] = owner;
+    ++*count;
+    return at + bytes;
+}
+
+TEST(intermediate_tensors_are_placed_by_first_fit)
+{
+    enum { SIZES = 8, STEPS = 400 };
+    uint32_t state = 5;
+    int round, i;
+    ref_begin("");
+    for (round = 0; round < 12; ++round) {
+        static uint64_t blocks[STEPS + 1][3];
+        static q_tensor made[STEPS];
+        static char names[STEPS][2][16];
+        uint32_t dims[SIZES][1];
+        q_tensor x[SIZES];
+        uint64_t most = 0;
+        char text[64];
+        int count = 0, living = 0;
+        world w;
+        TRY(world_open(&w));
+        for (i = 0; i < SIZES; ++i) {
+            dims[i][0] = 1 + random_next(&state) % 200;
+            snprintf(names[i][0], sizeof(names[i][0]), "x%d", i);
+            x[i] = tensor(names[i][0], Q_APP_WRITE, 0x232, 1, dims[i]);
+            CHECK_EQ(ref.graph_tensor(w.graph, &x[i]), 0);
+        }
+        for (i = 0; i < STEPS; ++i) {
+            const uint32_t r = random_next(&state);
+            snprintf(names[i][1], sizeof(names[i][1]), "t%d", i);
+            if (living > 0 && r % 100 < (i % 200 < 100 ? 40u : 60u)) {
+                /* read one for the last time */
+                const int k = (int)(r / 100 % (uint32_t)living);
+                const uint64_t at = blocks[k][2];
+                q_tensor y = tensor(names[i][1], Q_APP_READ, 0x232, 1, made[at].v.dims);
+                CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+                CHECK_EQ(ref.add_node(w.graph, node(names[i][1], "Relu", &made[at], 1, &y)), 0);
+                memmove(blocks + k, blocks + k + 1, (size_t)(--living - k) * sizeof(*blocks));
+                count = living;
+            } else {
+                const uint32_t size = r / 100 % SIZES;
+                uint64_t end;
+                made[i] = tensor(names[i][1], Q_NATIVE, 0x232, 1, dims[size]);
+                CHECK_EQ(ref.graph_tensor(w.graph, &made[i]), 0);
+                CHECK_EQ(ref.add_node(w.graph, node(names[i][1], "Relu", &x[size], 1, &made[i])), 0);
+                end = first_fit(blocks, &count, (dims[size][0] * 4 + 63) / 64 * 64, (uint64_t)i);
+                living = count;
+                if (end > most) most = end;
+            }
+        }
+        for (; living > 0; --living) {
+            const uint64_t at = blocks[living - 1][2];
+            q_tensor y;
+            snprintf(text, sizeof(text), "y%d", living);
+            y = tensor(text, Q_APP_READ, 0x232, 1, made[at].v.dims);
+            CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+            CHECK_EQ(ref.add_node(w.graph, node(text, "Relu", &made[at], 1, &y)), 0);
+        }
+        CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+        snprintf(text, sizeof(text), " arena %llu ", (unsigned long long)most);
+        CHECK_STR(ref_ask("graph main"), text);
+        TRY(world_close(&w));
+    }
+}
+
+/* 20,000 tensors that live at the same time: a search from the first one on takes 200,000,000
+   steps. The same for the memory of 20,000 outputs. */
+TEST(many_tensors_are_placed_in_few_steps)
+{
+    enum { MANY = 20000, AT_ONCE = 1000 };
+    q_tensor x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y), y;
+    q_tensor *made = (q_tensor *)calloc(MANY, sizeof(*made));
+    char (*names)[8] = (char (*)[8])calloc(MANY, sizeof(*names));
+    float *values = (float *)calloc(MANY, 8 * sizeof(float));
+    unsigned long long before;
+    int outputs, i;
+    if (made == NULL || names == NULL || values == NULL) exit(1);
+    ref_begin("");
+    for (outputs = 0; outputs < 2; ++outputs) {
+        q_handle loaded, graph;
+        uint64_t bytes;
+        void *file;
+        world w;
+        TRY(world_open(&w));
+        CHECK_EQ(ref.graph_tensor(w.graph, &x), 0);
+        for (i = 0; i < MANY; ++i) {
+            snprintf(names[i], sizeof(names[i]), "t%d", i);
+            made[i] = tensor(names[i], outputs ? Q_APP_READ : Q_NATIVE, 0x232, 2, dims_y);
+            CHECK_EQ(ref.graph_tensor(w.graph, &made[i]), 0);
+            CHECK_EQ(ref.add_node(w.graph, node(names[i], "Relu", &x, 1, &made[i])), 0);
+        }
+        for (i = 0; !outputs && i < MANY; i += AT_ONCE) {
+            uint32_t dims[2] = { 2 * AT_ONCE, 4 };
+            q_param axis;
+            q_op op;
+            char name[16];
+            snprintf(name, sizeof(name), "y%d", i);
+            y = tensor(name, Q_APP_READ, 0x232, 2, dims);
+            CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+            memset(&axis, 0, sizeof(axis));
+            axis.name = "axis";
+            axis.u.scalar.dtype = 0x132;
+            op = node(name, "Concat", made + i, AT_ONCE, &y);
+            op.v1.params = &axis;
+            op.v1.param_count = 1;
+            CHECK_EQ(ref.add_node(w.graph, op), 0);
+        }
+        before = steps_of("plan");
+        CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+        CHECK_EQ(ref.binary_size(w.context, &bytes), 0);
+        file = malloc((size_t)bytes);
+        CHECK_EQ(ref.binary(w.context, file, bytes, &bytes), 0);
+        CHECK_EQ(ref.load(w.backend, w.device, NULL, file, bytes, &loaded, NULL), 0);
+        free(file);
+        CHECK((steps_of("plan") > before) == !outputs);
+        CHECK(steps_of("plan") - before < 2ull * MANY * 400);
+        if (outputs) {
+            before = steps_of("place");
+            CHECK_EQ(ref.retrieve(loaded, "main", &graph), 0);
+            x = with_data(x, input, sizeof(output));
+            for (i = 0; i < MANY; ++i)
+                made[i] = with_data(made[i], values + i * 7919 % MANY * 8, sizeof(output));
+            CHECK_EQ(ref.execute(graph, &x, 1, made, MANY, NULL, NULL), 0);
+            CHECK(values[1] == 0.0f && values[MANY * 8 - 5] == input[3]);
+            CHECK(steps_of("place") > before && steps_of("place") - before < 2ull * MANY * 16);
+        }
+        CHECK_EQ(ref.context_free(loaded, NULL), 0);
+        TRY(world_close(&w));
+    }
+    free(values);
+    free(names);
+    free(made);
+}
+
+TEST(outputs_may_overlap_inputs_and_not_each_other)
+{
+    enum { PAIRS = 4, FLOATS = 8, ROOM = 160 };
+    static const char *const names[2][PAIRS] = { { "a", "b", "c", "d" }, { "p", "q", "r", "s" } };
+    uint32_t state = 3;
+    q_tensor in[PAIRS], out[PAIRS];
+    int round, i, k, refused = 0, computed = 0;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    for (i = 0; i < PAIRS; ++i) {
+        in[i] = tensor(names[0][i], Q_APP_WRITE, 0x232, 2, dims_y);
+        out[i] = tensor(names[1][i], Q_APP_READ, 0x232, 2, dims_y);
+        CHECK_EQ(ref.graph_tensor(w.graph, &in[i]), 0);
+        CHECK_EQ(ref.graph_tensor(w.graph, &out[i]), 0);
+        CHECK_EQ(ref.add_node(w.graph, node(names[1][i], "ElementWiseNeg", &in[i], 1, &out[i])), 0);
+    }
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    for (round = 0; round < 2000; ++round) {
+        float memory[ROOM], before[ROOM];
+        int from[PAIRS], to[PAIRS], clash = 0;
+        char text[64];
+        for (i = 0; i < ROOM; ++i) memory[i] = before[i] = (float)(i + round);
+        for (i = 0; i < PAIRS; ++i) {
+            from[i] = (int)(random_next(&state) % (ROOM - FLOATS));
+            to[i] = (int)(random_next(&state) % (ROOM - FLOATS));
+            in[i] = with_data(in[i], memory + from[i], sizeof(output));
+            out[i] = with_data(out[i], memory + to[i], sizeof(output));
+        }
+        text[0] = '\0';
+        for (i = 0; i < PAIRS; ++i)
+            for (k = 0; k < PAIRS; ++k)
+                clash += i != k && to[i] < to[k] + FLOATS && to[k] < to[i] + FLOATS;
+        ref_line_bytes = 0;
+        if (clash > 0) {
+            CHECK_EQ(ref.execute(w.graph, in, PAIRS, out, PAIRS, NULL, NULL), Q_GRAPH_TENSOR);
+            for (i = k = 0; i < PAIRS * PAIRS; ++i) {
+                snprintf(text, sizeof(text), "outputs \"%s\" and \"%s\" overlap",
+                         names[1][i / PAIRS], names[1][i % PAIRS]);
+                k += strstr(ref_lines, text) != NULL
+                    && abs(to[i / PAIRS] - to[i % PAIRS]) < FLOATS;
+            }
+            CHECK_EQ(k, 1);
+            CHECK_EQ(memcmp(memory, before, sizeof(memory)), 0);
+            ++refused;
+            continue;
+        }
+        CHECK_EQ(ref.execute(w.graph, in, PAIRS, out, PAIRS, NULL, NULL), 0);
+        for (i = 0; i < PAIRS; ++i)
+            for (k = 0; k < FLOATS; ++k) CHECK(memory[to[i] + k] == -before[from[i] + k]);
+        ++computed;
+    }
+    CHECK(refused > 100 && computed > 100);
+    TRY(world_close(&w));
+}
+
 TEST(fifty_thousand_flips_do_no_harm)
 {
     unsigned char *data, *copy;
@@ -2296,6 +2505,9 @@ TEST_MAIN("ref")
     RUN(threads_may_execute_one_graph_and_several);
     RUN(a_binary_cut_short_at_every_byte_is_refused);
     RUN(a_binary_of_megabytes_is_refused_in_a_moment);
+    RUN(intermediate_tensors_are_placed_by_first_fit);
+    RUN(many_tensors_are_placed_in_few_steps);
+    RUN(outputs_may_overlap_inputs_and_not_each_other);
     RUN(fifty_thousand_flips_do_no_harm);
     RUN(flips_of_dynamic_dims_do_no_harm);
     RUN(binaries_of_others_are_refused_by_name);

@@ -640,10 +640,69 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
     return Q_OK;
 }
 
-static int overlap(const ref_value *a, const ref_value *b)
+static uint64_t steps;                   /* of sorting, under the lock */
+
+uint64_t ref_place_steps(void) { return steps; }
+
+/* Let list[at] sink below the larger ones of a heap whose root is list[0]. */
+static void sink(ref_value **list, int count, int at)
 {
-    const uintptr_t p = (uintptr_t)a->caller, q = (uintptr_t)b->caller;
-    return p < q + b->room && q < p + a->room;
+    ref_value *value = list[at];
+    for (int next; (next = 2 * at + 1) < count; at = next) {
+        ++steps;
+        if (next + 1 < count && (uintptr_t)list[next + 1]->caller > (uintptr_t)list[next]->caller)
+            ++next;
+        if ((uintptr_t)list[next]->caller <= (uintptr_t)value->caller)
+            break;
+        list[at] = list[next];
+    }
+    list[at] = value;
+}
+
+/* Sort by address, in place: an execute allocates nothing. */
+static void sort_by_address(ref_value **list, int count)
+{
+    for (int i = count / 2; i-- > 0; )
+        sink(list, count, i);
+    for (int i = count; i-- > 1; ) {
+        ref_value *largest = list[0];
+        list[0] = list[i];
+        list[i] = largest;
+        sink(list, i, 0);
+    }
+}
+
+static uintptr_t end_of(const ref_value *value) { return (uintptr_t)value->caller + value->room; }
+
+/* Find the outputs whose memory overlaps that of an input, and set their .shared; outputs must not
+   overlap each other. By address, only the output before can reach into the next tensor. */
+static q_code overlaps(ref_call *call, ref_body *body)
+{
+    ref_value *output = NULL;
+    uintptr_t inputs_end = 0;
+    int count = 0;
+    for (int i = 0; i < body->value_count; ++i)
+        if (ref_type_is_app(body->values[i]->type) && body->values[i]->caller != NULL)
+            body->bound[count++] = body->values[i];
+    sort_by_address(body->bound, count);
+    for (int i = 0; i < count; ++i) {
+        ref_value *value = body->bound[i];
+        const uintptr_t start = (uintptr_t)value->caller;
+        const int reached = output != NULL && start < end_of(output);
+        if (!ref_type_is_output(value->type)) {
+            if (reached)
+                output->shared = 1;
+            if (end_of(value) > inputs_end)
+                inputs_end = end_of(value);
+            continue;
+        }
+        if (reached)
+            return ref_fail(call, Q_GRAPH_TENSOR, "outputs \"%s\" and \"%s\" overlap in memory",
+                            output->view.name, value->view.name);
+        value->shared = start < inputs_end;
+        output = value;
+    }
+    return Q_OK;
 }
 
 static int staged(ref_value *value)
@@ -661,25 +720,18 @@ uint64_t ref_copies(void) { return copies; }
 /* Decide where each input is read and each output written. */
 static q_code place(ref_call *call, const ref_graph *graph)
 {
-    const ref_body *body = graph->body;
+    ref_body *body = graph->body;
+    const q_code code = overlaps(call, body);
+    if (code != Q_OK)
+        return code;
     for (int i = 0; i < body->value_count; ++i) {
         ref_value *value = body->values[i];
         const int output = ref_type_is_output(value->type);
         int copy;
         if (!ref_type_is_app(value->type) || (!output && value->caller == NULL))
             continue;
-        copy = value->caller == NULL
+        copy = value->caller == NULL || (output && value->shared)
             || (uintptr_t)value->caller % ref_type_bytes(value->view.dtype) != 0;
-        for (int k = 0; output && value->caller != NULL && k < body->value_count; ++k) {
-            const ref_value *other = body->values[k];
-            if (k == i || !ref_type_is_app(other->type) || other->caller == NULL
-                || !overlap(value, other))
-                continue;
-            if (ref_type_is_output(other->type))
-                return ref_fail(call, Q_GRAPH_TENSOR, "outputs \"%s\" and \"%s\" overlap in memory",
-                                value->view.name, other->view.name);
-            copy = 1;
-        }
         if (copy && !staged(value))
             return ref_fail(call, Q_MEMORY, "no memory for a copy of \"%s\"", value->view.name);
         copies += (uint64_t)copy;

@@ -15,6 +15,8 @@
            trace on|off   begin or stop to keep the trace in memory;  trace clear;  trace: the lines
            counters       "allocations N delayed_ms N copies N bytes N" since the library was
                           loaded; bytes: of all allocations
+           steps          "plan N place N": steps of planning arenas in finalize and load, and of
+                          sorting the caller's memory in execute
            graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph
                           with that name
 
@@ -896,7 +898,8 @@ static size_t counters_tell(char *answer, size_t bytes)
 {
     uint64_t allocated;
     const uint64_t allocations = ref_allocations(&allocated);
-    return (size_t)snprintf(answer, bytes, "allocations %llu delayed_ms %llu copies %llu bytes %llu",
+    return (size_t)snprintf(answer, bytes,
+                            "allocations %llu delayed_ms %llu copies %llu bytes %llu",
                             (unsigned long long)allocations, (unsigned long long)delayed_ms,
                             (unsigned long long)ref_copies(), (unsigned long long)allocated);
 }
@@ -922,6 +925,10 @@ REF_EXPORT int QnnRef_control(const char *command, char *answer, size_t bytes)
         ref_trace_clear();
     else if (strcmp(command, "counters") == 0)
         length = counters_tell(answer, bytes);
+    else if (strcmp(command, "steps") == 0)
+        length = (size_t)snprintf(answer, bytes, "plan %llu place %llu",
+                                  (unsigned long long)ref_plan_steps(),
+                                  (unsigned long long)ref_place_steps());
     else if (strncmp(command, "graph ", 6) == 0)
         length = graph_tell(command + 6, answer, bytes);
     else

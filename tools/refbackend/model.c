@@ -95,6 +95,7 @@ static void body_free(ref_body *body)
     ref_free(body->value_names.table);
     ref_free(body->step_names.table);
     ref_free(body->order);
+    ref_free(body->bound);
     free(body->arena);
     pthread_mutex_destroy(&body->lock);
 }
@@ -538,32 +539,155 @@ static q_code order_steps(ref_body *body, ref_why *why)
     return code;
 }
 
-/* Place a value by first fit among the living ones; live is sorted by offset. */
-static int place(ref_value **live, int count, ref_value *value)
+/* A living value of a plan. Spots form a treap by offset, in which each knows the widest gap of its
+   subtree, so that first fit finds its place without a walk over all of them. What balances the
+   treap depends on an address: a file cannot be made to unbalance it. Spot 0 stands for none. */
+typedef struct ref_spot {
+    uint64_t at, bytes, gap, widest;     /* gap: free bytes before it */
+    uint64_t chance;
+    uint32_t left, right;
+    uint32_t next;                       /* of those that die after the same step */
+} ref_spot;
+
+static uint64_t steps;                   /* of searches in a treap, under the lock */
+
+uint64_t ref_plan_steps(void) { return steps; }
+
+static void spot_refresh(ref_spot *spots, uint32_t spot)
 {
-    uint64_t at = 0;
-    int i = 0;
-    for (; i < count; ++i) {
-        if (live[i]->offset >= at && live[i]->offset - at >= ref_rounded(value->bytes))
-            break;
-        if (live[i]->offset + ref_rounded(live[i]->bytes) > at)
-            at = live[i]->offset + ref_rounded(live[i]->bytes);
+    const uint64_t left = spots[spots[spot].left].widest, right = spots[spots[spot].right].widest;
+    ++steps;
+    spots[spot].widest = spots[spot].gap > left ? spots[spot].gap : left;
+    if (right > spots[spot].widest)
+        spots[spot].widest = right;
+}
+
+/* Join two treaps; every spot of `low` lies before those of `high`. */
+static uint32_t spot_join(ref_spot *spots, uint32_t low, uint32_t high)
+{
+    if (low == 0 || high == 0)
+        return low + high;
+    if (spots[low].chance > spots[high].chance) {
+        spots[low].right = spot_join(spots, spots[low].right, high);
+        spot_refresh(spots, low);
+        return low;
     }
-    value->offset = at;
-    memmove(live + i + 1, live + i, (size_t)(count - i) * sizeof(*live));
-    live[i] = value;
-    return count + 1;
+    spots[high].left = spot_join(spots, low, spots[high].left);
+    spot_refresh(spots, high);
+    return high;
+}
+
+/* Divide a treap into the spots before an offset and the others. */
+static void spot_divide(ref_spot *spots, uint32_t root, uint64_t at, uint32_t *low, uint32_t *high)
+{
+    if (root == 0) {
+        *low = *high = 0;
+        return;
+    }
+    if (spots[root].at < at) {
+        spot_divide(spots, spots[root].right, at, &spots[root].right, high);
+        *low = root;
+    } else {
+        spot_divide(spots, spots[root].left, at, low, &spots[root].left);
+        *high = root;
+    }
+    spot_refresh(spots, root);
+}
+
+/* Change the gap before the first spot of a treap. */
+static void spot_widen(ref_spot *spots, uint32_t root, uint64_t more)
+{
+    if (root == 0)
+        return;
+    if (spots[root].left != 0)
+        spot_widen(spots, spots[root].left, more);
+    else
+        spots[root].gap += more;
+    spot_refresh(spots, root);
+}
+
+/* Return the lowest offset at which `bytes` are free. */
+static uint64_t spot_find(const ref_spot *spots, uint32_t root, uint64_t bytes)
+{
+    const int inside = spots[root].widest >= bytes;
+    uint64_t end = 0;
+    while (root != 0) {
+        const ref_spot *spot = &spots[root];
+        ++steps;
+        if (inside && spots[spot->left].widest >= bytes) {
+            root = spot->left;
+        } else if (inside && spot->gap >= bytes) {
+            return spot->at - spot->gap;
+        } else {
+            end = spot->at + spot->bytes;
+            root = spot->right;
+        }
+    }
+    return end;
+}
+
+/* Place a spot by first fit. */
+static void spot_add(ref_spot *spots, uint32_t *root, uint32_t spot)
+{
+    uint32_t low, high;
+    spots[spot].at = spot_find(spots, *root, spots[spot].bytes);
+    spots[spot].gap = spots[spot].widest = 0;
+    spots[spot].left = spots[spot].right = 0;
+    spot_divide(spots, *root, spots[spot].at, &low, &high);
+    spot_widen(spots, high, 0 - spots[spot].bytes);
+    *root = spot_join(spots, spot_join(spots, low, spot), high);
+}
+
+static void spot_remove(ref_spot *spots, uint32_t *root, uint32_t spot)
+{
+    uint32_t low, high, own;
+    spot_divide(spots, *root, spots[spot].at, &low, &high);
+    spot_divide(spots, high, spots[spot].at + 1, &own, &high);
+    spot_widen(spots, high, spots[spot].gap + spots[spot].bytes);
+    *root = spot_join(spots, low, high);
+}
+
+/* Place the values of one step, then free those that no later step reads. */
+static void plan_step(ref_body *body, int pos, ref_spot *spots, uint32_t *dying, uint32_t *root)
+{
+    const ref_step *step = body->steps[body->order[pos]];
+    for (uint32_t i = 0; i < step->view.out_count; ++i) {
+        ref_value *value = body->values[step->out[i]];
+        const uint32_t spot = (uint32_t)step->out[i] + 1;
+        if (value->type != Q_NATIVE)
+            continue;
+        if (value->bytes > ARENA_MOST)
+            body->arena_bytes = ARENA_MOST + 1;
+        spots[spot].bytes = ref_rounded(value->bytes);
+        spot_add(spots, root, spot);
+        value->offset = spots[spot].at;
+        if (value->offset + spots[spot].bytes > body->arena_bytes)
+            body->arena_bytes = value->offset + spots[spot].bytes;
+        spots[spot].next = dying[value->last];
+        dying[value->last] = spot;
+    }
+    for (uint32_t spot = dying[pos]; spot != 0; spot = spots[spot].next)
+        spot_remove(spots, root, spot);
+    if (step->view.op->scratch != NULL) {
+        const uint64_t scratch = step->view.op->scratch(&step->view);
+        if (scratch > body->scratch_bytes)
+            body->scratch_bytes = scratch;
+    }
 }
 
 static q_code plan_arena(ref_body *body, ref_why *why)
 {
-    ref_value **live = ref_alloc((size_t)(body->value_count + 1) * sizeof(*live));
-    int count = 0;
-    if (live == NULL) {
+    ref_spot *spots = ref_alloc((size_t)(body->value_count + 1) * sizeof(*spots));
+    uint32_t *dying = ref_alloc((size_t)body->step_count * sizeof(*dying)), root = 0;
+    const uint64_t seed = (uint64_t)(uintptr_t)spots;
+    q_code code = Q_OK;
+    if (spots == NULL || dying == NULL) {
         ref_refuse(why, "no memory to plan the graph");
-        return Q_MEMORY;
+        code = Q_MEMORY;
     }
-    for (int pos = 0; pos < body->step_count; ++pos) {
+    for (int i = 0; code == Q_OK && i < body->value_count; ++i)
+        spots[i + 1].chance = ref_hash(&i, sizeof(i)) * (seed | 1) >> 16;
+    for (int pos = 0; code == Q_OK && pos < body->step_count; ++pos) {
         const ref_step *step = body->steps[body->order[pos]];
         for (uint32_t i = 0; i < step->view.in_count; ++i)
             if (step->in[i] != REF_NONE)
@@ -571,37 +695,17 @@ static q_code plan_arena(ref_body *body, ref_why *why)
         for (uint32_t i = 0; i < step->view.out_count; ++i)
             body->values[step->out[i]]->last = pos;
     }
-    for (int pos = 0; pos < body->step_count; ++pos) {
-        const ref_step *step = body->steps[body->order[pos]];
-        int left = 0;
-        for (uint32_t i = 0; i < step->view.out_count; ++i) {
-            ref_value *value = body->values[step->out[i]];
-            if (value->type != Q_NATIVE)
-                continue;
-            if (value->bytes > ARENA_MOST)
-                body->arena_bytes = ARENA_MOST + 1;
-            count = place(live, count, value);
-            if (value->offset + ref_rounded(value->bytes) > body->arena_bytes)
-                body->arena_bytes = value->offset + ref_rounded(value->bytes);
-        }
-        for (int i = 0; i < count; ++i)
-            if (live[i]->last > pos)
-                live[left++] = live[i];
-        count = left;
-        if (step->view.op->scratch != NULL) {
-            const uint64_t scratch = step->view.op->scratch(&step->view);
-            if (scratch > body->scratch_bytes)
-                body->scratch_bytes = scratch;
-        }
+    for (int pos = 0; code == Q_OK && pos < body->step_count; ++pos) {
+        plan_step(body, pos, spots, dying, &root);
         if (body->arena_bytes > ARENA_MOST || body->scratch_bytes > ARENA_MOST) {
             ref_refuse(why, "graph \"%s\" needs more than 64 GiB for intermediate tensors",
                        body->name);
-            ref_free(live);
-            return Q_GRAPH_FINALIZE;
+            code = Q_GRAPH_FINALIZE;
         }
     }
-    ref_free(live);
-    return Q_OK;
+    ref_free(dying);
+    ref_free(spots);
+    return code;
 }
 
 q_code ref_body_finalize(ref_body *body, ref_why *why)
@@ -622,8 +726,11 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
     }
     body->arena_bytes = body->scratch_bytes = 0;
     ref_free(body->order);
+    ref_free(body->bound);
     body->order = ref_alloc((size_t)body->step_count * sizeof(int));
-    if (body->order == NULL) {
+    body->bound = ref_alloc((size_t)(body->input_count + body->output_count)
+                            * sizeof(*body->bound));
+    if (body->order == NULL || body->bound == NULL) {
         ref_refuse(why, "no memory to order the nodes");
         return Q_MEMORY;
     }

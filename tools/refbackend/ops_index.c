@@ -137,7 +137,8 @@ static uint64_t element_place(const ref_tensor *data, const ref_tensor *indices,
 {
     uint64_t place = 0, step = 1, rest = i;
     for (uint32_t d = data->rank; d-- > 0;) {
-        const uint64_t along = d == axis ? (uint64_t)ref_whole_at(indices, i) : rest % indices->dims[d];
+        const uint64_t along =
+            d == axis ? (uint64_t)ref_whole_at(indices, i) : rest % indices->dims[d];
         place += along * step;
         step *= data->dims[d];
         rest /= indices->dims[d];

@@ -193,6 +193,7 @@ typedef struct ref_value {
     /* During an execute: the caller's memory, NULL for an optional tensor that was left out. */
     void        *caller;
     uint64_t     room;                   /* bytes of the caller's memory */
+    int          shared;                 /* 1: an output in memory of an input */
     uint64_t     seen;                   /* number of the execute that bound it */
 } ref_value;
 
@@ -258,6 +259,7 @@ typedef struct ref_body {                /* a graph without its handle */
     int            *order;               /* [step_count], once finalized */
     uint64_t        arena_bytes, scratch_bytes;
     unsigned char  *arena;               /* intermediate tensors, then scratch */
+    ref_value     **bound;               /* [input_count + output_count] used by one execute */
     int             input_count, output_count;
     int             flexible;            /* 1: it has a dynamic or an optional tensor */
     uint32_t        priority;
@@ -304,6 +306,7 @@ typedef struct ref_plan_step {
 } ref_plan_step;
 q_code ref_body_node(ref_body *body, const ref_plan_step *step, ref_why *why);
 q_code ref_body_finalize(ref_body *body, ref_why *why);
+uint64_t ref_plan_steps(void);           /* of searches for places in arenas, so far */
 /* Replace the data of an UPDATEABLE_STATIC tensor. Refused data changes nothing. */
 q_code ref_body_update(ref_body *body, ref_value *value, const void *data, ref_why *why);
 /* Read a scalar's value. Return 0 when a scalar cannot have its type. */
@@ -424,6 +427,7 @@ int    ref_context_kept(const ref_context *context);
 
 /* execute.c */
 uint64_t ref_copies(void);               /* of tensors that could not be used in place, so far */
+uint64_t ref_place_steps(void);          /* of sorting the caller's memory, so far */
 q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_graph_create(ref_call *call, q_handle context, const char *name,
                         const q_config **configs, q_handle *out);
