@@ -121,7 +121,7 @@ for word in burst balanced power_saver; do wrong "perf_profile_$word" "$word" --
 wrong perf_profile_near '"balancd"' --perf_profile balancd
 hinted perf_profile_near_hint '--perf_profile balanced'
 wrong perf_profile_word '"fast"' --perf_profile fast
-for value in 0 6 all; do wrong "log_level_$value" --log_level --log_level $value; done
+for value in 6 -1 all; do wrong "log_level_$value" --log_level --log_level $value; done
 
 # ---- prompts and lengths --------------------------------------------------------------------------
 
@@ -315,6 +315,9 @@ wrote perf_profile "$(cut 5)"
 llm --prompt "$prompt" --max_gen 5 --log_level debug
 wrote log_level "$(cut 5)"
 says log_level err 'qnnrt-llm: log '
+llm --prompt "$prompt" --max_gen 5 --log_level 0
+wrote log_level_0 "$(cut 5)"
+lacks log_level_0_is_quiet err 'qnnrt-llm: log'
 llm --prompt "$prompt" --max_gen 5 --log_level 1 --system_so "$ref"
 wrote system_so "$(cut 5)"
 lacks log_level_error err 'qnnrt-llm: log'

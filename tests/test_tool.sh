@@ -50,7 +50,7 @@ print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
 values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
 graph input input_data_type output_dir output_data_type num_inferences soc_model
 profiling_level profile_out perf_profile memory resident dims omit'
-flags='keep_going progress share_spill_fill read guard inspect json version help'
+flags='keep_going progress share_spill_fill read guard no_zero per_tensor inspect json version help'
 
 run --help
 is help 0
@@ -109,7 +109,7 @@ says both err --ctx_dir
 for value in 0 3 -8 +8 0x10 8x 2097152 ' 8' 99999999999999999999 4294967304; do wrong "align_$value" '--align' --align "$value"; done
 for value in -1 1000001 x 1.5 1e3 18446744073709551617; do wrong "inferences_$value" '--num_inferences' "--num_inferences=$value"; done
 for value in 0 65536 v75 -1; do wrong "soc_$value" '--soc_model' "--soc_model=$value"; done
-for value in 0 6 all ERROR warning; do wrong "level_$value" '--log_level' --log_level "$value"; done
+for value in 6 -1 all ERROR warning; do wrong "level_$value" '--log_level' --log_level "$value"; done
 for value in 0 -1 two 1M; do wrong "resident_$value" 'all, one or a number of bytes' "--resident=$value"; done
 wrong inspect_resident 'runs nothing' --ctx_dir x --inspect --resident one
 wrong input_form '--input_data_type' --input_data_type both
@@ -179,6 +179,11 @@ fake --ctx_dir "$tmp/m" --log_level=debug
 is log 0
 says log err 'qnnrt-run: log '
 says log err 'qnnrt-run: log info '
+for value in 0 off; do
+    fake --ctx_dir "$tmp/m" --log_level "$value"
+    is "level_$value" 0
+    silent "level_$value" err
+done
 fake --ctx_dir "$tmp/m" --log_level=warn
 is log_warn 0
 lacks log_warn err 'log info'
@@ -322,6 +327,37 @@ for closed in '>&-' '2>&-' '<&-' '<&- >&- 2>&-'; do
     equal "closed_descriptors $closed" 0 $?
 done
 
+# ---- memory -------------------------------------------------------------------------------------------
+
+mkdir "$tmp/scratch"
+printf 'FAKEQNN 1\ngraph a_1_of_3\nin x 1 0408 1 4 s 1 0\nout h 2 0416 1 400 s 1 0\n' >"$tmp/scratch/forward_0.bin"
+printf 'FAKEQNN 1\ngraph a_2_of_3\nin h 1 0416 1 400 s 1 0\nout g 2 0416 1 400 s 1 0\n' >"$tmp/scratch/forward_1.bin"
+printf 'FAKEQNN 1\ngraph a_3_of_3\nin g 1 0416 1 400 s 1 0\nout y 2 0408 1 400 s 1 0\n' >"$tmp/scratch/forward_2.bin"
+memory='"%d %d %d" % tuple(d["pipelines"][0]["plan"][k] for k in ("peak", "bound", "naive"))'
+fake --ctx_dir "$tmp/scratch" --json --output_dir "$tmp/o15"
+json tensors_share_memory '1728 1728 2176' "$tmp/out" "$memory"
+fake --ctx_dir "$tmp/scratch" --json --per_tensor --no_zero --output_dir "$tmp/o16"
+is per_tensor 0
+json per_tensor '2176 2176 2176' "$tmp/out" "$memory"
+bytes=$(python3 -c 'print("\1\2\3\4", end="")' 2>/dev/null || printf '\001\002\003\004')
+printf '%s' "$bytes" >"$tmp/x4"
+for more in '' --per_tensor --no_zero '--per_tensor --no_zero --guard'; do
+    fake --ctx_dir "$tmp/scratch" --output_dir "$tmp/o17" --input x="$tmp/x4" $more
+    is "memory_as_asked $more" 0
+    if [ -z "$more" ]; then cp "$tmp/o17/a/y.raw" "$tmp/y0"; fi
+    check "memory_as_asked $more" "another result" cmp -s "$tmp/y0" "$tmp/o17/a/y.raw"
+done
+says per_tensor_and_guard out 'pages of its own'
+fake --ctx_dir "$tmp/scratch" --no_zero
+says no_zero_is_said out 'inputs without a file are unfilled: "x"'
+fake --ctx_dir "$tmp/scratch" --per_tensor
+says per_tensor_is_said out 'peak 2176 bytes, bound 2176, naive 2176, alignment 64; with --per_tensor'
+run plan "$tmp/scratch" --system_so "$fake" --per_tensor
+is per_tensor_plan 0
+says per_tensor_plan out 'peak 2176 bytes'
+wrong no_zero_runs 'runs nothing' --ctx_dir x --inspect --no_zero
+wrong no_zero_of_plan '--no_zero' plan "$tmp/scratch" --no_zero
+
 # ---- wiring, keep_going -----------------------------------------------------------------------------
 
 mkdir "$tmp/chain" "$tmp/cut" "$tmp/broken"
@@ -381,6 +417,31 @@ fake --ctx_dir "$tmp/broken" --keep_going
 is keep_going_with_a_broken_shard 1
 says keep_going_names_the_shard err forward_1.bin
 says keep_going_loads_the_rest out 'forward_0.bin'
+for graph in 0/first 0/second; do says keep_going_runs_single_graphs out "run \"$graph\""; done
+check keep_going_says_what_is_left_out "no list: $(tail -n 4 "$tmp/out")" \
+    sh -c 'sed -n "/^left out/,\$p" "$1" | grep -q "file forward_1.bin: .*64" && sed -n "/^left out/,\$p" "$1" | grep -q "pipeline \"first\": forward_1.bin"' - "$tmp/out"
+fake --ctx_dir "$tmp/broken" --keep_going --json --output_dir "$tmp/o14"
+is keep_going_writes_the_rest 1
+json keep_going_lists_in_json "['forward_1.bin', None, None] [None, 'first', 'second'] ['0/first', '0/second'] [1, 1]" "$tmp/out" \
+    '"%s %s %s %s" % ([l["file"] for l in d["left_out"]], [l["pipeline"] for l in d["left_out"]], [p["name"] for p in d["pipelines"]], [len(p["exec_ns"]) for p in d["pipelines"]])'
+equal keep_going_writes_the_rest '0_first 0_second' "$(ls "$tmp/o14" | tr '\n' ' ' | sed 's/ $//')"
+run plan "$tmp/broken" --system_so "$fake" --keep_going
+is keep_going_plans 1
+says keep_going_plans out 'pipeline "0/second"'
+says keep_going_plans_and_says out 'file forward_1.bin'
+run inspect "$tmp/broken" --system_so "$fake" --keep_going
+is keep_going_inspects 1
+says keep_going_inspects out 'not wired'
+fake --ctx_dir "$tmp/broken" --keep_going --graph first
+is keep_going_of_a_broken_pipeline 1
+lacks keep_going_of_a_broken_pipeline out 'run "'
+says keep_going_of_a_broken_pipeline_says out 'left out'
+fake --ctx_dir "$tmp/cut" --keep_going
+is keep_going_of_a_cut 1
+for graph in 0/a_1_of_2 1/a_2_of_2; do says keep_going_of_a_cut out "run \"$graph\""; done
+fake --ctx_dir "$tmp/m" --keep_going --json
+is keep_going_of_a_whole_model 0
+json keep_going_leaves_nothing_out '[]' "$tmp/out" 'd["left_out"]'
 
 QNNFAKE=fail=graphExecute:6001:2
 export QNNFAKE

@@ -348,7 +348,7 @@ static inline int cli_wrong_value(const cli_option *o, const char *value, const 
 /* Store a value in the settings. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static inline int cli_store(const cli_option *o, const char *value, void *settings)
 {
-    static const char *const levels[] = {"error", "warn", "info", "verbose", "debug", NULL};
+    static const char *const levels[] = {"off", "error", "warn", "info", "verbose", "debug", NULL};
     void *field = (char *)settings + o->field;
     char takes[96];
     uint64_t number = 0;
@@ -400,9 +400,9 @@ static inline int cli_store(const cli_option *o, const char *value, void *settin
     }
     case CLI_LEVEL:
         word = cli_word(value, levels);
-        if (word >= 0) number = (uint64_t)word + 1;
-        else if (!cli_number(value, 5, &number) || number == 0)
-            return cli_unknown_word(o, value, levels, ", or 1 to 5");
+        if (word >= 0) number = (uint64_t)word;
+        else if (!cli_number(value, 5, &number))
+            return cli_unknown_word(o, value, levels, ", or 0 to 5");
         *(qnnrt_log_level *)field = (qnnrt_log_level)number;
         return STATUS_OK;
     case CLI_OWN:

@@ -225,8 +225,8 @@ static const cli_option options[] = {
      .help = "print the role of each tensor and the reason for it, and end. This opens no backend: "
              "it needs --system_so, or the JSON of each binary (forward_0_json.json)"},
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
-     .help = "print log lines up to this level to standard error: 1 error, 2 warn, 3 info, "
-             "4 verbose, 5 debug; by number or name (default: no log)"},
+     .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
+             "3 info, 4 verbose, 5 debug; by number or name (default off)"},
     {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
     {.name = "help", .kind = CLI_HELP, .help = "print this help"}
 };

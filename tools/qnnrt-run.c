@@ -87,7 +87,7 @@ typedef struct settings {
     uint32_t        align, soc_model, inferences;
     int             inspect, diff, unified;
     int             input_form, output_form;     /* a number_form                          */
-    int             keep_going, read, guard, json;
+    int             keep_going, read, guard, no_zero, per_tensor, json;
     int             memory;            /* a qnnrt_mem_kind */
     int             profile;           /* a qnnrt_profile_level                            */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
@@ -140,6 +140,11 @@ typedef struct page {
 
 typedef qnnrt_json_writer json;
 
+typedef struct left_out {              /* what --keep_going leaves out, and why            */
+    char *file, *pipeline;             /* one of them is NULL                              */
+    char *reason;
+} left_out;
+
 typedef struct tool {
     settings       set;
     FILE          *out;                /* standard output, without libraries */
@@ -149,6 +154,8 @@ typedef struct tool {
     qnnrt         *model, *other;      /* other: the second model of --diff  */
     job           *jobs;
     size_t         job_count;
+    left_out      *left;
+    size_t         left_count, left_room;
     qnnrt_power_report power;
     page           trace;              /* for --profile_out, written by trace_writer */
     json           trace_writer;
@@ -175,6 +182,16 @@ CLI_FORMAT(4, 5) static void fail(tool *t, job *j, const char *hint, const char 
     if (t->error == NULL) t->error = cli_text("%s", message);
     if (j != NULL && j->error == NULL) j->error = message;
     else free(message);
+}
+
+/* Note a file, or a pipeline, that is left out; say_left() lists them. The other name is NULL. */
+static void leave_out(tool *t, const char *file, const char *pipeline, const char *reason)
+{
+    t->left = cli_grow(t->left, t->left_count, &t->left_room, sizeof(*t->left));
+    left_out *left = &t->left[t->left_count++];
+    left->file = file != NULL ? cli_text("%s", file) : NULL;
+    left->pipeline = pipeline != NULL ? cli_text("%s", pipeline) : NULL;
+    left->reason = cli_text("%s", reason);
 }
 
 static int is_stdout(const char *path)
@@ -218,6 +235,20 @@ static void say_error(const tool *t, const char *what, const qnnrt_error *err)
 {
     say(t, "  %s: %s\n", what, err->text);
     if (err->hint[0] != '\0') say(t, "  hint: %s\n", err->hint);
+}
+
+/* List what --keep_going left out. Without it nothing ran, and the failures say why. */
+static void say_left(const tool *t)
+{
+    if (!t->set.keep_going || t->left_count == 0) return;
+    say(t, "\nleft out\n");
+    for (size_t i = 0; i < t->left_count; ++i) {
+        const left_out *left = &t->left[i];
+        char *name = cli_shown(left->file != NULL ? left->file : left->pipeline);
+        say(t, left->file != NULL ? "  file %s: %s\n" : "  pipeline \"%s\": %s\n", name,
+            left->reason);
+        free(name);
+    }
 }
 
 static uint64_t now_ns(void)
@@ -449,6 +480,7 @@ static int perform(tool *t, const cli_parsed *parsed, int first)
     if (model) status = check_model(&t->set, parsed);
     if (status != STATUS_OK) return status;
     status = parsed->verb->run(t);
+    say_left(t);
     if (model && !t->set.diff) write_report(t, t->set.json ? "-" : NULL, 1);
     close_all(t);
     return status;
@@ -478,6 +510,12 @@ int main(int argc, char **argv)
     free((void *)t.set.files.items);
     free((void *)t.set.graphs.items);
     free((void *)t.set.input_texts.items);
+    for (size_t i = 0; i < t.left_count; ++i) {
+        free(t.left[i].file);
+        free(t.left[i].pipeline);
+        free(t.left[i].reason);
+    }
+    free(t.left);
     free(t.error);
     if (!cli_close_stdout(t.out) && status == STATUS_OK) status = STATUS_FAILED;
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;

@@ -274,8 +274,10 @@ static int open_model(tool *t)
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
     count = qnnrt_get_info(t->model)->context_count;
     for (size_t i = 0; i < count; ++i)
-        if (contexts[i].failure != NULL)
+        if (contexts[i].failure != NULL) {
             fail(t, NULL, contexts[i].failure->hint, "%s", contexts[i].failure->text);
+            leave_out(t, contexts[i].file, NULL, contexts[i].failure->text);
+        }
     return 1;
 }
 
@@ -284,10 +286,16 @@ static int open_model(tool *t)
    Turns the pipelines that --graph names, or all pipelines, into jobs.
    ===================================================================================== */
 
+static int has_job(const tool *t, const qnnrt_pipeline *pipeline)
+{
+    for (size_t i = 0; i < t->job_count; ++i)
+        if (t->jobs[i].pipeline == pipeline) return 1;
+    return 0;
+}
+
 static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
 {
-    for (size_t i = 0; asked != NULL && i < t->job_count; ++i)      /* each pipeline runs once */
-        if (t->jobs[i].pipeline == pipeline) return;
+    if (asked != NULL && has_job(t, pipeline)) return;              /* each pipeline runs once */
     job *j = &t->jobs[t->job_count++];
     j->pipeline = pipeline;
     j->info = qnnrt_pipeline_get_info(pipeline);
@@ -314,13 +322,42 @@ static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
     return NULL;
 }
 
+/* Leave out a pipeline that is not wired, and add each of its graphs alone. */
+static void add_graphs(tool *t, const qnnrt_pipeline *pipeline)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
+    char *name = cli_shown(info->name);
+    fail(t, NULL, info->failure->hint[0] != '\0' ? info->failure->hint
+         : "Replace the file that did not load.",
+         "pipeline \"%s\" is left out, and its graphs stand alone: %s", name, info->failure->text);
+    leave_out(t, NULL, info->name, info->failure->text);
+    for (size_t s = 0; s < info->step_count; ++s) {
+        const qnnrt_step_info *step = &info->steps[s];
+        const qnnrt_pipeline *alone = NULL;
+        char *single = cli_text("%lu/%s", (unsigned long)step->context, step->graph->name);
+        if (qnnrt_pipeline_find(t->model, single, &alone, NULL) == QNNRT_OK &&
+            !has_job(t, alone)) add_job(t, alone, NULL);
+        free(single);
+    }
+    free(name);
+}
+
 static int select_jobs(tool *t)
 {
     const settings *set = &t->set;
     const size_t count = qnnrt_get_info(t->model)->pipeline_count;
-    t->jobs = cli_alloc(count + set->graphs.count, sizeof(*t->jobs));
-    if (set->graphs.count == 0)
-        for (size_t i = 0; i < count; ++i) add_job(t, qnnrt_get_info(t->model)->pipelines[i], NULL);
+    size_t most = count + set->graphs.count;
+    for (size_t i = 0; i < count; ++i)
+        most += qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->step_count;
+    t->jobs = cli_alloc(most, sizeof(*t->jobs));
+    for (size_t i = 0; set->graphs.count == 0 && i < count; ++i) {
+        const qnnrt_pipeline *pipeline = qnnrt_get_info(t->model)->pipelines[i];
+        const int whole = qnnrt_pipeline_get_info(pipeline)->failure == NULL;
+        if (whole || !set->keep_going || set->command == COMMAND_INSPECT)
+            add_job(t, pipeline, NULL);
+        else
+            add_graphs(t, pipeline);
+    }
     for (size_t i = 0; i < set->graphs.count; ++i) {
         const qnnrt_pipeline *pipeline = NULL;
         qnnrt_error err;

@@ -121,6 +121,12 @@ static const cli_option options[] = {
     {.name = "guard", .kind = CLI_FLAG, FIELD(guard), .verbs = VERB_RUN,
      .help = "put inaccessible pages around every tensor; when the backend reads or writes there, "
              "a message names the tensor and the program ends"},
+    {.name = "no_zero", .kind = CLI_FLAG, FIELD(no_zero), .verbs = VERB_RUN,
+     .help = "leave the memory of the tensors unfilled: inputs without a file then hold whatever "
+             "the memory held (default: zero)"},
+    {.name = "per_tensor", .kind = CLI_FLAG, FIELD(per_tensor), .verbs = VERB_RUN | VERB_PLAN,
+     .help = "give every tensor a block of its own, which shares no bytes with another (default: "
+             "tensors share memory over time)"},
     {.name = "read", .kind = CLI_FLAG, FIELD(read), .verbs = VERBS_MODEL,
      .help = "read files into memory instead of mapping them"},
     {.name = "resident", .value = "all|one|BYTES", .kind = CLI_OWN, .take = take_resident,
@@ -151,7 +157,9 @@ static const cli_option options[] = {
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_RUN | VERB_INSPECT,
      .help = "draw the pipelines for Graphviz; - for standard output"},
     {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL,
-     .help = "continue after a shard, a pipeline or an inference has failed"},
+     .help = "continue after a shard, a pipeline or an inference has failed. A pipeline that lacks "
+             "a shard is left out, and its other graphs run alone; the end of the output and "
+             "\"left_out\" of --json say what is missing and why, and the exit status is 1"},
 
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
      .verbs = VERB_COMPILE,
@@ -212,8 +220,8 @@ static const cli_option options[] = {
 
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
      .verbs = VERBS_MODEL | VERB_COMPILE,
-     .help = "print log lines up to this level to standard error: 1 error, 2 warn, 3 info, "
-             "4 verbose, 5 debug; by number or name (default: no log)"},
+     .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
+             "3 info, 4 verbose, 5 debug; by number or name (default off)"},
     {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
     {.name = "help", .kind = CLI_HELP, .help = "print this help"}
 };
@@ -284,6 +292,7 @@ static int check_model(settings *set, const cli_parsed *parsed)
                             : set->profile != QNNRT_PROFILE_OFF        ? "--profiling_level"
                             : set->power != QNNRT_POWER_CUSTOM         ? "--perf_profile"
                             : set->resident_given                      ? "--resident"
+                            : set->no_zero                             ? "--no_zero"
                                                                        : NULL;
         if (given != NULL)
             return cli_usage("Use it with qnnrt-run run.", "%s runs nothing: it does not take %s",

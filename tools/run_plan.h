@@ -148,7 +148,8 @@ static void say_job(const tool *t, const job *j)
         say(t, "  memory    peak %llu bytes, bound %llu, naive %llu, alignment %lu%s\n",
             (unsigned long long)j->plan_info->peak, (unsigned long long)j->plan_info->bound,
             (unsigned long long)j->plan_info->naive, (unsigned long)j->plan_info->align,
-            t->set.guard ? "; with --guard every tensor has pages of its own" : "");
+            t->set.guard ? "; with --guard every tensor has pages of its own"
+            : t->set.per_tensor ? "; with --per_tensor every tensor has a block of its own" : "");
 }
 
 static int compare_blocks(const void *a, const void *b)
@@ -210,6 +211,7 @@ static void plan_job(tool *t, job *j)
         fail(t, j, err->hint[0] != '\0' ? err->hint
              : "Run its graphs alone, with --graph CONTEXT/GRAPH.",
              "pipeline %s is not wired: %s", j->title, err->text);
+        leave_out(t, NULL, j->info->name, err->text);
         return;
     }
     qnnrt_entry_desc entry = {0};
@@ -219,9 +221,11 @@ static void plan_job(tool *t, job *j)
     desc.entries = &entry;
     desc.entry_count = 1;
     desc.align = t->set.align;
+    desc.per_tensor = t->set.per_tensor;
     const uint64_t begin = now_ns();
     if (qnnrt_plan_create(&desc, &j->plan, &err) != QNNRT_OK) {
         fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
+        leave_out(t, NULL, j->info->name, err.text);
         return;
     }
     j->prepare_ns = now_ns() - begin;

@@ -149,6 +149,21 @@ static void report_model(const tool *t, json *j)
     json_close(j);
 }
 
+/* Write what --keep_going left out. */
+static void report_left(const tool *t, json *j)
+{
+    if (!t->set.keep_going) return;
+    json_open(j, "left_out", '[', 0);
+    for (size_t i = 0; i < t->left_count; ++i) {
+        json_open(j, NULL, '{', 1);
+        json_string(j, "file", t->left[i].file);
+        json_string(j, "pipeline", t->left[i].pipeline);
+        json_string(j, "reason", t->left[i].reason);
+        json_close(j);
+    }
+    json_close(j);
+}
+
 static void report_slots(json *j, const job *from)
 {
     json_open(j, "slots", '[', 0);
@@ -257,6 +272,7 @@ static void report(const tool *t, page *p, int results)
     }
     report_backend(t, j);
     report_model(t, j);
+    report_left(t, j);
     json_open(j, "pipelines", '[', 0);
     for (size_t i = 0; i < t->job_count; ++i) {
         const job *from = &t->jobs[i];

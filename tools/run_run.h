@@ -166,7 +166,7 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
         free(name);
     }
     if (zero == 0) return 1;
-    say(t, "  inputs without a file are zero:");
+    say(t, "  inputs without a file are %s:", t->set.no_zero ? "unfilled" : "zero");
     for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
         if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
         char *name = cli_shown(j->info->slots[i].address);
@@ -336,6 +336,7 @@ static void run_job(tool *t, job *j)
     qnnrt_mem_desc mem_desc = {0};
     qnnrt_error err;
     mem_desc.guard = set->guard;
+    mem_desc.no_zero = set->no_zero;
     mem_desc.kind = (qnnrt_mem_kind)set->memory;
     say(t, "\nrun %s\n", j->title);
 
