@@ -942,7 +942,8 @@ QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *e
 
 /* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
    backend and all contexts that existed are freed and created again, for every model that shares
-   this model's backend; errors of freeing are logged. Runs, what is bound to them, buffers and KV
+   this model's backend; errors of freeing are logged. Of several backends of a model, those whose
+   library has returned such a code are recovered; all of them if none has. Runs, what is bound to them, buffers and KV
    caches stay as they are: execute again what failed. Profiling is off and votes for power are
    gone: set them again.
 
@@ -8049,6 +8050,12 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
 typedef struct qnnrt__backend_shell { struct qnnrt__backend_shell *next; } qnnrt__backend_shell;
 #endif
 
+/* A model in the list of a backend that it uses. */
+typedef struct qnnrt__backend_model {
+    struct qnnrt__backend_model *next;
+    qnnrt *model;
+} qnnrt__backend_model;
+
 /* A run in the list of its backend. A recovery alerts it: its graphs and profiles are gone. */
 typedef struct qnnrt__backend_run {
     struct qnnrt__backend_run *next;
@@ -8073,9 +8080,10 @@ struct qnnrt_backend {
     int                         renewed;           /* device and backend were created again, or
                                                       that failed and they are NULL */
     uint32_t                    packages;          /* op packages that were registered */
-    uint64_t                    uses;              /* counts the steps that took a context */
+    uint32_t                    restarts;          /* calls since it was opened or recovered that
+                                                      answered that the DSP restarted */
     int                         lists_lock;        /* of the next two */
-    qnnrt                      *models;            /* newest first */
+    qnnrt__backend_model       *models;            /* newest first */
     qnnrt__backend_run         *runs;
 #ifdef QNNRT_COMPOSE
     int                         shells_lock;
@@ -8208,6 +8216,17 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     }
     b->info.has_device = 1;
     return QNNRT_OK;
+}
+
+/* Write what a vendor call answered, see qnnrt__codes_explain(). A restart of the DSP is counted,
+   so that a recovery knows which backends are lost. */
+static qnnrt_result qnnrt__backend_explain(qnnrt_backend *b, qnnrt_error *err, const char *call,
+                                           qnnrt__abi_code code, uint32_t mark)
+{
+    const qnnrt__abi_code low = code & 0xFFFF;
+    if (low == QNNRT__ABI_RESTARTED || low == QNNRT__ABI_RESTARTED_FATAL)
+        qnnrt__os_count(&b->restarts, 1);
+    return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
 }
 
 /* Refuse a call on a backend that a recovery could not create again. */
@@ -8464,7 +8483,7 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
                                : "Profile on another backend.");
     }
     qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, name);
-    return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
+    return qnnrt__backend_explain(b, err, call, code, mark);
 }
 
 /* Read one event. If the plain form fails, try the extended form, the only one of the CPU backend.
@@ -8898,7 +8917,7 @@ static qnnrt__registered qnnrt__register_take(qnnrt__register *all, qnnrt_backen
    One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct) >>profile
+   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>backend (its struct) >>profile
           >>register
    Knows nothing of: folders, pipelines
    ===================================================================================== */
@@ -8912,12 +8931,13 @@ typedef struct qnnrt__context {
     qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
     qnnrt_context_info  *info;          /* the public view */
     qnnrt_backend       *backend;       /* that it belongs to, NULL after desc.inspect */
+    struct qnnrt__context_group *group; /* of its backend, NULL: it was built */
     qnnrt__register      registered;    /* shared memory */
     const void          *block;         /* the caller's bytes, NULL: a file */
     uint64_t             block_bytes;
     uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
                                            them again */
-    uint64_t             used;          /* when a step took it last, see qnnrt_backend.uses */
+    uint64_t             used;          /* when a step took it last, see qnnrt.taken */
     int                  lost;          /* a recovery freed it and has not created it again */
     int                  busy;          /* a thread loads or unloads it */
 } qnnrt__context;
@@ -9244,7 +9264,7 @@ static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark,
         qnnrt__fail(err, QNNRT_E_BACKEND,
                     "%s: the metadata lists graph \"%.200s\", but the library does not return it",
                     context->info->file, context->info->graphs[i].name);
-        return qnnrt__codes_explain(err, "graphRetrieve", code, b->log_slot, mark);
+        return qnnrt__backend_explain(b, err, "graphRetrieve", code, mark);
     }
     return QNNRT_OK;
 }
@@ -9273,7 +9293,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context,
         context->handle = NULL;     /* after a failure it may hold anything */
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
                     b->path);
-        return qnnrt__codes_explain(err, "contextCreateFromBinary", code, b->log_slot, mark);
+        return qnnrt__backend_explain(b, err, "contextCreateFromBinary", code, mark);
     }
     if (result == QNNRT_OK) result = qnnrt__context_fetch(context, mark, err);
     if (result != QNNRT_OK) return result;
@@ -9316,9 +9336,19 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>mem >>table >>backend >>profile >>context
+   Needs: >>os >>mem >>err >>table >>backend >>profile >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
+
+/* How a model uses a backend. */
+typedef struct qnnrt__model_use {
+    qnnrt_backend           *backend;   /* NULL after desc.inspect */
+    const char              *role;      /* "" without roles */
+    int                      own;       /* 1: the model opened it, and closes it */
+    int                      lost;      /* a recovery creates it again */
+    qnnrt__context_group     group;
+    qnnrt__backend_model     link;      /* in the list of the backend */
+} qnnrt__model_use;
 
 struct qnnrt {
     qnnrt            *self;             /* how a const view of a model reaches what is counted in
@@ -9326,8 +9356,9 @@ struct qnnrt {
     qnnrt_info        info;             /* the public view of what follows */
     qnnrt_hooks       hooks;
     qnnrt_limits      limits;
-    qnnrt_backend    *backend;          /* NULL after desc.inspect */
-    int               own_backend;
+    qnnrt__model_use *uses;             /* [use_count], in the order in which they were opened */
+    size_t            use_count;
+    qnnrt_backend    *backend;          /* that of the first use, NULL after desc.inspect */
     int               guard, no_zero, per_tensor;     /* of desc, for qnnrt_prepare() */
     qnnrt_mem_kind    mem_kind;
     uint32_t          align;
@@ -9345,8 +9376,7 @@ struct qnnrt {
     uint64_t          resident_bytes;   /* of desc */
     int               read;             /* desc.read */
     int               counts_lock;      /* of info.device_bytes and info.device_peak */
-    qnnrt__context_group group;
-    qnnrt            *next;             /* in the list of its backend */
+    uint64_t          taken;            /* counts the steps that took a context */
 #ifdef QNNRT_COMPOSE
     int               built;            /* 1: a builder made it; 0: it was opened */
     void             *device;           /* the built contexts' own device, NULL: the backend's */
@@ -9386,17 +9416,67 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     return model;
 }
 
-/* Enter a model into the list of its backend and count it, or with -1 remove it. */
-static void qnnrt__model_use(qnnrt *model, int by)
+/* Enter a use into the list of its backend and count it, or with -1 remove it. */
+static void qnnrt__model_enter(qnnrt__model_use *use, int by)
 {
-    qnnrt_backend *b = model->backend;
-    qnnrt **at = &b->models;
+    qnnrt_backend *b = use->backend;
+    qnnrt__backend_model **at = &b->models, *link = &use->link;
     qnnrt__os_lock(&b->lists_lock);
-    while (by < 0 && *at != model) at = &(*at)->next;
-    if (by > 0) model->next = *at;
-    *at = by > 0 ? model : model->next;
+    while (by < 0 && *at != link) at = &(*at)->next;
+    if (by > 0) link->next = *at;
+    *at = by > 0 ? link : link->next;
     qnnrt__os_unlock(&b->lists_lock);
     qnnrt__os_count(&b->users, by);
+}
+
+/* Make room for the uses of a model. */
+static qnnrt_result qnnrt__model_reserve(qnnrt *model, size_t count, qnnrt_error *err)
+{
+    model->uses = (qnnrt__model_use *)qnnrt__arena_alloc(&model->arena, count,
+                                                         sizeof(*model->uses));
+    return model->uses != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a model");
+}
+
+/* Use a backend, NULL with desc.inspect. There is room for it. */
+static qnnrt__model_use *qnnrt__model_use_backend(qnnrt *model, qnnrt_backend *b, const char *role)
+{
+    qnnrt__model_use *use = &model->uses[model->use_count++];
+    use->link.model = model;
+    use->backend = b;
+    use->role = role;
+    if (model->backend == NULL) model->backend = b;
+    if (b != NULL) qnnrt__model_enter(use, 1);
+    return use;
+}
+
+/* Put a context on a backend of the model. */
+static void qnnrt__model_place(qnnrt__context *context, qnnrt__model_use *use)
+{
+    context->backend = context->info->backend = use->backend;
+    context->info->role = use->role;
+    context->group = &use->group;
+}
+
+/* Count what else uses the backends that a model opened. */
+static uint32_t qnnrt__model_others(const qnnrt *model)
+{
+    uint32_t others = 0;
+    size_t i;
+    for (i = 0; i < model->use_count; ++i)
+        if (model->uses[i].own) others += qnnrt__os_load(&model->uses[i].backend->users) - 1;
+    return others;
+}
+
+/* Free a context with its backend's lock, and its file. */
+static qnnrt_result qnnrt__model_free_context(const qnnrt *model, qnnrt__context *context)
+{
+    const qnnrt_hooks *hooks = context->backend != NULL ? &context->backend->hooks : &model->hooks;
+    qnnrt_result result;
+    qnnrt__hooks_lock(hooks);
+    result = qnnrt__context_free(context);
+    qnnrt__hooks_unlock(hooks);
+    qnnrt__context_release_file(context, &model->hooks);
+    return result;
 }
 
 /* Free everything that a model holds; it may be incomplete. */
@@ -9405,22 +9485,22 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     qnnrt_hooks hooks = model->hooks;
     qnnrt_result result = QNNRT_OK, freed;
     size_t i = model->context_count;
-    qnnrt__hooks_lock(&hooks);
     while (model->contexts != NULL && i-- > 0) {
-        freed = qnnrt__context_free(&model->contexts[i]);
-        qnnrt__context_release_file(&model->contexts[i], &hooks);
+        freed = qnnrt__model_free_context(model, &model->contexts[i]);
         if (freed != QNNRT_OK) result = freed;
     }
 #ifdef QNNRT_COMPOSE
     if (model->device != NULL) {
+        qnnrt__hooks_lock(&model->backend->hooks);
         freed = qnnrt__backend_free_device(model->backend, model->device);
+        qnnrt__hooks_unlock(&model->backend->hooks);
         if (freed != QNNRT_OK) result = freed;
     }
 #endif
-    qnnrt__hooks_unlock(&hooks);
-    if (model->backend != NULL) qnnrt__model_use(model, -1);
-    if (model->own_backend) {
-        freed = qnnrt__backend_free(model->backend);
+    for (i = model->use_count; i-- > 0;) {
+        qnnrt__model_use *use = &model->uses[i];
+        if (use->backend != NULL) qnnrt__model_enter(use, -1);
+        freed = use->own ? qnnrt__backend_free(use->backend) : QNNRT_OK;
         if (freed != QNNRT_OK) result = freed;
     }
     qnnrt__arena_free(&model->arena);
@@ -9480,12 +9560,13 @@ static void qnnrt__resident_count(qnnrt *model, size_t at, int by)
     qnnrt__os_unlock(&model->counts_lock);
 }
 
-/* Free a context if it exists. Callers hold the lock, here and below. */
+/* Free a context if it exists. Callers hold the lock of its backend, here and below. */
 static qnnrt_result qnnrt__resident_free(qnnrt *model, size_t at)
 {
     qnnrt__context *context = &model->contexts[at];
     if (context->handle == NULL) return QNNRT_OK;
-    if (model->group.first == context->handle) model->group.first = NULL;
+    if (context->group != NULL && context->group->first == context->handle)
+        context->group->first = NULL;
     if (model->infos[at].resident) qnnrt__resident_count(model, at, -1);
     return qnnrt__context_free(context);
 }
@@ -9499,7 +9580,7 @@ static qnnrt_result qnnrt__resident_create(qnnrt *model, size_t at, qnnrt_profil
     options.level = level;
     options.index = at;
     options.list = &model->events;
-    options.group = qnnrt__htp_spill_fill(&model->infos[at]) > 0 ? &model->group : NULL;
+    options.group = qnnrt__htp_spill_fill(&model->infos[at]) > 0 ? model->contexts[at].group : NULL;
     result = qnnrt__context_create(&model->contexts[at], &options, err);
     if (result == QNNRT_OK) qnnrt__resident_count(model, at, 1);
     else qnnrt__resident_free(model, at);
@@ -9561,8 +9642,8 @@ static int qnnrt__resident_fits(const qnnrt *model, size_t at)
     return model->infos[at].device_bytes <= model->resident_bytes - model->info.device_bytes;
 }
 
-/* Create the context of a step, unless it exists, after making room for it. since: the use at which
-   the last exec of its run began. */
+/* Create the context of a step, unless it exists, after making room for it. since: qnnrt.taken
+   when its run took it last. */
 static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since, qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
@@ -9580,7 +9661,7 @@ static qnnrt_result qnnrt__resident_take(qnnrt *model, size_t at, uint64_t since
             qnnrt__resident_free(model, qnnrt__resident_victim(model, since));
         result = qnnrt__resident_again(model, at, err);
     }
-    if (result == QNNRT_OK) context->used = ++model->backend->uses;
+    if (result == QNNRT_OK) context->used = ++model->taken;
     return result;
 }
 
@@ -9589,6 +9670,7 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
 {
     const char *call = load ? "qnnrt_load" : "qnnrt_unload";
     qnnrt__context *context;
+    qnnrt_backend *b;
     qnnrt_result result = QNNRT_OK;
     if (at >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
@@ -9603,11 +9685,12 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     if (!qnnrt__os_try_lock(&context->busy))
         return qnnrt__fail(err, QNNRT_E_BUSY, "%s: another thread loads or unloads %s", call,
                            context->info->file);
-    qnnrt__hooks_lock(&model->hooks);
+    b = context->backend;
+    qnnrt__hooks_lock(&b->hooks);
     if (!load) result = qnnrt__resident_free(model, at);
     else if (context->handle == NULL) result = qnnrt__resident_again(model, at, err);
     if (!load) context->lost = 0;
-    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__hooks_unlock(&b->hooks);
     qnnrt__os_unlock(&context->busy);
     if (!load && result != QNNRT_OK)
         return qnnrt__fail(err, result, "%s: the library refused to free %s; it is gone all the"
@@ -9617,8 +9700,8 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
 
 /* ---- after a restart of the DSP ---- */
 
-/* Check that all contexts of a model can be created again. */
-static qnnrt_result qnnrt__resident_check(qnnrt *model, qnnrt_error *err)
+/* Check that all contexts of a model on a backend can be created again. */
+static qnnrt_result qnnrt__resident_check(qnnrt *model, const qnnrt_backend *b, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
     size_t i;
@@ -9630,7 +9713,7 @@ static qnnrt_result qnnrt__resident_check(qnnrt *model, qnnrt_error *err)
                            "Close it, or save it and open the file.");
 #endif
     for (i = 0; i < model->context_count && result == QNNRT_OK; ++i) {
-        if (model->infos[i].failure != NULL) continue;
+        if (model->infos[i].failure != NULL || model->contexts[i].backend != b) continue;
         if (model->contexts[i].block != NULL && model->residency == QNNRT_RESIDENT_ALL)
             return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that"
                                " was the model's during qnnrt_open() only", model->infos[i].file),
@@ -9647,36 +9730,38 @@ static qnnrt_result qnnrt__resident_check_all(qnnrt_backend *b, qnnrt_error *err
 {
     qnnrt_result result = QNNRT_OK;
     uint32_t models = 0;
-    qnnrt *model;
+    qnnrt__backend_model *of;
     if (b->packages > 0)
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has %u op packages, which"
                            " are lost with the backend", b->path, (unsigned)b->packages),
                            "Close everything on this backend and open it again.");
-    for (model = b->models; model != NULL && result == QNNRT_OK; model = model->next, ++models)
-        result = qnnrt__resident_check(model, err);
+    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next, ++models)
+        result = qnnrt__resident_check(of->model, b, err);
     if (result != QNNRT_OK || qnnrt__os_load(&b->users) == models) return result;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s",
                                         (unsigned)(b->users - models), b->path),
                        "Finish or destroy them first.");
 }
 
-/* Create again the contexts of a model that were lost. */
-static qnnrt_result qnnrt__resident_restore(qnnrt *model, qnnrt_error *err)
+/* Create again the contexts of a model on a backend that were lost. */
+static qnnrt_result qnnrt__resident_restore(qnnrt *model, const qnnrt_backend *b, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
     size_t i;
     for (i = 0; i < model->context_count && result == QNNRT_OK; ++i)
-        if (model->contexts[i].lost) result = qnnrt__resident_again(model, i, err);
+        if (model->contexts[i].lost && model->contexts[i].backend == b)
+            result = qnnrt__resident_again(model, i, err);
     return result;
 }
 
-/* Free the contexts of a model, whatever the vendor answers. Those that come and go are created by
-   the steps that need them, the others by qnnrt__resident_restore(). */
-static void qnnrt__resident_lose(qnnrt *model)
+/* Free the contexts of a model on a backend, whatever the vendor answers. Those that come and go
+   are created by the steps that need them, the others by qnnrt__resident_restore(). */
+static void qnnrt__resident_lose(qnnrt *model, const qnnrt_backend *b)
 {
     size_t i = model->context_count;
     while (i-- > 0) {
         qnnrt__context *context = &model->contexts[i];
+        if (context->backend != b) continue;
         if (context->handle != NULL && (model->residency == QNNRT_RESIDENT_ALL ||
                                         model->residency == QNNRT_RESIDENT_CALLER))
             context->lost = 1;
@@ -9684,25 +9769,60 @@ static void qnnrt__resident_lose(qnnrt *model)
     }
 }
 
-/* Create again what the DSP lost. Nothing else uses the backend meanwhile. */
-static qnnrt_result qnnrt__resident_recover(qnnrt_backend *b, qnnrt_error *err)
+/* Create again what the DSP lost of a backend. Nothing else uses it meanwhile. */
+static qnnrt_result qnnrt__resident_renew(qnnrt_backend *b, qnnrt_error *err)
 {
-    qnnrt *model;
+    qnnrt__backend_model *of;
     qnnrt__backend_run *run;
-    qnnrt_result result = qnnrt__resident_check_all(b, err);
-    if (result != QNNRT_OK) return result;
+    qnnrt_result result;
     qnnrt__os_lock(&b->lists_lock);
     for (run = b->runs; run != NULL; run = run->next) run->alert(run->run);
     qnnrt__os_unlock(&b->lists_lock);
     qnnrt__hooks_lock(&b->hooks);
-    for (model = b->models; model != NULL; model = model->next) qnnrt__resident_lose(model);
+    for (of = b->models; of != NULL; of = of->next) qnnrt__resident_lose(of->model, b);
     result = qnnrt__backend_renew(b, err);
-    for (model = b->models; model != NULL && result == QNNRT_OK; model = model->next)
-        result = qnnrt__resident_restore(model, err);
+    for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next)
+        result = qnnrt__resident_restore(of->model, b, err);
+    if (result == QNNRT_OK) b->restarts = 0;
     qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log(&b->hooks, result == QNNRT_OK ? QNNRT_LOG_WARN : QNNRT_LOG_ERROR, "resident", 0,
                "after a restart of the DSP, %s was %s", b->path,
                result == QNNRT_OK ? "recovered" : "not recovered");
+    return result;
+}
+
+/* Return 1 if a backend is lost: it answered so, or another one of the model with its library. */
+static int qnnrt__resident_restarted(const qnnrt *model, const qnnrt_backend *b)
+{
+    size_t i;
+    for (i = 0; i < model->use_count; ++i) {
+        const qnnrt_backend *other = model->uses[i].backend;
+        if (other != NULL && (other->restarts > 0 || other->backend == NULL) &&
+            strcmp(other->path, b->path) == 0) return 1;
+    }
+    return 0;
+}
+
+/* Create again the lost backends of a model, or all if none of them answered that it is lost. */
+static qnnrt_result qnnrt__resident_recover(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k, lost = 0;
+    for (i = 0; i < model->use_count; ++i) {
+        qnnrt__model_use *use = &model->uses[i];
+        use->lost = use->backend != NULL && qnnrt__resident_restarted(model, use->backend);
+        lost += use->lost != 0;
+    }
+    for (i = 0; i < model->use_count; ++i) {
+        qnnrt__model_use *use = &model->uses[i];
+        if (lost == 0) use->lost = use->backend != NULL;
+        for (k = 0; k < i; ++k)           /* once, if two roles share a backend */
+            if (model->uses[k].backend == use->backend) use->lost = 0;
+    }
+    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
+        if (model->uses[i].lost) result = qnnrt__resident_check_all(model->uses[i].backend, err);
+    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
+        if (model->uses[i].lost) result = qnnrt__resident_renew(model->uses[i].backend, err);
     return result;
 }
 
@@ -11175,12 +11295,12 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
     qnnrt_result result = QNNRT_OK;
     qnnrt__table table = qnnrt__model_table(model, info->file, err);
     if (source->binary && system->library != NULL) {
-        qnnrt__hooks_lock(&model->hooks);
+        qnnrt__hooks_lock(b != NULL ? &b->hooks : &model->hooks);
         /* A system interface in the backend's own library logs to the backend's slot. */
         result = qnnrt__system_read(system, &table, context->binary, context->bytes,
                                     b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot : -1,
                                     info);
-        qnnrt__hooks_unlock(&model->hooks);
+        qnnrt__hooks_unlock(b != NULL ? &b->hooks : &model->hooks);
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(context->binary, context->bytes, qnnrt__system_is_own(system),
                                    err);
@@ -11307,8 +11427,7 @@ static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metad
     qnnrt_result result = QNNRT_OK;
     context->info = info;
     context->file.fd = -1;
-    context->backend = info->backend = model->backend;
-    info->role = "";
+    qnnrt__model_place(context, model->uses);
     info->build_id = "";
     *foreign = 0;
     if (source->binary)
@@ -11368,10 +11487,10 @@ static qnnrt_result qnnrt__open_create(qnnrt *model, size_t at, const qnnrt_desc
     qnnrt_result result = QNNRT_OK;
     if (context->backend != NULL) result = qnnrt__open_check_context(model, at, err);
     if (result == QNNRT_OK && context->backend != NULL && model->residency == QNNRT_RESIDENT_ALL) {
-        qnnrt__hooks_lock(&model->hooks);
+        qnnrt__hooks_lock(&context->backend->hooks);
         result = qnnrt__resident_create(model, at, desc->profile_level, err);
         if (result == QNNRT_OK) qnnrt__context_generations(context);
-        qnnrt__hooks_unlock(&model->hooks);
+        qnnrt__hooks_unlock(&context->backend->hooks);
         if (result == QNNRT_E_BACKEND) qnnrt__open_explain(model, at, err);
     }
     if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
@@ -11390,9 +11509,9 @@ static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_erro
     if (kept == NULL) return qnnrt__fail_memory(err, "an error");
     *kept = *why;
     if (model->contexts[at].handle != NULL) {
-        qnnrt__hooks_lock(&model->hooks);
+        qnnrt__hooks_lock(&model->contexts[at].backend->hooks);
         qnnrt__resident_free(model, at);
-        qnnrt__hooks_unlock(&model->hooks);
+        qnnrt__hooks_unlock(&model->contexts[at].backend->hooks);
     }
     model->infos[at].failure = kept;
     model->infos[at].graph_count = 0;
@@ -11475,9 +11594,9 @@ static qnnrt_result qnnrt__open_group(qnnrt *model, const qnnrt_desc *desc, qnnr
     for (at = 0; at < model->context_count; ++at) {
         const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
         several += need > 0;
-        if (need > model->group.bytes) model->group.bytes = need;
+        if (need > model->uses->group.bytes) model->uses->group.bytes = need;
     }
-    if (several < 2) model->group.bytes = 0;
+    if (several < 2) model->uses->group.bytes = 0;
     for (at = 0; at < model->context_count && result == QNNRT_OK; ++at) {
         if (model->infos[at].failure != NULL) continue;
         result = qnnrt__open_progress(desc, at, model->context_count, model->infos[at].file, err);
@@ -11626,15 +11745,12 @@ static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *des
 
 static qnnrt_result qnnrt__open_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
 {
-    qnnrt_result result;
-    if (desc->inspect) return QNNRT_OK;
-    model->backend = desc->backend;
-    if (model->backend == NULL) {
-        result = qnnrt__backend_open(&desc->backend_desc, &model->backend, err);
-        if (result != QNNRT_OK) return result;
-        model->own_backend = 1;
-    }
-    qnnrt__model_use(model, 1);
+    qnnrt_backend *backend = desc->backend;
+    const int own = backend == NULL && !desc->inspect;
+    qnnrt_result result = qnnrt__model_reserve(model, 1, err);
+    if (result == QNNRT_OK && own) result = qnnrt__backend_open(&desc->backend_desc, &backend, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__model_use_backend(model, backend, "")->own = own;
     return QNNRT_OK;
 }
 
@@ -12962,9 +13078,10 @@ struct qnnrt_run {
     qnnrt_memory_info *memory;          /* of qnnrt_run_memory, with its texts */
     char            *memory_texts;
     uint32_t        *generations;       /* [step] of the context that its graph is from */
+    uint64_t        *took;              /* [step] qnnrt.taken of its model when it took its context
+                                           last; before the first exec UINT64_MAX */
     int              moves;             /* contexts of its models come and go */
     int              stale;             /* its graphs are gone: exec fetches them again */
-    uint64_t         began;             /* when its last exec began, see qnnrt_backend.uses */
     qnnrt__backend_run link;
     int              unfound;           /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
@@ -13076,12 +13193,15 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
 
 /* Make sure that the context of a step exists. If it is another one than last time, fetch its graph
    and register the tensors again. */
-static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, uint64_t since, qnnrt_error *err)
+static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, qnnrt_error *err)
 {
     const qnnrt_step_info *info = &run->pipeline->steps[at];
     const qnnrt__context *context = &info->model->contexts[info->context];
-    const qnnrt_result result = qnnrt__resident_take(info->model->self, info->context, since, err);
+    const uint64_t since = run->took[at];
+    qnnrt_result result;
     size_t s;
+    run->took[at] = info->model->taken;
+    result = qnnrt__resident_take(info->model->self, info->context, since, err);
     if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
     if (run->generations[at] == context->generation) return QNNRT_OK;
     run->generations[at] = context->generation;
@@ -13106,6 +13226,7 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
         to->execute = run->backend->calls->graph_execute;
         to->graph = context->graphs[info->graph - info->model->infos[info->context].graphs];
         run->generations[step] = context->generation;
+        run->took[step] = UINT64_MAX;
         run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
         run->stale |= context->handle == NULL;
         to->input_count = (uint32_t)info->graph->input_count;
@@ -13165,7 +13286,10 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
         (qnnrt__binding *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
     run->generations = (uint32_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
                                                       sizeof(*run->generations));
-    result = run->steps == NULL || run->slots == NULL || run->generations == NULL
+    run->took = (uint64_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
+                                               sizeof(*run->took));
+    result = run->steps == NULL || run->slots == NULL || run->generations == NULL ||
+                     run->took == NULL
                  ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
@@ -13183,7 +13307,6 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
         slot->own_offset = (uint64_t)(own - mem->data);
         qnnrt__run_point_at(run, slot, mem, slot->own_offset);
     }
-    run->began = UINT64_MAX;
     run->link.run = run;
     run->link.alert = qnnrt__run_alert;
     qnnrt__backend_list(run->backend, &run->link, 1);
@@ -13364,8 +13487,8 @@ static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, q
     if (run->flex != NULL && qnnrt__flex_takes_optional(run->flex))
         qnnrt__hint(&run->error, QNNRT_E_BACKEND,
                     "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
-    return qnnrt__codes_explain(qnnrt__run_err(run), "graphExecute", code, run->backend->log_slot,
-                                run->mark);
+    return qnnrt__backend_explain(run->backend, qnnrt__run_err(run), "graphExecute", code,
+                                  run->mark);
 }
 
 static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
@@ -13413,14 +13536,14 @@ static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle
 static qnnrt_result qnnrt__run_slowly(qnnrt_run *run)
 {
     const int take = run->moves || run->stale;
-    const uint64_t since = run->began == UINT64_MAX ? run->backend->uses : run->began;
     qnnrt__profile_step *profile = run->profile != NULL ? run->profile->steps : NULL;
     size_t at;
-    run->began = run->backend->uses;
+    for (at = 0; at < run->pipeline->info.step_count; ++at)
+        if (run->took[at] == UINT64_MAX) run->took[at] = run->pipeline->steps[at].model->taken;
     if (profile != NULL) run->profile->state = QNNRT__PROFILE_FAILED;
     for (at = 0; at < run->pipeline->info.step_count; ++at) {
         qnnrt_result result = QNNRT_OK;
-        if (take) result = qnnrt__run_have(run, at, since, qnnrt__run_err(run));
+        if (take) result = qnnrt__run_have(run, at, qnnrt__run_err(run));
         if (result != QNNRT_OK) return result;
         if (profile != NULL) profile[at].begin_ns = qnnrt__os_clock_ns();
         result = qnnrt__run_step(run, at, profile != NULL ? profile[at].handle : NULL);
@@ -13504,7 +13627,7 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
    UPDATE                                                                        >>update
    What a caller changes between two executes: dims and optional tensors of a run, and the
    data of tensors that were compiled as updateable (LoRA).
-   Needs: >>mem >>err >>log >>codes >>abi >>table >>backend (its struct) >>context (its struct)
+   Needs: >>mem >>err >>log >>abi >>table >>backend (its struct) >>context (its struct)
           >>model >>binding >>flex >>run
    Knows nothing of: memory
    ===================================================================================== */
@@ -13638,7 +13761,7 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t at, const char *name,
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
                     " refused", info->file, name, tensor->name);
-        result = qnnrt__codes_explain(err, "tensorUpdateGraphTensors", code, b->log_slot, b->mark);
+        result = qnnrt__backend_explain(b, err, "tensorUpdateGraphTensors", code, b->mark);
     }
     qnnrt__hooks_unlock(&b->hooks);
     return result;
@@ -13800,8 +13923,8 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s", path,
                     provider, backend->path);
-        result = qnnrt__codes_explain(err, "backendRegisterOpPackage", code, backend->log_slot,
-                                      backend->mark);
+        result = qnnrt__backend_explain(backend, err, "backendRegisterOpPackage", code,
+                                        backend->mark);
     }
     backend->packages += code == 0;
     qnnrt__hooks_unlock(&backend->hooks);
@@ -13829,7 +13952,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     qnnrt__hooks_unlock(&backend->hooks);
     if (code == 0) return result;
     qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
-    return qnnrt__codes_explain(err, "destroyPowerConfigId", code, backend->log_slot, mark);
+    return qnnrt__backend_explain(backend, err, "destroyPowerConfigId", code, mark);
 }
 
 QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
@@ -13853,12 +13976,13 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
 
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
 {
+    uint32_t others;
     if (model == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&model->users) > 0)
         return qnnrt__public_busy(&model->hooks, "a model", model->users);
-    if (model->own_backend && qnnrt__os_load(&model->backend->users) > 1)
-        return qnnrt__public_busy(&model->hooks, "a model whose backend others share",
-                                  model->backend->users - 1);
+    others = qnnrt__model_others(model);
+    if (others > 0)
+        return qnnrt__public_busy(&model->hooks, "a model whose backend others share", others);
     return qnnrt__model_free(model);
 }
 
@@ -13883,7 +14007,7 @@ QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err)
     if (model->backend == NULL)
         return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_recover: the model was opened with"
                            " desc.inspect and has no backend");
-    return qnnrt__hint_general(err, qnnrt__resident_recover(model->backend, err));
+    return qnnrt__hint_general(err, qnnrt__resident_recover(model, err));
 }
 
 QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)

@@ -244,7 +244,7 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
    Asks the vendor whether it supports a node, except where the question would crash it. An
    error names the node with its tensors.
    Source: measured on CPU 2.47 and HTP 2.47 to 2.51, operator by operator.
-   Needs: >>err >>log >>codes >>dtype >>abi >>compare >>backend (its struct)
+   Needs: >>err >>log >>dtype >>abi >>compare >>backend (its struct)
    Knows nothing of: how a node was described, graphs
    ===================================================================================== */
 
@@ -410,7 +410,7 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, c
         return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, "Use FullyConnected or Conv2d.");
     if (crashes != NULL) return QNNRT_E_UNSUPPORTED;
     qnnrt__err_add(err, "\n  ");
-    qnnrt__codes_explain(err, "backendValidateOpConfig", code, b->log_slot, b->mark);
+    qnnrt__backend_explain(b, err, "backendValidateOpConfig", code, b->mark);
     return QNNRT_E_UNSUPPORTED;
 }
 
@@ -561,11 +561,11 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     if (code != 0 && c->refused != NULL) {       /* the code does not name that graph */
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create graph \"%.200s\" of %s%s", c->refused,
                     path, asked);
-        return qnnrt__codes_explain(err, "graphCreate", c->refused_code, b->log_slot, b->mark);
+        return qnnrt__backend_explain(b, err, "graphCreate", c->refused_code, b->mark);
     }
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot compose the graphs of %s%s", path, asked);
-        return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
+        return qnnrt__backend_explain(b, err, "systemDlcComposeGraphs", code, b->mark);
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
         return qnnrt__fail(err, QNNRT_E_FORMAT,
@@ -577,7 +577,7 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
 /* =====================================================================================
    SAVE                                                                             >>save
    A context of a built model as a context binary, in memory or in a file.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>context (its struct)
+   Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct)
           >>model (its struct) >>update >>public (prepare, omit, exec and destroy, on the CPU
           backend)
    Knows nothing of: builders
@@ -589,11 +589,11 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
                                        qnnrt__abi_code code, uint64_t bytes, uint64_t most,
                                        qnnrt_error *err)
 {
-    const qnnrt_backend *b = model->contexts[at].backend;
+    qnnrt_backend *b = model->contexts[at].backend;
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_BACKEND, "cannot save context \"%.200s\"%s", model->infos[at].file,
                 code == 0 ? ": its size is 0, or larger than the room for it" : "");
-    return qnnrt__codes_explain(err, call, code, b->log_slot, b->mark);
+    return qnnrt__backend_explain(b, err, call, code, b->mark);
 }
 
 static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
@@ -781,7 +781,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
    BUILD                                                                           >>build
    What a builder records: contexts, graphs, tensors and nodes in the vendor's structs; lists,
    sets of names, errors that name graph and node.
-   Needs: >>mem >>err >>codes >>abi >>table >>backend (its struct) >>validate
+   Needs: >>mem >>err >>abi >>table >>backend (its struct) >>validate
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
 
@@ -877,7 +877,7 @@ static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
 static qnnrt_result qnnrt__build_explain(const qnnrt_builder *b, const char *call,
                                          qnnrt__abi_code code)
 {
-    return qnnrt__codes_explain(b->err, call, code, b->backend->log_slot, b->backend->mark);
+    return qnnrt__backend_explain(b->backend, b->err, call, code, b->backend->mark);
 }
 
 static qnnrt_result qnnrt__build_no_memory(const qnnrt_builder *b)
@@ -1926,8 +1926,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     memset(&made, 0, sizeof(made));
     context->info = info;
     context->file.fd = -1;
-    context->backend = info->backend = backend;
-    info->role = "";
+    qnnrt__model_place(context, model->uses);
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
     if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
@@ -2006,11 +2005,14 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     qnnrt_result result = QNNRT_OK;
     size_t i;
     if (model == NULL) return qnnrt__build_no_memory(b);
+    if (qnnrt__model_reserve(model, 1, b->err) != QNNRT_OK) {
+        qnnrt__model_free(model);
+        return qnnrt__build_no_memory(b);
+    }
+    qnnrt__model_use_backend(model, b->backend, "");
     model->built = 1;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
              b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
-    model->backend = b->backend;
-    qnnrt__model_use(model, 1);
     model->contexts =
         (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
     model->infos =
