@@ -320,9 +320,9 @@
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
-       >>encoding >>quant >>plan                                                    the floor
-       >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
-       >>parse >>read_json
+       >>encoding >>quant >>value >>plan                                            the floor
+       >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
+       >>record >>parse >>read_json
        >>backend >>profile >>register >>context                                     the vendor's
        >>model >>resident >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area
        >>binding >>flex >>run >>update >>public                                     ours
@@ -567,6 +567,16 @@ typedef struct qnnrt_tensor_info {
     int            optional;        /* may be left out, see qnnrt_omit() */
     int            updateable;      /* may be replaced after compilation, see qnnrt_update() */
 } qnnrt_tensor_info;
+
+/* What happens to a value on its way from one tensor to another of another dtype, encoding or
+   layout. Each element becomes the nearest value that the other tensor has, ties to even; what is
+   out of range becomes the end of the range (of float16: +-65504, for infinities too). */
+typedef enum qnnrt_convert {
+    QNNRT_CONVERT_NONE = 0,
+    QNNRT_CONVERT_VALUES,      /* the dimensions are equal */
+    QNNRT_CONVERT_TO_NHWC,     /* dimension 1 becomes the last one: [N, C, H, W] to [N, H, W, C] */
+    QNNRT_CONVERT_TO_NCHW      /* the last dimension becomes dimension 1 */
+} qnnrt_convert;
 
 typedef struct qnnrt_graph_info {
     const char              *name;
@@ -1522,10 +1532,12 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #define QNNRT__PRINTF(text, first)   __attribute__((format(printf, text, first)))
 #define QNNRT__UNLIKELY(x)           __builtin_expect(!!(x), 0)
 #define QNNRT__NOT_INLINE            __attribute__((noinline))
+#define QNNRT__UNUSED                __attribute__((unused))
 #else
 #define QNNRT__PRINTF(text, first)
 #define QNNRT__UNLIKELY(x)           (x)
 #define QNNRT__NOT_INLINE
+#define QNNRT__UNUSED
 #endif
 
 /* Tests count the steps of functions whose time must be proportional to their input. */
@@ -3297,25 +3309,33 @@ static int qnnrt__float_top_bit(uint64_t mant)
     return top;
 }
 
-/* Return the bits of the float nearest to +-mant * 2^exp; 0 has no sign. */
-static uint32_t qnnrt__float_pack(int negative, uint64_t mant, int exp)
+/* Return the bits of the float nearest to mant * 2^exp in a format of `frac` bits of fraction whose
+   exponent 0 is stored as `bias`; from the middle above the largest float on, infinity. */
+static inline uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int bias)
 {
     uint64_t q;
 
     if (mant == 0)
         return 0;
     const int top  = exp + qnnrt__float_top_bit(mant);
-    const int last = top < -126 ? -149 : top - 23;      /* the weight of the result's lowest bit */
-    if (top > 127)
-        q = 0x7F800000u;
-    else if (last <= exp)
+    const int last = (top < 1 - bias ? 1 - bias : top) - frac;  /* weight of the lowest bit */
+    if (top > bias)
+        return ((uint64_t)(uint32_t)(2 * bias + 1)) << frac;
+    if (last <= exp)
         q = mant << (exp - last);
     else
         q = qnnrt__float_shift_even(mant, (uint32_t)(last - exp));
     /* The leading bit adds itself to the exponent field, and so does a carry out of rounding. */
-    if (top <= 127 && top >= -126)
-        q += (uint64_t)(uint32_t)(top + 126) << 23;
-    return (uint32_t)q | (negative ? 0x80000000u : 0u);
+    if (top >= 1 - bias)
+        q += (uint64_t)(uint32_t)(top + bias - 1) << frac;
+    return q;
+}
+
+/* Return the bits of the float32 nearest to +-mant * 2^exp; 0 has no sign. */
+static uint32_t qnnrt__float_pack(int negative, uint64_t mant, int exp)
+{
+    const uint32_t size = (uint32_t)qnnrt__float_round(mant, exp, 23, 127);
+    return size | (negative && mant != 0 ? 0x80000000u : 0u);
 }
 
 /* Split a positive float, leading bit at 23: |x| = mant * 2^exp; mant is 0 for zero, exp is 105 for
@@ -3589,6 +3609,7 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 
 /* How elements lie in memory, and the scale of those that are being converted. */
 typedef struct qnnrt__quant_form {
+    qnnrt_dtype dtype;
     qnnrt__dtype_kind kind;
     uint32_t bits;      /* size of an element                                                 */
     int      fixed;     /* the type carries codes, not values                                 */
@@ -3741,6 +3762,13 @@ static void qnnrt__quant_read_run(const unsigned char *src, const qnnrt__quant_f
     const uint32_t sign = (uint32_t)form->sign;
     const int32_t offset = (int32_t)((uint32_t)form->offset - sign);
     const float scale = form->scale;
+    switch (form->dtype) {
+    case QNNRT_DTYPE_F16:  qnnrt__float_read_f16(at, dst, n); return;
+    case QNNRT_DTYPE_BF16: qnnrt__float_read_bf16(at, dst, n); return;
+    case QNNRT_DTYPE_F32:  memcpy(dst, at, n * 4u); return;
+    case QNNRT_DTYPE_F64:  qnnrt__float_read_f64(at, dst, n); return;
+    default: break;
+    }
     /* With the top bit flipped a signed code is unsigned, and larger by that bit. */
     if (form->by_unit && whole && form->bits == 8) {
         for (size_t i = 0; i < n; ++i) {
@@ -3808,6 +3836,13 @@ static void qnnrt__quant_write_run(unsigned char *dst, const qnnrt__quant_form *
     const double lo = (double)(form->min + form->offset), hi = (double)(form->max + form->offset);
     const int32_t offset = form->offset;
     unsigned char *at = dst + index * (form->bits / 8u);
+    switch (form->dtype) {
+    case QNNRT_DTYPE_F16:  qnnrt__float_write_f16(at, src, n); return;
+    case QNNRT_DTYPE_BF16: qnnrt__float_write_bf16(at, src, n); return;
+    case QNNRT_DTYPE_F32:  memcpy(at, src, n * 4u); return;
+    case QNNRT_DTYPE_F64:  qnnrt__float_write_f64(at, src, n); return;
+    default: break;
+    }
     /* Signed and unsigned codes have the same low bits, so one loop writes both. */
     if (by_unit && form->bits == 8) {
         for (size_t i = 0; i < n; ++i) {
@@ -3866,6 +3901,7 @@ static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, uint64_t 
     if (begin > form->total || count > form->total - begin)
         return QNNRT_E_ARG;
 
+    form->dtype = info->dtype;
     form->kind  = info->kind;
     form->bits  = info->bits;
     form->fixed = qnnrt__dtype_kind_is_fixed(info->kind);
@@ -3951,18 +3987,6 @@ static qnnrt_result qnnrt__quant_read_f32(const qnnrt_tensor_info *tensor, const
     if (src == NULL || dst == NULL)
         return QNNRT_E_ARG;
 
-    if (form.kind == QNNRT__DTYPE_FLOAT) {
-        from += begin * (form.bits / 8u);
-        if (tensor->dtype == QNNRT_DTYPE_F32)
-            memcpy(to, from, count * 4u);
-        else if (tensor->dtype == QNNRT_DTYPE_F16)
-            qnnrt__float_read_f16(from, to, count);
-        else if (tensor->dtype == QNNRT_DTYPE_BF16)
-            qnnrt__float_read_bf16(from, to, count);
-        else
-            qnnrt__float_read_f64(from, to, count);
-        return QNNRT_OK;
-    }
     form.plain = qnnrt__quant_unit_is_plain();
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
@@ -3993,18 +4017,6 @@ static qnnrt_result qnnrt__quant_write_f32(const qnnrt_tensor_info *tensor, void
     if (src == NULL || dst == NULL)
         return QNNRT_E_ARG;
 
-    if (form.kind == QNNRT__DTYPE_FLOAT) {
-        to += begin * (form.bits / 8u);
-        if (tensor->dtype == QNNRT_DTYPE_F32)
-            memcpy(to, from, count * 4u);
-        else if (tensor->dtype == QNNRT_DTYPE_F16)
-            qnnrt__float_write_f16(to, from, count);
-        else if (tensor->dtype == QNNRT_DTYPE_BF16)
-            qnnrt__float_write_bf16(to, from, count);
-        else
-            qnnrt__float_write_f64(to, from, count);
-        return QNNRT_OK;
-    }
     form.plain = qnnrt__quant_unit_is_plain();
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
@@ -4120,6 +4132,180 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
         }
     }
     return QNNRT_OK;
+}
+
+/* =====================================================================================
+   VALUES                                                                         >>value
+   Converts one element of any type to one of any other type, in exact arithmetic.
+   Needs: >>dtype >>float >>quant     Knows nothing of: shapes
+   ===================================================================================== */
+
+/* Each element stands for an exact value: a float, an integer, (code + offset) * scale, or 0 or 1
+   of bool8. A conversion stores the nearest value that the other type has, ties to even: the rules
+   of qnnrt_write_f32() and qnnrt_read_f32(), without a float between the two that would round on
+   its own. What does not fit is counted:
+
+     out of range   The end of the range is stored. A value that rounding brings to the end fits.
+                    float16 ends at +-65504 for infinities, too: on an NPU an infinity soon is a
+                    NaN. The other floats have infinities; a finite value never becomes one.
+     NaN            Floats keep it, and it fits. Integers store 0, codes that of real zero, bool8 1.
+     bool8          0 for 0, else 1; values from 0 to 1 fit. */
+
+/* A value: +-mant * 2^exp, or an infinity or a NaN. */
+typedef struct qnnrt__value {
+    int      negative, exp;
+    uint64_t mant;
+    uint32_t special;       /* not 0: the bits of a float32 that is not finite, without its sign */
+} qnnrt__value;
+
+static qnnrt__value qnnrt__value_of_float(uint32_t bits)
+{
+    qnnrt__value value;
+    const uint32_t size = bits & 0x7FFFFFFFu;
+    value.negative = (int)(bits >> 31);
+    value.special  = size >= 0x7F800000u ? size : 0u;
+    value.mant     = qnnrt__float_split(size, &value.exp);
+    return value;
+}
+
+static qnnrt__value qnnrt__value_of_double(uint64_t bits)
+{
+    qnnrt__value value;
+    const int field = (int)((bits >> 52) & 0x7FFu);
+    value.negative = (int)(bits >> 63);
+    value.special  = 0;
+    value.mant     = (bits & 0x000FFFFFFFFFFFFFu) | (field != 0 ? 0x0010000000000000u : 0u);
+    value.exp      = (field != 0 ? field : 1) - 1075;
+    if (field == 0x7FF) {
+        qnnrt__float_read_f64((const unsigned char *)&bits, (unsigned char *)&value.special, 1);
+        value.special &= 0x7FFFFFFFu;
+    }
+    return value;
+}
+
+/* Return the value of an element. */
+static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__quant_form *form,
+                                     size_t index)
+{
+    const uint64_t raw = qnnrt__quant_get(src, form, index);
+    qnnrt__value value;
+    uint32_t bits;
+
+    if (form->dtype == QNNRT_DTYPE_F64)
+        return qnnrt__value_of_double(raw);
+    if (form->kind == QNNRT__DTYPE_FLOAT) {
+        qnnrt__quant_read_run(src, form, index, (unsigned char *)&bits, 1);
+        return qnnrt__value_of_float(bits);
+    }
+    const uint64_t steps = form->kind == QNNRT__DTYPE_BOOL ? raw != 0
+                                                           : raw + (uint64_t)(int64_t)form->offset;
+    value.special  = 0;
+    value.negative = (steps >> 63) != 0 && (form->fixed || form->sign != 0);
+    value.mant     = (value.negative ? 0u - steps : steps) * form->mant;
+    value.exp      = form->exp;
+    return value;
+}
+
+/* Return round_half_even(mant * 2^exp / by), 2^62 for more than that; by has 24 bits at most. */
+static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint32_t by)
+{
+    uint64_t twice = mant / by, rest = mant % by;
+
+    for (++exp; exp > 0 && mant != 0;) {
+        const int step = exp < 32 ? exp : 32;
+        if ((twice >> (63 - step)) != 0)
+            return (uint64_t)1 << 62;
+        twice = (twice << step) | ((rest << step) / by);
+        rest  = (rest << step) % by;
+        exp  -= step;
+    }
+    if (exp <= -64) {
+        rest  = twice;
+        twice = 0;
+    } else if (exp < 0) {
+        rest  |= twice & (((uint64_t)1 << -exp) - 1u);
+        twice >>= -exp;
+    }
+    return (twice >> 1) + ((twice & 1u) != 0 && (rest != 0 || (twice & 2u) != 0) ? 1u : 0u);
+}
+
+/* Return the integer or the code that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__quant_form *form,
+                                  uint64_t *lost)
+{
+    uint64_t size = UINT64_MAX;
+    int over = value->special != 0;
+
+    if (form->fixed) {
+        const int64_t most = (int64_t)1 << 40;
+        int64_t code;
+        if (value->special > 0x7F800000u)
+            size = 0;
+        else if (!over)
+            size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
+        code = size < (uint64_t)most ? (int64_t)size : most;
+        code = (value->negative ? -code : code) - form->offset;
+        *lost += over || code < form->min || code > form->max;
+        return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
+    }
+    const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
+    if (value->special > 0x7F800000u)
+        size = 0;
+    else if (!over && value->exp <= 0)
+        size = value->exp < 0 ? qnnrt__float_shift_even(value->mant, (uint32_t)-value->exp)
+                              : value->mant;
+    else if (!over && (value->mant == 0 ||
+                       qnnrt__float_top_bit(value->mant) + value->exp < 64))
+        size = value->mant << (value->mant == 0 ? 0 : value->exp);
+    else
+        over = 1;
+    *lost += over || size > most;
+    size = size < most ? size : most;
+    return value->negative ? 0u - size : size;
+}
+
+/* Return the bits of the float that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_float(const qnnrt__value *value, qnnrt_dtype dtype, uint64_t *lost)
+{
+    const int frac = dtype == QNNRT_DTYPE_F16 ? 10 : dtype == QNNRT_DTYPE_BF16 ? 7
+                   : dtype == QNNRT_DTYPE_F32 ? 23 : 52;
+    const int bias = dtype == QNNRT_DTYPE_F16 ? 15 : dtype == QNNRT_DTYPE_F64 ? 1023 : 127;
+    const uint64_t infinity = ((uint64_t)(uint32_t)(2 * bias + 1)) << frac;
+    uint64_t bits = infinity;
+
+    if (value->special > 0x7F800000u) {     /* the top of what the NaN holds, and quiet */
+        const uint64_t load = (value->special & 0x007FFFFFu) | 0x00400000u;
+        bits |= frac > 23 ? load << (frac - 23) : load >> (23 - frac);
+    } else if (value->special == 0) {
+        bits = qnnrt__float_round(value->mant, value->exp, frac, bias);
+    }
+    if (bits == infinity && (value->special == 0 || dtype == QNNRT_DTYPE_F16)) {
+        bits -= 1;
+        *lost += 1;
+    }
+    return bits | (uint64_t)value->negative << (dtype == QNNRT_DTYPE_F16 || frac == 7 ? 15
+                                               : frac == 23 ? 31 : 63);
+}
+
+/* Convert an element; *lost grows by 1 if it does not fit. */
+static void qnnrt__value_convert(const unsigned char *from, const qnnrt__quant_form *from_form,
+                                 size_t from_index, unsigned char *to,
+                                 const qnnrt__quant_form *to_form, size_t to_index, uint64_t *lost)
+{
+    const qnnrt__value value = qnnrt__value_get(from, from_form, from_index);
+    uint64_t raw;
+
+    if (to_form->kind == QNNRT__DTYPE_FLOAT) {
+        raw = qnnrt__value_float(&value, to_form->dtype, lost);
+    } else if (to_form->kind == QNNRT__DTYPE_BOOL) {
+        const int top = value.mant == 0 ? -1 : qnnrt__float_top_bit(value.mant) + value.exp;
+        raw = value.special != 0 || value.mant != 0;
+        *lost += value.special != 0 || (value.mant != 0 && value.negative) || top > 0 ||
+                 (top == 0 && (value.mant & (value.mant - 1u)) != 0);
+    } else {
+        raw = qnnrt__value_code(&value, to_form, lost);
+    }
+    qnnrt__quant_put(to, to_form, to_index, raw);
 }
 
 /* =====================================================================================
@@ -6118,6 +6304,434 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
     return result;
 }
 #endif
+
+/* =====================================================================================
+   CONVERT                                                                      >>convert
+   Converts all elements of a tensor to another dtype, encoding or layout, and counts those that
+   do not fit.
+   Needs: >>config >>err >>dtype >>float >>encoding >>quant >>value >>compare
+   Knows nothing of: pipelines, backends
+   ===================================================================================== */
+
+/* The result is that of room >>value, however it is computed.
+
+   A change of layout moves the channels, NCHW (dimension 1) or NHWC (the last one); the rank is at
+   least 3. It goes through a tile on the stack. */
+
+enum {
+    QNNRT__CONVERT_CHUNK    = 256,      /* elements that are floats between two steps */
+    QNNRT__CONVERT_CHANNELS = 32,       /* of a tile ...                              */
+    QNNRT__CONVERT_POINTS   = 64        /* ... and how many elements of each          */
+};
+
+/* A conversion, resolved. Both tensors are described in the order in which values are converted,
+   NCHW for a change of layout, whatever the order of their memory is. */
+typedef struct qnnrt__convert {
+    qnnrt_tensor_info from, to;         /* dims, scales and offsets are the caller's         */
+    qnnrt__quant_form from_form, to_form;
+    qnnrt_convert     how;              /* VALUES when the order in memory stays             */
+    size_t            batch, channels, points;
+    int               moves;            /* elements stay as they are                         */
+    int               by_float;         /* each element of `from` is a float exactly         */
+} qnnrt__convert;
+
+/* ---- many elements ----------------------------------------------------------------------- */
+
+static size_t qnnrt__convert_least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One side of a conversion in progress: its form for the elements [begin, end), which share a
+   scale. */
+typedef struct qnnrt__convert_side {
+    const qnnrt_tensor_info *tensor;
+    qnnrt__quant_form form;
+    size_t  begin, end;
+    int     finite;         /* no value is beyond the largest float */
+    int32_t least, most;    /* order of the floats that fit, see qnnrt__convert_order() */
+} qnnrt__convert_side;
+
+/* Return a number that orders float bits as the floats are ordered, NaNs at both ends; or the bits
+   of such a number. */
+static inline int32_t qnnrt__convert_order(uint32_t bits)
+{
+    return (int32_t)(bits ^ ((0u - (bits >> 31)) >> 1));
+}
+
+/* Return the code or integer nearest to a finite float, before it is saturated. */
+static int64_t qnnrt__convert_nearest(int32_t order, const qnnrt__quant_form *form)
+{
+    const uint32_t bits = (uint32_t)qnnrt__convert_order((uint32_t)order);
+    const uint64_t size = qnnrt__quant_steps(bits, form);
+    const int64_t steps = size < (uint64_t)1 << 40 ? (int64_t)size : (int64_t)1 << 40;
+    return ((bits >> 31) != 0 ? -steps : steps) - form->offset;
+}
+
+/* Find the floats that fit into integers or codes of up to 32 bits. */
+static void qnnrt__convert_limits(qnnrt__convert_side *side)
+{
+    const qnnrt__quant_form *form = &side->form;
+    const int32_t last = 0x7F7FFFFF, first = -last - 1;     /* the finite floats */
+    const int64_t low = 2 * (form->min + form->offset) - 1, high = 2 * (form->max + form->offset) + 1;
+    int32_t at;
+
+    if (form->kind == QNNRT__DTYPE_BOOL) {
+        side->least = -1;                                   /* -0.0 */
+        side->most  = 0x3F800000;
+        return;
+    }
+    /* The middle between the end and what is past it, then the floats beside it. */
+    at = qnnrt__convert_order(qnnrt__float_pack(high < 0, (uint64_t)(high < 0 ? -high : high) *
+                                                          form->mant, form->exp - 1));
+    at = at > last ? last : at < first ? first : at;
+    while (at < last && qnnrt__convert_nearest(at + 1, form) <= form->max) ++at;
+    while (at >= first && qnnrt__convert_nearest(at, form) > form->max) --at;
+    side->most = at;
+    at = qnnrt__convert_order(qnnrt__float_pack(low < 0, (uint64_t)(low < 0 ? -low : low) *
+                                                         form->mant, form->exp - 1));
+    at = at > last ? last : at < first ? first : at;
+    while (at > first && qnnrt__convert_nearest(at - 1, form) >= form->min) --at;
+    while (at <= last && qnnrt__convert_nearest(at, form) < form->min) ++at;
+    side->least = at;
+}
+
+/* Return 1 if no code of this scale is beyond the largest float. */
+static int qnnrt__convert_is_finite(const qnnrt__quant_form *form)
+{
+    const int64_t low = -(form->min + form->offset), high = form->max + form->offset;
+    const uint64_t most = (uint64_t)(low > high ? low : high);      /* one of the two is above 0 */
+    return qnnrt__float_pack(0, most * form->mant, form->exp) < 0x7F800000u;
+}
+
+/* Make a side ready for the element `index`. Return how many from there on share its scale. */
+static size_t qnnrt__convert_seek(qnnrt__convert_side *side, size_t index, int limits)
+{
+    if (index < side->begin || index >= side->end) {
+        side->begin = index;
+        side->end   = index + qnnrt__quant_run(side->tensor, &side->form, index,
+                                               (size_t)side->form.total - index);
+        side->finite = !side->form.fixed || qnnrt__convert_is_finite(&side->form);
+        if (limits) qnnrt__convert_limits(side);
+    }
+    return side->end - index;
+}
+
+/* Count the floats outside of the order [least, most]. */
+static uint32_t qnnrt__convert_count(const unsigned char *floats, size_t n, int32_t least,
+                                     int32_t most)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t bits;
+        memcpy(&bits, floats + 4 * i, sizeof(bits));
+        const int32_t order = qnnrt__convert_order(bits);
+        count += (uint32_t)(order < least) | (uint32_t)(order > most);
+    }
+    return count;
+}
+
+/* Count the floats with |x| in [least, most], as bits. */
+static uint32_t qnnrt__convert_count_size(const unsigned char *floats, size_t n, uint32_t least,
+                                          uint32_t most)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t bits;
+        memcpy(&bits, floats + 4 * i, sizeof(bits));
+        count += (bits & 0x7FFFFFFFu) - least <= most - least;
+    }
+    return count;
+}
+
+/* Store floats as 16-bit floats. Return how many do not fit. */
+static uint32_t qnnrt__convert_half(unsigned char *dst, const qnnrt__quant_form *form,
+                                    const unsigned char *floats, size_t n)
+{
+    /* From the middle above the largest finite value on; float16 has no infinities here. */
+    const int f16 = form->dtype == QNNRT_DTYPE_F16;
+    const uint32_t least = f16 ? 0x477FF000u : 0x7F7F8000u, most = f16 ? 0x7F800000u : 0x7F7FFFFFu;
+    const uint32_t lost = qnnrt__convert_count_size(floats, n, least, most);
+
+    qnnrt__quant_write_run(dst, form, 0, floats, n);
+    for (size_t i = 0; lost != 0 && i < n; ++i) {
+        uint32_t bits;
+        uint16_t end;
+        memcpy(&bits, floats + 4 * i, sizeof(bits));
+        if ((bits & 0x7FFFFFFFu) < least || (bits & 0x7FFFFFFFu) > most)
+            continue;
+        end = (uint16_t)((f16 ? 0x7BFFu : 0x7F7Fu) | (bits >> 31) << 15);
+        memcpy(dst + 2 * i, &end, sizeof(end));
+    }
+    return lost;
+}
+
+/* Convert n elements through floats, which hold every value of `from` exactly. */
+static uint64_t qnnrt__convert_floats(const unsigned char *src, const qnnrt__convert_side *from,
+                                      size_t src_index, unsigned char *dst,
+                                      const qnnrt__convert_side *to, size_t dst_index, size_t n)
+{
+    unsigned char room[QNNRT__CONVERT_CHUNK * 4];
+    const int direct = from->form.dtype == QNNRT_DTYPE_F32;
+    uint64_t lost = 0;
+
+    if (to->form.dtype == QNNRT_DTYPE_F32) {
+        qnnrt__quant_read_run(src, &from->form, src_index, dst + 4 * dst_index, n);
+        return 0;
+    }
+    for (size_t done = 0, part; done < n; done += part) {
+        const unsigned char *floats = direct ? src + 4 * (src_index + done) : room;
+        part = qnnrt__convert_least(n - done, QNNRT__CONVERT_CHUNK);
+        if (!direct)
+            qnnrt__quant_read_run(src, &from->form, src_index + done, room, part);
+        if (to->form.dtype == QNNRT_DTYPE_F16 || to->form.dtype == QNNRT_DTYPE_BF16) {
+            lost += qnnrt__convert_half(dst + 2 * (dst_index + done), &to->form, floats, part);
+            continue;
+        }
+        if (to->form.dtype != QNNRT_DTYPE_F64)
+            lost += qnnrt__convert_count(floats, part, to->least, to->most);
+        qnnrt__quant_write_run(dst, &to->form, dst_index + done, floats, part);
+    }
+    return lost;
+}
+
+/* Convert the elements [index, index + n), which begin at src_index of src and at dst_index of dst.
+   Return how many do not fit. */
+static uint64_t qnnrt__convert_part(const qnnrt__convert *convert, qnnrt__convert_side *from,
+                                    qnnrt__convert_side *to, size_t index, const unsigned char *src,
+                                    size_t src_index, unsigned char *dst, size_t dst_index, size_t n)
+{
+    uint64_t lost = 0;
+    if (convert->moves) {
+        const size_t bytes = from->form.bits / 8u;
+        memcpy(dst + dst_index * bytes, src + src_index * bytes, n * bytes);
+        return 0;
+    }
+    for (size_t part; n > 0; n -= part, index += part, src_index += part, dst_index += part) {
+        const size_t at_from = qnnrt__convert_seek(from, index, 0);
+        const size_t at_to = qnnrt__convert_seek(to, index, convert->by_float &&
+                                                 to->form.kind != QNNRT__DTYPE_FLOAT);
+        part = qnnrt__convert_least(qnnrt__convert_least(at_from, at_to), n);
+        if (convert->by_float && from->finite) {
+            lost += qnnrt__convert_floats(src, from, src_index, dst, to, dst_index, part);
+            continue;
+        }
+        for (size_t i = 0; i < part; ++i)
+            qnnrt__value_convert(src, &from->form, src_index + i, dst, &to->form, dst_index + i,
+                               &lost);
+    }
+    return lost;
+}
+
+/* ---- layouts ------------------------------------------------------------------------------ */
+
+/* Copy `rows` rows of n elements, src_step apart, to as many columns of rows that are dst_step
+   apart; all in elements of `bytes`. */
+static void qnnrt__convert_turn(const unsigned char *src, size_t src_step, unsigned char *dst,
+                                size_t dst_step, size_t rows, size_t n, size_t bytes)
+{
+#define QNNRT__CONVERT_TURN(size)                                                                  \
+    for (size_t i = 0; i < n; ++i)                                                                 \
+        for (size_t row = 0; row < rows; ++row)                                                    \
+            memcpy(dst + (i * dst_step + row) * (size), src + (row * src_step + i) * (size), size)
+    switch (bytes) {
+    case 1:  QNNRT__CONVERT_TURN(1); break;
+    case 2:  QNNRT__CONVERT_TURN(2); break;
+    case 4:  QNNRT__CONVERT_TURN(4); break;
+    default: QNNRT__CONVERT_TURN(8); break;
+    }
+#undef QNNRT__CONVERT_TURN
+}
+
+/* Convert the channels [c, c + channels) at the points [p, p + points) of a batch entry whose first
+   element is `base`. Values are converted along the points, where a channel has one scale. */
+static uint64_t qnnrt__convert_tile(const qnnrt__convert *convert, qnnrt__convert_side *from,
+                                    qnnrt__convert_side *to, const unsigned char *src,
+                                    unsigned char *dst, size_t base, size_t c, size_t channels,
+                                    size_t p, size_t points)
+{
+    unsigned char tile[QNNRT__CONVERT_CHANNELS * QNNRT__CONVERT_POINTS * 8];
+    const size_t from_bytes = from->form.bits / 8u, to_bytes = to->form.bits / 8u;
+    const size_t nhwc = base + p * convert->channels + c;
+    const int to_nhwc = convert->how == QNNRT_CONVERT_TO_NHWC;
+    uint64_t lost = 0;
+
+    if (!to_nhwc)
+        qnnrt__convert_turn(src + nhwc * from_bytes, convert->channels, tile,
+                            QNNRT__CONVERT_POINTS, points, channels, from_bytes);
+    for (size_t i = 0; i < channels; ++i) {
+        const size_t nchw = base + (c + i) * convert->points + p, at = i * QNNRT__CONVERT_POINTS;
+        lost += to_nhwc ? qnnrt__convert_part(convert, from, to, nchw, src, nchw, tile, at, points)
+                        : qnnrt__convert_part(convert, from, to, nchw, tile, at, dst, nchw, points);
+    }
+    if (to_nhwc)
+        qnnrt__convert_turn(tile, QNNRT__CONVERT_POINTS, dst + nhwc * to_bytes, convert->channels,
+                            channels, points, to_bytes);
+    return lost;
+}
+
+/* ---- entry points -------------------------------------------------------------------------- */
+
+/* Convert all elements. Return how many values did not fit.
+
+   from, to   as large as their tensors, any alignment; they must not overlap */
+QNNRT__UNUSED static uint64_t qnnrt__convert_run(const qnnrt__convert *convert, const void *from, void *to)
+{
+    const unsigned char *src = (const unsigned char *)from;
+    unsigned char *dst = (unsigned char *)to;
+    const size_t channels = convert->channels, points = convert->points;
+    qnnrt__convert_side a, b;
+    uint64_t lost = 0;
+
+    memset(&a, 0, sizeof(a));
+    memset(&b, 0, sizeof(b));
+    a.tensor = &convert->from;
+    b.tensor = &convert->to;
+    a.form = convert->from_form;
+    b.form = convert->to_form;
+    a.form.plain = b.form.plain = qnnrt__quant_unit_is_plain();
+    if (convert->how == QNNRT_CONVERT_VALUES)
+        return qnnrt__convert_part(convert, &a, &b, 0, src, 0, dst, 0, (size_t)a.form.total);
+    for (size_t n = 0; n < convert->batch; ++n)
+        for (size_t p = 0, p_n; p < points; p += p_n) {
+            p_n = qnnrt__convert_least(points - p, QNNRT__CONVERT_POINTS);
+            for (size_t c = 0, c_n; c < channels; c += c_n) {
+                c_n = qnnrt__convert_least(channels - c, QNNRT__CONVERT_CHANNELS);
+                lost += qnnrt__convert_tile(convert, &a, &b, src, dst, n * channels * points, c,
+                                            c_n, p, p_n);
+            }
+        }
+    return lost;
+}
+
+/* Return 1 if room >>quant converts `from` to floats that are exact, or to the floats of `to`. */
+static int qnnrt__convert_is_float(const qnnrt__quant_form *from, const qnnrt__quant_form *to)
+{
+    if (to->dtype == QNNRT_DTYPE_F32)
+        return from->dtype != QNNRT_DTYPE_F64;
+    const int whole = !from->fixed && from->dtype != QNNRT_DTYPE_F64 &&
+                      (from->kind == QNNRT__DTYPE_FLOAT || from->bits <= 16);
+    return whole && (to->bits < 64 || to->dtype == QNNRT_DTYPE_F64);
+}
+
+/* Return 1 if `nhwc` has the dimensions of `nchw` with dimension 1 as the last one. */
+static int qnnrt__convert_turned(const qnnrt_tensor_info *nchw, const qnnrt_tensor_info *nhwc)
+{
+    const uint32_t rank = nchw->rank;
+    if (rank != nhwc->rank || rank < 3 || nchw->dims[0] != nhwc->dims[0] ||
+        nchw->dims[1] != nhwc->dims[rank - 1])
+        return 0;
+    return memcmp(nchw->dims + 2, nhwc->dims + 1, (rank - 2) * sizeof(uint32_t)) == 0;
+}
+
+/* Fill an error with both tensors, each with its facts. */
+static qnnrt_result qnnrt__convert_fail(qnnrt_error *err, qnnrt_result code,
+                                        const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
+                                        const char *why, const char *hint)
+{
+    char one[512], other[512];
+    qnnrt__fail(err, code, "\"%.200s\" (%s) cannot be converted to \"%.200s\" (%s): %s",
+                from->name != NULL ? from->name : "", qnnrt__compare_text(from, one, sizeof(one)),
+                to->name != NULL ? to->name : "", qnnrt__compare_text(to, other, sizeof(other)),
+                why);
+    return hint == NULL ? code : qnnrt__hint(err, code, "%s", hint);
+}
+
+/* Return why a tensor takes no part in a conversion, or NULL. */
+static const char *qnnrt__convert_refuses(const qnnrt_tensor_info *tensor, int moves, int turns)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
+    if (tensor->vendor_format != 0)
+        return "the order of its elements is known to the vendor only";
+    if (tensor->dynamic_dims != NULL)
+        return "its dimensions may change";
+    if (info->bits == 0)
+        return "its type has no fixed size";
+    if (turns && info->bits < 8)
+        return "elements below 8 bits stay where they are";
+    if (qnnrt__dtype_kind_is_fixed(info->kind) && tensor->quant.encoding == QNNRT_ENCODING_OTHER)
+        return "its encoding is the vendor's own";
+    if (moves || qnnrt__quant_has_values(tensor) == QNNRT_OK)
+        return NULL;
+    return qnnrt__dtype_kind_is_fixed(info->kind) ? "its codes have no encoding"
+                                                  : "the format of its elements is not fixed";
+}
+
+/* Describe an NHWC tensor in the order NCHW of the other one. */
+static void qnnrt__convert_describe(qnnrt_tensor_info *nhwc, const qnnrt_tensor_info *nchw)
+{
+    const int32_t axis = nhwc->quant.axis, last = (int32_t)nhwc->rank - 1;
+    nhwc->dims = nchw->dims;
+    nhwc->quant.axis = axis == 0 ? 0 : axis == last ? 1 : axis + 1;
+}
+
+/* Resolve a conversion of `from` to `to`, so that qnnrt__convert_run() cannot fail.
+
+   from, to   two tensors with the same dimensions; with TO_NHWC, to->dims are those of `from` with
+              dimension 1 as the last one, with TO_NCHW the reverse. The names, dims, scales and
+              offsets must outlive the conversion
+
+   Returns  QNNRT_OK
+            QNNRT_E_ARG          a tensor is inconsistent; or there is nothing to convert: `how` is
+                                 NONE, or VALUES of two tensors with equal facts. That is a mistake:
+                                 an edge between them costs nothing, a conversion would be a copy
+            QNNRT_E_MISMATCH     the dimensions do not fit
+            QNNRT_E_UNSUPPORTED  a 4- or 8-bit float or a quantized type without an encoding whose
+                                 values are needed; strings, encodings of the vendor, dynamic
+                                 dimensions; another layout of elements below 8 bits */
+QNNRT__UNUSED static qnnrt_result qnnrt__convert_make(const qnnrt_tensor_info *from,
+                                                      const qnnrt_tensor_info *to,
+                                                      qnnrt_convert how, qnnrt__convert *out,
+                                                      qnnrt_error *err)
+{
+    const int nhwc = how == QNNRT_CONVERT_TO_NHWC, turns = nhwc || how == QNNRT_CONVERT_TO_NCHW;
+    const qnnrt_tensor_info *sides[2] = { from, to };
+    const char *why;
+
+    memset(out, 0, sizeof(*out));
+    for (int i = 0; i < 2; ++i) {
+        why = sides[i]->rank != 0 && sides[i]->dims == NULL ? "dimensions are missing"
+                                                            : qnnrt__encoding_check(sides[i]);
+        if (why != NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "tensor \"%.200s\": %s",
+                               sides[i]->name != NULL ? sides[i]->name : "", why);
+    }
+    if (turns ? !qnnrt__convert_turned(nhwc ? from : to, nhwc ? to : from)
+              : from->rank != to->rank ||
+                (from->rank > 0 && memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) != 0))
+        return qnnrt__convert_fail(err, QNNRT_E_MISMATCH, from, to,
+                                   !turns ? "the dimensions differ" : nhwc
+                                   ? "the dimensions are not those of NCHW and NHWC"
+                                   : "the dimensions are not those of NHWC and NCHW", NULL);
+    out->how  = how;
+    out->from = *from;
+    out->to   = *to;
+    if (turns)
+        qnnrt__convert_describe(nhwc ? &out->to : &out->from, nhwc ? from : to);
+    out->moves = from->dtype == to->dtype &&
+                 (!qnnrt__dtype_is_fixed(from->dtype) ||
+                  qnnrt__compare_quant(&out->from.quant, &out->to.quant));
+    if (!turns && (how != QNNRT_CONVERT_VALUES || out->moves))
+        return qnnrt__convert_fail(err, QNNRT_E_ARG, from, to, "there is nothing to convert",
+                                   "Wire the two by an edge that does not ask for a conversion.");
+    for (int i = 0; i < 2; ++i) {
+        why = qnnrt__convert_refuses(sides[i], out->moves, turns);
+        if (why != NULL)
+            return qnnrt__convert_fail(err, QNNRT_E_UNSUPPORTED, from, to, why, NULL);
+        if (qnnrt__quant_open(i == 0 ? &out->from : &out->to, 0, 0,
+                              i == 0 ? &out->from_form : &out->to_form) != QNNRT_OK)
+            return qnnrt__convert_fail(err, QNNRT_E_ARG, from, to,
+                                       "a dimension is 0, or they have too many elements", NULL);
+    }
+    out->batch = out->channels = out->points = 1;
+    if (turns) {
+        out->batch    = out->from.dims[0];
+        out->channels = out->from.dims[1];
+        out->points   = (size_t)out->from_form.total / out->batch / out->channels;
+    }
+    out->by_float = qnnrt__convert_is_float(&out->from_form, &out->to_form);
+    return QNNRT_OK;
+}
 
 /* =====================================================================================
    HTP                                                                              >>htp

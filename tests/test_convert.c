@@ -1,0 +1,313 @@
+/* test_convert.c - room >>convert through its statics
+
+   Expected elements come from oracle_convert.py, which computes with fractions; what it does not print is
+   compared with conversions one element at a time, or with a loop that needs no arithmetic. */
+#define QNNRT_IMPLEMENTATION
+#include "../qnnrt.h"
+#include "test.h"
+#include <fenv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DIMS = 8, MOST_SCALES = 256, MOST_BYTES = 65536 * 8 };
+
+/* A tensor with room for its facts. */
+typedef struct side {
+    qnnrt_tensor_info info;
+    uint32_t dims[MOST_DIMS];
+    float    scales[MOST_SCALES];
+    int32_t  offsets[MOST_SCALES];
+} side;
+
+/* Elements, at a place that is not aligned, between bytes that nothing may change. */
+static unsigned char source_room[MOST_BYTES + 64], result_room[MOST_BYTES + 64], wanted[MOST_BYTES + 64];
+
+static void make_side(side *s, const char *name, qnnrt_dtype dtype, uint32_t rank, const uint32_t *dims)
+{
+    memset(s, 0, sizeof *s);
+    s->info.name = name;
+    s->info.dtype = dtype;
+    s->info.rank = rank;
+    s->info.dims = s->dims;
+    memcpy(s->dims, dims, rank * sizeof(uint32_t));
+}
+
+static void set_scale(side *s, float scale, int32_t offset)
+{
+    s->info.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+    s->info.quant.scale = scale;
+    s->info.quant.offset = offset;
+}
+
+static qnnrt_dtype dtype_of(const char *name)
+{
+    size_t i;
+    for (i = 0; i < sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]); ++i)
+        if (strcmp(qnnrt__dtype_table[i].name, name) == 0) return qnnrt__dtype_table[i].dtype;
+    return QNNRT_DTYPE_UNDEFINED;
+}
+
+static uint32_t bits_of(qnnrt_dtype dtype) { return qnnrt__dtype_find(dtype)->bits; }
+
+/* Store an element of any width; bits beyond the last element of a byte stay. */
+static void put(unsigned char *data, uint32_t bits, size_t i, uint64_t element)
+{
+    if (bits >= 8) {
+        memcpy(data + i * (bits / 8), &element, bits / 8);
+    } else {
+        const unsigned shift = (unsigned)(i * bits % 8), mask = ((1u << bits) - 1u) << shift;
+        data[i * bits / 8] = (unsigned char)((data[i * bits / 8] & ~mask) | ((unsigned)element << shift & mask));
+    }
+}
+
+/* Read "dtype encoding ..." of a line of the oracle. */
+static int read_side(FILE *file, side *s, uint32_t rank, const uint32_t *dims)
+{
+    char name[32];
+    unsigned kind, bits, count = 1, i;
+    long long axis = 0, offset;
+    if (fscanf(file, "%31s %u", name, &kind) != 2) return 0;
+    make_side(s, "x", dtype_of(name), rank, dims);
+    if (kind == 0) return 1;
+    if (kind == 2 && fscanf(file, "%lld %u", &axis, &count) != 2) return 0;
+    for (i = 0; i < count && i < MOST_SCALES; ++i) {
+        if (fscanf(file, "%x %lld", &bits, &offset) != 2) return 0;
+        memcpy(&s->scales[i], &bits, 4);
+        s->offsets[i] = (int32_t)offset;
+    }
+    set_scale(s, s->scales[0], s->offsets[0]);
+    if (kind == 2) {
+        s->info.quant.encoding = QNNRT_ENCODING_PER_AXIS;
+        s->info.quant.axis = (int32_t)axis;
+        s->info.quant.count = count;
+        s->info.quant.scales = s->scales;
+        s->info.quant.offsets = s->offsets;
+    }
+    return 1;
+}
+
+static uint32_t seed = 0x2468ACE1u;
+static uint32_t rng(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    return seed;
+}
+
+/* Convert `count` elements at odd addresses and compare with `wanted`. Return the number lost, or UINT64_MAX. */
+static uint64_t convert(const side *from, const side *to, qnnrt_convert how, size_t count, qnnrt_error *err)
+{
+    const size_t bytes = (count * bits_of(to->info.dtype) + 7) / 8, at = 1 + rng() % 32;
+    unsigned char *result = result_room + at;
+    qnnrt__convert c;
+    uint64_t lost;
+    size_t i;
+    if (qnnrt__convert_make(&from->info, &to->info, how, &c, err) != QNNRT_OK) return UINT64_MAX;
+    memset(result_room, 0xA5, sizeof result_room);
+    if (bytes > 0) result[bytes - 1] = 0;
+    lost = qnnrt__convert_run(&c, source_room + 1, result);
+    for (i = 0; i < bytes; ++i)
+        if (result[i] != wanted[i]) {
+            snprintf(err->text, sizeof err->text, "%s to %s: byte %d of %d is %02x, expected %02x",
+                     qnnrt__dtype_name(from->info.dtype), qnnrt__dtype_name(to->info.dtype), (int)i, (int)bytes, result[i],
+                     wanted[i]);
+            return UINT64_MAX;
+        }
+    for (i = 0; i < at; ++i) if (result_room[i] != 0xA5) return UINT64_MAX - 1;
+    for (i = 0; i < 16; ++i) if (result[bytes + i] != 0xA5) return UINT64_MAX - 1;
+    return lost;
+}
+
+/* Convert all tensors of the oracle in the mode of the floating-point unit that is set. */
+static void check_oracle(int every)
+{
+    const char *path = getenv("QNNRT_ORACLE");
+    static side from, to;
+    qnnrt_error err;
+    unsigned how, rank;
+    uint32_t dims[MOST_DIMS], turned[MOST_DIMS];
+    unsigned long long lost, element;
+    size_t lines = 0, count, i;
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    if (file == NULL) return;
+    memset(&err, 0, sizeof err);
+    while (fscanf(file, "%u %u", &how, &rank) == 2 && rank <= MOST_DIMS) {
+        for (i = 0; i < rank; ++i) CHECK_EQ(fscanf(file, "%u", &dims[i]), 1);
+        memcpy(turned, dims, sizeof turned);
+        if (how == QNNRT_CONVERT_TO_NHWC) {
+            memmove(turned + 1, turned + 2, (rank - 2) * sizeof(uint32_t));
+            turned[rank - 1] = dims[1];
+        } else if (how == QNNRT_CONVERT_TO_NCHW) {
+            memmove(turned + 2, turned + 1, (rank - 2) * sizeof(uint32_t));
+            turned[1] = dims[rank - 1];
+        }
+        CHECK(read_side(file, &from, rank, dims));
+        CHECK(read_side(file, &to, rank, turned));
+        CHECK_EQ(fscanf(file, "%llu %zu", &lost, &count), 2);
+        CHECK(count <= 65536);
+        memset(wanted, 0, sizeof wanted);
+        for (i = 0; i < count; ++i) {
+            CHECK_EQ(fscanf(file, "%llx", &element), 1);
+            put(source_room + 1, bits_of(from.info.dtype), i, element);
+        }
+        for (i = 0; i < count; ++i) {
+            CHECK_EQ(fscanf(file, "%llx", &element), 1);
+            put(wanted, bits_of(to.info.dtype), i, element);
+        }
+        ++lines;
+        if (every > 1 && rng() % (unsigned)every != 0) continue;
+        element = convert(&from, &to, (qnnrt_convert)how, count, &err);
+        if (element == UINT64_MAX) printf("%s\n", err.text);
+        CHECK_EQ(element, lost);
+    }
+    fclose(file);
+    CHECK(lines > 1000);
+}
+
+TEST(convert_agrees_with_exact_fractions)
+{
+    if (getenv("QNNRT_ORACLE") == NULL) SKIP("QNNRT_ORACLE does not name the table");
+    TRY(check_oracle(1));
+}
+
+/* Vector code of any kind is not used when the unit rounds in another direction. */
+TEST(convert_rounding_mode_changes_nothing)
+{
+    static const int modes[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+    size_t i;
+    if (getenv("QNNRT_ORACLE") == NULL) SKIP("QNNRT_ORACLE does not name the table");
+    for (i = 0; i < 3; ++i) {
+        if (fesetround(modes[i]) != 0) continue;
+        check_oracle(3);
+        fesetround(FE_TONEAREST);
+        if (test_state.state == TEST_FAILED) return;
+    }
+}
+
+static qnnrt__convert resolved;
+
+/* Check the result of a conversion that cannot be, and what its text names. */
+#define REFUSED(from, to, how, result, needle)                                                     \
+    do {                                                                                           \
+        CHECK_EQ(qnnrt__convert_make(&(from).info, &(to).info, how, &resolved, &err), result);     \
+        CHECK_EQ(err.code, result);                                                                \
+        CHECK_STR(err.text, needle);                                                               \
+    } while (0)
+
+TEST(convert_refuses_by_name)
+{
+    static const uint32_t dims[4] = { 1, 3, 4, 5 }, other[4] = { 1, 3, 5, 4 }, nhwc[4] = { 1, 4, 5, 3 };
+    static const uint8_t dynamic[4] = { 0, 0, 1, 0 };
+    static side a, b;
+    qnnrt_error err;
+    memset(&err, 0, sizeof err);
+    make_side(&a, "hidden", QNNRT_DTYPE_F16, 4, dims);
+    make_side(&b, "x", QNNRT_DTYPE_F32, 4, other);
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_MISMATCH, "\"hidden\" (float16[1,3,4,5])");
+    CHECK_STR(err.text, "\"x\" (float32[1,3,5,4])");
+    REFUSED(a, b, QNNRT_CONVERT_TO_NHWC, QNNRT_E_MISMATCH, "NCHW and NHWC");
+    REFUSED(a, b, QNNRT_CONVERT_TO_NCHW, QNNRT_E_MISMATCH, "NHWC and NCHW");
+    b.info.rank = 3;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_MISMATCH, "float32[1,3,5]");
+    REFUSED(a, b, QNNRT_CONVERT_TO_NHWC, QNNRT_E_MISMATCH, "float32[1,3,5]");
+    a.info.rank = b.info.rank = 2;
+    REFUSED(a, b, QNNRT_CONVERT_TO_NHWC, QNNRT_E_MISMATCH, "float32[1,3]");
+
+    make_side(&a, "hidden", QNNRT_DTYPE_F16, 4, dims);      /* nothing to convert */
+    make_side(&b, "x", QNNRT_DTYPE_F32, 4, dims);
+    REFUSED(a, b, QNNRT_CONVERT_NONE, QNNRT_E_ARG, "\"hidden\"");
+    REFUSED(a, b, (qnnrt_convert)77, QNNRT_E_ARG, "\"hidden\"");
+    b.info.dtype = QNNRT_DTYPE_F16;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_ARG, "nothing to convert");
+    CHECK_STR(err.hint, "Wire");
+    make_side(&b, "x", QNNRT_DTYPE_F16, 4, nhwc);
+    CHECK_EQ(qnnrt__convert_make(&a.info, &b.info, QNNRT_CONVERT_TO_NHWC, &resolved, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt__convert_make(&b.info, &a.info, QNNRT_CONVERT_TO_NCHW, &resolved, &err), QNNRT_OK);
+
+    make_side(&b, "x", QNNRT_DTYPE_F8, 4, dims);            /* what has no values */
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "float8");
+    b.info.dtype = QNNRT_DTYPE_F4;
+    REFUSED(b, a, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "float4");
+    b.info.dtype = QNNRT_DTYPE_STRING;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "string");
+    b.info.dtype = QNNRT_DTYPE_U8Q;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "encoding");
+    b.info.quant.encoding = QNNRT_ENCODING_OTHER;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "encoding");
+    set_scale(&b, 0.0f, 0);
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_ARG, "\"x\": scale");
+    set_scale(&b, 0.5f, 0);
+    CHECK_EQ(qnnrt__convert_make(&a.info, &b.info, QNNRT_CONVERT_VALUES, &resolved, &err), QNNRT_OK);
+    b.info.vendor_format = 1;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "format 0x1");
+    b.info.vendor_format = 0;
+    b.info.dynamic_dims = dynamic;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_UNSUPPORTED, "<=4");
+    b.info.dynamic_dims = NULL;
+    b.info.dims = NULL;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_ARG, "dimensions");
+    make_side(&b, "x", QNNRT_DTYPE_I4, 4, nhwc);
+    REFUSED(a, b, QNNRT_CONVERT_TO_NHWC, QNNRT_E_UNSUPPORTED, "int4");
+    a.dims[2] = b.dims[2] = 0;
+    a.dims[3] = b.dims[3] = 3;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_MISMATCH, "int4");
+    make_side(&a, "a", QNNRT_DTYPE_F32, 4, dims);
+    make_side(&b, "b", QNNRT_DTYPE_F16, 4, dims);
+    a.dims[2] = b.dims[2] = 0;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_ARG, "dimension");
+    a.dims[0] = a.dims[1] = a.dims[2] = a.dims[3] = b.dims[0] = b.dims[1] = b.dims[2] = b.dims[3] = 0xFFFFFFFFu;
+    REFUSED(a, b, QNNRT_CONVERT_VALUES, QNNRT_E_ARG, "too many");
+    CHECK_EQ(qnnrt__convert_make(&a.info, &b.info, QNNRT_CONVERT_VALUES, &resolved, NULL), QNNRT_E_ARG);
+}
+
+/* The layout alone works for types whose values are not known. */
+TEST(convert_moves_what_it_does_not_know)
+{
+    static const uint32_t nchw[4] = { 2, 3, 5, 7 }, nhwc[4] = { 2, 5, 7, 3 };
+    static const qnnrt_dtype types[] = { QNNRT_DTYPE_F8, QNNRT_DTYPE_U16Q };
+    static side a, b;
+    qnnrt_error err;
+    size_t t, n, c, p;
+    memset(&err, 0, sizeof err);
+    for (t = 0; t < 2; ++t) {
+        const size_t bytes = bits_of(types[t]) / 8;
+        make_side(&a, "a", types[t], 4, nchw);
+        make_side(&b, "b", types[t], 4, nhwc);
+        for (n = 0; n < 210 * bytes; ++n) source_room[1 + n] = (unsigned char)rng();
+        for (n = 0; n < 2; ++n)
+            for (c = 0; c < 3; ++c)
+                for (p = 0; p < 35; ++p)
+                    memcpy(wanted + (n * 105 + p * 3 + c) * bytes, source_room + 1 + (n * 105 + c * 35 + p) * bytes, bytes);
+        CHECK_EQ(convert(&a, &b, QNNRT_CONVERT_TO_NHWC, 210, &err), 0);
+        memcpy(result_room, wanted, 210 * bytes);
+        memcpy(wanted, source_room + 1, 210 * bytes);
+        memcpy(source_room + 1, result_room, 210 * bytes);
+        CHECK_EQ(convert(&b, &a, QNNRT_CONVERT_TO_NCHW, 210, &err), 0);
+    }
+}
+
+TEST(convert_a_scalar)
+{
+    static const uint32_t none[1] = { 0 };
+    static side a, b;
+    qnnrt_error err;
+    const float x = 1e30f;
+    memset(&err, 0, sizeof err);
+    make_side(&a, "a", QNNRT_DTYPE_F32, 0, none);
+    make_side(&b, "b", QNNRT_DTYPE_F16, 0, none);
+    memcpy(source_room + 1, &x, 4);
+    memcpy(wanted, "\xFF\x7B", 2);
+    CHECK_EQ(convert(&a, &b, QNNRT_CONVERT_VALUES, 1, &err), 1);
+}
+
+TEST_MAIN("convert")
+{
+    RUN(convert_agrees_with_exact_fractions);
+    RUN(convert_rounding_mode_changes_nothing);
+    RUN(convert_refuses_by_name);
+    RUN(convert_moves_what_it_does_not_know);
+    RUN(convert_a_scalar);
+}
