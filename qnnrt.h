@@ -1175,7 +1175,10 @@ typedef struct qnnrt_plan_desc {
     size_t                   entry_count;
     const qnnrt_buffer_desc *buffers;
     size_t                   buffer_count;
-    const qnnrt_place_desc  *places;            /* several slots may share a buffer, and overlap */
+    const qnnrt_place_desc  *places;            /* slots may share a buffer and overlap, but no
+                                                   step of an entry may write over a value that
+                                                   one of its later steps reads, or over one of its
+                                                   outputs */
     size_t                   place_count;
     uint32_t                 align;             /* alignment of every block, a power of two
                                                    (default 0: 64) */
@@ -1206,9 +1209,10 @@ typedef struct qnnrt_plan_info {
 
 /* Plan memory for pipelines, without touching any. Hooks and limits are those of the model of the
    first entry.
-   Returns  QNNRT_OK; QNNRT_E_ARG (the text names the entry, buffer or place); QNNRT_E_MISMATCH (a
-            pipeline that could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run);
-            QNNRT_E_LIMIT; QNNRT_E_MEMORY
+   Returns  QNNRT_OK; QNNRT_E_ARG (the text names the entry, buffer or place, or both tensors of
+            places that must not overlap, with their steps); QNNRT_E_MISMATCH (a pipeline that
+            could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run); QNNRT_E_LIMIT;
+            QNNRT_E_MEMORY
    Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
    Cost     deterministic; n log n in entries and tensors, usually far under 1 ms. Where the lower
             bound cannot be met it searches on: up to 0.1 s for a group of a few hundred scratch
@@ -12626,6 +12630,174 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
     return QNNRT_OK;
 }
 
+typedef struct qnnrt__place_end {      /* an offset in a buffer, and how many smaller offsets the
+                                          spans of its entry and buffer have */
+    uint64_t at;
+    size_t   rank;
+} qnnrt__place_end;
+
+/* Bytes of a buffer with the value of a slot, which is written once in each exec. */
+typedef struct qnnrt__place_span {
+    const qnnrt_place_desc *place;
+    qnnrt__place_end from, to;
+    uint32_t written;                  /* 0: before the exec; s + 1: by step s */
+    uint32_t until;                    /* s + 1: step s is the last to read it; UINT32_MAX: the
+                                          caller reads it after the exec */
+} qnnrt__place_span;
+
+/* A node of a tree over the bytes between two ends; node n has the halves 2n and 2n + 1. */
+typedef struct qnnrt__place_node {
+    uint32_t whole;                    /* the latest reader of the values that cover all of it */
+    uint32_t any;                      /* the latest reader of all values that touch it */
+} qnnrt__place_node;
+
+static void qnnrt__place_span_of(const qnnrt_place_desc *place, qnnrt__place_span *span)
+{
+    const qnnrt_slot slot = place->slot;
+    const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
+    span->place = place;
+    span->from.at = place->offset;
+    span->to.at = place->offset + slot->tensor->bytes;
+    span->written = written ? slot->first + 1 : 0;
+    span->until = slot->role == QNNRT_ROLE_OUTPUT ? UINT32_MAX : slot->last + 1;
+}
+
+/* Order spans by entry, buffer, the step that writes them, and place. */
+static int qnnrt__place_span_order(const void *a, const void *b)
+{
+    const qnnrt__place_span *x = (const qnnrt__place_span *)a, *y = (const qnnrt__place_span *)b;
+    QNNRT__STEP();
+    if (x->place->entry != y->place->entry) return x->place->entry < y->place->entry ? -1 : 1;
+    if (x->place->buffer != y->place->buffer) return x->place->buffer < y->place->buffer ? -1 : 1;
+    if (x->written != y->written) return x->written < y->written ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static int qnnrt__place_end_order(const void *a, const void *b)
+{
+    const qnnrt__place_end *x = (const qnnrt__place_end *)a, *y = (const qnnrt__place_end *)b;
+    QNNRT__STEP();
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Write a span into the tree below a node for the bytes of the ranks [low, high). Return the latest
+   reader of the values that it overlaps, 0 if there are none. */
+static uint32_t qnnrt__place_write(qnnrt__place_node *tree, size_t node, size_t low, size_t high,
+                                   const qnnrt__place_span *span)
+{
+    const size_t middle = low + (high - low) / 2;
+    qnnrt__place_node *at = &tree[node];
+    uint32_t latest, half;
+    QNNRT__STEP();
+    if (span->to.rank <= low || high <= span->from.rank) return 0;
+    if (span->from.rank <= low && high <= span->to.rank) {
+        latest = at->any;
+        if (span->until > at->whole) at->whole = span->until;
+    } else {
+        latest = at->whole;
+        half = qnnrt__place_write(tree, node * 2, low, middle, span);
+        if (half > latest) latest = half;
+        half = qnnrt__place_write(tree, node * 2 + 1, middle, high, span);
+        if (half > latest) latest = half;
+    }
+    if (span->until > at->any) at->any = span->until;
+    return latest;
+}
+
+/* Describe the first of the earlier spans whose value a span destroys. */
+static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
+                                        qnnrt__place_span *const *earlier,
+                                        const qnnrt__place_span *span, qnnrt_error *err)
+{
+    const qnnrt_place_desc *place = span->place;
+    const qnnrt_pipeline *p = desc->entries[place->entry].pipeline;
+    const char *name = desc->buffers[place->buffer].name;
+    const qnnrt__place_span *other;
+    char writer[512], reader[512];
+    while ((*earlier)->to.at <= span->from.at || (*earlier)->from.at >= span->to.at ||
+           (*earlier)->until <= span->written) ++earlier;
+    other = *earlier;
+    qnnrt__wiring_where(p, span->written - 1, writer, sizeof(writer));
+    if (other->until == UINT32_MAX) snprintf(reader, sizeof(reader), "which is an output");
+    else qnnrt__wiring_where(p, other->until - 1, reader, sizeof(reader));
+    return qnnrt__hint(
+        err,
+        qnnrt__fail(err, QNNRT_E_ARG,
+                    "place %u: in buffer %u \"%.100s\", %s writes \"%.200s\" to bytes %llu to %llu,"
+                    " over \"%.200s\" at bytes %llu to %llu, %s%s",
+                    (unsigned)(place - desc->places), (unsigned)place->buffer,
+                    name != NULL ? name : "", writer, place->slot->address,
+                    (unsigned long long)span->from.at, (unsigned long long)span->to.at,
+                    other->place->slot->address, (unsigned long long)other->from.at,
+                    (unsigned long long)other->to.at,
+                    other->until == UINT32_MAX ? "" : "still read by ", reader),
+        "Wire the two with an edge, or give each a place of its own.");
+}
+
+/* Check the spans of one entry in one buffer, which are sorted by their writers: a step may write
+   over values that no later step reads. order has room for two ends per span, tree for eight
+   nodes. */
+static qnnrt_result qnnrt__place_check_spans(const qnnrt_plan_desc *desc,
+                                             qnnrt__place_span **spans, size_t count,
+                                             qnnrt__place_end **order, qnnrt__place_node *tree,
+                                             qnnrt_error *err)
+{
+    size_t i, rank = 0;
+    for (i = 0; i < count; ++i) {
+        order[2 * i] = &spans[i]->from;
+        order[2 * i + 1] = &spans[i]->to;
+    }
+    qnnrt__sort((const void **)order, 2 * count, qnnrt__place_end_order);
+    for (i = 0; i < 2 * count; ++i) {
+        if (i > 0 && order[i]->at != order[i - 1]->at) ++rank;
+        order[i]->rank = rank;
+    }
+    memset(tree, 0, 8 * count * sizeof(*tree));
+    for (i = 0; i < count; ++i)
+        if (qnnrt__place_write(tree, 1, 0, rank, spans[i]) > spans[i]->written &&
+            spans[i]->written != 0)
+            return qnnrt__place_hazard(desc, spans, spans[i], err);
+    return QNNRT_OK;
+}
+
+/* Refuse places of an entry that overlap if a step writes one of them while the value in the other
+   is still read. Each entry and buffer is checked alone. */
+static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_plan_desc *desc,
+                                         qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &plan->arena.hooks;
+    const uint64_t most = desc->place_count;
+    qnnrt__place_span *list = (qnnrt__place_span *)qnnrt__mem_alloc(hooks, most * sizeof(*list));
+    qnnrt__place_span **spans =
+        (qnnrt__place_span **)qnnrt__mem_alloc(hooks, most * sizeof(*spans));
+    qnnrt__place_end **order =
+        (qnnrt__place_end **)qnnrt__mem_alloc(hooks, 2 * most * sizeof(*order));
+    qnnrt__place_node *tree =
+        (qnnrt__place_node *)qnnrt__mem_alloc(hooks, 8 * most * sizeof(*tree));
+    qnnrt_result result = QNNRT_OK;
+    size_t i, first, count = 0;
+    if (list == NULL || spans == NULL || order == NULL || tree == NULL)
+        result = qnnrt__fail_memory(err, "the places of a plan");
+    for (i = 0; i < desc->place_count && result == QNNRT_OK; ++i) {
+        if (desc->places[i].buffer == QNNRT_BUFFER_CALLER) continue;
+        qnnrt__place_span_of(&desc->places[i], &list[count]);
+        spans[count] = &list[count];
+        ++count;
+    }
+    if (result == QNNRT_OK) qnnrt__sort((const void **)spans, count, qnnrt__place_span_order);
+    for (first = 0; first < count && result == QNNRT_OK; first = i) {
+        const qnnrt_place_desc *place = spans[first]->place;
+        for (i = first + 1; i < count && spans[i]->place->entry == place->entry &&
+                            spans[i]->place->buffer == place->buffer;) ++i;
+        result = qnnrt__place_check_spans(desc, spans + first, i - first, order, tree, err);
+    }
+    qnnrt__mem_free(hooks, tree);
+    qnnrt__mem_free(hooks, (void *)order);
+    qnnrt__mem_free(hooks, (void *)spans);
+    qnnrt__mem_free(hooks, list);
+    return result;
+}
+
 static int qnnrt__place_group_order(const void *a, const void *b)
 {
     const qnnrt_entry_desc *x = (const qnnrt_entry_desc *)a, *y = (const qnnrt_entry_desc *)b;
@@ -12882,6 +13054,8 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     plan->info.blocks = plan->blocks;
     result = qnnrt__place_groups(plan, desc, err);
     if (result == QNNRT_OK) result = qnnrt__place_take(plan, desc, err);
+    if (result == QNNRT_OK && desc->place_count > 1)
+        result = qnnrt__place_hazards(plan, desc, err);
     if (result == QNNRT_OK) {
         qnnrt__place_blocks(plan, desc);
         result = qnnrt__place_offsets(plan, err);

@@ -1,4 +1,5 @@
-/* test_place.c - plans of many entries: their work, counted in steps, and their groups */
+/* test_place.c - plans of many entries: their work, counted in steps, their groups, and places that
+   overlap */
 #define _DEFAULT_SOURCE
 #include <stdint.h>
 static uint64_t place_steps;
@@ -9,26 +10,35 @@ static uint64_t place_steps;
 #include <stdlib.h>
 #include <string.h>
 
-/* Open a model with one graph of five tensors, whose metadata the fake reads. */
-static qnnrt *model_of(void)
+/* Open a model of files in the fake's language; each is a context. */
+static qnnrt *model_from(const char *const *texts, size_t count)
 {
-    static const char text[] =
-        "FAKEQNN 1\ngraph wide\nin a 1 0408 1 1000 -\nin b 2 0408 1 10 -\nin c 3 0408 1 300 -\n"
-        "out d 4 0408 1 700 -\nout e 5 0408 1 20 -\n";
-    qnnrt_file file;
+    qnnrt_file files[4];
     qnnrt_desc desc;
     qnnrt_error err;
     qnnrt *model;
-    memset(&file, 0, sizeof(file));
+    size_t i;
+    memset(files, 0, sizeof(files));
     memset(&desc, 0, sizeof(desc));
-    file.data = text;
-    file.bytes = strlen(text);
-    desc.files = &file;
-    desc.file_count = 1;
+    for (i = 0; i < count; ++i) {
+        files[i].data = texts[i];
+        files[i].bytes = strlen(texts[i]);
+    }
+    desc.files = files;
+    desc.file_count = count;
     desc.inspect = 1;
     desc.system_path = TEST_FAKE_LIB;
     if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     return model;
+}
+
+/* Open a model with one graph of five tensors. */
+static qnnrt *model_of(void)
+{
+    static const char *const text[1] = {
+        "FAKEQNN 1\ngraph wide\nin a 1 0408 1 1000 -\nin b 2 0408 1 10 -\nin c 3 0408 1 300 -\n"
+        "out d 4 0408 1 700 -\nout e 5 0408 1 20 -\n" };
+    return model_from(text, 1);
 }
 
 /* Return the group of entry e of count entries. how: 0 no group, 1 one group, 2 groups of two
@@ -108,8 +118,263 @@ TEST(entries_of_a_group_follow_each_other_in_time)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
+/* ---- places that overlap --------------------------------------------------------------------- */
+
+/* Three steps: mask is read by all, old by step 1, late by step 2; h leads from step 0 to 1 and 2, g
+   from 1 to 2; side and new are outputs of steps 0 and 1, y and z of step 2. */
+static qnnrt *model_of_three(void)
+{
+    static const char *const texts[3] = {
+        "FAKEQNN 1\ngraph s_1_of_3\nin x 1 0408 1 40 -\nin mask 2 0408 1 16 -\n"
+        "out h 3 0408 1 32 -\nout side 4 0408 1 24 -\n",
+        "FAKEQNN 1\ngraph s_2_of_3\nin h 1 0408 1 32 -\nin mask 2 0408 1 16 -\nin old 3 0408 1 48 -\n"
+        "out g 4 0408 1 20 -\nout new 5 0408 1 48 -\n",
+        "FAKEQNN 1\ngraph s_3_of_3\nin h 1 0408 1 32 -\nin g 2 0408 1 20 -\nin mask 3 0408 1 16 -\n"
+        "in late 4 0408 1 12 -\nout y 5 0408 1 28 -\nout z 6 0408 1 8 -\n" };
+    return model_from(texts, 3);
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static qnnrt_slot slot_named(const qnnrt_pipeline *pipeline, const char *name)
+{
+    qnnrt_error err;
+    qnnrt_slot slot;
+    if (qnnrt_slot_find(pipeline, name, QNNRT_ROLE_ANY, &slot, &err) != QNNRT_OK) printf("%s\n", err.text);
+    return slot;
+}
+
+/* Return 1 if step b->first writes b while a, which was written before or by the same step, is still
+   needed. */
+static int destroys(qnnrt_slot b, qnnrt_slot a)
+{
+    if (b->role == QNNRT_ROLE_INPUT) return 0;
+    if (a->role == QNNRT_ROLE_INPUT) return a->last > b->first;
+    if (a->first > b->first) return 0;
+    return a->first == b->first || a->role == QNNRT_ROLE_OUTPUT || a->last > b->first;
+}
+
+TEST(a_step_may_write_over_what_no_later_step_reads)
+{
+    static const struct { const char *first, *second; int refused; } cases[] = {
+        { "x", "h", 0 },          /* step 0 reads x and writes h */
+        { "x", "side", 0 },
+        { "old", "new", 0 },      /* state: step 1 reads old and writes new over it */
+        { "late", "z", 0 },
+        { "late", "y", 0 },
+        { "x", "mask", 0 },       /* two inputs: views of the same bytes */
+        { "old", "late", 0 },
+        { "x", "new", 0 },
+        { "h", "y", 0 },          /* an edge, and an output of the last step that reads it */
+        { "g", "z", 0 },
+        { "mask", "y", 0 },
+        { "old", "h", 1 },        /* step 0 would write over what step 1 reads */
+        { "old", "side", 1 },
+        { "late", "new", 1 },
+        { "late", "h", 1 },
+        { "mask", "g", 1 },
+        { "h", "new", 1 },        /* h is read by step 2, too */
+        { "h", "g", 1 },
+        { "h", "side", 1 },       /* written by one step */
+        { "y", "z", 1 },
+        { "g", "new", 1 },
+        { "side", "y", 1 },       /* two outputs */
+        { "side", "g", 1 },
+        { "new", "z", 1 }
+    };
+    qnnrt *model = model_of_three();
+    const qnnrt_pipeline *pipeline;
+    size_t i;
+    CHECK(model != NULL);
+    pipeline = qnnrt_get_info(model)->pipelines[0];
+    CHECK_EQ(qnnrt_pipeline_get_info(pipeline)->step_count, 3);
+    CHECK_EQ(qnnrt_pipeline_get_info(pipeline)->slot_count, 10);
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); ++i) {
+        int k;
+        for (k = 0; k < 6; ++k) {
+            qnnrt_entry_desc entries[2];
+            qnnrt_buffer_desc buffers[2];
+            qnnrt_place_desc places[2];
+            qnnrt_plan_desc desc;
+            qnnrt_error err;
+            qnnrt_slot first, second;
+            qnnrt_plan *plan;
+            char text[64];
+            memset(entries, 0, sizeof(entries));
+            memset(buffers, 0, sizeof(buffers));
+            memset(places, 0, sizeof(places));
+            memset(&desc, 0, sizeof(desc));
+            entries[0].pipeline = entries[1].pipeline = pipeline;
+            buffers[0].bytes = buffers[1].bytes = 200;
+            buffers[1].name = "state";
+            places[k & 1].slot = slot_named(pipeline, cases[i].first);
+            places[!(k & 1)].slot = slot_named(pipeline, cases[i].second);
+            places[0].buffer = places[1].buffer = 1;
+            /* the second begins at the last byte of the first */
+            places[k & 1].offset = 64;
+            places[!(k & 1)].offset = 63 + places[k & 1].slot->tensor->bytes;
+            /* they touch; they are in two buffers, of two entries */
+            if (k == 2) ++places[1].offset;
+            if (k == 3) places[0].buffer = 0;
+            if (k == 4) places[0].entry = 1;
+            desc.entries = entries;
+            desc.buffers = buffers;
+            desc.places = places;
+            desc.entry_count = desc.buffer_count = desc.place_count = 2;
+            if (k == 5) places[0].buffer = QNNRT_BUFFER_CALLER;
+            memset(&err, 0xFF, sizeof(err));
+            CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), k < 2 && cases[i].refused ? QNNRT_E_ARG : QNNRT_OK);
+            if (plan != NULL) {
+                CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+                continue;
+            }
+            /* of two that one step writes, the one whose place is listed later is the one at fault */
+            second = places[destroys(places[1].slot, places[0].slot)].slot;
+            first = places[second == places[0].slot].slot;
+            CHECK(destroys(second, first));
+            snprintf(text, sizeof(text), "place %d: in buffer 1 \"state\", step %u (", second == places[1].slot,
+                     (unsigned)second->first);
+            CHECK_STR(err.text, text);
+            snprintf(text, sizeof(text), " writes \"%s\" to bytes ", second->address);
+            CHECK_STR(err.text, text);
+            snprintf(text, sizeof(text), " over \"%s\" at bytes ", first->address);
+            CHECK_STR(err.text, text);
+            if (first->role == QNNRT_ROLE_OUTPUT) CHECK_STR(err.text, "which is an output");
+            else {
+                snprintf(text, sizeof(text), "still read by step %u (", (unsigned)first->last);
+                CHECK_STR(err.text, text);
+            }
+            CHECK_STR(err.hint, "edge");
+        }
+    }
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
+/* Any places of two entries in two buffers, beside a comparison of each two. */
+TEST(overlaps_are_refused_exactly_when_a_value_is_destroyed)
+{
+    enum { ROUNDS = 20000, SLOTS = 10, PLACES = 2 * SLOTS };
+    qnnrt *model = model_of_three();
+    const qnnrt_pipeline *pipeline;
+    const qnnrt_slot_info *slots;
+    uint32_t state = 1;
+    int round, refused = 0;
+    CHECK(model != NULL);
+    pipeline = qnnrt_get_info(model)->pipelines[0];
+    slots = qnnrt_pipeline_get_info(pipeline)->slots;
+    for (round = 0; round < ROUNDS; ++round) {
+        const uint32_t room = 100 + next_random(&state) % 600;
+        qnnrt_entry_desc entries[2];
+        qnnrt_buffer_desc buffers[2];
+        qnnrt_place_desc places[PLACES];
+        qnnrt_plan_desc desc;
+        qnnrt_error err;
+        qnnrt_plan *plan;
+        size_t i, k, e, s;
+        int expected = 0;
+        memset(entries, 0, sizeof(entries));
+        memset(buffers, 0, sizeof(buffers));
+        memset(places, 0, sizeof(places));
+        memset(&desc, 0, sizeof(desc));
+        entries[0].pipeline = entries[1].pipeline = pipeline;
+        buffers[0].bytes = buffers[1].bytes = room;
+        for (e = 0; e < 2; ++e)
+            for (s = 0; s < SLOTS; ++s) {
+                qnnrt_place_desc *place = &places[desc.place_count];
+                if (next_random(&state) % 2 == 0) continue;
+                place->entry = e;
+                place->slot = &slots[s];
+                place->buffer = next_random(&state) % 8 == 0 ? QNNRT_BUFFER_CALLER : next_random(&state) % 2;
+                place->offset = next_random(&state) % (room - (uint32_t)slots[s].tensor->bytes + 1);
+                if (next_random(&state) % 4 == 0) place->offset = place->offset / 16 * 16;
+                ++desc.place_count;
+            }
+        for (i = 0; i < desc.place_count; ++i)
+            for (k = 0; k < desc.place_count; ++k) {
+                const qnnrt_place_desc *a = &places[i], *b = &places[k];
+                expected |= i != k && a->entry == b->entry && a->buffer == b->buffer && a->buffer < 2 &&
+                            a->offset < b->offset + b->slot->tensor->bytes &&
+                            b->offset < a->offset + a->slot->tensor->bytes && destroys(a->slot, b->slot);
+            }
+        desc.entries = entries;
+        desc.buffers = buffers;
+        desc.places = places;
+        desc.entry_count = desc.buffer_count = 2;
+        CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), expected ? QNNRT_E_ARG : QNNRT_OK);
+        if (plan != NULL) CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+        refused += expected;
+    }
+    printf("  %d of %d refused\n", refused, (int)ROUNDS);
+    CHECK(refused > ROUNDS / 10 && refused < ROUNDS * 9 / 10);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
+TEST(overlaps_are_found_in_few_steps)
+{
+    enum { FEW = 500, MANY = 8000 };
+    uint64_t steps[2][3];
+    int many, how;
+    for (many = 0; many < 2; ++many) {
+        const size_t count = many ? MANY : FEW;
+        char *text = (char *)malloc(64 + count * 64), *at;
+        qnnrt_place_desc *places = (qnnrt_place_desc *)calloc(2 * count, sizeof(*places));
+        const char *texts[1];
+        qnnrt *model;
+        size_t i;
+        if (text == NULL || places == NULL) exit(1);
+        at = text + sprintf(text, "FAKEQNN 1\ngraph wide\n");
+        for (i = 0; i < count; ++i)
+            at += sprintf(at, "in a%u %u 0408 1 64 -\n", (unsigned)i, (unsigned)i + 1);
+        for (i = 0; i < count; ++i)
+            at += sprintf(at, "out b%u %u 0408 1 64 -\n", (unsigned)i, (unsigned)(count + i) + 1);
+        texts[0] = text;
+        model = model_from(texts, 1);
+        CHECK(model != NULL);
+        for (how = 0; how < 3; ++how) {
+            qnnrt_entry_desc entry;
+            qnnrt_buffer_desc buffer;
+            qnnrt_plan_desc desc;
+            qnnrt_error err;
+            qnnrt_plan *plan;
+            memset(&entry, 0, sizeof(entry));
+            memset(&buffer, 0, sizeof(buffer));
+            memset(&desc, 0, sizeof(desc));
+            entry.pipeline = qnnrt_get_info(model)->pipelines[0];
+            buffer.bytes = 64 * 2 * count;
+            for (i = 0; i < 2 * count; ++i) {
+                /* each output over its input, far from it, or all inputs at one place */
+                places[i].slot = &qnnrt_pipeline_get_info(entry.pipeline)->slots[i];
+                places[i].offset = how == 0 ? i % count * 64 : how == 1 ? (2 * count - 1 - i) * 64
+                                 : i < count ? 0 : i * 64;
+            }
+            desc.entries = &entry;
+            desc.buffers = &buffer;
+            desc.places = places;
+            desc.entry_count = desc.buffer_count = 1;
+            desc.place_count = 2 * count;
+            place_steps = 0;
+            CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), QNNRT_OK);
+            steps[many][how] = place_steps;
+            CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+            if (many) printf("  kind %d: %llu steps for %d places, %llu for %d\n", how, (unsigned long long)steps[0][how], 2 * FEW,
+                             (unsigned long long)steps[1][how], 2 * MANY);
+            if (many) CHECK(steps[0][how] > 2 * FEW && steps[1][how] < 32 * steps[0][how]);
+        }
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        free(places);
+        free(text);
+    }
+}
+
 TEST_MAIN("place")
 {
     RUN(planning_takes_its_time_in_proportion_to_entries);
     RUN(entries_of_a_group_follow_each_other_in_time);
+    RUN(a_step_may_write_over_what_no_later_step_reads);
+    RUN(overlaps_are_refused_exactly_when_a_value_is_destroyed);
+    RUN(overlaps_are_found_in_few_steps);
 }

@@ -904,6 +904,7 @@ TEST(places_may_overlap)
     qnnrt_buffer_desc buffer;
     qnnrt_place_desc place[3];
     qnnrt_plan_desc desc;
+    qnnrt_error err;
     qnnrt_plan *plan;
     qnnrt_mem *mem;
     qnnrt_run *run;
@@ -922,7 +923,7 @@ TEST(places_may_overlap)
     buffer.bytes = 200;
     place[0].slot = slot_of(p, "k0_in");
     place[1].slot = slot_of(p, "k1_in");
-    place[1].offset = 71;
+    place[1].offset = 71;                /* to 199 */
     /* New rows go after the window, where the next call reads them. */
     place[2].slot = slot_of(p, "k0_out");
     place[2].offset = 192;
@@ -931,13 +932,21 @@ TEST(places_may_overlap)
     desc.places = place;
     desc.entry_count = desc.buffer_count = 1;
     desc.place_count = 3;
+    /* step 1 would read what step 0 wrote over its input */
+    memset(&err, 0xFF, sizeof(err));
+    CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), QNNRT_E_ARG);
+    CHECK(plan == NULL);
+    CHECK_STR(err.text, "place 2: ");
+    CHECK_STR(err.text, "writes \"k0_out\" to bytes 192 to 200, over \"k1_in\" at bytes 71 to 199,");
+    CHECK_STR(err.text, "still read by step 1 ");
+    place[1].offset = 63;
     CHECK_EQ(qnnrt_plan_create(&desc, &plan, NULL), QNNRT_OK);
     mem = memory_of(plan);
     run = run_of(mem, 0);
     CHECK(run != NULL);
     base = (unsigned char *)qnnrt_mem_get_info(mem)->buffers[0].data;
     CHECK(qnnrt_data(run, "k0_in", NULL) == base);
-    CHECK(qnnrt_data(run, "k1_in", NULL) == base + 71);
+    CHECK(qnnrt_data(run, "k1_in", NULL) == base + 63);
     CHECK(qnnrt_data(run, "k0_out", NULL) == base + 192);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ((uint8_t)(base[193] - base[192]), 1);
