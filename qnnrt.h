@@ -127,9 +127,9 @@
            desc.backend = backend;     // desc.backend_desc is then not used
            qnnrt_open("a", &desc, &a, &err);
            qnnrt_open("b", &desc, &b, &err);
-       Close both models, then call qnnrt_backend_close(). A pipeline over several models needs a
-       shared backend. On the x86-64 emulator, models for different NPU generations (v68, v75)
-       cannot be loaded at the same time: the one loaded first fails to execute (0x44c).
+       Close both models, then call qnnrt_backend_close(). On the x86-64 emulator, models for
+       different NPU generations (v68, v75) cannot be loaded at the same time: the one loaded first
+       fails to execute (0x44c).
 
    Pipelines and wiring
        Graphs of several shards form one pipeline if their names are equal, or equal except for the
@@ -148,6 +148,27 @@
        qnnrt_pipeline_make() takes explicit edges. Inputs with the same name and equal facts are one
        slot, unless qnnrt_pipeline_make() keeps them apart. If several slots have a name, address
        one with its step: "2/output_0".
+
+   Several backends
+       What an NPU cannot do, another backend or this CPU can. A pipeline may consist of graphs of
+       several models on several backends, and of functions of yours, called host steps:
+           steps[0].model = npu; steps[0].graph = "first";
+           steps[1].host  = &softmax;                           // a qnnrt_host_step
+           steps[2].model = npu; steps[2].context = 1; steps[2].graph = "last";
+           edges[0].from_step = 0; edges[0].from = "y"; edges[0].to_step = 1; edges[0].to = "x";
+           edges[0].convert = QNNRT_CONVERT_VALUES;             // float16 -> float32
+           ...
+           qnnrt_pipeline_make(&pipeline_desc, &pipeline, &err);
+       Then plan and run it as any pipeline. An edge between equal tensors is one memory, whatever
+       the backends are. Where only dtype, encoding or layout differ, an edge can ask for a
+       conversion, which becomes a step: nothing is converted that was not asked for. Values beyond
+       the range of the destination are saturated and counted (qnnrt_run_conversions()), or fail the
+       exec (qnnrt_edge_desc.exact). float16 saturates at 65504, infinities too. Inputs that never
+       change, such as a table of embeddings, can be constants of the pipeline: they are read where
+       they lie.
+       The backends of a pipeline have the same alloc and free, and all a lock or none. Each step
+       takes the lock of its own backend; host steps take none. qnnrt_step_text() says what a step
+       is and where it runs.
 
    Values
        qnnrt_data() gives the stored bytes in place. Codes order like the numbers, so an argmax
@@ -324,8 +345,8 @@
        >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
        >>record >>parse >>read_json
        >>backend >>profile >>register >>context                                     the vendor's
-       >>model >>resident >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>area
-       >>binding >>flex >>run >>update >>public                                     ours
+       >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata >>open >>place >>area
+       >>binding >>flex >>host >>run >>exec >>update >>public                                     ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
@@ -1024,7 +1045,9 @@ typedef enum qnnrt_role {
     QNNRT_ROLE_ANY = 0,                         /* for look-ups */
     QNNRT_ROLE_INPUT,                           /* from the caller, read by one or more steps */
     QNNRT_ROLE_OUTPUT,                          /* written by a step, read by no other */
-    QNNRT_ROLE_EDGE                             /* written by a step and read by later ones */
+    QNNRT_ROLE_EDGE,                            /* written by a step and read by later ones */
+    QNNRT_ROLE_CONSTANT                         /* read by a step; its value was given with the
+                                                   pipeline */
 } qnnrt_role;
 
 typedef struct qnnrt_slot_info {
@@ -1033,6 +1056,7 @@ typedef struct qnnrt_slot_info {
     uint32_t                 first, last;       /* steps between which the value is needed */
     const char              *address;           /* shortest name that finds it, given its role:
                                                    "logits", "2/hidden" */
+    const void              *constant;          /* the value of a constant; NULL: not a constant */
 } qnnrt_slot_info;
 
 /* A slot is the address of its description in qnnrt_pipeline_info.slots, so its facts are at hand:
@@ -1047,10 +1071,20 @@ typedef struct qnnrt_edge_info {
     const char              *reason;            /* "equal names", "given", ... */
 } qnnrt_edge_info;
 
+typedef enum qnnrt_step_kind {
+    QNNRT_STEP_GRAPH = 0,                       /* a graph of a context */
+    QNNRT_STEP_HOST,                            /* a function of the caller */
+    QNNRT_STEP_CONVERT                          /* a conversion, see qnnrt_edge_desc.convert */
+} qnnrt_step_kind;
+
 typedef struct qnnrt_step_info {
-    const qnnrt            *model;
+    const qnnrt            *model;              /* NULL, unless it is a graph */
     size_t                  context;            /* index into qnnrt_info.contexts */
-    const qnnrt_graph_info *graph;
+    const qnnrt_graph_info *graph;              /* its name and tensors, whatever its kind */
+    qnnrt_step_kind         kind;
+    qnnrt_backend          *backend;            /* that executes it. NULL: this CPU without a
+                                                   backend, or the model was opened with
+                                                   desc.inspect */
 } qnnrt_step_info;
 
 typedef struct qnnrt_pipeline_info {
@@ -1063,8 +1097,19 @@ typedef struct qnnrt_pipeline_info {
     const qnnrt_error     *failure;             /* why it could not be wired, or NULL */
 } qnnrt_pipeline_info;
 
-/* Return "input", "output", "edge"; "tensor" for any other number. */
+/* Return "input", "output", "edge", "constant"; "tensor" for any other number. */
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
+
+/* Write what a step is, as reports and error texts have it:
+       graph "decode" of forward_0.bin on HTP_QTI_AISW
+       host "embedding"
+       convert hidden: float16 -> float32, 131,072 bytes
+   The bytes are those that the conversion writes.
+
+   text     receives the text, cut to room - 1 bytes; 512 bytes are enough for usual names
+
+   Returns  text */
+QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, size_t room);
 
 /* Return the facts about a pipeline, NULL for NULL. They are valid as long as the pipeline. */
 QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline);
@@ -1081,10 +1126,29 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
-typedef struct qnnrt_step_desc {
-    const qnnrt *model;                         /* all models of a pipeline share one backend */
+/* A step that is a function of the caller: a look-up in a table, an operator that no backend has,
+   pre- or post-processing, another engine. It is planned, wired, checked and reported like a graph.
+
+   exec     called by qnnrt_exec() on its thread. inputs[i] and outputs[i] are the memory of the
+            step's tensors, in the order of `inputs` and `outputs`; inputs are only read. It returns
+            QNNRT_OK, or a failure with a text in *err, which qnnrt_run_error() then shows with the
+            name of the step. It may use qnnrt, except the run that calls it. No lock is held */
+typedef struct qnnrt_host_step {
+    const char              *name;
+    const qnnrt_tensor_info *inputs, *outputs;  /* of each: name, dtype, rank, dims and quant. The
+                                                   rest is computed and need not be set */
+    size_t                   input_count, output_count;
+    qnnrt_result           (*exec)(void *user, const qnnrt_graph_info *step,
+                                   const void *const *inputs, void *const *outputs,
+                                   qnnrt_error *err);
+    void                    *user;
+} qnnrt_host_step;
+
+typedef struct qnnrt_step_desc {                /* a graph or a host step */
+    const qnnrt *model;
     size_t       context;                       /* index into qnnrt_info.contexts */
     const char  *graph;                         /* its name in that context */
+    const qnnrt_host_step *host;                /* instead of these three; copied */
 } qnnrt_step_desc;
 
 typedef struct qnnrt_edge_desc {                /* output `from` of a step feeds input `to` of a
@@ -1093,12 +1157,25 @@ typedef struct qnnrt_edge_desc {                /* output `from` of a step feeds
     const char *from;
     size_t      to_step;
     const char *to;
+    qnnrt_convert convert;                      /* (default 0: none) */
+    int           exact;                        /* 1: an exec fails if a value does not fit the
+                                                   dtype or encoding of the input (default 0: it is
+                                                   saturated and counted, see
+                                                   qnnrt_run_conversions()) */
 } qnnrt_edge_desc;
 
 typedef struct qnnrt_apart_desc {               /* an input of a step */
     size_t      step;
     const char *input;
 } qnnrt_apart_desc;
+
+typedef struct qnnrt_constant_desc {            /* an input of a step that always has this value */
+    size_t      step;
+    const char *input;
+    const void *data;                           /* borrowed until the pipeline is destroyed, and
+                                                   only read */
+    size_t      bytes;                          /* at least qnnrt_tensor_info.bytes */
+} qnnrt_constant_desc;
 
 typedef struct qnnrt_pipeline_desc {
     const char            *name;                /* (default NULL: the first graph's) */
@@ -1113,13 +1190,21 @@ typedef struct qnnrt_pipeline_desc {
                                                    steps have inputs of the same name: the caches of
                                                    shards that all count from 0 */
     size_t                 apart_count;
+    const qnnrt_constant_desc *constants;
+    size_t                 constant_count;
 } qnnrt_pipeline_desc;
 
-/* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims,
-   dtype and encoding must be equal. The descriptor and its strings are copied.
-   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge or input);
-            QNNRT_E_MISMATCH (two tensors do not fit, or a step has no edge from the one before it);
-            QNNRT_E_LIMIT; QNNRT_E_MEMORY
+/* Wire graphs of one or several models, and functions of the caller, by hand: see "Several
+   backends". At least one step is a graph. Given edges are checked like found ones: dims, dtype and
+   encoding must be equal, unless the edge has `convert`. Each conversion becomes a step before its
+   first reader, so the numbers of later steps grow; edges that convert an output in the same way
+   share one. The descriptor and its strings are copied; host steps keep their `user`.
+   Without edges_only, every step after the first needs an edge from the one before it; with
+   edges_only an edge from or to any other.
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge, input or
+            constant); QNNRT_E_MISMATCH (two tensors or a constant do not fit, a step lacks edges,
+            or the backends of two steps have other hooks); QNNRT_E_UNSUPPORTED (there is no such
+            conversion); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                            qnnrt_error *err);
@@ -1297,8 +1382,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
 /* Make entry `entry` of the plan of `mem` executable. qnnrt_prepare() is the short way. Runs of one
    entry, or of one group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another of them
    executes. To execute a pipeline twice at the same time, list it as two entries.
-   Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect);
-            QNNRT_E_UNSUPPORTED (steps on two backends); QNNRT_E_ARG; QNNRT_E_MEMORY
+   Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect); QNNRT_E_ARG; QNNRT_E_MEMORY
    Frees    qnnrt_run_destroy() */
 QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
                                         qnnrt_error *err);
@@ -1396,7 +1480,8 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or the CPU
-            library needs dims that are not set); QNNRT_E_BUSY (another run of the group is
+            library needs dims that are not set); what a host step returned; QNNRT_E_MISMATCH (a
+            value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group is
             executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007 and
             1011 see qnnrt_recover()). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file
             was replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are
@@ -1406,7 +1491,23 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
             contexts that it loads */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
 
-/* Profile every exec from now on, or stop with QNNRT_PROFILE_OFF. Drops earlier events.
+/* What a conversion of a run changed. */
+typedef struct qnnrt_conversion_info {
+    uint32_t step;
+    uint64_t lost;                              /* values of the last exec that did not fit: beyond
+                                                   the range of the destination, or NaN where it has
+                                                   none */
+    uint64_t lost_ever;                         /* of all execs */
+} qnnrt_conversion_info;
+
+/* List the conversions of a run. The list is valid until the run is destroyed; its numbers change
+   with each exec.
+   Returns  QNNRT_OK; QNNRT_E_ARG */
+QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_conversion_info **list,
+                                             size_t *count);
+
+/* Profile every exec from now on, or stop with QNNRT_PROFILE_OFF. Drops earlier events. Host steps
+   and conversions have one event each, "host time" and "convert time".
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of this level);
             QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure profiling is off
    Cost     off: none, qnnrt_exec() runs the same code. On: the time that the library needs */
@@ -6579,7 +6680,7 @@ static uint64_t qnnrt__convert_tile(const qnnrt__convert *convert, qnnrt__conver
 /* Convert all elements. Return how many values did not fit.
 
    from, to   as large as their tensors, any alignment; they must not overlap */
-QNNRT__UNUSED static uint64_t qnnrt__convert_run(const qnnrt__convert *convert, const void *from, void *to)
+static uint64_t qnnrt__convert_run(const qnnrt__convert *convert, const void *from, void *to)
 {
     const unsigned char *src = (const unsigned char *)from;
     unsigned char *dst = (unsigned char *)to;
@@ -6683,10 +6784,8 @@ static void qnnrt__convert_describe(qnnrt_tensor_info *nhwc, const qnnrt_tensor_
             QNNRT_E_UNSUPPORTED  a 4- or 8-bit float or a quantized type without an encoding whose
                                  values are needed; strings, encodings of the vendor, dynamic
                                  dimensions; another layout of elements below 8 bits */
-QNNRT__UNUSED static qnnrt_result qnnrt__convert_make(const qnnrt_tensor_info *from,
-                                                      const qnnrt_tensor_info *to,
-                                                      qnnrt_convert how, qnnrt__convert *out,
-                                                      qnnrt_error *err)
+static qnnrt_result qnnrt__convert_make(const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
+                                        qnnrt_convert how, qnnrt__convert *out, qnnrt_error *err)
 {
     const int nhwc = how == QNNRT_CONVERT_TO_NHWC, turns = nhwc || how == QNNRT_CONVERT_TO_NCHW;
     const qnnrt_tensor_info *sides[2] = { from, to };
@@ -9014,7 +9113,9 @@ typedef struct qnnrt__profile_list {           /* a table that grows */
 } qnnrt__profile_list;
 
 typedef struct qnnrt__profile_step {
-    qnnrt__abi_handle      handle;
+    qnnrt__abi_handle      handle;             /* NULL: it has no backend */
+    qnnrt_backend         *backend;            /* NULL: a host step or a conversion */
+    int                    converts;           /* 1: a conversion */
     const char            *graph;
     uint64_t               begin_ns, end_ns;   /* of the last execute */
     qnnrt__abi_event_node *events;             /* of the last execute, once they were read */
@@ -9029,7 +9130,7 @@ typedef enum qnnrt__profile_state {
 } qnnrt__profile_state;
 
 typedef struct qnnrt__profile {                /* of a run */
-    qnnrt_backend       *backend;
+    qnnrt_backend       *backend;              /* of its first graph: whose tools read a log */
     qnnrt__profile_state state;
     qnnrt__profile_step *steps;
     size_t               step_count;
@@ -9295,45 +9396,86 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
                ? QNNRT_OK : qnnrt__fail_memory(err, "events");
 }
 
+/* Hold the lock of a backend instead of that of *held; either may be NULL. */
+static void qnnrt__profile_hold(qnnrt_backend **held, qnnrt_backend *b)
+{
+    if (*held == b) return;
+    if (*held != NULL) qnnrt__hooks_unlock(&(*held)->hooks);
+    if (b != NULL) qnnrt__hooks_lock(&b->hooks);
+    *held = b;
+}
+
 static void qnnrt__profile_stop(qnnrt__profile *profile)
 {
+    qnnrt_backend *held = NULL;
     qnnrt_hooks hooks;
     size_t i;
     if (profile == NULL) return;
-    hooks = profile->backend->hooks;
-    qnnrt__hooks_lock(&hooks);
-    for (i = 0; i < profile->step_count; ++i)
-        qnnrt__profile_close(profile->backend, profile->steps[i].handle);
-    qnnrt__hooks_unlock(&hooks);
+    hooks = profile->arena.hooks;
+    for (i = 0; i < profile->step_count; ++i) {
+        qnnrt__profile_step *step = &profile->steps[i];
+        if (step->handle == NULL) continue;
+        qnnrt__profile_hold(&held, step->backend);
+        qnnrt__profile_close(step->backend, step->handle);
+    }
+    qnnrt__profile_hold(&held, NULL);
     qnnrt__arena_free(&profile->arena);
     qnnrt__mem_free(&hooks, profile->steps);
     qnnrt__mem_free(&hooks, profile);
 }
 
-/* Create a handle for each step of a run; the caller names their graphs. */
-static qnnrt_result qnnrt__profile_start(qnnrt_backend *b, qnnrt_profile_level level, size_t steps,
-                                         qnnrt__profile **out, qnnrt_error *err)
+/* Make a profile for a run whose first graph is on b; the caller fills in the graph and the backend of each step. Return NULL when out
+   of memory. */
+static qnnrt__profile *qnnrt__profile_new(qnnrt_backend *b, size_t steps)
 {
-    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(&b->hooks, sizeof(*profile));
-    qnnrt_result result = QNNRT_OK;
-    *out = NULL;
-    if (profile == NULL) return qnnrt__fail_memory(err, "a profile");
+    const qnnrt_hooks *hooks = &b->hooks;
+    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(hooks, sizeof(*profile));
+    if (profile == NULL) return NULL;
     profile->backend = b;
-    profile->arena.hooks = b->hooks;
+    profile->arena.hooks = *hooks;
     profile->steps = (qnnrt__profile_step *)qnnrt__mem_alloc(
-        &b->hooks, (uint64_t)steps * sizeof(*profile->steps));
-    if (profile->steps == NULL) result = qnnrt__fail_memory(err, "a profile");
-    qnnrt__hooks_lock(&b->hooks);
-    while (result == QNNRT_OK && profile->step_count < steps) {
-        result = qnnrt__profile_open(b, level, &profile->steps[profile->step_count].handle, err);
-        if (result == QNNRT_OK) ++profile->step_count;
+        hooks, (uint64_t)steps * sizeof(*profile->steps));
+    profile->step_count = steps;
+    if (profile->steps != NULL) return profile;
+    qnnrt__mem_free(hooks, profile);
+    return NULL;
+}
+
+/* Create the handles of the steps. */
+static qnnrt_result qnnrt__profile_start(qnnrt__profile *profile, qnnrt_profile_level level,
+                                         qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    qnnrt_backend *held = NULL;
+    size_t i;
+    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
+        qnnrt__profile_step *step = &profile->steps[i];
+        if (step->backend == NULL) continue;
+        qnnrt__profile_hold(&held, step->backend);
+        result = qnnrt__profile_open(step->backend, level, &step->handle, err);
     }
-    qnnrt__hooks_unlock(&b->hooks);
-    if (result != QNNRT_OK) {
-        qnnrt__profile_stop(profile);
-        return result;
-    }
-    *out = profile;
+    qnnrt__profile_hold(&held, NULL);
+    return result;
+}
+
+/* Append the event of a step without a backend: its time. */
+static qnnrt_result qnnrt__profile_own(qnnrt__profile *profile, size_t at, qnnrt_error *err)
+{
+    const qnnrt__profile_step *step = &profile->steps[at];
+    qnnrt__profile_list *list = &profile->list;
+    qnnrt_profile_event *to = (qnnrt_profile_event *)qnnrt__arena_grow(
+        list->arena, list->events, list->count, sizeof(*to), (uint64_t)list->count + 1,
+        &list->room);
+    if (to == NULL) return qnnrt__fail_memory(err, "events");
+    list->events = to;
+    to += list->count++;
+    memset(to, 0, sizeof(*to));
+    to->name = step->converts ? "convert time" : "host time";
+    to->node = "";
+    to->unit = 1;
+    to->unit_name = qnnrt__profile_unit(to->unit);
+    to->value = (double)(step->end_ns - step->begin_ns) / 1000;
+    to->step = at;
     return QNNRT_OK;
 }
 
@@ -9341,6 +9483,7 @@ static qnnrt_result qnnrt__profile_start(qnnrt_backend *b, qnnrt_profile_level l
 static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
+    qnnrt_backend *held = NULL;
     size_t i;
     if (profile == NULL || profile->state == QNNRT__PROFILE_FRESH ||
         profile->state == QNNRT__PROFILE_FAILED) {
@@ -9358,13 +9501,17 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
     qnnrt__arena_free(&profile->arena);
     memset(&profile->list, 0, sizeof(profile->list));
     profile->list.arena = &profile->arena;
-    qnnrt__hooks_lock(&profile->backend->hooks);
     for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
         qnnrt__profile_step *step = &profile->steps[i];
-        result = qnnrt__profile_read(profile->backend, step->handle, i, &profile->list,
-                                     &step->events, &step->count, err);
+        if (step->backend == NULL) {
+            result = qnnrt__profile_own(profile, i, err);
+            continue;
+        }
+        qnnrt__profile_hold(&held, step->backend);
+        result = qnnrt__profile_read(step->backend, step->handle, i, &profile->list, &step->events,
+                                     &step->count, err);
     }
-    qnnrt__hooks_unlock(&profile->backend->hooks);
+    qnnrt__profile_hold(&held, NULL);
     if (result == QNNRT_OK) profile->state = QNNRT__PROFILE_READ;
     return result;
 }
@@ -10779,10 +10926,425 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
 }
 
 /* =====================================================================================
+   PROGRAM                                                                    >>program
+   The steps of a pipeline's description: graphs, host steps, and the conversions that its edges
+   ask for, each described like a graph.
+   Needs: >>mem >>err >>dtype >>encoding >>convert >>table >>compare >>backend (its struct) >>context
+          >>model
+   Knows nothing of: slots, memory, execution
+   ===================================================================================== */
+
+typedef qnnrt_result (*qnnrt__program_exec)(void *user, const qnnrt_graph_info *step,
+                                            const void *const *inputs, void *const *outputs,
+                                            qnnrt_error *err);
+
+/* What a step does that is not a graph. */
+typedef struct qnnrt__program_work {
+    qnnrt__program_exec exec;           /* a host step's; NULL: a conversion */
+    void               *user;
+    qnnrt__convert      convert;
+    int                 exact;
+} qnnrt__program_work;
+
+/* A conversion while the steps are counted. */
+typedef struct qnnrt__program_conversion {
+    const qnnrt_edge_desc   *edge;      /* the first that asks for it */
+    const qnnrt_tensor_info *from, *to;
+    size_t                   before;    /* its first reader, a step of the description */
+    size_t                   number;    /* of its step */
+    qnnrt__convert           convert;
+} qnnrt__program_conversion;
+
+/* The steps and edges of a pipeline with its conversions. */
+typedef struct qnnrt__program {
+    qnnrt__arena        *arena;         /* of the pipeline */
+    const qnnrt         *model;         /* of the first graph */
+    qnnrt_step_info     *steps;         /* [step_count] */
+    qnnrt__program_work *works;         /* [step_count] */
+    size_t               step_count;
+    size_t              *numbers;       /* step of the description -> step */
+    qnnrt_edge_desc     *edges;         /* [edge_count] first those of the description, then from
+                                           each converted output to its conversion */
+    size_t               edge_count;
+    qnnrt__program_conversion *conversions;
+    size_t               conversion_count;
+} qnnrt__program;
+
+/* Write what a step is, for reports and messages. */
+static void qnnrt__program_text(const qnnrt_step_info *step, char *out, size_t room)
+{
+    const qnnrt_graph_info *graph = step->graph;
+    char digits[32];
+    size_t used, i;
+    if (step->kind == QNNRT_STEP_HOST) {
+        snprintf(out, room, "host \"%.160s\"", graph->name);
+    } else if (step->kind == QNNRT_STEP_CONVERT) {
+        snprintf(digits, sizeof(digits), "%llu", (unsigned long long)graph->outputs[0].bytes);
+        snprintf(out, room, "%.170s: %s -> %s, ", graph->name,
+                 qnnrt__dtype_name(graph->inputs[0].dtype),
+                 qnnrt__dtype_name(graph->outputs[0].dtype));
+        for (i = 0, used = strlen(digits); i < used; ++i)
+            qnnrt__table_append(out, room, "%s%c", i > 0 && (used - i) % 3 == 0 ? "," : "",
+                                digits[i]);
+        qnnrt__table_append(out, room, " bytes");
+    } else {
+        snprintf(out, room, "graph \"%.160s\" of %.120s", graph->name,
+                 step->model->infos[step->context].file);
+        if (step->backend != NULL)
+            qnnrt__table_append(out, room, " on %.60s", step->backend->info.provider[0] != '\0'
+                                                            ? step->backend->info.provider
+                                                            : step->backend->info.path);
+    }
+}
+
+/* Write where a step is: 'step 1 (forward_1.bin, graph "decode")', 'step 2 (host "embedding")'. */
+static const char *qnnrt__program_where(const qnnrt_step_info *step, size_t number, char *out,
+                                        size_t room)
+{
+    char what[400];
+    if (step->kind == QNNRT_STEP_GRAPH)
+        snprintf(what, sizeof(what), "%.120s, graph \"%.160s\"",
+                 step->model->infos[step->context].file, step->graph->name);
+    else qnnrt__program_text(step, what, sizeof(what));
+    snprintf(out, room, "step %u (%s)", (unsigned)number, what);
+    return out;
+}
+
+/* Set a step to a graph of a context. */
+static void qnnrt__program_graph(qnnrt_step_info *step, const qnnrt *model, size_t context,
+                                 const qnnrt_graph_info *graph)
+{
+    step->kind = QNNRT_STEP_GRAPH;
+    step->model = model;
+    step->context = context;
+    step->graph = graph;
+    step->backend = model->contexts[context].backend;
+}
+
+/* Find the graph of a step. */
+static qnnrt_result qnnrt__program_find(qnnrt_step_info *to, const qnnrt_step_desc *step,
+                                        size_t at, qnnrt_error *err)
+{
+    const qnnrt_context_info *context;
+    size_t g;
+    if (step->model == NULL || step->graph == NULL || step->context >= step->model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "step %u: expected a model, one of its contexts and"
+                           " the name of a graph, or a host step", (unsigned)at);
+    context = &step->model->infos[step->context];
+    for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;) ++g;
+    if (g == context->graph_count) {
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)at,
+                    context->file, step->graph);
+        if (context->failure != NULL) {
+            qnnrt__err_add(err, "\n  it did not load: ");
+            qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
+        }
+        return QNNRT_E_NOT_FOUND;
+    }
+    qnnrt__program_graph(to, step->model, step->context, &context->graphs[g]);
+    return QNNRT_OK;
+}
+
+/* ---- host steps ---- */
+
+/* Copy a tensor of a host step, checked as those of files are. */
+static qnnrt_result qnnrt__program_tensor(qnnrt__table *table, const qnnrt_tensor_info *from,
+                                          qnnrt__table_kind kind, size_t index,
+                                          qnnrt_tensor_info *to)
+{
+    const qnnrt_quant *quant = &from->quant;
+    const char *why;
+    qnnrt_result result = qnnrt__table_name(table, from->name, qnnrt__table_noun(kind), &index,
+                                            &to->name);
+    if (result != QNNRT_OK) return result;
+    to->id = (uint32_t)index;
+    to->dtype = from->dtype;
+    to->rank = from->rank;
+    to->vendor_version = 1;
+    result = qnnrt__table_dims(table, from->dims, to);
+    if (result != QNNRT_OK) return result;
+    if (to->bytes == 0)
+        return qnnrt__table_fail(table, QNNRT_E_UNSUPPORTED, "tensor \"%.200s\" has a dtype that"
+                                 " cannot be held in memory (%s)", to->name,
+                                 qnnrt__dtype_name(to->dtype));
+    to->quant = *quant;
+    if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
+        if (quant->axis < 0 || (uint32_t)quant->axis >= to->rank || quant->scales == NULL ||
+            quant->count != to->dims[quant->axis])
+            return qnnrt__table_fail(table, QNNRT_E_ARG, "tensor \"%.200s\": the encoding has %u"
+                                     " scales for axis %d, which does not fit its dimensions",
+                                     to->name, (unsigned)quant->count, (int)quant->axis);
+        if (!qnnrt__table_copy_axis(table, quant->scales, quant->offsets, &to->quant))
+            return qnnrt__fail_memory(table->err, "encodings");
+    }
+    why = qnnrt__encoding_check(to);
+    return why == NULL ? QNNRT_OK
+                       : qnnrt__table_fail(table, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s",
+                                           to->name, qnnrt__dtype_name(to->dtype), why);
+}
+
+/* Copy a list of tensors of a host step. */
+static qnnrt_result qnnrt__program_tensors(qnnrt__table *table, const qnnrt_tensor_info *from,
+                                           size_t count, qnnrt__table_kind kind,
+                                           qnnrt_graph_info *graph)
+{
+    qnnrt__table_list list;
+    qnnrt_result result;
+    memset(&list, 0, sizeof(list));
+    list.kind = kind;
+    if (count > UINT32_MAX || (from == NULL && count > 0))
+        return qnnrt__table_fail(table, QNNRT_E_ARG, "%llu %ss, but the list is NULL or too long",
+                                 (unsigned long long)count, qnnrt__table_noun(kind));
+    result = qnnrt__table_take(table, (uint32_t)count);
+    if (result == QNNRT_OK) result = qnnrt__table_room(table, &list, count);
+    for (; result == QNNRT_OK && list.count < count; ++list.count)
+        result = qnnrt__program_tensor(table, &from[list.count], kind, list.count,
+                                       &list.tensors[list.count]);
+    return result == QNNRT_OK ? qnnrt__table_close(table, &list, graph) : result;
+}
+
+/* Describe a host step like a graph. */
+static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_host_step *host,
+                                        size_t at, qnnrt__program_work *work,
+                                        qnnrt_step_info *to, qnnrt_error *err)
+{
+    qnnrt_graph_info *graph =
+        (qnnrt_graph_info *)qnnrt__arena_alloc(program->arena, 1, sizeof(*graph));
+    uint32_t tensors = program->model->limits.tensors, scales = QNNRT__TABLE_SCALES;
+    qnnrt__table table;
+    char where[32];
+    qnnrt_result result;
+    if (graph == NULL) return qnnrt__fail_memory(err, "a host step");
+    memset(&table, 0, sizeof(table));
+    snprintf(where, sizeof(where), "step %u", (unsigned)at);
+    table.arena = program->arena;
+    table.limits = &program->model->limits;
+    table.file = where;
+    table.tensors_left = &tensors;
+    table.scales_left = &scales;
+    table.err = err;
+    result = qnnrt__table_name(&table, host->name, "the host step", NULL, &graph->name);
+    if (result != QNNRT_OK) return result == QNNRT_E_FORMAT ? QNNRT_E_ARG : result;
+    table.graph = graph->name;
+    if (host->exec == NULL)
+        return qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no function (exec)");
+    result = qnnrt__program_tensors(&table, host->inputs, host->input_count, QNNRT__TABLE_INPUTS,
+                                    graph);
+    if (result == QNNRT_OK)
+        result = qnnrt__program_tensors(&table, host->outputs, host->output_count,
+                                        QNNRT__TABLE_OUTPUTS, graph);
+    if (result == QNNRT_OK && graph->output_count == 0)
+        result = qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no outputs");
+    if (result == QNNRT_E_FORMAT && err != NULL) err->code = QNNRT_E_ARG;
+    if (result == QNNRT_E_FORMAT) result = QNNRT_E_ARG;
+    to->kind = QNNRT_STEP_HOST;
+    to->graph = graph;
+    work->exec = host->exec;
+    work->user = host->user;
+    return result;
+}
+
+/* ---- conversions ---- */
+
+/* Find the two tensors of an edge in the steps of the description. */
+static qnnrt_result qnnrt__program_ends(const qnnrt_step_info *steps, size_t count,
+                                        const qnnrt_edge_desc *edge, size_t at,
+                                        const qnnrt_tensor_info **from,
+                                        const qnnrt_tensor_info **to, qnnrt_error *err)
+{
+    char where[512];
+    size_t wrong;
+    if (edge->from == NULL || edge->to == NULL || edge->to_step >= count ||
+        edge->from_step >= edge->to_step)
+        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: expected two names, and a step before the"
+                           " other", (unsigned)at);
+    if ((unsigned)edge->convert > (unsigned)QNNRT_CONVERT_TO_NCHW)
+        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: convert is %d, which is not a"
+                           " qnnrt_convert", (unsigned)at, (int)edge->convert);
+    *from = qnnrt__table_find(steps[edge->from_step].graph, QNNRT__TABLE_OUTPUTS, edge->from);
+    *to = qnnrt__table_find(steps[edge->to_step].graph, QNNRT__TABLE_INPUTS, edge->to);
+    if (*from != NULL && *to != NULL) return QNNRT_OK;
+    wrong = *from == NULL ? edge->from_step : edge->to_step;
+    return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)at,
+                       qnnrt__program_where(&steps[wrong], wrong, where, sizeof(where)),
+                       *from == NULL ? "output" : "input", *from == NULL ? edge->from : edge->to);
+}
+
+/* Find or make the conversion of an edge: one for each output, destination and exactness. */
+static qnnrt_result qnnrt__program_convert(qnnrt__program *program, const qnnrt_edge_desc *edge,
+                                           size_t at, const qnnrt_tensor_info *from,
+                                           const qnnrt_tensor_info *to, size_t *index,
+                                           qnnrt_error *err)
+{
+    qnnrt__program_conversion *c;
+    qnnrt_error why;
+    qnnrt_result result;
+    for (*index = 0; *index < program->conversion_count; ++*index) {
+        c = &program->conversions[*index];
+        if (c->from != from || c->edge->convert != edge->convert ||
+            !c->edge->exact != !edge->exact || !qnnrt__compare_facts(c->to, to)) continue;
+        if (edge->to_step < c->before) c->before = edge->to_step;
+        return QNNRT_OK;
+    }
+    c = &program->conversions[program->conversion_count];
+    c->edge = edge;
+    c->from = from;
+    c->to = to;
+    c->before = edge->to_step;
+    result = qnnrt__convert_make(from, to, edge->convert, &c->convert, &why);
+    if (result != QNNRT_OK) {
+        qnnrt__fail(err, result, "edge %u: ", (unsigned)at);
+        qnnrt__err_text(err, why.text, strlen(why.text));
+        return qnnrt__hint(err, result, "%s", why.hint);
+    }
+    ++program->conversion_count;
+    return QNNRT_OK;
+}
+
+/* Describe a conversion like a graph. */
+static qnnrt_result qnnrt__program_describe(qnnrt__program *program,
+                                            const qnnrt__program_conversion *c, qnnrt_error *err)
+{
+    qnnrt_step_info *step = &program->steps[c->number];
+    qnnrt__program_work *work = &program->works[c->number];
+    const size_t room = strlen(c->from->name) + sizeof("convert ");
+    qnnrt_graph_info *graph =
+        (qnnrt_graph_info *)qnnrt__arena_alloc(program->arena, 1, sizeof(*graph));
+    qnnrt_tensor_info *ends =
+        (qnnrt_tensor_info *)qnnrt__arena_alloc(program->arena, 2, sizeof(*ends));
+    char *name = (char *)qnnrt__arena_alloc(program->arena, room, 1);
+    if (graph == NULL || ends == NULL || name == NULL)
+        return qnnrt__fail_memory(err, "a conversion");
+    snprintf(name, room, "convert %s", c->from->name);
+    ends[0] = *c->from;
+    ends[1] = *c->to;
+    ends[0].optional = ends[1].optional = 0;
+    graph->name = name;
+    graph->inputs = &ends[0];
+    graph->outputs = &ends[1];
+    graph->input_count = graph->output_count = 1;
+    step->kind = QNNRT_STEP_CONVERT;
+    step->graph = graph;
+    work->convert = c->convert;
+    work->exact = c->edge->exact;
+    return QNNRT_OK;
+}
+
+/* Number the steps, each conversion before its first reader, and let the edges lead through the
+   conversions. steps, works: of the description. of: [edge_count] edge -> conversion + 1, or 0. */
+static qnnrt_result qnnrt__program_expand(qnnrt__program *program, const qnnrt_pipeline_desc *desc,
+                                          const qnnrt_step_info *steps,
+                                          const qnnrt__program_work *works, const size_t *of,
+                                          qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t s, c, e, at = 0;
+    for (s = 0; s < desc->step_count; ++s) {
+        for (c = 0; c < program->conversion_count; ++c)
+            if (program->conversions[c].before == s) program->conversions[c].number = at++;
+        program->numbers[s] = at;
+        program->steps[at] = steps[s];
+        program->works[at++] = works[s];
+    }
+    for (e = 0; e < desc->edge_count; ++e) {
+        const qnnrt__program_conversion *through =
+            of[e] != 0 ? &program->conversions[of[e] - 1] : NULL;
+        program->edges[e] = desc->edges[e];
+        program->edges[e].to_step = program->numbers[desc->edges[e].to_step];
+        program->edges[e].from_step = through != NULL ? through->number
+                                                      : program->numbers[desc->edges[e].from_step];
+        if (through != NULL) program->edges[e].from = through->to->name;
+    }
+    for (c = 0; c < program->conversion_count && result == QNNRT_OK; ++c) {
+        const qnnrt__program_conversion *from = &program->conversions[c];
+        program->edges[e] = *from->edge;
+        program->edges[e].from_step = program->numbers[from->edge->from_step];
+        program->edges[e].to_step = from->number;
+        program->edges[e++].to = from->from->name;
+        result = qnnrt__program_describe(program, from, err);
+    }
+    program->edge_count = e;
+    return result;
+}
+
+/* Fill in all steps and edges of a description. */
+static qnnrt_result qnnrt__program_make(qnnrt__program *program, const qnnrt_pipeline_desc *desc,
+                                        qnnrt_error *err)
+{
+    qnnrt__arena *arena = program->arena;
+    qnnrt_step_info *steps =
+        (qnnrt_step_info *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*steps));
+    qnnrt__program_work *works =
+        (qnnrt__program_work *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*works));
+    size_t *of = (size_t *)qnnrt__arena_alloc(arena, desc->edge_count, sizeof(*of));
+    qnnrt_result result = QNNRT_OK;
+    size_t i, wanted = 0;
+    for (i = 0; i < desc->edge_count; ++i) wanted += desc->edges[i].convert != QNNRT_CONVERT_NONE;
+    program->conversions = (qnnrt__program_conversion *)qnnrt__arena_alloc(
+        arena, wanted, sizeof(*program->conversions));
+    program->numbers =
+        (size_t *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*program->numbers));
+    if (steps == NULL || works == NULL || of == NULL || program->conversions == NULL ||
+        program->numbers == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < desc->step_count && result == QNNRT_OK; ++i)
+        result = desc->steps[i].host != NULL
+                     ? qnnrt__program_host(program, desc->steps[i].host, i, &works[i], &steps[i],
+                                           err)
+                     : qnnrt__program_find(&steps[i], &desc->steps[i], i, err);
+    for (i = 0; i < desc->edge_count && result == QNNRT_OK; ++i) {
+        const qnnrt_tensor_info *from = NULL, *to = NULL;
+        size_t at = 0;
+        result = qnnrt__program_ends(steps, desc->step_count, &desc->edges[i], i, &from, &to, err);
+        if (result != QNNRT_OK || desc->edges[i].convert == QNNRT_CONVERT_NONE) continue;
+        result = qnnrt__program_convert(program, &desc->edges[i], i, from, to, &at, err);
+        of[i] = at + 1;
+    }
+    if (result != QNNRT_OK) return result;
+    program->step_count = desc->step_count + program->conversion_count;
+    program->steps = (qnnrt_step_info *)qnnrt__arena_alloc(arena, program->step_count,
+                                                           sizeof(*program->steps));
+    program->works = (qnnrt__program_work *)qnnrt__arena_alloc(arena, program->step_count,
+                                                               sizeof(*program->works));
+    program->edges = (qnnrt_edge_desc *)qnnrt__arena_alloc(
+        arena, (uint64_t)desc->edge_count + program->conversion_count, sizeof(*program->edges));
+    if (program->steps == NULL || program->works == NULL || program->edges == NULL)
+        return qnnrt__fail_memory(err, "a pipeline");
+    return qnnrt__program_expand(program, desc, steps, works, of, err);
+}
+
+/* Check that two backends can serve one pipeline: it has one allocator, and either every backend
+   has a lock or none. */
+static qnnrt_result qnnrt__program_hooks(const qnnrt_step_info *steps, size_t count,
+                                         qnnrt_error *err)
+{
+    const qnnrt_hooks *first = NULL;
+    size_t i, at = 0;
+    for (i = 0; i < count; ++i) {
+        const qnnrt_hooks *hooks = steps[i].backend != NULL ? &steps[i].backend->hooks : NULL;
+        char a[512], b[512];
+        int allocators, locks;
+        if (hooks == NULL) continue;
+        if (first == NULL) { first = hooks; at = i; continue; }
+        allocators = hooks->alloc == first->alloc && hooks->free == first->free &&
+                     hooks->alloc_user == first->alloc_user;
+        locks = (hooks->lock == NULL) == (first->lock == NULL);
+        if (allocators && locks) continue;
+        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have different hooks: %s",
+                    qnnrt__program_where(&steps[at], at, a, sizeof(a)),
+                    qnnrt__program_where(&steps[i], i, b, sizeof(b)),
+                    allocators ? "one has a lock, the other has none" : "two allocators");
+        return qnnrt__hint(err, QNNRT_E_MISMATCH,
+                           "Open both backends with the same alloc and free, and both with a lock"
+                           " or both without.");
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
    WIRING                                                                     >>wiring
    Decides which output feeds which input. Every match has a reason, and tensors that do not fit are
    refused by name: equal bytes with another scale give plausible but wrong output.
-   Needs: >>mem >>err >>sort >>compare >>model
+   Needs: >>mem >>err >>sort >>convert >>compare >>program
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
@@ -10795,6 +11357,7 @@ typedef struct qnnrt__end {
     uint32_t   step, index;
     int        output;
     int        apart;               /* input: shares its slot with no other */
+    const void *constant;           /* input: its value, or NULL */
     struct qnnrt__end *source;      /* input: the output that feeds it, or the first input of the
                                        same value */
     const char *reason;             /* input fed by an output: why */
@@ -10808,6 +11371,8 @@ struct qnnrt_pipeline {
     qnnrt__arena         *arena;        /* the model's, or own_arena */
     qnnrt__arena          own_arena;
     int                   made;         /* 1: qnnrt_pipeline_make() made it; the caller owns it */
+    const qnnrt          *model;        /* of its first graph: whose hooks and limits it has */
+    const qnnrt__program_work *works;   /* [step_count] of a made pipeline, else NULL */
     uint32_t              users;        /* number of runs and plans */
     qnnrt_pipeline_info   info;
     qnnrt_step_info      *steps;
@@ -10827,14 +11392,41 @@ static int qnnrt__wiring_order(const void *a, const void *b)
     return x->output - y->output;
 }
 
-/* Write where a step is: "step 1 (forward_1.bin, graph "decode")". */
+/* Write where a step is, see qnnrt__program_where(). */
 static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, char *out,
                                          size_t room)
 {
-    const qnnrt_step_info *info = &p->steps[step];
-    snprintf(out, room, "step %u (%.120s, graph \"%.160s\")", (unsigned)step,
-             info->model->infos[info->context].file, info->graph->name);
-    return out;
+    return qnnrt__program_where(&p->steps[step], step, out, room);
+}
+
+/* Return the number of conversions. */
+static size_t qnnrt__wiring_conversions(const qnnrt_pipeline *p)
+{
+    size_t step, count = 0;
+    for (step = 0; step < p->info.step_count; ++step)
+        count += p->steps[step].kind == QNNRT_STEP_CONVERT;
+    return count;
+}
+
+/* Return a number that the backends of a pipeline do not exceed: how often it changes. */
+static size_t qnnrt__wiring_backends(const qnnrt_pipeline *p)
+{
+    const qnnrt_backend *last = NULL;
+    size_t step, count = 1;
+    for (step = 0; step < p->info.step_count; ++step) {
+        if (p->steps[step].backend == NULL || p->steps[step].backend == last) continue;
+        count += last != NULL;
+        last = p->steps[step].backend;
+    }
+    return count;
+}
+
+/* Return the first step that is a graph. */
+static const qnnrt_step_info *qnnrt__wiring_first(const qnnrt_pipeline *p)
+{
+    const qnnrt_step_info *step = p->steps;
+    while (step->kind != QNNRT_STEP_GRAPH) ++step;
+    return step;
 }
 
 /* Write what an end is: 'output "hidden" of step 0 (...), float32[1,32,128]'. */
@@ -10846,6 +11438,23 @@ static const char *qnnrt__wiring_say(const qnnrt_pipeline *p, const qnnrt__end *
              end->tensor->name, qnnrt__wiring_where(p, end->step, where, sizeof(where)),
              qnnrt__compare_text(end->tensor, facts, sizeof(facts)));
     return out;
+}
+
+/* In a made pipeline, hint at the conversion that would make two ends fit. Return result. */
+static qnnrt_result qnnrt__wiring_convertible(const qnnrt_pipeline *p, const qnnrt__end *from,
+                                              const qnnrt__end *to, qnnrt_error *err,
+                                              qnnrt_result result)
+{
+    static const char *const names[] = { "VALUES", "TO_NHWC", "TO_NCHW" };
+    qnnrt__convert convert;
+    size_t i;
+    for (i = 0; p->works != NULL && i < sizeof(names) / sizeof(names[0]); ++i)
+        if (qnnrt__convert_make(from->tensor, to->tensor,
+                                (qnnrt_convert)(QNNRT_CONVERT_VALUES + i), &convert,
+                                NULL) == QNNRT_OK)
+            return qnnrt__hint(err, result, "If both mean the same values, give an edge between"
+                               " them with convert = QNNRT_CONVERT_%s.", names[i]);
+    return result;
 }
 
 static void qnnrt__wiring_connect(qnnrt__end *from, qnnrt__end *to, const char *reason)
@@ -10930,14 +11539,19 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         qnnrt__end *end = qnnrt__wiring_end(p, at);
         char a[1024], b[1024], c[160];
         if (qnnrt__wiring_begins(p, at)) producer = NULL;
-        if (end->output) { producer = end; continue; }
-        if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
+        if (end->output) {
+            if (p->steps[end->step].kind != QNNRT_STEP_CONVERT) producer = end;
+            continue;
+        }
+        /* An input with a source has a given edge. */
+        if (producer == NULL || end->source != NULL || end->constant != NULL) continue;
         if (!qnnrt__compare_facts(producer->tensor, end->tensor))
-            return qnnrt__fail(
+            return qnnrt__wiring_convertible(p, producer, end, err, qnnrt__fail(
                 err, QNNRT_E_MISMATCH, "%s and %s have the same name, but do not fit%s",
                 qnnrt__wiring_say(p, producer, a, sizeof(a)),
                 qnnrt__wiring_say(p, end, b, sizeof(b)),
-                qnnrt__compare_first(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
+                qnnrt__compare_first(&producer->tensor->quant, &end->tensor->quant, c,
+                                     sizeof(c))));
         qnnrt__wiring_connect(producer, end, "equal names");
     }
     return QNNRT_OK;
@@ -10950,12 +11564,13 @@ static void qnnrt__wiring_share(qnnrt_pipeline *p)
     for (at = 0; at < p->end_count; ++at) {
         qnnrt__end *end = qnnrt__wiring_end(p, at);
         if (qnnrt__wiring_begins(p, at)) first = at;
-        if (end->output || end->apart || end->source != NULL) continue;
+        if (end->output || end->apart || end->source != NULL || end->constant != NULL) continue;
         /* Find the nearest earlier input. A name occurs at most twice per step, so the loop is
            short. */
         for (back = at; back-- > first;) {
             qnnrt__end *other = qnnrt__wiring_end(p, back);
-            if (other->output || other->apart || (other->source != NULL && other->source->output) ||
+            if (other->output || other->apart || other->constant != NULL ||
+                (other->source != NULL && other->source->output) ||
                 !qnnrt__compare_facts(other->tensor, end->tensor)) continue;
             qnnrt__wiring_connect(other, end, NULL);
             break;
@@ -10963,13 +11578,38 @@ static void qnnrt__wiring_share(qnnrt_pipeline *p)
     }
 }
 
+/* Return the step before a step that is not a conversion. */
+static uint32_t qnnrt__wiring_before(const qnnrt_pipeline *p, uint32_t step)
+{
+    while (step > 0 && p->steps[step - 1].kind == QNNRT_STEP_CONVERT) --step;
+    return step > 0 ? step - 1 : 0;
+}
+
+/* Return 1 if an edge leads from the step before it to a step, directly or through a conversion. */
 static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
 {
+    const uint32_t before = qnnrt__wiring_before(p, step);
     size_t i;
+    if (p->steps[step].kind == QNNRT_STEP_CONVERT) return 1;
     for (i = 0; i < p->steps[step].graph->input_count; ++i) {
         const qnnrt__end *source = p->inputs[step][i].source;
-        if (source != NULL && source->output && source->step + 1 == step) return 1;
+        if (source == NULL || !source->output) continue;
+        if (p->steps[source->step].kind == QNNRT_STEP_CONVERT)
+            source = p->inputs[source->step][0].source;
+        if (source->step == before) return 1;
     }
+    return 0;
+}
+
+/* Return 1 if a given edge leads to or from a step. */
+static int qnnrt__wiring_touched(const qnnrt_pipeline *p, uint32_t step)
+{
+    const qnnrt_graph_info *graph = p->steps[step].graph;
+    size_t i;
+    for (i = 0; i < graph->input_count; ++i)
+        if (p->inputs[step][i].source != NULL) return 1;
+    for (i = 0; i < graph->output_count; ++i)
+        if (p->outputs[step][i].readers > 0) return 1;
     return 0;
 }
 
@@ -10978,8 +11618,9 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
                                              qnnrt_error *err)
 {
     char a[1024], where[512];
+    const uint32_t before = qnnrt__wiring_before(p, step);
     int side;
-    qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)(step - 1),
+    qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)before,
                 qnnrt__wiring_where(p, step, where, sizeof(where)));
     qnnrt__err_add(
         err,
@@ -10987,10 +11628,10 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
                    : "%llu pairs of unmatched tensors fit, and nothing tells which belong together",
         (unsigned long long)pairs);
     for (side = 0; side < 2; ++side) {
-        const qnnrt_graph_info *graph = p->steps[step - 1 + (uint32_t)side].graph;
+        const qnnrt_graph_info *graph = p->steps[side == 0 ? before : step].graph;
         size_t count = side == 0 ? graph->output_count : graph->input_count, i, found = 0;
         for (i = 0; i < count; ++i) {
-            const qnnrt__end *end = side == 0 ? &p->outputs[step - 1][i] : &p->inputs[step][i];
+            const qnnrt__end *end = side == 0 ? &p->outputs[before][i] : &p->inputs[step][i];
             if (end->source != NULL || end->readers > 0) continue;
             if (++found > 3) continue;
             qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
@@ -11018,20 +11659,22 @@ static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *inpu
 /* Apply rule 2 to two neighbours that no edge joins: connect the only pair that fits. */
 static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, qnnrt_error *err)
 {
-    const qnnrt_graph_info *before = p->steps[step - 1].graph, *after = p->steps[step].graph;
+    const uint32_t at = qnnrt__wiring_before(p, step);
+    const qnnrt_graph_info *before = p->steps[at].graph, *after = p->steps[step].graph;
     qnnrt__end *from = NULL, *to = NULL;
     uint64_t pairs = 0, looks = 0;
     size_t i, k;
     for (k = 0; k < after->input_count && pairs <= 1000; ++k) {
         qnnrt__end *input = &p->inputs[step][k];
-        if (input->source != NULL || qnnrt__wiring_callers(p, input)) continue;
+        if (input->source != NULL || input->constant != NULL || qnnrt__wiring_callers(p, input))
+            continue;
         looks += (uint64_t)before->output_count * (1 + (uint64_t)input->tensor->quant.count);
         if (looks > QNNRT__WIRING_LOOKS)
             return qnnrt__fail(err, QNNRT_E_LIMIT,
                                "steps %u and %u have too many tensors to look for a pair that fits",
-                               (unsigned)(step - 1), (unsigned)step);
+                               (unsigned)at, (unsigned)step);
         for (i = 0; i < before->output_count; ++i) {
-            qnnrt__end *output = &p->outputs[step - 1][i];
+            qnnrt__end *output = &p->outputs[at][i];
             if (output->readers > 0 || !qnnrt__compare_facts(output->tensor, input->tensor))
                 continue;
             from = output;
@@ -11044,66 +11687,101 @@ static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, qnn
     return QNNRT_OK;
 }
 
-/* Connect the edges that the caller gave. */
-static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                          qnnrt_error *err)
+/* Connect the edges that the caller gave; qnnrt__program_make() has found their ends. count: of
+   those that the caller knows. */
+static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_edge_desc *edges,
+                                          size_t edge_count, size_t count, qnnrt_error *err)
 {
     size_t e, i;
-    for (e = 0; e < desc->edge_count; ++e) {
-        const qnnrt_edge_desc *edge = &desc->edges[e];
+    for (e = 0; e < edge_count; ++e) {
+        const qnnrt_edge_desc *edge = &edges[e];
         qnnrt__end *from = NULL, *to = NULL;
         char a[1024], b[1024], c[160];
-        if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count ||
-            edge->from_step >= edge->to_step)
-            return qnnrt__fail(err, QNNRT_E_ARG,
-                               "edge %u: expected two names, and a step before the other",
-                               (unsigned)e);
         for (i = 0; i < p->steps[edge->from_step].graph->output_count; ++i)
             if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0)
                 from = &p->outputs[edge->from_step][i];
         for (i = 0; i < p->steps[edge->to_step].graph->input_count; ++i)
             if (strcmp(p->inputs[edge->to_step][i].tensor->name, edge->to) == 0)
                 to = &p->inputs[edge->to_step][i];
-        if (from == NULL || to == NULL)
-            return qnnrt__fail(
-                err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)e,
-                qnnrt__wiring_where(p, (uint32_t)(from == NULL ? edge->from_step : edge->to_step),
-                                      a, sizeof(a)),
-                from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
+        if (from == NULL || to == NULL) return QNNRT_E_NOT_FOUND;      /* never, see above */
         if (to->source != NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" already has an edge",
                                (unsigned)e, edge->to);
         if (!qnnrt__compare_facts(from->tensor, to->tensor))
-            return qnnrt__fail(
+            return qnnrt__wiring_convertible(p, from, to, err, qnnrt__fail(
                 err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
                 qnnrt__wiring_say(p, from, a, sizeof(a)),
                 qnnrt__wiring_say(p, to, b, sizeof(b)),
-                qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
-        qnnrt__wiring_connect(from, to, "given");
+                qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c))));
+        qnnrt__wiring_connect(from, to, p->steps[edge->from_step].kind == QNNRT_STEP_CONVERT ||
+                                        e >= count ? "given, converted" : "given");
     }
     return QNNRT_OK;
 }
 
+/* Find an input of a step of the description, for `what` ("apart"), entry `at`. */
+static qnnrt_result qnnrt__wiring_input(const qnnrt_pipeline *p, const qnnrt__program *program,
+                                        const char *what, size_t at, size_t step, size_t steps,
+                                        const char *input, qnnrt__end **out, qnnrt_error *err)
+{
+    char where[512];
+    size_t i;
+    if (input == NULL || step >= steps)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and a name", what,
+                           (unsigned)at);
+    step = program->numbers[step];
+    for (i = 0; i < p->steps[step].graph->input_count; ++i)
+        if (strcmp(p->inputs[step][i].tensor->name, input) == 0) {
+            *out = &p->inputs[step][i];
+            return QNNRT_OK;
+        }
+    return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no input \"%.200s\"", what,
+                       (unsigned)at,
+                       qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)), input);
+}
+
 /* Mark the inputs that become slots of their own. */
 static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                          qnnrt_error *err)
+                                        const qnnrt__program *program, qnnrt_error *err)
 {
     size_t i;
     for (i = 0; i < desc->apart_count; ++i) {
-        const qnnrt_apart_desc *apart = &desc->apart[i];
-        size_t at = 0, end = 0;
-        char where[512];
-        if (apart->input == NULL || apart->step >= desc->step_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "apart %u: expected a step and a name",
-                               (unsigned)i);
-        qnnrt__wiring_named(p, apart->input, &at, &end);
-        while (at < end && (p->by_name[at]->output || p->by_name[at]->step != apart->step)) ++at;
-        if (at == end)
-            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "apart %u: %s has no input \"%.200s\"",
-                               (unsigned)i,
-                               qnnrt__wiring_where(p, (uint32_t)apart->step, where, sizeof(where)),
-                               apart->input);
-        qnnrt__wiring_end(p, at)->apart = 1;
+        qnnrt__end *end = NULL;
+        qnnrt_result result = qnnrt__wiring_input(p, program, "apart", i, desc->apart[i].step,
+                                                  desc->step_count, desc->apart[i].input, &end,
+                                                  err);
+        if (result != QNNRT_OK) return result;
+        end->apart = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Give the inputs that are constants their values. */
+static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                            const qnnrt__program *program, qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < desc->constant_count; ++i) {
+        const qnnrt_constant_desc *constant = &desc->constants[i];
+        qnnrt__end *end = NULL;
+        char facts[256];
+        qnnrt_result result = qnnrt__wiring_input(p, program, "constant", i, constant->step,
+                                                  desc->step_count, constant->input, &end, err);
+        if (result != QNNRT_OK) return result;
+        if (end->source != NULL || end->constant != NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: input \"%.200s\" already has %s",
+                               (unsigned)i, constant->input,
+                               end->source != NULL ? "an edge" : "a constant");
+        if (constant->data == NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: \"%.200s\" has no data",
+                               (unsigned)i, constant->input);
+        if (constant->bytes < end->tensor->bytes)
+            return qnnrt__fail(err, QNNRT_E_MISMATCH, "constant %u: input \"%.200s\" (%s) needs"
+                               " %llu bytes, the data has %llu", (unsigned)i, constant->input,
+                               qnnrt__compare_text(end->tensor, facts, sizeof(facts)),
+                               (unsigned long long)end->tensor->bytes,
+                               (unsigned long long)constant->bytes);
+        end->constant = constant->data;
     }
     return QNNRT_OK;
 }
@@ -11130,9 +11808,11 @@ static void qnnrt__slot_begin(qnnrt_pipeline *p, qnnrt__end *end)
     qnnrt_slot_info *slot = &p->slots[p->info.slot_count];
     end->slot = p->info.slot_count++;
     slot->tensor = end->tensor;
-    slot->role = !end->output      ? QNNRT_ROLE_INPUT
-                 : end->readers > 0 ? QNNRT_ROLE_EDGE
-                                    : QNNRT_ROLE_OUTPUT;
+    slot->constant = end->constant;
+    slot->role = end->constant != NULL ? QNNRT_ROLE_CONSTANT
+                 : !end->output        ? QNNRT_ROLE_INPUT
+                 : end->readers > 0    ? QNNRT_ROLE_EDGE
+                                       : QNNRT_ROLE_OUTPUT;
     slot->first = slot->last = end->step;
 }
 
@@ -11200,8 +11880,15 @@ static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **
     return 1;
 }
 
+/* Return 1 if a conversion writes the slot of an end. */
+static int qnnrt__slot_converted(const qnnrt_pipeline *p, const qnnrt__end *end)
+{
+    return p->steps[p->slots[end->slot].first].kind == QNNRT_STEP_CONVERT;
+}
+
 /* Give each slot the shortest text that finds it together with its role: its name if no other slot
-   has it, else "<step>/<name>". */
+   has it, else "<step>/<name>". What conversions write does not take the name from a tensor that
+   a graph or a host step has. */
 static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t begin, end, at;
@@ -11209,7 +11896,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
     const char *rest;
     for (begin = 0; begin < p->end_count; begin = end) {
         const char *name = p->by_name[begin]->tensor->name;
-        size_t slots[QNNRT_ROLE_EDGE + 1] = { 0, 0, 0, 0 };
+        size_t slots[QNNRT_ROLE_CONSTANT + 1] = { 0, 0, 0, 0, 0 };
         int like_address = qnnrt__slot_qualified(name, &step, &rest);
         /* Count the slots of each role that have this name. An edge can end here with a name other
            than the one at its beginning. */
@@ -11217,7 +11904,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
              ++end) {
             const qnnrt__end *it = p->by_name[end];
             int seen = it->source != NULL && strcmp(it->source->tensor->name, name) == 0;
-            slots[p->slots[it->slot].role] += !seen;
+            slots[p->slots[it->slot].role] += !seen && !qnnrt__slot_converted(p, it);
         }
         for (at = begin; at < end; ++at) {
             const qnnrt__end *it = p->by_name[at];
@@ -11226,7 +11913,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
             char *text;
             if (it->source != NULL) continue;
             info->address = it->tensor->name;
-            if (slots[info->role] == 1 && !like_address) continue;
+            if (slots[info->role] == 1 && !like_address && !qnnrt__slot_converted(p, it)) continue;
             text = (char *)qnnrt__arena_alloc(p->arena, room, 1);
             if (text == NULL) return qnnrt__fail_memory(err, "a pipeline");
             snprintf(text, room, "%u/%s", (unsigned)it->step, name);
@@ -11238,17 +11925,18 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 
 /* Find the slot of the ends [begin, end) of by_name that have a role and a step (-1: any step).
    Return 0 for no slot, 1 for one, 2 for several. Prefer a slot that begins at the step to one that
-   only passes through. */
+   only passes through; without a step, prefer one that no conversion writes. */
 static int qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role,
                                  int64_t step, qnnrt_slot *slot)
 {
     int found = 0, pass;
     size_t at;
-    for (pass = step >= 0 ? 0 : 1; pass < 2 && found == 0; ++pass)
+    for (pass = 0; pass < 2 && found == 0; ++pass)
         for (at = begin; at < end; ++at) {
             const qnnrt__end *it = p->by_name[at];
             if (step >= 0 && it->step != (uint32_t)step) continue;
-            if (pass == 0 && it->source != NULL) continue;
+            if (pass == 0 && (step >= 0 ? it->source != NULL : qnnrt__slot_converted(p, it)))
+                continue;
             if (role != QNNRT_ROLE_ANY && p->slots[it->slot].role != role) continue;
             if (found != 0 && *slot != &p->slots[it->slot]) return 2;
             *slot = &p->slots[it->slot];
@@ -11259,10 +11947,11 @@ static int qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end, 
 
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
 {
-    return role == QNNRT_ROLE_INPUT    ? "input"
-           : role == QNNRT_ROLE_OUTPUT ? "output"
-           : role == QNNRT_ROLE_EDGE   ? "edge"
-                                       : "tensor";
+    return role == QNNRT_ROLE_INPUT      ? "input"
+           : role == QNNRT_ROLE_OUTPUT   ? "output"
+           : role == QNNRT_ROLE_EDGE     ? "edge"
+           : role == QNNRT_ROLE_CONSTANT ? "constant"
+                                         : "tensor";
 }
 
 /* Return the index of a slot, or slot_count when it is not one of this pipeline. */
@@ -11278,7 +11967,7 @@ static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_sl
     size_t step, i;
     for (step = 0; step < p->info.step_count; ++step) {
         const qnnrt *model = p->steps[step].model;
-        for (i = 0; i < model->pipeline_count + model->single_count; ++i)
+        for (i = 0; model != NULL && i < model->pipeline_count + model->single_count; ++i)
             if (qnnrt__slot_index(model->pipelines[i], slot) <
                 model->pipelines[i]->info.slot_count) return model->pipelines[i];
     }
@@ -11348,22 +12037,25 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
 /* =====================================================================================
    PIPELINE                                                                 >>pipeline
    Graphs in order: those that belong together by their names, and those that the caller joins.
-   Needs: >>os >>mem >>err >>log >>sort >>scan >>model >>wiring >>slot
+   Needs: >>os >>mem >>err >>log >>sort >>scan >>model >>program >>wiring >>slot
    Knows nothing of: memory, execution
    ===================================================================================== */
 
-/* Wire a pipeline whose steps are set. desc may be NULL: then only rules make edges. */
+/* Wire a pipeline whose steps are set. desc and program may be NULL: then only rules make edges. */
 static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                         qnnrt_error *err)
+                                         const qnnrt__program *program, qnnrt_error *err)
 {
     int rules = desc == NULL || !desc->edges_only;
     uint32_t step;
-    qnnrt_result result = qnnrt__wiring_ends(p, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_given(p, desc, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_apart(p, desc, err);
+    qnnrt_result result = qnnrt__program_hooks(p->steps, p->info.step_count, err);
+    if (result == QNNRT_OK) result = qnnrt__wiring_ends(p, err);
+    if (result == QNNRT_OK && desc != NULL)
+        result = qnnrt__wiring_given(p, program->edges, program->edge_count, desc->edge_count, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_apart(p, desc, program, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_constants(p, desc, program, err);
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
-        if (qnnrt__wiring_joined(p, step)) continue;
+        if (rules ? qnnrt__wiring_joined(p, step) : qnnrt__wiring_touched(p, step)) continue;
         result = rules ? qnnrt__wiring_by_shape(p, step, err)
                        : qnnrt__wiring_unjoined(p, step, 0, err);
     }
@@ -11375,49 +12067,26 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     return qnnrt__slot_address(p, err);
 }
 
-static qnnrt_pipeline *qnnrt__pipeline_new(qnnrt__arena *arena, size_t steps)
+/* Make an empty pipeline; its arena's hooks are those of the model. */
+static qnnrt_pipeline *qnnrt__pipeline_new(qnnrt__arena *arena, const qnnrt *model)
 {
     qnnrt_pipeline *p = (qnnrt_pipeline *)qnnrt__arena_alloc(arena, 1, sizeof(*p));
     if (p == NULL) return NULL;
     p->self = p;
     p->arena = arena;
+    p->model = model;
+    return p;
+}
+
+/* Make a pipeline of graphs, to be filled in. */
+static qnnrt_pipeline *qnnrt__pipeline_of(qnnrt__arena *arena, const qnnrt *model, size_t steps)
+{
+    qnnrt_pipeline *p = qnnrt__pipeline_new(arena, model);
+    if (p == NULL) return NULL;
     p->steps = (qnnrt_step_info *)qnnrt__arena_alloc(arena, steps, sizeof(*p->steps));
     p->info.steps = p->steps;
     p->info.step_count = steps;
     return p->steps != NULL ? p : NULL;
-}
-
-/* Copy the steps of a description. */
-static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                          qnnrt_error *err)
-{
-    size_t i, g;
-    for (i = 0; i < desc->step_count; ++i) {
-        const qnnrt_step_desc *step = &desc->steps[i];
-        const qnnrt_context_info *context;
-        if (step->model == NULL || step->graph == NULL ||
-            step->context >= step->model->context_count)
-            return qnnrt__fail(
-                err, QNNRT_E_ARG,
-                "step %u: expected a model, one of its contexts and the name of a graph",
-                (unsigned)i);
-        context = &step->model->infos[step->context];
-        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;)
-            ++g;
-        if (g == context->graph_count) {
-            qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)i,
-                        context->file, step->graph);
-            if (context->failure != NULL) {
-                qnnrt__err_add(err, "\n  it did not load: ");
-                qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
-            }
-            return QNNRT_E_NOT_FOUND;
-        }
-        p->steps[i].model = step->model;
-        p->steps[i].context = step->context;
-        p->steps[i].graph = &context->graphs[g];
-    }
-    return QNNRT_OK;
 }
 
 /* Count a user of the models of a pipeline, or with -1 one less. */
@@ -11425,13 +12094,35 @@ static void qnnrt__pipeline_hold_models(const qnnrt_pipeline *p, int by)
 {
     size_t step;
     for (step = 0; step < p->info.step_count; ++step)
-        qnnrt__os_count(&p->steps[step].model->self->users, by);
+        if (p->steps[step].model != NULL)
+            qnnrt__os_count(&p->steps[step].model->self->users, by);
 }
 
 static void qnnrt__pipeline_free(qnnrt_pipeline *p)
 {
     qnnrt__arena arena = p->own_arena;      /* p lives in it */
     qnnrt__arena_free(&arena);
+}
+
+/* Fill in a pipeline from a description. */
+static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                         qnnrt_error *err)
+{
+    qnnrt__program program;
+    const char *name = desc->name;
+    qnnrt_result result;
+    memset(&program, 0, sizeof(program));
+    program.arena = p->arena;
+    program.model = p->model;
+    result = qnnrt__program_make(&program, desc, err);
+    if (result != QNNRT_OK) return result;
+    p->info.steps = p->steps = program.steps;
+    p->info.step_count = program.step_count;
+    p->works = program.works;
+    if (name == NULL) name = qnnrt__wiring_first(p)->graph->name;
+    p->info.name = qnnrt__arena_text(p->arena, name, strlen(name));
+    return p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, &program, err)
+                                : qnnrt__fail_memory(err, "a pipeline");
 }
 
 /* Make a pipeline of a description whose pointers were checked. */
@@ -11441,18 +12132,17 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     qnnrt__arena arena;
     qnnrt_pipeline *p;
     qnnrt_result result;
-    const char *name;
+    size_t graph = 0;
+    while (graph < desc->step_count &&
+           (desc->steps[graph].host != NULL || desc->steps[graph].model == NULL)) ++graph;
+    if (graph == desc->step_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
+                           " with its model");
     memset(&arena, 0, sizeof(arena));
-    arena.hooks = desc->steps[0].model->hooks;
-    p = qnnrt__pipeline_new(&arena, desc->step_count);
+    arena.hooks = desc->steps[graph].model->hooks;
+    p = qnnrt__pipeline_new(&arena, desc->steps[graph].model);
     result =
-        p != NULL ? qnnrt__pipeline_steps(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
-    if (result == QNNRT_OK) {
-        name = desc->name != NULL ? desc->name : p->steps[0].graph->name;
-        p->info.name = qnnrt__arena_text(&arena, name, strlen(name));
-        result = p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err)
-                                      : qnnrt__fail_memory(err, "a pipeline");
-    }
+        p != NULL ? qnnrt__pipeline_fill(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
     if (result != QNNRT_OK) {
         qnnrt__arena_free(&arena);
         return result;
@@ -11545,13 +12235,12 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     const char *name;
     qnnrt_pipeline *p;
     for (k = 0; k < model->context_count; ++k) steps += join->members[k] >= 0;
-    p = qnnrt__pipeline_new(&model->arena, steps);
+    p = qnnrt__pipeline_of(&model->arena, model, steps);
     if (p == NULL) return qnnrt__fail_memory(join->err, "pipelines");
     for (k = 0, steps = 0; k < model->context_count; ++k) {
         if (join->members[k] < 0) continue;
-        p->steps[steps].model = model;
-        p->steps[steps].context = k;
-        p->steps[steps].graph = &model->infos[k].graphs[join->members[k]];
+        qnnrt__program_graph(&p->steps[steps], model, k,
+                             &model->infos[k].graphs[join->members[k]]);
         join->used[k][join->members[k]] = 1;
         ++steps;
     }
@@ -11572,7 +12261,7 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
                                  "%s did not load; the graphs of the other files are found as"
                                  " \"<context>/<graph>\"",
                                  model->infos[k].file);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, NULL, &failure);
     if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(join->err, "pipelines");
     if (result != QNNRT_OK) {
         qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
@@ -11615,20 +12304,18 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
     size_t k, g, at = model->pipeline_count;
     for (k = 0; k < model->context_count; ++k)
         for (g = 0; g < model->infos[k].graph_count; ++g) {
-            qnnrt_pipeline *p = qnnrt__pipeline_new(&model->arena, 1);
+            qnnrt_pipeline *p = qnnrt__pipeline_of(&model->arena, model, 1);
             qnnrt_result result;
             char *address;
             size_t room;
             if (p == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-            p->steps[0].model = model;
-            p->steps[0].context = k;
-            p->steps[0].graph = &model->infos[k].graphs[g];
+            qnnrt__program_graph(&p->steps[0], model, k, &model->infos[k].graphs[g]);
             room = strlen(p->steps[0].graph->name) + 24;
             address = (char *)qnnrt__arena_alloc(&model->arena, room, 1);
             if (address == NULL) return qnnrt__fail_memory(join->err, "pipelines");
             snprintf(address, room, "%u/%s", (unsigned)k, p->steps[0].graph->name);
             p->info.name = address;
-            result = qnnrt__pipeline_wire(p, NULL, join->err);
+            result = qnnrt__pipeline_wire(p, NULL, NULL, join->err);
             if (result != QNNRT_OK) return result;
             model->pipelines[at++] = p;
         }
@@ -12528,7 +13215,7 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
    Knows nothing of: vendor calls
    ===================================================================================== */
 
-enum { QNNRT__SPOT_NONE, QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER };
+enum { QNNRT__SPOT_NONE, QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER, QNNRT__SPOT_CONSTANT };
 
 typedef struct qnnrt__spot {           /* where a slot of an entry lives */
     int      kind;
@@ -12603,6 +13290,10 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
                                            err);
         }
         spot = &plan->entries[place->entry].spots[slot];
+        if (place->slot->constant != NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u is a constant,"
+                               " which has its own memory", (unsigned)i, place->slot->address,
+                               (unsigned)place->entry);
         if (spot->kind != QNNRT__SPOT_NONE)
             return qnnrt__fail(err, QNNRT_E_ARG,
                                "place %u: \"%.200s\" of entry %u already has a place",
@@ -12854,6 +13545,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         for (s = 0; s < info->slot_count; ++s) {
             const qnnrt_slot_info *slot = &info->slots[s];
             qnnrt_plan_block *b;
+            if (slot->constant != NULL) entry->spots[s].kind = QNNRT__SPOT_CONSTANT;
             if (entry->spots[s].kind != QNNRT__SPOT_NONE) continue;
             entry->spots[s].kind = QNNRT__SPOT_BLOCK;
             entry->spots[s].block = block;
@@ -13026,7 +13718,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     size_t e;
     qnnrt_result result = qnnrt__place_check(desc, err);
     if (result != QNNRT_OK) return result;
-    model = desc->entries[0].pipeline->steps[0].model;
+    model = desc->entries[0].pipeline->model;
     plan = (qnnrt_plan *)qnnrt__mem_alloc(&model->hooks, sizeof(*plan));
     if (plan == NULL) return qnnrt__fail_memory(err, "a plan");
     plan->arena.hooks = model->hooks;
@@ -13072,7 +13764,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
 /* =====================================================================================
    AREA                                                                            >>area
    The memory of a plan: it gives the blocks of the plan their addresses.
-   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>abi >>backend (its struct) >>model
+   Needs: >>os >>size >>mem >>err >>log >>share >>dtype >>quant >>abi >>backend (its struct)
           >>wiring >>place
    Knows nothing of: how offsets are found, vendor calls
    ===================================================================================== */
@@ -13086,7 +13778,7 @@ struct qnnrt_mem {
     void          *map;                /* pages of our own with guards, or NULL */
     qnnrt__share   shared;
     qnnrt__share  *share;              /* &shared; NULL: plain memory */
-    const qnnrt_backend *backend;      /* whose lock guards the users of the shared memory */
+    qnnrt_backend *backend;            /* whose lock guards the users of the shared memory */
     qnnrt_error   *reason;             /* QNNRT_MEM_SHARED: why it is not shared; or NULL */
     size_t         map_bytes;
     uint64_t      *offsets;            /* [block] */
@@ -13249,13 +13941,13 @@ static qnnrt_result qnnrt__area_guard(qnnrt_mem *mem, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Return where a slot of an entry begins, NULL if the caller has to bind it. */
+/* Return where a slot of an entry begins in the memory, NULL if it does not lie there. */
 static unsigned char *qnnrt__area_address(const qnnrt_mem *mem, size_t entry, size_t slot)
 {
     const qnnrt__spot *spot = &mem->plan->entries[entry].spots[slot];
-    return spot->kind == QNNRT__SPOT_CALLER
-               ? NULL
-               : mem->data + (size_t)(mem->offsets[spot->block] + spot->offset);
+    return spot->kind == QNNRT__SPOT_BLOCK
+               ? mem->data + (size_t)(mem->offsets[spot->block] + spot->offset)
+               : NULL;
 }
 
 /* Set all inputs that have memory to the code of real zero; the memory has zero bytes. */
@@ -13302,7 +13994,7 @@ static qnnrt_result qnnrt__area_create(qnnrt_plan *plan, const qnnrt_mem_desc *d
     if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
     mem->hooks = plan->arena.hooks;
     mem->plan = plan;
-    mem->backend = plan->entries[0].pipeline->steps[0].model->backend;
+    mem->backend = qnnrt__wiring_first(plan->entries[0].pipeline)->backend;
     mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count *
                                                                  sizeof(*mem->offsets));
     mem->buffers = (qnnrt_buffer_info *)qnnrt__mem_alloc(
@@ -13352,7 +14044,7 @@ static void qnnrt__area_drop(qnnrt_mem *mem)
 typedef struct qnnrt__binding_end {         /* a tensor of a step */
     qnnrt__abi_tensor       *tensor;        /* in the arrays of the step */
     const qnnrt_tensor_info *info;
-    qnnrt__context          *context;
+    qnnrt__context          *context;       /* NULL: the step is not a graph */
     uint32_t                 step;
 } qnnrt__binding_end;
 
@@ -13360,6 +14052,7 @@ typedef struct qnnrt__binding_spot {    /* an offset of shared memory where the 
     struct qnnrt__binding_spot *next;
     qnnrt__share      *share;
     uint64_t           offset;
+    qnnrt_backend     *backend;             /* the one that can register it */
     qnnrt__registered *ends;                /* [end_count] */
 } qnnrt__binding_spot;
 
@@ -13377,6 +14070,7 @@ typedef struct qnnrt__binding {
     qnnrt__binding_spot *spot;          /* where it lives now, NULL: not in shared memory */
     uint32_t    spot_count;
     const char *why;                    /* why spot is NULL */
+    const void *constant;               /* its value, NULL: not a constant */
 } qnnrt__binding;
 
 /* Point every end at plain memory. why: what qnnrt_run_memory() says about it. */
@@ -13392,10 +14086,21 @@ static void qnnrt__binding_plain(qnnrt__binding *binding, void *data, const char
     }
 }
 
-/* Return 1 if a tensor was asked for, and no registration of its context ended since. */
-static int qnnrt__binding_valid(const qnnrt__binding_end *end, const qnnrt__registered *got)
+/* Return why an end cannot be registered on a backend, or NULL. */
+static const char *qnnrt__binding_why(const qnnrt__binding_end *end, const qnnrt_backend *b)
 {
-    return got->ended == qnnrt__os_load(&end->context->registered.ended) + 1;
+    return end->context == NULL         ? "its step runs without a backend"
+           : end->context->backend != b ? "its memory belongs to another backend"
+                                        : NULL;
+}
+
+/* Return 1 if a tensor cannot be registered, or was asked for, and no registration of its context
+   ended since. */
+static int qnnrt__binding_valid(const qnnrt__binding_end *end, const qnnrt__registered *got,
+                                const qnnrt_backend *b)
+{
+    return qnnrt__binding_why(end, b) != NULL ||
+           got->ended == qnnrt__os_load(&end->context->registered.ended) + 1;
 }
 
 /* Return 1 if all that a spot got is valid. */
@@ -13403,7 +14108,7 @@ static int qnnrt__binding_current(const qnnrt__binding *binding, const qnnrt__bi
 {
     uint32_t i;
     for (i = 0; i < binding->end_count; ++i)
-        if (!qnnrt__binding_valid(&binding->ends[i], &spot->ends[i])) return 0;
+        if (!qnnrt__binding_valid(&binding->ends[i], &spot->ends[i], spot->backend)) return 0;
     return 1;
 }
 
@@ -13430,7 +14135,8 @@ static qnnrt__binding_spot *qnnrt__binding_spare(qnnrt__binding *binding, qnnrt_
 
 /* Find the spot of an offset, or make it. Return NULL if that is not possible. */
 static qnnrt__binding_spot *qnnrt__binding_find(qnnrt__binding *binding, qnnrt__arena *arena,
-                                                qnnrt__share *share, uint64_t offset)
+                                                qnnrt_backend *b, qnnrt__share *share,
+                                                uint64_t offset)
 {
     qnnrt__binding_spot *spot = binding->spots;
     while (spot != NULL && (spot->offset != offset || spot->share != share)) spot = spot->next;
@@ -13439,6 +14145,7 @@ static qnnrt__binding_spot *qnnrt__binding_find(qnnrt__binding *binding, qnnrt__
     if (spot == NULL) return NULL;
     spot->share = share;
     spot->offset = offset;
+    spot->backend = b;
     return spot;
 }
 
@@ -13455,16 +14162,17 @@ static void qnnrt__binding_aim(qnnrt__binding *binding)
 }
 
 /* Register the ends of a slot that are not registered at its offset, or whose registration ended,
-   and point them at their handles. Do nothing for a slot in plain memory. Callers hold the lock,
-   and call this for each slot of a run after a context was created again. */
+   and point them at their handles. Do nothing for a slot in plain memory, or memory of another
+   backend. Callers hold the lock, and call this for each slot of a run after a context was created
+   again. */
 static void qnnrt__binding_take(qnnrt__binding *binding, qnnrt_backend *b)
 {
     qnnrt__binding_spot *spot = binding->spot;
     uint32_t i;
-    if (spot == NULL) return;
+    if (spot == NULL || spot->backend != b) return;
     for (i = 0; i < binding->end_count; ++i) {
         const qnnrt__binding_end *end = &binding->ends[i];
-        if (!qnnrt__binding_valid(end, &spot->ends[i]))
+        if (!qnnrt__binding_valid(end, &spot->ends[i], b))
             spot->ends[i] = qnnrt__register_take(&end->context->registered, b, end->context->handle,
                                                  spot->share, spot->offset, end->info);
     }
@@ -13476,7 +14184,7 @@ static void qnnrt__binding_share(qnnrt__binding *binding, qnnrt__arena *arena, q
                                  qnnrt__share *share, uint64_t offset)
 {
     const int full = binding->spot_count == QNNRT__BINDING_SPOTS;
-    binding->spot = qnnrt__binding_find(binding, arena, share, offset);
+    binding->spot = qnnrt__binding_find(binding, arena, b, share, offset);
     if (binding->spot == NULL) {
         binding->why = full ? "it was bound at 16 other offsets, which stay registered"
                             : "out of memory for its registration";
@@ -13512,7 +14220,8 @@ static int qnnrt__binding_in_buffer(qnnrt__binding *binding, const qnnrt_mem *me
    FLEX                                                                             >>flex
    What may change between two executes of a run: the dims of dynamic tensors, and which
    optional tensors take part. Only runs of pipelines with such tensors have this.
-   Needs: >>mem >>err >>dtype >>abi >>table >>compare >>wiring >>slot >>binding
+   Needs: >>mem >>err >>dtype >>abi >>table >>compare >>backend (its struct) >>wiring >>slot
+          >>binding
    Knows nothing of: what executes, memory
    ===================================================================================== */
 
@@ -13531,13 +14240,13 @@ typedef struct qnnrt__flex_step {
     qnnrt__abi_tensor *inputs, *outputs;    /* arrays for the tensors that take part; NULL: all of
                                                them always do */
     int                warm;                /* 1: it was executed, first of all with the bound */
+    int                cpu;                 /* 1: on libQnnCpu.so, see qnnrt__flex_cpu(), _cold() */
 } qnnrt__flex_step;
 
 typedef struct qnnrt__flex {
     const qnnrt_pipeline *pipeline;
     qnnrt__flex_slot     *slots;        /* [slot_count] */
     qnnrt__flex_step     *steps;        /* [step_count] */
-    int                   cpu;          /* 1: libQnnCpu.so, see qnnrt__flex_cpu(), _cold() */
 } qnnrt__flex;
 
 /* What a step is executed with. */
@@ -13579,7 +14288,7 @@ static int qnnrt__flex_dynamic(qnnrt__arena *arena, const qnnrt_tensor_info *ten
 /* Make what a pipeline needs; *out stays NULL when nothing of it can change. Return 0: out of
    memory. */
 static int qnnrt__flex_create(qnnrt__arena *arena, const qnnrt_pipeline *p,
-                              const qnnrt__binding *bindings, int cpu, qnnrt__flex **out)
+                              const qnnrt__binding *bindings, qnnrt__flex **out)
 {
     qnnrt__flex *flex;
     size_t i;
@@ -13589,12 +14298,14 @@ static int qnnrt__flex_create(qnnrt__arena *arena, const qnnrt_pipeline *p,
     flex = (qnnrt__flex *)qnnrt__arena_alloc(arena, 1, sizeof(*flex));
     if (flex == NULL) return 0;
     flex->pipeline = p;
-    flex->cpu = cpu;
     flex->slots = (qnnrt__flex_slot *)qnnrt__arena_alloc(arena, p->info.slot_count,
                                                          sizeof(*flex->slots));
     flex->steps = (qnnrt__flex_step *)qnnrt__arena_alloc(arena, p->info.step_count,
                                                          sizeof(*flex->steps));
     if (flex->slots == NULL || flex->steps == NULL) return 0;
+    for (i = 0; i < p->info.step_count; ++i)
+        flex->steps[i].cpu = p->steps[i].backend != NULL &&
+                             p->steps[i].backend->info.id == QNNRT__ABI_BACKEND_CPU;
     for (i = 0; i < p->info.slot_count; ++i) {
         const qnnrt_slot_info *info = &p->info.slots[i];
         flex->slots[i].required = info->role == QNNRT_ROLE_EDGE;
@@ -13707,11 +14418,12 @@ static qnnrt_result qnnrt__flex_cpu(const qnnrt__flex *flex, uint32_t step,
     return QNNRT_OK;
 }
 
-/* Return 1 if optional tensors take part on libQnnCpu.so (2.47), which refuses each (0x1774). */
-static int qnnrt__flex_takes_optional(const qnnrt__flex *flex)
+/* Return 1 if optional tensors take part in a step on libQnnCpu.so (2.47), which refuses each
+   (0x1774). */
+static int qnnrt__flex_takes_optional(const qnnrt__flex *flex, uint32_t step)
 {
     size_t i;
-    for (i = 0; flex->cpu && i < flex->pipeline->info.slot_count; ++i)
+    for (i = 0; flex->steps[step].cpu && i < flex->pipeline->info.slot_count; ++i)
         if (!flex->slots[i].required && !flex->slots[i].omitted) return 1;
     return 0;
 }
@@ -13745,7 +14457,7 @@ static int qnnrt__flex_cold(const qnnrt__flex *flex, uint32_t step)
     const qnnrt_pipeline *p = flex->pipeline;
     const size_t count = p->steps[step].graph->input_count;
     size_t i;
-    if (!flex->cpu || flex->steps[step].warm) return 0;
+    if (!flex->steps[step].cpu || flex->steps[step].warm) return 0;
     for (i = 0; i < count; ++i) {
         const qnnrt__flex_slot *slot = &flex->slots[p->inputs[step][i].slot];
         if (slot->dims != NULL && slot->count < p->inputs[step][i].tensor->count) return 1;
@@ -13775,7 +14487,7 @@ static qnnrt_result qnnrt__flex_begin(const qnnrt__flex *flex, uint32_t step, in
     const qnnrt_pipeline *p = flex->pipeline;
     const qnnrt__flex_step *room = &flex->steps[step];
     const qnnrt_result result =
-        flex->cpu && !full ? qnnrt__flex_cpu(flex, step, call, err) : QNNRT_OK;
+        room->cpu && !full ? qnnrt__flex_cpu(flex, step, call, err) : QNNRT_OK;
     if (result != QNNRT_OK) return result;
     qnnrt__flex_aim(flex, p->inputs[step], full, room->inputs, &call->inputs, &call->input_count);
     qnnrt__flex_aim(flex, p->outputs[step], full, room->outputs, &call->outputs,
@@ -13828,12 +14540,107 @@ static const qnnrt_tensor_info *qnnrt__flex_now(const qnnrt__flex *flex, const q
 }
 
 /* =====================================================================================
+   HOST                                                                            >>host
+   Executes steps that are not graphs, through a function like the vendor's: functions of the
+   caller, and conversions. So a run calls every step in the same way.
+   Needs: >>mem >>err >>convert >>abi >>program >>wiring
+   Knows nothing of: memory plans, runs
+   ===================================================================================== */
+
+/* A step of a run that is not a graph; its vendor "graph" is the address of this. */
+typedef struct qnnrt__host {
+    const qnnrt__program_work *work;
+    const qnnrt_graph_info *step;
+    const void            **inputs;     /* [input_count] filled before each call */
+    void                  **outputs;    /* [output_count] */
+    qnnrt_conversion_info  *info;       /* of a conversion */
+    qnnrt_result            result;     /* of the last call */
+    qnnrt_error            *err;        /* of the run's host steps; cleared before each use */
+} qnnrt__host;
+
+/* Call a function of the caller. Return 1 if it fails. */
+static qnnrt__abi_code qnnrt__host_call(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
+                                        uint32_t input_count, qnnrt__abi_tensor *outputs,
+                                        uint32_t output_count, qnnrt__abi_handle profile,
+                                        qnnrt__abi_handle signal)
+{
+    qnnrt__host *host = (qnnrt__host *)graph;
+    uint32_t i;
+    (void)profile; (void)signal;
+    for (i = 0; i < input_count; ++i) host->inputs[i] = inputs[i].body.buffer.data;
+    for (i = 0; i < output_count; ++i)
+        host->outputs[i] = (void *)(uintptr_t)outputs[i].body.buffer.data;
+    host->result = host->work->exec(host->work->user, host->step, host->inputs, host->outputs,
+                                    host->err);
+    return host->result != QNNRT_OK;
+}
+
+/* Convert. Return 1 if a value does not fit and the edge is exact. */
+static qnnrt__abi_code qnnrt__host_convert(qnnrt__abi_handle graph,
+                                           const qnnrt__abi_tensor *inputs, uint32_t input_count,
+                                           qnnrt__abi_tensor *outputs, uint32_t output_count,
+                                           qnnrt__abi_handle profile, qnnrt__abi_handle signal)
+{
+    qnnrt__host *host = (qnnrt__host *)graph;
+    (void)input_count; (void)output_count; (void)profile; (void)signal;
+    host->info->lost = qnnrt__convert_run(&host->work->convert, inputs[0].body.buffer.data,
+                                          (void *)(uintptr_t)outputs[0].body.buffer.data);
+    host->info->lost_ever += host->info->lost;
+    return host->info->lost > 0 && host->work->exact;
+}
+
+/* Make what a run needs to execute a step that is not a graph. info: of a conversion. err: receives
+   the texts of host steps. Return NULL when out of memory. */
+static qnnrt__host *qnnrt__host_create(qnnrt__arena *arena, const qnnrt_pipeline *p, size_t step,
+                                       qnnrt_conversion_info *info, qnnrt_error *err)
+{
+    qnnrt__host *host = (qnnrt__host *)qnnrt__arena_alloc(arena, 1, sizeof(*host));
+    if (host == NULL) return NULL;
+    host->work = &p->works[step];
+    host->step = p->steps[step].graph;
+    host->info = info;
+    host->err = err;
+    host->inputs = (const void **)qnnrt__arena_alloc(arena, host->step->input_count,
+                                                     sizeof(*host->inputs));
+    host->outputs = (void **)qnnrt__arena_alloc(arena, host->step->output_count,
+                                                sizeof(*host->outputs));
+    return host->inputs != NULL && host->outputs != NULL ? host : NULL;
+}
+
+/* Say why a step failed; err has the beginning of the text. Return the result. */
+static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
+{
+    qnnrt_result result = host->result;
+    if (host->work->exec == NULL) {
+        qnnrt__err_add(err, ": %llu of %llu values do not fit the dtype or encoding of its output",
+                       (unsigned long long)host->info->lost,
+                       (unsigned long long)host->step->outputs[0].count);
+        err->code = QNNRT_E_MISMATCH;
+        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Clear `exact` of the edge to saturate them, or"
+                           " choose an encoding that holds them.");
+    }
+    /* A function of the caller may return any number. */
+    if ((int)result > 0 || (int)result < (int)QNNRT_E_CANCELLED) result = QNNRT_E_BACKEND;
+    if (host->err->text[0] == '\0')
+        qnnrt__err_add(err, ": its function returned %d without a text", (int)host->result);
+    else qnnrt__err_add(err, ": ");
+    host->err->text[sizeof(host->err->text) - 1] = '\0';
+    host->err->hint[sizeof(host->err->hint) - 1] = '\0';
+    qnnrt__err_text(err, host->err->text, strlen(host->err->text));
+    err->code = result;
+    err->vendor_code = host->err->vendor_code;
+    if (host->err->hint[0] != '\0') qnnrt__hint(err, result, "%s", host->err->hint);
+    qnnrt__err_clear(host->err);
+    return result;
+}
+
+/* =====================================================================================
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
-          >>profile >>register >>context >>model >>resident >>wiring >>slot >>pipeline >>place
-          >>area >>binding >>flex
+          >>profile >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
+          >>flex >>host
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -13845,18 +14652,32 @@ typedef struct qnnrt__step {
     uint32_t           input_count, output_count;
 } qnnrt__step;
 
+/* A backend of a run, as one of its steps needs it. */
+typedef struct qnnrt__run_part {
+    qnnrt_backend    *backend;
+    qnnrt__log_count *log_count;        /* of its log slot, or no_log */
+    qnnrt__log_count  no_log;
+    uint32_t          mark;             /* first log line of the step that executes */
+    qnnrt__backend_run link;
+} qnnrt__run_part;
+
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
                                            busy flag, a profile, dims, contexts that go */
-    qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
-    qnnrt__log_count no_log;
+    qnnrt__log_count *log_count;        /* of the first part */
     uint32_t         mark;              /* first log line of the exec that is running */
     uint32_t         missing;           /* number of slots that must be bound and are not yet */
     int             *busy;              /* of its group; NULL for the only run of a mem */
-    qnnrt_backend   *backend;
     qnnrt__binding  *slots;
     const qnnrt_pipeline *pipeline;
+    qnnrt__run_part *parts;             /* [part_count] at least one */
+    size_t           part_count;
+    qnnrt__run_part **of;               /* [step] its part; NULL: not a graph */
+    int              mixed;             /* steps take turns with locks and log slots: of several
+                                           backends, or of a backend with a lock and the host */
+    qnnrt_conversion_info *conversions; /* [conversion_count] */
+    size_t           conversion_count;
     qnnrt_mem       *mem;
     qnnrt__arena     arena;
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
@@ -13870,7 +14691,6 @@ struct qnnrt_run {
                                            last; before the first exec UINT64_MAX */
     int              moves;             /* contexts of its models come and go */
     int              stale;             /* its graphs are gone: exec fetches them again */
-    qnnrt__backend_run link;
     int              unfound;           /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
 };
@@ -13910,23 +14730,18 @@ static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *
 static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_error *err)
 {
     const qnnrt_step_info *info = &run->pipeline->steps[step];
-    const qnnrt_context_info *context = &info->model->infos[info->context];
-    char where[512];
-    if (info->model->backend == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
-                                            " for reading only", context->file),
-                           "Open it without desc.inspect.");
-    if (info->model->backend != run->backend)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "%s is on another backend than step 0; one pipeline runs on one backend",
-                           qnnrt__wiring_where(run->pipeline, step, where, sizeof(where)));
-    return QNNRT_OK;
+    if (info->kind != QNNRT_STEP_GRAPH || info->backend != NULL) return QNNRT_OK;
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
+                                        " for reading only",
+                                        info->model->infos[info->context].file),
+                       "Open it without desc.inspect.");
 }
 
 /* Set whether exec has more to do than to call. */
 static void qnnrt__run_settle(qnnrt_run *run)
 {
-    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL ||
+    run->careful = run->missing > 0 || run->busy != NULL ||
+                   run->parts[0].backend->hooks.lock != NULL || run->mixed ||
                    run->profile != NULL || run->moves || run->stale || run->flex != NULL;
 }
 
@@ -13943,11 +14758,25 @@ static void qnnrt__run_point(qnnrt_run *run, qnnrt__binding *slot, void *data, c
 static void qnnrt__run_point_at(qnnrt_run *run, qnnrt__binding *slot, const qnnrt_mem *mem,
                                 uint64_t offset)
 {
+    uint32_t i;
     qnnrt__run_point(run, slot, mem->data + (size_t)offset,
                      mem->share != NULL ? "its memory belongs to another backend"
                                         : "its memory is not shared");
-    if (mem->share != NULL && mem->backend == run->backend)
-        qnnrt__binding_share(slot, &run->arena, run->backend, mem->share, offset);
+    if (mem->share == NULL) return;
+    for (i = 0; i < slot->end_count; ++i)
+        if (qnnrt__binding_why(&slot->ends[i], mem->backend) == NULL) {
+            qnnrt__binding_share(slot, &run->arena, mem->backend, mem->share, offset);
+            return;
+        }
+}
+
+/* Point a slot at the memory that it has when it is not bound; if it has none, it is missing. */
+static void qnnrt__run_home(qnnrt_run *run, qnnrt__binding *slot)
+{
+    if (slot->constant != NULL)
+        qnnrt__run_point(run, slot, (void *)(uintptr_t)slot->constant, "it is a constant");
+    else if (slot->own != NULL) qnnrt__run_point_at(run, slot, run->mem, slot->own_offset);
+    else qnnrt__run_point(run, slot, NULL, "it is not bound");
 }
 
 /* Gather the tensors of each slot: count them, then store them. */
@@ -13971,52 +14800,71 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
         qnnrt__binding_end *to = &slot->ends[slot->end_count++];
         to->tensor = &(end->output ? step->outputs : step->inputs)[end->index];
         to->info = &(end->output ? info->graph->outputs : info->graph->inputs)[end->index];
-        to->context = &info->model->contexts[info->context];
+        to->context = info->kind == QNNRT_STEP_GRAPH ? &info->model->contexts[info->context] : NULL;
         to->step = end->step;
     }
-    return qnnrt__flex_create(&run->arena, p, run->slots,
-                              run->backend->info.id == QNNRT__ABI_BACKEND_CPU, &run->flex)
+    return qnnrt__flex_create(&run->arena, p, run->slots, &run->flex)
                ? QNNRT_OK : qnnrt__fail_memory(err, "a run");
 }
 
-/* Make sure that the context of a step exists. If it is another one than last time, fetch its graph
-   and register the tensors again. */
-static qnnrt_result qnnrt__run_have(qnnrt_run *run, size_t at, qnnrt_error *err)
+/* Return the part of a backend, which is made if it is new. There is room for all. */
+static qnnrt__run_part *qnnrt__run_part_of(qnnrt_run *run, qnnrt_backend *b)
 {
-    const qnnrt_step_info *info = &run->pipeline->steps[at];
+    qnnrt__run_part *part = run->parts;
+    while (part < run->parts + run->part_count && part->backend != b) ++part;
+    if (part < run->parts + run->part_count) return part;
+    run->part_count += 1;
+    part->backend = b;
+    part->log_count = qnnrt__log_counts(b->log_slot, &part->no_log);
+    return part;
+}
+
+/* Let a step execute a graph of a context. */
+static void qnnrt__run_fill_graph(qnnrt_run *run, size_t step)
+{
+    const qnnrt_step_info *info = &run->pipeline->steps[step];
     const qnnrt__context *context = &info->model->contexts[info->context];
-    const uint64_t since = run->took[at];
-    qnnrt_result result;
-    size_t s;
-    run->took[at] = info->model->taken;
-    result = qnnrt__resident_take(info->model->self, info->context, since, err);
-    if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
-    if (run->generations[at] == context->generation) return QNNRT_OK;
-    run->generations[at] = context->generation;
-    run->steps[at].graph =
+    run->of[step] = qnnrt__run_part_of(run, info->backend);
+    run->steps[step].execute = info->backend->calls->graph_execute;
+    run->steps[step].graph =
         context->graphs[info->graph - info->model->infos[info->context].graphs];
-    if (run->flex != NULL) run->flex->steps[at].warm = 0;
-    for (s = 0; s < run->pipeline->info.slot_count; ++s)
-        qnnrt__binding_take(&run->slots[s], run->backend);
+    run->generations[step] = context->generation;
+    run->took[step] = UINT64_MAX;
+    run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
+    run->stale |= context->handle == NULL;
+}
+
+/* Let a step execute what is not a graph. */
+static qnnrt_result qnnrt__run_fill_host(qnnrt_run *run, size_t step, qnnrt_error *host_error,
+                                         qnnrt_error *err)
+{
+    const int converts = run->pipeline->steps[step].kind == QNNRT_STEP_CONVERT;
+    qnnrt_conversion_info *info = converts ? &run->conversions[run->conversion_count++] : NULL;
+    qnnrt__host *host = qnnrt__host_create(&run->arena, run->pipeline, step, info, host_error);
+    if (host == NULL) return qnnrt__fail_memory(err, "a run");
+    if (info != NULL) info->step = (uint32_t)step;
+    run->steps[step].execute = converts ? qnnrt__host_convert : qnnrt__host_call;
+    run->steps[step].graph = (qnnrt__abi_handle)host;
     return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
 {
     const qnnrt_pipeline *p = run->pipeline;
-    size_t step, i;
+    qnnrt_error *host_error = NULL;
+    size_t step, i, calls = 0;
     for (step = 0; step < p->info.step_count; ++step) {
         const qnnrt_step_info *info = &p->steps[step];
-        const qnnrt__context *context = &info->model->contexts[info->context];
         qnnrt__step *to = &run->steps[step];
         qnnrt_result result = qnnrt__run_check(run, (uint32_t)step, err);
         if (result != QNNRT_OK) return result;
-        to->execute = run->backend->calls->graph_execute;
-        to->graph = context->graphs[info->graph - info->model->infos[info->context].graphs];
-        run->generations[step] = context->generation;
-        run->took[step] = UINT64_MAX;
-        run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
-        run->stale |= context->handle == NULL;
+        if (info->kind == QNNRT_STEP_HOST && ++calls == 1) {
+            host_error = (qnnrt_error *)qnnrt__arena_alloc(&run->arena, 1, sizeof(*host_error));
+            if (host_error == NULL) return qnnrt__fail_memory(err, "a run");
+        }
+        if (info->kind == QNNRT_STEP_GRAPH) qnnrt__run_fill_graph(run, step);
+        else result = qnnrt__run_fill_host(run, step, host_error, err);
+        if (result != QNNRT_OK) return result;
         to->input_count = (uint32_t)info->graph->input_count;
         to->output_count = (uint32_t)info->graph->output_count;
         to->inputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->input_count,
@@ -14029,13 +14877,18 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
         for (i = 0; i < to->output_count; ++i)
             qnnrt__run_tensor(&info->graph->outputs[i], &to->outputs[i]);
     }
+    run->mixed = run->part_count > 1 ||
+                 (calls > 0 && run->parts[0].backend->hooks.lock != NULL);
     return qnnrt__run_gather(run, err);
 }
 
 static void qnnrt__run_free(qnnrt_run *run)
 {
     qnnrt_hooks hooks = run->arena.hooks;
-    if (run->link.run != NULL) qnnrt__backend_list(run->backend, &run->link, -1);
+    size_t i;
+    for (i = 0; i < run->part_count; ++i)
+        if (run->parts[i].link.run != NULL)
+            qnnrt__backend_list(run->parts[i].backend, &run->parts[i].link, -1);
     qnnrt__profile_stop(run->profile);
     qnnrt__arena_free(&run->arena);
     qnnrt__mem_free(&hooks, run);
@@ -14064,40 +14917,45 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->arena.hooks = mem->hooks;
     run->pipeline = p;
     run->mem = mem;
-    run->backend = p->steps[0].model->backend;
     run->busy = alone ? NULL : &mem->busy[from->group];
-    run->log_count = qnnrt__log_counts(run->backend != NULL ? run->backend->log_slot : -1,
-                                       &run->no_log);
     run->steps =
         (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
     run->slots =
         (qnnrt__binding *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
     run->generations = (uint32_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
                                                       sizeof(*run->generations));
+    run->parts = (qnnrt__run_part *)qnnrt__arena_alloc(&run->arena, qnnrt__wiring_backends(p),
+                                                       sizeof(*run->parts));
+    run->of = (qnnrt__run_part **)qnnrt__arena_alloc(&run->arena, p->info.step_count,
+                                                     sizeof(*run->of));
+    run->conversions = (qnnrt_conversion_info *)qnnrt__arena_alloc(
+        &run->arena, qnnrt__wiring_conversions(p), sizeof(*run->conversions));
     run->took = (uint64_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
                                                sizeof(*run->took));
     result = run->steps == NULL || run->slots == NULL || run->generations == NULL ||
-                     run->took == NULL
+                     run->took == NULL || run->parts == NULL || run->of == NULL || run->conversions == NULL
                  ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
         return result;
     }
+    run->log_count = run->parts[0].log_count;
     run->steps_end = run->steps + p->info.step_count;
     run->missing = (uint32_t)p->info.slot_count;
     for (s = 0; s < p->info.slot_count; ++s) {
         qnnrt__binding *slot = &run->slots[s];
         unsigned char *own = qnnrt__area_address(mem, entry, s);
+        slot->constant = p->info.slots[s].constant;
         slot->own = own;
         slot->bytes = p->info.slots[s].tensor->bytes;
-        slot->why = "it is not bound";
-        if (own == NULL) continue;
-        slot->own_offset = (uint64_t)(own - mem->data);
-        qnnrt__run_point_at(run, slot, mem, slot->own_offset);
+        if (own != NULL) slot->own_offset = (uint64_t)(own - mem->data);
+        qnnrt__run_home(run, slot);
     }
-    run->link.run = run;
-    run->link.alert = qnnrt__run_alert;
-    qnnrt__backend_list(run->backend, &run->link, 1);
+    for (s = 0; s < run->part_count; ++s) {
+        run->parts[s].link.run = run;
+        run->parts[s].link.alert = qnnrt__run_alert;
+        qnnrt__backend_list(run->parts[s].backend, &run->parts[s].link, 1);
+    }
     qnnrt__run_settle(run);
     qnnrt__place_hold(p, 1);
     qnnrt__os_count(&mem->users, 1);
@@ -14142,7 +15000,8 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
         result =
             qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
                                          "%s was opened with desc.inspect and cannot run",
-                                         model->infos[entry.pipeline->steps[0].context].file),
+                                         model->infos[qnnrt__wiring_first(entry.pipeline)->context]
+                                             .file),
                         "Open it without desc.inspect.");
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__area_create(plan, &mem_desc, &mem, err);
@@ -14183,14 +15042,20 @@ static qnnrt_result qnnrt__run_memory(qnnrt_run *run, const qnnrt_memory_info **
         for (i = 0; i < run->slots[s].end_count; ++i, ++to) {
             const qnnrt__binding *slot = &run->slots[s];
             const qnnrt__registered *got = slot->spot != NULL ? &slot->spot->ends[i] : NULL;
-            const int loaded = slot->ends[i].context->handle != NULL;
+            const char *never = slot->spot != NULL
+                                    ? qnnrt__binding_why(&slot->ends[i], slot->spot->backend) : NULL;
+            const int loaded = slot->ends[i].context != NULL &&
+                               slot->ends[i].context->handle != NULL;
             char *text = run->memory_texts + (size_t)(to - run->memory) * TEXT;
             const char *name;
             to->slot = &p->info.slots[s];
             to->step = slot->ends[i].step;
             to->registered = loaded && got != NULL && got->handle != NULL;
-            to->reason = to->registered ? "" : got == NULL ? slot->why : loaded ? got->why
-                                                             : "its context is not loaded";
+            to->reason = to->registered  ? ""
+                         : got == NULL   ? slot->why
+                         : never != NULL ? never
+                         : loaded        ? got->why
+                                         : "its context is not loaded";
             if (to->reason != NULL) continue;
             name = qnnrt_vendor_code_name(got->code);
             snprintf(text, TEXT, "memRegister answered 0x%x%s%s", (unsigned)(got->code & 0xFFFF),
@@ -14245,16 +15110,81 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data
                            run->pipeline->info.name, which->address,
                            (unsigned long long)slot->bytes, (unsigned long long)bytes);
     qnnrt__run_omit(run, slot, 0);
-    if (data == NULL && slot->own != NULL)
-        qnnrt__run_point_at(run, slot, run->mem, slot->own_offset);
-    else
-        qnnrt__run_point(run, slot, data, data != NULL ? "it is bound to the caller's memory"
-                                                       : "it is not bound");
+    if (data == NULL) qnnrt__run_home(run, slot);
+    else qnnrt__run_point(run, slot, data, "it is bound to the caller's memory");
+    return QNNRT_OK;
+}
+
+/* Find the memory of a bound slot for a conversion, and check the range of elements. *now receives
+   the slot's tensor with its dims of now; own: room for it. */
+static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                     uint64_t count, int writes, void **data,
+                                     qnnrt_tensor_info *own, const qnnrt_tensor_info **now)
+{
+    const qnnrt__binding *found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    *data = found->data;
+    *now = qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), own);
+    if (found->data == NULL)
+        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
+                           "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
+                           slot->address), "Call qnnrt_bind() first.");
+    if (writes && found->data == found->constant)
+        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
+                           "pipeline \"%.200s\": \"%.200s\" is a constant and cannot be written",
+                           run->pipeline->info.name, slot->address),
+                           "Bind memory of your own to it first.");
+    if (!qnnrt__size_within(begin, count, (*now)->count))
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
+                           "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu elements from"
+                           " element %llu on do not lie within it", run->pipeline->info.name,
+                           slot->address, (unsigned long long)(*now)->count,
+                           (unsigned long long)count, (unsigned long long)begin);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, const char *what,
+                                             qnnrt_error *err)
+{
+    char facts[256];
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "\"%.200s\" (%s) cannot be converted to or from %s",
+                       tensor->name, qnnrt__compare_text(tensor, facts, sizeof(facts)), what);
+}
+
+/* =====================================================================================
+   EXEC                                                                            >>exec
+   Calls the steps of a run: one after the other and nothing else, or with what is on: locks,
+   profiles, contexts that come and go, dims that change.
+   Needs: >>os >>mem >>err >>log >>abi >>backend (its struct) >>profile >>context >>model
+          >>resident >>wiring >>slot >>binding >>flex >>host >>run
+   Knows nothing of: memory plans, files
+   ===================================================================================== */
+
+/* Make sure that the context of a step exists. If it is another one than last time, fetch its graph
+   and register the tensors again. */
+static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err)
+{
+    const qnnrt_step_info *info = &run->pipeline->steps[at];
+    const qnnrt__context *context = &info->model->contexts[info->context];
+    const uint64_t since = run->took[at];
+    qnnrt_result result;
+    size_t s;
+    run->took[at] = info->model->taken;
+    result = qnnrt__resident_take(info->model->self, info->context, since, err);
+    if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
+    if (run->generations[at] == context->generation) return QNNRT_OK;
+    run->generations[at] = context->generation;
+    run->steps[at].graph =
+        context->graphs[info->graph - info->model->infos[info->context].graphs];
+    if (run->flex != NULL) run->flex->steps[at].warm = 0;
+    for (s = 0; s < run->pipeline->info.slot_count; ++s)
+        qnnrt__binding_take(&run->slots[s], info->backend);
     return QNNRT_OK;
 }
 
 /* Fail with the first slot that is not bound. */
-static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
+static qnnrt_result qnnrt__exec_unbound(qnnrt_run *run)
 {
     size_t s = 0;
     while (run->slots[s].data != NULL || (run->flex != NULL && run->flex->slots[s].omitted)) ++s;
@@ -14265,34 +15195,38 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
     return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
 }
 
-static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, qnnrt__abi_code code)
+static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step, qnnrt__abi_code code)
 {
+    const size_t at = (size_t)(step - run->steps);
+    const qnnrt__run_part *part = run->of[at];
     char where[512];
     qnnrt__fail(
         qnnrt__run_err(run), QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed",
         run->pipeline->info.name,
-        qnnrt__wiring_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
-    if (run->flex != NULL && qnnrt__flex_takes_optional(run->flex))
+        qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
+    if (part == NULL) return qnnrt__host_explain((qnnrt__host *)step->graph, &run->error);
+    if (run->part_count > 1) qnnrt__err_add(&run->error, " on %.200s", part->backend->path);
+    if (run->flex != NULL && qnnrt__flex_takes_optional(run->flex, (uint32_t)at))
         qnnrt__hint(&run->error, QNNRT_E_BACKEND,
                     "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
-    return qnnrt__backend_explain(run->backend, qnnrt__run_err(run), "graphExecute", code,
-                                  run->mark);
+    return qnnrt__backend_explain(part->backend, &run->error, "graphExecute", code,
+                                  run->mixed ? part->mark : run->mark);
 }
 
-static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
+static qnnrt_result qnnrt__exec_steps(qnnrt_run *run)
 {
     const qnnrt__step *step = run->steps, *end = run->steps_end;
     do {
         qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count,
                                              step->outputs, step->output_count, NULL, NULL);
-        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
+        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__exec_failed(run, step, code);
     } while (++step < end);
     return QNNRT_OK;
 }
 
 /* Execute one step with its profile (or NULL), and with the dims and optional tensors of now;
    before that with the bound, if qnnrt__flex_cold(). */
-static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle profile)
+static qnnrt_result qnnrt__exec_step(qnnrt_run *run, size_t at, qnnrt__abi_handle profile)
 {
     const qnnrt__step *step = &run->steps[at];
     int full = run->flex != NULL && qnnrt__flex_cold(run->flex, (uint32_t)at);
@@ -14313,38 +15247,55 @@ static qnnrt_result qnnrt__run_step(qnnrt_run *run, size_t at, qnnrt__abi_handle
                              call.output_count, full ? NULL : profile, NULL);
         if (QNNRT__UNLIKELY(code != 0)) {
             if (run->flex != NULL) qnnrt__flex_reset(run->flex, (uint32_t)at);
-            return qnnrt__run_failed(run, step, code);
+            return qnnrt__exec_failed(run, step, code);
         }
     } while (full--);
     return run->flex != NULL ? qnnrt__flex_end(run->flex, (uint32_t)at, qnnrt__run_err(run))
                              : QNNRT_OK;
 }
 
-/* Execute all steps, each with its context and its profile. */
-static qnnrt_result qnnrt__run_slowly(qnnrt_run *run)
+/* Execute one step with its profile; take: with its context. */
+static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, size_t at, int take)
+{
+    qnnrt__profile_step *profile = run->profile != NULL ? &run->profile->steps[at] : NULL;
+    qnnrt_result result = QNNRT_OK;
+    if (take) result = qnnrt__exec_have(run, at, qnnrt__run_err(run));
+    if (result != QNNRT_OK) return result;
+    if (profile != NULL) profile->begin_ns = qnnrt__os_clock_ns();
+    result = qnnrt__exec_step(run, at, profile != NULL ? profile->handle : NULL);
+    if (profile != NULL) profile->end_ns = qnnrt__os_clock_ns();
+    return result;
+}
+
+/* Execute all steps, each with its context and its profile, and if they are mixed, with the lock
+   and the log of its backend. */
+static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
 {
     const int take = run->moves || run->stale;
-    qnnrt__profile_step *profile = run->profile != NULL ? run->profile->steps : NULL;
     size_t at;
     for (at = 0; at < run->pipeline->info.step_count; ++at)
-        if (run->took[at] == UINT64_MAX) run->took[at] = run->pipeline->steps[at].model->taken;
-    if (profile != NULL) run->profile->state = QNNRT__PROFILE_FAILED;
+        if (run->took[at] == UINT64_MAX && run->of[at] != NULL)
+            run->took[at] = run->pipeline->steps[at].model->taken;
+    if (run->profile != NULL) run->profile->state = QNNRT__PROFILE_FAILED;
     for (at = 0; at < run->pipeline->info.step_count; ++at) {
-        qnnrt_result result = QNNRT_OK;
-        if (take) result = qnnrt__run_have(run, at, qnnrt__run_err(run));
-        if (result != QNNRT_OK) return result;
-        if (profile != NULL) profile[at].begin_ns = qnnrt__os_clock_ns();
-        result = qnnrt__run_step(run, at, profile != NULL ? profile[at].handle : NULL);
-        if (profile != NULL) profile[at].end_ns = qnnrt__os_clock_ns();
+        qnnrt__run_part *part = run->of[at];
+        const int turn = run->mixed && part != NULL;
+        qnnrt_result result;
+        if (turn) {
+            part->mark = qnnrt__log_begin(part->log_count);
+            qnnrt__hooks_lock(&part->backend->hooks);
+        }
+        result = qnnrt__exec_turn(run, at, take && part != NULL);
+        if (turn) qnnrt__hooks_unlock(&part->backend->hooks);
         if (QNNRT__UNLIKELY(result != QNNRT_OK)) return result;
     }
-    if (profile != NULL) run->profile->state = QNNRT__PROFILE_DONE;
+    if (run->profile != NULL) run->profile->state = QNNRT__PROFILE_DONE;
     run->stale = 0;
     qnnrt__run_settle(run);
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__run_profile(qnnrt_run *run, qnnrt_profile_level level)
+static qnnrt_result qnnrt__exec_profile(qnnrt_run *run, qnnrt_profile_level level)
 {
     const qnnrt_pipeline *p = run->pipeline;
     qnnrt_result result = qnnrt__profile_check(level, "qnnrt_run_profile", qnnrt__run_err(run));
@@ -14352,63 +15303,41 @@ static qnnrt_result qnnrt__run_profile(qnnrt_run *run, qnnrt_profile_level level
     if (result != QNNRT_OK) return result;
     qnnrt__profile_stop(run->profile);
     run->profile = NULL;
-    if (level != QNNRT_PROFILE_OFF)
-        result = qnnrt__profile_start(run->backend, level, p->info.step_count, &run->profile,
-                                      qnnrt__run_err(run));
-    for (i = 0; run->profile != NULL && i < p->info.step_count; ++i)
-        run->profile->steps[i].graph = p->steps[i].graph->name;
+    if (level != QNNRT_PROFILE_OFF) {
+        run->profile = qnnrt__profile_new(run->parts[0].backend, p->info.step_count);
+        if (run->profile == NULL) result = qnnrt__fail_memory(qnnrt__run_err(run), "a profile");
+        for (i = 0; run->profile != NULL && i < p->info.step_count; ++i) {
+            run->profile->steps[i].graph = p->steps[i].graph->name;
+            run->profile->steps[i].backend = p->steps[i].backend;
+            run->profile->steps[i].converts = p->steps[i].kind == QNNRT_STEP_CONVERT;
+        }
+        if (run->profile != NULL)
+            result = qnnrt__profile_start(run->profile, level, qnnrt__run_err(run));
+        if (result != QNNRT_OK) {
+            qnnrt__profile_stop(run->profile);
+            run->profile = NULL;
+        }
+    }
     qnnrt__run_settle(run);
     return result;
 }
 
 /* Execute with checks. It is not inlined, because qnnrt_exec() would then save more registers. */
-static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
+static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
 {
     qnnrt_result result;
-    if (run->missing > 0) return qnnrt__run_unbound(run);
+    if (run->missing > 0) return qnnrt__exec_unbound(run);
     if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
         return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_BUSY,
                            "pipeline \"%.200s\": another run of its group is executing; they share"
                            " memory", run->pipeline->info.name),
                            "Wait until it returns, or plan entries in different groups.");
-    qnnrt__hooks_lock(&run->backend->hooks);
-    result = run->profile != NULL || run->moves || run->stale || run->flex != NULL
-                 ? qnnrt__run_slowly(run) : qnnrt__run_steps(run);
-    qnnrt__hooks_unlock(&run->backend->hooks);
+    if (!run->mixed) qnnrt__hooks_lock(&run->parts[0].backend->hooks);
+    result = run->mixed || run->profile != NULL || run->moves || run->stale || run->flex != NULL
+                 ? qnnrt__exec_slowly(run) : qnnrt__exec_steps(run);
+    if (!run->mixed) qnnrt__hooks_unlock(&run->parts[0].backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);
     return result;
-}
-
-/* Find the memory of a bound slot for a conversion, and check the range of elements. *now receives
-   the slot's tensor with its dims of now; own: room for it. */
-static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                     uint64_t count, void **data, qnnrt_tensor_info *own,
-                                     const qnnrt_tensor_info **now)
-{
-    const qnnrt__binding *found = qnnrt__run_find(run, slot);
-    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
-    *data = found->data;
-    *now = qnnrt__flex_now(run->flex, run->pipeline, (size_t)(found - run->slots), own);
-    if (found->data == NULL)
-        return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                           "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
-                           slot->address), "Call qnnrt_bind() first.");
-    if (!qnnrt__size_within(begin, count, (*now)->count))
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
-                           "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu elements from"
-                           " element %llu on do not lie within it", run->pipeline->info.name,
-                           slot->address, (unsigned long long)(*now)->count,
-                           (unsigned long long)count, (unsigned long long)begin);
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, const char *what,
-                                             qnnrt_error *err)
-{
-    char facts[256];
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                       "\"%.200s\" (%s) cannot be converted to or from %s",
-                       tensor->name, qnnrt__compare_text(tensor, facts, sizeof(facts)), what);
 }
 
 /* =====================================================================================
@@ -14810,6 +15739,14 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
     return pipeline != NULL ? &pipeline->info : NULL;
 }
 
+QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, size_t room)
+{
+    if (text == NULL || room == 0) return "";
+    text[0] = '\0';
+    if (step != NULL) qnnrt__program_text(step, text, room);
+    return text;
+}
+
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err)
 {
@@ -14826,11 +15763,12 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
-        desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0) ||
-        (desc->apart == NULL && desc->apart_count > 0))
+        (desc->edges == NULL && desc->edge_count > 0) ||
+        (desc->apart == NULL && desc->apart_count > 0) ||
+        (desc->constants == NULL && desc->constant_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges or"
-                           " apart are NULL with a count");
+                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, apart"
+                           " or constants are NULL with a count");
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");
@@ -14842,8 +15780,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
     if (pipeline == NULL) return QNNRT_OK;
     if (!pipeline->made) return QNNRT_E_ARG;
     if (qnnrt__os_load(&pipeline->users) > 0)
-        return qnnrt__public_busy(&pipeline->steps[0].model->hooks, "a made pipeline",
-                                  pipeline->users);
+        return qnnrt__public_busy(&pipeline->model->hooks, "a made pipeline", pipeline->users);
     qnnrt__pipeline_hold_models(pipeline, -1);
     qnnrt__pipeline_free(pipeline);
     return QNNRT_OK;
@@ -14855,7 +15792,7 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const cha
     qnnrt__err_clear(err);
     if (out != NULL) *out = QNNRT_NO_SLOT;
     if (pipeline == NULL || name == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY ||
-        (int)role > QNNRT_ROLE_EDGE)
+        (int)role > QNNRT_ROLE_CONSTANT)
         return qnnrt__fail(
             err, QNNRT_E_ARG,
             "qnnrt_slot_find: pipeline, name or out is NULL, or the role is unknown");
@@ -15051,12 +15988,26 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
     run->mark = qnnrt__log_begin(run->log_count);    /* a failure shows the lines after it */
-    return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
+    return QNNRT__UNLIKELY(run->careful) ? qnnrt__exec_careful(run) : qnnrt__exec_steps(run);
+}
+
+QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_conversion_info **list,
+                                             size_t *count)
+{
+    if (list != NULL) *list = NULL;
+    if (count != NULL) *count = 0;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (list == NULL || count == NULL)
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+                           "qnnrt_run_conversions: list or count is NULL");
+    *list = run->conversions;
+    *count = run->conversion_count;
+    return QNNRT_OK;
 }
 
 QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level)
 {
-    return run != NULL ? qnnrt__run_profile(run, level) : QNNRT_E_ARG;
+    return run != NULL ? qnnrt__exec_profile(run, level) : QNNRT_E_ARG;
 }
 
 QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
@@ -15076,8 +16027,9 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     return QNNRT_OK;
 }
 
-/* QNNRT__X(write_f32, const float, "float") defines qnnrt_write_f32(); likewise the other three. */
-#define QNNRT__X(verb, type, as) \
+/* QNNRT__X(write_f32, 1, const float, "float") defines qnnrt_write_f32(); likewise the other three.
+   */
+#define QNNRT__X(verb, writes, type, as) \
     QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, \
                                         type *values, size_t count) \
     { \
@@ -15086,7 +16038,7 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
         const qnnrt_tensor_info *now = NULL; \
         qnnrt_result result; \
         if (run == NULL) return QNNRT_E_ARG; \
-        result = qnnrt__run_range(run, slot, begin, count, &data, &own, &now); \
+        result = qnnrt__run_range(run, slot, begin, count, writes, &data, &own, &now); \
         if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) \
             return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
@@ -15094,10 +16046,10 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
         return result == QNNRT_OK \
                    ? result : qnnrt__run_no_conversion(now, as, qnnrt__run_err(run)); \
     }
-QNNRT__X(write_f32, const float, "float")
-QNNRT__X(read_f32, float, "float")
-QNNRT__X(write_i32, const int32_t, "int32")
-QNNRT__X(read_i32, int32_t, "int32")
+QNNRT__X(write_f32, 1, const float, "float")
+QNNRT__X(read_f32, 0, float, "float")
+QNNRT__X(write_i32, 1, const int32_t, "int32")
+QNNRT__X(read_i32, 0, int32_t, "int32")
 #undef QNNRT__X
 
 QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,

@@ -1054,6 +1054,7 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     qnnrt_pipeline_desc made_desc;
     qnnrt_pipeline *made;
     qnnrt_slot slots[5];
+    memset(&step, 0, sizeof(step));
     fake_begin("");
     model = open_llm();
     CHECK(model != NULL);
@@ -2046,6 +2047,7 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     qnnrt_pipeline *made;
     qnnrt_run *run;
     qnnrt_error err;
+    memset(&step, 0, sizeof(step));
     fake_begin("");
     memset(&desc, 0, sizeof(desc));
     desc.inspect = 1;

@@ -74,6 +74,7 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
     code = calls->profile_create_target(target, &config, 1, &handle);
     for (i = 0; i < profile->step_count && code == 0 && handle != NULL; ++i) {
         const qnnrt__profile_step *step = &profile->steps[i];
+        if (step->backend == NULL) continue;       /* the vendor's viewer knows graphs only */
         memset(&data, 0, sizeof(data));
         data.version = 1;
         data.begin_us = step->begin_ns / 1000;
@@ -140,7 +141,7 @@ QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
     if (path == NULL || path[0] == '\0')
         return qnnrt__fail(&run->error, QNNRT_E_ARG,
                            "qnnrt_run_profile_log: path is NULL or empty");
-    system_path = run->pipeline->steps[0].model->system_path;
+    system_path = run->pipeline->model->system_path;
     return qnnrt__export(run->profile, system_path[0] != '\0' ? system_path : NULL, path,
                          &run->error);
 }

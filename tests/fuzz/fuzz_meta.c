@@ -359,6 +359,7 @@ static void play_make(qnnrt *model)
     qnnrt_error err;
     size_t i, contexts;
     const qnnrt_context_info *infos = qnnrt_get_info(model)->contexts;
+    memset(steps, 0, sizeof(steps));
     contexts = qnnrt_get_info(model)->context_count;
     qnnrt_step_info step;
     qnnrt_pipeline_info look;
