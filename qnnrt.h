@@ -15042,8 +15042,10 @@ static qnnrt_result qnnrt__run_memory(qnnrt_run *run, const qnnrt_memory_info **
         for (i = 0; i < run->slots[s].end_count; ++i, ++to) {
             const qnnrt__binding *slot = &run->slots[s];
             const qnnrt__registered *got = slot->spot != NULL ? &slot->spot->ends[i] : NULL;
-            const char *never = slot->spot != NULL
-                                    ? qnnrt__binding_why(&slot->ends[i], slot->spot->backend) : NULL;
+            const char *never = slot->spot != NULL || slot->ends[i].context == NULL
+                                    ? qnnrt__binding_why(&slot->ends[i],
+                                                         got != NULL ? slot->spot->backend : NULL)
+                                    : NULL;
             const int loaded = slot->ends[i].context != NULL &&
                                slot->ends[i].context->handle != NULL;
             char *text = run->memory_texts + (size_t)(to - run->memory) * TEXT;
@@ -15052,8 +15054,8 @@ static qnnrt_result qnnrt__run_memory(qnnrt_run *run, const qnnrt_memory_info **
             to->step = slot->ends[i].step;
             to->registered = loaded && got != NULL && got->handle != NULL;
             to->reason = to->registered  ? ""
-                         : got == NULL   ? slot->why
                          : never != NULL ? never
+                         : got == NULL   ? slot->why
                          : loaded        ? got->why
                                          : "its context is not loaded";
             if (to->reason != NULL) continue;

@@ -766,6 +766,207 @@ TEST(a_failing_step_names_its_backend_and_shows_its_log)
     close_both();
 }
 
+/* ---- memory, residency, recovery ------------------------------------------------------------- */
+
+TEST(shared_memory_is_registered_for_the_steps_of_its_backend)
+{
+    program p;
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan;
+    qnnrt_mem_desc mem;
+    const qnnrt_memory_info *list;
+    size_t count, i, registered = 0;
+    float y[COUNT];
+    CHECK(open_both());
+    halves(&p);
+    CHECK_EQ(program_make(&p), QNNRT_OK);
+    memset(&entry, 0, sizeof(entry));
+    memset(&plan, 0, sizeof(plan));
+    memset(&mem, 0, sizeof(mem));
+    entry.pipeline = p.pipeline;
+    plan.entries = &entry;
+    plan.entry_count = 1;
+    mem.kind = QNNRT_MEM_MEMFD;
+    CHECK_EQ(qnnrt_plan_create(&plan, &p.plan, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_create(p.plan, &mem, &p.mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_create(p.mem, 0, &p.run, &err), QNNRT_OK);
+    CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+    for (i = 0; i < COUNT; ++i) CHECK(y[i] == twice(input[i]) * twice(input[i]));
+    CHECK_EQ(qnnrt_run_memory(p.run, &list, &count), QNNRT_OK);
+    CHECK_EQ(count, 10);
+    for (i = 0; i < count; ++i) {
+        registered += (size_t)list[i].registered;
+        if (list[i].step == 0) CHECK_EQ(list[i].registered, 1);
+        else if (list[i].step == 4) CHECK_STR(list[i].reason, "another backend");
+        else CHECK_STR(list[i].reason, "without a backend");
+        CHECK(list[i].registered || list[i].reason[0] != '\0');
+    }
+    CHECK_EQ(registered, 2);
+    program_end(&p);
+    close_both();
+}
+
+/* Save the context of each model, and open it with a residency. */
+static int open_saved(qnnrt_residency residency, qnnrt **out)
+{
+    char path[2][1200];
+    int i;
+    if (!open_both()) return 0;
+    for (i = 0; i < 2; ++i) {
+        snprintf(path[i], sizeof(path[i]), "%s/saved_%d.bin", test_tmpdir(), i);
+        if (qnnrt_save(models[i], 0, path[i], &err) != QNNRT_OK) return 0;
+    }
+    close_both();
+    for (i = 0; i < 2; ++i) {
+        qnnrt_desc desc;
+        qnnrt_file file;
+        memset(&desc, 0, sizeof(desc));
+        memset(&file, 0, sizeof(file));
+        file.path = path[i];
+        desc.files = &file;
+        desc.file_count = 1;
+        desc.backend_desc.path = i == 0 ? TEST_REF_LIB : copy_path;
+        desc.residency = residency;
+        desc.inspect = residency == QNNRT_RESIDENT_CALLER;
+        if (desc.inspect) desc.residency = QNNRT_RESIDENT_ALL;
+        if (qnnrt_open(NULL, &desc, &out[i], &err) != QNNRT_OK) return 0;
+        models[i] = out[i];
+    }
+    return 1;
+}
+
+TEST(contexts_of_a_mixed_pipeline_come_and_go)
+{
+    program p;
+    qnnrt *opened[2];
+    float y[COUNT];
+    int i;
+    CHECK(open_saved(QNNRT_RESIDENT_ONE, opened));
+    halves(&p);
+    CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
+    for (i = 0; i < 3; ++i) {
+        CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+        CHECK(y[5] == 81);
+    }
+    CHECK_EQ(qnnrt_get_info(opened[0])->contexts[0].creates, 1);
+    CHECK_EQ(qnnrt_recover(opened[1], &err), QNNRT_OK);
+    CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+    CHECK(y[5] == 81);
+    CHECK_EQ(qnnrt_get_info(opened[0])->contexts[0].creates, 1);
+    CHECK_EQ(qnnrt_get_info(opened[1])->contexts[0].creates, 2);
+    program_end(&p);
+    CHECK_EQ(qnnrt_close(opened[1]), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(opened[0]), QNNRT_OK);
+}
+
+TEST(a_restart_of_one_backend_leaves_the_other_alone)
+{
+    program p;
+    qnnrt *opened[2];
+    float y[COUNT];
+    CHECK(open_saved(QNNRT_RESIDENT_ALL, opened));
+    halves(&p);
+    CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
+    CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+    ref_begin("restart=graphExecute:1");
+    CHECK_EQ(run_values(&p, input, y), QNNRT_E_BACKEND);
+    CHECK_EQ(run_values(&p, input, y), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_recover(opened[0], &err), QNNRT_OK);
+    CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+    CHECK(y[5] == 81);
+    CHECK_EQ(qnnrt_get_info(opened[0])->contexts[0].creates, 2);
+    CHECK_EQ(qnnrt_get_info(opened[1])->contexts[0].creates, 1);
+    ref_begin("");
+    program_end(&p);
+    CHECK_EQ(qnnrt_close(opened[1]), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(opened[0]), QNNRT_OK);
+}
+
+TEST(a_mixed_pipeline_can_be_looked_at_without_backends)
+{
+    program p;
+    qnnrt *opened[2];
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan;
+    char text[512];
+    CHECK(open_saved(QNNRT_RESIDENT_CALLER, opened));
+    halves(&p);
+    CHECK_EQ(program_make(&p), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_get_info(p.pipeline)->step_count, 5);
+    CHECK(qnnrt_pipeline_get_info(p.pipeline)->steps[0].backend == NULL);
+    CHECK_STR(qnnrt_step_text(&qnnrt_pipeline_get_info(p.pipeline)->steps[0], text, sizeof(text)),
+              "graph \"twice\" of ");
+    memset(&entry, 0, sizeof(entry));
+    memset(&plan, 0, sizeof(plan));
+    entry.pipeline = p.pipeline;
+    plan.entries = &entry;
+    plan.entry_count = 1;
+    CHECK_EQ(qnnrt_plan_create(&plan, &p.plan, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_create(p.plan, NULL, &p.mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_create(p.mem, 0, &p.run, &err), QNNRT_E_STATE);
+    SAYS("desc.inspect");
+    program_end(&p);
+    CHECK_EQ(qnnrt_close(opened[1]), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(opened[0]), QNNRT_OK);
+}
+
+static int64_t allocations_left = -1;      /* -1: no limit */
+static void *scarce_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    if (allocations_left == 0) return NULL;
+    if (allocations_left > 0) --allocations_left;
+    return life_alloc(NULL, bytes);
+}
+
+TEST(every_allocation_of_a_mixed_pipeline_may_fail)
+{
+    static const float value[COUNT] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    qnnrt_hooks hooks;
+    program p;
+    int64_t n, before;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    life_begin("");
+    memset(&hooks, 0, sizeof(hooks));
+    hooks.alloc = scarce_alloc;
+    hooks.free = life_free;
+    CHECK(open_with(&hooks, &hooks));
+    before = life_watch.blocks;
+    for (n = 0; result != QNNRT_OK && n < 1000; ++n) {
+        qnnrt_entry_desc entry;
+        qnnrt_plan_desc plan;
+        memset(&entry, 0, sizeof(entry));
+        memset(&plan, 0, sizeof(plan));
+        halves(&p);
+        p.desc.constant_count = 1;
+        p.constants[0].input = "x";
+        p.constants[0].data = value;
+        p.constants[0].bytes = sizeof(value);
+        allocations_left = n;
+        result = program_make(&p);
+        entry.pipeline = p.pipeline;
+        plan.entries = &entry;
+        plan.entry_count = 1;
+        if (result == QNNRT_OK) result = qnnrt_plan_create(&plan, &p.plan, &err);
+        if (result == QNNRT_OK) result = qnnrt_mem_create(p.plan, NULL, &p.mem, &err);
+        if (result == QNNRT_OK) result = qnnrt_run_create(p.mem, 0, &p.run, &err);
+        if (result == QNNRT_OK) result = qnnrt_exec(p.run);
+        if (result == QNNRT_OK) {
+            result = qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC);
+            CHECK(result == QNNRT_OK || result == QNNRT_E_MEMORY);
+            if (result == QNNRT_OK) result = qnnrt_exec(p.run);
+        }
+        allocations_left = -1;
+        if (result != QNNRT_OK) CHECK_EQ(result, QNNRT_E_MEMORY);
+        program_end(&p);
+        CHECK_EQ(life_watch.blocks, before);
+    }
+    CHECK_EQ(result, QNNRT_OK);
+    CHECK(n > 10);
+    close_both();
+    CHECK_EQ(life_watch.blocks, 0);
+}
+
 static qnnrt_result one_too_many(void *user, const qnnrt_graph_info *step,
                                  const void *const *inputs, void *const *outputs, qnnrt_error *why)
 {
@@ -818,5 +1019,10 @@ TEST_MAIN("mixed")
     RUN(each_step_takes_the_lock_of_its_backend);
     RUN(steps_of_all_kinds_are_profiled);
     RUN(a_failing_step_names_its_backend_and_shows_its_log);
+    RUN(shared_memory_is_registered_for_the_steps_of_its_backend);
+    RUN(contexts_of_a_mixed_pipeline_come_and_go);
+    RUN(a_restart_of_one_backend_leaves_the_other_alone);
+    RUN(a_mixed_pipeline_can_be_looked_at_without_backends);
+    RUN(every_allocation_of_a_mixed_pipeline_may_fail);
     RUN(a_host_step_that_writes_past_its_output_meets_the_guard_page);
 }
