@@ -24,7 +24,7 @@
             run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
             run_arena.h: >>arena                  run_explain.h: >>explain
             run_libs.h: >>elf >>marks >>libs >>pairs
-            run_change.h: >>change                                                               */
+            run_change.h: >>change                run_step.h: >>steps                            */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -125,6 +125,8 @@ typedef struct job {                   /* one pipeline that is to run */
     const char                *memory;         /* kind of its memory; NULL: --memory is not given */
     char                      *memory_reason;  /* why it is not shared, or "" */
     size_t                     tensor_count, registered_count;
+    qnnrt_conversion_info     *conversions;    /* [conversion_count] */
+    size_t                     conversion_count;
     uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded */
     size_t                     exec_count, exec_failed;
     qnnrt_profile_event       *events;         /* [event_count] of the last inference */
@@ -263,17 +265,6 @@ static double ms(uint64_t ns)
     return (double)ns / 1e6;
 }
 
-static const char *role_name(qnnrt_role role)
-{
-    switch (role) {
-    case QNNRT_ROLE_INPUT:  return "input";
-    case QNNRT_ROLE_OUTPUT: return "output";
-    case QNNRT_ROLE_EDGE:   return "edge";
-    case QNNRT_ROLE_ANY:    break;
-    }
-    return "any";
-}
-
 /* Make a file name from a name in a context binary: only [A-Za-z0-9._-], not empty, without a
    leading dot, and different from used[count] also if case is ignored, as on storage cards. The
    caller frees it. */
@@ -303,6 +294,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 }
 
 #include "run_page.h"
+#include "run_step.h"
 #include "run_profile.h"
 #include "run_open.h"
 #include "run_plan.h"

@@ -104,7 +104,7 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
             page_add(p, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, top, bottom);
         if (s % every != 0) continue;
         const qnnrt_step_info *step = &j->info->steps[s];
-        char *file = step_file(step);
+        char *file = step->kind == QNNRT_STEP_CONVERT ? cli_text("convert") : step_file(step);
         char *number = cli_text("%lu", (unsigned long)s), *both = cli_text("%s  %s", number, file);
         const int fits = (double)columns_in(both) * 6.8 + 8 < column;
         svg_text(p, x + column / 2, bottom + 17, "meta mid", fits ? 100 : 6, fits ? both : number);
@@ -119,6 +119,26 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
     page_add(p, "<text class=\"meta mid\" transform=\"translate(22 %.1f) rotate(-90)\">",
              (top + bottom) / 2);
     page_text(p, "offset in the arena</text>\n");
+}
+
+/* Draw below each step of a mixed pipeline the colour of its place. */
+static void draw_strip(page *p, const qnnrt_pipeline_info *info, double column, double bottom)
+{
+    size_t backends = 0, *numbers = number_backends(info, &backends);
+    for (size_t s = 0; s < info->step_count; ++s) {
+        const qnnrt_step_info *step = &info->steps[s];
+        char *text = step_file(step), *place = step_place(step),
+            *title = cli_text("step %lu: %s\n%s", (unsigned long)s, text, place);
+        const double inset = column > 3 ? 1 : 0;
+        svg_card(p, place_style(step, numbers[s]), PLOT_LEFT + column * (double)s + inset,
+                 bottom + 1, column - 2 * inset, 4, 0);
+        svg_title(p, title);
+        page_text(p, "</g>\n");
+        free(text);
+        free(place);
+        free(title);
+    }
+    free(numbers);
 }
 
 /* Draw peak and bound with their labels at the right; one line if they are equal. */
@@ -141,14 +161,6 @@ static void draw_limits(page *p, const qnnrt_plan_info *plan, double bottom)
     }
     free(peak_bytes);
     free(bound_bytes);
-}
-
-/* Draw one colour of the legend. Return where the next one begins. */
-static double draw_key(page *p, double x, double y, const char *style, const char *label)
-{
-    svg_box(p, style, x + 0.5, y - 10.5, 14, 12, 2);
-    svg_text(p, x + 21, y, "meta", 40, label);
-    return x + 21 + 6.8 * (double)strlen(label) + 22;
 }
 
 static void draw_legend(page *p, const job *j, double y)
@@ -192,7 +204,8 @@ static double draw_arena(page *p, const job *j, double y)
     }
     const size_t steps = j->info->step_count;
     const double column = (double)PLOT_WIDTH / (double)(steps != 0 ? steps : 1);
-    const double top = y + 92, bottom = top + plot_height(plan);
+    const int mixed = is_mixed(j->info);
+    const double top = y + (mixed ? 114 : 92), bottom = top + plot_height(plan);
     char *peak = human_bytes(plan->peak), *bound = human_bytes(plan->bound),
         *naive = human_bytes(plan->naive);
     size_t thin = 0;
@@ -206,7 +219,9 @@ static double draw_arena(page *p, const job *j, double y)
     if (thin > 0) page_add(&about, "; %lu of them under 1 px high", (unsigned long)thin);
     svg_text(p, MARGIN, y + 35, "meta", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), about.data);
     draw_legend(p, j, y + 62);
+    if (mixed) draw_places(p, j->info, PLOT_LEFT, y + 84);
     draw_axes(p, j, column, top - 10, bottom);
+    if (mixed) draw_strip(p, j->info, column, bottom);
     const qnnrt_plan_block **blocks = sorted_blocks(plan);
     for (size_t b = 0; b < plan->block_count; ++b) draw_block(p, j, blocks[b], column, bottom);
     draw_limits(p, plan, bottom);
@@ -222,9 +237,12 @@ static void write_arena(tool *t)
 {
     page body = {NULL, 0, 0};
     double y = MARGIN;
+    int mixed = 0;
     if (t->set.svg == NULL) return;
-    for (size_t i = 0; i < t->job_count; ++i)
+    for (size_t i = 0; i < t->job_count; ++i) {
         y = draw_arena(&body, &t->jobs[i], i > 0 ? y + 36 : y);
-    svg_write(t, t->set.svg, &body, ARENA_WIDTH, y + MARGIN - 8);
+        mixed |= t->jobs[i].plan_info != NULL && is_mixed(t->jobs[i].info);
+    }
+    svg_write(t, t->set.svg, &body, ARENA_WIDTH, y + MARGIN - 8, mixed);
     free(body.data);
 }

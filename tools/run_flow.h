@@ -9,12 +9,13 @@
    ===================================================================================== */
 
 enum { CARD_WIDTH = 296, CARD_GAP = 16, CARD_LINES = 14, BAR_HEIGHT = 50, ARROW = 24,
-       LEAST_WIDTH = 640 };
+       LEAST_WIDTH = 640, PLACE_COLUMNS = 24 };
 
 typedef struct flow {
     page   body;
     double y, width;                   /* next free y; of the whole picture */
     int    columns[SIDES];             /* x of the column of each side      */
+    int    mixed;                      /* 1: a pipeline is mixed            */
 } flow;
 
 /* Return the number of lines of one entry of a card. */
@@ -152,15 +153,26 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
     free(end);
 }
 
-static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
+/* Write the number of a step into its bar. */
+static void draw_number(flow *f, size_t step, double height, const char *word, const char *digits)
+{
+    char *number = cli_text("%lu", (unsigned long)step);
+    const double middle = f->y + height / 2 - 25;
+    svg_text(&f->body, MARGIN + 40, middle + 20, word, 6, "step");
+    svg_text(&f->body, MARGIN + 40, middle + 38, digits, 8, number);
+    free(number);
+}
+
+/* Draw a graph: a bar in the colour of its backend. place: what to write at its end, or NULL. */
+static void draw_graph(flow *f, const qnnrt_step_info *s, size_t step, const char *style,
+                       const char *place)
 {
     page *p = &f->body;
-    const qnnrt_step_info *s = &info->steps[step];
-    const qnnrt_context_info *context = &qnnrt_get_info(s->model)->contexts[s->context];
+    const qnnrt_context_info *context = step_context(s);
     const double width = f->width - 2 * MARGIN;
-    const size_t columns = (size_t)((width - 84 - 14) / 7.9);
-    char *graph = cli_shown(s->graph->name), *file = step_file(s),
-        *number = cli_text("%lu", (unsigned long)step);
+    const double end = place != NULL ? 7.9 * (double)(columns_in(place) + 2) : 0;
+    const size_t columns = (size_t)((width - 84 - 14 - end) / 7.9);
+    char *graph = cli_shown(s->graph->name), *file = step_file(s);
     page facts = {NULL, 0, 0}, title = {NULL, 0, 0};
     page_text(&facts, file);
     page_add(&title, "%s\n%s", graph, file);
@@ -173,19 +185,44 @@ static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
         if (fact_number(&graph_facts[i], s->graph) != 0)
             page_add(&title, "\n%s %llu", graph_facts[i].label,
                      (unsigned long long)fact_number(&graph_facts[i], s->graph));
-    svg_card(p, "step", MARGIN, f->y, width, BAR_HEIGHT, 8);
+    svg_card(p, style, MARGIN, f->y, width, BAR_HEIGHT, 8);
     svg_title(p, title.data);
-    svg_text(p, MARGIN + 40, f->y + 20, "dim mid", 6, "step");
-    svg_text(p, MARGIN + 40, f->y + 38, "on bold mid", 8, number);
+    draw_number(f, step, BAR_HEIGHT, "dim mid", "on bold mid");
     svg_text(p, MARGIN + 84, f->y + 21, "on bold", columns, graph);
     svg_text(p, MARGIN + 84, f->y + 38, "dim", columns, facts.data);
+    if (place != NULL)
+        svg_text(p, MARGIN + width - 14, f->y + 30, "on bold end", PLACE_COLUMNS, place);
     page_text(p, "</g>\n");
     f->y += BAR_HEIGHT;
     free(graph);
     free(file);
-    free(number);
     free(facts.data);
     free(title.data);
+}
+
+/* Draw a host step, a bar between two rails, or a conversion, a low bar with pointed ends. */
+static void draw_other(flow *f, const qnnrt_step_info *s, size_t step)
+{
+    page *p = &f->body;
+    const int host = s->kind == QNNRT_STEP_HOST;
+    const double left = MARGIN, width = f->width - 2 * MARGIN, right = left + width;
+    const double height = host ? BAR_HEIGHT : BAR_HEIGHT - 12;
+    const size_t columns = (size_t)((width - 84 - 28) / 7.9);
+    char *text = step_text(s, "\xE2\x86\x92");
+    svg_card(p, host ? "host" : "bare", left, f->y, width, height, 0);
+    svg_title(p, text);
+    if (host)
+        page_add(p, "<path class=\"rail\" d=\"M%.1f %.1fv%.1fM%.1f %.1fv%.1f\"/>\n", left + 10,
+                 f->y, height, right - 10, f->y, height);
+    else
+        page_add(p, "<path class=\"convert\" d=\"M%.1f %.1fl18 %.1fH%.1fl18 %.1fl-18 %.1fH%.1fz\"/>"
+                 "\n", left, f->y + height / 2, -height / 2, right - 18, height / 2, height / 2,
+                 left + 18);
+    draw_number(f, step, height, "meta mid", "bold mid");
+    svg_text(p, left + 84, f->y + height / 2 + 4, "bold", columns, text);
+    page_text(p, "</g>\n");
+    f->y += height;
+    free(text);
 }
 
 /* Draw what lies between two bars; above the first one (outputs NULL); below the last one (below
@@ -284,13 +321,30 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
                  cli_plural(counts[i].count));
     svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
     f->y += 52;
+    const int mixed = is_mixed(info);
+    size_t backends = 0, *numbers = number_backends(info, &backends);
+    if (mixed) {
+        draw_places(&f->body, info, MARGIN, f->y + 4);
+        f->y += 22;
+        f->mixed = 1;
+    }
     if (info->failure != NULL) draw_failure(f, info->failure->text);
     for (size_t s = 0; s < info->step_count; ++s) {
         draw_between(f, s > 0 ? &all[s - 1].lists[SIDE_OUTPUT] : NULL, &all[s]);
-        draw_bar(f, info, s);
+        const qnnrt_step_info *step = &info->steps[s];
+        if (step->kind != QNNRT_STEP_GRAPH) {
+            draw_other(f, step, s);
+            continue;
+        }
+        char *place = mixed ? step_place(step) : NULL,
+            *fitted = mixed ? shortened(place, PLACE_COLUMNS) : NULL;
+        draw_graph(f, step, s, mixed ? place_style(step, numbers[s]) : "step", fitted);
+        free(place);
+        free(fitted);
     }
     if (info->step_count > 0) draw_between(f, &all[info->step_count - 1].lists[SIDE_OUTPUT], NULL);
     free(name);
+    free(numbers);
     free(about.data);
 }
 
@@ -310,7 +364,7 @@ static void free_around(around *all, size_t count)
 
 static void write_flow(tool *t)
 {
-    flow f = {{NULL, 0, 0}, MARGIN, 0, {0, 0, 0}};
+    flow f = {{NULL, 0, 0}, MARGIN, 0, {0, 0, 0}, 0};
     int used[SIDES] = {0, 1, 0}, x = MARGIN;
     if (t->set.svg == NULL) return;
     around **all = cli_alloc(t->job_count, sizeof(*all));
@@ -336,7 +390,7 @@ static void write_flow(tool *t)
         draw_flow(&f, t->jobs[i].info, all[i]);
         free_around(all[i], t->jobs[i].info->step_count);
     }
-    svg_write(t, t->set.svg, &f.body, f.width, f.y + MARGIN);
+    svg_write(t, t->set.svg, &f.body, f.width, f.y + MARGIN, f.mixed);
     free(all);
     free(f.body.data);
 }
@@ -368,9 +422,38 @@ static void dot_label(page *p, const item *items, size_t count)
     free(shape);
 }
 
+/* Write the node of a step. colour: of its backend in a mixed pipeline, else NULL */
+static void dot_step(page *p, const qnnrt_step_info *step, size_t number, const char *node,
+                     const char *colour)
+{
+    char *text = step_file(step), *graph = cli_shown(step->graph->name), *place = step_place(step);
+    const int is_graph = step->kind == QNNRT_STEP_GRAPH;
+    page_add(p, "    %s [fillcolor=\"%s\", %s, label=\"step %lu\\n", node,
+             step->kind == QNNRT_STEP_HOST ? "#f4efdc" : step->kind == QNNRT_STEP_CONVERT
+             ? "#fbe2ec" : colour != NULL ? colour : "#24344d",
+             is_graph ? "fontcolor=white" : step->kind == QNNRT_STEP_HOST ? "peripheries=2"
+             : "shape=hexagon, style=filled", (unsigned long)number);
+    if (is_graph) {
+        dot_text(p, graph);
+        page_text(p, "\\n");
+    }
+    dot_text(p, text);
+    if (is_graph && colour != NULL) {
+        page_text(p, "\\n");
+        dot_text(p, place);
+    }
+    page_text(p, "\"];\n");
+    free(text);
+    free(graph);
+    free(place);
+}
+
 static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
 {
     static const char *const colors[SIDES] = {"#dbe9f6", "#fde3c4", "#d5edd3"};
+    static const char *const colours[PLACE_COLOURS] = {"#24344d", "#0c5c5c", "#5b2f63", "#6b4a1b"};
+    const int mixed = is_mixed(info);
+    size_t backends = 0, *numbers = number_backends(info, &backends);
     char *name = cli_shown(info->name);
     around *all = look_at(info);
     page_add(p, "  subgraph cluster_%lu {\n    label=\"", (unsigned long)index);
@@ -384,14 +467,8 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
     page_text(p, "\";\n");
     for (size_t s = 0; s < info->step_count; ++s) {
         const qnnrt_step_info *step = &info->steps[s];
-        char *file = step_file(step), *graph = cli_shown(step->graph->name);
         char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)s);
-        page_add(p, "    %s [fillcolor=\"#24344d\", fontcolor=white, label=\"step %lu\\n", node,
-                 (unsigned long)s);
-        dot_text(p, graph);
-        page_text(p, "\\n");
-        dot_text(p, file);
-        page_text(p, "\"];\n");
+        dot_step(p, step, s, node, mixed ? colours[numbers[s] % PLACE_COLOURS] : NULL);
         for (size_t k = 0; k < SIDES; ++k) {
             const item_list *list = &all[s].lists[k];
             for (size_t g = 0; g < list->group_count; ++g) {
@@ -418,11 +495,10 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
                 else page_add(p, "    %s -> %s_output%lu;\n", node, node, (unsigned long)g);
             }
         }
-        free(file);
-        free(graph);
         free(node);
     }
     page_text(p, "  }\n");
+    free(numbers);
     free_around(all, info->step_count);
     free(name);
 }

@@ -91,6 +91,7 @@ static void guard_begin(const job *j, qnnrt_run *run)
     guard.reach = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < j->info->slot_count; ++i) {
         size_t bytes = 0;
+        if (j->info->slots[i].role == QNNRT_ROLE_CONSTANT) continue;     /* no pages of ours */
         const void *data = qnnrt_data_slot(run, &j->info->slots[i], &bytes);
         if (data == NULL) continue;
         guarded_tensor *tensor = &guard.tensors[guard.count++];
@@ -98,7 +99,7 @@ static void guard_begin(const job *j, qnnrt_run *run)
         tensor->begin = (uintptr_t)data;
         tensor->end = tensor->begin + bytes;
         tensor->name = cli_text("%s \"%s\" (%lu bytes) of pipeline %s",
-                                role_name(j->info->slots[i].role), name,
+                                qnnrt_role_name(j->info->slots[i].role), name,
                                 (unsigned long)bytes, j->title);
         free(name);
     }

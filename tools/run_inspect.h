@@ -107,11 +107,6 @@ static const char *soc_name(uint32_t model)
     return NULL;
 }
 
-static const char *backend_name(uint32_t id)
-{
-    return id == 3 ? "CPU" : id == 4 ? "GPU" : id == 6 ? "HTP" : id == 0x524546 ? "Ref" : "unknown";
-}
-
 /* Return where the facts of a context come from. The caller frees it. */
 static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
 {
@@ -124,19 +119,6 @@ static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
     else made = cli_text("none");
     free(name);
     return made;
-}
-
-/* Return "1,234,567". The caller frees it. */
-static char *grouped(uint64_t value)
-{
-    char digits[24], out[32];
-    size_t used = 0;
-    const int count = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
-    for (int i = 0; i < count; ++i) {
-        if (i > 0 && (count - i) % 3 == 0) out[used++] = ',';
-        out[used++] = digits[i];
-    }
-    return cli_text("%.*s", (int)used, out);
 }
 
 /* =====================================================================================

@@ -269,7 +269,7 @@ static int open_model(tool *t)
     if (set->profile != QNNRT_PROFILE_OFF) {
         const qnnrt_profile_event *events = qnnrt_get_info(t->model)->events;
         count = qnnrt_get_info(t->model)->event_count;
-        say_events(t, "of loading", "context", events, count);
+        say_events(t, "of loading", NULL, events, count);
     }
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
     count = qnnrt_get_info(t->model)->context_count;
@@ -334,6 +334,7 @@ static void add_graphs(tool *t, const qnnrt_pipeline *pipeline)
     for (size_t s = 0; s < info->step_count; ++s) {
         const qnnrt_step_info *step = &info->steps[s];
         const qnnrt_pipeline *alone = NULL;
+        if (step->kind != QNNRT_STEP_GRAPH) continue;
         char *single = cli_text("%lu/%s", (unsigned long)step->context, step->graph->name);
         if (qnnrt_pipeline_find(t->model, single, &alone, NULL) == QNNRT_OK &&
             !has_job(t, alone)) add_job(t, alone, NULL);
@@ -390,6 +391,7 @@ static void free_jobs(tool *t)
         free(j->input_floats);
         free(j->folder);
         free(j->title);
+        free(j->conversions);
         free(j->exec_ns);
         free_events(j);
         free(j->error);

@@ -37,6 +37,19 @@ static void page_add(page *p, const char *format, ...)
     free(made);
 }
 
+/* Return "1,234,567". The caller frees it. */
+static char *grouped(uint64_t value)
+{
+    char digits[24], out[32];
+    size_t used = 0;
+    const int count = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+    for (int i = 0; i < count; ++i) {
+        if (i > 0 && (count - i) % 3 == 0) out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    return cli_text("%.*s", (int)used, out);
+}
+
 /* Write a whole file. replace: see cli_create(). j may be NULL. Return 0 after printing an
    error. */
 static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes,

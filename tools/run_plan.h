@@ -103,7 +103,7 @@ static void say_slots(const tool *t, const job *j)
         const qnnrt_slot_info *slot = &j->info->slots[i];
         const qnnrt_tensor_info *tensor = slot->tensor;
         cells[i][0] = cli_shown(slot->address);
-        cells[i][1] = cli_text("%s", role_name(slot->role));
+        cells[i][1] = cli_text("%s", qnnrt_role_name(slot->role));
         cells[i][2] = dims_text(tensor);
         cells[i][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
         cells[i][4] = encoding_text(&tensor->quant);
@@ -121,15 +121,21 @@ static void say_slots(const tool *t, const job *j)
 static void say_job(const tool *t, const job *j)
 {
     const qnnrt_pipeline_info *info = j->info;
+    const int mixed = is_mixed(info);
     say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count,
         cli_plural(info->step_count));
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
-        char *file = cli_shown(qnnrt_get_info(step->model)->contexts[step->context].file);
-        char *graph = cli_shown(step->graph->name);
-        say(t, "  step %lu  %s  \"%s\"\n", (unsigned long)i, file, graph);
+        const qnnrt_context_info *context = step_context(step);
+        char *file = context != NULL ? cli_shown(context->file) : step_text(step, "\xE2\x86\x92");
+        char *graph = cli_shown(step->graph->name), *place = step_place(step);
+        say(t, "  step %lu  %s", (unsigned long)i, file);
+        if (context != NULL) say(t, "  \"%s\"", graph);
+        if (context != NULL && mixed) say(t, "  on %s", place);
+        say(t, "\n");
         free(file);
         free(graph);
+        free(place);
     }
     if (info->failure != NULL) {
         say_error(t, "not wired", info->failure);
@@ -171,7 +177,7 @@ static const qnnrt_plan_block **sorted_blocks(const qnnrt_plan_info *plan)
 static const char *block_kind(const qnnrt_plan_block *block)
 {
     if (block->entry == QNNRT_NO_ENTRY) return "buffer";
-    return role_name(block->slot->role);
+    return qnnrt_role_name(block->slot->role);
 }
 
 static char *block_name(const job *j, const qnnrt_plan_block *block)

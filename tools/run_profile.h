@@ -97,10 +97,18 @@ static void json_value(json *j, const char *key, double value)
     else qnnrt_json_write_f64(j, value);
 }
 
-/* Print events as a table. what: "step" or "context", which the number of an event counts. */
-static void say_events(const tool *t, const char *title, const char *what,
-                       const qnnrt_profile_event *events,
-                       size_t count)
+/* Return the node of an event; for the time of a step without a backend, what the step does. info:
+   of the pipeline, or NULL while contexts are loaded. The caller frees it. */
+static char *event_node(const qnnrt_profile_event *e, const qnnrt_pipeline_info *info)
+{
+    if (info == NULL || info->steps[e->step].kind == QNNRT_STEP_GRAPH) return cli_shown(e->node);
+    return step_text(&info->steps[e->step], "\xE2\x86\x92");
+}
+
+/* Print events as a table. info: of the pipeline whose steps they belong to; NULL: they belong to
+   contexts. */
+static void say_events(const tool *t, const char *title, const qnnrt_pipeline_info *info,
+                       const qnnrt_profile_event *events, size_t count)
 {
     size_t width = strlen("name");
     if (count == 0) {
@@ -113,11 +121,12 @@ static void say_events(const tool *t, const char *title, const char *what,
         if (length > width) width = length < 60 ? length : 60;
         free(name);
     }
-    say(t, "  profile   %s\n    %-7s %16s %-6s  %-*s  node\n", title, what, "value", "unit",
+    say(t, "  profile   %s\n    %-7s %16s %-6s  %-*s  node\n", title,
+        info != NULL ? "step" : "context", "value", "unit",
         (int)width, "name");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_profile_event *e = &events[i];
-        char *name = cli_shown(e->name), *node = cli_shown(e->node), *value = value_text(e->value);
+        char *name = cli_shown(e->name), *node = event_node(e, info), *value = value_text(e->value);
         const size_t indent = 2 * e->depth, left = width > indent ? width - indent : 0;
         if (e->vendor_code != 0) {
             free(name);
@@ -228,14 +237,18 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
                          double begin_us)
 {
     double whole = 0, all = 0, at = begin_us;
+    const qnnrt_step_info *step = &of->info->steps[events[0].step];
     for (size_t i = 0; i < count; ++i) {
-        if (events[i].type == 400 && strcmp(events[i].unit_name, "us") == 0)
+        if ((events[i].type == 400 || step->kind != QNNRT_STEP_GRAPH) &&
+            strcmp(events[i].unit_name, "us") == 0)
             whole = events[i].value;
         if (events[i].type == 404 && events[i].value > 0) all += events[i].value;
     }
+    char *text = step_text(step, "\xE2\x86\x92");
     char *name = cli_text("step %lu, %s", (unsigned long)events[0].step,
-                          of->info->steps[events[0].step].graph->name);
+                          step->kind == QNNRT_STEP_GRAPH ? step->graph->name : text);
     trace_bar(j, TRACK_STEPS, name, begin_us, whole);
+    free(text);
     free(name);
     for (size_t i = 0; i < count; ++i) {
         if (events[i].type == 404) continue;

@@ -174,7 +174,7 @@ static void report_slots(json *j, const job *from)
         json_count(j, "slot", i);
         json_string(j, "address", slot->address);
         json_string(j, "name", tensor->name);
-        json_string(j, "role", role_name(slot->role));
+        json_string(j, "role", qnnrt_role_name(slot->role));
         json_string(j, "dtype", qnnrt_dtype_name(tensor->dtype));
         json_open(j, "dims", '[', 1);
         for (uint32_t d = 0; d < tensor->rank; ++d) json_count(j, NULL, tensor->dims[d]);
@@ -242,6 +242,15 @@ static void report_results(json *j, const job *from)
         json_string(j, "exec_min_ns", NULL);
         json_string(j, "exec_median_ns", NULL);
     }
+    json_open(j, "conversions", '[', 0);
+    for (size_t i = 0; i < from->conversion_count; ++i) {
+        json_open(j, NULL, '{', 1);
+        json_count(j, "step", from->conversions[i].step);
+        json_count(j, "lost", from->conversions[i].lost);
+        json_count(j, "lost_ever", from->conversions[i].lost_ever);
+        json_close(j);
+    }
+    json_close(j);
     json_open(j, "exec_ns", '[', 1);
     for (size_t i = 0; i < from->exec_count; ++i) json_count(j, NULL, from->exec_ns[i]);
     json_close(j);
@@ -256,6 +265,26 @@ static void report_results(json *j, const job *from)
         json_string(j, "file", file->path);
         json_close(j);
     }
+    json_close(j);
+}
+
+/* Write a step: a graph with its context and backend, another step with its text. */
+static void report_step(json *j, const qnnrt_step_info *step)
+{
+    static const char *const kinds[] = {"graph", "host", "convert"};
+    const qnnrt_context_info *context = step_context(step);
+    char text[1024];
+    json_open(j, NULL, '{', 1);
+    if (context != NULL) {
+        json_count(j, "context", step->context);
+        json_string(j, "file", context->file);
+        json_string(j, "graph", step->graph->name);
+        json_string(j, "role", context->role);
+        json_string(j, "backend", backend_name(context->backend_id));
+    } else {
+        json_string(j, "text", qnnrt_step_text(step, text, sizeof(text)));
+    }
+    json_string(j, "kind", kinds[step->kind]);
     json_close(j);
 }
 
@@ -282,14 +311,7 @@ static void report(const tool *t, page *p, int results)
         json_string(j, "failure", from->info->failure != NULL ? from->info->failure->text : NULL);
         if (results) json_string(j, "error", from->error);
         json_open(j, "steps", '[', 0);
-        for (size_t s = 0; s < from->info->step_count; ++s) {
-            const qnnrt_step_info *step = &from->info->steps[s];
-            json_open(j, NULL, '{', 1);
-            json_count(j, "context", step->context);
-            json_string(j, "file", qnnrt_get_info(step->model)->contexts[step->context].file);
-            json_string(j, "graph", step->graph->name);
-            json_close(j);
-        }
+        for (size_t s = 0; s < from->info->step_count; ++s) report_step(j, &from->info->steps[s]);
         json_close(j);
         report_slots(j, from);
         report_edges(j, from->info);

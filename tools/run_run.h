@@ -328,6 +328,33 @@ static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_in
                 (unsigned long)list[i].step, list[i].reason);
 }
 
+/* Warn of conversions that lost values, and keep their counts for --json. */
+static void take_conversions(const tool *t, job *j, qnnrt_run *run)
+{
+    const qnnrt_conversion_info *list = NULL;
+    size_t count = 0;
+    if (qnnrt_run_conversions(run, &list, &count) != QNNRT_OK || count == 0) return;
+    j->conversions = cli_alloc(count, sizeof(*j->conversions));
+    j->conversion_count = count;
+    memcpy(j->conversions, list, count * sizeof(*list));
+    for (size_t i = 0; i < count; ++i) {
+        if (list[i].lost_ever == 0) continue;
+        char *text = step_text(&j->info->steps[list[i].step], "\xE2\x86\x92");
+        char *ever = grouped(list[i].lost_ever), *last = grouped(list[i].lost);
+        char *message = cli_text("warning: pipeline %s, step %lu (%s): %s value%s did not fit and"
+                                 " %s saturated, %s of them in the last inference", j->title,
+                                 (unsigned long)list[i].step, text, ever,
+                                 cli_plural(list[i].lost_ever),
+                                 list[i].lost_ever == 1 ? "was" : "were", last);
+        fflush(t->out);
+        cli_message(message, "Set \"exact\" in the edge to make it an error.");
+        free(text);
+        free(ever);
+        free(last);
+        free(message);
+    }
+}
+
 static void run_job(tool *t, job *j)
 {
     const settings *set = &t->set;
@@ -375,9 +402,10 @@ static void run_job(tool *t, job *j)
     }
     say_result(t, j);
     if (j->exec_count > 0) say_changes(t, j, run);
+    if (j->exec_count > 0) take_conversions(t, j, run);
     if (set->memory != QNNRT_MEM_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
     if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0)
-        say_events(t, "of the last inference", "step", j->events, j->event_count);
+        say_events(t, "of the last inference", j->info, j->events, j->event_count);
 
 done:
     guard_end();

@@ -11,7 +11,7 @@
    Texts that fit their place; frame and style of both pictures.
    ===================================================================================== */
 
-enum { MARGIN = 24 };
+enum { MARGIN = 24, PLACE_COLOURS = 4 };
 
 /* Return the columns of a character, each 0.6 of the font size wide: not ASCII counts twice. */
 static size_t columns_of(const char *s, size_t length)
@@ -106,7 +106,9 @@ static void svg_title(page *p, const char *s)
     page_text(p, "</title>\n");
 }
 
-static void svg_write(tool *t, const char *path, const page *body, double width, double height)
+/* mixed: 1 if a pipeline of the picture is mixed. */
+static void svg_write(tool *t, const char *path, const page *body, double width, double height,
+                      int mixed)
 {
     page p = {NULL, 0, 0};
     page_add(&p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width,
@@ -134,8 +136,14 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
         ".arrow { stroke: #66788c; stroke-width: 1.5; fill: none } .tip { fill: #66788c }\n"
         ".grid { stroke: #e6ebf0 } .axis { stroke: #66788c }\n"
         ".peak { stroke: #1d2733; stroke-width: 1.5 }\n"
-        ".bound { stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4 }\n"
-        "</style>\n");
+        ".bound { stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4 }\n");
+    if (mixed)
+        page_text(&p,
+            ".place0 { fill: #24344d } .place1 { fill: #0c5c5c } .place2 { fill: #5b2f63 } "
+            ".place3 { fill: #6b4a1b }\n"
+            ".host { fill: #f4efdc; stroke: #a08a3c } .rail { stroke: #a08a3c; fill: none }\n"
+            ".convert { fill: #fbe2ec; stroke: #b8487a } .bare { fill: none }\n");
+    page_text(&p, "</style>\n");
     page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width,
              height);
     page_bytes(&p, body->data != NULL ? body->data : "", body->used);
@@ -159,12 +167,40 @@ static char *human_bytes(uint64_t bytes)
     return cli_text("%.1f %s", value, units[unit]);
 }
 
-/* Return the file name of a step without folders, for a label. The caller frees it. */
-static char *step_file(const qnnrt_step_info *step)
+/* Draw one colour of a legend. Return where the next one begins. */
+static double draw_key(page *p, double x, double y, const char *style, const char *label)
 {
-    const char *file = qnnrt_get_info(step->model)->contexts[step->context].file,
-        *slash = strrchr(file, '/');
-    return cli_shown(slash != NULL ? slash + 1 : file);
+    svg_box(p, style, x + 0.5, y - 10.5, 14, 12, 2);
+    svg_text(p, x + 21, y, "meta", 40, label);
+    return x + 21 + 6.8 * (double)columns_in(label) + 22;
+}
+
+/* Return the style of a step in the picture of a mixed pipeline: the colour of its backend, or that
+   of its kind. backend: from number_backends() */
+static const char *place_style(const qnnrt_step_info *step, size_t backend)
+{
+    static const char *const colours[PLACE_COLOURS] = {"place0", "place1", "place2", "place3"};
+    return step->kind == QNNRT_STEP_HOST ? "host"
+        : step->kind == QNNRT_STEP_CONVERT ? "convert" : colours[backend % PLACE_COLOURS];
+}
+
+/* Draw the legend of a mixed pipeline: its backends, and its other kinds of steps. */
+static void draw_places(page *p, const qnnrt_pipeline_info *info, double x, double y)
+{
+    size_t count = 0, next = 0, *numbers = number_backends(info, &count);
+    int host = 0, convert = 0;
+    for (size_t i = 0; i < info->step_count; ++i) {
+        const qnnrt_step_info *step = &info->steps[i];
+        host |= step->kind == QNNRT_STEP_HOST;
+        convert |= step->kind == QNNRT_STEP_CONVERT;
+        if (step->kind != QNNRT_STEP_GRAPH || numbers[i] != next || next >= PLACE_COLOURS) continue;
+        char *place = step_place(step);
+        x = draw_key(p, x, y, place_style(step, next++), place);
+        free(place);
+    }
+    if (host) x = draw_key(p, x, y, "host", "host");
+    if (convert) draw_key(p, x, y, "convert", "conversion");
+    free(numbers);
 }
 
 /* =====================================================================================
@@ -332,6 +368,18 @@ static int is_of(const qnnrt_tensor_info *tensor, const qnnrt_tensor_info *list,
         (uintptr_t)tensor <= (uintptr_t)&list[count - 1];
 }
 
+/* Mark the inputs of a step that have a fixed value. */
+static void mark_constants(const qnnrt_pipeline_info *info, size_t step, int *marks)
+{
+    const qnnrt_graph_info *g = info->steps[step].graph;
+    for (size_t i = 0; i < info->slot_count; ++i) {
+        const qnnrt_slot_info *slot = &info->slots[i];
+        if (slot->role != QNNRT_ROLE_CONSTANT || step < slot->first || step > slot->last) continue;
+        for (size_t k = 0; k < g->input_count; ++k)
+            if (strcmp(g->inputs[k].name, slot->tensor->name) == 0) marks[k] = 1;
+    }
+}
+
 static void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
 {
     const qnnrt_graph_info *g = info->steps[step].graph;
@@ -340,7 +388,9 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     /* 1 where the next step reads the output. */
     int *near = cli_alloc(g->output_count, sizeof(*near));
     char **readers = cli_alloc(g->output_count, sizeof(*readers));
+    int *constants = cli_alloc(g->input_count, sizeof(*constants));
     memset(out, 0, sizeof(*out));
+    mark_constants(info, step, constants);
     for (size_t e = 0; e < info->edge_count; ++e) {
         const qnnrt_edge_info *edge = &info->edges[e];
         if (edge->to_step == step && is_of(edge->to, g->inputs, g->input_count))
@@ -359,7 +409,8 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
         const qnnrt_edge_info *edge = into[i];
         const qnnrt_tensor_info *tensor = &g->inputs[i];
         if (edge == NULL)
-            add_item(&out->lists[SIDE_INPUT], tensor, NULL, NULL);
+            add_item(&out->lists[SIDE_INPUT], tensor, NULL,
+                     constants[i] ? cli_text("constant") : NULL);
         else if (edge->from_step + 1 == step)
             add_item(&out->lists[SIDE_EDGE], edge->from, edge, NULL);
         else
@@ -379,6 +430,7 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     free((void *)into);
     free((void *)from);
     free(near);
+    free(constants);
     free(readers);
 }
 

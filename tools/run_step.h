@@ -1,0 +1,92 @@
+/* run_step.h - a part of qnnrt-run.c: what a step is, and where it runs
+
+   ROOM     >>steps                                                                              */
+
+/* =====================================================================================
+   STEPS                                                                           >>steps
+   Texts for steps of all kinds. Only a step that is a graph has a model.
+   ===================================================================================== */
+
+static const char *backend_name(uint32_t id)
+{
+    return id == 3 ? "CPU" : id == 4 ? "GPU" : id == 6 ? "HTP" : id == 0x524546 ? "Ref" : "unknown";
+}
+
+/* Return the context of a graph, NULL for a step of another kind. */
+static const qnnrt_context_info *step_context(const qnnrt_step_info *step)
+{
+    return step->kind == QNNRT_STEP_GRAPH
+        ? &qnnrt_get_info(step->model)->contexts[step->context] : NULL;
+}
+
+/* Return "npu (HTP)", or "HTP" where the backend has no role; "host" for a step without a backend.
+   The caller frees it. */
+static char *step_place(const qnnrt_step_info *step)
+{
+    const qnnrt_context_info *context = step_context(step);
+    if (context == NULL) return cli_text("host");
+    const char *name = backend_name(context->backend_id);
+    if (context->role == NULL || context->role[0] == '\0') return cli_text("%s", name);
+    char *role = cli_shown(context->role), *made = cli_text("%s (%s)", role, name);
+    free(role);
+    return made;
+}
+
+/* True if two graphs run on different backends. */
+static int is_elsewhere(const qnnrt_step_info *a, const qnnrt_step_info *b)
+{
+    char *x = step_place(a), *y = step_place(b);
+    const int differ = strcmp(x, y) != 0;
+    free(x);
+    free(y);
+    return differ;
+}
+
+/* Return for each graph the number of its backend, counted from 0 in the order of the steps, and in
+   *count how many there are. A step of another kind has 0. The caller frees the list. */
+static size_t *number_backends(const qnnrt_pipeline_info *info, size_t *count)
+{
+    size_t *numbers = cli_alloc(info->step_count, sizeof(*numbers));
+    const qnnrt_step_info **firsts = cli_alloc(info->step_count, sizeof(*firsts));
+    *count = 0;
+    for (size_t i = 0; i < info->step_count; ++i) {
+        size_t k = 0;
+        if (info->steps[i].kind != QNNRT_STEP_GRAPH) continue;
+        while (k < *count && is_elsewhere(&info->steps[i], firsts[k])) ++k;
+        if (k == *count) firsts[(*count)++] = &info->steps[i];
+        numbers[i] = k;
+    }
+    free((void *)firsts);
+    return numbers;
+}
+
+/* True if not all steps are graphs on one backend. Only then do tables and pictures name places. */
+static int is_mixed(const qnnrt_pipeline_info *info)
+{
+    for (size_t i = 0; i < info->step_count; ++i)
+        if (info->steps[i].kind != QNNRT_STEP_GRAPH ||
+            is_elsewhere(&info->steps[i], &info->steps[0])) return 1;
+    return 0;
+}
+
+/* Return what a step without a backend does, with an arrow of its own between the types:
+   host "embedding", convert hidden: float16 -> float32, 131,072 bytes. The caller frees it. */
+static char *step_text(const qnnrt_step_info *step, const char *arrow)
+{
+    char text[1024], *shown = cli_shown(qnnrt_step_text(step, text, sizeof(text))), *at = NULL;
+    for (char *next = shown; (next = strstr(next, " -> ")) != NULL; ++next) at = next;
+    if (step->kind != QNNRT_STEP_CONVERT || at == NULL) return shown;
+    char *made = cli_text("%.*s %s %s", (int)(at - shown), shown, arrow, at + 4);
+    free(shown);
+    return made;
+}
+
+/* Return the file name of a graph without folders, for a label; for another step, what it does.
+   The caller frees it. */
+static char *step_file(const qnnrt_step_info *step)
+{
+    const qnnrt_context_info *context = step_context(step);
+    if (context == NULL) return step_text(step, "\xE2\x86\x92");
+    const char *slash = strrchr(context->file, '/');
+    return cli_shown(slash != NULL ? slash + 1 : context->file);
+}
