@@ -1749,10 +1749,11 @@ static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
              (unsigned long long)left);
 }
 
-/* Return the file of a step without its folder. */
+/* Return the file of a step without its folder; "host" for a step that is not a graph. */
 static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
 {
-    const char *file = qnnrt_get_info(step->model)->contexts[step->context].file;
+    const char *file = step->kind != QNNRT_STEP_GRAPH
+        ? "host" : qnnrt_get_info(step->model)->contexts[step->context].file;
     const char *slash = strrchr(file, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
 }
@@ -4080,13 +4081,20 @@ static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
                              (unsigned)graph->ar, (unsigned)graph->context);
     for (i = 0; i < graph->tensor_count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
-        char facts[256], role[64];
+        char facts[256], role[64], what[512];
         if (t->step != step) {
             step = t->step;
-            contexts = qnnrt_get_info(pipeline->steps[step].model)->contexts;
-            qnnrt_llm__describe_line(to, "  step %u: %.300s, graph \"%.300s\"", (unsigned)step,
-                                     contexts[pipeline->steps[step].context].file,
-                                     pipeline->steps[step].graph->name);
+            if (pipeline->steps[step].kind != QNNRT_STEP_GRAPH) {
+                qnnrt_llm__describe_line(to, "  step %u: %.300s", (unsigned)step,
+                                         qnnrt_step_text(&pipeline->steps[step], what,
+                                                         sizeof what));
+            } else {
+                contexts = qnnrt_get_info(pipeline->steps[step].model)->contexts;
+                qnnrt_llm__describe_line(to, "  step %u: %.300s, graph \"%.300s\"",
+                                         (unsigned)step,
+                                         contexts[pipeline->steps[step].context].file,
+                                         pipeline->steps[step].graph->name);
+            }
         }
         if (!qnnrt_llm__layered(t->role))
             snprintf(role, sizeof role, "%s", qnnrt_llm_role_name(t->role));
