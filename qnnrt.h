@@ -1,4 +1,4 @@
-/* qnnrt.h - v0.3.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
+/* qnnrt.h - v0.4.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -361,7 +361,7 @@
 #include <stdint.h>
 
 #define QNNRT_VERSION_MAJOR 0
-#define QNNRT_VERSION_MINOR 3
+#define QNNRT_VERSION_MINOR 4
 #define QNNRT_VERSION_PATCH 0
 
 #ifndef QNNRT_API
@@ -454,7 +454,7 @@ QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
 QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text);
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 
-/* Return the version of the implementation that is linked, "0.3.0". */
+/* Return the version of the implementation that is linked, "0.4.0". */
 QNNRT_API const char *qnnrt_version(void);
 
 /* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
@@ -10951,9 +10951,13 @@ typedef struct qnnrt__program_conversion {
     const qnnrt_edge_desc   *edge;      /* the first that asks for it */
     const qnnrt_tensor_info *from, *to;
     size_t                   before;    /* its first reader, a step of the description */
+    size_t                   next;      /* 1 + the next one before the same step; 0: the last */
     size_t                   number;    /* of its step */
     qnnrt__convert           convert;
 } qnnrt__program_conversion;
+
+/* Each edge that converts looks at all conversions. */
+enum { QNNRT__PROGRAM_CONVERSIONS = 16384 };
 
 /* The steps and edges of a pipeline with its conversions. */
 typedef struct qnnrt__program {
@@ -11124,19 +11128,21 @@ static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_hos
     table.scales_left = &scales;
     table.err = err;
     result = qnnrt__table_name(&table, host->name, "the host step", NULL, &graph->name);
-    if (result != QNNRT_OK) return result == QNNRT_E_FORMAT ? QNNRT_E_ARG : result;
     table.graph = graph->name;
-    if (host->exec == NULL)
-        return qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no function (exec)");
-    result = qnnrt__program_tensors(&table, host->inputs, host->input_count, QNNRT__TABLE_INPUTS,
-                                    graph);
+    if (result == QNNRT_OK && host->exec == NULL)
+        result = qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no function (exec)");
+    if (result == QNNRT_OK)
+        result = qnnrt__program_tensors(&table, host->inputs, host->input_count,
+                                        QNNRT__TABLE_INPUTS, graph);
     if (result == QNNRT_OK)
         result = qnnrt__program_tensors(&table, host->outputs, host->output_count,
                                         QNNRT__TABLE_OUTPUTS, graph);
     if (result == QNNRT_OK && graph->output_count == 0)
         result = qnnrt__table_fail(&table, QNNRT_E_ARG, "the host step has no outputs");
-    if (result == QNNRT_E_FORMAT && err != NULL) err->code = QNNRT_E_ARG;
-    if (result == QNNRT_E_FORMAT) result = QNNRT_E_ARG;
+    if (result == QNNRT_E_FORMAT) {      /* a mistake of the caller, not of a file */
+        result = QNNRT_E_ARG;
+        if (err != NULL) err->code = result;
+    }
     to->kind = QNNRT_STEP_HOST;
     to->graph = graph;
     work->exec = host->exec;
@@ -11186,6 +11192,9 @@ static qnnrt_result qnnrt__program_convert(qnnrt__program *program, const qnnrt_
         if (edge->to_step < c->before) c->before = edge->to_step;
         return QNNRT_OK;
     }
+    if (program->conversion_count == QNNRT__PROGRAM_CONVERSIONS)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "edge %u: a pipeline of more than %d conversions",
+                           (unsigned)at, (int)QNNRT__PROGRAM_CONVERSIONS);
     c = &program->conversions[program->conversion_count];
     c->edge = edge;
     c->from = from;
@@ -11238,10 +11247,14 @@ static qnnrt_result qnnrt__program_expand(qnnrt__program *program, const qnnrt_p
                                           qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
-    size_t s, c, e, at = 0;
+    size_t *first = program->numbers, s, c, e, at = 0;
+    for (c = program->conversion_count; c-- > 0;) {      /* first[] begins with zeros */
+        program->conversions[c].next = first[program->conversions[c].before];
+        first[program->conversions[c].before] = c + 1;
+    }
     for (s = 0; s < desc->step_count; ++s) {
-        for (c = 0; c < program->conversion_count; ++c)
-            if (program->conversions[c].before == s) program->conversions[c].number = at++;
+        for (c = first[s]; c != 0; c = program->conversions[c - 1].next)
+            program->conversions[c - 1].number = at++;
         program->numbers[s] = at;
         program->steps[at] = steps[s];
         program->works[at++] = works[s];
@@ -16901,6 +16914,13 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
+   0.4.0   Added: pipelines over several backends, in "Several backends": host steps
+           (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
+           qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,
+           QNNRT_ROLE_CONSTANT), qnnrt_step_info.kind and .backend, qnnrt_step_text().
+           Changed: qnnrt_step_info.model is NULL for steps that are not graphs.
+           Changed: a plan whose places let a step write over a value that a later step reads is
+           refused.
    0.3.0   Added: memory that the device uses in place, in "Shared memory": qnnrt_mem_desc.kind,
            desc.mem_kind, qnnrt_run_memory(), qnnrt_mem_kind_name();
            qnnrt_llm_session_desc.mem_kind.

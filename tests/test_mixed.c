@@ -359,9 +359,10 @@ TEST(a_wrong_host_step_is_refused)
     program p;
     qnnrt_tensor_info two[2];
     CHECK(open_both());
-#define REFUSED(change, code, words) \
-    do { three(&p); change; CHECK_EQ(program_make(&p), code); CHECK(p.pipeline == NULL); \
-         SAYS(words); CHECK_EQ(qnnrt_pipeline_make(&p.desc, &p.pipeline, NULL), code); } while (0)
+#define REFUSED(change, expected, words) \
+    do { three(&p); change; CHECK_EQ(program_make(&p), expected); CHECK(p.pipeline == NULL); \
+         CHECK_EQ(err.code, expected); \
+         SAYS(words); CHECK_EQ(qnnrt_pipeline_make(&p.desc, &p.pipeline, NULL), expected); } while (0)
     REFUSED(p.host.name = NULL, QNNRT_E_ARG, "no name");
     REFUSED(p.host.name = "", QNNRT_E_ARG, "no name");
     REFUSED(p.host.exec = NULL, QNNRT_E_ARG, "exec");

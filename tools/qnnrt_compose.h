@@ -1,4 +1,4 @@
-/* qnnrt_compose.h - part of qnnrt.h v0.3.0 - build graphs in C, on any backend, and save them
+/* qnnrt_compose.h - part of qnnrt.h v0.4.0 - build graphs in C, on any backend, and save them
 
    qnnrt.h includes this file when QNNRT_COMPOSE is defined, and finds it in tools/ below itself
    or beside itself. Never include it alone:
@@ -45,7 +45,7 @@
 
 #ifndef QNNRT_H
 #error "include qnnrt.h, with QNNRT_COMPOSE defined; it includes qnnrt_compose.h"
-#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 3
+#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
 #error "qnnrt_compose.h and qnnrt.h must have the same version"
 #endif
 

@@ -1,4 +1,4 @@
-/* qnnrt_llm.h - v0.3.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
+/* qnnrt_llm.h - v0.4.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_llm.h"
@@ -184,11 +184,11 @@
 #include "qnnrt.h"
 
 #define QNNRT_LLM_VERSION_MAJOR 0
-#define QNNRT_LLM_VERSION_MINOR 3
+#define QNNRT_LLM_VERSION_MINOR 4
 #define QNNRT_LLM_VERSION_PATCH 0
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 3
-#error "this qnnrt_llm.h needs qnnrt.h 0.3 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
+#error "this qnnrt_llm.h needs qnnrt.h 0.4 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_LLM_API

@@ -1,4 +1,4 @@
-/* qnnrt_profile_log.h - part of qnnrt.h v0.3.0 - write events as a log for the vendor's tools
+/* qnnrt_profile_log.h - part of qnnrt.h v0.4.0 - write events as a log for the vendor's tools
 
    It lies beside qnnrt.h, or in tools/ below it, and is never included by itself:
        #define QNNRT_PROFILE_LOG
@@ -13,7 +13,7 @@
 
 #ifndef QNNRT_H
 #error "include qnnrt.h, with QNNRT_PROFILE_LOG defined; it includes qnnrt_profile_log.h"
-#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 3
+#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
 #error "qnnrt_profile_log.h and qnnrt.h must have the same version"
 #endif
 
