@@ -343,10 +343,11 @@
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
        >>encoding >>quant >>value >>plan                                            the floor
        >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
-       >>record >>parse >>read_json
+       >>record >>parse >>read_json >>schema >>manifest
        >>backend >>profile >>register >>context                                     the vendor's
-       >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>metadata >>open >>place >>area
-       >>binding >>flex >>host >>run >>exec >>update >>public                                     ours
+       >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
+       >>folder >>open >>place >>area >>binding >>flex >>host >>run >>exec >>update
+       >>public                                                                     ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
@@ -914,6 +915,8 @@ typedef struct qnnrt_desc {
                                         qnnrt_mem_desc */
     int               per_tensor;    /* 1: qnnrt_prepare shares no memory between tensors, see
                                         qnnrt_plan_desc */
+    int               no_manifest;       /* 1: ignore the program in the folder's qnnrt.json
+                                            (default 0: it decides, see "Programs") */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -1731,6 +1734,15 @@ static size_t qnnrt__os_dir_length(const char *path)
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
+#ifndef QNNRT_NO_JSON
+/* Return 1 for the plain name of a file, without a path and not hidden: names that a file gives are
+   never followed out of its folder. */
+static int qnnrt__os_plain_name(const char *name)
+{
+    return name[0] != '\0' && name[0] != '.' && strpbrk(name, "/\\") == NULL;
+}
+#endif
+
 /* Join the first `dir_length` bytes of dir, which may be out, and a name. Return 0 when they do not
    fit. */
 static int qnnrt__os_path_join(char out[QNNRT__PATH_MAX], const char *dir, size_t dir_length,
@@ -2268,6 +2280,18 @@ static void qnnrt__arena_back(qnnrt__arena *arena, qnnrt__arena_chunk *chunk, ui
            (size_t)(chunk->used - used));
     chunk->used = used;
 }
+
+#ifndef QNNRT_NO_JSON
+/* Move everything in an arena to another one of the same hooks, at the end of its list: its newest
+   chunk stays the one that is filled. */
+static void qnnrt__arena_move(qnnrt__arena *from, qnnrt__arena *to)
+{
+    qnnrt__arena_chunk **end = &to->chunks;
+    while (*end != NULL) end = &(*end)->next;
+    *end = from->chunks;
+    from->chunks = NULL;
+}
+#endif
 
 static void qnnrt__arena_free(qnnrt__arena *arena)
 {
@@ -3320,6 +3344,18 @@ static const char *qnnrt__dtype_name(qnnrt_dtype dtype)
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
     return info != NULL ? info->name : "unknown";
 }
+
+#ifndef QNNRT_NO_JSON
+/* Find a type by its name, which is not terminated. Return NULL if no type has it. */
+static const qnnrt__dtype_info *qnnrt__dtype_named(const char *name, size_t length)
+{
+    const size_t count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
+    size_t i = 0;
+    while (i < count && (strlen(qnnrt__dtype_table[i].name) != length ||
+                         memcmp(qnnrt__dtype_table[i].name, name, length) != 0)) ++i;
+    return i < count ? &qnnrt__dtype_table[i] : NULL;
+}
+#endif
 
 static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
 {
@@ -7466,6 +7502,7 @@ typedef struct qnnrt__record_reader {
     qnnrt_json_reader r;
     qnnrt__table     *table;
     qnnrt_result      result;         /* the first failure */
+    const char       *place;          /* text before all of this in messages, or NULL */
     const char       *kind;           /* what is being read: "graph", "input", or NULL */
     size_t            index;          /* its number */
     const char       *name;           /* its name, once that is read */
@@ -7482,6 +7519,8 @@ typedef struct qnnrt__record {
     uint32_t               next;      /* the key that probably follows: files keep one order */
     int                    within;    /* 1: in "info" */
     int                    had_info;
+    const char            *strict;    /* what it is, if all keys must be known and "info" is none;
+                                         or NULL */
 } qnnrt__record;
 
 /* Add the kind and name of what is being read to an error. The name may follow the member that is
@@ -7491,6 +7530,8 @@ static void qnnrt__record_place(qnnrt__record_reader *read)
     qnnrt_json_reader ahead = read->r;
     char what[300];
     what[0] = '\0';
+    if (read->place != NULL && read->place[0] != '\0')
+        qnnrt__err_add(read->table->err, "%s: ", read->place);
     if (read->kind == NULL) return;
     if (read->name != NULL && read->name == read->table->graph) return;      /* already added */
     if (read->name == NULL && read->depth > 0 && ahead.depth >= read->depth &&
@@ -7598,6 +7639,32 @@ static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text
     return -1;
 }
 
+/* Write the value that was just read as it stands in the text. */
+static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char out[48])
+{
+    size_t length = read->r.value.bytes < 40 ? read->r.value.bytes : 40;
+    memcpy(out, read->r.value.text, length);
+    memcpy(out + length, length < read->r.value.bytes ? "..." : "",
+           length < read->r.value.bytes ? 4 : 1);
+    return out;
+}
+
+/* Fail because of a key that a strict record does not have. */
+static void qnnrt__record_unknown(qnnrt__record_reader *read, const qnnrt__record *record)
+{
+    char key[48], known[256];
+    const qnnrt_json_text *k;
+    size_t used = 0;
+    read->r.value = read->r.key;
+    qnnrt__record_fail(read, QNNRT_E_FORMAT, "%s has an unknown key \"%s\"", record->strict,
+                       qnnrt__record_shown(read, key));
+    for (k = record->keys; k->text != NULL; ++k)
+        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+                                 k == record->keys ? "" : k[1].text != NULL ? ", " : " and ",
+                                 k->text);
+    qnnrt__hint(read->table->err, QNNRT_E_FORMAT, "Use the keys %s.", known);
+}
+
 /* Find the next member with a known key. Return the key's index, or -1 at the end and after a
    failure. */
 static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *record)
@@ -7610,7 +7677,8 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             record->within = 0;
             continue;
         }
-        if (more == 1 && !record->within && qnnrt_json_is(&read->r.key, "info")) {
+        if (more == 1 && !record->within && record->strict == NULL &&
+            qnnrt_json_is(&read->r.key, "info")) {
             if (record->had_info)
                 qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" occurs twice");
             else if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT))
@@ -7618,6 +7686,10 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             continue;
         }
         key = more == 2 ? (int)record->next : qnnrt__record_find(record->keys, &read->r.key);
+        if (key < 0 && record->strict != NULL) {
+            qnnrt__record_unknown(read, record);
+            return -1;
+        }
         if (key < 0) {
             qnnrt_json_skip(&read->r);
             continue;
@@ -7632,16 +7704,6 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
         return key;
     }
     return -1;
-}
-
-/* Write the value that was just read as it stands in the text. */
-static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char out[48])
-{
-    size_t length = read->r.value.bytes < 40 ? read->r.value.bytes : 40;
-    memcpy(out, read->r.value.text, length);
-    memcpy(out + length, length < read->r.value.bytes ? "..." : "",
-           length < read->r.value.bytes ? 4 : 1);
-    return out;
 }
 
 static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64_t most,
@@ -7705,28 +7767,40 @@ static int qnnrt__record_f32(qnnrt__record_reader *read, const char *key, float 
            qnnrt__record_as_f32(read, key, out);
 }
 
-/* Read a text into the table's memory. */
-static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const char **out)
+/* Copy a text to the table's memory. */
+static int qnnrt__record_copy(qnnrt__record_reader *read, const char *key,
+                              const qnnrt_json_text *text, const char **out)
 {
     uint64_t most = (uint64_t)read->table->limits->name_bytes;
     size_t bytes;
     char *copy;
     *out = NULL;
-    if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
     /* An escape takes at most six bytes for one byte of text. */
-    if (read->r.value.bytes > (read->r.value.escaped ? most * 6 : most))
+    if (text->bytes > (text->escaped ? most * 6 : most))
         return qnnrt__record_fail(read, QNNRT_E_LIMIT,
                                   "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
                                   (unsigned)most);
-    copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)read->r.value.bytes + 1, 1);
+    copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)text->bytes + 1, 1);
     if (copy == NULL)
         return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
-    bytes = qnnrt_json_copy(&read->r.value, copy);
+    bytes = qnnrt_json_copy(text, copy);
+    if (bytes > most)
+        return qnnrt__record_fail(read, QNNRT_E_LIMIT,
+                                  "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
+                                  (unsigned)most);
     if (strlen(copy) != bytes)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot",
                                   key);
     *out = copy;
     return 1;
+}
+
+/* Read a text into the table's memory. */
+static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const char **out)
+{
+    *out = NULL;
+    return qnnrt__record_value(read, key, QNNRT_JSON_STRING) &&
+           qnnrt__record_copy(read, key, &read->r.value, out);
 }
 
 /* Read an enumerator by name or number. A name that is not in the list gives `unknown`; if that is
@@ -8750,6 +8824,823 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
     *why = r.error;
     *at = r.error_at;
     return 0;
+}
+
+/* =====================================================================================
+   SCHEMA                                                                         >>schema
+   What a program in a qnnrt.json may have: a struct for each kind of object, and the table of its
+   keys. tools/qnnrt_manifest.h describes the format and writes it.
+   Needs: >>record (its macros)     Knows nothing of: how a text is read, backends, graphs
+   ===================================================================================== */
+
+typedef struct qnnrt__schema_context {
+    const char *file;                   /* plain name */
+    const char *role;                   /* one of the roles */
+    int         has_hash;
+    uint64_t    hash;                   /* expected fingerprint */
+} qnnrt__schema_context;
+
+typedef struct qnnrt__schema_constant {
+    qnnrt_tensor_info tensor;           /* name, dtype, dims */
+    const char       *file;             /* plain name */
+    uint64_t          offset;           /* of its first byte in the file */
+} qnnrt__schema_constant;
+
+typedef struct qnnrt__schema_step {
+    const char        *graph;           /* NULL: a host step */
+    size_t             context;         /* of the graph */
+    const char        *host;            /* name of the function, NULL: a graph */
+    qnnrt_tensor_info *inputs, *outputs;
+    size_t             input_count, output_count;
+} qnnrt__schema_step;
+
+typedef struct qnnrt__schema_edge {
+    size_t      from_step;
+    const char *from;
+    size_t      to_step;
+    const char *to;
+    int         convert;                /* index into qnnrt__schema_converts */
+    int         exact;
+} qnnrt__schema_edge;
+
+typedef struct qnnrt__schema_value {    /* an input with a fixed value */
+    size_t      step;
+    const char *input;
+    const char *name;                   /* of the constant */
+    size_t      constant;               /* its index */
+} qnnrt__schema_value;
+
+typedef struct qnnrt__schema_name {     /* what users call a tensor */
+    const char *name;
+    size_t      step;
+    const char *tensor;
+    int         output;
+} qnnrt__schema_name;
+
+typedef struct qnnrt__schema_keep {     /* a tensor in a buffer */
+    uint64_t    offset;
+    size_t      step;
+    const char *tensor;
+    int         output;
+} qnnrt__schema_keep;
+
+typedef struct qnnrt__schema_buffer {
+    qnnrt_buffer_desc   desc;
+    qnnrt__schema_keep *keeps;
+    size_t              keep_count;
+} qnnrt__schema_buffer;
+
+typedef struct qnnrt__schema_pipeline {
+    const char           *name;
+    int                   edges_only;
+    qnnrt__schema_step   *steps;
+    qnnrt__schema_edge   *edges;
+    qnnrt_apart_desc     *apart;
+    qnnrt__schema_value  *constants;
+    qnnrt__schema_name   *names;
+    qnnrt__schema_buffer *buffers;
+    size_t step_count, edge_count, apart_count, constant_count, name_count, buffer_count;
+} qnnrt__schema_pipeline;
+
+typedef struct qnnrt__schema_program {
+    uint32_t                version;    /* 0: the text has no "program" */
+    const char            **roles;
+    qnnrt__schema_context  *contexts;
+    qnnrt__schema_constant *constants;
+    qnnrt__schema_pipeline *pipelines;
+    size_t                  role_count, context_count, constant_count, pipeline_count;
+} qnnrt__schema_program;
+
+enum { QNNRT__SCHEMA_VERSION = 1 };
+
+/* The values of "convert". */
+static const char *const qnnrt__schema_converts[] = { "", "values", "to_nhwc", "to_nchw" };
+
+/* ---- tables of keys ---- */
+
+typedef enum qnnrt__schema_type {       /* of a value, and the member that receives it */
+    QNNRT__SCHEMA_TEXT,                 /* const char *, not empty */
+    QNNRT__SCHEMA_FILE,                 /* const char *, a plain name */
+    QNNRT__SCHEMA_U64, QNNRT__SCHEMA_U32, QNNRT__SCHEMA_I32, QNNRT__SCHEMA_F32,
+    QNNRT__SCHEMA_INDEX,                /* size_t */
+    QNNRT__SCHEMA_BOOL,                 /* int */
+    QNNRT__SCHEMA_HASH,                 /* uint64_t, from 16 hexadecimal digits */
+    QNNRT__SCHEMA_CONVERT,              /* int */
+    QNNRT__SCHEMA_DTYPE,                /* qnnrt_dtype */
+    QNNRT__SCHEMA_DIMS,                 /* qnnrt_tensor_info: rank and dims */
+    QNNRT__SCHEMA_PAIR,                 /* size_t and, at more, const char *: [step, "name"] */
+    QNNRT__SCHEMA_SIDE,                 /* const char * and, at more, int: "input" or "output" */
+    QNNRT__SCHEMA_LIST,                 /* a pointer to items and, at more, their number */
+    QNNRT__SCHEMA_MAP                   /* the same from {"name": item, ...} */
+} qnnrt__schema_type;
+
+struct qnnrt__schema_object;
+
+typedef struct qnnrt__schema_field {
+    qnnrt__schema_type type;
+    size_t             at, more;        /* offsets of members */
+    const struct qnnrt__schema_object *items;      /* LIST, MAP: what they hold */
+} qnnrt__schema_field;
+
+/* A kind of object. Those with a name begin with it. */
+typedef struct qnnrt__schema_object {
+    const char                *part, *what;        /* in messages: "edge", "an edge" */
+    size_t                     bytes;              /* of the struct */
+    const qnnrt_json_text     *keys;               /* NULL: not an object, but one value, field 0 */
+    const qnnrt__schema_field *fields;             /* in the order of keys */
+    uint32_t                   needed;             /* bit k: keys[k] is required */
+    int                        named;              /* 1: has a name, and names must differ */
+} qnnrt__schema_object;
+
+#define QNNRT__FIELD(type, of, member) \
+    { QNNRT__SCHEMA_##type, offsetof(qnnrt__schema_##of, member), 0, NULL }
+#define QNNRT__TWO(type, of, member, second) \
+    { QNNRT__SCHEMA_##type, offsetof(qnnrt__schema_##of, member), \
+      offsetof(qnnrt__schema_##of, second), NULL }
+#define QNNRT__ITEMS(type, of, member, count, object) \
+    { QNNRT__SCHEMA_##type, offsetof(qnnrt__schema_##of, member), \
+      offsetof(qnnrt__schema_##of, count), &qnnrt__schema_##object }
+#define QNNRT__QUANT(type, member) \
+    { QNNRT__SCHEMA_##type, offsetof(qnnrt_tensor_info, quant) + offsetof(qnnrt_quant, member), 0, \
+      NULL }
+
+static const qnnrt_json_text qnnrt__schema_tensor_keys[] = {
+    QNNRT__KEY("name"), QNNRT__KEY("dtype"), QNNRT__KEY("dims"), QNNRT__KEY("scale"),
+    QNNRT__KEY("offset"), QNNRT__KEY("bits"), QNNRT__NO_KEY
+};
+enum { QNNRT__SCHEMA_TENSOR_SCALE = 3, QNNRT__SCHEMA_TENSOR_ENCODED = 0x18 };
+static const qnnrt__schema_field qnnrt__schema_tensor_fields[] = {
+    { QNNRT__SCHEMA_TEXT, offsetof(qnnrt_tensor_info, name), 0, NULL },
+    { QNNRT__SCHEMA_DTYPE, offsetof(qnnrt_tensor_info, dtype), 0, NULL },
+    { QNNRT__SCHEMA_DIMS, 0, 0, NULL },
+    QNNRT__QUANT(F32, scale), QNNRT__QUANT(I32, offset), QNNRT__QUANT(U32, bitwidth)
+};
+static const qnnrt__schema_object qnnrt__schema_input = {
+    "input", "a tensor", sizeof(qnnrt_tensor_info), qnnrt__schema_tensor_keys,
+    qnnrt__schema_tensor_fields, 0x07, 1
+};
+static const qnnrt__schema_object qnnrt__schema_output = {
+    "output", "a tensor", sizeof(qnnrt_tensor_info), qnnrt__schema_tensor_keys,
+    qnnrt__schema_tensor_fields, 0x07, 1
+};
+
+static const qnnrt_json_text qnnrt__schema_step_keys[] = {
+    QNNRT__KEY("context"), QNNRT__KEY("graph"), QNNRT__KEY("host"), QNNRT__KEY("inputs"),
+    QNNRT__KEY("outputs"), QNNRT__NO_KEY
+};
+enum { QNNRT__SCHEMA_STEP_GRAPH = 0x03, QNNRT__SCHEMA_STEP_HOST = 0x1C };
+static const qnnrt__schema_field qnnrt__schema_step_fields[] = {
+    QNNRT__FIELD(INDEX, step, context), QNNRT__FIELD(TEXT, step, graph),
+    QNNRT__FIELD(TEXT, step, host), QNNRT__ITEMS(LIST, step, inputs, input_count, input),
+    QNNRT__ITEMS(LIST, step, outputs, output_count, output)
+};
+static const qnnrt__schema_object qnnrt__schema_steps = {
+    "step", "a step", sizeof(qnnrt__schema_step), qnnrt__schema_step_keys,
+    qnnrt__schema_step_fields, 0, 0
+};
+
+static const qnnrt_json_text qnnrt__schema_edge_keys[] = {
+    QNNRT__KEY("from"), QNNRT__KEY("to"), QNNRT__KEY("convert"), QNNRT__KEY("exact"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_edge_fields[] = {
+    QNNRT__TWO(PAIR, edge, from_step, from), QNNRT__TWO(PAIR, edge, to_step, to),
+    QNNRT__FIELD(CONVERT, edge, convert), QNNRT__FIELD(BOOL, edge, exact)
+};
+static const qnnrt__schema_object qnnrt__schema_edges = {
+    "edge", "an edge", sizeof(qnnrt__schema_edge), qnnrt__schema_edge_keys,
+    qnnrt__schema_edge_fields, 0x03, 0
+};
+
+static const qnnrt__schema_field qnnrt__schema_apart_fields[] = {
+    { QNNRT__SCHEMA_PAIR, offsetof(qnnrt_apart_desc, step), offsetof(qnnrt_apart_desc, input),
+      NULL }
+};
+static const qnnrt__schema_object qnnrt__schema_apart = {
+    "apart", "apart", sizeof(qnnrt_apart_desc), NULL, qnnrt__schema_apart_fields, 0, 0
+};
+
+static const qnnrt_json_text qnnrt__schema_value_keys[] = {
+    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("constant"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_value_fields[] = {
+    QNNRT__FIELD(INDEX, value, step), QNNRT__FIELD(TEXT, value, input),
+    QNNRT__FIELD(TEXT, value, name)
+};
+static const qnnrt__schema_object qnnrt__schema_values = {
+    "constant", "a constant of a pipeline", sizeof(qnnrt__schema_value), qnnrt__schema_value_keys,
+    qnnrt__schema_value_fields, 0x07, 0
+};
+
+static const qnnrt_json_text qnnrt__schema_name_keys[] = {
+    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("output"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_name_fields[] = {
+    QNNRT__FIELD(INDEX, name, step), QNNRT__TWO(SIDE, name, tensor, output),
+    QNNRT__TWO(SIDE, name, tensor, output)
+};
+static const qnnrt__schema_object qnnrt__schema_names = {
+    "name", "a name", sizeof(qnnrt__schema_name), qnnrt__schema_name_keys,
+    qnnrt__schema_name_fields, 0x01, 1
+};
+
+static const qnnrt_json_text qnnrt__schema_keep_keys[] = {
+    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("output"), QNNRT__KEY("offset"),
+    QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_keep_fields[] = {
+    QNNRT__FIELD(INDEX, keep, step), QNNRT__TWO(SIDE, keep, tensor, output),
+    QNNRT__TWO(SIDE, keep, tensor, output), QNNRT__FIELD(U64, keep, offset)
+};
+static const qnnrt__schema_object qnnrt__schema_keeps = {
+    "slot", "a slot", sizeof(qnnrt__schema_keep), qnnrt__schema_keep_keys,
+    qnnrt__schema_keep_fields, 0x09, 0
+};
+
+static const qnnrt_json_text qnnrt__schema_buffer_keys[] = {
+    QNNRT__KEY("name"), QNNRT__KEY("bytes"), QNNRT__KEY("align"), QNNRT__KEY("slots"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_buffer_fields[] = {
+    QNNRT__FIELD(TEXT, buffer, desc.name), QNNRT__FIELD(U64, buffer, desc.bytes),
+    QNNRT__FIELD(U32, buffer, desc.align), QNNRT__ITEMS(LIST, buffer, keeps, keep_count, keeps)
+};
+static const qnnrt__schema_object qnnrt__schema_buffers = {
+    "buffer", "a buffer", sizeof(qnnrt__schema_buffer), qnnrt__schema_buffer_keys,
+    qnnrt__schema_buffer_fields, 0x0B, 1
+};
+
+static const qnnrt_json_text qnnrt__schema_pipeline_keys[] = {
+    QNNRT__KEY("name"), QNNRT__KEY("steps"), QNNRT__KEY("edges"), QNNRT__KEY("edges_only"),
+    QNNRT__KEY("apart"), QNNRT__KEY("constants"), QNNRT__KEY("names"), QNNRT__KEY("buffers"),
+    QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_pipeline_fields[] = {
+    QNNRT__FIELD(TEXT, pipeline, name), QNNRT__ITEMS(LIST, pipeline, steps, step_count, steps),
+    QNNRT__ITEMS(LIST, pipeline, edges, edge_count, edges),
+    QNNRT__FIELD(BOOL, pipeline, edges_only),
+    QNNRT__ITEMS(LIST, pipeline, apart, apart_count, apart),
+    QNNRT__ITEMS(LIST, pipeline, constants, constant_count, values),
+    QNNRT__ITEMS(MAP, pipeline, names, name_count, names),
+    QNNRT__ITEMS(LIST, pipeline, buffers, buffer_count, buffers)
+};
+static const qnnrt__schema_object qnnrt__schema_pipelines = {
+    "pipeline", "a pipeline", sizeof(qnnrt__schema_pipeline), qnnrt__schema_pipeline_keys,
+    qnnrt__schema_pipeline_fields, 0x03, 1
+};
+
+static const qnnrt__schema_field qnnrt__schema_role_fields[] = {
+    { QNNRT__SCHEMA_TEXT, 0, 0, NULL }
+};
+static const qnnrt__schema_object qnnrt__schema_roles = {
+    "backend", "a backend", sizeof(const char *), NULL, qnnrt__schema_role_fields, 0, 1
+};
+
+static const qnnrt_json_text qnnrt__schema_context_keys[] = {
+    QNNRT__KEY("file"), QNNRT__KEY("backend"), QNNRT__KEY("hash"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_context_fields[] = {
+    QNNRT__FIELD(FILE, context, file), QNNRT__FIELD(TEXT, context, role),
+    QNNRT__TWO(HASH, context, hash, has_hash)
+};
+static const qnnrt__schema_object qnnrt__schema_contexts = {
+    "context", "a context", sizeof(qnnrt__schema_context), qnnrt__schema_context_keys,
+    qnnrt__schema_context_fields, 0x03, 1
+};
+
+static const qnnrt_json_text qnnrt__schema_constant_keys[] = {
+    QNNRT__KEY("name"), QNNRT__KEY("file"), QNNRT__KEY("offset"), QNNRT__KEY("dtype"),
+    QNNRT__KEY("dims"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_constant_fields[] = {
+    QNNRT__FIELD(TEXT, constant, tensor.name), QNNRT__FIELD(FILE, constant, file),
+    QNNRT__FIELD(U64, constant, offset), QNNRT__FIELD(DTYPE, constant, tensor.dtype),
+    QNNRT__FIELD(DIMS, constant, tensor)
+};
+static const qnnrt__schema_object qnnrt__schema_constants = {
+    "constant", "a constant", sizeof(qnnrt__schema_constant), qnnrt__schema_constant_keys,
+    qnnrt__schema_constant_fields, 0x1B, 1
+};
+
+static const qnnrt_json_text qnnrt__schema_program_keys[] = {
+    QNNRT__KEY("version"), QNNRT__KEY("backends"), QNNRT__KEY("contexts"), QNNRT__KEY("constants"),
+    QNNRT__KEY("pipelines"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_program_fields[] = {
+    QNNRT__FIELD(U32, program, version), QNNRT__ITEMS(LIST, program, roles, role_count, roles),
+    QNNRT__ITEMS(LIST, program, contexts, context_count, contexts),
+    QNNRT__ITEMS(LIST, program, constants, constant_count, constants),
+    QNNRT__ITEMS(LIST, program, pipelines, pipeline_count, pipelines)
+};
+static const qnnrt__schema_object qnnrt__schema_whole = {
+    "program", "\"program\"", sizeof(qnnrt__schema_program), qnnrt__schema_program_keys,
+    qnnrt__schema_program_fields, 0x07, 0
+};
+
+/* =====================================================================================
+   MANIFEST                                                                     >>manifest
+   The program of a folder: reads the part "program" of its qnnrt.json by the tables of >>schema.
+   Unknown keys, wrong types, names that occur twice and paths are errors with their place.
+   Needs: >>os >>size >>mem >>err >>sort >>dtype >>encoding >>abi >>table >>record >>schema, and
+          qnnrt_json.h
+   Knows nothing of: files, backends, graphs, how pipelines are made
+   ===================================================================================== */
+
+enum { QNNRT__MANIFEST_DIMS = 32 };         /* a list with more dimensions is refused */
+
+typedef struct qnnrt__manifest_reader {
+    qnnrt__record_reader read;
+    char                 place[400];        /* where the reader is, for errors */
+} qnnrt__manifest_reader;
+
+/* ---- the place, for errors ---- */
+
+/* Add a part to the place. Return the length of the old place. */
+static size_t qnnrt__manifest_enter(qnnrt__manifest_reader *m, const char *part, size_t index)
+{
+    const size_t used = strlen(m->place);
+    snprintf(m->place + used, sizeof(m->place) - used, "%s%s %llu", used > 0 ? ": " : "", part,
+             (unsigned long long)index);
+    return used;
+}
+
+/* Go back to a place. Return 1 unless something failed. */
+static int qnnrt__manifest_leave(qnnrt__manifest_reader *m, size_t used)
+{
+    if (!qnnrt__record_go_on(&m->read)) return 0;
+    m->place[used] = '\0';
+    return 1;
+}
+
+static int qnnrt__manifest_no_memory(qnnrt__manifest_reader *m)
+{
+    return qnnrt__record_result(&m->read, qnnrt__fail_memory(m->read.table->err, "a manifest"));
+}
+
+/* Check that the keys whose bits are set in `needed` occurred. what: the object that has them. */
+static int qnnrt__manifest_needs(qnnrt__manifest_reader *m, const qnnrt_json_text *keys,
+                                 const char *what, uint64_t seen, uint32_t needed)
+{
+    const uint64_t missing = needed & ~seen;
+    int key = 0;
+    if (missing == 0) return 1;
+    while ((missing >> key & 1) == 0) ++key;
+    return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "%s needs \"%s\"", what, keys[key].text);
+}
+
+/* ---- values ---- */
+
+/* Read a text that is not empty. */
+static int qnnrt__manifest_text(qnnrt__manifest_reader *m, const char *key, const char **out)
+{
+    if (!qnnrt__record_text(&m->read, key, out)) return 0;
+    return (*out)[0] != '\0' ||
+           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is empty; expected a name", key);
+}
+
+/* Read the name of a file in the folder. A path in a manifest is never followed. */
+static int qnnrt__manifest_file(qnnrt__manifest_reader *m, const char *key, const char **out)
+{
+    if (!qnnrt__record_text(&m->read, key, out)) return 0;
+    return qnnrt__os_plain_name(*out) ||
+           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is \"%.200s\"; expected the plain"
+                              " name of a file in the folder", key, *out);
+}
+
+static int qnnrt__manifest_bool(qnnrt__manifest_reader *m, const char *key, int *out)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&m->read.r);
+    *out = type == QNNRT_JSON_TRUE;
+    return type == QNNRT_JSON_TRUE || type == QNNRT_JSON_FALSE ||
+           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is %s; expected true or false", key,
+                              qnnrt__record_type(type));
+}
+
+/* Fail because a text is not what was expected. */
+static int qnnrt__manifest_wrong(qnnrt__manifest_reader *m, const char *key, const char *expected)
+{
+    char shown[48];
+    return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" is \"%s\"; expected %s", key,
+                              qnnrt__record_shown(&m->read, shown), expected);
+}
+
+/* Read a fingerprint. */
+static int qnnrt__manifest_hash(qnnrt__manifest_reader *m, const char *key, uint64_t *out)
+{
+    const qnnrt_json_text *value = &m->read.r.value;
+    size_t i;
+    *out = 0;
+    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_STRING)) return 0;
+    for (i = 0; i < value->bytes && i < 16; ++i) {
+        const char c = value->text[i];
+        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+                          c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        if (digit < 0) break;
+        *out = *out << 4 | (uint64_t)digit;
+    }
+    return (i == 16 && value->bytes == 16) ||
+           qnnrt__manifest_wrong(m, key, "16 hexadecimal digits");
+}
+
+static int qnnrt__manifest_convert(qnnrt__manifest_reader *m, const char *key, int *out)
+{
+    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_STRING)) return 0;
+    for (*out = 1; *out < 4; ++*out)
+        if (qnnrt_json_is(&m->read.r.value, qnnrt__schema_converts[*out])) return 1;
+    return qnnrt__manifest_wrong(m, key, "\"values\", \"to_nhwc\" or \"to_nchw\"");
+}
+
+static int qnnrt__manifest_dtype(qnnrt__manifest_reader *m, const char *key, qnnrt_dtype *out)
+{
+    const qnnrt__dtype_info *info;
+    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_STRING)) return 0;
+    info = qnnrt__dtype_named(m->read.r.value.text, m->read.r.value.bytes);
+    if (info == NULL || info->bits == 0)
+        return qnnrt__manifest_wrong(m, key, "a type with a size, such as \"float32\"");
+    *out = info->dtype;
+    return 1;
+}
+
+static int qnnrt__manifest_dims(qnnrt__manifest_reader *m, const char *key,
+                                qnnrt_tensor_info *tensor)
+{
+    uint32_t dims[QNNRT__MANIFEST_DIMS], *copy, most = m->read.table->limits->rank;
+    if (most > QNNRT__MANIFEST_DIMS) most = QNNRT__MANIFEST_DIMS;
+    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_ARRAY)) return 0;
+    while (qnnrt_json_more(&m->read.r)) {
+        if (tensor->rank == most)
+            return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "\"%s\" has more than %u dimensions"
+                                      " (limits.rank)", key, (unsigned)most);
+        if (!qnnrt__record_u32(&m->read, key, &dims[tensor->rank])) return 0;
+        if (dims[tensor->rank++] == 0)
+            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" has a dimension of 0", key);
+    }
+    if (m->read.r.error != NULL) return 0;
+    copy = (uint32_t *)qnnrt__arena_alloc(m->read.table->arena, tensor->rank, sizeof(uint32_t));
+    if (copy == NULL) return qnnrt__manifest_no_memory(m);
+    memcpy(copy, dims, tensor->rank * sizeof(uint32_t));
+    tensor->dims = copy;
+    return 1;
+}
+
+/* Read [step, "name of a tensor"]. */
+static int qnnrt__manifest_pair(qnnrt__manifest_reader *m, const char *key, size_t *step,
+                                const char **name)
+{
+    uint32_t number = 0;
+    if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_ARRAY)) return 0;
+    if (qnnrt_json_more(&m->read.r) && !qnnrt__record_u32(&m->read, key, &number)) return 0;
+    if (qnnrt_json_more(&m->read.r) && !qnnrt__manifest_text(m, key, name)) return 0;
+    *step = number;
+    if (*name != NULL && m->read.r.error == NULL && !qnnrt_json_more(&m->read.r))
+        return m->read.r.error == NULL;
+    return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%s\" must have two elements: the number"
+                              " of a step and the name of a tensor", key);
+}
+
+/* ---- names ---- */
+
+static const char *qnnrt__manifest_name(const void *item)
+{
+    const char *name;
+    memcpy(&name, item, sizeof(name));
+    return name;
+}
+
+static int qnnrt__manifest_order(const void *a, const void *b)
+{
+    return strcmp(qnnrt__manifest_name(a), qnnrt__manifest_name(b));
+}
+
+/* Return items in the order of their names, and refuse a name that occurs twice. Return NULL after
+   a failure. */
+static const void **qnnrt__manifest_sort(qnnrt__manifest_reader *m, const char *part,
+                                         const void *items, size_t count, size_t bytes)
+{
+    const void **sorted = (const void **)qnnrt__arena_alloc(m->read.table->arena, count,
+                                                            sizeof(*sorted));
+    size_t i;
+    if (sorted == NULL) {
+        qnnrt__manifest_no_memory(m);
+        return NULL;
+    }
+    for (i = 0; i < count; ++i) sorted[i] = (const unsigned char *)items + i * bytes;
+    qnnrt__sort(sorted, count, qnnrt__manifest_order);
+    for (i = 1; i < count; ++i)
+        if (qnnrt__manifest_order(sorted[i - 1], sorted[i]) == 0) {
+            qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "%s \"%.200s\" occurs twice", part,
+                               qnnrt__manifest_name(sorted[i]));
+            return NULL;
+        }
+    return sorted;
+}
+
+/* Find an item by its name. Return NULL if there is none. */
+static const void *qnnrt__manifest_find(const void *const *sorted, size_t count, const char *name)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(qnnrt__manifest_name(sorted[middle]), name);
+        if (order == 0) return sorted[middle];
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
+/* ---- what the table of an object cannot say ---- */
+
+/* Compute the size of a tensor and check its encoding. */
+static int qnnrt__manifest_sizes(qnnrt__manifest_reader *m, qnnrt_tensor_info *tensor)
+{
+    const char *why;
+    if (qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count,
+                           &tensor->bytes) != QNNRT_OK)
+        return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "\"%.200s\": the product of its"
+                                  " dimensions exceeds the address space", tensor->name);
+    why = qnnrt__encoding_check(tensor);
+    return why == NULL || qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%.200s\" (%s): %s",
+                                             tensor->name, qnnrt__dtype_name(tensor->dtype), why);
+}
+
+/* Complete an input or output of a host step. It has an encoding if it has "scale", "offset" or
+   "bits". */
+static int qnnrt__manifest_tensor(qnnrt__manifest_reader *m, qnnrt_tensor_info *tensor,
+                                  uint64_t seen)
+{
+    qnnrt_quant *quant = &tensor->quant;
+    quant->vendor_encoding = QNNRT__ABI_UNDEFINED;
+    if (seen >> QNNRT__SCHEMA_TENSOR_SCALE == 0) return qnnrt__manifest_sizes(m, tensor);
+    if (!qnnrt__manifest_needs(m, qnnrt__schema_tensor_keys, "an encoding", seen,
+                               QNNRT__SCHEMA_TENSOR_ENCODED)) return 0;
+    if (!qnnrt__dtype_is_fixed(tensor->dtype))
+        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"%.200s\" has an encoding, but %s is"
+                                  " not a quantized type", tensor->name,
+                                  qnnrt__dtype_name(tensor->dtype));
+    quant->encoding = QNNRT_ENCODING_PER_TENSOR;
+    quant->vendor_encoding =
+        quant->bitwidth != 0 ? QNNRT__ABI_BW_SCALE_OFFSET : QNNRT__ABI_SCALE_OFFSET;
+    return qnnrt__manifest_sizes(m, tensor);
+}
+
+static int qnnrt__manifest_step(qnnrt__manifest_reader *m, uint64_t seen)
+{
+    const int host = (seen & QNNRT__SCHEMA_STEP_HOST) != 0;
+    if (host && (seen & QNNRT__SCHEMA_STEP_GRAPH) != 0)
+        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "a step has either \"context\" and"
+                                  " \"graph\", or \"host\", \"inputs\" and \"outputs\"");
+    return qnnrt__manifest_needs(m, qnnrt__schema_step_keys, host ? "a host step" : "a step", seen,
+                                 host ? QNNRT__SCHEMA_STEP_HOST : QNNRT__SCHEMA_STEP_GRAPH);
+}
+
+static int qnnrt__manifest_constant(qnnrt__manifest_reader *m, qnnrt__schema_constant *constant)
+{
+    uint64_t end;
+    constant->tensor.quant.vendor_encoding = QNNRT__ABI_UNDEFINED;
+    return qnnrt__manifest_sizes(m, &constant->tensor) &&
+           (qnnrt__size_add(constant->offset, constant->tensor.bytes, &end) ||
+            qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "\"%.200s\" ends beyond any file: its"
+                               " \"offset\" is %llu", constant->tensor.name,
+                               (unsigned long long)constant->offset));
+}
+
+static int qnnrt__manifest_buffer(qnnrt__manifest_reader *m, const qnnrt_buffer_desc *desc)
+{
+    if (desc->bytes == 0)
+        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"bytes\" is 0; expected 1 or more");
+    return desc->align == 0 || qnnrt__size_power_of_two(desc->align) ||
+           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"align\" is %u; expected a power of two",
+                              (unsigned)desc->align);
+}
+
+/* Check that an object has an "input" or an "output", its second and third key. */
+static int qnnrt__manifest_side(qnnrt__manifest_reader *m, const char *what, uint64_t seen)
+{
+    return (seen >> 1 & 3) == 1 || (seen >> 1 & 3) == 2 ||
+           qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "%s has either an \"input\" or an"
+                              " \"output\"", what);
+}
+
+/* Check an object whose members were read. */
+static int qnnrt__manifest_finish(qnnrt__manifest_reader *m, const qnnrt__schema_object *o,
+                                  void *item, uint64_t seen)
+{
+    if (!qnnrt__record_go_on(&m->read) ||
+        !qnnrt__manifest_needs(m, o->keys, o->what, seen, o->needed)) return 0;
+    if (o == &qnnrt__schema_input || o == &qnnrt__schema_output)
+        return qnnrt__manifest_tensor(m, (qnnrt_tensor_info *)item, seen);
+    if (o == &qnnrt__schema_steps) return qnnrt__manifest_step(m, seen);
+    if (o == &qnnrt__schema_constants)
+        return qnnrt__manifest_constant(m, (qnnrt__schema_constant *)item);
+    if (o == &qnnrt__schema_buffers)
+        return qnnrt__manifest_buffer(m, &((const qnnrt__schema_buffer *)item)->desc);
+    if (o == &qnnrt__schema_names || o == &qnnrt__schema_keeps)
+        return qnnrt__manifest_side(m, o->what, seen);
+    if (o == &qnnrt__schema_pipelines && ((qnnrt__schema_pipeline *)item)->step_count == 0)
+        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"steps\" is empty");
+    return 1;
+}
+
+/* ---- objects ---- */
+
+static int qnnrt__manifest_value(qnnrt__manifest_reader *m, const qnnrt__schema_field *field,
+                                 const char *key, void *item);
+
+/* Read an object. */
+static int qnnrt__manifest_object(qnnrt__manifest_reader *m, const qnnrt__schema_object *o,
+                                  void *item)
+{
+    qnnrt__record record;
+    int key;
+    if (o->keys == NULL) return qnnrt__manifest_value(m, o->fields, o->part, item);
+    if (!qnnrt__record_enter(&m->read, &record, o->keys, o->part)) return 0;
+    record.strict = o->what;
+    while ((key = qnnrt__record_member(&m->read, &record)) >= 0) {
+        if (!qnnrt__manifest_value(m, &o->fields[key], o->keys[key].text, item)) return 0;
+        if (key == 0 && o == &qnnrt__schema_pipelines)
+            snprintf(m->place, sizeof(m->place), "pipeline \"%.100s\"",
+                     qnnrt__manifest_name(item));
+    }
+    return qnnrt__manifest_finish(m, o, item, record.seen);
+}
+
+/* Read items of a list or, with map, the members of an object, whose keys are their names. Each
+   item counts against limits.tensors. */
+static int qnnrt__manifest_items(qnnrt__manifest_reader *m, const qnnrt__schema_object *o,
+                                 const char *key, int map, unsigned char **out, size_t *count)
+{
+    qnnrt__table *table = m->read.table;
+    unsigned char *items = NULL;
+    size_t room = 0;
+    if (!qnnrt__record_value(&m->read, key, map ? QNNRT_JSON_OBJECT : QNNRT_JSON_ARRAY)) return 0;
+    for (*count = 0; qnnrt_json_more(&m->read.r); ++*count) {
+        const size_t used = qnnrt__manifest_enter(m, o->part, *count);
+        const char *name = NULL;
+        if (*table->tensors_left == 0)
+            return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT, "the program has more than %u"
+                                      " entries (limits.tensors)",
+                                      (unsigned)table->limits->tensors);
+        *table->tensors_left -= 1;
+        items = (unsigned char *)qnnrt__arena_grow(table->arena, items, *count, o->bytes,
+                                                   (uint64_t)*count + 1, &room);
+        if (items == NULL) return qnnrt__manifest_no_memory(m);
+        if (map) {
+            if (!qnnrt__record_copy(&m->read, key, &m->read.r.key, &name)) return 0;
+            if (name[0] == '\0')
+                return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "a name in \"%s\" is empty",
+                                          key);
+            memcpy(items + *count * o->bytes, &name, sizeof(name));
+        }
+        if (!qnnrt__manifest_object(m, o, items + *count * o->bytes) ||
+            !qnnrt__manifest_leave(m, used)) return 0;
+    }
+    *out = items;
+    return qnnrt__record_go_on(&m->read) &&
+           (!o->named || qnnrt__manifest_sort(m, o->part, items, *count, o->bytes) != NULL);
+}
+
+/* Read the value of a member. It calls itself for the objects of a list, at most four deep. */
+static int qnnrt__manifest_value(qnnrt__manifest_reader *m, const qnnrt__schema_field *field,
+                                 const char *key, void *item)
+{
+    void *at = (unsigned char *)item + field->at, *more = (unsigned char *)item + field->more;
+    unsigned char *items = NULL;
+    uint32_t number;
+    int good;
+    switch (field->type) {
+    case QNNRT__SCHEMA_TEXT:    return qnnrt__manifest_text(m, key, (const char **)at);
+    case QNNRT__SCHEMA_FILE:    return qnnrt__manifest_file(m, key, (const char **)at);
+    case QNNRT__SCHEMA_U64:
+        return qnnrt__record_u64(&m->read, key, UINT64_MAX, (uint64_t *)at);
+    case QNNRT__SCHEMA_U32:     return qnnrt__record_u32(&m->read, key, (uint32_t *)at);
+    case QNNRT__SCHEMA_I32:     return qnnrt__record_i32(&m->read, key, (int32_t *)at);
+    case QNNRT__SCHEMA_F32:     return qnnrt__record_f32(&m->read, key, (float *)at);
+    case QNNRT__SCHEMA_INDEX:
+        good = qnnrt__record_u32(&m->read, key, &number);
+        *(size_t *)at = number;
+        return good;
+    case QNNRT__SCHEMA_BOOL:    return qnnrt__manifest_bool(m, key, (int *)at);
+    case QNNRT__SCHEMA_HASH:
+        *(int *)more = 1;
+        return qnnrt__manifest_hash(m, key, (uint64_t *)at);
+    case QNNRT__SCHEMA_CONVERT: return qnnrt__manifest_convert(m, key, (int *)at);
+    case QNNRT__SCHEMA_DTYPE:   return qnnrt__manifest_dtype(m, key, (qnnrt_dtype *)at);
+    case QNNRT__SCHEMA_DIMS:    return qnnrt__manifest_dims(m, key, (qnnrt_tensor_info *)at);
+    case QNNRT__SCHEMA_PAIR:
+        return qnnrt__manifest_pair(m, key, (size_t *)at, (const char **)more);
+    case QNNRT__SCHEMA_SIDE:
+        *(int *)more = key[0] == 'o';
+        return qnnrt__manifest_text(m, key, (const char **)at);
+    default:
+        good = qnnrt__manifest_items(m, field->items, key, field->type == QNNRT__SCHEMA_MAP,
+                                     &items, (size_t *)more);
+        memcpy(at, &items, sizeof(items));
+        return good;
+    }
+}
+
+/* ---- the program ---- */
+
+/* Check what one part of a pipeline names in another part of the program. */
+static int qnnrt__manifest_refer(qnnrt__manifest_reader *m, const qnnrt__schema_program *out,
+                                 const void *const *constants, qnnrt__schema_pipeline *p)
+{
+    size_t i;
+    for (i = 0; i < p->step_count; ++i)
+        if (p->steps[i].graph != NULL && p->steps[i].context >= out->context_count)
+            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "pipeline \"%.200s\": step %u:"
+                                      " \"context\" is %llu, but the program has %u contexts",
+                                      p->name, (unsigned)i,
+                                      (unsigned long long)p->steps[i].context,
+                                      (unsigned)out->context_count);
+    for (i = 0; i < p->constant_count; ++i) {
+        const qnnrt__schema_constant *found = (const qnnrt__schema_constant *)qnnrt__manifest_find(
+            constants, out->constant_count, p->constants[i].name);
+        if (found == NULL)
+            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "pipeline \"%.200s\": constant %u:"
+                                      " the program has no constant \"%.200s\"", p->name,
+                                      (unsigned)i, p->constants[i].name);
+        p->constants[i].constant = (size_t)(found - out->constants);
+    }
+    return 1;
+}
+
+/* Check what parts of the program name in other parts, and count contexts. */
+static int qnnrt__manifest_resolve(qnnrt__manifest_reader *m, qnnrt__schema_program *out)
+{
+    const void **roles, **constants;
+    size_t i;
+    if (out->context_count == 0)
+        return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "\"contexts\" is empty");
+    if (out->context_count > m->read.table->limits->files)
+        return qnnrt__record_fail(&m->read, QNNRT_E_LIMIT,
+                                  "%u contexts, more than limits.files (%u)",
+                                  (unsigned)out->context_count,
+                                  (unsigned)m->read.table->limits->files);
+    roles = qnnrt__manifest_sort(m, "backend", out->roles, out->role_count, sizeof(*out->roles));
+    if (roles == NULL) return 0;
+    for (i = 0; i < out->context_count; ++i)
+        if (qnnrt__manifest_find(roles, out->role_count, out->contexts[i].role) == NULL)
+            return qnnrt__record_fail(&m->read, QNNRT_E_FORMAT, "context %u: \"backends\" does not"
+                                      " list its backend \"%.200s\"", (unsigned)i,
+                                      out->contexts[i].role);
+    constants = qnnrt__manifest_sort(m, "constant", out->constants, out->constant_count,
+                                     sizeof(*out->constants));
+    if (constants == NULL) return 0;
+    for (i = 0; i < out->pipeline_count; ++i)
+        if (!qnnrt__manifest_refer(m, out, constants, &out->pipelines[i])) return 0;
+    return 1;
+}
+
+/* Check the version before anything else, because another version may have other keys. */
+static int qnnrt__manifest_version(qnnrt__manifest_reader *m)
+{
+    qnnrt_json_reader ahead = m->read.r;
+    uint64_t version = QNNRT__SCHEMA_VERSION;
+    if (qnnrt_json_value(&ahead) != QNNRT_JSON_OBJECT) return 1;
+    while (qnnrt_json_more(&ahead))
+        if (!qnnrt_json_is(&ahead.key, "version")) qnnrt_json_skip(&ahead);
+        else if (!qnnrt_json_value_u64(&ahead, &version)) return 1;
+        else break;
+    if (ahead.error != NULL || version == QNNRT__SCHEMA_VERSION) return 1;
+    m->read.r = ahead;
+    qnnrt__record_fail(&m->read, QNNRT_E_VERSION,
+                       "the program has version %llu; this library reads version %d",
+                       (unsigned long long)version, (int)QNNRT__SCHEMA_VERSION);
+    qnnrt__hint(m->read.table->err, QNNRT_E_VERSION,
+                "Use a release of qnnrt.h that reads this version, or write the program again.");
+    return 0;
+}
+
+/* Read a qnnrt.json. All of it is copied from the text; other parts than "program" are skipped. */
+static qnnrt_result qnnrt__manifest_read(qnnrt__table *table, const char *text, size_t bytes,
+                                         qnnrt__schema_program *out)
+{
+    qnnrt__manifest_reader m;
+    qnnrt_json_limits limits;
+    int there = 0;
+    memset(&m, 0, sizeof(m));
+    memset(out, 0, sizeof(*out));
+    m.read.table = table;
+    m.read.place = m.place;
+    limits.bytes = (size_t)table->limits->json_bytes;
+    limits.depth = 64;
+    qnnrt_json_begin(&m.read.r, text, bytes, &limits);
+    if (qnnrt_json_value(&m.read.r) != QNNRT_JSON_OBJECT)
+        qnnrt__record_fail(&m.read, QNNRT_E_FORMAT, "it is %s; expected an object",
+                           qnnrt__record_type(m.read.r.type));
+    while (qnnrt__record_go_on(&m.read) && qnnrt_json_more(&m.read.r)) {
+        if (!qnnrt_json_is(&m.read.r.key, "program")) qnnrt_json_skip(&m.read.r);
+        else if (there++) qnnrt__record_fail(&m.read, QNNRT_E_FORMAT, "\"program\" occurs twice");
+        else if (qnnrt__manifest_version(&m) &&
+                 qnnrt__manifest_object(&m, &qnnrt__schema_whole, out))
+            qnnrt__manifest_resolve(&m, out);
+    }
+    if (m.read.result == QNNRT_OK && !qnnrt_json_end(&m.read.r))
+        qnnrt__table_fail(table, m.read.result = QNNRT_E_FORMAT, "byte %llu: %s",
+                          (unsigned long long)m.read.r.error_at, m.read.r.error);
+    return m.read.result != QNNRT_E_FORMAT ? m.read.result
+               : qnnrt__hint(table->err, QNNRT_E_FORMAT, "Repair it or write it again;"
+                             " tools/qnnrt_manifest.h describes the format.");
 }
 #endif /* QNNRT_NO_JSON */
 
@@ -10609,7 +11500,7 @@ typedef struct qnnrt__scan_file {
 } qnnrt__scan_file;
 
 enum {
-    QNNRT__SCAN_LISTED,                 /* in "ctx-bins" of genie_config.json */
+    QNNRT__SCAN_LISTED,                 /* in a list of files, see scan.list */
     QNNRT__SCAN_FORWARD,                /* forward_<i>.bin                    */
     QNNRT__SCAN_PART,                   /* <prefix>_<i>_of_<n>.bin            */
     QNNRT__SCAN_ANY                     /* any other *.bin                    */
@@ -10623,6 +11514,8 @@ typedef struct qnnrt__scan {
     const qnnrt__scan_file **files;     /* [count], in shard order */
     int                     kind;       /* of the files taken */
     int                     genie;      /* the folder has a genie_config.json */
+    int                     manifest;   /* the folder has a qnnrt.json */
+    const char             *list;       /* the file that lists files, or NULL */
     int                     json_only;  /* there are no binaries: files are the texts */
 } qnnrt__scan;
 
@@ -10697,6 +11590,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
     int binary = qnnrt__scan_ends(name, length, ".bin");
     if (++scan->entries > QNNRT__SCAN_ENTRIES) return 2;
     if (strcmp(name, "genie_config.json") == 0) scan->genie = 1;
+    if (strcmp(name, "qnnrt.json") == 0) scan->manifest = 1;
     if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, length, "_json.json"))) return 0;
     file = (qnnrt__scan_file *)qnnrt__arena_alloc(scan->arena, 1, sizeof(*file));
     if (file == NULL || (file->name = qnnrt__arena_text(scan->arena, name, length)) == NULL)
@@ -10806,28 +11700,25 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
 }
 
 #ifndef QNNRT_NO_JSON
-/* Take a name that genie_config.json lists as the next shard. It must be a plain name: a path in a
-   file is never followed. */
+/* Take a name that scan->list lists as the next shard. It must be a plain name: a path in a file is
+   never followed. */
 static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, const char *name,
                                      qnnrt_error *err)
 {
     qnnrt__scan_file *file = scan->found;
-    if (strchr(name, '/') != NULL || strchr(name, '\\') != NULL || name[0] == '.' ||
-        name[0] == '\0')
+    if (!qnnrt__os_plain_name(name))
         return qnnrt__fail(
             err, QNNRT_E_FORMAT,
-            "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\"; a plain name of a"
-            " file in the folder is expected",
-            folder, name);
+            "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain name of a file in the folder is"
+            " expected", folder, scan->list, name);
     while (file != NULL && strcmp(file->name, name) != 0) file = file->next;
     if (file == NULL)
         return qnnrt__fail(
-            err, QNNRT_E_NOT_FOUND,
-            "%s/genie_config.json lists \"%.200s\", but the folder has no such *.bin", folder,
-            name);
+            err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no such *.bin",
+            folder, scan->list, name);
     if (file->kind == QNNRT__SCAN_LISTED)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/genie_config.json lists \"%.200s\" twice",
-                           folder, name);
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s lists \"%.200s\" twice", folder, scan->list,
+                           name);
     file->kind = QNNRT__SCAN_LISTED;
     file->index = scan->listed++;
     return QNNRT_OK;
@@ -10917,7 +11808,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
         if (scan->files[i]->kind == kind) { ++kept; continue; }    /* they come first */
         qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
                    "%s is left out: %s decides which files are the model", scan->files[i]->name,
-                   kind == QNNRT__SCAN_LISTED ? "genie_config.json" : scan->files[0]->name);
+                   kind == QNNRT__SCAN_LISTED ? scan->list : scan->files[0]->name);
     }
     scan->count = kept;
     scan->kind = kind;
@@ -12168,6 +13059,17 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     return QNNRT_OK;
 }
 
+#ifndef QNNRT_NO_JSON
+/* Give a pipeline that was made of one model to that model. */
+static void qnnrt__pipeline_give(qnnrt_pipeline *p, qnnrt *model)
+{
+    p->made = 0;
+    qnnrt__pipeline_hold_models(p, -1);
+    qnnrt__arena_move(&p->own_arena, &model->arena);
+    p->arena = &model->arena;
+}
+#endif
+
 static int qnnrt__pipeline_graph_order(const void *a, const void *b)
 {
     return strcmp(((const qnnrt_graph_info *)a)->name, ((const qnnrt_graph_info *)b)->name);
@@ -12362,8 +13264,8 @@ static qnnrt_result qnnrt__pipeline_join_begin(qnnrt__join *join, qnnrt__arena *
         return qnnrt__fail(join->err, QNNRT_E_LIMIT,
                            "%u graphs in %u contexts: too many to look for pipelines",
                            (unsigned)graphs, (unsigned)contexts);
-    model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, (uint64_t)graphs * 2,
-                                                             sizeof(*model->pipelines));
+    model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(
+        &model->arena, (uint64_t)graphs * 2 + join->count, sizeof(*model->pipelines));
     return model->pipelines != NULL ? QNNRT_OK : qnnrt__fail_memory(join->err, "pipelines");
 }
 
@@ -12401,8 +13303,10 @@ static qnnrt_result qnnrt__pipeline_join_rest(qnnrt__join *join)
     return QNNRT_OK;
 }
 
-/* Find the pipelines of a model whose tables are complete. */
-static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
+/* Find the pipelines of a model whose tables are complete: those that are given, or, if given is
+   NULL, those that names join; and those of single graphs. */
+static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_pipeline *const *given,
+                                             size_t given_count, qnnrt_error *err)
 {
     qnnrt__join join;
     qnnrt_result result;
@@ -12412,9 +13316,13 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     scratch.hooks = model->hooks;
     join.model = model;
     join.err = err;
+    join.count = given_count;
     result = qnnrt__pipeline_join_begin(&join, &scratch);
-    if (result == QNNRT_OK && model->context_count > 1) result = qnnrt__pipeline_join_all(&join);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_join_rest(&join);
+    if (result == QNNRT_OK && given_count > 0)
+        memcpy(model->pipelines, given, given_count * sizeof(*given));
+    if (result == QNNRT_OK && given == NULL && model->context_count > 1)
+        result = qnnrt__pipeline_join_all(&join);
+    if (result == QNNRT_OK && given == NULL) result = qnnrt__pipeline_join_rest(&join);
     model->pipeline_count = join.count;
     if (result == QNNRT_OK) result = qnnrt__pipeline_singles(&join);
     qnnrt__arena_free(&scratch);
@@ -12482,6 +13390,103 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     *out = found;
     return QNNRT_OK;
 }
+
+#ifndef QNNRT_NO_JSON
+/* =====================================================================================
+   ASSEMBLE                                                                     >>assemble
+   Makes the pipelines that the program of a folder describes. They belong to the model.
+   Needs: >>mem >>err >>log >>schema >>model >>pipeline
+   Knows nothing of: the text of the program, memory plans, execution
+   ===================================================================================== */
+
+/* Describe a pipeline for qnnrt__pipeline_make(). The lists live in `scratch`. */
+static qnnrt_result qnnrt__assemble_describe(const qnnrt *model, qnnrt__arena *scratch,
+                                            const qnnrt__schema_pipeline *from,
+                                            qnnrt_pipeline_desc *to, qnnrt_error *err)
+{
+    qnnrt_step_desc *steps;
+    qnnrt_edge_desc *edges;
+    size_t i;
+    memset(to, 0, sizeof(*to));
+    steps = (qnnrt_step_desc *)qnnrt__arena_alloc(scratch, from->step_count, sizeof(*steps));
+    edges = (qnnrt_edge_desc *)qnnrt__arena_alloc(scratch, from->edge_count, sizeof(*edges));
+    if (steps == NULL || edges == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < from->step_count; ++i) {
+        steps[i].model = model;
+        steps[i].context = from->steps[i].context;
+        steps[i].graph = from->steps[i].graph;
+    }
+    for (i = 0; i < from->edge_count; ++i) {
+        edges[i].from_step = from->edges[i].from_step;
+        edges[i].from = from->edges[i].from;
+        edges[i].to_step = from->edges[i].to_step;
+        edges[i].to = from->edges[i].to;
+    }
+    to->name = from->name;
+    to->steps = steps;
+    to->step_count = from->step_count;
+    to->edges = edges;
+    to->edge_count = from->edge_count;
+    to->edges_only = from->edges_only;
+    to->apart = from->apart;
+    to->apart_count = from->apart_count;
+    return QNNRT_OK;
+}
+
+/* Report that a pipeline could not be made. */
+static void qnnrt__assemble_fail(const qnnrt__schema_pipeline *from, const qnnrt_error *failure,
+                                qnnrt_error *err)
+{
+    qnnrt__fail(err, failure->code, "qnnrt.json: pipeline \"%.200s\": ", from->name);
+    qnnrt__err_text(err, failure->text, strlen(failure->text));
+    if (failure->hint[0] != '\0') qnnrt__hint(err, failure->code, "%s", failure->hint);
+}
+
+/* Return 1 if a pipeline needs a context that did not load. */
+static int qnnrt__assemble_lacks(const qnnrt *model, const qnnrt__schema_pipeline *from)
+{
+    size_t i = 0;
+    while (i < from->step_count && (from->steps[i].graph == NULL ||
+                                    model->infos[from->steps[i].context].failure == NULL)) ++i;
+    return i < from->step_count;
+}
+
+/* Make the pipelines of a program. *out receives them, in its order; NULL: it has none. A pipeline
+   that needs a context that did not load, with desc.keep_going, is left out. */
+static qnnrt_result qnnrt__assemble_pipelines(qnnrt *model, const qnnrt__schema_program *program,
+                                             qnnrt_pipeline ***out, size_t *count, qnnrt_error *err)
+{
+    qnnrt__arena scratch;
+    qnnrt_error failure;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    *out = NULL;
+    *count = 0;
+    if (program->pipeline_count == 0) return QNNRT_OK;
+    *out = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, program->pipeline_count,
+                                                 sizeof(**out));
+    if (*out == NULL) return qnnrt__fail_memory(err, "pipelines");
+    memset(&scratch, 0, sizeof(scratch));
+    scratch.hooks = model->hooks;
+    for (i = 0; i < program->pipeline_count && result == QNNRT_OK; ++i) {
+        const qnnrt__schema_pipeline *from = &program->pipelines[i];
+        qnnrt_pipeline_desc desc;
+        qnnrt__err_clear(&failure);
+        if (qnnrt__assemble_lacks(model, from)) {
+            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "assemble", 0,
+                       "pipeline \"%.200s\" is left out: a file of it did not load", from->name);
+            continue;
+        }
+        result = qnnrt__assemble_describe(model, &scratch, from, &desc, &failure);
+        if (result == QNNRT_OK)
+            result = qnnrt__pipeline_make(&desc, &(*out)[*count], &failure);
+        if (result == QNNRT_OK) qnnrt__pipeline_give((*out)[(*count)++], model);
+        else qnnrt__assemble_fail(from, &failure, err);
+    }
+    qnnrt__arena_free(&scratch);
+    return result;
+}
+#endif /* QNNRT_NO_JSON */
 
 /* =====================================================================================
    METADATA                                                                 >>metadata
@@ -12652,34 +13657,27 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
     return result;
 }
 
+#ifndef QNNRT_NO_JSON
 /* =====================================================================================
-   OPEN                                                                         >>open
-   Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
-   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>system >>read_json >>backend >>profile
-          >>context >>scan >>pipeline >>model >>resident >>metadata
-   Knows nothing of: memory plans, execution
+   FOLDER                                                                         >>folder
+   Reads what a folder says about itself: which binaries form the model, from qnnrt.json or
+   genie_config.json, and their hashes.
+   Needs: >>os >>mem >>err >>log >>table >>read_json >>schema >>manifest >>context >>model >>scan
+          >>metadata, and qnnrt_json.h
+   Knows nothing of: backends, pipelines
    ===================================================================================== */
 
-/* Working memory of opening, which is too large for the stack of a small thread. */
-typedef struct qnnrt__open_work {
-    qnnrt__scan            scan;
-    qnnrt__system          system;
-    qnnrt__metadata_source source;
-    qnnrt_error            error, last;
-} qnnrt__open_work;
-
-#ifndef QNNRT_NO_JSON
-typedef struct qnnrt__open_bins {
+typedef struct qnnrt__folder_bins {
     qnnrt__scan  *scan;
     const char   *folder;
     uint32_t      most;             /* limits.files */
     qnnrt_result  result;
     qnnrt_error  *err;
-} qnnrt__open_bins;
+} qnnrt__folder_bins;
 
-static int qnnrt__open_bin(void *user, const qnnrt_json_text *name)
+static int qnnrt__folder_bin(void *user, const qnnrt_json_text *name)
 {
-    qnnrt__open_bins *bins = (qnnrt__open_bins *)user;
+    qnnrt__folder_bins *bins = (qnnrt__folder_bins *)user;
     char plain[1024];
     if (name->bytes >= sizeof(plain))
         bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
@@ -12698,26 +13696,26 @@ static int qnnrt__open_bin(void *user, const qnnrt_json_text *name)
 }
 
 /* Read from a bundle's genie_config.json which binaries form the model, and in which order. */
-static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, const char *folder,
-                                      qnnrt_error *err)
+static qnnrt_result qnnrt__folder_order(qnnrt *model, qnnrt__scan *scan, const char *folder,
+                                        char path[QNNRT__PATH_MAX], qnnrt_error *err)
 {
-    char *path = work->source.path;
-    qnnrt__open_bins bins;
+    qnnrt__folder_bins bins;
     void *text;
     size_t bytes, more, at;
     const char *why;
-    bins.scan = &work->scan;
+    bins.scan = scan;
     bins.folder = folder;
     bins.most = model->limits.files;
     bins.err = err;
     bins.result = QNNRT_E_ARG;
-    if (!qnnrt__os_path_join(path, folder, strlen(folder), "genie_config.json"))
+    scan->list = "genie_config.json";
+    if (!qnnrt__os_path_join(path, folder, strlen(folder), scan->list))
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
                            QNNRT__PATH_MAX);
     bins.result = qnnrt__metadata_text(model, path, &text, &bytes, err);
     if (bins.result != QNNRT_OK) return bins.result;
     if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes,
-                         qnnrt__open_bin, &bins, &more, &why, &at) == 0 &&
+                         qnnrt__folder_bin, &bins, &more, &why, &at) == 0 &&
         why == NULL)
         qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
                    "%s has no \"ctx-bins\": file names decide which files form the model", path);
@@ -12732,7 +13730,65 @@ static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, cons
     qnnrt__mem_free(&model->hooks, text);
     return bins.result;
 }
+
+/* Read the program of a folder, if it has one: it says which binaries form the model, and in which
+   order. */
+static qnnrt_result qnnrt__folder_program(qnnrt *model, qnnrt__scan *scan, const char *folder,
+                                          char path[QNNRT__PATH_MAX],
+                                          qnnrt__schema_program *program, qnnrt_error *err)
+{
+    qnnrt__table table;
+    void *text;
+    size_t bytes, i;
+    qnnrt_result result;
+    if (!qnnrt__os_path_join(path, folder, strlen(folder), "qnnrt.json"))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
+                           QNNRT__PATH_MAX);
+    result = qnnrt__metadata_text(model, path, &text, &bytes, err);
+    if (result != QNNRT_OK) return result;
+    table = qnnrt__model_table(model, path, err);
+    result = qnnrt__manifest_read(&table, (const char *)text, bytes, program);
+    qnnrt__mem_free(&model->hooks, text);
+    scan->list = "qnnrt.json";
+    for (i = 0; i < program->context_count && result == QNNRT_OK; ++i)
+        result = qnnrt__scan_list(scan, folder, program->contexts[i].file, err);
+    return result;
+}
+
+/* Compare the fingerprint of a file with that of its program, if it has one. */
+static qnnrt_result qnnrt__folder_hash(const qnnrt__schema_context *expected,
+                                       qnnrt__context *context, const qnnrt_hooks *hooks,
+                                       qnnrt_error *err)
+{
+    const qnnrt_context_info *info = context->info;
+    if (!expected->has_hash || expected->hash == info->fingerprint) return QNNRT_OK;
+    qnnrt__context_release_file(context, hooks);
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s has the hash %016llx, but"
+                                        " qnnrt.json expects %016llx", info->file,
+                                        (unsigned long long)info->fingerprint,
+                                        (unsigned long long)expected->hash),
+                       "Take the file and qnnrt.json from one build.");
+}
+#endif /* QNNRT_NO_JSON */
+
+/* =====================================================================================
+   OPEN                                                                         >>open
+   Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
+   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>system >>schema >>backend >>profile
+          >>context >>scan >>pipeline >>model >>resident >>assemble >>metadata >>folder
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
+
+/* Working memory of opening, which is too large for the stack of a small thread. */
+typedef struct qnnrt__open_work {
+    qnnrt__scan            scan;
+    qnnrt__system          system;
+    qnnrt__metadata_source source;
+    qnnrt_error            error, last;
+#ifndef QNNRT_NO_JSON
+    qnnrt__schema_program  described;     /* of the folder's qnnrt.json; version 0: none */
 #endif
+} qnnrt__open_work;
 
 /* Load the bytes and the metadata of one file. */
 static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
@@ -12968,6 +14024,11 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
         result = qnnrt__open_read(model, at, &work->source, desc, &work->system, &foreign, err);
+#ifndef QNNRT_NO_JSON
+        if (result == QNNRT_OK && work->described.version != 0)
+            result = qnnrt__folder_hash(&work->described.contexts[i], &model->contexts[at],
+                                        &model->hooks, err);
+#endif
         if (result == QNNRT_OK && !grouped) result = qnnrt__open_create(model, at, desc, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
@@ -13085,11 +14146,17 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
         scan->text_count = 0;
         scan->texts = NULL;
     }
-    if (result == QNNRT_OK && scan->genie && scan->count > 0)
-        result = qnnrt__open_order(model, work, folder, err);
+    if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
+        result = qnnrt__folder_program(model, scan, folder, work->source.path, &work->described,
+                                       err);
+    if (result == QNNRT_OK && work->described.version == 0 && scan->genie && scan->count > 0)
+        result = qnnrt__folder_order(model, scan, folder, work->source.path, err);
 #else
     scan->text_count = 0;      /* JSON files are ignored */
     scan->texts = NULL;
+    if (result == QNNRT_OK && scan->manifest && !desc->no_manifest)
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "open", 0,
+                   "%s/qnnrt.json is ignored: this program was built with QNNRT_NO_JSON", folder);
 #endif
     if (result != QNNRT_OK) return result;
     return qnnrt__scan_choose(
@@ -13167,6 +14234,8 @@ static void qnnrt__open_preflight(const qnnrt *model)
 static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const qnnrt_desc *desc,
                                       qnnrt__open_work *work, qnnrt_error *err)
 {
+    qnnrt_pipeline **given = NULL;
+    size_t given_count = 0;
     qnnrt_result result = QNNRT_OK;
     if (ctx_dir != NULL) result = qnnrt__open_scan(model, work, ctx_dir, desc, err);
     if (result == QNNRT_OK && ctx_dir != NULL) {
@@ -13182,7 +14251,11 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
         if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&work->system);
     }
     if (result == QNNRT_OK) qnnrt__open_preflight(model);
-    return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
+#ifndef QNNRT_NO_JSON
+    if (result == QNNRT_OK)
+        result = qnnrt__assemble_pipelines(model, &work->described, &given, &given_count, err);
+#endif
+    return result == QNNRT_OK ? qnnrt__pipeline_discover(model, given, given_count, err) : result;
 }
 
 /* Open a model; desc is complete and out is set to NULL. */

@@ -1,0 +1,162 @@
+/* fuzz_manifest.c - hostile programs: the text of a qnnrt.json, through qnnrt_open() on the fake library
+
+   An input is the text, followed by CONTROL bytes that choose limits, failing allocations and calls. The
+   folder has two binaries and a file of constants. Whatever happens, there must be no crash, no leak, no
+   handle left in the fake, an error text without control characters; and after success the pipelines keep
+   the promises of the header, and those that can run run. */
+#include "../../qnnrt.h"
+#define FUZZ_NAME "fuzz_manifest"
+#include "fuzz.h"
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef TEST_FAKE_LIB
+#define TEST_FAKE_LIB "build/fake/libQnnFake.so"
+#endif
+
+enum { CONTROL = 8 };
+
+#include "fuzz_model.h"
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+#define PAD "# a context binary has at least 64 bytes, and so has this one by this line\n"
+#define A "FAKEQNN 1\n" PAD "graph first\nin x 1 0232 2 1 4 -\nin s 4 0408 1 4 s 0.5 -3\nout y 2 0232 2 1 8 -\nout q 3 0408 1 4 s 0.5 -3\n" \
+          "graph h\nin x 1 0216 2 1 4 -\nout y 2 0216 2 1 8 -\n"
+#define B "FAKEQNN 1\n" PAD "backend 3\ngraph second\nin u 1 0232 2 1 8 -\nin m 3 0232 2 1 2 -\nin q 4 0408 1 4 s 0.5 -3\nout z 2 0232 2 1 3 -\n" \
+          "out y 5 0232 2 1 8 -\n"
+
+static char folder[256];
+static void (*fake_stats)(uint64_t *);
+static void (*fake_reset)(void);
+
+static void put(const char *name, const void *data, size_t bytes)
+{
+    char path[300];
+    FILE *file;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "wb");
+    MUST(file != NULL && fwrite(data, 1, bytes, file) == bytes && fclose(file) == 0);
+}
+
+static void remove_folder(void)
+{
+    static const char *const names[] = { "a.bin", "b.bin", "t", "qnnrt.json" };
+    char path[300];
+    size_t i;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static void begin(void)
+{
+    static const unsigned char table[100] = { 0 };
+    if (fake_stats == NULL) {
+        void *library = dlopen(TEST_FAKE_LIB, RTLD_NOW | RTLD_LOCAL), *symbol;
+        if (library == NULL) { fprintf(stderr, "%s\n", dlerror()); exit(2); }
+        symbol = dlsym(library, "fake_qnn_stats");
+        MUST(symbol != NULL);
+        memcpy((void *)&fake_stats, (void *)&symbol, sizeof(symbol));
+        symbol = dlsym(library, "fake_qnn_reset");
+        MUST(symbol != NULL);
+        memcpy((void *)&fake_reset, (void *)&symbol, sizeof(symbol));
+        mkdir("build", 0777);
+        mkdir("build/tmp", 0777);
+        snprintf(folder, sizeof(folder), "build/tmp/fuzz-manifest-%ld", (long)getpid());
+        MUST(mkdir(folder, 0777) == 0);
+        atexit(remove_folder);
+        put("a.bin", A, sizeof(A) - 1);
+        put("b.bin", B, sizeof(B) - 1);
+        put("t", table, sizeof(table));
+    }
+    setenv("QNNFAKE", "noverify=1", 1);
+    fake_reset();
+}
+
+/* ---- promises -------------------------------------------------------------------------------- */
+
+static void check_pipeline(const qnnrt_pipeline *p)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(p);
+    qnnrt_error err;
+    size_t i;
+    MUST(info->name != NULL && info->name[0] != '\0' && info->step_count > 0 && info->failure == NULL);
+    for (i = 0; i < info->step_count; ++i) MUST(info->steps[i].graph != NULL);
+    for (i = 0; i < info->edge_count; ++i) {
+        const qnnrt_edge_info *e = &info->edges[i];
+        MUST(e->from_step < e->to_step && e->to_step < info->step_count && e->reason != NULL);
+        MUST(e->from->dtype == e->to->dtype && e->from->bytes == e->to->bytes && e->from->rank == e->to->rank);
+        MUST(qnnrt_quant_equal(&e->from->quant, &e->to->quant));
+        MUST(e->slot >= info->slots && e->slot < info->slots + info->slot_count);
+    }
+    for (i = 0; i < info->slot_count && i < 50; ++i) {
+        const qnnrt_slot_info *s = &info->slots[i];
+        qnnrt_slot found = QNNRT_NO_SLOT;
+        MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
+        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
+        MUST(found == s);
+    }
+}
+
+static void play_model(qnnrt *model, int inspect)
+{
+    const qnnrt_info *info = qnnrt_get_info(model);
+    size_t i;
+    for (i = 0; i < info->pipeline_count && i < 8; ++i) {
+        const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(info->pipelines[i]);
+        const qnnrt_pipeline *found = NULL;
+        qnnrt_run *run = NULL;
+        qnnrt_error err;
+        if (p->failure != NULL) continue;
+        check_pipeline(info->pipelines[i]);
+        (void)GOOD(qnnrt_pipeline_find(model, p->name, &found, fresh(&err)), found, &err);
+        if (GOOD(qnnrt_prepare(model, p->name, &run, fresh(&err)), run, &err)) {
+            MUST(!inspect);
+            if (qnnrt_exec(run) != QNNRT_OK) text_clean(qnnrt_run_error(run)->text, 1);
+        }
+        qnnrt_run_destroy(run);
+    }
+}
+
+static void play(const unsigned char *data, size_t size)
+{
+    uint64_t stats[16];
+    qnnrt_desc desc;
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    size_t text;
+    if (size < CONTROL) return;
+    text = size - CONTROL;
+    chance_begin(data + text, CONTROL);
+    begin();
+    put("qnnrt.json", data, text);
+    memset(&desc, 0, sizeof(desc));
+    desc.inspect = control[0] & 1;
+    desc.keep_going = control[0] >> 1 & 1;
+    if (control[0] & 4) desc.backend_desc.hooks.log = hook_log;
+    desc.read = (int)chance(2);
+    desc.limits.rank = control[1] < 40 ? control[1] : 0;
+    desc.limits.name_bytes = control[2] < 30 ? control[2] : 0;
+    desc.limits.tensors = control[3] < 60 ? control[3] : 0;
+    desc.limits.files = control[4] < 4 ? control[4] : 0;
+    desc.limits.json_bytes = control[5] == 7 ? 300 : 0;
+    desc.limits.arena_bytes = (uint64_t)1 << 24;
+    desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
+    desc.backend_desc.hooks.alloc = hook_alloc;
+    desc.backend_desc.hooks.free = hook_free;
+    alloc_count = alloc_sum = 0;
+    alloc_fail_at = control[7] >= 128 ? (uint64_t)(control[7] & 63) : 0;
+    alloc_fail_on = control[7] >> 6 & 1;
+    if (GOOD(qnnrt_open(folder, &desc, &model, fresh(&err)), model, &err)) play_model(model, desc.inspect);
+    else MUST(alloc_sum <= (uint64_t)60 * text + 400000);
+    MUST(qnnrt_close(model) == QNNRT_OK);
+    fake_stats(stats);
+    MUST(stats[0] + stats[1] + stats[2] + stats[3] + stats[4] + stats[10] == 0 && stats[7] == 0);
+    MUST(alloc_live == 0 && alloc_bytes == 0);
+}
+
+FUZZ_TARGET

@@ -1,0 +1,406 @@
+/* test_manifest.c - programs: the part "program" of a folder's qnnrt.json
+
+   Folders hold models of the fake library and a text; what opens, and which error has which names. */
+#include "../qnnrt.h"
+#include "test.h"
+#include "opens.h"
+#include <stddef.h>
+
+/* ---- folders ---------------------------------------------------------------------------------- */
+
+#define PAD "# a context binary has at least 64 bytes, and so has this one by this line\n"
+#define A "FAKEQNN 1\n" PAD "graph first\nin x 1 0232 2 1 4 -\nout y 2 0232 2 1 8 -\n"
+#define B "FAKEQNN 1\n" PAD "graph second\nin u 1 0232 2 1 8 -\nin m 3 0232 2 1 2 -\nout z 2 0232 2 1 3 -\n" \
+          "graph other\nin x 1 0232 2 1 4 -\nin u 3 0232 2 1 8 -\nout z 2 0232 2 1 3 -\n"
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    char path[2048];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    test_write_file(path, text, strlen(text));
+}
+
+/* Make a folder of a.bin and b.bin. */
+static const char *two_files(void)
+{
+    const char *folder = test_tmpdir();
+    put(folder, "a.bin", A);
+    put(folder, "b.bin", B);
+    return folder;
+}
+
+/* Parts of a text: VERSION, then the contexts, then what the argument says. */
+#define CONTEXTS "\"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\", \"backend\": \"npu\"}, {\"file\": \"a.bin\", \"backend\": \"npu\"}]"
+#define PROGRAM(rest) "{\"program\": {\"version\": 1, " CONTEXTS rest "}}"
+#define STEPS "\"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"second\"}]"
+#define PIPELINES(list) PROGRAM(", \"pipelines\": [" list "]")
+#define PIPELINE(rest) PIPELINES("{\"name\": \"main\", " rest "}")
+#define EDGE "{\"from\": [0, \"y\"], \"to\": [1, \"u\"]}"
+
+static const char *folder;             /* of the test that runs */
+
+/* Write the text and expect an error of it. */
+static void bad(int line, const char *text, qnnrt_result code, const char *needle, const char *other)
+{
+    qnnrt_desc desc = new_desc();
+    desc.inspect = 1;
+    put(folder, "qnnrt.json", text);
+    fails(line, folder, &desc, code, "qnnrt.json", needle, other, (const char *)NULL);
+    if (test_state.state == TEST_FAILED) printf("    text: %s\n", text);
+}
+
+/* ---- what opens ------------------------------------------------------------------------------- */
+
+TEST(contexts_come_in_the_order_of_the_program)
+{
+    qnnrt_desc desc = new_desc();
+    const qnnrt_info *info;
+    char path[2048];
+    qnnrt *model;
+    fake_begin("");
+    folder = two_files();
+    put(folder, "c.bin", "not a context binary, and not looked at");
+    put(folder, "qnnrt.json", PROGRAM(""));
+    OPENS(folder, &desc, &model);
+    info = qnnrt_get_info(model);
+    CHECK_EQ(info->context_count, 2);
+    CHECK_STR(info->contexts[0].file, "b.bin");
+    CHECK_STR(info->contexts[1].file, "a.bin");
+    CHECK_STR(log_text, "c.bin is left out");
+    CHECK_STR(log_text, "qnnrt.json");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    TRY(nothing_left());
+    snprintf(path, sizeof(path), "%s/c.bin", folder);
+    CHECK_EQ(unlink(path), 0);
+    /* Without "program", or when it is ignored, names decide. */
+    put(folder, "qnnrt.json", "{\"llm\": {\"window\": 4}, \"other\": [1, {\"program\": 3}]}");
+    OPENS(folder, &desc, &model);
+    CHECK_STR(qnnrt_get_info(model)->contexts[0].file, "a.bin");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    put(folder, "qnnrt.json", "{\"program\"");
+    desc.no_manifest = 1;
+    OPENS(folder, &desc, &model);
+    CHECK_STR(qnnrt_get_info(model)->contexts[0].file, "a.bin");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    TRY(nothing_left());
+}
+
+TEST(other_metadata_does_not_hide_a_program)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    fake_begin("");
+    folder = two_files();
+    put(folder, "qnnrt.json", PROGRAM(""));
+    put(folder, "a_json.json", "{");
+    desc.metadata = QNNRT_METADATA_SYSTEM;
+    OPENS(folder, &desc, &model);
+    CHECK_STR(qnnrt_get_info(model)->contexts[0].file, "b.bin");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    /* genie_config.json is not read beside a program. */
+    put(folder, "genie_config.json", "{\"ctx-bins\": [\"absent.bin\"]}");
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    put(folder, "qnnrt.json", "{}");
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "genie_config.json", "absent.bin");
+}
+
+TEST(a_hash_is_the_fingerprint)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    char text[1024], hash[32];
+    uint64_t found;
+    int i;
+    fake_begin("");
+    folder = two_files();
+    OPENS(folder, &desc, &model);
+    found = qnnrt_get_info(model)->contexts[1].fingerprint;
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    for (i = 0; i < 3; ++i) {
+        snprintf(hash, sizeof(hash), i == 1 ? "%016llX" : "%016llx", (unsigned long long)(i == 2 ? found ^ 1 : found));
+        snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"b.bin\","
+                                     " \"backend\": \"npu\", \"hash\": \"%s\"}]}}", hash);
+        put(folder, "qnnrt.json", text);
+        if (i == 2) continue;
+        OPENS(folder, &desc, &model);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    }
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)found);
+    FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
+    desc.inspect = 1;
+    FAILS(folder, &desc, QNNRT_E_MISMATCH, "b.bin", hash, text, "qnnrt.json");
+}
+
+/* ---- pipelines -------------------------------------------------------------------------------- */
+
+TEST(pipelines_are_those_of_the_program_and_single_graphs)
+{
+    qnnrt_desc desc = new_desc();
+    const qnnrt_pipeline_info *p;
+    const qnnrt_pipeline *single;
+    const qnnrt_info *info;
+    qnnrt *model;
+    qnnrt_run *run = NULL;
+    fake_begin("");
+    folder = two_files();
+    put(folder, "qnnrt.json", PIPELINES("{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "]},"
+                                        "{\"name\": \"twice\", \"steps\": [{\"context\": 0, \"graph\": \"other\"}]}"));
+    OPENS(folder, &desc, &model);
+    info = qnnrt_get_info(model);
+    CHECK_EQ(info->pipeline_count, 2);
+    p = qnnrt_pipeline_get_info(info->pipelines[0]);
+    CHECK_STR(p->name, "main");
+    CHECK_EQ(p->step_count, 2);
+    CHECK_EQ(p->edge_count, 1);
+    CHECK_STR(p->edges[0].from->name, "y");
+    CHECK_STR(p->edges[0].to->name, "u");
+    CHECK_STR(p->steps[1].graph->name, "second");
+    CHECK_EQ(p->steps[1].context, 0);
+    CHECK_STR(qnnrt_pipeline_get_info(info->pipelines[1])->name, "twice");
+    CHECK_EQ(qnnrt_pipeline_find(model, "0/second", &single, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_find(model, "1/first", &single, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare(model, "main", &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_destroy((qnnrt_pipeline *)(uintptr_t)info->pipelines[0]), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_close(model), QNNRT_E_BUSY);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    TRY(nothing_left());
+}
+
+TEST(edges_only_and_apart)
+{
+    qnnrt_desc desc = new_desc();
+    const qnnrt_pipeline_info *p;
+    qnnrt *model;
+    fake_begin("");
+    folder = two_files();
+    desc.inspect = 1;
+    put(folder, "qnnrt.json", PIPELINES("{\"name\": \"a\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}],"
+                                        " \"edges\": [" EDGE "], \"edges_only\": true},"
+                                        "{\"apart\": [[1, \"x\"]], \"edges_only\": false, \"edges\": [" EDGE "],"
+                                        " \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}], \"name\": \"b\"}"));
+    OPENS(folder, &desc, &model);
+    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+    CHECK_EQ(p->slot_count, 3);
+    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[1]);
+    CHECK_EQ(p->slot_count, 4);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    TRY(nothing_left());
+}
+
+TEST(a_pipeline_that_cannot_be_made_is_an_error)
+{
+    fake_begin("");
+    folder = two_files();
+#define BAD(text, code, needle, other) TRY(bad(__LINE__, text, code, needle, other))
+    BAD(PIPELINE("\"steps\": [{\"context\": 0, \"graph\": \"absent\"}]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": step 0", "\"absent\"");
+    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"none\"]}]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": edge 0", "\"none\"");
+    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"m\"]}]"), QNNRT_E_MISMATCH, "pipeline \"main\": edge 0", "\"m\"");
+    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [1, \"z\"], \"to\": [0, \"x\"]}]"), QNNRT_E_ARG, "pipeline \"main\": edge 0", NULL);
+    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [9, \"u\"]}]"), QNNRT_E_ARG, "pipeline \"main\": edge 0", NULL);
+    BAD(PIPELINE(STEPS ", \"edges\": [" EDGE ", " EDGE "]"), QNNRT_E_ARG, "pipeline \"main\": edge 1", "\"u\"");
+    BAD(PIPELINE(STEPS ", \"apart\": [[1, \"none\"]]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": apart 0", "\"none\"");
+    BAD(PIPELINE(STEPS ", \"edges_only\": true"), QNNRT_E_MISMATCH, "pipeline \"main\"", "step 1");
+}
+
+TEST(what_needs_a_file_that_did_not_load_is_left_out)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    fake_begin("");
+    folder = test_tmpdir();
+    put(folder, "a.bin", A);
+    put(folder, "b.bin", "damaged");
+    put(folder, "qnnrt.json", PIPELINES("{\"name\": \"both\", " STEPS "}, {\"name\": \"one\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}]}"));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "b.bin");
+    desc.keep_going = 1;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
+    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->name, "one");
+    CHECK_STR(log_text, "\"both\" is left out");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    TRY(nothing_left());
+}
+
+/* ---- bad texts -------------------------------------------------------------------------------- */
+
+TEST(files_are_plain_names_that_the_folder_has)
+{
+    static const char *const names[] = { "../a.bin", "/a.bin", "sub/a.bin", "..", ".", "", ".a.bin", "a\\\\b.bin" };
+    char text[512];
+    size_t i;
+    fake_begin("");
+    folder = two_files();
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"%s\", \"backend\": \"npu\"}]}}", names[i]);
+        BAD(text, QNNRT_E_FORMAT, "context 0: \"file\"", "plain name");
+        snprintf(text, sizeof(text), PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"%s\", \"dtype\": \"int8\", \"dims\": [1]}]"), names[i]);
+        BAD(text, QNNRT_E_FORMAT, "constant 0: \"file\"", "plain name");
+    }
+    BAD("{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"none.bin\", \"backend\": \"npu\"}]}}", QNNRT_E_NOT_FOUND, "none.bin", NULL);
+    BAD("{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"qnnrt.json\", \"backend\": \"npu\"}]}}", QNNRT_E_NOT_FOUND, "qnnrt.json", NULL);
+}
+
+static const struct { const char *text; qnnrt_result code; const char *needle, *other; } cases[] = {
+    /* the text */
+    { "", QNNRT_E_FORMAT, "byte 0", NULL },
+    { "[1]", QNNRT_E_FORMAT, "a list", "expected an object" },
+    { PROGRAM("") "x", QNNRT_E_FORMAT, "byte ", NULL },
+    { "{\"program\": {\"version\": 1}, \"program\": {\"version\": 1}}", QNNRT_E_FORMAT, "needs \"backends\"", NULL },
+    { "{\"program\": {\"version\": 1, " CONTEXTS "}, \"program\": {}}", QNNRT_E_FORMAT, "\"program\" occurs twice", NULL },
+    { "{\"program\": 3}", QNNRT_E_FORMAT, "\"program\" is a number", "an object" },
+    { "{\"llm\": }", QNNRT_E_FORMAT, "byte 8", NULL },
+    /* versions */
+    { "{\"program\": {\"new\": {\"a\": [1]}, \"version\": 2}}", QNNRT_E_VERSION, "version 2", "version 1" },
+    { "{\"program\": {\"version\": 0, " CONTEXTS "}}", QNNRT_E_VERSION, "version 0", "version 1" },
+    { "{\"program\": {\"version\": \"1\", " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is text", "a number" },
+    { "{\"program\": {\"version\": 1.5, " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is 1.5", NULL },
+    { "{\"program\": {" CONTEXTS "}}", QNNRT_E_FORMAT, "\"program\" needs \"version\"", NULL },
+    { "{\"program\": {\"version\": 1, \"version\": 1, " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" occurs twice", NULL },
+    /* keys */
+    { PROGRAM(", \"colour\": 1"), QNNRT_E_FORMAT, "\"program\" has an unknown key \"colour\" (byte ", "version, backends, contexts, constants and pipelines" },
+    { PROGRAM(", \"info\": {}"), QNNRT_E_FORMAT, "unknown key \"info\"", NULL },
+    { PIPELINE(STEPS ", \"edge\": []"), QNNRT_E_FORMAT, "pipeline \"main\": a pipeline has an unknown key \"edge\"", NULL },
+    { PIPELINE("\"steps\": [{\"graf\": 1}]"), QNNRT_E_FORMAT, "pipeline \"main\": step 0: a step has an unknown key \"graf\"", "context, graph, host, inputs and outputs" },
+    { PIPELINE(STEPS ", \"edges\": [" EDGE ", {\"from\": [0, \"y\"], \"to\": [1, \"u\"], \"a\\u0062\": 1}]"), QNNRT_E_FORMAT, "edge 1: an edge has an unknown key", NULL },
+    { PIPELINES("{" STEPS "}"), QNNRT_E_FORMAT, "pipeline 0: a pipeline needs \"name\"", NULL },
+    { PIPELINES("{\"name\": \"\", " STEPS "}"), QNNRT_E_FORMAT, "\"name\" is empty", NULL },
+    { PIPELINES("{\"name\": \"a\\u0000b\", " STEPS "}"), QNNRT_E_FORMAT, "\\u0000", NULL },
+    { PIPELINES("{\"name\": \"a\", " STEPS "}, {\"name\": \"a\", " STEPS "}"), QNNRT_E_FORMAT, "pipeline \"a\" occurs twice", NULL },
+    { PIPELINES("{\"name\": \"a\", \"name\": \"b\", " STEPS "}"), QNNRT_E_FORMAT, "\"name\" occurs twice", NULL },
+    { PIPELINES("{\"name\": \"a\", \"steps\": []}"), QNNRT_E_FORMAT, "pipeline \"a\": \"steps\" is empty", NULL },
+    { PIPELINES("3"), QNNRT_E_FORMAT, "pipeline 0: \"pipeline\" is a number", NULL },
+    /* backends and contexts */
+    { "{\"program\": {\"version\": 1, \"backends\": [], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\"}]}}", QNNRT_E_FORMAT, "context 0", "\"npu\"" },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\", \"npu\"], \"contexts\": []}}", QNNRT_E_FORMAT, "backend \"npu\" occurs twice", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [7], \"contexts\": []}}", QNNRT_E_FORMAT, "backend 0: ", "a number" },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": []}}", QNNRT_E_FORMAT, "\"contexts\" is empty", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\"}, {\"file\": \"a.bin\", \"backend\": \"npu\"}]}}", QNNRT_E_FORMAT, "context \"a.bin\" occurs twice", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\"}]}}", QNNRT_E_FORMAT, "context 0: a context needs \"backend\"", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"123\"}]}}", QNNRT_E_FORMAT, "context 0: \"hash\" is \"123\"", "16" },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdeg\"}]}}", QNNRT_E_FORMAT, "\"hash\"", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"hash\": \"0123456789abcdef0\"}]}}", QNNRT_E_FORMAT, "\"hash\"", NULL },
+    /* constants */
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"float33\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "constant 0: \"dtype\" is \"float33\"", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"string\", \"dims\": [1]}]"), QNNRT_E_FORMAT, "\"dtype\" is \"string\"", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [2, 0]}]"), QNNRT_E_FORMAT, "dimension of 0", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [-1]}]"), QNNRT_E_FORMAT, "\"dims\" is -1", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [4294967296]}]"), QNNRT_E_FORMAT, "\"dims\" is 4294967296", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int64\", \"dims\": [4294967295, 4294967295, 8]}]"), QNNRT_E_LIMIT, "\"t\": the product", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [1,1,1,1,1,1,1,1,1]}]"), QNNRT_E_LIMIT, "more than 8 dimensions", "limits.rank" },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [2], \"offset\": 18446744073709551615}]"), QNNRT_E_LIMIT, "18446744073709551615", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": [2], \"offset\": -1}]"), QNNRT_E_FORMAT, "\"offset\" is -1", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\"}]"), QNNRT_E_FORMAT, "a constant needs \"dims\"", NULL },
+    { PROGRAM(", \"constants\": [{\"name\": \"t\", \"file\": \"t\", \"dtype\": \"int8\", \"dims\": []}, {\"name\": \"t\", \"file\": \"u\", \"dtype\": \"int8\", \"dims\": []}]"), QNNRT_E_FORMAT, "constant \"t\" occurs twice", NULL },
+    { PIPELINE(STEPS ", \"constants\": [{\"step\": 1, \"input\": \"m\", \"constant\": \"t\"}]"), QNNRT_E_FORMAT, "pipeline \"main\": constant 0", "\"t\"" },
+    { PIPELINE(STEPS ", \"constants\": [{\"step\": 1, \"input\": \"m\"}]"), QNNRT_E_FORMAT, "needs \"constant\"", NULL },
+    /* steps */
+    { PIPELINE("\"steps\": [{\"context\": 2, \"graph\": \"first\"}]"), QNNRT_E_FORMAT, "pipeline \"main\": step 0: \"context\" is 2", "2 contexts" },
+    { PIPELINE("\"steps\": [{\"context\": 99999999999, \"graph\": \"first\"}]"), QNNRT_E_FORMAT, "\"context\" is 99999999999", NULL },
+    { PIPELINE("\"steps\": [{\"context\": 1}]"), QNNRT_E_FORMAT, "step 0: a step needs \"graph\"", NULL },
+    { PIPELINE("\"steps\": [{\"graph\": \"first\"}]"), QNNRT_E_FORMAT, "a step needs \"context\"", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"inputs\": []}]"), QNNRT_E_FORMAT, "a host step needs \"outputs\"", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"context\": 1}]"), QNNRT_E_FORMAT, "step 0: a step has either", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"inputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 0.5}], \"outputs\": []}]"), QNNRT_E_FORMAT, "step 0: input 0: an encoding needs \"offset\"", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 0, \"offset\": 1}], \"inputs\": []}]"), QNNRT_E_FORMAT, "output 0: \"i\" (ufixed8): scale", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 1e99, \"offset\": 1}], \"inputs\": []}]"), QNNRT_E_FORMAT, "\"scale\" is 1e99", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 1, \"offset\": 2147483648}], \"inputs\": []}]"), QNNRT_E_FORMAT, "\"offset\" is 2147483648", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"ufixed8\", \"dims\": [1], \"scale\": 1, \"offset\": 0, \"bits\": 9}], \"inputs\": []}]"), QNNRT_E_FORMAT, "bitwidth", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"float32\", \"dims\": [1], \"scale\": 1, \"offset\": 0}], \"inputs\": []}]"), QNNRT_E_FORMAT, "float32 is not a quantized type", NULL },
+    { PIPELINE("\"steps\": [{\"host\": \"f\", \"outputs\": [{\"name\": \"i\", \"dtype\": \"int8\", \"dims\": [1]}, {\"name\": \"i\", \"dtype\": \"int8\", \"dims\": [1]}], \"inputs\": []}]"), QNNRT_E_FORMAT, "output \"i\" occurs twice", NULL },
+    /* edges */
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"]}]"), QNNRT_E_FORMAT, "edge 0: an edge needs \"to\"", NULL },
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": 0, \"to\": [1, \"u\"]}]"), QNNRT_E_FORMAT, "edge 0: \"from\" is a number", "a list" },
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": [0], \"to\": [1, \"u\"]}]"), QNNRT_E_FORMAT, "\"from\" must have two elements", NULL },
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\", 3], \"to\": [1, \"u\"]}]"), QNNRT_E_FORMAT, "\"from\" must have two elements", NULL },
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": [\"y\", 0], \"to\": [1, \"u\"]}]"), QNNRT_E_FORMAT, "\"from\" is text", NULL },
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"u\"], \"convert\": \"maybe\"}]"), QNNRT_E_FORMAT, "\"convert\" is \"maybe\"", "to_nhwc" },
+    { PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"u\"], \"exact\": 1}]"), QNNRT_E_FORMAT, "\"exact\" is a number", "true or false" },
+    { PIPELINE(STEPS ", \"edges_only\": null"), QNNRT_E_FORMAT, "\"edges_only\" is null", NULL },
+    { PIPELINE(STEPS ", \"apart\": [[1]]"), QNNRT_E_FORMAT, "apart 0", NULL },
+    /* names and buffers */
+    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0, \"input\": \"x\"}, \"a\": {\"step\": 0, \"output\": \"y\"}}"), QNNRT_E_FORMAT, "name \"a\" occurs twice", NULL },
+    { PIPELINE(STEPS ", \"names\": {\"\": {\"step\": 0, \"input\": \"x\"}}"), QNNRT_E_FORMAT, "name 0", "empty" },
+    { PIPELINE(STEPS ", \"names\": {\"a\\u0000\": {\"step\": 0, \"input\": \"x\"}}"), QNNRT_E_FORMAT, "name 0", "\\u0000" },
+    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0}}"), QNNRT_E_FORMAT, "name 0: a name has either", NULL },
+    { PIPELINE(STEPS ", \"names\": {\"a\": {\"step\": 0, \"input\": \"x\", \"output\": \"y\"}}"), QNNRT_E_FORMAT, "name 0: a name has either", NULL },
+    { PIPELINE(STEPS ", \"names\": []"), QNNRT_E_FORMAT, "\"names\" is a list", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 0, \"slots\": []}]"), QNNRT_E_FORMAT, "buffer 0: \"bytes\" is 0", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 18446744073709551616, \"slots\": []}]"), QNNRT_E_FORMAT, "\"bytes\" is 18446744073709551616", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"align\": 48, \"slots\": []}]"), QNNRT_E_FORMAT, "\"align\" is 48", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64}]"), QNNRT_E_FORMAT, "a buffer needs \"slots\"", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 0, \"input\": \"x\"}]}]"), QNNRT_E_FORMAT, "buffer 0: slot 0: a slot needs \"offset\"", NULL },
+    { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": []}, {\"name\": \"b\", \"bytes\": 64, \"slots\": []}]"), QNNRT_E_FORMAT, "buffer \"b\" occurs twice", NULL },
+};
+
+TEST(bad_texts_are_named)
+{
+    size_t i;
+    fake_begin("");
+    folder = two_files();
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i)
+        BAD(cases[i].text, cases[i].code, cases[i].needle, cases[i].other);
+}
+
+/* Everything that a program can have, as a text. */
+#define ALL "{\"llm\": {}, \"program\": {\"version\": 1, " CONTEXTS ", \"constants\": [{\"name\": \"t\", \"file\": \"t.bin\", \"offset\": 4," \
+    " \"dtype\": \"float32\", \"dims\": [1, 2]}], \"pipelines\": [{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "], \"edges_only\": true," \
+    " \"apart\": [[1, \"m\"]]}]}}"
+
+TEST(a_text_cut_at_every_byte_is_refused)
+{
+    char text[2048];
+    size_t length;
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    fake_begin("");
+    folder = two_files();
+    put(folder, "qnnrt.json", ALL);
+    desc.inspect = 1;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    for (length = 0; length < strlen(ALL); ++length) {
+        snprintf(text, sizeof(text), "%.*s", (int)length, ALL);
+        BAD(text, QNNRT_E_FORMAT, "byte ", NULL);
+    }
+}
+
+TEST(limits_of_a_program)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    fake_begin("");
+    folder = two_files();
+    desc.inspect = 1;
+    put(folder, "qnnrt.json", PIPELINE(STEPS ", \"edges\": [" EDGE "]"));
+    desc.limits.files = 1;
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "2 contexts", "limits.files (1)");
+    desc.limits.files = 2;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    desc.limits.tensors = 6;           /* 1 backend, 2 contexts, 1 pipeline, 2 steps, 1 edge */
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "qnnrt.json", "edge 0", "more than 6", "limits.tensors");
+    desc.limits.tensors = 0;
+    desc.limits.name_bytes = 5;
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "step 1", "\"graph\"", "5 bytes (limits.name_bytes)");
+    desc.limits.name_bytes = 0;
+    desc.limits.json_bytes = 20;
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "qnnrt.json", "limits.json_bytes (20)");
+}
+
+TEST_MAIN("manifest")
+{
+    RUN(contexts_come_in_the_order_of_the_program);
+    RUN(other_metadata_does_not_hide_a_program);
+    RUN(a_hash_is_the_fingerprint);
+    RUN(pipelines_are_those_of_the_program_and_single_graphs);
+    RUN(edges_only_and_apart);
+    RUN(a_pipeline_that_cannot_be_made_is_an_error);
+    RUN(what_needs_a_file_that_did_not_load_is_left_out);
+    RUN(files_are_plain_names_that_the_folder_has);
+    RUN(bad_texts_are_named);
+    RUN(a_text_cut_at_every_byte_is_refused);
+    RUN(limits_of_a_program);
+}
