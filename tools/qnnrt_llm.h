@@ -31,9 +31,9 @@
             of it. A session with all its caches belongs to one thread at a time. Close a qnnrt_llm
             when no other thread uses it.
    Globals  Constant tables only. The header prints nothing and never aborts.
-   Missing  Tokenizers and chat templates: tokens are numbers. Models that take embeddings instead
-            of tokens. Caches that a graph updates in place. Encoders and adapters. Moving the
-            positions of a stored text, where keys are stored rotated by them (nearly all models).
+   Missing  Tokenizers and chat templates: tokens are numbers. Caches that a graph updates in place.
+            Encoders and adapters. Moving the positions of a stored text, where keys are stored
+            rotated by them (nearly all models).
 
    WORDS
        step          one call of a model's graphs, of all shards, on some tokens
@@ -157,6 +157,18 @@
            draft_cache = qnnrt_llm_cache_get(session, 1, 0);
        Close in this order: session, both qnnrt_llm, the draft's model, the target's model.
 
+   Embeddings on the host
+       A table of embeddings is large and only a few rows of it are read, so that it may stay out of
+       the graphs. They then take the hidden state, and a pipeline begins with a host step that looks
+       rows up: qnnrt_llm_embedding(), under the name "embedding". The folder's qnnrt.json says so
+       ("program", see "Manifest" of qnnrt.h; 05_make_model --host_embedding writes one):
+           qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
+           desc.host_functions = &look_up; desc.host_function_count = 1;
+           qnnrt_open("model_dir", &desc, &model, &err);       // maps the table
+       Without a manifest, make such pipelines with qnnrt_pipeline_make() and give them in
+       qnnrt_llm_desc.made. Pipelines with host steps, conversions or constants are run as their
+       author has wired them: edges and constants need no role, and shards no equal names.
+
    RoPE, bos and eos
        They come from the caller, else from genie_config.json, else from qnnrt.json. RoPE is taken
        from one of them as a whole. Without any, theta is 10000 and qnnrt_llm_info.rope_source says
@@ -216,7 +228,9 @@ extern "C" {
     X(VALUE_OUT,   "value_out",   1) \
     X(HIDDEN,      "hidden",      0)   /* out of a shard, in of the next one [.., AR, width]    */ \
     X(LOGITS,      "logits",      0)   /* out [.., AR, vocabulary]                              */ \
-    X(UNUSED,      "unused",      0)   /* an output that nothing reads                          */
+    X(UNUSED,      "unused",      0)   /* an output that nothing reads                          */ \
+    X(EDGE,        "edge",        0)   /* out or in, where the pipeline's author has wired it   */ \
+    X(CONSTANT,    "constant",    0)   /* in  its value was given with the pipeline             */
 
 typedef enum qnnrt_llm_role {
 #define QNNRT_LLM_X(name, text, layer) QNNRT_LLM_ROLE_##name,
@@ -265,6 +279,9 @@ typedef struct qnnrt_llm_desc {
     size_t                     role_count;
     const char *const         *pipelines;      /* names of pipelines to use (default NULL: all) */
     size_t                     pipeline_count;
+    const qnnrt_pipeline *const *made;         /* pipelines of the caller to use instead; they must
+                                                  outlive *out (default NULL: those of the model) */
+    size_t                     made_count;
     qnnrt_llm_rope             rope;           /* if .theta is set, this replaces all of the files'
                                                   rope settings; else all fields must be 0 */
     const int32_t             *eos;            /* tokens that end a text (default NULL: from the
@@ -1645,6 +1662,9 @@ typedef struct qnnrt_llm__items_graph {
     qnnrt_llm__names_found *found;          /* [count] */
     size_t                  count;
     size_t                 *first;          /* [step_count + 1] index of a step's first tensor */
+    size_t                 *shard;          /* [step_count] its context; the number of contexts for
+                                               a step without one */
+    int                     wired;          /* 1: the pipeline's author has wired it */
     qnnrt_llm__items_pair  *pairs;          /* by layer, keys before values, head */
     size_t                  pair_count;
     qnnrt_llm__items_has   *has;            /* [step_count + 1], the last for all steps together;
@@ -1749,13 +1769,16 @@ static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
              (unsigned long long)left);
 }
 
-/* Return the file of a step without its folder; "host" for a step that is not a graph. */
-static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
+/* Write 'forward_1.bin, graph "decode"', with the file without its folder, or 'host "embedding"'. */
+static const char *qnnrt_llm__items_step(const qnnrt_step_info *step, char *text, size_t room)
 {
-    const char *file = step->kind != QNNRT_STEP_GRAPH
-        ? "host" : qnnrt_get_info(step->model)->contexts[step->context].file;
-    const char *slash = strrchr(file, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
+    const char *file, *slash;
+    if (step->kind != QNNRT_STEP_GRAPH) return qnnrt_step_text(step, text, room);
+    file = qnnrt_get_info(step->model)->contexts[step->context].file;
+    slash = strrchr(file, '/');
+    snprintf(text, room, "%.80s, graph \"%.80s\"",
+             slash != NULL && slash[1] != '\0' ? slash + 1 : file, step->graph->name);
+    return text;
 }
 
 /* Return a buffer for a part of a message. It stays valid until this was called three more
@@ -1769,11 +1792,10 @@ static char *qnnrt_llm__items_text(qnnrt_llm__items *work)
 static const char *qnnrt_llm__items_say(qnnrt_llm__items *work, const qnnrt_llm__items_graph *graph,
                                         const qnnrt_llm_tensor_info *t)
 {
-    const qnnrt_step_info *step = &graph->steps[t->step];
-    char facts[256], *out = qnnrt_llm__items_text(work);
-    snprintf(out, sizeof work->texts[0], "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
+    char facts[256], step[256], *out = qnnrt_llm__items_text(work);
+    snprintf(out, sizeof work->texts[0], "%s \"%.100s\" of step %u (%s), %s",
              t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
-             qnnrt_llm__items_file(step), step->graph->name,
+             qnnrt_llm__items_step(&graph->steps[t->step], step, sizeof step),
              qnnrt_tensor_text(t->tensor, facts, sizeof facts));
     return out;
 }
@@ -1946,6 +1968,17 @@ static int qnnrt_llm__items_address(qnnrt_llm__items *work, size_t number, const
     return 1;
 }
 
+/* Give a tensor the role that the pipeline demands, whatever its name says. */
+static void qnnrt_llm__items_settle(qnnrt_llm__items_graph *graph, size_t at, qnnrt_llm_role role,
+                                    const char *reason)
+{
+    qnnrt_llm_tensor_info *t = &graph->tensors[at];
+    memset(&graph->found[at], 0, sizeof graph->found[at]);
+    t->role = role;
+    t->layer = t->head = 0;
+    t->reason = reason;
+}
+
 /* ---- a tensor by itself: table, then name ---- */
 
 /* Find the role of a tensor from the role table, else from its name. */
@@ -1973,11 +2006,42 @@ static qnnrt_result qnnrt_llm__items_first(qnnrt_llm__items *work, size_t contex
     return QNNRT_OK;
 }
 
+/* Mark the tensors whose values come from the pipeline: the ends of edges, and constants. */
+static qnnrt_result qnnrt_llm__items_wired(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
+    const qnnrt_graph_info *from, *to;
+    size_t e, i;
+    for (i = 0; i < graph->count; ++i) {
+        qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        qnnrt_slot slot;
+        if (t->output) continue;
+        if (!qnnrt_llm__items_address(work, t->step, t->tensor->name))
+            return qnnrt_llm__items_memory(work);
+        if (qnnrt_slot_find(graph->pipeline, work->address, QNNRT_ROLE_CONSTANT, &slot, NULL) ==
+            QNNRT_OK)
+            qnnrt_llm__items_settle(graph, i, QNNRT_LLM_ROLE_CONSTANT,
+                                    "its value was given with the pipeline");
+    }
+    for (e = 0; e < info->edge_count; ++e) {
+        const qnnrt_edge_info *edge = &info->edges[e];
+        from = graph->steps[edge->from_step].graph;
+        to = graph->steps[edge->to_step].graph;
+        qnnrt_llm__items_settle(graph, graph->first[edge->from_step] + from->input_count +
+                                           (size_t)(edge->from - from->outputs),
+                                QNNRT_LLM_ROLE_EDGE, "the pipeline wires it");
+        qnnrt_llm__items_settle(graph, graph->first[edge->to_step] + (size_t)(edge->to - to->inputs),
+                                QNNRT_LLM_ROLE_EDGE, "the pipeline wires it");
+    }
+    return QNNRT_OK;
+}
+
 /* List the tensors of a graph, each with the role that table or name give it. */
 static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
                                                  qnnrt_llm__items_graph *graph)
 {
     const qnnrt_hooks *hooks = &work->llm->hooks;
+    const size_t contexts = qnnrt_get_info(work->llm->model)->context_count;
     size_t s, i, at = 0;
     graph->count = 0;
     for (s = 0; s < graph->step_count; ++s)
@@ -1988,18 +2052,23 @@ static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
                                                                       sizeof *graph->found);
     graph->first =
         (size_t *)qnnrt_llm__items_scratch(work, graph->step_count + 1, sizeof *graph->first);
-    if (graph->tensors == NULL || graph->found == NULL || graph->first == NULL)
+    graph->shard =
+        (size_t *)qnnrt_llm__items_scratch(work, graph->step_count, sizeof *graph->shard);
+    if (graph->tensors == NULL || graph->found == NULL || graph->first == NULL ||
+        graph->shard == NULL)
         return qnnrt_llm__items_memory(work);
     for (s = 0; s < graph->step_count; ++s) {
         const qnnrt_graph_info *g = graph->steps[s].graph;
         graph->first[s] = at;
+        graph->shard[s] = graph->steps[s].kind == QNNRT_STEP_GRAPH ? graph->steps[s].context
+                                                                   : contexts;
         for (i = 0; i < g->input_count + g->output_count; ++i, ++at) {
             qnnrt_llm_tensor_info *t = &graph->tensors[at];
             qnnrt_result result;
             t->output = i >= g->input_count;
             t->tensor = t->output ? &g->outputs[i - g->input_count] : &g->inputs[i];
             t->step = (uint32_t)s;
-            result = qnnrt_llm__items_first(work, graph->steps[s].context, t->tensor, t->output,
+            result = qnnrt_llm__items_first(work, graph->shard[s], t->tensor, t->output,
                                             &graph->found[at]);
             if (result != QNNRT_OK) return result;
             t->reason = graph->found[at].reason;
@@ -2010,7 +2079,7 @@ static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
         }
     }
     graph->first[s] = at;
-    return QNNRT_OK;
+    return graph->wired ? qnnrt_llm__items_wired(work, graph) : QNNRT_OK;
 }
 
 /* ---- AR and context ---- */
@@ -2217,58 +2286,95 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
-/* List the graphs of the model: desc.pipelines, else all pipelines, else joined graphs. */
+/* Return 1 if a pipeline has steps or values that only its author can have given it. */
+static int qnnrt_llm__group_wired(const qnnrt_pipeline_info *info)
+{
+    size_t i;
+    for (i = 0; i < info->step_count; ++i)
+        if (info->steps[i].kind != QNNRT_STEP_GRAPH) return 1;
+    for (i = 0; i < info->slot_count; ++i)
+        if (info->slots[i].role == QNNRT_ROLE_CONSTANT) return 1;
+    return 0;
+}
+
+/* Find a pipeline of desc.pipelines. */
+static qnnrt_result qnnrt_llm__group_named(qnnrt_llm__items *work, size_t index,
+                                           const qnnrt_pipeline **out)
+{
+    const qnnrt_info *info = qnnrt_get_info(work->llm->model);
+    const char *name = work->desc->pipelines[index];
+    qnnrt_result result = QNNRT_OK;
+    size_t k;
+    if (name == NULL)
+        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
+                               (unsigned long long)index);
+    for (k = 0; k < info->pipeline_count && *out == NULL; ++k)
+        if (strcmp(qnnrt_pipeline_get_info(info->pipelines[k])->name, name) == 0)
+            *out = info->pipelines[k];
+    if (*out == NULL) result = qnnrt_pipeline_find(work->llm->model, name, out, work->err);
+    for (k = 0; k < index && result == QNNRT_OK; ++k)
+        if (work->graphs[k].pipeline == *out)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\" twice",
+                                   name);
+    return result;
+}
+
+/* Take the steps of a graph's pipeline. */
+static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
+    size_t s;
+    graph->name = info->name;
+    graph->steps = info->steps;
+    graph->step_count = info->step_count;
+    graph->wired = work->desc->made_count > 0 || qnnrt_llm__group_wired(info);
+    for (s = 0; s < info->step_count; ++s)
+        if (info->steps[s].kind == QNNRT_STEP_GRAPH && info->steps[s].model != work->llm->model)
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_ARG, "step %u is a graph of another"
+                                         " model", (unsigned)s);
+    if (graph->wired && info->failure != NULL)
+        return qnnrt_llm__items_fail(work, graph, info->failure->code, "%s", info->failure->text);
+    return QNNRT_OK;
+}
+
+/* List the graphs of the model: desc.made or desc.pipelines, else all pipelines, else joined
+   graphs. */
 static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 {
-    const qnnrt *model = work->llm->model;
+    const qnnrt_info *model = qnnrt_get_info(work->llm->model);
     const qnnrt_llm_desc *desc = work->desc;
-    size_t all = qnnrt_get_info(model)->pipeline_count, contexts, i, k;
-    const qnnrt_context_info *context = qnnrt_get_info(model)->contexts;
-    contexts = qnnrt_get_info(model)->context_count;
+    const size_t all = model->pipeline_count, contexts = model->context_count;
+    const size_t given = desc->made_count > 0 ? desc->made_count : desc->pipeline_count;
+    const size_t count = given > 0 ? given : all;
+    qnnrt_result result = QNNRT_OK;
     int joined = contexts == 1;
-    size_t count = desc->pipeline_count > 0 ? desc->pipeline_count : all;
+    size_t i;
     work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, count,
                                                                       sizeof *work->graphs);
     if (work->graphs == NULL) return qnnrt_llm__items_memory(work);
-    if (desc->pipeline_count == 0) {
-        for (i = 0; i < contexts; ++i)
-            if (context[i].failure != NULL)
-                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                       "a shard is missing, %s did not load: %s", context[i].file,
-                                       context[i].failure->text);
-        for (i = 0; i < all; ++i)
-            joined |= qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->step_count ==
-                      contexts;
-        if (!joined && all > 0) return qnnrt_llm__group_join(work);
+    for (i = 0; i < contexts && given == 0; ++i)
+        if (model->contexts[i].failure != NULL)
+            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                   "a shard is missing, %s did not load: %s",
+                                   model->contexts[i].file, model->contexts[i].failure->text);
+    for (i = 0; i < all && given == 0; ++i) {
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(model->pipelines[i]);
+        joined |= info->step_count == contexts || qnnrt_llm__group_wired(info);
     }
-    for (i = 0; i < count; ++i) {
+    if (given == 0 && !joined && all > 0) return qnnrt_llm__group_join(work);
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
         qnnrt_llm__items_graph *graph = &work->graphs[i];
-        const qnnrt_pipeline_info *info;
-        if (desc->pipeline_count == 0) graph->pipeline = qnnrt_get_info(model)->pipelines[i];
-        else if (desc->pipelines[i] == NULL)
-            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
-                                   (unsigned long long)i);
-        for (k = 0; k < all && graph->pipeline == NULL; ++k) {
-            const qnnrt_pipeline *p = qnnrt_get_info(model)->pipelines[k];
-            if (strcmp(qnnrt_pipeline_get_info(p)->name, desc->pipelines[i]) == 0)
-                graph->pipeline = p;
-        }
-        if (graph->pipeline == NULL) {
-            qnnrt_result result =
-                qnnrt_pipeline_find(model, desc->pipelines[i], &graph->pipeline, work->err);
-            if (result != QNNRT_OK) return result;
-        }
-        for (k = 0; k < i && desc->pipeline_count > 0; ++k)
-            if (work->graphs[k].pipeline == graph->pipeline)
-                return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\""
-                                       " twice", desc->pipelines[i]);
-        info = qnnrt_pipeline_get_info(graph->pipeline);
-        graph->name = info->name;
-        graph->steps = info->steps;
-        graph->step_count = info->step_count;
+        if (given == 0) graph->pipeline = model->pipelines[i];
+        else if (desc->made_count == 0)
+            result = qnnrt_llm__group_named(work, i, &graph->pipeline);
+        else if (desc->made[i] != NULL) graph->pipeline = desc->made[i];
+        else
+            result = qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.made[%llu] is NULL",
+                                     (unsigned long long)i);
+        if (result == QNNRT_OK) result = qnnrt_llm__group_steps(work, graph);
     }
     work->graph_count = count;
-    return QNNRT_OK;
+    return result;
 }
 
 /* =====================================================================================
@@ -2707,7 +2813,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
     size_t s, i, n = 0, kept = 0;
     for (s = 0; s < graph->step_count; ++s) {
         QNNRT_LLM__STEP();
-        if (graph->steps[s].context != context) continue;
+        if (graph->shard[s] != context) continue;
         for (i = graph->first[s]; i < graph->first[s + 1]; ++i) {
             QNNRT_LLM__STEP();
             n += graph->tensors[i].role == in || graph->tensors[i].role == out;
@@ -2717,7 +2823,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
     *count = 0;
     if (list == NULL) return qnnrt_llm__items_memory(work);
     for (s = 0, n = 0; s < graph->step_count; ++s) {
-        if (graph->steps[s].context != context) continue;
+        if (graph->shard[s] != context) continue;
         for (i = graph->first[s]; i < graph->first[s + 1]; ++i)
             if (graph->tensors[i].role == in || graph->tensors[i].role == out)
                 list[n++] = &graph->tensors[i];
@@ -2753,13 +2859,13 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
         if (result != QNNRT_OK) return result;
         if (count == 0) continue;
         qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
-        result = qnnrt_llm__order_inputs(work, graph, graph->steps[s].context, in, out, 1,
-                                         &caches, &inputs);
-        reader = &work->readers[graph->steps[s].context * 2 + (in == QNNRT_LLM_ROLE_VALUE_IN)];
+        result = qnnrt_llm__order_inputs(work, graph, graph->shard[s], in, out, 1, &caches,
+                                         &inputs);
+        reader = &work->readers[graph->shard[s] * 2 + (in == QNNRT_LLM_ROLE_VALUE_IN)];
         for (g = *reader; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g) {
             *reader = g;
-            result = qnnrt_llm__order_inputs(work, &work->graphs[g], graph->steps[s].context, in,
-                                             out, 0, &caches, &inputs);
+            result = qnnrt_llm__order_inputs(work, &work->graphs[g], graph->shard[s], in, out, 0,
+                                             &caches, &inputs);
         }
         if (result != QNNRT_OK) return result;
         for (i = 0; i < count; ++i) {
@@ -2835,7 +2941,7 @@ static qnnrt_llm__match_choice *qnnrt_llm__match_choice_at(const qnnrt_llm__matc
 
 static size_t qnnrt_llm__match_context(const qnnrt_llm__match_member *m)
 {
-    return m->graph->steps[m->t->step].context;
+    return m->graph->shard[m->t->step];
 }
 
 static int qnnrt_llm__match_member_order(const void *a, const void *b)
@@ -2964,6 +3070,7 @@ static size_t qnnrt_llm__match_open_choices(const qnnrt_llm__items_graph *graph,
             qnnrt_llm_role role = each[i].role;
             int output = each[i].output, last = s + 1 == graph->step_count;
             if (graph->has[s].of[role][output] != NULL) continue;
+            if (role == QNNRT_LLM_ROLE_HIDDEN && graph->wired) continue;
             if (role == QNNRT_LLM_ROLE_TOKENS &&
                 (s > 0 || tokens || graph->has[0].of[QNNRT_LLM_ROLE_HIDDEN][0] != NULL)) continue;
             if (role == QNNRT_LLM_ROLE_POSITIONS && (s > 0 || positions || angles)) continue;
@@ -2974,7 +3081,7 @@ static size_t qnnrt_llm__match_open_choices(const qnnrt_llm__items_graph *graph,
             if (role == QNNRT_LLM_ROLE_LOGITS && (!last || logits)) continue;
             if (out != NULL) {
                 out[n].role = role;
-                out[n].context = graph->steps[s].context;
+                out[n].context = graph->shard[s];
                 out[n].head = (uint32_t)output;
             }
             ++n;
@@ -3395,6 +3502,7 @@ static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__it
         work, graph->step_count, sizeof *cuts);
     const qnnrt_llm_tensor_info *cos = NULL, *sin = NULL;
     qnnrt_result result = QNNRT_OK;
+    char step[256];
     size_t s, i;
     *count = 0;
     if (cuts == NULL) return qnnrt_llm__items_memory(work);
@@ -3409,10 +3517,8 @@ static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__it
         const qnnrt_llm_tensor_info *to = cuts[s].hidden_in;
         if (s > 0 && (to == NULL || cuts[s - 1].hidden == NULL)) {
             size_t k = to == NULL ? s : s - 1;
-            qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
-                                         "step %u (%.100s, graph \"%.100s\") %s", (unsigned)k,
-                                         qnnrt_llm__items_file(&graph->steps[k]),
-                                         graph->steps[k].graph->name,
+            qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND, "step %u (%s) %s", (unsigned)k,
+                                         qnnrt_llm__items_step(&graph->steps[k], step, sizeof step),
                                          to == NULL ? "lacks an input for the hidden state"
                                                     : "lacks an output for the hidden state");
             return qnnrt_llm__hint(work->err, QNNRT_E_NOT_FOUND, "Remove the file if it is not a"
@@ -3498,7 +3604,8 @@ static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* Use the model's pipeline if its edges are right, else make another one. */
+/* Use the model's pipeline if its author has wired it or its edges are right, else make another
+   one. */
 static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_pipeline_desc desc;
@@ -3509,6 +3616,7 @@ static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__ite
     qnnrt_apart_desc *apart;
     qnnrt_result result;
     size_t count, apart_count, s;
+    if (graph->wired) return QNNRT_OK;
     if (edges == NULL || steps == NULL) return qnnrt_llm__items_memory(work);
     result = qnnrt_llm__wires_edges(work, graph, edges, &count);
     if (result == QNNRT_OK) result = qnnrt_llm__wires_apart(work, graph, &apart, &apart_count);
@@ -3546,11 +3654,11 @@ static qnnrt_result qnnrt_llm__wires_slot(qnnrt_llm__items *work, const qnnrt_pi
                            t->output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT, out, work->err);
 }
 
-/* Return 1 for an input that the caller fills, not an earlier shard. */
+/* Return 1 for an input that the caller fills: neither an edge nor a constant. */
 static int qnnrt_llm__wires_from_caller(const qnnrt_llm__items_graph *graph,
                                         const qnnrt_llm_tensor_info *t, const unsigned char *fed)
 {
-    return !t->output && !fed[t - graph->tensors];
+    return !t->output && !fed[t - graph->tensors] && t->role != QNNRT_LLM_ROLE_CONSTANT;
 }
 
 /* Mark the inputs that edges fill. */
@@ -3575,9 +3683,11 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
 {
     qnnrt_llm *llm = work->llm;
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
-    unsigned char *seen = (unsigned char *)qnnrt_llm__items_scratch(work, info->slot_count, 1);
+    const qnnrt_llm_tensor_info *other, **seen =
+        (const qnnrt_llm_tensor_info **)qnnrt_llm__items_scratch(work, info->slot_count,
+                                                                 sizeof *seen);
     unsigned char *fed;
-    size_t i, k, at;
+    size_t i, k;
     qnnrt_result result = qnnrt_llm__wires_fed(work, graph, &fed);
     if (result != QNNRT_OK) return result;
     to->logits = QNNRT_NO_SLOT;
@@ -3604,9 +3714,20 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
         result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
         if (result != QNNRT_OK) return result;
         if (t->output) { to->logits = slot; continue; }
-        at = (size_t)(slot - info->slots);
-        if (!seen[at] && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
-        seen[at] = 1;
+        other = seen[(size_t)(slot - info->slots)];
+        if (other == NULL && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
+        if (other != NULL && (other->role != t->role || qnnrt_llm__layered(t->role)))
+            return qnnrt_llm__hint(
+                work->err,
+                qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                      "%s (%s) and %s (%s) are one slot of the pipeline",
+                                      qnnrt_llm__items_say(work, graph, other),
+                                      qnnrt_llm__items_what(work, other->role, other->layer,
+                                                            other->head),
+                                      qnnrt_llm__items_say(work, graph, t),
+                                      qnnrt_llm__items_what(work, t->role, t->layer, t->head)),
+                "Keep these inputs apart: \"apart\" in qnnrt.json, or qnnrt_pipeline_desc.apart.");
+        seen[(size_t)(slot - info->slots)] = t;
     }
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__items_pair *pair = &graph->pairs[k];
@@ -3760,11 +3881,25 @@ static uint64_t qnnrt_llm__roles_hash_tensor(uint64_t hash, const qnnrt_tensor_i
     return qnnrt_llm__roles_hash(hash, t->quant.offsets, t->quant.count * sizeof *t->quant.offsets);
 }
 
-/* Return a hash of all contexts, tensors and roles. */
+/* Continue a hash with 64 pieces of a constant: tables may be large, and mapped. */
+static uint64_t qnnrt_llm__roles_hash_constant(uint64_t hash, qnnrt_slot slot)
+{
+    enum { PIECES = 64, PIECE = 64 };
+    const unsigned char *data = (const unsigned char *)slot->constant;
+    const uint64_t bytes = slot->tensor->bytes;
+    uint64_t i;
+    if (bytes <= PIECES * PIECE) return qnnrt_llm__roles_hash(hash, data, (size_t)bytes);
+    for (i = 0; i < PIECES; ++i)
+        hash = qnnrt_llm__roles_hash(hash, data + (bytes - PIECE) / (PIECES - 1) * i, PIECE);
+    return hash;
+}
+
+/* Return a hash of all contexts, tensors, roles and constants. */
 static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
     size_t g, i, contexts;
+    const qnnrt_pipeline_info *pipeline;
     const qnnrt_context_info *context = qnnrt_get_info(work->llm->model)->contexts;
     contexts = qnnrt_get_info(work->llm->model)->context_count;
     for (i = 0; i < contexts; ++i) {
@@ -3789,6 +3924,12 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
             hash = qnnrt_llm__roles_hash(hash, facts, sizeof facts);
             hash = qnnrt_llm__roles_hash_tensor(hash, t->tensor);
         }
+    for (g = 0; g < work->graph_count; ++g) {
+        pipeline = qnnrt_pipeline_get_info(work->graphs[g].pipeline);
+        for (i = 0; i < pipeline->slot_count; ++i)
+            if (pipeline->slots[i].constant != NULL)
+                hash = qnnrt_llm__roles_hash_constant(hash, &pipeline->slots[i]);
+    }
     return hash;
 }
 
@@ -3883,7 +4024,8 @@ static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
     contexts = qnnrt_get_info(work->llm->model)->context_count;
-    work->readers = (size_t *)qnnrt_llm__items_scratch(work, contexts, 2 * sizeof *work->readers);
+    work->readers = (size_t *)qnnrt_llm__items_scratch(work, (uint64_t)contexts + 1,
+                                                       2 * sizeof *work->readers);
     if (result == QNNRT_OK && work->readers == NULL) return qnnrt_llm__items_memory(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__order_ordered(work, &work->graphs[g], QNNRT_LLM_ROLE_KEY_IN,
@@ -4066,11 +4208,23 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
     qnnrt_llm__describe_line(to, "fingerprint %016llx", (unsigned long long)info->fingerprint);
 }
 
+static void qnnrt_llm__describe_step(const qnnrt_llm__describe_to *to, uint32_t number,
+                                     const qnnrt_step_info *step)
+{
+    char text[512];
+    if (step->kind == QNNRT_STEP_GRAPH)
+        qnnrt_llm__describe_line(to, "  step %u: %.300s, graph \"%.300s\"", (unsigned)number,
+                                 qnnrt_get_info(step->model)->contexts[step->context].file,
+                                 step->graph->name);
+    else
+        qnnrt_llm__describe_line(to, "  step %u: %s", (unsigned)number,
+                                 qnnrt_step_text(step, text, sizeof text));
+}
+
 static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
                                       const qnnrt_llm_graph_info *graph,
                                       const qnnrt_pipeline_info *pipeline)
 {
-    const qnnrt_context_info *contexts;
     size_t i, e, name = 6;
     uint32_t step = UINT32_MAX;
     for (i = 0; i < graph->tensor_count; ++i) {
@@ -4081,20 +4235,10 @@ static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
                              (unsigned)graph->ar, (unsigned)graph->context);
     for (i = 0; i < graph->tensor_count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
-        char facts[256], role[64], what[512];
+        char facts[256], role[64];
         if (t->step != step) {
             step = t->step;
-            if (pipeline->steps[step].kind != QNNRT_STEP_GRAPH) {
-                qnnrt_llm__describe_line(to, "  step %u: %.300s", (unsigned)step,
-                                         qnnrt_step_text(&pipeline->steps[step], what,
-                                                         sizeof what));
-            } else {
-                contexts = qnnrt_get_info(pipeline->steps[step].model)->contexts;
-                qnnrt_llm__describe_line(to, "  step %u: %.300s, graph \"%.300s\"",
-                                         (unsigned)step,
-                                         contexts[pipeline->steps[step].context].file,
-                                         pipeline->steps[step].graph->name);
-            }
+            qnnrt_llm__describe_step(to, step, &pipeline->steps[step]);
         }
         if (!qnnrt_llm__layered(t->role))
             snprintf(role, sizeof role, "%s", qnnrt_llm_role_name(t->role));
@@ -5196,8 +5340,11 @@ static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *
                 "Open all shards of the model; if they are all open, look at the roles that"
                 " qnnrt_llm_describe() lists and correct them with a role table.");
         if (in[QNNRT_LLM_ROLE_HIDDEN].count > 0)
-            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state"
-                                   " (embeddings) as input; expected token ids", graph->name);
+            return qnnrt_llm__hint(
+                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state"
+                                     " (embeddings) as input; expected token ids", graph->name),
+                "Put a host step with qnnrt_llm_embedding() before it: see \"Embeddings on the"
+                " host\" in qnnrt_llm.h.");
         if (llm->kv_count == 0 && graph->cells > 0)
             return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes no keys and values,"
                                    " but its mask has %u columns before its %u tokens",
@@ -5473,6 +5620,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     static const qnnrt_llm_role masks[2] = { QNNRT_LLM_ROLE_MASK, QNNRT_LLM_ROLE_WINDOW_MASK };
     const qnnrt_llm *llm = part->llm;
     const qnnrt_llm__graph *graph = &llm->graphs[index];
+    const qnnrt_pipeline_info *pipeline = qnnrt_pipeline_get_info(graph->pipeline);
     const qnnrt_hooks *hooks = &session->hooks;
     qnnrt_llm__run *run = &part->runs[index];
     const qnnrt_tensor_info *tensor;
@@ -5481,7 +5629,8 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     int which;
 
     run->graph = graph;
-    run->executes = qnnrt_pipeline_get_info(graph->pipeline)->step_count;
+    for (i = 0; i < pipeline->step_count; ++i)
+        run->executes += pipeline->steps[i].kind == QNNRT_STEP_GRAPH;
     result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
     if (result == QNNRT_OK)
         result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS, llm->info.vocabulary - 1, err);
@@ -5556,7 +5705,8 @@ static uint64_t qnnrt_llm__session_naive(const qnnrt_llm *llm)
     size_t g, i;
     for (g = 0; g < llm->info.graph_count; ++g)
         for (i = 0; i < llm->info.graphs[g].tensor_count; ++i)
-            bytes += llm->info.graphs[g].tensors[i].tensor->bytes;
+            if (llm->info.graphs[g].tensors[i].role != QNNRT_LLM_ROLE_CONSTANT)
+                bytes += llm->info.graphs[g].tensors[i].tensor->bytes;
     return bytes;
 }
 
@@ -7015,13 +7165,15 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
         return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: model or out is NULL");
     if ((desc->roles == NULL && desc->role_count > 0) ||
         (desc->pipelines == NULL && desc->pipeline_count > 0) ||
+        (desc->made == NULL && desc->made_count > 0) ||
+        (desc->made_count > 0 && desc->pipeline_count > 0) ||
         (desc->eos == NULL && desc->eos_count > 0) ||
         (desc->config == NULL && desc->config_bytes > 0) ||
         (desc->hooks.alloc == NULL) != (desc->hooks.free == NULL) || desc->masked > 0 ||
         desc->masked != desc->masked)
         return qnnrt_llm__fail(err, QNNRT_E_ARG,
-                               "qnnrt_llm_open: desc has a count without a list, one of alloc and"
-                               " free, or a mask above 0");
+                               "qnnrt_llm_open: desc has a count without a list, both made and"
+                               " pipelines, one of alloc and free, or a mask above 0");
     if (desc->rope.theta == 0 &&
         (desc->rope.scaling != QNNRT_LLM_ROPE_PLAIN || desc->rope.factor != 0 ||
          desc->rope.low_frequency != 0 || desc->rope.high_frequency != 0 ||

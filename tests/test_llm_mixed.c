@@ -1,0 +1,305 @@
+/* qnnrt_llm.h on pipelines with steps of several kinds: the table of embeddings on the host
+
+   The model of tests/data/llm, on libQnnRef.so. Its logits must be those of the same model with the table in the
+   graphs, bit by bit: the look-up copies, and rounds where it converts. */
+#define QNNRT_COMPOSE
+#include "host_llm.h"
+
+#define MODEL "tests/data/llm/model"
+
+static qnnrt_error err;
+
+static qnnrt_backend *reference(void)
+{
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.path = TEST_REF_LIB;
+    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) stop(err.text);
+    return backend;
+}
+
+static const char prompt[] = "And the LORD said unto Moses, Spe";       /* 33 bytes: both graphs */
+
+enum { STEPS = 4 };
+
+typedef struct logits { float rows[STEPS][256]; } logits;
+
+/* Decode a prompt of two chunks, then its best tokens; keep the logits of each step. */
+static void steps_of(const host_llm *h, qnnrt_llm_kv kv, logits *out, qnnrt_llm_session_info *info)
+{
+    qnnrt_llm_session *session;
+    qnnrt_llm_session_desc desc;
+    qnnrt_llm_cache *cache;
+    qnnrt_llm_batch batch;
+    int32_t tokens[64], next;
+    size_t i;
+    memset(&desc, 0, sizeof desc);
+    memset(&batch, 0, sizeof batch);
+    desc.kv = kv;
+    if (qnnrt_llm_session_create(&h->llm, 1, &desc, &session, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(session != NULL);
+    cache = qnnrt_llm_cache_get(session, 0, 0);
+    for (i = 0; prompt[i] != '\0'; ++i) tokens[i] = (unsigned char)prompt[i];
+    batch.tokens = tokens;
+    batch.count = i;
+    for (i = 0; i < STEPS; ++i) {
+        batch.logits = out->rows[i];
+        if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK) printf("%s\n", qnnrt_llm_error(cache)->text);
+        CHECK_EQ(qnnrt_llm_error(cache)->code, QNNRT_OK);
+        next = qnnrt_llm_argmax(cache, batch.count - 1);
+        batch.tokens = &next;
+        batch.count = 1;
+    }
+    *info = qnnrt_llm_session_get_info(session);
+    qnnrt_llm_session_destroy(session);
+}
+
+TEST(a_table_on_the_host_gives_the_logits_of_one_in_the_graphs)
+{
+    static const host_llm_kind kinds[] = { HOST_LLM_IN_GRAPH, HOST_LLM_CODES, HOST_LLM_FLOATS, HOST_LLM_HALF };
+    static const qnnrt_llm_kv kvs[] = { QNNRT_LLM_SMART_MASK, QNNRT_LLM_SHIFT_POINTER };
+    static logits expected, got;
+    static host_llm h;
+    qnnrt_backend *backend = reference();
+    qnnrt_llm_session_info info;
+    size_t k, v;
+    for (k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+        host_llm_make(&h, backend, MODEL, kinds[k]);
+        CHECK_EQ(qnnrt_llm_get_info(h.llm)->graph_count, HOST_LLM_GRAPHS);
+        CHECK_EQ(qnnrt_llm_get_info(h.llm)->ar, HOST_LLM_PREFILL);
+        CHECK_EQ(qnnrt_llm_get_info(h.llm)->vocabulary, 256);
+        for (v = 0; v < (kinds[k] == HOST_LLM_IN_GRAPH ? 1 : 2); ++v) {
+            TRY(steps_of(&h, kvs[v], kinds[k] == HOST_LLM_IN_GRAPH ? &expected : &got, &info));
+            CHECK_EQ(info.steps, STEPS + 1);
+            CHECK_EQ(info.executes, STEPS + 1);     /* host steps and conversions are not counted */
+            if (kinds[k] == HOST_LLM_CODES || kinds[k] == HOST_LLM_FLOATS)
+                CHECK(memcmp(&got, &expected, sizeof got) == 0);
+        }
+        host_llm_close(&h);
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST(a_token_outside_the_table_is_an_error_that_changes_nothing)
+{
+    static host_llm h;
+    qnnrt_backend *backend = reference();
+    qnnrt_llm_session *session;
+    qnnrt_llm_cache *cache;
+    qnnrt_llm_batch batch;
+    int32_t tokens[2] = { 'A', 'z' };
+    char before[9], after[9];
+    host_llm_rows = 'z';
+    host_llm_make(&h, backend, MODEL, HOST_LLM_CODES);
+    host_llm_rows = 0;
+    CHECK_EQ(qnnrt_llm_session_create(&h.llm, 1, NULL, &session, &err), QNNRT_OK);
+    cache = qnnrt_llm_cache_get(session, 0, 0);
+    CHECK_EQ(host_llm_write(cache, "And the LORD said unto ", before, 8), QNNRT_OK);
+    CHECK(strcmp(before, "him, Wha") == 0);
+    qnnrt_llm_clear(cache);
+    memset(&batch, 0, sizeof batch);
+    batch.tokens = tokens;
+    batch.count = 2;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "\"embedding\"");
+    CHECK_STR(qnnrt_llm_error(cache)->text, "\"input_ids\"[1] is 122");
+    CHECK_STR(qnnrt_llm_error(cache)->text, "0 to 121");
+    CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 0);
+    CHECK_EQ(host_llm_write(cache, "And the LORD said unto ", after, 8), QNNRT_OK);
+    CHECK(strcmp(before, after) == 0);
+    qnnrt_llm_session_destroy(session);
+    host_llm_close(&h);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* ---- descriptions, and what is refused --------------------------------------------------------- */
+
+static void collect(void *user, const char *text)
+{
+    char *all = (char *)user;
+    snprintf(all + strlen(all), 32768 - strlen(all), "%s\n", text);
+}
+
+TEST(steps_edges_and_constants_are_described)
+{
+    static char text[32768];
+    static host_llm h;
+    qnnrt_backend *backend = reference();
+    host_llm_make(&h, backend, MODEL, HOST_LLM_FLOATS);
+    text[0] = '\0';
+    qnnrt_llm_describe(h.llm, collect, text);
+    CHECK_STR(text, "graph \"decode\": 1 tokens per call, context 128\n");
+    CHECK_STR(text, "step 0: host \"embedding\"\n");
+    CHECK_STR(text, "step 1: convert ");
+    CHECK_STR(text, "step 2: context 0, graph \"decode\"\n");
+    CHECK_STR(text, "input_ids  ");
+    CHECK_STR(text, "  tokens  ");
+    CHECK_STR(text, "  constant  ");
+    CHECK_STR(text, "  edge  ");
+    CHECK_STR(text, "  logits  ");
+    host_llm_close(&h);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* A saved state belongs to a table, too. */
+TEST(another_table_is_another_model)
+{
+    static host_llm h;
+    qnnrt_backend *backend = reference();
+    uint64_t fingerprint;
+    qnnrt_llm *other;
+    qnnrt_llm_desc desc;
+    memset(&desc, 0, sizeof desc);
+    host_llm_make(&h, backend, MODEL, HOST_LLM_HALF);
+    fingerprint = qnnrt_llm_get_info(h.llm)->fingerprint;
+    desc.made = (const qnnrt_pipeline *const *)h.made;
+    desc.made_count = HOST_LLM_GRAPHS;
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &other, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_get_info(other)->fingerprint, fingerprint);
+    CHECK_EQ(qnnrt_llm_close(other), QNNRT_OK);
+    memset(h.half, 0, 64);
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &other, &err), QNNRT_OK);
+    CHECK(qnnrt_llm_get_info(other)->fingerprint != fingerprint);
+    CHECK_EQ(qnnrt_llm_close(other), QNNRT_OK);
+    host_llm_close(&h);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST(pipelines_of_the_caller_are_checked)
+{
+    static host_llm h, other;
+    static const char *const names[] = { "prefill", "decode" };
+    qnnrt_backend *backend = reference();
+    const qnnrt_pipeline *made[2];
+    qnnrt_llm_desc desc;
+    qnnrt_llm *llm;
+    qnnrt_llm_session *session;
+    host_llm_make(&h, backend, MODEL, HOST_LLM_CODES);
+    host_llm_make(&other, backend, MODEL, HOST_LLM_CODES);
+    memset(&desc, 0, sizeof desc);
+    desc.made_count = 2;
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_E_ARG);
+    desc.made = made;
+    made[0] = h.made[0];
+    made[1] = NULL;
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "desc.made[1]");
+    made[1] = other.made[1];
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "\"decode\"");
+    CHECK_STR(err.text, "step 1");
+    made[1] = h.made[0];
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_E_MISMATCH);     /* equal tokens per call */
+    made[1] = h.made[1];
+    desc.pipelines = names;
+    desc.pipeline_count = 2;
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_E_ARG);
+    /* The graphs alone open, but they take the hidden state, which nothing computes. */
+    desc.made_count = 0;
+    CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_session_create(&llm, 1, NULL, &session, &err), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
+    host_llm_close(&other);
+    host_llm_close(&h);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* Two shards that both count layers from 0: their caches have one name, and must be kept apart. */
+TEST(caches_of_one_name_must_be_apart)
+{
+    static const char *const kinds[] = { "past_key", "past_value" };
+    static host_llm h;
+    static char names[16][64];
+    qnnrt_backend *backend = reference();
+    qnnrt_llm_role_desc roles[16];
+    qnnrt_apart_desc apart[8];
+    qnnrt_step_desc steps[2];
+    qnnrt_edge_desc edge;
+    qnnrt_pipeline_desc desc;
+    qnnrt_pipeline *pipeline;
+    qnnrt_llm_desc llm_desc;
+    qnnrt_llm *llm;
+    llm_cut cut = { 0, 2, 1, 0 };
+    size_t k, l, n = 0, a = 0;
+    int turn;
+    host_llm_read(&h, MODEL);
+    h.maker.names = LLM_HUB;
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &h.maker.builder, &err), QNNRT_OK);
+    for (turn = 0; turn < 2; ++turn) {
+        qnnrt_graph_desc graph;
+        memset(&graph, 0, sizeof graph);
+        graph.name = turn == 0 ? "lower" : "upper";
+        if (turn == 1) qnnrt_builder_context(h.maker.builder, NULL);
+        qnnrt_builder_graph(h.maker.builder, &graph);
+        h.maker.tokens = 1;
+        cut.embedding = turn == 0;
+        cut.head = turn == 1;
+        llm_part(&h.maker, &cut);
+    }
+    if (qnnrt_builder_finish(h.maker.builder, &h.model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(h.model != NULL);
+    memset(steps, 0, sizeof steps);
+    memset(&edge, 0, sizeof edge);
+    memset(&desc, 0, sizeof desc);
+    memset(&llm_desc, 0, sizeof llm_desc);
+    memset(roles, 0, sizeof roles);
+    for (k = 0; k < 2; ++k)
+        for (l = 0; l < 2; ++l)
+            for (turn = 0; turn < 2; ++turn, ++n) {
+                snprintf(names[n], sizeof names[n], "1/%s_%d_%s", kinds[k], (int)l, turn == 0 ? "in" : "out");
+                roles[n].tensor = names[n];
+                roles[n].role = k == 0 ? (turn == 0 ? QNNRT_LLM_ROLE_KEY_IN : QNNRT_LLM_ROLE_KEY_OUT)
+                                       : turn == 0 ? QNNRT_LLM_ROLE_VALUE_IN : QNNRT_LLM_ROLE_VALUE_OUT;
+                roles[n].layer = (uint32_t)l + 2;
+                if (turn == 0) {
+                    apart[a].step = 0;
+                    apart[a++].input = names[n] + 2;
+                    apart[a].step = 1;
+                    apart[a++].input = names[n] + 2;
+                }
+            }
+    steps[0].model = steps[1].model = h.model;
+    steps[0].graph = "lower";
+    steps[1].context = 1;
+    steps[1].graph = "upper";
+    edge.from = "_model_layers_1_Add_1_Add_output_0";
+    edge.to = "_model_embed_tokens_Gather_output_0";
+    edge.to_step = 1;
+    edge.convert = QNNRT_CONVERT_VALUES;
+    desc.steps = steps;
+    desc.step_count = 2;
+    desc.edges = &edge;
+    desc.edge_count = 1;
+    desc.edges_only = 1;
+    desc.apart = apart;
+    llm_desc.made = (const qnnrt_pipeline *const *)&pipeline;
+    llm_desc.made_count = 1;
+    llm_desc.roles = roles;
+    llm_desc.role_count = n;
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_open(h.model, &llm_desc, &llm, &err), QNNRT_E_MISMATCH);
+    CHECK_STR(err.text, "_0_in\" of step 0");
+    CHECK_STR(err.text, "_0_in\" of step 2");
+    CHECK_STR(err.text, "of layer 2");
+    CHECK_STR(err.hint, "apart");
+    CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+    desc.apart_count = a;
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_OK);
+    if (qnnrt_llm_open(h.model, &llm_desc, &h.llm, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(h.llm != NULL);
+    CHECK_EQ(qnnrt_llm_get_info(h.llm)->layers, 4);
+    h.made[0] = pipeline;
+    host_llm_close(&h);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST_MAIN("llm_mixed")
+{
+    RUN(steps_edges_and_constants_are_described);
+    RUN(another_table_is_another_model);
+    RUN(pipelines_of_the_caller_are_checked);
+    RUN(caches_of_one_name_must_be_apart);
+    RUN(a_token_outside_the_table_is_an_error_that_changes_nothing);
+    RUN(a_table_on_the_host_gives_the_logits_of_one_in_the_graphs);
+}
