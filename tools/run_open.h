@@ -286,16 +286,10 @@ static int open_model(tool *t)
    Turns the pipelines that --graph names, or all pipelines, into jobs.
    ===================================================================================== */
 
-static int has_job(const tool *t, const qnnrt_pipeline *pipeline)
-{
-    for (size_t i = 0; i < t->job_count; ++i)
-        if (t->jobs[i].pipeline == pipeline) return 1;
-    return 0;
-}
-
 static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
 {
-    if (asked != NULL && has_job(t, pipeline)) return;              /* each pipeline runs once */
+    for (size_t i = 0; asked != NULL && i < t->job_count; ++i)      /* each pipeline runs once */
+        if (t->jobs[i].pipeline == pipeline) return;
     job *j = &t->jobs[t->job_count++];
     j->pipeline = pipeline;
     j->info = qnnrt_pipeline_get_info(pipeline);
@@ -322,43 +316,65 @@ static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
     return NULL;
 }
 
-/* Leave out a pipeline that is not wired, and add each of its graphs alone. */
-static void add_graphs(tool *t, const qnnrt_pipeline *pipeline)
+/* Leave out a pipeline that is not wired. */
+static void leave_pipeline(tool *t, const qnnrt_pipeline_info *info)
 {
-    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
     char *name = cli_shown(info->name);
     fail(t, NULL, info->failure->hint[0] != '\0' ? info->failure->hint
          : "Replace the file that did not load.",
          "pipeline \"%s\" is left out, and its graphs stand alone: %s", name, info->failure->text);
     leave_out(t, NULL, info->name, info->failure->text);
-    for (size_t s = 0; s < info->step_count; ++s) {
-        const qnnrt_step_info *step = &info->steps[s];
-        const qnnrt_pipeline *alone = NULL;
-        if (step->kind != QNNRT_STEP_GRAPH) continue;
-        char *single = cli_text("%lu/%s", (unsigned long)step->context, step->graph->name);
-        if (qnnrt_pipeline_find(t->model, single, &alone, NULL) == QNNRT_OK &&
-            !has_job(t, alone)) add_job(t, alone, NULL);
-        free(single);
-    }
     free(name);
+}
+
+/* Add each graph that is in none of the jobs, alone. */
+static void add_graphs(tool *t)
+{
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    char **taken = cli_alloc(info->context_count, sizeof(*taken));
+    for (size_t c = 0; c < info->context_count; ++c)
+        taken[c] = cli_alloc(info->contexts[c].graph_count, 1);
+    for (size_t i = 0; i < t->job_count; ++i)
+        for (size_t s = 0; s < t->jobs[i].info->step_count; ++s) {
+            const qnnrt_step_info *step = &t->jobs[i].info->steps[s];
+            if (step->kind == QNNRT_STEP_GRAPH)
+                taken[step->context][step->graph - info->contexts[step->context].graphs] = 1;
+        }
+    for (size_t c = 0; c < info->context_count; ++c) {
+        for (size_t g = 0; g < info->contexts[c].graph_count; ++g) {
+            const qnnrt_pipeline *alone = NULL;
+            char *name = cli_text("%lu/%s", (unsigned long)c, info->contexts[c].graphs[g].name);
+            if (!taken[c][g] && qnnrt_pipeline_find(t->model, name, &alone, NULL) == QNNRT_OK)
+                add_job(t, alone, NULL);
+            free(name);
+        }
+        free(taken[c]);
+    }
+    free(taken);
+}
+
+/* Add all pipelines. With --keep_going, run and plan leave out what is not wired; then, or if a
+   file did not load, they take every other graph alone. */
+static void add_pipelines(tool *t)
+{
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const int whole = !t->set.keep_going || t->set.command == COMMAND_INSPECT;
+    for (size_t i = 0; i < info->pipeline_count; ++i) {
+        const qnnrt_pipeline_info *pipeline = qnnrt_pipeline_get_info(info->pipelines[i]);
+        if (whole || pipeline->failure == NULL) add_job(t, info->pipelines[i], NULL);
+        else leave_pipeline(t, pipeline);
+    }
+    if (!whole && t->left_count > 0) add_graphs(t);
 }
 
 static int select_jobs(tool *t)
 {
     const settings *set = &t->set;
-    const size_t count = qnnrt_get_info(t->model)->pipeline_count;
-    size_t most = count + set->graphs.count;
-    for (size_t i = 0; i < count; ++i)
-        most += qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->step_count;
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    size_t most = info->pipeline_count + set->graphs.count;
+    for (size_t i = 0; i < info->context_count; ++i) most += info->contexts[i].graph_count;
     t->jobs = cli_alloc(most, sizeof(*t->jobs));
-    for (size_t i = 0; set->graphs.count == 0 && i < count; ++i) {
-        const qnnrt_pipeline *pipeline = qnnrt_get_info(t->model)->pipelines[i];
-        const int whole = qnnrt_pipeline_get_info(pipeline)->failure == NULL;
-        if (whole || !set->keep_going || set->command == COMMAND_INSPECT)
-            add_job(t, pipeline, NULL);
-        else
-            add_graphs(t, pipeline);
-    }
+    if (set->graphs.count == 0) add_pipelines(t);
     for (size_t i = 0; i < set->graphs.count; ++i) {
         const qnnrt_pipeline *pipeline = NULL;
         qnnrt_error err;
