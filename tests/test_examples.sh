@@ -24,7 +24,17 @@ restored() {
 lines=$(wc -l <examples/04_cnn_transformer.c)
 if [ "$lines" -le 120 ]; then good; else bad cnn_transformer_is_short "$lines lines"; fi
 
+# 07: four steps, and the answer that its comment explains.
+two_backends() {
+    "$build/examples/07_two_backends" "$1" "$2" >"$out/text" 2>"$out/log" && grep -qx 'best rows: 2 1 1' "$out/text" &&
+        grep -qx 'step 1: convert y: float16 -> float32, 48 bytes' "$out/text" && grep -qx 'step 3: host "find_best"' "$out/text"
+}
+if two_backends "$build/libQnnRef.so" "$build/libQnnRef.so"; then good; else bad two_backends "$(cat "$out/text" "$out/log")"; fi
+
 if [ -f "$release/libQnnHtp.so" ]; then
+    cpu=$build/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
+    if two_backends "$release/libQnnHtp.so" "$cpu" && grep -q '^step 2: .* on CPU_QTI_AISW$' "$out/text"; then good
+    else bad two_genuine_backends "$(cat "$out/text" "$out/log")"; fi
     if "$build/examples/01_hello" tests/data/ctx/qairt2.51/mlp_u8 "$release/libQnnHtp.so" >"$out/text" 2>"$out/log" &&
         grep -q '^y (ufixed8, 128 elements): ' "$out/text"; then good
     else bad hello_runs "$(cat "$out/text" "$out/log")"; fi
@@ -43,7 +53,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     if grep -q '^refused: .*shares its weights with other graphs' "$out/text"; then good
     else bad cnn_transformer_refuses_shared_weights "$(cat "$out/text")"; fi
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
-else skipped=$((skipped + 6)); fi
+else skipped=$((skipped + 7)); fi
 
 if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
 [ $failed -eq 0 ]
