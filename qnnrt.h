@@ -131,6 +131,25 @@
        different NPU generations (v68, v75) cannot be loaded at the same time: the one loaded first
        fails to execute (0x44c).
 
+   Backends by role
+       The contexts of one model may belong to several backends. Each file then has a role:
+           files[0].path = "first.bin";  files[0].role = "npu";
+           files[1].path = "second.bin"; files[1].role = "cpu";
+           desc.files = files;           desc.file_count = 2;
+           backends[0].role = "cpu";     backends[0].desc.path = "libs/libQnnRef.so";
+           desc.backends = backends;     desc.backend_count = 1;
+       Of the roles that desc.backends does not have, that of the first context has desc.backend or
+       desc.backend_desc. For others, and where no path is given, the name decides: "npu" is
+       libQnnHtp.so; "cpu" is libQnnCpu.so, or where that cannot be opened libQnnRef.so, with a line
+       in the log. Roles with other names need an entry. qnnrt_context_info.backend and .role say
+       where each context is. qnnrt_get_info(model)->backend is the backend of the first.
+       All backends are opened before a file is read, and closed again if one fails. With
+       desc.keep_going the contexts of a role that fails have the failure, and the others load.
+       All backends have the same alloc and free, and all a lock or none; where contexts take turns
+       (see "Residency") it is one lock. desc.resident_bytes is for all contexts together.
+       Each backend has a libQnnSystem.so, found as above; those whose library has that interface
+       too do not take desc.system_path.
+
    Pipelines and wiring
        Graphs of several shards form one pipeline if their names are equal, or equal except for the
        shard number, or if every context has exactly one graph (then: file order). A pipeline has
@@ -346,8 +365,8 @@
        >>record >>parse >>read_json >>schema >>manifest
        >>backend >>profile >>register >>context                                     the vendor's
        >>model >>resident >>scan >>program >>wiring >>slot >>pipeline >>assemble >>metadata
-       >>folder >>open >>place >>area >>binding >>flex >>host >>run >>exec >>update
-       >>public                                                                     ours
+       >>folder >>roles >>desc >>open >>place >>area >>binding >>flex >>host >>run >>exec
+       >>update >>public                                                            ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
@@ -853,6 +872,8 @@ typedef struct qnnrt_file {
                                 NULL */
     const char *json_data;   /* or the JSON text in memory, used only during qnnrt_open() */
     size_t      json_bytes;  /* of json_data */
+    const char *role;        /* of its backend, such as "npu", see "Backends by role"; all files
+                                have one, or none has (default NULL: the model's only backend) */
 } qnnrt_file;
 
 typedef enum qnnrt_metadata {
@@ -875,9 +896,20 @@ typedef enum qnnrt_residency {
    have 32 bits, and users report failures (0x3ea) from 3.6 GB on. Newer chips may have more. */
 #define QNNRT_DOMAIN_BYTES ((uint64_t)3600 * 1000 * 1000)
 
+/* The backend for a role, such as "npu". */
+typedef struct qnnrt_backend_role {
+    const char        *role;
+    qnnrt_backend     *backend;      /* an open backend to share (default NULL: the model opens its
+                                        own with .desc) */
+    qnnrt_backend_desc desc;         /* (default: the library by the role's name, see "Backends
+                                        by role"). Hooks that are not set are those of
+                                        qnnrt_desc.backend, or of .backend_desc */
+} qnnrt_backend_role;
+
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open backend to share (default NULL: the model opens its
-                                        own with .backend_desc) */
+                                        own with .backend_desc). With roles: of the first context,
+                                        see .backends */
     const char       *system_path;   /* libQnnSystem.so (default NULL: the backend library itself if
                                         it has that interface, else the one beside it, else
                                         searched) */
@@ -917,6 +949,11 @@ typedef struct qnnrt_desc {
                                         qnnrt_plan_desc */
     int               no_manifest;       /* 1: ignore the program in the folder's qnnrt.json
                                             (default 0: it decides, see "Programs") */
+    const qnnrt_backend_role *backends;  /* [backend_count], for a model whose contexts have roles:
+                                            see "Backends by role" (default NULL: the role of the
+                                            first context has .backend or .backend_desc, others the
+                                            library by their name) */
+    size_t            backend_count;
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -928,14 +965,17 @@ typedef struct qnnrt_desc {
 
    Returns  QNNRT_OK
             QNNRT_E_ARG          the arguments (folder and files, backend and its options, align,
-                                 mem_kind, residency with resident_bytes or profile_level)
+                                 mem_kind, residency with resident_bytes or profile_level, a role in
+                                 desc.backends that the model does not have)
             QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json lists is
                                  missing; or JSON is missing and desc.metadata requires it
             QNNRT_E_IO           folder or file cannot be read, or changed during the call
             QNNRT_E_FORMAT       not a context binary, a damaged one, wrong JSON, or missing shards
-            QNNRT_E_LIBRARY      a vendor library is missing, or the file is not one
+            QNNRT_E_LIBRARY      a vendor library is missing, or the file is not one; no library
+                                 serves a role
             QNNRT_E_VERSION      library too old, or a binary newer than the library
-            QNNRT_E_MISMATCH     a binary for another backend, or JSON that differs from it
+            QNNRT_E_MISMATCH     a binary for another backend, JSON that differs from it, or
+                                 backends with different hooks
             QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
                                  QNNRT_METADATA_JSON in a program built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
@@ -951,9 +991,9 @@ typedef struct qnnrt_desc {
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
                                   qnnrt_error *err);
 
-/* Free contexts and, when the model opened it, the backend. NULL is fine.
+/* Free contexts and the backends that the model opened. NULL is fine.
    Returns  QNNRT_OK; QNNRT_E_BUSY while a run, plan or made pipeline uses it, or another model
-            shares the backend that it opened (nothing is freed);
+            shares a backend that it opened (nothing is freed);
             QNNRT_E_BACKEND as in qnnrt_backend_close() */
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
@@ -977,9 +1017,9 @@ QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *e
 /* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
    backend and all contexts that existed are freed and created again, for every model that shares
    this model's backend; errors of freeing are logged. Of several backends of a model, those whose
-   library has returned such a code are recovered; all of them if none has. Runs, what is bound to them, buffers and KV
-   caches stay as they are: execute again what failed. Profiling is off and votes for power are
-   gone: set them again.
+   library has returned such a code are recovered; all of them if none has. Runs, what is bound to
+   them, buffers and KV caches stay as they are: execute again what failed. Profiling is off and
+   votes for power are gone: set them again.
 
    Returns  QNNRT_OK
             QNNRT_E_UNSUPPORTED  a model on the backend was built here, or op packages were
@@ -1020,10 +1060,11 @@ typedef struct qnnrt_info {
     const char                   *folder;       /* the folder given to qnnrt_open(), to find other
                                                    files in it, such as a tokenizer. "" for
                                                    desc.files and for a built model */
-    const char                   *system_path;  /* the libQnnSystem.so that read the metadata;
-                                                   "" if it comes from JSON */
-    qnnrt_backend                *backend;      /* the model's backend; other models may share it.
-                                                   NULL after desc.inspect */
+    const char                   *system_path;  /* the libQnnSystem.so that read the metadata, of
+                                                   several that of the first context; "" if it comes
+                                                   from JSON */
+    qnnrt_backend                *backend;      /* the model's backend, of several the first; other
+                                                   models may share it. NULL after desc.inspect */
     size_t                        context_count;
     const qnnrt_context_info     *contexts;     /* in shard order; a context with .failure has no
                                                    graphs */
@@ -7300,9 +7341,11 @@ static void *qnnrt__system_beside(const char *backend, const char *name, char at
     return qnnrt__os_library_open(at, &why);
 }
 
-/* When to use a backend's own system interface: never (it knows neither .dlc nor logs), first, or
-   only if no libQnnSystem.so lies beside it (the backend is not loaded, and may be large). */
-enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND };
+/* When to use a backend's own system interface: never (it knows neither .dlc nor logs), first, only
+   if no libQnnSystem.so lies beside it (the backend is not loaded, and may be large), or before a
+   path that was given (for another backend of the model). */
+enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND,
+       QNNRT__SYSTEM_OWN_ALWAYS };
 
 /* Open the system library: that of `path`, or without one the backend's own or libQnnSystem.so,
    which is found by the rule of the manual. beside is the path of the backend. */
@@ -7323,7 +7366,8 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
 #endif
     if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
         system->library = qnnrt__system_beside(beside, name, system->path);
-    if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
+    if ((path == NULL || own == QNNRT__SYSTEM_OWN_ALWAYS) && own != QNNRT__SYSTEM_OWN_NEVER &&
+        system->library == NULL)
         system->library = qnnrt__system_in_backend(beside, hooks, &empty);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, system->path,
@@ -11014,7 +11058,7 @@ struct qnnrt {
     qnnrt_limits      limits;
     qnnrt__model_use *uses;             /* [use_count], in the order in which they were opened */
     size_t            use_count;
-    qnnrt_backend    *backend;          /* that of the first use, NULL after desc.inspect */
+    qnnrt_backend    *backend;          /* the first of them, NULL after desc.inspect */
     int               guard, no_zero, per_tensor;     /* of desc, for qnnrt_prepare() */
     qnnrt_mem_kind    mem_kind;
     uint32_t          align;
@@ -11093,16 +11137,31 @@ static qnnrt_result qnnrt__model_reserve(qnnrt *model, size_t count, qnnrt_error
     return model->uses != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a model");
 }
 
-/* Use a backend, NULL with desc.inspect. There is room for it. */
-static qnnrt__model_use *qnnrt__model_use_backend(qnnrt *model, qnnrt_backend *b, const char *role)
+/* Add a use without a backend. There is room for it. */
+static qnnrt__model_use *qnnrt__model_add(qnnrt *model, const char *role)
 {
     qnnrt__model_use *use = &model->uses[model->use_count++];
     use->link.model = model;
-    use->backend = b;
     use->role = role;
-    if (model->backend == NULL) model->backend = b;
-    if (b != NULL) qnnrt__model_enter(use, 1);
     return use;
+}
+
+/* Give a use its backend. own: the model closes it. */
+static void qnnrt__model_give(qnnrt__model_use *use, qnnrt_backend *b, int own)
+{
+    qnnrt *model = use->link.model;
+    use->backend = b;
+    use->own = own;
+    if (model->backend == NULL) model->backend = b;
+    qnnrt__model_enter(use, 1);
+}
+
+/* Find the use of a role. */
+static size_t qnnrt__model_find(const qnnrt *model, const char *role)
+{
+    size_t i = 0;
+    while (i < model->use_count && strcmp(model->uses[i].role, role) != 0) ++i;
+    return i;
 }
 
 /* Put a context on a backend of the model. */
@@ -13621,8 +13680,8 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
         qnnrt__hooks_lock(b != NULL ? &b->hooks : &model->hooks);
         /* A system interface in the backend's own library logs to the backend's slot. */
         result = qnnrt__system_read(system, &table, context->binary, context->bytes,
-                                    b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot : -1,
-                                    info);
+                                    b != NULL && strcmp(b->path, system->path) == 0 ? b->log_slot
+                                                                                    : -1, info);
         qnnrt__hooks_unlock(b != NULL ? &b->hooks : &model->hooks);
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(context->binary, context->bytes, qnnrt__system_is_own(system),
@@ -13772,17 +13831,426 @@ static qnnrt_result qnnrt__folder_hash(const qnnrt__schema_context *expected,
 #endif /* QNNRT_NO_JSON */
 
 /* =====================================================================================
+   ROLES                                                                         >>roles
+   Which backends a model uses: finds a library for each role, opens it, and the system library
+   that reads the binaries of that role.
+   Needs: >>os >>mem >>err >>log >>library >>system >>backend >>model
+   Knows nothing of: where roles come from, what files hold
+   ===================================================================================== */
+
+enum { QNNRT__ROLES_MOST = 16 };
+
+/* What opening a model needs for one of its uses. */
+typedef struct qnnrt__roles_part {
+    qnnrt_backend      *shared;         /* the caller's backend, or NULL */
+    qnnrt_backend_desc  desc;           /* how to open one */
+    const char         *names[2];       /* without desc.path: the libraries that serve the role */
+    qnnrt__system       system;
+    qnnrt_error         failure;        /* with desc.keep_going: why no file of it loads, or
+                                           QNNRT_OK */
+    char                path[QNNRT__PATH_MAX];    /* with desc.inspect: of the library, or "" */
+} qnnrt__roles_part;
+
+/* Find a role in desc.backends, or return NULL. */
+static const qnnrt_backend_role *qnnrt__roles_given(const qnnrt_desc *desc, const char *role)
+{
+    size_t i;
+    for (i = 0; i < desc->backend_count; ++i)
+        if (strcmp(desc->backends[i].role, role) == 0) return &desc->backends[i];
+    return NULL;
+}
+
+/* Check desc.backends, and the roles of desc.files. */
+static qnnrt_result qnnrt__roles_check(const qnnrt_desc *desc, qnnrt_error *err)
+{
+    size_t i;
+    if (desc->backends == NULL && desc->backend_count > 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends is NULL, and"
+                           " desc.backend_count %llu", (unsigned long long)desc->backend_count);
+    for (i = 0; i < desc->backend_count; ++i) {
+        const qnnrt_backend_role *one = &desc->backends[i];
+        if (one->role == NULL || one->role[0] == '\0')
+            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends[%u] has no role",
+                               (unsigned)i);
+        if (qnnrt__roles_given(desc, one->role) != one)
+            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends has the role \"%.200s\""
+                               " twice", one->role);
+        if (one->backend != NULL && desc->inspect)
+            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect does not use a backend;"
+                               " leave desc.backends[%u].backend NULL", (unsigned)i);
+    }
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if ((desc->files[i].role == NULL) != (desc->files[0].role == NULL) ||
+            (desc->files[i].role != NULL && desc->files[i].role[0] == '\0'))
+            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has %s; all files have"
+                               " a role, or none has", (unsigned)i,
+                               desc->files[i].role == NULL ? "no role, and desc.files[0] has one"
+                               : desc->files[i].role[0] == '\0' ? "an empty role"
+                                                               : "a role, and desc.files[0] none");
+    return QNNRT_OK;
+}
+
+/* Replace hooks that are not set. */
+static void qnnrt__roles_merge(qnnrt_hooks *to, const qnnrt_hooks *from)
+{
+    if (to->alloc == NULL && to->free == NULL) {
+        to->alloc = from->alloc;
+        to->free = from->free;
+        to->alloc_user = from->alloc_user;
+    }
+    if (to->log == NULL) {
+        to->log = from->log;
+        to->log_user = from->log_user;
+    }
+    if (to->lock == NULL && to->unlock == NULL) {
+        to->lock = from->lock;
+        to->unlock = from->unlock;
+        to->lock_user = from->lock_user;
+    }
+}
+
+/* Choose the hooks of a model: those of its backend, else of desc.backend_desc and where they are
+   not set of the first backend that the caller opened. */
+static qnnrt_result qnnrt__roles_hooks(const qnnrt_desc *desc, qnnrt_hooks *hooks, qnnrt_error *err)
+{
+    qnnrt_hooks own = desc->backend != NULL ? desc->backend->hooks : desc->backend_desc.hooks;
+    size_t i;
+    for (i = 0; i < desc->backend_count && desc->backend == NULL; ++i)
+        if (desc->backends[i].backend != NULL)
+            qnnrt__roles_merge(&own, &desc->backends[i].backend->hooks);
+    return qnnrt__backend_hooks(&own, hooks, err);
+}
+
+/* Append the roles of a model to an error. */
+static void qnnrt__roles_list(const qnnrt *model, qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < model->use_count; ++i)
+        qnnrt__err_add(err, "%s\"%.60s\"", i > 0 ? ", " : "", model->uses[i].role);
+}
+
+/* Add a use for each role that occurs. roles NULL: there is one without a role. */
+static qnnrt_result qnnrt__roles_uses(qnnrt *model, const char *const *roles, size_t count,
+                                      qnnrt_error *err)
+{
+    const size_t most = roles == NULL ? 1 : QNNRT__ROLES_MOST;
+    qnnrt_result result = qnnrt__model_reserve(model, most, err);
+    size_t i;
+    if (result == QNNRT_OK && roles == NULL) qnnrt__model_add(model, "");
+    for (i = 0; i < count && roles != NULL && result == QNNRT_OK; ++i) {
+        const char *copy;
+        if (qnnrt__model_find(model, roles[i]) < model->use_count) continue;
+        if (model->use_count == most)
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model has more than"
+                                                " %u backend roles", (unsigned)most),
+                               "Give all contexts of a backend the same role.");
+        copy = qnnrt__arena_text(&model->arena, roles[i], strlen(roles[i]));
+        if (copy == NULL) return qnnrt__fail_memory(err, "names");
+        qnnrt__model_add(model, copy);
+    }
+    return result;
+}
+
+/* Choose how to get the backend of a use, from the caller's options or by its role. */
+static qnnrt_result qnnrt__roles_settle(const qnnrt *model, size_t at, const qnnrt_desc *desc,
+                                        qnnrt__roles_part *part, qnnrt_error *err)
+{
+    const char *role = model->uses[at].role;
+    const qnnrt_backend_role *given = qnnrt__roles_given(desc, role);
+    if (given != NULL && at == 0 && desc->backend != NULL)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backend and"
+                           " desc.backends both have a backend for the role of the first context,"
+                           " \"%.200s\"", role), "Leave desc.backend NULL.");
+    if (given != NULL || at == 0) part->shared = given != NULL ? given->backend : desc->backend;
+    part->desc = given != NULL ? given->desc : desc->backend_desc;
+    if (given == NULL && at > 0) part->desc.path = NULL;
+    qnnrt__roles_merge(&part->desc.hooks, &model->hooks);
+    if (strcmp(role, "npu") == 0 || role[0] == '\0') part->names[0] = "libQnnHtp.so";
+    if (strcmp(role, "cpu") == 0) {
+        part->names[0] = "libQnnCpu.so";
+        part->names[1] = "libQnnRef.so";
+    }
+    return QNNRT_OK;
+}
+
+/* Put the role before an error. */
+static qnnrt_result qnnrt__roles_explain(const char *role, const qnnrt_error *why, qnnrt_error *err)
+{
+    if (err == NULL) return why->code;
+    if (role[0] == '\0') *err = *why;
+    if (role[0] == '\0') return why->code;
+    qnnrt__fail(err, why->code, "backend role \"%.200s\": ", role);
+    qnnrt__err_text(err, why->text, strlen(why->text));
+    err->vendor_code = why->vendor_code;
+    return qnnrt__hint(err, why->code, "%s", why->hint);
+}
+
+/* Open the first library of those that serve a role by its name. aside receives errors. */
+static qnnrt_result qnnrt__roles_open_named(qnnrt__roles_part *part, const char *role,
+                                            qnnrt_backend **out, qnnrt_error *aside,
+                                            qnnrt_error *err)
+{
+    qnnrt_result result;
+    size_t i;
+    qnnrt__fail(err, QNNRT_E_LIBRARY, "no library serves the backend role \"%.200s\"", role);
+    if (part->names[0] == NULL)
+        qnnrt__err_add(err, ": only \"npu\" and \"cpu\" have one by their name");
+    for (i = 0; i < 2 && part->names[i] != NULL; ++i) {
+        part->desc.path = part->names[i];
+        result = qnnrt__backend_open(&part->desc, out, aside);
+        if (result == QNNRT_OK && i > 0)
+            qnnrt__log(&(*out)->hooks, QNNRT_LOG_WARN, "roles", 0, "%s serves the backend role"
+                       " \"%.200s\", because %s cannot be opened", (*out)->path, role,
+                       part->names[0]);
+        if (result == QNNRT_OK) {
+            qnnrt__err_clear(err);
+            return result;
+        }
+        if (result != QNNRT_E_LIBRARY) return qnnrt__roles_explain(role, aside, err);
+        qnnrt__err_add(err, "\n  ");
+        qnnrt__err_text(err, aside->text, strlen(aside->text));
+    }
+    return qnnrt__hint(err, QNNRT_E_LIBRARY, "Name the library of this role in desc.backends.");
+}
+
+/* Find the library that would serve a role by its name, without opening a backend. */
+static void qnnrt__roles_find(qnnrt__roles_part *part)
+{
+    void *library = NULL;
+    size_t i;
+    for (i = 0; i < 2 && part->names[1] != NULL && library == NULL; ++i)
+        if (qnnrt__library_find(part->names[i], NULL, part->path, &library, NULL) == QNNRT_OK)
+            qnnrt__library_path(qnnrt__os_library_symbol(library, "QnnInterface_getProviders"),
+                                part->names[i], part->path);
+    if (library == NULL) part->path[0] = '\0';
+    else qnnrt__os_library_close(library);
+}
+
+/* Get the backend of a use. aside receives errors. */
+static qnnrt_result qnnrt__roles_open_one(qnnrt__model_use *use, qnnrt__roles_part *part,
+                                          qnnrt_error *aside, qnnrt_error *err)
+{
+    qnnrt_backend *b = part->shared;
+    qnnrt_result result = QNNRT_OK;
+    if (b == NULL && part->desc.path == NULL && use->role[0] != '\0')
+        result = qnnrt__roles_open_named(part, use->role, &b, aside, err);
+    else if (b == NULL && qnnrt__backend_open(&part->desc, &b, aside) != QNNRT_OK)
+        result = qnnrt__roles_explain(use->role, aside, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__model_give(use, b, part->shared == NULL);
+    return QNNRT_OK;
+}
+
+/* Check that the backends of a model can serve it together: it has one allocator, and either every
+   backend has a lock or none. Where contexts take turns, one call uses all backends: they then have
+   the same lock. */
+static qnnrt_result qnnrt__roles_check_hooks(const qnnrt *model, qnnrt_error *err)
+{
+    const int turns = model->residency == QNNRT_RESIDENT_ONE ||
+                      model->residency == QNNRT_RESIDENT_BUDGET;
+    const qnnrt_hooks *first = model->backend != NULL ? &model->backend->hooks : NULL;
+    size_t i;
+    for (i = 0; i < model->use_count; ++i) {
+        const qnnrt_backend *b = model->uses[i].backend;
+        const qnnrt_hooks *hooks = b != NULL ? &b->hooks : &model->hooks;
+        const char *why = NULL;
+        if (b == NULL) continue;
+        if (hooks->alloc != model->hooks.alloc || hooks->free != model->hooks.free ||
+            hooks->alloc_user != model->hooks.alloc_user)
+            why = "two allocators";
+        else if ((hooks->lock == NULL) != (first->lock == NULL))
+            why = "one backend has a lock, another has none";
+        else if (turns && hooks->lock != NULL &&
+                 (hooks->lock != first->lock || hooks->unlock != first->unlock ||
+                  hooks->lock_user != first->lock_user))
+            why = "two locks, and with this desc.residency one call uses all backends";
+        if (why == NULL) continue;
+        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backend of the role \"%.200s\", %s, has other hooks"
+                    " than the model: %s", model->uses[i].role, b->path, why);
+        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Open all backends of a model with the same"
+                           " alloc, free and lock hooks, and set them in desc.backend_desc.hooks.");
+    }
+    return QNNRT_OK;
+}
+
+/* Check that the model has every role of desc.backends. */
+static qnnrt_result qnnrt__roles_check_known(const qnnrt *model, const qnnrt_desc *desc,
+                                             qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < desc->backend_count; ++i) {
+        if (qnnrt__model_find(model, desc->backends[i].role) < model->use_count) continue;
+        qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.backends has the role \"%.200s\", which the"
+                    " model does not have", desc->backends[i].role);
+        if (model->uses[0].role[0] == '\0')
+            return qnnrt__hint(err, QNNRT_E_ARG, "Set desc.backend or desc.backend_desc: contexts"
+                               " of this model have no roles.");
+        qnnrt__err_add(err, "; it has ");
+        qnnrt__roles_list(model, err);
+        return qnnrt__hint(err, QNNRT_E_ARG, "Give a backend for the roles of the model only.");
+    }
+    return QNNRT_OK;
+}
+
+/* Return 1 if desc.keep_going goes on after the failure of one of several roles. */
+static int qnnrt__roles_forgives(const qnnrt *model, const qnnrt_desc *desc, qnnrt_result result)
+{
+    return desc->keep_going && model->use_count > 1 && result != QNNRT_E_MEMORY &&
+           result != QNNRT_E_ARG;
+}
+
+/* Open the backends of a model, whose files have `roles`; NULL: they have none. After a failure the
+   model closes those that are open. With desc.keep_going, a role that fails while others do not is
+   kept in its part. *out receives a part for each use, which the caller frees. */
+static qnnrt_result qnnrt__roles_open(qnnrt *model, const char *const *roles, size_t count,
+                                      const qnnrt_desc *desc, qnnrt__roles_part **out,
+                                      qnnrt_error *aside, qnnrt_error *err)
+{
+    qnnrt__roles_part *parts;
+    qnnrt_result result = qnnrt__roles_uses(model, roles, count, err);
+    size_t i;
+    if (result == QNNRT_OK) result = qnnrt__roles_check_known(model, desc, err);
+    if (result != QNNRT_OK) return result;
+    parts = (qnnrt__roles_part *)qnnrt__mem_alloc(&model->hooks, model->use_count * sizeof(*parts));
+    *out = parts;
+    if (parts == NULL) return qnnrt__fail_memory(err, "a model");
+    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i)
+        result = qnnrt__roles_settle(model, i, desc, &parts[i], err);
+    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i) {
+        if (desc->inspect) {
+            if (parts[i].desc.path == NULL) qnnrt__roles_find(&parts[i]);
+            continue;
+        }
+        result = qnnrt__roles_open_one(&model->uses[i], &parts[i], aside, err);
+        if (result == QNNRT_OK || !qnnrt__roles_forgives(model, desc, result)) continue;
+        parts[i].failure = *err;
+        result = QNNRT_OK;
+    }
+    if (result == QNNRT_OK && !desc->inspect && model->backend == NULL) {
+        *err = parts[0].failure;
+        return err->code;
+    }
+    return result == QNNRT_OK ? qnnrt__roles_check_hooks(model, err) : result;
+}
+
+/* Open the library that reads the binaries of a use. Of several backends, one that has a system
+   interface itself does not take desc.system_path. */
+static qnnrt_result qnnrt__roles_system(const qnnrt *model, size_t at, const qnnrt_desc *desc,
+                                        qnnrt__roles_part *part, qnnrt_error *err)
+{
+    const qnnrt_backend *b = model->uses[at].backend;
+    const int found = part->path[0] != '\0';
+    int own = b != NULL || found ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND;
+    if (desc->system_path != NULL && model->use_count > 1) own = QNNRT__SYSTEM_OWN_ALWAYS;
+    return qnnrt__system_open(desc->system_path,
+                              b != NULL ? b->path : found ? part->path : part->desc.path, own,
+                              b != NULL ? &b->hooks : &model->hooks, &part->system, err);
+}
+
+/* Free the parts, NULL is fine, and close system libraries where the caller wants libraries to be
+   unloaded. */
+static void qnnrt__roles_end(const qnnrt *model, qnnrt__roles_part *parts)
+{
+    size_t i;
+    for (i = 0; i < model->use_count && parts != NULL; ++i)
+        if (parts[i].shared == NULL && parts[i].desc.unload)
+            qnnrt__system_close(&parts[i].system);
+    qnnrt__mem_free(&model->hooks, parts);
+}
+
+/* =====================================================================================
+   DESC                                                                           >>desc
+   Checks the options of qnnrt_open(), before anything is opened.
+   Needs: >>size >>err >>profile >>model >>roles     Knows nothing of: files, libraries
+   ===================================================================================== */
+
+static qnnrt_result qnnrt__desc_check(const char *ctx_dir, const qnnrt_desc *desc,
+                                      qnnrt_error *err)
+{
+    uint32_t most = QNNRT__MODEL_FILES;
+#ifndef QNNRT_NO_JSON
+    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;  /* JSON may be */
+#else
+    const int alone = 0;
+#endif
+    qnnrt_result result;
+    size_t i;
+    if ((ctx_dir == NULL) == (desc->files == NULL))
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: give a folder or desc.files, one of the two");
+    if (ctx_dir != NULL && ctx_dir[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
+    if (desc->limits.files != 0) most = desc->limits.files;
+    if (desc->files != NULL && desc->file_count > most)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%llu context binaries, more than limits.files (%u)",
+                           (unsigned long long)desc->file_count, (unsigned)most);
+    if (desc->files != NULL && desc->file_count == 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if (desc->files[i].path == NULL && desc->files[i].data == NULL &&
+            (!alone || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
+            return qnnrt__fail(err, QNNRT_E_ARG,
+                               "qnnrt_open: desc.files[%u] has neither path nor data%s",
+                               (unsigned)i, alone ? ", nor JSON" : "");
+    result = qnnrt__roles_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is not a"
+                                             " qnnrt_metadata", (int)desc->metadata);
+#ifdef QNNRT_NO_JSON
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
+            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                               "qnnrt_open: desc.files[%u] names JSON, but this program was built"
+                               " with QNNRT_NO_JSON", (unsigned)i);
+    if (desc->metadata == QNNRT_METADATA_JSON)
+        return qnnrt__fail(
+            err, QNNRT_E_UNSUPPORTED,
+            "qnnrt_open: desc.metadata asks for JSON, but this program was built with"
+            " QNNRT_NO_JSON");
+#endif
+    if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: desc.align is %u; it must be a power of two",
+                           (unsigned)desc->align);
+    if ((unsigned)desc->mem_kind >= (unsigned)QNNRT_MEM_FD)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.mem_kind is %d; it"
+                           " must be less than QNNRT_MEM_FD (%d)", (int)desc->mem_kind,
+                           (int)QNNRT_MEM_FD), "Give qnnrt_mem_create() the file descriptor.");
+    if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER ||
+        (desc->residency == QNNRT_RESIDENT_BUDGET) != (desc->resident_bytes != 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d and"
+                           " desc.resident_bytes %llu; QNNRT_RESIDENT_BUDGET (%d) needs a number of"
+                           " bytes, and nothing else takes one", (int)desc->residency,
+                           (unsigned long long)desc->resident_bytes, (int)QNNRT_RESIDENT_BUDGET);
+    if (desc->residency != QNNRT_RESIDENT_ALL && desc->profile_level != QNNRT_PROFILE_OFF)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: loading is profiled with QNNRT_RESIDENT_ALL only; leave"
+                           " desc.profile_level off");
+    if (desc->backend != NULL && desc->inspect)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: desc.inspect does not use a backend; leave desc.backend"
+                           " NULL");
+    if (desc->profile_level != QNNRT_PROFILE_OFF && desc->inspect)
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: desc.inspect does not load contexts, so it cannot profile;"
+                           " leave desc.profile_level off");
+    return qnnrt__profile_check(desc->profile_level, "qnnrt_open", err);
+}
+
+/* =====================================================================================
    OPEN                                                                         >>open
    Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
-   Needs: >>os >>size >>mem >>err >>log >>abi >>htp >>system >>schema >>backend >>profile
-          >>context >>scan >>pipeline >>model >>resident >>assemble >>metadata >>folder
+   Needs: >>os >>mem >>err >>log >>abi >>htp >>schema >>backend >>context >>scan >>pipeline >>model
+          >>resident >>assemble >>metadata >>folder >>roles >>desc
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
 /* Working memory of opening, which is too large for the stack of a small thread. */
 typedef struct qnnrt__open_work {
     qnnrt__scan            scan;
-    qnnrt__system          system;
+    const char           **roles;         /* of each file, NULL: the model has one backend */
+    qnnrt__roles_part     *parts;         /* of each use of a backend */
     qnnrt__metadata_source source;
     qnnrt_error            error, last;
 #ifndef QNNRT_NO_JSON
@@ -13790,25 +14258,37 @@ typedef struct qnnrt__open_work {
 #endif
 } qnnrt__open_work;
 
-/* Load the bytes and the metadata of one file. */
-static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
-                                     const qnnrt_desc *desc, const qnnrt__system *system,
+/* Return which use of a backend file i belongs to. */
+static size_t qnnrt__open_use(const qnnrt *model, const qnnrt__open_work *work, size_t i)
+{
+    return work->roles != NULL ? qnnrt__model_find(model, work->roles[i]) : 0;
+}
+
+/* Load the bytes and the metadata of one file, for use number `use`. */
+static qnnrt_result qnnrt__open_read(qnnrt *model, size_t at, size_t use,
+                                     const qnnrt__open_work *work, const qnnrt_desc *desc,
                                      int *foreign, qnnrt_error *err)
 {
+    const qnnrt__metadata_source *source = &work->source;
+    const qnnrt__roles_part *part = &work->parts[use];
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
     uint64_t began = qnnrt__os_clock_ns();
     qnnrt_result result = QNNRT_OK;
     context->info = info;
     context->file.fd = -1;
-    qnnrt__model_place(context, model->uses);
+    qnnrt__model_place(context, &model->uses[use]);
     info->build_id = "";
     *foreign = 0;
+    if (part->failure.code != QNNRT_OK) {
+        *err = part->failure;
+        return err->code;
+    }
     if (source->binary)
         result = qnnrt__context_load(context, source->path, source->block, desc->read,
                                      &model->limits, &model->hooks, err);
     if (result == QNNRT_OK)
-        result = qnnrt__metadata_read(model, context, source, system, desc->metadata, err);
+        result = qnnrt__metadata_read(model, context, source, &part->system, desc->metadata, err);
     info->metadata_ns = qnnrt__os_clock_ns() - began;
     /* Something else than a context binary, as opposed to a damaged one: no file at all, or content
        that the vendor refused and that does not begin like one. Empty files and broken links are
@@ -13840,12 +14320,27 @@ static qnnrt_result qnnrt__open_check_context(qnnrt *model, size_t at, qnnrt_err
     return context->graphs != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "graphs");
 }
 
+static int qnnrt__open_is_htp(const qnnrt_backend *b)
+{
+    return b != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP;
+}
+
+/* Return the bytes of the contexts that exist on the NPU. */
+static uint64_t qnnrt__open_htp_bytes(const qnnrt *model)
+{
+    uint64_t sum = 0;
+    size_t i;
+    for (i = 0; i < model->context_count; ++i)
+        if (model->infos[i].resident && qnnrt__open_is_htp(model->infos[i].backend))
+            sum += model->infos[i].device_bytes;
+    return sum;
+}
+
 /* Add to an error what the contexts need together, if that may be why one could not be created. */
 static void qnnrt__open_explain(const qnnrt *model, size_t at, qnnrt_error *err)
 {
-    const uint64_t need = model->info.device_bytes + model->infos[at].device_bytes;
-    if (need <= QNNRT_DOMAIN_BYTES ||
-        model->contexts[at].backend->info.id != QNNRT__ABI_BACKEND_HTP) return;
+    const uint64_t need = qnnrt__open_htp_bytes(model) + model->infos[at].device_bytes;
+    if (need <= QNNRT_DOMAIN_BYTES || !qnnrt__open_is_htp(model->contexts[at].backend)) return;
     qnnrt__err_add(err, "\n  with those before it, it needs about %llu bytes on the device; one"
                    " process has about %llu there", (unsigned long long)need,
                    (unsigned long long)QNNRT_DOMAIN_BYTES);
@@ -13936,9 +14431,10 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
    all are known; read into memory they would take too much. */
 static int qnnrt__open_shares(const qnnrt *model, const qnnrt_desc *desc, size_t count)
 {
-    return count > 1 && desc->share_spill_fill && !desc->read && model->backend != NULL &&
-           model->residency == QNNRT_RESIDENT_ALL &&
-           model->backend->info.id == QNNRT__ABI_BACKEND_HTP;
+    size_t i = 0;
+    while (i < model->use_count && !qnnrt__open_is_htp(model->uses[i].backend)) ++i;
+    return count > 1 && desc->share_spill_fill && !desc->read && i < model->use_count &&
+           model->residency == QNNRT_RESIDENT_ALL;
 }
 
 /* Tell the caller how far the call is. */
@@ -13963,14 +14459,19 @@ static qnnrt_result qnnrt__open_forgive(qnnrt *model, size_t at, const qnnrt_des
    group states the most that any of them needs. */
 static qnnrt_result qnnrt__open_group(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
 {
-    size_t at, several = 0;
+    size_t at, i;
     qnnrt_result result = QNNRT_OK;
-    for (at = 0; at < model->context_count; ++at) {
-        const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
-        several += need > 0;
-        if (need > model->uses->group.bytes) model->uses->group.bytes = need;
+    for (i = 0; i < model->use_count; ++i) {
+        qnnrt__model_use *use = &model->uses[i];
+        size_t several = 0;
+        for (at = 0; at < model->context_count && qnnrt__open_is_htp(use->backend); ++at) {
+            const uint64_t need = qnnrt__htp_spill_fill(&model->infos[at]);
+            if (model->contexts[at].group != &use->group || need == 0) continue;
+            ++several;
+            if (need > use->group.bytes) use->group.bytes = need;
+        }
+        if (several < 2) use->group.bytes = 0;
     }
-    if (several < 2) model->uses->group.bytes = 0;
     for (at = 0; at < model->context_count && result == QNNRT_OK; ++at) {
         if (model->infos[at].failure != NULL) continue;
         result = qnnrt__open_progress(desc, at, model->context_count, model->infos[at].file, err);
@@ -14023,7 +14524,8 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         if (result != QNNRT_OK) return result;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        result = qnnrt__open_read(model, at, &work->source, desc, &work->system, &foreign, err);
+        result = qnnrt__open_read(model, at, qnnrt__open_use(model, work, i), work, desc, &foreign,
+                                  err);
 #ifndef QNNRT_NO_JSON
         if (result == QNNRT_OK && work->described.version != 0)
             result = qnnrt__folder_hash(&work->described.contexts[i], &model->contexts[at],
@@ -14049,88 +14551,6 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
     if (loaded == 0) return qnnrt__open_nothing(model, folder, count, work, err);
     qnnrt__err_clear(err);
     return qnnrt__open_progress(desc, count, count, "", err);
-}
-
-static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *desc,
-                                       qnnrt_error *err)
-{
-    uint32_t most = QNNRT__MODEL_FILES;
-#ifndef QNNRT_NO_JSON
-    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;  /* JSON may be */
-#else
-    const int alone = 0;
-#endif
-    size_t i;
-    if ((ctx_dir == NULL) == (desc->files == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: give a folder or desc.files, one of the two");
-    if (ctx_dir != NULL && ctx_dir[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
-    if (desc->limits.files != 0) most = desc->limits.files;
-    if (desc->files != NULL && desc->file_count > most)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%llu context binaries, more than limits.files (%u)",
-                           (unsigned long long)desc->file_count, (unsigned)most);
-    if (desc->files != NULL && desc->file_count == 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
-    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if (desc->files[i].path == NULL && desc->files[i].data == NULL &&
-            (!alone || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
-            return qnnrt__fail(err, QNNRT_E_ARG,
-                               "qnnrt_open: desc.files[%u] has neither path nor data%s",
-                               (unsigned)i, alone ? ", nor JSON" : "");
-    if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is not a"
-                                             " qnnrt_metadata", (int)desc->metadata);
-#ifdef QNNRT_NO_JSON
-    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
-            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                               "qnnrt_open: desc.files[%u] names JSON, but this program was built"
-                               " with QNNRT_NO_JSON", (unsigned)i);
-    if (desc->metadata == QNNRT_METADATA_JSON)
-        return qnnrt__fail(
-            err, QNNRT_E_UNSUPPORTED,
-            "qnnrt_open: desc.metadata asks for JSON, but this program was built with"
-            " QNNRT_NO_JSON");
-#endif
-    if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.align is %u; it must be a power of two",
-                           (unsigned)desc->align);
-    if ((unsigned)desc->mem_kind >= (unsigned)QNNRT_MEM_FD)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.mem_kind is %d; it"
-                           " must be less than QNNRT_MEM_FD (%d)", (int)desc->mem_kind,
-                           (int)QNNRT_MEM_FD), "Give qnnrt_mem_create() the file descriptor.");
-    if ((unsigned)desc->residency > (unsigned)QNNRT_RESIDENT_CALLER ||
-        (desc->residency == QNNRT_RESIDENT_BUDGET) != (desc->resident_bytes != 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.residency is %d and"
-                           " desc.resident_bytes %llu; QNNRT_RESIDENT_BUDGET (%d) needs a number of"
-                           " bytes, and nothing else takes one", (int)desc->residency,
-                           (unsigned long long)desc->resident_bytes, (int)QNNRT_RESIDENT_BUDGET);
-    if (desc->residency != QNNRT_RESIDENT_ALL && desc->profile_level != QNNRT_PROFILE_OFF)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: loading is profiled with QNNRT_RESIDENT_ALL only; leave"
-                           " desc.profile_level off");
-    if (desc->backend != NULL && desc->inspect)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.inspect does not use a backend; leave desc.backend"
-                           " NULL");
-    if (desc->profile_level != QNNRT_PROFILE_OFF && desc->inspect)
-        return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.inspect does not load contexts, so it cannot profile;"
-                           " leave desc.profile_level off");
-    return qnnrt__profile_check(desc->profile_level, "qnnrt_open", err);
-}
-
-static qnnrt_result qnnrt__open_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
-{
-    qnnrt_backend *backend = desc->backend;
-    const int own = backend == NULL && !desc->inspect;
-    qnnrt_result result = qnnrt__model_reserve(model, 1, err);
-    if (result == QNNRT_OK && own) result = qnnrt__backend_open(&desc->backend_desc, &backend, err);
-    if (result != QNNRT_OK) return result;
-    qnnrt__model_use_backend(model, backend, "")->own = own;
-    return QNNRT_OK;
 }
 
 /* Choose the files of a folder. */
@@ -14174,19 +14594,19 @@ static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
     return why == NULL ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
 }
 
-/* Open the system library if metadata comes from it. It may be missing only if no path was given
-   and every context has JSON. */
-static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc,
+/* Open the system library of use number `use` if metadata comes from it. It may be missing only if
+   no path was given and every context of the use has JSON. */
+static qnnrt_result qnnrt__open_system(qnnrt *model, size_t use, const qnnrt_desc *desc,
                                        qnnrt__open_work *work, qnnrt_error *err)
 {
     const qnnrt__scan *scan = &work->scan;
-    const char *beside = model->backend != NULL ? model->backend->path : desc->backend_desc.path;
     size_t count = desc->files != NULL ? desc->file_count : scan->count, i;
     int binaries = 0, texts = 1;
     qnnrt_result result;
     if (desc->metadata == QNNRT_METADATA_JSON) return QNNRT_OK;
     for (i = 0; i < count; ++i) {
         const qnnrt_file *file = desc->files != NULL ? &desc->files[i] : NULL;
+        if (qnnrt__open_use(model, work, i) != use) continue;
         binaries |= file != NULL ? file->path != NULL || file->data != NULL : !scan->json_only;
         texts &= file != NULL ? file->json_path != NULL || file->json_data != NULL
                               : scan->files[i]->json != NULL;
@@ -14195,10 +14615,7 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc,
     texts = 0;
 #endif
     if (!binaries) return QNNRT_OK;
-    result = qnnrt__system_open(
-        desc->system_path, beside,
-        model->backend != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND, &model->hooks,
-        &work->system, &work->last);
+    result = qnnrt__roles_system(model, use, desc, &work->parts[use], &work->last);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
@@ -14210,23 +14627,57 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc,
     for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is likelier */
         const qnnrt_file *file = &desc->files[i];
         qnnrt_result there = QNNRT_OK;
+        if (qnnrt__open_use(model, work, i) != use) continue;
         if (file->data == NULL) there = qnnrt__open_there(file->path, err);
         if (there == QNNRT_OK && file->json_data == NULL && desc->metadata == QNNRT_METADATA_ALL)
             there = qnnrt__open_there(file->json_path, err);
         if (there != QNNRT_OK) return there;
     }
-    if (err != NULL) *err = work->last;
+    return qnnrt__roles_explain(model->uses[use].role, &work->last, err);
+}
+
+/* Return the role of file i, NULL if the model has one backend. */
+static const char *qnnrt__open_role(const qnnrt_desc *desc, const qnnrt__open_work *work, size_t i)
+{
+    if (desc->files != NULL) return desc->files[i].role;
+#ifndef QNNRT_NO_JSON
+    if (work->described.version != 0) return work->described.contexts[i].role;
+#endif
+    (void)work;
+    return NULL;
+}
+
+/* Open the backends of a model, and the libraries that read their binaries. */
+static qnnrt_result qnnrt__open_libraries(qnnrt *model, const qnnrt_desc *desc,
+                                          qnnrt__open_work *work, qnnrt_error *err)
+{
+    const size_t count = desc->files != NULL ? desc->file_count : work->scan.count;
+    qnnrt_result result;
+    size_t i;
+    if (qnnrt__open_role(desc, work, 0) != NULL) {
+        work->roles = (const char **)qnnrt__arena_alloc(&model->arena, count, sizeof(*work->roles));
+        if (work->roles == NULL) return qnnrt__fail_memory(err, "names");
+        for (i = 0; i < count; ++i) work->roles[i] = qnnrt__open_role(desc, work, i);
+    }
+    result = qnnrt__roles_open(model, work->roles, count, desc, &work->parts, &work->last, err);
+    for (i = 0; i < model->use_count && result == QNNRT_OK; ++i) {
+        if (work->parts[i].failure.code != QNNRT_OK) continue;
+        result = qnnrt__open_system(model, i, desc, work, err);
+        if (result == QNNRT_OK || !qnnrt__roles_forgives(model, desc, result)) continue;
+        work->parts[i].failure = *err;
+        result = QNNRT_OK;
+    }
     return result;
 }
 
 /* Warn if all contexts together need more than one process has on the NPU. */
 static void qnnrt__open_preflight(const qnnrt *model)
 {
-    if (model->backend == NULL || model->backend->info.id != QNNRT__ABI_BACKEND_HTP ||
-        model->info.device_bytes <= QNNRT_DOMAIN_BYTES) return;
+    const uint64_t need = qnnrt__open_htp_bytes(model);
+    if (need <= QNNRT_DOMAIN_BYTES) return;
     qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
                "the contexts need about %llu bytes on the device; one process has about %llu there:"
-               " see desc.residency", (unsigned long long)model->info.device_bytes,
+               " see desc.residency", (unsigned long long)need,
                (unsigned long long)QNNRT_DOMAIN_BYTES);
 }
 
@@ -14237,18 +14688,17 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
     qnnrt_pipeline **given = NULL;
     size_t given_count = 0;
     qnnrt_result result = QNNRT_OK;
+    /* desc.keep_going keeps texts, whether the caller wants them or not. */
+    if (err == NULL) err = &work->error;
     if (ctx_dir != NULL) result = qnnrt__open_scan(model, work, ctx_dir, desc, err);
     if (result == QNNRT_OK && ctx_dir != NULL) {
         model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
         if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
     }
-    if (result == QNNRT_OK) result = qnnrt__open_backend(model, desc, err);
-    if (result == QNNRT_OK) result = qnnrt__open_system(model, desc, work, err);
+    if (result == QNNRT_OK) result = qnnrt__open_libraries(model, desc, work, err);
     if (result == QNNRT_OK) {
-        memcpy(model->system_path, work->system.path, sizeof(work->system.path));
-        /* desc.keep_going keeps texts, whether the caller wants them or not. */
-        result = qnnrt__open_load(model, ctx_dir, desc, work, err != NULL ? err : &work->error);
-        if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&work->system);
+        memcpy(model->system_path, work->parts[0].system.path, sizeof(model->system_path));
+        result = qnnrt__open_load(model, ctx_dir, desc, work, err);
     }
     if (result == QNNRT_OK) qnnrt__open_preflight(model);
 #ifndef QNNRT_NO_JSON
@@ -14265,11 +14715,9 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     qnnrt_hooks hooks;
     qnnrt__open_work *work;
     qnnrt *model;
-    qnnrt_result result = qnnrt__open_check(ctx_dir, desc, err);
+    qnnrt_result result = qnnrt__desc_check(ctx_dir, desc, err);
     if (result == QNNRT_OK)
-        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
-                                                            : &desc->backend_desc.hooks,
-                                      &hooks, err);
+        result = qnnrt__roles_hooks(desc, &hooks, err);
     if (result != QNNRT_OK) return result;
     model = qnnrt__model_new(&hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
@@ -14284,6 +14732,7 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
     result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
                           : qnnrt__fail_memory(err, "a model");
+    if (work != NULL) qnnrt__roles_end(model, work->parts);
     qnnrt__mem_free(&hooks, work);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);

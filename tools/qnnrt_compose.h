@@ -2009,7 +2009,7 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
         qnnrt__model_free(model);
         return qnnrt__build_no_memory(b);
     }
-    qnnrt__model_use_backend(model, b->backend, "");
+    qnnrt__model_give(qnnrt__model_add(model, ""), b->backend, 0);
     model->built = 1;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
              b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
