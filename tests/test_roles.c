@@ -363,6 +363,50 @@ TEST(wrong_roles_are_named_errors)
     nothing_left();
 }
 
+TEST(the_program_of_a_folder_gives_roles)
+{
+    char text[1024], path[1200];
+    int used = 0, i;
+    choice c;
+    const qnnrt_info *info;
+    qnnrt *model;
+    qnnrt_run *run;
+    begin("", "");
+    choose(&c);
+    snprintf(path, sizeof(path), "%s/qnnrt.json", folder);
+    used = snprintf(text, sizeof(text), "{\"program\": {\"version\": 1, \"backends\": [\"cpu\", \"npu\"], \"contexts\": [");
+    for (i = 0; i < SHARDS; ++i)
+        used += snprintf(text + used, sizeof(text) - (size_t)used, "%s{\"file\": \"forward_%d.bin\", \"backend\": \"%s\"}",
+                         i > 0 ? ", " : "", i, roles[i]);
+    used += snprintf(text + used, sizeof(text) - (size_t)used, "]}}");
+    test_write_file(path, text, (size_t)used);
+    c.desc.files = NULL;
+    c.desc.file_count = 0;
+    if (qnnrt_open(folder, &c.desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK_EQ(err.code, QNNRT_OK);
+    info = qnnrt_get_info(model);
+    for (i = 0; i < SHARDS; ++i) {
+        CHECK_EQ(strcmp(info->contexts[i].role, roles[i]), 0);
+        CHECK_STR(qnnrt_backend_get_info(info->contexts[i].backend)->path, i % 2 == 0 ? "libQnnRef.so" : "libQnnCopy.so");
+    }
+    run = prepare(model);
+    CHECK(run != NULL);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    /* Without the program, the folder has no roles. */
+    c.desc.no_manifest = 1;
+    CHECK_EQ(qnnrt_open(folder, &c.desc, &model, &err), QNNRT_E_ARG);
+    SAYS("no roles");
+    c.desc.backend_count = 0;
+    c.desc.backend_desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_open(folder, &c.desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(strlen(qnnrt_get_info(model)->contexts[1].role), 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    remove(path);
+    nothing_left();
+}
+
 static void *other_alloc(void *user, size_t bytes) { return life_alloc(user, bytes); }
 static void other_lock(void *user) { (void)user; }
 static void other_unlock(void *user) { (void)user; }
@@ -903,6 +947,7 @@ TEST_MAIN("roles")
     RUN(each_context_is_on_the_backend_of_its_role);
     RUN(the_first_role_takes_the_backend_of_the_options);
     RUN(wrong_roles_are_named_errors);
+    RUN(the_program_of_a_folder_gives_roles);
     RUN(hooks_that_differ_are_refused);
     RUN(a_failure_at_any_step_leaves_nothing_open);
     RUN(with_keep_going_a_role_may_fail);
