@@ -14134,13 +14134,16 @@ static qnnrt_result qnnrt__roles_open(qnnrt *model, const char *const *roles, si
 }
 
 /* Open the library that reads the binaries of a use. Of several backends, one that has a system
-   interface itself does not take desc.system_path. */
+   interface itself does not take desc.system_path. With roles, that interface goes before the
+   libQnnSystem.so beside it with desc.inspect, too: libraries of several makers may share a
+   folder. */
 static qnnrt_result qnnrt__roles_system(const qnnrt *model, size_t at, const qnnrt_desc *desc,
                                         qnnrt__roles_part *part, qnnrt_error *err)
 {
     const qnnrt_backend *b = model->uses[at].backend;
     const int found = part->path[0] != '\0';
-    int own = b != NULL || found ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND;
+    int own = b != NULL || model->uses[at].role[0] != '\0' ? QNNRT__SYSTEM_OWN_FIRST
+                                                           : QNNRT__SYSTEM_OWN_SECOND;
     if (desc->system_path != NULL && model->use_count > 1) own = QNNRT__SYSTEM_OWN_ALWAYS;
     return qnnrt__system_open(desc->system_path,
                               b != NULL ? b->path : found ? part->path : part->desc.path, own,
@@ -18440,6 +18443,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            (qnnrt_step_desc.host), conversions (qnnrt_edge_desc.convert and .exact,
            qnnrt_run_conversions()), constants (qnnrt_pipeline_desc.constants,
            QNNRT_ROLE_CONSTANT), qnnrt_step_info.kind and .backend, qnnrt_step_text().
+           Added: models whose contexts are on several backends, in "Backends by role":
+           desc.backends, qnnrt_file.role, qnnrt_context_info.backend and .role.
            Changed: qnnrt_step_info.model is NULL for steps that are not graphs.
            Changed: a plan whose places let a step write over a value that a later step reads is
            refused.

@@ -620,6 +620,62 @@ TEST(inspecting_opens_no_backend)
     nothing_left();
 }
 
+/* libQnnSystem.so, here the fake, cannot read binaries of libQnnRef.so. */
+TEST(libraries_of_several_makers_share_a_folder)
+{
+    const char *dir = test_tmpdir();
+    char reference[1200], other[1200], path[1200];
+    choice c;
+    qnnrt *model;
+    int inspect;
+    begin("", "");
+    choose(&c);
+    snprintf(reference, sizeof(reference), "%s/libQnnRef.so", dir);
+    snprintf(other, sizeof(other), "%s/libQnnOther.so", dir);
+    snprintf(path, sizeof(path), "%s/libQnnSystem.so", dir);
+    TRY(copy_file(TEST_REF_LIB, reference));
+    TRY(copy_file(TEST_REF_LIB, other));
+    TRY(copy_file(TEST_FAKE_LIB, path));
+    c.backends[0].desc.path = other;
+    c.backends[1].desc.path = reference;
+    for (inspect = 0; inspect < 2; ++inspect) {
+        c.desc.inspect = inspect;
+        OPENS(&c, &model);
+        CHECK_EQ(qnnrt_get_info(model)->contexts[1].graph_count, 1);
+        CHECK_STR(qnnrt_get_info(model)->system_path, "libQnnOther.so");
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    }
+    nothing_left();
+}
+
+TEST(memory_of_both_is_shared_with_one)
+{
+    choice c;
+    const qnnrt_memory_info *list;
+    qnnrt *model;
+    qnnrt_run *run;
+    size_t count, i, registered = 0;
+    begin("", "");
+    choose(&c);
+    c.desc.mem_kind = QNNRT_MEM_MEMFD;
+    OPENS(&c, &model);
+    run = prepare(model);
+    CHECK(run != NULL);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_memory(run, &list, &count), QNNRT_OK);
+    for (i = 0; i < count; ++i) {
+        registered += list[i].registered != 0;
+        CHECK(!list[i].registered || list[i].step % 2 == 0);
+        CHECK(list[i].registered || list[i].reason[0] != '\0');
+    }
+    CHECK(registered > 0);
+    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    nothing_left();
+}
+
 /* ---- residency ------------------------------------------------------------------------------- */
 
 static uint64_t bytes_of(int first, int count)
@@ -954,6 +1010,8 @@ TEST_MAIN("roles")
     RUN(three_libraries_serve_one_model);
     RUN(a_backend_of_a_role_is_shared_by_models);
     RUN(inspecting_opens_no_backend);
+    RUN(libraries_of_several_makers_share_a_folder);
+    RUN(memory_of_both_is_shared_with_one);
     RUN(contexts_of_all_backends_take_turns);
     RUN(spill_fill_memory_is_shared_on_each_backend);
     RUN(loading_is_profiled_on_both);
