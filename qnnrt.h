@@ -906,6 +906,14 @@ typedef struct qnnrt_backend_role {
                                         qnnrt_desc.backend, or of .backend_desc */
 } qnnrt_backend_role;
 
+/* A function that host steps of a program call by its name, see qnnrt_host_step. */
+typedef struct qnnrt_host_function {
+    const char   *name;
+    qnnrt_result (*exec)(void *user, const qnnrt_graph_info *step, const void *const *inputs,
+                         void *const *outputs, qnnrt_error *err);
+    void         *user;
+} qnnrt_host_function;
+
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open backend to share (default NULL: the model opens its
                                         own with .backend_desc). With roles: of the first context,
@@ -954,6 +962,8 @@ typedef struct qnnrt_desc {
                                             first context has .backend or .backend_desc, others the
                                             library by their name) */
     size_t            backend_count;
+    const qnnrt_host_function *host_functions;       /* that the program needs */
+    size_t            host_function_count;
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -1131,6 +1141,28 @@ typedef struct qnnrt_step_info {
                                                    desc.inspect */
 } qnnrt_step_info;
 
+typedef struct qnnrt_name_info {                /* a name that users have for a slot */
+    const char *name;
+    qnnrt_slot  slot;
+} qnnrt_name_info;
+
+typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives */
+    const char *name;
+    uint64_t    bytes;
+    uint32_t    align;                          /* (default 0: the plan's) */
+} qnnrt_buffer_desc;
+
+#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* plan no memory: bind the slot before exec */
+#define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer */
+
+typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
+                                                   scratch */
+    size_t     entry;
+    qnnrt_slot slot;
+    size_t     buffer;                          /* index into buffers, or QNNRT_BUFFER_CALLER */
+    uint64_t   offset;                          /* within the buffer */
+} qnnrt_place_desc;
+
 typedef struct qnnrt_pipeline_info {
     const char            *name;                /* for qnnrt_pipeline_find(); "<context>/<graph>" of
                                                    a single graph */
@@ -1139,6 +1171,10 @@ typedef struct qnnrt_pipeline_info {
     const qnnrt_slot_info *slots;               /* in the order in which the steps list them */
     const qnnrt_edge_info *edges;
     const qnnrt_error     *failure;             /* why it could not be wired, or NULL */
+    size_t                 name_count, buffer_count, place_count;
+    const qnnrt_name_info *names;               /* in the order of strcmp() */
+    const qnnrt_buffer_desc *buffers;           /* these and their places are for plans that have */
+    const qnnrt_place_desc *places;             /* the pipeline as entry 0: qnnrt_prepare() does */
 } qnnrt_pipeline_info;
 
 /* Return "input", "output", "edge", "constant"; "tensor" for any other number. */
@@ -1221,6 +1257,22 @@ typedef struct qnnrt_constant_desc {            /* an input of a step that alway
     size_t      bytes;                          /* at least qnnrt_tensor_info.bytes */
 } qnnrt_constant_desc;
 
+typedef struct qnnrt_name_desc {                /* what users call a tensor: finds its slot before
+                                                   the names of tensors do */
+    const char *name;                           /* not "<step>/..." */
+    size_t      step;
+    const char *tensor;
+    int         output;                         /* 1: an output of the step; 0: an input */
+} qnnrt_name_desc;
+
+typedef struct qnnrt_keep_desc {                /* a tensor that lives in a buffer */
+    size_t      buffer;                         /* index into buffers */
+    uint64_t    offset;                         /* within the buffer */
+    size_t      step;
+    const char *tensor;
+    int         output;                         /* 1: an output of the step; 0: an input */
+} qnnrt_keep_desc;
+
 typedef struct qnnrt_pipeline_desc {
     const char            *name;                /* (default NULL: the first graph's) */
     const qnnrt_step_desc *steps;
@@ -1236,6 +1288,13 @@ typedef struct qnnrt_pipeline_desc {
     size_t                 apart_count;
     const qnnrt_constant_desc *constants;
     size_t                 constant_count;
+    const qnnrt_name_desc *names;
+    size_t                 name_count;
+    const qnnrt_buffer_desc *buffers;           /* that qnnrt_prepare() plans, see
+                                                   qnnrt_pipeline_info */
+    size_t                 buffer_count;
+    const qnnrt_keep_desc *keeps;               /* the places of tensors in them */
+    size_t                 keep_count;
 } qnnrt_pipeline_desc;
 
 /* Wire graphs of one or several models, and functions of the caller, by hand: see "Several
@@ -1257,9 +1316,9 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
    Returns  QNNRT_OK; QNNRT_E_BUSY while a plan uses it; QNNRT_E_ARG for a pipeline of a model */
 QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);
 
-/* Find a slot by the name of a tensor, or by "<step>/<tensor>" (which is tried before a tensor of
-   exactly that name). The names of both ends of an edge find it. role narrows the search: an input
-   and an output may have the same name.
+/* Find a slot by a name of qnnrt_pipeline_info.names, by the name of a tensor, or by
+   "<step>/<tensor>" (which is tried before a tensor of exactly that name). The names of both ends
+   of an edge find it. role narrows the search: an input and an output may have the same name.
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the pipeline could not be wired); QNNRT_E_NOT_FOUND (the
             text lists the names that exist); QNNRT_E_ARG if several slots have the name (the text
             lists their addresses) */
@@ -1281,23 +1340,6 @@ typedef struct qnnrt_entry_desc {               /* a pipeline of a plan; list it
                                                    before each exec (default 0: inputs keep their
                                                    content) */
 } qnnrt_entry_desc;
-
-typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives */
-    const char *name;
-    uint64_t    bytes;
-    uint32_t    align;                          /* (default 0: the plan's) */
-} qnnrt_buffer_desc;
-
-#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* plan no memory: bind the slot before exec */
-#define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer */
-
-typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
-                                                   scratch */
-    size_t     entry;
-    qnnrt_slot slot;
-    size_t     buffer;                          /* index into buffers, or QNNRT_BUFFER_CALLER */
-    uint64_t   offset;                          /* within the buffer */
-} qnnrt_place_desc;
 
 typedef struct qnnrt_plan_desc {
     const qnnrt_entry_desc  *entries;
@@ -1910,6 +1952,15 @@ static const char *qnnrt__os_file_read(const qnnrt__os_file *file, void *into, u
     }
     return NULL;
 }
+
+#ifndef QNNRT_NO_JSON
+/* Close the descriptor of a file, and keep its mapping. */
+static void qnnrt__os_file_settle(qnnrt__os_file *file)
+{
+    if (file->fd >= 0) close(file->fd);
+    file->fd = -1;
+}
+#endif
 
 static void qnnrt__os_file_close(qnnrt__os_file *file)
 {
@@ -8898,15 +8949,6 @@ typedef struct qnnrt__schema_step {
     size_t             input_count, output_count;
 } qnnrt__schema_step;
 
-typedef struct qnnrt__schema_edge {
-    size_t      from_step;
-    const char *from;
-    size_t      to_step;
-    const char *to;
-    int         convert;                /* index into qnnrt__schema_converts */
-    int         exact;
-} qnnrt__schema_edge;
-
 typedef struct qnnrt__schema_value {    /* an input with a fixed value */
     size_t      step;
     const char *input;
@@ -8914,23 +8956,9 @@ typedef struct qnnrt__schema_value {    /* an input with a fixed value */
     size_t      constant;               /* its index */
 } qnnrt__schema_value;
 
-typedef struct qnnrt__schema_name {     /* what users call a tensor */
-    const char *name;
-    size_t      step;
-    const char *tensor;
-    int         output;
-} qnnrt__schema_name;
-
-typedef struct qnnrt__schema_keep {     /* a tensor in a buffer */
-    uint64_t    offset;
-    size_t      step;
-    const char *tensor;
-    int         output;
-} qnnrt__schema_keep;
-
 typedef struct qnnrt__schema_buffer {
     qnnrt_buffer_desc   desc;
-    qnnrt__schema_keep *keeps;
+    qnnrt_keep_desc    *keeps;               /* .buffer is 0 */
     size_t              keep_count;
 } qnnrt__schema_buffer;
 
@@ -8938,10 +8966,10 @@ typedef struct qnnrt__schema_pipeline {
     const char           *name;
     int                   edges_only;
     qnnrt__schema_step   *steps;
-    qnnrt__schema_edge   *edges;
+    qnnrt_edge_desc      *edges;
     qnnrt_apart_desc     *apart;
     qnnrt__schema_value  *constants;
-    qnnrt__schema_name   *names;
+    qnnrt_name_desc      *names;
     qnnrt__schema_buffer *buffers;
     size_t step_count, edge_count, apart_count, constant_count, name_count, buffer_count;
 } qnnrt__schema_pipeline;
@@ -8969,7 +8997,7 @@ typedef enum qnnrt__schema_type {       /* of a value, and the member that recei
     QNNRT__SCHEMA_INDEX,                /* size_t */
     QNNRT__SCHEMA_BOOL,                 /* int */
     QNNRT__SCHEMA_HASH,                 /* uint64_t, from 16 hexadecimal digits */
-    QNNRT__SCHEMA_CONVERT,              /* int */
+    QNNRT__SCHEMA_CONVERT,              /* qnnrt_convert */
     QNNRT__SCHEMA_DTYPE,                /* qnnrt_dtype */
     QNNRT__SCHEMA_DIMS,                 /* qnnrt_tensor_info: rank and dims */
     QNNRT__SCHEMA_PAIR,                 /* size_t and, at more, const char *: [step, "name"] */
@@ -8996,11 +9024,9 @@ typedef struct qnnrt__schema_object {
     int                        named;              /* 1: has a name, and names must differ */
 } qnnrt__schema_object;
 
-#define QNNRT__FIELD(type, of, member) \
-    { QNNRT__SCHEMA_##type, offsetof(qnnrt__schema_##of, member), 0, NULL }
+#define QNNRT__FIELD(type, of, member) { QNNRT__SCHEMA_##type, offsetof(of, member), 0, NULL }
 #define QNNRT__TWO(type, of, member, second) \
-    { QNNRT__SCHEMA_##type, offsetof(qnnrt__schema_##of, member), \
-      offsetof(qnnrt__schema_##of, second), NULL }
+    { QNNRT__SCHEMA_##type, offsetof(of, member), offsetof(of, second), NULL }
 #define QNNRT__ITEMS(type, of, member, count, object) \
     { QNNRT__SCHEMA_##type, offsetof(qnnrt__schema_##of, member), \
       offsetof(qnnrt__schema_##of, count), &qnnrt__schema_##object }
@@ -9034,8 +9060,9 @@ static const qnnrt_json_text qnnrt__schema_step_keys[] = {
 };
 enum { QNNRT__SCHEMA_STEP_GRAPH = 0x03, QNNRT__SCHEMA_STEP_HOST = 0x1C };
 static const qnnrt__schema_field qnnrt__schema_step_fields[] = {
-    QNNRT__FIELD(INDEX, step, context), QNNRT__FIELD(TEXT, step, graph),
-    QNNRT__FIELD(TEXT, step, host), QNNRT__ITEMS(LIST, step, inputs, input_count, input),
+    QNNRT__FIELD(INDEX, qnnrt__schema_step, context), QNNRT__FIELD(TEXT, qnnrt__schema_step, graph),
+    QNNRT__FIELD(TEXT, qnnrt__schema_step, host),
+    QNNRT__ITEMS(LIST, step, inputs, input_count, input),
     QNNRT__ITEMS(LIST, step, outputs, output_count, output)
 };
 static const qnnrt__schema_object qnnrt__schema_steps = {
@@ -9047,11 +9074,12 @@ static const qnnrt_json_text qnnrt__schema_edge_keys[] = {
     QNNRT__KEY("from"), QNNRT__KEY("to"), QNNRT__KEY("convert"), QNNRT__KEY("exact"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_edge_fields[] = {
-    QNNRT__TWO(PAIR, edge, from_step, from), QNNRT__TWO(PAIR, edge, to_step, to),
-    QNNRT__FIELD(CONVERT, edge, convert), QNNRT__FIELD(BOOL, edge, exact)
+    QNNRT__TWO(PAIR, qnnrt_edge_desc, from_step, from),
+    QNNRT__TWO(PAIR, qnnrt_edge_desc, to_step, to),
+    QNNRT__FIELD(CONVERT, qnnrt_edge_desc, convert), QNNRT__FIELD(BOOL, qnnrt_edge_desc, exact)
 };
 static const qnnrt__schema_object qnnrt__schema_edges = {
-    "edge", "an edge", sizeof(qnnrt__schema_edge), qnnrt__schema_edge_keys,
+    "edge", "an edge", sizeof(qnnrt_edge_desc), qnnrt__schema_edge_keys,
     qnnrt__schema_edge_fields, 0x03, 0
 };
 
@@ -9067,8 +9095,8 @@ static const qnnrt_json_text qnnrt__schema_value_keys[] = {
     QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("constant"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_value_fields[] = {
-    QNNRT__FIELD(INDEX, value, step), QNNRT__FIELD(TEXT, value, input),
-    QNNRT__FIELD(TEXT, value, name)
+    QNNRT__FIELD(INDEX, qnnrt__schema_value, step), QNNRT__FIELD(TEXT, qnnrt__schema_value, input),
+    QNNRT__FIELD(TEXT, qnnrt__schema_value, name)
 };
 static const qnnrt__schema_object qnnrt__schema_values = {
     "constant", "a constant of a pipeline", sizeof(qnnrt__schema_value), qnnrt__schema_value_keys,
@@ -9079,11 +9107,11 @@ static const qnnrt_json_text qnnrt__schema_name_keys[] = {
     QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("output"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_name_fields[] = {
-    QNNRT__FIELD(INDEX, name, step), QNNRT__TWO(SIDE, name, tensor, output),
-    QNNRT__TWO(SIDE, name, tensor, output)
+    QNNRT__FIELD(INDEX, qnnrt_name_desc, step), QNNRT__TWO(SIDE, qnnrt_name_desc, tensor, output),
+    QNNRT__TWO(SIDE, qnnrt_name_desc, tensor, output)
 };
 static const qnnrt__schema_object qnnrt__schema_names = {
-    "name", "a name", sizeof(qnnrt__schema_name), qnnrt__schema_name_keys,
+    "name", "a name", sizeof(qnnrt_name_desc), qnnrt__schema_name_keys,
     qnnrt__schema_name_fields, 0x01, 1
 };
 
@@ -9092,11 +9120,11 @@ static const qnnrt_json_text qnnrt__schema_keep_keys[] = {
     QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_keep_fields[] = {
-    QNNRT__FIELD(INDEX, keep, step), QNNRT__TWO(SIDE, keep, tensor, output),
-    QNNRT__TWO(SIDE, keep, tensor, output), QNNRT__FIELD(U64, keep, offset)
+    QNNRT__FIELD(INDEX, qnnrt_keep_desc, step), QNNRT__TWO(SIDE, qnnrt_keep_desc, tensor, output),
+    QNNRT__TWO(SIDE, qnnrt_keep_desc, tensor, output), QNNRT__FIELD(U64, qnnrt_keep_desc, offset)
 };
 static const qnnrt__schema_object qnnrt__schema_keeps = {
-    "slot", "a slot", sizeof(qnnrt__schema_keep), qnnrt__schema_keep_keys,
+    "slot", "a slot", sizeof(qnnrt_keep_desc), qnnrt__schema_keep_keys,
     qnnrt__schema_keep_fields, 0x09, 0
 };
 
@@ -9104,8 +9132,10 @@ static const qnnrt_json_text qnnrt__schema_buffer_keys[] = {
     QNNRT__KEY("name"), QNNRT__KEY("bytes"), QNNRT__KEY("align"), QNNRT__KEY("slots"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_buffer_fields[] = {
-    QNNRT__FIELD(TEXT, buffer, desc.name), QNNRT__FIELD(U64, buffer, desc.bytes),
-    QNNRT__FIELD(U32, buffer, desc.align), QNNRT__ITEMS(LIST, buffer, keeps, keep_count, keeps)
+    QNNRT__FIELD(TEXT, qnnrt__schema_buffer, desc.name),
+    QNNRT__FIELD(U64, qnnrt__schema_buffer, desc.bytes),
+    QNNRT__FIELD(U32, qnnrt__schema_buffer, desc.align),
+    QNNRT__ITEMS(LIST, buffer, keeps, keep_count, keeps)
 };
 static const qnnrt__schema_object qnnrt__schema_buffers = {
     "buffer", "a buffer", sizeof(qnnrt__schema_buffer), qnnrt__schema_buffer_keys,
@@ -9118,9 +9148,10 @@ static const qnnrt_json_text qnnrt__schema_pipeline_keys[] = {
     QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_pipeline_fields[] = {
-    QNNRT__FIELD(TEXT, pipeline, name), QNNRT__ITEMS(LIST, pipeline, steps, step_count, steps),
+    QNNRT__FIELD(TEXT, qnnrt__schema_pipeline, name),
+    QNNRT__ITEMS(LIST, pipeline, steps, step_count, steps),
     QNNRT__ITEMS(LIST, pipeline, edges, edge_count, edges),
-    QNNRT__FIELD(BOOL, pipeline, edges_only),
+    QNNRT__FIELD(BOOL, qnnrt__schema_pipeline, edges_only),
     QNNRT__ITEMS(LIST, pipeline, apart, apart_count, apart),
     QNNRT__ITEMS(LIST, pipeline, constants, constant_count, values),
     QNNRT__ITEMS(MAP, pipeline, names, name_count, names),
@@ -9142,8 +9173,9 @@ static const qnnrt_json_text qnnrt__schema_context_keys[] = {
     QNNRT__KEY("file"), QNNRT__KEY("backend"), QNNRT__KEY("hash"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_context_fields[] = {
-    QNNRT__FIELD(FILE, context, file), QNNRT__FIELD(TEXT, context, role),
-    QNNRT__TWO(HASH, context, hash, has_hash)
+    QNNRT__FIELD(FILE, qnnrt__schema_context, file),
+    QNNRT__FIELD(TEXT, qnnrt__schema_context, role),
+    QNNRT__TWO(HASH, qnnrt__schema_context, hash, has_hash)
 };
 static const qnnrt__schema_object qnnrt__schema_contexts = {
     "context", "a context", sizeof(qnnrt__schema_context), qnnrt__schema_context_keys,
@@ -9155,9 +9187,11 @@ static const qnnrt_json_text qnnrt__schema_constant_keys[] = {
     QNNRT__KEY("dims"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_constant_fields[] = {
-    QNNRT__FIELD(TEXT, constant, tensor.name), QNNRT__FIELD(FILE, constant, file),
-    QNNRT__FIELD(U64, constant, offset), QNNRT__FIELD(DTYPE, constant, tensor.dtype),
-    QNNRT__FIELD(DIMS, constant, tensor)
+    QNNRT__FIELD(TEXT, qnnrt__schema_constant, tensor.name),
+    QNNRT__FIELD(FILE, qnnrt__schema_constant, file),
+    QNNRT__FIELD(U64, qnnrt__schema_constant, offset),
+    QNNRT__FIELD(DTYPE, qnnrt__schema_constant, tensor.dtype),
+    QNNRT__FIELD(DIMS, qnnrt__schema_constant, tensor)
 };
 static const qnnrt__schema_object qnnrt__schema_constants = {
     "constant", "a constant", sizeof(qnnrt__schema_constant), qnnrt__schema_constant_keys,
@@ -9169,7 +9203,8 @@ static const qnnrt_json_text qnnrt__schema_program_keys[] = {
     QNNRT__KEY("pipelines"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_program_fields[] = {
-    QNNRT__FIELD(U32, program, version), QNNRT__ITEMS(LIST, program, roles, role_count, roles),
+    QNNRT__FIELD(U32, qnnrt__schema_program, version),
+    QNNRT__ITEMS(LIST, program, roles, role_count, roles),
     QNNRT__ITEMS(LIST, program, contexts, context_count, contexts),
     QNNRT__ITEMS(LIST, program, constants, constant_count, constants),
     QNNRT__ITEMS(LIST, program, pipelines, pipeline_count, pipelines)
@@ -9284,11 +9319,14 @@ static int qnnrt__manifest_hash(qnnrt__manifest_reader *m, const char *key, uint
            qnnrt__manifest_wrong(m, key, "16 hexadecimal digits");
 }
 
-static int qnnrt__manifest_convert(qnnrt__manifest_reader *m, const char *key, int *out)
+static int qnnrt__manifest_convert(qnnrt__manifest_reader *m, const char *key, qnnrt_convert *out)
 {
+    int i;
     if (!qnnrt__record_value(&m->read, key, QNNRT_JSON_STRING)) return 0;
-    for (*out = 1; *out < 4; ++*out)
-        if (qnnrt_json_is(&m->read.r.value, qnnrt__schema_converts[*out])) return 1;
+    for (i = (int)QNNRT_CONVERT_VALUES; i <= (int)QNNRT_CONVERT_TO_NCHW; ++i) {
+        *out = (qnnrt_convert)i;
+        if (qnnrt_json_is(&m->read.r.value, qnnrt__schema_converts[i])) return 1;
+    }
     return qnnrt__manifest_wrong(m, key, "\"values\", \"to_nhwc\" or \"to_nchw\"");
 }
 
@@ -9566,7 +9604,7 @@ static int qnnrt__manifest_value(qnnrt__manifest_reader *m, const qnnrt__schema_
     case QNNRT__SCHEMA_HASH:
         *(int *)more = 1;
         return qnnrt__manifest_hash(m, key, (uint64_t *)at);
-    case QNNRT__SCHEMA_CONVERT: return qnnrt__manifest_convert(m, key, (int *)at);
+    case QNNRT__SCHEMA_CONVERT: return qnnrt__manifest_convert(m, key, (qnnrt_convert *)at);
     case QNNRT__SCHEMA_DTYPE:   return qnnrt__manifest_dtype(m, key, (qnnrt_dtype *)at);
     case QNNRT__SCHEMA_DIMS:    return qnnrt__manifest_dims(m, key, (qnnrt_tensor_info *)at);
     case QNNRT__SCHEMA_PAIR:
@@ -11050,6 +11088,13 @@ typedef struct qnnrt__model_use {
     qnnrt__backend_model     link;      /* in the list of the backend */
 } qnnrt__model_use;
 
+/* A file that stays in memory as long as the model. */
+typedef struct qnnrt__model_file {
+    const char    *name;
+    qnnrt__os_file file;
+    void          *owned;               /* its content, if it is read and not mapped */
+} qnnrt__model_file;
+
 struct qnnrt {
     qnnrt            *self;             /* how a const view of a model reaches what is counted in
                                            it */
@@ -11083,6 +11128,8 @@ struct qnnrt {
 #endif
     char              system_path[QNNRT__PATH_MAX];
     const char       *folder;           /* NULL: not from a folder */
+    qnnrt__model_file *files;           /* [file_count] of constants */
+    size_t            file_count;
 };
 
 #define QNNRT__MODEL_FILES 256u
@@ -11217,6 +11264,11 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
         if (use->backend != NULL) qnnrt__model_enter(use, -1);
         freed = use->own ? qnnrt__backend_free(use->backend) : QNNRT_OK;
         if (freed != QNNRT_OK) result = freed;
+    }
+    while (model->file_count > 0) {
+        qnnrt__model_file *file = &model->files[--model->file_count];
+        qnnrt__os_file_close(&file->file);
+        qnnrt__mem_free(&hooks, file->owned);
     }
     qnnrt__arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
@@ -12752,7 +12804,7 @@ static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipel
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
-   Needs: >>mem >>err >>scan >>model >>wiring
+   Needs: >>size >>sort >>mem >>err >>table >>scan >>model >>wiring
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -12849,9 +12901,23 @@ static int qnnrt__slot_converted(const qnnrt_pipeline *p, const qnnrt__end *end)
     return p->steps[p->slots[end->slot].first].kind == QNNRT_STEP_CONVERT;
 }
 
-/* Give each slot the shortest text that finds it together with its role: its name if no other slot
-   has it, else "<step>/<name>". What conversions write does not take the name from a tensor that
-   a graph or a host step has. */
+/* Find what users call by a name. Return NULL if there is no such name. */
+static const qnnrt_name_info *qnnrt__slot_called(const qnnrt_pipeline *p, const char *name)
+{
+    size_t low = 0, high = p->info.name_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(p->info.names[middle].name, name);
+        if (order == 0) return &p->info.names[middle];
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
+/* Give each slot the shortest text that finds it together with its role: what users call it, else
+   its name if no other slot has it, else "<step>/<name>". What conversions write does not take the
+   name from a tensor that a graph or a host step has. */
 static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t begin, end, at;
@@ -12860,6 +12926,7 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
     for (begin = 0; begin < p->end_count; begin = end) {
         const char *name = p->by_name[begin]->tensor->name;
         size_t slots[QNNRT_ROLE_CONSTANT + 1] = { 0, 0, 0, 0, 0 };
+        const qnnrt_name_info *called = qnnrt__slot_called(p, name);
         int like_address = qnnrt__slot_qualified(name, &step, &rest);
         /* Count the slots of each role that have this name. An edge can end here with a name other
            than the one at its beginning. */
@@ -12874,9 +12941,10 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
             qnnrt_slot_info *info = &p->slots[it->slot];
             size_t room = strlen(name) + 16;
             char *text;
-            if (it->source != NULL) continue;
+            if (it->source != NULL || info->address != NULL) continue;
             info->address = it->tensor->name;
-            if (slots[info->role] == 1 && !like_address && !qnnrt__slot_converted(p, it)) continue;
+            if (slots[info->role] == 1 && !like_address && !qnnrt__slot_converted(p, it) &&
+                called == NULL) continue;
             text = (char *)qnnrt__arena_alloc(p->arena, room, 1);
             if (text == NULL) return qnnrt__fail_memory(err, "a pipeline");
             snprintf(text, room, "%u/%s", (unsigned)it->step, name);
@@ -12924,6 +12992,120 @@ static size_t qnnrt__slot_index(const qnnrt_pipeline *p, qnnrt_slot slot)
     return at < p->info.slot_count ? at : p->info.slot_count;
 }
 
+/* Find the slot of a tensor of a step of the description. kind, at: what names it, for messages. */
+static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const size_t *numbers, size_t steps,
+                                    const char *kind, size_t at, size_t step, const char *tensor,
+                                    int output, qnnrt_slot *out, qnnrt_error *err)
+{
+    const qnnrt_tensor_info *found;
+    char where[512];
+    if (tensor == NULL || step >= steps)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and the name of a tensor",
+                           kind, (unsigned)at);
+    step = numbers[step];
+    found = qnnrt__table_find(p->steps[step].graph,
+                              output ? QNNRT__TABLE_OUTPUTS : QNNRT__TABLE_INPUTS, tensor);
+    if (found == NULL)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no %s \"%.200s\"", kind,
+                           (unsigned)at,
+                           qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
+                           output ? "output" : "input", tensor);
+    *out = &p->slots[output ? p->outputs[step][found - p->steps[step].graph->outputs].slot
+                            : p->inputs[step][found - p->steps[step].graph->inputs].slot];
+    return QNNRT_OK;
+}
+
+static int qnnrt__slot_name_order(const void *a, const void *b)
+{
+    return strcmp(((const qnnrt_name_info *)a)->name, ((const qnnrt_name_info *)b)->name);
+}
+
+/* Copy the names that users have for slots, sorted. */
+static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                      const size_t *numbers, qnnrt_error *err)
+{
+    const size_t count = desc->name_count;
+    qnnrt_name_info *names, *sorted;
+    const void **order;
+    qnnrt_result result;
+    const char *rest;
+    uint64_t step;
+    size_t i;
+    names = (qnnrt_name_info *)qnnrt__arena_alloc(p->arena, count, 2 * sizeof(*names));
+    order = (const void **)qnnrt__arena_alloc(p->arena, count, sizeof(*order));
+    if (names == NULL || order == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0, sorted = names + count; i < count; ++i) {
+        const qnnrt_name_desc *from = &desc->names[i];
+        if (from->name == NULL || from->name[0] == '\0' ||
+            qnnrt__slot_qualified(from->name, &step, &rest))
+            return qnnrt__fail(err, QNNRT_E_ARG, "name %u is \"%.200s\"; expected one that is not"
+                               " empty and not like \"<step>/<tensor>\"", (unsigned)i,
+                               from->name != NULL ? from->name : "");
+        result = qnnrt__slot_end(p, numbers, desc->step_count, "name", i, from->step, from->tensor,
+                                 from->output, &names[i].slot, err);
+        if (result != QNNRT_OK) return result;
+        names[i].name = qnnrt__arena_text(p->arena, from->name, strlen(from->name));
+        if (names[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+        order[i] = &names[i];
+    }
+    qnnrt__sort(order, count, qnnrt__slot_name_order);
+    for (i = 0; i < count; ++i) {
+        sorted[i] = *(const qnnrt_name_info *)order[i];
+        if (i > 0 && strcmp(sorted[i - 1].name, sorted[i].name) == 0)
+            return qnnrt__fail(err, QNNRT_E_ARG, "the name \"%.200s\" is given twice",
+                               sorted[i].name);
+        p->slots[qnnrt__slot_index(p, sorted[i].slot)].address = sorted[i].name;
+    }
+    p->info.names = sorted;
+    p->info.name_count = count;
+    return QNNRT_OK;
+}
+
+/* Copy the buffers of a description and the places in them. */
+static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                        const size_t *numbers, qnnrt_error *err)
+{
+    qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
+        p->arena, desc->buffer_count, sizeof(*buffers));
+    qnnrt_place_desc *places = (qnnrt_place_desc *)qnnrt__arena_alloc(p->arena, desc->keep_count,
+                                                                      sizeof(*places));
+    qnnrt_result result;
+    size_t i;
+    if (buffers == NULL || places == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < desc->buffer_count; ++i) {
+        const char *name = desc->buffers[i].name;
+        buffers[i] = desc->buffers[i];
+        if (name == NULL) continue;
+        buffers[i].name = qnnrt__arena_text(p->arena, name, strlen(name));
+        if (buffers[i].name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    }
+    for (i = 0; i < desc->keep_count; ++i) {
+        const qnnrt_keep_desc *keep = &desc->keeps[i];
+        const qnnrt_buffer_desc *buffer;
+        result = qnnrt__slot_end(p, numbers, desc->step_count, "keep", i, keep->step, keep->tensor,
+                                 keep->output, &places[i].slot, err);
+        if (result != QNNRT_OK) return result;
+        if (keep->buffer >= desc->buffer_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "keep %u: there is no buffer %u", (unsigned)i,
+                               (unsigned)keep->buffer);
+        buffer = &buffers[keep->buffer];
+        if (!qnnrt__size_within(keep->offset, places[i].slot->tensor->bytes, buffer->bytes))
+            return qnnrt__fail(err, QNNRT_E_ARG, "keep %u: \"%.160s\" needs %llu bytes from %llu"
+                               " on, but buffer %u (\"%.160s\") has %llu", (unsigned)i,
+                               keep->tensor, (unsigned long long)places[i].slot->tensor->bytes,
+                               (unsigned long long)keep->offset, (unsigned)keep->buffer,
+                               buffer->name != NULL ? buffer->name : "",
+                               (unsigned long long)buffer->bytes);
+        places[i].buffer = keep->buffer;
+        places[i].offset = keep->offset;
+    }
+    p->info.buffers = buffers;
+    p->info.buffer_count = desc->buffer_count;
+    p->info.places = places;
+    p->info.place_count = desc->keep_count;
+    return QNNRT_OK;
+}
+
 /* Find the pipeline of the same models that a slot belongs to, or NULL. */
 static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_slot slot)
 {
@@ -12960,6 +13142,11 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
     uint64_t step;
     qnnrt_slot slot2 = QNNRT_NO_SLOT;
     int found = 0, found2;
+    const qnnrt_name_info *called = qnnrt__slot_called(p, name);
+    if (called != NULL && (role == QNNRT_ROLE_ANY || called->slot->role == role)) {
+        *out = called->slot;
+        return QNNRT_OK;
+    }
     if (qnnrt__wiring_named(p, name, &begin, &end))
         found = qnnrt__slot_means(p, begin, end, role, -1, out);
     /* A tensor may be named like an address. The address goes first, so that every address finds
@@ -13026,6 +13213,10 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     qnnrt__wiring_share(p);
     qnnrt__slot_flatten(p);
     result = qnnrt__slot_number(p, err);
+    if (result == QNNRT_OK && desc != NULL)
+        result = qnnrt__slot_names(p, desc, program->numbers, err);
+    if (result == QNNRT_OK && desc != NULL)
+        result = qnnrt__slot_buffers(p, desc, program->numbers, err);
     if (result != QNNRT_OK) return result;
     return qnnrt__slot_address(p, err);
 }
@@ -13096,6 +13287,9 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     qnnrt_pipeline *p;
     qnnrt_result result;
     size_t graph = 0;
+    if (desc->step_count > 65535 || desc->edge_count > 10000000)
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "a pipeline of more than 65,535 steps or 10,000,000 edges");
     while (graph < desc->step_count &&
            (desc->steps[graph].host != NULL || desc->steps[graph].model == NULL)) ++graph;
     if (graph == desc->step_count)
@@ -13453,52 +13647,267 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
 #ifndef QNNRT_NO_JSON
 /* =====================================================================================
    ASSEMBLE                                                                     >>assemble
-   Makes the pipelines that the program of a folder describes. They belong to the model.
-   Needs: >>mem >>err >>log >>schema >>model >>pipeline
+   Makes what the program of a folder describes: constants, in files that stay mapped, and
+   pipelines, which belong to the model.
+   Needs: >>os >>size >>mem >>err >>log >>table >>compare >>schema >>model >>pipeline
    Knows nothing of: the text of the program, memory plans, execution
    ===================================================================================== */
 
-/* Describe a pipeline for qnnrt__pipeline_make(). The lists live in `scratch`. */
-static qnnrt_result qnnrt__assemble_describe(const qnnrt *model, qnnrt__arena *scratch,
-                                            const qnnrt__schema_pipeline *from,
-                                            qnnrt_pipeline_desc *to, qnnrt_error *err)
+typedef struct qnnrt__assemble_work {
+    qnnrt                       *model;
+    const qnnrt__schema_program *described;
+    const qnnrt_desc            *desc;
+    const void                 **values;        /* [constant_count] of the program's constants */
+    qnnrt__arena                 scratch;
+} qnnrt__assemble_work;
+
+/* ---- constants ---- */
+
+/* Map or read a file of the folder, unless an earlier constant has it. */
+static qnnrt_result qnnrt__assemble_file(qnnrt__assemble_work *a, const char *name,
+                                         const qnnrt__model_file **out, qnnrt_error *err)
 {
-    qnnrt_step_desc *steps;
-    qnnrt_edge_desc *edges;
+    qnnrt *model = a->model;
+    qnnrt__model_file *file;
+    char path[QNNRT__PATH_MAX];
+    const char *why;
     size_t i;
-    memset(to, 0, sizeof(*to));
-    steps = (qnnrt_step_desc *)qnnrt__arena_alloc(scratch, from->step_count, sizeof(*steps));
-    edges = (qnnrt_edge_desc *)qnnrt__arena_alloc(scratch, from->edge_count, sizeof(*edges));
-    if (steps == NULL || edges == NULL) return qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0; i < from->step_count; ++i) {
-        steps[i].model = model;
-        steps[i].context = from->steps[i].context;
-        steps[i].graph = from->steps[i].graph;
+    for (i = 0; i < model->file_count; ++i)
+        if (strcmp(model->files[i].name, name) == 0) {
+            *out = &model->files[i];
+            return QNNRT_OK;
+        }
+    if (model->file_count == model->limits.files)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the constants are in more than %u files"
+                           " (limits.files)", (unsigned)model->limits.files);
+    if (!qnnrt__os_path_join(path, model->folder, strlen(model->folder), name))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name,
+                           QNNRT__PATH_MAX);
+    file = &model->files[model->file_count];
+    why = qnnrt__os_file_open(path, &file->file);
+    if (why != NULL)
+        return qnnrt__fail(err, file->file.missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO,
+                           "cannot read %s: %s", path, why);
+    ++model->file_count;
+    file->name = name;
+    if (file->file.bytes > model->limits.file_bytes)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
+                           path, (unsigned long long)file->file.bytes);
+    if (file->file.bytes > 0 && a->desc->read) {
+        file->owned = qnnrt__mem_raw(&model->hooks, file->file.bytes);
+        if (file->owned == NULL) return qnnrt__fail_memory(err, "constants");
+        why = qnnrt__os_file_read(&file->file, file->owned, file->file.bytes);
+    } else if (file->file.bytes > 0) {
+        why = qnnrt__os_file_map(&file->file);
     }
-    for (i = 0; i < from->edge_count; ++i) {
-        edges[i].from_step = from->edges[i].from_step;
-        edges[i].from = from->edges[i].from;
-        edges[i].to_step = from->edges[i].to_step;
-        edges[i].to = from->edges[i].to;
-    }
-    to->name = from->name;
-    to->steps = steps;
-    to->step_count = from->step_count;
-    to->edges = edges;
-    to->edge_count = from->edge_count;
-    to->edges_only = from->edges_only;
-    to->apart = from->apart;
-    to->apart_count = from->apart_count;
+    if (why != NULL) return qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    qnnrt__os_file_settle(&file->file);
+    *out = file;
     return QNNRT_OK;
 }
 
-/* Report that a pipeline could not be made. */
-static void qnnrt__assemble_fail(const qnnrt__schema_pipeline *from, const qnnrt_error *failure,
-                                qnnrt_error *err)
+/* Find the values of all constants. */
+static qnnrt_result qnnrt__assemble_constants(qnnrt__assemble_work *a, qnnrt_error *err)
 {
-    qnnrt__fail(err, failure->code, "qnnrt.json: pipeline \"%.200s\": ", from->name);
+    const size_t count = a->described->constant_count;
+    const size_t files = count < a->model->limits.files ? count : a->model->limits.files;
+    qnnrt_result result;
+    size_t i;
+    a->model->files = (qnnrt__model_file *)qnnrt__arena_alloc(&a->model->arena, files,
+                                                              sizeof(*a->model->files));
+    a->values = (const void **)qnnrt__arena_alloc(&a->scratch, count, sizeof(*a->values));
+    if (a->model->files == NULL || a->values == NULL) return qnnrt__fail_memory(err, "constants");
+    for (i = 0; i < count; ++i) {
+        const qnnrt__schema_constant *from = &a->described->constants[i];
+        const qnnrt__model_file *file;
+        char facts[256];
+        result = qnnrt__assemble_file(a, from->file, &file, err);
+        if (result != QNNRT_OK) return result;
+        if (!qnnrt__size_within(from->offset, from->tensor.bytes, file->file.bytes))
+            return qnnrt__fail(err, QNNRT_E_MISMATCH, "qnnrt.json: constant \"%.160s\" (%s) needs"
+                               " %llu bytes from %llu on, but %.160s has %llu",
+                               from->tensor.name,
+                               qnnrt__compare_text(&from->tensor, facts, sizeof(facts)),
+                               (unsigned long long)from->tensor.bytes,
+                               (unsigned long long)from->offset, from->file,
+                               (unsigned long long)file->file.bytes);
+        a->values[i] = (const unsigned char *)(file->owned != NULL ? file->owned : file->file.map) +
+                       from->offset;
+    }
+    return QNNRT_OK;
+}
+
+/* Check that a constant has the dtype and dims of the input that it is for. An input that is not
+   there is found later. */
+static qnnrt_result qnnrt__assemble_fits(const qnnrt__assemble_work *a, const qnnrt_step_desc *step,
+                                         const qnnrt__schema_value *value, size_t at,
+                                         qnnrt_error *err)
+{
+    const qnnrt_tensor_info *from = &a->described->constants[value->constant].tensor, *to = NULL;
+    qnnrt_graph_info graph;
+    char facts[2][256];
+    size_t g;
+    memset(&graph, 0, sizeof(graph));
+    if (step->host != NULL) {
+        graph.inputs = step->host->inputs;
+        graph.input_count = step->host->input_count;
+    } else {
+        const qnnrt_context_info *context = &a->model->infos[step->context];
+        for (g = 0; g < context->graph_count; ++g)
+            if (strcmp(context->graphs[g].name, step->graph) == 0) graph = context->graphs[g];
+    }
+    to = qnnrt__table_find(&graph, QNNRT__TABLE_INPUTS, value->input);
+    if (to == NULL || (from->dtype == to->dtype && from->rank == to->rank &&
+                       (from->rank == 0 ||
+                        memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) == 0)))
+        return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_MISMATCH, "constant %u: \"%.160s\" is %s, but input \"%.160s\""
+                       " of step %u is %s", (unsigned)at, from->name,
+                       qnnrt__compare_text(from, facts[0], sizeof(facts[0])), to->name,
+                       (unsigned)value->step,
+                       qnnrt__compare_text(to, facts[1], sizeof(facts[1])));
+}
+
+/* ---- pipelines ---- */
+
+/* Stand for a function that is not given, in a model that cannot run. */
+static qnnrt_result qnnrt__assemble_absent(void *user, const qnnrt_graph_info *step,
+                                           const void *const *inputs, void *const *outputs,
+                                           qnnrt_error *err)
+{
+    (void)user; (void)inputs; (void)outputs;
+    return qnnrt__fail(err, QNNRT_E_STATE, "desc.host_functions has no \"%.200s\"", step->name);
+}
+
+/* Find the function of a host step. */
+static qnnrt_result qnnrt__assemble_function(const qnnrt__assemble_work *a, size_t at,
+                                             qnnrt_host_step *step, qnnrt_error *err)
+{
+    const qnnrt_host_function *functions = a->desc->host_functions;
+    const size_t count = functions != NULL ? a->desc->host_function_count : 0;
+    size_t i;
+    for (i = 0; i < count; ++i)
+        if (functions[i].name != NULL && functions[i].exec != NULL &&
+            strcmp(functions[i].name, step->name) == 0) {
+            step->exec = functions[i].exec;
+            step->user = functions[i].user;
+            return QNNRT_OK;
+        }
+    step->exec = qnnrt__assemble_absent;
+    if (a->desc->inspect) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: desc.host_functions has no \"%.160s\"\n  it has:",
+                (unsigned)at, step->name);
+    for (i = 0; i < count && i < 8; ++i)
+        if (functions[i].name != NULL) qnnrt__err_add(err, " \"%.80s\"", functions[i].name);
+    if (count == 0) qnnrt__err_add(err, " nothing");
+    if (count > 8) qnnrt__err_add(err, " and %u more", (unsigned)(count - 8));
+    return qnnrt__hint(err, QNNRT_E_NOT_FOUND,
+                       "Give the function of this name in desc.host_functions.");
+}
+
+/* Describe the steps of a pipeline. */
+static qnnrt_result qnnrt__assemble_steps(qnnrt__assemble_work *a,
+                                          const qnnrt__schema_pipeline *from,
+                                          qnnrt_pipeline_desc *to, qnnrt_error *err)
+{
+    qnnrt_step_desc *steps = (qnnrt_step_desc *)qnnrt__arena_alloc(&a->scratch, from->step_count,
+                                                                   sizeof(*steps));
+    qnnrt_host_step *hosts = (qnnrt_host_step *)qnnrt__arena_alloc(&a->scratch, from->step_count,
+                                                                   sizeof(*hosts));
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (steps == NULL || hosts == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < from->step_count && result == QNNRT_OK; ++i) {
+        const qnnrt__schema_step *step = &from->steps[i];
+        steps[i].model = a->model;
+        steps[i].context = step->context;
+        steps[i].graph = step->graph;
+        if (step->host == NULL) continue;
+        steps[i].host = &hosts[i];
+        hosts[i].name = step->host;
+        hosts[i].inputs = step->inputs;
+        hosts[i].input_count = step->input_count;
+        hosts[i].outputs = step->outputs;
+        hosts[i].output_count = step->output_count;
+        result = qnnrt__assemble_function(a, i, &hosts[i], err);
+    }
+    to->steps = steps;
+    to->step_count = from->step_count;
+    return result;
+}
+
+/* Describe the constants and buffers of a pipeline. */
+static qnnrt_result qnnrt__assemble_memory(qnnrt__assemble_work *a,
+                                           const qnnrt__schema_pipeline *from,
+                                           qnnrt_pipeline_desc *to, qnnrt_error *err)
+{
+    qnnrt_constant_desc *constants = (qnnrt_constant_desc *)qnnrt__arena_alloc(
+        &a->scratch, from->constant_count, sizeof(*constants));
+    qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
+        &a->scratch, from->buffer_count, sizeof(*buffers));
+    qnnrt_keep_desc *keeps;
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k, at = 0;
+    for (i = 0; i < from->buffer_count; ++i) to->keep_count += from->buffers[i].keep_count;
+    keeps = (qnnrt_keep_desc *)qnnrt__arena_alloc(&a->scratch, to->keep_count, sizeof(*keeps));
+    if (constants == NULL || buffers == NULL || keeps == NULL)
+        return qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < from->constant_count && result == QNNRT_OK; ++i) {
+        const qnnrt__schema_value *value = &from->constants[i];
+        constants[i].step = value->step;
+        constants[i].input = value->input;
+        constants[i].data = a->values[value->constant];
+        constants[i].bytes = (size_t)a->described->constants[value->constant].tensor.bytes;
+        if (value->step < to->step_count)
+            result = qnnrt__assemble_fits(a, &to->steps[value->step], value, i, err);
+    }
+    for (i = 0; i < from->buffer_count; ++i) {
+        buffers[i] = from->buffers[i].desc;
+        for (k = 0; k < from->buffers[i].keep_count; ++k) {
+            keeps[at] = from->buffers[i].keeps[k];
+            keeps[at++].buffer = i;
+        }
+    }
+    to->constants = constants;
+    to->constant_count = from->constant_count;
+    to->buffers = buffers;
+    to->buffer_count = from->buffer_count;
+    to->keeps = keeps;
+    return result;
+}
+
+/* Make a pipeline and give it to the model. */
+static qnnrt_result qnnrt__assemble_pipeline(qnnrt__assemble_work *a,
+                                             const qnnrt__schema_pipeline *from,
+                                             qnnrt_pipeline **out, qnnrt_error *err)
+{
+    qnnrt_pipeline_desc desc;
+    qnnrt_result result;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = from->name;
+    desc.edges = from->edges;
+    desc.edge_count = from->edge_count;
+    desc.edges_only = from->edges_only;
+    desc.apart = from->apart;
+    desc.apart_count = from->apart_count;
+    desc.names = from->names;
+    desc.name_count = from->name_count;
+    result = qnnrt__assemble_steps(a, from, &desc, err);
+    if (result == QNNRT_OK) result = qnnrt__assemble_memory(a, from, &desc, err);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_make(&desc, out, err);
+    if (result == QNNRT_OK) qnnrt__pipeline_give(*out, a->model);
+    return result;
+}
+
+/* Report that a pipeline could not be made: what would be a mistake of a caller is one of the
+   file. */
+static qnnrt_result qnnrt__assemble_fail(const qnnrt__schema_pipeline *from,
+                                         const qnnrt_error *failure, qnnrt_error *err)
+{
+    const qnnrt_result code = failure->code == QNNRT_E_ARG ? QNNRT_E_FORMAT : failure->code;
+    qnnrt__fail(err, code, "qnnrt.json: pipeline \"%.200s\": ", from->name);
     qnnrt__err_text(err, failure->text, strlen(failure->text));
-    if (failure->hint[0] != '\0') qnnrt__hint(err, failure->code, "%s", failure->hint);
+    return failure->hint[0] != '\0' ? qnnrt__hint(err, code, "%s", failure->hint) : code;
 }
 
 /* Return 1 if a pipeline needs a context that did not load. */
@@ -13510,39 +13919,52 @@ static int qnnrt__assemble_lacks(const qnnrt *model, const qnnrt__schema_pipelin
     return i < from->step_count;
 }
 
-/* Make the pipelines of a program. *out receives them, in its order; NULL: it has none. A pipeline
-   that needs a context that did not load, with desc.keep_going, is left out. */
-static qnnrt_result qnnrt__assemble_pipelines(qnnrt *model, const qnnrt__schema_program *program,
-                                             qnnrt_pipeline ***out, size_t *count, qnnrt_error *err)
+/* Make all pipelines. One that needs a context that did not load, with desc.keep_going, is left
+   out. */
+static qnnrt_result qnnrt__assemble_all(qnnrt__assemble_work *a, qnnrt_pipeline **out, size_t *count,
+                                        qnnrt_error *err)
 {
-    qnnrt__arena scratch;
     qnnrt_error failure;
-    qnnrt_result result = QNNRT_OK;
     size_t i;
-    *out = NULL;
-    *count = 0;
-    if (program->pipeline_count == 0) return QNNRT_OK;
-    *out = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, program->pipeline_count,
-                                                 sizeof(**out));
-    if (*out == NULL) return qnnrt__fail_memory(err, "pipelines");
-    memset(&scratch, 0, sizeof(scratch));
-    scratch.hooks = model->hooks;
-    for (i = 0; i < program->pipeline_count && result == QNNRT_OK; ++i) {
-        const qnnrt__schema_pipeline *from = &program->pipelines[i];
-        qnnrt_pipeline_desc desc;
-        qnnrt__err_clear(&failure);
-        if (qnnrt__assemble_lacks(model, from)) {
-            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "assemble", 0,
+    for (i = 0; i < a->described->pipeline_count; ++i) {
+        const qnnrt__schema_pipeline *from = &a->described->pipelines[i];
+        if (qnnrt__assemble_lacks(a->model, from)) {
+            qnnrt__log(&a->model->hooks, QNNRT_LOG_WARN, "assemble", 0,
                        "pipeline \"%.200s\" is left out: a file of it did not load", from->name);
             continue;
         }
-        result = qnnrt__assemble_describe(model, &scratch, from, &desc, &failure);
-        if (result == QNNRT_OK)
-            result = qnnrt__pipeline_make(&desc, &(*out)[*count], &failure);
-        if (result == QNNRT_OK) qnnrt__pipeline_give((*out)[(*count)++], model);
-        else qnnrt__assemble_fail(from, &failure, err);
+        qnnrt__err_clear(&failure);
+        if (qnnrt__assemble_pipeline(a, from, &out[*count], &failure) != QNNRT_OK)
+            return qnnrt__assemble_fail(from, &failure, err);
+        ++*count;
     }
-    qnnrt__arena_free(&scratch);
+    return QNNRT_OK;
+}
+
+/* Make the constants and pipelines of a program. *out receives the pipelines, in its order; NULL:
+   it has none. */
+static qnnrt_result qnnrt__assemble(qnnrt *model, const qnnrt__schema_program *program,
+                                    const qnnrt_desc *desc, qnnrt_pipeline ***out, size_t *count,
+                                    qnnrt_error *err)
+{
+    qnnrt__assemble_work a;
+    qnnrt_result result;
+    *out = NULL;
+    *count = 0;
+    if (program->version == 0) return QNNRT_OK;
+    memset(&a, 0, sizeof(a));
+    a.model = model;
+    a.described = program;
+    a.desc = desc;
+    a.scratch.hooks = model->hooks;
+    result = qnnrt__assemble_constants(&a, err);
+    if (result == QNNRT_OK && program->pipeline_count > 0) {
+        *out = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, program->pipeline_count,
+                                                     sizeof(**out));
+        result = *out != NULL ? qnnrt__assemble_all(&a, *out, count, err)
+                              : qnnrt__fail_memory(err, "pipelines");
+    }
+    qnnrt__arena_free(&a.scratch);
     return result;
 }
 #endif /* QNNRT_NO_JSON */
@@ -14706,7 +15128,7 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
     if (result == QNNRT_OK) qnnrt__open_preflight(model);
 #ifndef QNNRT_NO_JSON
     if (result == QNNRT_OK)
-        result = qnnrt__assemble_pipelines(model, &work->described, &given, &given_count, err);
+        result = qnnrt__assemble(model, &work->described, desc, &given, &given_count, err);
 #endif
     return result == QNNRT_OK ? qnnrt__pipeline_discover(model, given, given_count, err) : result;
 }
@@ -16541,7 +16963,13 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
                                          model->infos[qnnrt__wiring_first(entry.pipeline)->context]
                                              .file),
                         "Open it without desc.inspect.");
-    if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
+    if (result == QNNRT_OK) {
+        plan_desc.buffers = entry.pipeline->info.buffers;
+        plan_desc.buffer_count = entry.pipeline->info.buffer_count;
+        plan_desc.places = entry.pipeline->info.places;
+        plan_desc.place_count = entry.pipeline->info.place_count;
+        result = qnnrt__place_plan(&plan_desc, &plan, err);
+    }
     if (result == QNNRT_OK) result = qnnrt__area_create(plan, &mem_desc, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
     if (result != QNNRT_OK) {
@@ -17305,13 +17733,13 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
         (desc->edges == NULL && desc->edge_count > 0) ||
         (desc->apart == NULL && desc->apart_count > 0) ||
-        (desc->constants == NULL && desc->constant_count > 0))
+        (desc->constants == NULL && desc->constant_count > 0) ||
+        (desc->names == NULL && desc->name_count > 0) ||
+        (desc->buffers == NULL && desc->buffer_count > 0) ||
+        (desc->keeps == NULL && desc->keep_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, apart"
-                           " or constants are NULL with a count");
-    if (desc->step_count > 65535 || desc->edge_count > 10000000)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
-                           "a pipeline of more than 65,535 steps or 10,000,000 edges");
+                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges, apart,"
+                           " constants, names, buffers or keeps are NULL with a count");
     return qnnrt__pipeline_make(desc, out, err);
 }
 

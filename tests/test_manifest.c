@@ -198,9 +198,9 @@ TEST(a_pipeline_that_cannot_be_made_is_an_error)
     BAD(PIPELINE("\"steps\": [{\"context\": 0, \"graph\": \"absent\"}]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": step 0", "\"absent\"");
     BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"none\"]}]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": edge 0", "\"none\"");
     BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"m\"]}]"), QNNRT_E_MISMATCH, "pipeline \"main\": edge 0", "\"m\"");
-    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [1, \"z\"], \"to\": [0, \"x\"]}]"), QNNRT_E_ARG, "pipeline \"main\": edge 0", NULL);
-    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [9, \"u\"]}]"), QNNRT_E_ARG, "pipeline \"main\": edge 0", NULL);
-    BAD(PIPELINE(STEPS ", \"edges\": [" EDGE ", " EDGE "]"), QNNRT_E_ARG, "pipeline \"main\": edge 1", "\"u\"");
+    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [1, \"z\"], \"to\": [0, \"x\"]}]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 0", NULL);
+    BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [9, \"u\"]}]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 0", NULL);
+    BAD(PIPELINE(STEPS ", \"edges\": [" EDGE ", " EDGE "]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 1", "\"u\"");
     BAD(PIPELINE(STEPS ", \"apart\": [[1, \"none\"]]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": apart 0", "\"none\"");
     BAD(PIPELINE(STEPS ", \"edges_only\": true"), QNNRT_E_MISMATCH, "pipeline \"main\"", "step 1");
 }
@@ -222,6 +222,226 @@ TEST(what_needs_a_file_that_did_not_load_is_left_out)
     CHECK_STR(log_text, "\"both\" is left out");
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     TRY(nothing_left());
+}
+
+/* ---- host steps, conversions, constants, names, buffers -------------------------------------- */
+
+/* Copy input 0 and add the constant that is input 1. */
+static qnnrt_result add(void *user, const qnnrt_graph_info *step, const void *const *inputs, void *const *outputs, qnnrt_error *err)
+{
+    const uint64_t count = step->outputs[0].count;
+    uint64_t i;
+    (void)err;
+    for (i = 0; i < count; ++i) {
+        float x, t;
+        memcpy(&x, (const float *)inputs[0] + i, sizeof(x));
+        memcpy(&t, (const float *)inputs[1] + i, sizeof(t));
+        x += t;
+        memcpy((float *)outputs[0] + i, &x, sizeof(x));
+    }
+    ++*(int *)user;
+    return QNNRT_OK;
+}
+
+#define TENSOR(name, dtype, dims) "{\"name\": \"" name "\", \"dtype\": \"" dtype "\", \"dims\": " dims "}"
+#define TABLE(more) ", \"constants\": [{\"name\": \"table\", \"file\": \"table\", \"offset\": 4, \"dtype\": \"float32\", \"dims\": [1, 8]}" more "]"
+#define HOST "{\"host\": \"add\", \"inputs\": [" TENSOR("v", "float32", "[1, 8]") ", " TENSOR("t", "float32", "[1, 8]") "]," \
+    " \"outputs\": [" TENSOR("w", "float32", "[1, 8]") "]}"
+/* first (x -> y), add (v, t -> w), half (h -> k), float16, second (u, m -> z). */
+#define MIXED(rest) "{\"name\": \"mixed\", \"steps\": [{\"context\": 0, \"graph\": \"first\"}, " HOST ", {\"context\": 0, \"graph\": \"half\"}," \
+    " {\"context\": 1, \"graph\": \"second\"}], \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"v\"]}," \
+    " {\"from\": [1, \"w\"], \"to\": [2, \"h\"], \"convert\": \"values\", \"exact\": true}," \
+    " {\"from\": [2, \"k\"], \"to\": [3, \"u\"], \"convert\": \"values\"}], \"edges_only\": true" rest "}"
+#define VALUE ", \"constants\": [{\"step\": 1, \"input\": \"t\", \"constant\": \"table\"}]"
+#define NAMES ", \"names\": {\"image\": {\"step\": 0, \"input\": \"x\"}, \"u\": {\"step\": 3, \"output\": \"z\"}, \"sum\": {\"step\": 1, \"output\": \"w\"}}"
+#define STATE ", \"buffers\": [{\"name\": \"state\", \"bytes\": 128, \"align\": 128, \"slots\": [{\"step\": 3, \"input\": \"m\", \"offset\": 8}," \
+    " {\"step\": 3, \"output\": \"z\", \"offset\": 64}]}]"
+#define WHOLE(constants, pipelines) "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\"}," \
+    " {\"file\": \"b.bin\", \"backend\": \"npu\"}]" constants ", \"pipelines\": [" pipelines "]}}"
+
+static const char *mixed_files(void)
+{
+    const char *at = test_tmpdir();
+    char path[2048];
+    float table[9] = { 100, 1, 2, 3, 4, 5, 6, 7, 8 };
+    put(at, "a.bin", A "graph half\nin h 1 0216 2 1 8 -\nout k 2 0216 2 1 8 -\n");
+    put(at, "b.bin", B);
+    snprintf(path, sizeof(path), "%s/table", at);
+    test_write_file(path, table, sizeof(table));
+    return at;
+}
+
+static qnnrt_desc mixed_desc(qnnrt_host_function *function, int *calls)
+{
+    qnnrt_desc desc = new_desc();
+    *calls = 0;
+    memset(function, 0, sizeof(*function));
+    function->name = "add";
+    function->exec = add;
+    function->user = calls;
+    desc.host_functions = function;
+    desc.host_function_count = 1;
+    return desc;
+}
+
+TEST(a_program_of_every_kind_of_step_runs)
+{
+    qnnrt_host_function function;
+    int calls, i, read;
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    char path[2048];
+    fake_begin("");
+    folder = mixed_files();
+    put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(VALUE NAMES STATE)));
+    for (read = 0; read < 2; ++read) {
+        const qnnrt_pipeline_info *p;
+        qnnrt *model;
+        qnnrt_run *run;
+        qnnrt_slot slot;
+        float sum[8], x[4] = { 0.5f, 1, 2, 3 };
+        const float *y;
+        const unsigned char *m, *z;
+        size_t bytes;
+        desc.read = read;
+        OPENS(folder, &desc, &model);
+        /* Maps stay when the file goes. */
+        snprintf(path, sizeof(path), "%s/table", folder);
+        if (read) CHECK_EQ(unlink(path), 0);
+        p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+        CHECK_EQ(p->step_count, 6);
+        CHECK_EQ(p->steps[1].kind, QNNRT_STEP_HOST);
+        CHECK_EQ(p->steps[2].kind, QNNRT_STEP_CONVERT);
+        CHECK_EQ(p->steps[4].kind, QNNRT_STEP_CONVERT);
+        CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], "t", QNNRT_ROLE_CONSTANT, &slot, &error), QNNRT_OK);
+        memcpy(sum, slot->constant, sizeof(sum));
+        for (i = 0; i < 8; ++i) CHECK(sum[i] == (float)(i + 1));
+        /* A name goes before a tensor of that name, which keeps an address. */
+        CHECK_EQ(p->name_count, 3);
+        CHECK_STR(p->names[0].name, "image");
+        CHECK_STR(p->names[0].slot->address, "image");
+        CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], "u", QNNRT_ROLE_ANY, &slot, &error), QNNRT_OK);
+        CHECK_STR(slot->tensor->name, "z");
+        CHECK_STR(slot->address, "u");
+        for (i = 0; i < (int)p->slot_count; ++i) {
+            qnnrt_slot found;
+            CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], p->slots[i].address, p->slots[i].role, &found, &error), QNNRT_OK);
+            CHECK(found == &p->slots[i]);
+        }
+        CHECK_EQ(p->buffer_count, 1);
+        CHECK_STR(p->buffers[0].name, "state");
+        CHECK_EQ(p->place_count, 2);
+        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind(run, "image", x, sizeof(x)), QNNRT_OK);
+        m = (const unsigned char *)qnnrt_data(run, "m", &bytes);
+        z = (const unsigned char *)qnnrt_data(run, "u", &bytes);
+        CHECK_EQ(bytes, 12);
+        CHECK_EQ(z - m, 56);
+        CHECK_EQ((uintptr_t)m % 64, 8);
+        CHECK_EQ(qnnrt_bind(run, "sum", sum, sizeof(sum)), QNNRT_OK);
+        y = (const float *)qnnrt_data(run, "y", &bytes);
+        CHECK(y != NULL);
+        calls = 0;
+        (void)qnnrt_exec(run);      /* the fake's outputs are bytes that need not fit float16 */
+        CHECK_EQ(calls, 1);
+        qnnrt_run_destroy(run);
+        CLOSE(model);
+    }
+}
+
+TEST(a_host_function_that_is_missing_is_named)
+{
+    qnnrt_host_function function;
+    const qnnrt_pipeline_info *p;
+    int calls;
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    qnnrt *model;
+    qnnrt_run *run = NULL;
+    fake_begin("");
+    folder = mixed_files();
+    put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(VALUE)));
+    function.name = "other";
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "pipeline \"mixed\": step 1", "\"add\"", "\"other\"");
+    desc.host_function_count = 0;
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "\"add\"", "nothing");
+    desc.inspect = 1;
+    OPENS(folder, &desc, &model);
+    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+    CHECK_EQ(p->steps[1].kind, QNNRT_STEP_HOST);
+    CHECK_STR(p->steps[1].graph->name, "add");
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_STATE);
+    CLOSE(model);
+}
+
+TEST(constants_fit_their_files_and_inputs)
+{
+    qnnrt_host_function function;
+    int calls, pass;
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    fake_begin("");
+    folder = mixed_files();
+    for (pass = 0; pass < 2; ++pass) {
+        desc.read = pass;
+        put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"long\", \"file\": \"table\", \"offset\": 5, \"dtype\": \"float32\", \"dims\": [8]}"), MIXED(VALUE)));
+        FAILS(folder, &desc, QNNRT_E_MISMATCH, "constant \"long\"", "32 bytes from 5", "36");
+        put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"absent\", \"dtype\": \"int8\", \"dims\": []}"), MIXED(VALUE)));
+        FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "absent");
+        put(folder, "empty", "");
+        put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"empty\", \"dtype\": \"int8\", \"dims\": []}"), MIXED(VALUE)));
+        FAILS(folder, &desc, QNNRT_E_MISMATCH, "constant \"c\"", "empty has 0");
+        put(folder, "qnnrt.json", WHOLE(", \"constants\": [{\"name\": \"table\", \"file\": \"table\", \"dtype\": \"float32\", \"dims\": [8]}]", MIXED(VALUE)));
+        FAILS(folder, &desc, QNNRT_E_MISMATCH, "constant 0: \"table\" is float32[8]", "input \"t\" of step 1 is float32[1,8]");
+        put(folder, "qnnrt.json", WHOLE(", \"constants\": [{\"name\": \"table\", \"file\": \"table\", \"dtype\": \"int32\", \"dims\": [1, 8]}]", MIXED(VALUE)));
+        FAILS(folder, &desc, QNNRT_E_MISMATCH, "int32[1,8]", "float32[1,8]");
+    }
+    put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(", \"constants\": [{\"step\": 1, \"input\": \"none\", \"constant\": \"table\"}]")));
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "constant 0", "\"none\"");
+    put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(", \"constants\": [{\"step\": 7, \"input\": \"t\", \"constant\": \"table\"}]")));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "constant 0");
+    put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"sub\", \"dtype\": \"int8\", \"dims\": []}"), MIXED(VALUE)));
+    {
+        char path[2048];
+        snprintf(path, sizeof(path), "%s/sub", folder);
+        CHECK_EQ(mkdir(path, 0777), 0);
+    }
+    FAILS(folder, &desc, QNNRT_E_IO, "sub");
+}
+
+TEST(names_and_buffers_that_do_not_fit_are_refused)
+{
+    qnnrt_host_function function;
+    int calls;
+    size_t i;
+    static const struct { const char *text; qnnrt_result code; const char *needle, *other; } wrong[] = {
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"1/x\": {\"step\": 0, \"input\": \"x\"}}")), QNNRT_E_FORMAT, "name 0", "\"1/x\"" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 0, \"input\": \"none\"}}")), QNNRT_E_NOT_FOUND, "name 0: step 0", "input \"none\"" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 3, \"output\": \"u\"}}")), QNNRT_E_NOT_FOUND, "name 0", "output \"u\"" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"names\": {\"a\": {\"step\": 4, \"output\": \"u\"}}")), QNNRT_E_FORMAT, "name 0", NULL },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 11, \"slots\": [{\"step\": 3, \"output\": \"z\", \"offset\": 0}]}]")), QNNRT_E_FORMAT, "\"z\" needs 12 bytes", "11" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 3, \"output\": \"z\", \"offset\": 18446744073709551615}]}]")), QNNRT_E_FORMAT, "\"z\"", "18446744073709551615" },
+        { WHOLE(TABLE(""), MIXED(VALUE ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 3, \"input\": \"none\", \"offset\": 0}]}]")), QNNRT_E_NOT_FOUND, "\"none\"", NULL },
+    };
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    fake_begin("");
+    folder = mixed_files();
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
+        put(folder, "qnnrt.json", wrong[i].text);
+        FAILS(folder, &desc, wrong[i].code, "pipeline \"mixed\"", wrong[i].needle, wrong[i].other);
+    }
+}
+
+TEST(an_edge_converts_only_if_it_says_so)
+{
+    qnnrt_host_function function;
+    int calls;
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    fake_begin("");
+    folder = mixed_files();
+    put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [{\"context\": 0, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"half\"}], \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"h\"]}]}"));
+    FAILS(folder, &desc, QNNRT_E_MISMATCH, "pipeline \"p\": edge 0", "\"y\"", "\"h\"", "convert");
+    put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [" HOST "]}"));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\"", "graph");
+    put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [{\"host\": \"add\", \"inputs\": [], \"outputs\": []}, {\"context\": 0, \"graph\": \"half\"}]}"));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\": step 0", "no outputs");
 }
 
 /* ---- bad texts -------------------------------------------------------------------------------- */
@@ -357,6 +577,7 @@ TEST(a_text_cut_at_every_byte_is_refused)
     qnnrt *model;
     fake_begin("");
     folder = two_files();
+    put(folder, "t.bin", "a table of some values");
     put(folder, "qnnrt.json", ALL);
     desc.inspect = 1;
     OPENS(folder, &desc, &model);
@@ -399,6 +620,11 @@ TEST_MAIN("manifest")
     RUN(edges_only_and_apart);
     RUN(a_pipeline_that_cannot_be_made_is_an_error);
     RUN(what_needs_a_file_that_did_not_load_is_left_out);
+    RUN(a_program_of_every_kind_of_step_runs);
+    RUN(a_host_function_that_is_missing_is_named);
+    RUN(constants_fit_their_files_and_inputs);
+    RUN(names_and_buffers_that_do_not_fit_are_refused);
+    RUN(an_edge_converts_only_if_it_says_so);
     RUN(files_are_plain_names_that_the_folder_has);
     RUN(bad_texts_are_named);
     RUN(a_text_cut_at_every_byte_is_refused);
