@@ -100,7 +100,7 @@ static void shard_graph(qnnrt_builder *b, int shard)
     desc.name = "step";
     qnnrt_builder_graph(b, &desc);
     x = life_tensor(b, in, QNNRT_TENSOR_INPUT, 1, WIDTH, NULL);
-    w = life_tensor(b, "weights", QNNRT_TENSOR_STATIC, WIDTH, WIDTH, weights[shard]);
+    w = life_tensor(b, "weights", QNNRT_TENSOR_UPDATEABLE, WIDTH, WIDTH, weights[shard]);
     y = life_tensor(b, out, QNNRT_TENSOR_OUTPUT, 1, WIDTH, NULL);
     life_node(b, "project", "MatMul", x, w, y, NULL);
     p = life_tensor(b, "padding", QNNRT_TENSOR_STATIC, 1, more, padding);
@@ -449,6 +449,82 @@ TEST(hooks_that_differ_are_refused)
     OPENS(&c, &model);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+    nothing_left();
+}
+
+/* A lock of one backend, of two. */
+static struct own_lock { int held, misused; unsigned count; } own_locks[2];
+
+static void own_lock(void *user)
+{
+    struct own_lock *lock = (struct own_lock *)user;
+    lock->misused |= own_locks[0].held || own_locks[1].held;
+    lock->held = 1;
+    ++lock->count;
+}
+
+static void own_unlock(void *user)
+{
+    struct own_lock *lock = (struct own_lock *)user;
+    lock->misused |= !lock->held;
+    lock->held = 0;
+}
+
+/* Return 1 if these locks were taken since the last call, and no lock within another. */
+static int locks_taken(int npu, int cpu)
+{
+    int i, right = 1;
+    for (i = 0; i < 2; ++i) {
+        right &= (own_locks[i].count > 0) == (i == 0 ? npu : cpu);
+        right &= !own_locks[i].held && !own_locks[i].misused;
+        own_locks[i].count = 0;
+    }
+    return right;
+}
+
+TEST(each_call_takes_the_lock_of_its_backend)
+{
+    choice c;
+    qnnrt *model;
+    qnnrt_run *run;
+    size_t i;
+    begin("", "");
+    choose(&c);
+    memset(own_locks, 0, sizeof(own_locks));
+    for (i = 0; i < 2; ++i) {
+        c.backends[i].desc.hooks.lock = own_lock;
+        c.backends[i].desc.hooks.unlock = own_unlock;
+        c.backends[i].desc.hooks.lock_user = &own_locks[i];
+    }
+    c.desc.residency = QNNRT_RESIDENT_CALLER;
+    OPENS(&c, &model);
+    CHECK(locks_taken(1, 1));
+    CHECK_EQ(qnnrt_load(model, 0, &err), QNNRT_OK);
+    CHECK(locks_taken(1, 0));
+    CHECK_EQ(qnnrt_load(model, 1, &err), QNNRT_OK);
+    CHECK(locks_taken(0, 1));
+    CHECK_EQ(qnnrt_update(model, 1, "step", "weights", weights[1], sizeof(weights[1]), &err), QNNRT_OK);
+    CHECK(locks_taken(0, 1));
+    CHECK_EQ(qnnrt_prepare(model, "1/step", &run, &err), QNNRT_OK);
+    CHECK(locks_taken(0, 0));
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK(locks_taken(0, 1));
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_unload(model, 0, &err), QNNRT_OK);
+    CHECK(locks_taken(1, 0));
+    for (i = 0; i < SHARDS; ++i) CHECK_EQ(qnnrt_load(model, i, &err), QNNRT_OK);
+    run = prepare(model);
+    CHECK(run != NULL);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    CHECK(locks_taken(1, 1));
+    copy_ask("faults restart=graphExecute:1");
+    CHECK_EQ(execute(run), QNNRT_E_BACKEND);
+    CHECK(locks_taken(1, 1));
+    CHECK_EQ(qnnrt_recover(model, &err), QNNRT_OK);
+    CHECK(locks_taken(0, 1));
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK(locks_taken(1, 1));
     nothing_left();
 }
 
@@ -815,6 +891,36 @@ TEST(the_caller_loads_and_unloads_on_both)
     nothing_left();
 }
 
+TEST(weights_are_updated_where_their_context_is)
+{
+    float kept[WIDTH * WIDTH];
+    choice c;
+    qnnrt *model;
+    qnnrt_run *run;
+    int i, k;
+    begin("", "");
+    choose(&c);
+    OPENS(&c, &model);
+    run = prepare(model);
+    CHECK(run != NULL);
+    for (i = 0; i < 2; ++i) {
+        memcpy(kept, weights[i], sizeof(kept));
+        for (k = 0; k < WIDTH * WIDTH; ++k) weights[i][k] = kept[k] + 0.25f;
+        CHECK_EQ(execute(run), QNNRT_E_MISMATCH);
+        CHECK_EQ(qnnrt_update(model, (size_t)i, "step", "weights", weights[i], sizeof(kept), &err), QNNRT_OK);
+        CHECK_EQ(execute(run), QNNRT_OK);
+        memcpy(weights[i], kept, sizeof(kept));
+        CHECK_EQ(qnnrt_update(model, (size_t)i, "step", "weights", kept, sizeof(kept), &err), QNNRT_OK);
+    }
+    copy_ask("faults fail=tensorUpdateGraphTensors:0x1770");
+    CHECK_EQ(qnnrt_update(model, 1, "step", "weights", kept, sizeof(kept), &err), QNNRT_E_BACKEND);
+    SAYS("forward_1.bin");
+    CHECK_EQ(qnnrt_update(model, 0, "step", "weights", weights[0], sizeof(kept), &err), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    nothing_left();
+}
+
 /* ---- recovery -------------------------------------------------------------------------------- */
 
 TEST(the_backend_that_restarted_is_recovered_alone)
@@ -1005,6 +1111,7 @@ TEST_MAIN("roles")
     RUN(wrong_roles_are_named_errors);
     RUN(the_program_of_a_folder_gives_roles);
     RUN(hooks_that_differ_are_refused);
+    RUN(each_call_takes_the_lock_of_its_backend);
     RUN(a_failure_at_any_step_leaves_nothing_open);
     RUN(with_keep_going_a_role_may_fail);
     RUN(three_libraries_serve_one_model);
@@ -1016,6 +1123,7 @@ TEST_MAIN("roles")
     RUN(spill_fill_memory_is_shared_on_each_backend);
     RUN(loading_is_profiled_on_both);
     RUN(the_caller_loads_and_unloads_on_both);
+    RUN(weights_are_updated_where_their_context_is);
     RUN(the_backend_that_restarted_is_recovered_alone);
     RUN(a_recovery_of_one_of_two_may_fail_and_be_repeated);
     RUN(memory_that_runs_out_leaves_nothing_open);
