@@ -1349,7 +1349,7 @@ typedef struct qnnrt_plan_desc {
     const qnnrt_place_desc  *places;            /* slots may share a buffer and overlap, but no
                                                    step of an entry may write over a value that
                                                    one of its later steps reads, or over one of its
-                                                   outputs */
+                                                   outputs, and no conversion over its own input */
     size_t                   place_count;
     uint32_t                 align;             /* alignment of every block, a power of two
                                                    (default 0: 64) */
@@ -15294,6 +15294,8 @@ typedef struct qnnrt__place_span {
     uint32_t written;                  /* 0: before the exec; s + 1: by step s */
     uint32_t until;                    /* s + 1: step s is the last to read it; UINT32_MAX: the
                                           caller reads it after the exec */
+    uint32_t over;                     /* it may be written over values whose .until is not
+                                          greater */
 } qnnrt__place_span;
 
 /* A node of a tree over the bytes between two ends; node n has the halves 2n and 2n + 1. */
@@ -15302,15 +15304,19 @@ typedef struct qnnrt__place_node {
     uint32_t any;                      /* the latest reader of all values that touch it */
 } qnnrt__place_node;
 
-static void qnnrt__place_span_of(const qnnrt_place_desc *place, qnnrt__place_span *span)
+/* Describe a place of a pipeline. A step reads its inputs before it writes, except conversions. */
+static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipeline *p,
+                                 qnnrt__place_span *span)
 {
     const qnnrt_slot slot = place->slot;
     const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
+    const int converted = p->steps[slot->first].kind == QNNRT_STEP_CONVERT;
     span->place = place;
     span->from.at = place->offset;
     span->to.at = place->offset + slot->tensor->bytes;
     span->written = written ? slot->first + 1 : 0;
     span->until = slot->role == QNNRT_ROLE_OUTPUT ? UINT32_MAX : slot->last + 1;
+    span->over = !written ? UINT32_MAX : converted ? slot->first : slot->first + 1;
 }
 
 /* Order spans by entry, buffer, the step that writes them, and place. */
@@ -15366,7 +15372,7 @@ static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
     const qnnrt__place_span *other;
     char writer[512], reader[512];
     while ((*earlier)->to.at <= span->from.at || (*earlier)->from.at >= span->to.at ||
-           (*earlier)->until <= span->written) ++earlier;
+           (*earlier)->until <= span->over) ++earlier;
     other = *earlier;
     qnnrt__wiring_where(p, span->written - 1, writer, sizeof(writer));
     if (other->until == UINT32_MAX) snprintf(reader, sizeof(reader), "which is an output");
@@ -15405,8 +15411,7 @@ static qnnrt_result qnnrt__place_check_spans(const qnnrt_plan_desc *desc,
     }
     memset(tree, 0, 8 * count * sizeof(*tree));
     for (i = 0; i < count; ++i)
-        if (qnnrt__place_write(tree, 1, 0, rank, spans[i]) > spans[i]->written &&
-            spans[i]->written != 0)
+        if (qnnrt__place_write(tree, 1, 0, rank, spans[i]) > spans[i]->over)
             return qnnrt__place_hazard(desc, spans, spans[i], err);
     return QNNRT_OK;
 }
@@ -15431,7 +15436,8 @@ static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_pla
         result = qnnrt__fail_memory(err, "the places of a plan");
     for (i = 0; i < desc->place_count && result == QNNRT_OK; ++i) {
         if (desc->places[i].buffer == QNNRT_BUFFER_CALLER) continue;
-        qnnrt__place_span_of(&desc->places[i], &list[count]);
+        qnnrt__place_span_of(&desc->places[i], desc->entries[desc->places[i].entry].pipeline,
+                             &list[count]);
         spans[count] = &list[count];
         ++count;
     }

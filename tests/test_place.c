@@ -254,6 +254,66 @@ TEST(a_step_may_write_over_what_no_later_step_reads)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
+TEST(a_conversion_cannot_write_over_its_input)
+{
+    static const char *const texts[2] = {
+        "FAKEQNN 1\ngraph the_first_one\nin x 1 0232 1 8 -\nout h 2 0232 1 8 -\n",
+        "FAKEQNN 1\ngraph the_second_one\nin k 1 0216 1 8 -\nout y 2 0216 1 8 -\n" };
+    qnnrt *model = model_from(texts, 2);
+    qnnrt_step_desc steps[2];
+    qnnrt_edge_desc edge;
+    qnnrt_pipeline_desc pipeline_desc;
+    qnnrt_pipeline *pipeline;
+    qnnrt_error err;
+    int k;
+    CHECK(model != NULL);
+    memset(steps, 0, sizeof(steps));
+    memset(&edge, 0, sizeof(edge));
+    memset(&pipeline_desc, 0, sizeof(pipeline_desc));
+    steps[0].model = steps[1].model = model;
+    steps[1].context = 1;
+    steps[0].graph = "the_first_one";
+    steps[1].graph = "the_second_one";
+    edge.from = "h";
+    edge.to_step = 1;
+    edge.to = "k";
+    edge.convert = QNNRT_CONVERT_VALUES;
+    pipeline_desc.steps = steps;
+    pipeline_desc.step_count = 2;
+    pipeline_desc.edges = &edge;
+    pipeline_desc.edge_count = 1;
+    CHECK_EQ(qnnrt_pipeline_make(&pipeline_desc, &pipeline, &err), QNNRT_OK);
+    for (k = 0; k < 4; ++k) {
+        qnnrt_entry_desc entry;
+        qnnrt_buffer_desc buffer;
+        qnnrt_place_desc places[2];
+        qnnrt_plan_desc desc;
+        qnnrt_plan *plan;
+        memset(&entry, 0, sizeof(entry));
+        memset(&buffer, 0, sizeof(buffer));
+        memset(places, 0, sizeof(places));
+        memset(&desc, 0, sizeof(desc));
+        entry.pipeline = pipeline;
+        buffer.bytes = 64;
+        /* the conversion over its input, by 16 bytes or by 4; beside it; and over x, which nobody reads
+           any more */
+        places[k & 1].slot = slot_named(pipeline, k < 3 ? "h" : "x");
+        places[!(k & 1)].slot = slot_named(pipeline, "2/k");
+        places[!(k & 1)].offset = k == 1 ? 28 : k == 2 ? 32 : 0;
+        desc.entries = &entry;
+        desc.buffers = &buffer;
+        desc.places = places;
+        desc.entry_count = desc.buffer_count = 1;
+        desc.place_count = 2;
+        CHECK_EQ(qnnrt_plan_create(&desc, &plan, &err), k < 2 ? QNNRT_E_ARG : QNNRT_OK);
+        if (k < 2) CHECK_STR(err.text, "step 1 (convert h: float32 -> float16, 16 bytes) writes ");
+        if (k < 2) CHECK_STR(err.text, ", over \"h\" at bytes 0 to 32, still read by step 1 (");
+        CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    }
+    CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
 /* Any places of two entries in two buffers, beside a comparison of each two. */
 TEST(overlaps_are_refused_exactly_when_a_value_is_destroyed)
 {
@@ -375,6 +435,7 @@ TEST_MAIN("place")
     RUN(planning_takes_its_time_in_proportion_to_entries);
     RUN(entries_of_a_group_follow_each_other_in_time);
     RUN(a_step_may_write_over_what_no_later_step_reads);
+    RUN(a_conversion_cannot_write_over_its_input);
     RUN(overlaps_are_refused_exactly_when_a_value_is_destroyed);
     RUN(overlaps_are_found_in_few_steps);
 }
