@@ -1116,14 +1116,17 @@ static void bind_some(int number)
     for (k = 0; k < w.own_count; ++k) {
         const size_t bytes = (size_t)w.own_slots[k]->tensor->bytes;
         unsigned char *data = w.own[k] + 4 * below((OWN_ROOM - (uint32_t)bytes) / 4 + 1);
+        unsigned char content[MOST];
         if (number > 0 && chance(50)) continue;
-        memset(w.own[k], 0xC5, OWN_ROOM);
+        memcpy(content, data_of(w.own_slots[k]), bytes);
         for (c = 0; c < p.class_count; ++c)
-            if (p.classes[c].slot == w.own_slots[k]) {
-                if (p.classes[c].constant) fill(p.classes[c].f, p.classes[c].replaced);
-                memcpy(data, p.classes[c].constant ? p.classes[c].replaced : data_of(p.classes[c].slot), bytes);
-                if (p.classes[c].constant) p.classes[c].now = p.classes[c].replaced;
+            if (p.classes[c].slot == w.own_slots[k] && p.classes[c].constant) {
+                fill(p.classes[c].f, p.classes[c].replaced);
+                p.classes[c].now = p.classes[c].replaced;
+                memcpy(content, p.classes[c].replaced, bytes);
             }
+        memset(w.own[k], 0xC5, OWN_ROOM);
+        memcpy(data, content, bytes);
         CHECK_EQ(qnnrt_bind_slot(w.run, w.own_slots[k], data, bytes), QNNRT_OK);
         CHECK(data_of(w.own_slots[k]) == data);
     }
