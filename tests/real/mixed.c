@@ -638,6 +638,116 @@ TEST(a_border_that_was_not_asked_to_convert_is_refused)
     TRY(end(&l));
 }
 
+/* ---- a folder with a program -------------------------------------------------------------------- */
+
+#define MIDDLE_FILE  " { \"file\": \"middle.bin\", \"backend\": \"cpu\" },"
+#define MIDDLE_GRAPH "{ \"context\": 1, \"graph\": \"middle\" }"
+#define MIDDLE_HOST                                                                                   \
+    "{ \"host\": \"softmax\","                                                                         \
+    " \"inputs\": [{ \"name\": \"h32\", \"dtype\": \"float32\", \"dims\": [8, 32] }],"                \
+    " \"outputs\": [{ \"name\": \"p32\", \"dtype\": \"float32\", \"dims\": [8, 32] }] }"
+
+/* Write a program of the files of a folder, with a graph or a host step in the middle. */
+static void write_program(const char *folder, int host)
+{
+    char path[1024];
+    FILE *file = fopen(real_join(path, folder, "qnnrt.json"), "w");
+    CHECK(file != NULL);
+    fprintf(file,
+            "{ \"program\": { \"version\": 1, \"backends\": [\"npu\"%s],\n"
+            "  \"contexts\": [{ \"file\": \"first.bin\", \"backend\": \"npu\" },%s\n"
+            "               { \"file\": \"last.bin\", \"backend\": \"npu\" }],\n"
+            "  \"pipelines\": [{ \"name\": \"mixed\",\n"
+            "    \"steps\": [{ \"context\": 0, \"graph\": \"first\" },\n      %s,\n"
+            "              { \"context\": %d, \"graph\": \"last\" }],\n"
+            "    \"edges\": [{ \"from\": [0, \"h\"], \"to\": [1, \"h32\"], \"convert\": \"values\" },\n"
+            "              { \"from\": [1, \"p32\"], \"to\": [2, \"p\"], \"convert\": \"values\" },\n"
+            "              { \"from\": [0, \"h\"], \"to\": [2, \"h\"] }],\n"
+            "    \"edges_only\": true,\n"
+            "    \"names\": { \"image\": { \"step\": 0, \"input\": \"x\" },"
+            " \"scores\": { \"step\": 2, \"output\": \"y\" } } }] } }\n",
+            host ? "" : ", \"cpu\"", host ? "" : MIDDLE_FILE, host ? MIDDLE_HOST : MIDDLE_GRAPH, host ? 1 : 2);
+    CHECK_EQ(fclose(file), 0);
+}
+
+/* Open the folder once, prepare once, and compute. */
+static void one_folder(const char *folder, qnnrt_desc *desc)
+{
+    float values[ROWS * IN], y[ROWS * OUT];
+    qnnrt *model;
+    qnnrt_run *run;
+    size_t i;
+    REAL_OK(qnnrt_open(folder, desc, &model, &err), &err);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
+    REAL_OK(qnnrt_prepare(model, NULL, &run, &err), &err);
+    TRY(computes(run));
+    for (i = 0; i < ROWS * IN; ++i) values[i] = (float)x[i];
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "image"), 0, values, ROWS * IN), QNNRT_OK);
+    REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "scores"), 0, y, ROWS * OUT), QNNRT_OK);
+    CHECK(error_of(y) < 1e-3);
+    TRY(is_profiled(run));
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
+/* The roles of the program are served by libraries that are open, or by names of libraries. */
+static void folder_of(const char *cpu, int named)
+{
+    char path[1024];
+    libraries l;
+    qnnrt_desc desc;
+    qnnrt_backend_role roles[2];
+    memset(&desc, 0, sizeof desc);
+    memset(roles, 0, sizeof roles);
+    TRY(begin(&l, cpu));
+    TRY(write_program(l.folder, 0));
+    roles[0].role = "npu";
+    roles[1].role = "cpu";
+    if (named) {
+        roles[0].desc.path = htp_library(path);
+        roles[1].desc.path = cpu;
+    } else {
+        roles[0].backend = l.htp;
+        roles[1].backend = l.cpu;
+    }
+    desc.backends = roles;
+    desc.backend_count = 2;
+    TRY(one_folder(l.folder, &desc));
+    TRY(end(&l));
+}
+
+TEST(a_folder_is_one_program_on_htp_and_cpu)
+{
+    char path[1024];
+    TRY(folder_of(cpu_library(path), 0));
+    TRY(folder_of(cpu_library(path), 1));
+}
+
+TEST(a_folder_is_one_program_on_htp_and_the_reference_backend) { TRY(folder_of(TEST_REF_LIB, 1)); }
+
+TEST(a_folder_is_one_program_on_htp_and_this_cpu)
+{
+    char path[1024];
+    qnnrt_host_function function;
+    qnnrt_desc desc;
+    libraries l;
+    int calls = 0;
+    memset(&desc, 0, sizeof desc);
+    memset(&function, 0, sizeof function);
+    TRY(begin(&l, cpu_library(path)));
+    TRY(write_program(l.folder, 1));
+    function.name = "softmax";
+    function.exec = host_softmax;
+    function.user = &calls;
+    desc.backend = l.htp;
+    desc.host_functions = &function;
+    desc.host_function_count = 1;
+    TRY(one_folder(l.folder, &desc));
+    CHECK_EQ(calls, 5);
+    TRY(end(&l));
+}
+
 /* ---- a language model with its table of embeddings on the host ---------------------------------- */
 
 /* Check that the model continues a prompt of expected.json with its text. */
@@ -696,4 +806,7 @@ TEST_MAIN_ARGS("real_mixed", 2, "RELEASE_FOLDER DATA_FOLDER")
     RUN(htp_a_host_step_and_htp_are_one_pipeline);
     RUN(a_step_that_fails_names_its_library);
     RUN(a_border_that_was_not_asked_to_convert_is_refused);
+    RUN(a_folder_is_one_program_on_htp_and_cpu);
+    RUN(a_folder_is_one_program_on_htp_and_the_reference_backend);
+    RUN(a_folder_is_one_program_on_htp_and_this_cpu);
 }
