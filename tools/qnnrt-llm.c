@@ -319,6 +319,8 @@ static int set_power(tool *t)
 
 static int open_model(tool *t)
 {
+    /* What models with their table of embeddings on the host call. */
+    static const qnnrt_host_function functions[] = { { "embedding", qnnrt_llm_embedding, NULL } };
     const settings *set = &t->set;
     qnnrt_desc desc;
     qnnrt_llm_desc llm;
@@ -331,6 +333,8 @@ static int open_model(tool *t)
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
     desc.share_spill_fill = set->share_spill_fill;
+    desc.host_functions = functions;
+    desc.host_function_count = sizeof(functions) / sizeof(functions[0]);
     if (set->progress) desc.progress = cli_progress;
     desc.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {

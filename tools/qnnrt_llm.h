@@ -2347,7 +2347,8 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
     const size_t given = desc->made_count > 0 ? desc->made_count : desc->pipeline_count;
     const size_t count = given > 0 ? given : all;
     qnnrt_result result = QNNRT_OK;
-    int joined = contexts == 1;
+    /* The program of a manifest says which graphs belong together; its contexts have roles. */
+    int joined = contexts == 1 || (contexts > 0 && model->contexts[0].role[0] != '\0');
     size_t i;
     work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, count,
                                                                       sizeof *work->graphs);
