@@ -276,9 +276,12 @@ says model_is_a_pipe err "$tmp/pipe"
 run inspect "$tmp/pipe"
 is inspect_of_a_pipe 1
 says inspect_of_a_pipe err "$tmp/pipe"
-(cat "$tmp/native" >"$tmp/pipe") &
+# The bytes are in the pipe before the tool reads: 9 writes, 8 keeps them.
+exec 9<>"$tmp/pipe" 8<"$tmp/pipe"
+cat "$tmp/native" >&9
+exec 9>&-
 fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o2" --input a="$tmp/pipe"
-wait $!
+exec 8<&-
 is input_through_a_pipe 0
 equal input_through_a_pipe '10 11 12 13' "$(bytes "$tmp/o2/first/y.raw")"
 
@@ -327,7 +330,53 @@ for closed in '>&-' '2>&-' '<&-' '<&- >&- 2>&-'; do
     equal "closed_descriptors $closed" 0 $?
 done
 
-# ---- memory -------------------------------------------------------------------------------------------
+# ---- backends by role ---------------------------------------------------------------------------------
+
+mkdir "$tmp/roles"
+comment='# a context binary has at least 64 bytes'
+printf 'FAKEQNN 1\n%s\ngraph first\nin x 1 0408 1 4 s 1 0\nout h 2 0416 1 4 s 1 0\n' "$comment" >"$tmp/roles/npu.bin"
+printf 'FAKEQNN 1\n%s\ngraph second\nin h 1 0416 1 4 s 1 0\nout y 2 0408 1 4 s 1 0\n' "$comment" >"$tmp/roles/cpu.bin"
+cat >"$tmp/roles/qnnrt.json" <<'end'
+{"program": {"version": 1, "backends": ["npu", "cpu"],
+  "contexts": [{"file": "npu.bin", "backend": "npu"}, {"file": "cpu.bin", "backend": "cpu"}],
+  "pipelines": [{"name": "forward", "steps": [{"context": 0, "graph": "first"}, {"context": 1, "graph": "second"}]}]}}
+end
+cp "$fake" "$tmp/lib=x.so"
+fake --backend_so cpu="$tmp/lib=x.so" --ctx_dir "$tmp/roles" --output_dir "$tmp/o18"
+is roles 0
+for text in "backend   npu: $fake" "backend   cpu: $tmp/lib=x.so" 'bytes, on cpu, made by' '"second"  on cpu (HTP)'; do
+    says roles_text out "$text"
+done
+equal roles_output 'y.raw' "$(ls "$tmp/o18/forward")"
+run --backend_so npu="$fake" --backend_so cpu="$tmp/lib=x.so" --ctx_dir "$tmp/roles" --perf_profile burst --json
+is roles_named 0
+json roles_named "npu cpu npu cpu graph applied" "$tmp/out" \
+    '" ".join([b["role"] for b in d["backends"]] + [s["role"] for s in d["pipelines"][0]["steps"]] + [d["pipelines"][0]["steps"][1]["kind"], d["backend"]["power"]["settings"][0]["answer"]])'
+# A path may have the character "=", if what is before it does not look like a role.
+run --backend_so "$tmp/lib=x.so" --system_so "$fake" --ctx_dir "$tmp/m"
+is path_with_equals 0
+says path_with_equals out "backend   $tmp/lib=x.so"
+fake --backend_so gpu="$fake" --ctx_dir "$tmp/roles"
+is role_unknown 1
+for text in '"gpu"' '"npu"' '"cpu"'; do says role_unknown err "$text"; done
+run --backend_so npu="$tmp/none.so" --ctx_dir "$tmp/roles"
+is role_library_missing 1
+says role_library_missing err "$tmp/none.so"
+hinted role_library_missing --backend_so
+fake --backend_so cpu="$fake" --ctx_dir "$tmp/m"
+is role_of_a_plain_folder 1
+says role_of_a_plain_folder err '"cpu"'
+wrong role_twice '"cpu" twice' --backend_so cpu=x --backend_so cpu=y
+wrong role_without_a_file 'cpu=' --backend_so cpu=
+wrong role_too_long 'the role has 70 bytes' --backend_so "$(printf '%070d' 0)=x"
+# A role that fails leaves the files of the others.
+fake --backend_so cpu="$tmp/none.so" --ctx_dir "$tmp/roles" --keep_going
+is role_left_out 1
+says role_left_out out 'run "0/first"'
+says role_left_out_and_why out 'file cpu.bin'
+says role_left_out_is_named err "$tmp/none.so"
+
+# ---- memory as it is asked for ------------------------------------------------------------------------
 
 mkdir "$tmp/scratch"
 printf 'FAKEQNN 1\ngraph a_1_of_3\nin x 1 0408 1 4 s 1 0\nout h 2 0416 1 400 s 1 0\n' >"$tmp/scratch/forward_0.bin"

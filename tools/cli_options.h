@@ -154,6 +154,7 @@ struct cli_option {
     double      bottom, top;           /* range of a CLI_REAL                                  */
     int         above;                 /* 1: the number must be greater than 0                 */
     int         empty;                 /* 1: the value may be empty                            */
+    int         repeat;                /* 1: may be repeated, like a CLI_LIST                  */
     const char *const *words;
     /* Reads the value of a CLI_OWN. Returns STATUS_OK, or STATUS_USAGE after a message. */
     int       (*take)(void *settings, const cli_option *option, const char *value);
@@ -441,7 +442,7 @@ static inline int cli_parse_option(const cli_program *p, int argc, char **argv, 
             value = argv[++*at];
         if (value == NULL || (value[0] == '\0' && !o->empty))
             return cli_usage(NULL, "--%s needs a value: --%s %s", name, name, o->value);
-        if (seen[o - p->options] && o->kind != CLI_LIST)
+        if (seen[o - p->options] && o->kind != CLI_LIST && !o->repeat)
             return cli_usage(NULL, "--%s is given twice", o->name);
     }
     seen[o - p->options] = 1;

@@ -71,10 +71,18 @@ typedef struct libs_settings {
     int      platform;                 /* index in platform_words                          */
 } libs_settings;
 
+enum { ROLES_MOST = 16, ROLE_BYTES = 64 };
+typedef struct role_option {           /* --backend_so ROLE=FILE                           */
+    char        role[ROLE_BYTES];
+    const char *file;
+} role_option;
+
 typedef struct settings {
     command         command;
     const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
     const char     *profile_out;
+    role_option     roles[ROLES_MOST];
+    size_t          role_count;
     cli_list        files;             /* operands, and values of --retrieve_context       */
     cli_list        graphs, input_texts;
     input_option   *inputs;            /* [input_count], of .input_texts                   */
@@ -152,7 +160,7 @@ typedef struct tool {
     FILE          *out;                /* standard output, without libraries */
     int            failed, different;
     char          *error;              /* the first error, or NULL           */
-    qnnrt_backend *backend;
+    qnnrt_backend *backend;            /* NULL: the model opens its own      */
     qnnrt         *model, *other;      /* other: the second model of --diff  */
     job           *jobs;
     size_t         job_count;

@@ -144,7 +144,7 @@ static int verb_compile(void *user)
         fail_backend(t, &err);
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
-        say_backend(t);
+        say_backend(t, t->backend, "");
         if (compile_build(t, &names, path)) {
             char *name = cli_shown(path);
             say(t, "wrote     %s\n", name);

@@ -186,13 +186,14 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
         say_error(t, "failed", c->failure);
     } else {
         char *core = version_text(c->core_api), *api = version_text(c->backend_api);
+        char *role = cli_shown(c->role);
         char *blob = version_text(c->blob_version);
         const char *soc = soc_name(c->soc_model);
         say(t, "  metadata    %s\n", source);
         say(t, "  build id    %s\n", build[0] != '\0' ? build : "(not stated)");
-        say(t, "  backend     %lu (%s), core API %s, backend API %s\n",
-            (unsigned long)c->backend_id,
-            backend_name(c->backend_id), core, api);
+        say(t, "  backend     %lu (%s), core API %s, backend API %s%s%s\n",
+            (unsigned long)c->backend_id, backend_name(c->backend_id), core, api,
+            role[0] != '\0' ? ", role " : "", role);
         say(t, "  blob        version %s, %s bytes\n", blob, blob_bytes);
         say(t, "  chip        ");
         if (c->soc_model == 0) say(t, "SoC not stated");
@@ -205,6 +206,7 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
                 (unsigned long)c->context_tensor_count);
         for (size_t g = 0; g < c->graph_count; ++g) say_graph(t, &c->graphs[g]);
         free(core);
+        free(role);
         free(api);
         free(blob);
     }

@@ -36,12 +36,30 @@ static void say_version(const tool *t, const char *before, qnnrt_version_info ve
         (unsigned long)version.patch);
 }
 
-static void say_backend(const tool *t)
+/* List the backends of the model, each with its role, "" without one. Return their number. */
+static size_t list_backends(const tool *t, qnnrt_backend *list[ROLES_MOST],
+                            const char *roles[ROLES_MOST])
 {
-    const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    size_t count = 0;
+    for (size_t i = 0; info != NULL && i < info->context_count && count < ROLES_MOST; ++i) {
+        const qnnrt_context_info *context = &info->contexts[i];
+        size_t k = 0;
+        while (k < count && strcmp(roles[k], context->role) != 0) ++k;
+        if (k < count || context->backend == NULL) continue;
+        list[count] = context->backend;
+        roles[count++] = context->role;
+    }
+    return count;
+}
+
+static void say_backend(const tool *t, const qnnrt_backend *backend, const char *role)
+{
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
     char *path = cli_shown(info->path), *provider = cli_shown(info->provider),
         *build = cli_shown(info->build_id);
-    say(t, "backend   %s\n          provider %s, build %s", path, provider[0] != '\0' ? provider
+    say(t, "backend   %s%s%s\n          provider %s, build %s", role, role[0] != '\0' ? ": " : "",
+        path, provider[0] != '\0' ? provider
         : "(not named)",
         build[0] != '\0' ? build : "(not named)");
     say_version(t, ", core API ", info->core_api);
@@ -94,6 +112,7 @@ static void say_contexts(const tool *t)
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
         char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
+        char *role = cli_shown(c->role);
         say(t, "  %lu  %s", (unsigned long)i, file);
         if (c->file_bytes != 0 || c->failure != NULL)
             say(t, "  %llu bytes", (unsigned long long)c->file_bytes);
@@ -101,6 +120,7 @@ static void say_contexts(const tool *t)
         if (c->failure != NULL) {
             say(t, ", failed\n");
         } else {
+            if (c->role[0] != '\0') say(t, ", on %s", role);
             if (build[0] != '\0') say(t, ", made by %s", build);
             if (c->soc_model != 0) say(t, ", SoC %lu", (unsigned long)c->soc_model);
             if (c->dsp_arch != 0) say(t, ", v%lu", (unsigned long)c->dsp_arch);
@@ -109,6 +129,7 @@ static void say_contexts(const tool *t)
             say(t, "\n");
         }
         free(file);
+        free(role);
         free(build);
     }
     say_need(t);
@@ -202,6 +223,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     qnnrt *model = NULL;
     sources from;
     qnnrt_desc desc = {0};
+    qnnrt_backend_role roles[ROLES_MOST];
     for (size_t i = 0; i < count; ++i) {         /* check files before a library is searched */
         if (access(words[i], R_OK) == 0) continue;
         fail(t, NULL, "Check the name.", "cannot open %s: %s", words[i], strerror(errno));
@@ -216,15 +238,17 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     }
     find_sources(set, words, count, &from);
     desc.backend = t->backend;
-    if (set->inspect) {
-        desc.inspect = 1;
-        /* libQnnSystem.so is searched beside it */
-        desc.backend_desc.path = set->backend;
-        if (set->log_level != QNNRT_LOG_DEFAULT) {
-            desc.backend_desc.hooks.log = cli_log;
-            desc.backend_desc.hooks.log_user = &t->set.log_level;
-        }
+    desc.inspect = set->inspect;
+    /* With --inspect it says where to search libQnnSystem.so. */
+    if (t->backend == NULL) backend_options(t, &desc.backend_desc);
+    for (size_t i = 0; i < set->role_count; ++i) {
+        roles[i].role = set->roles[i].role;
+        roles[i].backend = NULL;
+        backend_options(t, &roles[i].desc);
+        roles[i].desc.path = set->roles[i].file;
     }
+    desc.backends = set->role_count > 0 ? roles : NULL;
+    desc.backend_count = set->role_count;
     desc.system_path = set->system;
     desc.files = from.count != 0 ? from.files : NULL;
     desc.file_count = from.count;
@@ -241,28 +265,60 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
         fail(t, NULL, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err, set->system,
              set->inspect ? "Name the library with --system_so FILE, or add JSON for every binary."
-                          : "Name the library with --system_so FILE."), "%s", err.text);
+             : t->backend == NULL ? "Name libraries with --backend_so ROLE=FILE, and libQnnSystem.so"
+                                    " with --system_so FILE."
+                                  : "Name the library with --system_so FILE."), "%s", err.text);
     free_sources(&from);
     return model;
+}
+
+/* Return 1 if the model opens its backends itself: the folder may have a program, which says which
+   ones. */
+static int opens_backends(const settings *set)
+{
+    if (set->role_count > 0) return 1;
+    if (set->ctx_dir == NULL) return 0;
+    char *path = cli_text("%s/qnnrt.json", set->ctx_dir);
+    const int there = access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+/* Open the backend before the model, so that its path is known if the model cannot be opened. */
+static int open_backend(tool *t)
+{
+    qnnrt_error err;
+    qnnrt_backend_desc desc;
+    backend_options(t, &desc);
+    if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
+        fail_backend(t, &err);
+        return 0;
+    }
+    say_backend(t, t->backend, "");
+    return t->set.power == QNNRT_POWER_CUSTOM || set_power(t, t->backend);
+}
+
+/* Show the backends that the model opened, and set the power of the NPU, or of the first. */
+static int show_backends(tool *t)
+{
+    qnnrt_backend *list[ROLES_MOST], *npu = NULL;
+    const char *roles[ROLES_MOST];
+    const size_t count = list_backends(t, list, roles);
+    for (size_t i = 0; i < count; ++i) {
+        say_backend(t, list[i], roles[i]);
+        if (npu == NULL && qnnrt_backend_get_info(list[i])->id == NPU) npu = list[i];
+    }
+    if (t->set.power == QNNRT_POWER_CUSTOM || count == 0) return 1;
+    return set_power(t, npu != NULL ? npu : list[0]);
 }
 
 static int open_model(tool *t)
 {
     const settings *set = &t->set;
-    qnnrt_error err;
-    qnnrt_backend_desc backend_desc;
-    backend_options(t, &backend_desc);
-    if (!set->inspect) {
-        if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
-            fail_backend(t, &err);
-            return 0;
-        }
-        say_backend(t);
-        if (set->power != QNNRT_POWER_CUSTOM && !set_power(t)) return 0;
-    }
-
+    const int own = !set->inspect && !opens_backends(set);
+    if (own && !open_backend(t)) return 0;
     t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);
-    if (t->model == NULL) return 0;
+    if (t->model == NULL || (!set->inspect && !own && !show_backends(t))) return 0;
     if (set->command != COMMAND_INSPECT) say_contexts(t);
 
     size_t count = 0;

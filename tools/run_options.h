@@ -28,6 +28,35 @@ static int take_align(void *at, const cli_option *o, const char *value)
     return STATUS_OK;
 }
 
+/* Read --backend_so: FILE, or ROLE=FILE. What is before '=' is a role only if it looks like one, so
+   that a path with a slash before it is a path. */
+static int take_backend(void *at, const cli_option *o, const char *value)
+{
+    settings *set = at;
+    const size_t bytes = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (bytes == 0 || value[bytes] != '=') {
+        if (set->backend != NULL) return cli_usage(NULL, "--%s is given twice", o->name);
+        set->backend = value;
+        return STATUS_OK;
+    }
+    if (bytes >= ROLE_BYTES)
+        return cli_usage(NULL, "--%s: the role has %lu bytes, and at most %d are possible", o->name,
+                         (unsigned long)bytes, ROLE_BYTES - 1);
+    if (value[bytes + 1] == '\0')
+        return cli_usage("Write --backend_so ROLE=FILE.", "--%s needs a file after \"%s\"", o->name,
+                         value);
+    for (size_t i = 0; i < set->role_count; ++i)
+        if (strncmp(set->roles[i].role, value, bytes) == 0 && set->roles[i].role[bytes] == '\0')
+            return cli_usage("Name one library for each role.",
+                             "--%s has the role \"%s\" twice", o->name, set->roles[i].role);
+    if (set->role_count == ROLES_MOST)
+        return cli_usage(NULL, "--%s has more than %d roles", o->name, ROLES_MOST);
+    role_option *role = &set->roles[set->role_count++];
+    memcpy(role->role, value, bytes);
+    role->file = value + bytes + 1;
+    return STATUS_OK;
+}
+
 static int take_resident(void *at, const cli_option *o, const char *value)
 {
     settings *set = at;
@@ -43,11 +72,13 @@ static const cli_option options[] = {
     {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files), .verbs = VERB_RUN,
      .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their "
              "order"},
-    {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
-     .verbs = VERB_RUN,
+    {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
+     .take = take_backend, .repeat = 1, .verbs = VERB_RUN,
      .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
              "binaries made with it (default: libQnnHtp.so beside this program, else by the "
-             "system's search). The first line of the output names the library that was loaded"},
+             "system's search). The first line of the output names the library that was loaded. "
+             "For a folder whose qnnrt.json names several backends, cpu=FILE is the library of "
+             "the role cpu; repeat the option for others. FILE alone is that of the first role"},
     {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT,
      FIELD(system),
      .verbs = VERBS_MODEL,

@@ -20,13 +20,13 @@ static const char *answer_name(qnnrt_power_answer answer)
 
 /* Set the power preset. It is a failure when the backend refuses it, because times would be
    measured with other clocks, but not when the backend has no clocks. */
-static int set_power(tool *t)
+static int set_power(tool *t, qnnrt_backend *backend)
 {
     qnnrt_power_desc desc = {0};
     qnnrt_error err;
     int refused = 0;
     desc.preset = t->set.power;
-    if (qnnrt_power_set(t->backend, &desc, &t->power, &err) != QNNRT_OK) {
+    if (qnnrt_power_set(backend, &desc, &t->power, &err) != QNNRT_OK) {
         fail(t, NULL, err.hint, "%s", err.text);
         return 0;
     }

@@ -7,14 +7,17 @@
    Writes the document of --bind_plan_out and --json.
    ===================================================================================== */
 
-static void report_backend(const tool *t, json *j)
+/* role: of the backend, NULL: it is the only one */
+static void report_backend(const tool *t, json *j, const char *key, const qnnrt_backend *backend,
+                           const char *role)
 {
-    if (t->backend == NULL) {
-        json_string(j, "backend", NULL);
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
+    if (info == NULL) {
+        json_string(j, key, NULL);
         return;
     }
-    const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
-    json_open(j, "backend", '{', 0);
+    json_open(j, key, '{', 0);
+    if (role != NULL) json_string(j, "role", role);
     json_string(j, "path", info->path);
     json_string(j, "provider", info->provider);
     json_string(j, "build_id", info->build_id);
@@ -22,7 +25,21 @@ static void report_backend(const tool *t, json *j)
     json_version(j, "core_api", info->core_api);
     json_version(j, "backend_api", info->backend_api);
     json_count(j, "open_ns", info->open_ns);
-    report_power(t, j);
+    if (role == NULL) report_power(t, j);
+    json_close(j);
+}
+
+/* Write the backend, that of the first context, and all of a model that has roles. */
+static void report_backends(const tool *t, json *j)
+{
+    qnnrt_backend *list[ROLES_MOST];
+    const char *roles[ROLES_MOST];
+    const size_t count = list_backends(t, list, roles);
+    report_backend(t, j, "backend", t->backend != NULL || t->model == NULL ? t->backend
+                   : qnnrt_get_info(t->model)->backend, NULL);
+    if (count == 0 || roles[0][0] == '\0') return;
+    json_open(j, "backends", '[', 0);
+    for (size_t i = 0; i < count; ++i) report_backend(t, j, NULL, list[i], roles[i]);
     json_close(j);
 }
 
@@ -126,6 +143,7 @@ static void report_model(const tool *t, json *j)
         const qnnrt_context_info *c = &contexts[i];
         json_open(j, NULL, '{', 0);
         json_string(j, "file", c->file);
+        json_string(j, "role", c->role);
         json_count(j, "bytes", c->file_bytes);
         json_string(j, "build_id", c->build_id);
         json_count(j, "backend_id", c->backend_id);
@@ -299,7 +317,7 @@ static void report(const tool *t, page *p, int results)
         json_bool(j, "ok", !t->failed);
         json_string(j, "error", t->error);
     }
-    report_backend(t, j);
+    report_backends(t, j);
     report_model(t, j);
     report_left(t, j);
     json_open(j, "pipelines", '[', 0);
