@@ -39,6 +39,12 @@ is describe 0
 says describe out 'host "embedding"'
 says describe out 'constant'
 
+# An engine on qnnrt_llm.h: sequences, drafts, states.
+"$build/examples/host/host" "$tmp/model" "$ref" >"$tmp/out" 2>"$tmp/err"
+status=$?
+is host 0
+says host out 'rewound, it is written again'
+
 # qnnrt-run does not have the function, but reads, plans and draws the program.
 run inspect "$tmp/model" --backend_so "$ref"
 is inspect 0

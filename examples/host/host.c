@@ -314,9 +314,12 @@ static void save_and_rewind(context *c, const text *prompt, const text *plain)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-static void open_model(context *c, const char *folder, const qnnrt_desc *desc)
+static void open_model(context *c, const char *folder, qnnrt_desc *desc)
 {
+    static const qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
     qnnrt_error err;
+    desc->host_functions = &look_up;            /* for models with their embeddings on the host */
+    desc->host_function_count = 1;
     if (qnnrt_open(folder, desc, &c->model, &err) != QNNRT_OK ||
         qnnrt_llm_open(c->model, NULL, &c->llm, &err) != QNNRT_OK) stop_error(&err);
     if (qnnrt_llm_get_info(c->llm)->vocabulary != tokens.vocabulary)

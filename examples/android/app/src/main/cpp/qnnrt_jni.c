@@ -158,12 +158,15 @@ JNI(jbyteArray, nativeVersion)(JNIEnv *env, jclass self)
 
 JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jbyteArray folder, jbyteArray backend)
 {
+    static const qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
     char *path = NULL, *library = NULL;
     qnnrt *model = NULL;
     qnnrt_desc desc = {0};
     qnnrt_error err;
     (void)self;
     if (take_text(env, folder, &path) && take_text(env, backend, &library)) {
+        desc.host_functions = &look_up;
+        desc.host_function_count = 1;
         desc.backend_desc.path = library;
         desc.backend_desc.hooks.lock = lock;
         desc.backend_desc.hooks.unlock = unlock;
