@@ -638,7 +638,8 @@ static struct {
     qnnrt_pipeline     *pipeline;
     qnnrt_plan         *plan;
     qnnrt_mem          *mem;
-    qnnrt_run          *run;
+    qnnrt_run          *run, *runs[2];     /* run: the one that is used now */
+    int                 run_count;
     int                 reuse, guard, per_tensor, placed;
     unsigned char       own[OWN][OWN_ROOM];
     qnnrt_slot          own_slots[OWN];
@@ -1021,10 +1022,11 @@ static int place_slots(qnnrt_plan_desc *desc, qnnrt_buffer_desc *buffers)
     desc->buffers = buffers;
     desc->buffer_count = 2;
     desc->places = places;
-    for (i = 0; i < info->slot_count && desc->place_count < PLACES; ++i) {
-        const qnnrt_slot slot = &info->slots[i];
+    for (i = 0; i < info->slot_count * desc->entry_count && desc->place_count < PLACES; ++i) {
+        const qnnrt_slot slot = &info->slots[i % info->slot_count];
         qnnrt_place_desc *place = &places[desc->place_count];
         if (slot->constant != NULL || !chance(density)) continue;
+        place->entry = i / info->slot_count;
         place->slot = slot;
         place->buffer = below(2);
         place->offset = below(room - (uint32_t)slot->tensor->bytes + 1) / 4 * 4;
@@ -1037,7 +1039,7 @@ static int place_slots(qnnrt_plan_desc *desc, qnnrt_buffer_desc *buffers)
     }
     for (i = 0; i < desc->place_count; ++i)
         for (k = 0; k < desc->place_count; ++k)
-            if (i != k && places[i].buffer == places[k].buffer &&
+            if (i != k && places[i].entry == places[k].entry && places[i].buffer == places[k].buffer &&
                 places[i].offset < places[k].offset + places[k].slot->tensor->bytes &&
                 places[k].offset < places[i].offset + places[i].slot->tensor->bytes &&
                 destroys(places[i].slot, places[k].slot)) return 1;
@@ -1053,21 +1055,24 @@ static int is_placed(qnnrt_slot slot)
 
 static void make_run(void)
 {
-    qnnrt_entry_desc entry;
+    qnnrt_entry_desc entries[2];
     qnnrt_plan_desc plan;
     qnnrt_mem_desc mem;
     qnnrt_buffer_desc buffers[2];
     qnnrt_result result;
-    memset(&entry, 0, sizeof(entry));
+    int i;
+    memset(entries, 0, sizeof(entries));
     memset(&plan, 0, sizeof(plan));
     memset(&mem, 0, sizeof(mem));
-    entry.pipeline = w.pipeline;
-    entry.reuse_inputs = w.reuse = chance(25);
-    plan.entries = &entry;
-    plan.entry_count = 1;
+    entries[0].pipeline = entries[1].pipeline = w.pipeline;
+    entries[0].reuse_inputs = entries[1].reuse_inputs = w.reuse = chance(25);
+    entries[0].group = entries[1].group = below(2);                /* 1: they share scratch */
+    plan.entries = entries;
+    plan.entry_count = (size_t)(w.run_count = 1 + chance(30));
     plan.per_tensor = w.per_tensor = chance(25);
     mem.guard = w.guard = chance(5);
     mem.no_zero = chance(20);
+    if (!mem.guard && chance(25)) mem.kind = QNNRT_MEM_SHARED;     /* which one backend registers */
     if (chance(55) && place_slots(&plan, buffers)) p.wrong = WRONG_PLACES;
     w.placed = (int)plan.place_count;
     result = qnnrt_plan_create(&plan, &w.plan, &err);
@@ -1077,7 +1082,7 @@ static void make_run(void)
     }
     CHECK_EQ(result, QNNRT_OK);
     CHECK_EQ(qnnrt_mem_create(w.plan, &mem, &w.mem, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_run_create(w.mem, 0, &w.run, &err), QNNRT_OK);
+    for (i = 0; i < w.run_count; ++i) CHECK_EQ(qnnrt_run_create(w.mem, (size_t)i, &w.runs[i], &err), QNNRT_OK);
 }
 
 /* ---- exec ------------------------------------------------------------------------------------ */
@@ -1111,7 +1116,7 @@ static void bind_some(int number)
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(w.pipeline);
     size_t i;
     int k, c;
-    for (i = 0; number == 0 && i < info->slot_count && w.own_count < OWN; ++i)
+    for (i = 0; number == 0 && w.run_count == 1 && i < info->slot_count && w.own_count < OWN; ++i)
         if (info->slots[i].role != QNNRT_ROLE_EDGE && chance(6)) w.own_slots[w.own_count++] = &info->slots[i];
     for (k = 0; k < w.own_count; ++k) {
         const size_t bytes = (size_t)w.own_slots[k]->tensor->bytes;
@@ -1181,7 +1186,8 @@ static size_t first_failure(void)
     return first;
 }
 
-static int stats_compared, stats_strange, stats_failed, stats_lost, stats_bytes, stats_single, stats_in_place;
+static int stats_compared, stats_strange, stats_failed, stats_lost, stats_bytes, stats_single, stats_in_place,
+           stats_registered;
 
 static int equal_values(facts f, const unsigned char *a, const unsigned char *b)
 {
@@ -1208,6 +1214,17 @@ static void check_outputs(void)
             CHECK_EQ(memcmp(data_of(p.classes[i].slot), p.classes[i].data, bytes_of(p.classes[i].f)), 0);
 }
 
+/* Count the tensors that a backend uses in place. */
+static int registered(void)
+{
+    const qnnrt_memory_info *list;
+    size_t count, i;
+    int sum = 0;
+    if (qnnrt_run_memory(w.run, &list, &count) != QNNRT_OK) return 0;
+    for (i = 0; i < count; ++i) sum += list[i].registered;
+    return sum;
+}
+
 static void execute_once(int number)
 {
     unsigned long long copies;
@@ -1216,8 +1233,9 @@ static void execute_once(int number)
     size_t count, i;
     size_t failure;
     int b, c, at, calls[NODES];
+    w.run = w.runs[number % w.run_count];
     TRY(bind_some(number));
-    TRY(write_inputs(number == 0 || w.reuse));
+    TRY(write_inputs(number < w.run_count || w.reuse));
     for (at = 0; at < p.segment_count; ++at) {
         p.segments[at].fails = p.segments[at].place == HOST && chance(1);
         calls[at] = p.segments[at].calls;
@@ -1259,6 +1277,7 @@ static void execute_once(int number)
     TRY(check_outputs());
     CHECK(own_intact());
     ++stats_compared;
+    stats_registered += registered();
     stats_in_place += w.placed > 0;
 }
 
@@ -1396,13 +1415,13 @@ static void one_case(int number)
         TRY(check_info());
         TRY(make_run());
     }
-    for (i = 0; i < EXECS && w.run != NULL; ++i) TRY(execute_once(i));
+    for (i = 0; i < EXECS * w.run_count && w.runs[0] != NULL; ++i) TRY(execute_once(i));
     if (w.run != NULL && single_possible()) TRY(run_single());
     ++outcomes[p.wrong];
     for (s = 0; w.run != NULL && s < qnnrt_pipeline_get_info(w.pipeline)->step_count; ++s)
         ++kinds[qnnrt_pipeline_get_info(w.pipeline)->steps[s].kind];
     for (i = 0; i < p.segment_count; ++i) fused += p.segments[i].last > p.segments[i].first;
-    qnnrt_run_destroy(w.run);
+    for (i = 0; i < 2; ++i) qnnrt_run_destroy(w.runs[i]);
     CHECK_EQ(qnnrt_mem_destroy(w.mem), QNNRT_OK);
     CHECK_EQ(qnnrt_plan_destroy(w.plan), QNNRT_OK);
     CHECK_EQ(qnnrt_pipeline_destroy(w.pipeline), QNNRT_OK);
@@ -1423,7 +1442,8 @@ TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
     }
     printf("  %d programs: %d execs equal (%d bytes), %d with places, %d not compared for a NaN\n", count,
            stats_compared, stats_bytes, stats_in_place, stats_strange);
-    printf("  %d execs failed as they must, %d are equal to one graph on one backend\n", stats_failed, stats_single);
+    printf("  %d execs failed as they must, %d are equal to one graph on one backend, %d tensors registered\n",
+           stats_failed, stats_single, stats_registered);
     printf("  %d graphs (%d of several nodes), %d host steps, %d conversions, %d of them lost values\n",
            kinds[QNNRT_STEP_GRAPH], fused, kinds[QNNRT_STEP_HOST], kinds[QNNRT_STEP_CONVERT], stats_lost);
     for (i = 0; i < WRONGS; ++i) printf("  %5d %s\n", outcomes[i], wrongs[i].text);
@@ -1431,7 +1451,7 @@ TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
     if (count < 2000) return;
     for (i = 0; i < WRONGS; ++i) CHECK(outcomes[i] > 0);
     CHECK(stats_compared > count && stats_in_place > count / 20 && stats_strange < count / 10);
-    CHECK(stats_failed > 0 && stats_lost > count / 20 && stats_single > count / 20);
+    CHECK(stats_failed > 0 && stats_lost > count / 20 && stats_single > count / 20 && stats_registered > count / 20);
 }
 
 TEST_MAIN("programs")
