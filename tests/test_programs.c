@@ -40,6 +40,10 @@ enum { F32, F16, U8, I32, TYPES };
 
 typedef struct facts { int type, encoding, nhwc, channels; } facts;
 
+/* Height and width of all tensors of a program. With two channels and 2 x 2 points, NCHW and NHWC have
+   the same dims. */
+static int height, width;
+
 /* The last one is not a power of two: operators that compute do not have it. */
 static const struct { float scale; int offset; } encodings[] = {
     { 0.5f, -128 }, { 0.25f, 0 }, { 0.125f, -30 }, { 0.1f, -100 } };
@@ -61,15 +65,25 @@ static int equal_types(facts a, facts b)
     return equal_facts(a, b);
 }
 
-static int count_of(facts f) { return f.channels * 12; }
+static int count_of(facts f) { return f.channels * height * width; }
 static size_t bytes_of(facts f) { return (size_t)(count_of(f) * sizes[f.type]); }
 
 static void dims_of(facts f, uint32_t *dims)
 {
     dims[0] = 1;
     dims[f.nhwc ? 3 : 1] = (uint32_t)f.channels;
-    dims[f.nhwc ? 1 : 2] = 3;
-    dims[f.nhwc ? 2 : 3] = 4;
+    dims[f.nhwc ? 1 : 2] = (uint32_t)height;
+    dims[f.nhwc ? 2 : 3] = (uint32_t)width;
+}
+
+/* Return 1 if two tensors are equal for the library, which sees dims and not layouts. */
+static int look_equal(facts a, facts b)
+{
+    uint32_t x[4], y[4];
+    dims_of(a, x);
+    dims_of(b, y);
+    a.nhwc = b.nhwc;
+    return equal_facts(a, b) && memcmp(x, y, sizeof(x)) == 0;
 }
 
 static qnnrt_quant quant_of(facts f)
@@ -178,14 +192,14 @@ static void store(facts f, unsigned char *data, int i, float v)
 }
 
 /* Return the index in memory of an element: channel c of point p. */
-static int index_of(facts f, int c, int p) { return f.nhwc ? p * f.channels + c : c * 12 + p; }
+static int index_of(facts f, int c, int p) { return f.nhwc ? p * f.channels + c : c * height * width + p; }
 
 /* Convert a tensor. Return how many values do not fit. */
 static int convert(facts from, const unsigned char *data, facts to, unsigned char *out)
 {
     int c, p, lost = 0;
     for (c = 0; c < from.channels; ++c)
-        for (p = 0; p < 12; ++p) {
+        for (p = 0; p < height * width; ++p) {
             const int a = index_of(from, c, p), b = index_of(to, c, p), size = sizes[to.type];
             if (equal_types(from, to)) memcpy(out + b * size, data + a * size, (size_t)size);
             else lost += convert_one(to, out, b, get(from, data, a));
@@ -276,6 +290,7 @@ static struct {
     /* conversions that are expected */
     struct { int value, exact, lost; facts to; size_t first_reader; uint32_t step; } conversions[EDGES];
     int conversion_count, edge_count;
+    unsigned char look_equal[NODES * INS];   /* [edge] */
     int named;                      /* 1: edges without conversions are found by their names */
     int wrong;                      /* WRONG_... */
     const qnnrt_edge_desc *culprit;
@@ -361,6 +376,8 @@ static void make_nodes(void)
     for (b = 0; b < BACKENDS; ++b)
         for (i = 0; i < OPS; ++i)
             for (k = 0; k < TYPES; ++k) able[b][i][k] = (unsigned char)chance(density);
+    height = chance(70) ? 3 : 2;
+    width = height == 3 ? 4 : 2;
     p.backends = 2 + (int)below(BACKENDS - 1);
     p.node_count = 1 + (int)below(NODES);
     for (i = 0; i < p.node_count; ++i) {
@@ -497,7 +514,7 @@ static void make_ends(void)
             in *it = &p.segments[at].ins[i];
             if (it->value != ANYWHERE) continue;
             for (c = 0; c < p.class_count; ++c)
-                if (!p.classes[c].alone && !it->apart && !it->constant && equal_facts(p.classes[c].f, it->f) &&
+                if (!p.classes[c].alone && !it->apart && !it->constant && look_equal(p.classes[c].f, it->f) &&
                     strcmp(p.classes[c].name, it->name) == 0) break;
             it->class_of = c;
             if (c < p.class_count) continue;
@@ -521,7 +538,7 @@ static void compute(const node *n, const unsigned char *const *x, unsigned char 
     if (n->op == CONCAT || n->op == SPLIT) {
         const facts half = n->op == CONCAT ? f : out, whole = n->op == CONCAT ? out : f;
         for (c = 0; c < 4; ++c)
-            for (q = 0; q < 12; ++q) {
+            for (q = 0; q < height * width; ++q) {
                 const int part = index_of(half, c % 2, q) * size, all = index_of(whole, c, q) * size;
                 if (n->op == CONCAT) memcpy(y[0] + all, x[c / 2] + part, (size_t)size);
                 else memcpy(y[c / 2] + part, x[0] + all, (size_t)size);
@@ -852,6 +869,7 @@ static void describe_input(int at, const in *it)
     edge->to = it->name;
     edge->exact = it->exact;
     edge->convert = conversion_for(from->f, it->f);
+    p.look_equal[w.desc.edge_count] = (unsigned char)look_equal(from->f, it->f);
     ++w.desc.edge_count;
     ++p.edge_count;
     if (edge->convert == QNNRT_CONVERT_NONE) {
@@ -867,6 +885,20 @@ static void describe_input(int at, const in *it)
     p.conversions[c].first_reader = (size_t)at;
 }
 
+static void shuffle_edges(void)
+{
+    size_t i;
+    for (i = w.desc.edge_count; i-- > 1;) {
+        const size_t k = below((uint32_t)i + 1);
+        const qnnrt_edge_desc edge = w.edges[i];
+        const unsigned char equal = p.look_equal[i];
+        w.edges[i] = w.edges[k];
+        w.edges[k] = edge;
+        p.look_equal[i] = p.look_equal[k];
+        p.look_equal[k] = equal;
+    }
+}
+
 /* Change one edge so that the description is wrong. */
 static void spoil(void)
 {
@@ -875,6 +907,7 @@ static void spoil(void)
     for (i = below((uint32_t)left + 1); left-- > 0 && p.wrong == WRONG_NOTHING; ++i) {
         qnnrt_edge_desc *edge = &w.edges[i % w.desc.edge_count];
         if ((edge->convert == QNNRT_CONVERT_NONE) == (wrong == WRONG_FORGOTTEN)) continue;
+        if (wrong == WRONG_FORGOTTEN && p.look_equal[edge - w.edges]) continue;
         p.wrong = wrong;
         p.culprit = edge;
         if (wrong == WRONG_FORGOTTEN) edge->convert = QNNRT_CONVERT_NONE;
@@ -907,6 +940,7 @@ static void describe(void)
         graphs += w.steps[at].model != NULL;
         if (s->forbidden && p.forbidden == NULL) p.forbidden = s->name;
     }
+    shuffle_edges();
     if (graphs == 0) p.wrong = WRONG_HOST_ONLY;
     else if (p.forbidden != NULL) p.wrong = WRONG_FORBIDDEN;
     else if (chance(12)) spoil();
