@@ -1021,6 +1021,12 @@ static void check_info(void)
         }
     for (at = 0; at < p.class_count; ++at)
         for (c = 0; c < at; ++c) CHECK(p.classes[at].slot != p.classes[c].slot);
+    for (i = 0; i < info->slot_count; ++i) {
+        qnnrt_slot slot;
+        CHECK_EQ(qnnrt_slot_find(w.pipeline, info->slots[i].address, info->slots[i].role, &slot, &err), QNNRT_OK);
+        CHECK(slot == &info->slots[i]);
+        CHECK((slot->constant != NULL) == (slot->role == QNNRT_ROLE_CONSTANT));
+    }
     for (at = 0; at < p.value_count; ++at) {
         value *v = &p.values[at];
         if (!v->shown) continue;
@@ -1087,6 +1093,12 @@ static int is_placed(qnnrt_slot slot)
     return 0;
 }
 
+static unsigned char *data_of(qnnrt_slot slot)
+{
+    size_t bytes;
+    return (unsigned char *)qnnrt_data_slot(w.run, slot, &bytes);
+}
+
 static void make_run(void)
 {
     qnnrt_entry_desc entries[2];
@@ -1094,7 +1106,7 @@ static void make_run(void)
     qnnrt_mem_desc mem;
     qnnrt_buffer_desc buffers[2];
     qnnrt_result result;
-    int i;
+    int i, c;
     memset(entries, 0, sizeof(entries));
     memset(&plan, 0, sizeof(plan));
     memset(&mem, 0, sizeof(mem));
@@ -1115,8 +1127,18 @@ static void make_run(void)
         return;
     }
     CHECK_EQ(result, QNNRT_OK);
+    for (i = 0; (size_t)i < qnnrt_plan_get_info(w.plan)->block_count; ++i) {
+        const qnnrt_slot slot = qnnrt_plan_get_info(w.plan)->blocks[i].slot;
+        CHECK(slot == QNNRT_NO_SLOT || slot->constant == NULL);
+    }
     CHECK_EQ(qnnrt_mem_create(w.plan, &mem, &w.mem, &err), QNNRT_OK);
-    for (i = 0; i < w.run_count; ++i) CHECK_EQ(qnnrt_run_create(w.mem, (size_t)i, &w.runs[i], &err), QNNRT_OK);
+    for (i = 0; i < w.run_count; ++i) {
+        CHECK_EQ(qnnrt_run_create(w.mem, (size_t)i, &w.runs[i], &err), QNNRT_OK);
+        w.run = w.runs[i];
+        for (c = 0; c < p.class_count; ++c)
+            if (p.classes[c].constant) CHECK(data_of(p.classes[c].slot) == p.classes[c].data);
+        if (chance(10)) CHECK_EQ(qnnrt_run_profile(w.runs[i], QNNRT_PROFILE_BASIC), QNNRT_OK);
+    }
 }
 
 /* ---- exec ------------------------------------------------------------------------------------ */
@@ -1137,12 +1159,6 @@ static void fill(facts f, unsigned char *data)
 }
 
 
-
-static unsigned char *data_of(qnnrt_slot slot)
-{
-    size_t bytes;
-    return (unsigned char *)qnnrt_data_slot(w.run, slot, &bytes);
-}
 
 /* Bind some inputs, outputs and constants to memory of our own; a second time to another place in it. */
 static void bind_some(int number)
