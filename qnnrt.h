@@ -15281,16 +15281,18 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
     return QNNRT_OK;
 }
 
-typedef struct qnnrt__place_end {      /* an offset in a buffer, and how many smaller offsets the
-                                          spans of its entry and buffer have */
+typedef struct qnnrt__place_end {      /* an offset in a buffer, where a span begins or ends */
     uint64_t at;
-    size_t   rank;
+    size_t   span;
+    int      ends;
 } qnnrt__place_end;
 
 /* Bytes of a buffer with the value of a slot, which is written once in each exec. */
 typedef struct qnnrt__place_span {
     const qnnrt_place_desc *place;
     qnnrt__place_end from, to;
+    size_t   low, high;                /* how many smaller offsets the spans of its entry and buffer
+                                          have, at its begin and at its end */
     uint32_t written;                  /* 0: before the exec; s + 1: by step s */
     uint32_t until;                    /* s + 1: step s is the last to read it; UINT32_MAX: the
                                           caller reads it after the exec */
@@ -15306,7 +15308,7 @@ typedef struct qnnrt__place_node {
 
 /* Describe a place of a pipeline. A step reads its inputs before it writes, except conversions. */
 static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipeline *p,
-                                 qnnrt__place_span *span)
+                                 size_t index, qnnrt__place_span *span)
 {
     const qnnrt_slot slot = place->slot;
     const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
@@ -15314,6 +15316,8 @@ static void qnnrt__place_span_of(const qnnrt_place_desc *place, const qnnrt_pipe
     span->place = place;
     span->from.at = place->offset;
     span->to.at = place->offset + slot->tensor->bytes;
+    span->from.span = span->to.span = index;
+    span->to.ends = 1;
     span->written = written ? slot->first + 1 : 0;
     span->until = slot->role == QNNRT_ROLE_OUTPUT ? UINT32_MAX : slot->last + 1;
     span->over = !written ? UINT32_MAX : converted ? slot->first : slot->first + 1;
@@ -15346,8 +15350,8 @@ static uint32_t qnnrt__place_write(qnnrt__place_node *tree, size_t node, size_t 
     qnnrt__place_node *at = &tree[node];
     uint32_t latest, half;
     QNNRT__STEP();
-    if (span->to.rank <= low || high <= span->from.rank) return 0;
-    if (span->from.rank <= low && high <= span->to.rank) {
+    if (span->high <= low || high <= span->low) return 0;
+    if (span->low <= low && high <= span->high) {
         latest = at->any;
         if (span->until > at->whole) at->whole = span->until;
     } else {
@@ -15363,7 +15367,7 @@ static uint32_t qnnrt__place_write(qnnrt__place_node *tree, size_t node, size_t 
 
 /* Describe the first of the earlier spans whose value a span destroys. */
 static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
-                                        qnnrt__place_span *const *earlier,
+                                        const qnnrt__place_span *const *earlier,
                                         const qnnrt__place_span *span, qnnrt_error *err)
 {
     const qnnrt_place_desc *place = span->place;
@@ -15392,12 +15396,12 @@ static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
 }
 
 /* Check the spans of one entry in one buffer, which are sorted by their writers: a step may write
-   over values that no later step reads. order has room for two ends per span, tree for eight
-   nodes. */
-static qnnrt_result qnnrt__place_check_spans(const qnnrt_plan_desc *desc,
-                                             qnnrt__place_span **spans, size_t count,
-                                             qnnrt__place_end **order, qnnrt__place_node *tree,
-                                             qnnrt_error *err)
+   over values that no later step reads. list: of all spans; order has room for two ends per span,
+   tree for eight nodes. */
+static qnnrt_result qnnrt__place_check_spans(const qnnrt_plan_desc *desc, qnnrt__place_span *list,
+                                             const qnnrt__place_span **spans, size_t count,
+                                             const qnnrt__place_end **order,
+                                             qnnrt__place_node *tree, qnnrt_error *err)
 {
     size_t i, rank = 0;
     for (i = 0; i < count; ++i) {
@@ -15407,7 +15411,7 @@ static qnnrt_result qnnrt__place_check_spans(const qnnrt_plan_desc *desc,
     qnnrt__sort((const void **)order, 2 * count, qnnrt__place_end_order);
     for (i = 0; i < 2 * count; ++i) {
         if (i > 0 && order[i]->at != order[i - 1]->at) ++rank;
-        order[i]->rank = rank;
+        *(order[i]->ends ? &list[order[i]->span].high : &list[order[i]->span].low) = rank;
     }
     memset(tree, 0, 8 * count * sizeof(*tree));
     for (i = 0; i < count; ++i)
@@ -15424,10 +15428,10 @@ static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_pla
     const qnnrt_hooks *hooks = &plan->arena.hooks;
     const uint64_t most = desc->place_count;
     qnnrt__place_span *list = (qnnrt__place_span *)qnnrt__mem_alloc(hooks, most * sizeof(*list));
-    qnnrt__place_span **spans =
-        (qnnrt__place_span **)qnnrt__mem_alloc(hooks, most * sizeof(*spans));
-    qnnrt__place_end **order =
-        (qnnrt__place_end **)qnnrt__mem_alloc(hooks, 2 * most * sizeof(*order));
+    const qnnrt__place_span **spans =
+        (const qnnrt__place_span **)qnnrt__mem_alloc(hooks, most * sizeof(*spans));
+    const qnnrt__place_end **order =
+        (const qnnrt__place_end **)qnnrt__mem_alloc(hooks, 2 * most * sizeof(*order));
     qnnrt__place_node *tree =
         (qnnrt__place_node *)qnnrt__mem_alloc(hooks, 8 * most * sizeof(*tree));
     qnnrt_result result = QNNRT_OK;
@@ -15437,7 +15441,7 @@ static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_pla
     for (i = 0; i < desc->place_count && result == QNNRT_OK; ++i) {
         if (desc->places[i].buffer == QNNRT_BUFFER_CALLER) continue;
         qnnrt__place_span_of(&desc->places[i], desc->entries[desc->places[i].entry].pipeline,
-                             &list[count]);
+                             count, &list[count]);
         spans[count] = &list[count];
         ++count;
     }
@@ -15446,7 +15450,7 @@ static qnnrt_result qnnrt__place_hazards(const qnnrt_plan *plan, const qnnrt_pla
         const qnnrt_place_desc *place = spans[first]->place;
         for (i = first + 1; i < count && spans[i]->place->entry == place->entry &&
                             spans[i]->place->buffer == place->buffer;) ++i;
-        result = qnnrt__place_check_spans(desc, spans + first, i - first, order, tree, err);
+        result = qnnrt__place_check_spans(desc, list, spans + first, i - first, order, tree, err);
     }
     qnnrt__mem_free(hooks, tree);
     qnnrt__mem_free(hooks, (void *)order);
