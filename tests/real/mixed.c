@@ -3,6 +3,7 @@
 
        real_mixed RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
+   With QNNRT_MIXED_FOLDER=folder it writes the program there and ends; tests/test_mixed_tool.sh looks at it.
    The HTP library is that of RELEASE_FOLDER, the CPU library that of release 2.47, the only one that has it.
 
        first    HTP   h = relu(W1 x)                float16
@@ -270,6 +271,8 @@ static qnnrt *open_file(qnnrt_backend *backend, const char *folder, const char *
 
 /* ---- both libraries --------------------------------------------------------------------------- */
 
+static const char *left;        /* folder that begin() fills, instead of one that is removed */
+
 typedef struct libraries {
     qnnrt_backend *htp, *cpu;
     qnnrt         *first, *middle, *last;
@@ -282,7 +285,7 @@ static void begin(libraries *l, const char *cpu)
     char path[1024];
     const char *folder = l->folder;
     memset(l, 0, sizeof *l);
-    snprintf(l->folder, sizeof l->folder, "%s", test_tmpdir());
+    snprintf(l->folder, sizeof l->folder, "%s", left != NULL ? left : test_tmpdir());
     compute_expected();
     l->htp = open_library(htp_library(path));
     l->cpu = open_library(cpu);
@@ -748,6 +751,27 @@ TEST(a_folder_is_one_program_on_htp_and_this_cpu)
     TRY(end(&l));
 }
 
+/* Leave the folder to other programs: the three contexts, qnnrt.json, x as float32 and y as it must be. */
+TEST(the_folder_is_left)
+{
+    char path[1024];
+    float values[ROWS * IN], y[ROWS * OUT];
+    libraries l;
+    FILE *file;
+    size_t i;
+    TRY(begin(&l, cpu_library(path)));
+    TRY(write_program(l.folder, 0));
+    for (i = 0; i < ROWS * IN; ++i) values[i] = (float)x[i];
+    for (i = 0; i < ROWS * OUT; ++i) y[i] = (float)expected[i];
+    file = fopen(real_join(path, l.folder, "x.raw"), "wb");
+    CHECK(file != NULL && fwrite(values, sizeof values, 1, file) == 1);
+    CHECK_EQ(fclose(file), 0);
+    file = fopen(real_join(path, l.folder, "y.raw"), "wb");
+    CHECK(file != NULL && fwrite(y, sizeof y, 1, file) == 1);
+    CHECK_EQ(fclose(file), 0);
+    TRY(end(&l));
+}
+
 /* ---- a language model with its table of embeddings on the host ---------------------------------- */
 
 /* Check that the model continues a prompt of expected.json with its text. */
@@ -792,6 +816,11 @@ TEST_MAIN_ARGS("real_mixed", 2, "RELEASE_FOLDER DATA_FOLDER")
     char path[1024];
     if (real_no_device() || !real_exists(cpu_library(path))) {
         printf("this needs an NPU or its emulator, and libQnnCpu.so of release 2.47\n");
+        return;
+    }
+    left = test_getenv("QNNRT_MIXED_FOLDER");
+    if (left != NULL) {
+        RUN(the_folder_is_left);
         return;
     }
     if (real_library_release() >= 2051) {       /* in a child, before the first library opens here */
