@@ -251,7 +251,7 @@ M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -pri
 # has it, and users' level, -O2, is that of the headers in c99.
 OPT_TEST    = $(if $(filter $(SLOW),$(@F)),-O1,-O0)
 OPT_C99     = $(if $(filter $(SLOW) nojson.o ops llm_exact,$(@F)),-O2,-O0)
-SLOW       := impl.o llm.o $(addprefix test_,plan quant json llm_sample llm_cells)
+SLOW       := impl.o llm.o $(addprefix test_,plan quant convert json llm_sample llm_cells)
 
 # The configuration of a target, which is build/<config>/<file> or build/<config>/<folder>/<file>.
 config      = $(firstword $(subst /, ,$(patsubst $(B)/%,%,$@)))
@@ -492,11 +492,17 @@ fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) $(B)/fuzz/fake/libQnnFake.so $(B)/fuzz/libQnnRe
 # One core: the vendor's emulator spins for its second thread.
 PIN := $(shell taskset -c 0 true 2>/dev/null && echo taskset -c 0)
 
-BENCH_BUILD = $(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+BENCH_BUILD = $(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(BENCH_PEER) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(B)/bench/%: tests/bench/%.c $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(BENCH_BUILD) $(LDFLAGS) $(TEST_LIBS)
+	$(Q)$(BENCH_BUILD) $(LDFLAGS) $(TEST_LIBS) $(BENCH_LIBS)
+
+# XNNPACK's converters, where Debian's libxnnpack-dev and libpthreadpool-dev are installed.
+ifneq ($(and $(wildcard /usr/include/xnnpack.h),$(wildcard /usr/include/pthreadpool.h)),)
+$(B)/bench/bench_convert: BENCH_PEER := -DBENCH_XNNPACK
+$(B)/bench/bench_convert: BENCH_LIBS := -lXNNPACK
+endif
 
 $(B)/bench/libempty_qnn.so $(B)/bench/libllm_proxy.so: $(B)/bench/lib%.so: tests/bench/%.c $(B)/.flags
 	$(call say,CC)
@@ -504,7 +510,7 @@ $(B)/bench/libempty_qnn.so $(B)/bench/libllm_proxy.so: $(B)/bench/lib%.so: tests
 	$(Q)$(BENCH_BUILD) -fPIC -shared $(LDFLAGS)
 
 .PHONY: bench
-## bench: time qnnrt_exec beside the vendor's graphExecute; then bench-json
+## bench: time qnnrt_exec beside the vendor's graphExecute, and conversions beside XNNPACK's; then bench-json
 bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so
 	@$(call fetch,2.47 2.51) || true
 	@set -e; for program in $(BENCHES:%=$(B)/bench/%); do \

@@ -360,7 +360,7 @@
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>share >>codes >>dtype >>float
-       >>encoding >>quant >>value >>plan                                            the floor
+       >>encoding >>value >>loop >>quant >>plan                                     the floor
        >>abi >>names >>library >>table >>compare >>convert >>htp >>power >>system
        >>record >>parse >>read_json >>schema >>manifest
        >>backend >>profile >>register >>context                                     the vendor's
@@ -1723,12 +1723,30 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #define QNNRT__PRINTF(text, first)   __attribute__((format(printf, text, first)))
 #define QNNRT__UNLIKELY(x)           __builtin_expect(!!(x), 0)
 #define QNNRT__NOT_INLINE            __attribute__((noinline))
-#define QNNRT__UNUSED                __attribute__((unused))
+#define QNNRT__RESTRICT              __restrict
 #else
 #define QNNRT__PRINTF(text, first)
 #define QNNRT__UNLIKELY(x)           (x)
 #define QNNRT__NOT_INLINE
-#define QNNRT__UNUSED
+#define QNNRT__RESTRICT
+#endif
+
+/* Functions of loops over elements. QNNRT__LOOP: gcc makes vector code at -O2 too, as clang does.
+   QNNRT__WIDE: a second copy for x86-64 processors with AVX2, all of which have F16C. The body of
+   both is a QNNRT__INLINE function. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define QNNRT__LOOP __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
+#else
+#define QNNRT__LOOP
+#endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#define QNNRT__HAS_WIDE 1
+#define QNNRT__IS_WIDE  __builtin_cpu_supports("avx2")
+#define QNNRT__WIDE     QNNRT__LOOP __attribute__((target("avx2,f16c")))
+#define QNNRT__INLINE   static inline __attribute__((always_inline))
+#else
+#define QNNRT__HAS_WIDE 0
+#define QNNRT__INLINE   static inline
 #endif
 
 /* Tests count the steps of functions whose time must be proportional to their input. */
@@ -3506,7 +3524,7 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
 
 /* =====================================================================================
    FLOATS                                                                         >>float
-   The bits of float32, and half, bfloat16 and double to and from it: rounded to nearest, ties to
+   The bits of float32, and those of other formats from an exact value: rounded to nearest, ties to
    even, in every rounding mode and with flush-to-zero.
    Needs: nothing     Knows nothing of: encodings, tensors
    ===================================================================================== */
@@ -3564,13 +3582,6 @@ static inline uint64_t qnnrt__float_round(uint64_t mant, int exp, int frac, int 
     return q;
 }
 
-/* Return the bits of the float32 nearest to +-mant * 2^exp; 0 has no sign. */
-static uint32_t qnnrt__float_pack(int negative, uint64_t mant, int exp)
-{
-    const uint32_t size = (uint32_t)qnnrt__float_round(mant, exp, 23, 127);
-    return size | (negative && mant != 0 ? 0x80000000u : 0u);
-}
-
 /* Split a positive float, leading bit at 23: |x| = mant * 2^exp; mant is 0 for zero, exp is 105 for
    infinity and NaN. */
 static uint32_t qnnrt__float_split(uint32_t bits, int *exp)
@@ -3589,121 +3600,6 @@ static uint32_t qnnrt__float_split(uint32_t bits, int *exp)
         *exp -= lift;
     }
     return mant;
-}
-
-/* ---- many elements, of any alignment ---- */
-
-/* Read half-precision values in steps that are exact in every mode of the unit: each multiplies a
-   power of two by a small integer. */
-static void qnnrt__float_read_f16(const unsigned char *src, unsigned char *dst, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint16_t h;
-        uint32_t size, mant, b, small;
-        float f;
-        memcpy(&h, src + 2 * i, sizeof(h));
-        size = h & 0x7FFFu;
-        mant = h & 0x03FFu;
-        f = (float)(int32_t)mant * (1.0f / 16777216.0f);
-        memcpy(&small, &f, sizeof(small));
-        b = (size << 13) + 0x38000000u;
-        b = size < 0x0400u ? small : b;
-        b = size >= 0x7C00u ? 0x7F800000u | (mant << 13) : b;
-        b |= size > 0x7C00u ? 0x00400000u : 0u;
-        b |= (uint32_t)(h & 0x8000u) << 16;
-        memcpy(dst + 4 * i, &b, sizeof(b));
-    }
-}
-
-static void qnnrt__float_write_f16(unsigned char *dst, const unsigned char *src, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b, size, small, up, h;
-        int32_t whole;
-        float f, rest;
-        uint16_t out;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        size = b & 0x7FFFFFFFu;
-        /* Below 2^-14 the result counts steps of 2^-24; everything here is exact. */
-        small = size < 0x38800000u ? size : 0u;
-        memcpy(&f, &small, sizeof(f));
-        f *= 16777216.0f;
-        whole = (int32_t)f;
-        rest  = f - (float)whole;
-        up = (rest > 0.5f ? 1u : 0u) | ((rest == 0.5f ? 1u : 0u) & (uint32_t)whole);
-        h = (size - 0x38000000u + 0x0FFFu + ((size >> 13) & 1u)) >> 13;
-        h = size < 0x38800000u ? (uint32_t)whole + (up & 1u) : h;
-        h = size >= 0x477FF000u ? 0x7C00u : h;
-        h = size > 0x7F800000u ? 0x7E00u | ((size >> 13) & 0x03FFu) : h;
-        out = (uint16_t)(h | ((b >> 16) & 0x8000u));
-        memcpy(dst + 2 * i, &out, sizeof(out));
-    }
-}
-
-static void qnnrt__float_read_bf16(const unsigned char *src, unsigned char *dst, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint16_t h;
-        uint32_t b;
-        memcpy(&h, src + 2 * i, sizeof(h));
-        b = (uint32_t)h << 16;
-        b |= (h & 0x7FFFu) > 0x7F80u ? 0x00400000u : 0u;
-        memcpy(dst + 4 * i, &b, sizeof(b));
-    }
-}
-
-static void qnnrt__float_write_bf16(unsigned char *dst, const unsigned char *src, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b, r;
-        uint16_t out;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        r = b + 0x7FFFu + ((b >> 16) & 1u);
-        r = (b & 0x7FFFFFFFu) > 0x7F800000u ? b | 0x00400000u : r;
-        out = (uint16_t)(r >> 16);
-        memcpy(dst + 2 * i, &out, sizeof(out));
-    }
-}
-
-static void qnnrt__float_read_f64(const unsigned char *src, unsigned char *dst, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint64_t d, mant;
-        uint32_t b;
-        int field;
-        memcpy(&d, src + 8 * i, sizeof(d));
-        field = (int)((d >> 52) & 0x7FFu);
-        mant  = d & 0x000FFFFFFFFFFFFFu;
-        if (field == 0x7FF)
-            b = 0x7F800000u | (uint32_t)(mant >> 29) | (mant != 0 ? 0x00400000u : 0u);
-        else if (field == 0)
-            b = 0;                              /* denormal doubles are far below any float */
-        else
-            b = qnnrt__float_pack(0, mant | 0x0010000000000000u, field - 1075);
-        b |= (uint32_t)(d >> 63) << 31;
-        memcpy(dst + 4 * i, &b, sizeof(b));
-    }
-}
-
-static void qnnrt__float_write_f64(unsigned char *dst, const unsigned char *src, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b, size, mant;
-        uint64_t d;
-        int exp;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        size = b & 0x7FFFFFFFu;
-        mant = qnnrt__float_split(size, &exp);
-        if (size == 0)
-            d = 0;
-        else if (size >= 0x7F800000u)
-            d = 0x7FF0000000000000u | ((uint64_t)(size & 0x007FFFFFu) << 29) |
-                (size > 0x7F800000u ? 0x0008000000000000u : 0u);
-        else
-            d = ((uint64_t)(uint32_t)(exp + 1045) << 52) + ((uint64_t)mant << 29);
-        d |= (uint64_t)(b >> 31) << 63;
-        memcpy(dst + 8 * i, &d, sizeof(d));
-    }
 }
 
 /* =====================================================================================
@@ -3802,46 +3698,27 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 }
 
 /* =====================================================================================
-   QUANTIZATION                                                                  >>quant
-   Converts between stored elements and float or int32: real = (code + offset) * scale.
-   Needs: >>dtype >>float >>encoding     Knows nothing of: backends, files
+   VALUES                                                                         >>value
+   One element of any type: where it lies, which exact value it stands for, and the element of any
+   other type that stores that value.
+   Needs: >>dtype >>float     Knows nothing of: shapes
    ===================================================================================== */
 
-/* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math:
+/* Each element stands for an exact value: a float, an integer, (code + offset) * scale, or 0 or 1
+   of bool8. A conversion stores the nearest value that the other type has, ties to even: the rules
+   of qnnrt_write_f32() and qnnrt_read_f32(), without a float between the two that would round on
+   its own. What does not fit is counted:
 
-     read_f32   fixed and integer types give the float nearest to the exact value, ties to even
-     write_f32  fixed types give clamp(round_half_even(x / scale) - offset) of exact arithmetic
-
-   Elements are converted on integers, which is always exact, or by the floating-point unit, which
-   is faster. The unit is used only after qnnrt__quant_unit_is_plain() has seen that it rounds to
-   nearest and keeps denormals, and only while |code + offset| <= 2^24, which holds for tensors of
-   8 and 16 bits with usual offsets. Both ways may raise the sticky flags (inexact, underflow).
-
-   Why writing by the unit is exact. Let t = x / scale, from 24-bit mantissas X and S. If t is not
-   halfway between two integers it is at least 2^-25 away from any such point: with
-   t = X * 2^e / S and an odd m, |t - m/2| is a non-zero integer over 2S (e >= -1), or over
-   2D with D = S * 2^(-e-1) (e < -1), where D > 2^24 only raises the numerator with it.
-   x * (1 / scale) in double is off by less than 2^-52 * |t| <= 2^-28. Snapping that to a grid of
-   2^-26 therefore makes every true tie an exact tie again and moves nothing across one; the
-   second addition then rounds to an integer, ties to even, in hardware. Integer types have the
-   scale 1: x itself lies on the grid wherever a tie is near, up to 2^32.
+     out of range   The end of the range is stored. A value that rounding brings to the end fits.
+                    float16 ends at +-65504 for infinities, too: on an NPU an infinity soon is a
+                    NaN. The other floats have infinities; a finite value never becomes one.
+     NaN            Floats keep it, and it fits. Integers store 0, codes that of real zero, bool8 1.
+     bool8          0 for 0, else 1; values from 0 to 1 fit.
 
    Elements are little-endian, as the host is. Stored bytes may have any alignment. */
 
-#define QNNRT__QUANT_SNAP   100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
-#define QNNRT__QUANT_ROUND  6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
-#define QNNRT__QUANT_EXACT  ((int64_t)1 << 24)      /* the largest |code + offset| of the unit */
-
-/* Wider temporaries (x87) or re-ordered sums would round twice or not at all. */
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
-    (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
-#define QNNRT__QUANT_UNIT_WRITES 0
-#else
-#define QNNRT__QUANT_UNIT_WRITES 1
-#endif
-
 /* How elements lie in memory, and the scale of those that are being converted. */
-typedef struct qnnrt__quant_form {
+typedef struct qnnrt__value_form {
     qnnrt_dtype dtype;
     qnnrt__dtype_kind kind;
     uint32_t bits;      /* size of an element                                                 */
@@ -3857,86 +3734,13 @@ typedef struct qnnrt__quant_form {
     int32_t  offset;
     uint32_t mant;      /* scale = mant * 2^exp                                               */
     int      exp;
-    int      by_unit;   /* the unit is exact: |code + offset| <= QNNRT__QUANT_EXACT           */
-} qnnrt__quant_form;
-
-/* Return 1 when the unit rounds to nearest even and keeps denormals. It computes with volatiles, so
-   the answer is the machine's and not the compiler's. */
-static int qnnrt__quant_unit_is_plain(void)
-{
-    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
-    const uint32_t denormal_bits = 0x00400000u;
-    float f;
-
-    memcpy(&f, &denormal_bits, sizeof(f));
-    denormal = f;
-    up   = one + tiny;
-    down = one - tiny;
-    kept = denormal * half;     /* 0 when the unit flushes denormals */
-    f = kept;
-    return up == 1.0f && down == 1.0f && qnnrt__float_bits(f) == 0x00200000u;
-}
-
-/* ---- on integers ------------------------------------------------------------------------- */
-
-/* Return the real value of an element, as the bits of a float. */
-static uint32_t qnnrt__quant_real(uint64_t element, const qnnrt__quant_form *form)
-{
-    const uint64_t steps = element + (uint64_t)(int64_t)form->offset;
-    const int negative = (steps >> 63) != 0 && (form->fixed || form->sign != 0);
-    const uint64_t size = negative ? 0u - steps : steps;
-    /* Codes have 34 bits at most after the offset is added; wider elements have the scale 1. */
-    return qnnrt__float_pack(negative, size * form->mant, form->exp);
-}
-
-/* Return round_half_even(|x| / scale), UINT64_MAX for a value above the range of all types, 0 for
-   NaN. */
-static uint64_t qnnrt__quant_steps(uint32_t x, const qnnrt__quant_form *form)
-{
-    const uint32_t size = x & 0x7FFFFFFFu;
-    int exp;
-    const uint64_t mant = qnnrt__float_split(size, &exp);
-
-    if (size >= 0x7F800000u)
-        return size == 0x7F800000u ? UINT64_MAX : 0;
-    if (!form->fixed && exp >= 0)
-        return exp > 40 ? UINT64_MAX : mant << exp;
-    if (!form->fixed)
-        return qnnrt__float_shift_even(mant, (uint32_t)-exp);
-    exp -= form->exp;                       /* 2^(exp-1) < |x| / scale < 2^(exp+1) */
-    if (exp > 35)
-        return UINT64_MAX;
-    if (exp < -1 || mant == 0)
-        return 0;
-    const uint64_t num = mant << (exp + 1);
-    const uint64_t twice = num / form->mant;        /* floor(2 |x| / scale) */
-    const uint64_t whole = twice >> 1;
-    const int up = (twice & 1u) != 0 && (num % form->mant != 0 || (whole & 1u) != 0);
-    return whole + (up ? 1u : 0u);
-}
-
-/* Return the element that stores x. */
-static uint64_t qnnrt__quant_code(uint32_t x, const qnnrt__quant_form *form)
-{
-    const int negative = (x >> 31) != 0;
-    uint64_t size = qnnrt__quant_steps(x, form);
-
-    if (!form->fixed) {
-        const uint64_t most = negative ? form->sign : form->mask ^ form->sign;
-        size = size < most ? size : most;
-        return negative ? 0u - size : size;
-    }
-    const int64_t steps = (int64_t)(size >> 40 != 0 ? (uint64_t)1 << 40 : size);
-    const int64_t code = (negative ? -steps : steps) - form->offset;
-    return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
-}
-
-/* ---- one element ------------------------------------------------------------------------- */
+    int      by_unit;   /* the unit is exact, see room >>loop                                 */
+} qnnrt__value_form;
 
 /* Return an element as two's complement in 64 bits. Storage wider than the used bits is read by its
    low bits, so that sign-extended and zero-padded codes mean the same. */
-static uint64_t qnnrt__quant_get(const unsigned char *src, const qnnrt__quant_form *form,
-                                 size_t index)
+static uint64_t qnnrt__value_load(const unsigned char *src, const qnnrt__value_form *form,
+                                  size_t index)
 {
     uint64_t raw;
     if (form->bits == 8) {
@@ -3960,8 +3764,8 @@ static uint64_t qnnrt__quant_get(const unsigned char *src, const qnnrt__quant_fo
 }
 
 /* Store the low bits of an element; its neighbours in the byte keep their value. */
-static void qnnrt__quant_put(unsigned char *dst, const qnnrt__quant_form *form, size_t index,
-                             uint64_t raw)
+static void qnnrt__value_store(unsigned char *dst, const qnnrt__value_form *form, size_t index,
+                               uint64_t raw)
 {
     if (form->bits == 8) {
         dst[index] = (unsigned char)raw;
@@ -3982,146 +3786,692 @@ static void qnnrt__quant_put(unsigned char *dst, const qnnrt__quant_form *form, 
     }
 }
 
-/* ---- many elements: one type, one scale ---------------------------------------------------- */
+/* A value: +-mant * 2^exp, or an infinity or a NaN. */
+typedef struct qnnrt__value {
+    int      negative, exp;
+    uint64_t mant;
+    uint32_t special;       /* not 0: the bits of a float32 that is not finite, without its sign */
+} qnnrt__value;
 
-/* Loops are flat and free of branches so that compilers turn them into vector code; `restrict` is
-   not C++, so they check for overlap themselves. */
-
-static void qnnrt__quant_read_run(const unsigned char *src, const qnnrt__quant_form *form,
-                                  size_t index, unsigned char *dst, size_t n)
+/* Find the bits of the fraction and the stored form of exponent 0. */
+static void qnnrt__value_format(qnnrt_dtype dtype, int *frac, int *bias)
 {
-    const unsigned char *at = src + index * (form->bits / 8u);
-    const int whole = form->mask == UINT64_MAX >> (64u - form->bits);
-    const uint32_t sign = (uint32_t)form->sign;
-    const int32_t offset = (int32_t)((uint32_t)form->offset - sign);
-    const float scale = form->scale;
-    switch (form->dtype) {
-    case QNNRT_DTYPE_F16:  qnnrt__float_read_f16(at, dst, n); return;
-    case QNNRT_DTYPE_BF16: qnnrt__float_read_bf16(at, dst, n); return;
-    case QNNRT_DTYPE_F32:  memcpy(dst, at, n * 4u); return;
-    case QNNRT_DTYPE_F64:  qnnrt__float_read_f64(at, dst, n); return;
-    default: break;
+    *frac = dtype == QNNRT_DTYPE_F16 ? 10 : dtype == QNNRT_DTYPE_BF16 ? 7
+          : dtype == QNNRT_DTYPE_F32 ? 23 : 52;
+    *bias = dtype == QNNRT_DTYPE_F16 ? 15 : dtype == QNNRT_DTYPE_F64 ? 1023 : 127;
+}
+
+/* Return the value of a float. */
+static qnnrt__value qnnrt__value_of_float(uint64_t raw, qnnrt_dtype dtype)
+{
+    qnnrt__value value;
+    int frac, bias;
+    qnnrt__value_format(dtype, &frac, &bias);
+    const int field = (int)(raw >> frac) & (2 * bias + 1);
+    value.negative = (raw >> frac) > (uint64_t)(2 * bias + 1);
+    value.mant     = raw & (((uint64_t)1 << frac) - 1u);
+    value.exp      = (field != 0 ? field : 1) - bias - frac;
+    value.special  = 0;
+    if (field == 2 * bias + 1) {
+        value.special = 0x7F800000u | (value.mant != 0 ? 0x00400000u : 0u);
+        value.special |= (uint32_t)(frac > 23 ? value.mant >> (frac - 23)
+                                              : value.mant << (23 - frac));
     }
-    /* With the top bit flipped a signed code is unsigned, and larger by that bit. */
-    if (form->by_unit && whole && form->bits == 8) {
-        for (size_t i = 0; i < n; ++i) {
-            const float f = (float)((int32_t)(at[i] ^ sign) + offset) * scale;
-            memcpy(dst + 4 * i, &f, sizeof(f));
-        }
-        return;
+    value.mant |= (uint64_t)(field != 0) << frac;
+    return value;
+}
+
+/* Return the value of an element. */
+static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__value_form *form,
+                                     size_t index)
+{
+    const uint64_t raw = qnnrt__value_load(src, form, index);
+    qnnrt__value value;
+
+    if (form->kind == QNNRT__DTYPE_FLOAT)
+        return qnnrt__value_of_float(raw, form->dtype);
+    const uint64_t steps = form->kind == QNNRT__DTYPE_BOOL ? raw != 0
+                                                           : raw + (uint64_t)(int64_t)form->offset;
+    value.special  = 0;
+    value.negative = (steps >> 63) != 0 && (form->fixed || form->sign != 0);
+    /* Codes have 34 bits at most after the offset is added; wider elements have the scale 1. */
+    value.mant     = (value.negative ? 0u - steps : steps) * form->mant;
+    value.exp      = form->exp;
+    return value;
+}
+
+/* Return round_half_even(mant * 2^exp / by), 2^62 for more than that; by has 24 bits at most. */
+static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint32_t by)
+{
+    uint64_t twice = mant / by, rest = mant % by;
+
+    for (++exp; exp > 0 && mant != 0;) {
+        const int step = exp < 32 ? exp : 32;
+        if ((twice >> (63 - step)) != 0)
+            return (uint64_t)1 << 62;
+        twice = (twice << step) | ((rest << step) / by);
+        rest  = (rest << step) % by;
+        exp  -= step;
     }
-    if (form->by_unit && whole && form->bits == 16) {
-        for (size_t i = 0; i < n; ++i) {
-            uint16_t c;
-            memcpy(&c, at + 2 * i, sizeof(c));
-            const float f = (float)((int32_t)(c ^ sign) + offset) * scale;
-            memcpy(dst + 4 * i, &f, sizeof(f));
-        }
-        return;
+    if (exp <= -64) {
+        rest  = twice;
+        twice = 0;
+    } else if (exp < 0) {
+        rest  |= twice & (((uint64_t)1 << -exp) - 1u);
+        twice >>= -exp;
     }
-    if (form->plain && form->kind == QNNRT__DTYPE_INT && form->bits == 32) {
-        for (size_t i = 0; i < n; ++i) {
-            int32_t v;
-            memcpy(&v, at + 4 * i, sizeof(v));
-            const float f = (float)v;
-            memcpy(dst + 4 * i, &f, sizeof(f));
-        }
-        return;
+    return (twice >> 1) + ((twice & 1u) != 0 && (rest != 0 || (twice & 2u) != 0) ? 1u : 0u);
+}
+
+/* Return the integer or the code that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__value_form *form,
+                                  uint64_t *lost)
+{
+    uint64_t size = UINT64_MAX;
+    int over = value->special != 0;
+
+    if (form->fixed) {
+        const int64_t most = (int64_t)1 << 40;
+        int64_t code;
+        if (value->special > 0x7F800000u)
+            size = 0;
+        else if (!over)
+            size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
+        code = size < (uint64_t)most ? (int64_t)size : most;
+        code = (value->negative ? -code : code) - form->offset;
+        *lost += over || code < form->min || code > form->max;
+        return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
     }
+    const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
+    if (value->special > 0x7F800000u)
+        size = 0;
+    else if (!over && value->exp <= 0)
+        size = value->exp < 0 ? qnnrt__float_shift_even(value->mant, (uint32_t)-value->exp)
+                              : value->mant;
+    else if (!over && (value->mant == 0 ||
+                       qnnrt__float_top_bit(value->mant) + value->exp < 64))
+        size = value->mant << (value->mant == 0 ? 0 : value->exp);
+    else
+        over = 1;
+    *lost += over || size > most;
+    size = size < most ? size : most;
+    return value->negative ? 0u - size : size;
+}
+
+/* Return the bits of the float that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_float(const qnnrt__value *value, qnnrt_dtype dtype, uint64_t *lost)
+{
+    int frac, bias;
+    qnnrt__value_format(dtype, &frac, &bias);
+    const uint64_t infinity = (uint64_t)(uint32_t)(2 * bias + 1) << frac;
+    uint64_t bits = infinity;
+
+    if (value->special > 0x7F800000u) {     /* the top of what the NaN holds */
+        const uint64_t load = value->special & 0x007FFFFFu;
+        bits |= frac > 23 ? load << (frac - 23) : load >> (23 - frac);
+    } else if (value->special == 0) {
+        bits = qnnrt__float_round(value->mant, value->exp, frac, bias);
+    }
+    if (bits == infinity && (value->special == 0 || dtype == QNNRT_DTYPE_F16)) {
+        bits -= 1;
+        *lost += 1;
+    }
+    return value->negative ? bits | (infinity + ((uint64_t)1 << frac)) : bits;
+}
+
+/* Return the bits of the element that stores a value; *lost grows by 1 if it does not fit. */
+static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__value_form *form,
+                                     uint64_t *lost)
+{
+    if (form->kind == QNNRT__DTYPE_FLOAT)
+        return qnnrt__value_float(value, form->dtype, lost);
+    if (form->kind != QNNRT__DTYPE_BOOL)
+        return qnnrt__value_code(value, form, lost);
+    const int top = value->mant == 0 ? -1 : qnnrt__float_top_bit(value->mant) + value->exp;
+    *lost += value->special != 0 || (value->mant != 0 && value->negative) || top > 0 ||
+             (top == 0 && (value->mant & (value->mant - 1u)) != 0);
+    return value->special != 0 || value->mant != 0;
+}
+
+/* =====================================================================================
+   LOOPS                                                                           >>loop
+   Many elements of one scale at a time, in vector code where that gives the result of >>value.
+   Needs: >>config >>dtype >>float >>value     Knows nothing of: shapes
+   ===================================================================================== */
+
+/* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math. Elements
+   are converted on integers, which is always exact, or by the floating-point unit, which is faster.
+   The unit is used for codes only after qnnrt__loop_is_plain() has seen that it rounds to nearest
+   and keeps denormals, while |code + offset| <= 2^24, which holds for tensors of 8 and 16 bits with
+   usual offsets, and for scales in which every bound below is a float. Both ways may raise the
+   sticky flags (inexact, underflow).
+
+   Why writing by the unit is exact. Let t = x / scale, from 24-bit mantissas X and S. If t is not
+   halfway between two integers it is at least 2^-25 away from any such point: with
+   t = X * 2^e / S and an odd m, |t - m/2| is a non-zero integer over 2S (e >= -1), or over
+   2D with D = S * 2^(-e-1) (e < -1), where D > 2^24 only raises the numerator with it.
+   x * (1 / scale) in double is off by less than 2^-52 * |t| <= 2^-28. Snapping that to a grid of
+   2^-26 therefore makes every true tie an exact tie again and moves nothing across one; the
+   second addition then rounds to an integer, ties to even, in hardware. Integer types have the
+   scale 1: x itself lies on the grid wherever a tie is near, up to 2^32.
+
+   Why the unit is exact from codes to codes. x = (code + offset) * scale has 49 bits, so it is a
+   double, and the quotient t of two doubles is rounded once. By the same count t is at least
+   2^-50 * |t|, or 2^-25, away from a tie that it is not, and the rounding is below 2^-53 * |t|.
+
+   From codes to 16-bit floats, x is cut to 24 bits with the last one set if anything was cut off
+   (rounding to odd), so that the second rounding goes where one rounding of x would. */
+
+#define QNNRT__LOOP_SNAP    100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
+#define QNNRT__LOOP_ROUND   6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
+#define QNNRT__LOOP_MAGIC   6755399441055744.0      /* the sum of the two                      */
+#define QNNRT__LOOP_EXACT   ((int64_t)1 << 24)      /* the largest |code + offset| of the unit */
+
+/* Wider temporaries (x87) or re-ordered sums would round twice or not at all. */
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
+#define QNNRT__LOOP_UNIT_WRITES 0
+#else
+#define QNNRT__LOOP_UNIT_WRITES 1
+#endif
+
+/* Return 1 when the unit rounds to nearest even and keeps denormals. It computes with volatiles, so
+   the answer is the machine's and not the compiler's. */
+static int qnnrt__loop_is_plain(void)
+{
+    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
+    const uint32_t denormal_bits = 0x00400000u;
+    float f;
+
+    memcpy(&f, &denormal_bits, sizeof(f));
+    denormal = f;
+    up   = one + tiny;
+    down = one - tiny;
+    kept = denormal * half;     /* 0 when the unit flushes denormals */
+    f = kept;
+    return up == 1.0f && down == 1.0f && qnnrt__float_bits(f) == 0x00200000u;
+}
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+/* What a loop does; its numbers are those of one scale. */
+typedef enum qnnrt__loop_kind {
+    QNNRT__LOOP_NONE,
+    /* to float */
+    QNNRT__LOOP_READ_F16, QNNRT__LOOP_READ_BF16, QNNRT__LOOP_READ_8, QNNRT__LOOP_READ_16,
+    QNNRT__LOOP_READ_I32,
+    /* from float; F16 and BF16 count what becomes an infinity */
+    QNNRT__LOOP_WRITE_F16, QNNRT__LOOP_WRITE_BF16, QNNRT__LOOP_WRITE_8, QNNRT__LOOP_WRITE_16,
+    QNNRT__LOOP_WRITE_32, QNNRT__LOOP_WRITE_I32,
+    /* from codes to floats, rounded to odd */
+    QNNRT__LOOP_ODD_8, QNNRT__LOOP_ODD_16,
+    /* from codes to codes */
+    QNNRT__LOOP_8_TO_8, QNNRT__LOOP_8_TO_16, QNNRT__LOOP_16_TO_8, QNNRT__LOOP_16_TO_16,
+    /* integers */
+    QNNRT__LOOP_I64_TO_I32, QNNRT__LOOP_I32_TO_I64
+} qnnrt__loop_kind;
+
+typedef struct qnnrt__loop {
+    qnnrt__loop_kind kind;
+    /* codes that are read: (code ^ sign) + offset, times scale */
+    uint32_t sign;
+    int32_t  offset;
+    float    scale;
+    /* codes that are written */
+    double   unit, inverse;         /* their scale and 1 / scale                        */
+    float    bottom, top;           /* 3 to 5 codes outside of the range                */
+    double   low, high;             /* the same range before the offset is taken away   */
+    int32_t  zero, min, max;        /* their offset and range                           */
+} qnnrt__loop;
+
+/* Loops are flat and free of branches so that compilers turn them into vector code. Each returns
+   how many values did not fit. */
+
+/* Return a if `take` is 1, b if it is 0; gcc makes a branch of a conditional expression whose sides
+   cost something, and then no vector code. */
+QNNRT__INLINE uint32_t qnnrt__loop_pick(int take, uint32_t a, uint32_t b)
+{
+    return b ^ ((a ^ b) & (0u - (uint32_t)take));
+}
+
+/* Read half-precision values in steps that are exact in every mode of the unit: each multiplies a
+   power of two by a small integer. */
+QNNRT__INLINE void qnnrt__loop_read_f16(const unsigned char *QNNRT__RESTRICT src,
+                                        unsigned char *QNNRT__RESTRICT dst, size_t n)
+{
     for (size_t i = 0; i < n; ++i) {
-        const uint64_t element = qnnrt__quant_get(src, form, index + i);
-        uint32_t b;
-        if (form->kind == QNNRT__DTYPE_BOOL)
-            b = element != 0 ? 0x3F800000u : 0u;
-        else if (form->by_unit)
-            b = qnnrt__float_bits((float)((int32_t)(int64_t)element + form->offset) * scale);
-        else
-            b = qnnrt__quant_real(element, form);
+        uint16_t h;
+        uint32_t size, mant, b, small;
+        float f;
+        memcpy(&h, src + 2 * i, sizeof(h));
+        size = h & 0x7FFFu;
+        mant = h & 0x03FFu;
+        f = (float)(int32_t)mant * (1.0f / 16777216.0f);
+        memcpy(&small, &f, sizeof(small));
+        b = (size << 13) + 0x38000000u;
+        b = qnnrt__loop_pick(size < 0x0400u, small, b);
+        b = qnnrt__loop_pick(size >= 0x7C00u, 0x7F800000u | (mant << 13), b);
+        b |= (uint32_t)(size > 0x7C00u) << 22;
+        b |= (uint32_t)(h & 0x8000u) << 16;
         memcpy(dst + 4 * i, &b, sizeof(b));
     }
 }
 
-/* Return the code of x, by the proof at the top of the room. The NaN test is on the bits, and
-   signed, because SSE2 and NEON compare those in one step. */
-static inline uint32_t qnnrt__quant_code_by_unit(uint32_t bits, double inv, double lo, double hi,
-                                                 int32_t offset)
+QNNRT__INLINE uint32_t qnnrt__loop_write_f16(const unsigned char *QNNRT__RESTRICT src,
+                                             unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    const uint32_t b = (int32_t)(bits & 0x7FFFFFFFu) > 0x7F800000 ? 0u : bits;
-    float x;
-    double t;
-    uint64_t r;
-
-    memcpy(&x, &b, sizeof(x));
-    t = (double)x * inv;
-    t = t > lo ? t : lo;
-    t = t < hi ? t : hi;
-    t = (t + QNNRT__QUANT_SNAP) + QNNRT__QUANT_ROUND;
-    memcpy(&r, &t, sizeof(r));
-    return (uint32_t)r - (uint32_t)offset;
+    uint32_t lost = 0;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b, size, small, up, h;
+        int32_t whole;
+        float f, rest;
+        uint16_t out;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        size = b & 0x7FFFFFFFu;
+        /* Below 2^-14 the result counts steps of 2^-24; everything here is exact. */
+        small = qnnrt__loop_pick(size < 0x38800000u, size, 0u);
+        memcpy(&f, &small, sizeof(f));
+        f *= 16777216.0f;
+        whole = (int32_t)f;
+        rest  = f - (float)whole;
+        up = (uint32_t)(rest > 0.5f) | ((uint32_t)(rest == 0.5f) & (uint32_t)whole);
+        h = (size - 0x38000000u + 0x0FFFu + ((size >> 13) & 1u)) >> 13;
+        h = qnnrt__loop_pick(size < 0x38800000u, (uint32_t)whole + (up & 1u), h);
+        h = qnnrt__loop_pick(size >= 0x477FF000u, 0x7C00u, h);
+        h = qnnrt__loop_pick(size > 0x7F800000u, 0x7E00u | ((size >> 13) & 0x03FFu), h);
+        out = (uint16_t)(h | ((b >> 16) & 0x8000u));
+        memcpy(dst + 2 * i, &out, sizeof(out));
+        lost += size - 0x477FF000u <= 0x7F800000u - 0x477FF000u;
+    }
+    return lost;
 }
 
-static void qnnrt__quant_write_run(unsigned char *dst, const qnnrt__quant_form *form,
-                                   size_t index, const unsigned char *src, size_t n)
+QNNRT__INLINE void qnnrt__loop_read_bf16(const unsigned char *QNNRT__RESTRICT src,
+                                         unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    const int by_unit = QNNRT__QUANT_UNIT_WRITES && form->plain &&
-                        (form->by_unit || (!form->fixed && form->bits == 32));
-    const double inv = by_unit ? 1.0 / (double)form->scale : 0.0;
-    const double lo = (double)(form->min + form->offset), hi = (double)(form->max + form->offset);
-    const int32_t offset = form->offset;
-    unsigned char *at = dst + index * (form->bits / 8u);
-    switch (form->dtype) {
-    case QNNRT_DTYPE_F16:  qnnrt__float_write_f16(at, src, n); return;
-    case QNNRT_DTYPE_BF16: qnnrt__float_write_bf16(at, src, n); return;
-    case QNNRT_DTYPE_F32:  memcpy(at, src, n * 4u); return;
-    case QNNRT_DTYPE_F64:  qnnrt__float_write_f64(at, src, n); return;
-    default: break;
+    for (size_t i = 0; i < n; ++i) {
+        uint16_t h;
+        uint32_t b;
+        memcpy(&h, src + 2 * i, sizeof(h));
+        b = (uint32_t)h << 16;
+        b |= (uint32_t)((h & 0x7FFFu) > 0x7F80u) << 22;
+        memcpy(dst + 4 * i, &b, sizeof(b));
     }
-    /* Signed and unsigned codes have the same low bits, so one loop writes both. */
-    if (by_unit && form->bits == 8) {
+}
+
+QNNRT__INLINE uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__RESTRICT src,
+                                              unsigned char *QNNRT__RESTRICT dst, size_t n)
+{
+    uint32_t lost = 0;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b, size, r;
+        uint16_t out;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        size = b & 0x7FFFFFFFu;
+        r = b + 0x7FFFu + ((b >> 16) & 1u);
+        r = qnnrt__loop_pick(size > 0x7F800000u, b | 0x00400000u, r);
+        out = (uint16_t)(r >> 16);
+        memcpy(dst + 2 * i, &out, sizeof(out));
+        lost += size - 0x7F7F8000u <= 0x7F7FFFFFu - 0x7F7F8000u;
+    }
+    return lost;
+}
+
+/* The instructions for half precision give the same bits: x86's are told to round to nearest, those
+   of AArch64 do so in the plain mode. */
+#if QNNRT__HAS_WIDE
+#define QNNRT__LOOP_HALVES 8
+#define QNNRT__LOOP_HALF   QNNRT__WIDE
+#define QNNRT__LOOP_LOAD   "vcvtph2ps %1, %0"
+#define QNNRT__LOOP_STORE  "vcvtps2ph $0, %1, %0"
+#define QNNRT__LOOP_REG    "x"
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define QNNRT__LOOP_HALVES 4
+#define QNNRT__LOOP_HALF
+#define QNNRT__LOOP_LOAD   "fcvtl %0.4s, %1.4h"
+#define QNNRT__LOOP_STORE  "fcvtn %0.4h, %1.4s"
+#define QNNRT__LOOP_REG    "w"
+#endif
+
+#ifdef QNNRT__LOOP_HALVES
+typedef float    qnnrt__loop_floats __attribute__((vector_size(QNNRT__LOOP_HALVES * 4)));
+typedef int32_t  qnnrt__loop_bits __attribute__((vector_size(QNNRT__LOOP_HALVES * 4)));
+typedef uint16_t qnnrt__loop_halves __attribute__((vector_size(QNNRT__LOOP_HALVES * 2)));
+
+QNNRT__LOOP_HALF static void qnnrt__loop_load_f16(const unsigned char *src, unsigned char *dst,
+                                                  size_t n)
+{
+    size_t i = 0;
+    for (; i + QNNRT__LOOP_HALVES <= n; i += QNNRT__LOOP_HALVES) {
+        qnnrt__loop_halves h;
+        qnnrt__loop_floats f;
+        memcpy(&h, src + 2 * i, sizeof(h));
+        __asm__(QNNRT__LOOP_LOAD : "=" QNNRT__LOOP_REG(f) : QNNRT__LOOP_REG(h));
+        memcpy(dst + 4 * i, &f, sizeof(f));
+    }
+    qnnrt__loop_read_f16(src + 2 * i, dst + 4 * i, n - i);
+}
+
+QNNRT__LOOP_HALF static uint32_t qnnrt__loop_store_f16(const unsigned char *src, unsigned char *dst,
+                                                       size_t n)
+{
+    qnnrt__loop_bits over = { 0 };
+    uint32_t lost = 0;
+    size_t i = 0;
+    for (; i + QNNRT__LOOP_HALVES <= n; i += QNNRT__LOOP_HALVES) {
+        qnnrt__loop_halves h;
+        qnnrt__loop_floats f;
+        qnnrt__loop_bits b;
+        memcpy(&f, src + 4 * i, sizeof(f));
+        memcpy(&b, &f, sizeof(b));
+        __asm__(QNNRT__LOOP_STORE : "=" QNNRT__LOOP_REG(h) : QNNRT__LOOP_REG(f));
+        memcpy(dst + 2 * i, &h, sizeof(h));
+        over |= (b & 0x7FFFFFFF) >= 0x477FF000;     /* NaNs, too */
+    }
+    for (int lane = 0; lane < QNNRT__LOOP_HALVES; ++lane) lost |= (uint32_t)over[lane];
+    /* Few arrays have such values: count in those. */
+    return lost != 0 ? qnnrt__loop_write_f16(src, dst, n)
+                     : qnnrt__loop_write_f16(src + 4 * i, dst + 2 * i, n - i);
+}
+#endif
+
+/* Return the code of x that is nearest, 3 to 6 codes outside of the range for what is beyond it;
+   for NaN, above it. */
+QNNRT__INLINE int32_t qnnrt__loop_code(float x, const qnnrt__loop *loop)
+{
+    double t;
+    uint64_t r;
+    x = x < loop->top ? x : loop->top;
+    x = x > loop->bottom ? x : loop->bottom;
+    t = ((double)x * loop->inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;
+    memcpy(&r, &t, sizeof(r));
+    return (int32_t)((uint32_t)r - (uint32_t)loop->zero);
+}
+
+/* Return the code of the element with this code in another encoding. */
+QNNRT__INLINE int32_t qnnrt__loop_recode(uint32_t code, const qnnrt__loop *loop)
+{
+    double t = (double)((int32_t)(code ^ loop->sign) + loop->offset) * (double)loop->scale;
+    uint64_t r;
+    t /= loop->unit;
+    t = t < loop->high ? t : loop->high;
+    t = t > loop->low ? t : loop->low;
+    t += QNNRT__LOOP_MAGIC;
+    memcpy(&r, &t, sizeof(r));
+    return (int32_t)((uint32_t)r - (uint32_t)loop->zero);
+}
+
+/* Return the bits of a float with the real value of a code, rounded to odd. */
+QNNRT__INLINE float qnnrt__loop_odd(uint32_t code, const qnnrt__loop *loop)
+{
+    double x = (double)((int32_t)(code ^ loop->sign) + loop->offset) * (double)loop->scale;
+    uint64_t b;
+    memcpy(&b, &x, sizeof(b));
+    b = (b & ~(uint64_t)0x1FFFFFFF) | (((b & 0x1FFFFFFF) + 0x1FFFFFFF) & 0x20000000);
+    memcpy(&x, &b, sizeof(x));
+    return (float)x;
+}
+
+/* One loop: `load` a value of `from` from src, which becomes `to` by `make`. */
+#define QNNRT__LOOP_EACH(from, to, make)                                                           \
+    for (size_t i = 0; i < n; ++i) {                                                               \
+        from x;                                                                                    \
+        memcpy(&x, src + i * sizeof(x), sizeof(x));                                                \
+        const to y = make;                                                                         \
+        memcpy(dst + i * sizeof(y), &y, sizeof(y));                                                \
+    }                                                                                              \
+    break
+
+/* The same for a code, which saturates and is counted. */
+#define QNNRT__LOOP_CODE(from, to, make)                                                           \
+    for (size_t i = 0; i < n; ++i) {                                                               \
+        from x;                                                                                    \
+        memcpy(&x, src + i * sizeof(x), sizeof(x));                                                \
+        const int32_t code = make, least = code < min ? min : code;                                \
+        const int32_t fits = least > max ? max : least;                                            \
+        const to y = (to)fits;                                                                     \
+        memcpy(dst + i * sizeof(y), &y, sizeof(y));                                                \
+        lost += code != fits;                                                                      \
+    }                                                                                              \
+    break
+
+QNNRT__INLINE uint32_t qnnrt__loop_body(const qnnrt__loop *given,
+                                        const unsigned char *QNNRT__RESTRICT src,
+                                        unsigned char *QNNRT__RESTRICT dst, size_t n)
+{
+    const qnnrt__loop local = *given, *const loop = &local;
+    const uint32_t sign = loop->sign;
+    const int32_t offset = loop->offset, min = loop->min, max = loop->max;
+    const float scale = loop->scale;
+    uint32_t lost = 0;
+    switch (loop->kind) {
+    case QNNRT__LOOP_READ_F16:   qnnrt__loop_read_f16(src, dst, n); break;
+    case QNNRT__LOOP_READ_BF16:  qnnrt__loop_read_bf16(src, dst, n); break;
+    case QNNRT__LOOP_WRITE_F16:  return qnnrt__loop_write_f16(src, dst, n);
+    case QNNRT__LOOP_WRITE_BF16: return qnnrt__loop_write_bf16(src, dst, n);
+    /* With the top bit flipped a signed code is unsigned, and larger by that bit. */
+    case QNNRT__LOOP_READ_8:
+        QNNRT__LOOP_EACH(uint8_t, float, (float)((int32_t)(x ^ sign) + offset) * scale);
+    case QNNRT__LOOP_READ_16:
+        QNNRT__LOOP_EACH(uint16_t, float, (float)((int32_t)(x ^ sign) + offset) * scale);
+    case QNNRT__LOOP_READ_I32:  QNNRT__LOOP_EACH(int32_t, float, (float)x);
+    case QNNRT__LOOP_ODD_8:     QNNRT__LOOP_EACH(uint8_t, float, qnnrt__loop_odd(x, loop));
+    case QNNRT__LOOP_ODD_16:    QNNRT__LOOP_EACH(uint16_t, float, qnnrt__loop_odd(x, loop));
+    case QNNRT__LOOP_WRITE_8:   QNNRT__LOOP_CODE(float, uint8_t, qnnrt__loop_code(x, loop));
+    case QNNRT__LOOP_WRITE_16:  QNNRT__LOOP_CODE(float, uint16_t, qnnrt__loop_code(x, loop));
+    case QNNRT__LOOP_WRITE_32:  QNNRT__LOOP_CODE(float, uint32_t, qnnrt__loop_code(x, loop));
+    case QNNRT__LOOP_8_TO_8:    QNNRT__LOOP_CODE(uint8_t, uint8_t, qnnrt__loop_recode(x, loop));
+    case QNNRT__LOOP_8_TO_16:   QNNRT__LOOP_CODE(uint8_t, uint16_t, qnnrt__loop_recode(x, loop));
+    case QNNRT__LOOP_16_TO_8:   QNNRT__LOOP_CODE(uint16_t, uint8_t, qnnrt__loop_recode(x, loop));
+    case QNNRT__LOOP_16_TO_16:  QNNRT__LOOP_CODE(uint16_t, uint16_t, qnnrt__loop_recode(x, loop));
+    case QNNRT__LOOP_I32_TO_I64: QNNRT__LOOP_EACH(int32_t, int64_t, x);
+    case QNNRT__LOOP_I64_TO_I32:
         for (size_t i = 0; i < n; ++i) {
-            uint32_t b;
-            memcpy(&b, src + 4 * i, sizeof(b));
-            at[i] = (unsigned char)qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
+            int64_t x;
+            memcpy(&x, src + 8 * i, sizeof(x));
+            const int64_t least = x < INT32_MIN ? INT32_MIN : x;
+            const int32_t y = (int32_t)(least > INT32_MAX ? INT32_MAX : least);
+            memcpy(dst + 4 * i, &y, sizeof(y));
+            lost += x != y;
         }
+        break;
+    case QNNRT__LOOP_WRITE_I32:
+        for (size_t i = 0; i < n; ++i) {
+            float x;
+            double t, r;
+            uint64_t b;
+            memcpy(&x, src + 4 * i, sizeof(x));
+            t = (double)x < loop->high + 1.0 ? (double)x : loop->high + 1.0;
+            t = t > loop->low - 1.0 ? t : loop->low - 1.0;
+            t = ((t + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND) - QNNRT__LOOP_MAGIC;
+            r = t < loop->high ? t : loop->high;
+            r = r > loop->low ? r : loop->low;
+            lost += r < t || r > t;
+            r += QNNRT__LOOP_MAGIC;
+            memcpy(&b, &r, sizeof(b));
+            const uint32_t y = (uint32_t)b;
+            memcpy(dst + 4 * i, &y, sizeof(y));
+        }
+        break;
+    case QNNRT__LOOP_NONE: break;
+    }
+    return lost;
+}
+#undef QNNRT__LOOP_EACH
+#undef QNNRT__LOOP_CODE
+
+QNNRT__LOOP static uint32_t qnnrt__loop_base(const qnnrt__loop *loop, const unsigned char *src,
+                                             unsigned char *dst, size_t n)
+{
+    return qnnrt__loop_body(loop, src, dst, n);
+}
+
+#if QNNRT__HAS_WIDE
+QNNRT__WIDE static uint32_t qnnrt__loop_wide(const qnnrt__loop *loop, const unsigned char *src,
+                                             unsigned char *dst, size_t n)
+{
+    return qnnrt__loop_body(loop, src, dst, n);
+}
+#endif
+
+/* Run a loop. Return how many values did not fit; NaNs count as such for codes and integers, which
+   they leave at an end of the range. */
+static uint64_t qnnrt__loop_run(const qnnrt__loop *loop, int plain, const unsigned char *src,
+                                unsigned char *dst, size_t n)
+{
+#ifdef QNNRT__LOOP_HALVES
+#if QNNRT__HAS_WIDE
+    const int half = QNNRT__IS_WIDE != 0;
+    (void)plain;
+#else
+    const int half = plain;
+#endif
+    if (half && loop->kind == QNNRT__LOOP_READ_F16) {
+        qnnrt__loop_load_f16(src, dst, n);
+        return 0;
+    }
+    if (half && loop->kind == QNNRT__LOOP_WRITE_F16)
+        return qnnrt__loop_store_f16(src, dst, n);
+#else
+    (void)plain;
+#endif
+#if QNNRT__HAS_WIDE
+    if (QNNRT__IS_WIDE)
+        return qnnrt__loop_wide(loop, src, dst, n);
+#endif
+    return qnnrt__loop_base(loop, src, dst, n);
+}
+
+/* ---- elements of one scale ------------------------------------------------------------------- */
+
+/* Return 1 if codes fill their storage, so that a loop can read them. */
+static int qnnrt__loop_is_whole(const qnnrt__value_form *form)
+{
+    return form->by_unit && form->mask == UINT64_MAX >> (64u - form->bits) &&
+           (form->bits == 8 || form->bits == 16);
+}
+
+/* Enter what a loop reads, and what it writes. */
+static void qnnrt__loop_source(qnnrt__loop *loop, const qnnrt__value_form *form)
+{
+    loop->sign   = (uint32_t)form->sign;
+    loop->offset = (int32_t)((uint32_t)form->offset - loop->sign);
+    loop->scale  = form->scale;
+}
+
+static void qnnrt__loop_target(qnnrt__loop *loop, const qnnrt__value_form *form)
+{
+    loop->unit    = (double)form->scale;
+    loop->inverse = 1.0 / (double)form->scale;
+    loop->low     = (double)(form->min + form->offset);
+    loop->high    = (double)(form->max + form->offset);
+    if (form->by_unit) {
+        /* A bound is off by one code at most when it becomes a float. */
+        loop->low   -= 4.0;
+        loop->high  += 4.0;
+        loop->bottom = (float)(loop->low * loop->unit);
+        loop->top    = (float)(loop->high * loop->unit);
+        loop->zero   = form->offset;
+        loop->min    = (int32_t)form->min;
+        loop->max    = (int32_t)form->max;
+    }
+}
+
+/* Read n elements from `index` on as floats; those of float64 and too large codes become
+   infinities. */
+static void qnnrt__loop_read(const unsigned char *src, const qnnrt__value_form *form, size_t index,
+                             unsigned char *dst, size_t n)
+{
+    qnnrt__loop loop;
+    memset(&loop, 0, sizeof(loop));
+    if (form->dtype == QNNRT_DTYPE_F32) {
+        memcpy(dst, src + 4 * index, n * 4u);
         return;
     }
-    if (by_unit && form->bits == 16) {
-        for (size_t i = 0; i < n; ++i) {
-            uint32_t b;
-            memcpy(&b, src + 4 * i, sizeof(b));
-            const uint16_t c = (uint16_t)qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
-            memcpy(at + 2 * i, &c, sizeof(c));
-        }
-        return;
-    }
-    if (by_unit && form->bits == 32) {
-        for (size_t i = 0; i < n; ++i) {
-            uint32_t b;
-            memcpy(&b, src + 4 * i, sizeof(b));
-            b = qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
-            memcpy(at + 4 * i, &b, sizeof(b));
-        }
+    if (form->dtype == QNNRT_DTYPE_F16)
+        loop.kind = QNNRT__LOOP_READ_F16;
+    else if (form->dtype == QNNRT_DTYPE_BF16)
+        loop.kind = QNNRT__LOOP_READ_BF16;
+    else if (qnnrt__loop_is_whole(form))
+        loop.kind = form->bits == 8 ? QNNRT__LOOP_READ_8 : QNNRT__LOOP_READ_16;
+    else if (form->plain && form->dtype == QNNRT_DTYPE_I32)
+        loop.kind = QNNRT__LOOP_READ_I32;
+    if (loop.kind != QNNRT__LOOP_NONE) {
+        qnnrt__loop_source(&loop, form);
+        qnnrt__loop_run(&loop, form->plain, src + index * (form->bits / 8u), dst, n);
         return;
     }
     for (size_t i = 0; i < n; ++i) {
-        uint32_t b;
-        uint64_t element;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        if (form->kind == QNNRT__DTYPE_BOOL)
-            element = (b & 0x7FFFFFFFu) != 0;
-        else if (by_unit)
-            element = qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
-        else
-            element = qnnrt__quant_code(b, form);
-        qnnrt__quant_put(dst, form, index + i, element);
+        const qnnrt__value value = qnnrt__value_get(src, form, index + i);
+        uint32_t b = value.special | (uint32_t)value.negative << 31;
+        if (value.special == 0)
+            b = (uint32_t)qnnrt__float_round(value.mant, value.exp, 23, 127) |
+                (b & (value.mant != 0 || form->kind == QNNRT__DTYPE_FLOAT ? 0x80000000u : 0u));
+        memcpy(dst + 4 * i, &b, sizeof(b));
     }
 }
+
+/* Store n floats from `index` on. 16-bit floats overflow to infinity. Return how many did not fit,
+   by the rules of room >>value. */
+static uint64_t qnnrt__loop_write(unsigned char *dst, const qnnrt__value_form *form, size_t index,
+                                  const unsigned char *src, size_t n)
+{
+    const int by_unit = QNNRT__LOOP_UNIT_WRITES && form->plain;
+    qnnrt__loop loop;
+    qnnrt__value nan;
+    uint64_t lost = 0, none = 0;
+
+    memset(&loop, 0, sizeof(loop));
+    if (form->dtype == QNNRT_DTYPE_F32) {
+        memcpy(dst + 4 * index, src, n * 4u);
+        return 0;
+    }
+    if (form->dtype == QNNRT_DTYPE_F16)
+        loop.kind = QNNRT__LOOP_WRITE_F16;
+    else if (form->dtype == QNNRT_DTYPE_BF16)
+        loop.kind = QNNRT__LOOP_WRITE_BF16;
+    else if (by_unit && form->by_unit && form->bits >= 8)
+        loop.kind = form->bits == 8 ? QNNRT__LOOP_WRITE_8
+                  : form->bits == 16 ? QNNRT__LOOP_WRITE_16 : QNNRT__LOOP_WRITE_32;
+    else if (by_unit && !form->fixed && form->bits == 32)
+        loop.kind = QNNRT__LOOP_WRITE_I32;
+    if (loop.kind == QNNRT__LOOP_NONE) {
+        for (size_t i = 0; i < n; ++i) {
+            uint32_t b;
+            memcpy(&b, src + 4 * i, sizeof(b));
+            const qnnrt__value value = qnnrt__value_of_float(b, QNNRT_DTYPE_F32);
+            qnnrt__value_store(dst, form, index + i, qnnrt__value_element(&value, form, &lost));
+        }
+        return lost;
+    }
+    if (form->kind != QNNRT__DTYPE_FLOAT)
+        qnnrt__loop_target(&loop, form);
+    dst += index * (form->bits / 8u);
+    lost = qnnrt__loop_run(&loop, form->plain, src, dst, n);
+    if (lost == 0 || form->kind == QNNRT__DTYPE_FLOAT)
+        return lost;
+    memset(&nan, 0, sizeof(nan));
+    const uint64_t zero = qnnrt__value_code(&nan, form, &none);
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        if ((b & 0x7FFFFFFFu) > 0x7F800000u)
+            qnnrt__value_store(dst, form, i, zero);
+    }
+    return lost;
+}
+
+/* =====================================================================================
+   QUANTIZATION                                                                  >>quant
+   Converts between stored elements and float or int32: real = (code + offset) * scale.
+   Needs: >>dtype >>float >>encoding >>value >>loop     Knows nothing of: backends, files
+   ===================================================================================== */
 
 /* ---- shapes ------------------------------------------------------------------------------- */
 
 /* Find how a tensor's elements lie in memory and check that [begin, begin + count) is inside. */
 static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, uint64_t begin,
-                                      uint64_t count, qnnrt__quant_form *form)
+                                      uint64_t count, qnnrt__value_form *form)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
     uint32_t used;
@@ -4163,7 +4513,7 @@ static qnnrt_result qnnrt__quant_has_values(const qnnrt_tensor_info *tensor)
 }
 
 /* Return how many of the elements from index on, at most left, share a scale, and set it. */
-static size_t qnnrt__quant_run(const qnnrt_tensor_info *tensor, qnnrt__quant_form *form,
+static size_t qnnrt__quant_run(const qnnrt_tensor_info *tensor, qnnrt__value_form *form,
                                size_t index, size_t left)
 {
     const qnnrt_quant *quant = &tensor->quant;
@@ -4186,8 +4536,10 @@ static size_t qnnrt__quant_run(const qnnrt_tensor_info *tensor, qnnrt__quant_for
         form->mant = qnnrt__float_split(qnnrt__float_bits(form->scale), &form->exp);
     /* An integer up to 2^24 times 1 is exact in any mode, so only real scales need a plain unit. */
     form->by_unit = (form->plain || !form->fixed) && form->kind != QNNRT__DTYPE_BOOL &&
-                    form->min + form->offset >= -QNNRT__QUANT_EXACT &&
-                    form->max + form->offset <= QNNRT__QUANT_EXACT;
+                    form->kind != QNNRT__DTYPE_FLOAT &&
+                    form->min + form->offset >= -QNNRT__LOOP_EXACT &&
+                    form->max + form->offset <= QNNRT__LOOP_EXACT &&
+                    form->scale < 1.2676506e30f;        /* 2^100 */
     return left;
 }
 
@@ -4211,7 +4563,7 @@ static qnnrt_result qnnrt__quant_read_f32(const qnnrt_tensor_info *tensor, const
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
-    qnnrt__quant_form form;
+    qnnrt__value_form form;
     qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
     if (result == QNNRT_OK)
         result = qnnrt__quant_has_values(tensor);
@@ -4220,10 +4572,10 @@ static qnnrt_result qnnrt__quant_read_f32(const qnnrt_tensor_info *tensor, const
     if (src == NULL || dst == NULL)
         return QNNRT_E_ARG;
 
-    form.plain = qnnrt__quant_unit_is_plain();
+    form.plain = qnnrt__loop_is_plain();
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
-        qnnrt__quant_read_run(from, &form, begin + done, to + 4u * done, n);
+        qnnrt__loop_read(from, &form, begin + done, to + 4u * done, n);
     }
     return QNNRT_OK;
 }
@@ -4241,7 +4593,7 @@ static qnnrt_result qnnrt__quant_write_f32(const qnnrt_tensor_info *tensor, void
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
-    qnnrt__quant_form form;
+    qnnrt__value_form form;
     qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
     if (result == QNNRT_OK)
         result = qnnrt__quant_has_values(tensor);
@@ -4250,10 +4602,10 @@ static qnnrt_result qnnrt__quant_write_f32(const qnnrt_tensor_info *tensor, void
     if (src == NULL || dst == NULL)
         return QNNRT_E_ARG;
 
-    form.plain = qnnrt__quant_unit_is_plain();
+    form.plain = qnnrt__loop_is_plain();
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
-        qnnrt__quant_write_run(to, &form, begin + done, from + 4u * done, n);
+        qnnrt__loop_write(to, &form, begin + done, from + 4u * done, n);
     }
     return QNNRT_OK;
 }
@@ -4266,7 +4618,7 @@ static qnnrt_result qnnrt__quant_read_i32(const qnnrt_tensor_info *tensor, const
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
-    qnnrt__quant_form form;
+    qnnrt__value_form form;
     const qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
     if (result == QNNRT_OK && form.kind == QNNRT__DTYPE_FLOAT)
         return QNNRT_E_UNSUPPORTED;
@@ -4280,7 +4632,7 @@ static qnnrt_result qnnrt__quant_read_i32(const qnnrt_tensor_info *tensor, const
         return QNNRT_OK;
     }
     for (size_t i = 0; i < count; ++i) {
-        const uint64_t raw = qnnrt__quant_get(from, &form, begin + i);
+        const uint64_t raw = qnnrt__value_load(from, &form, begin + i);
         const int negative = form.sign != 0 && (raw >> 63) != 0;
         int32_t v;
         if (form.kind == QNNRT__DTYPE_BOOL)
@@ -4301,7 +4653,7 @@ static qnnrt_result qnnrt__quant_write_i32(const qnnrt_tensor_info *tensor, void
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
-    qnnrt__quant_form form;
+    qnnrt__value_form form;
     const qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
     if (result == QNNRT_OK && form.kind == QNNRT__DTYPE_FLOAT)
         return QNNRT_E_UNSUPPORTED;
@@ -4320,7 +4672,7 @@ static qnnrt_result qnnrt__quant_write_i32(const qnnrt_tensor_info *tensor, void
         int64_t code = v < form.min ? form.min : v > form.max ? form.max : v;
         if (form.kind == QNNRT__DTYPE_BOOL)
             code = v != 0;
-        qnnrt__quant_put(to, &form, begin + i, (uint64_t)code);
+        qnnrt__value_store(to, &form, begin + i, (uint64_t)code);
     }
     return QNNRT_OK;
 }
@@ -4332,7 +4684,7 @@ static qnnrt_result qnnrt__quant_write_i32(const qnnrt_tensor_info *tensor, void
 static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void *dst)
 {
     unsigned char *to = (unsigned char *)dst;
-    qnnrt__quant_form form;
+    qnnrt__value_form form;
     qnnrt_result result = qnnrt__quant_open(tensor, 0, 0, &form);
     if (result != QNNRT_OK)
         return result;
@@ -4348,197 +4700,26 @@ static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void
         return result;
 
     const size_t unit = form.bits / 8u;
+    qnnrt__value none;
+    uint64_t lost = 0;
+    memset(&none, 0, sizeof(none));
     to[bytes - 1u] = 0;
     for (size_t done = 0, n; done < total; done += n) {
         n = qnnrt__quant_run(tensor, &form, done, total - done);
-        const uint64_t zero = qnnrt__quant_code(0, &form);
+        const uint64_t zero = qnnrt__value_code(&none, &form, &lost);
         /* Packed runs are short enough to walk; others are set by copying what is set already. */
         if (unit == 0) {
             for (size_t i = 0; i < n; ++i)
-                qnnrt__quant_put(to, &form, done + i, zero);
+                qnnrt__value_store(to, &form, done + i, zero);
             continue;
         }
-        qnnrt__quant_put(to, &form, done, zero);
+        qnnrt__value_store(to, &form, done, zero);
         for (size_t set = 1, more; set < n; set += more) {
             more = set < n - set ? set : n - set;
             memcpy(to + (done + set) * unit, to + done * unit, more * unit);
         }
     }
     return QNNRT_OK;
-}
-
-/* =====================================================================================
-   VALUES                                                                         >>value
-   Converts one element of any type to one of any other type, in exact arithmetic.
-   Needs: >>dtype >>float >>quant     Knows nothing of: shapes
-   ===================================================================================== */
-
-/* Each element stands for an exact value: a float, an integer, (code + offset) * scale, or 0 or 1
-   of bool8. A conversion stores the nearest value that the other type has, ties to even: the rules
-   of qnnrt_write_f32() and qnnrt_read_f32(), without a float between the two that would round on
-   its own. What does not fit is counted:
-
-     out of range   The end of the range is stored. A value that rounding brings to the end fits.
-                    float16 ends at +-65504 for infinities, too: on an NPU an infinity soon is a
-                    NaN. The other floats have infinities; a finite value never becomes one.
-     NaN            Floats keep it, and it fits. Integers store 0, codes that of real zero, bool8 1.
-     bool8          0 for 0, else 1; values from 0 to 1 fit. */
-
-/* A value: +-mant * 2^exp, or an infinity or a NaN. */
-typedef struct qnnrt__value {
-    int      negative, exp;
-    uint64_t mant;
-    uint32_t special;       /* not 0: the bits of a float32 that is not finite, without its sign */
-} qnnrt__value;
-
-static qnnrt__value qnnrt__value_of_float(uint32_t bits)
-{
-    qnnrt__value value;
-    const uint32_t size = bits & 0x7FFFFFFFu;
-    value.negative = (int)(bits >> 31);
-    value.special  = size >= 0x7F800000u ? size : 0u;
-    value.mant     = qnnrt__float_split(size, &value.exp);
-    return value;
-}
-
-static qnnrt__value qnnrt__value_of_double(uint64_t bits)
-{
-    qnnrt__value value;
-    const int field = (int)((bits >> 52) & 0x7FFu);
-    value.negative = (int)(bits >> 63);
-    value.special  = 0;
-    value.mant     = (bits & 0x000FFFFFFFFFFFFFu) | (field != 0 ? 0x0010000000000000u : 0u);
-    value.exp      = (field != 0 ? field : 1) - 1075;
-    if (field == 0x7FF) {
-        qnnrt__float_read_f64((const unsigned char *)&bits, (unsigned char *)&value.special, 1);
-        value.special &= 0x7FFFFFFFu;
-    }
-    return value;
-}
-
-/* Return the value of an element. */
-static qnnrt__value qnnrt__value_get(const unsigned char *src, const qnnrt__quant_form *form,
-                                     size_t index)
-{
-    const uint64_t raw = qnnrt__quant_get(src, form, index);
-    qnnrt__value value;
-    uint32_t bits;
-
-    if (form->dtype == QNNRT_DTYPE_F64)
-        return qnnrt__value_of_double(raw);
-    if (form->kind == QNNRT__DTYPE_FLOAT) {
-        qnnrt__quant_read_run(src, form, index, (unsigned char *)&bits, 1);
-        return qnnrt__value_of_float(bits);
-    }
-    const uint64_t steps = form->kind == QNNRT__DTYPE_BOOL ? raw != 0
-                                                           : raw + (uint64_t)(int64_t)form->offset;
-    value.special  = 0;
-    value.negative = (steps >> 63) != 0 && (form->fixed || form->sign != 0);
-    value.mant     = (value.negative ? 0u - steps : steps) * form->mant;
-    value.exp      = form->exp;
-    return value;
-}
-
-/* Return round_half_even(mant * 2^exp / by), 2^62 for more than that; by has 24 bits at most. */
-static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint32_t by)
-{
-    uint64_t twice = mant / by, rest = mant % by;
-
-    for (++exp; exp > 0 && mant != 0;) {
-        const int step = exp < 32 ? exp : 32;
-        if ((twice >> (63 - step)) != 0)
-            return (uint64_t)1 << 62;
-        twice = (twice << step) | ((rest << step) / by);
-        rest  = (rest << step) % by;
-        exp  -= step;
-    }
-    if (exp <= -64) {
-        rest  = twice;
-        twice = 0;
-    } else if (exp < 0) {
-        rest  |= twice & (((uint64_t)1 << -exp) - 1u);
-        twice >>= -exp;
-    }
-    return (twice >> 1) + ((twice & 1u) != 0 && (rest != 0 || (twice & 2u) != 0) ? 1u : 0u);
-}
-
-/* Return the integer or the code that stores a value; *lost grows by 1 if it does not fit. */
-static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__quant_form *form,
-                                  uint64_t *lost)
-{
-    uint64_t size = UINT64_MAX;
-    int over = value->special != 0;
-
-    if (form->fixed) {
-        const int64_t most = (int64_t)1 << 40;
-        int64_t code;
-        if (value->special > 0x7F800000u)
-            size = 0;
-        else if (!over)
-            size = qnnrt__value_divide(value->mant, value->exp - form->exp, form->mant);
-        code = size < (uint64_t)most ? (int64_t)size : most;
-        code = (value->negative ? -code : code) - form->offset;
-        *lost += over || code < form->min || code > form->max;
-        return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
-    }
-    const uint64_t most = value->negative ? form->sign : form->mask ^ form->sign;
-    if (value->special > 0x7F800000u)
-        size = 0;
-    else if (!over && value->exp <= 0)
-        size = value->exp < 0 ? qnnrt__float_shift_even(value->mant, (uint32_t)-value->exp)
-                              : value->mant;
-    else if (!over && (value->mant == 0 ||
-                       qnnrt__float_top_bit(value->mant) + value->exp < 64))
-        size = value->mant << (value->mant == 0 ? 0 : value->exp);
-    else
-        over = 1;
-    *lost += over || size > most;
-    size = size < most ? size : most;
-    return value->negative ? 0u - size : size;
-}
-
-/* Return the bits of the float that stores a value; *lost grows by 1 if it does not fit. */
-static uint64_t qnnrt__value_float(const qnnrt__value *value, qnnrt_dtype dtype, uint64_t *lost)
-{
-    const int frac = dtype == QNNRT_DTYPE_F16 ? 10 : dtype == QNNRT_DTYPE_BF16 ? 7
-                   : dtype == QNNRT_DTYPE_F32 ? 23 : 52;
-    const int bias = dtype == QNNRT_DTYPE_F16 ? 15 : dtype == QNNRT_DTYPE_F64 ? 1023 : 127;
-    const uint64_t infinity = ((uint64_t)(uint32_t)(2 * bias + 1)) << frac;
-    uint64_t bits = infinity;
-
-    if (value->special > 0x7F800000u) {     /* the top of what the NaN holds, and quiet */
-        const uint64_t load = (value->special & 0x007FFFFFu) | 0x00400000u;
-        bits |= frac > 23 ? load << (frac - 23) : load >> (23 - frac);
-    } else if (value->special == 0) {
-        bits = qnnrt__float_round(value->mant, value->exp, frac, bias);
-    }
-    if (bits == infinity && (value->special == 0 || dtype == QNNRT_DTYPE_F16)) {
-        bits -= 1;
-        *lost += 1;
-    }
-    return bits | (uint64_t)value->negative << (dtype == QNNRT_DTYPE_F16 || frac == 7 ? 15
-                                               : frac == 23 ? 31 : 63);
-}
-
-/* Convert an element; *lost grows by 1 if it does not fit. */
-static void qnnrt__value_convert(const unsigned char *from, const qnnrt__quant_form *from_form,
-                                 size_t from_index, unsigned char *to,
-                                 const qnnrt__quant_form *to_form, size_t to_index, uint64_t *lost)
-{
-    const qnnrt__value value = qnnrt__value_get(from, from_form, from_index);
-    uint64_t raw;
-
-    if (to_form->kind == QNNRT__DTYPE_FLOAT) {
-        raw = qnnrt__value_float(&value, to_form->dtype, lost);
-    } else if (to_form->kind == QNNRT__DTYPE_BOOL) {
-        const int top = value.mant == 0 ? -1 : qnnrt__float_top_bit(value.mant) + value.exp;
-        raw = value.special != 0 || value.mant != 0;
-        *lost += value.special != 0 || (value.mant != 0 && value.negative) || top > 0 ||
-                 (top == 0 && (value.mant & (value.mant - 1u)) != 0);
-    } else {
-        raw = qnnrt__value_code(&value, to_form, lost);
-    }
-    qnnrt__quant_put(to, to_form, to_index, raw);
 }
 
 /* =====================================================================================
@@ -6542,7 +6723,7 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
    CONVERT                                                                      >>convert
    Converts all elements of a tensor to another dtype, encoding or layout, and counts those that
    do not fit.
-   Needs: >>config >>err >>dtype >>float >>encoding >>quant >>value >>compare
+   Needs: >>err >>dtype >>encoding >>value >>loop >>quant >>compare
    Knows nothing of: pipelines, backends
    ===================================================================================== */
 
@@ -6552,7 +6733,7 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
    least 3. It goes through a tile on the stack. */
 
 enum {
-    QNNRT__CONVERT_CHUNK    = 256,      /* elements that are floats between two steps */
+    QNNRT__CONVERT_CHUNK    = 512,      /* elements that are floats between two steps */
     QNNRT__CONVERT_CHANNELS = 32,       /* of a tile ...                              */
     QNNRT__CONVERT_POINTS   = 64        /* ... and how many elements of each          */
 };
@@ -6561,11 +6742,10 @@ enum {
    NCHW for a change of layout, whatever the order of their memory is. */
 typedef struct qnnrt__convert {
     qnnrt_tensor_info from, to;         /* dims, scales and offsets are the caller's         */
-    qnnrt__quant_form from_form, to_form;
+    qnnrt__value_form from_form, to_form;
     qnnrt_convert     how;              /* VALUES when the order in memory stays             */
     size_t            batch, channels, points;
     int               moves;            /* elements stay as they are                         */
-    int               by_float;         /* each element of `from` is a float exactly         */
 } qnnrt__convert;
 
 /* ---- many elements ----------------------------------------------------------------------- */
@@ -6579,179 +6759,149 @@ static size_t qnnrt__convert_least(size_t a, size_t b)
    scale. */
 typedef struct qnnrt__convert_side {
     const qnnrt_tensor_info *tensor;
-    qnnrt__quant_form form;
-    size_t  begin, end;
-    int     finite;         /* no value is beyond the largest float */
-    int32_t least, most;    /* order of the floats that fit, see qnnrt__convert_order() */
+    qnnrt__value_form form;
+    size_t begin, end;
 } qnnrt__convert_side;
 
-/* Return a number that orders float bits as the floats are ordered, NaNs at both ends; or the bits
-   of such a number. */
-static inline int32_t qnnrt__convert_order(uint32_t bits)
-{
-    return (int32_t)(bits ^ ((0u - (bits >> 31)) >> 1));
-}
+/* The ways to convert elements that share a scale on either side. */
+typedef enum qnnrt__convert_way {
+    QNNRT__CONVERT_EACH,        /* one at a time                                        */
+    QNNRT__CONVERT_READ,        /* to float32                                           */
+    QNNRT__CONVERT_FLOATS,      /* each value of `from` is a float, which is written    */
+    QNNRT__CONVERT_LOOP         /* one loop, or one into floats that are written        */
+} qnnrt__convert_way;
 
-/* Return the code or integer nearest to a finite float, before it is saturated. */
-static int64_t qnnrt__convert_nearest(int32_t order, const qnnrt__quant_form *form)
-{
-    const uint32_t bits = (uint32_t)qnnrt__convert_order((uint32_t)order);
-    const uint64_t size = qnnrt__quant_steps(bits, form);
-    const int64_t steps = size < (uint64_t)1 << 40 ? (int64_t)size : (int64_t)1 << 40;
-    return ((bits >> 31) != 0 ? -steps : steps) - form->offset;
-}
+/* Two sides, and the way from one to the other for the scales of both. */
+typedef struct qnnrt__convert_walk {
+    qnnrt__convert_side from, to;
+    qnnrt__convert_way  way;
+    qnnrt__loop         loop;
+} qnnrt__convert_walk;
 
-/* Find the floats that fit into integers or codes of up to 32 bits. */
-static void qnnrt__convert_limits(qnnrt__convert_side *side)
+/* Choose the way for the scales of both sides. */
+static void qnnrt__convert_choose(qnnrt__convert_walk *walk)
 {
-    const qnnrt__quant_form *form = &side->form;
-    const int32_t last = 0x7F7FFFFF, first = -last - 1;     /* the finite floats */
-    const int64_t low = 2 * (form->min + form->offset) - 1, high = 2 * (form->max + form->offset) + 1;
-    int32_t at;
+    const qnnrt__value_form *from = &walk->from.form, *to = &walk->to.form;
+    const int whole = qnnrt__loop_is_whole(from), half = to->dtype == QNNRT_DTYPE_F16 ||
+                                                         to->dtype == QNNRT_DTYPE_BF16;
+    qnnrt__loop *loop = &walk->loop;
 
-    if (form->kind == QNNRT__DTYPE_BOOL) {
-        side->least = -1;                                   /* -0.0 */
-        side->most  = 0x3F800000;
-        return;
+    memset(loop, 0, sizeof(*loop));
+    walk->way = QNNRT__CONVERT_EACH;
+    if (to->dtype == QNNRT_DTYPE_F32 && (from->kind == QNNRT__DTYPE_FLOAT || !from->fixed || whole)) {
+        if (from->dtype != QNNRT_DTYPE_F64) walk->way = QNNRT__CONVERT_READ;
+    } else if (from->kind == QNNRT__DTYPE_FLOAT ? from->dtype != QNNRT_DTYPE_F64
+                                                : !from->fixed && from->bits <= 16) {
+        walk->way = QNNRT__CONVERT_FLOATS;
+    } else if (from->dtype == QNNRT_DTYPE_I64 && to->dtype == QNNRT_DTYPE_I32) {
+        loop->kind = QNNRT__LOOP_I64_TO_I32;
+    } else if (from->dtype == QNNRT_DTYPE_I32 && to->dtype == QNNRT_DTYPE_I64) {
+        loop->kind = QNNRT__LOOP_I32_TO_I64;
+    } else if (whole && half && from->scale >= 1.17549435e-38f) {       /* no result is denormal */
+        loop->kind = from->bits == 8 ? QNNRT__LOOP_ODD_8 : QNNRT__LOOP_ODD_16;
+        qnnrt__loop_source(loop, from);
+    } else if (whole && to->by_unit && QNNRT__LOOP_UNIT_WRITES && (to->bits == 8 || to->bits == 16)) {
+        loop->kind = from->bits == 8 ? to->bits == 8 ? QNNRT__LOOP_8_TO_8 : QNNRT__LOOP_8_TO_16
+                                     : to->bits == 8 ? QNNRT__LOOP_16_TO_8 : QNNRT__LOOP_16_TO_16;
+        qnnrt__loop_source(loop, from);
+        qnnrt__loop_target(loop, to);
     }
-    /* The middle between the end and what is past it, then the floats beside it. */
-    at = qnnrt__convert_order(qnnrt__float_pack(high < 0, (uint64_t)(high < 0 ? -high : high) *
-                                                          form->mant, form->exp - 1));
-    at = at > last ? last : at < first ? first : at;
-    while (at < last && qnnrt__convert_nearest(at + 1, form) <= form->max) ++at;
-    while (at >= first && qnnrt__convert_nearest(at, form) > form->max) --at;
-    side->most = at;
-    at = qnnrt__convert_order(qnnrt__float_pack(low < 0, (uint64_t)(low < 0 ? -low : low) *
-                                                         form->mant, form->exp - 1));
-    at = at > last ? last : at < first ? first : at;
-    while (at > first && qnnrt__convert_nearest(at - 1, form) >= form->min) --at;
-    while (at <= last && qnnrt__convert_nearest(at, form) < form->min) ++at;
-    side->least = at;
+    if (loop->kind != QNNRT__LOOP_NONE) walk->way = QNNRT__CONVERT_LOOP;
 }
 
-/* Return 1 if no code of this scale is beyond the largest float. */
-static int qnnrt__convert_is_finite(const qnnrt__quant_form *form)
+/* Make both sides ready for the element `index`. Return how many from there on, at most n, share
+   their scales. */
+static size_t qnnrt__convert_seek(qnnrt__convert_walk *walk, size_t index, size_t n)
 {
-    const int64_t low = -(form->min + form->offset), high = form->max + form->offset;
-    const uint64_t most = (uint64_t)(low > high ? low : high);      /* one of the two is above 0 */
-    return qnnrt__float_pack(0, most * form->mant, form->exp) < 0x7F800000u;
-}
-
-/* Make a side ready for the element `index`. Return how many from there on share its scale. */
-static size_t qnnrt__convert_seek(qnnrt__convert_side *side, size_t index, int limits)
-{
-    if (index < side->begin || index >= side->end) {
-        side->begin = index;
-        side->end   = index + qnnrt__quant_run(side->tensor, &side->form, index,
-                                               (size_t)side->form.total - index);
-        side->finite = !side->form.fixed || qnnrt__convert_is_finite(&side->form);
-        if (limits) qnnrt__convert_limits(side);
+    qnnrt__convert_side *sides[2] = { &walk->from, &walk->to };
+    int moved = 0;
+    for (int i = 0; i < 2; ++i) {
+        qnnrt__convert_side *side = sides[i];
+        if (index < side->begin || index >= side->end) {
+            side->begin = index;
+            side->end   = index + qnnrt__quant_run(side->tensor, &side->form, index,
+                                                   (size_t)side->form.total - index);
+            moved = 1;
+        }
+        n = qnnrt__convert_least(n, side->end - index);
     }
-    return side->end - index;
+    if (moved) qnnrt__convert_choose(walk);
+    return n;
 }
 
-/* Count the floats outside of the order [least, most]. */
-static uint32_t qnnrt__convert_count(const unsigned char *floats, size_t n, int32_t least,
-                                     int32_t most)
+/* Store floats; 16-bit floats end at their largest finite value, float16 for infinities, too. */
+static uint64_t qnnrt__convert_write(unsigned char *dst, const qnnrt__value_form *form, size_t index,
+                                     const unsigned char *floats, size_t n)
 {
-    uint32_t count = 0;
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t bits;
-        memcpy(&bits, floats + 4 * i, sizeof(bits));
-        const int32_t order = qnnrt__convert_order(bits);
-        count += (uint32_t)(order < least) | (uint32_t)(order > most);
-    }
-    return count;
-}
-
-/* Count the floats with |x| in [least, most], as bits. */
-static uint32_t qnnrt__convert_count_size(const unsigned char *floats, size_t n, uint32_t least,
-                                          uint32_t most)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t bits;
-        memcpy(&bits, floats + 4 * i, sizeof(bits));
-        count += (bits & 0x7FFFFFFFu) - least <= most - least;
-    }
-    return count;
-}
-
-/* Store floats as 16-bit floats. Return how many do not fit. */
-static uint32_t qnnrt__convert_half(unsigned char *dst, const qnnrt__quant_form *form,
-                                    const unsigned char *floats, size_t n)
-{
-    /* From the middle above the largest finite value on; float16 has no infinities here. */
-    const int f16 = form->dtype == QNNRT_DTYPE_F16;
+    const int f16 = form->dtype == QNNRT_DTYPE_F16, half = f16 || form->dtype == QNNRT_DTYPE_BF16;
     const uint32_t least = f16 ? 0x477FF000u : 0x7F7F8000u, most = f16 ? 0x7F800000u : 0x7F7FFFFFu;
-    const uint32_t lost = qnnrt__convert_count_size(floats, n, least, most);
+    const uint64_t lost = qnnrt__loop_write(dst, form, index, floats, n);
 
-    qnnrt__quant_write_run(dst, form, 0, floats, n);
-    for (size_t i = 0; lost != 0 && i < n; ++i) {
+    for (size_t i = 0; half && lost != 0 && i < n; ++i) {
         uint32_t bits;
-        uint16_t end;
         memcpy(&bits, floats + 4 * i, sizeof(bits));
-        if ((bits & 0x7FFFFFFFu) < least || (bits & 0x7FFFFFFFu) > most)
-            continue;
-        end = (uint16_t)((f16 ? 0x7BFFu : 0x7F7Fu) | (bits >> 31) << 15);
-        memcpy(dst + 2 * i, &end, sizeof(end));
+        if ((bits & 0x7FFFFFFFu) >= least && (bits & 0x7FFFFFFFu) <= most)
+            qnnrt__value_store(dst, form, index + i,
+                               (f16 ? 0x7BFFu : 0x7F7Fu) | (bits >> 31) << 15);
     }
     return lost;
 }
 
-/* Convert n elements through floats, which hold every value of `from` exactly. */
-static uint64_t qnnrt__convert_floats(const unsigned char *src, const qnnrt__convert_side *from,
-                                      size_t src_index, unsigned char *dst,
-                                      const qnnrt__convert_side *to, size_t dst_index, size_t n)
+/* Convert n elements that share their scales. Return how many do not fit. */
+static uint64_t qnnrt__convert_same(const qnnrt__convert_walk *walk, const unsigned char *src,
+                                    size_t src_index, unsigned char *dst, size_t dst_index, size_t n)
 {
     unsigned char room[QNNRT__CONVERT_CHUNK * 4];
-    const int direct = from->form.dtype == QNNRT_DTYPE_F32;
+    const qnnrt__value_form *from = &walk->from.form, *to = &walk->to.form;
+    const int between = walk->way == QNNRT__CONVERT_FLOATS ||
+                        walk->loop.kind == QNNRT__LOOP_ODD_8 || walk->loop.kind == QNNRT__LOOP_ODD_16;
     uint64_t lost = 0;
 
-    if (to->form.dtype == QNNRT_DTYPE_F32) {
-        qnnrt__quant_read_run(src, &from->form, src_index, dst + 4 * dst_index, n);
+    if (walk->way == QNNRT__CONVERT_EACH) {
+        for (size_t i = 0; i < n; ++i) {
+            const qnnrt__value value = qnnrt__value_get(src, from, src_index + i);
+            qnnrt__value_store(dst, to, dst_index + i, qnnrt__value_element(&value, to, &lost));
+        }
+        return lost;
+    }
+    if (walk->way == QNNRT__CONVERT_READ) {
+        qnnrt__loop_read(src, from, src_index, dst + 4 * dst_index, n);
         return 0;
     }
     for (size_t done = 0, part; done < n; done += part) {
-        const unsigned char *floats = direct ? src + 4 * (src_index + done) : room;
+        const unsigned char *at = src + (src_index + done) * (from->bits / 8u), *floats = room;
         part = qnnrt__convert_least(n - done, QNNRT__CONVERT_CHUNK);
-        if (!direct)
-            qnnrt__quant_read_run(src, &from->form, src_index + done, room, part);
-        if (to->form.dtype == QNNRT_DTYPE_F16 || to->form.dtype == QNNRT_DTYPE_BF16) {
-            lost += qnnrt__convert_half(dst + 2 * (dst_index + done), &to->form, floats, part);
+        if (!between) {
+            lost += qnnrt__loop_run(&walk->loop, from->plain, at,
+                                    dst + (dst_index + done) * (to->bits / 8u), part);
             continue;
         }
-        if (to->form.dtype != QNNRT_DTYPE_F64)
-            lost += qnnrt__convert_count(floats, part, to->least, to->most);
-        qnnrt__quant_write_run(dst, &to->form, dst_index + done, floats, part);
+        if (walk->way == QNNRT__CONVERT_LOOP)
+            qnnrt__loop_run(&walk->loop, from->plain, at, room, part);
+        else if (from->dtype == QNNRT_DTYPE_F32)
+            floats = at;
+        else
+            qnnrt__loop_read(src, from, src_index + done, room, part);
+        lost += qnnrt__convert_write(dst, to, dst_index + done, floats, part);
     }
     return lost;
 }
 
 /* Convert the elements [index, index + n), which begin at src_index of src and at dst_index of dst.
    Return how many do not fit. */
-static uint64_t qnnrt__convert_part(const qnnrt__convert *convert, qnnrt__convert_side *from,
-                                    qnnrt__convert_side *to, size_t index, const unsigned char *src,
-                                    size_t src_index, unsigned char *dst, size_t dst_index, size_t n)
+static uint64_t qnnrt__convert_part(const qnnrt__convert *convert, qnnrt__convert_walk *walk,
+                                    size_t index, const unsigned char *src, size_t src_index,
+                                    unsigned char *dst, size_t dst_index, size_t n)
 {
     uint64_t lost = 0;
     if (convert->moves) {
-        const size_t bytes = from->form.bits / 8u;
+        const size_t bytes = convert->from_form.bits / 8u;
         memcpy(dst + dst_index * bytes, src + src_index * bytes, n * bytes);
         return 0;
     }
     for (size_t part; n > 0; n -= part, index += part, src_index += part, dst_index += part) {
-        const size_t at_from = qnnrt__convert_seek(from, index, 0);
-        const size_t at_to = qnnrt__convert_seek(to, index, convert->by_float &&
-                                                 to->form.kind != QNNRT__DTYPE_FLOAT);
-        part = qnnrt__convert_least(qnnrt__convert_least(at_from, at_to), n);
-        if (convert->by_float && from->finite) {
-            lost += qnnrt__convert_floats(src, from, src_index, dst, to, dst_index, part);
-            continue;
-        }
-        for (size_t i = 0; i < part; ++i)
-            qnnrt__value_convert(src, &from->form, src_index + i, dst, &to->form, dst_index + i,
-                               &lost);
+        part = qnnrt__convert_seek(walk, index, n);
+        lost += qnnrt__convert_same(walk, src, src_index, dst, dst_index, part);
     }
     return lost;
 }
@@ -6778,13 +6928,12 @@ static void qnnrt__convert_turn(const unsigned char *src, size_t src_step, unsig
 
 /* Convert the channels [c, c + channels) at the points [p, p + points) of a batch entry whose first
    element is `base`. Values are converted along the points, where a channel has one scale. */
-static uint64_t qnnrt__convert_tile(const qnnrt__convert *convert, qnnrt__convert_side *from,
-                                    qnnrt__convert_side *to, const unsigned char *src,
-                                    unsigned char *dst, size_t base, size_t c, size_t channels,
-                                    size_t p, size_t points)
+static uint64_t qnnrt__convert_tile(const qnnrt__convert *convert, qnnrt__convert_walk *walk,
+                                    const unsigned char *src, unsigned char *dst, size_t base,
+                                    size_t c, size_t channels, size_t p, size_t points)
 {
     unsigned char tile[QNNRT__CONVERT_CHANNELS * QNNRT__CONVERT_POINTS * 8];
-    const size_t from_bytes = from->form.bits / 8u, to_bytes = to->form.bits / 8u;
+    const size_t from_bytes = convert->from_form.bits / 8u, to_bytes = convert->to_form.bits / 8u;
     const size_t nhwc = base + p * convert->channels + c;
     const int to_nhwc = convert->how == QNNRT_CONVERT_TO_NHWC;
     uint64_t lost = 0;
@@ -6794,8 +6943,8 @@ static uint64_t qnnrt__convert_tile(const qnnrt__convert *convert, qnnrt__conver
                             QNNRT__CONVERT_POINTS, points, channels, from_bytes);
     for (size_t i = 0; i < channels; ++i) {
         const size_t nchw = base + (c + i) * convert->points + p, at = i * QNNRT__CONVERT_POINTS;
-        lost += to_nhwc ? qnnrt__convert_part(convert, from, to, nchw, src, nchw, tile, at, points)
-                        : qnnrt__convert_part(convert, from, to, nchw, tile, at, dst, nchw, points);
+        lost += to_nhwc ? qnnrt__convert_part(convert, walk, nchw, src, nchw, tile, at, points)
+                        : qnnrt__convert_part(convert, walk, nchw, tile, at, dst, nchw, points);
     }
     if (to_nhwc)
         qnnrt__convert_turn(tile, QNNRT__CONVERT_POINTS, dst + nhwc * to_bytes, convert->channels,
@@ -6813,38 +6962,28 @@ static uint64_t qnnrt__convert_run(const qnnrt__convert *convert, const void *fr
     const unsigned char *src = (const unsigned char *)from;
     unsigned char *dst = (unsigned char *)to;
     const size_t channels = convert->channels, points = convert->points;
-    qnnrt__convert_side a, b;
+    qnnrt__convert_walk walk;
     uint64_t lost = 0;
 
-    memset(&a, 0, sizeof(a));
-    memset(&b, 0, sizeof(b));
-    a.tensor = &convert->from;
-    b.tensor = &convert->to;
-    a.form = convert->from_form;
-    b.form = convert->to_form;
-    a.form.plain = b.form.plain = qnnrt__quant_unit_is_plain();
+    memset(&walk, 0, sizeof(walk));
+    walk.from.tensor = &convert->from;
+    walk.to.tensor = &convert->to;
+    walk.from.form = convert->from_form;
+    walk.to.form = convert->to_form;
+    walk.from.form.plain = walk.to.form.plain = qnnrt__loop_is_plain();
     if (convert->how == QNNRT_CONVERT_VALUES)
-        return qnnrt__convert_part(convert, &a, &b, 0, src, 0, dst, 0, (size_t)a.form.total);
+        return qnnrt__convert_part(convert, &walk, 0, src, 0, dst, 0,
+                                   (size_t)convert->from_form.total);
     for (size_t n = 0; n < convert->batch; ++n)
         for (size_t p = 0, p_n; p < points; p += p_n) {
             p_n = qnnrt__convert_least(points - p, QNNRT__CONVERT_POINTS);
             for (size_t c = 0, c_n; c < channels; c += c_n) {
                 c_n = qnnrt__convert_least(channels - c, QNNRT__CONVERT_CHANNELS);
-                lost += qnnrt__convert_tile(convert, &a, &b, src, dst, n * channels * points, c,
+                lost += qnnrt__convert_tile(convert, &walk, src, dst, n * channels * points, c,
                                             c_n, p, p_n);
             }
         }
     return lost;
-}
-
-/* Return 1 if room >>quant converts `from` to floats that are exact, or to the floats of `to`. */
-static int qnnrt__convert_is_float(const qnnrt__quant_form *from, const qnnrt__quant_form *to)
-{
-    if (to->dtype == QNNRT_DTYPE_F32)
-        return from->dtype != QNNRT_DTYPE_F64;
-    const int whole = !from->fixed && from->dtype != QNNRT_DTYPE_F64 &&
-                      (from->kind == QNNRT__DTYPE_FLOAT || from->bits <= 16);
-    return whole && (to->bits < 64 || to->dtype == QNNRT_DTYPE_F64);
 }
 
 /* Return 1 if `nhwc` has the dimensions of `nchw` with dimension 1 as the last one. */
@@ -6960,7 +7099,6 @@ static qnnrt_result qnnrt__convert_make(const qnnrt_tensor_info *from, const qnn
         out->channels = out->from.dims[1];
         out->points   = (size_t)out->from_form.total / out->batch / out->channels;
     }
-    out->by_float = qnnrt__convert_is_float(&out->from_form, &out->to_form);
     return QNNRT_OK;
 }
 
