@@ -1065,6 +1065,14 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
+/* A constant of the program in the folder's qnnrt.json. */
+typedef struct qnnrt_constant_info {
+    const char              *file;
+    uint64_t                 offset;            /* of its first byte in the file */
+    const qnnrt_tensor_info *tensor;            /* its name, dtype and dims */
+    const void              *data;
+} qnnrt_constant_info;
+
 /* What a model consists of. All of it is valid until qnnrt_close(). */
 typedef struct qnnrt_info {
     const char                   *folder;       /* the folder given to qnnrt_open(), to find other
@@ -1088,6 +1096,10 @@ typedef struct qnnrt_info {
                                                    qnnrt_pipeline_info.failure cannot be prepared */
     uint64_t                      device_bytes;     /* sum of the contexts that exist now */
     uint64_t                      device_peak;      /* the most that it was */
+    int                           program;      /* 1: contexts, constants and pipelines are those
+                                                   of the program in the folder's qnnrt.json */
+    size_t                        constant_count;
+    const qnnrt_constant_info    *constants;
 } qnnrt_info;
 
 /* Return the facts about a model, NULL for NULL. */
@@ -1139,6 +1151,8 @@ typedef struct qnnrt_step_info {
     qnnrt_backend          *backend;            /* that executes it. NULL: this CPU without a
                                                    backend, or the model was opened with
                                                    desc.inspect */
+    qnnrt_convert           convert;            /* of a conversion: what its edges asked for */
+    int                     exact;
 } qnnrt_step_info;
 
 typedef struct qnnrt_name_info {                /* a name that users have for a slot */
@@ -12374,6 +12388,8 @@ static qnnrt_result qnnrt__program_describe(qnnrt__program *program,
     graph->input_count = graph->output_count = 1;
     step->kind = QNNRT_STEP_CONVERT;
     step->graph = graph;
+    step->convert = c->edge->convert;
+    step->exact = c->edge->exact;
     work->convert = c->convert;
     work->exact = c->edge->exact;
     return QNNRT_OK;
@@ -13795,7 +13811,6 @@ typedef struct qnnrt__assemble_work {
     qnnrt                       *model;
     const qnnrt__schema_program *described;
     const qnnrt_desc            *desc;
-    const void                 **values;        /* [constant_count] of the program's constants */
     qnnrt__arena                 scratch;
 } qnnrt__assemble_work;
 
@@ -13849,12 +13864,13 @@ static qnnrt_result qnnrt__assemble_constants(qnnrt__assemble_work *a, qnnrt_err
 {
     const size_t count = a->described->constant_count;
     const size_t files = count < a->model->limits.files ? count : a->model->limits.files;
+    qnnrt_constant_info *infos = (qnnrt_constant_info *)qnnrt__arena_alloc(
+        &a->model->arena, count, sizeof(*infos));
     qnnrt_result result;
     size_t i;
     a->model->files = (qnnrt__model_file *)qnnrt__arena_alloc(&a->model->arena, files,
                                                               sizeof(*a->model->files));
-    a->values = (const void **)qnnrt__arena_alloc(&a->scratch, count, sizeof(*a->values));
-    if (a->model->files == NULL || a->values == NULL) return qnnrt__fail_memory(err, "constants");
+    if (a->model->files == NULL || infos == NULL) return qnnrt__fail_memory(err, "constants");
     for (i = 0; i < count; ++i) {
         const qnnrt__schema_constant *from = &a->described->constants[i];
         const qnnrt__model_file *file;
@@ -13869,9 +13885,16 @@ static qnnrt_result qnnrt__assemble_constants(qnnrt__assemble_work *a, qnnrt_err
                                (unsigned long long)from->tensor.bytes,
                                (unsigned long long)from->offset, from->file,
                                (unsigned long long)file->file.bytes);
-        a->values[i] = (const unsigned char *)(file->owned != NULL ? file->owned : file->file.map) +
-                       from->offset;
+        infos[i].file = from->file;
+        infos[i].offset = from->offset;
+        infos[i].tensor = &from->tensor;
+        infos[i].data = (const unsigned char *)(file->owned != NULL ? file->owned
+                                                                    : file->file.map) +
+                        from->offset;
     }
+    a->model->info.program = 1;
+    a->model->info.constants = infos;
+    a->model->info.constant_count = count;
     return QNNRT_OK;
 }
 
@@ -13881,7 +13904,7 @@ static qnnrt_result qnnrt__assemble_fits(const qnnrt__assemble_work *a, const qn
                                          const qnnrt__schema_value *value, size_t at,
                                          qnnrt_error *err)
 {
-    const qnnrt_tensor_info *from = &a->described->constants[value->constant].tensor, *to = NULL;
+    const qnnrt_tensor_info *from = &a->described->constants[value->constant].tensor, *to;
     qnnrt_graph_info graph;
     char facts[2][256];
     size_t g;
@@ -13994,7 +14017,7 @@ static qnnrt_result qnnrt__assemble_memory(qnnrt__assemble_work *a,
         const qnnrt__schema_value *value = &from->constants[i];
         constants[i].step = value->step;
         constants[i].input = value->input;
-        constants[i].data = a->values[value->constant];
+        constants[i].data = a->model->info.constants[value->constant].data;
         constants[i].bytes = (size_t)a->described->constants[value->constant].tensor.bytes;
         if (value->step < to->step_count)
             result = qnnrt__assemble_fits(a, &to->steps[value->step], value, i, err);

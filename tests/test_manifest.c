@@ -4,6 +4,8 @@
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
+#include "meta.h"
+#include "../tools/qnnrt_manifest.h"
 #include <stddef.h>
 
 /* ---- folders ---------------------------------------------------------------------------------- */
@@ -611,6 +613,431 @@ TEST(limits_of_a_program)
     FAILS(folder, &desc, QNNRT_E_LIMIT, "qnnrt.json", "limits.json_bytes (20)");
 }
 
+/* ---- the writer --------------------------------------------------------------------------------- */
+
+/* Write the program of a model that was opened. hashes: 1 writes them. */
+static void write_model(const qnnrt *model, int hashes, meta_text *out)
+{
+    const qnnrt_info *info = qnnrt_get_info(model);
+    qnnrt_manifest_context contexts[4];
+    qnnrt_manifest_constant constants[8];
+    qnnrt_manifest_desc desc;
+    size_t i;
+    memset(&desc, 0, sizeof(desc));
+    memset(contexts, 0, sizeof(contexts));
+    memset(constants, 0, sizeof(constants));
+    CHECK(info->context_count <= 4 && info->constant_count <= 8);
+    for (i = 0; i < info->context_count; ++i) {
+        contexts[i].file = info->contexts[i].file;
+        contexts[i].backend = info->contexts[i].role[0] != '\0' ? info->contexts[i].role : "npu";
+        contexts[i].hash = hashes ? info->contexts[i].fingerprint : 0;
+    }
+    for (i = 0; i < info->constant_count; ++i) {
+        const qnnrt_constant_info *from = &info->constants[i];
+        constants[i].name = from->tensor->name;
+        constants[i].file = from->file;
+        constants[i].offset = from->offset;
+        constants[i].dtype = from->tensor->dtype;
+        constants[i].rank = from->tensor->rank;
+        constants[i].dims = from->tensor->dims;
+        constants[i].data = from->data;
+    }
+    desc.contexts = contexts;
+    desc.context_count = info->context_count;
+    desc.constants = constants;
+    desc.constant_count = info->constant_count;
+    desc.wired = info->pipelines;
+    desc.wired_count = info->pipeline_count;
+    out->used = 0;
+    memset(&error, 0xFF, sizeof(error));
+    CHECK_EQ(qnnrt_manifest_write(&desc, meta_add, out, &error), QNNRT_OK);
+    CHECK(error.code == QNNRT_OK && error.text[0] == '\0');
+}
+
+static void same_tensor(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    char x[256], y[256];
+    CHECK(strcmp(a->name, b->name) == 0);
+    CHECK(a->dtype == b->dtype && a->rank == b->rank && qnnrt_quant_equal(&a->quant, &b->quant));
+    CHECK(strcmp(qnnrt_tensor_text(a, x, sizeof(x)), qnnrt_tensor_text(b, y, sizeof(y))) == 0);
+}
+
+/* Check that two pipelines are equal in all that their infos say. */
+static void same_pipeline(const qnnrt_pipeline_info *a, const qnnrt_pipeline_info *b)
+{
+    size_t i, k;
+    CHECK(strcmp(a->name, b->name) == 0);
+    CHECK(a->step_count == b->step_count && a->edge_count == b->edge_count && a->slot_count == b->slot_count);
+    for (i = 0; i < a->step_count; ++i) {
+        const qnnrt_step_info *x = &a->steps[i], *y = &b->steps[i];
+        CHECK(x->kind == y->kind && x->context == y->context && x->convert == y->convert && x->exact == y->exact);
+        CHECK(strcmp(x->graph->name, y->graph->name) == 0);
+        CHECK(x->graph->input_count == y->graph->input_count && x->graph->output_count == y->graph->output_count);
+        for (k = 0; k < x->graph->input_count; ++k) TRY(same_tensor(&x->graph->inputs[k], &y->graph->inputs[k]));
+        for (k = 0; k < x->graph->output_count; ++k) TRY(same_tensor(&x->graph->outputs[k], &y->graph->outputs[k]));
+    }
+    for (i = 0; i < a->edge_count; ++i) {
+        const qnnrt_edge_info *x = &a->edges[i], *y = &b->edges[i];
+        CHECK(x->from_step == y->from_step && x->to_step == y->to_step && x->slot - a->slots == y->slot - b->slots);
+        CHECK(strcmp(x->from->name, y->from->name) == 0 && strcmp(x->to->name, y->to->name) == 0);
+    }
+    for (i = 0; i < a->slot_count; ++i) {
+        const qnnrt_slot_info *x = &a->slots[i], *y = &b->slots[i];
+        CHECK(x->role == y->role && x->first == y->first && x->last == y->last && strcmp(x->address, y->address) == 0);
+        CHECK((x->constant == NULL) == (y->constant == NULL));
+    }
+    CHECK(a->name_count == b->name_count && a->buffer_count == b->buffer_count && a->place_count == b->place_count);
+    for (i = 0; i < a->name_count; ++i)
+        CHECK(strcmp(a->names[i].name, b->names[i].name) == 0 && a->names[i].slot - a->slots == b->names[i].slot - b->slots);
+    for (i = 0; i < a->buffer_count; ++i)
+        CHECK(strcmp(a->buffers[i].name, b->buffers[i].name) == 0 && a->buffers[i].bytes == b->buffers[i].bytes && a->buffers[i].align == b->buffers[i].align);
+    for (i = 0; i < a->place_count; ++i)
+        CHECK(a->places[i].slot - a->slots == b->places[i].slot - b->slots && a->places[i].buffer == b->places[i].buffer && a->places[i].offset == b->places[i].offset);
+}
+
+static void same_model(const qnnrt *a, const qnnrt *b)
+{
+    const qnnrt_info *x = qnnrt_get_info(a), *y = qnnrt_get_info(b);
+    size_t i;
+    CHECK_EQ(x->pipeline_count, y->pipeline_count);
+    for (i = 0; i < x->pipeline_count; ++i)
+        TRY(same_pipeline(qnnrt_pipeline_get_info(x->pipelines[i]), qnnrt_pipeline_get_info(y->pipelines[i])));
+}
+
+/* Open the folder, write its program, open that, and write it again: the same models and the same bytes. */
+static void round_trip(const qnnrt_desc *desc, int hashes)
+{
+    meta_text one, two;
+    qnnrt *a, *b;
+    memset(&one, 0, sizeof(one));
+    memset(&two, 0, sizeof(two));
+    OPENS(folder, desc, &a);
+    TRY(write_model(a, hashes, &one));
+    put(folder, "qnnrt.json", one.data);
+    OPENS(folder, desc, &b);
+    CHECK_EQ(qnnrt_get_info(b)->program, 1);
+    TRY(same_model(a, b));
+    TRY(write_model(b, hashes, &two));
+    CHECK(strcmp(one.data, two.data) == 0);
+    CHECK_EQ(qnnrt_close(a), QNNRT_OK);
+    CLOSE(b);
+    meta_free(&one);
+    meta_free(&two);
+}
+
+TEST(a_folder_without_a_program_is_written_as_one)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model;
+    fake_begin("");
+    folder = test_tmpdir();
+    desc.inspect = 1;
+    /* Joined by names, with an input that both steps take, and a second pipeline. */
+    put(folder, "forward_0.bin", "FAKEQNN 1\n" PAD "graph decode\nin x 1 0232 2 1 4 -\nin mask 3 0232 1 4 -\nout h 2 0416 2 1 8 s 0.25 -7\n"
+                                 "graph prefill\nin x 1 0232 2 1 4 -\nout h 2 0408 1 8 b 4 0.1 -3\n");
+    put(folder, "forward_1.bin", "FAKEQNN 1\n" PAD "graph decode\nin h 1 0416 2 1 8 s 0.25 -7\nin mask 3 0232 1 4 -\nout y 2 0232 2 1 3 -\n"
+                                 "graph prefill\nin h 1 0408 1 8 b 4 0.1 -3\nout y 2 0232 2 1 3 -\n");
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_get_info(model)->program, 0);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 2);
+    CLOSE(model);
+    TRY(round_trip(&desc, 1));
+    desc.inspect = 0;
+    TRY(round_trip(&desc, 1));
+}
+
+TEST(a_program_of_every_kind_is_written_as_it_was_read)
+{
+    qnnrt_host_function function;
+    int calls;
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    fake_begin("");
+    folder = mixed_files();
+    put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(VALUE NAMES STATE)));
+    TRY(round_trip(&desc, 0));
+    put(folder, "qnnrt.json", PIPELINES("{\"name\": \"apart\", \"apart\": [[1, \"x\"]], \"edges\": [" EDGE "],"
+                                        " \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}]}"));
+    TRY(round_trip(&desc, 1));
+}
+
+/* ---- random programs ---- */
+
+static uint64_t random_state;
+
+static size_t pick(size_t below)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(random_state >> 33) % below;
+}
+
+enum { R_STEPS = 6, R_TENSORS = 4, R_EDGES = R_STEPS * R_TENSORS };
+
+typedef struct random_program {
+    qnnrt_step_desc     steps[R_STEPS];
+    qnnrt_host_step     hosts[R_STEPS];
+    qnnrt_tensor_info   inputs[R_STEPS][R_TENSORS], outputs[R_STEPS][R_TENSORS];
+    uint32_t            dims[R_STEPS][2 * R_TENSORS][2];
+    char                text[R_STEPS][2 * R_TENSORS][16], names[4][24];
+    qnnrt_edge_desc     edges[R_EDGES];
+    qnnrt_constant_desc constants[R_EDGES];
+    qnnrt_apart_desc    apart[R_EDGES];
+    qnnrt_name_desc     called[4];
+    qnnrt_keep_desc     keeps[R_EDGES];
+    qnnrt_buffer_desc   buffer;
+    qnnrt_pipeline_desc desc;
+} random_program;
+
+static const float random_table[64] = { 1, 2, 3 };      /* stands for the file */
+
+static void random_tensor(random_program *r, size_t step, size_t i, const char *name, qnnrt_tensor_info *t)
+{
+    static const qnnrt_dtype dtypes[] = { QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, QNNRT_DTYPE_F16, QNNRT_DTYPE_U8Q, QNNRT_DTYPE_S16Q, QNNRT_DTYPE_I32, QNNRT_DTYPE_BOOL8 };
+    snprintf(r->text[step][i], sizeof(r->text[step][i]), "%s%u", name, (unsigned)(pick(3) == 0 ? 9 : i));
+    memset(t, 0, sizeof(*t));
+    t->name = r->text[step][i];
+    t->dtype = dtypes[pick(7)];
+    t->rank = (uint32_t)pick(3);
+    r->dims[step][i][0] = (uint32_t)pick(3) + 1;
+    r->dims[step][i][1] = 4;
+    t->dims = r->dims[step][i];
+    if (t->dtype == QNNRT_DTYPE_U8Q || t->dtype == QNNRT_DTYPE_S16Q) {
+        t->quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+        t->quant.scale = 1.0f / (float)(pick(1000) + 3);
+        t->quant.offset = -(int32_t)pick(200);
+        t->quant.bitwidth = pick(3) == 0 ? 4 : 0;
+    }
+}
+
+/* Connect an input of a step with an earlier output; sometimes with a conversion. */
+static void random_edge(random_program *r, size_t step, qnnrt_tensor_info *input)
+{
+    const size_t from = pick(step);
+    const qnnrt_host_step *host = r->steps[from].host;
+    static const uint32_t y_dims[2] = { 1, 8 };
+    qnnrt_edge_desc *edge = &r->edges[r->desc.edge_count++];
+    const char *name = input->name;
+    memset(edge, 0, sizeof(*edge));
+    edge->from_step = from;
+    edge->to_step = step;
+    edge->to = name;
+    if (host != NULL) {
+        const qnnrt_tensor_info *output = &host->outputs[pick(host->output_count)];
+        edge->from = output->name;
+        *input = *output;
+    } else {
+        memset(input, 0, sizeof(*input));
+        edge->from = "y";
+        input->dtype = QNNRT_DTYPE_F32;
+        input->rank = 2;
+        input->dims = y_dims;
+    }
+    input->name = name;
+    if (input->dtype == QNNRT_DTYPE_F32 && pick(2)) {
+        input->dtype = pick(2) ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_BF16;
+        edge->convert = QNNRT_CONVERT_VALUES;
+        edge->exact = (int)pick(2);
+    }
+}
+
+/* Give an input that has no edge a constant, a place, or keep it apart. */
+static void random_use(random_program *r, size_t step, const qnnrt_tensor_info *input)
+{
+    static const uint32_t table_dims[2] = { 1, 8 };
+    const size_t use = pick(4);
+    if (use == 0 && input->dtype == QNNRT_DTYPE_F32 && input->rank == 2) {
+        qnnrt_constant_desc *constant = &r->constants[r->desc.constant_count++];
+        constant->step = step;
+        constant->input = input->name;
+        constant->data = random_table + pick(2);
+        constant->bytes = 32;
+        r->inputs[step][input - r->inputs[step]].dims = table_dims;
+    } else if (use == 1) {
+        r->apart[r->desc.apart_count].step = step;
+        r->apart[r->desc.apart_count++].input = input->name;
+    } else if (use == 2 && r->desc.keep_count == 0) {
+        qnnrt_keep_desc *keep = &r->keeps[r->desc.keep_count++];
+        memset(keep, 0, sizeof(*keep));
+        keep->step = step;
+        keep->tensor = input->name;
+        keep->offset = 8 * pick(4);
+    }
+}
+
+static void random_make(random_program *r)
+{
+    const size_t steps = 1 + pick(R_STEPS);
+    size_t s, i, k;
+    memset(r, 0, sizeof(*r));
+    r->desc.name = "random \xC3\xA9 \"quoted\"";
+    r->desc.steps = r->steps;
+    r->desc.step_count = steps;
+    r->desc.edges = r->edges;
+    r->desc.edges_only = 1;
+    r->desc.constants = r->constants;
+    r->desc.apart = r->apart;
+    r->desc.names = r->called;
+    r->desc.keeps = r->keeps;
+    r->steps[0].graph = "first";
+    for (s = 1; s < steps; ++s) {
+        qnnrt_host_step *host = &r->hosts[s];
+        r->steps[s].host = host;
+        host->name = pick(2) ? "f" : "g";
+        host->inputs = r->inputs[s];
+        host->outputs = r->outputs[s];
+        host->input_count = 1 + pick(R_TENSORS);
+        host->output_count = 1 + pick(R_TENSORS);
+        for (i = 0; i < host->output_count; ++i) random_tensor(r, s, R_TENSORS + i, "out", &r->outputs[s][i]);
+        for (i = 0; i < host->input_count; ++i) random_tensor(r, s, i, "in", &r->inputs[s][i]);
+        for (i = 0; i < 2 * R_TENSORS; ++i)        /* names are unique in a list */
+            for (k = 0; k < i; ++k)
+                if (strcmp(r->text[s][i], r->text[s][k]) == 0) snprintf(r->text[s][i], sizeof(r->text[s][i]), "t%u", (unsigned)i);
+        for (i = 0; i < host->input_count; ++i) {
+            if (i == 0 || pick(2)) random_edge(r, s, &r->inputs[s][i]);
+            else random_use(r, s, &r->inputs[s][i]);
+        }
+    }
+    for (i = 0; i < pick(4); ++i) {
+        qnnrt_name_desc *name = &r->called[r->desc.name_count++];
+        snprintf(r->names[i], sizeof(r->names[i]), "user %u\n%s", (unsigned)i, pick(2) ? "in0" : "\xE2\x82\xAC");
+        name->name = r->names[i];
+        name->step = pick(steps);
+        name->output = (int)pick(2);
+        name->tensor = name->step == 0 ? name->output ? "y" : "x"
+                       : name->output ? r->outputs[name->step][0].name : r->inputs[name->step][0].name;
+    }
+    if (r->desc.keep_count > 0) {
+        r->buffer.name = "state";
+        r->buffer.bytes = 256;
+        r->buffer.align = pick(2) ? 128 : 0;
+        r->desc.buffers = &r->buffer;
+        r->desc.buffer_count = 1;
+    }
+}
+
+TEST(random_programs_are_read_as_they_were_written)
+{
+    static random_program r;
+    static const uint32_t dims[2] = { 1, 8 };
+    qnnrt_manifest_context contexts[2];
+    qnnrt_manifest_constant constants[2];
+    qnnrt_manifest_desc manifest;
+    qnnrt_backend_role cpu;
+    qnnrt_desc desc = new_desc();
+    char path[2048];
+    size_t i, round, conversions = 0, opened = 0;
+    fake_begin("");
+    folder = two_files();
+    snprintf(path, sizeof(path), "%s/table", folder);
+    test_write_file(path, random_table, sizeof(random_table));
+    desc.inspect = 1;
+    memset(&cpu, 0, sizeof(cpu));
+    cpu.role = "cpu";
+    cpu.desc.path = TEST_FAKE_LIB;
+    desc.backends = &cpu;
+    desc.backend_count = 1;
+    memset(contexts, 0, sizeof(contexts));
+    memset(constants, 0, sizeof(constants));
+    memset(&manifest, 0, sizeof(manifest));
+    contexts[0].file = "a.bin";
+    contexts[1].file = "b.bin";
+    contexts[0].backend = "npu";
+    contexts[1].backend = "cpu";
+    for (i = 0; i < 2; ++i) {
+        constants[i].name = i == 0 ? "zero" : "one";
+        constants[i].file = "table";
+        constants[i].offset = 4 * i;
+        constants[i].dtype = QNNRT_DTYPE_F32;
+        constants[i].rank = 2;
+        constants[i].dims = dims;
+        constants[i].data = random_table + i;
+    }
+    manifest.contexts = contexts;
+    manifest.context_count = 2;
+    manifest.constants = constants;
+    manifest.constant_count = 2;
+    manifest.pipelines = &r.desc;
+    manifest.pipeline_count = 1;
+    for (round = 0; round < 200; ++round) {
+        meta_text text;
+        qnnrt *model = NULL;
+        memset(&text, 0, sizeof(text));
+        random_state = round + 1;
+        random_make(&r);
+        CHECK_EQ(qnnrt_manifest_write(&manifest, meta_add, &text, &error), QNNRT_OK);
+        put(folder, "qnnrt.json", text.data);
+        if (qnnrt_open(folder, &desc, &model, &error) != QNNRT_OK) printf("round %u: %s\n%s\n", (unsigned)round, error.text, text.data);
+        CHECK(model != NULL);
+        {
+            const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+            for (i = 0; i < p->step_count; ++i) conversions += p->steps[i].kind == QNNRT_STEP_CONVERT;
+            CHECK_EQ(p->name_count, r.desc.name_count);
+            ++opened;
+        }
+        CLOSE(model);
+        meta_free(&text);
+        TRY(round_trip(&desc, 0));
+    }
+    CHECK_EQ(opened, 200);
+    CHECK(conversions > 20);
+}
+
+static int refuse(void *user, const char *text, size_t bytes)
+{
+    (void)user; (void)text; (void)bytes;
+    return 0;
+}
+
+TEST(what_a_manifest_cannot_have_is_not_written)
+{
+    static random_program r;
+    static const float scales[4] = { 1, 2, 3, 4 };
+    static const uint32_t dims[1] = { 4 };
+    qnnrt_manifest_context context;
+    qnnrt_manifest_desc manifest;
+    meta_text text;
+    int i;
+    memset(&text, 0, sizeof(text));
+    for (i = 0; i < 8; ++i) {
+        static const char *const needles[] = { "a/b.bin", "backend", "context", "encoding", "constant", "name", "contexts", "write" };
+        qnnrt_result expected = i == 3 ? QNNRT_E_UNSUPPORTED : i == 7 ? QNNRT_E_IO : QNNRT_E_ARG;
+        memset(&r, 0, sizeof(r));
+        memset(&context, 0, sizeof(context));
+        memset(&manifest, 0, sizeof(manifest));
+        context.file = i == 0 ? "a/b.bin" : "a.bin";
+        context.backend = i == 1 ? "" : "npu";
+        r.steps[0].graph = "first";
+        r.steps[0].context = i == 2;
+        r.steps[1].host = &r.hosts[1];
+        r.hosts[1].name = "f";
+        r.hosts[1].inputs = r.inputs[1];
+        r.hosts[1].input_count = 1;
+        r.inputs[1][0].name = "x";
+        r.inputs[1][0].dtype = QNNRT_DTYPE_U8Q;
+        r.inputs[1][0].rank = 1;
+        r.inputs[1][0].dims = dims;
+        r.inputs[1][0].quant.encoding = i == 3 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_NONE;
+        r.inputs[1][0].quant.count = 4;
+        r.inputs[1][0].quant.scales = scales;
+        r.desc.name = i == 5 ? NULL : "p";
+        r.desc.steps = r.steps;
+        r.desc.step_count = 2;
+        r.constants[0].input = "x";
+        r.constants[0].data = scales;
+        r.desc.constants = r.constants;
+        r.desc.constant_count = i == 4;
+        manifest.contexts = &context;
+        manifest.context_count = i != 6;
+        manifest.pipelines = &r.desc;
+        manifest.pipeline_count = 1;
+        memset(&error, 0xFF, sizeof(error));
+        CHECK_EQ(qnnrt_manifest_write(&manifest, i == 7 ? refuse : meta_add, &text, &error), expected);
+        CHECK_EQ(error.code, expected);
+        CHECK_STR(error.text, needles[i]);
+        CHECK_EQ(qnnrt_manifest_write(&manifest, i == 7 ? refuse : meta_add, &text, NULL), expected);
+    }
+    meta_free(&text);
+}
+
 TEST_MAIN("manifest")
 {
     RUN(contexts_come_in_the_order_of_the_program);
@@ -629,4 +1056,8 @@ TEST_MAIN("manifest")
     RUN(bad_texts_are_named);
     RUN(a_text_cut_at_every_byte_is_refused);
     RUN(limits_of_a_program);
+    RUN(a_folder_without_a_program_is_written_as_one);
+    RUN(a_program_of_every_kind_is_written_as_it_was_read);
+    RUN(random_programs_are_read_as_they_were_written);
+    RUN(what_a_manifest_cannot_have_is_not_written);
 }
