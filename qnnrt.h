@@ -11864,6 +11864,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
         scan->found = file;
         ++scan->count;
     } else {
+        file->kind = QNNRT__SCAN_ANY;
         file->next = scan->texts;
         scan->texts = file;
         ++scan->text_count;
@@ -11962,6 +11963,13 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     return QNNRT_OK;
 }
 
+/* Compare "<stem>_json.json" with the name of a text; bytes is the length of stem. */
+static int qnnrt__scan_stem_order(const char *stem, size_t bytes, const char *text)
+{
+    int order = strncmp(stem, text, bytes);
+    return order != 0 ? order : strcmp("_json.json", text + bytes);
+}
+
 #ifndef QNNRT_NO_JSON
 /* Take a name that scan->list lists as the next shard. It must be a plain name: a path in a file is
    never followed. */
@@ -11974,7 +11982,13 @@ static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, cons
             err, QNNRT_E_FORMAT,
             "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain name of a file in the folder is"
             " expected", folder, scan->list, name);
-    while (file != NULL && strcmp(file->name, name) != 0) file = file->next;
+    const size_t stem = strlen(name) - (qnnrt__scan_ends(name, strlen(name), ".bin") ? 4 : 0);
+    if (scan->count == 0) {      /* the JSON stands for the binary */
+        for (file = scan->texts; file != NULL && qnnrt__scan_stem_order(name, stem, file->name);)
+            file = file->next;
+    } else {
+        while (file != NULL && strcmp(file->name, name) != 0) file = file->next;
+    }
     if (file == NULL)
         return qnnrt__fail(
             err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no such *.bin",
@@ -11991,13 +12005,6 @@ static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, cons
 static int qnnrt__scan_by_name(const void *a, const void *b)
 {
     return strcmp(((const qnnrt__scan_file *)a)->name, ((const qnnrt__scan_file *)b)->name);
-}
-
-/* Compare "<stem>_json.json" with the name of a text; bytes is the length of stem. */
-static int qnnrt__scan_stem_order(const char *stem, size_t bytes, const char *text)
-{
-    int order = strncmp(stem, text, bytes);
-    return order != 0 ? order : strcmp("_json.json", text + bytes);
 }
 
 /* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. texts has room
@@ -12062,7 +12069,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
         scan->count = scan->text_count;
     }
     for (i = 0, file = scan->found; file != NULL; file = file->next) {
-        if (scan->json_only) { file->kind = QNNRT__SCAN_ANY; file->json = file->name; }
+        if (scan->json_only) file->json = file->name;
         scan->files[i++] = file;
         if (file->kind < kind) kind = file->kind;
     }
@@ -14403,7 +14410,8 @@ static qnnrt_result qnnrt__folder_hash(const qnnrt__schema_context *expected,
                                        qnnrt_error *err)
 {
     const qnnrt_context_info *info = context->info;
-    if (!expected->has_hash || expected->hash == info->fingerprint) return QNNRT_OK;
+    if (!expected->has_hash || expected->hash == info->fingerprint || info->file_bytes == 0)
+        return QNNRT_OK;      /* of JSON without a binary nothing is known */
     qnnrt__context_release_file(context, hooks);
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s has the hash %016llx, but"
                                         " qnnrt.json expects %016llx", info->file,

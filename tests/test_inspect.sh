@@ -384,6 +384,73 @@ else
     skip genuine_dumps "QNNRT_SAMPLES names no folder with json/"
 fi
 
+# ---- --manifest -------------------------------------------------------------------------------------
+
+wrong manifest_of_plan "--manifest" plan "$eight" --manifest
+wrong manifest_and_json "--json and --manifest" inspect "$eight" --json --manifest
+wrong manifest_and_diff "--diff prints differences" --diff "$eight" "$eight" --manifest
+
+# What --json says, without times, roles, and the reasons of edges, which become "given".
+plain='import json, sys
+def walk(x):
+    if isinstance(x, list): return [walk(y) for y in x]
+    if not isinstance(x, dict): return x
+    return {k: walk(v) for k, v in x.items() if k not in ("metadata_ns", "create_ns", "reason") and v not in ("", "npu", "cpu")}
+json.dump(walk(json.load(open(sys.argv[1], encoding="utf-8"))), sys.stdout, indent=1, sort_keys=True)'
+
+# again NAME FOLDER OPTION ...: the program of the folder, as its qnnrt.json, opens as the same pipelines and is
+# printed again as it is
+again() {
+    what=$1 folder=$2
+    shift 2
+    run inspect "$folder" --json --no_manifest "$@"
+    is "${what}_without" 0
+    cp "$tmp/out" "$tmp/before"
+    run inspect "$folder" --manifest "$@"
+    is "$what" 0
+    silent "${what}_quiet" err
+    cp "$tmp/out" "$tmp/program"
+    cp "$tmp/out" "$folder/qnnrt.json"
+    run inspect "$folder" --json "$@"
+    is "${what}_opens" 0
+    cp "$tmp/out" "$tmp/after"
+    python3 -c "$plain" "$tmp/before" >"$tmp/before.json"
+    python3 -c "$plain" "$tmp/after" >"$tmp/after.json"
+    same "${what}_same_pipelines" "$tmp/before.json" "$tmp/after.json"
+    run inspect "$folder" --manifest "$@"
+    same "${what}_same_text" "$tmp/out" "$tmp/program"
+}
+
+cp -r "$eight" "$tmp/manifest_eight"
+again manifest_eight "$tmp/manifest_eight"
+says manifest_binary out '{"file": "forward_7.bin", "backend": "npu"}'
+
+mkdir "$tmp/manifest_fake"
+pad='# a context binary has at least 64 bytes, and so has this one by this line'
+printf 'FAKEQNN 1\n%s\ngraph decode\nin x 1 0232 2 1 4 -\nin mask 3 0232 1 4 -\nout h 2 0416 2 1 8 s 0.25 -7\n' "$pad" >"$tmp/manifest_fake/a.bin"
+printf 'FAKEQNN 1\nbackend 3\n%s\ngraph decode\nin h 1 0416 2 1 8 s 0.25 -7\nin mask 3 0232 1 4 -\nout y 2 0232 2 1 3 -\n' "$pad" >"$tmp/manifest_fake/b.bin"
+run inspect "$tmp/manifest_fake" --manifest --system_so "$fake"
+is manifest_fake 0
+says manifest_roles out '"backends": ["npu", "cpu"]'
+says manifest_edge out '{"from": [0, "h"], "to": [1, "h"]}'
+says manifest_hash out '"hash": "'
+again manifest_roundtrip "$tmp/manifest_fake" --system_so "$fake"
+sed 's/"hash": "./"hash": "g/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
+run inspect "$tmp/manifest_fake" --system_so "$fake"
+is manifest_damaged 1
+says manifest_damaged_place err 'qnnrt.json: context 0: "hash"'
+sed 's/"hash": "[0-9a-f]*"/"hash": "0123456789abcdef"/' "$tmp/program" >"$tmp/manifest_fake/qnnrt.json"
+run inspect "$tmp/manifest_fake" --system_so "$fake"
+is manifest_hash_wrong 1
+says manifest_hash_named err 'a.bin'
+says manifest_hash_expected err '0123456789abcdef'
+run inspect "$tmp/manifest_fake" --system_so "$fake" --no_manifest
+is manifest_ignored 0
+printf 'FAKEQNN 1\nbackend 4\n%s\ngraph g\nin x 1 0232 1 4 -\nout y 2 0232 1 4 -\n' "$pad" >"$tmp/gpu.bin"
+run inspect "$tmp/gpu.bin" --manifest --system_so "$fake"
+is manifest_without_role 1
+says manifest_without_role_named err 'gpu.bin'
+
 # ---- the pictures of the README --------------------------------------------------------------------
 
 # Every command of the README that makes a picture makes the committed one.

@@ -50,7 +50,7 @@ print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
 values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
 graph input input_data_type output_dir output_data_type num_inferences soc_model
 profiling_level profile_out perf_profile memory resident dims omit'
-flags='keep_going progress share_spill_fill read guard no_zero per_tensor inspect json version help'
+flags='keep_going progress share_spill_fill read guard no_zero per_tensor inspect no_manifest json version help'
 
 run --help
 is help 0

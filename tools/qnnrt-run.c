@@ -24,7 +24,8 @@
             run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
             run_arena.h: >>arena                  run_explain.h: >>explain
             run_libs.h: >>elf >>marks >>libs >>pairs
-            run_change.h: >>change                run_step.h: >>steps                            */
+            run_change.h: >>change                run_step.h: >>steps
+            run_manifest.h: >>manifest                                                           */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -33,6 +34,7 @@
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
+#include "qnnrt_manifest.h"
 
 #define CLI_NAME "qnnrt-run"
 #include "cli.h"
@@ -95,7 +97,7 @@ typedef struct settings {
     uint32_t        align, soc_model, inferences;
     int             inspect, diff, unified;
     int             input_form, output_form;     /* a number_form                          */
-    int             keep_going, read, guard, no_zero, per_tensor, json;
+    int             keep_going, read, guard, no_zero, per_tensor, json, manifest, no_manifest;
     int             memory;            /* a qnnrt_mem_kind */
     int             profile;           /* a qnnrt_profile_level                            */
     qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
@@ -210,15 +212,16 @@ static int is_stdout(const char *path)
 }
 
 /* Count the documents for standard output. names receives their options; it may be NULL. */
-static int documents_on_stdout(const settings *set, const char *names[6])
+static int documents_on_stdout(const settings *set, const char *names[7])
 {
-    const struct { const char *name; int wanted; } documents[6] = {
+    const struct { const char *name; int wanted; } documents[7] = {
         {"--json", set->json}, {"--bind_plan_out -", is_stdout(set->plan_out)},
         {"--json_file -", is_stdout(set->json_file)}, {"--dot -", is_stdout(set->dot)},
-        {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)}
+        {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)},
+        {"--manifest", set->manifest}
     };
     int count = 0;
-    for (size_t i = 0; i < 6; ++i) {
+    for (size_t i = 0; i < 7; ++i) {
         if (!documents[i].wanted) continue;
         if (names != NULL) names[count] = documents[i].name;
         ++count;
@@ -312,6 +315,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_inspect.h"
 #include "run_report.h"
 #include "run_dump.h"
+#include "run_manifest.h"
 #include "run_diff.h"
 #include "run_svg.h"
 #include "run_flow.h"
@@ -368,6 +372,7 @@ static int verb_inspect(void *user)
     say_model(t);
     if (select_jobs(t))
         for (size_t i = 0; i < t->job_count; ++i) say_job(t, &t->jobs[i]);
+    if (t->set.manifest) write_manifest(t);
     write_report(t, t->set.plan_out, 0);
     write_dumps(t);
     write_flow(t);
@@ -395,7 +400,7 @@ static const char *const run_examples[] = {
     "--ctx_dir model_dir --input x=x.raw --output_dir out", NULL};
 static const char *const inspect_examples[] = {
     "inspect model_dir --svg pipeline.svg", "inspect model_dir --json_file metadata/",
-    "inspect --diff old_dir new_dir", NULL};
+    "inspect --diff old_dir new_dir", "inspect model_dir --manifest >program.json", NULL};
 static const char *const plan_examples[] = {"plan model_dir --svg memory.svg", NULL};
 static const char *const compile_examples[] = {
     "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57", NULL};

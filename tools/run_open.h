@@ -261,6 +261,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
     desc.share_spill_fill = set->share_spill_fill;
+    desc.no_manifest = set->no_manifest;
     if (set->progress) desc.progress = cli_progress;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
         fail(t, NULL, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err, set->system,

@@ -179,6 +179,12 @@ static const cli_option options[] = {
              "each"},
     {.name = "unified", .kind = CLI_FLAG, FIELD(unified), .verbs = VERBS_MODEL,
      .help = "write --json_file in the flat form that the SDK's tool calls unified"},
+    {.name = "manifest", .kind = CLI_FLAG, FIELD(manifest), .verbs = VERB_INSPECT,
+     .help = "print the model as a program: contexts with roles and hashes, and pipelines with "
+             "their edges. As DIR/qnnrt.json it opens as the same pipelines. Other parts of a "
+             "qnnrt.json are not printed"},
+    {.name = "no_manifest", .kind = CLI_FLAG, FIELD(no_manifest), .verbs = VERBS_MODEL,
+     .help = "ignore the program in the folder's qnnrt.json"},
     {.name = "diff", .kind = CLI_FLAG, FIELD(diff), .verbs = VERB_INSPECT,
      .help = "compare two models, each a folder or a file, and print a line for each difference; "
              "exit status 0: equal, 1: different, 2: a model could not be opened"},
@@ -299,7 +305,7 @@ static int check_diff(const settings *set)
 static int check_model(settings *set, const cli_parsed *parsed)
 {
     static const char *const words[] = {"--inspect", "inspect", "plan"};
-    const char *word = words[set->command], *documents[6];
+    const char *word = words[set->command], *documents[7];
     int status = check_inputs(set);
     if (status == STATUS_OK) status = check_dims(set);
     if (status != STATUS_OK) return status;
@@ -337,6 +343,9 @@ static int check_model(settings *set, const cli_parsed *parsed)
     if (set->inspect) set->inferences = 0;
     if (set->unified && set->json_file == NULL)
         return cli_usage("Add --json_file FILE.", "--unified needs --json_file");
+    if (set->manifest && set->command != COMMAND_INSPECT)
+        return cli_usage("Use qnnrt-run inspect DIR --manifest.",
+                         "--manifest is an option of inspect");
     if (set->dot != NULL && set->command == COMMAND_PLAN)
         return cli_usage("Use --svg.", "--dot is not an option of plan");
     if (documents_on_stdout(set, documents) > 1)
