@@ -204,6 +204,30 @@ static void describe_first(qnnrt_builder *b)
     node(b, "Relu", sum, QNNRT_NO_TENSOR, out, NULL);
 }
 
+/* The first graph with float32 at its borders. */
+static void describe_float(qnnrt_builder *b)
+{
+    float values[MIDDLE * IN];
+    qnnrt_tensor_desc w;
+    qnnrt_tensor in, sum, out;
+    size_t i;
+    for (i = 0; i < MIDDLE * IN; ++i) values[i] = (float)w1[i];
+    memset(&w, 0, sizeof w);
+    w.name = "w1";
+    w.kind = QNNRT_TENSOR_STATIC;
+    w.dtype = QNNRT_DTYPE_F32;
+    w.rank = 2;
+    w.dims[0] = MIDDLE;
+    w.dims[1] = IN;
+    w.data = values;
+    w.bytes = sizeof values;
+    in = tensor(b, "x", QNNRT_TENSOR_INPUT, QNNRT_DTYPE_F32, ROWS, IN);
+    sum = tensor(b, "sum", QNNRT_TENSOR_INNER, QNNRT_DTYPE_F32, ROWS, MIDDLE);
+    out = tensor(b, "h32", QNNRT_TENSOR_OUTPUT, QNNRT_DTYPE_F32, ROWS, MIDDLE);
+    node(b, "FullyConnected", in, qnnrt_builder_tensor(b, &w), sum, NULL);
+    node(b, "Relu", sum, QNNRT_NO_TENSOR, out, NULL);
+}
+
 static void describe_softmax(qnnrt_builder *b, qnnrt_dtype dtype)
 {
     const qnnrt_tensor in = tensor(b, "h32", QNNRT_TENSOR_INPUT, dtype, ROWS, MIDDLE);
@@ -598,6 +622,53 @@ TEST(htp_a_host_step_and_htp_are_one_pipeline)
     TRY(end(&l));
 }
 
+/* Where both ends of a border are equal, rules wire it, and the CPU reads what HTP wrote, where it wrote it. */
+TEST(equal_tensors_of_two_libraries_are_one_memory)
+{
+    char path[1024];
+    libraries l;
+    running r;
+    qnnrt_pipeline_desc desc;
+    qnnrt_step_desc steps[2];
+    const qnnrt_pipeline_info *info;
+    const float *h, *p;
+    float values[ROWS * IN];
+    double in[ROWS * MIDDLE], out[ROWS * MIDDLE], worst = 0;
+    size_t i;
+    TRY(begin(&l, cpu_library(path)));
+    CHECK_EQ(qnnrt_close(l.first), QNNRT_OK);
+    TRY(save(l.htp, l.folder, "float", describe_float));
+    l.first = open_file(l.htp, l.folder, "float");
+    CHECK(l.first != NULL);
+    memset(&desc, 0, sizeof desc);
+    memset(steps, 0, sizeof steps);
+    steps[0].model = l.first;
+    steps[0].graph = "float";
+    steps[1].model = l.middle;
+    steps[1].graph = "middle";
+    desc.steps = steps;
+    desc.step_count = 2;
+    TRY(start(&r, &desc));
+    info = qnnrt_pipeline_get_info(r.pipeline);
+    CHECK_EQ(info->step_count, 2);
+    CHECK_EQ(info->edge_count, 1);
+    CHECK_EQ(info->slot_count, 3);
+    for (i = 0; i < ROWS * IN; ++i) values[i] = (float)x[i];
+    CHECK_EQ(qnnrt_write_f32(r.run, qnnrt_run_slot(r.run, "x"), 0, values, ROWS * IN), QNNRT_OK);
+    REAL_OK(qnnrt_exec(r.run), qnnrt_run_error(r.run));
+    h = (const float *)qnnrt_data(r.run, "0/h32", NULL);
+    p = (const float *)qnnrt_data(r.run, "p32", NULL);
+    CHECK(h != NULL && p != NULL);
+    CHECK(h == (const float *)qnnrt_data(r.run, "1/h32", NULL));
+    for (i = 0; i < ROWS * MIDDLE; ++i) in[i] = (double)h[i];
+    softmax_columns(in, out);
+    for (i = 0; i < ROWS * MIDDLE; ++i) worst = fmax(worst, fabs(out[i] - (double)p[i]));
+    printf("  the CPU's softmax of what HTP wrote: off by %.1e\n", worst);
+    CHECK(worst < 1e-6);
+    TRY(stop_running(&r));
+    TRY(end(&l));
+}
+
 /* The error is that of the step's own library: its name, its code and its lines. */
 TEST(a_step_that_fails_names_its_library)
 {
@@ -833,6 +904,7 @@ TEST_MAIN_ARGS("real_mixed", 2, "RELEASE_FOLDER DATA_FOLDER")
     RUN(htp_cpu_and_htp_are_one_pipeline);
     RUN(htp_the_reference_backend_and_htp_are_one_pipeline);
     RUN(htp_a_host_step_and_htp_are_one_pipeline);
+    RUN(equal_tensors_of_two_libraries_are_one_memory);
     RUN(a_step_that_fails_names_its_library);
     RUN(a_border_that_was_not_asked_to_convert_is_refused);
     RUN(a_folder_is_one_program_on_htp_and_cpu);
