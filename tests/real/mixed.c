@@ -882,6 +882,145 @@ static void table_on_the_host(host_llm_kind kind, size_t cases)
 TEST(a_table_of_embeddings_on_the_host_gives_the_texts) { TRY(table_on_the_host(HOST_LLM_CODES, 3)); }
 TEST(a_converted_row_of_the_table_gives_the_text)       { TRY(table_on_the_host(HOST_LLM_FLOATS, 1)); }
 
+/* ---- a language model on three sides: the table on the host, layers on HTP, the head on the CPU ----- */
+
+#define LLM_HIDDEN "_model_layers_3_Add_1_Add_output_0"
+
+/* Write the head as head.bin, in float32. */
+static void save_head(qnnrt_backend *cpu, const char *folder)
+{
+    static host_llm h;
+    llm_cut cut;
+    qnnrt *built;
+    char path[1024];
+    int g;
+    host_llm_read(&h, real_join(path, test_arg(1), "llm/model"));
+    h.maker.ranges = NULL;
+    cut.first = cut.end = h.maker.is.layers;
+    cut.embedding = 0;
+    cut.head = 1;
+    REAL_OK(qnnrt_builder_create(cpu, NULL, &h.maker.builder, &err), &err);
+    for (g = 0; g < HOST_LLM_GRAPHS; ++g) {
+        graph(h.maker.builder, g == 0 ? "prompt_head" : "token_head");
+        h.maker.tokens = g == 0 ? HOST_LLM_PREFILL : 1;
+        llm_part(&h.maker, &cut);
+    }
+    REAL_OK(qnnrt_builder_finish(h.maker.builder, &built, &err), &err);
+    REAL_OK(qnnrt_save(built, 0, real_join(path, folder, "head.bin"), &err), &err);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    safetensors_free(&h.weights);
+}
+
+static void copy(const char *from, const char *folder, const char *name)
+{
+    char path[1024];
+    size_t bytes;
+    void *data = test_read_file(real_join(path, from, name), &bytes);
+    FILE *file = fopen(real_join(path, folder, name), "wb");
+    CHECK(data != NULL && file != NULL && fwrite(data, bytes, 1, file) == 1);
+    CHECK_EQ(fclose(file), 0);
+    free(data);
+}
+
+/* Write the table of model.safetensors as table.bin. */
+static void save_table(const char *folder)
+{
+    static host_llm h;
+    char path[1024];
+    shape is;
+    FILE *file;
+    host_llm_read(&h, real_join(path, test_arg(1), "llm/model"));
+    is = shape2(h.maker.is.vocabulary, h.maker.is.width);
+    file = fopen(real_join(path, folder, "table.bin"), "wb");
+    CHECK(file != NULL);
+    CHECK(fwrite(weights_of(&h.maker, "model.embed_tokens.weight", is), 4 * count_of(is), 1, file) == 1);
+    CHECK_EQ(fclose(file), 0);
+    safetensors_free(&h.weights);
+}
+
+/* Both borders are converted: float32 rows of the table to codes, codes of the last layer to float32. */
+static void write_llm_program(const char *folder)
+{
+    static const char *const names[] = { "prompt", "token" };
+    char path[1024];
+    FILE *file = fopen(real_join(path, folder, "qnnrt.json"), "w");
+    int g;
+    CHECK(file != NULL);
+    fprintf(file, "{ \"program\": { \"version\": 1, \"backends\": [\"npu\", \"cpu\"],\n"
+                  "  \"contexts\": [{ \"file\": \"forward_1.bin\", \"backend\": \"npu\" },\n"
+                  "               { \"file\": \"forward_2.bin\", \"backend\": \"npu\" },\n"
+                  "               { \"file\": \"head.bin\", \"backend\": \"cpu\" }],\n"
+                  "  \"constants\": [{ \"name\": \"table\", \"file\": \"table.bin\", \"dtype\": \"float32\","
+                  " \"dims\": [256, 128] }],\n  \"pipelines\": [");
+    for (g = 0; g < HOST_LLM_GRAPHS; ++g) {
+        const int tokens = g == 0 ? HOST_LLM_PREFILL : 1;
+        const char *suffix = g == 0 ? "ar32_cl128" : "ar1_cl128";
+        fprintf(file, "%s{ \"name\": \"%s\",\n    \"steps\": [{ \"host\": \"embedding\","
+                      " \"inputs\": [{ \"name\": \"input_ids\", \"dtype\": \"int32\", \"dims\": [1, %d] },"
+                      " { \"name\": \"table\", \"dtype\": \"float32\", \"dims\": [256, 128] }],"
+                      " \"outputs\": [{ \"name\": \"row\", \"dtype\": \"float32\", \"dims\": [1, %d, 128] }] },\n",
+                g > 0 ? ",\n   " : "", names[g], tokens, tokens);
+        fprintf(file, "      { \"context\": 0, \"graph\": \"%s_%s_2_of_4\" }, { \"context\": 1, \"graph\":"
+                      " \"%s_%s_3_of_4\" }, { \"context\": 2, \"graph\": \"%s_head\" }],\n",
+                names[g], suffix, names[g], suffix, names[g]);
+        fprintf(file, "    \"edges\": [{ \"from\": [0, \"row\"], \"to\": [1, \"_model_embed_tokens_Gather_output_0\"],"
+                      " \"convert\": \"values\" },\n      { \"from\": [2, \"" LLM_HIDDEN "\"], \"to\": [3, \"" LLM_HIDDEN
+                      "\"], \"convert\": \"values\" }],\n"
+                      "    \"constants\": [{ \"step\": 0, \"input\": \"table\", \"constant\": \"table\" }] }");
+    }
+    fprintf(file, "] },\n  \"llm\": { \"rope\": { \"theta\": 10000 } } }\n");
+    CHECK_EQ(fclose(file), 0);
+}
+
+/* Make the folder, open it once, and let the model write. */
+static void three_sides(const char *cpu_path)
+{
+    const qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
+    char path[1024], folder[1024];
+    qnnrt_backend *htp = open_library(htp_library(path)), *cpu = open_library(cpu_path);
+    qnnrt_backend_role roles[2];
+    qnnrt_llm_session *session;
+    qnnrt_llm *llm;
+    qnnrt_desc desc;
+    qnnrt *model;
+    CHECK(htp != NULL && cpu != NULL);
+    snprintf(folder, sizeof folder, "%s", left != NULL ? left : test_tmpdir());
+    real_join(path, test_arg(1), "llm/w8a16_four");
+    TRY(copy(path, folder, "forward_1.bin"));
+    TRY(copy(path, folder, "forward_2.bin"));
+    TRY(save_head(cpu, folder));
+    TRY(save_table(folder));
+    TRY(write_llm_program(folder));
+    memset(&desc, 0, sizeof desc);
+    memset(roles, 0, sizeof roles);
+    roles[0].role = "npu";
+    roles[0].backend = htp;
+    roles[1].role = "cpu";
+    roles[1].backend = cpu;
+    desc.backends = roles;
+    desc.backend_count = 2;
+    desc.host_functions = &look_up;
+    desc.host_function_count = 1;
+    REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
+    REAL_OK(qnnrt_llm_open(model, NULL, &llm, &err), &err);
+    REAL_OK(qnnrt_llm_session_create(&llm, 1, NULL, &session, &err), &err);
+    TRY(writes(qnnrt_llm_cache_get(session, 0, 0), prompts[0], texts[0]));
+    qnnrt_llm_session_destroy(session);
+    CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK(balanced());
+    CHECK_EQ(qnnrt_backend_close(htp), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(cpu), QNNRT_OK);
+}
+
+TEST(the_table_on_the_host_and_the_head_on_the_cpu_give_the_text)
+{
+    char path[1024];
+    TRY(three_sides(cpu_library(path)));
+}
+
+TEST(the_head_on_the_reference_backend_gives_the_text) { TRY(three_sides(TEST_REF_LIB)); }
+
 TEST_MAIN_ARGS("real_mixed", 2, "RELEASE_FOLDER DATA_FOLDER")
 {
     char path[1024];
@@ -897,6 +1036,8 @@ TEST_MAIN_ARGS("real_mixed", 2, "RELEASE_FOLDER DATA_FOLDER")
     if (real_library_release() >= 2051) {       /* in a child, before the first library opens here */
         RUN(a_table_of_embeddings_on_the_host_gives_the_texts);
         RUN(a_converted_row_of_the_table_gives_the_text);
+        RUN(the_table_on_the_host_and_the_head_on_the_cpu_give_the_text);
+        RUN(the_head_on_the_reference_backend_gives_the_text);
     }
     RUN(the_htp_refuses_softmax_over_the_first_axis);
     RUN(contexts_of_both_libraries_run_side_by_side);
