@@ -652,7 +652,8 @@ static struct {
     qnnrt_tensor_info   tensors[NODES][INS + OUTS];
     uint32_t            dims[NODES][INS + OUTS][4];
     qnnrt              *models[BACKENDS];
-    qnnrt_pipeline     *pipeline;
+    qnnrt_pipeline     *made;
+    const qnnrt_pipeline *pipeline;        /* that, or the one of a folder */
     qnnrt_plan         *plan;
     qnnrt_mem          *mem;
     qnnrt_run          *run, *runs[2];     /* run: the one that is used now */
@@ -1433,6 +1434,156 @@ static void run_single(void)
     ++stats_single;
 }
 
+/* ---- a folder with the program --------------------------------------------------------------- */
+
+static const char *folder;
+static const char *const role_names[BACKENDS] = { "role0", "role1", "role2", "role3" };
+static int stats_folders;
+
+static FILE *open_file(const char *name)
+{
+    char path[1200];
+    FILE *file;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "wb");
+    if (file == NULL) exit(1);
+    return file;
+}
+
+/* Write "key": [ of a list; its items begin with item(). */
+static void list(FILE *f, const char *before, const char *key) { fprintf(f, "%s\"%s\": [", before, key); }
+static void item(FILE *f, int *count) { if ((*count)++ > 0) fprintf(f, ", "); }
+
+static void write_tensor(FILE *f, const qnnrt_tensor_info *t)
+{
+    fprintf(f, "{\"name\": \"%s\", \"dtype\": \"%s\", \"dims\": [%u, %u, %u, %u]", t->name,
+            qnnrt_dtype_name(t->dtype), (unsigned)t->dims[0], (unsigned)t->dims[1], (unsigned)t->dims[2],
+            (unsigned)t->dims[3]);
+    if (t->quant.encoding != QNNRT_ENCODING_NONE)
+        fprintf(f, ", \"scale\": %.9g, \"offset\": %d", (double)t->quant.scale, (int)t->quant.offset);
+    fprintf(f, "}");
+}
+
+static void write_step(FILE *f, const qnnrt_step_desc *step, const int *contexts)
+{
+    const qnnrt_host_step *host = step->host;
+    size_t i;
+    int count = 0, b = 0;
+    if (host == NULL) {
+        while (w.models[b] != step->model) ++b;
+        fprintf(f, "{\"graph\": \"%s\", \"context\": %d}", step->graph, contexts[b]);
+        return;
+    }
+    fprintf(f, "{\"host\": \"%s\"", host->name);
+    list(f, ", ", "inputs");
+    for (i = 0; i < host->input_count; ++i) { item(f, &count); write_tensor(f, &host->inputs[i]); }
+    list(f, "], ", "outputs");
+    for (i = 0, count = 0; i < host->output_count; ++i) { item(f, &count); write_tensor(f, &host->outputs[i]); }
+    fprintf(f, "]}");
+}
+
+/* Write the description of the pipeline as a qnnrt.json, and the constants as one file. */
+static void write_program(const int *contexts)
+{
+    static const char *const converts[] = { "", "values", "to_nhwc", "to_nchw" };
+    FILE *f = open_file("qnnrt.json"), *data = open_file("constants.bin");
+    int b, c, count = 0;
+    size_t i, at = 0;
+    fprintf(f, "{ \"program\": { \"version\": 1");
+    list(f, ", ", "backends");
+    for (b = 0; b < BACKENDS; ++b) if (w.models[b] != NULL) { item(f, &count); fprintf(f, "\"role%d\"", b); }
+    list(f, "], ", "contexts");
+    for (b = count = 0; b < BACKENDS; ++b)
+        if (w.models[b] != NULL) { item(f, &count); fprintf(f, "{\"file\": \"%d.bin\", \"backend\": \"role%d\"}", b, b); }
+    list(f, "], ", "constants");
+    for (c = count = 0; c < p.class_count; ++c) {
+        uint32_t dims[4];
+        if (!p.classes[c].constant) continue;
+        item(f, &count);
+        dims_of(p.classes[c].f, dims);
+        fprintf(f, "{\"name\": \"c%d\", \"file\": \"constants.bin\", \"offset\": %u, \"dtype\": \"%s\","
+                " \"dims\": [%u, %u, %u, %u]}", c, (unsigned)at, qnnrt_dtype_name(dtypes[p.classes[c].f.type]),
+                (unsigned)dims[0], (unsigned)dims[1], (unsigned)dims[2], (unsigned)dims[3]);
+        fwrite(p.classes[c].data, 1, bytes_of(p.classes[c].f), data);
+        at += bytes_of(p.classes[c].f);
+    }
+    fprintf(f, "], \"pipelines\": [ { \"name\": \"program\"");
+    list(f, ", ", "steps");
+    for (i = 0, count = 0; i < w.desc.step_count; ++i) { item(f, &count); write_step(f, &w.steps[i], contexts); }
+    list(f, "], ", "edges");
+    for (i = 0, count = 0; i < w.desc.edge_count; ++i) {
+        const qnnrt_edge_desc *e = &w.edges[i];
+        item(f, &count);
+        fprintf(f, "{\"from\": [%u, \"%s\"], \"to\": [%u, \"%s\"]", (unsigned)e->from_step, e->from, (unsigned)e->to_step,
+                e->to);
+        if (e->convert != QNNRT_CONVERT_NONE) fprintf(f, ", \"convert\": \"%s\"", converts[e->convert]);
+        fprintf(f, "%s}", e->exact ? ", \"exact\": true" : "");
+    }
+    fprintf(f, "], \"edges_only\": %s", w.desc.edges_only ? "true" : "false");
+    list(f, ", ", "apart");
+    for (i = 0, count = 0; i < w.desc.apart_count; ++i) {
+        item(f, &count);
+        fprintf(f, "[%u, \"%s\"]", (unsigned)w.apart[i].step, w.apart[i].input);
+    }
+    list(f, "], ", "constants");
+    for (i = 0, count = 0; i < w.desc.constant_count; ++i) {
+        for (c = 0; w.constants[i].data != p.classes[c].data;) ++c;
+        item(f, &count);
+        fprintf(f, "{\"step\": %u, \"input\": \"%s\", \"constant\": \"c%d\"}", (unsigned)w.constants[i].step,
+                w.constants[i].input, c);
+    }
+    fprintf(f, "] } ] } }\n");
+    if (fclose(f) != 0 || fclose(data) != 0) exit(1);
+}
+
+/* Save the program to a folder, open that, and run it. */
+static void run_folder(void)
+{
+    qnnrt_backend_role roles[BACKENDS];
+    qnnrt_host_function functions[NODES];
+    qnnrt_desc desc;
+    qnnrt *model;
+    char path[1200];
+    int contexts[BACKENDS] = { 0 }, b, i, count = 0;
+    memset(&desc, 0, sizeof(desc));
+    memset(roles, 0, sizeof(roles));
+    for (b = 0; b < BACKENDS; ++b) {
+        snprintf(path, sizeof(path), "%s/%d.bin", folder, b);
+        unlink(path);
+        if (w.models[b] == NULL) continue;
+        CHECK_EQ(qnnrt_save(w.models[b], 0, path, &err), QNNRT_OK);
+        roles[count].role = role_names[b];
+        roles[count].backend = backends[b];
+        contexts[b] = count++;
+    }
+    write_program(contexts);
+    desc.backends = roles;
+    desc.backend_count = (size_t)count;
+    desc.host_functions = functions;
+    for (i = 0; i < p.segment_count; ++i) {
+        if (p.segments[i].place != HOST) continue;
+        functions[desc.host_function_count].name = p.segments[i].name;
+        functions[desc.host_function_count].exec = host_exec;
+        functions[desc.host_function_count++].user = &p.segments[i];
+    }
+    if (qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(model != NULL);
+    CHECK_EQ(qnnrt_pipeline_find(model, "program", &w.pipeline, &err), QNNRT_OK);
+    for (i = 0; i < p.class_count; ++i) {
+        p.classes[i].slot = QNNRT_NO_SLOT;
+        p.classes[i].now = p.classes[i].data;
+    }
+    TRY(check_info());
+    memset(w.runs, 0, sizeof(w.runs));
+    CHECK_EQ(qnnrt_prepare(model, "program", &w.runs[0], &err), QNNRT_OK);
+    w.run_count = 1;
+    w.reuse = w.per_tensor = w.placed = w.own_count = 0;
+    for (i = 0; i < 2; ++i) TRY(execute_once(i));
+    qnnrt_run_destroy(w.runs[0]);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    ++stats_folders;
+}
+
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 static int outcomes[WRONGS], kinds[3], fused;
@@ -1455,7 +1606,8 @@ static void one_case(int number)
     if (build_models() != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     describe();
-    result = qnnrt_pipeline_make(&w.desc, &w.pipeline, &err);
+    result = qnnrt_pipeline_make(&w.desc, &w.made, &err);
+    w.pipeline = w.made;
     if (p.wrong != WRONG_NOTHING) {
         TRY(check_wrong(result));
         CHECK(w.pipeline == NULL);
@@ -1474,7 +1626,8 @@ static void one_case(int number)
     for (i = 0; i < 2; ++i) qnnrt_run_destroy(w.runs[i]);
     CHECK_EQ(qnnrt_mem_destroy(w.mem), QNNRT_OK);
     CHECK_EQ(qnnrt_plan_destroy(w.plan), QNNRT_OK);
-    CHECK_EQ(qnnrt_pipeline_destroy(w.pipeline), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_destroy(w.made), QNNRT_OK);
+    if (p.wrong == WRONG_NOTHING && chance(6)) TRY(run_folder());
     for (i = 0; i < BACKENDS; ++i) if (w.models[i] != NULL) CHECK_EQ(qnnrt_close(w.models[i]), QNNRT_OK);
 }
 
@@ -1484,6 +1637,7 @@ TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
     int first = 0, count = 10000, i;
     if (wish != NULL && sscanf(wish, "%d,%d", &first, &count) == 1) { count = first; first = 0; }
     CHECK(open_backends());
+    folder = test_tmpdir();
     for (i = first; i < first + count; ++i) {
         one_case(i);
         if (test_state.state != TEST_RUNNING)
@@ -1494,6 +1648,7 @@ TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
            stats_compared, stats_bytes, stats_in_place, stats_strange);
     printf("  %d execs failed as they must, %d are equal to one graph on one backend, %d tensors registered\n",
            stats_failed, stats_single, stats_registered);
+    printf("  %d programs ran from a folder, too\n", stats_folders);
     printf("  %d graphs (%d of several nodes), %d host steps, %d conversions, %d of them lost values\n",
            kinds[QNNRT_STEP_GRAPH], fused, kinds[QNNRT_STEP_HOST], kinds[QNNRT_STEP_CONVERT], stats_lost);
     for (i = 0; i < WRONGS; ++i) printf("  %5d %s\n", outcomes[i], wrongs[i].text);
@@ -1501,7 +1656,7 @@ TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
     if (count < 2000) return;
     for (i = 0; i < WRONGS; ++i) CHECK(outcomes[i] > 0);
     CHECK(stats_compared > count && stats_in_place > count / 20 && stats_strange < count / 10);
-    CHECK(stats_failed > 0 && stats_lost > count / 20 && stats_single > count / 20 && stats_registered > count / 20);
+    CHECK(stats_failed > 0 && stats_lost > count / 20 && stats_single > count / 20 && stats_registered > count / 20 && stats_folders > count / 100);
 }
 
 TEST_MAIN("programs")
