@@ -1,20 +1,28 @@
-/* Run one pipeline on two backends and on this CPU.
+/* Run one pipeline on two backends and on this CPU, and save it as a folder.
 
-       07_two_backends NPU_LIBRARY CPU_LIBRARY
+       07_two_backends NPU_LIBRARY CPU_LIBRARY [FOLDER]
 
    For example:
 
-       build/examples/07_two_backends build/libQnnRef.so build/libQnnRef.so
+       build/examples/07_two_backends build/libQnnRef.so build/libQnnRef.so build/mixed
 
    The first graph runs on the NPU: y = relu(x * w), in float16. The second one runs on the other
    backend: a softmax over the rows, which HTP refuses. It takes float32, so the edge between them
    asks for a conversion, which becomes a step. The last step is a C function of this program: it
-   finds the best row of each column. One qnnrt_exec() runs all four steps. */
+   finds the best row of each column. One qnnrt_exec() runs all four steps.
+
+   With FOLDER, the two context binaries and the program (qnnrt.json) are written to it; then one
+   qnnrt_open() opens it, with a library for each role, and the same pipeline runs again. */
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #define QNNRT_COMPOSE
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_JSON_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_json.h"
+#include "tools/qnnrt_manifest.h"
 
 enum { ROWS = 4, COLUMNS = 3, DEPTH = 2 };
 
@@ -109,49 +117,52 @@ static int make_model(const char *library, void (*add_graph)(qnnrt_builder *),
     return qnnrt_builder_finish(b, model, err) == QNNRT_OK;
 }
 
-/* Wire the three steps. */
-static qnnrt_result wire(qnnrt *npu, qnnrt *cpu, qnnrt_pipeline **pipeline, qnnrt_error *err)
+/* The description of the pipeline, and what it points to. */
+typedef struct program {
+    qnnrt_pipeline_desc desc;
+    qnnrt_step_desc     steps[3];
+    qnnrt_edge_desc     edges[2];
+    qnnrt_host_step     host;
+    qnnrt_tensor_info   z, best;
+} program;
+
+/* Describe three steps and the two edges between them. */
+static void describe(qnnrt *npu, qnnrt *cpu, program *p)
 {
-    qnnrt_tensor_info z = {0}, best = {0};
-    qnnrt_host_step host = {0};
-    qnnrt_step_desc steps[3] = {{0}};
-    qnnrt_edge_desc edges[2] = {{0}};
-    qnnrt_pipeline_desc desc = {0};
+    memset(p, 0, sizeof *p);
+    p->z.name = "z";
+    p->z.dtype = QNNRT_DTYPE_F32;
+    p->z.rank = 2;
+    p->z.dims = shape;
+    p->best.name = "best";
+    p->best.dtype = QNNRT_DTYPE_I32;
+    p->best.rank = 2;
+    p->best.dims = row;
+    p->host.name = "find_best";
+    p->host.inputs = &p->z;
+    p->host.outputs = &p->best;
+    p->host.input_count = p->host.output_count = 1;
+    p->host.exec = find_best;
 
-    z.name = "z";
-    z.dtype = QNNRT_DTYPE_F32;
-    z.rank = 2;
-    z.dims = shape;
-    best.name = "best";
-    best.dtype = QNNRT_DTYPE_I32;
-    best.rank = 2;
-    best.dims = row;
-    host.name = "find_best";
-    host.inputs = &z;
-    host.outputs = &best;
-    host.input_count = host.output_count = 1;
-    host.exec = find_best;
-
-    steps[0].model = npu;
-    steps[0].graph = "project";
-    steps[1].model = cpu;
-    steps[1].graph = "softmax";
-    steps[2].host = &host;
-    edges[0].from_step = 0;
-    edges[0].from = "y";
-    edges[0].to_step = 1;
-    edges[0].to = "y";
-    edges[0].convert = QNNRT_CONVERT_VALUES;     /* float16 -> float32, a step of its own */
-    edges[1].from_step = 1;
-    edges[1].from = "z";
-    edges[1].to_step = 2;
-    edges[1].to = "z";                           /* equal tensors: one memory, nothing is copied */
-    desc.name = "mixed";
-    desc.steps = steps;
-    desc.step_count = 3;
-    desc.edges = edges;
-    desc.edge_count = 2;
-    return qnnrt_pipeline_make(&desc, pipeline, err);
+    p->steps[0].model = npu;
+    p->steps[0].graph = "project";
+    p->steps[1].model = cpu;
+    p->steps[1].graph = "softmax";
+    p->steps[2].host = &p->host;
+    p->edges[0].from_step = 0;
+    p->edges[0].from = "y";
+    p->edges[0].to_step = 1;
+    p->edges[0].to = "y";
+    p->edges[0].convert = QNNRT_CONVERT_VALUES;     /* float16 -> float32, a step of its own */
+    p->edges[1].from_step = 1;
+    p->edges[1].from = "z";
+    p->edges[1].to_step = 2;
+    p->edges[1].to = "z";                           /* equal tensors: one memory, no copy */
+    p->desc.name = "mixed";
+    p->desc.steps = p->steps;
+    p->desc.step_count = 3;
+    p->desc.edges = p->edges;
+    p->desc.edge_count = 2;
 }
 
 static int run(const qnnrt_pipeline *pipeline, qnnrt_error *err)
@@ -188,27 +199,92 @@ static int run(const qnnrt_pipeline *pipeline, qnnrt_error *err)
     return ok;
 }
 
+static int to_file(void *user, const char *text, size_t bytes)
+{
+    return fwrite(text, 1, bytes, (FILE *)user) == bytes;
+}
+
+/* Write two context binaries and the program. The contexts of the folder have the numbers 0 and 1,
+   so the second step, of context 0 in its own model, becomes a step of context 1. */
+static int save(const char *folder, qnnrt *npu, qnnrt *cpu, program *p, qnnrt_error *err)
+{
+    qnnrt_manifest_context contexts[2] = {{0}};
+    qnnrt_manifest_desc desc = {0};
+    char path[3][1024];
+    FILE *file;
+    int ok;
+    mkdir(folder, 0777);
+    snprintf(path[0], sizeof path[0], "%s/npu.bin", folder);
+    snprintf(path[1], sizeof path[1], "%s/cpu.bin", folder);
+    snprintf(path[2], sizeof path[2], "%s/qnnrt.json", folder);
+    if (qnnrt_save(npu, 0, path[0], err) != QNNRT_OK || qnnrt_save(cpu, 0, path[1], err) != QNNRT_OK)
+        return 0;
+    contexts[0].file = "npu.bin";
+    contexts[0].backend = "npu";
+    contexts[1].file = "cpu.bin";
+    contexts[1].backend = "cpu";
+    p->steps[1].context = 1;
+    desc.contexts = contexts;
+    desc.context_count = 2;
+    desc.pipelines = &p->desc;
+    desc.pipeline_count = 1;
+    file = fopen(path[2], "w");
+    ok = file != NULL && qnnrt_manifest_write(&desc, to_file, file, err) == QNNRT_OK;
+    return file != NULL && fclose(file) == 0 && ok;
+}
+
+/* Open the folder: a library for each role, and the function that its host step names. */
+static int open_and_run(const char *folder, const char *npu, const char *cpu, qnnrt_error *err)
+{
+    qnnrt_backend_role roles[2] = {{0}};
+    qnnrt_host_function function = {0};
+    qnnrt_desc desc = {0};
+    const qnnrt_pipeline *pipeline;
+    qnnrt *model;
+    int ok;
+    roles[0].role = "npu";
+    roles[0].desc.path = npu;
+    roles[1].role = "cpu";
+    roles[1].desc.path = cpu;
+    function.name = "find_best";
+    function.exec = find_best;
+    desc.backends = roles;
+    desc.backend_count = 2;
+    desc.host_functions = &function;
+    desc.host_function_count = 1;
+    if (qnnrt_open(folder, &desc, &model, err) != QNNRT_OK) return 0;
+    ok = qnnrt_pipeline_find(model, "mixed", &pipeline, err) == QNNRT_OK && run(pipeline, err);
+    qnnrt_close(model);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     qnnrt_error err = {0};
     qnnrt_backend *backends[2] = { NULL, NULL };
     qnnrt *npu = NULL, *cpu = NULL;
     qnnrt_pipeline *pipeline = NULL;
+    program p;
     int ok;
 
-    if (argc != 3) {
-        fprintf(stderr, "usage: 07_two_backends NPU_LIBRARY CPU_LIBRARY\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: 07_two_backends NPU_LIBRARY CPU_LIBRARY [FOLDER]\n");
         return 2;
     }
     ok = make_model(argv[1], npu_graph, &backends[0], &npu, &err) &&
-         make_model(argv[2], cpu_graph, &backends[1], &cpu, &err) &&
-         wire(npu, cpu, &pipeline, &err) == QNNRT_OK && run(pipeline, &err);
-    if (!ok) fprintf(stderr, "%s\n", err.text);
-    if (!ok && err.hint[0] != '\0') fprintf(stderr, "hint: %s\n", err.hint);
+         make_model(argv[2], cpu_graph, &backends[1], &cpu, &err);
+    if (ok) {
+        describe(npu, cpu, &p);
+        ok = qnnrt_pipeline_make(&p.desc, &pipeline, &err) == QNNRT_OK && run(pipeline, &err);
+    }
+    if (ok && argc == 4) ok = save(argv[3], npu, cpu, &p, &err);
     qnnrt_pipeline_destroy(pipeline);
     qnnrt_close(cpu);
     qnnrt_close(npu);
     qnnrt_backend_close(backends[1]);
     qnnrt_backend_close(backends[0]);
+    if (ok && argc == 4) ok = open_and_run(argv[3], argv[1], argv[2], &err);
+    if (!ok) fprintf(stderr, "%s\n", err.text);
+    if (!ok && err.hint[0] != '\0') fprintf(stderr, "hint: %s\n", err.hint);
     return ok ? 0 : 1;
 }
