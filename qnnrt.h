@@ -148,7 +148,7 @@
        All backends have the same alloc and free, and all a lock or none; where contexts take turns
        (see "Residency") it is one lock. desc.resident_bytes is for all contexts together.
        Each backend has a libQnnSystem.so, found as above; those whose library has that interface
-       too do not take desc.system_path.
+       too do not take desc.system_path (with desc.inspect, if desc.backends names them).
 
    Pipelines and wiring
        Graphs of several shards form one pipeline if their names are equal, or equal except for the
@@ -14725,9 +14725,9 @@ static qnnrt_result qnnrt__roles_open(qnnrt *model, const char *const *roles, si
 }
 
 /* Open the library that reads the binaries of a use. Of several backends, one that has a system
-   interface itself does not take desc.system_path. With roles, that interface goes before the
-   libQnnSystem.so beside it with desc.inspect, too: libraries of several makers may share a
-   folder. */
+   interface itself does not take desc.system_path; with desc.inspect, only if the caller named it.
+   With roles, that interface goes before the libQnnSystem.so beside it with desc.inspect, too:
+   libraries of several makers may share a folder. */
 static qnnrt_result qnnrt__roles_system(const qnnrt *model, size_t at, const qnnrt_desc *desc,
                                         qnnrt__roles_part *part, qnnrt_error *err)
 {
@@ -14735,7 +14735,8 @@ static qnnrt_result qnnrt__roles_system(const qnnrt *model, size_t at, const qnn
     const int found = part->path[0] != '\0';
     int own = b != NULL || model->uses[at].role[0] != '\0' ? QNNRT__SYSTEM_OWN_FIRST
                                                            : QNNRT__SYSTEM_OWN_SECOND;
-    if (desc->system_path != NULL && model->use_count > 1) own = QNNRT__SYSTEM_OWN_ALWAYS;
+    const int named = b != NULL || part->desc.path != NULL;
+    if (desc->system_path != NULL && model->use_count > 1 && named) own = QNNRT__SYSTEM_OWN_ALWAYS;
     return qnnrt__system_open(desc->system_path,
                               b != NULL ? b->path : found ? part->path : part->desc.path, own,
                               b != NULL ? &b->hooks : &model->hooks, &part->system, err);

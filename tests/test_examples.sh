@@ -24,9 +24,10 @@ restored() {
 lines=$(wc -l <examples/04_cnn_transformer.c)
 if [ "$lines" -le 120 ]; then good; else bad cnn_transformer_is_short "$lines lines"; fi
 
-# 07: four steps, and the answer that its comment explains.
+# 07: four steps, and the answer that its comment explains; then the same from the folder.
 two_backends() {
-    "$build/examples/07_two_backends" "$1" "$2" >"$out/text" 2>"$out/log" && grep -qx 'best rows: 2 1 1' "$out/text" &&
+    "$build/examples/07_two_backends" "$1" "$2" "$out/mixed" >"$out/text" 2>"$out/log" &&
+        [ "$(grep -cx 'best rows: 2 1 1' "$out/text")" = 2 ] &&
         grep -qx 'step 1: convert y: float16 -> float32, 48 bytes' "$out/text" && grep -qx 'step 3: host "find_best"' "$out/text"
 }
 if two_backends "$build/libQnnRef.so" "$build/libQnnRef.so"; then good; else bad two_backends "$(cat "$out/text" "$out/log")"; fi
@@ -35,6 +36,10 @@ if [ -f "$release/libQnnHtp.so" ]; then
     cpu=$build/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
     if two_backends "$release/libQnnHtp.so" "$cpu" && grep -q '^step 2: .* on CPU_QTI_AISW$' "$out/text"; then good
     else bad two_genuine_backends "$(cat "$out/text" "$out/log")"; fi
+    # One system library reads both binaries, although the role "cpu" alone would mean libQnnRef.so.
+    if "$build/qnnrt-run" plan "$out/mixed" --system_so "$release/libQnnSystem.so" >"$out/text" 2>"$out/log" &&
+        grep -q 'on cpu (CPU)$' "$out/text"; then good
+    else bad two_backends_are_planned "$(cat "$out/text" "$out/log")"; fi
     if "$build/examples/01_hello" tests/data/ctx/qairt2.51/mlp_u8 "$release/libQnnHtp.so" >"$out/text" 2>"$out/log" &&
         grep -q '^y (ufixed8, 128 elements): ' "$out/text"; then good
     else bad hello_runs "$(cat "$out/text" "$out/log")"; fi
@@ -53,7 +58,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     if grep -q '^refused: .*shares its weights with other graphs' "$out/text"; then good
     else bad cnn_transformer_refuses_shared_weights "$(cat "$out/text")"; fi
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
-else skipped=$((skipped + 7)); fi
+else skipped=$((skipped + 8)); fi
 
 if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
 [ $failed -eq 0 ]
