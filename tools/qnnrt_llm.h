@@ -161,10 +161,11 @@
        A table of embeddings is large and only a few rows of it are read, so that it may stay out of
        the graphs. They then take the hidden state, and a pipeline begins with a host step that looks
        rows up: qnnrt_llm_embedding(), under the name "embedding". The folder's qnnrt.json says so
-       ("program", see "Manifest" of qnnrt.h; 05_make_model --host_embedding writes one):
+       ("program", see "Programs" in qnnrt.h; 05_make_model --host_embedding writes one):
            qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
-           desc.host_functions = &look_up; desc.host_function_count = 1;
-           qnnrt_open("model_dir", &desc, &model, &err);       // maps the table
+           qnnrt_desc opening = {0};
+           opening.host_functions = &look_up; opening.host_function_count = 1;
+           qnnrt_open("model_dir", &opening, &model, &err);    // maps the table
        Without a manifest, make such pipelines with qnnrt_pipeline_make() and give them in
        qnnrt_llm_desc.made. Pipelines with host steps, conversions or constants are run as their
        author has wired them: edges and constants need no role, and shards no equal names.
