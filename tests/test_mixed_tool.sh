@@ -1,7 +1,8 @@
 #!/bin/sh
-# qnnrt-run on a folder with a program for HTP and CPU, both Qualcomm's: inspect, plan, pictures, runs.
+# qnnrt-run and qnnrt-llm on a folder with a program for HTP and CPU, both Qualcomm's: inspect, plan, pictures, runs.
 #     sh tests/test_mixed_tool.sh [BUILD_DIR [RELEASE_DIR]]
-# tests/real/mixed.c makes the folder: first.bin on HTP, middle.bin on the CPU, last.bin on HTP.
+# tests/real/mixed.c makes the folder: first.bin on HTP, middle.bin on the CPU, last.bin on HTP; and in its folder
+# llm a language model with its table on the host, its layers on HTP and its head on the CPU.
 suite=test_mixed_tool
 . "$(dirname "$0")/tool.sh"
 
@@ -14,7 +15,7 @@ if [ ! -f "$htp" ] || [ ! -f "$cpu" ]; then
     skip mixed "no libQnnHtp.so in $release, or no $cpu: make qnn-libs"
     finish
 fi
-mkdir "$folder"
+mkdir "$folder" "$folder/llm"
 QNNRT_MIXED_FOLDER=$folder "$build/c99/real_mixed" "$release" "$data" >"$tmp/made" 2>&1
 check made "$(tail -n 3 "$tmp/made")" test -f "$folder/y.raw"
 
@@ -63,4 +64,16 @@ says wrong_library err 'middle.bin'
 run run "$folder" $both --backend_so "gpu=$htp"
 is unknown_role 1
 says unknown_role err '"gpu"'
+
+tool=$build/qnnrt-llm
+expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".*/\1/p' "$data/llm/expected.json")
+run --ctx_dir "$folder/llm" $both --prompt 'And the LORD said unto ' --max_gen 64
+is llm 0
+check llm_text "'$(cat "$tmp/out")', not '$expected'" test "$(cat "$tmp/out")" = "$expected"
+run --ctx_dir "$folder/llm" $both --describe
+is llm_describe 0
+says llm_describe out 'host "embedding"'
+says llm_describe out 'head.bin'
+wrong llm_role_twice 'has the role "cpu" twice' --ctx_dir "$folder/llm" $both --backend_so "cpu=$cpu" --prompt a
+wrong llm_role_alone 'needs a file after "cpu="' --ctx_dir "$folder/llm" --backend_so cpu= --prompt a
 finish

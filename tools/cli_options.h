@@ -346,6 +346,43 @@ static inline int cli_wrong_value(const cli_option *o, const char *value, const 
     return STATUS_USAGE;
 }
 
+enum { CLI_ROLES = 16, CLI_ROLE_BYTES = 64 };
+
+typedef struct cli_role {              /* --backend_so ROLE=FILE           */
+    char        role[CLI_ROLE_BYTES];
+    const char *file;
+} cli_role;
+
+/* Read --backend_so: FILE into *file, or ROLE=FILE into roles. What is before '=' is a role only if it
+   looks like one, so that a path with a slash before it is a path. */
+static inline int cli_take_backend(const cli_option *o, const char *value, const char **file,
+                                   cli_role roles[CLI_ROLES], size_t *count)
+{
+    const size_t bytes = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (bytes == 0 || value[bytes] != '=') {
+        if (*file != NULL) return cli_usage(NULL, "--%s is given twice", o->name);
+        *file = value;
+        return STATUS_OK;
+    }
+    if (bytes >= CLI_ROLE_BYTES)
+        return cli_usage(NULL, "--%s: the role has %lu bytes, and at most %d are possible", o->name,
+                         (unsigned long)bytes, CLI_ROLE_BYTES - 1);
+    if (value[bytes + 1] == '\0')
+        return cli_usage("Write --backend_so ROLE=FILE.", "--%s needs a file after \"%s\"", o->name,
+                         value);
+    for (size_t i = 0; i < *count; ++i)
+        if (strncmp(roles[i].role, value, bytes) == 0 && roles[i].role[bytes] == '\0')
+            return cli_usage("Name one library for each role.",
+                             "--%s has the role \"%s\" twice", o->name, roles[i].role);
+    if (*count == CLI_ROLES)
+        return cli_usage(NULL, "--%s has more than %d roles", o->name, CLI_ROLES);
+    cli_role *role = &roles[(*count)++];
+    memset(role, 0, sizeof(*role));
+    memcpy(role->role, value, bytes);
+    role->file = value + bytes + 1;
+    return STATUS_OK;
+}
+
 /* Store a value in the settings. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static inline int cli_store(const cli_option *o, const char *value, void *settings)
 {

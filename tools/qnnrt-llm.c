@@ -32,6 +32,8 @@ enum { DSP_RESTARTED = 1007, DSP_RESTARTED_FATAL = 1011 };      /* vendor codes 
 
 typedef struct settings {
     const char     *ctx_dir, *backend, *system;
+    cli_role        roles[CLI_ROLES];  /* --backend_so ROLE=FILE       */
+    size_t          role_count;
     const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits;
     uint64_t        max_gen;           /* most tokens to write; UINT64_MAX: as many as fit */
     int64_t         seq_len;
@@ -140,6 +142,12 @@ static int take_seq_len(void *at, const cli_option *o, const char *value)
     return STATUS_OK;
 }
 
+static int take_backend(void *at, const cli_option *o, const char *value)
+{
+    settings *set = (settings *)at;
+    return cli_take_backend(o, value, &set->backend, set->roles, &set->role_count);
+}
+
 static int take_resident(void *at, const cli_option *o, const char *value)
 {
     settings *set = (settings *)at;
@@ -153,10 +161,13 @@ static const cli_option options[] = {
     {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir),
      .help = "folder of context binaries: all shards of one model. Its qnnrt.json may hold a role "
              "table, RoPE and end tokens; its genie_config.json may hold RoPE and end tokens"},
-    {.name = "backend_so", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
+    {.name = "backend_so", .value = "[ROLE=]FILE", .kind = CLI_OWN, .take = take_backend,
+     .repeat = 1,
      .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
              "binaries made with it (default: libQnnHtp.so beside this program, else by the "
-             "system's search)"},
+             "system's search). For a folder whose qnnrt.json names several backends, cpu=FILE is "
+             "the library of the role cpu; repeat the option for others. FILE alone is that of the "
+             "first role"},
     {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system),
      .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
              "library, else by the system's search). It is not needed with libQnnRef.so"},
@@ -322,6 +333,7 @@ static int open_model(tool *t)
     /* What models with their table of embeddings on the host call. */
     static const qnnrt_host_function functions[] = { { "embedding", qnnrt_llm_embedding, NULL } };
     const settings *set = &t->set;
+    qnnrt_backend_role roles[CLI_ROLES];
     qnnrt_desc desc;
     qnnrt_llm_desc llm;
     qnnrt_error err;
@@ -341,6 +353,14 @@ static int open_model(tool *t)
         desc.backend_desc.hooks.log = cli_log;
         desc.backend_desc.hooks.log_user = &t->set.log_level;
     }
+    for (size_t i = 0; i < set->role_count; ++i) {
+        roles[i].role = set->roles[i].role;
+        roles[i].backend = NULL;
+        roles[i].desc = desc.backend_desc;
+        roles[i].desc.path = set->roles[i].file;
+    }
+    desc.backends = set->role_count > 0 ? roles : NULL;
+    desc.backend_count = set->role_count;
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
         return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err,
                            set->describe ? set->system : set->backend, set->describe

@@ -73,17 +73,13 @@ typedef struct libs_settings {
     int      platform;                 /* index in platform_words                          */
 } libs_settings;
 
-enum { ROLES_MOST = 16, ROLE_BYTES = 64 };
-typedef struct role_option {           /* --backend_so ROLE=FILE                           */
-    char        role[ROLE_BYTES];
-    const char *file;
-} role_option;
+enum { ROLES_MOST = CLI_ROLES };
 
 typedef struct settings {
     command         command;
     const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
     const char     *profile_out;
-    role_option     roles[ROLES_MOST];
+    cli_role        roles[ROLES_MOST]; /* --backend_so ROLE=FILE                           */
     size_t          role_count;
     cli_list        files;             /* operands, and values of --retrieve_context       */
     cli_list        graphs, input_texts;

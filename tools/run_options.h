@@ -28,33 +28,10 @@ static int take_align(void *at, const cli_option *o, const char *value)
     return STATUS_OK;
 }
 
-/* Read --backend_so: FILE, or ROLE=FILE. What is before '=' is a role only if it looks like one, so
-   that a path with a slash before it is a path. */
 static int take_backend(void *at, const cli_option *o, const char *value)
 {
     settings *set = at;
-    const size_t bytes = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    if (bytes == 0 || value[bytes] != '=') {
-        if (set->backend != NULL) return cli_usage(NULL, "--%s is given twice", o->name);
-        set->backend = value;
-        return STATUS_OK;
-    }
-    if (bytes >= ROLE_BYTES)
-        return cli_usage(NULL, "--%s: the role has %lu bytes, and at most %d are possible", o->name,
-                         (unsigned long)bytes, ROLE_BYTES - 1);
-    if (value[bytes + 1] == '\0')
-        return cli_usage("Write --backend_so ROLE=FILE.", "--%s needs a file after \"%s\"", o->name,
-                         value);
-    for (size_t i = 0; i < set->role_count; ++i)
-        if (strncmp(set->roles[i].role, value, bytes) == 0 && set->roles[i].role[bytes] == '\0')
-            return cli_usage("Name one library for each role.",
-                             "--%s has the role \"%s\" twice", o->name, set->roles[i].role);
-    if (set->role_count == ROLES_MOST)
-        return cli_usage(NULL, "--%s has more than %d roles", o->name, ROLES_MOST);
-    role_option *role = &set->roles[set->role_count++];
-    memcpy(role->role, value, bytes);
-    role->file = value + bytes + 1;
-    return STATUS_OK;
+    return cli_take_backend(o, value, &set->backend, set->roles, &set->role_count);
 }
 
 static int take_resident(void *at, const cli_option *o, const char *value)

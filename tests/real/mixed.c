@@ -3,7 +3,8 @@
 
        real_mixed RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   With QNNRT_MIXED_FOLDER=folder it writes the program there and ends; tests/test_mixed_tool.sh looks at it.
+   With QNNRT_MIXED_FOLDER=folder it leaves the program there, and a language model in its folder llm, and ends;
+   tests/test_mixed_tool.sh looks at both.
    The HTP library is that of RELEASE_FOLDER, the CPU library that of release 2.47, the only one that has it.
 
        first    HTP   h = relu(W1 x)                float16
@@ -984,7 +985,7 @@ static void three_sides(const char *cpu_path)
     qnnrt_desc desc;
     qnnrt *model;
     CHECK(htp != NULL && cpu != NULL);
-    snprintf(folder, sizeof folder, "%s", left != NULL ? left : test_tmpdir());
+    snprintf(folder, sizeof folder, "%.1000s%s", left != NULL ? left : test_tmpdir(), left != NULL ? "/llm" : "");
     real_join(path, test_arg(1), "llm/w8a16_four");
     TRY(copy(path, folder, "forward_1.bin"));
     TRY(copy(path, folder, "forward_2.bin"));
@@ -1031,6 +1032,7 @@ TEST_MAIN_ARGS("real_mixed", 2, "RELEASE_FOLDER DATA_FOLDER")
     left = test_getenv("QNNRT_MIXED_FOLDER");
     if (left != NULL) {
         RUN(the_folder_is_left);
+        RUN(the_table_on_the_host_and_the_head_on_the_cpu_give_the_text);
         return;
     }
     if (real_library_release() >= 2051) {       /* in a child, before the first library opens here */
