@@ -3,10 +3,13 @@
    An input is the text, followed by CONTROL bytes that choose limits, failing allocations and calls. The
    folder has two binaries and a file of constants. Whatever happens, there must be no crash, no leak, no
    handle left in the fake, an error text without control characters; and after success the pipelines keep
-   the promises of the header, and those that can run run. */
+   the promises of the header, those that can run run, and the program that is written from them opens as
+   the same pipelines: written again, it has the same bytes. */
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_manifest"
 #include "fuzz.h"
+#include "../meta.h"
+#include "../../tools/qnnrt_manifest.h"
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,6 +105,86 @@ static void check_pipeline(const qnnrt_pipeline *p)
     }
 }
 
+/* Write the program of a model. */
+static void write_program(const qnnrt *model, meta_text *out)
+{
+    const qnnrt_info *info = qnnrt_get_info(model);
+    qnnrt_manifest_context *contexts = (qnnrt_manifest_context *)calloc(info->context_count, sizeof(*contexts));
+    qnnrt_manifest_constant *constants = (qnnrt_manifest_constant *)calloc(info->constant_count + 1, sizeof(*constants));
+    qnnrt_manifest_desc desc;
+    qnnrt_error err;
+    size_t i;
+    MUST(contexts != NULL && constants != NULL);
+    memset(&desc, 0, sizeof(desc));
+    for (i = 0; i < info->context_count; ++i) {
+        contexts[i].file = info->contexts[i].file;
+        contexts[i].backend = info->contexts[i].role;
+        contexts[i].hash = info->contexts[i].fingerprint;
+    }
+    for (i = 0; i < info->constant_count; ++i) {
+        constants[i].name = info->constants[i].tensor->name;
+        constants[i].file = info->constants[i].file;
+        constants[i].offset = info->constants[i].offset;
+        constants[i].dtype = info->constants[i].tensor->dtype;
+        constants[i].rank = info->constants[i].tensor->rank;
+        constants[i].dims = info->constants[i].tensor->dims;
+        constants[i].data = info->constants[i].data;
+    }
+    desc.contexts = contexts;
+    desc.context_count = info->context_count;
+    desc.constants = constants;
+    desc.constant_count = info->constant_count;
+    desc.wired = info->pipelines;
+    desc.wired_count = info->pipeline_count;
+    MUST(qnnrt_manifest_write(&desc, meta_add, out, fresh(&err)) == QNNRT_OK);
+    free(contexts);
+    free(constants);
+}
+
+/* Write the program, open that, and write it again. */
+static void play_again(const qnnrt *model, const qnnrt_desc *given)
+{
+    const qnnrt_info *info = qnnrt_get_info(model);
+    qnnrt_desc desc = *given;
+    qnnrt_limits none;
+    qnnrt_error err;
+    qnnrt *again = NULL;
+    meta_text one, two;
+    uint64_t fail_at = alloc_fail_at;
+    size_t i;
+    for (i = 0; i < info->context_count; ++i) if (info->contexts[i].failure != NULL) return;
+    for (i = 0; i < info->pipeline_count; ++i) if (qnnrt_pipeline_get_info(info->pipelines[i])->failure != NULL) return;
+    if (!info->program) return;
+    memset(&one, 0, sizeof(one));
+    memset(&two, 0, sizeof(two));
+    memset(&none, 0, sizeof(none));
+    alloc_fail_at = 0;
+    desc.limits = none;
+    desc.limits.rank = given->limits.rank;
+    desc.limits.arena_bytes = given->limits.arena_bytes;
+    write_program(model, &one);
+    put("qnnrt.json", one.data, one.used);
+    if (!GOOD(qnnrt_open(folder, &desc, &again, fresh(&err)), again, &err)) fprintf(stderr, "%s\n%s\n", err.text, one.data);
+    MUST(again != NULL);
+    write_program(again, &two);
+    if (strcmp(one.data, two.data) != 0) fprintf(stderr, "%s\n%s\n", one.data, two.data);
+    MUST(strcmp(one.data, two.data) == 0);
+    MUST(qnnrt_close(again) == QNNRT_OK);
+    meta_free(&one);
+    meta_free(&two);
+    alloc_fail_at = fail_at;
+}
+
+/* Fill the outputs with what the first input begins with. */
+static qnnrt_result host(void *user, const qnnrt_graph_info *step, const void *const *inputs, void *const *outputs, qnnrt_error *err)
+{
+    size_t i;
+    (void)user; (void)err;
+    for (i = 0; i < step->output_count; ++i)
+        memset(outputs[i], step->input_count > 0 ? *(const unsigned char *)inputs[0] & 0x3F : 1, (size_t)step->outputs[i].bytes);
+    return QNNRT_OK;
+}
+
 static void play_model(qnnrt *model, int inspect)
 {
     const qnnrt_info *info = qnnrt_get_info(model);
@@ -125,16 +208,29 @@ static void play_model(qnnrt *model, int inspect)
 static void play(const unsigned char *data, size_t size)
 {
     uint64_t stats[16];
+    qnnrt_backend_role roles[2];
+    qnnrt_host_function function;
     qnnrt_desc desc;
     qnnrt_error err;
     qnnrt *model = NULL;
     size_t text;
     if (size < CONTROL) return;
+    memset(roles, 0, sizeof(roles));
+    memset(&function, 0, sizeof(function));
+    function.name = "f";
+    function.exec = host;
     text = size - CONTROL;
     chance_begin(data + text, CONTROL);
     begin();
     put("qnnrt.json", data, text);
     memset(&desc, 0, sizeof(desc));
+    roles[0].role = "npu";
+    roles[1].role = "cpu";
+    roles[0].desc.path = roles[1].desc.path = TEST_FAKE_LIB;
+    desc.backends = roles;
+    desc.backend_count = 2;
+    desc.host_functions = &function;
+    desc.host_function_count = 1;
     desc.inspect = control[0] & 1;
     desc.keep_going = control[0] >> 1 & 1;
     if (control[0] & 4) desc.backend_desc.hooks.log = hook_log;
@@ -151,7 +247,10 @@ static void play(const unsigned char *data, size_t size)
     alloc_count = alloc_sum = 0;
     alloc_fail_at = control[7] >= 128 ? (uint64_t)(control[7] & 63) : 0;
     alloc_fail_on = control[7] >> 6 & 1;
-    if (GOOD(qnnrt_open(folder, &desc, &model, fresh(&err)), model, &err)) play_model(model, desc.inspect);
+    if (GOOD(qnnrt_open(folder, &desc, &model, fresh(&err)), model, &err)) {
+        play_model(model, desc.inspect);
+        if (size % 4 == 0) play_again(model, &desc);
+    }
     else MUST(alloc_sum <= (uint64_t)60 * text + 400000);
     MUST(qnnrt_close(model) == QNNRT_OK);
     fake_stats(stats);
