@@ -81,6 +81,7 @@
            <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
            *.bin                           every context binary, in natural order; other files are
                                            skipped with a line in the log
+       A folder whose qnnrt.json has a program names its files there, see "Programs (qnnrt.json)".
        Instead of a folder, desc.files names files or memory blocks. A file may begin with
        ExecuTorch's 256-byte header. With desc.keep_going a shard that fails is reported in its
        qnnrt_context_info, and the others load.
@@ -149,6 +150,40 @@
        (see "Residency") it is one lock. desc.resident_bytes is for all contexts together.
        Each backend has a libQnnSystem.so, found as above; those whose library has that interface
        too do not take desc.system_path (with desc.inspect, if desc.backends names them).
+
+   Programs (qnnrt.json)
+       A folder can say what its model is, in the part "program" of its qnnrt.json: which file runs
+       on which backend, the steps of pipelines with their edges and conversions, constants, names
+       for users, and buffers. This is a table look-up on the host, and then a graph on the NPU:
+           { "program": { "version": 1,
+               "backends": ["npu"],
+               "contexts":  [ { "file": "forward.bin", "backend": "npu" } ],
+               "constants": [ { "name": "table", "file": "table.raw", "dtype": "float16",
+                                "dims": [50257, 768] } ],
+               "pipelines": [ { "name": "forward",
+                   "steps": [ { "host": "look_up",
+                                "inputs":  [ { "name": "ids", "dtype": "int32", "dims": [1, 8] },
+                                             { "name": "t", "dtype": "float16",
+                                               "dims": [50257, 768] } ],
+                                "outputs": [ { "name": "rows", "dtype": "float16",
+                                               "dims": [1, 8, 768] } ] },
+                              { "context": 0, "graph": "forward" } ],
+                   "edges": [ { "from": [0, "rows"], "to": [1, "x"], "convert": "values" } ],
+                   "constants": [ { "step": 0, "input": "t", "constant": "table" } ],
+                   "names": { "tokens": { "step": 0, "input": "ids" } } } ] } }
+       qnnrt_open() reads it; host steps call the functions that it gets by name:
+           functions[0].name = "look_up"; functions[0].exec = look_up;
+           desc.host_functions = functions; desc.host_function_count = 1;
+           qnnrt_open("model_dir", &desc, &model, &err);
+           qnnrt_prepare(model, "forward", &run, &err);
+           qnnrt_bind(run, "tokens", ids, sizeof ids);
+       qnnrt_info.pipelines are then those of the program. A pipeline that cannot be made, a wrong
+       hash, an unknown key or a path instead of a plain name is an error of qnnrt_open(), and
+       nothing stays open. Files of constants stay mapped until qnnrt_close(), or in memory with
+       desc.read; like binaries, replace them by rename only. desc.no_manifest ignores a program.
+       tools/qnnrt_manifest.h describes the whole format and writes it. A folder without a program
+       gets one, which opens as the same pipelines, by
+           qnnrt-run inspect model_dir --manifest >program.json
 
    Pipelines and wiring
        Graphs of several shards form one pipeline if their names are equal, or equal except for the
@@ -540,10 +575,11 @@ typedef struct qnnrt_hooks {
 typedef struct qnnrt_limits {
     uint64_t file_bytes;    /* one context binary or container (default 0: 64 GiB) */
     uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB) */
-    uint32_t files;         /* context binaries of one model (default 0: 256) */
-    uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model (default 0:
-                               1,000,000) */
-    uint32_t name_bytes;    /* a name of a graph or tensor (default 0: 1,024) */
+    uint32_t files;         /* context binaries of one model; also files of its constants (default
+                               0: 256) */
+    uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model, and entries of
+                               its program (default 0: 1,000,000) */
+    uint32_t name_bytes;    /* a name of a graph or tensor, or in a program (default 0: 1,024) */
     uint32_t rank;          /* dimensions of a tensor (default 0: 8); in JSON at most 32 */
     uint64_t json_bytes;    /* one JSON file (default 0: 64 MiB) */
 } qnnrt_limits;
@@ -880,7 +916,7 @@ typedef enum qnnrt_metadata {
     QNNRT_METADATA_ALL = 0,   /* every source that exists; two must agree. If all files have JSON,
                                  libQnnSystem.so may be missing (with a line in the log) */
     QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON files are ignored, except the order of
-                                 shards in genie_config.json */
+                                 shards in genie_config.json and the program in qnnrt.json */
     QNNRT_METADATA_JSON       /* JSON only: libQnnSystem.so is not opened */
 } qnnrt_metadata;
 
@@ -956,13 +992,15 @@ typedef struct qnnrt_desc {
     int               per_tensor;    /* 1: qnnrt_prepare shares no memory between tensors, see
                                         qnnrt_plan_desc */
     int               no_manifest;       /* 1: ignore the program in the folder's qnnrt.json
-                                            (default 0: it decides, see "Programs") */
+                                            (default 0: it decides, see "Programs
+                                            (qnnrt.json)") */
     const qnnrt_backend_role *backends;  /* [backend_count], for a model whose contexts have roles:
                                             see "Backends by role" (default NULL: the role of the
                                             first context has .backend or .backend_desc, others the
                                             library by their name) */
     size_t            backend_count;
-    const qnnrt_host_function *host_functions;       /* that the program needs */
+    const qnnrt_host_function *host_functions;       /* [host_function_count] for the host steps of
+                                                        the program */
     size_t            host_function_count;
 } qnnrt_desc;
 
@@ -977,15 +1015,20 @@ typedef struct qnnrt_desc {
             QNNRT_E_ARG          the arguments (folder and files, backend and its options, align,
                                  mem_kind, residency with resident_bytes or profile_level, a role in
                                  desc.backends that the model does not have)
-            QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json lists is
-                                 missing; or JSON is missing and desc.metadata requires it
+            QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json or qnnrt.json
+                                 lists is missing; what a program names is missing: a graph, a
+                                 tensor, a function; or JSON is missing and desc.metadata requires
+                                 it
             QNNRT_E_IO           folder or file cannot be read, or changed during the call
-            QNNRT_E_FORMAT       not a context binary, a damaged one, wrong JSON, or missing shards
+            QNNRT_E_FORMAT       not a context binary, a damaged one, wrong JSON, a wrong program,
+                                 or missing shards
             QNNRT_E_LIBRARY      a vendor library is missing, or the file is not one; no library
                                  serves a role
-            QNNRT_E_VERSION      library too old, or a binary newer than the library
-            QNNRT_E_MISMATCH     a binary for another backend, JSON that differs from it, or
-                                 backends with different hooks
+            QNNRT_E_VERSION      library too old, a binary newer than the library, or a program of
+                                 another version
+            QNNRT_E_MISMATCH     a binary for another backend, JSON that differs from it, backends
+                                 with different hooks, or tensors, constants or hashes of a program
+                                 that do not fit
             QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
                                  QNNRT_METADATA_JSON in a program built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
@@ -14089,8 +14132,8 @@ static int qnnrt__assemble_lacks(const qnnrt *model, const qnnrt__schema_pipelin
 
 /* Make all pipelines. One that needs a context that did not load, with desc.keep_going, is left
    out. */
-static qnnrt_result qnnrt__assemble_all(qnnrt__assemble_work *a, qnnrt_pipeline **out, size_t *count,
-                                        qnnrt_error *err)
+static qnnrt_result qnnrt__assemble_all(qnnrt__assemble_work *a, qnnrt_pipeline **out,
+                                        size_t *count, qnnrt_error *err)
 {
     qnnrt_error failure;
     size_t i;
@@ -19053,6 +19096,12 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            QNNRT_ROLE_CONSTANT), qnnrt_step_info.kind and .backend, qnnrt_step_text().
            Added: models whose contexts are on several backends, in "Backends by role":
            desc.backends, qnnrt_file.role, qnnrt_context_info.backend and .role.
+           Added: programs in the folder's qnnrt.json, in "Programs (qnnrt.json)":
+           desc.host_functions, desc.no_manifest, qnnrt_info.program and .constants, and
+           tools/qnnrt_manifest.h, which writes them.
+           Added: names for users, and buffers, of a pipeline: qnnrt_pipeline_desc.names,
+           .buffers and .keeps, and the same in qnnrt_pipeline_info.
+           Changed: if the folder's qnnrt.json is not right JSON, qnnrt_open() fails.
            Changed: qnnrt_step_info.model is NULL for steps that are not graphs.
            Changed: a plan whose places let a step write over a value that a later step reads is
            refused.

@@ -61,6 +61,34 @@ TEST(json_alone_is_no_model)
 
 /* JSON that the descriptor names is requested: it is an error, while JSON in a folder is
    ignored. */
+static char told[4096];
+
+static void keep_line(void *user, qnnrt_log_level level, const char *part, uint64_t code, const char *text)
+{
+    (void)user; (void)level; (void)part; (void)code;
+    strncat(told, text, sizeof(told) - strlen(told) - 1);
+}
+
+TEST(a_program_is_ignored_with_a_line_in_the_log)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    const char *folder = test_tmpdir();
+    write_in(folder, "forward_0.bin", ONE);
+    write_in(folder, "qnnrt.json", "{\"program\": {\"version\": 2}}");
+    desc.backend_desc.hooks.log = keep_line;
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
+    CHECK_STR(told, "qnnrt.json is ignored");
+    CHECK_EQ(qnnrt_get_info(model)->program, 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    told[0] = '\0';
+    desc.no_manifest = 1;
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
+    CHECK(strstr(told, "qnnrt.json") == NULL);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
 TEST(json_of_files_is_unsupported)
 {
     qnnrt_desc desc = new_desc();
@@ -118,6 +146,7 @@ TEST_MAIN("nojson")
 {
     RUN(metadata_from_json_is_unsupported);
     RUN(json_alone_is_no_model);
+    RUN(a_program_is_ignored_with_a_line_in_the_log);
     RUN(json_of_files_is_unsupported);
     RUN(json_beside_binaries_is_not_looked_at);
     RUN(system_library_is_needed);

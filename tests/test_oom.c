@@ -28,6 +28,19 @@ static const char *const shards[3] = {
     "graph broken\nin a 11 " H "\nout b 14 0232 2 1 5 - dyn=0,1\n"
 };
 
+/* Everything that a program can have. */
+#define PROGRAM \
+    "{\"llm\": {}, \"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"first.bin\", \"backend\": \"npu\"}]," \
+    " \"constants\": [{\"name\": \"c\", \"file\": \"table\", \"offset\": 4, \"dtype\": \"float32\", \"dims\": [4]}," \
+    " {\"name\": \"d\", \"file\": \"first.bin\", \"dtype\": \"int8\", \"dims\": []}]," \
+    " \"pipelines\": [{\"name\": \"main\", \"steps\": [{\"context\": 0, \"graph\": \"first\"}, {\"host\": \"copy\"," \
+    " \"inputs\": [{\"name\": \"h\", \"dtype\": \"float16\", \"dims\": [4]}, {\"name\": \"t\", \"dtype\": \"float32\", \"dims\": [4]}]," \
+    " \"outputs\": [{\"name\": \"q\", \"dtype\": \"ufixed8\", \"dims\": [4], \"scale\": 0.5, \"offset\": -3}]}]," \
+    " \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"h\"], \"convert\": \"values\"}], \"apart\": [[0, \"s\"]]," \
+    " \"constants\": [{\"step\": 1, \"input\": \"t\", \"constant\": \"c\"}]," \
+    " \"names\": {\"result\": {\"step\": 1, \"output\": \"q\"}, \"image\": {\"step\": 0, \"input\": \"x\"}}," \
+    " \"buffers\": [{\"name\": \"state\", \"bytes\": 64, \"slots\": [{\"step\": 0, \"input\": \"s\", \"offset\": 16}]}]}]}}"
+
 static const char *folder, *damaged, *unwired;
 
 static void make_folders(void)
@@ -524,6 +537,55 @@ static const char *plain_knobs = "";
 
 static void plainly(void) { plain_knobs = ""; read_files = guard_pages = keep_going = without_text = 0; }
 
+static const char *with_program;
+
+static qnnrt_result copy(void *user, const qnnrt_graph_info *step, const void *const *inputs, void *const *outputs, qnnrt_error *err)
+{
+    (void)user; (void)err;
+    memcpy(outputs[0], inputs[1], (size_t)step->outputs[0].bytes);
+    return QNNRT_OK;
+}
+
+/* Open a folder with a program, and run its pipeline. */
+static qnnrt_result programmed(qnnrt_error *err)
+{
+    qnnrt_host_function function;
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_result result, closed;
+    options(&desc);
+    memset(&function, 0, sizeof(function));
+    function.name = "copy";
+    function.exec = copy;
+    desc.host_functions = &function;
+    desc.host_function_count = 1;
+    result = qnnrt_open(with_program, &desc, &model, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    qnnrt_run_destroy(run);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+static void make_program(void)
+{
+    static const char first[] = "FAKEQNN 1\n# a context binary has at least 64 bytes, and so has this one by this line\n"
+                                "graph first\nin x 1 0232 1 4 -\nin s 2 0232 1 4 -\nout y 3 0232 1 4 -\n";
+    char path[1200];
+    plainly();
+    with_program = test_tmpdir();
+    snprintf(path, sizeof(path), "%s/first.bin", with_program);
+    test_write_file(path, first, strlen(first));
+    snprintf(path, sizeof(path), "%s/table", with_program);
+    test_write_file(path, first, 20);
+    snprintf(path, sizeof(path), "%s/qnnrt.json", with_program);
+    test_write_file(path, PROGRAM, strlen(PROGRAM));
+}
+
+TEST(a_program_survives) { make_program(); EXHAUST(programmed); }
+TEST(a_program_with_read_survives) { make_program(); read_files = 1; EXHAUST(programmed); }
+TEST(a_program_without_a_place_for_the_text_survives) { make_program(); without_text = 1; EXHAUST(programmed); }
 TEST(the_short_way_survives) { plainly(); EXHAUST(short_way); }
 TEST(the_short_way_with_read_survives) { plainly(); read_files = 1; EXHAUST(short_way); }
 TEST(the_short_way_with_keep_going_survives) { plainly(); keep_going = 1; EXHAUST(short_way); }
@@ -593,6 +655,9 @@ TEST_MAIN("oom")
 {
     test_state.name = "main";
     make_folders();
+    RUN(a_program_survives);
+    RUN(a_program_with_read_survives);
+    RUN(a_program_without_a_place_for_the_text_survives);
     RUN(the_short_way_survives);
     RUN(the_short_way_with_read_survives);
     RUN(the_short_way_with_keep_going_survives);
