@@ -469,4 +469,47 @@ while read -r _ command model rest; do
     same "readme_picture_of_today" "$tmp/picture.svg" "$tests/../$picture"
 done <"$tmp/lines"
 
+# ---- a mixed pipeline --------------------------------------------------------------------------------
+
+# Two backends, a host step, a conversion, a constant, names and a buffer.
+mkdir "$tmp/mixed"
+printf 'FAKEQNN 1\ngraph encode\nin x 1 0216 3 1 8 512 -\nin state_in 2 0232 1 256 -\nout hidden 3 0216 2 128 512 -\nout state_out 4 0232 1 256 -\n' \
+    >"$tmp/mixed/npu.bin"
+printf 'FAKEQNN 1\nbackend 3\ngraph rank\nin hidden 1 0232 2 128 512 -\nin weights 2 0232 1 512 -\nout scores 3 0232 1 128 -\n' \
+    >"$tmp/mixed/cpu.bin"
+dd if=/dev/zero of="$tmp/mixed/weights.raw" bs=2048 count=1 2>/dev/null
+cat >"$tmp/mixed/qnnrt.json" <<'end'
+{"program": {"version": 1, "backends": ["npu", "cpu"],
+  "contexts": [{"file": "npu.bin", "backend": "npu"}, {"file": "cpu.bin", "backend": "cpu"}],
+  "constants": [{"name": "weights", "file": "weights.raw", "dtype": "float32", "dims": [512]}],
+  "pipelines": [{"name": "forward",
+    "steps": [{"host": "embedding", "inputs": [{"name": "ids", "dtype": "int32", "dims": [1, 8]}],
+               "outputs": [{"name": "x", "dtype": "float16", "dims": [1, 8, 512]}]},
+              {"context": 0, "graph": "encode"}, {"context": 1, "graph": "rank"}],
+    "edges": [{"from": [1, "hidden"], "to": [2, "hidden"], "convert": "values"}],
+    "constants": [{"step": 2, "input": "weights", "constant": "weights"}],
+    "names": {"tokens": {"step": 0, "input": "ids"}, "probabilities": {"step": 2, "output": "scores"}},
+    "buffers": [{"name": "state", "bytes": 1024, "slots": [{"step": 1, "input": "state_in", "offset": 0},
+                                                           {"step": 1, "output": "state_out", "offset": 0}]}]}]}}
+end
+mixed() { run "$1" "$tmp/mixed" --system_so "$fake" --backend_so npu="$fake" --backend_so cpu="$fake" --svg "$tmp/picture.svg"; }
+mixed inspect
+is mixed_inspect 0
+for text in 'backend     3 (CPU), core API 2.40.0, backend API 5.51.0, role cpu' 'step 0  host "embedding"' \
+    'step 1  npu.bin  "encode"  on npu (HTP)' 'step 2  convert hidden: float16 → float32, 262,144 bytes' \
+    'step 3  cpu.bin  "rank"  on cpu (CPU)' '"probabilities" is output "scores" of step 3'; do
+    says mixed_inspect out "$text"
+done
+same mixed_picture_of_today "$tmp/picture.svg" "$data/pictures/mixed.svg"
+for text in 'npu (HTP)' 'cpu (CPU)' 'host &quot;embedding&quot;' 'convert hidden: float16 → float32, 262,144 bytes' 'called tokens' constant 'in state+0'; do
+    says mixed_picture picture.svg "$text"
+done
+mixed plan
+is mixed_plan 0
+says mixed_plan out 'buffer  kept  state'
+same mixed_plan_of_today "$tmp/picture.svg" "$data/pictures/mixed_plan.svg"
+run inspect "$tmp/mixed" --system_so "$fake" --backend_so npu="$fake" --backend_so cpu="$fake" --dot "$tmp/mixed.dot"
+is mixed_dot 0
+for text in 'shape=hexagon' 'peripheries=2' 'npu (HTP)' 'cpu (CPU)'; do says mixed_dot mixed.dot "$text"; done
+
 finish

@@ -174,7 +174,7 @@ with tempfile.TemporaryDirectory() as tmp:
     pictures = {}
     for path in sorted(glob.glob(os.path.join(TOP, "tests/data/pictures/*.svg"))):
         pictures[os.path.basename(path)[:-4]] = open(path, encoding="utf-8").read()
-    check(len(pictures) == 4, "tests/data/pictures holds %s" % sorted(pictures))
+    check(len(pictures) == 6, "tests/data/pictures holds %s" % sorted(pictures))
 
     eight = os.path.join(tmp, "eight")
     subprocess.run([sys.executable, os.path.join(TOP, "tests/make_eight_shards.py"), eight], check=True)

@@ -376,6 +376,64 @@ says role_left_out out 'run "0/first"'
 says role_left_out_and_why out 'file cpu.bin'
 says role_left_out_is_named err "$tmp/none.so"
 
+# ---- programs -----------------------------------------------------------------------------------------
+
+# A conversion that loses values, names and a buffer: 64-bit numbers of the fake do not fit 32 bits.
+mkdir "$tmp/program"
+printf 'FAKEQNN 1\n%s\ngraph first\nin x 1 0408 1 4 s 1 0\nout h 2 0064 1 4 -\n' "$comment" >"$tmp/program/npu.bin"
+printf 'FAKEQNN 1\n%s\ngraph second\nin h 1 0032 1 4 -\nin k 2 0232 1 2 -\nin s 3 0408 1 8 -\nout y 4 0408 1 4 s 1 0\n' "$comment" \
+    >"$tmp/program/cpu.bin"
+printf '12345678' >"$tmp/program/k.raw"
+printf '\001\002\003\004' >"$tmp/x4"
+program() {
+    cat >"$tmp/program/qnnrt.json" <<end
+{"program": {"version": 1, "backends": ["npu", "cpu"],
+  "contexts": [{"file": "npu.bin", "backend": "npu"}, {"file": "cpu.bin", "backend": "cpu"}],
+  "constants": [{"name": "k", "file": "k.raw", "dtype": "float32", "dims": [2]}],
+  "pipelines": [{"name": "forward", "steps": [$1{"context": 0, "graph": "first"}, {"context": 1, "graph": "second"}],
+    "edges": [{"from": [0, "h"], "to": [1, "h"], "convert": "values"$2}],
+    "constants": [{"step": 1, "input": "k", "constant": "k"}],
+    "names": {"image": {"step": 0, "input": "x"}, "result": {"step": 1, "output": "y"}},
+    "buffers": [{"name": "state", "bytes": 64, "slots": [{"step": 1, "input": "s", "offset": 16}]}]}]}}
+end
+}
+roles() { fake --backend_so cpu="$tmp/lib=x.so" --ctx_dir "$tmp/program" "$@"; }
+program '' ''
+roles --input image="$tmp/x4" --output_dir "$tmp/o19" --num_inferences 2
+is program 0
+for text in 'step 1  convert h: int64 → int32, 16 bytes' 'step 2  cpu.bin  "second"  on cpu (HTP)' '"image" is input "x" of step 0' \
+    '  constant  ' 'state+16' 'given, converted' 'output    '"$tmp/o19/Result_0/forward/result.raw"; do
+    says program_text out "$text"
+done
+says program_lost_values err 'step 1 (convert h: int64 → int32, 16 bytes): 8 values did not fit and were saturated, 4 of them'
+roles --json
+is program_json 0
+json program_json "graph convert graph; 4 4; constant; state 64; 16 image result; convert h: int64 -> int32, 16 bytes" "$tmp/out" '"; ".join([
+    " ".join(s["kind"] for s in p["steps"]), " ".join(str(c[k]) for c in p["conversions"] for k in ("lost", "lost_ever")),
+    " ".join(s["role"] for s in p["slots"] if s["name"] == "k"), " ".join("%s %d" % (b["name"], b["bytes"]) for b in p["buffers"]),
+    " ".join(str(s.get("buffer_offset", s.get("called", ""))) for s in sorted(p["slots"], key=lambda s: str(s.get("called", ""))) if "buffer_offset" in s or "called" in s),
+    p["steps"][1]["text"]]) if (p := d["pipelines"][0]) else ""'
+roles --profiling_level basic --profile_out "$tmp/trace.json"
+is program_profile 0
+says program_profile out 'convert time'
+says program_profile_trace trace.json 'step 1, convert h: int64 → int32, 16 bytes'
+roles --guard --per_tensor
+is program_guarded 0
+program '' ', "exact": true'
+roles
+is program_exact 1
+says program_exact err 'int64'
+# The tool has no functions for host steps: it only shows them.
+program '{"host": "crop", "inputs": [{"name": "raw", "dtype": "uint8", "dims": [9]}], "outputs": [{"name": "x", "dtype": "ufixed8", "dims": [4], "scale": 1, "offset": 0}]}, ' ''
+sed -i 's/"from": \[0,/"from": [1,/; s/"to": \[1,/"to": [2,/; s/"step": 1,/"step": 2,/g; s/{"step": 0, "input": "x"}/{"step": 0, "input": "raw"}/' "$tmp/program/qnnrt.json"
+roles
+is program_host 1
+says program_host err '"crop"'
+hinted program_host_hint 'inspect and plan'
+run plan "$tmp/program" --system_so "$fake" --backend_so cpu="$fake"
+is program_host_plan 0
+says program_host_plan out 'step 0  host "crop"'
+
 # ---- memory as it is asked for ------------------------------------------------------------------------
 
 mkdir "$tmp/scratch"
@@ -388,8 +446,6 @@ json tensors_share_memory '1728 1728 2176' "$tmp/out" "$memory"
 fake --ctx_dir "$tmp/scratch" --json --per_tensor --no_zero --output_dir "$tmp/o16"
 is per_tensor 0
 json per_tensor '2176 2176 2176' "$tmp/out" "$memory"
-bytes=$(python3 -c 'print("\1\2\3\4", end="")' 2>/dev/null || printf '\001\002\003\004')
-printf '%s' "$bytes" >"$tmp/x4"
 for more in '' --per_tensor --no_zero '--per_tensor --no_zero --guard'; do
     fake --ctx_dir "$tmp/scratch" --output_dir "$tmp/o17" --input x="$tmp/x4" $more
     is "memory_as_asked $more" 0

@@ -120,6 +120,8 @@ typedef struct job {                   /* one pipeline that is to run */
     qnnrt_plan                *plan;           /* NULL: the pipeline cannot run, .error says why */
     const qnnrt_plan_info     *plan_info;
     const qnnrt_plan_block   **blocks;         /* [slot_count], NULL: not planned */
+    const char               **names;          /* [slot_count] the program's, NULL: none */
+    const qnnrt_place_desc   **places;         /* [slot_count], NULL: in no buffer */
     const char               **input_files;    /* [slot_count], NULL: not given */
     int                       *input_floats;   /* [slot_count], 1: the file was float32 */
     char                      *folder;         /* file name made of the pipeline's name */

@@ -9,6 +9,9 @@
 
 enum { NPU = 6 };                      /* qnnrt_context_info.backend_id of HTP */
 
+#define HOST_HINT "Run it with a program that has this function; qnnrt-run has none, so it can" \
+    " only inspect and plan the folder."
+
 #define LOG_HINT "Add --log_level error for the library's messages."
 
 /* Fill the options of the backend. */
@@ -215,6 +218,18 @@ static void free_sources(sources *from)
     free(from->files);
 }
 
+/* Return the hint for a model that cannot be opened. */
+static const char *open_hint(const tool *t, const qnnrt_error *err)
+{
+    const settings *set = &t->set;
+    if (strstr(err->text, "desc.host_functions") != NULL) return HOST_HINT;
+    if (err->code != QNNRT_E_LIBRARY) return err->hint;
+    return cli_library_hint(err, set->system, set->inspect
+        ? "Name the library with --system_so FILE, or add JSON for every binary."
+        : t->backend != NULL ? "Name the library with --system_so FILE."
+        : "Name libraries with --backend_so ROLE=FILE, and libQnnSystem.so with --system_so FILE.");
+}
+
 /* Open a folder, or files. NULL after a message. */
 static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
 {
@@ -264,11 +279,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.no_manifest = set->no_manifest;
     if (set->progress) desc.progress = cli_progress;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
-        fail(t, NULL, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err, set->system,
-             set->inspect ? "Name the library with --system_so FILE, or add JSON for every binary."
-             : t->backend == NULL ? "Name libraries with --backend_so ROLE=FILE, and libQnnSystem.so"
-                                    " with --system_so FILE."
-                                  : "Name the library with --system_so FILE."), "%s", err.text);
+        fail(t, NULL, open_hint(t, &err), "%s", err.text);
     free_sources(&from);
     return model;
 }
@@ -359,6 +370,12 @@ static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
     j->blocks = cli_alloc(slots, sizeof(*j->blocks));
     j->input_files = cli_alloc(slots, sizeof(*j->input_files));
     j->input_floats = cli_alloc(slots, sizeof(*j->input_floats));
+    j->names = cli_alloc(slots, sizeof(*j->names));
+    j->places = cli_alloc(slots, sizeof(*j->places));
+    for (size_t i = j->info->name_count; i > 0; --i)     /* of several names the first one holds */
+        j->names[j->info->names[i - 1].slot - j->info->slots] = j->info->names[i - 1].name;
+    for (size_t i = 0; i < j->info->place_count; ++i)
+        j->places[j->info->places[i].slot - j->info->slots] = &j->info->places[i];
     j->files = cli_alloc(slots, sizeof(*j->files));
     j->native_files = cli_alloc(slots, sizeof(*j->native_files));
 }
@@ -460,6 +477,8 @@ static void free_jobs(tool *t)
         free(j->native_files);
         free(j->written);
         free((void *)j->blocks);
+        free((void *)j->names);
+        free((void *)j->places);
         free((void *)j->input_files);
         free(j->input_floats);
         free(j->folder);

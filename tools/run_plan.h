@@ -92,6 +92,27 @@ static char *encoding_text(const qnnrt_quant *quant)
     return cli_text("-");
 }
 
+/* Return the name of a buffer of a pipeline, safe to print. The caller frees it. */
+static char *buffer_name(const qnnrt_pipeline_info *info, size_t buffer)
+{
+    const char *name = buffer < info->buffer_count ? info->buffers[buffer].name : NULL;
+    return name != NULL ? cli_shown(name) : cli_text("buffer %lu", (unsigned long)buffer);
+}
+
+/* Return where a slot lies: its offset, or its buffer and the offset in that. The caller frees
+   it. */
+static char *offset_text(const job *j, size_t slot)
+{
+    const qnnrt_place_desc *place = j->places[slot];
+    if (j->blocks[slot] != NULL)
+        return cli_text("%llu", (unsigned long long)j->blocks[slot]->offset);
+    if (place == NULL || place->buffer == QNNRT_BUFFER_CALLER) return cli_text("-");
+    char *name = buffer_name(j->info, place->buffer),
+        *made = cli_text("%s+%llu", name, (unsigned long long)place->offset);
+    free(name);
+    return made;
+}
+
 static void say_slots(const tool *t, const job *j)
 {
     static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding",
@@ -108,9 +129,7 @@ static void say_slots(const tool *t, const job *j)
         cells[i][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
         cells[i][4] = encoding_text(&tensor->quant);
         cells[i][5] = cli_text("%llu", (unsigned long long)tensor->bytes);
-        cells[i][6] = j->blocks[i] != NULL ? cli_text("%llu",
-                                                      (unsigned long long)j->blocks[i]->offset)
-                                                      : cli_text("-");
+        cells[i][6] = offset_text(j, i);
         const unsigned long first = slot->first, last = slot->last;
         cells[i][7] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
     }
@@ -142,6 +161,15 @@ static void say_job(const tool *t, const job *j)
         return;
     }
     if (t->set.command == COMMAND_RUN) say_slots(t, j);
+    for (size_t i = 0; i < info->slot_count; ++i) {
+        if (j->names[i] == NULL) continue;
+        const qnnrt_slot_info *slot = &info->slots[i];
+        char *name = cli_shown(j->names[i]), *tensor = cli_shown(slot->tensor->name);
+        say(t, "  \"%s\" is %s \"%s\" of step %lu\n", name, qnnrt_role_name(slot->role), tensor,
+            (unsigned long)slot->first);
+        free(name);
+        free(tensor);
+    }
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
         char *from = cli_shown(edge->from->name), *to = cli_shown(edge->to->name);
@@ -183,7 +211,7 @@ static const char *block_kind(const qnnrt_plan_block *block)
 static char *block_name(const job *j, const qnnrt_plan_block *block)
 {
     if (block->entry == QNNRT_NO_ENTRY)
-        return cli_text("buffer %lu", (unsigned long)(block - j->plan_info->blocks));
+        return buffer_name(j->info, (size_t)(block - j->plan_info->blocks));
     return cli_shown(block->slot->address);
 }
 
@@ -226,6 +254,10 @@ static void plan_job(tool *t, job *j)
     entry.pipeline = j->pipeline;
     desc.entries = &entry;
     desc.entry_count = 1;
+    desc.buffers = j->info->buffers;
+    desc.buffer_count = j->info->buffer_count;
+    desc.places = j->info->places;
+    desc.place_count = j->info->place_count;
     desc.align = t->set.align;
     desc.per_tensor = t->set.per_tensor;
     const uint64_t begin = now_ns();

@@ -192,6 +192,7 @@ static void report_slots(json *j, const job *from)
         json_count(j, "slot", i);
         json_string(j, "address", slot->address);
         json_string(j, "name", tensor->name);
+        if (from->names[i] != NULL) json_string(j, "called", from->names[i]);
         json_string(j, "role", qnnrt_role_name(slot->role));
         json_string(j, "dtype", qnnrt_dtype_name(tensor->dtype));
         json_open(j, "dims", '[', 1);
@@ -202,9 +203,29 @@ static void report_slots(json *j, const job *from)
         report_quant(j, &tensor->quant);
         if (from->blocks[i] != NULL) json_count(j, "offset", from->blocks[i]->offset);
         else json_string(j, "offset", NULL);
+        if (from->places[i] != NULL && from->places[i]->buffer < from->info->buffer_count) {
+            json_count(j, "buffer", from->places[i]->buffer);
+            json_count(j, "buffer_offset", from->places[i]->offset);
+        }
         json_bool(j, "kept", from->blocks[i] != NULL && from->blocks[i]->kept);
         json_count(j, "first_step", slot->first);
         json_count(j, "last_step", slot->last);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+/* Write the buffers that the program of a folder has for a pipeline. */
+static void report_buffers(json *j, const job *from)
+{
+    if (from->info->buffer_count == 0) return;
+    json_open(j, "buffers", '[', 0);
+    for (size_t i = 0; i < from->info->buffer_count; ++i) {
+        json_open(j, NULL, '{', 1);
+        json_string(j, "name", from->info->buffers[i].name);
+        json_count(j, "bytes", from->info->buffers[i].bytes);
+        if (from->plan_info != NULL)
+            json_count(j, "offset", from->plan_info->blocks[i].offset);
         json_close(j);
     }
     json_close(j);
@@ -333,6 +354,7 @@ static void report(const tool *t, page *p, int results)
         json_close(j);
         report_slots(j, from);
         report_edges(j, from->info);
+        report_buffers(j, from);
         if (from->plan_info != NULL) {
             json_open(j, "plan", '{', 1);
             json_count(j, "peak", from->plan_info->peak);

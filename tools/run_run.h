@@ -183,6 +183,12 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
    Name the files of outputs and write them.
    ===================================================================================== */
 
+/* Return what the file of an output is named after: the program's name for it, or the tensor. */
+static const char *file_name(const job *j, size_t slot)
+{
+    return j->names[slot] != NULL ? j->names[slot] : j->info->slots[slot].tensor->name;
+}
+
 /* Choose the names of folders and output files before any is written. */
 static void name_files(tool *t)
 {
@@ -194,13 +200,12 @@ static void name_files(tool *t)
         char **used = cli_alloc(2 * slots, sizeof(*used));
         for (size_t s = 0; s < slots; ++s)
             if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
-                j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used,
-                                                  slots);
+                j->files[s] = used[s] = safe_name(file_name(j, s), ".raw", used, slots);
         /* Choose these names last, so that a tensor x_native keeps its name beside a tensor x. */
         for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
             if (j->files[s] != NULL)
                 j->native_files[s] = used[slots + s] =
-                    safe_name(j->info->slots[s].tensor->name, "_native.raw", used, 2 * slots);
+                    safe_name(file_name(j, s), "_native.raw", used, 2 * slots);
         free(used);
     }
     free(folders);

@@ -368,16 +368,51 @@ static int is_of(const qnnrt_tensor_info *tensor, const qnnrt_tensor_info *list,
         (uintptr_t)tensor <= (uintptr_t)&list[count - 1];
 }
 
-/* Mark the inputs of a step that have a fixed value. */
-static void mark_constants(const qnnrt_pipeline_info *info, size_t step, int *marks)
+/* Keep what a program says about a tensor of a step. */
+static void note_tensor(const qnnrt_graph_info *g, const qnnrt_tensor_info *tensor, char **in,
+                        char **out, char *text)
+{
+    char **note = is_of(tensor, g->inputs, g->input_count) ? &in[tensor - g->inputs]
+        : is_of(tensor, g->outputs, g->output_count) ? &out[tensor - g->outputs] : NULL;
+    if (note == NULL) {
+        free(text);
+        return;
+    }
+    char *both = *note == NULL ? text : cli_text("%s, %s", *note, text);
+    if (*note != NULL) free(text);
+    free(*note);
+    *note = both;
+}
+
+/* Note which tensors of a step are constants, have a name of the program, or lie in a buffer. */
+static void note_tensors(const qnnrt_pipeline_info *info, size_t step, char **in, char **out)
 {
     const qnnrt_graph_info *g = info->steps[step].graph;
     for (size_t i = 0; i < info->slot_count; ++i) {
         const qnnrt_slot_info *slot = &info->slots[i];
         if (slot->role != QNNRT_ROLE_CONSTANT || step < slot->first || step > slot->last) continue;
         for (size_t k = 0; k < g->input_count; ++k)
-            if (strcmp(g->inputs[k].name, slot->tensor->name) == 0) marks[k] = 1;
+            if (in[k] == NULL && strcmp(g->inputs[k].name, slot->tensor->name) == 0)
+                in[k] = cli_text("constant");
     }
+    for (size_t i = 0; i < info->name_count; ++i)
+        note_tensor(g, info->names[i].slot->tensor, in, out,
+                    cli_text("called %s", info->names[i].name));
+    for (size_t i = 0; i < info->place_count; ++i) {
+        const qnnrt_place_desc *place = &info->places[i];
+        char *name = buffer_name(info, place->buffer);
+        note_tensor(g, place->slot->tensor, in, out,
+                    cli_text("in %s+%llu", name, (unsigned long long)place->offset));
+        free(name);
+    }
+}
+
+/* Give a note away. */
+static char *keep_note(char **note)
+{
+    char *given = *note;
+    *note = NULL;
+    return given;
 }
 
 static void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
@@ -388,9 +423,10 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     /* 1 where the next step reads the output. */
     int *near = cli_alloc(g->output_count, sizeof(*near));
     char **readers = cli_alloc(g->output_count, sizeof(*readers));
-    int *constants = cli_alloc(g->input_count, sizeof(*constants));
+    char **notes = cli_alloc(g->input_count, sizeof(*notes));
+    char **out_notes = cli_alloc(g->output_count, sizeof(*out_notes));
     memset(out, 0, sizeof(*out));
-    mark_constants(info, step, constants);
+    note_tensors(info, step, notes, out_notes);
     for (size_t e = 0; e < info->edge_count; ++e) {
         const qnnrt_edge_info *edge = &info->edges[e];
         if (edge->to_step == step && is_of(edge->to, g->inputs, g->input_count))
@@ -409,8 +445,7 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
         const qnnrt_edge_info *edge = into[i];
         const qnnrt_tensor_info *tensor = &g->inputs[i];
         if (edge == NULL)
-            add_item(&out->lists[SIDE_INPUT], tensor, NULL,
-                     constants[i] ? cli_text("constant") : NULL);
+            add_item(&out->lists[SIDE_INPUT], tensor, NULL, keep_note(&notes[i]));
         else if (edge->from_step + 1 == step)
             add_item(&out->lists[SIDE_EDGE], edge->from, edge, NULL);
         else
@@ -419,18 +454,21 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     }
     for (size_t i = 0; i < g->output_count; ++i) {
         if (from[i] == NULL) {
-            add_item(&out->lists[SIDE_OUTPUT], &g->outputs[i], NULL, NULL);
+            add_item(&out->lists[SIDE_OUTPUT], &g->outputs[i], NULL, keep_note(&out_notes[i]));
         } else if (!near[i] || strchr(readers[i], ',') != NULL) {
             add_item(&out->lists[SIDE_OUTPUT], &g->outputs[i], from[i], readers[i]);
             readers[i] = NULL;
         }
     }
     for (size_t i = 0; i < g->output_count; ++i) free(readers[i]);
+    for (size_t i = 0; i < g->output_count; ++i) free(out_notes[i]);
+    for (size_t i = 0; i < g->input_count; ++i) free(notes[i]);
     for (size_t s = 0; s < SIDES; ++s) group_items(&out->lists[s]);
     free((void *)into);
     free((void *)from);
     free(near);
-    free(constants);
+    free(notes);
+    free(out_notes);
     free(readers);
 }
 
