@@ -19,6 +19,7 @@ config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TE
     QNNRT_PROFILE_LOG'
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
+ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 # Options that add code.
 additions='-DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG'
 
@@ -161,6 +162,7 @@ check() {
     check qnnrt.h $config_macros
     check qnnrt_json.h $json_macros
     check tools/qnnrt_llm.h $llm_macros
+    check tools/qnnrt_ir.h $ir_macros
 }
 
 # Line by line through xargs; -0 keeps it from reading quotes in the commands.

@@ -26,7 +26,7 @@ there = set(names("tests/test_*.c", "test_", ".c")) | set(names("tests/test_*.sh
 there |= set("real/" + name for name in names("tests/real/*.c", "", ".c"))
 there |= set("fuzz/" + name for name in names("tests/fuzz/fuzz_*.c", "fuzz_", ".c"))
 
-listed, rooms, oracles, needs = [], {"": set(), "llm": set()}, set(), {}
+listed, rooms, oracles, needs = [], {"": set(), "llm": set(), "ir": set()}, set(), {}
 for line in open(os.path.join(TOP, "tests", "index")):
     if line.startswith("#") or not line.strip():
         continue
@@ -36,7 +36,7 @@ for line in open(os.path.join(TOP, "tests", "index")):
     needs[words[0]] = set(words[2].split(","))
     if "oracle" in words[2].split(","):
         oracles.add(words[0])
-    which = "llm" if words[3].startswith("llm:") else ""
+    which = words[3].split(":")[0] if re.match("(llm|ir):", words[3]) else ""
     rooms[which] |= set(re.findall(r">>(\w+)", words[3]))
 
 
@@ -65,7 +65,8 @@ for name in sorted(set(listed) - there):
     check(False, "%s has a line and is not in tests/" % name)
 check(oracles == set(names("tests/oracle_*.py", "oracle_", ".py")) - {"ops"}, "oracles are %s" % sorted(oracles))
 
-for which, headers in (("", ("qnnrt.h", "tools/qnnrt_compose.h", "tools/qnnrt_profile_log.h")), ("llm", ("tools/qnnrt_llm.h",))):
+for which, headers in (("", ("qnnrt.h", "tools/qnnrt_compose.h", "tools/qnnrt_profile_log.h")), ("llm", ("tools/qnnrt_llm.h",)),
+                       ("ir", ("tools/qnnrt_ir.h",))):
     found = set()
     for header in headers:
         text = open(os.path.join(TOP, header)).read()

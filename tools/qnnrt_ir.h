@@ -1,0 +1,4513 @@
+/* qnnrt_ir.h - v0.4.0 - graphs in ATen operators, as torch.export gives them: read, check, edit
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_ir.h"
+       #define QNNRT_IR_IMPLEMENTATION
+       #include "qnnrt_ir.h"
+   qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl.
+
+       qnnrt_ir *ir; qnnrt_error err; const qnnrt_ir_finding *list; size_t count, i;
+       if (qnnrt_ir_read(text, bytes, NULL, &ir, &err) != QNNRT_OK) { puts(err.text); return 1; }
+       if (qnnrt_ir_check(ir, &list, &count, &err) != QNNRT_OK)
+           for (i = 0; i < count; ++i) puts(list[i].text);       // all that is wrong, not the first
+       for (i = 0; i < ir->node_count; ++i)
+           printf("%s = %s\n", ir->nodes[i]->name, ir->nodes[i]->op);
+       qnnrt_ir_free(ir);
+
+   Uses     Public names of qnnrt.h and qnnrt_json.h, and libc. It knows nothing of QNN.
+   Trust    The text may be hostile. Sizes, counts and depths are limited, and arithmetic is checked.
+            The caller is trusted.
+   Memory   One allocator hook serves every allocation. A graph owns its memory and frees it as a
+            whole.
+   Threads  The header creates none. One graph belongs to one thread at a time.
+   Globals  Constant tables only. The header prints nothing and never aborts.
+
+   WORDS
+       value         a tensor of the graph: an input, a weight, a constant, or an output of a node
+       node          one call of an operator, "add.Tensor"; the prefix "aten." is left out
+       placeholder   the name under which nodes read a weight: "p_linear_weight"
+       key           the name of a weight in the checkpoint: "linear.weight"
+       finding       one fault of a graph, with its node, its line and one sentence
+
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_IR_API     replaces the storage and export prefix of all functions (default: QNNRT_API)
+       The options of qnnrt.h work here too:
+       QNNRT_STATIC     makes every function static: both implementations and all calls in one file
+       QNNRT_API        sets the prefix of all functions, for example for hidden visibility
+       QNNRT_NO_JSON    builds qnnrt.h without qnnrt_json.h. This header includes it all the same
+
+   MANUAL
+
+   Files
+       A graph is the JSON that the exporter pytorch-ir writes from torch.export: graph inputs and
+       outputs, weights with shapes but without data, nodes in the order of execution, and the names
+       that weights have in the checkpoint. Python writes NaN and Infinity into it, which are not
+       JSON; they are read all the same.
+
+   Reading and checking
+       qnnrt_ir_read() fails only where reading cannot go on: text that is not JSON, another kind of
+       file, a limit. Every other fault is a finding: names that are missing, defined twice or
+       unknown, cycles, a wrong order, symbolic shapes, unknown dtypes. qnnrt_ir_check() lists these
+       findings, and adds those of the operators: unknown ones, wrong arguments, and shapes and
+       dtypes that differ from those that follow from the inputs.
+       Passes, folding and evaluation need a graph without findings.
+
+   Arguments
+       Nodes carry only the arguments that were written down. qnnrt_ir_int() and its relatives
+       return the default of the operator for the others.
+
+   Editing
+       These functions keep qnnrt_ir_value.users true; do not change the arrays of a node yourself.
+           value = qnnrt_ir_add_value(ir, "norm", x->dtype, x->rank, x->dims);
+           node  = qnnrt_ir_add_node(ir, before, "q.rms_norm", inputs, 2, &value, 1);
+           qnnrt_ir_set_float(ir, node, "eps", 1e-6);
+           qnnrt_ir_replace(ir, last->outputs[0], value);       // in all readers and graph outputs
+           qnnrt_ir_kill(ir, last, "fused into norm");
+           qnnrt_ir_tidy(ir, &err);                             // order, and nodes that nothing reads
+       A node that is killed or unused stays in ir->removed, with its fate, for reports.
+
+   ROOMS (search for the tag)
+       >>config >>arena >>symbol >>dtype >>attr                                     the floor
+       >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
+       >>graph >>find >>check >>number >>text >>parse >>document >>resolve >>public  graphs
+*/
+#ifndef QNNRT_IR_H
+#define QNNRT_IR_H
+
+#include "qnnrt.h"
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
+#error "this qnnrt_ir.h needs qnnrt.h 0.4 or newer, below 1.0"
+#endif
+
+#ifndef QNNRT_IR_API
+#define QNNRT_IR_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { QNNRT_IR_RANK = 8 };
+
+/* ------------------------------------------------------------------------------------- graphs -- */
+
+typedef enum qnnrt_ir_origin {
+    QNNRT_IR_NODE,                   /* an output of a node */
+    QNNRT_IR_INPUT,                  /* an input of the graph */
+    QNNRT_IR_WEIGHT,                 /* data in the checkpoint */
+    QNNRT_IR_CONSTANT                /* data in the graph */
+} qnnrt_ir_origin;
+
+struct qnnrt_ir_node;
+
+typedef struct qnnrt_ir_value {
+    const char           *name;
+    qnnrt_dtype           dtype;
+    uint32_t              rank;                  /* 0: a scalar */
+    int64_t               dims[QNNRT_IR_RANK];   /* a dimension may be 0 */
+    uint64_t              count;                 /* elements */
+    qnnrt_ir_origin       origin;
+    struct qnnrt_ir_node *node;                  /* NODE: its producer, else NULL */
+    uint32_t              index;                 /* NODE: the output of the producer */
+    const char           *key;                   /* WEIGHT, CONSTANT: its name in the checkpoint;
+                                                    else NULL */
+    const void           *data;                  /* CONSTANT: row-major, aligned to 16 bytes; WEIGHT:
+                                                    NULL until a layer above sets it; else NULL */
+    uint32_t              users;                 /* inputs of nodes that read it, and 1 for each
+                                                    output of the graph */
+    uint32_t              is_output;             /* outputs of the graph that are this value */
+    int                   unknown;               /* 1: a finding concerns its shape or dtype */
+    void                 *note;                  /* of a layer above, NULL at first */
+} qnnrt_ir_value;
+
+typedef enum qnnrt_ir_attr_kind {
+    QNNRT_IR_NULL, QNNRT_IR_INT, QNNRT_IR_FLOAT, QNNRT_IR_BOOL, QNNRT_IR_TEXT,
+    QNNRT_IR_INTS,                   /* integers only, or booleans only; also an empty list */
+    QNNRT_IR_FLOATS,                 /* numbers, at least one of them a float */
+    QNNRT_IR_OTHER                   /* anything else: text is its JSON */
+} qnnrt_ir_attr_kind;
+
+typedef struct qnnrt_ir_attr {
+    const char        *name;
+    qnnrt_ir_attr_kind kind;
+    int64_t            i;            /* INT, BOOL; FLOAT: 0 */
+    double             f;            /* FLOAT, INT, BOOL */
+    const char        *text;         /* TEXT, OTHER; else "" */
+    const int64_t     *ints;         /* INTS [count] */
+    const double      *floats;       /* FLOATS, INTS [count] */
+    size_t             count;
+} qnnrt_ir_attr;
+
+/* What is known about an operator: see >>ops. */
+typedef struct qnnrt_ir_op {
+    const char *name;                /* "conv2d.default" */
+    uint32_t    least, most;         /* number of its inputs; most 255: any number */
+    const char *args;                /* its other arguments, as in ATen's schema:
+                                        "ints stride=1, int? dim, Scalar other" */
+} qnnrt_ir_op;
+
+typedef struct qnnrt_ir_node {
+    const char        *name;
+    const char        *op;           /* "add.Tensor"; "getitem" and "rope" for the names
+                                        "<built-in function getitem>" and
+                                        "wrap_with_set_grad_enabled" */
+    const qnnrt_ir_op *info;         /* NULL: the operator is unknown */
+    qnnrt_ir_value   **inputs;       /* [input_count], NULL: an optional one that is absent */
+    size_t             input_count;
+    qnnrt_ir_value   **outputs;      /* [output_count] */
+    size_t             output_count;
+    qnnrt_ir_attr     *attrs;        /* [attr_count], as written; see qnnrt_ir_int() for defaults */
+    size_t             attr_count;
+    const char        *source;       /* the exporter's line, or "" */
+    const char        *fate;         /* "", or what became of it: "fused into norm" */
+    int                dead;         /* 1: killed, or unused when qnnrt_ir_tidy() ran */
+    size_t             number;       /* index in the file; of an added node: a larger number */
+    size_t             line, byte;   /* of its beginning in the file; 0, 0 for an added node */
+    size_t             at;           /* index in ir->nodes, or in ir->removed when dead */
+} qnnrt_ir_node;
+
+typedef struct qnnrt_ir {
+    const char       *name;          /* of the model, or "" */
+    const char       *version;       /* of PyTorch, or "" */
+    qnnrt_ir_value  **inputs, **outputs;
+    size_t            input_count, output_count;
+    qnnrt_ir_node   **nodes;         /* in an order in which they can run */
+    size_t            node_count;
+    qnnrt_ir_node   **removed;       /* dead ones, in the order in which they died */
+    size_t            removed_count;
+    qnnrt_ir_value  **values;        /* all of them: inputs, weights, constants, outputs of nodes */
+    size_t            value_count;
+    struct qnnrt_ir__own *own;       /* private */
+} qnnrt_ir;
+
+/* ------------------------------------------------------------------------------------ reading -- */
+
+/* Options and limits; every 0 is a default. More than a limit is QNNRT_E_LIMIT. */
+typedef struct qnnrt_ir_desc {
+    qnnrt_hooks hooks;               /* alloc and free are used */
+    uint64_t    text_bytes;          /* of the file (default 0: 1 GiB) */
+    uint64_t    memory_bytes;        /* of one graph, with constants (default 0: 4 GiB) */
+    uint32_t    nodes;               /* (default 0: 1,000,000) */
+    uint32_t    findings;            /* that are kept; the others are counted (default 0: 1,000) */
+} qnnrt_ir_desc;
+
+/* Read a graph.
+
+   text     JSON; may be freed after the call
+   desc     may be NULL
+   out      receives the graph, NULL on failure
+
+   The graph may have findings: call qnnrt_ir_check() before anything else.
+   Returns  QNNRT_OK; QNNRT_E_FORMAT (not JSON, or another kind of file: text says the line);
+            QNNRT_E_LIMIT; QNNRT_E_MEMORY; QNNRT_E_ARG
+   Frees    qnnrt_ir_free()
+   Cost     5 ms for 2,144 nodes in 1.5 MB */
+QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qnnrt_ir_desc *desc,
+                                        qnnrt_ir **out, qnnrt_error *err);
+QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir);
+
+typedef struct qnnrt_ir_finding {
+    const qnnrt_ir_node *node;       /* NULL: it concerns the graph as a whole */
+    qnnrt_result         code;       /* FORMAT: damaged; MISMATCH: a shape or dtype differs;
+                                        UNSUPPORTED: an operator, argument or dtype is unknown;
+                                        ARG: an argument is wrong; LIMIT: too large */
+    size_t               line, byte; /* in the file; 0, 0: unknown */
+    const char          *text;       /* one line */
+} qnnrt_ir_finding;
+
+/* Check a graph, as read or after edits.
+
+   list     receives all findings, those of reading first; may be NULL. They stay valid until the
+            next check, edit or free
+   count    receives their number; may be NULL
+
+   Returns  QNNRT_OK without findings; else the code of the first one, and the text of err has the
+            first findings, one a line. QNNRT_E_MEMORY; QNNRT_E_ARG */
+QNNRT_IR_API qnnrt_result qnnrt_ir_check(qnnrt_ir *ir, const qnnrt_ir_finding **list, size_t *count,
+                                         qnnrt_error *err);
+
+/* ---------------------------------------------------------------------------------- operators -- */
+
+/* Return what is known about an operator, or NULL. name: "conv2d.default", without "aten.". */
+QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name);
+/* Return the operators one by one, then NULL. */
+QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_get(size_t index);
+
+/* Compute shape and dtype of one output of a node from its inputs and arguments. dims receives 8
+   numbers. *dtype is QNNRT_DTYPE_UNDEFINED if inputs and arguments do not decide it.
+   Returns QNNRT_OK; MISMATCH, ARG or UNSUPPORTED as a finding; QNNRT_E_LIMIT (more than 2^48
+   elements) */
+QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t output,
+                                         qnnrt_dtype *dtype, uint32_t *rank, int64_t *dims,
+                                         qnnrt_error *err);
+
+/* Return input i of a node, or NULL if it is absent. */
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_input(const qnnrt_ir_node *node, size_t i);
+
+/* Return an argument as written, or NULL if it is absent. */
+QNNRT_IR_API const qnnrt_ir_attr *qnnrt_ir_attr_find(const qnnrt_ir_node *node, const char *name);
+
+/* Return an argument as a number: as written, else the operator's default, else `otherwise`. Null
+   counts as absent. A bool is 0 or 1; a float as an integer is truncated. */
+QNNRT_IR_API int64_t qnnrt_ir_int(const qnnrt_ir_node *node, const char *name, int64_t otherwise);
+QNNRT_IR_API double qnnrt_ir_float(const qnnrt_ir_node *node, const char *name, double otherwise);
+
+/* Get a list of integers, as written or by default. One number is a list of one.
+   Returns how many there are, 0 if it is absent, null or not such a list; out receives the first 8,
+   and 0 where there are fewer. */
+QNNRT_IR_API size_t qnnrt_ir_ints(const qnnrt_ir_node *node, const char *name,
+                                  int64_t out[QNNRT_IR_RANK]);
+
+/* Get one number for each of `count` (at most 8) spatial dimensions, as for strides: one number
+   stands for all. Returns 1; 0 if the list is absent or has another length, and out is not set. */
+QNNRT_IR_API int qnnrt_ir_each(const qnnrt_ir_node *node, const char *name, size_t count,
+                               int64_t *out);
+
+/* Return a dtype argument ("torch.float32" or "float32"), `otherwise` if it is absent or null,
+   QNNRT_DTYPE_UNDEFINED if its name is unknown. */
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype(const qnnrt_ir_node *node, const char *name,
+                                        qnnrt_dtype otherwise);
+
+/* Return the name that graphs use for a dtype, "bfloat16", or "?"; the dtype of a name, with or
+   without "torch.", or UNDEFINED; the bytes of an element, 0 for dtypes that graphs do not have. */
+QNNRT_IR_API const char *qnnrt_ir_dtype_name(qnnrt_dtype dtype);
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype_from(const char *name);
+QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype);
+
+/* ------------------------------------------------------------------------------------ editing -- */
+
+/* Add a value that a new node will produce. Its name is made unique: "norm", "norm_1", ...
+   Returns NULL when out of memory, or if rank, a dimension or the number of elements is too large. */
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                                uint32_t rank, const int64_t *dims);
+/* Add a constant. Its data is copied; with NULL it is zero, and *room receives it to be filled.
+   room may be NULL. */
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_constant(qnnrt_ir *ir, const char *name,
+                                                   qnnrt_dtype dtype, uint32_t rank,
+                                                   const int64_t *dims, const void *data,
+                                                   void **room);
+/* Add a node before another one; NULL: at the end. Inputs may contain NULL. The outputs are values
+   of qnnrt_ir_add_value() that no node produces yet, or outputs of a killed node. The node takes the
+   name of its first output.
+   Returns NULL when out of memory. */
+QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
+                                              const char *op, qnnrt_ir_value *const *inputs,
+                                              size_t input_count, qnnrt_ir_value *const *outputs,
+                                              size_t output_count);
+/* Set an argument of a node; its name, text and lists are copied. Returns 0 when out of memory. */
+QNNRT_IR_API int qnnrt_ir_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir_attr *attr);
+QNNRT_IR_API int qnnrt_ir_set_int(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name, int64_t value);
+QNNRT_IR_API int qnnrt_ir_set_float(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                    double value);
+QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                   const int64_t *values, size_t count);
+/* Set the operator of a node. Returns 0 when out of memory. */
+QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op);
+/* Set input i of a node, an existing one or the next. Returns 0 when out of memory. */
+QNNRT_IR_API int qnnrt_ir_set_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i,
+                                    qnnrt_ir_value *value);
+/* Let all readers of a value, and the outputs of the graph, read another one. */
+QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now);
+/* Take a node out of use. It stops reading its inputs; qnnrt_ir_tidy() removes it. Its fate is set
+   to a text, which is copied; NULL: it stays. */
+QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate);
+/* Copy a text to the memory of the graph. Returns NULL when out of memory. */
+QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text);
+/* Remove dead nodes and nodes whose outputs nothing reads; order the others so that each runs after
+   those that it reads, and otherwise as before; count users.
+   Returns QNNRT_OK; QNNRT_E_FORMAT (a cycle: text names a node on it); QNNRT_E_MEMORY */
+QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_IR_H, end of the declarations */
+
+#ifdef QNNRT_IR_IMPLEMENTATION
+#ifndef QNNRT_IR__IMPL_ONCE
+#define QNNRT_IR__IMPL_ONCE
+
+/* qnnrt.h includes the functions of qnnrt_json.h, unless QNNRT_NO_JSON is defined. */
+#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API QNNRT_API
+#endif
+#if defined(QNNRT_NO_JSON) && !defined(QNNRT_JSON_IMPLEMENTATION)
+#define QNNRT_JSON_IMPLEMENTATION
+#endif
+#include "qnnrt_json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   Errors and checked arithmetic, for every room.
+   Needs: nothing     Knows nothing of: graphs
+   ===================================================================================== */
+
+/* Bounds of a dimension and of the elements of a value: sums of a few dimensions, and bytes of a
+   value, fit in 64 bits. */
+#define QNNRT_IR__MOST ((int64_t)1 << 48)
+
+/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static qnnrt_result qnnrt_ir__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return code;
+    err->code = code;
+    err->vendor_code = 0;
+    err->hint[0] = '\0';
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return code;
+}
+
+static qnnrt_result qnnrt_ir__fail_memory(qnnrt_error *err)
+{
+    return qnnrt_ir__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
+}
+
+static void qnnrt_ir__hint(qnnrt_error *err, const char *hint)
+{
+    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
+}
+
+static void qnnrt_ir__error_clear(qnnrt_error *err)
+{
+    if (err == NULL) return;
+    err->code = QNNRT_OK;
+    err->vendor_code = 0;
+    err->text[0] = err->hint[0] = '\0';
+}
+
+/* Replace characters that could control a terminal or fake a line, in names that come from
+   files. */
+static void qnnrt_ir__clean(char *text)
+{
+    while (*text != '\0') {
+        int shown;
+        const size_t length = qnnrt_utf8_length(text, &shown);
+        if (!shown) *text = *text == '\n' ? ' ' : '?';
+        text += shown ? length : 1;
+    }
+}
+
+/* Bring a number of the file into the range in which sums of a few of them are exact. */
+static int64_t qnnrt_ir__near(int64_t value)
+{
+    if (value > 4 * QNNRT_IR__MOST) return 4 * QNNRT_IR__MOST;
+    return value < -4 * QNNRT_IR__MOST ? -4 * QNNRT_IR__MOST : value;
+}
+
+/* Multiply. What is out of the range of qnnrt_ir__near() becomes its end. */
+static int64_t qnnrt_ir__times(int64_t a, int64_t b)
+{
+    const int64_t end = 4 * QNNRT_IR__MOST;
+    const uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    const int minus = (a < 0) != (b < 0);
+    if (x != 0 && y > (uint64_t)end / x) return minus ? -end : end;
+    return minus ? -(int64_t)(x * y) : (int64_t)(x * y);
+}
+
+/* Count the elements of a shape. Return 0 if a dimension is negative or too large, or if there are
+   too many elements. */
+static int qnnrt_ir__count(uint32_t rank, const int64_t *dims, uint64_t *count)
+{
+    uint64_t product = 1;
+    uint32_t i;
+    int empty = 0;
+    *count = 0;
+    if (rank > QNNRT_IR_RANK) return 0;
+    for (i = 0; i < rank; ++i) {
+        if (dims[i] < 0 || dims[i] > QNNRT_IR__MOST) return 0;
+        if (dims[i] == 0) empty = 1;
+    }
+    for (i = 0; i < rank && !empty; ++i) {
+        if ((uint64_t)dims[i] > (uint64_t)QNNRT_IR__MOST / product) return 0;
+        product *= (uint64_t)dims[i];
+    }
+    *count = empty ? 0 : product;
+    return 1;
+}
+
+/* =====================================================================================
+   ARENA                                                                          >>arena
+   Memory that is freed as a whole.
+   Needs: nothing     Knows nothing of: what it holds
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__block {
+    struct qnnrt_ir__block *next;
+    size_t                  used, size;      /* of the bytes after this struct */
+} qnnrt_ir__block;
+
+typedef struct qnnrt_ir__arena {
+    qnnrt_hooks      hooks;
+    qnnrt_ir__block *blocks;                 /* the first one is in use */
+    uint64_t         bytes, most;            /* of all blocks */
+    int              failed;                 /* 1: out of memory; 2: over the limit */
+} qnnrt_ir__arena;
+
+enum { QNNRT_IR__HEAD = (sizeof(qnnrt_ir__block) + 15) / 16 * 16, QNNRT_IR__BLOCK = 65536 };
+
+/* Allocate zeroed memory, aligned to 16 bytes. Return NULL when out of memory or over the limit. */
+static void *qnnrt_ir__arena_get(qnnrt_ir__arena *arena, uint64_t count, size_t size)
+{
+    qnnrt_ir__block *block = arena->blocks;
+    size_t bytes, whole;
+    char *data;
+    if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) { arena->failed = 2; return NULL; }
+    bytes = ((size_t)count * size + 15) / 16 * 16;
+    if (block == NULL || bytes > block->size - block->used) {
+        whole = bytes > QNNRT_IR__BLOCK / 4 ? bytes : (size_t)QNNRT_IR__BLOCK;
+        if (arena->most - arena->bytes < whole) { arena->failed = 2; return NULL; }
+        whole += QNNRT_IR__HEAD;
+        block = (qnnrt_ir__block *)(arena->hooks.alloc != NULL
+                                        ? arena->hooks.alloc(arena->hooks.alloc_user, whole)
+                                        : malloc(whole));
+        if (block == NULL) { arena->failed = 1; return NULL; }
+        block->size = whole - QNNRT_IR__HEAD;
+        block->used = 0;
+        arena->bytes += block->size;
+        /* A large block is full at once: the one in use stays in front. */
+        if (arena->blocks != NULL && block->size == bytes) {
+            block->next = arena->blocks->next;
+            arena->blocks->next = block;
+        } else {
+            block->next = arena->blocks;
+            arena->blocks = block;
+        }
+    }
+    data = (char *)block + QNNRT_IR__HEAD + block->used;
+    block->used += bytes;
+    memset(data, 0, bytes);
+    return data;
+}
+
+static void qnnrt_ir__arena_free(qnnrt_ir__arena *arena)
+{
+    while (arena->blocks != NULL) {
+        qnnrt_ir__block *block = arena->blocks;
+        arena->blocks = block->next;
+        if (arena->hooks.free != NULL) arena->hooks.free(arena->hooks.alloc_user, block);
+        else free(block);
+    }
+    arena->bytes = 0;
+}
+
+static char *qnnrt_ir__arena_text(qnnrt_ir__arena *arena, const char *text, size_t bytes)
+{
+    char *copy = (char *)qnnrt_ir__arena_get(arena, (uint64_t)bytes + 1, 1);
+    if (copy != NULL && bytes > 0) memcpy(copy, text, bytes);
+    return copy;
+}
+
+/* Make room for one more element of an array that grows. Return the array, NULL when out of
+   memory. */
+static void *qnnrt_ir__arena_more(qnnrt_ir__arena *arena, void *array, size_t count, size_t *room,
+                                  size_t size)
+{
+    void *larger;
+    const size_t next = *room == 0 ? 8 : 2 * *room;
+    if (count < *room) return array;
+    larger = qnnrt_ir__arena_get(arena, next, size);
+    if (larger == NULL) return NULL;
+    if (count > 0) memcpy(larger, array, count * size);
+    *room = next;
+    return larger;
+}
+
+/* =====================================================================================
+   SYMBOL                                                                        >>symbol
+   The names of a graph, each stored once, in a trie over their hashes.
+   Needs: >>arena     Knows nothing of: shapes
+   ===================================================================================== */
+
+/* A tensor as the file states it. */
+typedef struct qnnrt_ir__ref {
+    struct qnnrt_ir__symbol *name, *producer;  /* NULL: not given */
+    uint32_t     index, rank;
+    qnnrt_dtype  dtype;
+    int64_t      dims[QNNRT_IR_RANK];
+    qnnrt_result code;                       /* of `fault` */
+    const char  *fault;                      /* NULL, or what is wrong with it */
+    const void  *data;                       /* of a constant */
+} qnnrt_ir__ref;
+
+typedef struct qnnrt_ir__symbol {
+    struct qnnrt_ir__symbol *child[4];
+    const char              *text;
+    size_t                   bytes;
+    uint64_t                 hash;
+    qnnrt_ir_value          *value;          /* of this name */
+    qnnrt_ir_node           *node;           /* of this name */
+    struct qnnrt_ir__symbol *key;            /* of a placeholder: the name in the checkpoint */
+    qnnrt_ir__ref           *weight;         /* the entry of "weights" with this name */
+    qnnrt_ir__ref           *constant;       /* the entry of "constants" with this name */
+    size_t                   nodes;          /* of the unknown operator of this name */
+    uint32_t                 suffix;         /* the next number that makes a new name of this one */
+} qnnrt_ir__symbol;
+
+/* Return the symbol of a text, NULL when out of memory; or, if `make` is 0, when there is none. */
+static qnnrt_ir__symbol *qnnrt_ir__symbol_get(qnnrt_ir__arena *arena, qnnrt_ir__symbol **root,
+                                              const char *text, size_t bytes, int make)
+{
+    qnnrt_ir__symbol **at = root, *symbol;
+    uint64_t hash = UINT64_C(14695981039346656037), bits;
+    size_t i;
+    for (i = 0; i < bytes; ++i) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0x9E3779B97F4A7C15);
+    for (bits = hash; *at != NULL; bits <<= 2) {
+        symbol = *at;
+        if (symbol->hash == hash && symbol->bytes == bytes && memcmp(symbol->text, text, bytes) == 0)
+            return symbol;
+        at = &symbol->child[bits >> 62];
+    }
+    if (!make) return NULL;
+    symbol = (qnnrt_ir__symbol *)qnnrt_ir__arena_get(arena, 1, sizeof(*symbol));
+    if (symbol == NULL) return NULL;
+    symbol->text = qnnrt_ir__arena_text(arena, text, bytes);
+    if (symbol->text == NULL) return NULL;
+    symbol->bytes = bytes;
+    symbol->hash = hash;
+    *at = symbol;
+    return symbol;
+}
+
+/* =====================================================================================
+   DTYPE                                                                          >>dtype
+   Names and sizes of element types, and the type of an operation on several of them.
+   Needs: nothing     Knows nothing of: graphs
+   ===================================================================================== */
+
+/* In the order of promotion: kind 0 bool, 1 integer, 2 float. */
+static const struct qnnrt_ir__dtype {
+    const char *name;
+    qnnrt_dtype dtype;
+    int         kind, bytes;
+} qnnrt_ir__dtypes[] = {
+    { "bool", QNNRT_DTYPE_BOOL8, 0, 1 },     { "uint8", QNNRT_DTYPE_U8, 1, 1 },
+    { "int8", QNNRT_DTYPE_I8, 1, 1 },        { "int16", QNNRT_DTYPE_I16, 1, 2 },
+    { "int32", QNNRT_DTYPE_I32, 1, 4 },      { "int64", QNNRT_DTYPE_I64, 1, 8 },
+    { "float16", QNNRT_DTYPE_F16, 2, 2 },    { "bfloat16", QNNRT_DTYPE_BF16, 2, 2 },
+    { "float32", QNNRT_DTYPE_F32, 2, 4 },    { "float64", QNNRT_DTYPE_F64, 2, 8 },
+};
+enum { QNNRT_IR__DTYPES = sizeof(qnnrt_ir__dtypes) / sizeof(qnnrt_ir__dtypes[0]) };
+
+/* Return the row of a dtype, -1 for one that graphs do not have. */
+static int qnnrt_ir__dtype_row(qnnrt_dtype dtype)
+{
+    int i = 0;
+    while (i < QNNRT_IR__DTYPES && qnnrt_ir__dtypes[i].dtype != dtype) ++i;
+    return i < QNNRT_IR__DTYPES ? i : -1;
+}
+
+/* Return 0 for bool, 1 for integers, 2 for floats, -1 for others. */
+static int qnnrt_ir__dtype_kind(qnnrt_dtype dtype)
+{
+    const int row = qnnrt_ir__dtype_row(dtype);
+    return row < 0 ? -1 : qnnrt_ir__dtypes[row].kind;
+}
+
+static qnnrt_dtype qnnrt_ir__dtype_parse(const char *name, size_t bytes)
+{
+    int i;
+    if (bytes > 6 && memcmp(name, "torch.", 6) == 0) { name += 6; bytes -= 6; }
+    for (i = 0; i < QNNRT_IR__DTYPES; ++i)
+        if (strlen(qnnrt_ir__dtypes[i].name) == bytes &&
+            memcmp(qnnrt_ir__dtypes[i].name, name, bytes) == 0)
+            return qnnrt_ir__dtypes[i].dtype;
+    return QNNRT_DTYPE_UNDEFINED;
+}
+
+/* Return the dtype that can hold both. UNDEFINED stands for no operand. */
+static qnnrt_dtype qnnrt_ir__dtype_join(qnnrt_dtype a, qnnrt_dtype b)
+{
+    const int x = qnnrt_ir__dtype_row(a), y = qnnrt_ir__dtype_row(b);
+    if (x < 0 || y < 0) return x < 0 ? b : a;
+    /* Neither of these two holds the other. */
+    if (x + y == 3 && x != 0 && y != 0) return QNNRT_DTYPE_I16;
+    if (x + y == 13 && x != y && x > 5 && y > 5) return QNNRT_DTYPE_F32;
+    return x > y ? a : b;
+}
+
+/* Join operands of different rank as PyTorch does: a tensor with dimensions decides, unless the
+   other operand (`weak`: a scalar tensor, or a number) is of a higher kind. */
+static qnnrt_dtype qnnrt_ir__dtype_weak(qnnrt_dtype strong, qnnrt_dtype weak)
+{
+    const int a = qnnrt_ir__dtype_kind(strong), b = qnnrt_ir__dtype_kind(weak);
+    if (a < 0 || b < 0) return a < 0 ? weak : strong;
+    return a == 2 || (a == 1 && b < 2) ? strong : qnnrt_ir__dtype_join(strong, weak);
+}
+
+/* =====================================================================================
+   ATTRIBUTES                                                                      >>attr
+   Arguments of nodes, and their defaults in the schema of the operator.
+   Needs: >>config >>dtype     Knows nothing of: what an operator computes
+   ===================================================================================== */
+
+/* One argument of a schema such as "ints stride=1, int? dim, Scalar other". */
+typedef struct qnnrt_ir__arg {
+    const char     *type, *name;
+    size_t          type_bytes, name_bytes;
+    int             optional;                /* may be absent or null */
+    qnnrt_json_text value;                   /* its default; text NULL: none */
+} qnnrt_ir__arg;
+
+/* Get the next argument. *at is the rest of the schema. Return 0 at its end. */
+static int qnnrt_ir__attr_next(const char **at, qnnrt_ir__arg *arg)
+{
+    const char *p = *at;
+    memset(arg, 0, sizeof(*arg));
+    while (*p == ' ' || *p == ',') ++p;
+    if (*p == '\0') return 0;
+    arg->type = p;
+    while (*p != ' ' && *p != '?') ++p;
+    arg->type_bytes = (size_t)(p - arg->type);
+    if (*p == '?') { arg->optional = 1; ++p; }
+    while (*p == ' ') ++p;
+    arg->name = p;
+    while (*p != '\0' && *p != ',' && *p != '=') ++p;
+    arg->name_bytes = (size_t)(p - arg->name);
+    if (*p == '=') {
+        arg->value.text = ++p;
+        while (*p != '\0' && *p != ',') ++p;
+        arg->value.bytes = (size_t)(p - arg->value.text);
+    }
+    *at = p;
+    return 1;
+}
+
+/* Find an argument of an operator. Return 0 if it has none of this name. */
+static int qnnrt_ir__attr_arg(const qnnrt_ir_op *op, const char *name, qnnrt_ir__arg *arg)
+{
+    const char *at = op != NULL ? op->args : "";
+    const size_t bytes = strlen(name);
+    while (qnnrt_ir__attr_next(&at, arg))
+        if (arg->name_bytes == bytes && memcmp(arg->name, name, bytes) == 0) return 1;
+    return 0;
+}
+
+/* Read a default that is one number or a word. Return 0 if there is none. */
+static int qnnrt_ir__attr_default(const qnnrt_ir__arg *arg, int64_t *i, double *f)
+{
+    *i = 0;
+    *f = 0;
+    if (arg->value.text == NULL) return 0;
+    if (arg->value.bytes == 4 && memcmp(arg->value.text, "true", 4) == 0) *i = 1;
+    else if (arg->value.bytes == 5 && memcmp(arg->value.text, "false", 5) == 0) *i = 0;
+    else if (!qnnrt_json_i64(&arg->value, i) && qnnrt_json_f64(&arg->value, f)) return 1;
+    *f = (double)*i;
+    return 1;
+}
+
+/* Return true if a text means that the argument was left out: Python's None, written as a text. */
+static int qnnrt_ir__attr_absent(const qnnrt_ir_attr *attr)
+{
+    return attr == NULL || attr->kind == QNNRT_IR_NULL ||
+           (attr->kind == QNNRT_IR_TEXT && strcmp(attr->text, "None") == 0);
+}
+
+static const qnnrt_ir_attr *qnnrt_ir__attr_get(const qnnrt_ir_node *node, const char *name)
+{
+    size_t i;
+    for (i = 0; i < node->attr_count; ++i)
+        if (strcmp(node->attrs[i].name, name) == 0) return &node->attrs[i];
+    return NULL;
+}
+
+/* Return true if an argument is written down and not null. */
+static int qnnrt_ir__attr_has(const qnnrt_ir_node *node, const char *name)
+{
+    return !qnnrt_ir__attr_absent(qnnrt_ir__attr_get(node, name));
+}
+
+/* Convert a float to an integer, toward 0; what does not fit becomes the end of the range. */
+static int64_t qnnrt_ir__attr_whole(double f)
+{
+    if (!(f > -9e18)) return f < 0 ? INT64_MIN : 0;
+    return f < 9e18 ? (int64_t)f : INT64_MAX;
+}
+
+static void qnnrt_ir__attr_number(const qnnrt_ir_node *node, const char *name, int64_t *i, double *f)
+{
+    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    qnnrt_ir__arg arg;
+    int64_t default_i;
+    double default_f;
+    if (!qnnrt_ir__attr_absent(attr)) {
+        if (attr->kind == QNNRT_IR_FLOAT) { *f = attr->f; *i = qnnrt_ir__attr_whole(attr->f); }
+        if (attr->kind == QNNRT_IR_INT || attr->kind == QNNRT_IR_BOOL) {
+            *i = attr->i;
+            *f = attr->f;
+        }
+        if (attr->kind == QNNRT_IR_INTS && attr->count == 1) {
+            *i = attr->ints[0];
+            *f = attr->floats[0];
+        }
+    } else if (qnnrt_ir__attr_arg(node->info, name, &arg) &&
+               qnnrt_ir__attr_default(&arg, &default_i, &default_f)) {
+        *i = default_i;
+        *f = default_f;
+    }
+}
+
+static int64_t qnnrt_ir__attr_int(const qnnrt_ir_node *node, const char *name, int64_t otherwise)
+{
+    double f;
+    qnnrt_ir__attr_number(node, name, &otherwise, &f);
+    return otherwise;
+}
+
+static double qnnrt_ir__attr_float(const qnnrt_ir_node *node, const char *name, double otherwise)
+{
+    int64_t i;
+    qnnrt_ir__attr_number(node, name, &i, &otherwise);
+    return otherwise;
+}
+
+static size_t qnnrt_ir__attr_ints(const qnnrt_ir_node *node, const char *name,
+                                  int64_t out[QNNRT_IR_RANK])
+{
+    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    qnnrt_ir__arg arg;
+    size_t i;
+    double f;
+    memset(out, 0, QNNRT_IR_RANK * sizeof(*out));
+    if (qnnrt_ir__attr_absent(attr))
+        return qnnrt_ir__attr_arg(node->info, name, &arg) && qnnrt_ir__attr_default(&arg, out, &f);
+    if (attr->kind == QNNRT_IR_INT) { out[0] = attr->i; return 1; }
+    if (attr->kind != QNNRT_IR_INTS) return 0;
+    for (i = 0; i < attr->count && i < QNNRT_IR_RANK; ++i) out[i] = attr->ints[i];
+    return attr->count;
+}
+
+static int qnnrt_ir__attr_each(const qnnrt_ir_node *node, const char *name, size_t count,
+                               int64_t *out)
+{
+    int64_t list[QNNRT_IR_RANK];
+    const size_t given = qnnrt_ir__attr_ints(node, name, list);
+    size_t i;
+    if (count > QNNRT_IR_RANK || (given != count && given != 1)) return 0;
+    for (i = 0; i < count; ++i) out[i] = qnnrt_ir__near(list[given == 1 ? 0 : i]);
+    return 1;
+}
+
+static qnnrt_dtype qnnrt_ir__attr_dtype(const qnnrt_ir_node *node, const char *name,
+                                        qnnrt_dtype otherwise)
+{
+    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    if (qnnrt_ir__attr_absent(attr)) return otherwise;
+    return attr->kind == QNNRT_IR_TEXT ? qnnrt_ir__dtype_parse(attr->text, strlen(attr->text))
+                                       : QNNRT_DTYPE_UNDEFINED;
+}
+
+/* Return the dtype of a number argument as an operand. */
+static qnnrt_dtype qnnrt_ir__attr_scalar(const qnnrt_ir_node *node, const char *name)
+{
+    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    if (qnnrt_ir__attr_absent(attr)) return QNNRT_DTYPE_UNDEFINED;
+    return attr->kind == QNNRT_IR_FLOAT ? QNNRT_DTYPE_F32 :
+           attr->kind == QNNRT_IR_INT ? QNNRT_DTYPE_I64 :
+           attr->kind == QNNRT_IR_BOOL ? QNNRT_DTYPE_BOOL8 : QNNRT_DTYPE_UNDEFINED;
+}
+
+/* =====================================================================================
+   SHAPE                                                                          >>shape
+   Helpers of the functions that infer shape and dtype of an output.
+   Needs: >>config >>dtype >>attr     Knows nothing of: operators
+   ===================================================================================== */
+
+/* A shape function fills dtype, rank and dims of output `index`, sets `outputs` if there is not
+   exactly one, and returns 1; or it returns qnnrt_ir__shape_fail(). Inputs below op->least exist. */
+typedef struct qnnrt_ir__shape {
+    const qnnrt_ir_node *node;
+    size_t               index, outputs;
+    qnnrt_dtype          dtype;              /* UNDEFINED: not known */
+    uint32_t             rank;
+    int64_t              dims[QNNRT_IR_RANK];
+    qnnrt_result         code;               /* of a failure */
+    char                 why[256];
+} qnnrt_ir__shape;
+
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static int qnnrt_ir__shape_fail(qnnrt_ir__shape *s, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    s->code = code;
+    va_start(args, format);
+    vsnprintf(s->why, sizeof s->why, format, args);
+    va_end(args);
+    return 0;
+}
+
+/* Return input i, NULL if it is absent. */
+static const qnnrt_ir_value *qnnrt_ir__shape_in(const qnnrt_ir__shape *s, size_t i)
+{
+    return i < s->node->input_count ? s->node->inputs[i] : NULL;
+}
+
+/* Take the shape and dtype of a value. */
+static int qnnrt_ir__shape_copy(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
+{
+    s->dtype = x->dtype;
+    s->rank = x->rank;
+    memcpy(s->dims, x->dims, sizeof(s->dims));
+    return 1;
+}
+
+/* Write a shape as "[1, 128]". */
+static const char *qnnrt_ir__shape_text(char *out, size_t room, uint32_t rank, const int64_t *dims)
+{
+    size_t used = 0;
+    uint32_t i;
+    out[used++] = '[';
+    for (i = 0; i < rank && i < QNNRT_IR_RANK && used + 24 < room; ++i)
+        used += (size_t)snprintf(out + used, room - used, i == 0 ? "%lld" : ", %lld",
+                                 (long long)dims[i]);
+    snprintf(out + used, room - used, "]");
+    return out;
+}
+
+/* Get a dimension argument, counted from the end if negative. `rank` of a scalar counts as 1. */
+static int qnnrt_ir__shape_wrap(qnnrt_ir__shape *s, const char *name, int64_t dim, uint32_t rank,
+                                uint32_t *out)
+{
+    const int64_t whole = rank == 0 ? 1 : rank;
+    *out = 0;
+    if (dim < -whole || dim >= whole)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is %lld, expected -%u to %u", name,
+                                    (long long)dim, (unsigned)whole, (unsigned)whole - 1);
+    *out = (uint32_t)(dim < 0 ? dim + whole : dim);
+    return 1;
+}
+
+static int qnnrt_ir__shape_axis(qnnrt_ir__shape *s, const char *name, uint32_t rank, uint32_t *out)
+{
+    return qnnrt_ir__shape_wrap(s, name, qnnrt_ir__attr_int(s->node, name, 0), rank, out);
+}
+
+/* Get a list of dimensions as a set of bits; an absent or empty list is all of them. */
+static int qnnrt_ir__shape_axes(qnnrt_ir__shape *s, const char *name, uint32_t rank, uint32_t *bits)
+{
+    int64_t list[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir__attr_ints(s->node, name, list);
+    size_t i;
+    uint32_t axis;
+    *bits = count == 0 ? ((uint32_t)1 << rank) - 1 : 0;
+    if (count > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is too long", name);
+    for (i = 0; i < count; ++i) {
+        if (!qnnrt_ir__shape_wrap(s, name, list[i], rank, &axis)) return 0;
+        if (*bits >> axis & 1)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s names dimension %u twice", name,
+                                        (unsigned)axis);
+        *bits |= (uint32_t)1 << axis;
+    }
+    return 1;
+}
+
+/* Broadcast the shape so far with another one. */
+static int qnnrt_ir__shape_broadcast(qnnrt_ir__shape *s, uint32_t rank, const int64_t *dims)
+{
+    const uint32_t most = s->rank > rank ? s->rank : rank;
+    int64_t out[QNNRT_IR_RANK];
+    char a[256], b[256];
+    uint32_t i;
+    for (i = 0; i < most; ++i) {             /* from the last dimension */
+        const int64_t x = i < s->rank ? s->dims[s->rank - 1 - i] : 1;
+        const int64_t y = i < rank ? dims[rank - 1 - i] : 1;
+        if (x != y && x != 1 && y != 1)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s and %s do not broadcast",
+                                        qnnrt_ir__shape_text(a, 100, s->rank, s->dims),
+                                        qnnrt_ir__shape_text(b, 100, rank, dims));
+        out[most - 1 - i] = x == 1 ? y : x;
+    }
+    s->rank = most;
+    memcpy(s->dims, out, most * sizeof(*out));
+    return 1;
+}
+
+/* Return the dtype of an operation on inputs from..to-1 and the number argument `name`. */
+static qnnrt_dtype qnnrt_ir__shape_join(const qnnrt_ir__shape *s, size_t from, size_t to,
+                                        const char *name)
+{
+    qnnrt_dtype strong = QNNRT_DTYPE_UNDEFINED, weak = QNNRT_DTYPE_UNDEFINED;
+    size_t i;
+    for (i = from; i < to; ++i) {
+        const qnnrt_ir_value *x = qnnrt_ir__shape_in(s, i);
+        if (x == NULL) continue;
+        if (x->rank > 0) strong = qnnrt_ir__dtype_join(strong, x->dtype);
+        else weak = qnnrt_ir__dtype_join(weak, x->dtype);
+    }
+    weak = qnnrt_ir__dtype_weak(weak, qnnrt_ir__attr_scalar(s->node, name));
+    return qnnrt_ir__dtype_weak(strong, weak);
+}
+
+/* Require a rank of an input. */
+static int qnnrt_ir__shape_rank(qnnrt_ir__shape *s, size_t i, uint32_t least, uint32_t most)
+{
+    const qnnrt_ir_value *x = s->node->inputs[i];
+    if (x->rank >= least && x->rank <= most) return 1;
+    return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u has %u dimensions, expected %u to %u",
+                                (unsigned)i, (unsigned)x->rank, (unsigned)least, (unsigned)most);
+}
+
+/* Require input i, if present, to be [size]. */
+static int qnnrt_ir__shape_vector(qnnrt_ir__shape *s, size_t i, int64_t size)
+{
+    const qnnrt_ir_value *x = qnnrt_ir__shape_in(s, i);
+    char a[256];
+    if (x == NULL || (x->rank == 1 && x->dims[0] == size)) return 1;
+    return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected [%lld]", (unsigned)i,
+                                qnnrt_ir__shape_text(a, 200, x->rank, x->dims), (long long)size);
+}
+
+static int qnnrt_ir__shape_floats(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
+{
+    if (qnnrt_ir__dtype_kind(x->dtype) == 2) return 1;
+    return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "an input is %s, expected a float type",
+                                qnnrt_dtype_name(x->dtype));
+}
+
+static int qnnrt_ir__shape_indices(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
+{
+    if (x->dtype == QNNRT_DTYPE_I64 || x->dtype == QNNRT_DTYPE_I32) return 1;
+    return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the indices are %s, expected int64 or int32",
+                                qnnrt_dtype_name(x->dtype));
+}
+
+/* Set the dtype that a dtype argument names, or another one. */
+static int qnnrt_ir__shape_dtype(qnnrt_ir__shape *s, qnnrt_dtype otherwise)
+{
+    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(s->node, "dtype");
+    s->dtype = qnnrt_ir__attr_dtype(s->node, "dtype", otherwise);
+    if (s->dtype != QNNRT_DTYPE_UNDEFINED || otherwise == QNNRT_DTYPE_UNDEFINED) return 1;
+    return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "dtype is \"%.100s\"",
+                                attr->kind == QNNRT_IR_TEXT ? attr->text : "not a text");
+}
+
+/* =====================================================================================
+   SHAPE OF MATHEMATICS                                                      >>shape_math
+   Elementwise operators, comparisons, reductions.
+   Needs: >>dtype >>attr >>shape     Knows nothing of: layouts
+   ===================================================================================== */
+
+static int qnnrt_ir__shape_same(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_copy(s, s->node->inputs[0]);
+}
+
+/* Functions with float results, also of integers. */
+static int qnnrt_ir__shape_real(qnnrt_ir__shape *s)
+{
+    qnnrt_ir__shape_same(s);
+    if (qnnrt_ir__dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_F32;
+    return 1;
+}
+
+/* Activations, which exist for floats only. */
+static int qnnrt_ir__shape_float(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_floats(s, s->node->inputs[0]);
+}
+
+static int qnnrt_ir__shape_test(qnnrt_ir__shape *s)
+{
+    qnnrt_ir__shape_same(s);
+    s->dtype = QNNRT_DTYPE_BOOL8;
+    return 1;
+}
+
+/* One or two tensors, or a tensor and a number. */
+static int qnnrt_ir__shape_binary(qnnrt_ir__shape *s)
+{
+    static const char *const numbers[] = { "other", "exponent", "self" };
+    const qnnrt_ir_value *b = qnnrt_ir__shape_in(s, 1);
+    const char *number = "";
+    size_t i;
+    for (i = 0; i < 3; ++i) if (qnnrt_ir__attr_has(s->node, numbers[i])) number = numbers[i];
+    qnnrt_ir__shape_same(s);
+    if (b != NULL && !qnnrt_ir__shape_broadcast(s, b->rank, b->dims)) return 0;
+    if (b == NULL && *number == '\0')
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the second operand is missing");
+    s->dtype = qnnrt_ir__shape_join(s, 0, 2, b == NULL ? number : "");
+    return 1;
+}
+
+/* In place: the result has the shape and dtype of the first operand. */
+static int qnnrt_ir__shape_inplace(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    if (!qnnrt_ir__shape_binary(s)) return 0;
+    if (s->rank != x->rank || memcmp(s->dims, x->dims, s->rank * sizeof(*s->dims)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                    "the result is larger than the operand that it overwrites");
+    s->dtype = x->dtype;
+    return 1;
+}
+
+static int qnnrt_ir__shape_divide(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_binary(s)) return 0;
+    if (!qnnrt_ir__attr_has(s->node, "rounding_mode") && qnnrt_ir__dtype_kind(s->dtype) < 2)
+        s->dtype = QNNRT_DTYPE_F32;
+    return 1;
+}
+
+static int qnnrt_ir__shape_compare(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_binary(s)) return 0;
+    s->dtype = QNNRT_DTYPE_BOOL8;
+    return 1;
+}
+
+/* bitwise: no floats. */
+static int qnnrt_ir__shape_bits(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_binary(s)) return 0;
+    return qnnrt_ir__dtype_kind(s->dtype) < 2 ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "bits of floats have no meaning");
+}
+
+static int qnnrt_ir__shape_clamp(qnnrt_ir__shape *s)
+{
+    const char *const low = qnnrt_ir__attr_has(s->node, "min") ? "min" : "max";
+    qnnrt_ir__shape_same(s);
+    s->dtype = qnnrt_ir__shape_join(s, 0, 1, low);
+    if (qnnrt_ir__attr_has(s->node, "max"))
+        s->dtype = qnnrt_ir__dtype_weak(s->dtype, qnnrt_ir__attr_scalar(s->node, "max"));
+    return 1;
+}
+
+static int qnnrt_ir__shape_where(qnnrt_ir__shape *s)
+{
+    const size_t count = s->node->input_count;
+    const qnnrt_ir_value *c = s->node->inputs[0];
+    qnnrt_dtype number = qnnrt_ir__attr_scalar(s->node, "self");
+    size_t i, given = count - 1;
+    if (c->dtype != QNNRT_DTYPE_BOOL8 && c->dtype != QNNRT_DTYPE_U8)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the condition is %s, expected bool",
+                                    qnnrt_dtype_name(c->dtype));
+    given += qnnrt_ir__attr_has(s->node, "self") != 0;
+    given += qnnrt_ir__attr_has(s->node, "other") != 0;
+    if (given != 2) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%u values, expected 2", (unsigned)given);
+    qnnrt_ir__shape_same(s);
+    for (i = 1; i < count; ++i) {
+        const qnnrt_ir_value *x = s->node->inputs[i];
+        if (x == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)i);
+        if (!qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
+    }
+    s->dtype = qnnrt_ir__shape_join(s, 1, count, "other");
+    s->dtype = qnnrt_ir__dtype_weak(s->dtype, number);
+    return 1;
+}
+
+/* masked_fill: the value is a number or a scalar. */
+static int qnnrt_ir__shape_mask(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *mask = s->node->inputs[1];
+    if (mask->dtype != QNNRT_DTYPE_BOOL8)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the mask is %s, expected bool",
+                                    qnnrt_dtype_name(mask->dtype));
+    if (s->node->input_count < 3 && !qnnrt_ir__attr_has(s->node, "value"))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "value is missing");
+    qnnrt_ir__shape_same(s);
+    s->dtype = x->dtype;
+    return qnnrt_ir__shape_broadcast(s, mask->rank, mask->dims);
+}
+
+/* Remove the dimensions of a set of bits, or make them 1. */
+static void qnnrt_ir__shape_drop(qnnrt_ir__shape *s, uint32_t bits, int keep)
+{
+    uint32_t i, rank = 0;
+    for (i = 0; i < s->rank; ++i) {
+        if (bits >> i & 1) { if (keep) s->dims[rank++] = 1; }
+        else s->dims[rank++] = s->dims[i];
+    }
+    s->rank = rank;
+}
+
+static int qnnrt_ir__shape_reduce(qnnrt_ir__shape *s)
+{
+    uint32_t bits;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axes(s, "dim", s->rank, &bits)) return 0;
+    qnnrt_ir__shape_drop(s, bits, qnnrt_ir__attr_int(s->node, "keepdim", 0) != 0);
+    return qnnrt_ir__shape_dtype(s, s->dtype);
+}
+
+/* Sums of integers are int64. */
+static int qnnrt_ir__shape_sum(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_reduce(s)) return 0;
+    if (!qnnrt_ir__attr_has(s->node, "dtype") && qnnrt_ir__dtype_kind(s->dtype) < 2)
+        s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+static int qnnrt_ir__shape_mean(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_reduce(s)) return 0;
+    return qnnrt_ir__dtype_kind(s->dtype) == 2 ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the mean of integers has no dtype");
+}
+
+static int qnnrt_ir__shape_any(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_reduce(s)) return 0;
+    s->dtype = QNNRT_DTYPE_BOOL8;
+    return 1;
+}
+
+static int qnnrt_ir__shape_best(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_reduce(s)) return 0;
+    s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+/* max.dim, min.dim: values and indices. */
+static int qnnrt_ir__shape_extreme(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_reduce(s)) return 0;
+    s->outputs = 2;
+    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+static int qnnrt_ir__shape_topk(qnnrt_ir__shape *s)
+{
+    const int64_t k = qnnrt_ir__attr_int(s->node, "k", 0);
+    uint32_t axis;
+    if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (k < 0 || k > (s->rank == 0 ? 1 : s->dims[axis]))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "k is %lld", (long long)k);
+    if (s->rank > 0) s->dims[axis] = k;
+    s->outputs = 2;
+    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+static int qnnrt_ir__shape_cumulate(qnnrt_ir__shape *s)
+{
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (qnnrt_ir__dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_I64;
+    return qnnrt_ir__shape_axis(s, "dim", s->rank, &axis) && qnnrt_ir__shape_dtype(s, s->dtype);
+}
+
+static int qnnrt_ir__shape_softmax(qnnrt_ir__shape *s)
+{
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis) || !qnnrt_ir__shape_dtype(s, s->dtype))
+        return 0;
+    return qnnrt_ir__dtype_kind(s->dtype) == 2 ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the result is %s, expected a float type",
+                                qnnrt_dtype_name(s->dtype));
+}
+
+/* A norm over dimensions: of floats. */
+static int qnnrt_ir__shape_norm(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_reduce(s) && qnnrt_ir__shape_floats(s, s->node->inputs[0]);
+}
+
+/* to.*, _to_copy: another dtype, or the same. */
+static int qnnrt_ir__shape_to(qnnrt_ir__shape *s)
+{
+    qnnrt_ir__shape_same(s);
+    return qnnrt_ir__shape_dtype(s, s->dtype);
+}
+
+static int qnnrt_ir__shape_type_as(qnnrt_ir__shape *s)
+{
+    qnnrt_ir__shape_same(s);
+    s->dtype = s->node->inputs[1]->dtype;
+    return 1;
+}
+
+/* =====================================================================================
+   SHAPE OF VIEWS                                                            >>shape_view
+   Operators that move, select, repeat and join elements.
+   Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: arithmetic
+   ===================================================================================== */
+
+/* view, reshape: one dimension may be -1. */
+static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    const char *const name = qnnrt_ir__attr_has(s->node, "shape") ? "shape" : "size";
+    int64_t list[QNNRT_IR_RANK];
+    const size_t rank = qnnrt_ir__attr_ints(s->node, name, list);
+    uint64_t known = 1, count;
+    size_t i, open = QNNRT_IR_RANK;
+    char a[256], b[256];
+    if (rank > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is too long", name);
+    s->dtype = x->dtype;
+    s->rank = (uint32_t)rank;
+    for (i = 0; i < rank; ++i) {
+        s->dims[i] = list[i];
+        if (list[i] != -1) continue;
+        if (open != QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s has -1 twice", name);
+        open = i;
+        s->dims[i] = 1;
+    }
+    if (!qnnrt_ir__count(s->rank, s->dims, &known))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is %s", name,
+                                    qnnrt_ir__shape_text(a, 200, s->rank, list));
+    count = x->count;
+    if (open != QNNRT_IR_RANK && known != 0) {
+        s->dims[open] = (int64_t)(count / known);
+        known *= count / known;
+    }
+    if (known != count)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s %s does not hold the elements of %s", name,
+                                    qnnrt_ir__shape_text(a, 100, s->rank, list),
+                                    qnnrt_ir__shape_text(b, 100, x->rank, x->dims));
+    return 1;
+}
+
+/* reshape_as, view_as */
+static int qnnrt_ir__shape_view_as(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *like = s->node->inputs[1];
+    qnnrt_ir__shape_copy(s, like);
+    s->dtype = x->dtype;
+    return x->count == like->count ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the two inputs have other numbers of elements");
+}
+
+/* Require that a value broadcasts to the shape of the result. */
+static int qnnrt_ir__shape_fits(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
+{
+    int64_t dims[QNNRT_IR_RANK];
+    const uint32_t rank = s->rank;
+    char a[256], b[256];
+    memcpy(dims, s->dims, sizeof(dims));
+    if (x->rank <= rank && !qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
+    if (x->rank > rank || memcmp(dims, s->dims, rank * sizeof(*dims)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s does not broadcast to %s",
+                                    qnnrt_ir__shape_text(a, 100, x->rank, x->dims),
+                                    qnnrt_ir__shape_text(b, 100, rank, dims));
+    return 1;
+}
+
+static int qnnrt_ir__shape_expand(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    int64_t list[QNNRT_IR_RANK];
+    const size_t rank = qnnrt_ir__attr_ints(s->node, "size", list);
+    uint64_t count;
+    size_t i;
+    char a[256];
+    if (rank > QNNRT_IR_RANK || rank < x->rank)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size has %u dimensions, the input has %u",
+                                    (unsigned)rank, (unsigned)x->rank);
+    s->dtype = x->dtype;
+    s->rank = (uint32_t)rank;
+    for (i = 0; i < rank; ++i) {
+        const size_t lead = rank - x->rank;
+        s->dims[i] = list[i] == -1 && i >= lead ? x->dims[i - lead] : list[i];
+    }
+    if (!qnnrt_ir__count(s->rank, s->dims, &count))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size is %s",
+                                    qnnrt_ir__shape_text(a, 200, s->rank, list));
+    return qnnrt_ir__shape_fits(s, x);
+}
+
+static int qnnrt_ir__shape_expand_as(qnnrt_ir__shape *s)
+{
+    qnnrt_ir__shape_copy(s, s->node->inputs[1]);
+    s->dtype = s->node->inputs[0]->dtype;
+    return qnnrt_ir__shape_fits(s, s->node->inputs[0]);
+}
+
+static int qnnrt_ir__shape_flatten(qnnrt_ir__shape *s)
+{
+    uint32_t first, last, i;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "start_dim", s->rank, &first) ||
+        !qnnrt_ir__shape_axis(s, "end_dim", s->rank, &last)) return 0;
+    if (first > last) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "start_dim is after end_dim");
+    if (s->rank == 0) { s->rank = 1; s->dims[0] = 1; return 1; }
+    for (i = first + 1; i <= last; ++i)
+        s->dims[first] = qnnrt_ir__times(s->dims[first], s->dims[i]);
+    for (i = last + 1; i < s->rank; ++i) s->dims[first + i - last] = s->dims[i];
+    s->rank -= last - first;
+    return 1;
+}
+
+static int qnnrt_ir__shape_unflatten(qnnrt_ir__shape *s)
+{
+    int64_t list[QNNRT_IR_RANK], after[QNNRT_IR_RANK], known = 1;
+    const size_t count = qnnrt_ir__attr_ints(s->node, "sizes", list);
+    size_t i, open = QNNRT_IR_RANK;
+    uint32_t axis, rest;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (count == 0 || s->rank == 0 || s->rank - 1 + count > QNNRT_IR_RANK)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "sizes has %u numbers", (unsigned)count);
+    for (i = 0; i < count; ++i) {
+        if (list[i] == -1) { open = i; continue; }
+        if (list[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "sizes has a negative number");
+        known = qnnrt_ir__times(known, list[i]);
+    }
+    if (open != QNNRT_IR_RANK && known > 0) {
+        list[open] = s->dims[axis] / known;
+        known *= list[open];
+    }
+    if (known != s->dims[axis])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "sizes does not make %lld",
+                                    (long long)s->dims[axis]);
+    rest = s->rank - axis - 1;
+    memcpy(after, s->dims + axis + 1, rest * sizeof(*after));
+    memcpy(s->dims + axis, list, count * sizeof(*list));
+    memcpy(s->dims + axis + count, after, rest * sizeof(*after));
+    s->rank += (uint32_t)count - 1;
+    return 1;
+}
+
+static int qnnrt_ir__shape_unsqueeze(qnnrt_ir__shape *s)
+{
+    uint32_t axis, i;
+    qnnrt_ir__shape_same(s);
+    if (s->rank == QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank + 1, &axis)) return 0;
+    for (i = s->rank++; i > axis; --i) s->dims[i] = s->dims[i - 1];
+    s->dims[axis] = 1;
+    return 1;
+}
+
+static int qnnrt_ir__shape_squeeze(qnnrt_ir__shape *s)
+{
+    uint32_t bits, i;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axes(s, "dim", s->rank, &bits)) return 0;
+    for (i = 0; i < s->rank; ++i) if (s->dims[i] != 1) bits &= ~((uint32_t)1 << i);
+    for (i = s->rank; i-- > 0;) {
+        if (!(bits >> i & 1)) continue;
+        memmove(s->dims + i, s->dims + i + 1, (s->rank - i - 1) * sizeof(*s->dims));
+        --s->rank;
+    }
+    return 1;
+}
+
+static int qnnrt_ir__shape_permute(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    int64_t list[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir__attr_ints(s->node, "dims", list);
+    uint32_t i, bits, axis;
+    if (count != x->rank)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims has %u numbers, expected %u",
+                                    (unsigned)count, (unsigned)x->rank);
+    s->dtype = x->dtype;
+    s->rank = x->rank;
+    if (!qnnrt_ir__shape_axes(s, "dims", x->rank, &bits)) return 0;
+    for (i = 0; i < x->rank; ++i) {
+        if (!qnnrt_ir__shape_wrap(s, "dims", list[i], x->rank, &axis)) return 0;
+        s->dims[i] = x->dims[axis];
+    }
+    return 1;
+}
+
+static int qnnrt_ir__shape_transpose(qnnrt_ir__shape *s)
+{
+    uint32_t a, b;
+    int64_t dim;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "dim0", s->rank, &a) ||
+        !qnnrt_ir__shape_axis(s, "dim1", s->rank, &b)) return 0;
+    dim = s->dims[a];
+    s->dims[a] = s->dims[b];
+    s->dims[b] = dim;
+    return 1;
+}
+
+/* t, mT, numpy_T of at most two dimensions */
+static int qnnrt_ir__shape_t(qnnrt_ir__shape *s)
+{
+    int64_t dim;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 0, 2)) return 0;
+    if (s->rank < 2) return 1;
+    dim = s->dims[0];
+    s->dims[0] = s->dims[1];
+    s->dims[1] = dim;
+    return 1;
+}
+
+static int qnnrt_ir__shape_slice(qnnrt_ir__shape *s)
+{
+    int64_t size, begin, end, step;
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    size = s->dims[axis];
+    begin = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "start", 0));
+    end = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "end", INT64_MAX));
+    step = qnnrt_ir__attr_int(s->node, "step", 1);
+    if (step < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "step is %lld", (long long)step);
+    if (begin < 0) begin += size;
+    if (end < 0) end += size;
+    begin = begin < 0 ? 0 : begin > size ? size : begin;
+    end = end < begin ? begin : end > size ? size : end;
+    s->dims[axis] = end == begin ? 0 : (end - begin - 1) / step + 1;
+    return 1;
+}
+
+static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
+{
+    int64_t begin, length;
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    begin = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "start", 0));
+    length = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "length", 0));
+    if (begin < 0) begin += s->dims[axis];
+    if (begin < 0 || length < 0 || begin + length > s->dims[axis])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "start %lld and length %lld are not within %lld",
+                                    (long long)begin, (long long)length, (long long)s->dims[axis]);
+    s->dims[axis] = length;
+    return 1;
+}
+
+static int qnnrt_ir__shape_select(qnnrt_ir__shape *s)
+{
+    const int64_t index = qnnrt_ir__attr_int(s->node, "index", 0);
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (index < -s->dims[axis] || index >= s->dims[axis])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "index is %lld, the dimension has %lld",
+                                    (long long)index, (long long)s->dims[axis]);
+    memmove(s->dims + axis, s->dims + axis + 1, (s->rank - axis - 1) * sizeof(*s->dims));
+    --s->rank;
+    return 1;
+}
+
+/* cat: [0] is left out, whatever the rank of the others. */
+static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_node *node = s->node;
+    const qnnrt_ir_value *first = NULL;
+    uint32_t axis = 0, i;
+    size_t k;
+    char a[256], b[256];
+    for (k = 0; k < node->input_count; ++k) {
+        const qnnrt_ir_value *x = node->inputs[k];
+        if (x == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)k);
+        if (x->rank == 1 && x->dims[0] == 0) continue;
+        if (first == NULL) {
+            first = x;
+            qnnrt_ir__shape_copy(s, x);
+            if (!qnnrt_ir__shape_rank(s, k, 1, QNNRT_IR_RANK)) return 0;
+            if (!qnnrt_ir__shape_axis(s, "dim", x->rank, &axis)) return 0;
+            continue;
+        }
+        for (i = 0; i < x->rank && x->rank == first->rank; ++i)
+            if (i != axis && x->dims[i] != first->dims[i]) break;
+        if (x->rank != first->rank || i < x->rank)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s and %s do not join at dimension %u",
+                                        qnnrt_ir__shape_text(a, 100, first->rank, first->dims),
+                                        qnnrt_ir__shape_text(b, 100, x->rank, x->dims),
+                                        (unsigned)axis);
+        s->dims[axis] = qnnrt_ir__near(s->dims[axis] + x->dims[axis]);
+    }
+    if (first == NULL) qnnrt_ir__shape_copy(s, node->inputs[0]);
+    s->dtype = qnnrt_ir__shape_join(s, 0, node->input_count, "");
+    return 1;
+}
+
+static int qnnrt_ir__shape_stack(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *first = s->node->inputs[0];
+    uint32_t axis, i;
+    size_t k;
+    for (k = 1; k < s->node->input_count; ++k) {
+        const qnnrt_ir_value *x = s->node->inputs[k];
+        if (x == NULL || x->rank != first->rank ||
+            memcmp(x->dims, first->dims, x->rank * sizeof(*x->dims)) != 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u has another shape than input 0",
+                                        (unsigned)k);
+    }
+    qnnrt_ir__shape_same(s);
+    if (s->rank == QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank + 1, &axis)) return 0;
+    for (i = s->rank++; i > axis; --i) s->dims[i] = s->dims[i - 1];
+    s->dims[axis] = (int64_t)s->node->input_count;
+    s->dtype = qnnrt_ir__shape_join(s, 0, s->node->input_count, "");
+    return 1;
+}
+
+/* Cut a dimension into pieces of `size`; the last one may be smaller. */
+static int qnnrt_ir__shape_pieces(qnnrt_ir__shape *s, uint32_t axis, int64_t size)
+{
+    const int64_t whole = s->dims[axis];
+    const int64_t pieces = whole == 0 || size == 0 ? 1 : (whole - 1) / size + 1;
+    s->outputs = (size_t)pieces;
+    if (s->index + 1 < (size_t)pieces) s->dims[axis] = size;
+    else if (s->index + 1 == (size_t)pieces) s->dims[axis] = whole - (pieces - 1) * size;
+    return 1;
+}
+
+static int qnnrt_ir__shape_split(qnnrt_ir__shape *s)
+{
+    const int64_t size = qnnrt_ir__attr_int(s->node, "split_size", 0);
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (size < 0 || (size == 0 && s->dims[axis] != 0))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "split_size is %lld", (long long)size);
+    return qnnrt_ir__shape_pieces(s, axis, size);
+}
+
+static int qnnrt_ir__shape_chunk(qnnrt_ir__shape *s)
+{
+    const int64_t chunks = qnnrt_ir__attr_int(s->node, "chunks", 0);
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (chunks < 1 || chunks > QNNRT_IR__MOST)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "chunks is %lld", (long long)chunks);
+    if (s->dims[axis] == 0) { s->outputs = (size_t)chunks; return 1; }
+    return qnnrt_ir__shape_pieces(s, axis, (s->dims[axis] - 1) / chunks + 1);
+}
+
+static int qnnrt_ir__shape_split_sizes(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_attr *sizes = qnnrt_ir__attr_get(s->node, "split_sizes");
+    int64_t sum = 0;
+    uint32_t axis;
+    size_t i;
+    if (sizes == NULL) sizes = qnnrt_ir__attr_get(s->node, "split_size");
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (sizes == NULL || sizes->kind != QNNRT_IR_INTS)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the list of sizes is missing");
+    for (i = 0; i < sizes->count; ++i) {
+        if (sizes->ints[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a size is negative");
+        sum = qnnrt_ir__near(sum + qnnrt_ir__near(sizes->ints[i]));
+    }
+    if (sum != s->dims[axis])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the sizes add to %lld, the dimension has %lld",
+                                    (long long)sum, (long long)s->dims[axis]);
+    s->outputs = sizes->count;
+    if (s->index < sizes->count) s->dims[axis] = sizes->ints[s->index];
+    return 1;
+}
+
+static int qnnrt_ir__shape_unbind(qnnrt_ir__shape *s)
+{
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    s->outputs = (size_t)s->dims[axis];
+    memmove(s->dims + axis, s->dims + axis + 1, (s->rank - axis - 1) * sizeof(*s->dims));
+    --s->rank;
+    return 1;
+}
+
+static int qnnrt_ir__shape_repeat(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    int64_t list[QNNRT_IR_RANK];
+    const size_t rank = qnnrt_ir__attr_ints(s->node, "repeats", list);
+    size_t i;
+    if (rank > QNNRT_IR_RANK || rank < x->rank)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "repeats has %u numbers, the input has %u",
+                                    (unsigned)rank, (unsigned)x->rank);
+    s->dtype = x->dtype;
+    s->rank = (uint32_t)rank;
+    for (i = 0; i < rank; ++i) {
+        const size_t lead = rank - x->rank;
+        if (list[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "repeats has a negative number");
+        s->dims[i] = i < lead ? list[i] : qnnrt_ir__times(x->dims[i - lead], list[i]);
+    }
+    return 1;
+}
+
+/* pad: pairs from the last dimension on */
+static int qnnrt_ir__shape_pad(qnnrt_ir__shape *s)
+{
+    int64_t list[QNNRT_IR_RANK * 2];
+    const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(s->node, "pad");
+    size_t i;
+    qnnrt_ir__shape_same(s);
+    if (pad == NULL || pad->kind != QNNRT_IR_INTS || pad->count % 2 != 0 || pad->count > 2 * s->rank)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "pad is not a list of pairs");
+    for (i = 0; i < pad->count; ++i) list[i] = qnnrt_ir__near(pad->ints[i]);
+    for (i = 0; i < pad->count; i += 2) {
+        int64_t *const dim = &s->dims[s->rank - 1 - i / 2];
+        *dim = *dim + list[i] + list[i + 1];
+        if (*dim < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "pad removes more than there is");
+    }
+    return 1;
+}
+
+static int qnnrt_ir__shape_movedim(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    uint32_t from, to, i, k = 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "source", s->rank, &from) ||
+        !qnnrt_ir__shape_axis(s, "destination", s->rank, &to)) return 0;
+    for (i = 0; i < s->rank; ++i) {
+        if (i == to) { s->dims[i] = x->dims[from]; continue; }
+        if (k == from) ++k;
+        s->dims[i] = x->dims[k++];
+    }
+    return 1;
+}
+
+/* =====================================================================================
+   SHAPE OF LAYERS                                                            >>shape_net
+   Products, convolutions, pools, norms, attention, and reading by index.
+   Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: views
+   ===================================================================================== */
+
+static int qnnrt_ir__shape_inner(qnnrt_ir__shape *s, int64_t a, int64_t b)
+{
+    return a == b || qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                          "the inner dimensions are %lld and %lld", (long long)a,
+                                          (long long)b);
+}
+
+/* matmul, mm, bmm, mv: the dtype is that of the first operand. transpose_b (of a pass): the last two
+   dimensions of the second operand change places. */
+static int qnnrt_ir__shape_matmul(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *a = s->node->inputs[0], *b = s->node->inputs[1];
+    const uint32_t ra = a->rank, rb = b->rank;
+    const uint32_t turned = rb > 1 && qnnrt_ir__attr_int(s->node, "transpose_b", 0) != 0;
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK))
+        return 0;
+    if (!qnnrt_ir__shape_inner(s, a->dims[ra - 1], b->dims[rb == 1 ? 0 : rb - 2 + turned]))
+        return 0;
+    s->dtype = a->dtype;
+    s->rank = ra < 2 ? 0 : ra - 2;
+    memcpy(s->dims, a->dims, s->rank * sizeof(*s->dims));
+    if (!qnnrt_ir__shape_broadcast(s, rb < 2 ? 0 : rb - 2, b->dims)) return 0;
+    if (ra > 1) s->dims[s->rank++] = a->dims[ra - 2];
+    if (rb > 1) s->dims[s->rank++] = b->dims[rb - 1 - turned];
+    return 1;
+}
+
+static int qnnrt_ir__shape_linear(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 1, 2)) return 0;
+    if (!qnnrt_ir__shape_inner(s, x->dims[x->rank - 1], w->dims[w->rank - 1])) return 0;
+    if (w->rank == 1) { --s->rank; return 1; }
+    s->dims[s->rank - 1] = w->dims[0];
+    return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
+}
+
+/* addmm, baddbmm: bias, a, b */
+static int qnnrt_ir__shape_addmm(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *bias = s->node->inputs[0], *a = s->node->inputs[1], *b = s->node->inputs[2];
+    int64_t dims[QNNRT_IR_RANK];
+    uint32_t i;
+    if (!qnnrt_ir__shape_rank(s, 1, 2, 3) || !qnnrt_ir__shape_rank(s, 2, a->rank, a->rank)) return 0;
+    if (!qnnrt_ir__shape_inner(s, a->dims[a->rank - 1], b->dims[b->rank - 2])) return 0;
+    qnnrt_ir__shape_copy(s, a);
+    s->dims[s->rank - 1] = b->dims[b->rank - 1];
+    memcpy(dims, s->dims, sizeof(dims));
+    if (bias->rank > s->rank || !qnnrt_ir__shape_broadcast(s, bias->rank, bias->dims))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the bias does not broadcast to the product");
+    for (i = 0; i < s->rank; ++i)
+        if (s->dims[i] != dims[i])
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the bias is larger than the product");
+    return 1;
+}
+
+/* Get the arguments of one window: kernel, stride, padding and dilation of `n` dimensions. */
+typedef struct qnnrt_ir__window { int64_t kernel[3], stride[3], pad[3], dilation[3]; } qnnrt_ir__window;
+
+static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__window *w)
+{
+    uint32_t i;
+    if (!qnnrt_ir__attr_each(s->node, "stride", n, w->stride))
+        for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
+    if (!qnnrt_ir__attr_each(s->node, "padding", n, w->pad))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers", (unsigned)n);
+    if (!qnnrt_ir__attr_each(s->node, "dilation", n, w->dilation))
+        for (i = 0; i < n; ++i) w->dilation[i] = 1;
+    for (i = 0; i < n; ++i) {
+        if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel %lld, stride %lld, dilation %lld or "
+                                        "padding %lld is too small", (long long)w->kernel[i],
+                                        (long long)w->stride[i], (long long)w->dilation[i],
+                                        (long long)w->pad[i]);
+    }
+    return 1;
+}
+
+/* Slide a window over the last `n` dimensions. */
+static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir__window *w, int ceil)
+{
+    uint32_t i;
+    for (i = 0; i < n; ++i) {
+        int64_t *const dim = &s->dims[s->rank - n + i];
+        const int64_t size = *dim;
+        int64_t room = size + 2 * w->pad[i] - qnnrt_ir__times(w->dilation[i], w->kernel[i] - 1) - 1;
+        if (room < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the window is larger than dimension %u",
+                                        (unsigned)(s->rank - n + i));
+        *dim = (room + (ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+        if (ceil && (*dim - 1) * w->stride[i] >= size + w->pad[i]) --*dim;
+    }
+    return 1;
+}
+
+static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
+    const qnnrt_ir_attr *padding = qnnrt_ir__attr_get(s->node, "padding");
+    const int64_t groups = qnnrt_ir__attr_int(s->node, "groups", 1);
+    const uint32_t n = (uint32_t)(s->node->op[4] - '0');     /* conv1d, conv2d, conv3d */
+    qnnrt_ir__window win;
+    uint32_t i;
+    memset(&win, 0, sizeof(win));
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) || !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
+        return 0;
+    qnnrt_ir__shape_same(s);
+    if (groups < 1 || w->dims[0] % groups != 0 || x->dims[s->rank - n - 1] % groups != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
+    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1] / groups, w->dims[1])) return 0;
+    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
+    s->dims[s->rank - n - 1] = w->dims[0];
+    if (padding != NULL && padding->kind == QNNRT_IR_TEXT) {
+        if (strcmp(padding->text, "same") == 0) return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
+        if (strcmp(padding->text, "valid") != 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding is \"%.100s\"", padding->text);
+        for (i = 0; i < n; ++i) { win.stride[i] = win.dilation[i] = 1; win.pad[i] = 0; }
+        qnnrt_ir__attr_each(s->node, "stride", n, win.stride);
+        qnnrt_ir__attr_each(s->node, "dilation", n, win.dilation);
+        for (i = 0; i < n; ++i)
+            if (win.stride[i] < 1 || win.dilation[i] < 1 || win.kernel[i] < 1)
+                return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride or dilation is too small");
+    } else if (!qnnrt_ir__shape_window(s, n, &win)) {
+        return 0;
+    }
+    return qnnrt_ir__shape_slide(s, n, &win, 0) && qnnrt_ir__shape_vector(s, 2, w->dims[0]);
+}
+
+static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
+    const int64_t groups = qnnrt_ir__attr_int(s->node, "groups", 1);
+    const uint32_t n = (uint32_t)(s->node->op[14] - '0');    /* conv_transpose1d, conv_transpose2d */
+    qnnrt_ir__window win;
+    int64_t more[3];
+    uint32_t i;
+    memset(&win, 0, sizeof(win));
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) || !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
+        return 0;
+    qnnrt_ir__shape_same(s);
+    if (groups < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
+    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
+    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
+    if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
+    if (!qnnrt_ir__attr_each(s->node, "output_padding", n, more))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers", (unsigned)n);
+    s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
+    for (i = 0; i < n; ++i) {
+        int64_t *const dim = &s->dims[s->rank - n + i];
+        *dim = qnnrt_ir__near(qnnrt_ir__times(*dim - 1, win.stride[i]) - 2 * win.pad[i]) +
+               qnnrt_ir__near(qnnrt_ir__times(win.dilation[i], win.kernel[i] - 1) + more[i]) + 1;
+        if (*dim < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the padding removes everything");
+    }
+    return qnnrt_ir__shape_vector(s, 2, s->dims[s->rank - n - 1]);
+}
+
+/* max_pool1d, max_pool2d, avg_pool2d */
+static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
+{
+    const uint32_t n = (uint32_t)(s->node->op[8] - '0');
+    qnnrt_ir__window win;
+    memset(&win, 0, sizeof(win));
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__attr_each(s->node, "kernel_size", n, win.kernel))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers", (unsigned)n);
+    return qnnrt_ir__shape_window(s, n, &win) &&
+           qnnrt_ir__shape_slide(s, n, &win, qnnrt_ir__attr_int(s->node, "ceil_mode", 0) != 0);
+}
+
+static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
+{
+    const uint32_t n = (uint32_t)(s->node->op[17] - '0');    /* adaptive_avg_pool2d */
+    int64_t size[3];
+    uint32_t i;
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__attr_each(s->node, "output_size", n, size))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers", (unsigned)n);
+    for (i = 0; i < n; ++i) {
+        if (size[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size is negative");
+        s->dims[s->rank - n + i] = size[i];
+    }
+    return 1;
+}
+
+/* upsample_*: a size, or factors */
+static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_attr *factors = qnnrt_ir__attr_get(s->node, "scale_factors");
+    int64_t size[3];
+    uint32_t n, i;
+    if (!qnnrt_ir__shape_rank(s, 0, 3, 5)) return 0;
+    qnnrt_ir__shape_same(s);
+    n = s->rank - 2;
+    if (qnnrt_ir__attr_each(s->node, "output_size", n, size)) {
+        for (i = 0; i < n; ++i) s->dims[2 + i] = size[i];
+    } else {
+        if (factors == NULL || factors->count != n || factors->floats == NULL)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "neither output_size nor scale_factors is given");
+        for (i = 0; i < n; ++i)
+            s->dims[2 + i] = qnnrt_ir__near(qnnrt_ir__attr_whole((double)s->dims[2 + i] * factors->floats[i]));
+    }
+    for (i = 0; i < n; ++i)
+        if (s->dims[2 + i] < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the size is not positive");
+    return 1;
+}
+
+/* pixel_shuffle: [N, C * r * r, H, W] to [N, C, H * r, W * r] */
+static int qnnrt_ir__shape_pixels(qnnrt_ir__shape *s)
+{
+    const int64_t r = qnnrt_ir__attr_int(s->node, "upscale_factor", 0);
+    if (!qnnrt_ir__shape_rank(s, 0, 3, QNNRT_IR_RANK)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (r < 1 || r > 65536 || s->dims[s->rank - 3] % (r * r) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "upscale_factor is %lld", (long long)r);
+    s->dims[s->rank - 3] /= r * r;
+    s->dims[s->rank - 2] = qnnrt_ir__times(s->dims[s->rank - 2], r);
+    s->dims[s->rank - 1] = qnnrt_ir__times(s->dims[s->rank - 1], r);
+    return 1;
+}
+
+/* batch_norm, instance_norm: vectors of the size of dimension 1 */
+static int qnnrt_ir__shape_batch_norm(qnnrt_ir__shape *s)
+{
+    size_t i;
+    if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) || !qnnrt_ir__shape_float(s)) return 0;
+    for (i = 1; i < 5; ++i) if (!qnnrt_ir__shape_vector(s, i, s->dims[1])) return 0;
+    return 1;
+}
+
+static int qnnrt_ir__shape_group_norm(qnnrt_ir__shape *s)
+{
+    const int64_t groups = qnnrt_ir__attr_int(s->node, "num_groups", 0);
+    if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) || !qnnrt_ir__shape_float(s)) return 0;
+    if (groups < 1 || s->dims[1] % groups != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "num_groups is %lld", (long long)groups);
+    return qnnrt_ir__shape_vector(s, 1, s->dims[1]) && qnnrt_ir__shape_vector(s, 2, s->dims[1]);
+}
+
+/* layer_norm, rms_norm: weights of the shape of the last dimensions */
+static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    int64_t last[QNNRT_IR_RANK];
+    const size_t n = qnnrt_ir__attr_ints(s->node, "normalized_shape", last);
+    size_t i;
+    char a[256], b[256];
+    if (!qnnrt_ir__shape_float(s)) return 0;
+    if (n == 0 || n > x->rank || memcmp(last, x->dims + x->rank - n, n * sizeof(*last)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "normalized_shape is %s, the input %s",
+                                    qnnrt_ir__shape_text(a, 100, n > 8 ? 8 : (uint32_t)n, last),
+                                    qnnrt_ir__shape_text(b, 100, x->rank, x->dims));
+    for (i = 1; i < s->node->input_count; ++i) {
+        const qnnrt_ir_value *w = s->node->inputs[i];
+        if (w != NULL && (w->rank != n || memcmp(w->dims, last, n * sizeof(*last)) != 0))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected %s", (unsigned)i,
+                                        qnnrt_ir__shape_text(a, 100, w->rank, w->dims),
+                                        qnnrt_ir__shape_text(b, 100, (uint32_t)n, last));
+    }
+    return 1;
+}
+
+/* The fused norms of passes: over the last dimension, weights of its size. */
+static int qnnrt_ir__shape_last_norm(qnnrt_ir__shape *s)
+{
+    size_t i;
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_float(s)) return 0;
+    for (i = 1; i < 3; ++i)
+        if (!qnnrt_ir__shape_vector(s, i, s->dims[s->rank - 1])) return 0;
+    return 1;
+}
+
+/* query, key, value, mask */
+static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *q = s->node->inputs[0], *k = s->node->inputs[1], *v = s->node->inputs[2];
+    const qnnrt_ir_value *mask = qnnrt_ir__shape_in(s, 3);
+    const uint32_t r = q->rank;
+    int64_t scores[QNNRT_IR_RANK];
+    if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, r, r) ||
+        !qnnrt_ir__shape_rank(s, 2, r, r)) return 0;
+    if (!qnnrt_ir__shape_inner(s, q->dims[r - 1], k->dims[r - 1]) ||
+        !qnnrt_ir__shape_inner(s, k->dims[r - 2], v->dims[r - 2])) return 0;
+    if (r > 2 && (k->dims[r - 3] != v->dims[r - 3] || k->dims[r - 3] < 1 ||
+                  q->dims[r - 3] % k->dims[r - 3] != 0))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%lld heads of keys and %lld of values do not "
+                                    "divide %lld", (long long)k->dims[r - 3],
+                                    (long long)v->dims[r - 3], (long long)q->dims[r - 3]);
+    qnnrt_ir__shape_same(s);
+    if (mask != NULL) {
+        memcpy(scores, q->dims, sizeof(scores));
+        scores[r - 1] = k->dims[r - 2];
+        s->rank = mask->rank;
+        memcpy(s->dims, mask->dims, sizeof(s->dims));
+        if (!qnnrt_ir__shape_broadcast(s, r, scores)) return 0;
+        if (s->rank != r || memcmp(s->dims, scores, r * sizeof(*scores)) != 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the mask is larger than the scores");
+        qnnrt_ir__shape_same(s);
+    }
+    s->dims[r - 1] = v->dims[r - 1];
+    return 1;
+}
+
+static int qnnrt_ir__shape_embedding(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *w = s->node->inputs[0], *ids = s->node->inputs[1];
+    if (!qnnrt_ir__shape_rank(s, 0, 2, 2) || !qnnrt_ir__shape_rank(s, 1, 0, QNNRT_IR_RANK - 1)) return 0;
+    qnnrt_ir__shape_copy(s, ids);
+    s->dtype = w->dtype;
+    s->dims[s->rank++] = w->dims[1];
+    return qnnrt_ir__shape_indices(s, ids);
+}
+
+static int qnnrt_ir__shape_index_select(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *ids = s->node->inputs[1];
+    uint32_t axis;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 1, 0, 1) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (s->rank > 0) s->dims[axis] = (int64_t)ids->count;
+    return qnnrt_ir__shape_indices(s, ids);
+}
+
+/* gather: the shape of the indices */
+static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
+    uint32_t axis, i;
+    if (!qnnrt_ir__shape_rank(s, 1, x->rank, x->rank)) return 0;
+    if (!qnnrt_ir__shape_axis(s, "dim", x->rank, &axis)) return 0;
+    qnnrt_ir__shape_copy(s, ids);
+    s->dtype = x->dtype;
+    for (i = 0; i < x->rank; ++i)
+        if (i != axis && ids->dims[i] > x->dims[i])
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "dimension %u of the indices is larger than "
+                                        "that of the input", (unsigned)i);
+    return qnnrt_ir__shape_indices(s, ids);
+}
+
+/* self, index, source */
+static int qnnrt_ir__shape_index_copy(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1], *src = s->node->inputs[2];
+    uint32_t axis, i;
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 0, 1) ||
+        !qnnrt_ir__shape_rank(s, 2, x->rank, x->rank)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "dim", x->rank, &axis)) return 0;
+    for (i = 0; i < x->rank; ++i)
+        if (src->dims[i] != (i == axis ? (int64_t)ids->count : x->dims[i]))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "dimension %u of the source is %lld",
+                                        (unsigned)i, (long long)src->dims[i]);
+    return qnnrt_ir__shape_indices(s, ids);
+}
+
+/* index.Tensor: x, then one list of indices for each dimension, NULL for all of it. The indexed
+   dimensions become one group, in place if they are adjacent, else in front. */
+static int qnnrt_ir__shape_index(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_node *node = s->node;
+    const qnnrt_ir_value *x = node->inputs[0];
+    uint32_t first = 0, last = 0, found = 0, i, rank = 0, place;
+    int64_t dims[QNNRT_IR_RANK];
+    if (node->input_count > x->rank + 1)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%u indices, the input has %u dimensions",
+                                    (unsigned)(node->input_count - 1), (unsigned)x->rank);
+    s->rank = 0;
+    s->dtype = x->dtype;
+    for (i = 0; i + 1 < node->input_count; ++i) {
+        const qnnrt_ir_value *ids = node->inputs[i + 1];
+        if (ids == NULL) continue;
+        if (ids->dtype == QNNRT_DTYPE_BOOL8 || ids->dtype == QNNRT_DTYPE_U8)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED,
+                                        "an index is a mask: the shape depends on its values");
+        if (!qnnrt_ir__shape_indices(s, ids)) return 0;
+        if (!qnnrt_ir__shape_broadcast(s, ids->rank, ids->dims)) return 0;
+        if (found++ == 0) first = i;
+        last = i;
+    }
+    if (found == 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "there is no index");
+    if (s->rank + x->rank - found > QNNRT_IR_RANK)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
+    place = last - first + 1 == found ? first : 0;
+    for (i = 0; i < x->rank; ++i) {
+        if (rank == place) { memcpy(dims + rank, s->dims, s->rank * sizeof(*dims)); rank += s->rank; place = 99; }
+        if (qnnrt_ir__shape_in(s, i + 1) == NULL) dims[rank++] = x->dims[i];
+    }
+    if (place != 99) { memcpy(dims + rank, s->dims, s->rank * sizeof(*dims)); rank += s->rank; }
+    s->rank = rank;
+    memcpy(s->dims, dims, rank * sizeof(*dims));
+    return 1;
+}
+
+/* =====================================================================================
+   SHAPE OF NEW VALUES                                                      >>shape_make
+   Operators that make values, and those that are no operators of ATen.
+   Needs: >>config >>dtype >>attr >>shape     Knows nothing of: arithmetic
+   ===================================================================================== */
+
+static int qnnrt_ir__shape_sizes(qnnrt_ir__shape *s)
+{
+    const size_t rank = qnnrt_ir__attr_ints(s->node, "size", s->dims);
+    uint64_t count;
+    if (rank > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size is too long");
+    s->rank = (uint32_t)rank;
+    return qnnrt_ir__count(s->rank, s->dims, &count) ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size is negative or too large");
+}
+
+/* full: without dtype, that of the number */
+static int qnnrt_ir__shape_full(qnnrt_ir__shape *s)
+{
+    const qnnrt_dtype number = qnnrt_ir__attr_scalar(s->node, "fill_value");
+    return qnnrt_ir__shape_sizes(s) &&
+           qnnrt_ir__shape_dtype(s, number == QNNRT_DTYPE_UNDEFINED ? QNNRT_DTYPE_F32 : number);
+}
+
+/* new_ones, new_zeros, new_full: the dtype of the input */
+static int qnnrt_ir__shape_new(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_sizes(s) && qnnrt_ir__shape_dtype(s, s->node->inputs[0]->dtype);
+}
+
+static int qnnrt_ir__shape_scalar(qnnrt_ir__shape *s)
+{
+    s->rank = 0;
+    return qnnrt_ir__shape_dtype(s, QNNRT_DTYPE_F32);
+}
+
+static int qnnrt_ir__shape_arange(qnnrt_ir__shape *s)
+{
+    static const char *const names[] = { "start", "end", "step" };
+    double f[3], count;
+    int64_t n[3] = { 0, 0, 1 };
+    int whole = 1;
+    size_t i;
+    for (i = 0; i < 3; ++i) {
+        const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(s->node, names[i]);
+        if (attr != NULL && attr->kind == QNNRT_IR_FLOAT) whole = 0;
+        n[i] = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, names[i], n[i]));
+        f[i] = qnnrt_ir__attr_float(s->node, names[i], (double)n[i]);
+    }
+    if (!(f[2] < 0 || f[2] > 0)) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "step is 0");
+    s->rank = 1;
+    if (whole) {
+        const int64_t span = n[2] > 0 ? n[1] - n[0] : n[0] - n[1], step = n[2] > 0 ? n[2] : -n[2];
+        if (span < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "end is before start");
+        s->dims[0] = span == 0 ? 0 : (span - 1) / step + 1;
+    } else {
+        count = (f[1] - f[0]) / f[2];
+        if (!(count >= 0) || count > (double)QNNRT_IR__MOST)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "end is before start, or too far");
+        s->dims[0] = (int64_t)count;
+        if ((double)s->dims[0] < count) ++s->dims[0];
+    }
+    return qnnrt_ir__shape_dtype(s, whole ? QNNRT_DTYPE_I64 : QNNRT_DTYPE_F32);
+}
+
+/* A node without outputs. */
+static int qnnrt_ir__shape_none(qnnrt_ir__shape *s)
+{
+    s->outputs = 0;
+    return 1;
+}
+
+/* getitem: its inputs are all outputs of one node. */
+static int qnnrt_ir__shape_getitem(qnnrt_ir__shape *s)
+{
+    const int64_t count = (int64_t)s->node->input_count;
+    int64_t index = qnnrt_ir__attr_int(s->node, "index", 0);
+    if (index < 0) index += count;
+    if (index < 0 || index >= count || s->node->inputs[index] == NULL)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "index is %lld, there are %lld inputs",
+                                    (long long)index, (long long)count);
+    return qnnrt_ir__shape_copy(s, s->node->inputs[index]);
+}
+
+/* rope: inv_freq [n] and positions [.., S]; cos and sin are [.., S, 2 n]. */
+static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *freq = s->node->inputs[0], *positions = s->node->inputs[1];
+    if (!qnnrt_ir__shape_rank(s, 0, 1, 1) || !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK - 1) ||
+        qnnrt_ir__dtype_kind(freq->dtype) != 2 || qnnrt_ir__dtype_kind(positions->dtype) != 1)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "not a rotary embedding of inv_freq [n] and "
+                                    "positions [.., S]");
+    qnnrt_ir__shape_copy(s, positions);
+    s->dims[s->rank++] = qnnrt_ir__times(2, freq->dims[0]);
+    s->dtype = QNNRT_DTYPE_UNDEFINED;
+    s->outputs = 2;
+    return 1;
+}
+
+/* =====================================================================================
+   OPERATORS                                                                        >>ops
+   The operators, each once: its inputs, its arguments with ATen's defaults, its shape.
+   Needs: >>config >>attr >>shape, and the functions of shapes that the table names     Knows nothing of: files
+   ===================================================================================== */
+
+/* X(name, least inputs, most inputs (255: any), arguments, shape function). A type with "?" may be
+   null; without a default and without "?" it must be given. Names of ATen without "aten."; "q." are
+   those that passes make. */
+#define QNNRT_IR__OPS(X) \
+    /* one input, element by element */ \
+    X("relu.default", 1, 1, "", same) \
+    X("relu_.default", 1, 1, "", same) \
+    X("relu6.default", 1, 1, "", same) \
+    X("relu6_.default", 1, 1, "", same) \
+    X("silu.default", 1, 1, "", float) \
+    X("silu_.default", 1, 1, "", float) \
+    X("gelu.default", 1, 1, "str approximate=none", float) \
+    X("sigmoid.default", 1, 1, "", real) \
+    X("sigmoid_.default", 1, 1, "", float) \
+    X("tanh.default", 1, 1, "", real) \
+    X("hardtanh.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same) \
+    X("hardtanh_.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same) \
+    X("hardsigmoid.default", 1, 1, "", float) \
+    X("hardsigmoid_.default", 1, 1, "", float) \
+    X("hardswish.default", 1, 1, "", float) \
+    X("hardswish_.default", 1, 1, "", float) \
+    X("leaky_relu.default", 1, 1, "Scalar negative_slope=0.01", float) \
+    X("leaky_relu_.default", 1, 1, "Scalar negative_slope=0.01", float) \
+    X("elu.default", 1, 1, "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", float) \
+    X("softplus.default", 1, 1, "Scalar beta=1, Scalar threshold=20", float) \
+    X("mish.default", 1, 1, "", float) \
+    X("neg.default", 1, 1, "", same) \
+    X("abs.default", 1, 1, "", same) \
+    X("sign.default", 1, 1, "", same) \
+    X("floor.default", 1, 1, "", same) \
+    X("ceil.default", 1, 1, "", same) \
+    X("round.default", 1, 1, "", same) \
+    X("trunc.default", 1, 1, "", same) \
+    X("square.default", 1, 1, "", same) \
+    X("rsqrt.default", 1, 1, "", real) \
+    X("sqrt.default", 1, 1, "", real) \
+    X("reciprocal.default", 1, 1, "", real) \
+    X("exp.default", 1, 1, "", real) \
+    X("log.default", 1, 1, "", real) \
+    X("log2.default", 1, 1, "", real) \
+    X("erf.default", 1, 1, "", real) \
+    X("cos.default", 1, 1, "", real) \
+    X("sin.default", 1, 1, "", real) \
+    X("logical_not.default", 1, 1, "", test) \
+    X("isnan.default", 1, 1, "", test) \
+    X("isinf.default", 1, 1, "", test) \
+    X("bitwise_not.default", 1, 1, "", same) \
+    X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp) \
+    X("clamp_.default", 1, 1, "Scalar? min, Scalar? max", clamp) \
+    X("clamp_min.default", 1, 1, "Scalar min", clamp) \
+    X("clamp_max.default", 1, 1, "Scalar max", clamp) \
+    X("tril.default", 1, 1, "int diagonal=0", same) \
+    X("triu.default", 1, 1, "int diagonal=0", same) \
+    X("dropout.default", 1, 1, "float p, bool train", same) \
+    X("dropout_.default", 1, 1, "float p, bool train", same) \
+    X("feature_dropout.default", 1, 1, "float p, bool train", same) \
+    /* two inputs, or one and a number */ \
+    X("add.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary) \
+    X("add_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace) \
+    X("add.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary) \
+    X("sub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary) \
+    X("sub_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace) \
+    X("sub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary) \
+    X("rsub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary) \
+    X("rsub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary) \
+    X("mul.Tensor", 1, 2, "Scalar? other", binary) \
+    X("mul_.Tensor", 1, 2, "Scalar? other", inplace) \
+    X("mul.Scalar", 1, 1, "Scalar other", binary) \
+    X("div.Tensor", 1, 2, "Scalar? other", divide) \
+    X("div_.Tensor", 1, 2, "Scalar? other", inplace) \
+    X("div.Scalar", 1, 1, "Scalar other", divide) \
+    X("div.Tensor_mode", 1, 2, "Scalar? other, str? rounding_mode", divide) \
+    X("floor_divide.default", 1, 2, "Scalar? other", binary) \
+    X("remainder.Scalar", 1, 1, "Scalar other", binary) \
+    X("remainder.Tensor", 1, 2, "Scalar? other", binary) \
+    X("pow.Tensor_Scalar", 1, 1, "Scalar exponent", binary) \
+    X("pow.Tensor_Tensor", 1, 2, "Scalar? exponent", binary) \
+    X("pow.Scalar", 1, 1, "Scalar self", binary) \
+    X("maximum.default", 2, 2, "", binary) \
+    X("minimum.default", 2, 2, "", binary) \
+    X("max.other", 2, 2, "", binary) \
+    X("min.other", 2, 2, "", binary) \
+    X("eq.Tensor", 1, 2, "Scalar? other", compare) \
+    X("eq.Scalar", 1, 1, "Scalar other", compare) \
+    X("ne.Tensor", 1, 2, "Scalar? other", compare) \
+    X("ne.Scalar", 1, 1, "Scalar other", compare) \
+    X("lt.Tensor", 1, 2, "Scalar? other", compare) \
+    X("lt.Scalar", 1, 1, "Scalar other", compare) \
+    X("le.Tensor", 1, 2, "Scalar? other", compare) \
+    X("le.Scalar", 1, 1, "Scalar other", compare) \
+    X("gt.Tensor", 1, 2, "Scalar? other", compare) \
+    X("gt.Scalar", 1, 1, "Scalar other", compare) \
+    X("ge.Tensor", 1, 2, "Scalar? other", compare) \
+    X("ge.Scalar", 1, 1, "Scalar other", compare) \
+    X("logical_and.default", 2, 2, "", compare) \
+    X("logical_or.default", 2, 2, "", compare) \
+    X("logical_xor.default", 2, 2, "", compare) \
+    X("__and__.Tensor", 1, 2, "Scalar? other", bits) \
+    X("__and__.Scalar", 1, 1, "Scalar other", bits) \
+    X("__or__.Tensor", 1, 2, "Scalar? other", bits) \
+    X("__or__.Scalar", 1, 1, "Scalar other", bits) \
+    X("__xor__.Tensor", 1, 2, "Scalar? other", bits) \
+    X("bitwise_and.Tensor", 1, 2, "Scalar? other", bits) \
+    X("bitwise_or.Tensor", 1, 2, "Scalar? other", bits) \
+    X("bitwise_xor.Tensor", 1, 2, "Scalar? other", bits) \
+    X("where.self", 3, 3, "", where) \
+    X("where.ScalarOther", 2, 2, "Scalar other", where) \
+    X("where.ScalarSelf", 2, 2, "Scalar self", where) \
+    X("where.Scalar", 1, 1, "Scalar self, Scalar other", where) \
+    X("masked_fill.Scalar", 2, 2, "Scalar value", mask) \
+    X("masked_fill_.Scalar", 2, 2, "Scalar value", mask) \
+    X("masked_fill.Tensor", 2, 3, "Scalar? value", mask) \
+    X("masked_fill_.Tensor", 2, 3, "Scalar? value", mask) \
+    /* over dimensions */ \
+    X("mean.default", 1, 1, "dtype? dtype", mean) \
+    X("mean.dim", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", mean) \
+    X("sum.default", 1, 1, "dtype? dtype", sum) \
+    X("sum.dim_IntList", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", sum) \
+    X("prod.default", 1, 1, "dtype? dtype", sum) \
+    X("prod.dim_int", 1, 1, "int dim, bool keepdim=false, dtype? dtype", sum) \
+    X("amax.default", 1, 1, "ints? dim, bool keepdim=false", reduce) \
+    X("amin.default", 1, 1, "ints? dim, bool keepdim=false", reduce) \
+    X("max.default", 1, 1, "", reduce) \
+    X("min.default", 1, 1, "", reduce) \
+    X("max.dim", 1, 1, "int dim, bool keepdim=false", extreme) \
+    X("min.dim", 1, 1, "int dim, bool keepdim=false", extreme) \
+    X("any.default", 1, 1, "", any) \
+    X("any.dim", 1, 1, "int dim, bool keepdim=false", any) \
+    X("all.default", 1, 1, "", any) \
+    X("all.dim", 1, 1, "int dim, bool keepdim=false", any) \
+    X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best) \
+    X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best) \
+    X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk) \
+    X("var.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm) \
+    X("var.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm) \
+    X("std.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm) \
+    X("linalg_vector_norm.default", 1, 1, \
+      "Scalar ord=2, ints? dim, bool keepdim=false, dtype? dtype", norm) \
+    X("cumsum.default", 1, 1, "int dim, dtype? dtype", cumulate) \
+    X("cumprod.default", 1, 1, "int dim, dtype? dtype", cumulate) \
+    X("softmax.int", 1, 1, "int dim, dtype? dtype", softmax) \
+    X("_softmax.default", 1, 1, "int dim, bool half_to_float=false", softmax) \
+    X("log_softmax.int", 1, 1, "int dim, dtype? dtype", softmax) \
+    /* copies and casts */ \
+    X("alias.default", 1, 1, "", same) \
+    X("detach.default", 1, 1, "", same) \
+    X("detach_.default", 1, 1, "", same) \
+    X("clone.default", 1, 1, "", same) \
+    X("contiguous.default", 1, 1, "", same) \
+    X("lift_fresh_copy.default", 1, 1, "", same) \
+    X("lift_fresh.default", 1, 1, "", same) \
+    X("to.dtype", 1, 1, "dtype dtype", to) \
+    X("to.dtype_layout", 1, 1, "dtype? dtype", to) \
+    X("to.device", 1, 1, "dtype dtype", to) \
+    X("_to_copy.default", 1, 1, "dtype? dtype", to) \
+    X("to.other", 2, 2, "", type_as) \
+    X("type_as.default", 2, 2, "", type_as) \
+    X("copy.default", 2, 2, "", same) \
+    X("copy_.default", 2, 2, "", same) \
+    /* views and moves */ \
+    X("view.default", 1, 1, "ints size", view) \
+    X("_unsafe_view.default", 1, 1, "ints size", view) \
+    X("reshape.default", 1, 1, "ints shape", view) \
+    X("view_as.default", 2, 2, "", view_as) \
+    X("reshape_as.default", 2, 2, "", view_as) \
+    X("expand.default", 1, 1, "ints size, bool implicit=false", expand) \
+    X("expand_as.default", 2, 2, "", expand_as) \
+    X("flatten.using_ints", 1, 1, "int start_dim=0, int end_dim=-1", flatten) \
+    X("unflatten.int", 1, 1, "int dim, ints sizes", unflatten) \
+    X("unsqueeze.default", 1, 1, "int dim", unsqueeze) \
+    X("squeeze.default", 1, 1, "", squeeze) \
+    X("squeeze.dim", 1, 1, "int dim", squeeze) \
+    X("squeeze.dims", 1, 1, "ints dim", squeeze) \
+    X("permute.default", 1, 1, "ints dims", permute) \
+    X("transpose.int", 1, 1, "int dim0, int dim1", transpose) \
+    X("t.default", 1, 1, "", t) \
+    X("numpy_T.default", 1, 1, "", t) \
+    X("movedim.int", 1, 1, "int source, int destination", movedim) \
+    X("slice.Tensor", 1, 1, "int dim=0, int? start, int? end, int step=1", slice) \
+    X("narrow.default", 1, 1, "int dim, int start, int length", narrow) \
+    X("select.int", 1, 1, "int dim, int index", select) \
+    X("cat.default", 1, 255, "int dim=0", cat) \
+    X("concat.default", 1, 255, "int dim=0", cat) \
+    X("stack.default", 1, 255, "int dim=0", stack) \
+    X("split.Tensor", 1, 1, "int split_size, int dim=0", split) \
+    X("split.sizes", 1, 1, "ints split_size, int dim=0", split_sizes) \
+    X("split_with_sizes.default", 1, 1, "ints split_sizes, int dim=0", split_sizes) \
+    X("chunk.default", 1, 1, "int chunks, int dim=0", chunk) \
+    X("unbind.int", 1, 1, "int dim=0", unbind) \
+    X("repeat.default", 1, 1, "ints repeats", repeat) \
+    X("pad.default", 1, 1, "ints pad, str mode=constant, float? value", pad) \
+    X("constant_pad_nd.default", 1, 1, "ints pad, Scalar value=0", pad) \
+    X("roll.default", 1, 1, "ints shifts, ints? dims", same) \
+    X("flip.default", 1, 1, "ints dims", same) \
+    X("index.Tensor", 2, 255, "", index) \
+    X("index_select.default", 2, 2, "int dim", index_select) \
+    X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather) \
+    X("index_copy.default", 3, 3, "int dim", index_copy) \
+    X("index_copy_.default", 3, 3, "int dim", index_copy) \
+    X("embedding.default", 2, 2, \
+      "int padding_idx=-1, bool scale_grad_by_freq=false, bool sparse=false", embedding) \
+    /* layers */ \
+    X("linear.default", 2, 3, "", linear) \
+    X("matmul.default", 2, 2, "bool transpose_b=false", matmul) \
+    X("mm.default", 2, 2, "", matmul) \
+    X("bmm.default", 2, 2, "", matmul) \
+    X("mv.default", 2, 2, "", matmul) \
+    X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm) \
+    X("baddbmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm) \
+    X("conv1d.default", 2, 3, "ints stride=1, ints padding=0, ints dilation=1, int groups=1", conv) \
+    X("conv2d.default", 2, 3, "ints stride=1, ints padding=0, ints dilation=1, int groups=1", conv) \
+    X("conv3d.default", 2, 3, "ints stride=1, ints padding=0, ints dilation=1, int groups=1", conv) \
+    X("conv1d.padding", 2, 3, "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
+    X("conv2d.padding", 2, 3, "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
+    X("conv_transpose1d.default", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
+      "int groups=1, ints dilation=1", deconv) \
+    X("conv_transpose2d.input", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
+      "int groups=1, ints dilation=1", deconv) \
+    X("max_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, ints dilation=1, " \
+      "bool ceil_mode=false", pool) \
+    X("max_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, ints dilation=1, " \
+      "bool ceil_mode=false", pool) \
+    X("avg_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
+      "bool ceil_mode=false, bool count_include_pad=true", pool) \
+    X("avg_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
+      "bool ceil_mode=false, bool count_include_pad=true, int? divisor_override", pool) \
+    X("adaptive_avg_pool1d.default", 1, 1, "ints output_size", adaptive) \
+    X("adaptive_avg_pool2d.default", 1, 1, "ints output_size", adaptive) \
+    X("upsample_nearest2d.vec", 1, 1, "ints? output_size, floats? scale_factors", upsample) \
+    X("upsample_nearest2d.default", 1, 1, "ints output_size, float? scales_h, float? scales_w", upsample) \
+    X("upsample_bilinear2d.vec", 1, 1, "ints? output_size, bool align_corners, " \
+      "floats? scale_factors", upsample) \
+    X("upsample_bilinear2d.default", 1, 1, "ints output_size, bool align_corners, float? scales_h, " \
+      "float? scales_w", upsample) \
+    X("pixel_shuffle.default", 1, 1, "int upscale_factor", pixels) \
+    X("batch_norm.default", 1, 5, "bool training, float momentum, float eps", batch_norm) \
+    X("instance_norm.default", 1, 5, "bool use_input_stats, float momentum, float eps", batch_norm) \
+    X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm) \
+    X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm) \
+    X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm) \
+    X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
+      "float? scale, bool enable_gqa=false", attention) \
+    /* new values */ \
+    X("full.default", 0, 0, "ints size, Scalar fill_value, dtype? dtype", full) \
+    X("ones.default", 0, 0, "ints size, dtype? dtype", full) \
+    X("zeros.default", 0, 0, "ints size, dtype? dtype", full) \
+    X("empty.memory_format", 0, 0, "ints size, dtype? dtype", full) \
+    X("full_like.default", 1, 1, "Scalar fill_value, dtype? dtype", to) \
+    X("ones_like.default", 1, 1, "dtype? dtype", to) \
+    X("zeros_like.default", 1, 1, "dtype? dtype", to) \
+    X("empty_like.default", 1, 1, "dtype? dtype", to) \
+    X("new_full.default", 1, 1, "ints size, Scalar fill_value, dtype? dtype", new) \
+    X("new_ones.default", 1, 1, "ints size, dtype? dtype", new) \
+    X("new_zeros.default", 1, 1, "ints size, dtype? dtype", new) \
+    X("fill.Scalar", 1, 1, "Scalar value", same) \
+    X("scalar_tensor.default", 0, 0, "Scalar s, dtype? dtype", scalar) \
+    X("arange.default", 0, 0, "Scalar end, dtype? dtype", arange) \
+    X("arange.start", 0, 0, "Scalar start, Scalar end, dtype? dtype", arange) \
+    X("arange.start_step", 0, 0, "Scalar start, Scalar end, Scalar step=1, dtype? dtype", arange) \
+    /* not of ATen */ \
+    X("_assert_tensor_metadata.default", 1, 1, "ints? size, ints? stride, dtype? dtype", none) \
+    X("getitem", 1, 255, "int index", getitem) \
+    X("rope", 2, 2, "", rope) \
+    X("q.rms_norm", 1, 3, "float eps=1e-6", last_norm) \
+    X("q.layer_norm", 1, 3, "float eps=1e-5", last_norm) \
+    X("q.silu", 1, 1, "", float) \
+    X("q.gelu", 1, 1, "str approximate=none", float) \
+    X("q.attention", 3, 4, "float? scale, bool is_causal=false", attention)
+
+static const qnnrt_ir_op qnnrt_ir__ops[] = {
+#define QNNRT_IR_X(name, least, most, args, shape) { name, least, most, args },
+    QNNRT_IR__OPS(QNNRT_IR_X)
+#undef QNNRT_IR_X
+};
+static int (*const qnnrt_ir__ops_shape[])(qnnrt_ir__shape *s) = {
+#define QNNRT_IR_X(name, least, most, args, shape) qnnrt_ir__shape_##shape,
+    QNNRT_IR__OPS(QNNRT_IR_X)
+#undef QNNRT_IR_X
+};
+enum { QNNRT_IR__OP_COUNT = sizeof(qnnrt_ir__ops) / sizeof(qnnrt_ir__ops[0]) };
+
+static const qnnrt_ir_op *qnnrt_ir__ops_find(const char *name)
+{
+    size_t i;
+    for (i = 0; i < QNNRT_IR__OP_COUNT; ++i)
+        if (qnnrt_ir__ops[i].name[0] == name[0] && strcmp(qnnrt_ir__ops[i].name, name) == 0)
+            return &qnnrt_ir__ops[i];
+    return NULL;
+}
+
+/* Return true for arguments that every operator may have, and that change no result. */
+static int qnnrt_ir__ops_ignored(const char *name)
+{
+    static const char *const names[] = {
+        "device", "layout", "pin_memory", "non_blocking", "copy", "memory_format", "cudnn_enabled",
+        "requires_grad", "inplace",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+        if (strcmp(names[i], name) == 0) return 1;
+    return name[0] == '_';
+}
+
+/* Return true if an argument has the type of the schema. */
+static int qnnrt_ir__ops_type(const qnnrt_ir__arg *arg, const qnnrt_ir_attr *attr)
+{
+    const qnnrt_ir_attr_kind kind = attr->kind;
+    if (arg->optional && qnnrt_ir__attr_absent(attr)) return 1;
+    switch (arg->type[0]) {
+    case 'i':                                                   /* int, ints */
+        if (arg->type_bytes == 3) return kind == QNNRT_IR_INT;
+        return kind == QNNRT_IR_INT || kind == QNNRT_IR_INTS;
+    case 'f':                                                   /* float, floats */
+        if (arg->type_bytes == 6) return kind == QNNRT_IR_INTS || kind == QNNRT_IR_FLOATS;
+        return kind == QNNRT_IR_INT || kind == QNNRT_IR_FLOAT;
+    case 'S':                                                   /* Scalar */
+        return kind == QNNRT_IR_INT || kind == QNNRT_IR_FLOAT || kind == QNNRT_IR_BOOL;
+    case 'b': return kind == QNNRT_IR_BOOL;
+    default: return kind == QNNRT_IR_TEXT;                      /* str, dtype */
+    }
+}
+
+/* Check the inputs and arguments of a node, then infer the shape of output s->index. */
+static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_op *op = node->info;
+    const char *at = op != NULL ? op->args : "";
+    qnnrt_ir__arg arg;
+    uint64_t count;
+    size_t i;
+    memset(s, 0, sizeof(*s));
+    s->node = node;
+    s->index = index;
+    s->outputs = 1;
+    s->dtype = QNNRT_DTYPE_UNDEFINED;
+    if (op == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "the operator is unknown");
+    if (node->input_count < op->least || (op->most != 255 && node->input_count > op->most))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%u inputs, expected %u to %u",
+                                    (unsigned)node->input_count, (unsigned)op->least,
+                                    (unsigned)op->most);
+    for (i = 0; i < op->least && i < node->input_count; ++i)
+        if (node->inputs[i] == NULL && !(i > 0 && op->most == 255))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)i);
+    while (qnnrt_ir__attr_next(&at, &arg)) {
+        char name[64];
+        const qnnrt_ir_attr *attr;
+        snprintf(name, sizeof name, "%.*s", (int)arg.name_bytes, arg.name);
+        attr = qnnrt_ir__attr_get(node, name);
+        if (attr == NULL && (arg.optional || arg.value.text != NULL)) continue;
+        if (attr == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is missing", name);
+        if (!qnnrt_ir__ops_type(&arg, attr))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is not of type %.*s", name,
+                                        (int)arg.type_bytes, arg.type);
+    }
+    if (!qnnrt_ir__ops_shape[op - qnnrt_ir__ops](s)) return 0;
+    if (s->outputs > index && !qnnrt_ir__count(s->rank, s->dims, &count))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "the result has too many elements");
+    return 1;
+}
+
+/* =====================================================================================
+   GRAPH                                                                          >>graph
+   Values and nodes, and how they change.
+   Needs: >>config >>arena >>symbol >>ops     Knows nothing of: files, findings
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__own {
+    qnnrt_ir__arena   arena;
+    qnnrt_ir__symbol *names;
+    size_t            value_room, node_room, removed_room, number;
+    qnnrt_ir_finding *findings;              /* the first `kept` ones are of reading */
+    size_t            kept, found, finding_room, most;
+    size_t            lost, lost_kept;       /* findings over the limit; those of reading */
+} qnnrt_ir__own;
+
+static qnnrt_ir__symbol *qnnrt_ir__graph_symbol(qnnrt_ir *ir, const char *text, size_t bytes)
+{
+    return qnnrt_ir__symbol_get(&ir->own->arena, &ir->own->names, text, bytes, 1);
+}
+
+/* Add a value to the list of values. Return 0 when out of memory. */
+static int qnnrt_ir__graph_list(qnnrt_ir *ir, qnnrt_ir_value *value)
+{
+    void *list = qnnrt_ir__arena_more(&ir->own->arena, ir->values, ir->value_count,
+                                      &ir->own->value_room, sizeof(value));
+    if (list == NULL) return 0;
+    ir->values = (qnnrt_ir_value **)list;
+    ir->values[ir->value_count++] = value;
+    return 1;
+}
+
+static int qnnrt_ir__graph_shape(qnnrt_ir_value *value, qnnrt_dtype dtype, uint32_t rank,
+                                 const int64_t *dims)
+{
+    value->dtype = dtype;
+    value->rank = rank <= QNNRT_IR_RANK ? rank : 0;
+    if (rank <= QNNRT_IR_RANK && rank > 0) memcpy(value->dims, dims, rank * sizeof(*dims));
+    return qnnrt_ir__count(rank, value->dims, &value->count);
+}
+
+/* Return a symbol that no value and no node has: the name itself, or with a number. */
+static qnnrt_ir__symbol *qnnrt_ir__graph_unique(qnnrt_ir *ir, const char *name)
+{
+    qnnrt_ir__symbol *base = qnnrt_ir__graph_symbol(ir, name, strlen(name)), *symbol = base;
+    char text[1100];
+    while (symbol != NULL && (symbol->value != NULL || symbol->node != NULL)) {
+        snprintf(text, sizeof text, "%.1000s_%u", name, (unsigned)++base->suffix);
+        symbol = qnnrt_ir__graph_symbol(ir, text, strlen(text));
+    }
+    return symbol;
+}
+
+static qnnrt_ir_value *qnnrt_ir__graph_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                             uint32_t rank, const int64_t *dims)
+{
+    qnnrt_ir_value *value = (qnnrt_ir_value *)qnnrt_ir__arena_get(&ir->own->arena, 1, sizeof(*value));
+    qnnrt_ir__symbol *symbol = value != NULL ? qnnrt_ir__graph_unique(ir, name) : NULL;
+    if (symbol == NULL || !qnnrt_ir__graph_shape(value, dtype, rank, dims) ||
+        !qnnrt_ir__graph_list(ir, value)) return NULL;
+    value->name = symbol->text;
+    value->origin = QNNRT_IR_NODE;
+    symbol->value = value;
+    return value;
+}
+
+/* Add a user of a value, or with -1 take one away. */
+static void qnnrt_ir__graph_use(qnnrt_ir_value *value, int by)
+{
+    if (value != NULL) value->users = (uint32_t)((int64_t)value->users + by);
+}
+
+static const char *qnnrt_ir__graph_text(qnnrt_ir *ir, const char *text)
+{
+    return qnnrt_ir__arena_text(&ir->own->arena, text, strlen(text));
+}
+
+/* Copy the inputs or outputs of a node. */
+static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const *list, size_t count)
+{
+    qnnrt_ir_value **copy =
+        (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, count + 1, sizeof(*copy));
+    if (copy != NULL && count > 0) memcpy(copy, list, count * sizeof(*copy));
+    return copy;
+}
+
+/* Append a node to the list of nodes. */
+static int qnnrt_ir__graph_append(qnnrt_ir *ir, qnnrt_ir_node *node)
+{
+    void *list = qnnrt_ir__arena_more(&ir->own->arena, ir->nodes, ir->node_count,
+                                      &ir->own->node_room, sizeof(node));
+    if (list == NULL) return 0;
+    ir->nodes = (qnnrt_ir_node **)list;
+    node->at = ir->node_count;
+    ir->nodes[ir->node_count++] = node;
+    return 1;
+}
+
+static qnnrt_ir_node *qnnrt_ir__graph_node(qnnrt_ir *ir, const qnnrt_ir_node *before, const char *op,
+                                           qnnrt_ir_value *const *inputs, size_t input_count,
+                                           qnnrt_ir_value *const *outputs, size_t output_count)
+{
+    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_ir__arena_get(&ir->own->arena, 1, sizeof(*node));
+    size_t i;
+    if (node == NULL) return NULL;
+    node->op = qnnrt_ir__graph_text(ir, op);
+    node->inputs = qnnrt_ir__graph_copy(ir, inputs, input_count);
+    node->outputs = qnnrt_ir__graph_copy(ir, outputs, output_count);
+    if (node->op == NULL || node->inputs == NULL || node->outputs == NULL ||
+        !qnnrt_ir__graph_append(ir, node)) return NULL;
+    node->name = output_count > 0 ? outputs[0]->name : node->op;
+    node->info = qnnrt_ir__ops_find(op);
+    node->input_count = input_count;
+    node->output_count = output_count;
+    node->source = node->fate = "";
+    node->number = ir->own->number++;
+    for (i = 0; i < input_count; ++i) qnnrt_ir__graph_use(inputs[i], 1);
+    for (i = 0; i < output_count; ++i) {
+        outputs[i]->origin = QNNRT_IR_NODE;
+        outputs[i]->node = node;
+        outputs[i]->index = (uint32_t)i;
+    }
+    if (before != NULL && before->at < node->at && ir->nodes[before->at] == before) {
+        const size_t at = before->at;
+        memmove(ir->nodes + at + 1, ir->nodes + at, (node->at - at) * sizeof(node));
+        ir->nodes[at] = node;
+        for (i = at; i < ir->node_count; ++i) ir->nodes[i]->at = i;
+    }
+    return node;
+}
+
+/* Copy an argument with its text and lists. */
+static int qnnrt_ir__graph_attr(qnnrt_ir *ir, const qnnrt_ir_attr *from, qnnrt_ir_attr *to)
+{
+    qnnrt_ir__arena *arena = &ir->own->arena;
+    const int list = from->kind == QNNRT_IR_INTS || from->kind == QNNRT_IR_FLOATS;
+    int64_t *ints = NULL;
+    double *floats = NULL;
+    size_t i;
+    *to = *from;
+    to->ints = NULL;
+    to->floats = NULL;
+    to->name = qnnrt_ir__graph_text(ir, from->name);
+    to->text = from->text != NULL ? qnnrt_ir__graph_text(ir, from->text) : "";
+    if (to->name == NULL || to->text == NULL) return 0;
+    if (!list) return 1;
+    floats = (double *)qnnrt_ir__arena_get(arena, from->count + 1, sizeof(*floats));
+    if (floats == NULL) return 0;
+    for (i = 0; i < from->count; ++i)
+        floats[i] = from->kind == QNNRT_IR_INTS ? (double)from->ints[i] : from->floats[i];
+    to->floats = floats;
+    if (from->kind == QNNRT_IR_FLOATS) return 1;
+    ints = (int64_t *)qnnrt_ir__arena_get(arena, from->count + 1, sizeof(*ints));
+    if (ints == NULL) return 0;
+    if (from->count > 0) memcpy(ints, from->ints, from->count * sizeof(*ints));
+    to->ints = ints;
+    return 1;
+}
+
+static int qnnrt_ir__graph_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir_attr *attr)
+{
+    qnnrt_ir_attr copy, *list;
+    size_t i = 0;
+    if (!qnnrt_ir__graph_attr(ir, attr, &copy)) return 0;
+    while (i < node->attr_count && strcmp(node->attrs[i].name, attr->name) != 0) ++i;
+    if (i == node->attr_count) {
+        list = (qnnrt_ir_attr *)qnnrt_ir__arena_get(&ir->own->arena, i + 1, sizeof(*list));
+        if (list == NULL) return 0;
+        if (i > 0) memcpy(list, node->attrs, i * sizeof(*list));
+        node->attrs = list;
+        ++node->attr_count;
+    }
+    node->attrs[i] = copy;
+    return 1;
+}
+
+static int qnnrt_ir__graph_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i, qnnrt_ir_value *value)
+{
+    qnnrt_ir_value **list;
+    if (i > node->input_count) return 0;
+    if (i == node->input_count) {
+        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, i + 1, sizeof(*list));
+        if (list == NULL) return 0;
+        if (i > 0) memcpy(list, node->inputs, i * sizeof(*list));
+        node->inputs = list;
+        ++node->input_count;
+    }
+    if (!node->dead) {
+        qnnrt_ir__graph_use(node->inputs[i], -1);
+        qnnrt_ir__graph_use(value, 1);
+    }
+    node->inputs[i] = value;
+    return 1;
+}
+
+/* Readers come after the producer and `users` counts them, so that the search ends early. */
+static void qnnrt_ir__graph_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now)
+{
+    size_t i = old->node != NULL ? old->node->at : 0, k;
+    uint32_t left = old->users;
+    qnnrt_ir_value *from = NULL;
+    if (old == now) return;
+    for (k = 0; k < ir->output_count && left > 0; ++k) {
+        if (ir->outputs[k] != old) continue;
+        from = ir->outputs[k];
+        ir->outputs[k] = now;
+        --from->is_output;
+        ++now->is_output;
+        ++now->users;
+        --left;
+    }
+    for (; i < ir->node_count && left > 0; ++i) {
+        qnnrt_ir_node *node = ir->nodes[i];
+        for (k = 0; k < node->input_count && left > 0 && !node->dead; ++k) {
+            if (node->inputs[k] != old) continue;
+            from = node->inputs[k];
+            node->inputs[k] = now;
+            ++now->users;
+            --left;
+        }
+    }
+    if (from != NULL) from->users = left;
+}
+
+static void qnnrt_ir__graph_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate)
+{
+    const char *copy = fate != NULL ? qnnrt_ir__graph_text(ir, fate) : NULL;
+    size_t i;
+    if (copy != NULL) node->fate = copy;
+    if (node->dead) return;
+    node->dead = 1;
+    for (i = 0; i < node->input_count; ++i) qnnrt_ir__graph_use(node->inputs[i], -1);
+}
+
+/* Count all users again. */
+static void qnnrt_ir__graph_users(qnnrt_ir *ir)
+{
+    size_t i, k;
+    for (i = 0; i < ir->value_count; ++i) ir->values[i]->users = ir->values[i]->is_output = 0;
+    for (i = 0; i < ir->output_count; ++i) {
+        ++ir->outputs[i]->users;
+        ++ir->outputs[i]->is_output;
+    }
+    for (i = 0; i < ir->node_count; ++i)
+        for (k = 0; k < ir->nodes[i]->input_count && !ir->nodes[i]->dead; ++k)
+            qnnrt_ir__graph_use(ir->nodes[i]->inputs[k], 1);
+}
+
+/* Order the nodes: each after the producers that it reads, and otherwise as before. `mark` has a
+   byte for each node: 1 waiting, 2 placed. Return a node on a cycle, or NULL. */
+static qnnrt_ir_node *qnnrt_ir__graph_sort(const qnnrt_ir *ir, qnnrt_ir_node **out,
+                                           qnnrt_ir_node **stack, size_t *next, unsigned char *mark,
+                                           size_t *placed)
+{
+    size_t i, depth;
+    for (i = 0; i < ir->node_count; ++i) {
+        depth = 0;
+        if (mark[i] == 2 || ir->nodes[i]->dead) continue;
+        stack[depth] = ir->nodes[i];
+        next[depth++] = 0;
+        mark[i] = 1;
+        while (depth > 0) {
+            qnnrt_ir_node *node = stack[depth - 1], *from = NULL;
+            while (next[depth - 1] < node->input_count) {
+                const qnnrt_ir_value *x = node->inputs[next[depth - 1]++];
+                from = x != NULL && x->origin == QNNRT_IR_NODE ? x->node : NULL;
+                if (from != NULL && !from->dead && mark[from->at] != 2) break;
+                from = NULL;
+            }
+            if (from == NULL) {
+                mark[node->at] = 2;
+                out[(*placed)++] = node;
+                --depth;
+            } else {
+                if (mark[from->at] == 1) return from;
+                mark[from->at] = 1;
+                stack[depth] = from;
+                next[depth++] = 0;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Move dead nodes to ir->removed. Return 0 when out of memory; then nothing has moved. */
+static int qnnrt_ir__graph_sweep(qnnrt_ir *ir)
+{
+    qnnrt_ir__own *own = ir->own;
+    qnnrt_ir_node **list;
+    size_t i, kept = 0, dead = 0;
+    for (i = 0; i < ir->node_count; ++i) dead += ir->nodes[i]->dead != 0;
+    if (ir->removed_count + dead > own->removed_room) {
+        const size_t room = 2 * (ir->removed_count + dead);
+        list = (qnnrt_ir_node **)qnnrt_ir__arena_get(&own->arena, room, sizeof(*list));
+        if (list == NULL) return 0;
+        if (ir->removed_count > 0) memcpy(list, ir->removed, ir->removed_count * sizeof(*list));
+        ir->removed = list;
+        own->removed_room = room;
+    }
+    for (i = 0; i < ir->node_count; ++i) {
+        qnnrt_ir_node *node = ir->nodes[i];
+        if (node->dead) ir->removed[node->at = ir->removed_count++] = node;
+        else ir->nodes[node->at = kept++] = node;
+    }
+    ir->node_count = kept;
+    return 1;
+}
+
+/* Order the nodes. *cycle receives a node on a cycle, or NULL; then the order has changed if `move`.
+   Return 0 when out of memory. */
+static int qnnrt_ir__graph_order(qnnrt_ir *ir, int move, qnnrt_ir_node **cycle)
+{
+    qnnrt_ir__arena scratch = ir->own->arena;
+    qnnrt_ir_node **out, **stack;
+    unsigned char *mark;
+    size_t *next, i, placed = 0;
+    scratch.blocks = NULL;
+    scratch.bytes = 0;
+    *cycle = NULL;
+    out = (qnnrt_ir_node **)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, sizeof(*out));
+    stack = (qnnrt_ir_node **)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, sizeof(*stack));
+    next = (size_t *)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, sizeof(*next));
+    mark = (unsigned char *)qnnrt_ir__arena_get(&scratch, ir->node_count + 1, 1);
+    if (out != NULL && stack != NULL && next != NULL && mark != NULL) {
+        *cycle = qnnrt_ir__graph_sort(ir, out, stack, next, mark, &placed);
+        for (i = 0; i < placed && move && *cycle == NULL; ++i) ir->nodes[out[i]->at = i] = out[i];
+    }
+    qnnrt_ir__arena_free(&scratch);
+    return mark != NULL && next != NULL && stack != NULL && out != NULL;
+}
+
+static qnnrt_result qnnrt_ir__graph_tidy(qnnrt_ir *ir, qnnrt_error *err)
+{
+    qnnrt_ir_node *cycle;
+    size_t i, k;
+    if (!qnnrt_ir__graph_sweep(ir) || !qnnrt_ir__graph_order(ir, 1, &cycle))
+        return qnnrt_ir__fail_memory(err);
+    if (cycle != NULL)
+        return qnnrt_ir__fail(err, QNNRT_E_FORMAT, "node \"%.200s\" is on a cycle", cycle->name);
+    /* From the last node to the first, so that nodes which only unused ones read are unused too. */
+    qnnrt_ir__graph_users(ir);
+    for (i = ir->node_count; i-- > 0;) {
+        qnnrt_ir_node *node = ir->nodes[i];
+        int used = node->output_count == 0;
+        for (k = 0; k < node->output_count && !used; ++k) used = node->outputs[k]->users > 0;
+        if (!used) qnnrt_ir__graph_kill(ir, node, node->fate[0] == '\0' ? "unused" : NULL);
+    }
+    return qnnrt_ir__graph_sweep(ir) ? QNNRT_OK : qnnrt_ir__fail_memory(err);
+}
+
+/* =====================================================================================
+   FINDINGS                                                                        >>find
+   The list of all that is wrong with a graph.
+   Needs: >>config >>arena >>graph     Knows nothing of: operators, files
+   ===================================================================================== */
+
+/* Add a finding. Return 0 when out of memory. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 6, 7)))
+#endif
+static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result code, size_t line,
+                          size_t byte, const char *format, ...)
+{
+    qnnrt_ir__own *own = ir->own;
+    qnnrt_ir_finding *list, *finding;
+    char text[1024];
+    size_t used = 0;
+    va_list args;
+    if (own->found >= own->most) { ++own->lost; return 1; }
+    if (node != NULL && node->line > 0)
+        used = (size_t)snprintf(text, sizeof text, "line %lu: ", (unsigned long)node->line);
+    if (node != NULL && node->name[0] != '\0')
+        used += (size_t)snprintf(text + used, sizeof text - used, "node \"%.200s\" (%.100s): ",
+                                 node->name, node->op);
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - used, format, args);
+    va_end(args);
+    qnnrt_ir__clean(text);
+    list = (qnnrt_ir_finding *)qnnrt_ir__arena_more(&own->arena, own->findings, own->found,
+                                                    &own->finding_room, sizeof(*list));
+    if (list == NULL) return 0;
+    own->findings = list;
+    finding = &list[own->found];
+    finding->node = node;
+    finding->code = code;
+    finding->line = node != NULL ? node->line : line;
+    finding->byte = node != NULL ? node->byte : byte;
+    finding->text = qnnrt_ir__graph_text(ir, text);
+    if (finding->text == NULL) return 0;
+    ++own->found;
+    return 1;
+}
+
+/* Fill an error with the first findings, one a line, and return the code of the first one. */
+static qnnrt_result qnnrt_ir__find_error(const qnnrt_ir *ir, qnnrt_error *err)
+{
+    const qnnrt_ir__own *own = ir->own;
+    const size_t count = own->found + own->lost;
+    size_t i, used = 0;
+    if (count == 0) return QNNRT_OK;
+    if (err == NULL) return own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT;
+    qnnrt_ir__fail(err, own->found > 0 ? own->findings[0].code : QNNRT_E_FORMAT, "%s", "");
+    for (i = 0; i < own->found; ++i) {
+        const size_t length = strlen(own->findings[i].text);
+        if (used + length + 60 > sizeof err->text) break;
+        used += (size_t)snprintf(err->text + used, sizeof err->text - used, i == 0 ? "%s" : "\n%s",
+                                 own->findings[i].text);
+    }
+    if (i < count)
+        snprintf(err->text + used, sizeof err->text - used, "\nand %lu more findings",
+                 (unsigned long)(count - i));
+    return err->code;
+}
+
+/* =====================================================================================
+   CHECK                                                                          >>check
+   Compares what a graph states with what its operators compute.
+   Needs: >>symbol >>dtype >>attr >>shape >>ops >>graph >>find     Knows nothing of: files
+   ===================================================================================== */
+
+/* Write "[1, 128] float32". */
+static const char *qnnrt_ir__check_text(char *out, size_t room, qnnrt_dtype dtype, uint32_t rank,
+                                        const int64_t *dims)
+{
+    const int row = qnnrt_ir__dtype_row(dtype);
+    size_t used;
+    qnnrt_ir__shape_text(out, room - 20, rank, dims);
+    used = strlen(out);
+    snprintf(out + used, room - used, " %s", row < 0 ? "?" : qnnrt_ir__dtypes[row].name);
+    return out;
+}
+
+/* Write the shapes of the first inputs of a node. */
+static const char *qnnrt_ir__check_inputs(char *out, size_t room, const qnnrt_ir_node *node)
+{
+    size_t i, used = 0;
+    char text[240];
+    out[0] = '\0';
+    for (i = 0; i < node->input_count && used + 260 < room; ++i) {
+        const qnnrt_ir_value *x = node->inputs[i];
+        used += (size_t)snprintf(out + used, room - used, "%s%s", i == 0 ? "" : ", ",
+                                 x == NULL ? "-" : qnnrt_ir__check_text(text, sizeof text, x->dtype,
+                                                                        x->rank, x->dims));
+    }
+    if (i < node->input_count) snprintf(out + used, room - used, ", ...");
+    return out;
+}
+
+static int qnnrt_ir__check_outputs(qnnrt_ir *ir, const qnnrt_ir_node *node)
+{
+    qnnrt_ir__shape s;
+    char a[240], b[240], inputs[600];
+    size_t k = 0;
+    do {
+        const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
+        if (!qnnrt_ir__ops_infer(node, k, &s))
+            return qnnrt_ir__find(ir, node, s.code, 0, 0, "%s; inputs %s", s.why,
+                                  qnnrt_ir__check_inputs(inputs, sizeof inputs, node));
+        if (s.outputs != node->output_count)
+            return qnnrt_ir__find(ir, node, QNNRT_E_MISMATCH, 0, 0, "%lu outputs, expected %lu",
+                                  (unsigned long)node->output_count, (unsigned long)s.outputs);
+        if (y == NULL || y->unknown) continue;
+        if (s.dtype == QNNRT_DTYPE_UNDEFINED) s.dtype = y->dtype;
+        if (s.dtype == y->dtype && s.rank == y->rank &&
+            memcmp(s.dims, y->dims, s.rank * sizeof(*s.dims)) == 0) continue;
+        if (!qnnrt_ir__find(ir, node, QNNRT_E_MISMATCH, 0, 0,
+                            "output \"%.200s\" is %s, expected %s; inputs %s", y->name,
+                            qnnrt_ir__check_text(a, sizeof a, y->dtype, y->rank, y->dims),
+                            qnnrt_ir__check_text(b, sizeof b, s.dtype, s.rank, s.dims),
+                            qnnrt_ir__check_inputs(inputs, sizeof inputs, node))) return 0;
+    } while (++k < node->output_count);
+    return 1;
+}
+
+/* Find arguments that the operator does not have: they could change its result. */
+static int qnnrt_ir__check_args(qnnrt_ir *ir, const qnnrt_ir_node *node)
+{
+    qnnrt_ir__arg arg;
+    size_t i;
+    for (i = 0; i < node->attr_count; ++i) {
+        const qnnrt_ir_attr *attr = &node->attrs[i];
+        if (qnnrt_ir__attr_absent(attr) || qnnrt_ir__ops_ignored(attr->name) ||
+            qnnrt_ir__attr_arg(node->info, attr->name, &arg)) continue;
+        if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, 0, 0, "its argument \"%.100s\" is unknown",
+                            attr->name)) return 0;
+    }
+    return 1;
+}
+
+/* Check that a node reads what is computed before it. *known receives 0 if the shape of an input is
+   not known. */
+static int qnnrt_ir__check_inputs_of(qnnrt_ir *ir, const qnnrt_ir_node *node, int *known)
+{
+    size_t i;
+    *known = 1;
+    for (i = 0; i < node->input_count; ++i) {
+        const qnnrt_ir_value *x = node->inputs[i];
+        if (x == NULL) continue;
+        if (x->unknown) *known = 0;
+        if (x->origin != QNNRT_IR_NODE) continue;
+        if (x->node == NULL || x->node->dead) {
+            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, 0, 0,
+                                "reads \"%.200s\", which no node computes", x->name)) return 0;
+        } else if (x->node->at >= node->at) {
+            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, 0, 0, "reads \"%.200s\", which node \"%.200s\" "
+                                "computes later", x->name, x->node->name)) return 0;
+        }
+    }
+    return 1;
+}
+
+/* Check all nodes. Return 0 when out of memory. */
+static int qnnrt_ir__check_all(qnnrt_ir *ir)
+{
+    qnnrt_ir_node *cycle;
+    size_t i;
+    int known;
+    if (!qnnrt_ir__graph_order(ir, 0, &cycle)) return 0;
+    if (cycle != NULL && !qnnrt_ir__find(ir, cycle, QNNRT_E_FORMAT, 0, 0, "is on a cycle")) return 0;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        qnnrt_ir__symbol *op;
+        if (node->dead || node->info != NULL) continue;
+        op = qnnrt_ir__graph_symbol(ir, node->op, strlen(node->op));
+        if (op == NULL) return 0;
+        ++op->nodes;
+    }
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        if (node->dead) continue;
+        if (!qnnrt_ir__check_inputs_of(ir, node, &known)) return 0;
+        if (node->info == NULL) {                         /* each unknown operator once */
+            qnnrt_ir__symbol *op = qnnrt_ir__graph_symbol(ir, node->op, strlen(node->op));
+            if (op == NULL) return 0;
+            if (op->nodes > 0 && !qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, 0, 0,
+                                                 "the operator is unknown; nodes with it: %lu",
+                                                 (unsigned long)op->nodes)) return 0;
+            op->nodes = 0;
+        } else if (!qnnrt_ir__check_args(ir, node) || (known && !qnnrt_ir__check_outputs(ir, node))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* =====================================================================================
+   NUMBER                                                                        >>number
+   Elements of constants.
+   Needs: nothing     Knows nothing of: graphs
+   ===================================================================================== */
+
+/* Round to a float of `exponent` and `mantissa` bits, ties to even, and return its bits. */
+static uint32_t qnnrt_ir__number_narrow(double f, int exponent, int mantissa)
+{
+    const int bias = (1 << (exponent - 1)) - 1;
+    const uint32_t infinity = (((uint32_t)1 << exponent) - 1) << mantissa;
+    uint64_t bits, m, rest;
+    uint32_t sign, q;
+    int e, shift;
+    memcpy(&bits, &f, sizeof(bits));
+    sign = (uint32_t)(bits >> 63) << (exponent + mantissa);
+    e = (int)(bits >> 52 & 0x7FF) - 1023;
+    m = bits & (((uint64_t)1 << 52) - 1);
+    if (e == 1024) return sign | infinity | (m != 0 ? (uint32_t)1 << (mantissa - 1) : 0);
+    if (e > bias) return sign | infinity;
+    m |= (uint64_t)1 << 52;
+    shift = 52 - mantissa + (e < 1 - bias ? 1 - bias - e : 0);
+    if (shift > 53) return sign;
+    q = (uint32_t)(m >> shift);
+    rest = m & (((uint64_t)1 << shift) - 1);
+    if (rest > (uint64_t)1 << (shift - 1) || (rest == (uint64_t)1 << (shift - 1) && (q & 1))) ++q;
+    if (e >= 1 - bias) q += (uint32_t)(e + bias - 1) << mantissa;
+    return sign | (q > infinity ? infinity : q);
+}
+
+/* Write an element: of integers i, of floats f. */
+static void qnnrt_ir__number_put(void *at, qnnrt_dtype dtype, int64_t i, double f)
+{
+    const uint32_t f32 = qnnrt_ir__number_narrow(f, 8, 23);
+    const uint16_t f16 = (uint16_t)qnnrt_ir__number_narrow(f, 5, 10);
+    const uint16_t bf16 = (uint16_t)qnnrt_ir__number_narrow(f, 8, 7);
+    const int32_t i32 = (int32_t)i;
+    const int16_t i16 = (int16_t)i;
+    const unsigned char u8 = (unsigned char)i;
+    switch (dtype) {
+    case QNNRT_DTYPE_F64: memcpy(at, &f, 8); break;
+    case QNNRT_DTYPE_F32: memcpy(at, &f32, 4); break;
+    case QNNRT_DTYPE_F16: memcpy(at, &f16, 2); break;
+    case QNNRT_DTYPE_BF16: memcpy(at, &bf16, 2); break;
+    case QNNRT_DTYPE_I64: memcpy(at, &i, 8); break;
+    case QNNRT_DTYPE_I32: memcpy(at, &i32, 4); break;
+    case QNNRT_DTYPE_I16: memcpy(at, &i16, 2); break;
+    case QNNRT_DTYPE_BOOL8: *(unsigned char *)at = i != 0; break;
+    default: *(unsigned char *)at = u8; break;
+    }
+}
+
+/* Return true if an integer fits in a dtype. */
+static int qnnrt_ir__number_fits(qnnrt_dtype dtype, int64_t i)
+{
+    switch (dtype) {
+    case QNNRT_DTYPE_I32: return i >= INT32_MIN && i <= INT32_MAX;
+    case QNNRT_DTYPE_I16: return i >= INT16_MIN && i <= INT16_MAX;
+    case QNNRT_DTYPE_I8: return i >= INT8_MIN && i <= INT8_MAX;
+    case QNNRT_DTYPE_U8: return i >= 0 && i <= UINT8_MAX;
+    case QNNRT_DTYPE_BOOL8: return i == 0 || i == 1;
+    default: return 1;
+    }
+}
+
+/* =====================================================================================
+   TEXT                                                                            >>text
+   What Python writes and JSON does not have.
+   Needs: nothing     Knows nothing of: graphs
+   ===================================================================================== */
+
+/* Find NaN, Infinity and -Infinity outside strings, and write JSON of the same length to out (may be
+   NULL: only count): "N" for NaN, and numbers that are too large. Return how many there are. */
+static size_t qnnrt_ir__text_python(const char *text, size_t bytes, char *out)
+{
+    size_t i = 0, count = 0;
+    while (i < bytes) {
+        if (text[i] == '"') {
+            for (++i; i < bytes && text[i] != '"'; ++i) if (text[i] == '\\') ++i;
+            ++i;
+        } else if (text[i] == 'N' && bytes - i >= 3 && memcmp(text + i, "NaN", 3) == 0) {
+            if (out != NULL) memcpy(out + i, "\"N\"", 3);
+            i += 3;
+            ++count;
+        } else if (text[i] == 'I' && bytes - i >= 8 && memcmp(text + i, "Infinity", 8) == 0) {
+            if (out != NULL) memcpy(out + i, "1e999999", 8);
+            i += 8;
+            ++count;
+        } else {
+            ++i;
+        }
+    }
+    return count;
+}
+
+/* =====================================================================================
+   PARSE                                                                          >>parse
+   Reads the JSON of a graph: tensors as stated, and nodes without their inputs.
+   Needs: >>config >>arena >>symbol >>dtype >>ops >>graph     Knows nothing of: what is stated twice
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__list {              /* of pointers */
+    void **at;
+    size_t count, room;
+} qnnrt_ir__list;
+
+typedef struct qnnrt_ir__pair {              /* of weight_name_mapping */
+    qnnrt_ir__symbol *placeholder, *key;
+} qnnrt_ir__pair;
+
+typedef struct qnnrt_ir__entry {             /* a node, with the tensors that the file states */
+    qnnrt_ir_node  *node;
+    qnnrt_ir__ref **inputs, **outputs;
+    size_t          input_count, output_count;
+} qnnrt_ir__entry;
+
+typedef struct qnnrt_ir__parse {
+    qnnrt_ir         *ir;
+    qnnrt_ir__arena   scratch;               /* freed after reading */
+    qnnrt_json_reader json;
+    const char       *text, *original;       /* original: before qnnrt_ir__text_python(), or NULL */
+    size_t            bytes, line, line_at;  /* line: of the byte line_at */
+    uint32_t          most_nodes;
+    qnnrt_result      result;
+    qnnrt_error      *err;
+    qnnrt_ir__list    inputs, outputs, weights, constants, nodes, pairs;
+    qnnrt_ir__list    refs;                  /* of the list that is read */
+    qnnrt_ir_attr    *attrs;                 /* of the node that is read */
+    size_t            attr_count, attr_room;
+    double           *numbers;               /* of the list that is read */
+    int64_t          *wholes;
+    size_t            number_count, number_room, whole_room;
+} qnnrt_ir__parse;
+
+/* End with an error at a byte of the text. Return 0. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 4, 5)))
+#endif
+static int qnnrt_ir__parse_fail(qnnrt_ir__parse *p, qnnrt_result code, size_t at, const char *format,
+                                ...)
+{
+    char why[600];
+    va_list args;
+    size_t i, line = 1;
+    if (p->result != QNNRT_OK) return 0;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    qnnrt_ir__clean(why);
+    if (at > p->bytes) at = p->bytes;
+    for (i = 0; i < at; ++i) line += p->text[i] == '\n';
+    p->result = qnnrt_ir__fail(p->err, code, "line %lu, byte %lu: %s", (unsigned long)line,
+                               (unsigned long)at, why);
+    return 0;
+}
+
+static int qnnrt_ir__parse_memory(qnnrt_ir__parse *p)
+{
+    if (p->result == QNNRT_OK)
+        p->result = p->scratch.failed == 2 || p->ir->own->arena.failed == 2
+                        ? qnnrt_ir__fail(p->err, QNNRT_E_LIMIT, "the graph needs more memory than "
+                                         "qnnrt_ir_desc.memory_bytes allows")
+                        : qnnrt_ir__fail_memory(p->err);
+    return 0;
+}
+
+/* Return 0 after an error of the JSON. */
+static int qnnrt_ir__parse_good(qnnrt_ir__parse *p)
+{
+    if (p->json.error == NULL) return p->result == QNNRT_OK;
+    return qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, p->json.error_at, "not JSON: %s", p->json.error);
+}
+
+static int qnnrt_ir__parse_push(qnnrt_ir__parse *p, qnnrt_ir__list *list, void *item)
+{
+    void *at = qnnrt_ir__arena_more(&p->scratch, list->at, list->count, &list->room, sizeof(item));
+    if (at == NULL) return qnnrt_ir__parse_memory(p);
+    list->at = (void **)at;
+    list->at[list->count++] = item;
+    return 1;
+}
+
+/* Return the offset of a string, a number or a key. */
+static size_t qnnrt_ir__parse_at(const qnnrt_ir__parse *p, const qnnrt_json_text *text)
+{
+    return text->text == NULL ? 0 : (size_t)(text->text - p->text);
+}
+
+/* Copy a string to an arena. *bytes may be NULL. */
+static char *qnnrt_ir__parse_copy(qnnrt_ir__parse *p, qnnrt_ir__arena *arena,
+                                  const qnnrt_json_text *text, size_t *bytes)
+{
+    char *copy = (char *)qnnrt_ir__arena_get(arena, (uint64_t)text->bytes + 1, 1);
+    size_t used = 0;
+    if (copy == NULL) { qnnrt_ir__parse_memory(p); return NULL; }
+    if (text->escaped) used = qnnrt_json_copy(text, copy);
+    else if (text->bytes > 0) memcpy(copy, text->text, used = text->bytes);
+    if (bytes != NULL) *bytes = used;
+    return copy;
+}
+
+static qnnrt_ir__symbol *qnnrt_ir__parse_symbol(qnnrt_ir__parse *p, const qnnrt_json_text *text)
+{
+    qnnrt_ir__symbol *symbol;
+    const char *name = text->text;
+    size_t bytes = text->bytes;
+    if (text->escaped && (name = qnnrt_ir__parse_copy(p, &p->scratch, text, &bytes)) == NULL) return NULL;
+    symbol = qnnrt_ir__graph_symbol(p->ir, name, bytes);
+    if (symbol == NULL) qnnrt_ir__parse_memory(p);
+    return symbol;
+}
+
+/* Read a string as a symbol. *out stays as it was for null. */
+static int qnnrt_ir__parse_name(qnnrt_ir__parse *p, qnnrt_ir__symbol **out)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&p->json);
+    if (type == QNNRT_JSON_NULL) return 1;
+    if (type == QNNRT_JSON_STRING)
+        return (*out = qnnrt_ir__parse_symbol(p, &p->json.value)) != NULL;
+    if (!qnnrt_ir__parse_good(p)) return 0;
+    return qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, qnnrt_ir__parse_at(p, &p->json.key),
+                                "\"%.*s\" is not a string", (int)(p->json.key.bytes & 63),
+                                p->json.key.text);
+}
+
+/* Begin to read a list or an object that must be one. */
+static int qnnrt_ir__parse_open(qnnrt_ir__parse *p, qnnrt_json_type type, const char *what)
+{
+    const size_t at = qnnrt_ir__parse_at(p, &p->json.key);
+    if (qnnrt_json_value(&p->json) == type) return 1;
+    if (!qnnrt_ir__parse_good(p)) return 0;
+    return qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, at, "\"%s\" is not %s", what,
+                                type == QNNRT_JSON_ARRAY ? "a list" : "an object");
+}
+
+/* Remember the first fault of a tensor. */
+static void qnnrt_ir__parse_fault(qnnrt_ir__ref *ref, qnnrt_result code, const char *fault)
+{
+    if (ref->fault != NULL) return;
+    ref->code = code;
+    ref->fault = fault;
+}
+
+static int qnnrt_ir__parse_shape(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
+{
+    qnnrt_json_type type = qnnrt_json_value(&p->json);
+    uint64_t dim;
+    ref->rank = 0;
+    if (type != QNNRT_JSON_ARRAY) {
+        qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its shape is not a list");
+        return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
+    }
+    while (qnnrt_json_more(&p->json)) {
+        if (!qnnrt_json_value_u64(&p->json, &dim)) {
+            type = qnnrt_json_value(&p->json);
+            qnnrt_ir__parse_fault(ref, QNNRT_E_UNSUPPORTED, type == QNNRT_JSON_NUMBER
+                                      ? "a dimension is negative or not a whole number"
+                                      : "a dimension is not a number: export with static shapes");
+            qnnrt_json_skip(&p->json);
+            continue;
+        }
+        if (ref->rank == QNNRT_IR_RANK) {
+            qnnrt_ir__parse_fault(ref, QNNRT_E_LIMIT, "it has more than 8 dimensions");
+            continue;
+        }
+        if (dim > (uint64_t)QNNRT_IR__MOST) {
+            qnnrt_ir__parse_fault(ref, QNNRT_E_LIMIT, "a dimension is larger than 2^48");
+            dim = 0;
+        }
+        ref->dims[ref->rank++] = (int64_t)dim;
+    }
+    return qnnrt_ir__parse_good(p);
+}
+
+static int qnnrt_ir__parse_dtype(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
+{
+    char text[200];
+    if (qnnrt_json_value(&p->json) == QNNRT_JSON_STRING) {
+        ref->dtype = qnnrt_ir__dtype_parse(p->json.value.text, p->json.value.bytes);
+        if (ref->dtype != QNNRT_DTYPE_UNDEFINED) return 1;
+        snprintf(text, sizeof text, "its dtype \"%.*s\" is not supported",
+                 (int)(p->json.value.bytes > 100 ? 100 : p->json.value.bytes), p->json.value.text);
+        qnnrt_ir__parse_fault(ref, QNNRT_E_UNSUPPORTED,
+                              qnnrt_ir__arena_text(&p->scratch, text, strlen(text)));
+        return ref->fault != NULL || qnnrt_ir__parse_memory(p);
+    }
+    qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its dtype is not a string");
+    return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
+}
+
+/* Read one tensor. Return NULL after an error. */
+static qnnrt_ir__ref *qnnrt_ir__parse_ref(qnnrt_ir__parse *p)
+{
+    qnnrt_ir__ref *ref = (qnnrt_ir__ref *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*ref));
+    int shape = 0;
+    uint64_t index;
+    if (ref == NULL) { qnnrt_ir__parse_memory(p); return NULL; }
+    ref->dtype = QNNRT_DTYPE_UNDEFINED;
+    if (qnnrt_json_value(&p->json) != QNNRT_JSON_OBJECT) {
+        qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "it is not an object");
+        qnnrt_json_skip(&p->json);
+        return qnnrt_ir__parse_good(p) ? ref : NULL;
+    }
+    while (qnnrt_json_more(&p->json)) {
+        const qnnrt_json_text *const key = &p->json.key;
+        if (qnnrt_json_is(key, "name")) {
+            if (!qnnrt_ir__parse_name(p, &ref->name)) return NULL;
+        } else if (qnnrt_json_is(key, "shape")) {
+            shape = 1;
+            if (!qnnrt_ir__parse_shape(p, ref)) return NULL;
+        } else if (qnnrt_json_is(key, "dtype")) {
+            if (!qnnrt_ir__parse_dtype(p, ref)) return NULL;
+        } else if (qnnrt_json_is(key, "producer_node")) {
+            if (!qnnrt_ir__parse_name(p, &ref->producer)) return NULL;
+        } else if (qnnrt_json_is(key, "producer_output_idx")) {
+            if (!qnnrt_json_value_u64(&p->json, &index)) { index = UINT32_MAX; qnnrt_json_skip(&p->json); }
+            ref->index = index > UINT32_MAX ? UINT32_MAX : (uint32_t)index;
+        } else {
+            qnnrt_json_skip(&p->json);
+        }
+    }
+    if (!qnnrt_ir__parse_good(p)) return NULL;
+    if (ref->name == NULL) qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its name is missing");
+    if (!shape) qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its shape is missing");
+    if (ref->dtype == QNNRT_DTYPE_UNDEFINED)
+        qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its dtype is missing");
+    return ref;
+}
+
+/* Read a list of tensors. */
+static int qnnrt_ir__parse_refs(qnnrt_ir__parse *p, qnnrt_ir__list *list, const char *what)
+{
+    list->count = 0;
+    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_ARRAY, what)) return 0;
+    while (qnnrt_json_more(&p->json)) {
+        qnnrt_ir__ref *ref = qnnrt_ir__parse_ref(p);
+        if (ref == NULL || !qnnrt_ir__parse_push(p, list, ref)) return 0;
+    }
+    return qnnrt_ir__parse_good(p);
+}
+
+/* Return true if a string stands for Python's NaN. */
+static int qnnrt_ir__parse_nan(const qnnrt_ir__parse *p, const qnnrt_json_text *text)
+{
+    return p->original != NULL && text->bytes == 1 && text->text[0] == 'N' &&
+           p->original[text->text - p->text] == 'a';
+}
+
+/* Convert a number. Return QNNRT_IR_INT, or QNNRT_IR_FLOAT; then *i is 0. */
+static qnnrt_ir_attr_kind qnnrt_ir__parse_number(const qnnrt_json_text *text, int64_t *i, double *f)
+{
+    if (qnnrt_json_i64(text, i)) { *f = (double)*i; return QNNRT_IR_INT; }
+    (void)qnnrt_json_f64(text, f);                   /* what is too large becomes infinity */
+    *i = 0;
+    return QNNRT_IR_FLOAT;
+}
+
+static int qnnrt_ir__parse_put(qnnrt_ir__parse *p, int64_t i, double f)
+{
+    void *at = qnnrt_ir__arena_more(&p->scratch, p->numbers, p->number_count, &p->number_room,
+                                    sizeof(f));
+    if (at == NULL) return qnnrt_ir__parse_memory(p);
+    p->numbers = (double *)at;
+    at = qnnrt_ir__arena_more(&p->scratch, p->wholes, p->number_count, &p->whole_room, sizeof(i));
+    if (at == NULL) return qnnrt_ir__parse_memory(p);
+    p->wholes = (int64_t *)at;
+    p->numbers[p->number_count] = f;
+    p->wholes[p->number_count++] = i;
+    return 1;
+}
+
+/* What a list of numbers turned out to be. */
+typedef struct qnnrt_ir__nest {
+    uint32_t rank;
+    int64_t  dims[QNNRT_IR_RANK];
+    int      floats;                         /* not all are integers or booleans */
+    int      even;                           /* it is an array: lists of one depth have one length */
+    int      numbers;                        /* it has nothing else */
+} qnnrt_ir__nest;
+
+/* Read the rest of a list, with the lists in it, into p->numbers. */
+static int qnnrt_ir__parse_nest(qnnrt_ir__parse *p, qnnrt_ir__nest *nest)
+{
+    int64_t count[QNNRT_IR_RANK + 1], i;
+    uint32_t depth = 1, leaf = 0, k;
+    double f;
+    memset(nest, 0, sizeof(*nest));
+    memset(count, 0, sizeof(count));
+    for (k = 0; k < QNNRT_IR_RANK; ++k) nest->dims[k] = -1;
+    nest->even = nest->numbers = 1;
+    nest->rank = 1;
+    p->number_count = 0;
+    while (depth > 0) {
+        if (!qnnrt_json_more(&p->json)) {
+            if (!qnnrt_ir__parse_good(p)) return 0;
+            if (nest->dims[depth - 1] < 0) nest->dims[depth - 1] = count[depth - 1];
+            if (nest->dims[depth - 1] != count[depth - 1]) nest->even = 0;
+            --depth;
+            continue;
+        }
+        ++count[depth - 1];
+        switch (qnnrt_json_value(&p->json)) {
+        case QNNRT_JSON_ARRAY:
+            if (depth == QNNRT_IR_RANK) { nest->even = nest->numbers = 0; qnnrt_json_skip(&p->json); continue; }
+            count[depth++] = 0;
+            if (depth > nest->rank) nest->rank = depth;
+            continue;
+        case QNNRT_JSON_NUMBER:
+            if (qnnrt_ir__parse_number(&p->json.value, &i, &f) == QNNRT_IR_FLOAT) nest->floats = 1;
+            break;
+        case QNNRT_JSON_TRUE: i = 1; f = 1; break;
+        case QNNRT_JSON_FALSE: i = 0; f = 0; break;
+        case QNNRT_JSON_STRING:
+            if (qnnrt_ir__parse_nan(p, &p->json.value)) {
+                const uint64_t bits = UINT64_C(0x7FF8000000000000);
+                memcpy(&f, &bits, sizeof(f));
+                i = 0;
+                nest->floats = 1;
+                break;
+            }
+            /* fall through */
+        default:
+            nest->numbers = nest->even = 0;
+            qnnrt_json_skip(&p->json);
+            continue;
+        }
+        if (leaf != 0 && leaf != depth) nest->even = 0;
+        leaf = depth;
+        if (!qnnrt_ir__parse_put(p, i, f)) return 0;
+    }
+    if (leaf != 0 && leaf != nest->rank) nest->even = 0;
+    return qnnrt_ir__parse_good(p);
+}
+
+/* Copy the numbers of a list to an argument. */
+static int qnnrt_ir__parse_lists(qnnrt_ir__parse *p, qnnrt_ir_attr *attr, int wholes)
+{
+    qnnrt_ir__arena *arena = &p->ir->own->arena;
+    double *floats = (double *)qnnrt_ir__arena_get(arena, p->number_count + 1, sizeof(*floats));
+    int64_t *ints = wholes ? (int64_t *)qnnrt_ir__arena_get(arena, p->number_count + 1, sizeof(*ints)) : NULL;
+    if (floats == NULL || (wholes && ints == NULL)) return qnnrt_ir__parse_memory(p);
+    if (p->number_count > 0) {
+        memcpy(floats, p->numbers, p->number_count * sizeof(*floats));
+        if (wholes) memcpy(ints, p->wholes, p->number_count * sizeof(*ints));
+    }
+    attr->floats = floats;
+    attr->ints = ints;
+    attr->count = p->number_count;
+    return 1;
+}
+
+static int qnnrt_ir__parse_attr(qnnrt_ir__parse *p)
+{
+    qnnrt_ir__symbol *name = qnnrt_ir__parse_symbol(p, &p->json.key);
+    qnnrt_ir_attr *attr;
+    qnnrt_ir__nest nest;
+    void *at;
+    if (name == NULL) return 0;
+    at = qnnrt_ir__arena_more(&p->scratch, p->attrs, p->attr_count, &p->attr_room, sizeof(*attr));
+    if (at == NULL) return qnnrt_ir__parse_memory(p);
+    p->attrs = (qnnrt_ir_attr *)at;
+    attr = &p->attrs[p->attr_count++];
+    memset(attr, 0, sizeof(*attr));
+    attr->name = name->text;
+    attr->text = "";
+    switch (qnnrt_json_value(&p->json)) {
+    case QNNRT_JSON_NONE: return qnnrt_ir__parse_good(p);
+    case QNNRT_JSON_NULL: attr->kind = QNNRT_IR_NULL; return 1;
+    case QNNRT_JSON_TRUE: attr->i = 1; attr->f = 1; attr->kind = QNNRT_IR_BOOL; return 1;
+    case QNNRT_JSON_FALSE: attr->kind = QNNRT_IR_BOOL; return 1;
+    case QNNRT_JSON_NUMBER:
+        attr->kind = qnnrt_ir__parse_number(&p->json.value, &attr->i, &attr->f);
+        return 1;
+    case QNNRT_JSON_STRING:
+        if (qnnrt_ir__parse_nan(p, &p->json.value)) {
+            const uint64_t bits = UINT64_C(0x7FF8000000000000);
+            memcpy(&attr->f, &bits, sizeof(attr->f));
+            attr->kind = QNNRT_IR_FLOAT;
+            return 1;
+        }
+        attr->kind = QNNRT_IR_TEXT;
+        attr->text = qnnrt_ir__parse_copy(p, &p->ir->own->arena, &p->json.value, NULL);
+        return attr->text != NULL;
+    case QNNRT_JSON_ARRAY:
+        if (!qnnrt_ir__parse_nest(p, &nest)) return 0;
+        attr->kind = !nest.numbers || nest.rank != 1 ? QNNRT_IR_OTHER :
+                     nest.floats ? QNNRT_IR_FLOATS : QNNRT_IR_INTS;
+        return !nest.numbers || qnnrt_ir__parse_lists(p, attr, !nest.floats);
+    default:
+        attr->kind = QNNRT_IR_OTHER;
+        return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
+    }
+}
+
+/* Read the arguments of a node. */
+static int qnnrt_ir__parse_attrs(qnnrt_ir__parse *p, qnnrt_ir_node *node)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&p->json);
+    p->attr_count = 0;
+    if (type == QNNRT_JSON_NULL) return 1;
+    if (type != QNNRT_JSON_OBJECT)
+        return qnnrt_ir__parse_good(p) &&
+               qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, node->byte, "\"attrs\" is not an object");
+    while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__parse_attr(p)) return 0;
+    if (!qnnrt_ir__parse_good(p)) return 0;
+    node->attrs = (qnnrt_ir_attr *)qnnrt_ir__arena_get(&p->ir->own->arena, p->attr_count + 1,
+                                                       sizeof(*node->attrs));
+    if (node->attrs == NULL) return qnnrt_ir__parse_memory(p);
+    if (p->attr_count > 0) memcpy(node->attrs, p->attrs, p->attr_count * sizeof(*node->attrs));
+    node->attr_count = p->attr_count;
+    return 1;
+}
+
+/* Copy p->refs. */
+static qnnrt_ir__ref **qnnrt_ir__parse_keep(qnnrt_ir__parse *p, size_t *count)
+{
+    void *copy = qnnrt_ir__arena_get(&p->scratch, p->refs.count + 1, sizeof(void *));
+    *count = p->refs.count;
+    if (copy == NULL) { qnnrt_ir__parse_memory(p); return NULL; }
+    if (p->refs.count > 0) memcpy(copy, p->refs.at, p->refs.count * sizeof(void *));
+    return (qnnrt_ir__ref **)copy;
+}
+
+/* Set the operator of a node from its name in the file. */
+static int qnnrt_ir__parse_op(qnnrt_ir__parse *p, qnnrt_ir_node *node, const char *op)
+{
+    if (strncmp(op, "aten.", 5) == 0) op += 5;
+    else if (strncmp(op, "aten::", 6) == 0) op += 6;
+    else if (strcmp(op, "<built-in function getitem>") == 0) op = "getitem";
+    else if (strcmp(op, "wrap_with_set_grad_enabled") == 0) op = "rope";
+    node->info = qnnrt_ir__ops_find(op);
+    node->op = node->info != NULL ? node->info->name : qnnrt_ir__graph_text(p->ir, op);
+    return node->op != NULL || qnnrt_ir__parse_memory(p);
+}
+
+/* Set where a node begins in the file: at its first key. */
+static void qnnrt_ir__parse_place(qnnrt_ir__parse *p, qnnrt_ir_node *node)
+{
+    node->byte = qnnrt_ir__parse_at(p, &p->json.key);
+    while (p->line_at < node->byte) {
+        const char *next = (const char *)memchr(p->text + p->line_at, '\n', node->byte - p->line_at);
+        if (next == NULL) break;
+        p->line_at = (size_t)(next - p->text) + 1;
+        ++p->line;
+    }
+    node->line = p->line;
+}
+
+static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
+{
+    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*node));
+    qnnrt_ir__entry *entry = (qnnrt_ir__entry *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*entry));
+    qnnrt_ir__symbol *name = NULL, *op = NULL, *source = NULL;
+    if (node == NULL || entry == NULL) return qnnrt_ir__parse_memory(p);
+    if (p->nodes.count >= p->most_nodes)
+        return qnnrt_ir__parse_fail(p, QNNRT_E_LIMIT, p->line_at, "more than %u nodes",
+                                    (unsigned)p->most_nodes);
+    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_OBJECT, "nodes[]")) return 0;
+    while (qnnrt_json_more(&p->json)) {
+        const qnnrt_json_text *const key = &p->json.key;
+        int good;
+        if (node->line == 0) qnnrt_ir__parse_place(p, node);
+        if (qnnrt_json_is(key, "name")) {
+            good = qnnrt_ir__parse_name(p, &name);
+        } else if (qnnrt_json_is(key, "op_type")) {
+            good = qnnrt_ir__parse_name(p, &op);
+        } else if (qnnrt_json_is(key, "inputs")) {
+            good = qnnrt_ir__parse_refs(p, &p->refs, "inputs") &&
+                   (entry->inputs = qnnrt_ir__parse_keep(p, &entry->input_count)) != NULL;
+        } else if (qnnrt_json_is(key, "outputs")) {
+            good = qnnrt_ir__parse_refs(p, &p->refs, "outputs") &&
+                   (entry->outputs = qnnrt_ir__parse_keep(p, &entry->output_count)) != NULL;
+        } else if (qnnrt_json_is(key, "attrs")) {
+            good = qnnrt_ir__parse_attrs(p, node);
+        } else if (qnnrt_json_is(key, "source") || qnnrt_json_is(key, "stack_trace")) {
+            good = qnnrt_ir__parse_name(p, &source);
+        } else {
+            good = qnnrt_json_skip(&p->json);
+        }
+        if (!good) return qnnrt_ir__parse_good(p);
+    }
+    if (!qnnrt_ir__parse_good(p)) return 0;
+    node->name = name != NULL ? name->text : "";
+    node->source = source != NULL ? source->text : "";
+    node->fate = "";
+    node->number = p->ir->own->number++;
+    entry->node = node;
+    return qnnrt_ir__parse_op(p, node, op != NULL ? op->text : "") &&
+           qnnrt_ir__parse_push(p, &p->nodes, entry);
+}
+
+/* =====================================================================================
+   DOCUMENT                                                                    >>document
+   Reads the whole of a file: constants, names of weights, and the lists around the nodes.
+   Needs: >>config >>arena >>symbol >>dtype >>graph >>number >>parse     Knows nothing of: operators
+   ===================================================================================== */
+
+/* Read the data of a constant; the reader stands before them. */
+static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
+{
+    const int row = qnnrt_ir__dtype_row(ref->dtype);
+    const int floats = row >= 0 && qnnrt_ir__dtypes[row].kind == 2;
+    qnnrt_ir__nest nest;
+    qnnrt_json_type type = qnnrt_json_value(&p->json);
+    unsigned char *data;
+    size_t i;
+    memset(&nest, 0, sizeof(nest));
+    if (type == QNNRT_JSON_ARRAY) {
+        if (!qnnrt_ir__parse_nest(p, &nest)) return 0;
+    } else {
+        int64_t whole = type == QNNRT_JSON_TRUE;
+        double f = (double)whole;
+        nest.even = nest.numbers = type == QNNRT_JSON_NUMBER || type == QNNRT_JSON_TRUE ||
+                                   type == QNNRT_JSON_FALSE;
+        if (type == QNNRT_JSON_NUMBER)
+            nest.floats = qnnrt_ir__parse_number(&p->json.value, &whole, &f) == QNNRT_IR_FLOAT;
+        p->number_count = 0;
+        if (!qnnrt_json_skip(&p->json)) return qnnrt_ir__parse_good(p);
+        if (nest.numbers && !qnnrt_ir__parse_put(p, whole, f)) return 0;
+    }
+    if (!nest.numbers || !nest.even) {
+        qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its data is not an array of numbers");
+        return 1;
+    }
+    if (nest.floats && !floats)
+        qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "its data has fractions, its dtype has none");
+    for (i = 0; i < p->number_count && !floats && row >= 0; ++i)
+        if (!qnnrt_ir__number_fits(ref->dtype, p->wholes[i]))
+            qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "a number of its data does not fit its dtype");
+    if (ref->fault != NULL) return 1;
+    data = (unsigned char *)qnnrt_ir__arena_get(&p->ir->own->arena, p->number_count + 1,
+                                                (size_t)qnnrt_ir__dtypes[row].bytes);
+    if (data == NULL) return qnnrt_ir__parse_memory(p);
+    for (i = 0; i < p->number_count; ++i)
+        qnnrt_ir__number_put(data + i * (size_t)qnnrt_ir__dtypes[row].bytes, ref->dtype, p->wholes[i],
+                             p->numbers[i]);
+    ref->rank = nest.rank;
+    memcpy(ref->dims, nest.dims, sizeof(ref->dims));
+    ref->data = data;
+    return 1;
+}
+
+/* Read one constant, whose key was read. */
+static int qnnrt_ir__document_constant(qnnrt_ir__parse *p)
+{
+    qnnrt_ir__ref *ref = (qnnrt_ir__ref *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*ref));
+    qnnrt_json_reader before;
+    int found = 0;
+    if (ref == NULL) return qnnrt_ir__parse_memory(p);
+    ref->dtype = QNNRT_DTYPE_UNDEFINED;
+    ref->name = qnnrt_ir__parse_symbol(p, &p->json.key);
+    if (ref->name == NULL || !qnnrt_ir__parse_open(p, QNNRT_JSON_OBJECT, "constants{}")) return 0;
+    while (qnnrt_json_more(&p->json)) {
+        if (qnnrt_json_is(&p->json.key, "dtype")) {
+            if (!qnnrt_ir__parse_dtype(p, ref)) return 0;
+        } else if (qnnrt_json_is(&p->json.key, "data")) {
+            before = p->json;                        /* the dtype may follow */
+            found = 1;
+            qnnrt_json_skip(&p->json);
+        } else {
+            qnnrt_json_skip(&p->json);
+        }
+    }
+    if (!qnnrt_ir__parse_good(p)) return 0;
+    if (ref->dtype == QNNRT_DTYPE_UNDEFINED)
+        qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its dtype is missing");
+    if (found) {
+        const qnnrt_json_reader after = p->json;
+        p->json = before;
+        if (!qnnrt_ir__document_data(p, ref)) return 0;
+        p->json = after;
+    } else {
+        qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its data is missing");
+    }
+    return qnnrt_ir__parse_push(p, &p->constants, ref);
+}
+
+/* Read one pair of weight_name_mapping, whose key was read. */
+static int qnnrt_ir__document_pair(qnnrt_ir__parse *p)
+{
+    qnnrt_ir__pair *pair = (qnnrt_ir__pair *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*pair));
+    if (pair == NULL) return qnnrt_ir__parse_memory(p);
+    pair->placeholder = qnnrt_ir__parse_symbol(p, &p->json.key);
+    if (pair->placeholder == NULL || !qnnrt_ir__parse_name(p, &pair->key)) return 0;
+    return pair->key == NULL || qnnrt_ir__parse_push(p, &p->pairs, pair);
+}
+
+/* Read the members of an object with `one`. */
+static int qnnrt_ir__document_each(qnnrt_ir__parse *p, const char *what,
+                                   int (*one)(qnnrt_ir__parse *p))
+{
+    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_OBJECT, what)) return 0;
+    while (qnnrt_json_more(&p->json)) if (!one(p)) return 0;
+    return qnnrt_ir__parse_good(p);
+}
+
+static int qnnrt_ir__document_nodes(qnnrt_ir__parse *p)
+{
+    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_ARRAY, "nodes")) return 0;
+    while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__parse_node(p)) return 0;
+    return qnnrt_ir__parse_good(p);
+}
+
+static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
+{
+    static const char *const names[] = { "nodes", "graph_inputs", "graph_outputs", "weights",
+                                         "weight_name_mapping", "constants", "model_name",
+                                         "pytorch_version" };
+    qnnrt_ir__symbol *text = NULL;
+    uint32_t i = 0;
+    while (i < 8 && !qnnrt_json_is(&p->json.key, names[i])) ++i;
+    if (i < 6 && (*seen >> i & 1))
+        return qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, qnnrt_ir__parse_at(p, &p->json.key),
+                                    "\"%s\" occurs twice", names[i]);
+    *seen |= (uint32_t)1 << i;
+    switch (i) {
+    case 0: return qnnrt_ir__document_nodes(p);
+    case 1: return qnnrt_ir__parse_refs(p, &p->inputs, names[i]);
+    case 2: return qnnrt_ir__parse_refs(p, &p->outputs, names[i]);
+    case 3: return qnnrt_ir__parse_refs(p, &p->weights, names[i]);
+    case 4: return qnnrt_ir__document_each(p, names[i], qnnrt_ir__document_pair);
+    case 5: return qnnrt_ir__document_each(p, names[i], qnnrt_ir__document_constant);
+    case 6:
+    case 7:
+        if (!qnnrt_ir__parse_name(p, &text)) return 0;
+        *(i == 6 ? &p->ir->name : &p->ir->version) = text != NULL ? text->text : "";
+        return 1;
+    default: return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
+    }
+}
+
+/* Read the document once. */
+static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
+{
+    static const char *const needed[] = { "nodes", "graph_inputs", "graph_outputs", "weights" };
+    qnnrt_json_limits limits;
+    uint32_t seen = 0, i;
+    memset(&limits, 0, sizeof(limits));
+    limits.bytes = p->bytes;
+    qnnrt_json_begin(&p->json, p->text, p->bytes, &limits);
+    p->line = 1;
+    p->line_at = 0;
+    if (qnnrt_json_value(&p->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_ir__parse_good(p) &&
+               qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, 0, "not an exported graph: not an object");
+    while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__document_member(p, &seen)) return 0;
+    if (!qnnrt_ir__parse_good(p)) return 0;
+    for (i = 0; i < 4; ++i) {
+        if (seen >> i & 1) continue;
+        qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, 0, "not an exported graph: \"%s\" is missing", needed[i]);
+        qnnrt_ir__hint(p->err, "Export the model with pytorch-ir.");
+        return 0;
+    }
+    return qnnrt_json_end(&p->json) || qnnrt_ir__parse_good(p);
+}
+
+/* =====================================================================================
+   RESOLVE                                                                      >>resolve
+   Makes values of the tensors that the file states, each once, and finds what does not fit.
+   Needs: >>config >>arena >>symbol >>attr >>graph >>find >>check >>parse
+   Knows nothing of: JSON
+   ===================================================================================== */
+
+/* Find a fault of a tensor, outside the nodes (node NULL) or in one. */
+#define QNNRT_IR__FIND(p, node, code, ...) \
+    (qnnrt_ir__find((p)->ir, node, code, 0, 0, __VA_ARGS__) || qnnrt_ir__parse_memory(p))
+
+/* Return the name of a tensor, for texts. */
+static const char *qnnrt_ir__resolve_name(const qnnrt_ir__ref *ref)
+{
+    return ref->name != NULL ? ref->name->text : "?";
+}
+
+/* Make the value of a symbol as `ref` states it. Return NULL when out of memory. */
+static qnnrt_ir_value *qnnrt_ir__resolve_make(qnnrt_ir__parse *p, qnnrt_ir__symbol *name,
+                                              const qnnrt_ir__ref *ref, qnnrt_ir_origin origin)
+{
+    qnnrt_ir_value *value =
+        (qnnrt_ir_value *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*value));
+    if (value == NULL || !qnnrt_ir__graph_list(p->ir, value)) { qnnrt_ir__parse_memory(p); return NULL; }
+    value->name = name != NULL ? name->text : "";
+    value->origin = origin;
+    value->unknown = ref->fault != NULL;
+    if (!qnnrt_ir__graph_shape(value, ref->dtype, ref->rank, ref->dims)) value->unknown = 1;
+    if (name != NULL && name->value == NULL) name->value = value;
+    return value;
+}
+
+/* Find the fault of a stated tensor, if it has one. */
+static int qnnrt_ir__resolve_fault(qnnrt_ir__parse *p, const qnnrt_ir_node *node, const char *what,
+                                   const qnnrt_ir__ref *ref)
+{
+    uint64_t count;
+    if (ref->fault != NULL)
+        return QNNRT_IR__FIND(p, node, ref->code, "%s \"%.200s\": %s", what,
+                              qnnrt_ir__resolve_name(ref), ref->fault);
+    return qnnrt_ir__count(ref->rank, ref->dims, &count) ||
+           QNNRT_IR__FIND(p, node, QNNRT_E_LIMIT, "%s \"%.200s\": it has more than 2^48 elements", what,
+                          qnnrt_ir__resolve_name(ref));
+}
+
+static int qnnrt_ir__resolve_same(const qnnrt_ir_value *x, const qnnrt_ir__ref *ref)
+{
+    return x->dtype == ref->dtype && x->rank == ref->rank &&
+           memcmp(x->dims, ref->dims, x->rank * sizeof(*x->dims)) == 0;
+}
+
+/* Compare a tensor as stated here with its value. */
+static int qnnrt_ir__resolve_compare(qnnrt_ir__parse *p, const qnnrt_ir_node *node, const char *what,
+                                     const qnnrt_ir_value *x, const qnnrt_ir__ref *ref)
+{
+    char a[240], b[240];
+    if (ref->fault != NULL || x->unknown || qnnrt_ir__resolve_same(x, ref)) return 1;
+    return QNNRT_IR__FIND(p, node, QNNRT_E_MISMATCH, "%s \"%.200s\" is stated as %s, but it is %s", what,
+                          x->name,
+                          qnnrt_ir__check_text(a, sizeof a, ref->dtype, ref->rank, ref->dims),
+                          qnnrt_ir__check_text(b, sizeof b, x->dtype, x->rank, x->dims));
+}
+
+/* ---- what the graph has without nodes ---- */
+
+static int qnnrt_ir__resolve_inputs(qnnrt_ir__parse *p)
+{
+    qnnrt_ir *ir = p->ir;
+    size_t i;
+    ir->inputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, p->inputs.count + 1,
+                                                        sizeof(*ir->inputs));
+    if (ir->inputs == NULL) return qnnrt_ir__parse_memory(p);
+    for (i = 0; i < p->inputs.count; ++i) {
+        const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)p->inputs.at[i];
+        if (!qnnrt_ir__resolve_fault(p, NULL, "graph input", ref)) return 0;
+        if (ref->name != NULL && ref->name->value != NULL &&
+            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "graph input \"%.200s\" occurs twice",
+                            ref->name->text)) return 0;
+        ir->inputs[i] = qnnrt_ir__resolve_make(p, ref->name, ref, QNNRT_IR_INPUT);
+        if (ir->inputs[i] == NULL) return 0;
+        ++ir->input_count;
+    }
+    return 1;
+}
+
+/* Enter weights, constants and the names of weights at their symbols. */
+static int qnnrt_ir__resolve_names(qnnrt_ir__parse *p)
+{
+    size_t i;
+    for (i = 0; i < p->weights.count; ++i) {
+        qnnrt_ir__ref *ref = (qnnrt_ir__ref *)p->weights.at[i], *other;
+        if (!qnnrt_ir__resolve_fault(p, NULL, "weight", ref)) return 0;
+        if (ref->name == NULL) continue;
+        other = ref->name->weight;                   /* tied weights may be listed twice */
+        if (other != NULL && other->fault == NULL && ref->fault == NULL &&
+            (other->dtype != ref->dtype || other->rank != ref->rank ||
+             memcmp(other->dims, ref->dims, sizeof(ref->dims)) != 0) &&
+            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "weight \"%.200s\" occurs twice, with different "
+                            "shapes", ref->name->text)) return 0;
+        if (other == NULL) ref->name->weight = ref;
+    }
+    for (i = 0; i < p->constants.count; ++i) {
+        qnnrt_ir__ref *ref = (qnnrt_ir__ref *)p->constants.at[i];
+        if (!qnnrt_ir__resolve_fault(p, NULL, "constant", ref)) return 0;
+        if (ref->name->constant != NULL &&
+            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "constant \"%.200s\" occurs twice",
+                            ref->name->text)) return 0;
+        ref->name->constant = ref;
+    }
+    for (i = 0; i < p->pairs.count; ++i) {
+        const qnnrt_ir__pair *pair = (const qnnrt_ir__pair *)p->pairs.at[i];
+        if (pair->placeholder->key != NULL && pair->placeholder->key != pair->key &&
+            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "\"%.200s\" has two names in weight_name_mapping: "
+                            "\"%.200s\" and \"%.200s\"", pair->placeholder->text,
+                            pair->placeholder->key->text, pair->key->text)) return 0;
+        pair->placeholder->key = pair->key;
+    }
+    return 1;
+}
+
+/* Return the value of a weight or constant, NULL if there is none of this name, or when out of memory.
+   `used`: a tensor of this name as a node states it, or NULL. */
+static qnnrt_ir_value *qnnrt_ir__resolve_weight(qnnrt_ir__parse *p, qnnrt_ir__symbol *name,
+                                                const qnnrt_ir__ref *used)
+{
+    qnnrt_ir__symbol *key = name->key != NULL ? name->key : name;
+    const qnnrt_ir__ref *weight = key->weight != NULL ? key->weight : name->weight;
+    const qnnrt_ir__ref *constant = key->constant != NULL ? key->constant : name->constant;
+    const qnnrt_ir__ref *shape = constant != NULL ? constant : weight != NULL ? weight : used;
+    qnnrt_ir_value *value;
+    if (name->value != NULL) return name->value;
+    if (shape == NULL || (shape == used && name->key == NULL)) return NULL;
+    value = qnnrt_ir__resolve_make(p, name, shape,
+                                   constant != NULL ? QNNRT_IR_CONSTANT : QNNRT_IR_WEIGHT);
+    if (value == NULL) return NULL;
+    value->key = key->text;
+    if (constant != NULL) value->data = constant->data;
+    if (constant != NULL && weight != NULL && weight->fault == NULL)
+        qnnrt_ir__resolve_compare(p, NULL, "constant", value, weight);
+    return p->result == QNNRT_OK ? value : NULL;
+}
+
+/* Make values of all weights and constants whose shape is stated, so that unused ones are known. */
+static int qnnrt_ir__resolve_weights(qnnrt_ir__parse *p)
+{
+    size_t i;
+    for (i = 0; i < p->pairs.count; ++i) {
+        const qnnrt_ir__pair *pair = (const qnnrt_ir__pair *)p->pairs.at[i];
+        if (qnnrt_ir__resolve_weight(p, pair->placeholder, NULL) == NULL && p->result != QNNRT_OK) return 0;
+        if (pair->key->weight != NULL) pair->key->weight->index = 1;        /* has a placeholder */
+        if (pair->key->constant != NULL) pair->key->constant->index = 1;
+    }
+    for (i = 0; i < p->weights.count + p->constants.count; ++i) {
+        const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)
+            (i < p->weights.count ? p->weights.at[i] : p->constants.at[i - p->weights.count]);
+        if (ref->name == NULL || ref->index == 1) continue;
+        if (qnnrt_ir__resolve_weight(p, ref->name, NULL) == NULL && p->result != QNNRT_OK) return 0;
+    }
+    return 1;
+}
+
+/* ---- nodes ---- */
+
+/* Name the outputs of a node, and make their values. */
+static int qnnrt_ir__resolve_outputs(qnnrt_ir__parse *p, const qnnrt_ir__entry *entry)
+{
+    qnnrt_ir_node *node = entry->node;
+    size_t i;
+    node->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->output_count + 1,
+                                                           sizeof(*node->outputs));
+    if (node->outputs == NULL || !qnnrt_ir__graph_append(p->ir, node)) return qnnrt_ir__parse_memory(p);
+    for (i = 0; i < entry->output_count; ++i) {
+        const qnnrt_ir__ref *ref = entry->outputs[i];
+        qnnrt_ir_value *value;
+        if (!qnnrt_ir__resolve_fault(p, node, "output", ref)) return 0;
+        if (ref->name != NULL && ref->name->value != NULL &&
+            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "its output \"%.200s\" has the name of another value",
+                            ref->name->text)) return 0;
+        value = qnnrt_ir__resolve_make(p, ref->name, ref, QNNRT_IR_NODE);
+        if (value == NULL) return 0;
+        value->node = node;
+        value->index = (uint32_t)i;
+        node->outputs[node->output_count++] = value;
+    }
+    return 1;
+}
+
+static int qnnrt_ir__resolve_node(qnnrt_ir__parse *p, const qnnrt_ir__entry *entry)
+{
+    qnnrt_ir_node *node = entry->node;
+    qnnrt_ir__symbol *name;
+    if (node->name[0] == '\0') {
+        if (!QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "a node has no name")) return 0;
+    } else {
+        name = qnnrt_ir__graph_symbol(p->ir, node->name, strlen(node->name));
+        if (name == NULL) return qnnrt_ir__parse_memory(p);
+        if (name->node != NULL) {
+            if (!QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "line %lu has a node of the same name",
+                                (unsigned long)name->node->line)) return 0;
+        } else {
+            name->node = node;
+        }
+    }
+    if (node->op[0] == '\0' && !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "op_type is missing")) return 0;
+    return qnnrt_ir__resolve_outputs(p, entry);
+}
+
+/* Return the value that a node reads; a stand-in after a finding; NULL when out of memory. */
+static qnnrt_ir_value *qnnrt_ir__resolve_read(qnnrt_ir__parse *p, const qnnrt_ir_node *node,
+                                              const qnnrt_ir__ref *ref)
+{
+    const char *name = qnnrt_ir__resolve_name(ref);
+    qnnrt_ir_value *value = NULL;
+    const qnnrt_ir_node *from = ref->producer != NULL ? ref->producer->node : NULL;
+    qnnrt_ir__ref none = *ref;
+    if (from != NULL && ref->index < from->output_count) {
+        value = from->outputs[ref->index];
+        if (strcmp(value->name, name) != 0 && ref->name != NULL &&
+            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads \"%.200s\" as output %u of \"%.200s\", which "
+                            "is \"%.200s\"", name, (unsigned)ref->index, from->name, value->name))
+            return NULL;
+    } else if (from != NULL) {
+        if (!QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads output %u of \"%.200s\", which has %u",
+                            (unsigned)ref->index, from->name, (unsigned)from->output_count)) return NULL;
+    } else {
+        /* Without a producer, or a graph input that names itself. */
+        if (ref->name != NULL) value = qnnrt_ir__resolve_weight(p, ref->name, ref);
+        if (value == NULL && ref->producer != NULL) value = ref->producer->value;
+        if (p->result != QNNRT_OK) return NULL;
+        if (value != NULL && ref->producer != NULL && ref->producer->value == NULL &&
+            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads \"%.200s\" of node \"%.200s\", which does "
+                            "not exist", name, ref->producer->text)) return NULL;
+        if (value == NULL && !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads \"%.200s\", which is neither "
+                                             "an input, a weight, nor an output of a node", name))
+            return NULL;
+    }
+    if (value == NULL) {
+        none.fault = "";
+        value = qnnrt_ir__resolve_make(p, NULL, &none, QNNRT_IR_INPUT);
+        if (value != NULL) value->name = name;
+        return value;
+    }
+    return qnnrt_ir__resolve_compare(p, node, "its input", value, ref) ? value : NULL;
+}
+
+/* Put absent inputs where the operator expects them. */
+static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, qnnrt_ir_node *node)
+{
+    const qnnrt_ir_attr *mask = qnnrt_ir__attr_get(node, "_tensor_list_none_masks");
+    qnnrt_ir_value **list;
+    size_t i, from = 1, to = 1;
+    if (strcmp(node->op, "index.Tensor") == 0 && mask != NULL && mask->ints != NULL) {
+        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena,
+                                                      node->input_count + mask->count + 1, sizeof(*list));
+        if (list == NULL) return qnnrt_ir__parse_memory(p);
+        if (node->input_count > 0) list[0] = node->inputs[0];
+        for (i = 0; i < mask->count; ++i)
+            list[to++] = mask->ints[i] == 0 && from < node->input_count ? node->inputs[from++] : NULL;
+        while (from < node->input_count) list[to++] = node->inputs[from++];
+        if (node->input_count > 0) node->input_count = to;
+        node->inputs = list;
+    }
+    /* Without weights, the two running statistics alone. */
+    if (strcmp(node->op, "batch_norm.default") == 0 && node->input_count == 3) {
+        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, 5, sizeof(*list));
+        if (list == NULL) return qnnrt_ir__parse_memory(p);
+        list[0] = node->inputs[0];
+        list[3] = node->inputs[1];
+        list[4] = node->inputs[2];
+        node->inputs = list;
+        node->input_count = 5;
+    }
+    return 1;
+}
+
+static int qnnrt_ir__resolve_reads(qnnrt_ir__parse *p, const qnnrt_ir__entry *entry)
+{
+    qnnrt_ir_node *node = entry->node;
+    size_t i;
+    node->inputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->input_count + 1,
+                                                          sizeof(*node->inputs));
+    if (node->inputs == NULL) return qnnrt_ir__parse_memory(p);
+    for (i = 0; i < entry->input_count; ++i) {
+        const qnnrt_ir__ref *ref = entry->inputs[i];
+        if (!qnnrt_ir__resolve_fault(p, node, "its input", ref)) return 0;
+        node->inputs[i] = qnnrt_ir__resolve_read(p, node, ref);
+        if (node->inputs[i] == NULL) return 0;
+        ++node->input_count;
+    }
+    return qnnrt_ir__resolve_absent(p, node);
+}
+
+static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
+{
+    qnnrt_ir *ir = p->ir;
+    size_t i;
+    ir->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, p->outputs.count + 1,
+                                                         sizeof(*ir->outputs));
+    if (ir->outputs == NULL) return qnnrt_ir__parse_memory(p);
+    for (i = 0; i < p->outputs.count; ++i) {
+        const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)p->outputs.at[i];
+        qnnrt_ir_value *value = NULL;
+        if (!qnnrt_ir__resolve_fault(p, NULL, "graph output", ref)) return 0;
+        if (ref->name != NULL) value = qnnrt_ir__resolve_weight(p, ref->name, NULL);
+        if (p->result != QNNRT_OK) return 0;
+        if (value == NULL) {
+            if (!QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "graph output \"%.200s\" is neither an input, a "
+                                "weight, nor an output of a node", qnnrt_ir__resolve_name(ref))) return 0;
+            value = qnnrt_ir__resolve_make(p, NULL, ref, QNNRT_IR_INPUT);
+            if (value == NULL) return 0;
+            value->name = qnnrt_ir__resolve_name(ref);
+            value->unknown = 1;
+        }
+        if (!qnnrt_ir__resolve_compare(p, NULL, "graph output", value, ref)) return 0;
+        ir->outputs[ir->output_count++] = value;
+    }
+    if (ir->output_count == 0) return QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "the graph has no outputs");
+    return 1;
+}
+
+static int qnnrt_ir__resolve_all(qnnrt_ir__parse *p)
+{
+    size_t i;
+    if (!qnnrt_ir__resolve_inputs(p) || !qnnrt_ir__resolve_names(p)) return 0;
+    for (i = 0; i < p->nodes.count; ++i)
+        if (!qnnrt_ir__resolve_node(p, (const qnnrt_ir__entry *)p->nodes.at[i])) return 0;
+    if (!qnnrt_ir__resolve_weights(p)) return 0;
+    for (i = 0; i < p->nodes.count; ++i)
+        if (!qnnrt_ir__resolve_reads(p, (const qnnrt_ir__entry *)p->nodes.at[i])) return 0;
+    if (!qnnrt_ir__resolve_results(p)) return 0;
+    qnnrt_ir__graph_users(p->ir);
+    p->ir->own->kept = p->ir->own->found;
+    p->ir->own->lost_kept = p->ir->own->lost;
+    return 1;
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   The functions of the header.
+   Needs: >>config >>arena >>dtype >>attr >>shape >>ops >>graph >>find >>check >>text >>parse >>document >>resolve
+   Knows nothing of: JSON
+   ===================================================================================== */
+
+/* ---- reading ---- */
+
+/* Replace what Python writes and JSON does not have, in a copy. Return 0 if there is nothing to
+   replace, or when out of memory. */
+static int qnnrt_ir__public_python(qnnrt_ir__parse *p)
+{
+    char *copy;
+    if (qnnrt_ir__text_python(p->text, p->bytes, NULL) == 0) return 0;
+    copy = (char *)qnnrt_ir__arena_get(&p->scratch, p->bytes, 1);
+    if (copy == NULL) { p->result = QNNRT_OK; return qnnrt_ir__parse_memory(p); }
+    memcpy(copy, p->text, p->bytes);
+    qnnrt_ir__text_python(p->text, p->bytes, copy);
+    p->original = p->text;
+    p->text = copy;
+    return 1;
+}
+
+/* Make an empty graph. */
+static qnnrt_ir *qnnrt_ir__public_make(const qnnrt_ir_desc *desc)
+{
+    qnnrt_ir__arena arena;
+    qnnrt_ir__own *own;
+    qnnrt_ir *ir;
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = desc->hooks;
+    arena.most = desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30;
+    ir = (qnnrt_ir *)qnnrt_ir__arena_get(&arena, 1, sizeof(*ir));
+    own = (qnnrt_ir__own *)qnnrt_ir__arena_get(&arena, 1, sizeof(*own));
+    if (ir == NULL || own == NULL) { qnnrt_ir__arena_free(&arena); return NULL; }
+    own->arena = arena;
+    own->most = desc->findings != 0 ? desc->findings : 1000;
+    ir->own = own;
+    ir->name = ir->version = "";
+    return ir;
+}
+
+QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
+{
+    qnnrt_ir__arena arena;
+    if (ir == NULL) return;
+    arena = ir->own->arena;                          /* which holds itself */
+    qnnrt_ir__arena_free(&arena);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qnnrt_ir_desc *desc,
+                                        qnnrt_ir **out, qnnrt_error *err)
+{
+    qnnrt_ir_desc plain;
+    qnnrt_ir__parse p;
+    memset(&plain, 0, sizeof(plain));
+    memset(&p, 0, sizeof(p));
+    qnnrt_ir__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (text == NULL || out == NULL)
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "%s is NULL", text == NULL ? "text" : "out");
+    if (desc != NULL) plain = *desc;
+    if (bytes > (plain.text_bytes != 0 ? plain.text_bytes : UINT64_C(1) << 30))
+        return qnnrt_ir__fail(err, QNNRT_E_LIMIT, "the graph has %llu bytes, more than "
+                              "qnnrt_ir_desc.text_bytes", (unsigned long long)bytes);
+    p.text = text;
+    p.bytes = bytes;
+    p.err = err;
+    p.most_nodes = plain.nodes != 0 ? plain.nodes : 1000000;
+    p.ir = qnnrt_ir__public_make(&plain);
+    if (p.ir == NULL) return qnnrt_ir__fail_memory(err);
+    p.scratch.hooks = plain.hooks;
+    p.scratch.most = p.ir->own->arena.most;
+    if (!qnnrt_ir__document_once(&p) && p.result == QNNRT_E_FORMAT && p.json.error != NULL &&
+        qnnrt_ir__public_python(&p)) {
+        /* Begin again: the JSON had numbers that only Python writes. */
+        qnnrt_ir_free(p.ir);
+        p.ir = qnnrt_ir__public_make(&plain);
+        p.result = p.ir != NULL ? QNNRT_OK : qnnrt_ir__fail_memory(err);
+        qnnrt_ir__error_clear(p.result == QNNRT_OK ? err : NULL);
+        p.inputs.count = p.outputs.count = p.weights.count = p.constants.count = 0;
+        p.nodes.count = p.pairs.count = 0;
+        if (p.ir != NULL) qnnrt_ir__document_once(&p);
+    }
+    if (p.result == QNNRT_OK) qnnrt_ir__resolve_all(&p);
+    qnnrt_ir__arena_free(&p.scratch);
+    if (p.result != QNNRT_OK) {
+        qnnrt_ir_free(p.ir);
+        return p.result;
+    }
+    *out = p.ir;
+    return QNNRT_OK;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_check(qnnrt_ir *ir, const qnnrt_ir_finding **list, size_t *count,
+                                         qnnrt_error *err)
+{
+    qnnrt_ir__error_clear(err);
+    if (list != NULL) *list = NULL;
+    if (count != NULL) *count = 0;
+    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
+    ir->own->found = ir->own->kept;
+    ir->own->lost = ir->own->lost_kept;
+    if (!qnnrt_ir__check_all(ir)) return qnnrt_ir__fail_memory(err);
+    if (list != NULL) *list = ir->own->findings;
+    if (count != NULL) *count = ir->own->found;
+    return qnnrt_ir__find_error(ir, err);
+}
+
+/* ---- operators ---- */
+
+QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name)
+{
+    return name != NULL ? qnnrt_ir__ops_find(name) : NULL;
+}
+
+QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_get(size_t index)
+{
+    return index < QNNRT_IR__OP_COUNT ? &qnnrt_ir__ops[index] : NULL;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t output,
+                                         qnnrt_dtype *dtype, uint32_t *rank, int64_t *dims,
+                                         qnnrt_error *err)
+{
+    qnnrt_ir__shape s;
+    qnnrt_ir__error_clear(err);
+    if (node == NULL || dtype == NULL || rank == NULL || dims == NULL)
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, dtype, rank or dims is NULL");
+    *dtype = QNNRT_DTYPE_UNDEFINED;
+    *rank = 0;
+    memset(dims, 0, QNNRT_IR_RANK * sizeof(*dims));
+    if (!qnnrt_ir__ops_infer(node, output, &s))
+        return qnnrt_ir__fail(err, s.code, "node \"%.200s\" (%.100s): %s", node->name, node->op, s.why);
+    if (output >= s.outputs)
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) has %lu outputs", node->name,
+                              node->op, (unsigned long)s.outputs);
+    *dtype = s.dtype;
+    *rank = s.rank;
+    memcpy(dims, s.dims, s.rank * sizeof(*dims));
+    return QNNRT_OK;
+}
+
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_input(const qnnrt_ir_node *node, size_t i)
+{
+    return i < node->input_count ? node->inputs[i] : NULL;
+}
+
+QNNRT_IR_API const qnnrt_ir_attr *qnnrt_ir_attr_find(const qnnrt_ir_node *node, const char *name)
+{
+    return qnnrt_ir__attr_get(node, name);
+}
+
+QNNRT_IR_API int64_t qnnrt_ir_int(const qnnrt_ir_node *node, const char *name, int64_t otherwise)
+{
+    return qnnrt_ir__attr_int(node, name, otherwise);
+}
+
+QNNRT_IR_API double qnnrt_ir_float(const qnnrt_ir_node *node, const char *name, double otherwise)
+{
+    return qnnrt_ir__attr_float(node, name, otherwise);
+}
+
+QNNRT_IR_API size_t qnnrt_ir_ints(const qnnrt_ir_node *node, const char *name,
+                                  int64_t out[QNNRT_IR_RANK])
+{
+    return qnnrt_ir__attr_ints(node, name, out);
+}
+
+QNNRT_IR_API int qnnrt_ir_each(const qnnrt_ir_node *node, const char *name, size_t count,
+                               int64_t *out)
+{
+    return qnnrt_ir__attr_each(node, name, count, out);
+}
+
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype(const qnnrt_ir_node *node, const char *name,
+                                        qnnrt_dtype otherwise)
+{
+    return qnnrt_ir__attr_dtype(node, name, otherwise);
+}
+
+QNNRT_IR_API const char *qnnrt_ir_dtype_name(qnnrt_dtype dtype)
+{
+    const int row = qnnrt_ir__dtype_row(dtype);
+    return row < 0 ? "?" : qnnrt_ir__dtypes[row].name;
+}
+
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype_from(const char *name)
+{
+    return name != NULL ? qnnrt_ir__dtype_parse(name, strlen(name)) : QNNRT_DTYPE_UNDEFINED;
+}
+
+QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype)
+{
+    const int row = qnnrt_ir__dtype_row(dtype);
+    return row < 0 ? 0 : (size_t)qnnrt_ir__dtypes[row].bytes;
+}
+
+/* ---- editing ---- */
+
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                                uint32_t rank, const int64_t *dims)
+{
+    return qnnrt_ir__graph_value(ir, name, dtype, rank, dims);
+}
+
+QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_constant(qnnrt_ir *ir, const char *name,
+                                                   qnnrt_dtype dtype, uint32_t rank,
+                                                   const int64_t *dims, const void *data,
+                                                   void **room)
+{
+    qnnrt_ir_value *value = qnnrt_ir__graph_value(ir, name, dtype, rank, dims);
+    const size_t bytes = qnnrt_ir_dtype_bytes(dtype);
+    void *copy;
+    if (room != NULL) *room = NULL;
+    if (value == NULL || bytes == 0) return NULL;
+    copy = qnnrt_ir__arena_get(&ir->own->arena, value->count + 1, bytes);
+    if (copy == NULL) return NULL;
+    if (data != NULL && value->count > 0) memcpy(copy, data, (size_t)value->count * bytes);
+    value->origin = QNNRT_IR_CONSTANT;
+    value->key = value->name;
+    value->data = copy;
+    if (room != NULL) *room = copy;
+    return value;
+}
+
+QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
+                                              const char *op, qnnrt_ir_value *const *inputs,
+                                              size_t input_count, qnnrt_ir_value *const *outputs,
+                                              size_t output_count)
+{
+    return qnnrt_ir__graph_node(ir, before, op, inputs, input_count, outputs, output_count);
+}
+
+QNNRT_IR_API int qnnrt_ir_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir_attr *attr)
+{
+    return qnnrt_ir__graph_set(ir, node, attr);
+}
+
+/* Begin an argument of a kind. */
+static qnnrt_ir_attr qnnrt_ir__public_attr(const char *name, qnnrt_ir_attr_kind kind)
+{
+    qnnrt_ir_attr attr;
+    memset(&attr, 0, sizeof(attr));
+    attr.name = name;
+    attr.kind = kind;
+    return attr;
+}
+
+QNNRT_IR_API int qnnrt_ir_set_int(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name, int64_t value)
+{
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_INT);
+    attr.i = value;
+    attr.f = (double)value;
+    return qnnrt_ir__graph_set(ir, node, &attr);
+}
+
+QNNRT_IR_API int qnnrt_ir_set_float(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                    double value)
+{
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_FLOAT);
+    attr.f = value;
+    return qnnrt_ir__graph_set(ir, node, &attr);
+}
+
+QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                   const int64_t *values, size_t count)
+{
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_INTS);
+    attr.ints = values;
+    attr.count = count;
+    return qnnrt_ir__graph_set(ir, node, &attr);
+}
+
+QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op)
+{
+    const qnnrt_ir_op *info = qnnrt_ir__ops_find(op);
+    const char *name = info != NULL ? info->name : qnnrt_ir__graph_text(ir, op);
+    if (name == NULL) return 0;
+    node->op = name;
+    node->info = info;
+    return 1;
+}
+
+QNNRT_IR_API int qnnrt_ir_set_input(qnnrt_ir *ir, qnnrt_ir_node *node, size_t i,
+                                    qnnrt_ir_value *value)
+{
+    return qnnrt_ir__graph_input(ir, node, i, value);
+}
+
+QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnrt_ir_value *now)
+{
+    qnnrt_ir__graph_replace(ir, old, now);
+}
+
+QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate)
+{
+    qnnrt_ir__graph_kill(ir, node, fate);
+}
+
+QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
+{
+    return qnnrt_ir__graph_text(ir, text);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
+{
+    qnnrt_ir__error_clear(err);
+    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
+    return qnnrt_ir__graph_tidy(ir, err);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* QNNRT_IR__IMPL_ONCE */
+#endif /* QNNRT_IR_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.4.0   First version.
+   --------------------------------------------------------------------------------------------- */
