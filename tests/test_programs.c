@@ -1640,6 +1640,8 @@ static void run_folder(void)
     desc.backends = roles;
     desc.backend_count = (size_t)count;
     desc.host_functions = functions;
+    if (chance(30)) desc.residency = QNNRT_RESIDENT_ONE;
+    if (chance(30)) desc.mem_kind = QNNRT_MEM_SHARED;
     for (i = 0; i < p.segment_count; ++i) {
         if (p.segments[i].place != HOST) continue;
         functions[desc.host_function_count].name = p.segments[i].name;
