@@ -1446,7 +1446,7 @@ static void run_single(void)
 
 static const char *folder;
 static const char *const role_names[BACKENDS] = { "role0", "role1", "role2", "role3" };
-static int stats_folders, stats_refused;
+static int stats_folders, stats_refused, stats_restarts;
 
 static FILE *open_file(const char *name)
 {
@@ -1614,6 +1614,29 @@ static int write_program(const int *contexts, unsigned char *named, int *which)
     return wrong;
 }
 
+/* Let one of the backends restart while it executes, recover, and execute again. */
+static void restart_one(qnnrt *model)
+{
+    size_t dies = 0;
+    int b, at = (int)below((uint32_t)p.segment_count);
+    while (p.segments[at].place == HOST) at = (at + 1) % p.segment_count;
+    b = p.segments[at].place;
+    while (p.segments[dies].place != b) ++dies;
+    TRY(write_inputs(1));
+    for (at = 0; at < p.segment_count; ++at) p.segments[at].fails = 0;
+    evaluate();
+    if (first_failure() < p.segments[dies].step) return;
+    CHECK(controls[b]("faults restart=graphExecute:1", NULL, 0) >= 0);
+    CHECK_EQ(qnnrt_exec(w.run), QNNRT_E_BACKEND);
+    CHECK_STR(qnnrt_run_error(w.run)->text, unique_quoted(p.segments[dies].name));
+    CHECK(controls[b]("faults", NULL, 0) >= 0);
+    CHECK_EQ(qnnrt_exec(w.run), QNNRT_E_BACKEND);
+    if (qnnrt_recover(model, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK_EQ(err.code, QNNRT_OK);
+    TRY(execute_once(1));
+    ++stats_restarts;
+}
+
 /* Save the program to a folder, open that, and run it. */
 static void run_folder(void)
 {
@@ -1637,6 +1660,12 @@ static void run_folder(void)
         contexts[b] = count++;
     }
     wrong = write_program(contexts, named, which);
+    CHECK_EQ(qnnrt_pipeline_destroy(w.made), QNNRT_OK);
+    w.made = NULL;
+    for (b = 0; b < BACKENDS; ++b) {
+        CHECK_EQ(qnnrt_close(w.models[b]), QNNRT_OK);
+        w.models[b] = NULL;
+    }
     desc.backends = roles;
     desc.backend_count = (size_t)count;
     desc.host_functions = functions;
@@ -1675,6 +1704,7 @@ static void run_folder(void)
         if (result != QNNRT_OK) printf("%s\n", err.text);
         CHECK_EQ(result, QNNRT_OK);
         for (i = 0; i < 2; ++i) TRY(execute_once(i));
+        if (chance(50)) TRY(restart_one(model));
         qnnrt_run_destroy(w.runs[0]);
     }
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -1745,17 +1775,22 @@ TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
            stats_compared, stats_bytes, stats_in_place, stats_strange);
     printf("  %d execs failed as they must, %d are equal to one graph on one backend, %d tensors registered\n",
            stats_failed, stats_single, stats_registered);
-    printf("  %d programs are in a folder, too; %d of them have places that destroy a value\n", stats_folders,
-           stats_refused);
+    printf("  %d programs are in a folder, too; %d of them have places that destroy a value, %d restarted\n",
+           stats_folders, stats_refused, stats_restarts);
     printf("  %d graphs (%d of several nodes), %d host steps, %d conversions, %d of them lost values\n",
            kinds[QNNRT_STEP_GRAPH], fused, kinds[QNNRT_STEP_HOST], kinds[QNNRT_STEP_CONVERT], stats_lost);
     for (i = 0; i < WRONGS; ++i) printf("  %5d %s\n", outcomes[i], wrongs[i].text);
-    for (i = 0; i < BACKENDS; ++i) CHECK_EQ(qnnrt_backend_close(backends[i]), QNNRT_OK);
+    for (i = 0; i < BACKENDS; ++i) {
+        char ledger[4096];
+        CHECK_EQ(qnnrt_backend_close(backends[i]), QNNRT_OK);
+        CHECK(controls[i]("ledger", ledger, sizeof(ledger)) >= 0);
+        CHECK_EQ(strcmp(ledger, ""), 0);
+    }
     if (count < 2000) return;
     for (i = 0; i < WRONGS; ++i) CHECK(outcomes[i] > 0);
     CHECK(stats_compared > count && stats_in_place > count / 20 && stats_strange < count / 10);
     CHECK(stats_failed > 0 && stats_lost > count / 20 && stats_single > count / 20);
-    CHECK(stats_registered > count / 20 && stats_folders > count / 100 && stats_refused > 0);
+    CHECK(stats_registered > count / 20 && stats_folders > count / 100 && stats_refused > 0 && stats_restarts > 0);
 }
 
 TEST_MAIN("programs")
