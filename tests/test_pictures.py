@@ -133,6 +133,25 @@ def hostile(folder, source):
     return path
 
 
+def program(folder):
+    """Write a program of many host steps with strange names, each edge converted, and one graph."""
+    names = ["<b>&amp;\"]]>" + "W" * 300, "\u4e2d" * 200, "m" * 900, "</text> -> x", "\u202e\u0627", "a  b", "\x1b[31m" * 30]
+
+    def tensor(name, at, kind):
+        return {"name": "%s%d %s" % (name, at, names[at % len(names)]), "dtype": kind, "dims": [4]}
+    os.makedirs(folder)
+    with open(os.path.join(folder, "npu.bin"), "w") as out:
+        out.write("FAKEQNN 1\n# a context binary has at least 64 bytes\ngraph g\nin x 1 0232 1 4 -\nout y 2 0216 1 4 -\n")
+    steps = [{"host": names[i % len(names)] + str(i), "inputs": [tensor("in", i, "float32")], "outputs": [tensor("out", i + 1, "float16")]}
+             for i in range(14)] + [{"context": 0, "graph": "g"}]
+    edges = [{"from": [i, steps[i]["outputs"][0]["name"]], "convert": "values",
+              "to": [i + 1, "x" if i == 13 else steps[i + 1]["inputs"][0]["name"]]} for i in range(14)]
+    document = {"version": 1, "backends": ["npu"], "contexts": [{"file": "npu.bin", "backend": "npu"}],
+                "pipelines": [{"name": "</svg>" + "\u4e2d" * 100, "steps": steps, "edges": edges, "edges_only": True}]}
+    json.dump({"program": document}, open(os.path.join(folder, "qnnrt.json"), "w"))
+    return [folder, "--system_so", os.path.join(BUILD, "fake/libQnnFake.so")]
+
+
 # For each step but the last its outputs: 64-byte units, and the steps that read it. A plan cannot reach the lower bound.
 PUZZLE = [
     [(3, (1,)), (17, (6,)), (1, (2, 4)), (5, (6,))],
@@ -180,6 +199,7 @@ with tempfile.TemporaryDirectory() as tmp:
     subprocess.run([sys.executable, os.path.join(TOP, "tests/make_eight_shards.py"), eight], check=True)
     dumps = sorted(glob.glob(os.path.join(eight, "*.json")))
     models = {"unwired": [dumps[0], dumps[2]], "one": [dumps[3]], "puzzle": [puzzle(os.path.join(tmp, "puzzle"))], "hostile": [hostile(tmp, dumps[0])]}
+    models["program"] = program(os.path.join(tmp, "program"))
     samples = sorted(glob.glob(os.path.join(os.environ.get("QNNRT_SAMPLES", "/nowhere"), "json/ctx_*.json")))
     if samples:
         models["genuine"] = samples
