@@ -1798,7 +1798,9 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #define QNNRT__HAS_WIDE 1
+#ifndef QNNRT__IS_WIDE      /* a test uses both */
 #define QNNRT__IS_WIDE  __builtin_cpu_supports("avx2")
+#endif
 #define QNNRT__WIDE     QNNRT__LOOP __attribute__((target("avx2,f16c")))
 #define QNNRT__INLINE   static inline __attribute__((always_inline))
 #else
@@ -4077,7 +4079,7 @@ typedef struct qnnrt__loop {
     /* codes that are written */
     double   unit, inverse;         /* their scale and 1 / scale                        */
     float    bottom, top;           /* 3 to 5 codes outside of the range                */
-    double   low, high;             /* the same range before the offset is taken away   */
+    double   under, over;           /* the same range before the offset is taken away   */
     int32_t  zero, min, max;        /* their offset and range                           */
 } qnnrt__loop;
 
@@ -4251,8 +4253,8 @@ QNNRT__INLINE int32_t qnnrt__loop_recode(uint32_t code, const qnnrt__loop *loop)
     double t = (double)((int32_t)(code ^ loop->sign) + loop->offset) * (double)loop->scale;
     uint64_t r;
     t /= loop->unit;
-    t = t < loop->high ? t : loop->high;
-    t = t > loop->low ? t : loop->low;
+    t = t < loop->over ? t : loop->over;
+    t = t > loop->under ? t : loop->under;
     t += QNNRT__LOOP_MAGIC;
     memcpy(&r, &t, sizeof(r));
     return (int32_t)((uint32_t)r - (uint32_t)loop->zero);
@@ -4288,19 +4290,21 @@ QNNRT__INLINE float qnnrt__loop_odd(uint32_t code, const qnnrt__loop *loop)
         const int32_t fits = least > max ? max : least;                                            \
         const to y = (to)fits;                                                                     \
         memcpy(dst + i * sizeof(y), &y, sizeof(y));                                                \
-        lost += code != fits;                                                                      \
+        same += code == fits;       /* one instruction less than counting what differs */          \
     }                                                                                              \
+    lost = (uint32_t)n - same;                                                                     \
     break
 
 QNNRT__INLINE uint32_t qnnrt__loop_body(const qnnrt__loop *given,
                                         const unsigned char *QNNRT__RESTRICT src,
                                         unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
-    const qnnrt__loop local = *given, *const loop = &local;
+    const qnnrt__loop local = *given;
+    const qnnrt__loop *loop = &local;
     const uint32_t sign = loop->sign;
     const int32_t offset = loop->offset, min = loop->min, max = loop->max;
     const float scale = loop->scale;
-    uint32_t lost = 0;
+    uint32_t lost = 0, same = 0;
     switch (loop->kind) {
     case QNNRT__LOOP_READ_F16:   qnnrt__loop_read_f16(src, dst, n); break;
     case QNNRT__LOOP_READ_BF16:  qnnrt__loop_read_bf16(src, dst, n); break;
@@ -4338,11 +4342,11 @@ QNNRT__INLINE uint32_t qnnrt__loop_body(const qnnrt__loop *given,
             double t, r;
             uint64_t b;
             memcpy(&x, src + 4 * i, sizeof(x));
-            t = (double)x < loop->high + 1.0 ? (double)x : loop->high + 1.0;
-            t = t > loop->low - 1.0 ? t : loop->low - 1.0;
+            t = (double)x < loop->over + 1.0 ? (double)x : loop->over + 1.0;
+            t = t > loop->under - 1.0 ? t : loop->under - 1.0;
             t = ((t + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND) - QNNRT__LOOP_MAGIC;
-            r = t < loop->high ? t : loop->high;
-            r = r > loop->low ? r : loop->low;
+            r = t < loop->over ? t : loop->over;
+            r = r > loop->under ? r : loop->under;
             lost += r < t || r > t;
             r += QNNRT__LOOP_MAGIC;
             memcpy(&b, &r, sizeof(b));
@@ -4420,14 +4424,14 @@ static void qnnrt__loop_target(qnnrt__loop *loop, const qnnrt__value_form *form)
 {
     loop->unit    = (double)form->scale;
     loop->inverse = 1.0 / (double)form->scale;
-    loop->low     = (double)(form->min + form->offset);
-    loop->high    = (double)(form->max + form->offset);
+    loop->under   = (double)(form->min + form->offset);
+    loop->over    = (double)(form->max + form->offset);
     if (form->by_unit) {
         /* A bound is off by one code at most when it becomes a float. */
-        loop->low   -= 4.0;
-        loop->high  += 4.0;
-        loop->bottom = (float)(loop->low * loop->unit);
-        loop->top    = (float)(loop->high * loop->unit);
+        loop->under -= 4.0;
+        loop->over  += 4.0;
+        loop->bottom = (float)(loop->under * loop->unit);
+        loop->top    = (float)(loop->over * loop->unit);
         loop->zero   = form->offset;
         loop->min    = (int32_t)form->min;
         loop->max    = (int32_t)form->max;
