@@ -17520,7 +17520,9 @@ static qnnrt_result qnnrt__exec_profile(qnnrt_run *run, qnnrt_profile_level leve
 /* Execute with checks. It is not inlined, because qnnrt_exec() would then save more registers. */
 static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
 {
+    const int locks = run->parts[0].backend->hooks.lock != NULL;    /* so have the other parts */
     qnnrt_result result;
+    size_t i;
     if (run->missing > 0) return qnnrt__exec_unbound(run);
     if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
         return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_BUSY,
@@ -17528,7 +17530,10 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
                            " memory", run->pipeline->info.name),
                            "Wait until it returns, or plan entries in different groups.");
     if (!run->mixed) qnnrt__hooks_lock(&run->parts[0].backend->hooks);
-    result = run->mixed || run->profile != NULL || run->moves || run->stale || run->flex != NULL
+    for (i = 0; run->mixed && !locks && i < run->part_count; ++i)
+        run->parts[i].mark = qnnrt__log_begin(run->parts[i].log_count);
+    result = (run->mixed && locks) || run->profile != NULL || run->moves || run->stale ||
+                     run->flex != NULL
                  ? qnnrt__exec_slowly(run) : qnnrt__exec_steps(run);
     if (!run->mixed) qnnrt__hooks_unlock(&run->parts[0].backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);

@@ -245,6 +245,189 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     qnnrt_run_destroy(run);
 }
 
+/* ---- pipelines of several backends, of the empty library ------------------------------------- */
+
+/* A host step that does nothing, as a caller's function: not inlined, called through a pointer. */
+static NOT_INLINED qnnrt_result host_exec(void *user, const qnnrt_graph_info *step, const void *const *inputs, void *const *outputs,
+                                          qnnrt_error *err)
+{
+    (void)user; (void)step; (void)inputs; (void)outputs; (void)err;
+    last = 0;
+    return QNNRT_OK;
+}
+
+enum { PIPE_STEPS = 3 };
+
+typedef struct pipe_run {
+    qnnrt_pipeline *pipe;
+    qnnrt_plan     *plan;
+    qnnrt_mem      *mem;
+    qnnrt_run      *run;
+} pipe_run;
+
+/* Make a run of the graph "small" once for each model; a host step before the last one if `host`, between two
+   conversions from uint8 to int32 and back if `convert`. */
+static pipe_run make_pipe(qnnrt *const *models, int host, int convert)
+{
+    static const uint32_t one[1] = { 1 };
+    qnnrt_step_desc steps[PIPE_STEPS + 1];
+    qnnrt_edge_desc edges[PIPE_STEPS + 1];
+    qnnrt_tensor_info x, y;
+    qnnrt_host_step work;
+    qnnrt_pipeline_desc desc;
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan;
+    qnnrt_error err;
+    pipe_run made;
+    size_t n = 0, i;
+    memset(steps, 0, sizeof steps);
+    memset(edges, 0, sizeof edges);
+    memset(&x, 0, sizeof x);
+    memset(&work, 0, sizeof work);
+    memset(&desc, 0, sizeof desc);
+    memset(&entry, 0, sizeof entry);
+    memset(&plan, 0, sizeof plan);
+    x.name = "i00";
+    x.dtype = convert ? QNNRT_DTYPE_I32 : QNNRT_DTYPE_U8;
+    x.rank = 1;
+    x.dims = one;
+    y = x;
+    y.name = "o00";
+    work.name = "empty";
+    work.inputs = &x;
+    work.outputs = &y;
+    work.input_count = work.output_count = 1;
+    work.exec = host_exec;
+    for (i = 0; i < PIPE_STEPS; ++i) {
+        if (host && i == PIPE_STEPS - 1) steps[n++].host = &work;
+        steps[n].model = models[i];
+        steps[n++].graph = "small";
+    }
+    for (i = 0; i + 1 < n; ++i) {
+        edges[i].from_step = i;
+        edges[i].from = "o00";
+        edges[i].to_step = i + 1;
+        edges[i].to = "i00";
+        edges[i].convert = convert && i + 3 >= n ? QNNRT_CONVERT_VALUES : QNNRT_CONVERT_NONE;
+    }
+    desc.name = "pipe";
+    desc.steps = steps;
+    desc.step_count = n;
+    desc.edges = edges;
+    desc.edge_count = n - 1;
+    desc.edges_only = 1;
+    if (qnnrt_pipeline_make(&desc, &made.pipe, &err) != QNNRT_OK) stop("pipeline", err.text);
+    entry.pipeline = made.pipe;
+    plan.entries = &entry;
+    plan.entry_count = 1;
+    if (qnnrt_plan_create(&plan, &made.plan, &err) != QNNRT_OK || qnnrt_mem_create(made.plan, NULL, &made.mem, &err) != QNNRT_OK ||
+        qnnrt_run_create(made.mem, 0, &made.run, &err) != QNNRT_OK) stop("pipeline", err.text);
+    return made;
+}
+
+static void end_pipe(pipe_run made)
+{
+    qnnrt_run_destroy(made.run);
+    qnnrt_mem_destroy(made.mem);
+    qnnrt_plan_destroy(made.plan);
+    qnnrt_pipeline_destroy(made.pipe);
+}
+
+/* Call the graphs of a run, without qnnrt. */
+static NOT_INLINED double round_graphs(const qnnrt_run *run, int calls, int *bad)
+{
+    const double begin = now_ns();
+    int c, wrong = 0;
+    for (c = 0; c < calls; ++c) {
+        const qnnrt__step *step;
+        for (step = run->steps; step < run->steps_end; ++step)
+            wrong |= step->execute(step->graph, step->inputs, step->input_count, step->outputs, step->output_count, NULL, NULL) != 0;
+    }
+    *bad |= wrong;
+    return (now_ns() - begin) / calls;
+}
+
+static NOT_INLINED double round_exec(qnnrt_run *run, int calls, int *bad)
+{
+    const double begin = now_ns();
+    int c, wrong = 0;
+    for (c = 0; c < calls; ++c) wrong |= qnnrt_exec(run) != QNNRT_OK;
+    *bad |= wrong;
+    return (now_ns() - begin) / calls;
+}
+
+/* Call the host step's function as a program without qnnrt would. */
+static NOT_INLINED double round_host(int calls, int *bad)
+{
+    qnnrt_result (*volatile function)(void *, const qnnrt_graph_info *, const void *const *, void *const *, qnnrt_error *) = host_exec;
+    const void *inputs[1] = { NULL };
+    void *outputs[1] = { NULL };
+    const double begin = now_ns();
+    int c, wrong = 0;
+    for (c = 0; c < calls; ++c) wrong |= function(NULL, NULL, inputs, outputs, NULL) != QNNRT_OK;
+    *bad |= wrong;
+    return (now_ns() - begin) / calls;
+}
+
+static void measure_pipes(const char *path)
+{
+    enum { ROUNDS = 401, CALLS = 20000, RAW_ONE = 0, ONE, RAW_THREE, THREE, HOST_ONE, HOST_THREE, CONVERTED, CALLED, COUNT };
+    static const char *const names[COUNT] = {
+        "3 graphs, raw", "3 graphs, 1 backend", "3 graphs of 3 backends, raw", "3 graphs, 3 backends", "and a host step, 1 backend",
+        "and a host step, 3 backends", "and 2 conversions, 3 backends", "host function alone"
+    };
+    static double ns[COUNT][ROUNDS], over[4][ROUNDS];
+    static const unsigned char nothing[64];
+    qnnrt *one[PIPE_STEPS], *three[PIPE_STEPS];
+    pipe_run runs[COUNT];
+    long hook, libc;
+    int i, r, k, bad = 0;
+    for (i = 0; i < PIPE_STEPS; ++i) three[i] = open_memory(path, path, nothing, sizeof nothing);
+    for (i = 0; i < PIPE_STEPS; ++i) one[i] = three[0];
+    runs[ONE] = runs[RAW_ONE] = make_pipe(one, 0, 0);
+    runs[THREE] = runs[RAW_THREE] = make_pipe(three, 0, 0);
+    runs[HOST_ONE] = make_pipe(one, 1, 0);
+    runs[HOST_THREE] = make_pipe(three, 1, 0);
+    runs[CONVERTED] = make_pipe(three, 1, 1);
+    hook = allocations;
+    libc = libc_allocations;
+    for (r = -3; r < ROUNDS; ++r)
+        for (k = 0; k < COUNT; ++k) {
+            const int way = (k * 3 + r + 3) % COUNT;
+            const double took = way == CALLED ? round_host(CALLS, &bad)
+                              : way == RAW_ONE || way == RAW_THREE ? round_graphs(runs[way].run, CALLS, &bad)
+                              : round_exec(runs[way].run, CALLS, &bad);
+            if (r >= 0) ns[way][r] = took;
+        }
+    hook = allocations - hook;
+    libc = libc_allocations - libc;
+    if (bad) stop("pipelines", "an execute failed");
+    for (r = 0; r < ROUNDS; ++r) {
+        over[0][r] = (ns[ONE][r] - ns[RAW_ONE][r]) / PIPE_STEPS;
+        over[1][r] = (ns[THREE][r] - ns[RAW_THREE][r]) / PIPE_STEPS;
+        over[2][r] = ns[HOST_ONE][r] - ns[ONE][r] - ns[CALLED][r];
+        over[3][r] = ns[HOST_THREE][r] - ns[THREE][r] - ns[CALLED][r];
+    }
+    printf("\n%-34s %8s %8s\n", "ns per exec, empty functions", "min", "median");
+    for (k = 0; k < COUNT; ++k) {
+        qsort(ns[k], ROUNDS, sizeof ns[k][0], by_value);
+        printf("%-34s %8.1f %8.1f\n", names[k], ns[k][0], ns[k][ROUNDS / 2]);
+    }
+    for (k = 0; k < 4; ++k) qsort(over[k], ROUNDS, sizeof over[k][0], by_value);
+    printf("over raw, per step (paired medians): 1 backend %+.2f, 3 backends %+.2f; host step over its function: 1 backend %+.2f, "
+           "3 backends %+.2f\n", over[0][ROUNDS / 2], over[1][ROUNDS / 2], over[2][ROUNDS / 2], over[3][ROUNDS / 2]);
+    if (hook != 0 || libc != 0) {
+        printf("  FAILED: %ld allocations through the hook, %ld of malloc\n", hook, libc);
+        failed = 1;
+    }
+    end_pipe(runs[ONE]);
+    end_pipe(runs[THREE]);
+    end_pipe(runs[HOST_ONE]);
+    end_pipe(runs[HOST_THREE]);
+    end_pipe(runs[CONVERTED]);
+    for (i = 0; i < PIPE_STEPS; ++i) qnnrt_close(three[i]);
+}
+
 /* Make a context binary of libQnnCpu.so with one Relu of one float. */
 static void *make_relu(const char *path, size_t *bytes)
 {
@@ -374,6 +557,9 @@ int main(int argc, char **argv)
     measure("empty function, 1 in, 1 out", argv[1], model, "small", nothing, sizeof nothing, 100000, 201);
     measure("empty function, 40 in, 40 out", argv[1], model, "wide", nothing, sizeof nothing, 100000, 201);
     qnnrt_close(model);
+
+    measure_pipes(argv[1]);
+    printf("\n");
 
     if (argc == 4) {
         char cpu[1024], system_path[1024];
