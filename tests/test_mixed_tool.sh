@@ -45,7 +45,7 @@ run run "$folder" $both --input "image=$folder/x.raw" --input_data_type float --
 is run 0
 says run out 'run "mixed"'
 if command -v python3 >/dev/null 2>&1; then
-    check numbers 'y differs from y.raw' python3 -c "$close" "$tmp/run/Result_2/mixed/y.raw" "$folder/y.raw"
+    check numbers 'y differs from y.raw' python3 -c "$close" "$tmp/run/Result_2/mixed/scores.raw" "$folder/y.raw"
 else
     skip numbers 'python3 is missing'
 fi
@@ -55,7 +55,7 @@ says profile_of_htp out 'QNN (execute) time'
 run run "$folder" $both --input "image=$folder/x.raw" --input_data_type float --output_data_type float \
     --output_dir "$tmp/one" --resident one
 is one_resident 0
-check one_resident 'y differs' cmp -s "$tmp/one/mixed/y.raw" "$tmp/run/Result_2/mixed/y.raw"
+check one_resident 'y differs' cmp -s "$tmp/one/mixed/scores.raw" "$tmp/run/Result_2/mixed/scores.raw"
 
 # A role with the wrong library, and one that the program does not have.
 run run "$folder" --backend_so "npu=$htp" --backend_so "cpu=$htp"
