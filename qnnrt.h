@@ -15508,7 +15508,7 @@ typedef struct qnnrt__place_end {      /* an offset in a buffer, where a span be
 typedef struct qnnrt__place_span {
     const qnnrt_place_desc *place;
     qnnrt__place_end from, to;
-    size_t   low, high;                /* how many smaller offsets the spans of its entry and buffer
+    size_t   from_rank, to_rank;       /* how many smaller offsets the spans of its entry and buffer
                                           have, at its begin and at its end */
     uint32_t written;                  /* 0: before the exec; s + 1: by step s */
     uint32_t until;                    /* s + 1: step s is the last to read it; UINT32_MAX: the
@@ -15567,8 +15567,8 @@ static uint32_t qnnrt__place_write(qnnrt__place_node *tree, size_t node, size_t 
     qnnrt__place_node *at = &tree[node];
     uint32_t latest, half;
     QNNRT__STEP();
-    if (span->high <= low || high <= span->low) return 0;
-    if (span->low <= low && high <= span->high) {
+    if (span->to_rank <= low || high <= span->from_rank) return 0;
+    if (span->from_rank <= low && high <= span->to_rank) {
         latest = at->any;
         if (span->until > at->whole) at->whole = span->until;
     } else {
@@ -15628,7 +15628,8 @@ static qnnrt_result qnnrt__place_check_spans(const qnnrt_plan_desc *desc, qnnrt_
     qnnrt__sort((const void **)order, 2 * count, qnnrt__place_end_order);
     for (i = 0; i < 2 * count; ++i) {
         if (i > 0 && order[i]->at != order[i - 1]->at) ++rank;
-        *(order[i]->ends ? &list[order[i]->span].high : &list[order[i]->span].low) = rank;
+        if (order[i]->ends) list[order[i]->span].to_rank = rank;
+        else list[order[i]->span].from_rank = rank;
     }
     memset(tree, 0, 8 * count * sizeof(*tree));
     for (i = 0; i < count; ++i)
