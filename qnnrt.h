@@ -1241,7 +1241,7 @@ QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
        graph "decode" of forward_0.bin on HTP_QTI_AISW
        host "embedding"
        convert hidden: float16 -> float32, 131,072 bytes
-   The bytes are those that the conversion writes.
+   The bytes are those that the conversion writes. What is not visible in a name becomes "?".
 
    text     receives the text, cut to room - 1 bytes; 512 bytes are enough for usual names
 
@@ -17945,6 +17945,7 @@ QNNRT_API const char *qnnrt_step_text(const qnnrt_step_info *step, char *text, s
     if (text == NULL || room == 0) return "";
     text[0] = '\0';
     if (step != NULL) qnnrt__program_text(step, text, room);
+    qnnrt__err_clean(text);
     return text;
 }
 
@@ -19111,6 +19112,9 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            tools/qnnrt_manifest.h, which writes them.
            Added: names for users, and buffers, of a pipeline: qnnrt_pipeline_desc.names,
            .buffers and .keeps, and the same in qnnrt_pipeline_info.
+           Added: memory that is left unfilled (no_zero of qnnrt_desc and qnnrt_mem_desc), and
+           plans in which no two tensors share memory (per_tensor of qnnrt_desc and
+           qnnrt_plan_desc).
            Changed: if the folder's qnnrt.json is not right JSON, qnnrt_open() fails.
            Changed: qnnrt_step_info.model is NULL for steps that are not graphs.
            Changed: a plan whose places let a step write over a value that a later step reads is

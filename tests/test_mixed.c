@@ -292,6 +292,32 @@ TEST(a_pipeline_runs_on_two_backends_and_the_host)
     close_both();
 }
 
+TEST(the_text_of_a_step_is_clean_and_fits)
+{
+    static char name[400];
+    program p;
+    char text[512], small[24];
+    size_t i;
+    CHECK(open_both());
+    three(&p);
+    for (i = 0; i + 3 < sizeof(name); i += 3) memcpy(name + i, "\xE2\x82\xAC", 3);
+    memcpy(name, "\x1b[2", 3);
+    p.host.name = name;
+    CHECK_EQ(program_make(&p), QNNRT_OK);
+    qnnrt_step_text(&qnnrt_pipeline_get_info(p.pipeline)->steps[1], text, sizeof(text));
+    CHECK_STR(text, "host \"?[2\xE2\x82\xAC");
+    CHECK(life_text_clean(text));
+    for (i = 1; i <= sizeof(small); ++i) {
+        memset(small, 'x', sizeof(small));
+        qnnrt_step_text(&qnnrt_pipeline_get_info(p.pipeline)->steps[1], small, i);
+        CHECK(strlen(small) < i && life_text_clean(small));
+    }
+    CHECK(qnnrt_step_text(NULL, text, sizeof(text))[0] == '\0');
+    CHECK(qnnrt_step_text(NULL, NULL, 0)[0] == '\0');
+    CHECK_EQ(qnnrt_pipeline_destroy(p.pipeline), QNNRT_OK);
+    close_both();
+}
+
 TEST(a_step_that_is_not_a_graph_can_be_first_or_last)
 {
     program p;
@@ -1007,6 +1033,7 @@ TEST_MAIN("mixed")
 {
     RUN(there_is_a_second_library);
     RUN(a_pipeline_runs_on_two_backends_and_the_host);
+    RUN(the_text_of_a_step_is_clean_and_fits);
     RUN(a_step_that_is_not_a_graph_can_be_first_or_last);
     RUN(the_failure_of_a_host_step_arrives);
     RUN(a_wrong_host_step_is_refused);
