@@ -42,8 +42,10 @@
        tensor     an input or output: name, id, dtype, dims (row-major), encoding, bytes
        encoding   how the stored integers of a quantized tensor, its codes, become real numbers:
                   real = (code + offset) * scale
-       pipeline   graphs in order, wired: an output of one is an input of a later one. Each graph is
-                  a step, counted from 0; a single graph is a pipeline of one step
+       step       a graph, a function of the caller (a host step) or a conversion
+       pipeline   steps in order, wired: an output of one is an input of a later one. Steps are
+                  counted from 0; a single graph is a pipeline of one step
+       role       the name of a backend in a folder's program: "npu", "cpu"
        slot       one place in memory that a pipeline reads or writes; found by name once, then used
                   by its handle
        edge       a slot that one step writes and later steps read. Both ends share one memory, so
