@@ -27,18 +27,19 @@ FLAGS = ["-std=c99", "-O0", "-w", "-D_POSIX_C_SOURCE=200809L"]
 BAR = 92
 
 QNN = ["wire", "run", "meta", "files", "json_cost", "profile", "backend", "compose", "nojson", "faults", "oom", "llm",
-       "share", "resident", "dynamic", "mixed"]
+       "share", "resident", "dynamic", "mixed", "manifest"]
 FIRST = {"table": ["files", "meta", "json_cost"], "compare": ["meta", "wire", "files"], "record": ["meta"], "parse": ["meta"],
          "read_json": ["meta", "json_cost"], "wiring": ["wire"], "pipeline": ["wire"], "model": ["files", "wire", "meta"],
          "place": ["run", "oom"], "area": ["run", "share", "oom"], "binding": ["run", "share"], "share": ["share"],
          "register": ["share"], "resident": ["resident"], "flex": ["dynamic"], "update": ["dynamic"], "run": ["run", "profile", "mixed"],
+         "manifest": ["manifest"], "assemble": ["manifest", "oom"], "folder": ["manifest", "files"],
          "exec": ["run", "profile", "mixed"], "host": ["mixed"], "program": ["mixed"], "convert": ["convert", "mixed"],
          "step": ["llm", "llm_misuse"]}
 COMPOSE = ["compose", "dynamic", "faults", "oom", "ref_files"]
 LLM = ["llm", "llm_misuse", "llm_roles", "llm_cells"]
 # Headers and the rooms of each that are changed.
 TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "area",
-                                                       "binding", "run", "share", "register", "resident", "flex", "update",
+                                                       "manifest", "assemble", "folder", "binding", "run", "share", "register", "resident", "flex", "update",
                                                        "program", "host", "exec", "convert"}),
            ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE", {"build", "tensor", "node", "device", "compose", "builder", "encode"}),
            ("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", {"step"}))

@@ -431,6 +431,187 @@ TEST(names_and_buffers_that_do_not_fit_are_refused)
     }
 }
 
+/* The same lists, given to qnnrt_pipeline_make(). */
+TEST(names_and_buffers_of_a_made_pipeline)
+{
+    qnnrt_step_desc steps[2];
+    qnnrt_name_desc names[3];
+    qnnrt_buffer_desc buffer;
+    qnnrt_keep_desc keep;
+    qnnrt_pipeline_desc desc;
+    qnnrt_desc open = new_desc();
+    qnnrt_pipeline *p = NULL;
+    const qnnrt_pipeline_info *info;
+    qnnrt_slot slot;
+    qnnrt *model;
+    fake_begin("");
+    folder = two_files();
+    open.inspect = 1;
+    OPENS(folder, &open, &model);
+    memset(steps, 0, sizeof(steps));
+    memset(names, 0, sizeof(names));
+    memset(&buffer, 0, sizeof(buffer));
+    memset(&keep, 0, sizeof(keep));
+    memset(&desc, 0, sizeof(desc));
+    steps[0].model = steps[1].model = model;
+    steps[0].graph = "first";
+    steps[1].context = 1;
+    steps[1].graph = "second";
+    names[0].name = "b";
+    names[0].tensor = "x";
+    names[1].name = "a";
+    names[1].step = 1;
+    names[1].tensor = "z";
+    names[1].output = 1;
+    names[2].name = "m";                  /* of another tensor than the input m */
+    names[2].step = 1;
+    names[2].tensor = "u";
+    buffer.bytes = 16;
+    keep.step = 1;
+    keep.tensor = "m";
+    keep.offset = 8;
+    desc.steps = steps;
+    desc.step_count = 2;
+    desc.names = names;
+    desc.name_count = 3;
+    desc.buffers = &buffer;
+    desc.buffer_count = 1;
+    desc.keeps = &keep;
+    desc.keep_count = 1;
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &error), QNNRT_OK);
+    info = qnnrt_pipeline_get_info(p);
+    CHECK_EQ(info->name_count, 3);
+    CHECK_STR(info->names[0].name, "a");
+    CHECK_STR(info->names[0].slot->tensor->name, "z");
+    CHECK_STR(info->names[1].name, "b");
+    CHECK_EQ(qnnrt_slot_find(p, "m", QNNRT_ROLE_ANY, &slot, &error), QNNRT_OK);
+    CHECK_EQ(slot->role, QNNRT_ROLE_EDGE);
+    CHECK_EQ(qnnrt_slot_find(p, "m", QNNRT_ROLE_INPUT, &slot, &error), QNNRT_OK);
+    CHECK_STR(slot->tensor->name, "m");
+    CHECK_STR(slot->address, "1/m");
+    CHECK_EQ(qnnrt_slot_find(p, "absent", QNNRT_ROLE_ANY, &slot, &error), QNNRT_E_NOT_FOUND);
+    CHECK_STR(error.text, "\"b\"");
+    CHECK_EQ(info->buffer_count, 1);
+    CHECK(info->buffers[0].name == NULL);
+    CHECK_EQ(info->place_count, 1);
+    CHECK_EQ(info->places[0].offset, 8);
+    CHECK_STR(info->places[0].slot->tensor->name, "m");
+    CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
+#define REFUSED(code, needle) do { \
+        CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &error), code); \
+        CHECK(p == NULL); \
+        CHECK_STR(error.text, needle); \
+    } while (0)
+    names[1].name = "b";
+    REFUSED(QNNRT_E_ARG, "\"b\"");
+    names[1].name = NULL;
+    REFUSED(QNNRT_E_ARG, "name 1");
+    names[1].name = "";
+    REFUSED(QNNRT_E_ARG, "name 1");
+    names[1].name = "a";
+    names[1].tensor = NULL;
+    REFUSED(QNNRT_E_ARG, "name 1");
+    names[1].tensor = "z";
+    names[1].step = 2;
+    REFUSED(QNNRT_E_ARG, "name 1");
+    names[1].step = 1;
+    names[1].output = 0;
+    REFUSED(QNNRT_E_NOT_FOUND, "input \"z\"");
+    names[1].output = 1;
+    keep.buffer = 1;
+    REFUSED(QNNRT_E_ARG, "keep 0");
+    keep.buffer = 0;
+    keep.offset = 9;
+    REFUSED(QNNRT_E_ARG, "8 bytes from 9");
+    keep.offset = UINT64_MAX;
+    REFUSED(QNNRT_E_ARG, "keep 0");
+    keep.offset = 8;
+    desc.names = NULL;
+    REFUSED(QNNRT_E_ARG, "names");
+    desc.names = names;
+    desc.buffers = NULL;
+    REFUSED(QNNRT_E_ARG, "buffers");
+    desc.buffers = &buffer;
+    desc.keeps = NULL;
+    REFUSED(QNNRT_E_ARG, "keeps");
+#undef REFUSED
+    CLOSE(model);
+}
+
+TEST(a_buffer_that_a_step_would_spoil_is_refused_before_exec)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_run *run = NULL;
+    qnnrt *model;
+    fake_begin("");
+    folder = two_files();
+    /* The first step writes y over m, which the second one reads. */
+    put(folder, "qnnrt.json", PIPELINE(STEPS ", \"edges\": [" EDGE "], \"buffers\": [{\"name\": \"state\", \"bytes\": 64, \"slots\":"
+                                       " [{\"step\": 1, \"input\": \"m\", \"offset\": 0}, {\"step\": 0, \"output\": \"y\", \"offset\": 4}]}]"));
+    OPENS(folder, &desc, &model);
+    memset(&error, 0xFF, sizeof(error));
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_ARG);
+    CHECK(run == NULL);
+    CHECK_STR(error.text, "\"m\"");
+    CHECK_STR(error.text, "\"y\"");
+    CHECK_STR(error.text, "state");
+    CLOSE(model);
+}
+
+TEST(constants_follow_links_and_have_limits)
+{
+    qnnrt_host_function function;
+    int calls;
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    char path[2048];
+    qnnrt *model;
+    fake_begin("");
+    folder = mixed_files();
+    snprintf(path, sizeof(path), "%s/linked", folder);
+    CHECK_EQ(symlink("table", path), 0);
+    put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"linked\", \"dtype\": \"int8\", \"dims\": [36]},"
+                                          " {\"name\": \"d\", \"file\": \"table\", \"dtype\": \"int8\", \"dims\": [1]}"), MIXED(VALUE)));
+    desc.limits.files = 2;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_get_info(model)->constant_count, 3);
+    CHECK_STR(qnnrt_get_info(model)->constants[1].file, "linked");
+    CHECK_EQ(memcmp(qnnrt_get_info(model)->constants[1].data, qnnrt_get_info(model)->constants[2].data, 1), 0);
+    CHECK((const char *)qnnrt_get_info(model)->constants[0].data - (const char *)qnnrt_get_info(model)->constants[2].data == 4);
+    CLOSE(model);
+    put(folder, "third", "x");
+    put(folder, "qnnrt.json", WHOLE(TABLE(", {\"name\": \"c\", \"file\": \"linked\", \"dtype\": \"int8\", \"dims\": [36]},"
+                                          " {\"name\": \"d\", \"file\": \"third\", \"dtype\": \"int8\", \"dims\": [1]}"), MIXED(VALUE)));
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "2 files", "limits.files");
+    desc.limits.files = 0;
+    put(folder, "table", A B A);
+    desc.limits.file_bytes = sizeof(A B) - 1;
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "table", "limits.file_bytes");
+    snprintf(path, sizeof(path), "%s/table", folder);
+    CHECK_EQ(unlink(path), 0);
+    desc.limits.file_bytes = 0;
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "table");
+}
+
+TEST(many_host_functions_are_listed)
+{
+    qnnrt_host_function functions[12];
+    int calls, i;
+    qnnrt_desc desc = mixed_desc(&functions[0], &calls);
+    qnnrt *model;
+    fake_begin("");
+    folder = mixed_files();
+    put(folder, "qnnrt.json", WHOLE(TABLE(""), MIXED(VALUE)));
+    for (i = 1; i < 12; ++i) functions[i] = functions[0];
+    for (i = 0; i < 11; ++i) functions[i].name = i % 2 ? "other" : NULL;
+    functions[5].name = "add";
+    functions[5].exec = NULL;
+    desc.host_function_count = 11;
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "\"add\"", "\"other\"", "and 3 more");
+    desc.host_function_count = 12;
+    OPENS(folder, &desc, &model);
+    CLOSE(model);
+}
+
 TEST(an_edge_converts_only_if_it_says_so)
 {
     qnnrt_host_function function;
@@ -1051,6 +1232,10 @@ TEST_MAIN("manifest")
     RUN(a_host_function_that_is_missing_is_named);
     RUN(constants_fit_their_files_and_inputs);
     RUN(names_and_buffers_that_do_not_fit_are_refused);
+    RUN(names_and_buffers_of_a_made_pipeline);
+    RUN(a_buffer_that_a_step_would_spoil_is_refused_before_exec);
+    RUN(constants_follow_links_and_have_limits);
+    RUN(many_host_functions_are_listed);
     RUN(an_edge_converts_only_if_it_says_so);
     RUN(files_are_plain_names_that_the_folder_has);
     RUN(bad_texts_are_named);
