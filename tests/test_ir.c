@@ -1,8 +1,10 @@
 /* test_ir.c - qnnrt_ir.h: reading, checking, editing
 
    Graphs in this file are written with ' instead of ". Shapes of all operators are compared with
-   an oracle in test_ir_shapes.c. With QNNRT_SAMPLES, files of others are read, too. */
+   what PyTorch computes, as tests/record_ir.py recorded it. With QNNRT_SAMPLES, files of others
+   are read, too. */
 #include "qnnrt_ir.h"
+#include "counted.h"
 #include "test.h"
 
 static qnnrt_error err;
@@ -423,8 +425,311 @@ TEST(ir_finds_all_faults_of_a_graph_at_once)
     qnnrt_ir_free(ir);
 }
 
+/* ---- what PyTorch computes (tests/record_ir.py) ---- */
+
+static qnnrt_ir *recorded(void)
+{
+    qnnrt_ir *ir = NULL;
+    size_t bytes;
+    void *text = test_read_file("tests/data/ir/ops.json", &bytes);
+    if (text != NULL && qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err) != QNNRT_OK) ir = NULL;
+    free(text);
+    return ir;
+}
+
+TEST(ir_infers_what_pytorch_computes)
+{
+    qnnrt_ir *ir = recorded();
+    size_t i;
+    CHECK(ir != NULL);
+    if (check(ir) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK_EQ(count, 0);
+    CHECK(ir->node_count > 600);
+    for (i = 0; i < ir->node_count; ++i) CHECK(ir->nodes[i]->at == i);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_knows_what_pytorch_computes_for_every_operator)
+{
+    static const char *const ours[] = { "getitem", "rope", "empty.memory_format", "empty_like.default" };
+    qnnrt_ir *ir = recorded();
+    const qnnrt_ir_op *op;
+    size_t i, k, missing = 0;
+    CHECK(ir != NULL);
+    for (i = 0; (op = qnnrt_ir_op_get(i)) != NULL; ++i) {
+        CHECK(qnnrt_ir_op_find(op->name) == op);            /* none occurs twice */
+        for (k = 0; k < ir->node_count && ir->nodes[k]->info != op; ++k) {}
+        if (k < ir->node_count || strncmp(op->name, "q.", 2) == 0) continue;
+        for (k = 0; k < 4 && strcmp(ours[k], op->name) != 0; ++k) {}
+        if (k < 4) continue;
+        printf("    no case of %s\n", op->name);
+        ++missing;
+    }
+    CHECK_EQ(missing, 0);
+    CHECK(i > 200 && qnnrt_ir_op_find("nonsense") == NULL && qnnrt_ir_op_find(NULL) == NULL);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_finds_every_wrong_shape_and_dtype)
+{
+    qnnrt_ir *ir = recorded();
+    size_t i, k;
+    CHECK(ir != NULL);
+    for (i = 0; i < ir->node_count; ++i) {
+        qnnrt_ir_node *node = ir->nodes[i];
+        for (k = 0; k < node->output_count; ++k) {
+            qnnrt_ir_value *y = node->outputs[k], was = *y;
+            if (y->rank > 0) ++y->dims[y->rank - 1];
+            else y->dims[y->rank++] = 1;
+            CHECK_EQ(check(ir), QNNRT_E_MISMATCH);
+            CHECK(count == 1 && list[0].node == node);
+            *y = was;
+            y->dtype = y->dtype == QNNRT_DTYPE_I16 ? QNNRT_DTYPE_F64 : QNNRT_DTYPE_I16;
+            CHECK_EQ(check(ir), QNNRT_E_MISMATCH);
+            CHECK(count == 1 && list[0].node == node);
+            *y = was;
+        }
+    }
+    CHECK_EQ(check(ir), QNNRT_OK);
+    qnnrt_ir_free(ir);
+}
+
+/* ---- arguments ---- */
+
+TEST(ir_arguments_have_the_defaults_of_aten)
+{
+    qnnrt_ir *ir = graph("{'graph_inputs': [" TENSOR("x", "1, 4, 8, 8") ", " TENSOR("w", "4, 4, 3, 3") "], 'graph_outputs': ["
+                         TENSOR("y", "1, 4, 6, 6") "], 'weights': [], 'nodes': [{'name': 'y', 'op_type': "
+                         "'aten.conv2d.default', 'inputs': [" TENSOR("x", "1, 4, 8, 8") ", " TENSOR("w", "4, 4, 3, 3")
+                         "], 'outputs': [" TENSOR("y", "1, 4, 6, 6") "], 'attrs': {'stride': [1, 1], 'dilation': null, "
+                         "'f': 2.5, 'big': 9223372036854775807, 'huge': 1e300, 'inf': -Infinity, 'nan': NaN, 'yes': true, "
+                         "'text': 'torch.bfloat16', 'long': [1,2,3,4,5,6,7,8,9], 'floats': [1, 2.5], 'nested': [[1], [2]], "
+                         "'object': {'a': [1]}, 'N': 'N', 'none': 'None'}}]}");
+    const qnnrt_ir_node *node;
+    int64_t out[8];
+    CHECK(ir != NULL);
+    node = ir->nodes[0];
+    CHECK_EQ(qnnrt_ir_int(node, "groups", 7), 1);           /* of the table */
+    CHECK_EQ(qnnrt_ir_int(node, "unknown", 7), 7);
+    CHECK_EQ(qnnrt_ir_int(node, "big", 0), INT64_MAX);
+    CHECK_EQ(qnnrt_ir_int(node, "f", 0), 2);
+    CHECK_EQ(qnnrt_ir_int(node, "huge", 0), INT64_MAX);
+    CHECK_EQ(qnnrt_ir_int(node, "yes", 0), 1);
+    CHECK_EQ(qnnrt_ir_int(node, "none", 5), 5);
+    CHECK(qnnrt_ir_float(node, "f", 0) > 2.4 && qnnrt_ir_float(node, "f", 0) < 2.6);
+    CHECK(qnnrt_ir_float(node, "inf", 0) < -1e308);
+    CHECK(!(qnnrt_ir_float(node, "nan", 0) < 1) && !(qnnrt_ir_float(node, "nan", 0) > 0));
+    CHECK_EQ(qnnrt_ir_attr_find(node, "inf")->kind, QNNRT_IR_FLOAT);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "nan")->kind, QNNRT_IR_FLOAT);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "N")->kind, QNNRT_IR_TEXT);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "dilation")->kind, QNNRT_IR_NULL);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "nested")->kind, QNNRT_IR_OTHER);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "object")->kind, QNNRT_IR_OTHER);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "floats")->kind, QNNRT_IR_FLOATS);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "floats")->count, 2);
+    CHECK(qnnrt_ir_attr_find(node, "groups") == NULL);
+    CHECK_EQ(qnnrt_ir_ints(node, "stride", out), 2);
+    CHECK_EQ(qnnrt_ir_ints(node, "padding", out), 1);
+    CHECK_EQ(out[0], 0);
+    CHECK_EQ(qnnrt_ir_ints(node, "long", out), 9);
+    CHECK_EQ(out[7], 8);
+    CHECK_EQ(qnnrt_ir_ints(node, "text", out), 0);
+    CHECK(qnnrt_ir_each(node, "padding", 2, out) && out[0] == 0 && out[1] == 0);
+    CHECK(qnnrt_ir_each(node, "dilation", 2, out) && out[0] == 1 && out[1] == 1);
+    CHECK(!qnnrt_ir_each(node, "stride", 3, out) && !qnnrt_ir_each(node, "unknown", 1, out));
+    CHECK_EQ(qnnrt_ir_dtype(node, "text", QNNRT_DTYPE_F32), QNNRT_DTYPE_BF16);
+    CHECK_EQ(qnnrt_ir_dtype(node, "N", QNNRT_DTYPE_F32), QNNRT_DTYPE_UNDEFINED);
+    CHECK_EQ(qnnrt_ir_dtype(node, "f", QNNRT_DTYPE_F32), QNNRT_DTYPE_UNDEFINED);
+    CHECK_EQ(qnnrt_ir_dtype(node, "unknown", QNNRT_DTYPE_F32), QNNRT_DTYPE_F32);
+    CHECK(strcmp(qnnrt_ir_dtype_name(QNNRT_DTYPE_BF16), "bfloat16") == 0);
+    CHECK(strcmp(qnnrt_ir_dtype_name(QNNRT_DTYPE_U32), "?") == 0);
+    CHECK_EQ(qnnrt_ir_dtype_from("int8"), QNNRT_DTYPE_I8);
+    CHECK_EQ(qnnrt_ir_dtype_from(NULL), QNNRT_DTYPE_UNDEFINED);
+    CHECK_EQ(qnnrt_ir_dtype_bytes(QNNRT_DTYPE_U32), 0);
+    CHECK(qnnrt_ir_input(node, 1) == ir->inputs[1] && qnnrt_ir_input(node, 2) == NULL);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_puts_absent_inputs_where_they_belong)
+{
+    qnnrt_ir *ir = recorded();
+    size_t i, gaps = 0, norms = 0;
+    CHECK(ir != NULL);
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        if (strcmp(node->op, "index.Tensor") == 0 && node->inputs[1] == NULL && node->inputs[2] != NULL) ++gaps;
+        if (strcmp(node->op, "batch_norm.default") != 0) continue;
+        CHECK_EQ(node->input_count, 5);
+        CHECK(node->inputs[3] != NULL && node->inputs[4] != NULL);
+        norms += node->inputs[1] == NULL && node->inputs[2] == NULL;
+    }
+    CHECK_EQ(gaps, 3);
+    CHECK_EQ(norms, 1);
+    qnnrt_ir_free(ir);
+}
+
+/* ---- editing ---- */
+
+/* x -> a -> b -> y, and b2 = relu(b) that nothing reads */
+#define CHAIN GRAPH("", NAMED("a", "aten.relu.default", X, TENSOR("a", "2, 3")) ", " \
+    NAMED("b", "aten.neg.default", TENSOR("a", "2, 3"), TENSOR("b", "2, 3")) ", " \
+    NAMED("b2", "aten.relu.default", TENSOR("b", "2, 3"), TENSOR("b2", "2, 3")) ", " \
+    NAMED("b3", "aten.relu.default", TENSOR("b2", "2, 3"), TENSOR("b3", "2, 3")) ", " \
+    NODE("aten.abs.default", TENSOR("b", "2, 3"), Y))
+
+TEST(ir_edits_keep_users_and_order)
+{
+    qnnrt_ir *ir = graph(CHAIN);
+    qnnrt_ir_node *a, *b, *y, *made;
+    qnnrt_ir_value *value, *two[2], *constant;
+    qnnrt_ir_attr attr;
+    static const int64_t dims[2] = { 2, 3 }, list3[3] = { 1, 2, 3 };
+    static const float data[6] = { 1, 2, 3, 4, 5, 6 };
+    int64_t out[8];
+    void *room;
+    CHECK(ir != NULL);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    CHECK_EQ(ir->nodes[1]->outputs[0]->users, 2);
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
+    CHECK_EQ(ir->node_count, 3);
+    CHECK_EQ(ir->removed_count, 2);
+    CHECK(strcmp(ir->removed[0]->name, "b3") == 0 || strcmp(ir->removed[0]->name, "b2") == 0);
+    CHECK_STR(ir->removed[0]->fate, "unused");
+    a = ir->nodes[0];
+    b = ir->nodes[1];
+    y = ir->nodes[2];
+    CHECK(a->at == 0 && b->at == 1 && y->at == 2);
+    CHECK_EQ(b->outputs[0]->users, 1);
+    /* Replace neg by mul with a constant, placed before y. */
+    value = qnnrt_ir_add_value(ir, "b", QNNRT_DTYPE_F32, 2, dims);
+    CHECK(value != NULL && strcmp(value->name, "b_1") == 0 && value->count == 6);
+    constant = qnnrt_ir_add_constant(ir, "k", QNNRT_DTYPE_F32, 2, dims, data, NULL);
+    CHECK(constant != NULL && constant->origin == QNNRT_IR_CONSTANT && memcmp(constant->data, data, 24) == 0);
+    CHECK(qnnrt_ir_add_constant(ir, "k", QNNRT_DTYPE_F32, 2, dims, NULL, &room) != NULL && room != NULL);
+    CHECK(qnnrt_ir_add_value(ir, "b", QNNRT_DTYPE_F32, 9, dims) == NULL);
+    two[0] = a->outputs[0];
+    two[1] = constant;
+    made = qnnrt_ir_add_node(ir, y, "mul.Tensor", two, 2, &value, 1);
+    CHECK(made != NULL && made->at == 2 && y->at == 3 && ir->nodes[3] == y && value->node == made);
+    CHECK(strcmp(made->name, "b_1") == 0 && made->line == 0 && made->number == 5);
+    CHECK(a->outputs[0]->users == 2 && constant->users == 1);
+    qnnrt_ir_replace(ir, b->outputs[0], value);
+    CHECK(y->inputs[0] == value && value->users == 1 && b->outputs[0]->users == 0);
+    qnnrt_ir_kill(ir, b, "became mul");
+    CHECK(b->dead && a->outputs[0]->users == 1);
+    qnnrt_ir_kill(ir, b, NULL);
+    CHECK_EQ(a->outputs[0]->users, 1);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
+    CHECK(ir->node_count == 3 && ir->nodes[1] == made && ir->removed_count == 3);
+    CHECK(strcmp(ir->removed[2]->fate, "became mul") == 0 && ir->removed[2]->at == 2);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    /* A graph output is replaced, too. */
+    qnnrt_ir_replace(ir, y->outputs[0], value);
+    CHECK(ir->outputs[0] == value && value->is_output == 1 && value->users == 2 && y->outputs[0]->users == 0);
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
+    CHECK(ir->node_count == 2 && value->users == 1);
+    /* Arguments. */
+    CHECK(qnnrt_ir_set_int(ir, made, "i", 5) && qnnrt_ir_int(made, "i", 0) == 5);
+    CHECK(qnnrt_ir_set_int(ir, made, "i", 6) && qnnrt_ir_int(made, "i", 0) == 6 && made->attr_count == 1);
+    CHECK(qnnrt_ir_set_float(ir, made, "f", 0.5) && qnnrt_ir_float(made, "f", 0) > 0.4);
+    CHECK(qnnrt_ir_set_ints(ir, made, "l", list3, 3) && qnnrt_ir_ints(made, "l", out) == 3 && out[2] == 3);
+    memset(&attr, 0, sizeof(attr));
+    attr.name = "t";
+    attr.kind = QNNRT_IR_TEXT;
+    attr.text = qnnrt_ir_text(ir, "torch.int8");
+    CHECK(qnnrt_ir_set(ir, made, &attr) && qnnrt_ir_dtype(made, "t", QNNRT_DTYPE_F32) == QNNRT_DTYPE_I8);
+    CHECK(check(ir) == QNNRT_E_UNSUPPORTED && count == 4);      /* mul has none of them */
+    CHECK(qnnrt_ir_set_op(ir, made, "foo.bar") && made->info == NULL && check(ir) == QNNRT_E_UNSUPPORTED);
+    CHECK(qnnrt_ir_set_op(ir, made, "add.Tensor") && made->info != NULL);
+    CHECK(qnnrt_ir_set_input(ir, made, 1, a->outputs[0]) && constant->users == 0 && a->outputs[0]->users == 2);
+    CHECK(qnnrt_ir_set_input(ir, made, 2, constant) && made->input_count == 3 && constant->users == 1);
+    CHECK(!qnnrt_ir_set_input(ir, made, 4, constant));
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_tidy_orders_nodes_and_refuses_cycles)
+{
+    qnnrt_ir *ir = graph(GRAPH("", NODE("aten.relu.default", TENSOR("z", "2, 3"), Y)));
+    CHECK(ir != NULL && check(ir) == QNNRT_E_FORMAT);
+    qnnrt_ir_free(ir);
+    ir = graph(GRAPH("", NODE("aten.relu.default", OF("z", "z", "0"), Y) ", " NAMED("z", "aten.relu.default", X,
+               TENSOR("z", "2, 3"))));
+    CHECK(ir != NULL && check(ir) == QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
+    CHECK(strcmp(ir->nodes[0]->name, "z") == 0 && strcmp(ir->nodes[1]->name, "y") == 0);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    qnnrt_ir_free(ir);
+    ir = graph(CHAIN);
+    CHECK(ir != NULL);
+    CHECK(qnnrt_ir_set_input(ir, ir->nodes[0], 0, ir->nodes[1]->outputs[0]));
+    CHECK(check(ir) == QNNRT_E_FORMAT && found("is on a cycle", "") && found("\"a\"", "computes later"));
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "is on a cycle");
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_infers_for_passes)
+{
+    qnnrt_ir *ir = graph(CHAIN);
+    qnnrt_dtype dtype;
+    uint32_t rank;
+    int64_t dims[8];
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_infer(ir->nodes[0], 0, &dtype, &rank, dims, &err), QNNRT_OK);
+    CHECK(dtype == QNNRT_DTYPE_F32 && rank == 2 && dims[0] == 2 && dims[1] == 3 && dims[2] == 0);
+    CHECK_EQ(qnnrt_ir_infer(ir->nodes[0], 1, &dtype, &rank, dims, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "\"a\" (relu.default)");
+    CHECK_EQ(qnnrt_ir_infer(ir->nodes[0], 0, NULL, &rank, dims, &err), QNNRT_E_ARG);
+    CHECK(qnnrt_ir_set_op(ir, ir->nodes[0], "linear.default"));
+    CHECK_EQ(qnnrt_ir_infer(ir->nodes[0], 0, &dtype, &rank, dims, &err), QNNRT_E_ARG);
+    CHECK(qnnrt_ir_set_op(ir, ir->nodes[0], "q.rms_norm"));
+    CHECK_EQ(qnnrt_ir_infer(ir->nodes[0], 0, &dtype, &rank, dims, &err), QNNRT_OK);
+    qnnrt_ir_free(ir);
+}
+
+/* ---- memory ---- */
+
+TEST(ir_survives_every_failing_allocation)
+{
+    size_t bytes;
+    char *text = (char *)test_read_file("tests/data/ir/torch_llama.json", &bytes);
+    qnnrt_ir_desc desc;
+    long failed = 0;
+    int done = 0;
+    CHECK(text != NULL);
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = counted_alloc;
+    desc.hooks.free = counted_free;
+    for (fail_at = 0; !done; ++fail_at) {
+        qnnrt_ir *ir = NULL;
+        qnnrt_result result;
+        allocations = 0;
+        memset(&err, 0xFF, sizeof(err));
+        result = qnnrt_ir_read(text, bytes, &desc, &ir, &err);
+        if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
+        if (result == QNNRT_OK) result = qnnrt_ir_tidy(ir, &err);
+        CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result));
+        done = result == QNNRT_OK;
+        failed += !done;
+        qnnrt_ir_free(ir);
+        CHECK_EQ(live, 0);
+    }
+    CHECK(failed > 3);
+    free(text);
+}
+
 TEST_MAIN("ir")
 {
+    RUN(ir_infers_what_pytorch_computes);
+    RUN(ir_knows_what_pytorch_computes_for_every_operator);
+    RUN(ir_finds_every_wrong_shape_and_dtype);
+    RUN(ir_arguments_have_the_defaults_of_aten);
+    RUN(ir_puts_absent_inputs_where_they_belong);
+    RUN(ir_edits_keep_users_and_order);
+    RUN(ir_tidy_orders_nodes_and_refuses_cycles);
+    RUN(ir_infers_for_passes);
+    RUN(ir_survives_every_failing_allocation);
     RUN(ir_refuses_what_is_no_graph);
     RUN(ir_finds_every_fault);
     RUN(ir_finds_all_faults_of_a_graph_at_once);

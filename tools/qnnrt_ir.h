@@ -15,7 +15,7 @@
        qnnrt_ir_free(ir);
 
    Uses     Public names of qnnrt.h and qnnrt_json.h, and libc. It knows nothing of QNN.
-   Trust    The text may be hostile. Sizes, counts and depths are limited, and arithmetic is checked.
+   Trust    The text may be hostile. Sizes, counts and depths are limited, arithmetic is checked.
             The caller is trusted.
    Memory   One allocator hook serves every allocation. A graph owns its memory and frees it as a
             whole.
@@ -63,7 +63,7 @@
            qnnrt_ir_set_float(ir, node, "eps", 1e-6);
            qnnrt_ir_replace(ir, last->outputs[0], value);       // in all readers and graph outputs
            qnnrt_ir_kill(ir, last, "fused into norm");
-           qnnrt_ir_tidy(ir, &err);                             // order, and nodes that nothing reads
+           qnnrt_ir_tidy(ir, &err);                     // order, and what nothing reads
        A node that is killed or unused stays in ir->removed, with its fate, for reports.
 
    ROOMS (search for the tag)
@@ -90,7 +90,7 @@ extern "C" {
 
 enum { QNNRT_IR_RANK = 8 };
 
-/* ------------------------------------------------------------------------------------- graphs -- */
+/* ------------------------------------------------------------------------------------ graphs -- */
 
 typedef enum qnnrt_ir_origin {
     QNNRT_IR_NODE,                   /* an output of a node */
@@ -112,7 +112,7 @@ typedef struct qnnrt_ir_value {
     uint32_t              index;                 /* NODE: the output of the producer */
     const char           *key;                   /* WEIGHT, CONSTANT: its name in the checkpoint;
                                                     else NULL */
-    const void           *data;                  /* CONSTANT: row-major, aligned to 16 bytes; WEIGHT:
+    const void           *data;                  /* CONSTANT: row-major, aligned to 16; WEIGHT:
                                                     NULL until a layer above sets it; else NULL */
     uint32_t              users;                 /* inputs of nodes that read it, and 1 for each
                                                     output of the graph */
@@ -181,7 +181,7 @@ typedef struct qnnrt_ir {
     struct qnnrt_ir__own *own;       /* private */
 } qnnrt_ir;
 
-/* ------------------------------------------------------------------------------------ reading -- */
+/* ----------------------------------------------------------------------------------- reading -- */
 
 /* Options and limits; every 0 is a default. More than a limit is QNNRT_E_LIMIT. */
 typedef struct qnnrt_ir_desc {
@@ -227,7 +227,7 @@ typedef struct qnnrt_ir_finding {
 QNNRT_IR_API qnnrt_result qnnrt_ir_check(qnnrt_ir *ir, const qnnrt_ir_finding **list, size_t *count,
                                          qnnrt_error *err);
 
-/* ---------------------------------------------------------------------------------- operators -- */
+/* --------------------------------------------------------------------------------- operators -- */
 
 /* Return what is known about an operator, or NULL. name: "conv2d.default", without "aten.". */
 QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name);
@@ -275,10 +275,10 @@ QNNRT_IR_API const char *qnnrt_ir_dtype_name(qnnrt_dtype dtype);
 QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype_from(const char *name);
 QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype);
 
-/* ------------------------------------------------------------------------------------ editing -- */
+/* ----------------------------------------------------------------------------------- editing -- */
 
 /* Add a value that a new node will produce. Its name is made unique: "norm", "norm_1", ...
-   Returns NULL when out of memory, or if rank, a dimension or the number of elements is too large. */
+   Returns NULL when out of memory, or if rank, a dimension or the element count is too large. */
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
                                                 uint32_t rank, const int64_t *dims);
 /* Add a constant. Its data is copied; with NULL it is zero, and *room receives it to be filled.
@@ -288,8 +288,8 @@ QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_add_constant(qnnrt_ir *ir, const char *nam
                                                    const int64_t *dims, const void *data,
                                                    void **room);
 /* Add a node before another one; NULL: at the end. Inputs may contain NULL. The outputs are values
-   of qnnrt_ir_add_value() that no node produces yet, or outputs of a killed node. The node takes the
-   name of its first output.
+   of qnnrt_ir_add_value() that no node produces yet, or outputs of a killed node. The node takes
+   the name of its first output.
    Returns NULL when out of memory. */
 QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
                                               const char *op, qnnrt_ir_value *const *inputs,
@@ -297,7 +297,8 @@ QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node 
                                               size_t output_count);
 /* Set an argument of a node; its name, text and lists are copied. Returns 0 when out of memory. */
 QNNRT_IR_API int qnnrt_ir_set(qnnrt_ir *ir, qnnrt_ir_node *node, const qnnrt_ir_attr *attr);
-QNNRT_IR_API int qnnrt_ir_set_int(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name, int64_t value);
+QNNRT_IR_API int qnnrt_ir_set_int(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                  int64_t value);
 QNNRT_IR_API int qnnrt_ir_set_float(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
                                     double value);
 QNNRT_IR_API int qnnrt_ir_set_ints(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
@@ -414,7 +415,8 @@ static int64_t qnnrt_ir__near(int64_t value)
 static int64_t qnnrt_ir__times(int64_t a, int64_t b)
 {
     const int64_t end = 4 * QNNRT_IR__MOST;
-    const uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    const uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+    const uint64_t y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
     const int minus = (a < 0) != (b < 0);
     if (x != 0 && y > (uint64_t)end / x) return minus ? -end : end;
     return minus ? -(int64_t)(x * y) : (int64_t)(x * y);
@@ -571,7 +573,8 @@ static qnnrt_ir__symbol *qnnrt_ir__symbol_get(qnnrt_ir__arena *arena, qnnrt_ir__
     hash *= UINT64_C(0x9E3779B97F4A7C15);
     for (bits = hash; *at != NULL; bits <<= 2) {
         symbol = *at;
-        if (symbol->hash == hash && symbol->bytes == bytes && memcmp(symbol->text, text, bytes) == 0)
+        if (symbol->hash == hash && symbol->bytes == bytes &&
+            memcmp(symbol->text, text, bytes) == 0)
             return symbol;
         at = &symbol->child[bits >> 62];
     }
@@ -741,7 +744,8 @@ static int64_t qnnrt_ir__attr_whole(double f)
     return f < 9e18 ? (int64_t)f : INT64_MAX;
 }
 
-static void qnnrt_ir__attr_number(const qnnrt_ir_node *node, const char *name, int64_t *i, double *f)
+static void qnnrt_ir__attr_number(const qnnrt_ir_node *node, const char *name, int64_t *i,
+                                  double *f)
 {
     const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
     qnnrt_ir__arg arg;
@@ -831,7 +835,8 @@ static qnnrt_dtype qnnrt_ir__attr_scalar(const qnnrt_ir_node *node, const char *
    ===================================================================================== */
 
 /* A shape function fills dtype, rank and dims of output `index`, sets `outputs` if there is not
-   exactly one, and returns 1; or it returns qnnrt_ir__shape_fail(). Inputs below op->least exist. */
+   exactly one, and returns 1; or it returns qnnrt_ir__shape_fail(). Inputs below op->least are
+   there. */
 typedef struct qnnrt_ir__shape {
     const qnnrt_ir_node *node;
     size_t               index, outputs;
@@ -962,7 +967,8 @@ static int qnnrt_ir__shape_rank(qnnrt_ir__shape *s, size_t i, uint32_t least, ui
 {
     const qnnrt_ir_value *x = s->node->inputs[i];
     if (x->rank >= least && x->rank <= most) return 1;
-    return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u has %u dimensions, expected %u to %u",
+    return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                "input %u has %u dimensions, expected %u to %u",
                                 (unsigned)i, (unsigned)x->rank, (unsigned)least, (unsigned)most);
 }
 
@@ -1104,11 +1110,13 @@ static int qnnrt_ir__shape_where(qnnrt_ir__shape *s)
                                     qnnrt_dtype_name(c->dtype));
     given += qnnrt_ir__attr_has(s->node, "self") != 0;
     given += qnnrt_ir__attr_has(s->node, "other") != 0;
-    if (given != 2) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%u values, expected 2", (unsigned)given);
+    if (given != 2)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%u values, expected 2", (unsigned)given);
     qnnrt_ir__shape_same(s);
     for (i = 1; i < count; ++i) {
         const qnnrt_ir_value *x = s->node->inputs[i];
-        if (x == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)i);
+        if (x == NULL)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)i);
         if (!qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
     }
     s->dtype = qnnrt_ir__shape_join(s, 1, count, "other");
@@ -1263,7 +1271,8 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     for (i = 0; i < rank; ++i) {
         s->dims[i] = list[i];
         if (list[i] != -1) continue;
-        if (open != QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s has -1 twice", name);
+        if (open != QNNRT_IR_RANK)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s has -1 twice", name);
         open = i;
         s->dims[i] = 1;
     }
@@ -1276,7 +1285,8 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
         known *= count / known;
     }
     if (known != count)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s %s does not hold the elements of %s", name,
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s %s does not hold the elements of %s",
+                                    name,
                                     qnnrt_ir__shape_text(a, 100, s->rank, list),
                                     qnnrt_ir__shape_text(b, 100, x->rank, x->dims));
     return 1;
@@ -1289,7 +1299,8 @@ static int qnnrt_ir__shape_view_as(qnnrt_ir__shape *s)
     qnnrt_ir__shape_copy(s, like);
     s->dtype = x->dtype;
     return x->count == like->count ||
-           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the two inputs have other numbers of elements");
+           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                "the two inputs have other numbers of elements");
 }
 
 /* Require that a value broadcasts to the shape of the result. */
@@ -1386,7 +1397,8 @@ static int qnnrt_ir__shape_unsqueeze(qnnrt_ir__shape *s)
 {
     uint32_t axis, i;
     qnnrt_ir__shape_same(s);
-    if (s->rank == QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
+    if (s->rank == QNNRT_IR_RANK)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank + 1, &axis)) return 0;
     for (i = s->rank++; i > axis; --i) s->dims[i] = s->dims[i - 1];
     s->dims[axis] = 1;
@@ -1483,7 +1495,8 @@ static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
     length = qnnrt_ir__near(qnnrt_ir__attr_int(s->node, "length", 0));
     if (begin < 0) begin += s->dims[axis];
     if (begin < 0 || length < 0 || begin + length > s->dims[axis])
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "start %lld and length %lld are not within %lld",
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
+                                    "start %lld and length %lld are not within %lld",
                                     (long long)begin, (long long)length, (long long)s->dims[axis]);
     s->dims[axis] = length;
     return 1;
@@ -1514,7 +1527,8 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
     char a[256], b[256];
     for (k = 0; k < node->input_count; ++k) {
         const qnnrt_ir_value *x = node->inputs[k];
-        if (x == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)k);
+        if (x == NULL)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)k);
         if (x->rank == 1 && x->dims[0] == 0) continue;
         if (first == NULL) {
             first = x;
@@ -1526,7 +1540,8 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
         for (i = 0; i < x->rank && x->rank == first->rank; ++i)
             if (i != axis && x->dims[i] != first->dims[i]) break;
         if (x->rank != first->rank || i < x->rank)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s and %s do not join at dimension %u",
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                        "%s and %s do not join at dimension %u",
                                         qnnrt_ir__shape_text(a, 100, first->rank, first->dims),
                                         qnnrt_ir__shape_text(b, 100, x->rank, x->dims),
                                         (unsigned)axis);
@@ -1546,11 +1561,13 @@ static int qnnrt_ir__shape_stack(qnnrt_ir__shape *s)
         const qnnrt_ir_value *x = s->node->inputs[k];
         if (x == NULL || x->rank != first->rank ||
             memcmp(x->dims, first->dims, x->rank * sizeof(*x->dims)) != 0)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u has another shape than input 0",
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                        "input %u has another shape than input 0",
                                         (unsigned)k);
     }
     qnnrt_ir__shape_same(s);
-    if (s->rank == QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
+    if (s->rank == QNNRT_IR_RANK)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
     if (!qnnrt_ir__shape_axis(s, "dim", s->rank + 1, &axis)) return 0;
     for (i = s->rank++; i > axis; --i) s->dims[i] = s->dims[i - 1];
     s->dims[axis] = (int64_t)s->node->input_count;
@@ -1611,7 +1628,8 @@ static int qnnrt_ir__shape_split_sizes(qnnrt_ir__shape *s)
         sum = qnnrt_ir__near(sum + qnnrt_ir__near(sizes->ints[i]));
     }
     if (sum != s->dims[axis])
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the sizes add to %lld, the dimension has %lld",
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                    "the sizes add to %lld, the dimension has %lld",
                                     (long long)sum, (long long)s->dims[axis]);
     s->outputs = sizes->count;
     if (s->index < sizes->count) s->dims[axis] = sizes->ints[s->index];
@@ -1643,7 +1661,8 @@ static int qnnrt_ir__shape_repeat(qnnrt_ir__shape *s)
     s->rank = (uint32_t)rank;
     for (i = 0; i < rank; ++i) {
         const size_t lead = rank - x->rank;
-        if (list[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "repeats has a negative number");
+        if (list[i] < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "repeats has a negative number");
         s->dims[i] = i < lead ? list[i] : qnnrt_ir__times(x->dims[i - lead], list[i]);
     }
     return 1;
@@ -1656,7 +1675,8 @@ static int qnnrt_ir__shape_pad(qnnrt_ir__shape *s)
     const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(s->node, "pad");
     size_t i;
     qnnrt_ir__shape_same(s);
-    if (pad == NULL || pad->kind != QNNRT_IR_INTS || pad->count % 2 != 0 || pad->count > 2 * s->rank)
+    if (pad == NULL || pad->kind != QNNRT_IR_INTS || pad->count % 2 != 0 ||
+        pad->count > 2 * s->rank)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "pad is not a list of pairs");
     for (i = 0; i < pad->count; ++i) list[i] = qnnrt_ir__near(pad->ints[i]);
     for (i = 0; i < pad->count; i += 2) {
@@ -1695,14 +1715,15 @@ static int qnnrt_ir__shape_inner(qnnrt_ir__shape *s, int64_t a, int64_t b)
                                           (long long)b);
 }
 
-/* matmul, mm, bmm, mv: the dtype is that of the first operand. transpose_b (of a pass): the last two
-   dimensions of the second operand change places. */
+/* matmul, mm, bmm, mv: the dtype is that of the first operand. transpose_b (of a pass): the last
+   two dimensions of the second operand change places. */
 static int qnnrt_ir__shape_matmul(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *a = s->node->inputs[0], *b = s->node->inputs[1];
     const uint32_t ra = a->rank, rb = b->rank;
     const uint32_t turned = rb > 1 && qnnrt_ir__attr_int(s->node, "transpose_b", 0) != 0;
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK))
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) ||
+        !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK))
         return 0;
     if (!qnnrt_ir__shape_inner(s, a->dims[ra - 1], b->dims[rb == 1 ? 0 : rb - 2 + turned]))
         return 0;
@@ -1719,7 +1740,8 @@ static int qnnrt_ir__shape_linear(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 1, 2)) return 0;
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 1, 2))
+        return 0;
     if (!qnnrt_ir__shape_inner(s, x->dims[x->rank - 1], w->dims[w->rank - 1])) return 0;
     if (w->rank == 1) { --s->rank; return 1; }
     s->dims[s->rank - 1] = w->dims[0];
@@ -1729,16 +1751,19 @@ static int qnnrt_ir__shape_linear(qnnrt_ir__shape *s)
 /* addmm, baddbmm: bias, a, b */
 static int qnnrt_ir__shape_addmm(qnnrt_ir__shape *s)
 {
-    const qnnrt_ir_value *bias = s->node->inputs[0], *a = s->node->inputs[1], *b = s->node->inputs[2];
+    const qnnrt_ir_value *bias = s->node->inputs[0], *a = s->node->inputs[1];
+    const qnnrt_ir_value *b = s->node->inputs[2];
     int64_t dims[QNNRT_IR_RANK];
     uint32_t i;
-    if (!qnnrt_ir__shape_rank(s, 1, 2, 3) || !qnnrt_ir__shape_rank(s, 2, a->rank, a->rank)) return 0;
+    if (!qnnrt_ir__shape_rank(s, 1, 2, 3) || !qnnrt_ir__shape_rank(s, 2, a->rank, a->rank))
+        return 0;
     if (!qnnrt_ir__shape_inner(s, a->dims[a->rank - 1], b->dims[b->rank - 2])) return 0;
     qnnrt_ir__shape_copy(s, a);
     s->dims[s->rank - 1] = b->dims[b->rank - 1];
     memcpy(dims, s->dims, sizeof(dims));
     if (bias->rank > s->rank || !qnnrt_ir__shape_broadcast(s, bias->rank, bias->dims))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the bias does not broadcast to the product");
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                    "the bias does not broadcast to the product");
     for (i = 0; i < s->rank; ++i)
         if (s->dims[i] != dims[i])
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the bias is larger than the product");
@@ -1746,7 +1771,9 @@ static int qnnrt_ir__shape_addmm(qnnrt_ir__shape *s)
 }
 
 /* Get the arguments of one window: kernel, stride, padding and dilation of `n` dimensions. */
-typedef struct qnnrt_ir__window { int64_t kernel[3], stride[3], pad[3], dilation[3]; } qnnrt_ir__window;
+typedef struct qnnrt_ir__window {
+    int64_t kernel[3], stride[3], pad[3], dilation[3];
+} qnnrt_ir__window;
 
 static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__window *w)
 {
@@ -1754,12 +1781,14 @@ static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__wind
     if (!qnnrt_ir__attr_each(s->node, "stride", n, w->stride))
         for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
     if (!qnnrt_ir__attr_each(s->node, "padding", n, w->pad))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers", (unsigned)n);
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers",
+                                    (unsigned)n);
     if (!qnnrt_ir__attr_each(s->node, "dilation", n, w->dilation))
         for (i = 0; i < n; ++i) w->dilation[i] = 1;
     for (i = 0; i < n; ++i) {
         if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel %lld, stride %lld, dilation %lld or "
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
+                                        "kernel %lld, stride %lld, dilation %lld or "
                                         "padding %lld is too small", (long long)w->kernel[i],
                                         (long long)w->stride[i], (long long)w->dilation[i],
                                         (long long)w->pad[i]);
@@ -1768,7 +1797,8 @@ static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__wind
 }
 
 /* Slide a window over the last `n` dimensions. */
-static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir__window *w, int ceil)
+static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir__window *w,
+                                 int ceil)
 {
     uint32_t i;
     for (i = 0; i < n; ++i) {
@@ -1776,7 +1806,8 @@ static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir_
         const int64_t size = *dim;
         int64_t room = size + 2 * w->pad[i] - qnnrt_ir__times(w->dilation[i], w->kernel[i] - 1) - 1;
         if (room < 0)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the window is larger than dimension %u",
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                        "the window is larger than dimension %u",
                                         (unsigned)(s->rank - n + i));
         *dim = (room + (ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
         if (ceil && (*dim - 1) * w->stride[i] >= size + w->pad[i]) --*dim;
@@ -1793,7 +1824,8 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
     qnnrt_ir__window win;
     uint32_t i;
     memset(&win, 0, sizeof(win));
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) || !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
+        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
         return 0;
     qnnrt_ir__shape_same(s);
     if (groups < 1 || w->dims[0] % groups != 0 || x->dims[s->rank - n - 1] % groups != 0)
@@ -1821,26 +1853,30 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
     const int64_t groups = qnnrt_ir__attr_int(s->node, "groups", 1);
-    const uint32_t n = (uint32_t)(s->node->op[14] - '0');    /* conv_transpose1d, conv_transpose2d */
+    const uint32_t n = (uint32_t)(s->node->op[14] - '0');    /* conv_transpose2d */
     qnnrt_ir__window win;
     int64_t more[3];
     uint32_t i;
     memset(&win, 0, sizeof(win));
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) || !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
+        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
         return 0;
     qnnrt_ir__shape_same(s);
-    if (groups < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
+    if (groups < 1)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
     if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
     for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
     if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
     if (!qnnrt_ir__attr_each(s->node, "output_padding", n, more))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers", (unsigned)n);
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers",
+                                    (unsigned)n);
     s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
     for (i = 0; i < n; ++i) {
         int64_t *const dim = &s->dims[s->rank - n + i];
         *dim = qnnrt_ir__near(qnnrt_ir__times(*dim - 1, win.stride[i]) - 2 * win.pad[i]) +
                qnnrt_ir__near(qnnrt_ir__times(win.dilation[i], win.kernel[i] - 1) + more[i]) + 1;
-        if (*dim < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the padding removes everything");
+        if (*dim < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the padding removes everything");
     }
     return qnnrt_ir__shape_vector(s, 2, s->dims[s->rank - n - 1]);
 }
@@ -1854,7 +1890,8 @@ static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__attr_each(s->node, "kernel_size", n, win.kernel))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers", (unsigned)n);
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers",
+                                    (unsigned)n);
     return qnnrt_ir__shape_window(s, n, &win) &&
            qnnrt_ir__shape_slide(s, n, &win, qnnrt_ir__attr_int(s->node, "ceil_mode", 0) != 0);
 }
@@ -1867,7 +1904,8 @@ static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__attr_each(s->node, "output_size", n, size))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers", (unsigned)n);
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers",
+                                    (unsigned)n);
     for (i = 0; i < n; ++i) {
         if (size[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size is negative");
         s->dims[s->rank - n + i] = size[i];
@@ -1888,12 +1926,15 @@ static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
         for (i = 0; i < n; ++i) s->dims[2 + i] = size[i];
     } else {
         if (factors == NULL || factors->count != n || factors->floats == NULL)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "neither output_size nor scale_factors is given");
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
+                                        "neither output_size nor scale_factors is given");
         for (i = 0; i < n; ++i)
-            s->dims[2 + i] = qnnrt_ir__near(qnnrt_ir__attr_whole((double)s->dims[2 + i] * factors->floats[i]));
+            s->dims[2 + i] =
+                qnnrt_ir__near(qnnrt_ir__attr_whole((double)s->dims[2 + i] * factors->floats[i]));
     }
     for (i = 0; i < n; ++i)
-        if (s->dims[2 + i] < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the size is not positive");
+        if (s->dims[2 + i] < 1)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the size is not positive");
     return 1;
 }
 
@@ -1945,7 +1986,8 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
     for (i = 1; i < s->node->input_count; ++i) {
         const qnnrt_ir_value *w = s->node->inputs[i];
         if (w != NULL && (w->rank != n || memcmp(w->dims, last, n * sizeof(*last)) != 0))
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected %s", (unsigned)i,
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected %s",
+                                        (unsigned)i,
                                         qnnrt_ir__shape_text(a, 100, w->rank, w->dims),
                                         qnnrt_ir__shape_text(b, 100, (uint32_t)n, last));
     }
@@ -1975,7 +2017,8 @@ static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
         !qnnrt_ir__shape_inner(s, k->dims[r - 2], v->dims[r - 2])) return 0;
     if (r > 2 && (k->dims[r - 3] != v->dims[r - 3] || k->dims[r - 3] < 1 ||
                   q->dims[r - 3] % k->dims[r - 3] != 0))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%lld heads of keys and %lld of values do not "
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                    "%lld heads of keys and %lld of values do not "
                                     "divide %lld", (long long)k->dims[r - 3],
                                     (long long)v->dims[r - 3], (long long)q->dims[r - 3]);
     qnnrt_ir__shape_same(s);
@@ -1996,7 +2039,8 @@ static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_embedding(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *w = s->node->inputs[0], *ids = s->node->inputs[1];
-    if (!qnnrt_ir__shape_rank(s, 0, 2, 2) || !qnnrt_ir__shape_rank(s, 1, 0, QNNRT_IR_RANK - 1)) return 0;
+    if (!qnnrt_ir__shape_rank(s, 0, 2, 2) || !qnnrt_ir__shape_rank(s, 1, 0, QNNRT_IR_RANK - 1))
+        return 0;
     qnnrt_ir__shape_copy(s, ids);
     s->dtype = w->dtype;
     s->dims[s->rank++] = w->dims[1];
@@ -2008,7 +2052,8 @@ static int qnnrt_ir__shape_index_select(qnnrt_ir__shape *s)
     const qnnrt_ir_value *ids = s->node->inputs[1];
     uint32_t axis;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 1, 0, 1) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (!qnnrt_ir__shape_rank(s, 1, 0, 1) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis))
+        return 0;
     if (s->rank > 0) s->dims[axis] = (int64_t)ids->count;
     return qnnrt_ir__shape_indices(s, ids);
 }
@@ -2024,7 +2069,8 @@ static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
     s->dtype = x->dtype;
     for (i = 0; i < x->rank; ++i)
         if (i != axis && ids->dims[i] > x->dims[i])
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "dimension %u of the indices is larger than "
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                        "dimension %u of the indices is larger than "
                                         "that of the input", (unsigned)i);
     return qnnrt_ir__shape_indices(s, ids);
 }
@@ -2032,7 +2078,8 @@ static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
 /* self, index, source */
 static int qnnrt_ir__shape_index_copy(qnnrt_ir__shape *s)
 {
-    const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1], *src = s->node->inputs[2];
+    const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
+    const qnnrt_ir_value *src = s->node->inputs[2];
     uint32_t axis, i;
     if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 0, 1) ||
         !qnnrt_ir__shape_rank(s, 2, x->rank, x->rank)) return 0;
@@ -2074,10 +2121,17 @@ static int qnnrt_ir__shape_index(qnnrt_ir__shape *s)
         return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
     place = last - first + 1 == found ? first : 0;
     for (i = 0; i < x->rank; ++i) {
-        if (rank == place) { memcpy(dims + rank, s->dims, s->rank * sizeof(*dims)); rank += s->rank; place = 99; }
+        if (rank == place) {
+            memcpy(dims + rank, s->dims, s->rank * sizeof(*dims));
+            rank += s->rank;
+            place = 99;
+        }
         if (qnnrt_ir__shape_in(s, i + 1) == NULL) dims[rank++] = x->dims[i];
     }
-    if (place != 99) { memcpy(dims + rank, s->dims, s->rank * sizeof(*dims)); rank += s->rank; }
+    if (place != 99) {
+        memcpy(dims + rank, s->dims, s->rank * sizeof(*dims));
+        rank += s->rank;
+    }
     s->rank = rank;
     memcpy(s->dims, dims, rank * sizeof(*dims));
     return 1;
@@ -2173,7 +2227,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     const qnnrt_ir_value *freq = s->node->inputs[0], *positions = s->node->inputs[1];
     if (!qnnrt_ir__shape_rank(s, 0, 1, 1) || !qnnrt_ir__shape_rank(s, 1, 1, QNNRT_IR_RANK - 1) ||
         qnnrt_ir__dtype_kind(freq->dtype) != 2 || qnnrt_ir__dtype_kind(positions->dtype) != 1)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "not a rotary embedding of inv_freq [n] and "
+        return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED,
+                                    "not a rotary embedding of inv_freq [n] and "
                                     "positions [.., S]");
     qnnrt_ir__shape_copy(s, positions);
     s->dims[s->rank++] = qnnrt_ir__times(2, freq->dims[0]);
@@ -2185,12 +2240,14 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 /* =====================================================================================
    OPERATORS                                                                        >>ops
    The operators, each once: its inputs, its arguments with ATen's defaults, its shape.
-   Needs: >>config >>attr >>shape, and the functions of shapes that the table names     Knows nothing of: files
+   Needs: >>config >>attr >>shape, and the functions that its table names
+   Knows nothing of: files
    ===================================================================================== */
 
 /* X(name, least inputs, most inputs (255: any), arguments, shape function). A type with "?" may be
    null; without a default and without "?" it must be given. Names of ATen without "aten."; "q." are
    those that passes make. */
+#define QNNRT_IR__CONV "ints stride=1, ints padding=0, ints dilation=1, int groups=1"
 #define QNNRT_IR__OPS(X) \
     /* one input, element by element */ \
     X("relu.default", 1, 1, "", same) \
@@ -2397,19 +2454,21 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("mv.default", 2, 2, "", matmul) \
     X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm) \
     X("baddbmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm) \
-    X("conv1d.default", 2, 3, "ints stride=1, ints padding=0, ints dilation=1, int groups=1", conv) \
-    X("conv2d.default", 2, 3, "ints stride=1, ints padding=0, ints dilation=1, int groups=1", conv) \
-    X("conv3d.default", 2, 3, "ints stride=1, ints padding=0, ints dilation=1, int groups=1", conv) \
-    X("conv1d.padding", 2, 3, "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
-    X("conv2d.padding", 2, 3, "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
+    X("conv1d.default", 2, 3, QNNRT_IR__CONV, conv) \
+    X("conv2d.default", 2, 3, QNNRT_IR__CONV, conv) \
+    X("conv3d.default", 2, 3, QNNRT_IR__CONV, conv) \
+    X("conv1d.padding", 2, 3, \
+      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
+    X("conv2d.padding", 2, 3, \
+      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
     X("conv_transpose1d.default", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
       "int groups=1, ints dilation=1", deconv) \
     X("conv_transpose2d.input", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
       "int groups=1, ints dilation=1", deconv) \
-    X("max_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, ints dilation=1, " \
-      "bool ceil_mode=false", pool) \
-    X("max_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, ints dilation=1, " \
-      "bool ceil_mode=false", pool) \
+    X("max_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
+      "ints dilation=1, bool ceil_mode=false", pool) \
+    X("max_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
+      "ints dilation=1, bool ceil_mode=false", pool) \
     X("avg_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
       "bool ceil_mode=false, bool count_include_pad=true", pool) \
     X("avg_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
@@ -2417,14 +2476,16 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("adaptive_avg_pool1d.default", 1, 1, "ints output_size", adaptive) \
     X("adaptive_avg_pool2d.default", 1, 1, "ints output_size", adaptive) \
     X("upsample_nearest2d.vec", 1, 1, "ints? output_size, floats? scale_factors", upsample) \
-    X("upsample_nearest2d.default", 1, 1, "ints output_size, float? scales_h, float? scales_w", upsample) \
+    X("upsample_nearest2d.default", 1, 1, "ints output_size, float? scales_h, " \
+      "float? scales_w", upsample) \
     X("upsample_bilinear2d.vec", 1, 1, "ints? output_size, bool align_corners, " \
       "floats? scale_factors", upsample) \
-    X("upsample_bilinear2d.default", 1, 1, "ints output_size, bool align_corners, float? scales_h, " \
-      "float? scales_w", upsample) \
+    X("upsample_bilinear2d.default", 1, 1, "ints output_size, bool align_corners, " \
+      "float? scales_h, float? scales_w", upsample) \
     X("pixel_shuffle.default", 1, 1, "int upscale_factor", pixels) \
     X("batch_norm.default", 1, 5, "bool training, float momentum, float eps", batch_norm) \
-    X("instance_norm.default", 1, 5, "bool use_input_stats, float momentum, float eps", batch_norm) \
+    X("instance_norm.default", 1, 5, "bool use_input_stats, float momentum, float eps", \
+      batch_norm) \
     X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm) \
     X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm) \
     X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm) \
@@ -2603,7 +2664,8 @@ static qnnrt_ir__symbol *qnnrt_ir__graph_unique(qnnrt_ir *ir, const char *name)
 static qnnrt_ir_value *qnnrt_ir__graph_value(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
                                              uint32_t rank, const int64_t *dims)
 {
-    qnnrt_ir_value *value = (qnnrt_ir_value *)qnnrt_ir__arena_get(&ir->own->arena, 1, sizeof(*value));
+    qnnrt_ir_value *value =
+        (qnnrt_ir_value *)qnnrt_ir__arena_get(&ir->own->arena, 1, sizeof(*value));
     qnnrt_ir__symbol *symbol = value != NULL ? qnnrt_ir__graph_unique(ir, name) : NULL;
     if (symbol == NULL || !qnnrt_ir__graph_shape(value, dtype, rank, dims) ||
         !qnnrt_ir__graph_list(ir, value)) return NULL;
@@ -2625,7 +2687,8 @@ static const char *qnnrt_ir__graph_text(qnnrt_ir *ir, const char *text)
 }
 
 /* Copy the inputs or outputs of a node. */
-static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const *list, size_t count)
+static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const *list,
+                                             size_t count)
 {
     qnnrt_ir_value **copy =
         (qnnrt_ir_value **)qnnrt_ir__arena_get(&ir->own->arena, count + 1, sizeof(*copy));
@@ -2645,7 +2708,8 @@ static int qnnrt_ir__graph_append(qnnrt_ir *ir, qnnrt_ir_node *node)
     return 1;
 }
 
-static qnnrt_ir_node *qnnrt_ir__graph_node(qnnrt_ir *ir, const qnnrt_ir_node *before, const char *op,
+static qnnrt_ir_node *qnnrt_ir__graph_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
+                                           const char *op,
                                            qnnrt_ir_value *const *inputs, size_t input_count,
                                            qnnrt_ir_value *const *outputs, size_t output_count)
 {
@@ -2855,8 +2919,8 @@ static int qnnrt_ir__graph_sweep(qnnrt_ir *ir)
     return 1;
 }
 
-/* Order the nodes. *cycle receives a node on a cycle, or NULL; then the order has changed if `move`.
-   Return 0 when out of memory. */
+/* Order the nodes. *cycle receives a node on a cycle, or NULL; then the order has changed if
+   `move`. Return 0 when out of memory. */
 static int qnnrt_ir__graph_order(qnnrt_ir *ir, int move, qnnrt_ir_node **cycle)
 {
     qnnrt_ir__arena scratch = ir->own->arena;
@@ -3030,7 +3094,8 @@ static int qnnrt_ir__check_args(qnnrt_ir *ir, const qnnrt_ir_node *node)
         const qnnrt_ir_attr *attr = &node->attrs[i];
         if (qnnrt_ir__attr_absent(attr) || qnnrt_ir__ops_ignored(attr->name) ||
             qnnrt_ir__attr_arg(node->info, attr->name, &arg)) continue;
-        if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, 0, 0, "its argument \"%.100s\" is unknown",
+        if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, 0, 0,
+                            "its argument \"%.100s\" is unknown",
                             attr->name)) return 0;
     }
     return 1;
@@ -3051,7 +3116,8 @@ static int qnnrt_ir__check_inputs_of(qnnrt_ir *ir, const qnnrt_ir_node *node, in
             if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, 0, 0,
                                 "reads \"%.200s\", which no node computes", x->name)) return 0;
         } else if (x->node->at >= node->at) {
-            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, 0, 0, "reads \"%.200s\", which node \"%.200s\" "
+            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, 0, 0,
+                                "reads \"%.200s\", which node \"%.200s\" "
                                 "computes later", x->name, x->node->name)) return 0;
         }
     }
@@ -3065,7 +3131,8 @@ static int qnnrt_ir__check_all(qnnrt_ir *ir)
     size_t i;
     int known;
     if (!qnnrt_ir__graph_order(ir, 0, &cycle)) return 0;
-    if (cycle != NULL && !qnnrt_ir__find(ir, cycle, QNNRT_E_FORMAT, 0, 0, "is on a cycle")) return 0;
+    if (cycle != NULL && !qnnrt_ir__find(ir, cycle, QNNRT_E_FORMAT, 0, 0, "is on a cycle"))
+        return 0;
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
         qnnrt_ir__symbol *op;
@@ -3085,7 +3152,8 @@ static int qnnrt_ir__check_all(qnnrt_ir *ir)
                                                  "the operator is unknown; nodes with it: %lu",
                                                  (unsigned long)op->nodes)) return 0;
             op->nodes = 0;
-        } else if (!qnnrt_ir__check_args(ir, node) || (known && !qnnrt_ir__check_outputs(ir, node))) {
+        } else if (!qnnrt_ir__check_args(ir, node) ||
+                   (known && !qnnrt_ir__check_outputs(ir, node))) {
             return 0;
         }
     }
@@ -3163,8 +3231,8 @@ static int qnnrt_ir__number_fits(qnnrt_dtype dtype, int64_t i)
    Needs: nothing     Knows nothing of: graphs
    ===================================================================================== */
 
-/* Find NaN, Infinity and -Infinity outside strings, and write JSON of the same length to out (may be
-   NULL: only count): "N" for NaN, and numbers that are too large. Return how many there are. */
+/* Find NaN, Infinity and -Infinity outside strings, and write JSON of the same length to out (NULL:
+   only count): "N" for NaN, and numbers that are too large. Return how many there are. */
 static size_t qnnrt_ir__text_python(const char *text, size_t bytes, char *out)
 {
     size_t i = 0, count = 0;
@@ -3230,7 +3298,8 @@ typedef struct qnnrt_ir__parse {
 #if defined(__GNUC__)
 __attribute__((cold, format(printf, 4, 5)))
 #endif
-static int qnnrt_ir__parse_fail(qnnrt_ir__parse *p, qnnrt_result code, size_t at, const char *format,
+static int qnnrt_ir__parse_fail(qnnrt_ir__parse *p, qnnrt_result code, size_t at,
+                                const char *format,
                                 ...)
 {
     char why[600];
@@ -3298,7 +3367,8 @@ static qnnrt_ir__symbol *qnnrt_ir__parse_symbol(qnnrt_ir__parse *p, const qnnrt_
     qnnrt_ir__symbol *symbol;
     const char *name = text->text;
     size_t bytes = text->bytes;
-    if (text->escaped && (name = qnnrt_ir__parse_copy(p, &p->scratch, text, &bytes)) == NULL) return NULL;
+    if (text->escaped && (name = qnnrt_ir__parse_copy(p, &p->scratch, text, &bytes)) == NULL)
+        return NULL;
     symbol = qnnrt_ir__graph_symbol(p->ir, name, bytes);
     if (symbol == NULL) qnnrt_ir__parse_memory(p);
     return symbol;
@@ -3407,7 +3477,10 @@ static qnnrt_ir__ref *qnnrt_ir__parse_ref(qnnrt_ir__parse *p)
         } else if (qnnrt_json_is(key, "producer_node")) {
             if (!qnnrt_ir__parse_name(p, &ref->producer)) return NULL;
         } else if (qnnrt_json_is(key, "producer_output_idx")) {
-            if (!qnnrt_json_value_u64(&p->json, &index)) { index = UINT32_MAX; qnnrt_json_skip(&p->json); }
+            if (!qnnrt_json_value_u64(&p->json, &index)) {
+                index = UINT32_MAX;
+                qnnrt_json_skip(&p->json);
+            }
             ref->index = index > UINT32_MAX ? UINT32_MAX : (uint32_t)index;
         } else {
             qnnrt_json_skip(&p->json);
@@ -3468,7 +3541,7 @@ typedef struct qnnrt_ir__nest {
     uint32_t rank;
     int64_t  dims[QNNRT_IR_RANK];
     int      floats;                         /* not all are integers or booleans */
-    int      even;                           /* it is an array: lists of one depth have one length */
+    int      even;                           /* lists of one depth have one length */
     int      numbers;                        /* it has nothing else */
 } qnnrt_ir__nest;
 
@@ -3495,7 +3568,11 @@ static int qnnrt_ir__parse_nest(qnnrt_ir__parse *p, qnnrt_ir__nest *nest)
         ++count[depth - 1];
         switch (qnnrt_json_value(&p->json)) {
         case QNNRT_JSON_ARRAY:
-            if (depth == QNNRT_IR_RANK) { nest->even = nest->numbers = 0; qnnrt_json_skip(&p->json); continue; }
+            if (depth == QNNRT_IR_RANK) {
+                nest->even = nest->numbers = 0;
+                qnnrt_json_skip(&p->json);
+                continue;
+            }
             count[depth++] = 0;
             if (depth > nest->rank) nest->rank = depth;
             continue;
@@ -3531,7 +3608,8 @@ static int qnnrt_ir__parse_lists(qnnrt_ir__parse *p, qnnrt_ir_attr *attr, int wh
 {
     qnnrt_ir__arena *arena = &p->ir->own->arena;
     double *floats = (double *)qnnrt_ir__arena_get(arena, p->number_count + 1, sizeof(*floats));
-    int64_t *ints = wholes ? (int64_t *)qnnrt_ir__arena_get(arena, p->number_count + 1, sizeof(*ints)) : NULL;
+    int64_t *ints =
+        wholes ? (int64_t *)qnnrt_ir__arena_get(arena, p->number_count + 1, sizeof(*ints)) : NULL;
     if (floats == NULL || (wholes && ints == NULL)) return qnnrt_ir__parse_memory(p);
     if (p->number_count > 0) {
         memcpy(floats, p->numbers, p->number_count * sizeof(*floats));
@@ -3632,7 +3710,8 @@ static void qnnrt_ir__parse_place(qnnrt_ir__parse *p, qnnrt_ir_node *node)
 {
     node->byte = qnnrt_ir__parse_at(p, &p->json.key);
     while (p->line_at < node->byte) {
-        const char *next = (const char *)memchr(p->text + p->line_at, '\n', node->byte - p->line_at);
+        const char *next =
+            (const char *)memchr(p->text + p->line_at, '\n', node->byte - p->line_at);
         if (next == NULL) break;
         p->line_at = (size_t)(next - p->text) + 1;
         ++p->line;
@@ -3642,7 +3721,8 @@ static void qnnrt_ir__parse_place(qnnrt_ir__parse *p, qnnrt_ir_node *node)
 
 static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
 {
-    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*node));
+    qnnrt_ir_node *node =
+        (qnnrt_ir_node *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*node));
     qnnrt_ir__entry *entry = (qnnrt_ir__entry *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*entry));
     qnnrt_ir__symbol *name = NULL, *op = NULL, *source = NULL;
     if (node == NULL || entry == NULL) return qnnrt_ir__parse_memory(p);
@@ -3720,13 +3800,15 @@ static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
         qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "its data has fractions, its dtype has none");
     for (i = 0; i < p->number_count && !floats && row >= 0; ++i)
         if (!qnnrt_ir__number_fits(ref->dtype, p->wholes[i]))
-            qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "a number of its data does not fit its dtype");
+            qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH,
+                                  "a number of its data does not fit its dtype");
     if (ref->fault != NULL) return 1;
     data = (unsigned char *)qnnrt_ir__arena_get(&p->ir->own->arena, p->number_count + 1,
                                                 (size_t)qnnrt_ir__dtypes[row].bytes);
     if (data == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < p->number_count; ++i)
-        qnnrt_ir__number_put(data + i * (size_t)qnnrt_ir__dtypes[row].bytes, ref->dtype, p->wholes[i],
+        qnnrt_ir__number_put(data + i * (size_t)qnnrt_ir__dtypes[row].bytes, ref->dtype,
+                             p->wholes[i],
                              p->numbers[i]);
     ref->rank = nest.rank;
     memcpy(ref->dims, nest.dims, sizeof(ref->dims));
@@ -3841,7 +3923,8 @@ static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
     if (!qnnrt_ir__parse_good(p)) return 0;
     for (i = 0; i < 4; ++i) {
         if (seen >> i & 1) continue;
-        qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, 0, "not an exported graph: \"%s\" is missing", needed[i]);
+        qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, 0, "not an exported graph: \"%s\" is missing",
+                             needed[i]);
         qnnrt_ir__hint(p->err, "Export the model with pytorch-ir.");
         return 0;
     }
@@ -3871,7 +3954,10 @@ static qnnrt_ir_value *qnnrt_ir__resolve_make(qnnrt_ir__parse *p, qnnrt_ir__symb
 {
     qnnrt_ir_value *value =
         (qnnrt_ir_value *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*value));
-    if (value == NULL || !qnnrt_ir__graph_list(p->ir, value)) { qnnrt_ir__parse_memory(p); return NULL; }
+    if (value == NULL || !qnnrt_ir__graph_list(p->ir, value)) {
+        qnnrt_ir__parse_memory(p);
+        return NULL;
+    }
     value->name = name != NULL ? name->text : "";
     value->origin = origin;
     value->unknown = ref->fault != NULL;
@@ -3889,7 +3975,8 @@ static int qnnrt_ir__resolve_fault(qnnrt_ir__parse *p, const qnnrt_ir_node *node
         return QNNRT_IR__FIND(p, node, ref->code, "%s \"%.200s\": %s", what,
                               qnnrt_ir__resolve_name(ref), ref->fault);
     return qnnrt_ir__count(ref->rank, ref->dims, &count) ||
-           QNNRT_IR__FIND(p, node, QNNRT_E_LIMIT, "%s \"%.200s\": it has more than 2^48 elements", what,
+           QNNRT_IR__FIND(p, node, QNNRT_E_LIMIT, "%s \"%.200s\": it has more than 2^48 elements",
+                          what,
                           qnnrt_ir__resolve_name(ref));
 }
 
@@ -3900,12 +3987,14 @@ static int qnnrt_ir__resolve_same(const qnnrt_ir_value *x, const qnnrt_ir__ref *
 }
 
 /* Compare a tensor as stated here with its value. */
-static int qnnrt_ir__resolve_compare(qnnrt_ir__parse *p, const qnnrt_ir_node *node, const char *what,
+static int qnnrt_ir__resolve_compare(qnnrt_ir__parse *p, const qnnrt_ir_node *node,
+                                     const char *what,
                                      const qnnrt_ir_value *x, const qnnrt_ir__ref *ref)
 {
     char a[240], b[240];
     if (ref->fault != NULL || x->unknown || qnnrt_ir__resolve_same(x, ref)) return 1;
-    return QNNRT_IR__FIND(p, node, QNNRT_E_MISMATCH, "%s \"%.200s\" is stated as %s, but it is %s", what,
+    return QNNRT_IR__FIND(p, node, QNNRT_E_MISMATCH, "%s \"%.200s\" is stated as %s, but it is %s",
+                          what,
                           x->name,
                           qnnrt_ir__check_text(a, sizeof a, ref->dtype, ref->rank, ref->dims),
                           qnnrt_ir__check_text(b, sizeof b, x->dtype, x->rank, x->dims));
@@ -3945,7 +4034,8 @@ static int qnnrt_ir__resolve_names(qnnrt_ir__parse *p)
         if (other != NULL && other->fault == NULL && ref->fault == NULL &&
             (other->dtype != ref->dtype || other->rank != ref->rank ||
              memcmp(other->dims, ref->dims, sizeof(ref->dims)) != 0) &&
-            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "weight \"%.200s\" occurs twice, with different "
+            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT,
+                            "weight \"%.200s\" occurs twice, with different "
                             "shapes", ref->name->text)) return 0;
         if (other == NULL) ref->name->weight = ref;
     }
@@ -3960,7 +4050,8 @@ static int qnnrt_ir__resolve_names(qnnrt_ir__parse *p)
     for (i = 0; i < p->pairs.count; ++i) {
         const qnnrt_ir__pair *pair = (const qnnrt_ir__pair *)p->pairs.at[i];
         if (pair->placeholder->key != NULL && pair->placeholder->key != pair->key &&
-            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "\"%.200s\" has two names in weight_name_mapping: "
+            !QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT,
+                            "\"%.200s\" has two names in weight_name_mapping: "
                             "\"%.200s\" and \"%.200s\"", pair->placeholder->text,
                             pair->placeholder->key->text, pair->key->text)) return 0;
         pair->placeholder->key = pair->key;
@@ -3968,8 +4059,14 @@ static int qnnrt_ir__resolve_names(qnnrt_ir__parse *p)
     return 1;
 }
 
-/* Return the value of a weight or constant, NULL if there is none of this name, or when out of memory.
-   `used`: a tensor of this name as a node states it, or NULL. */
+static int qnnrt_ir__resolve_empty(const qnnrt_ir__ref *ref)
+{
+    uint64_t count;
+    return qnnrt_ir__count(ref->rank, ref->dims, &count) && count == 0;
+}
+
+/* Return the value of a weight or constant, NULL if there is none of this name, or when out of
+   memory. `used`: a tensor of this name as a node states it, or NULL. */
 static qnnrt_ir_value *qnnrt_ir__resolve_weight(qnnrt_ir__parse *p, qnnrt_ir__symbol *name,
                                                 const qnnrt_ir__ref *used)
 {
@@ -3979,7 +4076,13 @@ static qnnrt_ir_value *qnnrt_ir__resolve_weight(qnnrt_ir__parse *p, qnnrt_ir__sy
     const qnnrt_ir__ref *shape = constant != NULL ? constant : weight != NULL ? weight : used;
     qnnrt_ir_value *value;
     if (name->value != NULL) return name->value;
-    if (shape == NULL || (shape == used && name->key == NULL)) return NULL;
+    /* Nested lists without elements do not say the dimensions after the first 0. */
+    if (constant != NULL && constant->fault == NULL && qnnrt_ir__resolve_empty(constant)) {
+        shape = weight != NULL ? weight : used;
+        if (shape != NULL && (shape->fault != NULL || !qnnrt_ir__resolve_empty(shape)))
+            shape = constant;
+    }
+    if (shape == NULL || (shape == used && constant == NULL && name->key == NULL)) return NULL;
     value = qnnrt_ir__resolve_make(p, name, shape,
                                    constant != NULL ? QNNRT_IR_CONSTANT : QNNRT_IR_WEIGHT);
     if (value == NULL) return NULL;
@@ -3996,7 +4099,8 @@ static int qnnrt_ir__resolve_weights(qnnrt_ir__parse *p)
     size_t i;
     for (i = 0; i < p->pairs.count; ++i) {
         const qnnrt_ir__pair *pair = (const qnnrt_ir__pair *)p->pairs.at[i];
-        if (qnnrt_ir__resolve_weight(p, pair->placeholder, NULL) == NULL && p->result != QNNRT_OK) return 0;
+        if (qnnrt_ir__resolve_weight(p, pair->placeholder, NULL) == NULL && p->result != QNNRT_OK)
+            return 0;
         if (pair->key->weight != NULL) pair->key->weight->index = 1;        /* has a placeholder */
         if (pair->key->constant != NULL) pair->key->constant->index = 1;
     }
@@ -4016,15 +4120,18 @@ static int qnnrt_ir__resolve_outputs(qnnrt_ir__parse *p, const qnnrt_ir__entry *
 {
     qnnrt_ir_node *node = entry->node;
     size_t i;
-    node->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->output_count + 1,
+    node->outputs =
+        (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->output_count + 1,
                                                            sizeof(*node->outputs));
-    if (node->outputs == NULL || !qnnrt_ir__graph_append(p->ir, node)) return qnnrt_ir__parse_memory(p);
+    if (node->outputs == NULL || !qnnrt_ir__graph_append(p->ir, node))
+        return qnnrt_ir__parse_memory(p);
     for (i = 0; i < entry->output_count; ++i) {
         const qnnrt_ir__ref *ref = entry->outputs[i];
         qnnrt_ir_value *value;
         if (!qnnrt_ir__resolve_fault(p, node, "output", ref)) return 0;
         if (ref->name != NULL && ref->name->value != NULL &&
-            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "its output \"%.200s\" has the name of another value",
+            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT,
+                            "its output \"%.200s\" has the name of another value",
                             ref->name->text)) return 0;
         value = qnnrt_ir__resolve_make(p, ref->name, ref, QNNRT_IR_NODE);
         if (value == NULL) return 0;
@@ -4051,7 +4158,8 @@ static int qnnrt_ir__resolve_node(qnnrt_ir__parse *p, const qnnrt_ir__entry *ent
             name->node = node;
         }
     }
-    if (node->op[0] == '\0' && !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "op_type is missing")) return 0;
+    if (node->op[0] == '\0' && !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "op_type is missing"))
+        return 0;
     return qnnrt_ir__resolve_outputs(p, entry);
 }
 
@@ -4066,21 +4174,25 @@ static qnnrt_ir_value *qnnrt_ir__resolve_read(qnnrt_ir__parse *p, const qnnrt_ir
     if (from != NULL && ref->index < from->output_count) {
         value = from->outputs[ref->index];
         if (strcmp(value->name, name) != 0 && ref->name != NULL &&
-            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads \"%.200s\" as output %u of \"%.200s\", which "
+            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT,
+                            "reads \"%.200s\" as output %u of \"%.200s\", which "
                             "is \"%.200s\"", name, (unsigned)ref->index, from->name, value->name))
             return NULL;
     } else if (from != NULL) {
         if (!QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads output %u of \"%.200s\", which has %u",
-                            (unsigned)ref->index, from->name, (unsigned)from->output_count)) return NULL;
+                            (unsigned)ref->index, from->name, (unsigned)from->output_count))
+            return NULL;
     } else {
         /* Without a producer, or a graph input that names itself. */
         if (ref->name != NULL) value = qnnrt_ir__resolve_weight(p, ref->name, ref);
         if (value == NULL && ref->producer != NULL) value = ref->producer->value;
         if (p->result != QNNRT_OK) return NULL;
         if (value != NULL && ref->producer != NULL && ref->producer->value == NULL &&
-            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads \"%.200s\" of node \"%.200s\", which does "
+            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT,
+                            "reads \"%.200s\" of node \"%.200s\", which does "
                             "not exist", name, ref->producer->text)) return NULL;
-        if (value == NULL && !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads \"%.200s\", which is neither "
+        if (value == NULL &&
+            !QNNRT_IR__FIND(p, node, QNNRT_E_FORMAT, "reads \"%.200s\", which is neither "
                                              "an input, a weight, nor an output of a node", name))
             return NULL;
     }
@@ -4101,11 +4213,13 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, qnnrt_ir_node *node)
     size_t i, from = 1, to = 1;
     if (strcmp(node->op, "index.Tensor") == 0 && mask != NULL && mask->ints != NULL) {
         list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena,
-                                                      node->input_count + mask->count + 1, sizeof(*list));
+                                                      node->input_count + mask->count + 1,
+                                                      sizeof(*list));
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         if (node->input_count > 0) list[0] = node->inputs[0];
         for (i = 0; i < mask->count; ++i)
-            list[to++] = mask->ints[i] == 0 && from < node->input_count ? node->inputs[from++] : NULL;
+            list[to++] = mask->ints[i] == 0 &&
+                from < node->input_count ? node->inputs[from++] : NULL;
         while (from < node->input_count) list[to++] = node->inputs[from++];
         if (node->input_count > 0) node->input_count = to;
         node->inputs = list;
@@ -4127,7 +4241,8 @@ static int qnnrt_ir__resolve_reads(qnnrt_ir__parse *p, const qnnrt_ir__entry *en
 {
     qnnrt_ir_node *node = entry->node;
     size_t i;
-    node->inputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->input_count + 1,
+    node->inputs =
+        (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, entry->input_count + 1,
                                                           sizeof(*node->inputs));
     if (node->inputs == NULL) return qnnrt_ir__parse_memory(p);
     for (i = 0; i < entry->input_count; ++i) {
@@ -4151,11 +4266,13 @@ static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
         const qnnrt_ir__ref *ref = (const qnnrt_ir__ref *)p->outputs.at[i];
         qnnrt_ir_value *value = NULL;
         if (!qnnrt_ir__resolve_fault(p, NULL, "graph output", ref)) return 0;
-        if (ref->name != NULL) value = qnnrt_ir__resolve_weight(p, ref->name, NULL);
+        if (ref->name != NULL) value = qnnrt_ir__resolve_weight(p, ref->name, ref);
         if (p->result != QNNRT_OK) return 0;
         if (value == NULL) {
-            if (!QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "graph output \"%.200s\" is neither an input, a "
-                                "weight, nor an output of a node", qnnrt_ir__resolve_name(ref))) return 0;
+            if (!QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT,
+                                "graph output \"%.200s\" is neither an input, a "
+                                "weight, nor an output of a node", qnnrt_ir__resolve_name(ref)))
+                return 0;
             value = qnnrt_ir__resolve_make(p, NULL, ref, QNNRT_IR_INPUT);
             if (value == NULL) return 0;
             value->name = qnnrt_ir__resolve_name(ref);
@@ -4164,7 +4281,8 @@ static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
         if (!qnnrt_ir__resolve_compare(p, NULL, "graph output", value, ref)) return 0;
         ir->outputs[ir->output_count++] = value;
     }
-    if (ir->output_count == 0) return QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "the graph has no outputs");
+    if (ir->output_count == 0)
+        return QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "the graph has no outputs");
     return 1;
 }
 
@@ -4187,7 +4305,8 @@ static int qnnrt_ir__resolve_all(qnnrt_ir__parse *p)
 /* =====================================================================================
    PUBLIC                                                                        >>public
    The functions of the header.
-   Needs: >>config >>arena >>dtype >>attr >>shape >>ops >>graph >>find >>check >>text >>parse >>document >>resolve
+   Needs: >>config >>arena >>dtype >>attr >>shape >>ops >>graph >>find >>check >>text >>parse
+          >>document >>resolve
    Knows nothing of: JSON
    ===================================================================================== */
 
@@ -4318,9 +4437,11 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t outpu
     *rank = 0;
     memset(dims, 0, QNNRT_IR_RANK * sizeof(*dims));
     if (!qnnrt_ir__ops_infer(node, output, &s))
-        return qnnrt_ir__fail(err, s.code, "node \"%.200s\" (%.100s): %s", node->name, node->op, s.why);
+        return qnnrt_ir__fail(err, s.code, "node \"%.200s\" (%.100s): %s", node->name, node->op,
+                              s.why);
     if (output >= s.outputs)
-        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) has %lu outputs", node->name,
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) has %lu outputs",
+                              node->name,
                               node->op, (unsigned long)s.outputs);
     *dtype = s.dtype;
     *rank = s.rank;
@@ -4434,7 +4555,8 @@ static qnnrt_ir_attr qnnrt_ir__public_attr(const char *name, qnnrt_ir_attr_kind 
     return attr;
 }
 
-QNNRT_IR_API int qnnrt_ir_set_int(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name, int64_t value)
+QNNRT_IR_API int qnnrt_ir_set_int(qnnrt_ir *ir, qnnrt_ir_node *node, const char *name,
+                                  int64_t value)
 {
     qnnrt_ir_attr attr = qnnrt_ir__public_attr(name, QNNRT_IR_INT);
     attr.i = value;
