@@ -319,7 +319,12 @@ $(call IN_EACH,ir.o): tools/qnnrt_ir.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_IR_IMPLEMENTATION
 
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/ir.o
+$(call IN_EACH,weights.o): tools/qnnrt_weights.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_WEIGHTS_IMPLEMENTATION
+
+$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
@@ -588,7 +593,7 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
-    tools/qnnrt_manifest.h tools/qnnrt_ir.h
+    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h
 
 .PHONY: install
 ## install: install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)

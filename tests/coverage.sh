@@ -26,7 +26,8 @@ for program in "$B"/cover/test_*; do
     if [ $# -eq 0 ]; then set -- "$program"; else set -- "$@" -object "$program"; fi
 done
 "$cov" report -instr-profile "$B/cover/all.profdata" "$@" >"$B/cover/report" || exit 1
-for header in qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h tools/qnnrt_ir.h; do
+for header in qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
+    tools/qnnrt_weights.h tools/qnnrt_ir.h; do
     text=$B/cover/$(basename "$header").txt
     "$cov" show "$@" -instr-profile "$B/cover/all.profdata" -show-branches=count "$header" >"$text" || bad=1
     if [ ! -s "$text" ]; then echo "coverage: $text is empty"; bad=1; fi

@@ -127,9 +127,11 @@ def includes(folder):
 def compile_headers(folder, which):
     """Compile the implementations that a change of `which` alters; return False when one does not compile."""
     jobs = [("impl.o", ["-DQNNRT_COMPOSE", "-DQNNRT_PROFILE_LOG", "-DQNNRT_IMPLEMENTATION"], "qnnrt.h"),
-            ("llm.o", ["-DQNNRT_COMPOSE", "-DQNNRT_LLM_IMPLEMENTATION"], os.path.join("tools", "qnnrt_llm.h"))]
+            ("llm.o", ["-DQNNRT_COMPOSE", "-DQNNRT_LLM_IMPLEMENTATION"], os.path.join("tools", "qnnrt_llm.h")),
+            ("weights.o", ["-DQNNRT_WEIGHTS_IMPLEMENTATION"], os.path.join("tools", "qnnrt_weights.h"))]
     for name, defines, header in jobs:
-        if which is not None and (name == "llm.o") != (which == "tools/qnnrt_llm.h"):
+        own = {"tools/qnnrt_llm.h": "llm.o", "tools/qnnrt_weights.h": "weights.o"}.get(which, "impl.o")
+        if which is not None and name != own:
             continue
         status, _ = run([CC] + FLAGS + includes(folder) + defines + ["-x", "c", "-c", os.path.join(folder, header), "-o",
                         os.path.join(folder, name)], 120)
@@ -158,7 +160,8 @@ def build_test(folder, test, which):
     archive = os.path.join(folder, "lib.a")
     if os.path.exists(archive):
         os.remove(archive)
-    subprocess.run(["ar", "rc", archive, os.path.join(folder, "impl.o"), os.path.join(folder, "llm.o")], check=True)
+    subprocess.run(["ar", "rc", archive, os.path.join(folder, "impl.o"), os.path.join(folder, "llm.o"),
+                    os.path.join(folder, "weights.o")], check=True)
     if test == "nojson":
         nojson = os.path.join(folder, "nojson.o")
         run([CC] + FLAGS + includes(folder) + ["-DQNNRT_NO_JSON", "-DQNNRT_IMPLEMENTATION", "-x", "c", "-c", os.path.join(folder, "qnnrt.h"), "-o", nojson], 120)
@@ -234,7 +237,7 @@ def main():
         lines[number] = line
         with open(os.path.join(folder, path), "w") as out:
             out.write("\n".join(lines))
-        for name in ("impl.o", "llm.o"):
+        for name in ("impl.o", "llm.o", "weights.o"):
             shutil.copy(os.path.join(base, name), folder)
         killer = None
         if not compile_headers(folder, path):

@@ -18,6 +18,7 @@ export LC_ALL
 config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
     QNNRT_PROFILE_LOG'
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
+weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 # Options that add code.
@@ -162,6 +163,7 @@ check() {
     check qnnrt.h $config_macros
     check qnnrt_json.h $json_macros
     check tools/qnnrt_llm.h $llm_macros
+    check tools/qnnrt_weights.h $weights_macros
     check tools/qnnrt_ir.h $ir_macros
 }
 

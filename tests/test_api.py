@@ -9,8 +9,9 @@ import re
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HEADERS = ("qnnrt.h", "qnnrt_json.h", "tools/qnnrt_compose.h", "tools/qnnrt_profile_log.h", "tools/qnnrt_llm.h", "tools/qnnrt_ir.h")
-DECLARATION = re.compile(r"^QNNRT(?:_JSON|_LLM|_IR)?_API\s[^;{}]*?\b(qnnrt_\w+)\s*\([^;{}]*\)\s*;", re.M)
+HEADERS = ("qnnrt.h", "qnnrt_json.h", "tools/qnnrt_compose.h", "tools/qnnrt_profile_log.h", "tools/qnnrt_llm.h",
+           "tools/qnnrt_weights.h", "tools/qnnrt_ir.h")
+DECLARATION = re.compile(r"^QNNRT(?:_JSON|_LLM|_WEIGHTS|_IR)?_API\s[^;{}]*?\b(qnnrt_\w+)\s*\([^;{}]*\)\s*;", re.M)
 FATES = ("kept", "changed", "merged", "removed", "new")
 
 

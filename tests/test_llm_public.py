@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""qnnrt_llm.h, the tool and the examples use only public names of the headers, and qnnrt_llm.h calls only them and libc."""
+"""The headers above qnnrt.h, the tool and the examples use only public names, and these headers call only them and libc."""
 import os
 import re
 import shutil
@@ -14,6 +14,12 @@ LLM = "tools/qnnrt_llm.h"
 # The functions of libc that it may call. Neither libm nor POSIX beyond C99 is in the list.
 LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strlen strncmp strrchr snprintf vsnprintf "
            "fopen fclose fread ferror __errno_location _GLOBAL_OFFSET_TABLE_".split())
+# Files that are mapped need POSIX.
+POSIX = set("open read close lseek stat fstat mmap munmap opendir readdir closedir memchr strpbrk strcpy".split())
+# Path, prefix, what it may call, a function that it calls, how many functions it declares at least and has altogether.
+WEIGHTS = "tools/qnnrt_weights.h"
+LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
+          (WEIGHTS, "QNNRT_WEIGHTS", (LIBC | POSIX) - set("fopen fclose fread ferror".split()), "qnnrt_json_more", 7, 7))
 passed = failed = 0
 
 
@@ -42,11 +48,11 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
-users = [(LLM, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
+users = [(LLM, ["qnnrt", "qnnrt_json"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):
     for file in sorted(files):
         if file.endswith((".c", ".h", ".cpp", ".py")):
-            users.append((os.path.relpath(os.path.join(folder, file), TOP), ["qnnrt", "qnnrt_json", "qnnrt_llm"]))
+            users.append((os.path.relpath(os.path.join(folder, file), TOP), ["qnnrt", "qnnrt_json", "qnnrt_llm", "qnnrt_weights"]))
 check(len(users) > 5, "there are no examples")
 for path, prefixes in users:
     if os.path.exists(os.path.join(TOP, path)):
@@ -56,34 +62,43 @@ for path, prefixes in users:
 # Declared before the implementation begins, and so public.
 declared = set(re.findall(r"\b(qnnrt_\w+)\s*\(", read("qnnrt.h").split("#ifdef QNNRT_IMPLEMENTATION")[0] +
                           read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0]))
-own = set(re.findall(r"^QNNRT_LLM_API\b[^;{]*?\b(qnnrt_llm_\w+)\s*\(", read(LLM).split("#ifdef QNNRT_LLM_IMPLEMENTATION")[0], re.M | re.S))
 
 
-def symbols(folder, flags, option, what):
-    path = os.path.join(folder, "llm.o")
-    made = subprocess.run(CC.split() + ["-std=c99", "-O2", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-I" + TOP, "-DQNNRT_LLM_IMPLEMENTATION",
-                                        "-x", "c", "-c", os.path.join(TOP, LLM), "-o", path] + flags, capture_output=True, text=True)
-    check(made.returncode == 0, "%s alone does not compile %s: %s" % (LLM, what, made.stderr[:2000]))
-    listed = subprocess.run(NM.split() + option + [path], capture_output=True, text=True)
-    return {line.split()[-1] for line in listed.stdout.splitlines() if line.strip()}, listed.stdout
+class Layer:
+    """A header above qnnrt.h, compiled alone: the symbols of its object."""
+
+    def __init__(self, folder, path, prefix):
+        self.folder, self.path, self.prefix = folder, path, prefix
+        text = read(path).split("#ifdef %s_IMPLEMENTATION" % prefix)[0]
+        self.own = set(re.findall(r"^%s_API\b[^;{]*?\b(qnnrt_\w+)\s*\(" % prefix, text, re.M | re.S))
+
+    def symbols(self, flags, option, what):
+        path = os.path.join(self.folder, "layer.o")
+        made = subprocess.run(CC.split() + ["-std=c99", "-O2", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-I" + TOP, "-D%s_IMPLEMENTATION" % self.prefix,
+                                            "-x", "c", "-c", os.path.join(TOP, self.path), "-o", path] + flags, capture_output=True, text=True)
+        check(made.returncode == 0, "%s alone does not compile %s: %s" % (self.path, what, made.stderr[:2000]))
+        listed = subprocess.run(NM.split() + option + [path], capture_output=True, text=True)
+        return {line.split()[-1] for line in listed.stdout.splitlines() if line.strip()}, listed.stdout
 
 
 if not shutil.which(CC.split()[0]) or not shutil.which(NM.split()[0]):
     check(os.environ.get("QNNRT_REQUIRE_ALL") != "1", "no %s or no %s (QNNRT_REQUIRE_ALL=1)" % (CC, NM))
 else:
-    with tempfile.TemporaryDirectory() as folder:
-        calls, _ = symbols(folder, [], ["-u"], "")
-        others = sorted(name for name in calls - LIBC if name not in declared)
-        check("qnnrt_exec" in calls and "malloc" in calls, "the symbols of its object are not read: %s" % sorted(calls))
-        check(not others, "%s calls %s, which are neither public functions of the headers below it nor of its libc list" % (LLM, others))
-        defined, _ = symbols(folder, [], ["-g", "--defined-only"], "")
-        check(defined == own and len(own) > 20, "exported and not declared, or the other way round: %s" % sorted(defined ^ own))
-        hidden, _ = symbols(folder, ["-DQNNRT_LLM_API=static __attribute__((unused))"], ["-g", "--defined-only"], "with a static QNNRT_LLM_API")
-        check(not hidden, "with a static QNNRT_LLM_API it exports %s" % sorted(hidden))
-        # Without position-independent code tables of pointers are constants too.
-        all_of_it, kinds = symbols(folder, ["-fno-pic", "-fno-pie"], ["--defined-only"], "without -fPIC")
-        check(len(all_of_it) > 100 and not re.search(r" [bBcCdDgGsS] .*", kinds), "%s keeps variables: %s" %
-              (LLM, re.findall(r" [bBcCdDgGsS] (.*)", kinds)))
+    for header, prefix, libc, uses, fewest, most in LAYERS:
+        with tempfile.TemporaryDirectory() as folder:
+            layer = Layer(folder, header, prefix)
+            calls, _ = layer.symbols([], ["-u"], "")
+            others = sorted(name for name in calls - libc if name not in declared)
+            check(uses in calls and "malloc" in calls, "the symbols of its object are not read: %s" % sorted(calls))
+            check(not others, "%s calls %s, which are neither public functions of the headers below it nor of its libc list" % (header, others))
+            defined, _ = layer.symbols([], ["-g", "--defined-only"], "")
+            check(defined == layer.own and len(defined) >= fewest, "exported and not declared, or the other way round: %s" % sorted(defined ^ layer.own))
+            hidden, _ = layer.symbols(["-D%s_API=static __attribute__((unused))" % prefix], ["-g", "--defined-only"], "with a static %s_API" % prefix)
+            check(not hidden, "with a static %s_API it exports %s" % (prefix, sorted(hidden)))
+            # Without position-independent code tables of pointers are constants too.
+            all_of_it, kinds = layer.symbols(["-fno-pic", "-fno-pie"], ["--defined-only"], "without -fPIC")
+            check(len(all_of_it) > most and not re.search(r" [bBcCdDgGsS] .*", kinds), "%s keeps variables: %s" %
+                  (header, re.findall(r" [bBcCdDgGsS] (.*)", kinds)))
 
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)
