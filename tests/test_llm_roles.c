@@ -1443,6 +1443,7 @@ TEST(settings_that_are_wrong)
         { "{\"llm\": {\"roles\": {\"a\": 1}}}", "expected a role" }, { "{\"llm\": {\"roles\": {\"a\": \"keyin 1\"}}}", "Use tokens, " },
         { "{\"llm\": {\"roles\": {\"a\": \"key_in\"}}}", "unknown role" }, { "{\"llm\": {\"roles\": {\"a\": \"key_in 1 2 3\"}}}", "unknown role" },
         { "{\"llm\": {\"roles\": {\"a\": \"key_in -1\"}}}", "unknown role" }, { "{\"llm\": {\"roles\": {\"a\": \"key_in 4294967296\"}}}", "unknown role" },
+        { "{\"llm\": {\"roles\": {\"a\": \"edge\"}}}", "unknown role" }, { "{\"llm\": {\"roles\": {\"a\": \"constant\"}}}", "unknown role" },
         { "{\"llm\": {\"roles\": {\"a\": \"mask 1\"}}}", "unknown role" }, { "{\"llm\": {\"roles\": {\"a\": \"unknown\"}}}", "unknown role" },
         { "{\"llm\": {\"roles\": {\"a\": \"key_in 1 \"}}}", "unknown role" }, { "{\"llm\": {\"roles\": {\"a\": \"mask\\u0000\"}}}", "unknown role" },
         { "{\"llm\": {\"roles\": {\"a\\u0000\": \"mask\"}}}", "NUL" },

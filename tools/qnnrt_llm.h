@@ -214,7 +214,8 @@ extern "C" {
 
 /* ------------------------------------------------------------------------------------- roles -- */
 
-/* X(NAME, text, layer) layer: 1 for roles that each layer has. Role tables use these texts. */
+/* X(NAME, text, layer) layer: 1 for roles that each layer has. Role tables use these texts, up to
+   "unused"; edge and constant are found in pipelines that their author has wired. */
 #define QNNRT_LLM_ROLES(X) \
     X(UNKNOWN,     "unknown",     0) \
     X(TOKENS,      "tokens",      0)   /* in  [.., AR] ids                                      */ \
@@ -1445,7 +1446,7 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
         return qnnrt_llm__settings_wrong(r, "expected a role, such as \"mask\" or \"key_in 0\"");
     good = qnnrt_json_copy(&r->json.value, text) == strlen(text);
     while (*at != '\0' && *at != ' ') ++at;
-    for (role = 1; role < (int)QNNRT_LLM_ROLE_COUNT; ++role) {
+    for (role = 1; role <= (int)QNNRT_LLM_ROLE_UNUSED; ++role) {    /* others: pipelines decide */
         const char *known = qnnrt_llm_role_name((qnnrt_llm_role)role);
         if (strlen(known) == (size_t)(at - text) && memcmp(known, text, strlen(known)) == 0) break;
     }
@@ -1453,7 +1454,7 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
         ++at;
         good = qnnrt_llm__names_number(&at, &numbers[count]);
     }
-    if (!good || *at != '\0' || role == (int)QNNRT_LLM_ROLE_COUNT ||
+    if (!good || *at != '\0' || role > (int)QNNRT_LLM_ROLE_UNUSED ||
         (count > 0) != qnnrt_llm__layered((qnnrt_llm_role)role))
         return qnnrt_llm__hint(r->err, qnnrt_llm__settings_wrong(r, "unknown role"),
                                "Use tokens, positions, rope_cos, rope_sin, mask, window_mask,"
