@@ -2803,7 +2803,14 @@ TEST(opening_needs_little_stack)
         { "",                                                    "wrong JSON",         QNNRT_E_FORMAT },
         { "",                                                    "a wrong wiring",     QNNRT_OK },
         { "fail=systemContextGetBinaryInfo:0x753a",              "a damaged binary",   QNNRT_E_FORMAT },
+        { "",                                                    "a program",          QNNRT_OK },
+        { "",                                                    "a wrong program",    QNNRT_E_FORMAT },
+        { "",                                                    "a wrong pipeline",   QNNRT_E_MISMATCH },
     };
+#define PROGRAM_OF(rest) "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"forward_0.bin\", \"backend\": \"npu\"}, " \
+                         "{\"file\": \"forward_1.bin\", \"backend\": \"npu\"}], \"constants\": [{\"name\": \"c\", \"file\": \"forward_2.bin\"," \
+                         " \"dtype\": \"int8\", \"dims\": [8]}], \"pipelines\": [{\"name\": \"p\", \"steps\": [{\"context\": 0, \"graph\": \"fwd\"}, " \
+                         "{\"context\": 1, \"graph\": \"fwd\"}], \"names\": {\"a\": {\"step\": 0, \"input\": \"h0\"}}" rest "}]}}"
     size_t i;
     qnnrt *model = NULL;
     qnnrt_desc first = new_desc();
@@ -2820,6 +2827,10 @@ TEST(opening_needs_little_stack)
         if (i == 3) WRITE(o.folder, "genie_config.json", "{\"dialog\":{\"ctx-bins\":[\"forward_0.bin\"]}}");
         if (i == 4) WRITE(o.folder, "forward_1_json.json", "{\"info\": [1, 2, {\"a\": }]}");
         if (i == 5) WRITE(o.folder, "forward_1.bin", HEAD "graph fwd\nin other 1 0232 2 1 4 -\nout y 2 0232 2 1 4 -\n");
+        if (i == 7) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(""));
+        if (i == 8) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(", \"edges\": [{\"from\": [0, \"h1\"], \"to\": [1, \"h1\", 3]}]"));
+        if (i == 9) WRITE(o.folder, "qnnrt.json", PROGRAM_OF(", \"edges\": [{\"from\": [0, \"h1\"], \"to\": [1, \"w\"]}]"));
+        if (i == 9) WRITE(o.folder, "forward_1.bin", HEAD "graph fwd\nin h1 1 0232 2 1 8 -\nin w 3 0232 2 1 5 -\nout z 2 0232 2 1 4 -\n");
         fake_begin(cases[i].knobs);
         bytes = stack_of(open_once, &o) - thread;
         printf("  %s: %lu bytes of stack\n", cases[i].what, (unsigned long)bytes);
