@@ -2334,8 +2334,6 @@ static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__it
         if (info->steps[s].kind == QNNRT_STEP_GRAPH && info->steps[s].model != work->llm->model)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_ARG, "step %u is a graph of another"
                                          " model", (unsigned)s);
-    if (graph->wired && info->failure != NULL)
-        return qnnrt_llm__items_fail(work, graph, info->failure->code, "%s", info->failure->text);
     return QNNRT_OK;
 }
 
