@@ -223,6 +223,25 @@ go
 is again 0
 clean again
 
+# A program's constants go into the folder of the model; they are no inputs.
+fresh
+cat >"$model/qnnrt.json" <<'end'
+{ "program": { "version": 1, "backends": ["npu"],
+    "contexts": [ { "file": "layer \"1\".bin", "backend": "npu" } ],
+    "constants": [ { "name": "t", "file": "a table.raw", "dtype": "int8", "dims": [4] },
+                   { "name": "u", "file" : "values", "dtype": "int8", "dims": [4] } ] } }
+end
+echo 1234 >"$model/a table.raw"
+echo 1234 >"$model/values"
+go --keep
+is program 0
+for name in 'a table.raw' values qnnrt.json; do
+    check program_file "no model/$name" test -e "$FAKE_PHONE/root/data/local/tmp/qnnrt-phone/model/$name"
+done
+check program_inputs "more than x" test ! -e "$FAKE_PHONE/root/data/local/tmp/qnnrt-phone/in/1.raw"
+ticks program output ok 'equal to the expected files: 1'
+rm "$model/qnnrt.json" "$model/a table.raw" "$model/values"
+
 # What qnnrt-run wrote on this computer is a folder to compare with.
 fresh
 "$build/qnnrt-run" --ctx_dir "$model" --backend_so "$build/libQnnRef.so" --input "x=$model/x.raw" --output_dir "$tmp/made" >/dev/null

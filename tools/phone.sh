@@ -532,6 +532,16 @@ fi
 for file in "$model"/*.bin "$model"/*.json; do
     if [ -f "$file" ]; then add "$file" "model/${file##*/}"; fi
 done
+# Files of constants, which a program in qnnrt.json names, are no inputs.
+: >"$tmp/constants"
+if [ -f "$model/qnnrt.json" ]; then
+    tr -d '\n' <"$model/qnnrt.json" | grep -o '"file"[[:space:]]*:[[:space:]]*"[^"\\/]*"' |
+        sed 's/^.*"\([^"]*\)"$/\1/' | sort -u >"$tmp/constants"
+fi
+while IFS= read -r name; do
+    case $name in *.bin | *.json) continue ;; esac
+    if [ -f "$model/$name" ]; then add "$model/$name" "model/$name"; fi
+done <"$tmp/constants"
 # Inputs get numbers as names, because --input ends the name at the last '='.
 : >"$tmp/inputs"
 count=0
@@ -539,6 +549,7 @@ for file in "$model"/*.raw; do
     case $file in *.expected.raw) continue ;; esac
     if [ ! -f "$file" ]; then continue; fi
     name=${file##*/}
+    if grep -qxF -e "$name" "$tmp/constants"; then continue; fi
     add "$file" "in/$count.raw"
     printf ' --input %s' "$(q "${name%.raw}=in/$count.raw")" >>"$tmp/inputs"
     count=$((count + 1))
