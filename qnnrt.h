@@ -6108,8 +6108,10 @@ static const qnnrt_tensor_info *qnnrt__table_find(const qnnrt_graph_info *graph,
 {
     size_t count, i;
     const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, kind, &count);
-    for (i = 0; i < count; ++i)
+    for (i = 0; i < count; ++i) {
+        QNNRT__STEP();
         if (strcmp(tensors[i].name, name) == 0) return &tensors[i];
+    }
     return NULL;
 }
 
@@ -6582,39 +6584,62 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
    Needs: >>err >>dtype >>abi >>names >>table     Knows nothing of: where a table came from
    ===================================================================================== */
 
-/* Return 1 if equal codes mean equal numbers, bit for bit. */
-static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+static int qnnrt__compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
+
+/* Return 0 if two encodings are equal, bit for bit, else -1 or 1: any order that always is the
+   same. */
+static int qnnrt__compare_quant_order(const qnnrt_quant *a, const qnnrt_quant *b)
 {
+    int order = qnnrt__compare_u64((uint64_t)a->encoding, (uint64_t)b->encoding);
     uint32_t i;
-    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
-    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
-    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
-        return memcmp(&a->scale, &b->scale, sizeof(float)) == 0 && a->offset == b->offset;
-    if (a->encoding == QNNRT_ENCODING_NONE) return 1;
-    if (a->axis != b->axis || a->count != b->count) return 0;
-    if (memcmp(a->scales, b->scales, (size_t)a->count * sizeof(float)) != 0) return 0;
-    if (a->offsets != NULL && b->offsets != NULL)
-        return memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof(int32_t)) == 0;
-    for (i = 0; i < a->count; ++i)
-        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
-            return 0;
-    return 1;
+    if (order == 0) order = qnnrt__compare_u64(a->bitwidth, b->bitwidth);
+    if (order != 0 || a->encoding == QNNRT_ENCODING_NONE) return order;
+    if (a->encoding == QNNRT_ENCODING_OTHER)
+        return qnnrt__compare_u64(a->vendor_encoding, b->vendor_encoding);
+    if (a->encoding == QNNRT_ENCODING_PER_TENSOR) {
+        order = memcmp(&a->scale, &b->scale, sizeof(float));
+        return order != 0 ? order : qnnrt__compare_u64((uint32_t)a->offset, (uint32_t)b->offset);
+    }
+    order = qnnrt__compare_u64((uint32_t)a->axis, (uint32_t)b->axis);
+    if (order == 0) order = qnnrt__compare_u64(a->count, b->count);
+    if (order == 0) order = memcmp(a->scales, b->scales, (size_t)a->count * sizeof(float));
+    for (i = 0; i < a->count && order == 0 && a->offsets != b->offsets; ++i)
+        order = qnnrt__compare_u64(a->offsets != NULL ? (uint32_t)a->offsets[i] : 0,
+                                   b->offsets != NULL ? (uint32_t)b->offsets[i] : 0);
+    return order;
 }
 
-/* Return 1 if two tensors of the same rank have the same dynamic dimensions. */
+/* Return 1 if two encodings are equal, bit for bit. */
+static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    return qnnrt__compare_quant_order(a, b) == 0;
+}
+
+/* Compare the dynamic dimensions of two tensors of the same rank. Return 0 if they are equal. */
 static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
-        return a->dynamic_dims == b->dynamic_dims;
-    return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank) == 0;
+        return (a->dynamic_dims != NULL) - (b->dynamic_dims != NULL);
+    return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank);
 }
 
-/* Return 1 if two tensors can share memory: same dimensions, dtype, format and encoding. */
+/* Return 0 if two tensors can share memory: same dimensions, dtype, format and encoding. Else
+   return a number below or above 0: any order that always is the same. */
+static int qnnrt__compare_order(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    int order = qnnrt__compare_u64((uint64_t)a->dtype, (uint64_t)b->dtype);
+    QNNRT__STEP();
+    if (order == 0) order = qnnrt__compare_u64(a->rank, b->rank);
+    if (order == 0) order = qnnrt__compare_u64(a->vendor_format, b->vendor_format);
+    if (order == 0 && a->rank > 0) order = memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t));
+    if (order == 0) order = qnnrt__compare_dynamic(a, b);
+    return order != 0 ? order : qnnrt__compare_quant_order(&a->quant, &b->quant);
+}
+
+/* Return 1 if two tensors can share memory. */
 static int qnnrt__compare_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
-    return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
-           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) == 0) &&
-           qnnrt__compare_dynamic(a, b) && qnnrt__compare_quant(&a->quant, &b->quant);
+    return qnnrt__compare_order(a, b) == 0;
 }
 
 /* Write where two per-axis encodings first differ; "" for other encodings. */
@@ -6731,7 +6756,7 @@ static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
     } else if (a->vendor_type != b->vendor_type) {
         qnnrt__compare_type(a, one, sizeof(one));
         qnnrt__compare_type(b, other, sizeof(other));
-    } else if (!qnnrt__compare_dynamic(a, b)) {
+    } else if (qnnrt__compare_dynamic(a, b) != 0) {
         snprintf(one, sizeof(one), "%s",
                  a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
         snprintf(other, sizeof(other), "%s",
@@ -10925,6 +10950,7 @@ typedef struct qnnrt__context {
     qnnrt__register      registered;    /* shared memory */
     const void          *block;         /* the caller's bytes, NULL: a file */
     uint64_t             block_bytes;
+    const qnnrt_graph_info **by_name;   /* [info->graph_count] graphs in the order of strcmp() */
     uint32_t             generation;    /* grows when it is created: who holds graphs of it fetches
                                            them again */
     uint64_t             used;          /* when a step took it last, see qnnrt.taken */
@@ -11326,7 +11352,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>mem >>err >>table >>backend >>profile >>context
+   Needs: >>os >>sort >>mem >>err >>table >>backend >>profile >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
@@ -11528,6 +11554,45 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
 }
 
 /* Fill in the public view of a model that is complete. */
+static int qnnrt__model_graph_order(const void *a, const void *b)
+{
+    QNNRT__STEP();
+    return strcmp(((const qnnrt_graph_info *)a)->name, ((const qnnrt_graph_info *)b)->name);
+}
+
+/* Sort the graphs of each context by name, when the contexts are complete. */
+static qnnrt_result qnnrt__model_sort(qnnrt *model, qnnrt_error *err)
+{
+    size_t k, g;
+    for (k = 0; k < model->context_count; ++k) {
+        const size_t count = model->infos[k].graph_count;
+        const qnnrt_graph_info **sorted =
+            (const qnnrt_graph_info **)qnnrt__arena_alloc(&model->arena, count, sizeof(*sorted));
+        if (sorted == NULL) return qnnrt__fail_memory(err, "graphs");
+        for (g = 0; g < count; ++g) sorted[g] = &model->infos[k].graphs[g];
+        qnnrt__sort((const void **)sorted, count, qnnrt__model_graph_order);
+        model->contexts[k].by_name = sorted;
+    }
+    return QNNRT_OK;
+}
+
+/* Find a graph of a context by its name. Return NULL if there is none. */
+static const qnnrt_graph_info *qnnrt__model_graph(const qnnrt *model, size_t context,
+                                                  const char *name)
+{
+    const qnnrt_graph_info **sorted = model->contexts[context].by_name;
+    size_t low = 0, high = model->infos[context].graph_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(sorted[middle]->name, name);
+        QNNRT__STEP();
+        if (order == 0) return sorted[middle];
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
 static void qnnrt__model_publish(qnnrt *model)
 {
     qnnrt_info *info = &model->info;
@@ -12190,8 +12255,8 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
    PROGRAM                                                                    >>program
    The steps of a pipeline's description: graphs, host steps, and the conversions that its edges
    ask for, each described like a graph.
-   Needs: >>mem >>err >>dtype >>encoding >>convert >>table >>compare >>backend (its struct) >>context
-          >>model
+   Needs: >>sort >>mem >>err >>dtype >>encoding >>convert >>table >>compare >>backend (its struct)
+          >>context >>model
    Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
@@ -12217,7 +12282,6 @@ typedef struct qnnrt__program_conversion {
     qnnrt__convert           convert;
 } qnnrt__program_conversion;
 
-/* Each edge that converts looks at all conversions. */
 enum { QNNRT__PROGRAM_CONVERSIONS = 16384 };
 
 /* The steps and edges of a pipeline with its conversions. */
@@ -12291,13 +12355,13 @@ static qnnrt_result qnnrt__program_find(qnnrt_step_info *to, const qnnrt_step_de
                                         size_t at, qnnrt_error *err)
 {
     const qnnrt_context_info *context;
-    size_t g;
+    const qnnrt_graph_info *graph;
     if (step->model == NULL || step->graph == NULL || step->context >= step->model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "step %u: expected a model, one of its contexts and"
                            " the name of a graph, or a host step", (unsigned)at);
     context = &step->model->infos[step->context];
-    for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;) ++g;
-    if (g == context->graph_count) {
+    graph = qnnrt__model_graph(step->model, step->context, step->graph);
+    if (graph == NULL) {
         qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)at,
                     context->file, step->graph);
         if (context->failure != NULL) {
@@ -12306,7 +12370,7 @@ static qnnrt_result qnnrt__program_find(qnnrt_step_info *to, const qnnrt_step_de
         }
         return QNNRT_E_NOT_FOUND;
     }
-    qnnrt__program_graph(to, step->model, step->context, &context->graphs[g]);
+    qnnrt__program_graph(to, step->model, step->context, graph);
     return QNNRT_OK;
 }
 
@@ -12413,11 +12477,109 @@ static qnnrt_result qnnrt__program_host(qnnrt__program *program, const qnnrt_hos
 
 /* ---- conversions ---- */
 
+/* A tensor of a step of the description. */
+typedef struct qnnrt__program_name {
+    const qnnrt_tensor_info *tensor;
+    size_t step;
+    int    output;
+} qnnrt__program_name;
+
+/* An edge of the description. */
+typedef struct qnnrt__program_edge {
+    const qnnrt_edge_desc   *edge;
+    const qnnrt_tensor_info *from, *to;
+} qnnrt__program_edge;
+
+/* Memory for finding the ends of edges. */
+typedef struct qnnrt__program_search {
+    qnnrt__program_name *names;
+    const void         **by_name;       /* [count] names, sorted */
+    size_t               count;
+    qnnrt__program_edge *edges;         /* [edge_count] of the description */
+    const void         **sorted;        /* [edge_count] those that ask for conversions, sorted */
+} qnnrt__program_search;
+
+static int qnnrt__program_name_order(const void *a, const void *b)
+{
+    const qnnrt__program_name *x = (const qnnrt__program_name *)a;
+    const qnnrt__program_name *y = (const qnnrt__program_name *)b;
+    QNNRT__STEP();
+    if (x->step != y->step) return x->step < y->step ? -1 : 1;
+    return x->output != y->output ? x->output - y->output
+                                  : strcmp(x->tensor->name, y->tensor->name);
+}
+
+/* Order edges so that those that share a conversion follow each other. */
+static int qnnrt__program_edge_order(const void *a, const void *b)
+{
+    const qnnrt__program_edge *x = (const qnnrt__program_edge *)a;
+    const qnnrt__program_edge *y = (const qnnrt__program_edge *)b;
+    int order = qnnrt__compare_u64((uintptr_t)x->from, (uintptr_t)y->from);
+    if (order == 0) order = (int)x->edge->convert - (int)y->edge->convert;
+    if (order == 0) order = (x->edge->exact != 0) - (y->edge->exact != 0);
+    if (order == 0 && x->to != y->to) order = qnnrt__compare_order(x->to, y->to);
+    return order;
+}
+
+static int qnnrt__program_edge_before(const void *a, const void *b)
+{
+    const int order = qnnrt__program_edge_order(a, b);
+    return order != 0 ? order : a < b ? -1 : a > b;
+}
+
+/* Sort the tensors of all steps by step and name. Return 0 when out of memory. */
+static int qnnrt__program_index(const qnnrt_step_info *steps, size_t count,
+                                const qnnrt_hooks *hooks, qnnrt__program_search *search)
+{
+    size_t s, i, at = 0;
+    for (s = 0; s < count; ++s)
+        search->count += steps[s].graph->input_count + steps[s].graph->output_count;
+    search->names = (qnnrt__program_name *)qnnrt__mem_alloc(
+        hooks, (uint64_t)search->count * sizeof(*search->names));
+    search->by_name = (const void **)qnnrt__mem_alloc(
+        hooks, (uint64_t)search->count * sizeof(*search->by_name));
+    if (search->names == NULL || search->by_name == NULL) return 0;
+    for (s = 0; s < count; ++s) {
+        const qnnrt_graph_info *graph = steps[s].graph;
+        for (i = 0; i < graph->input_count + graph->output_count; ++i, ++at) {
+            qnnrt__program_name *name = &search->names[at];
+            name->output = i >= graph->input_count;
+            name->tensor = name->output ? &graph->outputs[i - graph->input_count]
+                                        : &graph->inputs[i];
+            name->step = s;
+            search->by_name[at] = name;
+        }
+    }
+    qnnrt__sort(search->by_name, search->count, qnnrt__program_name_order);
+    return 1;
+}
+
+/* Find a tensor of a step. Return NULL if there is none. */
+static const qnnrt_tensor_info *qnnrt__program_named(const qnnrt__program_search *search,
+                                                     size_t step, int output, const char *name)
+{
+    qnnrt_tensor_info tensor;
+    qnnrt__program_name key;
+    size_t low = 0, high = search->count;
+    tensor.name = name;
+    key.tensor = &tensor;
+    key.step = step;
+    key.output = output;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = qnnrt__program_name_order(search->by_name[middle], &key);
+        if (order == 0) return ((const qnnrt__program_name *)search->by_name[middle])->tensor;
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
 /* Find the two tensors of an edge in the steps of the description. */
-static qnnrt_result qnnrt__program_ends(const qnnrt_step_info *steps, size_t count,
+static qnnrt_result qnnrt__program_ends(const qnnrt__program_search *search,
+                                        const qnnrt_step_info *steps, size_t count,
                                         const qnnrt_edge_desc *edge, size_t at,
-                                        const qnnrt_tensor_info **from,
-                                        const qnnrt_tensor_info **to, qnnrt_error *err)
+                                        qnnrt__program_edge *out, qnnrt_error *err)
 {
     char where[512];
     size_t wrong;
@@ -12428,40 +12590,32 @@ static qnnrt_result qnnrt__program_ends(const qnnrt_step_info *steps, size_t cou
     if ((unsigned)edge->convert > (unsigned)QNNRT_CONVERT_TO_NCHW)
         return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: convert is %d, which is not a"
                            " qnnrt_convert", (unsigned)at, (int)edge->convert);
-    *from = qnnrt__table_find(steps[edge->from_step].graph, QNNRT__TABLE_OUTPUTS, edge->from);
-    *to = qnnrt__table_find(steps[edge->to_step].graph, QNNRT__TABLE_INPUTS, edge->to);
-    if (*from != NULL && *to != NULL) return QNNRT_OK;
-    wrong = *from == NULL ? edge->from_step : edge->to_step;
+    out->edge = edge;
+    out->from = qnnrt__program_named(search, edge->from_step, 1, edge->from);
+    out->to = qnnrt__program_named(search, edge->to_step, 0, edge->to);
+    if (out->from != NULL && out->to != NULL) return QNNRT_OK;
+    wrong = out->from == NULL ? edge->from_step : edge->to_step;
     return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)at,
                        qnnrt__program_where(&steps[wrong], wrong, where, sizeof(where)),
-                       *from == NULL ? "output" : "input", *from == NULL ? edge->from : edge->to);
+                       out->from == NULL ? "output" : "input",
+                       out->from == NULL ? edge->from : edge->to);
 }
 
-/* Find or make the conversion of an edge: one for each output, destination and exactness. */
-static qnnrt_result qnnrt__program_convert(qnnrt__program *program, const qnnrt_edge_desc *edge,
-                                           size_t at, const qnnrt_tensor_info *from,
-                                           const qnnrt_tensor_info *to, size_t *index,
-                                           qnnrt_error *err)
+/* Make the conversion of an edge. */
+static qnnrt_result qnnrt__program_convert(qnnrt__program *program, const qnnrt__program_edge *edge,
+                                           size_t at, qnnrt_error *err)
 {
-    qnnrt__program_conversion *c;
+    qnnrt__program_conversion *c = &program->conversions[program->conversion_count];
     qnnrt_error why;
     qnnrt_result result;
-    for (*index = 0; *index < program->conversion_count; ++*index) {
-        c = &program->conversions[*index];
-        if (c->from != from || c->edge->convert != edge->convert ||
-            !c->edge->exact != !edge->exact || !qnnrt__compare_facts(c->to, to)) continue;
-        if (edge->to_step < c->before) c->before = edge->to_step;
-        return QNNRT_OK;
-    }
     if (program->conversion_count == QNNRT__PROGRAM_CONVERSIONS)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "edge %u: a pipeline of more than %d conversions",
                            (unsigned)at, (int)QNNRT__PROGRAM_CONVERSIONS);
-    c = &program->conversions[program->conversion_count];
-    c->edge = edge;
-    c->from = from;
-    c->to = to;
-    c->before = edge->to_step;
-    result = qnnrt__convert_make(from, to, edge->convert, &c->convert, &why);
+    c->edge = edge->edge;
+    c->from = edge->from;
+    c->to = edge->to;
+    c->before = edge->edge->to_step;
+    result = qnnrt__convert_make(c->from, c->to, c->edge->convert, &c->convert, &why);
     if (result != QNNRT_OK) {
         qnnrt__fail(err, result, "edge %u: ", (unsigned)at);
         qnnrt__err_text(err, why.text, strlen(why.text));
@@ -12469,6 +12623,72 @@ static qnnrt_result qnnrt__program_convert(qnnrt__program *program, const qnnrt_
     }
     ++program->conversion_count;
     return QNNRT_OK;
+}
+
+/* Make the conversions of all edges: one for each output, destination and exactness. of: receives
+   for each edge its conversion + 1, or 0. */
+static qnnrt_result qnnrt__program_conversions(qnnrt__program *program,
+                                               const qnnrt__program_search *search,
+                                               size_t edge_count, size_t *of, qnnrt_error *err)
+{
+    const void **sorted = search->sorted;
+    size_t i, first = 0, count = 0;
+    qnnrt_result result;
+    for (i = 0; i < edge_count; ++i)
+        if (search->edges[i].edge->convert != QNNRT_CONVERT_NONE)
+            sorted[count++] = &search->edges[i];
+    program->conversions = (qnnrt__program_conversion *)qnnrt__arena_alloc(
+        program->arena, count, sizeof(*program->conversions));
+    if (program->conversions == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    qnnrt__sort(sorted, count, qnnrt__program_edge_before);
+    for (i = 0; i < count; ++i) {      /* first the edge, counted from 1, whose conversion it has */
+        if (qnnrt__program_edge_order(sorted[first], sorted[i]) != 0) first = i;
+        of[(const qnnrt__program_edge *)sorted[i] - search->edges] =
+            (size_t)((const qnnrt__program_edge *)sorted[first] - search->edges) + 1;
+    }
+    for (i = 0; i < edge_count; ++i) {
+        qnnrt__program_conversion *c;
+        if (of[i] == 0) continue;
+        if (of[i] == i + 1) {
+            result = qnnrt__program_convert(program, &search->edges[i], i, err);
+            if (result != QNNRT_OK) return result;
+            of[i] = program->conversion_count;
+            continue;
+        }
+        of[i] = of[of[i] - 1];
+        c = &program->conversions[of[i] - 1];
+        if (search->edges[i].edge->to_step < c->before) c->before = search->edges[i].edge->to_step;
+    }
+    return QNNRT_OK;
+}
+
+/* Find the ends of all edges, and make their conversions. of: as above. */
+static qnnrt_result qnnrt__program_edges(qnnrt__program *program, const qnnrt_pipeline_desc *desc,
+                                         const qnnrt_step_info *steps, size_t *of,
+                                         qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &program->arena->hooks;
+    qnnrt__program_search search;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    memset(&search, 0, sizeof(search));
+    search.edges = (qnnrt__program_edge *)qnnrt__mem_alloc(
+        hooks, (uint64_t)desc->edge_count * sizeof(*search.edges));
+    search.sorted = (const void **)qnnrt__mem_alloc(
+        hooks, (uint64_t)desc->edge_count * sizeof(*search.sorted));
+    if (search.edges == NULL || search.sorted == NULL ||
+        !qnnrt__program_index(steps, desc->step_count, hooks, &search))
+        result = qnnrt__fail_memory(err, "a pipeline");
+    for (i = 0; i < desc->edge_count && result == QNNRT_OK; ++i)
+        result = qnnrt__program_ends(&search, steps, desc->step_count, &desc->edges[i], i,
+                                     &search.edges[i], err);
+    if (result == QNNRT_OK)
+        result = qnnrt__program_conversions(program, &search, desc->edge_count, of, err);
+    qnnrt__mem_free(hooks, (void *)search.sorted);
+    qnnrt__mem_free(hooks, search.edges);
+    qnnrt__mem_free(hooks, (void *)search.by_name);
+    qnnrt__mem_free(hooks, search.names);
+    return result;
 }
 
 /* Describe a conversion like a graph. */
@@ -12554,27 +12774,17 @@ static qnnrt_result qnnrt__program_make(qnnrt__program *program, const qnnrt_pip
         (qnnrt__program_work *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*works));
     size_t *of = (size_t *)qnnrt__arena_alloc(arena, desc->edge_count, sizeof(*of));
     qnnrt_result result = QNNRT_OK;
-    size_t i, wanted = 0;
-    for (i = 0; i < desc->edge_count; ++i) wanted += desc->edges[i].convert != QNNRT_CONVERT_NONE;
-    program->conversions = (qnnrt__program_conversion *)qnnrt__arena_alloc(
-        arena, wanted, sizeof(*program->conversions));
+    size_t i;
     program->numbers =
         (size_t *)qnnrt__arena_alloc(arena, desc->step_count, sizeof(*program->numbers));
-    if (steps == NULL || works == NULL || of == NULL || program->conversions == NULL ||
-        program->numbers == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    if (steps == NULL || works == NULL || of == NULL || program->numbers == NULL)
+        return qnnrt__fail_memory(err, "a pipeline");
     for (i = 0; i < desc->step_count && result == QNNRT_OK; ++i)
         result = desc->steps[i].host != NULL
                      ? qnnrt__program_host(program, desc->steps[i].host, i, &works[i], &steps[i],
                                            err)
                      : qnnrt__program_find(&steps[i], &desc->steps[i], i, err);
-    for (i = 0; i < desc->edge_count && result == QNNRT_OK; ++i) {
-        const qnnrt_tensor_info *from = NULL, *to = NULL;
-        size_t at = 0;
-        result = qnnrt__program_ends(steps, desc->step_count, &desc->edges[i], i, &from, &to, err);
-        if (result != QNNRT_OK || desc->edges[i].convert == QNNRT_CONVERT_NONE) continue;
-        result = qnnrt__program_convert(program, &desc->edges[i], i, from, to, &at, err);
-        of[i] = at + 1;
-    }
+    if (result == QNNRT_OK) result = qnnrt__program_edges(program, desc, steps, of, err);
     if (result != QNNRT_OK) return result;
     program->step_count = desc->step_count + program->conversion_count;
     program->steps = (qnnrt_step_info *)qnnrt__arena_alloc(arena, program->step_count,
@@ -12663,6 +12873,7 @@ static int qnnrt__wiring_order(const void *a, const void *b)
 {
     const qnnrt__end *x = (const qnnrt__end *)a, *y = (const qnnrt__end *)b;
     int order = strcmp(x->tensor->name, y->tensor->name);
+    QNNRT__STEP();
     if (order != 0) return order;
     if (x->step != y->step) return x->step < y->step ? -1 : 1;
     return x->output - y->output;
@@ -12792,6 +13003,29 @@ static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t
     return *end > *begin;
 }
 
+/* Find a tensor of a step by its name. Return NULL if there is none. */
+static qnnrt__end *qnnrt__wiring_find(const qnnrt_pipeline *p, size_t step, int output,
+                                      const char *name)
+{
+    qnnrt_tensor_info tensor;
+    qnnrt__end key;
+    size_t low = 0, high = p->end_count;
+    tensor.name = name;
+    key.tensor = &tensor;
+    key.step = (uint32_t)step;
+    key.output = output;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const qnnrt__end *end = p->by_name[middle];
+        const int order = qnnrt__wiring_order(end, &key);
+        if (order == 0)
+            return output ? &p->outputs[step][end->index] : &p->inputs[step][end->index];
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
 /* Return an end of by_name to change it. */
 static qnnrt__end *qnnrt__wiring_end(const qnnrt_pipeline *p, size_t at)
 {
@@ -12833,25 +13067,40 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Join inputs to one value if they have the same name and equal facts and no edge feeds them. */
-static void qnnrt__wiring_share(qnnrt_pipeline *p)
+static int qnnrt__wiring_share_order(const void *a, const void *b)
 {
-    size_t at, first = 0, back;
-    for (at = 0; at < p->end_count; ++at) {
-        qnnrt__end *end = qnnrt__wiring_end(p, at);
-        if (qnnrt__wiring_begins(p, at)) first = at;
-        if (end->output || end->apart || end->source != NULL || end->constant != NULL) continue;
-        /* Find the nearest earlier input. A name occurs at most twice per step, so the loop is
-           short. */
-        for (back = at; back-- > first;) {
-            qnnrt__end *other = qnnrt__wiring_end(p, back);
-            if (other->output || other->apart || other->constant != NULL ||
-                (other->source != NULL && other->source->output) ||
-                !qnnrt__compare_facts(other->tensor, end->tensor)) continue;
-            qnnrt__wiring_connect(other, end, NULL);
-            break;
+    const qnnrt__end *x = (const qnnrt__end *)a, *y = (const qnnrt__end *)b;
+    const int order = qnnrt__compare_order(x->tensor, y->tensor);
+    return order != 0 ? order : x->step < y->step ? -1 : x->step > y->step;
+}
+
+/* Join inputs to one value if they have the same name and equal facts and no edge feeds them: each
+   with the nearest earlier one. */
+static qnnrt_result qnnrt__wiring_share(qnnrt_pipeline *p, qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &p->arena->hooks;
+    const void **inputs =
+        (const void **)qnnrt__mem_alloc(hooks, (uint64_t)p->end_count * sizeof(*inputs));
+    size_t at = 0, i, count;
+    if (inputs == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    while (at < p->end_count) {
+        count = 0;
+        do {
+            const qnnrt__end *end = p->by_name[at];
+            if (!end->output && !end->apart && end->source == NULL && end->constant == NULL)
+                inputs[count++] = end;
+        } while (++at < p->end_count && !qnnrt__wiring_begins(p, at));
+        qnnrt__sort(inputs, count, qnnrt__wiring_share_order);
+        for (i = 1; i < count; ++i) {
+            const qnnrt__end *earlier = (const qnnrt__end *)inputs[i - 1];
+            const qnnrt__end *end = (const qnnrt__end *)inputs[i];
+            if (!qnnrt__compare_facts(earlier->tensor, end->tensor)) continue;
+            qnnrt__wiring_connect(&p->inputs[earlier->step][earlier->index],
+                                  &p->inputs[end->step][end->index], NULL);
         }
     }
+    qnnrt__mem_free(hooks, (void *)inputs);
+    return QNNRT_OK;
 }
 
 /* Return the step before a step that is not a conversion. */
@@ -12922,30 +13171,33 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
 
 /* Return 1 if an earlier step takes an input of this name and these facts from the caller: a mask
    or positions. Then this step does, too. */
-static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *input)
+static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *input, uint64_t *looks)
 {
     size_t at, end;
     if (!qnnrt__wiring_named(p, input->tensor->name, &at, &end)) return 0;
-    for (; at < end && p->by_name[at]->step < input->step; ++at)
+    for (; at < end && p->by_name[at]->step < input->step && *looks <= QNNRT__WIRING_LOOKS;
+         ++at, ++*looks)
         if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
             qnnrt__compare_facts(p->by_name[at]->tensor, input->tensor)) return 1;
     return 0;
 }
 
-/* Apply rule 2 to two neighbours that no edge joins: connect the only pair that fits. */
-static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, qnnrt_error *err)
+/* Apply rule 2 to two neighbours that no edge joins: connect the only pair that fits. looks: what
+   that took so far, in all steps. */
+static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, uint64_t *looks,
+                                           qnnrt_error *err)
 {
     const uint32_t at = qnnrt__wiring_before(p, step);
     const qnnrt_graph_info *before = p->steps[at].graph, *after = p->steps[step].graph;
     qnnrt__end *from = NULL, *to = NULL;
-    uint64_t pairs = 0, looks = 0;
+    uint64_t pairs = 0;
     size_t i, k;
     for (k = 0; k < after->input_count && pairs <= 1000; ++k) {
         qnnrt__end *input = &p->inputs[step][k];
-        if (input->source != NULL || input->constant != NULL || qnnrt__wiring_callers(p, input))
-            continue;
-        looks += (uint64_t)before->output_count * (1 + (uint64_t)input->tensor->quant.count);
-        if (looks > QNNRT__WIRING_LOOKS)
+        if (input->source != NULL || input->constant != NULL ||
+            qnnrt__wiring_callers(p, input, looks)) continue;
+        *looks += (uint64_t)before->output_count * (1 + (uint64_t)input->tensor->quant.count);
+        if (*looks > QNNRT__WIRING_LOOKS)
             return qnnrt__fail(err, QNNRT_E_LIMIT,
                                "steps %u and %u have too many tensors to look for a pair that fits",
                                (unsigned)at, (unsigned)step);
@@ -12968,17 +13220,12 @@ static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, qnn
 static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_edge_desc *edges,
                                           size_t edge_count, size_t count, qnnrt_error *err)
 {
-    size_t e, i;
+    size_t e;
     for (e = 0; e < edge_count; ++e) {
         const qnnrt_edge_desc *edge = &edges[e];
-        qnnrt__end *from = NULL, *to = NULL;
+        qnnrt__end *from = qnnrt__wiring_find(p, edge->from_step, 1, edge->from);
+        qnnrt__end *to = qnnrt__wiring_find(p, edge->to_step, 0, edge->to);
         char a[1024], b[1024], c[160];
-        for (i = 0; i < p->steps[edge->from_step].graph->output_count; ++i)
-            if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0)
-                from = &p->outputs[edge->from_step][i];
-        for (i = 0; i < p->steps[edge->to_step].graph->input_count; ++i)
-            if (strcmp(p->inputs[edge->to_step][i].tensor->name, edge->to) == 0)
-                to = &p->inputs[edge->to_step][i];
         if (from == NULL || to == NULL) return QNNRT_E_NOT_FOUND;      /* never, see above */
         if (to->source != NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" already has an edge",
@@ -13001,16 +13248,12 @@ static qnnrt_result qnnrt__wiring_input(const qnnrt_pipeline *p, const qnnrt__pr
                                         const char *input, qnnrt__end **out, qnnrt_error *err)
 {
     char where[512];
-    size_t i;
     if (input == NULL || step >= steps)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and a name", what,
                            (unsigned)at);
     step = program->numbers[step];
-    for (i = 0; i < p->steps[step].graph->input_count; ++i)
-        if (strcmp(p->inputs[step][i].tensor->name, input) == 0) {
-            *out = &p->inputs[step][i];
-            return QNNRT_OK;
-        }
+    *out = qnnrt__wiring_find(p, step, 0, input);
+    if (*out != NULL) return QNNRT_OK;
     return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no input \"%.200s\"", what,
                        (unsigned)at,
                        qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)), input);
@@ -13065,7 +13308,7 @@ static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipel
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
-   Needs: >>size >>sort >>mem >>err >>table >>scan >>model >>wiring
+   Needs: >>size >>sort >>mem >>err >>scan >>model >>wiring
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -13258,21 +13501,19 @@ static qnnrt_result qnnrt__slot_end(const qnnrt_pipeline *p, const size_t *numbe
                                     const char *kind, size_t at, size_t step, const char *tensor,
                                     int output, qnnrt_slot *out, qnnrt_error *err)
 {
-    const qnnrt_tensor_info *found;
+    const qnnrt__end *found;
     char where[512];
     if (tensor == NULL || step >= steps)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s %u: expected a step and the name of a tensor",
                            kind, (unsigned)at);
     step = numbers[step];
-    found = qnnrt__table_find(p->steps[step].graph,
-                              output ? QNNRT__TABLE_OUTPUTS : QNNRT__TABLE_INPUTS, tensor);
+    found = qnnrt__wiring_find(p, step, output != 0, tensor);
     if (found == NULL)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s %u: %s has no %s \"%.200s\"", kind,
                            (unsigned)at,
                            qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
                            output ? "output" : "input", tensor);
-    *out = &p->slots[output ? p->outputs[step][found - p->steps[step].graph->outputs].slot
-                            : p->inputs[step][found - p->steps[step].graph->inputs].slot];
+    *out = &p->slots[found->slot];
     return QNNRT_OK;
 }
 
@@ -13448,7 +13689,7 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
 /* =====================================================================================
    PIPELINE                                                                 >>pipeline
    Graphs in order: those that belong together by their names, and those that the caller joins.
-   Needs: >>os >>mem >>err >>log >>sort >>scan >>model >>program >>wiring >>slot
+   Needs: >>os >>mem >>err >>log >>scan >>model >>program >>wiring >>slot
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -13457,6 +13698,7 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
                                          const qnnrt__program *program, qnnrt_error *err)
 {
     int rules = desc == NULL || !desc->edges_only;
+    uint64_t looks = 0;
     uint32_t step;
     qnnrt_result result = qnnrt__program_hooks(p->steps, p->info.step_count, err);
     if (result == QNNRT_OK) result = qnnrt__wiring_ends(p, err);
@@ -13467,13 +13709,13 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
         if (rules ? qnnrt__wiring_joined(p, step) : qnnrt__wiring_touched(p, step)) continue;
-        result = rules ? qnnrt__wiring_by_shape(p, step, err)
+        result = rules ? qnnrt__wiring_by_shape(p, step, &looks, err)
                        : qnnrt__wiring_unjoined(p, step, 0, err);
     }
     if (result != QNNRT_OK) return result;
-    qnnrt__wiring_share(p);
+    result = qnnrt__wiring_share(p, err);
     qnnrt__slot_flatten(p);
-    result = qnnrt__slot_number(p, err);
+    if (result == QNNRT_OK) result = qnnrt__slot_number(p, err);
     if (result == QNNRT_OK && desc != NULL)
         result = qnnrt__slot_names(p, desc, program->numbers, err);
     if (result == QNNRT_OK && desc != NULL)
@@ -13584,32 +13826,16 @@ static void qnnrt__pipeline_give(qnnrt_pipeline *p, qnnrt *model)
 }
 #endif
 
-static int qnnrt__pipeline_graph_order(const void *a, const void *b)
+/* Find a graph of a context by name. Return its index, or -1. */
+static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, size_t context, const char *name)
 {
-    return strcmp(((const qnnrt_graph_info *)a)->name, ((const qnnrt_graph_info *)b)->name);
-}
-
-/* Find a graph of a context by name. Return its index, or -1. sorted has the graphs in order of
-   name. */
-static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, const qnnrt_graph_info **const *sorted,
-                                       size_t context, const char *name)
-{
-    const qnnrt_context_info *info = &model->infos[context];
-    size_t low = 0, high = info->graph_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(sorted[context][middle]->name, name);
-        if (order == 0) return sorted[context][middle] - info->graphs;
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return -1;
+    const qnnrt_graph_info *graph = qnnrt__model_graph(model, context, name);
+    return graph != NULL ? graph - model->infos[context].graphs : -1;
 }
 
 /* State of the search for graphs that form one pipeline. */
 typedef struct qnnrt__join {
     qnnrt                    *model;
-    const qnnrt_graph_info ***sorted;      /* [context] -> graphs in order of name */
     unsigned char           **used;        /* [context] -> [graph] */
     ptrdiff_t                *members;     /* [context] graph index or -1 */
     size_t                    count;       /* pipelines so far */
@@ -13643,8 +13869,7 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const ch
         for (k = 0; k < contexts && found; ++k) {
             snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits,
                      (unsigned long long)(value + k), name + at + digits);
-            join->members[k] = qnnrt__pipeline_graph(
-                join->model, (const qnnrt_graph_info **const *)join->sorted, k, expect);
+            join->members[k] = qnnrt__pipeline_graph(join->model, k, expect);
             if (join->members[k] < 0 || join->used[k][join->members[k]]) found = 0;
         }
         at += digits;
@@ -13713,8 +13938,7 @@ static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context
     size_t k, members = 0;
     int by_number = 0;
     for (k = 0; k < model->context_count; ++k) {
-        join->members[k] =
-            qnnrt__pipeline_graph(model, (const qnnrt_graph_info **const *)join->sorted, k, name);
+        join->members[k] = qnnrt__pipeline_graph(model, k, name);
         if (join->members[k] >= 0 && join->used[k][join->members[k]]) join->members[k] = -1;
         members += join->members[k] >= 0;
     }
@@ -13752,27 +13976,20 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
     return QNNRT_OK;
 }
 
-/* Prepare a search: sort the graphs of each context by name, and mark none of them as taken. */
+/* Prepare a search, with no graph taken. */
 static qnnrt_result qnnrt__pipeline_join_begin(qnnrt__join *join, qnnrt__arena *scratch)
 {
     qnnrt *model = join->model;
-    size_t contexts = model->context_count, graphs = 0, k, g;
-    join->sorted =
-        (const qnnrt_graph_info ***)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->sorted));
+    size_t contexts = model->context_count, graphs = 0, k;
     join->used = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->used));
     join->members = (ptrdiff_t *)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->members));
-    if (join->sorted == NULL || join->used == NULL || join->members == NULL)
+    if (join->used == NULL || join->members == NULL)
         return qnnrt__fail_memory(join->err, "pipelines");
     for (k = 0; k < contexts; ++k) {
         size_t count = model->infos[k].graph_count;
         graphs += count;
-        join->sorted[k] =
-            (const qnnrt_graph_info **)qnnrt__arena_alloc(scratch, count, sizeof(**join->sorted));
         join->used[k] = (unsigned char *)qnnrt__arena_alloc(scratch, count, 1);
-        if (join->sorted[k] == NULL || join->used[k] == NULL)
-            return qnnrt__fail_memory(join->err, "pipelines");
-        for (g = 0; g < count; ++g) join->sorted[k][g] = &model->infos[k].graphs[g];
-        qnnrt__sort((const void **)join->sorted[k], count, qnnrt__pipeline_graph_order);
+        if (join->used[k] == NULL) return qnnrt__fail_memory(join->err, "pipelines");
     }
     if ((uint64_t)graphs * contexts > QNNRT__WIRING_LOOKS)
         return qnnrt__fail(join->err, QNNRT_E_LIMIT,
@@ -15396,6 +15613,7 @@ static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const q
         result = qnnrt__open_load(model, ctx_dir, desc, work, err);
     }
     if (result == QNNRT_OK) qnnrt__open_preflight(model);
+    if (result == QNNRT_OK) result = qnnrt__model_sort(model, err);
 #ifndef QNNRT_NO_JSON
     if (result == QNNRT_OK)
         result = qnnrt__assemble(model, &work->described, desc, &given, &given_count, err);
@@ -17710,13 +17928,12 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t at, const char *name,
     qnnrt__abi_tensor change;
     qnnrt__abi_code code;
     qnnrt_result result;
-    size_t g = 0;
-    while (g < info->graph_count && strcmp(info->graphs[g].name, name) != 0) ++g;
-    if (g == info->graph_count)
+    const qnnrt_graph_info *graph = qnnrt__model_graph(model, at, name);
+    if (graph == NULL)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, name);
-    tensor = qnnrt__table_find(&info->graphs[g], QNNRT__TABLE_UPDATEABLES, tensor_name);
-    if (tensor == NULL) return qnnrt__update_none(&info->graphs[g], info->file, tensor_name, err);
-    result = qnnrt__update_check(model, context, &info->graphs[g], tensor, bytes, err);
+    tensor = qnnrt__table_find(graph, QNNRT__TABLE_UPDATEABLES, tensor_name);
+    if (tensor == NULL) return qnnrt__update_none(graph, info->file, tensor_name, err);
+    result = qnnrt__update_check(model, context, graph, tensor, bytes, err);
     if (result != QNNRT_OK) return result;
     memset(&change, 0, sizeof(change));
     qnnrt__run_tensor(tensor, &change);
@@ -17728,7 +17945,7 @@ static qnnrt_result qnnrt__update(qnnrt *model, size_t at, const char *name,
                            " DSP.");
     qnnrt__hooks_lock(&b->hooks);
     b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->tensor_update(context->graphs[g], list, 1);
+    code = b->calls->tensor_update(context->graphs[graph - info->graphs], list, 1);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s, graph \"%.160s\": the update of \"%.160s\" was"
                     " refused", info->file, name, tensor->name);

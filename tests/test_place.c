@@ -1,5 +1,5 @@
-/* test_place.c - plans of many entries: their work, counted in steps, their groups, and places that
-   overlap */
+/* test_place.c - plans of many entries and pipelines of many parts: their work, counted in steps;
+   groups of entries, and places that overlap */
 #define _DEFAULT_SOURCE
 #include <stdint.h>
 static uint64_t place_steps;
@@ -430,6 +430,211 @@ TEST(overlaps_are_found_in_few_steps)
     }
 }
 
+/* ---- pipelines of many parts ------------------------------------------------------------------ */
+
+static qnnrt_result nothing(void *user, const qnnrt_graph_info *step, const void *const *inputs, void *const *outputs, qnnrt_error *err)
+{
+    (void)user; (void)step; (void)inputs; (void)outputs; (void)err;
+    return QNNRT_OK;
+}
+
+enum { EDGES, CONVERSIONS, APART, CONSTANTS, NAMES, KEEPS, SHARED, GRAPHS, KINDS };
+
+/* Many parts of one kind: tensors of a host step, or steps. */
+typedef struct parts {
+    char (*texts)[32];
+    qnnrt_tensor_info *tensors;
+    uint32_t           (*dims)[1];
+    qnnrt_host_step    *hosts;
+    qnnrt_step_desc    *steps;
+    qnnrt_edge_desc    *edges;
+    qnnrt_apart_desc   *apart;
+    qnnrt_constant_desc *constants;
+    qnnrt_name_desc    *names;
+    qnnrt_keep_desc    *keeps;
+} parts;
+
+static void parts_of(const qnnrt *model, int kind, size_t count, parts *m, qnnrt_pipeline_desc *desc)
+{
+    static const float zeros[4] = { 0, 0, 0, 0 };
+    static const uint32_t four[1] = { 4 };
+    static qnnrt_tensor_info out;
+    static qnnrt_buffer_desc buffer;
+    size_t i;
+    memset(desc, 0, sizeof(*desc));
+    memset(&out, 0, sizeof(out));
+    m->texts = (char (*)[32])calloc(count, sizeof(*m->texts));
+    m->tensors = (qnnrt_tensor_info *)calloc(2 * count, sizeof(*m->tensors));
+    m->dims = (uint32_t (*)[1])calloc(count, sizeof(*m->dims));
+    m->hosts = (qnnrt_host_step *)calloc(count, sizeof(*m->hosts));
+    m->steps = (qnnrt_step_desc *)calloc(count + 1, sizeof(*m->steps));
+    m->edges = (qnnrt_edge_desc *)calloc(count, sizeof(*m->edges));
+    m->apart = (qnnrt_apart_desc *)calloc(count, sizeof(*m->apart));
+    m->constants = (qnnrt_constant_desc *)calloc(count, sizeof(*m->constants));
+    m->names = (qnnrt_name_desc *)calloc(count, sizeof(*m->names));
+    m->keeps = (qnnrt_keep_desc *)calloc(count, sizeof(*m->keeps));
+    out.name = "end";
+    out.dtype = QNNRT_DTYPE_F32;
+    out.rank = 1;
+    out.dims = four;
+    buffer.bytes = 16 * count;
+    for (i = 0; i < count; ++i) {
+        qnnrt_tensor_info *t = &m->tensors[kind == SHARED ? 2 * i : i];
+        snprintf(m->texts[i], sizeof(m->texts[i]), "t%u", (unsigned)i);
+        *t = out;
+        t->name = kind == SHARED ? "t" : m->texts[i];
+        if (kind == CONVERSIONS) {      /* not two of them are equal */
+            t->dtype = QNNRT_DTYPE_U16Q;
+            t->quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+            t->quant.scale = (float)(i + 1);
+        }
+        m->dims[i][0] = (uint32_t)i + 1;
+        if (kind == SHARED) t->dims = m->dims[i];
+        m->hosts[i].name = "many";
+        m->hosts[i].exec = nothing;
+        m->hosts[i].inputs = m->tensors;
+        m->hosts[i].input_count = count;
+        m->hosts[i].outputs = &out;
+        m->hosts[i].output_count = 1;
+        m->edges[i].from = "y";
+        m->edges[i].to_step = 1;
+        m->edges[i].to = m->texts[i];
+        m->edges[i].convert = kind == CONVERSIONS ? QNNRT_CONVERT_VALUES : QNNRT_CONVERT_NONE;
+        m->apart[i].step = m->constants[i].step = m->names[i].step = m->keeps[i].step = 1;
+        m->apart[i].input = m->constants[i].input = m->names[i].tensor = m->keeps[i].tensor = m->texts[i];
+        m->constants[i].data = zeros;
+        m->constants[i].bytes = sizeof(zeros);
+        m->names[i].name = m->texts[count - 1 - i];
+        m->keeps[i].offset = 16 * i;
+        m->steps[i + 1].host = &m->hosts[i];
+        if (kind == SHARED) {           /* a chain of steps; each has an input "t" */
+            t[1] = out;
+            m->hosts[i].inputs = t;
+            m->hosts[i].input_count = 2;
+            m->edges[i].to = "end";
+        }
+    }
+    m->steps[0].model = model;
+    m->steps[0].graph = "g0";
+    desc->steps = m->steps;
+    desc->step_count = kind == SHARED ? count + 1 : 2;
+    if (kind == GRAPHS) {
+        desc->step_count = count;
+        for (i = 0; i < count; ++i) {
+            m->texts[i][0] = 'g';
+            m->steps[i].host = NULL;
+            m->steps[i].model = model;
+            m->steps[i].graph = m->texts[i];
+            m->edges[i].from_step = i;
+            m->edges[i].to_step = i + 1;
+            m->edges[i].to = "x";
+        }
+    }
+    desc->edges = m->edges;
+    desc->edge_count = kind == EDGES || kind == CONVERSIONS ? count : kind == GRAPHS ? count - 1 : 1;
+    desc->apart = m->apart;
+    desc->apart_count = kind == APART ? count : 0;
+    desc->constants = m->constants + 1;
+    desc->constant_count = kind == CONSTANTS ? count - 1 : 0;
+    desc->names = m->names;
+    desc->name_count = kind == NAMES ? count : 0;
+    desc->buffers = &buffer;
+    desc->buffer_count = kind == KEEPS;
+    desc->keeps = m->keeps;
+    desc->keep_count = kind == KEEPS ? count : 0;
+}
+
+static void parts_free(parts *m)
+{
+    free(m->texts); free(m->tensors); free(m->dims); free(m->hosts); free(m->steps);
+    free(m->edges); free(m->apart); free(m->constants); free(m->names); free(m->keeps);
+}
+
+TEST(making_a_pipeline_takes_its_time_in_proportion_to_its_parts)
+{
+    enum { FEW = 200, MANY = 3200 };
+    uint64_t steps[2][KINDS];
+    int kind, many;
+    for (many = 0; many < 2; ++many) {
+        const size_t count = many ? MANY : FEW;
+        char *text = (char *)malloc(count * 64 + 64);
+        const char *texts[1];
+        size_t used = (size_t)snprintf(text, 64, "FAKEQNN 1\n"), i;
+        qnnrt *model;
+        for (i = 0; i < count; ++i)
+            used += (size_t)snprintf(text + used, 64, "graph g%u\nin x 1 0232 1 4 -\nout y 2 0232 1 4 -\n", (unsigned)i);
+        texts[0] = text;
+        model = model_from(texts, 1);
+        CHECK(model != NULL);
+        for (kind = 0; kind < KINDS; ++kind) {
+            qnnrt_pipeline_desc desc;
+            qnnrt_pipeline *pipeline;
+            qnnrt_error err;
+            parts m;
+            parts_of(model, kind, count, &m, &desc);
+            place_steps = 0;
+            CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_OK);
+            steps[many][kind] = place_steps;
+            CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+            parts_free(&m);
+            if (many) printf("  kind %d: %llu steps for %d parts, %llu for %d\n", kind, (unsigned long long)steps[0][kind], FEW,
+                             (unsigned long long)steps[1][kind], MANY);
+            if (many) CHECK(steps[0][kind] >= FEW && steps[1][kind] < 32 * steps[0][kind]);
+        }
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        free(text);
+    }
+}
+
+TEST(the_search_for_pairs_that_fit_is_limited_for_all_steps_together)
+{
+    enum { STEPS = 6, TENSORS = 2000 };      /* 4 million comparisons for each step */
+    static char texts[STEPS][2][TENSORS][16];
+    static qnnrt_tensor_info tensors[STEPS][2][TENSORS];
+    static const uint32_t four[1] = { 4 };
+    static const char *const text[1] = { "FAKEQNN 1\ngraph g\nin x 1 0232 1 4 -\nout y 2 0264 1 4 -\n# and 64 bytes of it\n" };
+    qnnrt_host_step hosts[STEPS];
+    qnnrt_step_desc steps[STEPS + 1];
+    qnnrt_pipeline_desc desc;
+    qnnrt_pipeline *pipeline;
+    qnnrt_error err;
+    qnnrt *model = model_from(text, 1);
+    size_t s, side, i;
+    CHECK(model != NULL);
+    memset(hosts, 0, sizeof(hosts));
+    memset(steps, 0, sizeof(steps));
+    memset(&desc, 0, sizeof(desc));
+    for (s = 0; s < STEPS; ++s) {
+        for (side = 0; side < 2; ++side)
+            for (i = 0; i < TENSORS; ++i) {      /* the last of each are the only pair that fits */
+                qnnrt_tensor_info *t = &tensors[s][side][i];
+                snprintf(texts[s][side][i], sizeof(texts[s][side][i]), "%c%u_%u", side ? 'o' : 'i', (unsigned)s, (unsigned)i);
+                t->name = texts[s][side][i];
+                t->dtype = i + 1 == TENSORS ? QNNRT_DTYPE_F64 : side ? QNNRT_DTYPE_F32 : QNNRT_DTYPE_I32;
+                t->rank = 1;
+                t->dims = four;
+            }
+        hosts[s].name = "host";
+        hosts[s].exec = nothing;
+        hosts[s].inputs = tensors[s][0];
+        hosts[s].outputs = tensors[s][1];
+        hosts[s].input_count = hosts[s].output_count = TENSORS;
+        steps[s + 1].host = &hosts[s];
+    }
+    steps[0].model = model;
+    steps[0].graph = "g";
+    desc.steps = steps;
+    desc.step_count = 3;
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_destroy(pipeline), QNNRT_OK);
+    desc.step_count = STEPS + 1;
+    place_steps = 0;
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &pipeline, &err), QNNRT_E_LIMIT);
+    CHECK_STR(err.text, "steps 5 and 6");
+    CHECK(place_steps < 30000000);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
 TEST_MAIN("place")
 {
     RUN(planning_takes_its_time_in_proportion_to_entries);
@@ -438,4 +643,6 @@ TEST_MAIN("place")
     RUN(a_conversion_cannot_write_over_its_input);
     RUN(overlaps_are_refused_exactly_when_a_value_is_destroyed);
     RUN(overlaps_are_found_in_few_steps);
+    RUN(making_a_pipeline_takes_its_time_in_proportion_to_its_parts);
+    RUN(the_search_for_pairs_that_fit_is_limited_for_all_steps_together);
 }

@@ -2025,6 +2025,7 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     for (i = 0; i < count && result == QNNRT_OK; ++i)
         result = qnnrt__compose_context_make(b, model, i, system, room);
     qnnrt__hooks_unlock(&b->backend->hooks);
+    if (result == QNNRT_OK) result = qnnrt__model_sort(model, b->err);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, NULL, 0, b->err);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
