@@ -4083,8 +4083,8 @@ typedef struct qnnrt__loop {
     float    bottom, top;           /* 3 to 5 codes outside of the range                */
     double   under, over;           /* the same range before the offset is taken away   */
     int32_t  zero, min, max;        /* their offset and range                           */
-    int32_t  near;                  /* of 8 bits: the bits of the largest distance from an integer at
-                                       which float arithmetic is certain; 0: never      */
+    int32_t  near;                  /* 8 bits: the bits of the distance from an integer
+                                       up to which float arithmetic is exact; 0: never  */
 } qnnrt__loop;
 
 /* Loops are flat and free of branches so that compilers turn them into vector code. Each returns
