@@ -84,13 +84,16 @@ static const char *model_name(const tool *t)
 static void say_need(const tool *t)
 {
     const qnnrt_info *info = qnnrt_get_info(t->model);
-    const cli_device device = cli_device_of(t->model);
+    uint64_t need = 0;
+    int found = 0;
     for (size_t i = 0; i < info->context_count; ++i) {
-        if (info->contexts[i].backend_id != NPU) continue;
-        say(t, "device    about %llu bytes; one process has about %llu on the NPU\n",
-            (unsigned long long)device.all, (unsigned long long)QNNRT_DOMAIN_BYTES);
-        return;
+        if (info->contexts[i].backend_id != NPU || info->contexts[i].failure != NULL) continue;
+        need += info->contexts[i].device_bytes;
+        found = 1;
     }
+    if (found)
+        say(t, "device    about %llu bytes; one process has about %llu on the NPU\n",
+            (unsigned long long)need, (unsigned long long)QNNRT_DOMAIN_BYTES);
 }
 
 /* Say what the contexts took. */
