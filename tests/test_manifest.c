@@ -627,6 +627,37 @@ TEST(an_edge_converts_only_if_it_says_so)
     FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\": step 0", "no outputs");
 }
 
+/* The example in the manual at the top of qnnrt.h, with a model that it fits. */
+TEST(the_example_of_the_manual_opens)
+{
+    qnnrt_host_function function;
+    int calls;
+    qnnrt_desc desc = mixed_desc(&function, &calls);
+    char *manual = (char *)test_read_file("qnnrt.h", NULL), *begin, *end, path[2048];
+    const qnnrt_pipeline_info *p;
+    qnnrt *model;
+    fake_begin("");
+    folder = test_tmpdir();
+    CHECK(manual != NULL);
+    begin = strstr(manual, "{ \"program\"");
+    CHECK(begin != NULL);
+    end = strstr(begin, "] } }\n");
+    CHECK(end != NULL);
+    end[5] = '\0';
+    put(folder, "qnnrt.json", begin);
+    free(manual);
+    put(folder, "forward.bin", "FAKEQNN 1\n" PAD "graph forward\nin x 1 0232 3 1 8 768 -\nout logits 2 0232 2 1 4 -\n");
+    snprintf(path, sizeof(path), "%s/table.raw", folder);
+    put(folder, "table.raw", "");
+    CHECK_EQ(truncate(path, (off_t)50257 * 768 * 2), 0);      /* a hole */
+    function.name = "look_up";
+    OPENS(folder, &desc, &model);
+    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+    CHECK_EQ(p->step_count, 3);
+    CHECK_STR(p->names[0].name, "tokens");
+    CLOSE(model);
+}
+
 /* ---- bad texts -------------------------------------------------------------------------------- */
 
 TEST(files_are_plain_names_that_the_folder_has)
@@ -1237,6 +1268,7 @@ TEST_MAIN("manifest")
     RUN(constants_follow_links_and_have_limits);
     RUN(many_host_functions_are_listed);
     RUN(an_edge_converts_only_if_it_says_so);
+    RUN(the_example_of_the_manual_opens);
     RUN(files_are_plain_names_that_the_folder_has);
     RUN(bad_texts_are_named);
     RUN(a_text_cut_at_every_byte_is_refused);
