@@ -4,8 +4,8 @@
     python3 tests/record_ir.py >tests/data/ir/ops.json
 
 Needs torch; the tests need only its output. Each node is written as the exporter pytorch-ir writes it: tensors among
-the positional arguments are inputs, the others are attrs. Inputs are constants of the graph; "expected" has the
-elements of each output."""
+the positional arguments are inputs, the others are attrs. Inputs are constants of the graph, and the constant
+expected/<output> has what torch computes."""
 import json
 import math
 import sys
@@ -15,7 +15,7 @@ import torch
 aten = torch.ops.aten
 torch.manual_seed(1)
 graph = {"model_name": "ops", "pytorch_version": torch.__version__, "graph_inputs": [], "graph_outputs": [], "weights": [],
-         "weight_name_mapping": {}, "nodes": [], "constants": {}, "expected": {}}
+         "weight_name_mapping": {}, "nodes": [], "constants": {}}
 
 
 def short(x):
@@ -83,7 +83,7 @@ def run(op, *args, **kwargs):
     for i, x in enumerate(results):
         out = name if isinstance(result, torch.Tensor) else "%s_%d" % (name, i)
         outputs.append(meta(out, x))
-        graph["expected"][out] = short(x)
+        graph["constants"]["expected/" + out] = {"data": short(x), "dtype": str(x.dtype).replace("torch.", "")}
     graph["graph_outputs"] += outputs
     graph["nodes"].append({"name": name, "op_type": str(op), "inputs": inputs, "outputs": outputs, "attrs": attrs})
 

@@ -6,6 +6,7 @@
 #include "qnnrt_ir.h"
 #include "counted.h"
 #include "test.h"
+#include <math.h>
 
 static qnnrt_error err;
 static const qnnrt_ir_finding *list;
@@ -719,8 +720,104 @@ TEST(ir_survives_every_failing_allocation)
     free(text);
 }
 
+/* ---- evaluation ---- */
+
+/* Return an element as a double. */
+static double element(const qnnrt_ir_value *v, const void *data, size_t k)
+{
+    const unsigned char *at = (const unsigned char *)data + k * qnnrt_ir_dtype_bytes(v->dtype);
+    float f32;
+    double f64;
+    int64_t i64;
+    int32_t i32;
+    int16_t i16;
+    uint32_t bits;
+    switch (v->dtype) {
+    case QNNRT_DTYPE_F32: memcpy(&f32, at, 4); return (double)f32;
+    case QNNRT_DTYPE_F64: memcpy(&f64, at, 8); return f64;
+    case QNNRT_DTYPE_I64: memcpy(&i64, at, 8); return (double)i64;
+    case QNNRT_DTYPE_I32: memcpy(&i32, at, 4); return (double)i32;
+    case QNNRT_DTYPE_I16: memcpy(&i16, at, 2); return (double)i16;
+    case QNNRT_DTYPE_I8: return (double)(signed char)at[0];
+    case QNNRT_DTYPE_BF16:
+        bits = (uint32_t)at[0] << 16 | (uint32_t)at[1] << 24;
+        memcpy(&f32, &bits, 4);
+        return (double)f32;
+    case QNNRT_DTYPE_F16:
+        bits = (uint32_t)at[0] | (uint32_t)at[1] << 8;
+        f64 = (bits >> 10 & 31) == 0 ? ldexp((double)(bits & 1023), -24) :
+              (bits >> 10 & 31) == 31 ? (bits & 1023 ? NAN : HUGE_VAL) :
+              ldexp((double)(1024 + (bits & 1023)), (int)(bits >> 10 & 31) - 25);
+        return bits >> 15 ? -f64 : f64;
+    default: return (double)at[0];
+    }
+}
+
+/* True if two elements are equal but for the rounding of their dtype. */
+static int near(const qnnrt_ir_value *v, double a, double b)
+{
+    const double part = v->dtype == QNNRT_DTYPE_BF16 ? 0.008 : v->dtype == QNNRT_DTYPE_F16 ? 0.001 :
+                        v->dtype == QNNRT_DTYPE_F32 ? 2e-6 : v->dtype == QNNRT_DTYPE_F64 ? 1e-12 : 0;
+    if (a != a || b != b) return a != a && b != b;
+    if (a >= HUGE_VAL || a <= -HUGE_VAL || b >= HUGE_VAL || b <= -HUGE_VAL) return a >= b && a <= b;
+    return fabs(a - b) <= part * (1 + fabs(b));
+}
+
+static const qnnrt_ir_value *value_of(const qnnrt_ir *ir, const char *name)
+{
+    size_t i;
+    for (i = 0; i < ir->value_count; ++i) if (strcmp(ir->values[i]->name, name) == 0) return ir->values[i];
+    return NULL;
+}
+
+TEST(ir_evaluates_what_pytorch_computes)
+{
+    qnnrt_ir *ir = recorded();
+    size_t i, k, n, compared = 0, wrong = 0;
+    CHECK(ir != NULL);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        const void *in[16];
+        void *out[16];
+        CHECK(node->input_count <= 16 && node->output_count <= 16);
+        for (k = 0; k < node->input_count; ++k) in[k] = node->inputs[k] != NULL ? node->inputs[k]->data : NULL;
+        for (k = 0; k < node->output_count; ++k) {
+            const qnnrt_ir_value *y = node->outputs[k];
+            out[k] = malloc((size_t)(y->count + 1) * qnnrt_ir_dtype_bytes(y->dtype));
+            CHECK(out[k] != NULL);
+        }
+        if (qnnrt_ir_eval_node(NULL, node, in, out, &err) != QNNRT_OK) {
+            printf("    %s\n", err.text);
+            ++wrong;
+            continue;
+        }
+        for (k = 0; k < node->output_count; ++k) {
+            const qnnrt_ir_value *y = node->outputs[k], *expected;
+            char name[80];
+            snprintf(name, sizeof name, "expected/%s", y->name);
+            expected = value_of(ir, name);
+            CHECK(expected != NULL || y->count == 0);
+            for (n = 0; n < y->count; ++n) {
+                const double a = element(y, out[k], n), b = element(y, expected->data, n);
+                ++compared;
+                if (near(y, a, b)) continue;
+                printf("    line %lu: %s %s: element %lu is %.9g, expected %.9g\n", (unsigned long)node->line, y->name,
+                       node->op, (unsigned long)n, a, b);
+                ++wrong;
+                break;
+            }
+            free(out[k]);
+        }
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK(compared > 5000);
+    qnnrt_ir_free(ir);
+}
+
 TEST_MAIN("ir")
 {
+    RUN(ir_evaluates_what_pytorch_computes);
     RUN(ir_infers_what_pytorch_computes);
     RUN(ir_knows_what_pytorch_computes_for_every_operator);
     RUN(ir_finds_every_wrong_shape_and_dtype);

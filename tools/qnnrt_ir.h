@@ -4,7 +4,7 @@
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_ir.h"
        #define QNNRT_IR_IMPLEMENTATION
        #include "qnnrt_ir.h"
-   qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl.
+   qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl -lm.
 
        qnnrt_ir *ir; qnnrt_error err; const qnnrt_ir_finding *list; size_t count, i;
        if (qnnrt_ir_read(text, bytes, NULL, &ir, &err) != QNNRT_OK) { puts(err.text); return 1; }
@@ -14,7 +14,7 @@
            printf("%s = %s\n", ir->nodes[i]->name, ir->nodes[i]->op);
        qnnrt_ir_free(ir);
 
-   Uses     Public names of qnnrt.h and qnnrt_json.h, and libc. It knows nothing of QNN.
+   Uses     Public names of qnnrt.h and qnnrt_json.h, libc and libm. It knows nothing of QNN.
    Trust    The text may be hostile. Sizes, counts and depths are limited, arithmetic is checked.
             The caller is trusted.
    Memory   One allocator hook serves every allocation. A graph owns its memory and frees it as a
@@ -69,7 +69,8 @@
    ROOMS (search for the tag)
        >>config >>arena >>symbol >>dtype >>attr                                     the floor
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
-       >>graph >>find >>check >>number >>text >>parse >>document >>resolve >>public  graphs
+       >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
+       >>wide >>eval_math >>eval_move >>eval_net >>eval >>public                    values
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -275,6 +276,23 @@ QNNRT_IR_API const char *qnnrt_ir_dtype_name(qnnrt_dtype dtype);
 QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype_from(const char *name);
 QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype);
 
+/* -------------------------------------------------------------------------------- evaluation -- */
+
+/* Compute one node on the host. Floats are computed in double and rounded once, to the dtype of the
+   output; integers and bools are exact, with the wrap of two's complement.
+
+   hooks    alloc and free are used; may be NULL
+   inputs   [node->input_count] elements as stored, of the dtypes and shapes of node->inputs; NULL
+            for an absent one
+   outputs  [node->output_count] receive the elements; NULL: not wanted
+
+   Returns  QNNRT_OK; as qnnrt_ir_infer(); QNNRT_E_UNSUPPORTED (what cannot be computed, such as
+            dropout in training, or an index out of range: text says which); QNNRT_E_MEMORY;
+            QNNRT_E_ARG */
+QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnnrt_ir_node *node,
+                                             const void *const *inputs, void *const *outputs,
+                                             qnnrt_error *err);
+
 /* ----------------------------------------------------------------------------------- editing -- */
 
 /* Add a value that a new node will produce. Its name is made unique: "norm", "norm_1", ...
@@ -338,6 +356,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
 #endif
 #include "qnnrt_json.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -2244,287 +2263,291 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
    Knows nothing of: files
    ===================================================================================== */
 
-/* X(name, least inputs, most inputs (255: any), arguments, shape function). A type with "?" may be
-   null; without a default and without "?" it must be given. Names of ATen without "aten."; "q." are
-   those that passes make. */
+/* X(name, least inputs, most inputs (255: any), arguments, function of shape, of evaluation). A
+   type with "?" may be null; without a default and without "?" it must be given. Names of ATen
+   without "aten."; "q." are those that passes make. */
 #define QNNRT_IR__CONV "ints stride=1, ints padding=0, ints dilation=1, int groups=1"
 #define QNNRT_IR__OPS(X) \
     /* one input, element by element */ \
-    X("relu.default", 1, 1, "", same) \
-    X("relu_.default", 1, 1, "", same) \
-    X("relu6.default", 1, 1, "", same) \
-    X("relu6_.default", 1, 1, "", same) \
-    X("silu.default", 1, 1, "", float) \
-    X("silu_.default", 1, 1, "", float) \
-    X("gelu.default", 1, 1, "str approximate=none", float) \
-    X("sigmoid.default", 1, 1, "", real) \
-    X("sigmoid_.default", 1, 1, "", float) \
-    X("tanh.default", 1, 1, "", real) \
-    X("hardtanh.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same) \
-    X("hardtanh_.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same) \
-    X("hardsigmoid.default", 1, 1, "", float) \
-    X("hardsigmoid_.default", 1, 1, "", float) \
-    X("hardswish.default", 1, 1, "", float) \
-    X("hardswish_.default", 1, 1, "", float) \
-    X("leaky_relu.default", 1, 1, "Scalar negative_slope=0.01", float) \
-    X("leaky_relu_.default", 1, 1, "Scalar negative_slope=0.01", float) \
-    X("elu.default", 1, 1, "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", float) \
-    X("softplus.default", 1, 1, "Scalar beta=1, Scalar threshold=20", float) \
-    X("mish.default", 1, 1, "", float) \
-    X("neg.default", 1, 1, "", same) \
-    X("abs.default", 1, 1, "", same) \
-    X("sign.default", 1, 1, "", same) \
-    X("floor.default", 1, 1, "", same) \
-    X("ceil.default", 1, 1, "", same) \
-    X("round.default", 1, 1, "", same) \
-    X("trunc.default", 1, 1, "", same) \
-    X("square.default", 1, 1, "", same) \
-    X("rsqrt.default", 1, 1, "", real) \
-    X("sqrt.default", 1, 1, "", real) \
-    X("reciprocal.default", 1, 1, "", real) \
-    X("exp.default", 1, 1, "", real) \
-    X("log.default", 1, 1, "", real) \
-    X("log2.default", 1, 1, "", real) \
-    X("erf.default", 1, 1, "", real) \
-    X("cos.default", 1, 1, "", real) \
-    X("sin.default", 1, 1, "", real) \
-    X("logical_not.default", 1, 1, "", test) \
-    X("isnan.default", 1, 1, "", test) \
-    X("isinf.default", 1, 1, "", test) \
-    X("bitwise_not.default", 1, 1, "", same) \
-    X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp) \
-    X("clamp_.default", 1, 1, "Scalar? min, Scalar? max", clamp) \
-    X("clamp_min.default", 1, 1, "Scalar min", clamp) \
-    X("clamp_max.default", 1, 1, "Scalar max", clamp) \
-    X("tril.default", 1, 1, "int diagonal=0", same) \
-    X("triu.default", 1, 1, "int diagonal=0", same) \
-    X("dropout.default", 1, 1, "float p, bool train", same) \
-    X("dropout_.default", 1, 1, "float p, bool train", same) \
-    X("feature_dropout.default", 1, 1, "float p, bool train", same) \
+    X("relu.default", 1, 1, "", same, unary) \
+    X("relu_.default", 1, 1, "", same, unary) \
+    X("relu6.default", 1, 1, "", same, unary) \
+    X("relu6_.default", 1, 1, "", same, unary) \
+    X("silu.default", 1, 1, "", float, unary) \
+    X("silu_.default", 1, 1, "", float, unary) \
+    X("gelu.default", 1, 1, "str approximate=none", float, unary) \
+    X("sigmoid.default", 1, 1, "", real, unary) \
+    X("sigmoid_.default", 1, 1, "", float, unary) \
+    X("tanh.default", 1, 1, "", real, unary) \
+    X("hardtanh.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same, unary) \
+    X("hardtanh_.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same, unary) \
+    X("hardsigmoid.default", 1, 1, "", float, unary) \
+    X("hardsigmoid_.default", 1, 1, "", float, unary) \
+    X("hardswish.default", 1, 1, "", float, unary) \
+    X("hardswish_.default", 1, 1, "", float, unary) \
+    X("leaky_relu.default", 1, 1, "Scalar negative_slope=0.01", float, unary) \
+    X("leaky_relu_.default", 1, 1, "Scalar negative_slope=0.01", float, unary) \
+    X("elu.default", 1, 1, "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", float, unary) \
+    X("softplus.default", 1, 1, "Scalar beta=1, Scalar threshold=20", float, unary) \
+    X("mish.default", 1, 1, "", float, unary) \
+    X("neg.default", 1, 1, "", same, unary) \
+    X("abs.default", 1, 1, "", same, unary) \
+    X("sign.default", 1, 1, "", same, unary) \
+    X("floor.default", 1, 1, "", same, unary) \
+    X("ceil.default", 1, 1, "", same, unary) \
+    X("round.default", 1, 1, "", same, unary) \
+    X("trunc.default", 1, 1, "", same, unary) \
+    X("square.default", 1, 1, "", same, unary) \
+    X("rsqrt.default", 1, 1, "", real, unary) \
+    X("sqrt.default", 1, 1, "", real, unary) \
+    X("reciprocal.default", 1, 1, "", real, unary) \
+    X("exp.default", 1, 1, "", real, unary) \
+    X("log.default", 1, 1, "", real, unary) \
+    X("log2.default", 1, 1, "", real, unary) \
+    X("erf.default", 1, 1, "", real, unary) \
+    X("cos.default", 1, 1, "", real, unary) \
+    X("sin.default", 1, 1, "", real, unary) \
+    X("logical_not.default", 1, 1, "", test, unary) \
+    X("isnan.default", 1, 1, "", test, unary) \
+    X("isinf.default", 1, 1, "", test, unary) \
+    X("bitwise_not.default", 1, 1, "", same, unary) \
+    X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp, unary) \
+    X("clamp_.default", 1, 1, "Scalar? min, Scalar? max", clamp, unary) \
+    X("clamp_min.default", 1, 1, "Scalar min", clamp, unary) \
+    X("clamp_max.default", 1, 1, "Scalar max", clamp, unary) \
+    X("tril.default", 1, 1, "int diagonal=0", same, triangle) \
+    X("triu.default", 1, 1, "int diagonal=0", same, triangle) \
+    X("dropout.default", 1, 1, "float p, bool train", same, copy) \
+    X("dropout_.default", 1, 1, "float p, bool train", same, copy) \
+    X("feature_dropout.default", 1, 1, "float p, bool train", same, copy) \
     /* two inputs, or one and a number */ \
-    X("add.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary) \
-    X("add_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace) \
-    X("add.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary) \
-    X("sub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary) \
-    X("sub_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace) \
-    X("sub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary) \
-    X("rsub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary) \
-    X("rsub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary) \
-    X("mul.Tensor", 1, 2, "Scalar? other", binary) \
-    X("mul_.Tensor", 1, 2, "Scalar? other", inplace) \
-    X("mul.Scalar", 1, 1, "Scalar other", binary) \
-    X("div.Tensor", 1, 2, "Scalar? other", divide) \
-    X("div_.Tensor", 1, 2, "Scalar? other", inplace) \
-    X("div.Scalar", 1, 1, "Scalar other", divide) \
-    X("div.Tensor_mode", 1, 2, "Scalar? other, str? rounding_mode", divide) \
-    X("floor_divide.default", 1, 2, "Scalar? other", binary) \
-    X("remainder.Scalar", 1, 1, "Scalar other", binary) \
-    X("remainder.Tensor", 1, 2, "Scalar? other", binary) \
-    X("pow.Tensor_Scalar", 1, 1, "Scalar exponent", binary) \
-    X("pow.Tensor_Tensor", 1, 2, "Scalar? exponent", binary) \
-    X("pow.Scalar", 1, 1, "Scalar self", binary) \
-    X("maximum.default", 2, 2, "", binary) \
-    X("minimum.default", 2, 2, "", binary) \
-    X("max.other", 2, 2, "", binary) \
-    X("min.other", 2, 2, "", binary) \
-    X("eq.Tensor", 1, 2, "Scalar? other", compare) \
-    X("eq.Scalar", 1, 1, "Scalar other", compare) \
-    X("ne.Tensor", 1, 2, "Scalar? other", compare) \
-    X("ne.Scalar", 1, 1, "Scalar other", compare) \
-    X("lt.Tensor", 1, 2, "Scalar? other", compare) \
-    X("lt.Scalar", 1, 1, "Scalar other", compare) \
-    X("le.Tensor", 1, 2, "Scalar? other", compare) \
-    X("le.Scalar", 1, 1, "Scalar other", compare) \
-    X("gt.Tensor", 1, 2, "Scalar? other", compare) \
-    X("gt.Scalar", 1, 1, "Scalar other", compare) \
-    X("ge.Tensor", 1, 2, "Scalar? other", compare) \
-    X("ge.Scalar", 1, 1, "Scalar other", compare) \
-    X("logical_and.default", 2, 2, "", compare) \
-    X("logical_or.default", 2, 2, "", compare) \
-    X("logical_xor.default", 2, 2, "", compare) \
-    X("__and__.Tensor", 1, 2, "Scalar? other", bits) \
-    X("__and__.Scalar", 1, 1, "Scalar other", bits) \
-    X("__or__.Tensor", 1, 2, "Scalar? other", bits) \
-    X("__or__.Scalar", 1, 1, "Scalar other", bits) \
-    X("__xor__.Tensor", 1, 2, "Scalar? other", bits) \
-    X("bitwise_and.Tensor", 1, 2, "Scalar? other", bits) \
-    X("bitwise_or.Tensor", 1, 2, "Scalar? other", bits) \
-    X("bitwise_xor.Tensor", 1, 2, "Scalar? other", bits) \
-    X("where.self", 3, 3, "", where) \
-    X("where.ScalarOther", 2, 2, "Scalar other", where) \
-    X("where.ScalarSelf", 2, 2, "Scalar self", where) \
-    X("where.Scalar", 1, 1, "Scalar self, Scalar other", where) \
-    X("masked_fill.Scalar", 2, 2, "Scalar value", mask) \
-    X("masked_fill_.Scalar", 2, 2, "Scalar value", mask) \
-    X("masked_fill.Tensor", 2, 3, "Scalar? value", mask) \
-    X("masked_fill_.Tensor", 2, 3, "Scalar? value", mask) \
+    X("add.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
+    X("add_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace, binary) \
+    X("add.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
+    X("sub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
+    X("sub_.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", inplace, binary) \
+    X("sub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
+    X("rsub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
+    X("rsub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
+    X("mul.Tensor", 1, 2, "Scalar? other", binary, binary) \
+    X("mul_.Tensor", 1, 2, "Scalar? other", inplace, binary) \
+    X("mul.Scalar", 1, 1, "Scalar other", binary, binary) \
+    X("div.Tensor", 1, 2, "Scalar? other", divide, binary) \
+    X("div_.Tensor", 1, 2, "Scalar? other", inplace, binary) \
+    X("div.Scalar", 1, 1, "Scalar other", divide, binary) \
+    X("div.Tensor_mode", 1, 2, "Scalar? other, str? rounding_mode", divide, binary) \
+    X("floor_divide.default", 1, 2, "Scalar? other", binary, binary) \
+    X("remainder.Scalar", 1, 1, "Scalar other", binary, binary) \
+    X("remainder.Tensor", 1, 2, "Scalar? other", binary, binary) \
+    X("pow.Tensor_Scalar", 1, 1, "Scalar exponent", binary, binary) \
+    X("pow.Tensor_Tensor", 1, 2, "Scalar? exponent", binary, binary) \
+    X("pow.Scalar", 1, 1, "Scalar self", binary, binary) \
+    X("maximum.default", 2, 2, "", binary, binary) \
+    X("minimum.default", 2, 2, "", binary, binary) \
+    X("max.other", 2, 2, "", binary, binary) \
+    X("min.other", 2, 2, "", binary, binary) \
+    X("eq.Tensor", 1, 2, "Scalar? other", compare, binary) \
+    X("eq.Scalar", 1, 1, "Scalar other", compare, binary) \
+    X("ne.Tensor", 1, 2, "Scalar? other", compare, binary) \
+    X("ne.Scalar", 1, 1, "Scalar other", compare, binary) \
+    X("lt.Tensor", 1, 2, "Scalar? other", compare, binary) \
+    X("lt.Scalar", 1, 1, "Scalar other", compare, binary) \
+    X("le.Tensor", 1, 2, "Scalar? other", compare, binary) \
+    X("le.Scalar", 1, 1, "Scalar other", compare, binary) \
+    X("gt.Tensor", 1, 2, "Scalar? other", compare, binary) \
+    X("gt.Scalar", 1, 1, "Scalar other", compare, binary) \
+    X("ge.Tensor", 1, 2, "Scalar? other", compare, binary) \
+    X("ge.Scalar", 1, 1, "Scalar other", compare, binary) \
+    X("logical_and.default", 2, 2, "", compare, binary) \
+    X("logical_or.default", 2, 2, "", compare, binary) \
+    X("logical_xor.default", 2, 2, "", compare, binary) \
+    X("__and__.Tensor", 1, 2, "Scalar? other", bits, binary) \
+    X("__and__.Scalar", 1, 1, "Scalar other", bits, binary) \
+    X("__or__.Tensor", 1, 2, "Scalar? other", bits, binary) \
+    X("__or__.Scalar", 1, 1, "Scalar other", bits, binary) \
+    X("__xor__.Tensor", 1, 2, "Scalar? other", bits, binary) \
+    X("bitwise_and.Tensor", 1, 2, "Scalar? other", bits, binary) \
+    X("bitwise_or.Tensor", 1, 2, "Scalar? other", bits, binary) \
+    X("bitwise_xor.Tensor", 1, 2, "Scalar? other", bits, binary) \
+    X("where.self", 3, 3, "", where, where) \
+    X("where.ScalarOther", 2, 2, "Scalar other", where, where) \
+    X("where.ScalarSelf", 2, 2, "Scalar self", where, where) \
+    X("where.Scalar", 1, 1, "Scalar self, Scalar other", where, where) \
+    X("masked_fill.Scalar", 2, 2, "Scalar value", mask, where) \
+    X("masked_fill_.Scalar", 2, 2, "Scalar value", mask, where) \
+    X("masked_fill.Tensor", 2, 3, "Scalar? value", mask, where) \
+    X("masked_fill_.Tensor", 2, 3, "Scalar? value", mask, where) \
     /* over dimensions */ \
-    X("mean.default", 1, 1, "dtype? dtype", mean) \
-    X("mean.dim", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", mean) \
-    X("sum.default", 1, 1, "dtype? dtype", sum) \
-    X("sum.dim_IntList", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", sum) \
-    X("prod.default", 1, 1, "dtype? dtype", sum) \
-    X("prod.dim_int", 1, 1, "int dim, bool keepdim=false, dtype? dtype", sum) \
-    X("amax.default", 1, 1, "ints? dim, bool keepdim=false", reduce) \
-    X("amin.default", 1, 1, "ints? dim, bool keepdim=false", reduce) \
-    X("max.default", 1, 1, "", reduce) \
-    X("min.default", 1, 1, "", reduce) \
-    X("max.dim", 1, 1, "int dim, bool keepdim=false", extreme) \
-    X("min.dim", 1, 1, "int dim, bool keepdim=false", extreme) \
-    X("any.default", 1, 1, "", any) \
-    X("any.dim", 1, 1, "int dim, bool keepdim=false", any) \
-    X("all.default", 1, 1, "", any) \
-    X("all.dim", 1, 1, "int dim, bool keepdim=false", any) \
-    X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best) \
-    X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best) \
-    X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk) \
-    X("var.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm) \
-    X("var.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm) \
-    X("std.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm) \
+    X("mean.default", 1, 1, "dtype? dtype", mean, reduce) \
+    X("mean.dim", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", mean, reduce) \
+    X("sum.default", 1, 1, "dtype? dtype", sum, reduce) \
+    X("sum.dim_IntList", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", sum, reduce) \
+    X("prod.default", 1, 1, "dtype? dtype", sum, reduce) \
+    X("prod.dim_int", 1, 1, "int dim, bool keepdim=false, dtype? dtype", sum, reduce) \
+    X("amax.default", 1, 1, "ints? dim, bool keepdim=false", reduce, reduce) \
+    X("amin.default", 1, 1, "ints? dim, bool keepdim=false", reduce, reduce) \
+    X("max.default", 1, 1, "", reduce, reduce) \
+    X("min.default", 1, 1, "", reduce, reduce) \
+    X("max.dim", 1, 1, "int dim, bool keepdim=false", extreme, reduce) \
+    X("min.dim", 1, 1, "int dim, bool keepdim=false", extreme, reduce) \
+    X("any.default", 1, 1, "", any, reduce) \
+    X("any.dim", 1, 1, "int dim, bool keepdim=false", any, reduce) \
+    X("all.default", 1, 1, "", any, reduce) \
+    X("all.dim", 1, 1, "int dim, bool keepdim=false", any, reduce) \
+    X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
+    X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
+    X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk, topk) \
+    X("var.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
+    X("var.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm, reduce) \
+    X("std.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
     X("linalg_vector_norm.default", 1, 1, \
-      "Scalar ord=2, ints? dim, bool keepdim=false, dtype? dtype", norm) \
-    X("cumsum.default", 1, 1, "int dim, dtype? dtype", cumulate) \
-    X("cumprod.default", 1, 1, "int dim, dtype? dtype", cumulate) \
-    X("softmax.int", 1, 1, "int dim, dtype? dtype", softmax) \
-    X("_softmax.default", 1, 1, "int dim, bool half_to_float=false", softmax) \
-    X("log_softmax.int", 1, 1, "int dim, dtype? dtype", softmax) \
+      "Scalar ord=2, ints? dim, bool keepdim=false, dtype? dtype", norm, reduce) \
+    X("cumsum.default", 1, 1, "int dim, dtype? dtype", cumulate, cumulate) \
+    X("cumprod.default", 1, 1, "int dim, dtype? dtype", cumulate, cumulate) \
+    X("softmax.int", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
+    X("_softmax.default", 1, 1, "int dim, bool half_to_float=false", softmax, softmax) \
+    X("log_softmax.int", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
     /* copies and casts */ \
-    X("alias.default", 1, 1, "", same) \
-    X("detach.default", 1, 1, "", same) \
-    X("detach_.default", 1, 1, "", same) \
-    X("clone.default", 1, 1, "", same) \
-    X("contiguous.default", 1, 1, "", same) \
-    X("lift_fresh_copy.default", 1, 1, "", same) \
-    X("lift_fresh.default", 1, 1, "", same) \
-    X("to.dtype", 1, 1, "dtype dtype", to) \
-    X("to.dtype_layout", 1, 1, "dtype? dtype", to) \
-    X("to.device", 1, 1, "dtype dtype", to) \
-    X("_to_copy.default", 1, 1, "dtype? dtype", to) \
-    X("to.other", 2, 2, "", type_as) \
-    X("type_as.default", 2, 2, "", type_as) \
-    X("copy.default", 2, 2, "", same) \
-    X("copy_.default", 2, 2, "", same) \
+    X("alias.default", 1, 1, "", same, copy) \
+    X("detach.default", 1, 1, "", same, copy) \
+    X("detach_.default", 1, 1, "", same, copy) \
+    X("clone.default", 1, 1, "", same, copy) \
+    X("contiguous.default", 1, 1, "", same, copy) \
+    X("lift_fresh_copy.default", 1, 1, "", same, copy) \
+    X("lift_fresh.default", 1, 1, "", same, copy) \
+    X("to.dtype", 1, 1, "dtype dtype", to, copy) \
+    X("to.dtype_layout", 1, 1, "dtype? dtype", to, copy) \
+    X("to.device", 1, 1, "dtype dtype", to, copy) \
+    X("_to_copy.default", 1, 1, "dtype? dtype", to, copy) \
+    X("to.other", 2, 2, "", type_as, copy) \
+    X("type_as.default", 2, 2, "", type_as, copy) \
+    X("copy.default", 2, 2, "", same, expand) \
+    X("copy_.default", 2, 2, "", same, expand) \
     /* views and moves */ \
-    X("view.default", 1, 1, "ints size", view) \
-    X("_unsafe_view.default", 1, 1, "ints size", view) \
-    X("reshape.default", 1, 1, "ints shape", view) \
-    X("view_as.default", 2, 2, "", view_as) \
-    X("reshape_as.default", 2, 2, "", view_as) \
-    X("expand.default", 1, 1, "ints size, bool implicit=false", expand) \
-    X("expand_as.default", 2, 2, "", expand_as) \
-    X("flatten.using_ints", 1, 1, "int start_dim=0, int end_dim=-1", flatten) \
-    X("unflatten.int", 1, 1, "int dim, ints sizes", unflatten) \
-    X("unsqueeze.default", 1, 1, "int dim", unsqueeze) \
-    X("squeeze.default", 1, 1, "", squeeze) \
-    X("squeeze.dim", 1, 1, "int dim", squeeze) \
-    X("squeeze.dims", 1, 1, "ints dim", squeeze) \
-    X("permute.default", 1, 1, "ints dims", permute) \
-    X("transpose.int", 1, 1, "int dim0, int dim1", transpose) \
-    X("t.default", 1, 1, "", t) \
-    X("numpy_T.default", 1, 1, "", t) \
-    X("movedim.int", 1, 1, "int source, int destination", movedim) \
-    X("slice.Tensor", 1, 1, "int dim=0, int? start, int? end, int step=1", slice) \
-    X("narrow.default", 1, 1, "int dim, int start, int length", narrow) \
-    X("select.int", 1, 1, "int dim, int index", select) \
-    X("cat.default", 1, 255, "int dim=0", cat) \
-    X("concat.default", 1, 255, "int dim=0", cat) \
-    X("stack.default", 1, 255, "int dim=0", stack) \
-    X("split.Tensor", 1, 1, "int split_size, int dim=0", split) \
-    X("split.sizes", 1, 1, "ints split_size, int dim=0", split_sizes) \
-    X("split_with_sizes.default", 1, 1, "ints split_sizes, int dim=0", split_sizes) \
-    X("chunk.default", 1, 1, "int chunks, int dim=0", chunk) \
-    X("unbind.int", 1, 1, "int dim=0", unbind) \
-    X("repeat.default", 1, 1, "ints repeats", repeat) \
-    X("pad.default", 1, 1, "ints pad, str mode=constant, float? value", pad) \
-    X("constant_pad_nd.default", 1, 1, "ints pad, Scalar value=0", pad) \
-    X("roll.default", 1, 1, "ints shifts, ints? dims", same) \
-    X("flip.default", 1, 1, "ints dims", same) \
-    X("index.Tensor", 2, 255, "", index) \
-    X("index_select.default", 2, 2, "int dim", index_select) \
-    X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather) \
-    X("index_copy.default", 3, 3, "int dim", index_copy) \
-    X("index_copy_.default", 3, 3, "int dim", index_copy) \
+    X("view.default", 1, 1, "ints size", view, copy) \
+    X("_unsafe_view.default", 1, 1, "ints size", view, copy) \
+    X("reshape.default", 1, 1, "ints shape", view, copy) \
+    X("view_as.default", 2, 2, "", view_as, copy) \
+    X("reshape_as.default", 2, 2, "", view_as, copy) \
+    X("expand.default", 1, 1, "ints size, bool implicit=false", expand, expand) \
+    X("expand_as.default", 2, 2, "", expand_as, expand) \
+    X("flatten.using_ints", 1, 1, "int start_dim=0, int end_dim=-1", flatten, copy) \
+    X("unflatten.int", 1, 1, "int dim, ints sizes", unflatten, copy) \
+    X("unsqueeze.default", 1, 1, "int dim", unsqueeze, copy) \
+    X("squeeze.default", 1, 1, "", squeeze, copy) \
+    X("squeeze.dim", 1, 1, "int dim", squeeze, copy) \
+    X("squeeze.dims", 1, 1, "ints dim", squeeze, copy) \
+    X("permute.default", 1, 1, "ints dims", permute, permute) \
+    X("transpose.int", 1, 1, "int dim0, int dim1", transpose, permute) \
+    X("t.default", 1, 1, "", t, permute) \
+    X("numpy_T.default", 1, 1, "", t, permute) \
+    X("movedim.int", 1, 1, "int source, int destination", movedim, permute) \
+    X("slice.Tensor", 1, 1, "int dim=0, int? start, int? end, int step=1", slice, slice) \
+    X("narrow.default", 1, 1, "int dim, int start, int length", narrow, slice) \
+    X("select.int", 1, 1, "int dim, int index", select, slice) \
+    X("cat.default", 1, 255, "int dim=0", cat, join) \
+    X("concat.default", 1, 255, "int dim=0", cat, join) \
+    X("stack.default", 1, 255, "int dim=0", stack, join) \
+    X("split.Tensor", 1, 1, "int split_size, int dim=0", split, split) \
+    X("split.sizes", 1, 1, "ints split_size, int dim=0", split_sizes, split) \
+    X("split_with_sizes.default", 1, 1, "ints split_sizes, int dim=0", split_sizes, split) \
+    X("chunk.default", 1, 1, "int chunks, int dim=0", chunk, split) \
+    X("unbind.int", 1, 1, "int dim=0", unbind, split) \
+    X("repeat.default", 1, 1, "ints repeats", repeat, places) \
+    X("pad.default", 1, 1, "ints pad, str mode=constant, float? value", pad, places) \
+    X("constant_pad_nd.default", 1, 1, "ints pad, Scalar value=0", pad, places) \
+    X("roll.default", 1, 1, "ints shifts, ints? dims", same, places) \
+    X("flip.default", 1, 1, "ints dims", same, slice) \
+    X("index.Tensor", 2, 255, "", index, index) \
+    X("index_select.default", 2, 2, "int dim", index_select, select) \
+    X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather, select) \
+    X("index_copy.default", 3, 3, "int dim", index_copy, select) \
+    X("index_copy_.default", 3, 3, "int dim", index_copy, select) \
     X("embedding.default", 2, 2, \
-      "int padding_idx=-1, bool scale_grad_by_freq=false, bool sparse=false", embedding) \
+      "int padding_idx=-1, bool scale_grad_by_freq=false, bool sparse=false", embedding, select) \
     /* layers */ \
-    X("linear.default", 2, 3, "", linear) \
-    X("matmul.default", 2, 2, "bool transpose_b=false", matmul) \
-    X("mm.default", 2, 2, "", matmul) \
-    X("bmm.default", 2, 2, "", matmul) \
-    X("mv.default", 2, 2, "", matmul) \
-    X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm) \
-    X("baddbmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm) \
-    X("conv1d.default", 2, 3, QNNRT_IR__CONV, conv) \
-    X("conv2d.default", 2, 3, QNNRT_IR__CONV, conv) \
-    X("conv3d.default", 2, 3, QNNRT_IR__CONV, conv) \
+    X("linear.default", 2, 3, "", linear, linear) \
+    X("matmul.default", 2, 2, "bool transpose_b=false", matmul, matmul) \
+    X("mm.default", 2, 2, "", matmul, matmul) \
+    X("bmm.default", 2, 2, "", matmul, matmul) \
+    X("mv.default", 2, 2, "", matmul, matmul) \
+    X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
+    X("baddbmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
+    X("conv1d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
+    X("conv2d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
+    X("conv3d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
     X("conv1d.padding", 2, 3, \
-      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
+      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv, conv) \
     X("conv2d.padding", 2, 3, \
-      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv) \
+      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv, conv) \
     X("conv_transpose1d.default", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
-      "int groups=1, ints dilation=1", deconv) \
+      "int groups=1, ints dilation=1", deconv, deconv) \
     X("conv_transpose2d.input", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
-      "int groups=1, ints dilation=1", deconv) \
+      "int groups=1, ints dilation=1", deconv, deconv) \
     X("max_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "ints dilation=1, bool ceil_mode=false", pool) \
+      "ints dilation=1, bool ceil_mode=false", pool, pool) \
     X("max_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "ints dilation=1, bool ceil_mode=false", pool) \
+      "ints dilation=1, bool ceil_mode=false", pool, pool) \
     X("avg_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "bool ceil_mode=false, bool count_include_pad=true", pool) \
+      "bool ceil_mode=false, bool count_include_pad=true", pool, pool) \
     X("avg_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "bool ceil_mode=false, bool count_include_pad=true, int? divisor_override", pool) \
-    X("adaptive_avg_pool1d.default", 1, 1, "ints output_size", adaptive) \
-    X("adaptive_avg_pool2d.default", 1, 1, "ints output_size", adaptive) \
-    X("upsample_nearest2d.vec", 1, 1, "ints? output_size, floats? scale_factors", upsample) \
+      "bool ceil_mode=false, bool count_include_pad=true, int? divisor_override", pool, pool) \
+    X("adaptive_avg_pool1d.default", 1, 1, "ints output_size", adaptive, adaptive) \
+    X("adaptive_avg_pool2d.default", 1, 1, "ints output_size", adaptive, adaptive) \
+    X("upsample_nearest2d.vec", 1, 1, "ints? output_size, floats? scale_factors", upsample, \
+      upsample) \
     X("upsample_nearest2d.default", 1, 1, "ints output_size, float? scales_h, " \
-      "float? scales_w", upsample) \
+      "float? scales_w", upsample, upsample) \
     X("upsample_bilinear2d.vec", 1, 1, "ints? output_size, bool align_corners, " \
-      "floats? scale_factors", upsample) \
+      "floats? scale_factors", upsample, upsample) \
     X("upsample_bilinear2d.default", 1, 1, "ints output_size, bool align_corners, " \
-      "float? scales_h, float? scales_w", upsample) \
-    X("pixel_shuffle.default", 1, 1, "int upscale_factor", pixels) \
-    X("batch_norm.default", 1, 5, "bool training, float momentum, float eps", batch_norm) \
-    X("instance_norm.default", 1, 5, "bool use_input_stats, float momentum, float eps", \
+      "float? scales_h, float? scales_w", upsample, upsample) \
+    X("pixel_shuffle.default", 1, 1, "int upscale_factor", pixels, pixels) \
+    X("batch_norm.default", 1, 5, "bool training, float momentum, float eps", batch_norm, \
       batch_norm) \
-    X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm) \
-    X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm) \
-    X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm) \
+    X("instance_norm.default", 1, 5, "bool use_input_stats, float momentum, float eps", \
+      batch_norm, norm) \
+    X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm, norm) \
+    X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm, norm) \
+    X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm, norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
-      "float? scale, bool enable_gqa=false", attention) \
+      "float? scale, bool enable_gqa=false", attention, attention) \
     /* new values */ \
-    X("full.default", 0, 0, "ints size, Scalar fill_value, dtype? dtype", full) \
-    X("ones.default", 0, 0, "ints size, dtype? dtype", full) \
-    X("zeros.default", 0, 0, "ints size, dtype? dtype", full) \
-    X("empty.memory_format", 0, 0, "ints size, dtype? dtype", full) \
-    X("full_like.default", 1, 1, "Scalar fill_value, dtype? dtype", to) \
-    X("ones_like.default", 1, 1, "dtype? dtype", to) \
-    X("zeros_like.default", 1, 1, "dtype? dtype", to) \
-    X("empty_like.default", 1, 1, "dtype? dtype", to) \
-    X("new_full.default", 1, 1, "ints size, Scalar fill_value, dtype? dtype", new) \
-    X("new_ones.default", 1, 1, "ints size, dtype? dtype", new) \
-    X("new_zeros.default", 1, 1, "ints size, dtype? dtype", new) \
-    X("fill.Scalar", 1, 1, "Scalar value", same) \
-    X("scalar_tensor.default", 0, 0, "Scalar s, dtype? dtype", scalar) \
-    X("arange.default", 0, 0, "Scalar end, dtype? dtype", arange) \
-    X("arange.start", 0, 0, "Scalar start, Scalar end, dtype? dtype", arange) \
-    X("arange.start_step", 0, 0, "Scalar start, Scalar end, Scalar step=1, dtype? dtype", arange) \
+    X("full.default", 0, 0, "ints size, Scalar fill_value, dtype? dtype", full, fill) \
+    X("ones.default", 0, 0, "ints size, dtype? dtype", full, fill) \
+    X("zeros.default", 0, 0, "ints size, dtype? dtype", full, fill) \
+    X("empty.memory_format", 0, 0, "ints size, dtype? dtype", full, fill) \
+    X("full_like.default", 1, 1, "Scalar fill_value, dtype? dtype", to, fill) \
+    X("ones_like.default", 1, 1, "dtype? dtype", to, fill) \
+    X("zeros_like.default", 1, 1, "dtype? dtype", to, fill) \
+    X("empty_like.default", 1, 1, "dtype? dtype", to, fill) \
+    X("new_full.default", 1, 1, "ints size, Scalar fill_value, dtype? dtype", new, fill) \
+    X("new_ones.default", 1, 1, "ints size, dtype? dtype", new, fill) \
+    X("new_zeros.default", 1, 1, "ints size, dtype? dtype", new, fill) \
+    X("fill.Scalar", 1, 1, "Scalar value", same, fill) \
+    X("scalar_tensor.default", 0, 0, "Scalar s, dtype? dtype", scalar, fill) \
+    X("arange.default", 0, 0, "Scalar end, dtype? dtype", arange, arange) \
+    X("arange.start", 0, 0, "Scalar start, Scalar end, dtype? dtype", arange, arange) \
+    X("arange.start_step", 0, 0, "Scalar start, Scalar end, Scalar step=1, dtype? dtype", \
+      arange, arange) \
     /* not of ATen */ \
-    X("_assert_tensor_metadata.default", 1, 1, "ints? size, ints? stride, dtype? dtype", none) \
-    X("getitem", 1, 255, "int index", getitem) \
-    X("rope", 2, 2, "", rope) \
-    X("q.rms_norm", 1, 3, "float eps=1e-6", last_norm) \
-    X("q.layer_norm", 1, 3, "float eps=1e-5", last_norm) \
-    X("q.silu", 1, 1, "", float) \
-    X("q.gelu", 1, 1, "str approximate=none", float) \
-    X("q.attention", 3, 4, "float? scale, bool is_causal=false", attention)
+    X("_assert_tensor_metadata.default", 1, 1, "ints? size, ints? stride, dtype? dtype", none, \
+      nothing) \
+    X("getitem", 1, 255, "int index", getitem, getitem) \
+    X("rope", 2, 2, "", rope, rope) \
+    X("q.rms_norm", 1, 3, "float eps=1e-6", last_norm, norm) \
+    X("q.layer_norm", 1, 3, "float eps=1e-5", last_norm, norm) \
+    X("q.silu", 1, 1, "", float, unary) \
+    X("q.gelu", 1, 1, "str approximate=none", float, unary) \
+    X("q.attention", 3, 4, "float? scale, bool is_causal=false", attention, attention)
 
 static const qnnrt_ir_op qnnrt_ir__ops[] = {
-#define QNNRT_IR_X(name, least, most, args, shape) { name, least, most, args },
+#define QNNRT_IR_X(name, least, most, args, shape, eval) { name, least, most, args },
     QNNRT_IR__OPS(QNNRT_IR_X)
 #undef QNNRT_IR_X
 };
 static int (*const qnnrt_ir__ops_shape[])(qnnrt_ir__shape *s) = {
-#define QNNRT_IR_X(name, least, most, args, shape) qnnrt_ir__shape_##shape,
+#define QNNRT_IR_X(name, least, most, args, shape, eval) qnnrt_ir__shape_##shape,
     QNNRT_IR__OPS(QNNRT_IR_X)
 #undef QNNRT_IR_X
 };
@@ -2544,7 +2567,7 @@ static int qnnrt_ir__ops_ignored(const char *name)
 {
     static const char *const names[] = {
         "device", "layout", "pin_memory", "non_blocking", "copy", "memory_format", "cudnn_enabled",
-        "requires_grad", "inplace",
+        "cudnn_enable", "requires_grad", "inplace",
     };
     size_t i;
     for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
@@ -3209,6 +3232,56 @@ static void qnnrt_ir__number_put(void *at, qnnrt_dtype dtype, int64_t i, double 
     case QNNRT_DTYPE_I16: memcpy(at, &i16, 2); break;
     case QNNRT_DTYPE_BOOL8: *(unsigned char *)at = i != 0; break;
     default: *(unsigned char *)at = u8; break;
+    }
+}
+
+/* Return the value of a float of `exponent` and `mantissa` bits. */
+static double qnnrt_ir__number_widen(uint32_t bits, int exponent, int mantissa)
+{
+    const uint32_t ones = ((uint32_t)1 << exponent) - 1;
+    const uint32_t e = bits >> mantissa & ones, m = bits & (((uint32_t)1 << mantissa) - 1);
+    const int bias = (int)(ones >> 1);
+    double f = (double)m / (double)((uint32_t)1 << mantissa);
+    uint64_t wide;
+    if (e == ones) {
+        wide = (uint64_t)0x7FF << 52 | (m != 0 ? (uint64_t)1 << 51 : 0);
+        memcpy(&f, &wide, sizeof(f));
+    } else {
+        double scale;
+        wide = (uint64_t)(1023 + (e == 0 ? 1 : (int)e) - bias) << 52;
+        memcpy(&scale, &wide, sizeof(scale));
+        f = (e == 0 ? f : 1 + f) * scale;
+    }
+    return bits >> (exponent + mantissa) & 1 ? -f : f;
+}
+
+/* Read an element, as a float or as an integer. */
+static double qnnrt_ir__number_float(const void *at, qnnrt_dtype dtype)
+{
+    double f64 = 0;
+    float f32 = 0;
+    uint16_t f16 = 0;
+    switch (dtype) {
+    case QNNRT_DTYPE_F64: memcpy(&f64, at, 8); return f64;
+    case QNNRT_DTYPE_F32: memcpy(&f32, at, 4); return (double)f32;
+    case QNNRT_DTYPE_F16: memcpy(&f16, at, 2); return qnnrt_ir__number_widen(f16, 5, 10);
+    default: memcpy(&f16, at, 2); return qnnrt_ir__number_widen(f16, 8, 7);
+    }
+}
+
+static int64_t qnnrt_ir__number_whole(const void *at, qnnrt_dtype dtype)
+{
+    int64_t i64 = 0;
+    int32_t i32 = 0;
+    int16_t i16 = 0;
+    signed char i8 = 0;
+    switch (dtype) {
+    case QNNRT_DTYPE_I64: memcpy(&i64, at, 8); return i64;
+    case QNNRT_DTYPE_I32: memcpy(&i32, at, 4); return i32;
+    case QNNRT_DTYPE_I16: memcpy(&i16, at, 2); return i16;
+    case QNNRT_DTYPE_I8: memcpy(&i8, at, 1); return i8;
+    case QNNRT_DTYPE_BOOL8: return *(const unsigned char *)at != 0;
+    default: return *(const unsigned char *)at;
     }
 }
 
@@ -4303,10 +4376,1609 @@ static int qnnrt_ir__resolve_all(qnnrt_ir__parse *p)
 }
 
 /* =====================================================================================
+   WIDE                                                                            >>wide
+   Tensors of the evaluator: every float is a double, every integer and bool an int64.
+   Needs: >>config >>arena >>dtype >>number     Knows nothing of: operators
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__wide {
+    uint32_t rank;
+    int64_t  dims[QNNRT_IR_RANK];
+    int64_t  count;
+    double  *f;                              /* of floats, else NULL */
+    int64_t *i;                              /* of integers and bools, else NULL */
+} qnnrt_ir__wide;
+
+/* Return an element as a float or as an integer. */
+static double qnnrt_ir__wide_f(const qnnrt_ir__wide *x, int64_t at)
+{
+    return x->f != NULL ? x->f[at] : (double)x->i[at];
+}
+
+static int64_t qnnrt_ir__wide_i(const qnnrt_ir__wide *x, int64_t at)
+{
+    double f;
+    if (x->i != NULL) return x->i[at];
+    f = x->f[at];
+    return f > -9.2e18 && f < 9.2e18 ? (int64_t)f : f < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
+{
+    if (x->f != NULL) x->f[at] = f;
+    else x->i[at] = f > -9.2e18 && f < 9.2e18 ? (int64_t)f : f < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* Make a tensor of zeros. Return 0 when out of memory. */
+static int qnnrt_ir__wide_make(qnnrt_ir__arena *arena, qnnrt_ir__wide *x, qnnrt_dtype dtype,
+                               uint32_t rank, const int64_t *dims)
+{
+    uint64_t count;
+    void *data;
+    memset(x, 0, sizeof(*x));
+    if (!qnnrt_ir__count(rank, dims, &count)) return 0;
+    x->rank = rank;
+    if (rank > 0) memcpy(x->dims, dims, rank * sizeof(*dims));
+    x->count = (int64_t)count;
+    data = qnnrt_ir__arena_get(arena, count + 1, sizeof(double));
+    if (data == NULL) return 0;
+    if (qnnrt_ir__dtype_kind(dtype) == 2) x->f = (double *)data;
+    else x->i = (int64_t *)data;
+    return 1;
+}
+
+/* Copy stored elements to a tensor, and back. */
+static void qnnrt_ir__wide_load(qnnrt_ir__wide *x, qnnrt_dtype dtype, const void *data)
+{
+    const unsigned char *from = (const unsigned char *)data;
+    const size_t bytes = (size_t)qnnrt_ir__dtypes[qnnrt_ir__dtype_row(dtype)].bytes;
+    int64_t k;
+    for (k = 0; k < x->count; ++k, from += bytes) {
+        if (x->f != NULL) x->f[k] = qnnrt_ir__number_float(from, dtype);
+        else x->i[k] = qnnrt_ir__number_whole(from, dtype);
+    }
+}
+
+static void qnnrt_ir__wide_store(const qnnrt_ir__wide *x, qnnrt_dtype dtype, void *data)
+{
+    unsigned char *to = (unsigned char *)data;
+    const size_t bytes = (size_t)qnnrt_ir__dtypes[qnnrt_ir__dtype_row(dtype)].bytes;
+    int64_t k;
+    for (k = 0; k < x->count; ++k, to += bytes)
+        qnnrt_ir__number_put(to, dtype, x->i != NULL ? x->i[k] : 0, x->f != NULL ? x->f[k] : 0);
+}
+
+/* A walk over the elements of a shape, with the place in each of up to 4 tensors. */
+typedef struct qnnrt_ir__walk {
+    uint32_t rank;
+    int64_t  dims[QNNRT_IR_RANK], at[QNNRT_IR_RANK];
+    int64_t  stride[4][QNNRT_IR_RANK], place[4];
+} qnnrt_ir__walk;
+
+static void qnnrt_ir__walk_begin(qnnrt_ir__walk *w, uint32_t rank, const int64_t *dims)
+{
+    memset(w, 0, sizeof(*w));
+    w->rank = rank;
+    if (rank > 0) memcpy(w->dims, dims, rank * sizeof(*dims));
+}
+
+/* Get the distances of neighbours in a tensor. */
+static void qnnrt_ir__walk_strides(const qnnrt_ir__wide *x, int64_t stride[QNNRT_IR_RANK])
+{
+    int64_t step = 1;
+    uint32_t d;
+    for (d = x->rank; d-- > 0; step *= x->dims[d]) stride[d] = step;
+}
+
+/* Let tensor k take part, broadcast to the shape of the walk. */
+static void qnnrt_ir__walk_add(qnnrt_ir__walk *w, int k, const qnnrt_ir__wide *x)
+{
+    int64_t stride[QNNRT_IR_RANK];
+    uint32_t d;
+    qnnrt_ir__walk_strides(x, stride);
+    for (d = 0; d < x->rank && d < w->rank; ++d)
+        w->stride[k][w->rank - 1 - d] =
+            x->dims[x->rank - 1 - d] == 1 ? 0 : stride[x->rank - 1 - d];
+}
+
+static void qnnrt_ir__walk_next(qnnrt_ir__walk *w)
+{
+    uint32_t d;
+    int k;
+    for (d = w->rank; d-- > 0;) {
+        for (k = 0; k < 4; ++k) w->place[k] += w->stride[k][d];
+        if (++w->at[d] < w->dims[d]) return;
+        for (k = 0; k < 4; ++k) w->place[k] -= w->stride[k][d] * w->dims[d];
+        w->at[d] = 0;
+    }
+}
+
+/* The elements of a tensor before, in and after one dimension: [outer, size, inner]. */
+static void qnnrt_ir__wide_split(const qnnrt_ir__wide *x, uint32_t axis, int64_t *outer,
+                                 int64_t *size, int64_t *inner)
+{
+    uint32_t d;
+    *outer = *inner = 1;
+    *size = x->rank == 0 ? 1 : x->dims[axis];
+    for (d = 0; d < axis; ++d) *outer *= x->dims[d];
+    for (d = axis + 1; d < x->rank; ++d) *inner *= x->dims[d];
+}
+
+/* =====================================================================================
+   EVALUATION: MATHEMATICS                                                   >>eval_math
+   Elementwise operators and reductions.
+   Needs: >>attr >>arena >>wide     Knows nothing of: layouts
+   ===================================================================================== */
+
+/* One node with its tensors. The functions below fill the outputs, whose shapes are right, and
+   return 1; or they return qnnrt_ir__eval_no(). */
+typedef struct qnnrt_ir__eval {
+    const qnnrt_ir_node *node;
+    qnnrt_ir__arena     *arena;
+    qnnrt_ir__wide      *in, *out;           /* in[k].f and .i NULL: absent */
+    size_t               in_count, out_count;
+    const char          *why;
+} qnnrt_ir__eval;
+
+static int qnnrt_ir__eval_no(qnnrt_ir__eval *e, const char *why)
+{
+    e->why = why;
+    return 0;
+}
+
+static const qnnrt_ir__wide *qnnrt_ir__eval_in(const qnnrt_ir__eval *e, size_t k)
+{
+    return k < e->in_count && (e->in[k].f != NULL || e->in[k].i != NULL) ? &e->in[k] : NULL;
+}
+
+/* Return true if an operator has this name, without its overload and the "_" of in-place ones. */
+static int qnnrt_ir__eval_is(const qnnrt_ir_node *node, const char *stem)
+{
+    const size_t bytes = strlen(stem);
+    if (strncmp(node->op, stem, bytes) != 0) return 0;
+    return node->op[bytes] == '.' || node->op[bytes] == '\0' ||
+           (node->op[bytes] == '_' && node->op[bytes + 1] == '.');
+}
+
+static double qnnrt_ir__eval_number(const qnnrt_ir__eval *e, const char *name)
+{
+    return qnnrt_ir__attr_float(e->node, name, 0);
+}
+
+static int qnnrt_ir__eval_text(const qnnrt_ir_node *node, const char *name, const char *text)
+{
+    const qnnrt_ir_attr *attr = qnnrt_ir__attr_get(node, name);
+    return attr != NULL && attr->kind == QNNRT_IR_TEXT && strcmp(attr->text, text) == 0;
+}
+
+static double qnnrt_ir__math_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double qnnrt_ir__math_softplus(double x) { return x > 30 ? x : log1p(exp(x)); }
+static double qnnrt_ir__math_gelu(double x) { return 0.5 * x * (1 + erf(x * 0.70710678118654752)); }
+
+/* Round half to even. */
+static double qnnrt_ir__math_round(double x)
+{
+    const double low = floor(x), rest = x - low;
+    if (rest < 0.5 || (rest <= 0.5 && fmod(low, 2) < 0.5 && fmod(low, 2) > -0.5)) return low;
+    return low + 1;
+}
+
+enum qnnrt_ir__unary {
+    QNNRT_IR__RELU, QNNRT_IR__RELU6, QNNRT_IR__SILU, QNNRT_IR__GELU, QNNRT_IR__GELU_TANH,
+    QNNRT_IR__SIGMOID, QNNRT_IR__TANH, QNNRT_IR__HARDTANH, QNNRT_IR__HARDSIGMOID,
+    QNNRT_IR__HARDSWISH, QNNRT_IR__LEAKY, QNNRT_IR__ELU, QNNRT_IR__SOFTPLUS, QNNRT_IR__MISH,
+    QNNRT_IR__NEG, QNNRT_IR__ABS, QNNRT_IR__SIGN, QNNRT_IR__FLOOR, QNNRT_IR__CEIL, QNNRT_IR__ROUND,
+    QNNRT_IR__TRUNC, QNNRT_IR__SQUARE, QNNRT_IR__RSQRT, QNNRT_IR__SQRT, QNNRT_IR__RECIPROCAL,
+    QNNRT_IR__EXP, QNNRT_IR__LOG, QNNRT_IR__LOG2, QNNRT_IR__ERF, QNNRT_IR__COS, QNNRT_IR__SIN,
+    QNNRT_IR__NOT, QNNRT_IR__ISNAN, QNNRT_IR__ISINF, QNNRT_IR__BITS_NOT, QNNRT_IR__CLAMP,
+    QNNRT_IR__UNARY_COUNT
+};
+static const char *const qnnrt_ir__unary_names[QNNRT_IR__UNARY_COUNT] = {
+    "relu", "relu6", "silu", "gelu", "-", "sigmoid", "tanh", "hardtanh", "hardsigmoid", "hardswish",
+    "leaky_relu", "elu", "softplus", "mish", "neg", "abs", "sign", "floor", "ceil", "round",
+    "trunc", "square", "rsqrt", "sqrt", "reciprocal", "exp", "log", "log2", "erf", "cos", "sin",
+    "logical_not", "isnan", "isinf", "bitwise_not", "clamp",
+};
+
+/* a, b, c: arguments of the function, for example its bounds. */
+static double qnnrt_ir__math_unary(int what, double x, double a, double b, double c)
+{
+    double t;
+    switch (what) {
+    case QNNRT_IR__RELU: return x < 0 ? 0 : x;
+    case QNNRT_IR__RELU6: return x < 0 ? 0 : x > 6 ? 6 : x;
+    case QNNRT_IR__SILU: return x * qnnrt_ir__math_sigmoid(x);
+    case QNNRT_IR__GELU: return qnnrt_ir__math_gelu(x);
+    case QNNRT_IR__GELU_TANH:
+        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case QNNRT_IR__SIGMOID: return qnnrt_ir__math_sigmoid(x);
+    case QNNRT_IR__TANH: return tanh(x);
+    case QNNRT_IR__HARDTANH:
+    case QNNRT_IR__CLAMP: t = x < a ? a : x; return t > b ? b : t;
+    case QNNRT_IR__HARDSIGMOID: t = (x + 3) / 6; return t < 0 ? 0 : t > 1 ? 1 : t;
+    case QNNRT_IR__HARDSWISH: t = (x + 3) / 6; return x * (t < 0 ? 0 : t > 1 ? 1 : t);
+    case QNNRT_IR__LEAKY: return x < 0 ? x * a : x;
+    case QNNRT_IR__ELU: return x < 0 ? b * a * expm1(x * c) : b * x;
+    case QNNRT_IR__SOFTPLUS: return x * a > b ? x : qnnrt_ir__math_softplus(x * a) / a;
+    case QNNRT_IR__MISH: return x * tanh(qnnrt_ir__math_softplus(x));
+    case QNNRT_IR__NEG: return -x;
+    case QNNRT_IR__ABS: return fabs(x);
+    case QNNRT_IR__SIGN: return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case QNNRT_IR__FLOOR: return floor(x);
+    case QNNRT_IR__CEIL: return ceil(x);
+    case QNNRT_IR__ROUND: return qnnrt_ir__math_round(x);
+    case QNNRT_IR__TRUNC: return x < 0 ? ceil(x) : floor(x);
+    case QNNRT_IR__SQUARE: return x * x;
+    case QNNRT_IR__RSQRT: return 1 / sqrt(x);
+    case QNNRT_IR__SQRT: return sqrt(x);
+    case QNNRT_IR__RECIPROCAL: return 1 / x;
+    case QNNRT_IR__EXP: return exp(x);
+    case QNNRT_IR__LOG: return log(x);
+    case QNNRT_IR__LOG2: return log2(x);
+    case QNNRT_IR__ERF: return erf(x);
+    case QNNRT_IR__COS: return cos(x);
+    case QNNRT_IR__SIN: return sin(x);
+    case QNNRT_IR__NOT: return !(x < 0 || x > 0);
+    case QNNRT_IR__ISNAN: return x != x;
+    default: return x > 1.7976931348623157e308 || x < -1.7976931348623157e308;
+    }
+}
+
+/* Functions of integers with integer results; other functions go through doubles. */
+static int qnnrt_ir__math_whole(int what, int64_t *x)
+{
+    switch (what) {
+    case QNNRT_IR__RELU: if (*x < 0) *x = 0; return 1;
+    case QNNRT_IR__NEG: *x = (int64_t)(0 - (uint64_t)*x); return 1;
+    case QNNRT_IR__ABS: if (*x < 0) *x = (int64_t)(0 - (uint64_t)*x); return 1;
+    case QNNRT_IR__SIGN: *x = (*x > 0) - (*x < 0); return 1;
+    case QNNRT_IR__SQUARE: *x = (int64_t)((uint64_t)*x * (uint64_t)*x); return 1;
+    case QNNRT_IR__FLOOR:
+    case QNNRT_IR__CEIL:
+    case QNNRT_IR__ROUND:
+    case QNNRT_IR__TRUNC: return 1;
+    case QNNRT_IR__BITS_NOT: *x = ~*x; return 1;
+    default: return 0;
+    }
+}
+
+static int qnnrt_ir__eval_unary(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    double a = 0, b = 0, c = 0;
+    int what = 0;
+    int64_t k;
+    const char *name = e->node->op;
+    if (strncmp(name, "q.", 2) == 0) what = name[2] == 's' ? QNNRT_IR__SILU : QNNRT_IR__GELU;
+    else if (strncmp(name, "clamp", 5) == 0) what = QNNRT_IR__CLAMP;
+    else while (what < QNNRT_IR__UNARY_COUNT &&
+                !qnnrt_ir__eval_is(e->node, qnnrt_ir__unary_names[what])) ++what;
+    if (what == QNNRT_IR__GELU && qnnrt_ir__eval_text(e->node, "approximate", "tanh"))
+        what = QNNRT_IR__GELU_TANH;
+    if (what == QNNRT_IR__HARDTANH) {
+        a = qnnrt_ir__eval_number(e, "min_val");
+        b = qnnrt_ir__eval_number(e, "max_val");
+    }
+    if (what == QNNRT_IR__CLAMP) {
+        a = qnnrt_ir__attr_float(e->node, "min", -HUGE_VAL);
+        b = qnnrt_ir__attr_float(e->node, "max", HUGE_VAL);
+    }
+    if (what == QNNRT_IR__LEAKY) a = qnnrt_ir__eval_number(e, "negative_slope");
+    if (what == QNNRT_IR__ELU) {
+        a = qnnrt_ir__eval_number(e, "alpha");
+        b = qnnrt_ir__eval_number(e, "scale");
+        c = qnnrt_ir__eval_number(e, "input_scale");
+    }
+    if (what == QNNRT_IR__SOFTPLUS) {
+        a = qnnrt_ir__eval_number(e, "beta");
+        b = qnnrt_ir__eval_number(e, "threshold");
+    }
+    for (k = 0; k < x->count; ++k) {
+        int64_t whole = x->i != NULL ? x->i[k] : 0;
+        if (x->i != NULL && e->out->i != NULL && qnnrt_ir__math_whole(what, &whole))
+            e->out->i[k] = e->node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8 ? whole & 1 : whole;
+        else qnnrt_ir__wide_put(e->out, k,
+                                qnnrt_ir__math_unary(what, qnnrt_ir__wide_f(x, k), a, b, c));
+    }
+    return 1;
+}
+
+/* ---- two operands ---- */
+
+enum qnnrt_ir__binary {
+    QNNRT_IR__ADD, QNNRT_IR__SUB, QNNRT_IR__RSUB, QNNRT_IR__MUL, QNNRT_IR__DIV, QNNRT_IR__FLOOR_DIV,
+    QNNRT_IR__REMAINDER, QNNRT_IR__POW, QNNRT_IR__MAX, QNNRT_IR__MIN, QNNRT_IR__EQ, QNNRT_IR__NE,
+    QNNRT_IR__LT, QNNRT_IR__LE, QNNRT_IR__GT, QNNRT_IR__GE, QNNRT_IR__AND, QNNRT_IR__OR,
+    QNNRT_IR__XOR, QNNRT_IR__BITS_AND, QNNRT_IR__BITS_OR, QNNRT_IR__BITS_XOR, QNNRT_IR__TRUNC_DIV
+};
+static const struct { const char *name; int what; } qnnrt_ir__binary_names[] = {
+    { "add", QNNRT_IR__ADD }, { "sub", QNNRT_IR__SUB }, { "rsub", QNNRT_IR__RSUB },
+    { "mul", QNNRT_IR__MUL }, { "div", QNNRT_IR__DIV }, { "floor_divide", QNNRT_IR__FLOOR_DIV },
+    { "remainder", QNNRT_IR__REMAINDER }, { "pow", QNNRT_IR__POW }, { "maximum", QNNRT_IR__MAX },
+    { "minimum", QNNRT_IR__MIN }, { "max", QNNRT_IR__MAX }, { "min", QNNRT_IR__MIN },
+    { "eq", QNNRT_IR__EQ }, { "ne", QNNRT_IR__NE }, { "lt", QNNRT_IR__LT }, { "le", QNNRT_IR__LE },
+    { "gt", QNNRT_IR__GT }, { "ge", QNNRT_IR__GE }, { "logical_and", QNNRT_IR__AND },
+    { "logical_or", QNNRT_IR__OR }, { "logical_xor", QNNRT_IR__XOR },
+    { "__and__", QNNRT_IR__BITS_AND }, { "__or__", QNNRT_IR__BITS_OR },
+    { "__xor__", QNNRT_IR__BITS_XOR }, { "bitwise_and", QNNRT_IR__BITS_AND },
+    { "bitwise_or", QNNRT_IR__BITS_OR }, { "bitwise_xor", QNNRT_IR__BITS_XOR },
+};
+
+static double qnnrt_ir__math_binary(int what, double x, double y)
+{
+    double t;
+    switch (what) {
+    case QNNRT_IR__ADD: return x + y;
+    case QNNRT_IR__SUB: return x - y;
+    case QNNRT_IR__RSUB: return y - x;
+    case QNNRT_IR__MUL: return x * y;
+    case QNNRT_IR__DIV: return x / y;
+    case QNNRT_IR__FLOOR_DIV: return floor(x / y);
+    case QNNRT_IR__TRUNC_DIV: t = x / y; return t < 0 ? ceil(t) : floor(t);
+    case QNNRT_IR__REMAINDER: t = fmod(x, y); return t != 0 && (t < 0) != (y < 0) ? t + y : t;
+    case QNNRT_IR__POW: return pow(x, y);
+    case QNNRT_IR__MAX: return x != x ? x : y != y ? y : x > y ? x : y;
+    case QNNRT_IR__MIN: return x != x ? x : y != y ? y : x < y ? x : y;
+    case QNNRT_IR__EQ: return !(x < y || x > y) && x == x && y == y;
+    case QNNRT_IR__NE: return x < y || x > y || x != x || y != y;
+    case QNNRT_IR__LT: return x < y;
+    case QNNRT_IR__LE: return x <= y;
+    case QNNRT_IR__GT: return x > y;
+    case QNNRT_IR__GE: return x >= y;
+    case QNNRT_IR__AND: return (x < 0 || x > 0) && (y < 0 || y > 0);
+    case QNNRT_IR__OR: return x < 0 || x > 0 || y < 0 || y > 0;
+    default: return (x < 0 || x > 0) != (y < 0 || y > 0);
+    }
+}
+
+/* Integers exactly, with the wrap of two's complement. Division by 0 gives 0. */
+static int64_t qnnrt_ir__math_integers(int what, int64_t x, int64_t y)
+{
+    const uint64_t a = (uint64_t)x, b = (uint64_t)y;
+    uint64_t power = 1, base = a;
+    int64_t n;
+    switch (what) {
+    case QNNRT_IR__ADD: return (int64_t)(a + b);
+    case QNNRT_IR__SUB: return (int64_t)(a - b);
+    case QNNRT_IR__RSUB: return (int64_t)(b - a);
+    case QNNRT_IR__MUL: return (int64_t)(a * b);
+    case QNNRT_IR__FLOOR_DIV:
+    case QNNRT_IR__TRUNC_DIV:
+        if (y == 0) return 0;
+        if (y == -1) return (int64_t)(0 - a);
+        n = x / y;
+        return what == QNNRT_IR__FLOOR_DIV && x % y != 0 && (x < 0) != (y < 0) ? n - 1 : n;
+    case QNNRT_IR__REMAINDER:
+        if (y == 0 || y == -1) return 0;
+        n = x % y;
+        return n != 0 && (n < 0) != (y < 0) ? n + y : n;
+    case QNNRT_IR__POW:
+        if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
+        for (n = y; n > 0; n >>= 1, base *= base) if (n & 1) power *= base;
+        return (int64_t)power;
+    case QNNRT_IR__MAX: return x > y ? x : y;
+    case QNNRT_IR__MIN: return x < y ? x : y;
+    case QNNRT_IR__EQ: return x == y;
+    case QNNRT_IR__NE: return x != y;
+    case QNNRT_IR__LT: return x < y;
+    case QNNRT_IR__LE: return x <= y;
+    case QNNRT_IR__GT: return x > y;
+    case QNNRT_IR__GE: return x >= y;
+    case QNNRT_IR__AND: return x != 0 && y != 0;
+    case QNNRT_IR__OR: return x != 0 || y != 0;
+    case QNNRT_IR__XOR: return (x != 0) != (y != 0);
+    case QNNRT_IR__BITS_AND: return x & y;
+    case QNNRT_IR__BITS_OR: return x | y;
+    default: return x ^ y;
+    }
+}
+
+/* Make a tensor of one number argument. */
+static int qnnrt_ir__eval_scalar(qnnrt_ir__eval *e, const char *name, qnnrt_ir__wide *x)
+{
+    const qnnrt_dtype dtype = qnnrt_ir__attr_scalar(e->node, name);
+    if (!qnnrt_ir__wide_make(e->arena, x, dtype == QNNRT_DTYPE_F32 ? dtype : QNNRT_DTYPE_I64, 0,
+                             NULL))
+        return qnnrt_ir__eval_no(e, "out of memory");
+    if (x->f != NULL) x->f[0] = qnnrt_ir__attr_float(e->node, name, 0);
+    else x->i[0] = qnnrt_ir__attr_int(e->node, name, 0);
+    return 1;
+}
+
+static int qnnrt_ir__eval_binary(qnnrt_ir__eval *e)
+{
+    const double alpha = qnnrt_ir__attr_float(e->node, "alpha", 1);
+    const int64_t times = qnnrt_ir__attr_int(e->node, "alpha", 1);
+    const qnnrt_ir__wide *a = &e->in[0], *b = qnnrt_ir__eval_in(e, 1);
+    qnnrt_ir__wide number;
+    qnnrt_ir__walk w;
+    int64_t k;
+    size_t row = 0;
+    int what, whole;
+    while (!qnnrt_ir__eval_is(e->node, qnnrt_ir__binary_names[row].name)) ++row;
+    what = qnnrt_ir__binary_names[row].what;
+    if (qnnrt_ir__eval_text(e->node, "rounding_mode", "floor")) what = QNNRT_IR__FLOOR_DIV;
+    if (qnnrt_ir__eval_text(e->node, "rounding_mode", "trunc")) what = QNNRT_IR__TRUNC_DIV;
+    if (b == NULL) {
+        const char *name = qnnrt_ir__attr_has(e->node, "self") ? "self" :
+                           qnnrt_ir__attr_has(e->node, "exponent") ? "exponent" : "other";
+        if (!qnnrt_ir__eval_scalar(e, name, &number)) return 0;
+        b = &number;
+        if (name[0] == 's') { b = a; a = &number; }
+    }
+    whole = a->i != NULL && b->i != NULL && (e->out->i != NULL || what == QNNRT_IR__EQ) &&
+            what != QNNRT_IR__DIV;
+    if (a->i == NULL || b->i == NULL)
+        if (what >= QNNRT_IR__BITS_AND && what <= QNNRT_IR__BITS_XOR)
+            return qnnrt_ir__eval_no(e, "bits of floats have no meaning");
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    qnnrt_ir__walk_add(&w, 0, a);
+    qnnrt_ir__walk_add(&w, 1, b);
+    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
+        if (whole) {
+            int64_t x = a->i[w.place[0]], y = b->i[w.place[1]], z;
+            if (what == QNNRT_IR__RSUB) x = (int64_t)((uint64_t)x * (uint64_t)times);
+            else if (what <= QNNRT_IR__SUB) y = (int64_t)((uint64_t)y * (uint64_t)times);
+            z = qnnrt_ir__math_integers(what, x, y);
+            e->out->i[k] = e->node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8 ? z != 0 : z;
+        } else {
+            double x = qnnrt_ir__wide_f(a, w.place[0]), y = qnnrt_ir__wide_f(b, w.place[1]);
+            if (what == QNNRT_IR__RSUB) x *= alpha;
+            else if (what <= QNNRT_IR__SUB) y *= alpha;
+            qnnrt_ir__wide_put(e->out, k, qnnrt_ir__math_binary(what, x, y));
+        }
+    }
+    return 1;
+}
+
+/* where, masked_fill: choose between two values. */
+static int qnnrt_ir__eval_where(qnnrt_ir__eval *e)
+{
+    const int fill = strncmp(e->node->op, "masked_fill", 11) == 0;
+    const qnnrt_ir__wide *c = &e->in[fill ? 1 : 0], *yes, *no;
+    qnnrt_ir__wide a, b;
+    qnnrt_ir__walk w;
+    size_t next = 1;
+    int64_t k;
+    if (fill) {
+        no = &e->in[0];
+        yes = qnnrt_ir__eval_in(e, 2);
+        if (yes == NULL && !qnnrt_ir__eval_scalar(e, "value", &a)) return 0;
+        if (yes == NULL) yes = &a;
+    } else {
+        yes = qnnrt_ir__attr_has(e->node, "self") ? &a : &e->in[next++];
+        no = qnnrt_ir__attr_has(e->node, "other") ? &b : &e->in[next];
+        if (yes == &a && !qnnrt_ir__eval_scalar(e, "self", &a)) return 0;
+        if (no == &b && !qnnrt_ir__eval_scalar(e, "other", &b)) return 0;
+    }
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    qnnrt_ir__walk_add(&w, 0, c);
+    qnnrt_ir__walk_add(&w, 1, yes);
+    qnnrt_ir__walk_add(&w, 2, no);
+    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
+        const qnnrt_ir__wide *x = qnnrt_ir__wide_i(c, w.place[0]) != 0 ? yes : no;
+        const int64_t at = w.place[x == yes ? 1 : 2];
+        if (e->out->i != NULL && x->i != NULL) e->out->i[k] = x->i[at];
+        else qnnrt_ir__wide_put(e->out, k, qnnrt_ir__wide_f(x, at));
+    }
+    return 1;
+}
+
+/* ---- over dimensions ---- */
+
+enum qnnrt_ir__fold {
+    QNNRT_IR__MEAN, QNNRT_IR__SUM, QNNRT_IR__PROD, QNNRT_IR__FOLD_MAX, QNNRT_IR__FOLD_MIN,
+    QNNRT_IR__ANY, QNNRT_IR__ALL, QNNRT_IR__ARGMAX, QNNRT_IR__ARGMIN, QNNRT_IR__VAR, QNNRT_IR__STD,
+    QNNRT_IR__NORM
+};
+static const struct { const char *name; int what; } qnnrt_ir__fold_names[] = {
+    { "mean", QNNRT_IR__MEAN }, { "sum", QNNRT_IR__SUM }, { "prod", QNNRT_IR__PROD },
+    { "amax", QNNRT_IR__FOLD_MAX }, { "max", QNNRT_IR__FOLD_MAX }, { "amin", QNNRT_IR__FOLD_MIN },
+    { "min", QNNRT_IR__FOLD_MIN }, { "any", QNNRT_IR__ANY }, { "all", QNNRT_IR__ALL },
+    { "argmax", QNNRT_IR__ARGMAX }, { "argmin", QNNRT_IR__ARGMIN }, { "var", QNNRT_IR__VAR },
+    { "std", QNNRT_IR__STD }, { "linalg_vector_norm", QNNRT_IR__NORM },
+};
+
+/* What a reduction has seen so far. */
+typedef struct qnnrt_ir__sum {
+    double  f, mean;                         /* mean, and sum of squares around it: Welford */
+    int64_t i, n, best;
+} qnnrt_ir__sum;
+
+static void qnnrt_ir__fold_add(int what, double order, qnnrt_ir__sum *s, double f, int64_t i,
+                               int64_t at)
+{
+    const double delta = f - s->mean;
+    const int first = s->n++ == 0;
+    switch (what) {
+    case QNNRT_IR__MEAN: s->f += f; break;
+    case QNNRT_IR__SUM: s->f += f; s->i = (int64_t)((uint64_t)s->i + (uint64_t)i); break;
+    case QNNRT_IR__PROD:
+        s->f = first ? f : s->f * f;
+        s->i = first ? i : (int64_t)((uint64_t)s->i * (uint64_t)i);
+        break;
+    case QNNRT_IR__FOLD_MAX:
+    case QNNRT_IR__ARGMAX:
+        if (first || f > s->f || i > s->i || (f != f && s->f == s->f))
+            { s->f = f; s->i = i; s->best = at; }
+        break;
+    case QNNRT_IR__FOLD_MIN:
+    case QNNRT_IR__ARGMIN:
+        if (first || f < s->f || i < s->i || (f != f && s->f == s->f))
+            { s->f = f; s->i = i; s->best = at; }
+        break;
+    case QNNRT_IR__ANY: if (f < 0 || f > 0 || f != f) s->i = 1; break;
+    case QNNRT_IR__ALL: if (first) s->i = 1; if (!(f < 0 || f > 0 || f != f)) s->i = 0; break;
+    case QNNRT_IR__NORM:
+        f = fabs(f);
+        if (order > 1e308) s->f = f > s->f ? f : s->f;
+        else if (order < -1e308) s->f = first || f < s->f ? f : s->f;
+        else s->f += order <= 0 && order >= 0 ? f > 0 : pow(f, order);
+        break;
+    default:                                                            /* VAR, STD */
+        s->mean += delta / (double)s->n;
+        s->f += delta * (f - s->mean);
+    }
+}
+
+static double qnnrt_ir__fold_end(int what, double order, double correction, const qnnrt_ir__sum *s)
+{
+    switch (what) {
+    case QNNRT_IR__MEAN: return s->f / (double)s->n;
+    case QNNRT_IR__VAR: return s->f / ((double)s->n - correction);
+    case QNNRT_IR__STD: return sqrt(s->f / ((double)s->n - correction));
+    case QNNRT_IR__NORM:
+        return order > 1e308 || order < -1e308 || (order <= 0 && order >= 0) ? s->f
+                                                                            : pow(s->f, 1 / order);
+    default: return s->f;
+    }
+}
+
+static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const double order = qnnrt_ir__attr_float(e->node, "ord", 2);
+    const double correction = qnnrt_ir__attr_has(e->node, "unbiased")
+                                  ? qnnrt_ir__attr_float(e->node, "unbiased", 1)
+                                  : qnnrt_ir__attr_float(e->node, "correction", 1);
+    const int one = qnnrt_ir__attr_has(e->node, "dim") &&
+                    qnnrt_ir__attr_get(e->node, "dim")->kind == QNNRT_IR_INT;
+    qnnrt_ir__sum *sums;
+    int64_t list[QNNRT_IR_RANK], k, step = 1, flat = 0;
+    const size_t given = qnnrt_ir__attr_ints(e->node, "dim", list);
+    qnnrt_ir__walk w;
+    uint32_t bits = 0, d;
+    size_t row = 0;
+    int what;
+    while (!qnnrt_ir__eval_is(e->node, qnnrt_ir__fold_names[row].name)) ++row;
+    what = qnnrt_ir__fold_names[row].what;
+    for (k = 0; k < (int64_t)given && k < QNNRT_IR_RANK; ++k)
+        bits |= (uint32_t)1 << (list[k] < 0 ? list[k] + (x->rank == 0 ? 1 : x->rank) : list[k]);
+    if (given == 0) bits = UINT32_MAX;
+    sums =
+        (qnnrt_ir__sum *)qnnrt_ir__arena_get(e->arena, (uint64_t)e->out->count + 1, sizeof(*sums));
+    if (sums == NULL) return qnnrt_ir__eval_no(e, "out of memory");
+    qnnrt_ir__walk_begin(&w, x->rank, x->dims);
+    for (d = x->rank; d-- > 0;) {                        /* the reduced dimensions stay in place */
+        if (bits >> d & 1) continue;
+        w.stride[0][d] = step;
+        step *= x->dims[d];
+    }
+    for (k = 0; k < x->count; ++k, qnnrt_ir__walk_next(&w)) {
+        flat = k;
+        for (d = 0; one && d < x->rank; ++d) if (bits >> d & 1) flat = w.at[d];
+        qnnrt_ir__fold_add(what, order, &sums[w.place[0]], qnnrt_ir__wide_f(x, k),
+                           x->i != NULL ? x->i[k] : 0, flat);
+    }
+    for (k = 0; k < e->out->count; ++k) {
+        const qnnrt_ir__sum *s = &sums[k];
+        if (what == QNNRT_IR__ARGMAX || what == QNNRT_IR__ARGMIN) e->out->i[k] = s->best;
+        else if (e->out->f != NULL) e->out->f[k] = qnnrt_ir__fold_end(what, order, correction, s);
+        else e->out->i[k] = x->i != NULL || what == QNNRT_IR__ANY || what == QNNRT_IR__ALL
+                                ? s->i : (int64_t)s->f;
+        if (e->out_count == 2) e->out[1].i[k] = s->best;                /* max.dim, min.dim */
+        if (s->n == 0 && (what == QNNRT_IR__PROD || what == QNNRT_IR__ALL))
+            qnnrt_ir__wide_put(e->out, k, 1);
+    }
+    return 1;
+}
+
+static uint32_t qnnrt_ir__eval_axis(const qnnrt_ir__eval *e, const char *name, uint32_t rank)
+{
+    const int64_t dim = qnnrt_ir__attr_int(e->node, name, 0);
+    return (uint32_t)(dim < 0 ? dim + (rank == 0 ? 1 : rank) : dim);
+}
+
+static int qnnrt_ir__eval_cumulate(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int product = e->node->op[3] == 'p';
+    int64_t outer, size, inner, o, n, k;
+    qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
+    for (o = 0; o < outer * inner; ++o) {
+        const int64_t begin = o / inner * size * inner + o % inner;
+        double f = product;
+        uint64_t i = (uint64_t)product;
+        for (n = 0; n < size; ++n) {
+            k = begin + n * inner;
+            f = product ? f * qnnrt_ir__wide_f(x, k) : f + qnnrt_ir__wide_f(x, k);
+            i = product ? i * (uint64_t)qnnrt_ir__wide_i(x, k) : i + (uint64_t)qnnrt_ir__wide_i(x,
+                                                                                                k);
+            if (e->out->f != NULL) e->out->f[k] = f;
+            else e->out->i[k] = (int64_t)i;
+        }
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_softmax(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int logarithm = strncmp(e->node->op, "log_", 4) == 0;
+    int64_t outer, size, inner, o, n;
+    qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
+    for (o = 0; o < outer * inner; ++o) {
+        const int64_t begin = o / inner * size * inner + o % inner;
+        double most = -HUGE_VAL, sum = 0, t;
+        for (n = 0; n < size; ++n) {
+            t = qnnrt_ir__wide_f(x, begin + n * inner);
+            if (t > most) most = t;
+        }
+        for (n = 0; n < size; ++n) sum += exp(qnnrt_ir__wide_f(x, begin + n * inner) - most);
+        for (n = 0; n < size; ++n) {
+            t = qnnrt_ir__wide_f(x, begin + n * inner) - most;
+            e->out->f[begin + n * inner] = logarithm ? t - log(sum) : exp(t) / sum;
+        }
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_topk(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int largest = qnnrt_ir__attr_int(e->node, "largest", 1) != 0;
+    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
+    int64_t outer, size, inner, o, n, k, count, out_outer, out_inner;
+    qnnrt_ir__wide_split(x, axis, &outer, &size, &inner);
+    qnnrt_ir__wide_split(e->out, axis, &out_outer, &count, &out_inner);
+    for (o = 0; o < outer * inner; ++o) {
+        const int64_t from = o / inner * size * inner + o % inner;
+        const int64_t to = o / inner * count * inner + o % inner;
+        for (k = 0; k < count; ++k) {                   /* the best of those that are worse */
+            int64_t best = -1;
+            const int64_t last = k > 0 ? e->out[1].i[to + (k - 1) * inner] : -1;
+            for (n = 0; n < size; ++n) {
+                const double f = qnnrt_ir__wide_f(x, from + n * inner) * (largest ? 1 : -1);
+                if (last >= 0) {
+                    const double l = qnnrt_ir__wide_f(x, from + last * inner) * (largest ? 1 : -1);
+                    if (f > l || (!(f < l) && n <= last)) continue;
+                }
+                if (best < 0 ||
+                    f > qnnrt_ir__wide_f(x, from + best * inner) * (largest ? 1 : -1)) best = n;
+            }
+            if (best < 0) best = 0;
+            e->out[1].i[to + k * inner] = best;
+            if (x->i != NULL) e->out->i[to + k * inner] = x->i[from + best * inner];
+            else e->out->f[to + k * inner] = x->f[from + best * inner];
+        }
+    }
+    return 1;
+}
+
+/* =====================================================================================
+   EVALUATION: MOVES                                                         >>eval_move
+   Operators that copy, select, repeat and make elements.
+   Needs: >>attr >>wide >>eval_math     Knows nothing of: arithmetic
+   ===================================================================================== */
+
+/* Copy one element, converted. */
+static void qnnrt_ir__move_one(qnnrt_ir__wide *to, int64_t at, const qnnrt_ir__wide *x,
+                               int64_t from)
+{
+    if (to->i != NULL && x->i != NULL) to->i[at] = x->i[from];
+    else qnnrt_ir__wide_put(to, at, qnnrt_ir__wide_f(x, from));
+}
+
+/* Copy all elements in their order: casts, views. */
+static int qnnrt_ir__eval_copy(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int test = e->node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8;
+    int64_t k;
+    if (qnnrt_ir__attr_int(e->node, "train", 0) != 0 && qnnrt_ir__attr_float(e->node, "p", 0) > 0)
+        return qnnrt_ir__eval_no(e, "dropout in training is random");
+    for (k = 0; k < e->out->count; ++k) {
+        if (test) e->out->i[k] = x->i != NULL ? x->i[k] != 0 : !(x->f[k] >= 0 && x->f[k] <= 0);
+        else qnnrt_ir__move_one(e->out, k, x, k);
+    }
+    return 1;
+}
+
+/* Fill an output with x, broadcast: expand, copy. */
+static int qnnrt_ir__eval_expand(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[strncmp(e->node->op, "copy", 4) == 0 ? 1 : 0];
+    qnnrt_ir__walk w;
+    int64_t k;
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    qnnrt_ir__walk_add(&w, 0, x);
+    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w))
+        qnnrt_ir__move_one(e->out, k, x, w.place[0]);
+    return 1;
+}
+
+/* Fill output `k` from x with given distances, starting at an element. */
+static void qnnrt_ir__move_strided(qnnrt_ir__eval *e, size_t k, const qnnrt_ir__wide *x,
+                                   int64_t begin, const int64_t *stride)
+{
+    qnnrt_ir__wide *out = &e->out[k];
+    qnnrt_ir__walk w;
+    int64_t n;
+    qnnrt_ir__walk_begin(&w, out->rank, out->dims);
+    if (out->rank > 0) memcpy(w.stride[0], stride, out->rank * sizeof(*stride));
+    for (n = 0; n < out->count; ++n, qnnrt_ir__walk_next(&w))
+        qnnrt_ir__move_one(out, n, x, begin + w.place[0]);
+}
+
+/* permute, transpose, t, movedim */
+static int qnnrt_ir__eval_permute(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    int64_t from[QNNRT_IR_RANK], stride[QNNRT_IR_RANK], list[QNNRT_IR_RANK];
+    uint32_t order[QNNRT_IR_RANK], d, a = 0, b = 0, k = 0;
+    memset(stride, 0, sizeof(stride));
+    qnnrt_ir__walk_strides(x, from);
+    for (d = 0; d < x->rank; ++d) order[d] = d;
+    if (qnnrt_ir__eval_is(e->node, "permute")) {
+        qnnrt_ir__attr_ints(e->node, "dims", list);
+        for (d = 0; d < x->rank; ++d) order[d] =
+            (uint32_t)(list[d] < 0 ? list[d] + x->rank : list[d]);
+    } else if (qnnrt_ir__eval_is(e->node, "movedim")) {
+        a = qnnrt_ir__eval_axis(e, "source", x->rank);
+        b = qnnrt_ir__eval_axis(e, "destination", x->rank);
+        for (d = 0; d < x->rank; ++d) {
+            if (d == b) { order[d] = a; continue; }
+            if (k == a) ++k;
+            order[d] = k++;
+        }
+    } else if (x->rank > 1) {
+        const int two = qnnrt_ir__eval_is(e->node, "transpose");
+        a = two ? qnnrt_ir__eval_axis(e, "dim0", x->rank) : 0;
+        b = two ? qnnrt_ir__eval_axis(e, "dim1", x->rank) : 1;
+        order[a] = b;
+        order[b] = a;
+    }
+    for (d = 0; d < x->rank; ++d) stride[d] = from[order[d]];
+    qnnrt_ir__move_strided(e, 0, x, 0, stride);
+    return 1;
+}
+
+/* slice, narrow, select, flip */
+static int qnnrt_ir__eval_slice(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
+    int64_t stride[QNNRT_IR_RANK], list[QNNRT_IR_RANK], begin = 0;
+    size_t k;
+    memset(stride, 0, sizeof(stride));
+    qnnrt_ir__walk_strides(x, stride);
+    if (qnnrt_ir__eval_is(e->node, "flip")) {
+        const size_t count = qnnrt_ir__attr_ints(e->node, "dims", list);
+        for (k = 0; k < count && k < QNNRT_IR_RANK; ++k) {
+            const int64_t d = list[k] < 0 ? list[k] + x->rank : list[k];
+            if (d < 0 || d >= (int64_t)x->rank) return qnnrt_ir__eval_no(e, "dims is wrong");
+            if (x->dims[d] > 0) begin += (x->dims[d] - 1) * stride[d];
+            stride[d] = -stride[d];
+        }
+        qnnrt_ir__move_strided(e, 0, x, begin, stride);
+        return 1;
+    }
+    begin =
+        qnnrt_ir__attr_int(e->node, qnnrt_ir__eval_is(e->node, "select") ? "index" : "start", 0);
+    if (begin < 0) begin += x->dims[axis];
+    if (begin < 0) begin = 0;
+    begin *= stride[axis];
+    if (qnnrt_ir__eval_is(e->node, "select"))
+        memmove(stride + axis, stride + axis + 1, (x->rank - axis - 1) * sizeof(*stride));
+    else if (e->out->dims[axis] > 1)
+        stride[axis] *= qnnrt_ir__attr_int(e->node, "step", 1);
+    qnnrt_ir__move_strided(e, 0, x, begin, stride);
+    return 1;
+}
+
+/* split, chunk, unbind: pieces of one dimension, one after another */
+static int qnnrt_ir__eval_split(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
+    const int gone = qnnrt_ir__eval_is(e->node, "unbind");
+    int64_t stride[QNNRT_IR_RANK], rest[QNNRT_IR_RANK], begin = 0;
+    size_t k;
+    memset(stride, 0, sizeof(stride));
+    qnnrt_ir__walk_strides(x, stride);
+    memcpy(rest, stride, sizeof(rest));
+    if (gone) memmove(rest + axis, rest + axis + 1, (x->rank - axis - 1) * sizeof(*rest));
+    for (k = 0; k < e->out_count; ++k) {
+        qnnrt_ir__move_strided(e, k, x, begin, rest);
+        begin += stride[axis] * (gone ? 1 : e->out[k].dims[axis]);
+    }
+    return 1;
+}
+
+/* cat, stack: the inputs fill the output along one dimension. */
+static int qnnrt_ir__eval_join(qnnrt_ir__eval *e)
+{
+    const int stack = qnnrt_ir__eval_is(e->node, "stack");
+    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", e->out->rank);
+    int64_t outer, size, inner, at = 0, o, k;
+    size_t n;
+    qnnrt_ir__wide_split(e->out, axis, &outer, &size, &inner);
+    for (n = 0; n < e->in_count; ++n) {
+        const qnnrt_ir__wide *x = &e->in[n];
+        const int64_t part = stack ? inner : x->rank == e->out->rank ? x->dims[axis] * inner : 0;
+        if (x->count == 0) continue;
+        for (o = 0; o < outer; ++o)
+            for (k = 0; k < part; ++k)
+                qnnrt_ir__move_one(e->out, o * size * inner + at + k, x, o * part + k);
+        at += part;
+    }
+    return 1;
+}
+
+/* Return where a padded place comes from, -1: from the pad value. */
+static int64_t qnnrt_ir__move_pad(int64_t at, int64_t size, char mode)
+{
+    if (at >= 0 && at < size) return at;
+    if (mode == 'c' || size == 0) return -1;
+    if (mode == 'r') return at < 0 ? -at : 2 * size - 2 - at;           /* reflect */
+    if (mode == 'w') return (at % size + size) % size;                  /* circular */
+    return at < 0 ? 0 : size - 1;                                       /* replicate */
+}
+
+/* repeat, roll, pad: each place comes from one place of the input. */
+static int qnnrt_ir__eval_places(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(e->node, "pad");
+    const int rolls = qnnrt_ir__eval_is(e->node, "roll");
+    const double value = qnnrt_ir__attr_float(e->node, "value", 0);
+    const char mode = qnnrt_ir__eval_text(e->node, "mode", "reflect") ? 'r' :
+                      qnnrt_ir__eval_text(e->node, "mode", "circular") ? 'w' :
+                      qnnrt_ir__eval_text(e->node, "mode", "replicate") ? 'e' : 'c';
+    int64_t stride[QNNRT_IR_RANK], shift[QNNRT_IR_RANK], list[QNNRT_IR_RANK], dims[QNNRT_IR_RANK];
+    const uint32_t lead = e->out->rank - x->rank;
+    qnnrt_ir__walk w;
+    size_t count, named, i;
+    int64_t k;
+    uint32_t d;
+    memset(shift, 0, sizeof(shift));
+    memset(stride, 0, sizeof(stride));
+    qnnrt_ir__walk_strides(x, stride);
+    if (rolls) {
+        count = qnnrt_ir__attr_ints(e->node, "shifts", list);
+        named = qnnrt_ir__attr_ints(e->node, "dims", dims);
+        if (named == 0) {                                               /* of all elements */
+            const int64_t by = x->count > 0 ? (list[0] % x->count + x->count) % x->count : 0;
+            for (k = 0; k < x->count; ++k) qnnrt_ir__move_one(e->out, (k + by) % x->count, x, k);
+            return 1;
+        }
+        if (named != count || count > QNNRT_IR_RANK)
+            return qnnrt_ir__eval_no(e, "shifts and dims differ");
+        for (i = 0; i < count; ++i) {
+            const int64_t at = dims[i] < 0 ? dims[i] + x->rank : dims[i];
+            if (at < 0 || at >= (int64_t)x->rank) return qnnrt_ir__eval_no(e, "dims is wrong");
+            if (x->dims[at] > 0) shift[at] = (shift[at] + list[i] % x->dims[at]) % x->dims[at];
+        }
+    }
+    for (i = 0; pad != NULL &&
+         i + 1 < pad->count; i += 2) shift[x->rank - 1 - i / 2] = pad->ints[i];
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
+        int64_t from = 0, at;
+        for (d = 0; d < x->rank && from >= 0; ++d) {
+            at = w.at[lead + d] - shift[d];
+            if (pad != NULL) at = qnnrt_ir__move_pad(at, x->dims[d], mode);
+            else at = (at % x->dims[d] + x->dims[d]) % x->dims[d];
+            if (at >= x->dims[d]) return qnnrt_ir__eval_no(e, "pad is larger than the input");
+            from = at < 0 ? -1 : from + at * stride[d];
+        }
+        if (from >= 0) qnnrt_ir__move_one(e->out, k, x, from);
+        else qnnrt_ir__wide_put(e->out, k, value);
+    }
+    return 1;
+}
+
+/* Get an index, counted from the end if negative. Return 0 if it is out of range. */
+static int qnnrt_ir__move_index(qnnrt_ir__eval *e, int64_t *index, int64_t size)
+{
+    if (*index < 0) *index += size;
+    return (*index >= 0 && *index < size) || qnnrt_ir__eval_no(e, "an index is out of range");
+}
+
+/* embedding, index_select, gather, index_copy: indices along one dimension */
+static int qnnrt_ir__eval_select(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *ids = &e->in[1];
+    const int copies = qnnrt_ir__eval_is(e->node, "index_copy"), gathers =
+        qnnrt_ir__eval_is(e->node, "gather");
+    const uint32_t axis =
+        qnnrt_ir__eval_is(e->node, "embedding") ? 0 : qnnrt_ir__eval_axis(e, "dim", x->rank);
+    int64_t outer, size, inner, o, n, k, stride[QNNRT_IR_RANK];
+    qnnrt_ir__walk w;
+    uint32_t d;
+    qnnrt_ir__wide_split(x, axis, &outer, &size, &inner);
+    if (gathers) {
+        qnnrt_ir__walk_strides(x, stride);
+        qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+        for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
+            int64_t from = 0, index = ids->i[k];
+            if (!qnnrt_ir__move_index(e, &index, size)) return 0;
+            for (d = 0; d < x->rank; ++d) from += (d == axis ? index : w.at[d]) * stride[d];
+            qnnrt_ir__move_one(e->out, k, x, from);
+        }
+        return 1;
+    }
+    if (copies) for (k = 0; k < x->count; ++k) qnnrt_ir__move_one(e->out, k, x, k);
+    for (o = 0; o < outer; ++o) {
+        for (n = 0; n < ids->count; ++n) {
+            int64_t index = ids->i[n];
+            if (!qnnrt_ir__move_index(e, &index, size)) return 0;
+            for (k = 0; k < inner; ++k) {
+                const int64_t row = (o * size + index) * inner + k, item =
+                    (o * ids->count + n) * inner + k;
+                if (copies) qnnrt_ir__move_one(e->out, row, &e->in[2], item);
+                else qnnrt_ir__move_one(e->out, item, x, row);
+            }
+        }
+    }
+    return 1;
+}
+
+/* index.Tensor: the indexed dimensions become one group, in place if adjacent, else in front. */
+static int qnnrt_ir__eval_index(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    int64_t stride[QNNRT_IR_RANK], k;
+    uint32_t group = 0, first = 99, last = 0, found = 0, place, d, r;
+    qnnrt_ir__walk w, g;
+    qnnrt_ir__walk_strides(x, stride);
+    for (d = 0; d < x->rank; ++d) {
+        const qnnrt_ir__wide *ids = qnnrt_ir__eval_in(e, d + 1);
+        if (ids == NULL) continue;
+        if (ids->rank > group) group = ids->rank;
+        if (found++ == 0) first = d;
+        last = d;
+    }
+    place = last - first + 1 == found ? first : 0;
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
+        int64_t from = 0, index;
+        uint32_t at = 0;
+        for (d = 0; d < x->rank; ++d) {
+            const qnnrt_ir__wide *ids = qnnrt_ir__eval_in(e, d + 1);
+            if (ids == NULL) {
+                if (at == place) at += group;
+                from += w.at[at++] * stride[d];
+                continue;
+            }
+            qnnrt_ir__walk_begin(&g, group, w.dims + place);
+            qnnrt_ir__walk_add(&g, 0, ids);
+            for (index = 0, r = 0; r < group; ++r) index += w.at[place + r] * g.stride[0][r];
+            index = ids->i[index];
+            if (!qnnrt_ir__move_index(e, &index, x->dims[d])) return 0;
+            from += index * stride[d];
+        }
+        qnnrt_ir__move_one(e->out, k, x, from);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_triangle(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int64_t diagonal = qnnrt_ir__attr_int(e->node, "diagonal", 0);
+    const int upper = qnnrt_ir__eval_is(e->node, "triu");
+    int64_t k, rows, columns;
+    if (x->rank < 2) return qnnrt_ir__eval_no(e, "fewer than 2 dimensions");
+    rows = x->dims[x->rank - 2];
+    columns = x->dims[x->rank - 1];
+    for (k = 0; k < x->count; ++k) {
+        const int64_t distance = k % columns - k / columns % rows;
+        if (upper ? distance >= diagonal : distance <= diagonal)
+            qnnrt_ir__move_one(e->out, k, x, k);
+    }
+    return 1;
+}
+
+/* full, ones, zeros, fill, scalar_tensor: one number */
+static int qnnrt_ir__eval_fill(qnnrt_ir__eval *e)
+{
+    static const char *const names[] = { "fill_value", "value", "s" };
+    qnnrt_ir__wide number;
+    int64_t k;
+    size_t i;
+    memset(&number, 0, sizeof(number));
+    for (i = 0; i < 3; ++i)
+        if (qnnrt_ir__attr_has(e->node, names[i]) && !qnnrt_ir__eval_scalar(e, names[i], &number))
+            return 0;
+    for (k = 0; k < e->out->count; ++k) {
+        if (number.f != NULL || number.i != NULL) qnnrt_ir__move_one(e->out, k, &number, 0);
+        else qnnrt_ir__wide_put(e->out, k, strstr(e->node->op, "ones") != NULL);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
+{
+    const double begin = qnnrt_ir__attr_float(e->node, "start", 0);
+    const double step = qnnrt_ir__attr_float(e->node, "step", 1);
+    int64_t k;
+    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, begin + (double)k * step);
+    return 1;
+}
+
+static int qnnrt_ir__eval_getitem(qnnrt_ir__eval *e)
+{
+    int64_t index = qnnrt_ir__attr_int(e->node, "index", 0), k;
+    if (index < 0) index += (int64_t)e->in_count;
+    for (k = 0; k < e->out->count; ++k) qnnrt_ir__move_one(e->out, k, &e->in[index], k);
+    return 1;
+}
+
+static int qnnrt_ir__eval_nothing(qnnrt_ir__eval *e)
+{
+    (void)e;
+    return 1;
+}
+
+/* =====================================================================================
+   EVALUATION: LAYERS                                                         >>eval_net
+   Products, convolutions, pools, norms and attention, of floats in double.
+   Needs: >>attr >>arena >>wide >>eval_math     Knows nothing of: views
+   ===================================================================================== */
+
+/* Add up a row of a times a row of b. */
+static double qnnrt_ir__net_dot(const qnnrt_ir__wide *a, int64_t at, int64_t step,
+                                const qnnrt_ir__wide *b, int64_t bt, int64_t bstep, int64_t count)
+{
+    double sum = 0;
+    int64_t k;
+    if (a->f != NULL && b->f != NULL) {
+        for (k = 0; k < count; ++k) sum += a->f[at + k * step] * b->f[bt + k * bstep];
+        return sum;
+    }
+    for (k = 0; k < count; ++k)
+        sum += qnnrt_ir__wide_f(a, at + k * step) * qnnrt_ir__wide_f(b, bt + k * bstep);
+    return sum;
+}
+
+static int qnnrt_ir__eval_linear(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1], *bias = qnnrt_ir__eval_in(e, 2);
+    const int64_t inner = x->dims[x->rank - 1], columns = w->rank == 1 ? 1 : w->dims[0];
+    int64_t k;
+    for (k = 0; k < e->out->count; ++k) {
+        const int64_t column = k % columns;
+        const double sum =
+            qnnrt_ir__net_dot(x, k / columns * inner, 1, w, column * inner, 1, inner);
+        qnnrt_ir__wide_put(e->out, k, sum + (bias != NULL ? qnnrt_ir__wide_f(bias, column) : 0));
+    }
+    return 1;
+}
+
+/* matmul, mm, bmm, mv, and with `first` 1 the product of addmm and baddbmm. */
+static int qnnrt_ir__net_product(qnnrt_ir__eval *e, size_t first, int bias)
+{
+    qnnrt_ir__wide a = e->in[first], b = e->in[first + 1];
+    const double alpha = qnnrt_ir__attr_float(e->node, "alpha", 1);
+    const double beta = qnnrt_ir__attr_float(e->node, "beta", 1);
+    const int turned = qnnrt_ir__attr_int(e->node, "transpose_b", 0) != 0;
+    int64_t dims[QNNRT_IR_RANK], m, n, inner, i, j;
+    uint32_t rank = 0, d;
+    qnnrt_ir__walk w;
+    if (a.rank == 1) { a.rank = 2; a.dims[1] = a.dims[0]; a.dims[0] = 1; }
+    if (b.rank == 1) { b.rank = 2; b.dims[1] = 1; }
+    m = a.dims[a.rank - 2];
+    inner = a.dims[a.rank - 1];
+    n = b.dims[turned && b.rank > 1 ? b.rank - 2 : b.rank - 1];
+    rank = a.rank > b.rank ? a.rank - 2 : b.rank - 2;
+    for (d = 0; d < rank; ++d) dims[d] = e->out->dims[d];
+    /* Walk over the products of the batch. */
+    qnnrt_ir__walk_begin(&w, rank, dims);
+    a.rank -= 2;
+    b.rank -= 2;
+    qnnrt_ir__walk_add(&w, 0, &a);
+    qnnrt_ir__walk_add(&w, 1, &b);
+    for (i = 0; i < e->out->count && m * n > 0; i += m * n, qnnrt_ir__walk_next(&w)) {
+        const int64_t from_a = w.place[0] * m * inner, from_b = w.place[1] * inner * n;
+        for (j = 0; j < m * n; ++j) {
+            const int64_t row = j / n, column = j % n;
+            const double sum = turned
+                ? qnnrt_ir__net_dot(&a, from_a + row * inner, 1, &b, from_b + column * inner, 1,
+                                    inner)
+                : qnnrt_ir__net_dot(&a, from_a + row * inner, 1, &b, from_b + column, n, inner);
+            qnnrt_ir__wide_put(e->out, i + j, alpha * sum);
+        }
+    }
+    if (!bias) return 1;
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    qnnrt_ir__walk_add(&w, 0, &e->in[0]);
+    for (i = 0; i < e->out->count; ++i, qnnrt_ir__walk_next(&w))
+        qnnrt_ir__wide_put(e->out, i, qnnrt_ir__wide_f(e->out, i) +
+                                          beta * qnnrt_ir__wide_f(&e->in[0], w.place[0]));
+    return 1;
+}
+
+static int qnnrt_ir__eval_matmul(qnnrt_ir__eval *e) { return qnnrt_ir__net_product(e, 0, 0); }
+static int qnnrt_ir__eval_addmm(qnnrt_ir__eval *e) { return qnnrt_ir__net_product(e, 1, 1); }
+
+/* A window over up to 3 spatial dimensions; fewer ones are filled with 1 in front. */
+typedef struct qnnrt_ir__slide {
+    int64_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
+} qnnrt_ir__slide;
+
+static void qnnrt_ir__net_slide(const qnnrt_ir__eval *e, uint32_t n, const int64_t *kernel,
+                                qnnrt_ir__slide *s)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
+    int64_t list[3];
+    uint32_t i, k;
+    for (i = 0; i < 3; ++i) {
+        s->in[i] = s->out[i] = s->kernel[i] = s->stride[i] = s->dilation[i] = 1;
+        s->pad[i] = 0;
+    }
+    for (i = 0; i < n; ++i) {
+        k = 3 - n + i;
+        s->in[k] = x->dims[x->rank - n + i];
+        s->out[k] = y->dims[y->rank - n + i];
+        s->kernel[k] = s->stride[k] = kernel[i];
+    }
+    if (qnnrt_ir__attr_each(e->node, "stride", n, list)) memcpy(s->stride + 3 - n, list, n * 8);
+    if (qnnrt_ir__attr_each(e->node, "padding", n, list)) memcpy(s->pad + 3 - n, list, n * 8);
+    if (qnnrt_ir__attr_each(e->node, "dilation", n, list)) memcpy(s->dilation + 3 - n, list, n * 8);
+    if (qnnrt_ir__eval_text(e->node, "padding", "same"))            /* the larger half at the end */
+        for (i = 3 - n; i < 3; ++i) s->pad[i] = s->dilation[i] * (s->kernel[i] - 1) / 2;
+}
+
+/* Return the place in a plane of kernel element k under output element o, -1: in the padding. */
+static int64_t qnnrt_ir__net_place(const qnnrt_ir__slide *s, int64_t o, int64_t k)
+{
+    int64_t at[3], i;
+    for (i = 3; i-- > 0; o /= s->out[i], k /= s->kernel[i]) {
+        const int64_t p =
+            o % s->out[i] * s->stride[i] - s->pad[i] + k % s->kernel[i] * s->dilation[i];
+        if (p < 0 || p >= s->in[i]) return -1;
+        at[i] = p;
+    }
+    return (at[0] * s->in[1] + at[1]) * s->in[2] + at[2];
+}
+
+static int64_t qnnrt_ir__net_area(const int64_t *size) { return size[0] * size[1] * size[2]; }
+
+static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1], *bias = qnnrt_ir__eval_in(e, 2);
+    const uint32_t n = w->rank - 2;
+    const int64_t groups = qnnrt_ir__attr_int(e->node, "groups", 1), channels = w->dims[0];
+    const int64_t part = w->dims[1];
+    int64_t area_in, area_out, area_kernel, k, c, t;
+    qnnrt_ir__slide s;
+    qnnrt_ir__net_slide(e, n, w->dims + 2, &s);
+    area_in = qnnrt_ir__net_area(s.in);
+    area_out = qnnrt_ir__net_area(s.out);
+    area_kernel = qnnrt_ir__net_area(s.kernel);
+    for (k = 0; k < e->out->count; ++k) {
+        const int64_t o = k % area_out, channel = k / area_out % channels, batch =
+            k / area_out / channels;
+        const int64_t group = channel / (channels / groups);
+        double sum = bias != NULL ? qnnrt_ir__wide_f(bias, channel) : 0;
+        for (t = 0; t < area_kernel; ++t) {
+            const int64_t place = qnnrt_ir__net_place(&s, o, t);
+            if (place < 0) continue;
+            for (c = 0; c < part; ++c)
+                sum +=
+                    qnnrt_ir__wide_f(x,
+                                     (batch * part * groups + group * part + c) * area_in + place) *
+                       qnnrt_ir__wide_f(w, (channel * part + c) * area_kernel + t);
+        }
+        qnnrt_ir__wide_put(e->out, k, sum);
+    }
+    return 1;
+}
+
+/* Each input element is added to the places of its window. */
+static int qnnrt_ir__eval_deconv(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1], *bias = qnnrt_ir__eval_in(e, 2);
+    const uint32_t n = w->rank - 2;
+    const int64_t groups = qnnrt_ir__attr_int(e->node, "groups", 1), part = w->dims[1];
+    const int64_t channels = w->dims[0], per = channels / groups;
+    int64_t area_in, area_out, area_kernel, k, c, t;
+    qnnrt_ir__slide s, back;
+    qnnrt_ir__net_slide(e, n, w->dims + 2, &s);
+    back = s;                                            /* input and output change places */
+    memcpy(back.in, s.out, sizeof(back.in));
+    memcpy(back.out, s.in, sizeof(back.out));
+    area_in = qnnrt_ir__net_area(s.in);
+    area_out = qnnrt_ir__net_area(s.out);
+    area_kernel = qnnrt_ir__net_area(s.kernel);
+    for (k = 0; k < e->out->count && bias != NULL; ++k)
+        qnnrt_ir__wide_put(e->out, k, qnnrt_ir__wide_f(bias, k / area_out % (part * groups)));
+    for (k = 0; k < x->count; ++k) {
+        const int64_t o = k % area_in, channel = k / area_in % channels, batch =
+            k / area_in / channels;
+        for (t = 0; t < area_kernel; ++t) {
+            const int64_t place = qnnrt_ir__net_place(&back, o, t);
+            for (c = 0; c < part && place >= 0; ++c) {
+                const int64_t at =
+                    (batch * part * groups + channel / per * part + c) * area_out + place;
+                qnnrt_ir__wide_put(e->out, at,
+                                   qnnrt_ir__wide_f(e->out, at) + qnnrt_ir__wide_f(x, k) *
+                                   qnnrt_ir__wide_f(w, (channel * part + c) * area_kernel + t));
+            }
+        }
+    }
+    return 1;
+}
+
+/* Return how many kernel elements of output o lie within the input and its padding. */
+static int64_t qnnrt_ir__net_covered(const qnnrt_ir__slide *s, int64_t o)
+{
+    int64_t count = 1, i;
+    for (i = 3; i-- > 0; o /= s->out[i]) {
+        const int64_t begin = o % s->out[i] * s->stride[i] - s->pad[i];
+        const int64_t end = begin + s->kernel[i], most = s->in[i] + s->pad[i];
+        count *= (end < most ? end : most) - begin;
+    }
+    return count;
+}
+
+static int qnnrt_ir__eval_pool(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const uint32_t n = (uint32_t)(e->node->op[8] - '0');
+    const int average = e->node->op[0] == 'a';
+    const int padding = qnnrt_ir__attr_int(e->node, "count_include_pad", 1) != 0;
+    const int64_t divisor = qnnrt_ir__attr_int(e->node, "divisor_override", 0);
+    int64_t kernel[3], area_in, area_out, k, t;
+    qnnrt_ir__slide s;
+    qnnrt_ir__attr_each(e->node, "kernel_size", n, kernel);
+    qnnrt_ir__net_slide(e, n, kernel, &s);
+    area_in = qnnrt_ir__net_area(s.in);
+    area_out = qnnrt_ir__net_area(s.out);
+    for (k = 0; k < e->out->count; ++k) {
+        const int64_t o = k % area_out, plane = k / area_out * area_in;
+        double sum = 0, most = -HUGE_VAL;
+        int64_t found = 0;
+        for (t = 0; t < qnnrt_ir__net_area(s.kernel); ++t) {
+            const int64_t place = qnnrt_ir__net_place(&s, o, t);
+            double f;
+            if (place < 0) continue;
+            f = qnnrt_ir__wide_f(x, plane + place);
+            sum += f;
+            if (f > most || f != f) most = f;
+            ++found;
+        }
+        if (average) most = sum / (double)(divisor != 0 ? divisor :
+                                           padding ? qnnrt_ir__net_covered(&s, o) : found);
+        qnnrt_ir__wide_put(e->out, k, most);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_adaptive(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
+    const uint32_t n = (uint32_t)(e->node->op[17] - '0');
+    const int64_t h = n == 2 ? x->dims[x->rank - 2] : 1, w = x->dims[x->rank - 1];
+    const int64_t oh = n == 2 ? y->dims[y->rank - 2] : 1, ow = y->dims[y->rank - 1];
+    int64_t k, a, b;
+    for (k = 0; k < y->count; ++k) {
+        const int64_t row = k / ow % oh, column = k % ow, plane = k / ow / oh * h * w;
+        const int64_t top = row * h / oh, bottom = ((row + 1) * h + oh - 1) / oh;
+        const int64_t left = column * w / ow, right = ((column + 1) * w + ow - 1) / ow;
+        double sum = 0;
+        for (a = top; a < bottom; ++a)
+            for (b = left; b < right; ++b) sum += qnnrt_ir__wide_f(x, plane + a * w + b);
+        qnnrt_ir__wide_put(e->out, k, sum / (double)((bottom - top) * (right - left)));
+    }
+    return 1;
+}
+
+/* Get the scale of an upsampled dimension: a given factor, or the ratio of the sizes. */
+static double qnnrt_ir__net_scale(const qnnrt_ir__eval *e, int axis, int64_t in, int64_t out)
+{
+    const qnnrt_ir_attr *factors = qnnrt_ir__attr_get(e->node, "scale_factors");
+    double factor = qnnrt_ir__attr_float(e->node, axis == 0 ? "scales_h" : "scales_w", 0);
+    if (factors != NULL && factors->floats != NULL &&
+        factors->count == 2) factor = factors->floats[axis];
+    return factor > 0 ? 1 / factor : (double)in / (double)out;
+}
+
+static int qnnrt_ir__eval_upsample(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int linear = strstr(e->node->op, "bilinear") != NULL;
+    const int corners = qnnrt_ir__attr_int(e->node, "align_corners", 0) != 0;
+    int64_t in[2], out[2], k, from[2][2];
+    double scale[2], part[2];
+    int d;
+    if (x->rank != 4) return qnnrt_ir__eval_no(e, "not 4 dimensions");
+    for (d = 0; d < 2; ++d) {
+        in[d] = x->dims[2 + d];
+        out[d] = e->out->dims[2 + d];
+        scale[d] = qnnrt_ir__net_scale(e, d, in[d], out[d]);
+        if (linear &&
+            corners) scale[d] = out[d] > 1 ? (double)(in[d] - 1) / (double)(out[d] - 1) : 0;
+    }
+    for (k = 0; k < e->out->count; ++k) {
+        const int64_t plane = k / (out[0] * out[1]) * in[0] * in[1];
+        double f = 0;
+        for (d = 0; d < 2; ++d) {
+            const int64_t o = d == 0 ? k / out[1] % out[0] : k % out[1];
+            double at = !linear ||
+                corners ? (double)o * scale[d] : ((double)o + 0.5) * scale[d] - 0.5;
+            if (at < 0) at = 0;
+            from[d][0] = (int64_t)(linear ? at : (double)(float)at);
+            if (from[d][0] > in[d] - 1) from[d][0] = in[d] - 1;
+            from[d][1] = from[d][0] + (from[d][0] < in[d] - 1);
+            part[d] = linear ? at - (double)from[d][0] : 0;
+        }
+        for (d = 0; d < 4; ++d) {
+            const double weight = (d & 2 ? part[0] : 1 - part[0]) * (d & 1 ? part[1] : 1 - part[1]);
+            if (weight > 0)
+                f += weight * qnnrt_ir__wide_f(x, plane + from[0][d >> 1] * in[1] + from[1][d & 1]);
+        }
+        qnnrt_ir__wide_put(e->out, k, f);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_pixels(qnnrt_ir__eval *e)
+{
+    const int64_t r = qnnrt_ir__attr_int(e->node, "upscale_factor", 1);
+    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
+    const int64_t h = x->dims[x->rank - 2], w = x->dims[x->rank - 1];
+    int64_t k;
+    for (k = 0; k < y->count; ++k) {
+        const int64_t column = k % (w * r), row = k / (w * r) % (h * r), plane =
+            k / (w * r) / (h * r);
+        const int64_t from =
+            (plane * r * r + row % r * r + column % r) * h * w + row / r * w + column / r;
+        qnnrt_ir__wide_put(e->out, k, qnnrt_ir__wide_f(x, from));
+    }
+    return 1;
+}
+
+/* Normalize `count` elements from `begin` to mean 0 (if `centre`) and variance 1. */
+static void qnnrt_ir__net_normal(qnnrt_ir__eval *e, int64_t begin, int64_t count, int centre,
+                                 double eps)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    double mean = 0, square = 0, scale;
+    int64_t k;
+    for (k = 0; k < count && centre; ++k) mean += qnnrt_ir__wide_f(x, begin + k);
+    mean /= (double)count;
+    for (k = 0; k < count; ++k) {
+        const double f = qnnrt_ir__wide_f(x, begin + k) - mean;
+        square += f * f;
+    }
+    scale = 1 / sqrt(square / (double)count + eps);
+    for (k = 0; k < count; ++k)
+        qnnrt_ir__wide_put(e->out, begin + k, (qnnrt_ir__wide_f(x, begin + k) - mean) * scale);
+}
+
+/* Multiply by input 1 and add input 2, where they are: [size], each for `inner` elements. */
+static void qnnrt_ir__net_affine(qnnrt_ir__eval *e, int64_t size, int64_t inner)
+{
+    const qnnrt_ir__wide *w = qnnrt_ir__eval_in(e, 1), *b = qnnrt_ir__eval_in(e, 2);
+    int64_t k;
+    for (k = 0; k < e->out->count; ++k) {
+        double f = qnnrt_ir__wide_f(e->out, k);
+        if (w != NULL) f *= qnnrt_ir__wide_f(w, k / inner % size);
+        if (b != NULL) f += qnnrt_ir__wide_f(b, k / inner % size);
+        qnnrt_ir__wide_put(e->out, k, f);
+    }
+}
+
+/* layer_norm, rms_norm, group_norm, instance_norm, q.rms_norm, q.layer_norm */
+static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int rms = strstr(e->node->op, "rms_norm") != NULL;
+    const int groups = qnnrt_ir__eval_is(e->node, "group_norm") ||
+        qnnrt_ir__eval_is(e->node, "instance_norm");
+    int64_t last[QNNRT_IR_RANK], count = 1, inner = 1, k;
+    /* Without eps: the distance from 1 to the next number of the dtype. */
+    const int wide = e->node->outputs[0]->dtype == QNNRT_DTYPE_F64;
+    const double eps = qnnrt_ir__attr_float(e->node, "eps", wide ? 2.220446049250313e-16
+                                                                 : 1.1920928955078125e-7);
+    size_t n = qnnrt_ir__attr_ints(e->node, "normalized_shape", last), i;
+    if (x->count == 0) return 1;
+    if (groups) {
+        for (i = 2; i < x->rank; ++i) inner *= x->dims[i];
+        count = qnnrt_ir__attr_has(e->node, "num_groups")
+                    ? x->dims[1] / qnnrt_ir__attr_int(e->node, "num_groups", 1) * inner : inner;
+        if (qnnrt_ir__eval_in(e, 3) != NULL &&
+            qnnrt_ir__attr_int(e->node, "use_input_stats", 1) == 0)
+            return qnnrt_ir__eval_no(e, "running statistics are not evaluated");
+    } else {
+        if (n == 0) n = 1;                               /* q.rms_norm: the last dimension */
+        for (i = 0; i < n; ++i) count *= x->dims[x->rank - 1 - i];
+    }
+    for (k = 0; k < x->count; k += count) qnnrt_ir__net_normal(e, k, count, !rms, eps);
+    qnnrt_ir__net_affine(e, groups ? x->dims[1] : count, inner);
+    return 1;
+}
+
+static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *mean = qnnrt_ir__eval_in(e, 3), *var =
+        qnnrt_ir__eval_in(e, 4);
+    const double eps = qnnrt_ir__attr_float(e->node, "eps", 0);
+    int64_t inner = 1, k;
+    uint32_t d;
+    if (mean == NULL || var == NULL || qnnrt_ir__attr_int(e->node, "training", 0) != 0)
+        return qnnrt_ir__eval_no(e, "statistics of the batch are not evaluated");
+    for (d = 2; d < x->rank; ++d) inner *= x->dims[d];
+    for (k = 0; k < x->count; ++k) {
+        const int64_t c = k / inner % x->dims[1];
+        qnnrt_ir__wide_put(e->out, k, (qnnrt_ir__wide_f(x, k) - qnnrt_ir__wide_f(mean, c)) /
+                                          sqrt(qnnrt_ir__wide_f(var, c) + eps));
+    }
+    qnnrt_ir__net_affine(e, x->dims[1], inner);
+    return 1;
+}
+
+static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *q = &e->in[0], *key = &e->in[1], *v = &e->in[2], *mask =
+        qnnrt_ir__eval_in(e, 3);
+    const uint32_t r = q->rank;
+    const int64_t rows = q->dims[r - 2], width = q->dims[r - 1], cells = key->dims[r - 2];
+    const int64_t values = v->dims[r - 1];
+    const int64_t heads = r > 2 ? q->dims[r - 3] : 1, shared = r > 2 ? heads / key->dims[r - 3] : 1;
+    const double scale = qnnrt_ir__attr_float(e->node, "scale", 1 / sqrt((double)width));
+    const int causal = qnnrt_ir__attr_int(e->node, "is_causal", 0) != 0;
+    double *scores = (double *)qnnrt_ir__arena_get(e->arena, (uint64_t)cells + 1, sizeof(*scores));
+    qnnrt_ir__walk w;
+    int64_t k, c, d;
+    int64_t dims[QNNRT_IR_RANK];
+    if (scores == NULL) return qnnrt_ir__eval_no(e, "out of memory");
+    if (qnnrt_ir__attr_float(e->node, "dropout_p", 0) > 0)
+        return qnnrt_ir__eval_no(e, "dropout is random");
+    memcpy(dims, q->dims, sizeof(dims));
+    dims[r - 1] = cells;
+    qnnrt_ir__walk_begin(&w, r, dims);
+    if (mask != NULL) qnnrt_ir__walk_add(&w, 0, mask);
+    for (k = 0; k < q->count / (width > 0 ? width : 1); ++k) {
+        const int64_t head = k / rows, kv = head / heads * (heads / shared) + head % heads / shared;
+        double most = -HUGE_VAL, sum = 0;
+        for (c = 0; c < cells; ++c, qnnrt_ir__walk_next(&w)) {
+            scores[c] =
+                scale * qnnrt_ir__net_dot(q, k * width, 1, key, (kv * cells + c) * width, 1, width);
+            if (mask != NULL && mask->f != NULL) scores[c] += mask->f[w.place[0]];
+            if (mask != NULL && mask->i != NULL && mask->i[w.place[0]] == 0) scores[c] = -HUGE_VAL;
+            if (causal && c > k % rows) scores[c] = -HUGE_VAL;
+            if (scores[c] > most) most = scores[c];
+        }
+        for (c = 0; c < cells; ++c) sum += scores[c] = exp(scores[c] - most);
+        for (d = 0; d < values; ++d) {
+            double f = 0;
+            for (c = 0; c < cells; ++c) f +=
+                scores[c] * qnnrt_ir__wide_f(v, (kv * cells + c) * values + d);
+            qnnrt_ir__wide_put(e->out, k * values + d, f / sum);
+        }
+    }
+    return 1;
+}
+
+/* cos and sin of position * inv_freq, twice side by side */
+static int qnnrt_ir__eval_rope(qnnrt_ir__eval *e)
+{
+    const int64_t n = e->in[0].count;
+    int64_t k;
+    for (k = 0; k < e->out->count; ++k) {
+        const double angle =
+            qnnrt_ir__wide_f(&e->in[1], k / (2 * n)) * qnnrt_ir__wide_f(&e->in[0], k % n);
+        qnnrt_ir__wide_put(&e->out[0], k, cos(angle));
+        qnnrt_ir__wide_put(&e->out[1], k, sin(angle));
+    }
+    return 1;
+}
+
+/* =====================================================================================
+   EVALUATION                                                                      >>eval
+   Computes nodes and graphs.
+   Needs: >>config >>arena >>dtype >>shape >>ops >>wide >>eval_math     Knows nothing of: files
+   ===================================================================================== */
+
+static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
+#define QNNRT_IR_X(name, least, most, args, shape, eval) qnnrt_ir__eval_##eval,
+    QNNRT_IR__OPS(QNNRT_IR_X)
+#undef QNNRT_IR_X
+};
+
+/* Make the tensors of a node, and compute it. */
+static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inputs,
+                                       void *const *outputs, qnnrt_error *err)
+{
+    const qnnrt_ir_node *node = e->node;
+    qnnrt_ir__shape s;
+    size_t k;
+    e->in = (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->input_count + 1, sizeof(*e->in));
+    e->out =
+        (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->output_count + 1, sizeof(*e->out));
+    if (e->in == NULL || e->out == NULL) return qnnrt_ir__fail_memory(err);
+    e->in_count = node->input_count;
+    e->out_count = node->output_count;
+    for (k = 0; k < node->input_count; ++k) {
+        const qnnrt_ir_value *x = node->inputs[k];
+        if (x == NULL) continue;
+        if (qnnrt_ir__dtype_row(x->dtype) < 0 || (inputs[k] == NULL && x->count > 0))
+            return qnnrt_ir__fail(err, QNNRT_E_ARG,
+                                  "node \"%.200s\" (%.100s): input %u has no data",
+                                  node->name, node->op, (unsigned)k);
+        if (!qnnrt_ir__wide_make(e->arena, &e->in[k], x->dtype, x->rank, x->dims))
+            return qnnrt_ir__fail_memory(err);
+        if (x->count > 0) qnnrt_ir__wide_load(&e->in[k], x->dtype, inputs[k]);
+    }
+    for (k = 0; k < node->output_count || k == 0; ++k) {
+        const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
+        if (!qnnrt_ir__ops_infer(node, k, &s))
+            return qnnrt_ir__fail(err, s.code, "node \"%.200s\" (%.100s): %s", node->name, node->op,
+                                  s.why);
+        if (s.outputs != node->output_count)
+            return qnnrt_ir__fail(err, QNNRT_E_MISMATCH,
+                                  "node \"%.200s\" (%.100s) has %u outputs, expected "
+                                  "%u", node->name, node->op, (unsigned)node->output_count,
+                                  (unsigned)s.outputs);
+        if (y == NULL) break;
+        if (s.rank != y->rank || memcmp(s.dims, y->dims, s.rank * sizeof(*s.dims)) != 0 ||
+            qnnrt_ir__dtype_row(y->dtype) < 0 ||
+                (s.dtype != y->dtype && s.dtype != QNNRT_DTYPE_UNDEFINED))
+            return qnnrt_ir__fail(err, QNNRT_E_MISMATCH,
+                                  "node \"%.200s\" (%.100s): output %u has another "
+                                  "shape or dtype than the operator computes", node->name, node->op,
+                                  (unsigned)k);
+        if (!qnnrt_ir__wide_make(e->arena, &e->out[k], y->dtype, y->rank, y->dims))
+            return qnnrt_ir__fail_memory(err);
+    }
+    if (!qnnrt_ir__eval_of[node->info - qnnrt_ir__ops](e))
+        return e->arena->failed ? qnnrt_ir__fail_memory(err)
+                                : qnnrt_ir__fail(err, QNNRT_E_UNSUPPORTED,
+                                                 "node \"%.200s\" (%.100s): %s",
+                                                 node->name, node->op, e->why);
+    for (k = 0; k < node->output_count; ++k)
+        if (outputs[k] != NULL)
+            qnnrt_ir__wide_store(&e->out[k], node->outputs[k]->dtype, outputs[k]);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir_node *node,
+                                        const void *const *inputs, void *const *outputs,
+                                        qnnrt_error *err)
+{
+    qnnrt_ir__arena arena;
+    qnnrt_ir__eval e;
+    qnnrt_result result;
+    memset(&arena, 0, sizeof(arena));
+    memset(&e, 0, sizeof(e));
+    if (hooks != NULL) arena.hooks = *hooks;
+    arena.most = UINT64_MAX / 4;
+    e.node = node;
+    e.arena = &arena;
+    e.why = "";
+    result = qnnrt_ir__eval_run(&e, inputs, outputs, err);
+    qnnrt_ir__arena_free(&arena);
+    return result;
+}
+
+/* =====================================================================================
    PUBLIC                                                                        >>public
    The functions of the header.
    Needs: >>config >>arena >>dtype >>attr >>shape >>ops >>graph >>find >>check >>text >>parse
-          >>document >>resolve
+          >>document >>resolve >>eval
    Knows nothing of: JSON
    ===================================================================================== */
 
@@ -4502,6 +6174,18 @@ QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype)
 {
     const int row = qnnrt_ir__dtype_row(dtype);
     return row < 0 ? 0 : (size_t)qnnrt_ir__dtypes[row].bytes;
+}
+
+/* ---- evaluation ---- */
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnnrt_ir_node *node,
+                                             const void *const *inputs, void *const *outputs,
+                                             qnnrt_error *err)
+{
+    qnnrt_ir__error_clear(err);
+    if (node == NULL || inputs == NULL || outputs == NULL)
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, inputs or outputs is NULL");
+    return qnnrt_ir__eval_node(hooks, node, inputs, outputs, err);
 }
 
 /* ---- editing ---- */
