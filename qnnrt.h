@@ -2452,18 +2452,6 @@ static void qnnrt__arena_back(qnnrt__arena *arena, qnnrt__arena_chunk *chunk, ui
     chunk->used = used;
 }
 
-#ifndef QNNRT_NO_JSON
-/* Move everything in an arena to another one of the same hooks, at the end of its list: its newest
-   chunk stays the one that is filled. */
-static void qnnrt__arena_move(qnnrt__arena *from, qnnrt__arena *to)
-{
-    qnnrt__arena_chunk **end = &to->chunks;
-    while (*end != NULL) end = &(*end)->next;
-    *end = from->chunks;
-    from->chunks = NULL;
-}
-#endif
-
 static void qnnrt__arena_free(qnnrt__arena *arena)
 {
     while (arena->chunks != NULL) {
@@ -12288,6 +12276,8 @@ enum { QNNRT__PROGRAM_CONVERSIONS = 16384 };
 typedef struct qnnrt__program {
     qnnrt__arena        *arena;         /* of the pipeline */
     const qnnrt         *model;         /* of the first graph */
+    const qnnrt_tensor_info *const *values;      /* [constant_count] what the constants are; NULL:
+                                                    only their bytes are known */
     qnnrt_step_info     *steps;         /* [step_count] */
     qnnrt__program_work *works;         /* [step_count] */
     size_t               step_count;
@@ -13275,6 +13265,20 @@ static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_
     return QNNRT_OK;
 }
 
+/* Check that a constant has the dtype and dims of its input. */
+static qnnrt_result qnnrt__wiring_fits(const qnnrt_tensor_info *from, const qnnrt_tensor_info *to,
+                                       size_t at, size_t step, qnnrt_error *err)
+{
+    char facts[2][256];
+    if (from->dtype == to->dtype && from->rank == to->rank &&
+        (from->rank == 0 || memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) == 0))
+        return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_MISMATCH, "constant %u: \"%.160s\" is %s, but input \"%.160s\""
+                       " of step %u is %s", (unsigned)at, from->name,
+                       qnnrt__compare_text(from, facts[0], sizeof(facts[0])), to->name,
+                       (unsigned)step, qnnrt__compare_text(to, facts[1], sizeof(facts[1])));
+}
+
 /* Give the inputs that are constants their values. */
 static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                             const qnnrt__program *program, qnnrt_error *err)
@@ -13291,6 +13295,9 @@ static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipel
             return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: input \"%.200s\" already has %s",
                                (unsigned)i, constant->input,
                                end->source != NULL ? "an edge" : "a constant");
+        if (program->values != NULL)
+            result = qnnrt__wiring_fits(program->values[i], end->tensor, i, constant->step, err);
+        if (result != QNNRT_OK) return result;
         if (constant->data == NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "constant %u: \"%.200s\" has no data",
                                (unsigned)i, constant->input);
@@ -13761,9 +13768,9 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
     qnnrt__arena_free(&arena);
 }
 
-/* Fill in a pipeline from a description. */
+/* Fill in a pipeline from a description. values: what its constants are, or NULL. */
 static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                         qnnrt_error *err)
+                                         const qnnrt_tensor_info *const *values, qnnrt_error *err)
 {
     qnnrt__program program;
     const char *name = desc->name;
@@ -13771,6 +13778,7 @@ static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline
     memset(&program, 0, sizeof(program));
     program.arena = p->arena;
     program.model = p->model;
+    program.values = values;
     result = qnnrt__program_make(&program, desc, err);
     if (result != QNNRT_OK) return result;
     p->info.steps = p->steps = program.steps;
@@ -13782,13 +13790,11 @@ static qnnrt_result qnnrt__pipeline_fill(qnnrt_pipeline *p, const qnnrt_pipeline
                                 : qnnrt__fail_memory(err, "a pipeline");
 }
 
-/* Make a pipeline of a description whose pointers were checked. */
-static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
-                                         qnnrt_error *err)
+/* Check the numbers of a description whose pointers were checked, and find the model of its first
+   graph. */
+static qnnrt_result qnnrt__pipeline_check(const qnnrt_pipeline_desc *desc, const qnnrt **model,
+                                          qnnrt_error *err)
 {
-    qnnrt__arena arena;
-    qnnrt_pipeline *p;
-    qnnrt_result result;
     size_t graph = 0;
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
@@ -13798,11 +13804,40 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     if (graph == desc->step_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
                            " with its model");
+    *model = desc->steps[graph].model;
+    return QNNRT_OK;
+}
+
+#ifndef QNNRT_NO_JSON
+/* Make a pipeline that belongs to the only model of its steps. values: [constant_count] what the
+   constants are. */
+static qnnrt_result qnnrt__pipeline_add(qnnrt *model, const qnnrt_pipeline_desc *desc,
+                                        const qnnrt_tensor_info *const *values,
+                                        qnnrt_pipeline **out, qnnrt_error *err)
+{
+    const qnnrt *first = NULL;
+    qnnrt_result result = qnnrt__pipeline_check(desc, &first, err);
+    if (result != QNNRT_OK) return result;
+    *out = qnnrt__pipeline_new(&model->arena, model);
+    return *out != NULL ? qnnrt__pipeline_fill(*out, desc, values, err)
+                        : qnnrt__fail_memory(err, "a pipeline");
+}
+#endif
+
+/* Make a pipeline of a description whose pointers were checked. */
+static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
+                                         qnnrt_error *err)
+{
+    qnnrt__arena arena;
+    const qnnrt *model = NULL;
+    qnnrt_pipeline *p;
+    qnnrt_result result = qnnrt__pipeline_check(desc, &model, err);
+    if (result != QNNRT_OK) return result;
     memset(&arena, 0, sizeof(arena));
-    arena.hooks = desc->steps[graph].model->hooks;
-    p = qnnrt__pipeline_new(&arena, desc->steps[graph].model);
-    result =
-        p != NULL ? qnnrt__pipeline_fill(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
+    arena.hooks = model->hooks;
+    p = qnnrt__pipeline_new(&arena, model);
+    result = p != NULL ? qnnrt__pipeline_fill(p, desc, NULL, err)
+                       : qnnrt__fail_memory(err, "a pipeline");
     if (result != QNNRT_OK) {
         qnnrt__arena_free(&arena);
         return result;
@@ -13814,17 +13849,6 @@ static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_
     *out = p;
     return QNNRT_OK;
 }
-
-#ifndef QNNRT_NO_JSON
-/* Give a pipeline that was made of one model to that model. */
-static void qnnrt__pipeline_give(qnnrt_pipeline *p, qnnrt *model)
-{
-    p->made = 0;
-    qnnrt__pipeline_hold_models(p, -1);
-    qnnrt__arena_move(&p->own_arena, &model->arena);
-    p->arena = &model->arena;
-}
-#endif
 
 /* Find a graph of a context by name. Return its index, or -1. */
 static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, size_t context, const char *name)
@@ -14127,7 +14151,7 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
    ASSEMBLE                                                                     >>assemble
    Makes what the program of a folder describes: constants, in files that stay mapped, and
    pipelines, which belong to the model.
-   Needs: >>os >>size >>mem >>err >>log >>table >>compare >>schema >>model >>pipeline
+   Needs: >>os >>size >>mem >>err >>log >>compare >>schema >>model >>pipeline
    Knows nothing of: the text of the program, memory plans, execution
    ===================================================================================== */
 
@@ -14222,37 +14246,6 @@ static qnnrt_result qnnrt__assemble_constants(qnnrt__assemble_work *a, qnnrt_err
     return QNNRT_OK;
 }
 
-/* Check that a constant has the dtype and dims of the input that it is for. An input that is not
-   there is found later. */
-static qnnrt_result qnnrt__assemble_fits(const qnnrt__assemble_work *a, const qnnrt_step_desc *step,
-                                         const qnnrt__schema_value *value, size_t at,
-                                         qnnrt_error *err)
-{
-    const qnnrt_tensor_info *from = &a->described->constants[value->constant].tensor, *to;
-    qnnrt_graph_info graph;
-    char facts[2][256];
-    size_t g;
-    memset(&graph, 0, sizeof(graph));
-    if (step->host != NULL) {
-        graph.inputs = step->host->inputs;
-        graph.input_count = step->host->input_count;
-    } else {
-        const qnnrt_context_info *context = &a->model->infos[step->context];
-        for (g = 0; g < context->graph_count; ++g)
-            if (strcmp(context->graphs[g].name, step->graph) == 0) graph = context->graphs[g];
-    }
-    to = qnnrt__table_find(&graph, QNNRT__TABLE_INPUTS, value->input);
-    if (to == NULL || (from->dtype == to->dtype && from->rank == to->rank &&
-                       (from->rank == 0 ||
-                        memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) == 0)))
-        return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_MISMATCH, "constant %u: \"%.160s\" is %s, but input \"%.160s\""
-                       " of step %u is %s", (unsigned)at, from->name,
-                       qnnrt__compare_text(from, facts[0], sizeof(facts[0])), to->name,
-                       (unsigned)value->step,
-                       qnnrt__compare_text(to, facts[1], sizeof(facts[1])));
-}
-
 /* ---- pipelines ---- */
 
 /* Stand for a function that is not given, in a model that cannot run. */
@@ -14321,30 +14314,31 @@ static qnnrt_result qnnrt__assemble_steps(qnnrt__assemble_work *a,
     return result;
 }
 
-/* Describe the constants and buffers of a pipeline. */
+/* Describe the constants and buffers of a pipeline. *out receives what the constants are. */
 static qnnrt_result qnnrt__assemble_memory(qnnrt__assemble_work *a,
                                            const qnnrt__schema_pipeline *from,
-                                           qnnrt_pipeline_desc *to, qnnrt_error *err)
+                                           qnnrt_pipeline_desc *to,
+                                           const qnnrt_tensor_info *const **out, qnnrt_error *err)
 {
+    const qnnrt_tensor_info **values = (const qnnrt_tensor_info **)qnnrt__arena_alloc(
+        &a->scratch, from->constant_count, sizeof(*values));
     qnnrt_constant_desc *constants = (qnnrt_constant_desc *)qnnrt__arena_alloc(
         &a->scratch, from->constant_count, sizeof(*constants));
     qnnrt_buffer_desc *buffers = (qnnrt_buffer_desc *)qnnrt__arena_alloc(
         &a->scratch, from->buffer_count, sizeof(*buffers));
     qnnrt_keep_desc *keeps;
-    qnnrt_result result = QNNRT_OK;
     size_t i, k, at = 0;
     for (i = 0; i < from->buffer_count; ++i) to->keep_count += from->buffers[i].keep_count;
     keeps = (qnnrt_keep_desc *)qnnrt__arena_alloc(&a->scratch, to->keep_count, sizeof(*keeps));
-    if (constants == NULL || buffers == NULL || keeps == NULL)
+    if (values == NULL || constants == NULL || buffers == NULL || keeps == NULL)
         return qnnrt__fail_memory(err, "a pipeline");
-    for (i = 0; i < from->constant_count && result == QNNRT_OK; ++i) {
+    for (i = 0; i < from->constant_count; ++i) {
         const qnnrt__schema_value *value = &from->constants[i];
         constants[i].step = value->step;
         constants[i].input = value->input;
         constants[i].data = a->model->info.constants[value->constant].data;
-        constants[i].bytes = (size_t)a->described->constants[value->constant].tensor.bytes;
-        if (value->step < to->step_count)
-            result = qnnrt__assemble_fits(a, &to->steps[value->step], value, i, err);
+        values[i] = &a->described->constants[value->constant].tensor;
+        constants[i].bytes = (size_t)values[i]->bytes;
     }
     for (i = 0; i < from->buffer_count; ++i) {
         buffers[i] = from->buffers[i].desc;
@@ -14358,14 +14352,16 @@ static qnnrt_result qnnrt__assemble_memory(qnnrt__assemble_work *a,
     to->buffers = buffers;
     to->buffer_count = from->buffer_count;
     to->keeps = keeps;
-    return result;
+    *out = values;
+    return QNNRT_OK;
 }
 
-/* Make a pipeline and give it to the model. */
+/* Make a pipeline of the model. */
 static qnnrt_result qnnrt__assemble_pipeline(qnnrt__assemble_work *a,
                                              const qnnrt__schema_pipeline *from,
                                              qnnrt_pipeline **out, qnnrt_error *err)
 {
+    const qnnrt_tensor_info *const *values = NULL;
     qnnrt_pipeline_desc desc;
     qnnrt_result result;
     memset(&desc, 0, sizeof(desc));
@@ -14378,10 +14374,8 @@ static qnnrt_result qnnrt__assemble_pipeline(qnnrt__assemble_work *a,
     desc.names = from->names;
     desc.name_count = from->name_count;
     result = qnnrt__assemble_steps(a, from, &desc, err);
-    if (result == QNNRT_OK) result = qnnrt__assemble_memory(a, from, &desc, err);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_make(&desc, out, err);
-    if (result == QNNRT_OK) qnnrt__pipeline_give(*out, a->model);
-    return result;
+    if (result == QNNRT_OK) result = qnnrt__assemble_memory(a, from, &desc, &values, err);
+    return result == QNNRT_OK ? qnnrt__pipeline_add(a->model, &desc, values, out, err) : result;
 }
 
 /* Report that a pipeline could not be made: what would be a mistake of a caller is one of the

@@ -825,6 +825,53 @@ TEST(limits_of_a_program)
     FAILS(folder, &desc, QNNRT_E_LIMIT, "qnnrt.json", "limits.json_bytes (20)");
 }
 
+static uint64_t taken;                 /* bytes */
+
+static void *take(void *user, size_t bytes)
+{
+    (void)user;
+    taken += bytes;
+    return malloc(bytes);
+}
+
+static void give(void *user, void *data)
+{
+    (void)user;
+    free(data);
+}
+
+TEST(a_pipeline_of_a_program_takes_no_more_memory_than_it_needs)
+{
+    enum { COUNT = 3000 };
+    qnnrt_desc desc = new_desc();
+    char *text = (char *)malloc(COUNT * 96 + 512);
+    uint64_t without = 0;
+    qnnrt *model;
+    size_t used;
+    int many, i;
+    fake_begin("");
+    folder = two_files();
+    desc.inspect = 1;
+    desc.backend_desc.hooks.alloc = take;
+    desc.backend_desc.hooks.free = give;
+    for (many = 0; many < 2; ++many) {
+        used = (size_t)sprintf(text, "{\"program\": {\"version\": 1, " CONTEXTS ", \"pipelines\": [");
+        for (i = 0; i < (many ? COUNT : 1); ++i)
+            used += (size_t)sprintf(text + used, "%s{\"name\": \"p%d\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}]}", i > 0 ? ", " : "", i);
+        sprintf(text + used, "]}}");
+        put(folder, "qnnrt.json", text);
+        taken = 0;
+        OPENS(folder, &desc, &model);
+        CHECK_EQ(qnnrt_get_info(model)->pipeline_count, many ? COUNT : 1);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        if (!many) without = taken;
+    }
+    printf("  %llu bytes for each pipeline\n", (unsigned long long)(taken - without) / COUNT);
+    CHECK((taken - without) / COUNT < 4096);
+    free(text);
+    TRY(nothing_left());
+}
+
 /* ---- the writer --------------------------------------------------------------------------------- */
 
 /* Write the program of a model that was opened. hashes: 1 writes them. */
@@ -1273,6 +1320,7 @@ TEST_MAIN("manifest")
     RUN(bad_texts_are_named);
     RUN(a_text_cut_at_every_byte_is_refused);
     RUN(limits_of_a_program);
+    RUN(a_pipeline_of_a_program_takes_no_more_memory_than_it_needs);
     RUN(a_folder_without_a_program_is_written_as_one);
     RUN(a_program_of_every_kind_is_written_as_it_was_read);
     RUN(random_programs_are_read_as_they_were_written);
