@@ -17008,7 +17008,7 @@ typedef struct qnnrt__host {
     void                  **outputs;    /* [output_count] */
     qnnrt_conversion_info  *info;       /* of a conversion */
     qnnrt_result            result;     /* of the last call */
-    qnnrt_error            *err;        /* of the run's host steps; cleared before each use */
+    qnnrt_error            *err;        /* of the run's host steps; empty before each call */
 } qnnrt__host;
 
 /* Call a function of the caller. Return 1 if it fails. */
@@ -17023,6 +17023,8 @@ static qnnrt__abi_code qnnrt__host_call(qnnrt__abi_handle graph, const qnnrt__ab
     for (i = 0; i < input_count; ++i) host->inputs[i] = inputs[i].body.buffer.data;
     for (i = 0; i < output_count; ++i)
         host->outputs[i] = (void *)(uintptr_t)outputs[i].body.buffer.data;
+    host->err->text[0] = host->err->hint[0] = '\0';
+    host->err->vendor_code = 0;
     host->result = host->work->exec(host->work->user, host->step, host->inputs, host->outputs,
                                     host->err);
     return host->result != QNNRT_OK;
@@ -17083,7 +17085,6 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
     err->code = result;
     err->vendor_code = host->err->vendor_code;
     if (host->err->hint[0] != '\0') qnnrt__hint(err, result, "%s", host->err->hint);
-    qnnrt__err_clear(host->err);
     return result;
 }
 

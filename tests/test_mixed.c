@@ -378,6 +378,40 @@ TEST(the_failure_of_a_host_step_arrives)
     close_both();
 }
 
+/* Succeed and leave an error behind, then fail without one. */
+static qnnrt_result leaves_an_error(void *user, const qnnrt_graph_info *step,
+                                    const void *const *inputs, void *const *outputs,
+                                    qnnrt_error *why)
+{
+    int *calls = (int *)user;
+    (void)step; (void)inputs; (void)outputs;
+    if (++*calls > 1) return QNNRT_E_IO;
+    why->code = QNNRT_E_LIMIT;
+    why->vendor_code = 77;
+    snprintf(why->text, sizeof(why->text), "tried in vain");
+    snprintf(why->hint, sizeof(why->hint), "Try something else.");
+    return QNNRT_OK;
+}
+
+TEST(a_host_step_does_not_show_the_error_of_an_earlier_call)
+{
+    program p;
+    int calls = 0;
+    float y[COUNT];
+    CHECK(open_both());
+    three(&p);
+    p.host.exec = leaves_an_error;
+    p.host.user = &calls;
+    CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
+    CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+    CHECK_EQ(run_values(&p, input, y), QNNRT_E_IO);
+    SAYS("\"plus_one\"");
+    CHECK(strstr(err.text, "in vain") == NULL && strstr(err.hint, "something") == NULL);
+    CHECK_EQ(err.vendor_code, 0);
+    program_end(&p);
+    close_both();
+}
+
 TEST(a_wrong_host_step_is_refused)
 {
     static const uint32_t zero[2] = { 2, 0 };
@@ -1036,6 +1070,7 @@ TEST_MAIN("mixed")
     RUN(the_text_of_a_step_is_clean_and_fits);
     RUN(a_step_that_is_not_a_graph_can_be_first_or_last);
     RUN(the_failure_of_a_host_step_arrives);
+    RUN(a_host_step_does_not_show_the_error_of_an_earlier_call);
     RUN(a_wrong_host_step_is_refused);
     RUN(conversions_are_steps);
     RUN(an_exact_conversion_fails_where_a_value_does_not_fit);
