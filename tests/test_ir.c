@@ -710,6 +710,7 @@ TEST(ir_survives_every_failing_allocation)
         result = qnnrt_ir_read(text, bytes, &desc, &ir, &err);
         if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
         if (result == QNNRT_OK) result = qnnrt_ir_tidy(ir, &err);
+        if (result == QNNRT_OK) result = qnnrt_ir_fold(ir, 0, NULL, &err);
         CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result));
         done = result == QNNRT_OK;
         failed += !done;
@@ -815,8 +816,91 @@ TEST(ir_evaluates_what_pytorch_computes)
     qnnrt_ir_free(ir);
 }
 
+/* ---- folding ---- */
+
+#define I64(name, shape) "{'name': '" name "', 'shape': [" shape "], 'dtype': 'int64'}"
+#define NODE_WITH(name, op, in, out, attrs) \
+    "{'name': '" name "', 'op_type': '" op "', 'inputs': [" in "], 'outputs': [" out "], 'attrs': {" attrs "}}"
+
+TEST(ir_folds_what_depends_on_constants_alone)
+{
+    /* y = x + cumsum(arange(3)) * c, and w + w of a weight, and an index out of range */
+    qnnrt_ir *ir = graph(
+        "{'graph_inputs': [" X "], 'graph_outputs': [" Y ", " TENSOR("z", "3") ", " I64("bad", "1") ", " I64("sum", "3") "], "
+        "'weights': [" TENSOR("w", "3") "], 'constants': {'c': {'data': [2, 3, 4], 'dtype': 'int64'}, 'one': {'data': [9], "
+        "'dtype': 'int64'}}, 'nodes': ["
+        NODE_WITH("r", "aten.arange.default", "", I64("r", "3"), "'end': 3") ", "
+        NODE_WITH("sum", "aten.cumsum.default", I64("r", "3"), I64("sum", "3"), "'dim': 0") ", "
+        NODE_WITH("m", "aten.mul.Tensor", I64("sum", "3") ", " I64("c", "3"), I64("m", "3"), "") ", "
+        NODE_WITH("z", "aten.add.Tensor", TENSOR("w", "3") ", " TENSOR("w", "3"), TENSOR("z", "3"), "") ", "
+        NODE_WITH("bad", "aten.index_select.default", I64("c", "3") ", " I64("one", "1"), I64("bad", "1"), "'dim': 0") ", "
+        NODE_WITH("y", "aten.add.Tensor", X ", " I64("m", "3"), Y, "") "]}");
+    const qnnrt_ir_value *m, *sum;
+    size_t folded = 9;
+    CHECK(ir != NULL);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_fold(ir, 8, &folded, &err), QNNRT_OK);        /* all are larger */
+    CHECK(folded == 0 && ir->node_count == 6);
+    CHECK_EQ(qnnrt_ir_fold(ir, 0, &folded, &err), QNNRT_OK);
+    CHECK_EQ(folded, 3);
+    CHECK_EQ(ir->node_count, 3);
+    CHECK_EQ(ir->removed_count, 3);
+    CHECK(strcmp(ir->removed[0]->name, "r") == 0 && strcmp(ir->removed[0]->fate, "folded") == 0);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    m = ir->nodes[2]->inputs[1];
+    sum = ir->outputs[3];
+    CHECK(m->origin == QNNRT_IR_CONSTANT && m->node == NULL && m->users == 1);
+    CHECK(((const int64_t *)m->data)[0] == 0 && ((const int64_t *)m->data)[1] == 3 && ((const int64_t *)m->data)[2] == 12);
+    CHECK(sum->origin == QNNRT_IR_CONSTANT && sum->is_output == 1 && ((const int64_t *)sum->data)[2] == 3);
+    CHECK_EQ(qnnrt_ir_fold(ir, 0, &folded, &err), QNNRT_OK);
+    CHECK(folded == 0 && ir->node_count == 3);
+    CHECK_EQ(qnnrt_ir_fold(NULL, 0, NULL, &err), QNNRT_E_ARG);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_folds_the_recorded_graph_to_nothing)
+{
+    qnnrt_ir *ir = recorded();
+    size_t folded = 0;
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_fold(ir, 0, &folded, &err), QNNRT_OK);
+    CHECK(folded > 600 && ir->node_count == 1);                     /* _assert_tensor_metadata */
+    CHECK_EQ(check(ir), QNNRT_OK);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_evaluation_refuses_what_it_cannot_compute)
+{
+    static const int64_t c[3] = { 2, 3, 4 }, one[1] = { -4 };
+    const void *in[2];
+    int64_t result = 5;
+    void *out[1];
+    qnnrt_ir *ir = graph("{'graph_inputs': [" I64("c", "3") ", " I64("one", "1") "], 'graph_outputs': [" I64("y", "1") "], "
+                         "'weights': [], 'nodes': [" NODE_WITH("y", "aten.index_select.default", I64("c", "3") ", "
+                         I64("one", "1"), I64("y", "1"), "'dim': 0") "]}");
+    CHECK(ir != NULL && check(ir) == QNNRT_OK);
+    in[0] = c;
+    in[1] = one;
+    out[0] = &result;
+    CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "\"y\" (index_select.default)");
+    CHECK_STR(err.text, "out of range");
+    in[1] = NULL;
+    CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "input 1 has no data");
+    in[1] = c;
+    CHECK_EQ(qnnrt_ir_eval_node(NULL, NULL, in, out, &err), QNNRT_E_ARG);
+    CHECK(qnnrt_ir_set_op(ir, ir->nodes[0], "add.Tensor"));         /* has another shape */
+    CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_E_MISMATCH);
+    CHECK_EQ(result, 5);
+    qnnrt_ir_free(ir);
+}
+
 TEST_MAIN("ir")
 {
+    RUN(ir_folds_what_depends_on_constants_alone);
+    RUN(ir_folds_the_recorded_graph_to_nothing);
+    RUN(ir_evaluation_refuses_what_it_cannot_compute);
     RUN(ir_evaluates_what_pytorch_computes);
     RUN(ir_infers_what_pytorch_computes);
     RUN(ir_knows_what_pytorch_computes_for_every_operator);

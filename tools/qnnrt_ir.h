@@ -70,7 +70,7 @@
        >>config >>arena >>symbol >>dtype >>attr                                     the floor
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
-       >>wide >>eval_math >>eval_move >>eval_net >>eval >>public                    values
+       >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -292,6 +292,17 @@ QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype);
 QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnnrt_ir_node *node,
                                              const void *const *inputs, void *const *outputs,
                                              qnnrt_error *err);
+
+/* Compute all nodes that depend on constants alone; their outputs become constants, the nodes are
+   removed with the fate "folded". Then qnnrt_ir_tidy() runs. Weights are not constants.
+
+   limit    largest output, in bytes (default 0: 64 MiB)
+   count    receives the number of nodes that were folded; may be NULL
+
+   What cannot be computed stays as it is.
+   Returns  QNNRT_OK; QNNRT_E_FORMAT (a cycle); QNNRT_E_MEMORY; QNNRT_E_ARG */
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
+                                        qnnrt_error *err);
 
 /* ----------------------------------------------------------------------------------- editing -- */
 
@@ -5975,10 +5986,81 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
 }
 
 /* =====================================================================================
+   FOLD                                                                            >>fold
+   Replaces nodes that depend on constants alone by their results.
+   Needs: >>config >>arena >>dtype >>graph >>eval     Knows nothing of: files
+   ===================================================================================== */
+
+/* Return true if all inputs of a node have data, and its outputs are small enough and belong to it
+   alone. */
+static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, uint64_t limit)
+{
+    size_t k;
+    if (node->dead || node->info == NULL || node->output_count == 0) return 0;
+    for (k = 0; k < node->input_count; ++k) {
+        const qnnrt_ir_value *x = node->inputs[k];
+        if (x != NULL && (x->origin != QNNRT_IR_CONSTANT || (x->data == NULL && x->count > 0)))
+            return 0;
+    }
+    for (k = 0; k < node->output_count; ++k) {
+        const int row = qnnrt_ir__dtype_row(node->outputs[k]->dtype);
+        if (row < 0 || node->outputs[k]->count > limit / (uint64_t)qnnrt_ir__dtypes[row].bytes)
+            return 0;
+    }
+    return 1;
+}
+
+/* Compute one node; its outputs become constants. */
+static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
+{
+    qnnrt_ir__arena *arena = &ir->own->arena;
+    const void **in = (const void **)qnnrt_ir__arena_get(arena, node->input_count + 1, sizeof(*in));
+    void **out = (void **)qnnrt_ir__arena_get(arena, node->output_count + 1, sizeof(*out));
+    qnnrt_result result;
+    size_t k;
+    if (in == NULL || out == NULL) return qnnrt_ir__fail_memory(err);
+    for (k = 0; k < node->input_count; ++k) in[k] = node->inputs[k] !=
+        NULL ? node->inputs[k]->data : NULL;
+    for (k = 0; k < node->output_count; ++k) {
+        const qnnrt_ir_value *y = node->outputs[k];
+        const int row = qnnrt_ir__dtype_row(y->dtype);
+        out[k] = qnnrt_ir__arena_get(arena, y->count + 1, (size_t)qnnrt_ir__dtypes[row].bytes);
+        if (out[k] == NULL) return qnnrt_ir__fail_memory(err);
+    }
+    result = qnnrt_ir__eval_node(&arena->hooks, node, in, out, err);
+    if (result != QNNRT_OK) return result;
+    for (k = 0; k < node->output_count; ++k) {
+        qnnrt_ir_value *y = node->outputs[k];
+        y->origin = QNNRT_IR_CONSTANT;
+        y->node = NULL;
+        y->index = 0;
+        y->key = y->name;
+        y->data = out[k];
+    }
+    qnnrt_ir__graph_kill(ir, node, "folded");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, uint64_t limit, size_t *count,
+                                       qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < ir->node_count; ++i) {
+        qnnrt_result result;
+        if (!qnnrt_ir__fold_can(ir->nodes[i], limit)) continue;
+        result = qnnrt_ir__fold_node(ir, ir->nodes[i], err);
+        if (result == QNNRT_E_MEMORY) return result;
+        if (result == QNNRT_OK) ++*count;
+        else qnnrt_ir__error_clear(err);                 /* what cannot be computed stays a node */
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
    PUBLIC                                                                        >>public
    The functions of the header.
    Needs: >>config >>arena >>dtype >>attr >>shape >>ops >>graph >>find >>check >>text >>parse
-          >>document >>resolve >>eval
+          >>document >>resolve >>eval >>fold
    Knows nothing of: JSON
    ===================================================================================== */
 
@@ -6186,6 +6268,19 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
     if (node == NULL || inputs == NULL || outputs == NULL)
         return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, inputs or outputs is NULL");
     return qnnrt_ir__eval_node(hooks, node, inputs, outputs, err);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
+                                        qnnrt_error *err)
+{
+    qnnrt_result result;
+    size_t folded = 0;
+    qnnrt_ir__error_clear(err);
+    if (count != NULL) *count = 0;
+    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
+    result = qnnrt_ir__fold_all(ir, limit != 0 ? limit : UINT64_C(64) << 20, &folded, err);
+    if (count != NULL) *count = folded;
+    return result == QNNRT_OK ? qnnrt_ir__graph_tidy(ir, err) : result;
 }
 
 /* ---- editing ---- */
