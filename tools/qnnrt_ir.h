@@ -71,6 +71,7 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
+       >>pass >>cleanup                                                             passes
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -348,6 +349,32 @@ QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text);
    those that it reads, and otherwise as before; count users.
    Returns QNNRT_OK; QNNRT_E_FORMAT (a cycle: text names a node on it); QNNRT_E_MEMORY */
 QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
+
+/* ------------------------------------------------------------------------------------ passes -- */
+
+/* Each pass rewrites a graph without findings: it does what qnnrt_ir_pass_inplace() does, then its
+   own work, and tidies the graph. A node that a pass takes away is in ir->removed with its fate;
+   one that it changes has a fate, too. The outputs of the graph keep their names, shapes and
+   dtypes, and count as readers. Run qnnrt_ir_pass_noops() first: patterns are not found through
+   copies and assertions.
+   Returns  QNNRT_OK; QNNRT_E_MEMORY (then only qnnrt_ir_free() may follow); QNNRT_E_FORMAT as
+            qnnrt_ir_tidy(); QNNRT_E_UNSUPPORTED as qnnrt_ir_pass_inplace(); QNNRT_E_ARG */
+
+/* Turn "relu_", "add_" and others that overwrite their input into "relu", "add": later readers of
+   the input read the result instead, and a result that would become wider is converted. Nothing
+   may tidy the graph before: nodes whose result is unused are needed here.
+   Returns also QNNRT_E_UNSUPPORTED if a later node or the graph's outputs read the memory through
+   another value: text names both. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Remove assertions and nodes that copy their input: alias, detach, contiguous, dropout of
+   inference, to.dtype to the same dtype, views of the same shape, getitem, cat of one tensor that
+   has elements. One that makes an output of the graph from an input, a weight or another output
+   becomes "alias.default". */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Remove nodes whose outputs nothing reads. Inputs of the graph stay. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -6396,6 +6423,338 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
     qnnrt_ir__error_clear(err);
     if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
     return qnnrt_ir__graph_tidy(ir, err);
+}
+
+/* =====================================================================================
+   PASS                                                                            >>pass
+   What all passes do: visit nodes, change them, and look at scalars.
+   Needs: >>config >>graph >>public     Knows nothing of: patterns
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__pass {
+    qnnrt_ir     *ir;
+    qnnrt_error  *err;
+    qnnrt_result  result;
+} qnnrt_ir__pass;
+
+static int qnnrt_ir__pass_memory(qnnrt_ir__pass *p)
+{
+    p->result = qnnrt_ir__fail_memory(p->err);
+    return 0;
+}
+
+/* Visit all live nodes in order, also those that are added later in the order, then tidy the graph.
+   each() returns 0 to stop, with p->result set. */
+static qnnrt_result qnnrt_ir__pass_visit(qnnrt_ir *ir, qnnrt_error *err,
+                                         int (*each)(qnnrt_ir__pass *p, qnnrt_ir_node *node))
+{
+    qnnrt_ir__pass p;
+    size_t i;
+    p.ir = ir;
+    p.err = err;
+    p.result = QNNRT_OK;
+    qnnrt_ir__error_clear(err);
+    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
+    for (i = 0; i < ir->node_count; ++i)
+        if (!ir->nodes[i]->dead && !each(&p, ir->nodes[i])) return p.result;
+    return qnnrt_ir_tidy(ir, err);
+}
+
+static int qnnrt_ir__pass_is(const qnnrt_ir_node *node, const char *op)
+{
+    return strcmp(node->op, op) == 0;
+}
+
+/* Return true if the operator of a node is in a list that ends with NULL. */
+static int qnnrt_ir__pass_in(const qnnrt_ir_node *node, const char *const *list)
+{
+    while (*list != NULL && !qnnrt_ir__pass_is(node, *list)) ++list;
+    return *list != NULL;
+}
+
+/* Return the node that computes a value, or NULL. */
+static qnnrt_ir_node *qnnrt_ir__pass_from(const qnnrt_ir_value *value)
+{
+    if (value == NULL || value->origin != QNNRT_IR_NODE || value->node == NULL) return NULL;
+    return value->node->dead ? NULL : value->node;
+}
+
+static int qnnrt_ir__pass_same_shape(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0;
+}
+
+/* Change a node to another operator with other inputs, without arguments. Its outputs, and so the
+   names of the graph's outputs, stay. */
+static int qnnrt_ir__pass_become(qnnrt_ir__pass *p, qnnrt_ir_node *node, const char *op,
+                                 qnnrt_ir_value *const *inputs, size_t count)
+{
+    qnnrt_ir_value **copy = qnnrt_ir__graph_copy(p->ir, inputs, count);
+    char fate[160];
+    const char *text;
+    size_t i;
+    snprintf(fate, sizeof fate, "became %.60s, was %.60s", op, node->op);
+    text = qnnrt_ir_text(p->ir, fate);
+    if (copy == NULL || text == NULL || !qnnrt_ir_set_op(p->ir, node, op))
+        return qnnrt_ir__pass_memory(p);
+    for (i = 0; i < count; ++i) qnnrt_ir__graph_use(copy[i], 1);
+    for (i = 0; i < node->input_count; ++i) qnnrt_ir__graph_use(node->inputs[i], -1);
+    node->inputs = copy;
+    node->input_count = count;
+    node->attrs = NULL;
+    node->attr_count = 0;
+    node->fate = text;
+    return 1;
+}
+
+/* Add "to.dtype" before a node (NULL: at the end) which makes a value from another one. */
+static int qnnrt_ir__pass_convert(qnnrt_ir__pass *p, const qnnrt_ir_node *before,
+                                  qnnrt_ir_value *from, qnnrt_ir_value *to)
+{
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr("dtype", QNNRT_IR_TEXT);
+    qnnrt_ir_node *node = qnnrt_ir_add_node(p->ir, before, "to.dtype", &from, 1, &to, 1);
+    char text[40];
+    snprintf(text, sizeof text, "torch.%s", qnnrt_ir_dtype_name(to->dtype));
+    attr.text = text;
+    return node != NULL && qnnrt_ir_set(p->ir, node, &attr) ? 1 : qnnrt_ir__pass_memory(p);
+}
+
+/* =====================================================================================
+   CLEANUP                                                                      >>cleanup
+   Passes that make a graph plain: no overwritten inputs, no copies.
+   Needs: >>config >>public >>pass     Knows nothing of: patterns
+   ===================================================================================== */
+
+/* Return the operator without its "_" if a node overwrites its first input, else NULL. detach_
+   changes no element. */
+static const qnnrt_ir_op *qnnrt_ir__cleanup_plain(const qnnrt_ir_node *node)
+{
+    const char *at = strstr(node->op, "_.");
+    char name[100];
+    if (at == NULL || node->op[0] == '_' || qnnrt_ir__pass_is(node, "detach_.default") ||
+        node->input_count == 0 || node->inputs[0] == NULL || node->output_count != 1) return NULL;
+    snprintf(name, sizeof name, "%.*s%.50s", (int)(at - node->op < 40 ? at - node->op : 40),
+             node->op, at + 1);
+    return qnnrt_ir_op_find(name);
+}
+
+/* Return the value that owns the memory of a value, as far as is known: the input of views, and of
+   operators that may return their input. */
+static const qnnrt_ir_value *qnnrt_ir__cleanup_owner(const qnnrt_ir_value *value)
+{
+    static const char *const views[] = {
+        "alias.default", "detach.default", "detach_.default", "contiguous.default",
+        "lift_fresh.default", "view.default", "_unsafe_view.default", "view_as.default",
+        "reshape.default", "reshape_as.default", "expand.default", "expand_as.default",
+        "flatten.using_ints", "unflatten.int", "unsqueeze.default", "squeeze.default",
+        "squeeze.dim", "squeeze.dims", "permute.default", "transpose.int", "t.default",
+        "numpy_T.default", "movedim.int", "slice.Tensor", "narrow.default", "select.int",
+        "split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", "unbind.int",
+        "dropout.default", "feature_dropout.default", NULL
+    };
+    static const char *const same[] = {
+        "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default", NULL
+    };
+    for (;;) {
+        const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+        size_t at = 0;
+        if (node == NULL) return value;
+        if (qnnrt_ir__pass_is(node, "getitem")) {
+            const int64_t index = qnnrt_ir_int(node, "index", -1);
+            if (index < 0 || (uint64_t)index >= node->input_count) return value;
+            at = (size_t)index;
+        } else if (!qnnrt_ir__pass_in(node, views) && !qnnrt_ir__pass_in(node, same)) {
+            return value;
+        }
+        if (at >= node->input_count || node->inputs[at] == NULL) return value;
+        if (qnnrt_ir__pass_in(node, same) && node->inputs[at]->dtype != value->dtype) return value;
+        value = node->inputs[at];
+    }
+}
+
+/* Return true if only one chain of views leads to a value, so that nothing else reads its memory. */
+static int qnnrt_ir__cleanup_alone(const qnnrt_ir_value *value)
+{
+    const qnnrt_ir_value *owner = qnnrt_ir__cleanup_owner(value);
+    while (value->users == 1 && value != owner) {
+        const qnnrt_ir_node *node = value->node;
+        const int64_t index = qnnrt_ir__pass_is(node, "getitem") ? qnnrt_ir_int(node, "index", 0)
+                                                                 : 0;
+        value = node->inputs[(size_t)index];
+    }
+    return value->users == 1;
+}
+
+/* Return the input that a node gives back unchanged, or NULL. `copies`: also of those that give
+   other memory with the same elements. */
+static qnnrt_ir_value *qnnrt_ir__cleanup_same(const qnnrt_ir_node *node, int copies)
+{
+    static const char *const views[] = {
+        "alias.default", "detach.default", "detach_.default", "lift_fresh.default", "view.default",
+        "_unsafe_view.default", "view_as.default", "expand.default", "expand_as.default",
+        "flatten.using_ints", "unflatten.int", "squeeze.default", "squeeze.dim", "squeeze.dims",
+        "slice.Tensor", "narrow.default", NULL
+    };
+    static const char *const copying[] = {
+        "clone.default", "contiguous.default", "lift_fresh_copy.default", "reshape.default",
+        "reshape_as.default", "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default",
+        "to.other", "type_as.default", NULL
+    };
+    static const char *const dropouts[] = {
+        "dropout.default", "dropout_.default", "feature_dropout.default", NULL
+    };
+    static const char *const joins[] = { "cat.default", "concat.default", NULL };
+    qnnrt_ir_value *x = qnnrt_ir_input(node, 0), *y = NULL;
+    size_t i, full = 0;
+    if (node->output_count != 1) return NULL;
+    y = node->outputs[0];
+    if (qnnrt_ir__pass_is(node, "getitem")) {
+        const int64_t index = qnnrt_ir_int(node, "index", -1);
+        x = index < 0 ? NULL : qnnrt_ir_input(node, (size_t)index);
+    } else if (copies && qnnrt_ir__pass_in(node, joins)) {
+        for (i = 0; i < node->input_count; ++i) {
+            if (node->inputs[i] == NULL || node->inputs[i]->count == 0) continue;
+            x = node->inputs[i];
+            ++full;
+        }
+        if (full != 1) return NULL;
+    } else if (copies && qnnrt_ir__pass_in(node, dropouts)) {
+        if (qnnrt_ir_int(node, "train", 1) != 0 &&
+            !(qnnrt_ir_float(node, "p", 1) <= 0)) return NULL;
+    } else if (!qnnrt_ir__pass_in(node, views) &&
+               !(copies && qnnrt_ir__pass_in(node, copying))) {
+        return NULL;
+    }
+    if (x == NULL || x->dtype != y->dtype || !qnnrt_ir__pass_same_shape(x, y)) return NULL;
+    return x;
+}
+
+/* Return the value of which a value is another name. */
+static const qnnrt_ir_value *qnnrt_ir__cleanup_named(const qnnrt_ir_value *value)
+{
+    for (;;) {
+        const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+        const qnnrt_ir_value *x = node != NULL ? qnnrt_ir__cleanup_same(node, 0) : NULL;
+        if (x == NULL) return value;
+        value = x;
+    }
+}
+
+static int qnnrt_ir__cleanup_shared(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
+                                    const qnnrt_ir_value *other, const char *reader)
+{
+    p->result = qnnrt_ir__fail(p->err, QNNRT_E_UNSUPPORTED,
+                               "node \"%.100s\" (%.60s) overwrites the memory of \"%.100s\", which "
+                               "\"%.100s\" reads later", node->name, node->op, other->name, reader);
+    qnnrt_ir__hint(p->err, "Export the model with functions that do not overwrite their input.");
+    return 0;
+}
+
+/* Let nodes after one that overwrites x read its result y. */
+static int qnnrt_ir__cleanup_later(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
+                                   const qnnrt_ir_value *x, qnnrt_ir_value *y)
+{
+    const qnnrt_ir_value *owner = qnnrt_ir__cleanup_owner(x), *name = qnnrt_ir__cleanup_named(x);
+    size_t i, k;
+    if (qnnrt_ir__cleanup_alone(x)) return 1;
+    for (i = node->at + 1; i < p->ir->node_count; ++i) {
+        qnnrt_ir_node *reader = p->ir->nodes[i];
+        for (k = 0; k < reader->input_count && !reader->dead; ++k) {
+            const qnnrt_ir_value *value = reader->inputs[k];
+            if (value == NULL) continue;
+            if (qnnrt_ir__cleanup_named(value) == name) qnnrt_ir_set_input(p->ir, reader, k, y);
+            else if (reader->output_count > 0 && qnnrt_ir__cleanup_owner(value) == owner)
+                return qnnrt_ir__cleanup_shared(p, node, value, reader->name);
+        }
+    }
+    for (i = 0; i < p->ir->output_count; ++i)
+        if (qnnrt_ir__cleanup_owner(p->ir->outputs[i]) == owner)
+            return qnnrt_ir__cleanup_shared(p, node, p->ir->outputs[i], "the end of the graph");
+    return 1;
+}
+
+static int qnnrt_ir__cleanup_inplace(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    const qnnrt_ir_op *op = qnnrt_ir__cleanup_plain(node);
+    qnnrt_ir_value *y, *wide;
+    qnnrt_dtype dtype;
+    uint32_t rank;
+    int64_t dims[QNNRT_IR_RANK];
+    char fate[160];
+    if (op == NULL) return 1;
+    y = node->outputs[0];
+    if (!qnnrt_ir__cleanup_later(p, node, node->inputs[0], y)) return 0;
+    snprintf(fate, sizeof fate, "became %.60s, was %.60s", op->name, node->op);
+    node->fate = qnnrt_ir_text(p->ir, fate);
+    if (node->fate == NULL) { node->fate = ""; return qnnrt_ir__pass_memory(p); }
+    if (!qnnrt_ir_set_op(p->ir, node, op->name)) return qnnrt_ir__pass_memory(p);
+    p->result = qnnrt_ir_infer(node, 0, &dtype, &rank, dims, p->err);
+    if (p->result != QNNRT_OK) return 0;
+    if (dtype == QNNRT_DTYPE_UNDEFINED || dtype == y->dtype) return 1;
+    /* add_ of bfloat16 and float32 gives bfloat16, add gives float32. */
+    wide = qnnrt_ir_add_value(p->ir, node->name, dtype, y->rank, y->dims);
+    if (wide == NULL) return qnnrt_ir__pass_memory(p);
+    node->outputs[0] = wide;
+    wide->node = node;
+    return qnnrt_ir__pass_convert(p, node->at + 1 < p->ir->node_count ?
+                                  p->ir->nodes[node->at + 1] : NULL, wide, y);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__pass_visit(ir, err, qnnrt_ir__cleanup_inplace);
+}
+
+/* Visit as qnnrt_ir__pass_visit() does, when no node overwrites its input any more. */
+static qnnrt_result qnnrt_ir__cleanup_run(qnnrt_ir *ir, qnnrt_error *err,
+                                          int (*each)(qnnrt_ir__pass *p, qnnrt_ir_node *node))
+{
+    const qnnrt_result result = qnnrt_ir_pass_inplace(ir, err);
+    return result == QNNRT_OK ? qnnrt_ir__pass_visit(ir, err, each) : result;
+}
+
+/* Remove a node that gives back x. If its result is an output of the graph, the producer of x makes
+   that value instead, so that it keeps its name. */
+static int qnnrt_ir__cleanup_remove(qnnrt_ir__pass *p, qnnrt_ir_node *node, qnnrt_ir_value *x)
+{
+    qnnrt_ir_value *y = node->outputs[0];
+    qnnrt_ir_node *from = qnnrt_ir__pass_from(x);
+    if (y->is_output == 0) {
+        qnnrt_ir_kill(p->ir, node, "no effect");
+        qnnrt_ir_replace(p->ir, y, x);
+        return 1;
+    }
+    if (from == NULL || x->is_output > 0)
+        return qnnrt_ir__pass_is(node, "alias.default") ||
+               qnnrt_ir__pass_become(p, node, "alias.default", &x, 1);
+    qnnrt_ir_kill(p->ir, node, "no effect");
+    qnnrt_ir_replace(p->ir, x, y);
+    from->outputs[x->index] = y;
+    y->node = from;
+    y->index = x->index;
+    x->node = NULL;
+    return 1;
+}
+
+static int qnnrt_ir__cleanup_noop(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    qnnrt_ir_value *x;
+    if (qnnrt_ir__pass_is(node, "_assert_tensor_metadata.default")) {
+        qnnrt_ir_kill(p->ir, node, "checked while compiling");
+        return 1;
+    }
+    x = qnnrt_ir__cleanup_same(node, 1);
+    return x == NULL || qnnrt_ir__cleanup_remove(p, node, x);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_noop);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir_pass_inplace(ir, err);
 }
 
 #ifdef __cplusplus

@@ -1,0 +1,484 @@
+/* test_ir_passes.c - qnnrt_ir.h: the passes
+
+   Graphs in this file are lines: "in x 2,3", "weight w 3", "out y", and nodes
+   "y 2,3 = add.Tensor x w {'alpha': 2}" with ' instead of "; a value is float32, or "x:int64 2,3". The
+   result is compared as text: "y=add.Tensor(x,w)". With QNNRT_SAMPLES, a genuine file is read, too. */
+#include "qnnrt_ir.h"
+#include "counted.h"
+#include "test.h"
+
+static qnnrt_error err;
+
+/* ---- graphs as lines ---- */
+
+static char stated_names[40][100], stated_json[40][400];
+static size_t stated_count;
+
+static void add(char *out, const char *text)
+{
+    strcat(out, text);
+}
+
+/* Append the JSON of a value that was stated before. */
+static void add_value(char *out, const char *name)
+{
+    size_t i;
+    for (i = 0; i < stated_count; ++i)
+        if (strcmp(stated_names[i], name) == 0) { add(out, stated_json[i]); return; }
+    printf("    %s is not stated\n", name);
+    abort();
+}
+
+/* State "name" or "name:dtype" with a shape, "-" for a scalar. */
+static char *state(const char *name, const char *shape)
+{
+    const char *dtype = strchr(name, ':');
+    if (stated_count == 40) abort();
+    snprintf(stated_names[stated_count], 100, "%.*s", dtype != NULL ? (int)(dtype - name) : 90, name);
+    snprintf(stated_json[stated_count], 400, "{\"name\": \"%s\", \"shape\": [%.100s], \"dtype\": \"%.90s\"}",
+             stated_names[stated_count], strcmp(shape, "-") == 0 ? "" : shape, dtype != NULL ? dtype + 1 : "float32");
+    return stated_names[stated_count++];
+}
+
+/* Return the next word of a line, which is cut, or NULL. */
+static char *word(char **line)
+{
+    char *begin = *line + strspn(*line, " ");
+    char *end = begin + strcspn(begin, " ");
+    if (*begin == '\0') return NULL;
+    *line = *end != '\0' ? end + 1 : end;
+    *end = '\0';
+    return begin;
+}
+
+static void add_node(char *out, char *line)
+{
+    char *names[8], *attrs = strchr(line, '{'), *name, *op;
+    char outputs[2000] = "", inputs[4000] = "", text[300], named[40];
+    size_t count = 0;
+    if (attrs != NULL) attrs[-1] = '\0';
+    while ((name = word(&line)) != NULL && strcmp(name, "=") != 0) {
+        char *shape = word(&line);
+        names[count] = state(name, shape);
+        add(outputs, count++ > 0 ? ", " : "");
+        add_value(outputs, names[count - 1]);
+    }
+    op = word(&line);
+    while ((name = word(&line)) != NULL) {
+        add(inputs, inputs[0] != '\0' ? ", " : "");
+        add_value(inputs, name);
+    }
+    snprintf(named, sizeof named, "check_%lu", (unsigned long)strlen(out));
+    snprintf(text, sizeof text, "%s\n{\"name\": \"%s\", \"op_type\": \"%s%s\", \"inputs\": [",
+             out[0] != '\0' ? "," : "", count > 0 ? names[0] : named, strcmp(op, "getitem") == 0 ? "" : "aten.",
+             strcmp(op, "getitem") == 0 ? "<built-in function getitem>" : op);
+    add(out, text);
+    add(out, inputs);
+    add(out, "], \"outputs\": [");
+    add(out, outputs);
+    add(out, "], \"attrs\": ");
+    for (name = attrs; name != NULL && *name != '\0'; ++name) if (*name == '\'') *name = '"';
+    add(out, attrs != NULL ? attrs : "{}");
+    add(out, "}");
+}
+
+/* Read a graph of lines, which must have no finding. Return NULL after an error. */
+static qnnrt_ir *graph_with(const char *lines, const qnnrt_ir_desc *desc)
+{
+    static char nodes[20000], text[40000];
+    char inputs[4000] = "", outputs[4000] = "", weights[4000] = "", keys[2000] = "", line[500];
+    qnnrt_ir *ir = NULL;
+    nodes[0] = '\0';
+    stated_count = 0;
+    while (*lines != '\0') {
+        char *at = line, *list = inputs, *name;
+        const size_t bytes = strcspn(lines, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)bytes, lines);
+        lines += bytes + (lines[bytes] != '\0');
+        if (strncmp(line, "in ", 3) != 0 && strncmp(line, "out ", 4) != 0 && strncmp(line, "weight ", 7) != 0) {
+            add_node(nodes, at);
+            continue;
+        }
+        if (line[0] == 'o') list = outputs;
+        if (line[0] == 'w') list = weights;
+        word(&at);
+        name = word(&at);
+        add(list, list[0] != '\0' ? ", " : "");
+        if (list != outputs) name = state(name, word(&at));
+        add_value(list, name);
+        if (list != weights) continue;
+        add(keys, keys[0] != '\0' ? ", \"" : "\"");
+        add(keys, name);
+        add(keys, "\": \"key_");
+        add(keys, name);
+        add(keys, "\"");
+    }
+    snprintf(text, sizeof text, "{\"graph_inputs\": [%s], \"graph_outputs\": [%s], \"weights\": [%s], "
+             "\"weight_name_mapping\": {%s}, \"nodes\": [%s]}", inputs, outputs, weights, keys, nodes);
+    memset(&err, 0xFF, sizeof(err));
+    if (qnnrt_ir_read(text, strlen(text), desc, &ir, &err) != QNNRT_OK ||
+        qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK) {
+        if (err.code != QNNRT_E_MEMORY) printf("    %s\n%s\n", err.text, text);
+        qnnrt_ir_free(ir);
+        return NULL;
+    }
+    return ir;
+}
+
+static qnnrt_ir *graph(const char *lines)
+{
+    return graph_with(lines, NULL);
+}
+
+/* Write the nodes and outputs of a graph as text. */
+static const char *show(const qnnrt_ir *ir)
+{
+    static char out[4000];
+    size_t i, k;
+    out[0] = '\0';
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        for (k = 0; k < node->output_count; ++k) {
+            add(out, k > 0 ? "," : "");
+            add(out, node->outputs[k]->name);
+        }
+        add(out, "=");
+        add(out, node->op);
+        for (k = 0; k < node->input_count; ++k) {
+            add(out, k > 0 ? "," : "(");
+            add(out, node->inputs[k] != NULL ? node->inputs[k]->name : "-");
+        }
+        add(out, ") ");
+    }
+    add(out, "->");
+    for (i = 0; i < ir->output_count; ++i) {
+        add(out, " ");
+        add(out, ir->outputs[i]->name);
+    }
+    return out;
+}
+
+/* True if users and producers are as a fresh count says, and the graph has no finding. */
+static int sound(qnnrt_ir *ir)
+{
+    size_t i, k, v;
+    if (qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK) { printf("    %s\n", err.text); return 0; }
+    for (v = 0; v < ir->value_count; ++v) {
+        const qnnrt_ir_value *value = ir->values[v];
+        uint32_t users = 0, outputs = 0;
+        for (i = 0; i < ir->output_count; ++i) outputs += ir->outputs[i] == value;
+        for (i = 0; i < ir->node_count; ++i)
+            for (k = 0; k < ir->nodes[i]->input_count; ++k) users += ir->nodes[i]->inputs[k] == value;
+        if (value->users != users + outputs || value->is_output != outputs) {
+            printf("    %s: users %u, %u counted\n", value->name, value->users, users + outputs);
+            return 0;
+        }
+    }
+    for (i = 0; i < ir->node_count; ++i)
+        for (k = 0; k < ir->nodes[i]->output_count; ++k)
+            if (ir->nodes[i]->outputs[k]->node != ir->nodes[i] || ir->nodes[i]->outputs[k]->index != k) return 0;
+    return 1;
+}
+
+static int same(const char *got, const char *expected)
+{
+    if (strcmp(got, expected) == 0) return 1;
+    printf("    got       %s\n    expected  %s\n", got, expected);
+    return 0;
+}
+
+typedef qnnrt_result (*pass)(qnnrt_ir *, qnnrt_error *);
+
+/* Run a pass; the graph must be `expected` after it, and after a second run. */
+static int becomes(const char *lines, pass run, const char *expected)
+{
+    qnnrt_ir *ir = graph(lines);
+    int good = ir != NULL, i;
+    for (i = 0; i < 2 && good; ++i)
+        good = run(ir, &err) == QNNRT_OK && sound(ir) && same(show(ir), expected);
+    qnnrt_ir_free(ir);
+    return good;
+}
+
+/* Count the removed nodes of an operator. */
+static size_t removed(const qnnrt_ir *ir, const char *op)
+{
+    size_t i, count = 0;
+    for (i = 0; i < ir->removed_count; ++i) count += strcmp(ir->removed[i]->op, op) == 0;
+    return count;
+}
+
+static size_t live_nodes(const qnnrt_ir *ir, const char *op)
+{
+    size_t i, count = 0;
+    for (i = 0; i < ir->node_count; ++i) count += strcmp(ir->nodes[i]->op, op) == 0;
+    return count;
+}
+
+/* ---- inplace ---- */
+
+TEST(ir_inplace_renames)
+{
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\ny 2,3 = relu_.default a\nout y", qnnrt_ir_pass_inplace,
+                  "a=neg.default(x) y=relu.default(a) -> y"));
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nb 2,3 = add_.Tensor a x\ny 2,3 = clamp_.default b {'min': 0}\nout y",
+                  qnnrt_ir_pass_inplace, "a=neg.default(x) b=add.Tensor(a,x) y=clamp.default(b) -> y"));
+    /* detach_ overwrites nothing; "__and__" has no form that overwrites. */
+    CHECK(becomes("in x:int64 2,3\na:int64 2,3 = detach_.default x\ny:int64 2,3 = __and__.Scalar a {'other': 1}\nout y",
+                  qnnrt_ir_pass_inplace, "a=detach_.default(x) y=__and__.Scalar(a) -> y"));
+}
+
+TEST(ir_inplace_lets_later_readers_see_the_change)
+{
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nb 2,3 = abs.default a\nr 2,3 = relu_.default a\n"
+                  "y 2,3 = add.Tensor a b\nout y\nout r", qnnrt_ir_pass_inplace,
+                  "a=neg.default(x) b=abs.default(a) r=relu.default(a) y=add.Tensor(r,b) -> y r"));
+    /* Two changes, one after the other. */
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nb 2,3 = relu_.default a\nc 2,3 = mul_.Tensor a {'other': 2}\n"
+                  "y 2,3 = add.Tensor a b\nout y", qnnrt_ir_pass_inplace,
+                  "a=neg.default(x) b=relu.default(a) c=mul.Tensor(b) y=add.Tensor(c,c) -> y"));
+    /* Other names of the same tensor; the result of r itself is unused. */
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nb 2,3 = alias.default a\nr 2,3 = relu_.default b\n"
+                  "y 2,3 = abs.default a\nout y", qnnrt_ir_pass_dead,
+                  "a=neg.default(x) b=alias.default(a) r=relu.default(b) y=abs.default(r) -> y"));
+    /* The only view of a value that nothing else reads. */
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nv 3,2 = view.default a {'size': [3, 2]}\n"
+                  "y 3,2 = relu_.default v\nout y", qnnrt_ir_pass_inplace,
+                  "a=neg.default(x) v=view.default(a) y=relu.default(v) -> y"));
+}
+
+TEST(ir_inplace_refuses_memory_that_is_read_through_another_value)
+{
+    static const char *const graphs[] = {
+        "in x 2,3\na 2,3 = neg.default x\nv 3,2 = view.default a {'size': [3, 2]}\nr 3,2 = relu_.default v\n"
+        "y 2,3 = abs.default a\nout y\nout r",
+        "in x 2,3\na 2,3 = neg.default x\nv 3,2 = view.default a {'size': [3, 2]}\nr 2,3 = relu_.default a\n"
+        "y 3,2 = abs.default v\nout y\nout r",
+        "in x 2,3\na 2,3 = neg.default x\nr 2,3 = relu_.default a\nout a\nout r",
+    };
+    size_t i;
+    for (i = 0; i < 3; ++i) {
+        qnnrt_ir *ir = graph(graphs[i]);
+        CHECK(ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_inplace(ir, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(err.code, QNNRT_E_UNSUPPORTED);
+        CHECK_STR(err.text, "\"r\" (relu_.default)");
+        CHECK_STR(err.text, i == 0 ? "\"a\"" : i == 1 ? "\"v\"" : "end of the graph");
+        CHECK(err.hint[0] != '\0');
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(ir_inplace_keeps_the_dtype)
+{
+    qnnrt_ir *ir = graph("in x:bfloat16 2,3\nin z 2,3\na:bfloat16 2,3 = neg.default x\ny:bfloat16 2,3 = add_.Tensor a z\n"
+                         "out y");
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_pass_inplace(ir, &err), QNNRT_OK);
+    CHECK(sound(ir));
+    CHECK(same(show(ir), "a=neg.default(x) y_1=add.Tensor(a,z) y=to.dtype(y_1) -> y"));
+    CHECK(ir->nodes[1]->outputs[0]->dtype == QNNRT_DTYPE_F32 && ir->outputs[0]->dtype == QNNRT_DTYPE_BF16);
+    CHECK_STR(ir->nodes[1]->fate, "became add.Tensor, was add_.Tensor");
+    qnnrt_ir_free(ir);
+}
+
+/* ---- noops ---- */
+
+TEST(ir_noops_removes_copies)
+{
+    static const char *const lines[] = {
+        "alias.default a", "detach.default a", "detach_.default a", "contiguous.default a", "clone.default a",
+        "to.dtype a {'dtype': 'torch.float32'}", "view.default a {'size': [2, 3]}", "view.default a {'size': [-1, 3]}",
+        "reshape.default a {'shape': [2, 3]}", "expand.default a {'size': [2, -1]}", "slice.Tensor a {'dim': 1}",
+        "slice.Tensor a {'dim': 1, 'start': 0, 'end': 9223372036854775807}", "flatten.using_ints a {'start_dim': 1}",
+        "dropout.default a {'p': 0.0, 'train': True}", "dropout.default a {'p': 0.5, 'train': False}",
+        "cat.default a e {'dim': 1}", "cat.default e a {'dim': -1}", "getitem x a {'index': 1}", "squeeze.dim a {'dim': 0}",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        char text[600], *at;
+        snprintf(text, sizeof text, "in x 2,3\nweight e 0\na 2,3 = neg.default x\nb 2,3 = %s\ny 2,3 = abs.default b\nout y",
+                 lines[i]);
+        if ((at = strstr(text, "True")) != NULL) memcpy(at, "true", 4);
+        if ((at = strstr(text, "False")) != NULL) memcpy(at, "false", 5);
+        if (!becomes(text, qnnrt_ir_pass_noops, "a=neg.default(x) y=abs.default(a) -> y")) printf("    %s\n", lines[i]);
+        CHECK(becomes(text, qnnrt_ir_pass_noops, "a=neg.default(x) y=abs.default(a) -> y"));
+    }
+}
+
+TEST(ir_noops_keeps_what_changes_something)
+{
+    static const char *const lines[] = {
+        "b:float16 2,3 = to.dtype a {'dtype': 'torch.float16'}", "b 3,2 = view.default a {'size': [3, 2]}",
+        "b 2,2,3 = expand.default a {'size': [2, 2, 3]}", "b 2,2 = slice.Tensor a {'dim': 1, 'start': 1}",
+        "b 2,3 = dropout.default a {'p': 0.5, 'train': true}", "b 4,3 = cat.default a a", "b 3,2 = t.default a",
+        "b 2,3 = relu.default a",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        char text[600];
+        qnnrt_ir *ir;
+        snprintf(text, sizeof text, "in x 2,3\na 2,3 = neg.default x\n%s\nout b", lines[i]);
+        ir = graph(text);
+        CHECK(ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_noops(ir, &err), QNNRT_OK);
+        CHECK(sound(ir) && ir->node_count == 2 && ir->removed_count == 0);
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(ir_noops_removes_assertions)
+{
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\n= _assert_tensor_metadata.default a {'dtype': 'torch.float32'}\n"
+                  "y 2,3 = abs.default a\nout y", qnnrt_ir_pass_noops, "a=neg.default(x) y=abs.default(a) -> y"));
+}
+
+TEST(ir_noops_keeps_the_names_of_outputs)
+{
+    /* The producer makes the value of the output; other readers follow. */
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nb 2,3 = abs.default a\ny 2,3 = alias.default a\nout y\nout b",
+                  qnnrt_ir_pass_noops, "y=neg.default(x) b=abs.default(y) -> y b"));
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nb 2,3 = alias.default a\ny 2,3 = alias.default b\nout y",
+                  qnnrt_ir_pass_noops, "y=neg.default(x) -> y"));
+    /* Inputs, weights and other outputs have names of their own. */
+    CHECK(becomes("in x 2,3\ny 2,3 = contiguous.default x\nout y", qnnrt_ir_pass_noops, "y=alias.default(x) -> y"));
+    CHECK(becomes("weight w 2,3\ny 2,3 = detach_.default w\nout y", qnnrt_ir_pass_noops, "y=alias.default(w) -> y"));
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\ny 2,3 = view.default a {'size': [2, 3]}\nout y\nout a",
+                  qnnrt_ir_pass_noops, "a=neg.default(x) y=alias.default(a) -> y a"));
+    CHECK(becomes("in x 2,3\na 2,3 = neg.default x\nb 2,3 = alias.default a\nc 2,3 = alias.default a\nout b\nout c",
+                  qnnrt_ir_pass_noops, "b=neg.default(x) c=alias.default(b) -> b c"));
+    /* One of several outputs of a node. */
+    CHECK(becomes("in x 4,3\na 2,3 b 2,3 = chunk.default x {'chunks': 2}\ny 2,3 = getitem a b {'index': 1}\n"
+                  "z 2,3 = getitem a b {'index': 0}\nq 2,3 = neg.default z\nout y\nout q", qnnrt_ir_pass_noops,
+                  "a,y=chunk.default(x) q=neg.default(a) -> y q"));
+}
+
+TEST(ir_noops_keeps_copies_that_protect)
+{
+    /* y = x + relu(x), not 2 relu(x) */
+    static const char text[] = "in x 2,3\na 2,3 = neg.default x\nc 2,3 = clone.default a\nr 2,3 = relu_.default c\n"
+                               "y 2,3 = add.Tensor a r\nout y";
+    CHECK(becomes(text, qnnrt_ir_pass_inplace,
+                  "a=neg.default(x) c=clone.default(a) r=relu.default(c) y=add.Tensor(a,r) -> y"));
+    CHECK(becomes(text, qnnrt_ir_pass_noops, "a=neg.default(x) r=relu.default(a) y=add.Tensor(a,r) -> y"));
+}
+
+/* ---- dead ---- */
+
+TEST(ir_dead_removes_what_nothing_reads)
+{
+    qnnrt_ir *ir = graph("in x 2,3\nin unread 2\na 2,3 = neg.default x\nb 2,3 = abs.default a\nc 2,3 = abs.default b\nout a");
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_pass_dead(ir, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), "a=neg.default(x) -> a"));
+    CHECK(ir->input_count == 2 && ir->removed_count == 2);
+    CHECK_STR(ir->removed[0]->fate, "unused");
+    qnnrt_ir_free(ir);
+    CHECK_EQ(qnnrt_ir_pass_dead(NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_ir_pass_noops(NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_ir_pass_inplace(NULL, &err), QNNRT_E_ARG);
+}
+
+/* ---- files ---- */
+
+static const struct { const char *name; pass run; } passes[] = {
+    { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
+};
+enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
+
+TEST(ir_passes_keep_the_data_files_sound)
+{
+    static const char *const files[] = { "tiny_cnn", "tiny_prefill", "tiny_decode", "torch_cnn", "torch_llama" };
+    size_t i, k, o, bytes;
+    for (i = 0; i < 5; ++i) {
+        char path[200], names[400][64];
+        void *text;
+        qnnrt_ir *ir = NULL;
+        snprintf(path, sizeof path, "tests/data/ir/%s.json", files[i]);
+        text = test_read_file(path, &bytes);
+        CHECK(text != NULL);
+        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
+        free(text);
+        CHECK(ir->output_count <= 400);
+        for (o = 0; o < ir->output_count; ++o) snprintf(names[o], 64, "%.60s", ir->outputs[o]->name);
+        for (k = 0; k < PASSES; ++k) {
+            CHECK_EQ(passes[k].run(ir, &err), QNNRT_OK);
+            CHECK(sound(ir));
+            for (o = 0; o < ir->output_count; ++o) CHECK(strcmp(names[o], ir->outputs[o]->name) == 0);
+        }
+        CHECK_EQ(live_nodes(ir, "relu_.default"), 0);
+        CHECK_EQ(live_nodes(ir, "_assert_tensor_metadata.default"), 0);
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(ir_passes_find_what_a_genuine_file_has)
+{
+    char path[1200];
+    void *text;
+    size_t bytes, k, before;
+    qnnrt_ir *ir = NULL;
+    if (test_getenv("QNNRT_SAMPLES") == NULL) SKIP("QNNRT_SAMPLES is not set");
+    snprintf(path, sizeof path, "%.1000s/ir/qwen2_prefill_ir.json", test_getenv("QNNRT_SAMPLES"));
+    text = test_read_file(path, &bytes);
+    CHECK(text != NULL);
+    CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
+    free(text);
+    before = ir->node_count;
+    for (k = 0; k < PASSES; ++k) CHECK_EQ(passes[k].run(ir, &err), QNNRT_OK);
+    CHECK(sound(ir));
+    CHECK_EQ(removed(ir, "_assert_tensor_metadata.default"), 142);
+    CHECK_EQ(removed(ir, "alias.default"), 29);
+    CHECK_EQ(removed(ir, "detach_.default"), 56);
+    CHECK_EQ(removed(ir, "dropout.default"), 28);
+    CHECK_EQ(removed(ir, "contiguous.default"), 28);
+    CHECK_EQ(removed(ir, "getitem"), 2);
+    CHECK_EQ(removed(ir, "cat.default"), 56);
+    CHECK_EQ(ir->node_count + ir->removed_count, before);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_passes_survive_every_failing_allocation)
+{
+    static const char lines[] =
+        "in x 2,4\nweight w 4\na 2,4 = neg.default x\nb 2,4 = relu_.default a\nc 2,4 = alias.default b\n"
+        "p 2,4 = pow.Tensor_Scalar c {'exponent': 2}\nm 2,1 = mean.dim p {'dim': [-1], 'keepdim': true}\n"
+        "e 2,1 = add.Tensor m {'other': 1e-6}\nr 2,1 = rsqrt.default e\nn 2,4 = mul.Tensor c r\ny 2,4 = mul.Tensor w n\nout y";
+    qnnrt_ir_desc desc;
+    long failed = 0;
+    int done = 0;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = counted_alloc;
+    desc.hooks.free = counted_free;
+    for (fail_at = 0; !done; ++fail_at) {
+        qnnrt_result result = QNNRT_OK;
+        qnnrt_ir *ir;
+        size_t k;
+        allocations = 0;
+        ir = graph_with(lines, &desc);
+        for (k = 0; k < PASSES && ir != NULL && result == QNNRT_OK; ++k) result = passes[k].run(ir, &err);
+        CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result));
+        done = ir != NULL && result == QNNRT_OK;
+        failed += !done;
+        qnnrt_ir_free(ir);
+        CHECK_EQ(live, 0);
+    }
+    CHECK(failed > 3);
+}
+
+TEST_MAIN("ir_passes")
+{
+    RUN(ir_inplace_renames);
+    RUN(ir_inplace_lets_later_readers_see_the_change);
+    RUN(ir_inplace_refuses_memory_that_is_read_through_another_value);
+    RUN(ir_inplace_keeps_the_dtype);
+    RUN(ir_noops_removes_copies);
+    RUN(ir_noops_keeps_what_changes_something);
+    RUN(ir_noops_removes_assertions);
+    RUN(ir_noops_keeps_the_names_of_outputs);
+    RUN(ir_noops_keeps_copies_that_protect);
+    RUN(ir_dead_removes_what_nothing_reads);
+    RUN(ir_passes_keep_the_data_files_sound);
+    RUN(ir_passes_find_what_a_genuine_file_has);
+    RUN(ir_passes_survive_every_failing_allocation);
+}
