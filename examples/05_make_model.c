@@ -32,6 +32,7 @@
 
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE
+#define QNNRT_WEIGHTS_IMPLEMENTATION
 #include "qnnrt.h"
 
 static void stop(const char *text)
@@ -152,7 +153,7 @@ int main(int argc, char **argv)
     qnnrt_backend *backend;
     qnnrt *model;
     qnnrt_error err;
-    safetensors weights;
+    llm_weights weights;
     static llm_maker m;
     static llm_ranges ranges;
     char path[512];
@@ -203,6 +204,6 @@ int main(int argc, char **argv)
     }
     qnnrt_close(model);
     qnnrt_backend_close(backend);
-    safetensors_free(&weights);
+    llm_free_weights(&weights);
     return 0;
 }

@@ -2,7 +2,7 @@
 
        llm_read_config("model", &maker.is);                    // model/config.json
        llm_read_ranges("model/ranges.json", &maker.is, &ranges);
-       llm_read_weights("model", &weights);                    // model/model.safetensors
+       llm_read_weights("model", &weights);                    // model/model.safetensors, or shards
        maker.weights = &weights;  maker.ranges = &ranges;  maker.builder = ...;
        for each context and graph:
            maker.tokens = 32;
@@ -28,7 +28,8 @@
 #include <string.h>
 
 #include "qnnrt.h"
-#include "safetensors.h"
+#include "qnnrt_json.h"
+#include "tools/qnnrt_weights.h"
 
 /* Limits: a larger model is an error. */
 enum { LLM_LAYERS = 128, LLM_WIDTH = 4096, LLM_HEADS = 64, LLM_TEXT = 1 << 20 };
@@ -49,6 +50,12 @@ typedef struct llm_config {
     double   epsilon, theta;
     int      tied;                      /* 1: the head uses the table of embeddings */
 } llm_config;
+
+/* The weights of a model in float32. */
+typedef struct llm_weights {
+    qnnrt_weights *file;
+    float        **values;              /* of each weight, NULL until it is first used */
+} llm_weights;
 
 /* Names in ranges.json: activations of each layer, and of the model, that have their own range. */
 #define LLM_LAYER_RANGES(X)                                                                       \
@@ -83,7 +90,7 @@ enum { KEYS, VALUES };
 typedef struct llm_maker {
     qnnrt_builder     *builder;
     llm_config         is;
-    const safetensors *weights;
+    llm_weights       *weights;
     const llm_ranges  *ranges;          /* NULL: float32 */
     llm_names          names;
     uint32_t           tokens;          /* per call of the graph */
@@ -263,25 +270,6 @@ static size_t count_of(shape is)
     return count;
 }
 
-/* Return the weights of this name and shape; stop if one of them is NaN or infinite. */
-static const float *weights_of(const llm_maker *m, const char *name, shape is)
-{
-    uint64_t dims[4];
-    char error[SAFETENSORS_ERROR];
-    const float *values;
-    size_t i, count = count_of(is);
-    for (uint32_t d = 0; d < is.rank; ++d)
-        dims[d] = is.dims[d];
-    values = safetensors_find(m->weights, name, is.rank, dims, error);
-    if (values == NULL)
-        stop(error);
-    snprintf(error, sizeof error, "tensor \"%s\" has values that are not finite", name);
-    for (i = 0; i < count; ++i)
-        if (!isfinite(values[i]))
-            stop(error);
-    return values;
-}
-
 /* Allocate zeroed memory. */
 static void *room(size_t count, size_t size)
 {
@@ -289,6 +277,37 @@ static void *room(size_t count, size_t size)
     if (data == NULL)
         stop("out of memory");
     return data;
+}
+
+/* Return the weights of this name and shape as float32; stop if one of them is NaN or infinite. */
+static const float *weights_of(const llm_maker *m, const char *name, shape is)
+{
+    const qnnrt_weight *weight = qnnrt_weights_find(m->weights->file, name);
+    size_t i, count = count_of(is);
+    uint32_t d = 0;
+    qnnrt_error err;
+    char text[512];
+    float **values;
+    snprintf(text, sizeof text, "there is no weight \"%s\"", name);
+    if (weight == NULL)
+        stop(text);
+    while (d < is.rank && weight->rank == is.rank && weight->dims[d] == is.dims[d])
+        ++d;
+    snprintf(text, sizeof text, "weight \"%s\" has another shape than config.json says", name);
+    if (d < is.rank || weight->rank != is.rank)
+        stop(text);
+    values = &m->weights->values[weight - qnnrt_weights_get_info(m->weights->file)->weights];
+    if (*values != NULL)
+        return *values;
+    *values = (float *)room(count, sizeof **values);
+    if (qnnrt_weights_convert(weight, QNNRT_DTYPE_F32, *values, count * sizeof **values, NULL,
+                              &err) != QNNRT_OK)
+        stop(err.text);
+    snprintf(text, sizeof text, "weight \"%s\" has values that are not finite", name);
+    for (i = 0; i < count; ++i)
+        if (!isfinite((*values)[i]))
+            stop(text);
+    return *values;
 }
 
 /* Add a constant of real numbers, as float32 or as 16-bit codes; round like qnnrt_write_f32(). */
@@ -992,18 +1011,32 @@ static int read_pair(qnnrt_json_reader *r, const char *const *names, size_t coun
            ends[1] - ends[0] < 1e9;
 }
 
-/* Read model.safetensors of a folder; the caller frees it. */
-static void llm_read_weights(const char *folder, safetensors *weights)
+/* Open the safetensors of a folder; the caller frees them. */
+static void llm_read_weights(const char *folder, llm_weights *weights)
 {
-    char path[512], error[SAFETENSORS_ERROR];
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    if (!safetensors_read(path, weights, error))
-        stop(error);
-    for (size_t i = 0; i < weights->count; ++i) {
-        const char *dot = strrchr(weights->tensors[i].name, '.');
-        if (dot != NULL && strcmp(dot, ".bias") == 0)
-            stop("model.safetensors has biases, which this program does not support");
+    const qnnrt_weights_info *info;
+    char text[sizeof(qnnrt_error)];
+    qnnrt_error err;
+    if (qnnrt_weights_open(folder, NULL, &weights->file, &err) != QNNRT_OK) {
+        snprintf(text, sizeof text, "%s%s%s", err.text, err.hint[0] != '\0' ? "\nhint: " : "",
+                 err.hint);
+        stop(text);
     }
+    info = qnnrt_weights_get_info(weights->file);
+    weights->values = (float **)room(info->count + 1, sizeof *weights->values);
+    for (size_t i = 0; i < info->count; ++i) {
+        const char *dot = strrchr(info->weights[i].name, '.');
+        if (dot != NULL && strcmp(dot, ".bias") == 0)
+            stop("the file has biases, which this program does not support");
+    }
+}
+
+static void llm_free_weights(llm_weights *weights)
+{
+    for (size_t i = 0; i < qnnrt_weights_get_info(weights->file)->count; ++i)
+        free(weights->values[i]);
+    free(weights->values);
+    qnnrt_weights_close(weights->file);
 }
 
 /* Read the range of each activation of the model. */

@@ -33,7 +33,7 @@ typedef struct host_llm {
     qnnrt_llm      *llm;
     llm_maker       maker;
     llm_ranges      ranges;
-    safetensors     weights;
+    llm_weights     weights;
     uint16_t       *half;                       /* the table as float16, or NULL */
     size_t          replaced;                   /* steps of the model's pipelines that are left out */
 } host_llm;
@@ -203,7 +203,7 @@ static inline void host_llm_close(host_llm *h)
         if (qnnrt_pipeline_destroy(h->made[g]) != QNNRT_OK) stop("a pipeline is busy");
     if (qnnrt_close(h->model) != QNNRT_OK) stop("the model is busy");
     free(h->half);
-    safetensors_free(&h->weights);
+    llm_free_weights(&h->weights);
 }
 
 /* Decode a prompt and let the model continue it, greedily: `count` bytes, then a 0. */

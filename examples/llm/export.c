@@ -20,6 +20,7 @@
 
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE
+#define QNNRT_WEIGHTS_IMPLEMENTATION
 #include "qnnrt.h"
 
 #define CLI_NAME "export"
@@ -190,7 +191,7 @@ int main(int argc, char **argv)
     qnnrt_backend *backend;
     qnnrt *model;
     qnnrt_error err;
-    safetensors weights;
+    llm_weights weights;
     static llm_maker m;
     static llm_ranges ranges;
     settings o = {0};
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
            o.shards == 1 ? "y" : "ies", o.out, qnnrt_backend_get_info(backend)->path);
     qnnrt_close(model);
     qnnrt_backend_close(backend);
-    safetensors_free(&weights);
+    llm_free_weights(&weights);
     free((void *)o.folders.items);
     return 0;
 }

@@ -909,7 +909,7 @@ static void save_head(qnnrt_backend *cpu, const char *folder)
     REAL_OK(qnnrt_builder_finish(h.maker.builder, &built, &err), &err);
     REAL_OK(qnnrt_save(built, 0, real_join(path, folder, "head.bin"), &err), &err);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
-    safetensors_free(&h.weights);
+    llm_free_weights(&h.weights);
 }
 
 static void copy(const char *from, const char *folder, const char *name)
@@ -936,7 +936,7 @@ static void save_table(const char *folder)
     CHECK(file != NULL);
     CHECK(fwrite(weights_of(&h.maker, "model.embed_tokens.weight", is), 4 * count_of(is), 1, file) == 1);
     CHECK_EQ(fclose(file), 0);
-    safetensors_free(&h.weights);
+    llm_free_weights(&h.weights);
 }
 
 /* Both borders are converted: float32 rows of the table to codes, codes of the last layer to float32. */
