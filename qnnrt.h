@@ -1271,7 +1271,8 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
    exec     called by qnnrt_exec() on its thread. inputs[i] and outputs[i] are the memory of the
             step's tensors, in the order of `inputs` and `outputs`; inputs are only read. It returns
             QNNRT_OK, or a failure with a text in *err, which qnnrt_run_error() then shows with the
-            name of the step. It may use qnnrt, except the run that calls it. No lock is held */
+            name of the step. It may use qnnrt, except the run that calls it and qnnrt_recover().
+            No lock is held */
 typedef struct qnnrt_host_step {
     const char              *name;
     const qnnrt_tensor_info *inputs, *outputs;  /* of each: name, dtype, rank, dims and quant. The
