@@ -896,8 +896,43 @@ TEST(ir_evaluation_refuses_what_it_cannot_compute)
     qnnrt_ir_free(ir);
 }
 
+TEST(ir_reads_rope_in_both_orders)
+{
+    static const char *const orders[] = { TENSOR("f", "2") ", " I64("p", "1, 3"), I64("p", "1, 3") ", " TENSOR("f", "2") };
+    static const float freq[2] = { 1, 0.5f };
+    static const int64_t positions[3] = { 0, 1, 2 };
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        char text[2000];
+        const void *in[2];
+        float cosine[12], sine[12];
+        void *out[2];
+        qnnrt_ir *ir;
+        snprintf(text, sizeof text, "{'graph_inputs': [" TENSOR("f", "2") ", " I64("p", "1, 3") "], 'graph_outputs': ["
+                 TENSOR("y", "1, 3, 4") "], 'weights': [], 'nodes': [{'name': 'w', 'op_type': 'wrap_with_set_grad_enabled', "
+                 "'inputs': [%s], 'outputs': [" TENSOR("w_0", "1, 3, 4") ", " TENSOR("w_1", "1, 3, 4") "]}, "
+                 NODE_WITH("y", "<built-in function getitem>", OF("w_0", "w", "0") ", " OF("w_1", "w", "1"),
+                           TENSOR("y", "1, 3, 4"), "'index': 1") "]}", orders[i]);
+        while (strstr(text, "'shape': [2, 3]") != NULL) memcpy(strstr(text, "'shape': [2, 3]"), "'shape':[1,3,4]", 15);
+        ir = graph(text);
+        CHECK(ir != NULL);
+        CHECK_EQ(check(ir), QNNRT_OK);
+        CHECK(strcmp(ir->nodes[0]->op, "rope") == 0 && strcmp(ir->nodes[1]->op, "getitem") == 0);
+        CHECK(strcmp(ir->nodes[0]->inputs[0]->name, "f") == 0);
+        in[0] = freq;
+        in[1] = positions;
+        out[0] = cosine;
+        out[1] = sine;
+        CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_OK);
+        CHECK(fabs((double)cosine[5] - cos(0.5)) < 1e-6 && fabs((double)sine[10] - sin(2)) < 1e-6);
+        CHECK(fabs((double)cosine[7] - cos(0.5)) < 1e-6);
+        qnnrt_ir_free(ir);
+    }
+}
+
 TEST_MAIN("ir")
 {
+    RUN(ir_reads_rope_in_both_orders);
     RUN(ir_folds_what_depends_on_constants_alone);
     RUN(ir_folds_the_recorded_graph_to_nothing);
     RUN(ir_evaluation_refuses_what_it_cannot_compute);

@@ -1609,6 +1609,31 @@ static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* diff: of neighbours, n times. Inputs 1 and 2 are put before and after the first one; the exporter
+   does not say which one a single input is: it counts as the one before. */
+static int qnnrt_ir__shape_diff(qnnrt_ir__shape *s)
+{
+    const int64_t n = qnnrt_ir__attr_int(s->node, "n", 1);
+    uint32_t axis, i;
+    size_t k;
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (n != 1) return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "n is %lld", (long long)n);
+    for (k = 1; k < s->node->input_count; ++k) {
+        const qnnrt_ir_value *x = qnnrt_ir__shape_in(s, k);
+        if (x == NULL) continue;
+        for (i = 0; i < s->rank && x->rank == s->rank; ++i)
+            if (i != axis && x->dims[i] != s->dims[i]) break;
+        if (x->rank != s->rank || i < s->rank || x->dtype != s->dtype)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u does not join input 0",
+                                        (unsigned)k);
+        s->dims[axis] += x->dims[axis];
+    }
+    if (s->dims[axis] > 0) --s->dims[axis];
+    return 1;
+}
+
 static int qnnrt_ir__shape_stack(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *first = s->node->inputs[0];
@@ -2494,6 +2519,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("repeat.default", 1, 1, "ints repeats", repeat, places) \
     X("pad.default", 1, 1, "ints pad, str mode=constant, float? value", pad, places) \
     X("constant_pad_nd.default", 1, 1, "ints pad, Scalar value=0", pad, places) \
+    X("diff.default", 1, 3, "int n=1, int dim=-1", diff, diff) \
     X("roll.default", 1, 1, "ints shifts, ints? dims", same, places) \
     X("flip.default", 1, 1, "ints dims", same, slice) \
     X("index.Tensor", 2, 255, "", index, index) \
@@ -4045,7 +4071,7 @@ static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
 /* =====================================================================================
    RESOLVE                                                                      >>resolve
    Makes values of the tensors that the file states, each once, and finds what does not fit.
-   Needs: >>config >>arena >>symbol >>attr >>graph >>find >>check >>parse
+   Needs: >>config >>arena >>symbol >>dtype >>attr >>graph >>find >>check >>parse
    Knows nothing of: JSON
    ===================================================================================== */
 
@@ -4334,6 +4360,13 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, qnnrt_ir_node *node)
         while (from < node->input_count) list[to++] = node->inputs[from++];
         if (node->input_count > 0) node->input_count = to;
         node->inputs = list;
+    }
+    /* Exports differ in the order of the two: inv_freq first, then positions. */
+    if (strcmp(node->op, "rope") == 0 && node->input_count == 2 && node->inputs[1]->rank == 1 &&
+        qnnrt_ir__dtype_kind(node->inputs[0]->dtype) == 1) {
+        qnnrt_ir_value *const positions = node->inputs[0];
+        node->inputs[0] = node->inputs[1];
+        node->inputs[1] = positions;
     }
     /* Without weights, the two running statistics alone. */
     if (strcmp(node->op, "batch_norm.default") == 0 && node->input_count == 3) {
@@ -5045,6 +5078,40 @@ static int qnnrt_ir__eval_cumulate(qnnrt_ir__eval *e)
             if (e->out->f != NULL) e->out->f[k] = f;
             else e->out->i[k] = (int64_t)i;
         }
+    }
+    return 1;
+}
+
+/* Get the element of inputs 1, 0 and 2, joined along a dimension, at one place of it. */
+static const qnnrt_ir__wide *qnnrt_ir__eval_joined(const qnnrt_ir__eval *e, uint32_t axis,
+                                                   int64_t o,
+                                                  int64_t at, int64_t inner, int64_t k,
+                                                  int64_t *place)
+{
+    static const size_t order[3] = { 1, 0, 2 };
+    size_t i;
+    for (i = 0; i < 3; ++i) {
+        const qnnrt_ir__wide *x = qnnrt_ir__eval_in(e, order[i]);
+        if (x == NULL) continue;
+        if (at < x->dims[axis]) { *place = (o * x->dims[axis] + at) * inner + k; return x; }
+        at -= x->dims[axis];
+    }
+    return NULL;
+}
+
+static int qnnrt_ir__eval_diff(qnnrt_ir__eval *e)
+{
+    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", e->out->rank);
+    int64_t outer, size, inner, n, a = 0, b = 0;
+    qnnrt_ir__wide_split(e->out, axis, &outer, &size, &inner);
+    for (n = 0; n < e->out->count; ++n) {
+        const int64_t o = n / inner / size, at = n / inner % size, k = n % inner;
+        const qnnrt_ir__wide *x = qnnrt_ir__eval_joined(e, axis, o, at, inner, k, &a);
+        const qnnrt_ir__wide *y = qnnrt_ir__eval_joined(e, axis, o, at + 1, inner, k, &b);
+        if (x == NULL || y == NULL) return qnnrt_ir__eval_no(e, "the inputs are too short");
+        if (e->out->i == NULL) e->out->f[n] = y->f[b] - x->f[a];
+        else if (e->node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8) e->out->i[n] = x->i[a] != y->i[b];
+        else e->out->i[n] = (int64_t)((uint64_t)y->i[b] - (uint64_t)x->i[a]);
     }
     return 1;
 }
