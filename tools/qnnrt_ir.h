@@ -5084,9 +5084,8 @@ static int qnnrt_ir__eval_cumulate(qnnrt_ir__eval *e)
 
 /* Get the element of inputs 1, 0 and 2, joined along a dimension, at one place of it. */
 static const qnnrt_ir__wide *qnnrt_ir__eval_joined(const qnnrt_ir__eval *e, uint32_t axis,
-                                                   int64_t o,
-                                                  int64_t at, int64_t inner, int64_t k,
-                                                  int64_t *place)
+                                                   int64_t o, int64_t at, int64_t inner, int64_t k,
+                                                   int64_t *place)
 {
     static const size_t order[3] = { 1, 0, 2 };
     size_t i;

@@ -1,0 +1,112 @@
+/* fuzz_ir.c - hostile graphs: read, check, fold, evaluate and edit them
+
+   An input is the text of a graph, followed by CONTROL bytes that choose limits, failing allocations
+   and edits. Whatever happens, there must be no crash, no leak and no text without an end; a graph
+   without findings stays so after folding and ordering. */
+#include "qnnrt_ir.h"
+#define FUZZ_NAME "fuzz_ir"
+#include "fuzz.h"
+
+enum { CONTROL = 4 };
+
+static long live, count, fail_at;
+
+static void *hook_alloc(void *user, size_t bytes)
+{
+    void *data = ++count == fail_at || bytes > (size_t)1 << 28 ? NULL : malloc(bytes);
+    (void)user;
+    if (data != NULL) { memset(data, 0xA5, bytes); ++live; }
+    return data;
+}
+
+static void hook_free(void *user, void *data)
+{
+    (void)user;
+    MUST(data != NULL);
+    --live;
+    free(data);
+}
+
+static void check_text(const char *text, size_t most)
+{
+    MUST(text[0] != '\0' && strlen(text) < most);
+    for (; *text != '\0'; ++text) MUST((unsigned char)*text >= 32 || *text == '\n');
+}
+
+/* What holds for every graph, with findings or without. */
+static void check_graph(const qnnrt_ir *ir)
+{
+    size_t i, k;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        MUST(node->at == i && node->op != NULL && node->name != NULL && node->source != NULL && node->fate != NULL);
+        for (k = 0; k < node->output_count; ++k) MUST(node->outputs[k] != NULL && node->outputs[k]->name != NULL);
+        for (k = 0; k < node->attr_count; ++k) MUST(node->attrs[k].name != NULL && node->attrs[k].text != NULL);
+    }
+    for (i = 0; i < ir->value_count; ++i) MUST(ir->values[i]->rank <= QNNRT_IR_RANK && ir->values[i]->name != NULL);
+    for (i = 0; i < ir->output_count; ++i) MUST(ir->outputs[i] != NULL && ir->outputs[i]->is_output > 0);
+    for (i = 0; i < ir->input_count; ++i) MUST(ir->inputs[i] != NULL);
+}
+
+static void edit(qnnrt_ir *ir, unsigned char how)
+{
+    qnnrt_ir_node *node;
+    qnnrt_ir_value *value;
+    if (ir->node_count == 0) return;
+    node = ir->nodes[how % ir->node_count];
+    if (node->output_count == 0 || node->input_count == 0 || node->inputs[0] == NULL) return;
+    value = qnnrt_ir_add_value(ir, node->name, node->outputs[0]->dtype, node->outputs[0]->rank, node->outputs[0]->dims);
+    if (value == NULL || qnnrt_ir_add_node(ir, node, "neg.default", node->outputs, 1, &value, 1) == NULL) return;
+    qnnrt_ir_replace(ir, node->inputs[0], value);
+    qnnrt_ir_kill(ir, node, "edited");
+}
+
+static void play(const unsigned char *data, size_t size)
+{
+    const qnnrt_ir_finding *list;
+    const unsigned char *control;
+    qnnrt_ir_desc desc;
+    qnnrt_error err;
+    qnnrt_ir *ir = NULL;
+    qnnrt_result result;
+    size_t found, i;
+    if (size < CONTROL) return;
+    control = data + size - CONTROL;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = hook_alloc;
+    desc.hooks.free = hook_free;
+    desc.memory_bytes = (uint64_t)1 << 26;
+    desc.nodes = control[1] < 20 ? control[1] : 0;
+    desc.findings = control[2] < 4 ? control[2] : 0;
+    count = 0;
+    fail_at = control[0] >= 200 ? control[0] - 199 : 0;
+    memset(&err, 0xFF, sizeof(err));
+    result = qnnrt_ir_read((const char *)data, size - CONTROL, &desc, &ir, &err);
+    MUST((result == QNNRT_OK) == (ir != NULL) && result == err.code);
+    if (result != QNNRT_OK) {
+        check_text(err.text, sizeof(err.text));
+    } else {
+        check_graph(ir);
+        result = qnnrt_ir_check(ir, &list, &found, &err);
+        if (result != QNNRT_OK) check_text(err.text, sizeof(err.text));
+        for (i = 0; result != QNNRT_E_MEMORY && i < found; ++i) check_text(list[i].text, 1024);
+        if (result == QNNRT_OK) {
+            MUST(found == 0);
+            result = qnnrt_ir_fold(ir, 4096, NULL, &err);
+            MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY);
+            check_graph(ir);
+            if (result == QNNRT_OK) {
+                result = qnnrt_ir_check(ir, NULL, NULL, &err);
+                MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY);
+            }
+        }
+        if (control[3] < 128) edit(ir, control[3]);
+        (void)qnnrt_ir_tidy(ir, &err);
+        (void)qnnrt_ir_check(ir, NULL, NULL, &err);
+        check_graph(ir);
+    }
+    qnnrt_ir_free(ir);
+    MUST(live == 0);
+}
+
+FUZZ_TARGET
