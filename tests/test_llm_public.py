@@ -48,7 +48,7 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
-users = [(LLM, ["qnnrt", "qnnrt_json"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
+users = [(LLM, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt_ir.h", ["qnnrt", "qnnrt_json"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):
     for file in sorted(files):
         if file.endswith((".c", ".h", ".cpp", ".py")):

@@ -1,4 +1,4 @@
-/* qnnrt_ir.h - v0.4.0 - graphs in ATen operators, as torch.export gives them: read, check, edit
+/* qnnrt_ir.h - v0.4.0 - graphs in ATen operators, as torch.export gives them: read, check, compute
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_ir.h"
@@ -65,6 +65,13 @@
            qnnrt_ir_kill(ir, last, "fused into norm");
            qnnrt_ir_tidy(ir, &err);                     // order, and what nothing reads
        A node that is killed or unused stays in ir->removed, with its fate, for reports.
+
+   Computing
+       qnnrt_ir_eval_node() computes one node on the host: what no backend can do, or the expected
+       result of what one did. qnnrt_ir_fold() computes all nodes that depend on constants alone,
+       such as the masks and positions of language models:
+           qnnrt_ir_fold(ir, 0, &count, &err);
+       Both need data that fits in memory eight times; they are meant for small values.
 
    ROOMS (search for the tag)
        >>config >>arena >>symbol >>dtype >>attr                                     the floor
