@@ -77,10 +77,10 @@ else:
            ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "4",
             "--backend_so", "build/libQnnRef.so"], outputs[1])
 
-def first_screen(path, last):
+def first_screen(path, last, first="qnnrt *model;"):
     """Return the program on a header's first screen."""
     lines = open(os.path.join(TOP, path)).read().split("\n")
-    begin = next(i for i, line in enumerate(lines) if line.startswith("       qnnrt *model;"))
+    begin = next(i for i, line in enumerate(lines) if line.startswith("       " + first))
     end = next(i for i, line in enumerate(lines) if last in line)
     return "\n".join(line[7:].split("//")[0] for line in lines[begin:end + 1]) + "\n"
 
@@ -132,21 +132,26 @@ int main(void) { int32_t prompt[1] = {0}; size_t prompt_count = 1;
 return 0; }
 """ % screen, [])
 
-# Its manual: a title, text, and snippets with more indent.
-# A snippet that begins with a quote is JSON. All are in one program, each in a function.
-manual = open(os.path.join(TOP, "tools/qnnrt_llm.h")).read()
-manual = manual[manual.index("   MANUAL\n"):manual.index("   ROOMS (search")]
-sections = re.findall(r"^   (\S[^\n]*)\n((?:(?:       [^\n]*)?\n)+)", manual, re.M)
-snippets = []
-for title, body in sections:
-    blocks = re.findall(r"(?:^           [^\n]*\n)+", body, re.M)
-    blocks = [block for block in blocks if not block.lstrip().startswith('"')]
-    if blocks:
-        code = "".join(re.sub(r"//[^\n]*", "", block) for block in blocks)
-        snippets.append("static void section_%d(void)    /* %s */\n{\n%s}\n" % (len(snippets), title, code))
-if len(snippets) < 7:
-    failed += 1
-    print("readme: the manual of qnnrt_llm.h has %d sections with snippets" % len(snippets))
+def manual_of(path, fewest):
+    """Return the functions and the calls of a manual: a title, text, and snippets with more indent.
+
+    A snippet that begins with a quote is JSON. All are in one program, each in a function."""
+    global failed
+    manual = open(os.path.join(TOP, path)).read()
+    manual = manual[manual.index("   MANUAL\n"):manual.index("   ROOMS (search")]
+    snippets = []
+    for title, body in re.findall(r"^   (\S[^\n]*)\n((?:(?:       [^\n]*)?\n)+)", manual, re.M):
+        blocks = re.findall(r"(?:^           [^\n]*\n)+", body, re.M)
+        blocks = [block for block in blocks if not block.lstrip().startswith('"')]
+        if blocks:
+            code = "".join(re.sub(r"//[^\n]*", "", block) for block in blocks)
+            snippets.append("static void section_%d(void)    /* %s */\n{\n%s}\n" % (len(snippets), title, code))
+    if len(snippets) < fewest:
+        failed += 1
+        print("readme: the manual of %s has %d sections with snippets" % (path, len(snippets)))
+    return "".join(snippets), " ".join("section_%d();" % n for n in range(len(snippets)))
+
+
 check("the manual of qnnrt_llm.h", LLM + """
 static qnnrt *model, *draft_model;
 static qnnrt_llm *llm, *draft_llm;
@@ -165,7 +170,30 @@ static void *data;
 static void print(void *user, const char *text) { fprintf((FILE *)user, "%%s\\n", text); }
 %s
 int main(void) { %s return 0; }
-""" % ("".join(snippets), " ".join("section_%d();" % n for n in range(len(snippets)))), [])
+""" % manual_of("tools/qnnrt_llm.h", 7), [])
+
+WEIGHTS = """#define QNNRT_IMPLEMENTATION
+#define QNNRT_WEIGHTS_IMPLEMENTATION
+#include "tools/qnnrt_weights.h"
+#include <stdio.h>
+#include <stdlib.h>
+"""
+check("the first screen of qnnrt_weights.h", WEIGHTS + """int main(void) {
+%s
+return 0; }
+""" % first_screen("tools/qnnrt_weights.h", "qnnrt_weights_close(weights);", "qnnrt_weights *weights;"), [])
+check("the manual of qnnrt_weights.h", WEIGHTS + """
+static qnnrt_weights *weights;
+static const qnnrt_weight *weight;
+static qnnrt_error err;
+static size_t i, bytes, row_bytes;
+static uint64_t row, rows;
+static void *data;
+static qnnrt_weights_loss loss;
+static void use(const void *what) { (void)what; }
+%s
+int main(void) { %s return 0; }
+""" % manual_of("tools/qnnrt_weights.h", 3), [])
 
 for link in re.findall(r"\]\(([^)#:]+)\)", readme):
     if os.path.exists(os.path.join(TOP, link)):
