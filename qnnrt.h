@@ -1298,9 +1298,9 @@ typedef struct qnnrt_edge_desc {                /* output `from` of a step feeds
     size_t      to_step;
     const char *to;
     qnnrt_convert convert;                      /* (default 0: none) */
-    int           exact;                        /* 1: an exec fails if a value does not fit the
-                                                   dtype or encoding of the input (default 0: it is
-                                                   saturated and counted, see
+    int           exact;                        /* 1, with convert: an exec fails if a value does
+                                                   not fit the dtype or encoding of the input
+                                                   (default 0: it is saturated and counted, see
                                                    qnnrt_run_conversions()) */
 } qnnrt_edge_desc;
 
@@ -12577,7 +12577,12 @@ static qnnrt_result qnnrt__program_ends(const qnnrt__program_search *search,
     if (edge->from == NULL || edge->to == NULL || edge->to_step >= count ||
         edge->from_step >= edge->to_step)
         return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: expected two names, and a step before the"
-                           " other", (unsigned)at);
+                           " other; it leads from step %llu to step %llu of %u", (unsigned)at,
+                           (unsigned long long)edge->from_step, (unsigned long long)edge->to_step,
+                           (unsigned)count);
+    if (edge->exact && edge->convert == QNNRT_CONVERT_NONE)
+        return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: exact is set, but nothing is converted;"
+                           " expected convert, too", (unsigned)at);
     if ((unsigned)edge->convert > (unsigned)QNNRT_CONVERT_TO_NCHW)
         return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: convert is %d, which is not a"
                            " qnnrt_convert", (unsigned)at, (int)edge->convert);

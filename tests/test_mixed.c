@@ -556,6 +556,14 @@ TEST(an_edge_that_does_not_ask_is_not_converted)
     p.edges[0].convert = (qnnrt_convert)9;
     CHECK_EQ(program_make(&p), QNNRT_E_ARG);
     SAYS("convert is 9");
+    three(&p);
+    p.edges[1].exact = 1;
+    CHECK_EQ(program_make(&p), QNNRT_E_ARG);
+    SAYS("edge 1: exact is set");
+    three(&p);
+    p.edges[1].to_step = 1;
+    CHECK_EQ(program_make(&p), QNNRT_E_ARG);
+    SAYS("from step 1 to step 1 of 3");
     close_both();
 }
 
