@@ -379,10 +379,181 @@ TEST(ir_dead_removes_what_nothing_reads)
     CHECK_EQ(qnnrt_ir_pass_inplace(NULL, &err), QNNRT_E_ARG);
 }
 
+/* ---- patterns, with numbers ---- */
+
+/* Compute a float32 graph; inputs and weights depend on their names. Elements are in value->note. */
+static int compute(qnnrt_ir *ir)
+{
+    size_t i, k;
+    for (i = 0; i < ir->value_count; ++i) {
+        qnnrt_ir_value *value = ir->values[i];
+        float *data = (float *)calloc(value->count + 1, 8);
+        if (data == NULL) abort();
+        for (k = 0; k < value->count && value->dtype == QNNRT_DTYPE_F32; ++k)
+            data[k] = (float)((int)((size_t)value->name[0] * 31 + k * 17 + k * k * 7) % 41 - 20) / 8;
+        value->note = data;
+    }
+    for (i = 0; i < ir->node_count; ++i) {
+        const void *inputs[8];
+        void *outputs[8];
+        for (k = 0; k < ir->nodes[i]->input_count; ++k)
+            inputs[k] = ir->nodes[i]->inputs[k] != NULL ? ir->nodes[i]->inputs[k]->note : NULL;
+        for (k = 0; k < ir->nodes[i]->output_count; ++k) outputs[k] = ir->nodes[i]->outputs[k]->note;
+        if (qnnrt_ir_eval_node(NULL, ir->nodes[i], inputs, outputs, &err) != QNNRT_OK) {
+            printf("    %s\n", err.text);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void free_graph(qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; ir != NULL && i < ir->value_count; ++i) free(ir->values[i]->note);
+    qnnrt_ir_free(ir);
+}
+
+/* True if a pass gives the expected graph, twice, and its outputs have the numbers of the original. */
+static int fuses(const char *lines, pass run, const char *expected)
+{
+    qnnrt_ir *before = graph(lines), *after = graph(lines);
+    int good = before != NULL && after != NULL && compute(before) && run(after, &err) == QNNRT_OK && sound(after) &&
+               same(show(after), expected) && compute(after);
+    size_t i, k;
+    for (i = 0; good && i < before->output_count; ++i) {
+        const float *a = (const float *)before->outputs[i]->note, *b = (const float *)after->outputs[i]->note;
+        if (before->outputs[i]->dtype != QNNRT_DTYPE_F32) continue;
+        for (k = 0; k < before->outputs[i]->count; ++k)
+            if (!(a[k] - b[k] < 1e-4f && b[k] - a[k] < 1e-4f)) {
+                printf("    %s[%lu] was %g, is %g\n", before->outputs[i]->name, (unsigned long)k, (double)a[k], (double)b[k]);
+                good = 0;
+            }
+    }
+    free_graph(before);
+    free_graph(after);
+    return good && becomes(lines, run, expected);
+}
+
+#define SQUARE "p 2,4 = pow.Tensor_Scalar x {'exponent': 2}\n"
+#define MEAN "m 2,1 = mean.dim p {'dim': [-1], 'keepdim': true}\ne 2,1 = add.Tensor m {'other': 1e-2}\n"
+#define ROOT MEAN "r 2,1 = rsqrt.default e\n"
+
+TEST(ir_rms_norm_is_found)
+{
+    CHECK(fuses("in x 2,4\nweight w 4\n" SQUARE ROOT "n 2,4 = mul.Tensor x r\ny 2,4 = mul.Tensor w n\nout y",
+                qnnrt_ir_pass_rms_norm, "y=q.rms_norm(x,w) -> y"));
+    CHECK(fuses("in x 2,4\nweight w 4\np 2,4 = mul.Tensor x x\n" ROOT "n 2,4 = mul.Tensor r x\n"
+                "y 2,4 = mul.Tensor n w\nout y", qnnrt_ir_pass_rms_norm, "y=q.rms_norm(x,w) -> y"));
+    CHECK(fuses("in x 2,4\n" SQUARE MEAN "s 2,1 = sqrt.default e\ny 2,4 = div.Tensor x s\nout y", qnnrt_ir_pass_rms_norm,
+                "y=q.rms_norm(x) -> y"));
+    CHECK(fuses("in x 2,4\n" SQUARE MEAN "s 2,1 = sqrt.default e\nr 2,1 = reciprocal.default s\nz 2,4 = expand.default r "
+                "{'size': [2, 4]}\ny 2,4 = mul.Tensor x z\nout y", qnnrt_ir_pass_rms_norm, "y=q.rms_norm(x) -> y"));
+    CHECK(fuses("in x 2,4\nweight w 4\ny 2,4 = rms_norm.default x w {'normalized_shape': [4], 'eps': 0.5}\nout y",
+                qnnrt_ir_pass_rms_norm, "y=q.rms_norm(x,w) -> y"));
+    /* The weight is computed after the norm begins: the fused node is in the place of the last. */
+    CHECK(fuses("in x 2,4\nweight w 4\n" SQUARE ROOT "n 2,4 = mul.Tensor x r\nv 4 = add.Tensor w {'other': 1}\n"
+                "y 2,4 = mul.Tensor n v\nout y", qnnrt_ir_pass_rms_norm, "v=add.Tensor(w) y=q.rms_norm(x,v) -> y"));
+}
+
+TEST(ir_rms_norm_is_found_through_conversions)
+{
+    qnnrt_ir *ir;
+    static const char lines[] = "in x:bfloat16 2,4\nweight w:bfloat16 4\nc 2,4 = to.dtype x {'dtype': 'torch.float32'}\n"
+        "p 2,4 = pow.Tensor_Scalar c {'exponent': 2}\n" ROOT "n 2,4 = mul.Tensor c r\n"
+        "t:bfloat16 2,4 = to.dtype n {'dtype': 'torch.bfloat16'}\ny:bfloat16 2,4 = mul.Tensor w t\nout y";
+    ir = graph(lines);
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_pass_rms_norm(ir, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), "y=q.rms_norm(x,w) -> y"));
+    CHECK(qnnrt_ir_float(ir->nodes[0], "eps", 0) > 0.0099 && qnnrt_ir_float(ir->nodes[0], "eps", 0) < 0.0101);
+    CHECK_STR(ir->nodes[0]->fate, "was mul.Tensor");
+    CHECK_EQ(ir->removed_count, 7);
+    CHECK_STR(ir->removed[1]->fate, "fused into y");
+    qnnrt_ir_free(ir);
+    /* The weight is float32: so is the result, and x after its conversion. */
+    CHECK(becomes("in x:bfloat16 2,4\nweight w 4\nc 2,4 = to.dtype x {'dtype': 'torch.float32'}\n"
+                  "p 2,4 = pow.Tensor_Scalar c {'exponent': 2}\n" ROOT "n 2,4 = mul.Tensor c r\n"
+                  "y 2,4 = mul.Tensor w n\nout y", qnnrt_ir_pass_rms_norm,
+                  "c=to.dtype(x) y=q.rms_norm(c,w) -> y"));
+}
+
+TEST(ir_rms_norm_leaves_what_others_read)
+{
+    static const char *const lines[] = {
+        "in x 2,4\n" SQUARE ROOT "y 2,4 = mul.Tensor x r\nout y\nout r",
+        "in x 2,4\n" SQUARE ROOT "y 2,4 = mul.Tensor x r\nz 2,1 = neg.default m\nout y\nout z",
+        "in x 2,4\nin z 2,4\n" SQUARE ROOT "y 2,4 = mul.Tensor z r\nout y",
+        "in x 2,4\np 2,4 = pow.Tensor_Scalar x {'exponent': 3}\n" ROOT "y 2,4 = mul.Tensor x r\nout y",
+        "in x 4,4\np 4,4 = pow.Tensor_Scalar x {'exponent': 2}\nm 1,4 = mean.dim p {'dim': [0], 'keepdim': true}\n"
+        "e 1,4 = add.Tensor m {'other': 1e-2}\nr 1,4 = rsqrt.default e\ny 4,4 = mul.Tensor x r\nout y",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        qnnrt_ir *ir = graph(lines[i]);
+        CHECK(ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_rms_norm(ir, &err), QNNRT_OK);
+        CHECK(live_nodes(ir, "q.rms_norm") == 0 && ir->removed_count == 0);
+        qnnrt_ir_free(ir);
+    }
+    /* A norm that is an output itself stays, without the weight. */
+    CHECK(fuses("in x 2,4\nweight w 4\n" SQUARE ROOT "n 2,4 = mul.Tensor x r\ny 2,4 = mul.Tensor w n\nout y\nout n",
+                qnnrt_ir_pass_rms_norm, "n=q.rms_norm(x) y=mul.Tensor(w,n) -> y n"));
+}
+
+#define CENTER "a 2,1 = mean.dim x {'dim': [-1], 'keepdim': true}\nd 2,4 = sub.Tensor x a\n" \
+    "p 2,4 = pow.Tensor_Scalar d {'exponent': 2}\n"
+
+TEST(ir_layer_norm_is_found)
+{
+    CHECK(fuses("in x 2,4\nweight w 4\nweight b 4\n" CENTER ROOT "n 2,4 = mul.Tensor d r\nk 2,4 = mul.Tensor w n\n"
+                "y 2,4 = add.Tensor k b\nout y", qnnrt_ir_pass_layer_norm, "y=q.layer_norm(x,w,b) -> y"));
+    CHECK(fuses("in x 2,4\nweight w 4\n" CENTER ROOT "n 2,4 = mul.Tensor d r\ny 2,4 = mul.Tensor w n\nout y",
+                qnnrt_ir_pass_layer_norm, "y=q.layer_norm(x,w) -> y"));
+    CHECK(fuses("in x 2,4\n" CENTER MEAN "s 2,1 = sqrt.default e\ny 2,4 = div.Tensor d s\nout y",
+                qnnrt_ir_pass_layer_norm, "y=q.layer_norm(x) -> y"));
+    CHECK(fuses("in x 2,4\nweight w 4\nweight b 4\ny 2,4 = layer_norm.default x w b {'normalized_shape': [4]}\nout y",
+                qnnrt_ir_pass_layer_norm, "y=q.layer_norm(x,w,b) -> y"));
+    /* rms_norm leaves it alone, except if something else reads the difference. */
+    CHECK(fuses("in x 2,4\n" CENTER ROOT "y 2,4 = mul.Tensor d r\nout y", qnnrt_ir_pass_rms_norm,
+                "a=mean.dim(x) d=sub.Tensor(x,a) p=pow.Tensor_Scalar(d) m=mean.dim(p) e=add.Tensor(m) r=rsqrt.default(e) "
+                "y=mul.Tensor(d,r) -> y"));
+    CHECK(fuses("in x 2,4\n" CENTER ROOT "y 2,4 = mul.Tensor d r\nout y\nout d", qnnrt_ir_pass_rms_norm,
+                "a=mean.dim(x) d=sub.Tensor(x,a) y=q.rms_norm(d) -> y d"));
+}
+
+TEST(ir_silu_is_found)
+{
+    CHECK(fuses("in x 2,4\ng 2,4 = sigmoid.default x\ny 2,4 = mul.Tensor x g\nout y", qnnrt_ir_pass_silu,
+                "y=q.silu(x) -> y"));
+    /* silu * up stays two nodes, in any order. */
+    CHECK(fuses("in x 2,4\ng 2,4 = silu.default x\nu 2,4 = neg.default x\ny 2,4 = mul.Tensor g u\nout y",
+                qnnrt_ir_pass_silu, "g=q.silu(x) u=neg.default(x) y=mul.Tensor(g,u) -> y"));
+    CHECK(fuses("in x 2,4\ng 2,4 = sigmoid.default x\ny 2,4 = mul.Tensor g x\nout y\nout g", qnnrt_ir_pass_silu,
+                "g=sigmoid.default(x) y=mul.Tensor(g,x) -> y g"));
+    CHECK(fuses("in x 2,4\nin z 2,4\ng 2,4 = sigmoid.default x\ny 2,4 = mul.Tensor g z\nout y", qnnrt_ir_pass_silu,
+                "g=sigmoid.default(x) y=mul.Tensor(g,z) -> y"));
+}
+
+TEST(ir_matmul_reads_before_the_transpose)
+{
+    CHECK(fuses("in x 2,4\nin z 3,4\nt 4,3 = transpose.int z {'dim0': 0, 'dim1': 1}\ny 2,3 = matmul.default x t\nout y",
+                qnnrt_ir_pass_matmul_transpose, "y=matmul.default(x,z) -> y"));
+    CHECK(fuses("in x 2,2,4\nin z 2,3,4\nt 2,4,3 = transpose.int z {'dim0': -1, 'dim1': 1}\ny 2,2,3 = bmm.default x t\n"
+                "out y", qnnrt_ir_pass_matmul_transpose, "y=matmul.default(x,z) -> y"));
+    CHECK(fuses("in x 2,4\nweight w 3,4\nt 4,3 = t.default w\ny 2,3 = mm.default x t\nout y\nout t",
+                qnnrt_ir_pass_matmul_transpose, "t=t.default(w) y=matmul.default(x,w) -> y t"));
+    /* Not the last two dimensions. */
+    CHECK(fuses("in x 2,2,4\nin z 4,2,3\nt 2,4,3 = transpose.int z {'dim0': 0, 'dim1': 1}\ny 2,2,3 = matmul.default x t\n"
+                "out y", qnnrt_ir_pass_matmul_transpose, "t=transpose.int(z) y=matmul.default(x,t) -> y"));
+}
+
 /* ---- files ---- */
 
 static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
+    { "layer_norm", qnnrt_ir_pass_layer_norm }, { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
+    { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
 
@@ -434,6 +605,10 @@ TEST(ir_passes_find_what_a_genuine_file_has)
     CHECK_EQ(removed(ir, "contiguous.default"), 28);
     CHECK_EQ(removed(ir, "getitem"), 2);
     CHECK_EQ(removed(ir, "cat.default"), 56);
+    CHECK_EQ(live_nodes(ir, "q.rms_norm"), 57);
+    CHECK_EQ(live_nodes(ir, "q.silu"), 28);
+    CHECK_EQ(live_nodes(ir, "rsqrt.default") + live_nodes(ir, "to.dtype"), 28);
+    CHECK_EQ(removed(ir, "transpose.int"), 28);
     CHECK_EQ(ir->node_count + ir->removed_count, before);
     qnnrt_ir_free(ir);
 }
@@ -478,6 +653,12 @@ TEST_MAIN("ir_passes")
     RUN(ir_noops_keeps_the_names_of_outputs);
     RUN(ir_noops_keeps_copies_that_protect);
     RUN(ir_dead_removes_what_nothing_reads);
+    RUN(ir_rms_norm_is_found);
+    RUN(ir_rms_norm_is_found_through_conversions);
+    RUN(ir_rms_norm_leaves_what_others_read);
+    RUN(ir_layer_norm_is_found);
+    RUN(ir_silu_is_found);
+    RUN(ir_matmul_reads_before_the_transpose);
     RUN(ir_passes_keep_the_data_files_sound);
     RUN(ir_passes_find_what_a_genuine_file_has);
     RUN(ir_passes_survive_every_failing_allocation);

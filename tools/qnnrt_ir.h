@@ -78,7 +78,7 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
-       >>pass >>cleanup                                                             passes
+       >>pass >>cleanup >>match >>norms >>merge                                    passes
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -382,6 +382,22 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err);
 
 /* Remove nodes whose outputs nothing reads. Inputs of the graph stay. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Turn the nodes of a normalization over the last dimension into one, in the place of the last:
+   "q.rms_norm" is x / sqrt(mean(x^2) + eps) * weight, "q.layer_norm" is
+   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * weight + bias; weight and bias are vectors,
+   or absent. Inner results must have one reader, which may be to.dtype or expand. x is the tensor
+   before its conversions to wider floats. rms_norm.default and layer_norm.default over one
+   dimension change, too. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rms_norm(qnnrt_ir *ir, qnnrt_error *err);
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_layer_norm(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Turn x * sigmoid(x), and silu, into "q.silu". */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Let matmul read the second matrix as it was before a transpose of its last two dimensions, with
+   the argument transpose_b. mm and bmm with such a matrix become matmul. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -6592,6 +6608,24 @@ static int qnnrt_ir__pass_convert(qnnrt_ir__pass *p, const qnnrt_ir_node *before
     return node != NULL && qnnrt_ir_set(p->ir, node, &attr) ? 1 : qnnrt_ir__pass_memory(p);
 }
 
+/* Convert the result of a changed node to the dtype that its output has. */
+static int qnnrt_ir__pass_round(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    qnnrt_ir_value *y = node->outputs[0], *wide;
+    qnnrt_dtype dtype;
+    uint32_t rank;
+    int64_t dims[QNNRT_IR_RANK];
+    p->result = qnnrt_ir_infer(node, 0, &dtype, &rank, dims, p->err);
+    if (p->result != QNNRT_OK) return 0;
+    if (dtype == QNNRT_DTYPE_UNDEFINED || dtype == y->dtype) return 1;
+    wide = qnnrt_ir_add_value(p->ir, node->name, dtype, y->rank, y->dims);
+    if (wide == NULL) return qnnrt_ir__pass_memory(p);
+    node->outputs[0] = wide;
+    wide->node = node;
+    return qnnrt_ir__pass_convert(p, node->at + 1 < p->ir->node_count ?
+                                  p->ir->nodes[node->at + 1] : NULL, wide, y);
+}
+
 /* =====================================================================================
    CLEANUP                                                                      >>cleanup
    Passes that make a graph plain: no overwritten inputs, no copies.
@@ -6645,7 +6679,7 @@ static const qnnrt_ir_value *qnnrt_ir__cleanup_owner(const qnnrt_ir_value *value
     }
 }
 
-/* Return true if only one chain of views leads to a value, so that nothing else reads its memory. */
+/* Return true if only one chain of views leads to a value: nothing else reads its memory. */
 static int qnnrt_ir__cleanup_alone(const qnnrt_ir_value *value)
 {
     const qnnrt_ir_value *owner = qnnrt_ir__cleanup_owner(value);
@@ -6749,10 +6783,7 @@ static int qnnrt_ir__cleanup_later(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
 static int qnnrt_ir__cleanup_inplace(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 {
     const qnnrt_ir_op *op = qnnrt_ir__cleanup_plain(node);
-    qnnrt_ir_value *y, *wide;
-    qnnrt_dtype dtype;
-    uint32_t rank;
-    int64_t dims[QNNRT_IR_RANK];
+    qnnrt_ir_value *y;
     char fate[160];
     if (op == NULL) return 1;
     y = node->outputs[0];
@@ -6761,16 +6792,8 @@ static int qnnrt_ir__cleanup_inplace(qnnrt_ir__pass *p, qnnrt_ir_node *node)
     node->fate = qnnrt_ir_text(p->ir, fate);
     if (node->fate == NULL) { node->fate = ""; return qnnrt_ir__pass_memory(p); }
     if (!qnnrt_ir_set_op(p->ir, node, op->name)) return qnnrt_ir__pass_memory(p);
-    p->result = qnnrt_ir_infer(node, 0, &dtype, &rank, dims, p->err);
-    if (p->result != QNNRT_OK) return 0;
-    if (dtype == QNNRT_DTYPE_UNDEFINED || dtype == y->dtype) return 1;
     /* add_ of bfloat16 and float32 gives bfloat16, add gives float32. */
-    wide = qnnrt_ir_add_value(p->ir, node->name, dtype, y->rank, y->dims);
-    if (wide == NULL) return qnnrt_ir__pass_memory(p);
-    node->outputs[0] = wide;
-    wide->node = node;
-    return qnnrt_ir__pass_convert(p, node->at + 1 < p->ir->node_count ?
-                                  p->ir->nodes[node->at + 1] : NULL, wide, y);
+    return qnnrt_ir__pass_round(p, node);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err)
@@ -6828,6 +6851,395 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir_pass_inplace(ir, err);
+}
+
+/* =====================================================================================
+   MATCH                                                                          >>match
+   Finds the nodes of a pattern, from the last to the first.
+   Needs: >>public >>pass     Knows nothing of: patterns
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__match {
+    qnnrt_ir_node *inner[24];                /* nodes that the fused one replaces */
+    size_t         count;
+} qnnrt_ir__match;
+
+static int qnnrt_ir__match_float(const qnnrt_ir_value *value)
+{
+    return value->dtype == QNNRT_DTYPE_F32 || value->dtype == QNNRT_DTYPE_F16 ||
+           value->dtype == QNNRT_DTYPE_BF16 || value->dtype == QNNRT_DTYPE_F64;
+}
+
+/* Return the input of to.dtype between floats, or NULL. */
+static qnnrt_ir_value *qnnrt_ir__match_cast(const qnnrt_ir_value *value)
+{
+    const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+    if (node == NULL || !qnnrt_ir__pass_is(node, "to.dtype")) return NULL;
+    return qnnrt_ir__match_float(node->inputs[0]) && qnnrt_ir__match_float(value) ? node->inputs[0]
+                                                                                  : NULL;
+}
+
+/* Return the value before all conversions between floats. */
+static const qnnrt_ir_value *qnnrt_ir__match_root(const qnnrt_ir_value *value)
+{
+    const qnnrt_ir_value *x;
+    while ((x = qnnrt_ir__match_cast(value)) != NULL) value = x;
+    return value;
+}
+
+/* Return the node that computes a value which one node reads, and keep it in the match; at most 4
+   of to.dtype and expand between them are kept, too. Return NULL if there is no such node. */
+static qnnrt_ir_node *qnnrt_ir__match_back(qnnrt_ir__match *m, const qnnrt_ir_value *value)
+{
+    size_t skipped;
+    for (skipped = 0; skipped <= 4; ++skipped) {
+        qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+        if (node == NULL || value->users != 1 || value->is_output > 0 || node->output_count != 1 ||
+            m->count == sizeof(m->inner) / sizeof(m->inner[0])) return NULL;
+        m->inner[m->count++] = node;
+        if (qnnrt_ir__match_cast(value) == NULL && !qnnrt_ir__pass_is(node, "expand.default"))
+            return node;
+        value = node->inputs[0];
+    }
+    return NULL;
+}
+
+/* Return true if a node has the first input and one number: an argument, or a constant of one
+   element. */
+static int qnnrt_ir__match_number(const qnnrt_ir_node *node, double *number)
+{
+    const qnnrt_ir_value *c = qnnrt_ir_input(node, 1);
+    float f;
+    if (c == NULL) {
+        *number = qnnrt_ir_float(node, "other", 0);
+        return qnnrt_ir_attr_find(node, "other") != NULL;
+    }
+    if (c->origin != QNNRT_IR_CONSTANT || c->count != 1 || c->data == NULL) return 0;
+    if (c->dtype == QNNRT_DTYPE_F64) memcpy(number, c->data, sizeof(*number));
+    else if (c->dtype != QNNRT_DTYPE_F32) return 0;
+    memcpy(&f, c->data, sizeof(f));
+    if (c->dtype == QNNRT_DTYPE_F32) *number = (double)f;
+    return 1;
+}
+
+/* Return true if a node has exactly two inputs, and no factor on the second. */
+static int qnnrt_ir__match_pair(const qnnrt_ir_node *node, const char *op)
+{
+    const double alpha = qnnrt_ir_float(node, "alpha", 1);
+    return qnnrt_ir__pass_is(node, op) && node->input_count == 2 && node->inputs[0] != NULL &&
+           node->inputs[1] != NULL && !(alpha < 1) && !(alpha > 1);
+}
+
+static int qnnrt_ir__match_power(const qnnrt_ir_node *node, double exponent)
+{
+    const double e = qnnrt_ir_float(node, "exponent", 0);
+    return qnnrt_ir__pass_is(node, "pow.Tensor_Scalar") && !(e < exponent) && !(e > exponent);
+}
+
+/* Return true if a node takes the mean over the last dimension and keeps that. */
+static int qnnrt_ir__match_mean(const qnnrt_ir_node *node)
+{
+    int64_t dims[QNNRT_IR_RANK];
+    if (!qnnrt_ir__pass_is(node, "mean.dim") || node->inputs[0]->rank == 0) return 0;
+    return qnnrt_ir_ints(node, "dim", dims) == 1 && qnnrt_ir_int(node, "keepdim", 0) != 0 &&
+           (dims[0] == -1 || dims[0] == (int64_t)node->inputs[0]->rank - 1);
+}
+
+/* Kill the inner nodes of a match; their fate names the node that replaces them. */
+static void qnnrt_ir__match_fuse(qnnrt_ir__pass *p, const qnnrt_ir__match *m,
+                                 const qnnrt_ir_node *into)
+{
+    char fate[300];
+    size_t i;
+    snprintf(fate, sizeof fate, "fused into %.250s", into->name);
+    for (i = 0; i < m->count; ++i) qnnrt_ir_kill(p->ir, m->inner[i], fate);
+}
+
+/* =====================================================================================
+   NORMS                                                                          >>norms
+   Normalizations over the last dimension.
+   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__norm {
+    qnnrt_ir__match  m;
+    qnnrt_ir_value  *x, *weight, *bias;
+    double           eps;
+    int              layer;                  /* 1: the mean is subtracted */
+} qnnrt_ir__norm;
+
+/* Match 1 / sqrt(mean(square) + eps) from the node of the root; *square receives the value that is
+   squared. */
+static int qnnrt_ir__norm_scale(qnnrt_ir__norm *n, const qnnrt_ir_node *root, int inverse,
+                                qnnrt_ir_value **square, uint32_t *reads)
+{
+    const qnnrt_ir_node *node = root;
+    if (node == NULL) return 0;
+    if (inverse && qnnrt_ir__pass_is(node, "reciprocal.default")) {
+        node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
+        inverse = 0;
+        if (node == NULL) return 0;
+    }
+    if (!(inverse ? qnnrt_ir__pass_is(node, "rsqrt.default") || qnnrt_ir__match_power(node, -0.5)
+                  : qnnrt_ir__pass_is(node, "sqrt.default") || qnnrt_ir__match_power(node, 0.5)))
+        return 0;
+    node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
+    if (node == NULL || (!qnnrt_ir__pass_is(node, "add.Tensor") &&
+                         !qnnrt_ir__pass_is(node, "add.Scalar")) ||
+        !qnnrt_ir__match_number(node, &n->eps)) return 0;
+    n->eps *= qnnrt_ir_float(node, "alpha", 1);
+    node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
+    if (!(n->eps >= 0) || node == NULL || !qnnrt_ir__match_mean(node)) return 0;
+    node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
+    if (node == NULL) return 0;
+    *square = node->inputs[0];
+    *reads = qnnrt_ir__match_pair(node, "mul.Tensor") ? 2 : 1;
+    return *reads == 2 ? node->inputs[0] == node->inputs[1] : qnnrt_ir__match_power(node, 2) ||
+           qnnrt_ir__pass_is(node, "square.default");
+}
+
+/* Find out whether the normalized value is x - mean(x) which nothing else reads. */
+static void qnnrt_ir__norm_center(qnnrt_ir__norm *n, const qnnrt_ir_value *square, uint32_t reads)
+{
+    const size_t count = n->m.count;
+    qnnrt_ir_node *sub = qnnrt_ir__pass_from(n->x), *mean;
+    if (n->x != square || n->x->users != reads + 1 || n->x->is_output > 0 || sub == NULL ||
+        !qnnrt_ir__match_pair(sub, "sub.Tensor") ||
+        n->m.count == sizeof(n->m.inner) / sizeof(n->m.inner[0])) return;
+    n->m.inner[n->m.count++] = sub;
+    mean = qnnrt_ir__match_back(&n->m, sub->inputs[1]);
+    if (mean == NULL || !qnnrt_ir__match_mean(mean) ||
+        qnnrt_ir__match_root(mean->inputs[0]) != qnnrt_ir__match_root(sub->inputs[0])) {
+        n->m.count = count;
+        return;
+    }
+    n->layer = 1;
+    n->x = sub->inputs[0];
+}
+
+/* Match x * 1 / sqrt(...), or x / sqrt(...), without weights. */
+static int qnnrt_ir__norm_core(qnnrt_ir__norm *n, const qnnrt_ir_node *node)
+{
+    const int divide = qnnrt_ir__match_pair(node, "div.Tensor");
+    const size_t count = n->m.count;
+    qnnrt_ir_value *square;
+    uint32_t reads;
+    size_t k;
+    if (!divide && !qnnrt_ir__match_pair(node, "mul.Tensor")) return 0;
+    for (k = divide ? 1 : 0; k < 2; ++k) {
+        n->m.count = count;
+        n->x = node->inputs[1 - k];
+        if (!qnnrt_ir__match_float(n->x) ||
+            !qnnrt_ir__pass_same_shape(n->x, node->outputs[0]) ||
+            !qnnrt_ir__norm_scale(n, qnnrt_ir__match_back(&n->m, node->inputs[k]), !divide,
+                                  &square, &reads) ||
+            qnnrt_ir__match_root(n->x) != qnnrt_ir__match_root(square)) continue;
+        qnnrt_ir__norm_center(n, square, reads);
+        return 1;
+    }
+    return 0;
+}
+
+/* Return true if a value is a vector of the size of the last dimension of another one. */
+static int qnnrt_ir__norm_vector(const qnnrt_ir_value *vector, const qnnrt_ir_value *x)
+{
+    return vector->rank == 1 && x->rank > 0 && vector->dims[0] == x->dims[x->rank - 1];
+}
+
+/* Match a norm with `tail` of weight and bias after it: 2, 1 or 0 of them. */
+static int qnnrt_ir__norm_match(qnnrt_ir__norm *n, const qnnrt_ir_node *node, int tail)
+{
+    const size_t count = n->m.count;
+    size_t k;
+    if (tail == 0) return qnnrt_ir__norm_core(n, node);
+    if (!qnnrt_ir__match_pair(node, tail == 2 ? "add.Tensor" : "mul.Tensor")) return 0;
+    for (k = 0; k < 2; ++k) {
+        const qnnrt_ir_node *inner;
+        n->m.count = count;
+        if (!qnnrt_ir__norm_vector(node->inputs[1 - k], node->outputs[0]) ||
+            !qnnrt_ir__pass_same_shape(node->inputs[k], node->outputs[0])) continue;
+        inner = qnnrt_ir__match_back(&n->m, node->inputs[k]);
+        if (inner == NULL || !qnnrt_ir__norm_match(n, inner, tail - 1)) continue;
+        if (tail == 2) n->bias = node->inputs[1 - k];
+        else n->weight = node->inputs[1 - k];
+        return 1;
+    }
+    return 0;
+}
+
+/* Return x before conversions to wider floats, with a dtype if there is such a one; else x. */
+static qnnrt_ir_value *qnnrt_ir__norm_narrow(qnnrt_ir_value *x, qnnrt_dtype dtype)
+{
+    qnnrt_ir_value *from = x, *best = NULL;
+    for (;;) {
+        qnnrt_ir_value *next = qnnrt_ir__match_cast(from);
+        if (from->dtype == dtype) best = from;
+        if (next == NULL || (next->dtype != from->dtype && qnnrt_ir_dtype_bytes(next->dtype) >=
+                                                           qnnrt_ir_dtype_bytes(from->dtype)))
+            return best != NULL ? best : x;
+        from = next;
+    }
+}
+
+static int qnnrt_ir__norm_become(qnnrt_ir__pass *p, qnnrt_ir_node *node, const qnnrt_ir__norm *n)
+{
+    qnnrt_ir_value *inputs[3];
+    inputs[0] = qnnrt_ir__norm_narrow(n->x, node->outputs[0]->dtype);
+    inputs[1] = n->weight;
+    inputs[2] = n->bias;
+    if (!qnnrt_ir__pass_become(p, node, n->layer ? "q.layer_norm" : "q.rms_norm", inputs,
+                               n->bias != NULL ? 3 : n->weight != NULL ? 2 : 1))
+        return 0;
+    if (!qnnrt_ir_set_float(p->ir, node, "eps", n->eps)) return qnnrt_ir__pass_memory(p);
+    qnnrt_ir__match_fuse(p, &n->m, node);
+    return qnnrt_ir__pass_round(p, node);
+}
+
+/* Change ATen's own norm if it is over one dimension. Without eps, ATen takes that of the dtype. */
+static int qnnrt_ir__norm_native(qnnrt_ir__pass *p, qnnrt_ir_node *node, int layer)
+{
+    qnnrt_ir__norm n;
+    int64_t dims[QNNRT_IR_RANK];
+    memset(&n, 0, sizeof(n));
+    n.layer = layer;
+    n.eps = qnnrt_ir_float(node, "eps", node->inputs[0]->dtype == QNNRT_DTYPE_F32
+                                        ? 1.1920928955078125e-07 : -1);
+    n.x = node->inputs[0];
+    n.weight = qnnrt_ir_input(node, 1);
+    n.bias = qnnrt_ir_input(node, 2);
+    if (qnnrt_ir_ints(node, "normalized_shape", dims) != 1 || !(n.eps >= 0)) return 1;
+    return qnnrt_ir__norm_become(p, node, &n);
+}
+
+static int qnnrt_ir__norm_node(qnnrt_ir__pass *p, qnnrt_ir_node *node, int layer, int tail)
+{
+    qnnrt_ir__norm n;
+    memset(&n, 0, sizeof(n));
+    if (qnnrt_ir__pass_is(node, layer ? "layer_norm.default" : "rms_norm.default"))
+        return qnnrt_ir__norm_native(p, node, layer);
+    if (node->output_count != 1 || !qnnrt_ir__norm_match(&n, node, tail) || n.layer != layer ||
+        !qnnrt_ir__match_float(node->outputs[0])) return 1;
+    return qnnrt_ir__norm_become(p, node, &n);
+}
+
+static int qnnrt_ir__norm_rms(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    return qnnrt_ir__norm_node(p, node, 0, 1);
+}
+
+static int qnnrt_ir__norm_rms_bare(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    return qnnrt_ir__norm_node(p, node, 0, 0);
+}
+
+static int qnnrt_ir__norm_layer(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    return qnnrt_ir__norm_node(p, node, 1, 2);
+}
+
+static int qnnrt_ir__norm_layer_weight(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    return qnnrt_ir__norm_node(p, node, 1, 1);
+}
+
+static int qnnrt_ir__norm_layer_bare(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    return qnnrt_ir__norm_node(p, node, 1, 0);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rms_norm(qnnrt_ir *ir, qnnrt_error *err)
+{
+    qnnrt_result result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_rms);
+    if (result == QNNRT_OK) result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_rms_bare);
+    return result;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_layer_norm(qnnrt_ir *ir, qnnrt_error *err)
+{
+    qnnrt_result result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_layer);
+    if (result == QNNRT_OK) result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_layer_weight);
+    if (result == QNNRT_OK) result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__norm_layer_bare);
+    return result;
+}
+
+/* =====================================================================================
+   MERGE                                                                          >>merge
+   Small patterns of two nodes.
+   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   ===================================================================================== */
+
+static int qnnrt_ir__merge_silu(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    qnnrt_ir__match m;
+    size_t k;
+    if (qnnrt_ir__pass_is(node, "silu.default"))
+        return qnnrt_ir__pass_become(p, node, "q.silu", node->inputs, 1);
+    if (!qnnrt_ir__match_pair(node, "mul.Tensor")) return 1;
+    for (k = 0; k < 2; ++k) {
+        qnnrt_ir_node *gate = qnnrt_ir__pass_from(node->inputs[k]);
+        qnnrt_ir_value *x = node->inputs[1 - k];
+        if (gate == NULL || gate->outputs[0]->users != 1 || gate->outputs[0]->is_output > 0 ||
+            !qnnrt_ir__pass_is(gate, "sigmoid.default") || gate->inputs[0] != x ||
+            x->dtype != node->outputs[0]->dtype) continue;
+        if (!qnnrt_ir__pass_become(p, node, "q.silu", &x, 1)) return 0;
+        m.inner[0] = gate;
+        m.count = 1;
+        qnnrt_ir__match_fuse(p, &m, node);
+        return 1;
+    }
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_silu);
+}
+
+/* Return the input of a node that swaps the last two dimensions, or NULL. */
+static qnnrt_ir_value *qnnrt_ir__merge_swapped(const qnnrt_ir_node *node)
+{
+    const int64_t rank = node->input_count == 1 ? (int64_t)node->inputs[0]->rank : 0;
+    int64_t a = rank - 2, b = rank - 1;
+    if (rank < 2) return NULL;
+    if (qnnrt_ir__pass_is(node, "transpose.int")) {
+        a = qnnrt_ir_int(node, "dim0", 0);
+        b = qnnrt_ir_int(node, "dim1", 0);
+        if (a < 0) a += rank;
+        if (b < 0) b += rank;
+    } else if (!qnnrt_ir__pass_is(node, "t.default")) {
+        return NULL;
+    }
+    return a + b == 2 * rank - 3 && a >= rank - 2 && b >= rank - 2 ? node->inputs[0] : NULL;
+}
+
+static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    static const char *const ops[] = { "matmul.default", "mm.default", "bmm.default", NULL };
+    const int64_t before = qnnrt_ir_int(node, "transpose_b", 0);
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr("transpose_b", QNNRT_IR_BOOL);
+    qnnrt_ir_value *inputs[2];
+    qnnrt_ir_node *swap;
+    if (!qnnrt_ir__pass_in(node, ops)) return 1;
+    swap = qnnrt_ir__pass_from(node->inputs[1]);
+    inputs[0] = node->inputs[0];
+    inputs[1] = swap != NULL ? qnnrt_ir__merge_swapped(swap) : NULL;
+    if (inputs[1] == NULL) return 1;
+    if (!qnnrt_ir__pass_become(p, node, "matmul.default", inputs, 2)) return 0;
+    attr.f = (double)(attr.i = 1);
+    if (before == 0 && !qnnrt_ir_set(p->ir, node, &attr))
+        return qnnrt_ir__pass_memory(p);
+    if (swap->outputs[0]->users == 0) {
+        qnnrt_ir__match m;
+        m.inner[0] = swap;
+        m.count = 1;
+        qnnrt_ir__match_fuse(p, &m, node);
+    }
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_matmul);
 }
 
 #ifdef __cplusplus
