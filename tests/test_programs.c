@@ -913,8 +913,11 @@ static void spoil(void)
         if (wrong == WRONG_FORGOTTEN && p.look_equal[edge - w.edges]) continue;
         p.wrong = wrong;
         p.culprit = edge;
-        if (wrong == WRONG_FORGOTTEN) edge->convert = QNNRT_CONVERT_NONE;
-        else if (wrong == WRONG_NEEDLESS && edge->convert == QNNRT_CONVERT_NONE) edge->convert = QNNRT_CONVERT_VALUES;
+        if (wrong == WRONG_FORGOTTEN) {
+            edge->convert = QNNRT_CONVERT_NONE;
+            edge->exact = 0;
+        }
+        if (wrong == WRONG_NEEDLESS && edge->convert == QNNRT_CONVERT_NONE) edge->convert = QNNRT_CONVERT_VALUES;
         else if (wrong == WRONG_ORDER) edge->from_step = edge->to_step;
         else edge->to = "nobody";
     }
