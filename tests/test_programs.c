@@ -916,8 +916,7 @@ static void spoil(void)
         if (wrong == WRONG_FORGOTTEN) {
             edge->convert = QNNRT_CONVERT_NONE;
             edge->exact = 0;
-        }
-        if (wrong == WRONG_NEEDLESS && edge->convert == QNNRT_CONVERT_NONE) edge->convert = QNNRT_CONVERT_VALUES;
+        } else if (wrong == WRONG_NEEDLESS && edge->convert == QNNRT_CONVERT_NONE) edge->convert = QNNRT_CONVERT_VALUES;
         else if (wrong == WRONG_ORDER) edge->from_step = edge->to_step;
         else edge->to = "nobody";
     }
