@@ -1691,8 +1691,10 @@ static void qnnrt_weights__floats_read(qnnrt_dtype from, const void *source, int
             const float small = (float)(int32_t)size * (1.0f / 16777216.0f);
             uint32_t tiny, large = (size << 13) + ((uint32_t)112 << 23);
             memcpy(&tiny, &small, sizeof tiny);
-            large += size >= 0x7C00u ? (uint32_t)112 << 23 : 0;
-            out[i] = (half & 0x8000u) << 16 | (size < 0x400u ? tiny : large);
+            const uint32_t special = 0u - (uint32_t)((int32_t)size >= 0x7C00);
+            const uint32_t normal = 0u - (uint32_t)((int32_t)size >= 0x400);
+            large += special & (uint32_t)112 << 23;
+            out[i] = (half & 0x8000u) << 16 | (normal & large) | (~normal & tiny);
         }
         return;
     case QNNRT_DTYPE_F64:
@@ -1712,7 +1714,8 @@ static uint32_t qnnrt_weights__small_f16(uint32_t size)
     return (whole + ((uint32_t)1 << (shift - 1)) - 1 + (whole >> shift & 1)) >> shift;
 }
 
-/* Write a block of float16; count what overflows and what becomes 0. */
+/* Write a block of float16; count what overflows and what becomes 0. Masks instead of conditions:
+   compilers vectorize them at -O2. */
 static void qnnrt_weights__floats_to_f16(const uint32_t *in, uint16_t *out, uint32_t lost[2])
 {
     uint32_t over = 0, flushed = 0, small = 0;
@@ -1720,9 +1723,11 @@ static void qnnrt_weights__floats_to_f16(const uint32_t *in, uint16_t *out, uint
     QNNRT_WEIGHTS__EACH(i) {
         const uint32_t sign = in[i] >> 16 & 0x8000u, size = in[i] & 0x7FFFFFFFu;
         uint32_t half = (size - ((uint32_t)112 << 23) + 0xFFFu + (size >> 13 & 1)) >> 13;
-        half = size < 0x38800000u ? 0 : half;
-        half = size >= 0x477FF000u ? 0x7C00u : half;
-        half = size > 0x7F800000u ? (0x7E00u | (size >> 13 & 0x3FFu)) : half;
+        const uint32_t normal = 0u - (uint32_t)((int32_t)size >= 0x38800000);
+        const uint32_t large = 0u - (uint32_t)((int32_t)size >= 0x477FF000);
+        const uint32_t nan = 0u - (uint32_t)((int32_t)size > 0x7F800000);
+        half = (half & normal & ~large) | (large & 0x7C00u) |
+               (nan & (0x200u | (size >> 13 & 0x3FFu)));
         over += (uint32_t)(half == 0x7C00u) & (uint32_t)(size < 0x7F800000u);
         small += (uint32_t)(half == 0) & (uint32_t)(size != 0);
         out[i] = (uint16_t)(sign | half);
