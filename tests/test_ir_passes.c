@@ -391,7 +391,10 @@ static int compute(qnnrt_ir *ir)
         if (data == NULL) abort();
         for (k = 0; k < value->count && value->dtype == QNNRT_DTYPE_F32; ++k)
             data[k] = (float)((int)((size_t)value->name[0] * 31 + k * 17 + k * k * 7) % 41 - 20) / 8;
+        if (value->name[0] == 'v') for (k = 0; k < value->count; ++k) data[k] = data[k] * data[k] + 1;
         value->note = data;
+        if (value->origin == QNNRT_IR_WEIGHT) value->data = data;
+        if (value->origin == QNNRT_IR_CONSTANT) memcpy(data, value->data, value->count * qnnrt_ir_dtype_bytes(value->dtype));
     }
     for (i = 0; i < ir->node_count; ++i) {
         const void *inputs[8];
@@ -548,11 +551,64 @@ TEST(ir_matmul_reads_before_the_transpose)
                 "out y", qnnrt_ir_pass_matmul_transpose, "t=transpose.int(z) y=matmul.default(x,t) -> y"));
 }
 
+/* Fold with data in the weights. True if the graph and the numbers are as expected. */
+static int folds(const char *lines, const char *expected)
+{
+    qnnrt_ir *before = graph(lines), *after = graph(lines);
+    size_t i, k;
+    int good = before != NULL && after != NULL && compute(before);
+    for (i = 0; good && i < after->value_count; ++i)          /* in the same order */
+        if (after->values[i]->origin == QNNRT_IR_WEIGHT) after->values[i]->data = before->values[i]->data;
+    good = good && qnnrt_ir_pass_bn_fold(after, &err) == QNNRT_OK && sound(after) && same(show(after), expected) &&
+           compute(after);
+    for (i = 0; good && i < before->output_count; ++i) {
+        const float *a = (const float *)before->outputs[i]->note, *b = (const float *)after->outputs[i]->note;
+        for (k = 0; k < before->outputs[i]->count; ++k) good = good && a[k] - b[k] < 1e-4f && b[k] - a[k] < 1e-4f;
+        if (!good) printf("    %s differs\n", before->outputs[i]->name);
+    }
+    free_graph(before);
+    free_graph(after);
+    return good;
+}
+
+#define BATCH " g h m v {'training': false, 'momentum': 0.1, 'eps': 1e-5}\n"
+#define CONV "in x 1,2,4,4\nweight w 3,2,3,3\nweight b 3\nweight g 3\nweight h 3\nweight m 3\nweight v 3\n"
+
+TEST(ir_bn_fold_keeps_the_numbers)
+{
+    CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b {'stride': [1, 1]}\ny 1,3,2,2 = batch_norm.default c" BATCH "out y",
+                "y=conv2d.default(x,y_weight,y_bias) -> y"));
+    /* A convolution without a bias gets one; its arguments stay. */
+    CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w {'stride': [2, 2], 'padding': [1, 1]}\n"
+                "y 1,3,2,2 = batch_norm.default c" BATCH "out y", "y=conv2d.default(x,y_weight,y_bias) -> y"));
+    /* Two convolutions share a weight: each has its own after it, or the old one. */
+    CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w\nd 1,3,2,2 = conv2d.default x w b\n"
+                "y 1,3,2,2 = batch_norm.default c" BATCH "z 1,3,2,2 = batch_norm.default d" BATCH "k 1,3,2,2 = conv2d.default x w\n"
+                "out y\nout z\nout k", "y=conv2d.default(x,y_weight,y_bias) z=conv2d.default(x,z_weight,z_bias) "
+                "k=conv2d.default(x,w) -> y z k"));
+}
+
+TEST(ir_bn_fold_leaves_what_others_read)
+{
+    CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b\ny 1,3,2,2 = batch_norm.default c" BATCH "out y\nout c",
+                "c=conv2d.default(x,w,b) y=batch_norm.default(c,g,h,m,v) -> y c"));
+    CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b\ny 1,3,2,2 = batch_norm.default c" BATCH
+                "z 1,3,2,2 = neg.default c\nout y\nout z",
+                "c=conv2d.default(x,w,b) y=batch_norm.default(c,g,h,m,v) z=neg.default(c) -> y z"));
+    /* Not directly after the convolution. */
+    CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b\nr 1,3,2,2 = relu.default c\ny 1,3,2,2 = batch_norm.default r" BATCH
+                "out y", "c=conv2d.default(x,w,b) r=relu.default(c) y=batch_norm.default(r,g,h,m,v) -> y"));
+    /* Without data of the weights. */
+    CHECK(becomes(CONV "c 1,3,2,2 = conv2d.default x w b\ny 1,3,2,2 = batch_norm.default c" BATCH "out y",
+                  qnnrt_ir_pass_bn_fold, "c=conv2d.default(x,w,b) y=batch_norm.default(c,g,h,m,v) -> y"));
+}
+
 /* ---- files ---- */
 
 static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
-    { "layer_norm", qnnrt_ir_pass_layer_norm }, { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
+    { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
+    { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
     { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
@@ -659,6 +715,8 @@ TEST_MAIN("ir_passes")
     RUN(ir_layer_norm_is_found);
     RUN(ir_silu_is_found);
     RUN(ir_matmul_reads_before_the_transpose);
+    RUN(ir_bn_fold_keeps_the_numbers);
+    RUN(ir_bn_fold_leaves_what_others_read);
     RUN(ir_passes_keep_the_data_files_sound);
     RUN(ir_passes_find_what_a_genuine_file_has);
     RUN(ir_passes_survive_every_failing_allocation);

@@ -78,7 +78,7 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
-       >>pass >>cleanup >>match >>norms >>merge                                    passes
+       >>pass >>cleanup >>match >>norms >>merge >>batch                             passes
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -398,6 +398,12 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err);
 /* Let matmul read the second matrix as it was before a transpose of its last two dimensions, with
    the argument transpose_b. mm and bmm with such a matrix become matmul. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Fold batch_norm into the convolution before it: the node of batch_norm becomes the convolution,
+   with a weight and a bias that are new constants. The convolution must have no other reader, its
+   weight and the vectors of batch_norm must have data: set qnnrt_ir_value.data of weights before.
+   Other nodes that read the same weight keep it. batch_norm in training stays. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -7240,6 +7246,93 @@ static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_matmul);
+}
+
+/* =====================================================================================
+   BATCH NORM                                                                     >>batch
+   Folds batch_norm into convolutions.
+   Needs: >>number >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   ===================================================================================== */
+
+/* Return element i of a tensor of any alignment; `otherwise` if the tensor is absent. */
+static double qnnrt_ir__batch_at(const qnnrt_ir_value *value, uint64_t i, double otherwise)
+{
+    if (value == NULL) return otherwise;
+    return qnnrt_ir__number_float((const char *)value->data +
+                                  i * qnnrt_ir_dtype_bytes(value->dtype), value->dtype);
+}
+
+/* Compute weight and bias for the results of batch_norm: w * scale, (b - mean) * scale + beta. */
+static void qnnrt_ir__batch_compute(const qnnrt_ir_node *conv, const qnnrt_ir_node *norm,
+                                    qnnrt_dtype dtype, char *weight, char *bias)
+{
+    const qnnrt_ir_value *w = conv->inputs[1];
+    const uint64_t rows = (uint64_t)w->dims[0], row = rows > 0 ? w->count / rows : 0;
+    const size_t bytes = qnnrt_ir_dtype_bytes(dtype);
+    const double eps = qnnrt_ir_float(norm, "eps", 1e-5);
+    uint64_t i, k;
+    for (i = 0; i < rows; ++i) {
+        const double mean = qnnrt_ir__batch_at(norm->inputs[3], i, 0);
+        const double scale = qnnrt_ir__batch_at(norm->inputs[1], i, 1) /
+                             sqrt(qnnrt_ir__batch_at(norm->inputs[4], i, 1) + eps);
+        const double b = qnnrt_ir__batch_at(qnnrt_ir_input(conv, 2), i, 0);
+        for (k = i * row; k < (i + 1) * row; ++k)
+            qnnrt_ir__number_put(weight + k * bytes, dtype, 0,
+                                 qnnrt_ir__batch_at(w, k, 0) * scale);
+        qnnrt_ir__number_put(bias + i * bytes, dtype, 0,
+                             (b - mean) * scale + qnnrt_ir__batch_at(norm->inputs[2], i, 0));
+    }
+}
+
+/* Return true if inputs of a node, from one on, are absent or floats with data. */
+static int qnnrt_ir__batch_data(const qnnrt_ir_node *node, size_t from)
+{
+    size_t i;
+    for (i = from; i < node->input_count; ++i) {
+        const qnnrt_ir_value *x = node->inputs[i];
+        if (x != NULL && (x->data == NULL || !qnnrt_ir__match_float(x))) return 0;
+    }
+    return 1;
+}
+
+static int qnnrt_ir__batch_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    static const char *const convs[] = {
+        "conv1d.default", "conv2d.default", "conv3d.default", "conv1d.padding", "conv2d.padding",
+        NULL
+    };
+    qnnrt_ir__match m;
+    qnnrt_ir_node *conv;
+    qnnrt_ir_value *inputs[3], *w;
+    void *weight, *bias;
+    char name[300];
+    m.count = 0;
+    if (!qnnrt_ir__pass_is(node, "batch_norm.default") || node->input_count != 5 ||
+        qnnrt_ir_int(node, "training", 1) != 0 || node->inputs[3] == NULL ||
+        node->inputs[4] == NULL || !qnnrt_ir__batch_data(node, 1)) return 1;
+    conv = qnnrt_ir__match_back(&m, node->inputs[0]);
+    if (conv == NULL || m.count != 1 || !qnnrt_ir__pass_in(conv, convs) ||
+        !qnnrt_ir__batch_data(conv, 1) || conv->inputs[1] == NULL ||
+        conv->outputs[0]->dtype != node->outputs[0]->dtype ||
+        conv->inputs[0]->rank != conv->inputs[1]->rank) return 1;
+    w = conv->inputs[1];
+    inputs[0] = conv->inputs[0];
+    snprintf(name, sizeof name, "%.250s_weight", node->name);
+    inputs[1] = qnnrt_ir_add_constant(p->ir, name, w->dtype, w->rank, w->dims, NULL, &weight);
+    snprintf(name, sizeof name, "%.250s_bias", node->name);
+    inputs[2] = qnnrt_ir_add_constant(p->ir, name, w->dtype, 1, w->dims, NULL, &bias);
+    if (inputs[1] == NULL || inputs[2] == NULL) return qnnrt_ir__pass_memory(p);
+    qnnrt_ir__batch_compute(conv, node, w->dtype, (char *)weight, (char *)bias);
+    if (!qnnrt_ir__pass_become(p, node, conv->op, inputs, 3)) return 0;
+    node->attrs = conv->attrs;
+    node->attr_count = conv->attr_count;
+    qnnrt_ir__match_fuse(p, &m, node);
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__batch_node);
 }
 
 #ifdef __cplusplus
