@@ -538,6 +538,26 @@ TEST(ir_silu_is_found)
                 "g=sigmoid.default(x) y=mul.Tensor(g,z) -> y"));
 }
 
+#define ERF "s 2,4 = div.Tensor x {'other': 1.4142135623730951}\nf 2,4 = erf.default s\ng 2,4 = add.Tensor f {'other': 1}\n"
+
+TEST(ir_gelu_is_found)
+{
+    CHECK(fuses("in x 2,4\n" ERF "h 2,4 = mul.Tensor x {'other': 0.5}\ny 2,4 = mul.Tensor h g\nout y", qnnrt_ir_pass_gelu,
+                "y=q.gelu(x) -> y"));
+    CHECK(fuses("in x 2,4\n" ERF "h 2,4 = mul.Tensor g x\ny 2,4 = div.Tensor h {'other': 2}\nout y", qnnrt_ir_pass_gelu,
+                "y=q.gelu(x) -> y"));
+    CHECK(fuses("in x 2,4\nc 2,4 = pow.Tensor_Scalar x {'exponent': 3}\nk 2,4 = mul.Tensor c {'other': 0.044715}\n"
+                "a 2,4 = add.Tensor x k\ns 2,4 = mul.Tensor a {'other': 0.7978845608028654}\nf 2,4 = tanh.default s\n"
+                "g 2,4 = add.Tensor f {'other': 1.0}\nh 2,4 = mul.Tensor x {'other': 0.5}\ny 2,4 = mul.Tensor h g\nout y",
+                qnnrt_ir_pass_gelu, "y=q.gelu(x) -> y"));
+    CHECK(fuses("in x 2,4\ny 2,4 = gelu.default x {'approximate': 'tanh'}\nout y", qnnrt_ir_pass_gelu, "y=q.gelu(x) -> y"));
+    /* Other factors, and inner results that are outputs. */
+    CHECK(fuses("in x 2,4\n" ERF "y 2,4 = mul.Tensor x g\nout y", qnnrt_ir_pass_gelu,
+                "s=div.Tensor(x) f=erf.default(s) g=add.Tensor(f) y=mul.Tensor(x,g) -> y"));
+    CHECK(fuses("in x 2,4\n" ERF "h 2,4 = mul.Tensor g x\ny 2,4 = div.Tensor h {'other': 2}\nout y\nout f",
+                qnnrt_ir_pass_gelu, "s=div.Tensor(x) f=erf.default(s) g=add.Tensor(f) h=mul.Tensor(g,x) y=div.Tensor(h) -> y f"));
+}
+
 TEST(ir_matmul_reads_before_the_transpose)
 {
     CHECK(fuses("in x 2,4\nin z 3,4\nt 4,3 = transpose.int z {'dim0': 0, 'dim1': 1}\ny 2,3 = matmul.default x t\nout y",
@@ -607,7 +627,7 @@ TEST(ir_bn_fold_leaves_what_others_read)
 
 static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
-    { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
+    { "gelu", qnnrt_ir_pass_gelu }, { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
     { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
     { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
@@ -715,6 +735,7 @@ TEST_MAIN("ir_passes")
     RUN(ir_layer_norm_is_found);
     RUN(ir_silu_is_found);
     RUN(ir_matmul_reads_before_the_transpose);
+    RUN(ir_gelu_is_found);
     RUN(ir_bn_fold_keeps_the_numbers);
     RUN(ir_bn_fold_leaves_what_others_read);
     RUN(ir_passes_keep_the_data_files_sound);

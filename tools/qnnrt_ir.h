@@ -78,7 +78,7 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
-       >>pass >>cleanup >>match >>norms >>merge >>batch                             passes
+       >>pass >>cleanup >>match >>norms >>merge >>batch >>gelu                      passes
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -404,6 +404,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_err
    weight and the vectors of batch_norm must have data: set qnnrt_ir_value.data of weights before.
    Other nodes that read the same weight keep it. batch_norm in training stays. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Turn x / 2 * (1 + erf(x / sqrt(2))), its form with tanh, and gelu, into "q.gelu". */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -7333,6 +7336,125 @@ static int qnnrt_ir__batch_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__batch_node);
+}
+
+/* =====================================================================================
+   GELU                                                                            >>gelu
+   Finds GELU among its multiplications, in any order.
+   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   ===================================================================================== */
+
+/* A product: numbers, and values that are not products themselves. */
+typedef struct qnnrt_ir__product {
+    double          number;
+    qnnrt_ir_value *factors[4];
+    size_t          count;                   /* more than 4: too many */
+} qnnrt_ir__product;
+
+/* Take the inputs of a product apart. Return 0 if the node is not a product. */
+static int qnnrt_ir__gelu_product(qnnrt_ir__match *m, const qnnrt_ir_node *node,
+                                  qnnrt_ir__product *out, int depth)
+{
+    const int divide = qnnrt_ir__pass_is(node, "div.Tensor");
+    double number = 1;
+    size_t i, inputs = 1;
+    if (!divide && !qnnrt_ir__pass_is(node, "mul.Tensor")) return 0;
+    if (!qnnrt_ir__match_number(node, &number)) {
+        if (divide || node->input_count != 2) return 0;
+        number = 1;
+        inputs = 2;
+    }
+    out->number = divide ? out->number / number : out->number * number;
+    for (i = 0; i < inputs; ++i) {
+        const size_t count = m->count;
+        qnnrt_ir_node *inner = depth < 6 ? qnnrt_ir__match_back(m, node->inputs[i]) : NULL;
+        if (inner != NULL && m->count == count + 1 &&
+            qnnrt_ir__gelu_product(m, inner, out, depth + 1)) continue;
+        m->count = count;
+        if (out->count < 4) out->factors[out->count] = node->inputs[i];
+        ++out->count;
+    }
+    return 1;
+}
+
+/* Return true if a value is a number, within a thousandth, times one factor. */
+static int qnnrt_ir__gelu_is(qnnrt_ir__match *m, const qnnrt_ir_value *value, double number,
+                             qnnrt_ir__product *out)
+{
+    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
+    memset(out, 0, sizeof(*out));
+    out->number = 1;
+    return node != NULL && qnnrt_ir__gelu_product(m, node, out, 0) && out->count == 1 &&
+           out->number > number * 0.999 && out->number < number * 1.001;
+}
+
+/* Return true if a value is x + 0.044715 * x^3. */
+static int qnnrt_ir__gelu_cubic(qnnrt_ir__match *m, const qnnrt_ir_value *value,
+                                const qnnrt_ir_value *x)
+{
+    const qnnrt_ir_node *sum = qnnrt_ir__match_back(m, value), *cube;
+    qnnrt_ir__product term;
+    if (sum == NULL || !qnnrt_ir__match_pair(sum, "add.Tensor") || sum->inputs[0] != x ||
+        !qnnrt_ir__gelu_is(m, sum->inputs[1], 0.044715, &term)) return 0;
+    cube = qnnrt_ir__match_back(m, term.factors[0]);
+    return cube != NULL && qnnrt_ir__match_power(cube, 3) && cube->inputs[0] == x;
+}
+
+/* Match 1 + erf(x / sqrt(2)), or 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)). Return the name of
+   the form, or NULL. */
+static const char *qnnrt_ir__gelu_gate(qnnrt_ir__match *m, const qnnrt_ir_value *value,
+                                       const qnnrt_ir_value *x)
+{
+    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
+    qnnrt_ir__product inner;
+    double one;
+    if (node == NULL || !qnnrt_ir__pass_is(node, "add.Tensor") ||
+        !qnnrt_ir__match_number(node, &one) || one < 1 || one > 1 ||
+        qnnrt_ir_attr_find(node, "alpha") != NULL) return NULL;
+    node = qnnrt_ir__match_back(m, node->inputs[0]);
+    if (node == NULL) return NULL;
+    if (qnnrt_ir__pass_is(node, "erf.default"))
+        return qnnrt_ir__gelu_is(m, node->inputs[0], 0.7071067811865476, &inner) &&
+               inner.factors[0] == x ? "none" : NULL;
+    return qnnrt_ir__pass_is(node, "tanh.default") &&
+           qnnrt_ir__gelu_is(m, node->inputs[0], 0.7978845608028654, &inner) &&
+           qnnrt_ir__gelu_cubic(m, inner.factors[0], x) ? "tanh" : NULL;
+}
+
+static int qnnrt_ir__gelu_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    qnnrt_ir_attr attr = qnnrt_ir__public_attr("approximate", QNNRT_IR_TEXT);
+    const qnnrt_ir_attr *stated = qnnrt_ir_attr_find(node, "approximate");
+    qnnrt_ir__match m;
+    qnnrt_ir__product all;
+    qnnrt_ir_value *x = qnnrt_ir_input(node, 0);
+    size_t k, count;
+    m.count = 0;
+    if (qnnrt_ir__pass_is(node, "gelu.default")) {
+        attr.text = stated != NULL && stated->kind == QNNRT_IR_TEXT ? stated->text : "none";
+    } else {
+        memset(&all, 0, sizeof(all));
+        all.number = 1;
+        if (!qnnrt_ir__gelu_product(&m, node, &all, 0) || all.count != 2 || all.number < 0.4999 ||
+            all.number > 0.5001) return 1;
+        count = m.count;
+        for (k = 0; k < 2 && attr.text == NULL; ++k) {
+            m.count = count;
+            x = all.factors[1 - k];
+            attr.text = qnnrt_ir__gelu_gate(&m, all.factors[k], x);
+        }
+        if (attr.text == NULL || x->dtype != node->outputs[0]->dtype ||
+            !qnnrt_ir__pass_same_shape(x, node->outputs[0])) return 1;
+    }
+    if (!qnnrt_ir__pass_become(p, node, "q.gelu", &x, 1)) return 0;
+    if (!qnnrt_ir_set(p->ir, node, &attr)) return qnnrt_ir__pass_memory(p);
+    qnnrt_ir__match_fuse(p, &m, node);
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__gelu_node);
 }
 
 #ifdef __cplusplus
