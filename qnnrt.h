@@ -1811,6 +1811,15 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #define QNNRT__INLINE   static inline
 #endif
 
+/* 1 if loops may write codes by the floating-point unit. Wider temporaries (x87) or re-ordered sums
+   would round twice or not at all. */
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
+#define QNNRT__LOOP_UNIT_WRITES 0
+#else
+#define QNNRT__LOOP_UNIT_WRITES 1
+#endif
+
 /* Tests count the steps of functions whose time must be proportional to their input. */
 #ifndef QNNRT__STEP
 #define QNNRT__STEP() ((void)0)
@@ -3652,6 +3661,23 @@ static uint32_t qnnrt__float_split(uint32_t bits, int *exp)
     return mant;
 }
 
+/* Return 1 when the floating-point unit rounds to nearest even and keeps denormals. It
+   computes with volatiles, so the answer is the machine's and not the compiler's. */
+static int qnnrt__float_is_plain(void)
+{
+    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
+    const uint32_t denormal_bits = 0x00400000u;
+    float f;
+
+    memcpy(&f, &denormal_bits, sizeof(f));
+    denormal = f;
+    up   = one + tiny;
+    down = one - tiny;
+    kept = denormal * half;     /* 0 when the unit flushes denormals */
+    f = kept;
+    return up == 1.0f && down == 1.0f && qnnrt__float_bits(f) == 0x00200000u;
+}
+
 /* =====================================================================================
    ENCODINGS                                                                  >>encoding
    Checks whether an encoding is right for a type and a shape, and which codes it has.
@@ -3991,7 +4017,7 @@ static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__val
 
 /* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math. Elements
    are converted on integers, which is always exact, or by the floating-point unit, which is faster.
-   The unit is used for codes only after qnnrt__loop_is_plain() has seen that it rounds to nearest
+   The unit is used for codes only after qnnrt__float_is_plain() has seen that it rounds to nearest
    and keeps denormals, while |code + offset| <= 2^24, which holds for tensors of 8 and 16 bits with
    usual offsets, and for scales in which every bound below is a float. Both ways may raise the
    sticky flags (inexact, underflow).
@@ -4016,31 +4042,6 @@ static uint64_t qnnrt__value_element(const qnnrt__value *value, const qnnrt__val
 #define QNNRT__LOOP_ROUND   6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
 #define QNNRT__LOOP_MAGIC   6755399441055744.0      /* the sum of the two                      */
 #define QNNRT__LOOP_EXACT   ((int64_t)1 << 24)      /* the largest |code + offset| of the unit */
-
-/* Wider temporaries (x87) or re-ordered sums would round twice or not at all. */
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
-    (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
-#define QNNRT__LOOP_UNIT_WRITES 0
-#else
-#define QNNRT__LOOP_UNIT_WRITES 1
-#endif
-
-/* Return 1 when the unit rounds to nearest even and keeps denormals. It computes with volatiles, so
-   the answer is the machine's and not the compiler's. */
-static int qnnrt__loop_is_plain(void)
-{
-    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
-    const uint32_t denormal_bits = 0x00400000u;
-    float f;
-
-    memcpy(&f, &denormal_bits, sizeof(f));
-    denormal = f;
-    up   = one + tiny;
-    down = one - tiny;
-    kept = denormal * half;     /* 0 when the unit flushes denormals */
-    f = kept;
-    return up == 1.0f && down == 1.0f && qnnrt__float_bits(f) == 0x00200000u;
-}
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
@@ -4240,6 +4241,50 @@ QNNRT__INLINE int32_t qnnrt__loop_code(float x, const qnnrt__loop *loop)
     return (int32_t)((uint32_t)r - (uint32_t)loop->zero);
 }
 
+#if QNNRT__HAS_WIDE
+typedef double   qnnrt__loop_doubles __attribute__((vector_size(32)));
+typedef uint32_t qnnrt__loop_words __attribute__((vector_size(32)));
+
+#define QNNRT__LOOP_OP(what, out, a, b) __asm__(what " %2, %1, %0" : "=x"(out) : "x"(a), "x"(b))
+#define QNNRT__LOOP_EIGHT(out, at)                                                                 \
+    memcpy(&x, at, sizeof(x));                                                                     \
+    QNNRT__LOOP_OP("vminps", x, x, top);                        /* NaN becomes top */              \
+    QNNRT__LOOP_OP("vmaxps", x, x, bottom);                                                        \
+    __asm__("vcvtps2pd %x1, %0" : "=x"(a) : "x"(x));                                               \
+    __asm__("vextractf128 $1, %1, %x0\n\tvcvtps2pd %x0, %0" : "=x"(b) : "x"(x));                   \
+    a = (a * inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;                                      \
+    b = (b * inverse + QNNRT__LOOP_SNAP) + QNNRT__LOOP_ROUND;                                      \
+    QNNRT__LOOP_OP("vshufps $0x88,", out, a, b);                /* the low words */                \
+    out -= first;                                                                                  \
+    fits -= (out >> 16) == 0
+
+/* Write codes that use all of 16 bits, as qnnrt__loop_code() does. Compilers pack doubles in more
+   instructions. */
+QNNRT__WIDE static uint32_t qnnrt__loop_store_16(const qnnrt__loop *loop, const unsigned char *src,
+                                                 unsigned char *dst, size_t n)
+{
+    const qnnrt__loop_floats none = { 0 }, top = none + loop->top, bottom = none + loop->bottom;
+    const qnnrt__loop_words order = { 0, 4, 1, 5, 2, 6, 3, 7 };
+    const uint32_t first = (uint32_t)loop->zero + (uint32_t)loop->min;
+    const uint32_t flip = loop->min < 0 ? 0x80008000u : 0;      /* of the signs */
+    const double inverse = loop->inverse;
+    qnnrt__loop_bits fits = { 0 };
+    for (size_t i = 0; i < n; i += 16) {
+        qnnrt__loop_words low, high;
+        qnnrt__loop_doubles a, b;
+        qnnrt__loop_floats x;
+        QNNRT__LOOP_EIGHT(low, src + 4 * i);
+        QNNRT__LOOP_EIGHT(high, src + 4 * i + 32);
+        QNNRT__LOOP_OP("vpackusdw", low, low, high);            /* saturates */
+        QNNRT__LOOP_OP("vpermd", low, order, low);
+        low ^= flip;
+        memcpy(dst + 2 * i, &low, sizeof(low));
+    }
+    for (int lane = 0; lane < 8; ++lane) n -= (uint32_t)fits[lane];
+    return (uint32_t)n;
+}
+#endif
+
 /* Write 8-bit codes in float arithmetic, which is twice as fast. Return 0 if the result may differ
    from that of exact arithmetic: a value is out of range, or so close to the middle between two
    codes that two roundings of float, 2^-23 of it together, may have moved it across. */
@@ -4418,25 +4463,28 @@ QNNRT__WIDE static uint32_t qnnrt__loop_wide(const qnnrt__loop *loop, const unsi
 static uint64_t qnnrt__loop_run(const qnnrt__loop *loop, int plain, const unsigned char *src,
                                 unsigned char *dst, size_t n)
 {
-#ifdef QNNRT__LOOP_HALVES
 #if QNNRT__HAS_WIDE
     const int half = QNNRT__IS_WIDE != 0;
-    (void)plain;
 #else
     const int half = plain;
 #endif
+    (void)plain;
+    (void)half;
+#ifdef QNNRT__LOOP_HALVES
     if (half && loop->kind == QNNRT__LOOP_READ_F16) {
         qnnrt__loop_load_f16(src, dst, n);
         return 0;
     }
     if (half && loop->kind == QNNRT__LOOP_WRITE_F16)
         return qnnrt__loop_store_f16(src, dst, n);
-#else
-    (void)plain;
 #endif
 #if QNNRT__HAS_WIDE
-    if (QNNRT__IS_WIDE)
-        return qnnrt__loop_wide(loop, src, dst, n);
+    if (half) {
+        const int all = loop->kind == QNNRT__LOOP_WRITE_16 && loop->max - loop->min == 0xFFFF;
+        const size_t by_16 = all ? n - n % 16 : 0;
+        const uint32_t lost = by_16 > 0 ? qnnrt__loop_store_16(loop, src, dst, by_16) : 0;
+        return lost + qnnrt__loop_wide(loop, src + 4 * by_16, dst + 2 * by_16, n - by_16);
+    }
 #endif
     return qnnrt__loop_base(loop, src, dst, n);
 }
@@ -4675,7 +4723,7 @@ static qnnrt_result qnnrt__quant_read_f32(const qnnrt_tensor_info *tensor, const
     if (src == NULL || dst == NULL)
         return QNNRT_E_ARG;
 
-    form.plain = qnnrt__loop_is_plain();
+    form.plain = qnnrt__float_is_plain();
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
         qnnrt__loop_read(from, &form, begin + done, to + 4u * done, n);
@@ -4705,7 +4753,7 @@ static qnnrt_result qnnrt__quant_write_f32(const qnnrt_tensor_info *tensor, void
     if (src == NULL || dst == NULL)
         return QNNRT_E_ARG;
 
-    form.plain = qnnrt__loop_is_plain();
+    form.plain = qnnrt__float_is_plain();
     for (size_t done = 0, n; done < count; done += n) {
         n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
         qnnrt__loop_write(to, &form, begin + done, from + 4u * done, n);
@@ -6851,7 +6899,7 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
    CONVERT                                                                      >>convert
    Converts all elements of a tensor to another dtype, encoding or layout, and counts those that
    do not fit.
-   Needs: >>err >>dtype >>encoding >>value >>loop >>quant >>compare
+   Needs: >>err >>dtype >>float >>encoding >>value >>loop >>quant >>compare
    Knows nothing of: pipelines, backends
    ===================================================================================== */
 
@@ -7098,7 +7146,7 @@ static uint64_t qnnrt__convert_run(const qnnrt__convert *convert, const void *fr
     walk.to.tensor = &convert->to;
     walk.from.form = convert->from_form;
     walk.to.form = convert->to_form;
-    walk.from.form.plain = walk.to.form.plain = qnnrt__loop_is_plain();
+    walk.from.form.plain = walk.to.form.plain = qnnrt__float_is_plain();
     if (convert->how == QNNRT_CONVERT_VALUES)
         return qnnrt__convert_part(convert, &walk, 0, src, 0, dst, 0,
                                    (size_t)convert->from_form.total);
