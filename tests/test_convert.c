@@ -249,6 +249,44 @@ TEST(convert_float_arithmetic_is_exact_where_it_is_accepted)
     CHECK(refused > 10000);
 }
 
+/* 16-bit codes are packed by hand on some processors: values in the middle between two codes, below and above it, and out
+   of range, for codes of all 16 bits and of fewer. */
+TEST(convert_16_bits_agree_with_exact_values_at_ties)
+{
+    enum { N = 37 };
+    static side to;
+    const uint32_t count = N;
+    size_t block, i;
+    for (block = 0; block < 20000; ++block) {
+        const int is_signed = (int)(rng() % 2);
+        const float scale = (float)(rng() % 256 | 1) / (float)(1u << (rng() % 24));
+        float values[N];
+        uint16_t codes[N], code;
+        uint64_t lost, wanted_lost = 0;
+        qnnrt__value_form form;
+        make_side(&to, "x", is_signed ? QNNRT_DTYPE_S16Q : QNNRT_DTYPE_U16Q, 1, &count);
+        set_scale(&to, scale, is_signed ? 0 : -(int32_t)(rng() % 65536));
+        if (block % 4 == 3) to.info.quant.bitwidth = 12;
+        CHECK_EQ(qnnrt__quant_open(&to.info, 0, 0, &form), QNNRT_OK);
+        form.plain = 1;
+        qnnrt__quant_run(&to.info, &form, 0, N);
+        for (i = 0; i < N; ++i) {
+            const double at = (double)(form.min + form.offset) - 3 + (double)(rng() % (uint32_t)(form.max - form.min + 6));
+            const double off = rng() % 2 ? 0 : (rng() % 2 ? 1.0 : -1.0) / (double)(1u << (rng() % 24));
+            values[i] = (float)((at + 0.5 + off) * (double)scale);
+        }
+        lost = qnnrt__loop_write((unsigned char *)codes, &form, 0, (const unsigned char *)values, N);
+        for (i = 0; i < N; ++i) {
+            uint32_t x;
+            memcpy(&x, &values[i], 4);
+            const qnnrt__value value = qnnrt__value_of_float(x, QNNRT_DTYPE_F32);
+            code = (uint16_t)qnnrt__value_element(&value, &form, &wanted_lost);
+            CHECK_EQ(codes[i], code);
+        }
+        CHECK_EQ(lost, wanted_lost);
+    }
+}
+
 static qnnrt__convert resolved;
 
 /* Check the result of a conversion that cannot be, and what its text names. */
@@ -370,6 +408,7 @@ TEST_MAIN("convert")
     RUN(convert_agrees_on_any_processor);
     RUN(convert_rounding_mode_changes_nothing);
     RUN(convert_float_arithmetic_is_exact_where_it_is_accepted);
+    RUN(convert_16_bits_agree_with_exact_values_at_ties);
     RUN(convert_refuses_by_name);
     RUN(convert_moves_what_it_does_not_know);
     RUN(convert_a_scalar);
