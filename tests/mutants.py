@@ -34,13 +34,14 @@ FIRST = {"table": ["files", "meta", "json_cost"], "compare": ["meta", "wire", "f
          "register": ["share"], "resident": ["resident"], "flex": ["dynamic"], "update": ["dynamic"], "run": ["run", "profile", "mixed"],
          "manifest": ["manifest"], "assemble": ["manifest", "oom"], "folder": ["manifest", "files"],
          "exec": ["run", "profile", "mixed"], "host": ["mixed"], "program": ["mixed"], "convert": ["convert", "mixed"],
+         "value": ["convert", "quant"], "loop": ["convert", "quant"],
          "step": ["llm", "llm_misuse"]}
 COMPOSE = ["compose", "dynamic", "faults", "oom", "ref_files"]
 LLM = ["llm", "llm_misuse", "llm_roles", "llm_cells"]
 # Headers and the rooms of each that are changed.
 TARGETS = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", {"table", "compare", "record", "parse", "read_json", "wiring", "pipeline", "place", "area",
                                                        "manifest", "assemble", "folder", "binding", "run", "share", "register", "resident", "flex", "update",
-                                                       "program", "host", "exec", "convert"}),
+                                                       "program", "host", "exec", "value", "loop", "convert"}),
            ("tools/qnnrt_compose.h", "#define QNNRT__COMPOSE_ONCE", {"build", "tensor", "node", "device", "compose", "builder", "encode"}),
            ("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", {"step"}))
 
@@ -107,12 +108,16 @@ def mutations():
     return every
 
 
-def run(command, seconds):
+def run(command, seconds, test=""):
+    """Run a command; a test gets the table of expected values that it has one of."""
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    more = {"TMPDIR": os.path.join(WORK, "tmp")}
+    if os.path.exists("tests/oracle_%s.py" % test):
+        more["QNNRT_ORACLE"] = os.path.join(WORK, "oracle_%s.txt" % test)
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              preexec_fn=limit, timeout=60 * seconds, env=dict(os.environ, TMPDIR=os.path.join(WORK, "tmp")))
+                              preexec_fn=limit, timeout=60 * seconds, env=dict(os.environ, **more))
         return done.returncode, done.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired:
         return 1, "it hangs"
@@ -214,13 +219,16 @@ def main():
     if not compile_headers(base, None):
         print("mutants: the headers do not compile")
         return 1
-    seconds, names = {}, sorted(set(QNN + COMPOSE + LLM))
+    seconds, names = {}, sorted(set(QNN + COMPOSE + LLM).union(*FIRST.values()))
     for test in names:
         if not defines_own(test) and test != "nojson":
             run([CC] + FLAGS + includes(".") + ["-c", "tests/test_%s.c" % test, "-o", os.path.join(WORK, "objects", test + ".o")], 120)
+        if os.path.exists("tests/oracle_%s.py" % test):
+            with open(os.path.join(WORK, "oracle_%s.txt" % test), "w") as out:
+                subprocess.run([sys.executable, "tests/oracle_%s.py" % test], stdout=out, check=True)
         program = build_test(base, test, None)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        status, text = run([program], 600) if program else (1, "it does not link")
+        status, text = run([program], 600, test) if program else (1, "it does not link")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if status != 0:
             print("mutants: test_%s fails without a mutant: %s" % (test, text[-400:]))
@@ -244,7 +252,7 @@ def main():
             killer = "the compiler"
         for test in tests_of(path, room) if killer is None else []:
             program = build_test(folder, test, path)
-            if program is None or run([program], int(10 * seconds[test]) + 5)[0] != 0:
+            if program is None or run([program], int(10 * seconds[test]) + 5, test)[0] != 0:
                 killer = "test_" + test
                 break
         killed += killer is not None
