@@ -1911,7 +1911,8 @@ static size_t qnnrt__os_dir_length(const char *path)
    never followed out of its folder. */
 static int qnnrt__os_plain_name(const char *name)
 {
-    return name[0] != '\0' && name[0] != '.' && strpbrk(name, "/\\") == NULL;
+    return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL &&
+           strchr(name, '\\') == NULL;
 }
 #endif
 
