@@ -593,7 +593,7 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
-    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h
+    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_known.h
 
 .PHONY: install
 ## install: install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)

@@ -10,13 +10,15 @@
 
    Each library runs in a child process. After a case that ended the process, another child continues
    with the next case: a crash, a refusal and a hang are results, too. Every result outside the
-   tolerance must be listed in ops_known.h by name, and every entry there must still happen.
+   tolerance must be listed in tools/qnnrt_known.h, every line there must still happen, and a case that a
+   line applies to must not agree.
 
    tests/golden/ops.txt keeps the printed table. It lists differences as classes, so that it is the
    same in every run. "-" for QNN_FOLDER leaves Qualcomm's libraries out; "-" for REF_LIBRARY compares
    them with Python. */
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
+#include "qnnrt_known.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -65,21 +67,9 @@ typedef enum ops_what {                  /* the result of a case on a library */
     OPS_DIFFERS                          /* done, but outside the tolerance */
 } ops_what;
 
-/* A known difference of a library. Lists have spaces between their names; "*" is all. Each operator of the
-   list must show it, in at least one of the variants and types. */
-typedef struct ops_known {
-    const char *name;
-    const char *backends;                /* "Cpu Htp Htp-2.47" */
-    ops_what    what;
-    uint32_t    code;                    /* of OPS_REFUSED and OPS_EXEC_FAILED */
-    const char *ops, *variants, *types;
-    const char *why;
-} ops_known;
-
 #include "ops_cases.h"
-#include "ops_known.h"
 
-enum { CASES = sizeof ops_cases / sizeof ops_cases[0], KNOWN = sizeof ops_knowns / sizeof ops_knowns[0] };
+enum { CASES = sizeof ops_cases / sizeof ops_cases[0], KNOWN = QNNRT_KNOWN_COUNT };
 
 /* Ref is the first; the others are compared with it. */
 enum { REF = 0, HTP = 2, BACKENDS = 4, ORACLE = BACKENDS };
@@ -160,7 +150,7 @@ typedef struct ops_job {                 /* the work */
     /* The ratio is difference / tolerance. */
     double          difference[BACKENDS + 1], ratio[BACKENDS + 1];
     int             is_float[BACKENDS + 1], exact[BACKENDS + 1];
-    int             known[BACKENDS + 1];                               /* index of ops_knowns, -1: not known */
+    int             known[BACKENDS + 1];                               /* index of qnnrt_knowns, -1: not known */
 } ops_job;
 
 static void die(const char *format, ...)
@@ -981,24 +971,71 @@ static void compare(ops_job *job, int which)
 
 /* ---- known differences ------------------------------------------------------------------------- */
 
-static int backend_listed(const char *list, int which)
+/* A node as the table of known differences describes it. */
+typedef struct ops_node {
+    ops_graph                g;
+    const qnnrt_tensor_desc *in[TENSORS], *out[TENSORS];
+    qnnrt_param_desc         params[PARAMS];
+    qnnrt_known_node         node;
+} ops_node;
+
+static void node_read(const ops_job *job, ops_node *n)
 {
-    char family[16];
-    snprintf(family, sizeof family, "%.*s", (int)strcspn(backend_names[which], "-"), backend_names[which]);
-    return listed(list, backend_names[which]) || listed(list, family);
+    uint32_t i;
+    graph_read(job, &n->g);
+    for (i = 0; i < n->g.in_count; ++i) n->in[i] = n->g.in[i].absent ? NULL : &n->g.in[i].desc;
+    for (i = 0; i < n->g.out_count; ++i) n->out[i] = &n->g.out[i].desc;
+    for (i = 0; i < n->g.param_count; ++i) n->params[i] = n->g.params[i].desc;
+    n->node.type = job->row->op;
+    n->node.inputs = n->in;
+    n->node.input_count = n->g.in_count;
+    n->node.outputs = n->out;
+    n->node.output_count = n->g.out_count;
+    n->node.params = n->params;
+    n->node.param_count = n->g.param_count;
 }
 
+static int known_applies(const qnnrt_known *known, int which, const ops_node *n)
+{
+    char backend[16];
+    const char *release = backend_names[which] + strcspn(backend_names[which], "-");
+    snprintf(backend, sizeof backend, "%.*s", (int)(release - backend_names[which]), backend_names[which]);
+    return qnnrt_known_applies(known, backend, *release == '-' ? release + 1 : release, &n->node);
+}
+
+/* Find the line that a result is known by, or -1. */
 static int known_find(const ops_job *job, int which)
 {
+    static ops_node n;
     const ops_result *result = &job->results[which];
-    int i;
-    for (i = 0; i < KNOWN; ++i) {
-        const ops_known *k = &ops_knowns[i];
-        if (k->what == result->what && backend_listed(k->backends, which) && listed(k->ops, job->row->op) &&
-            listed(k->variants, job->row->variant) && listed(k->types, job->type->name) &&
-            (k->what == OPS_REFUSED || k->what == OPS_EXEC_FAILED ? k->code == result->code : 1)) return i;
+    int i, found = -1;
+    node_read(job, &n);
+    for (i = 0; i < KNOWN && found < 0; ++i) {
+        const qnnrt_known *k = &qnnrt_knowns[i];
+        int same = 0;
+        switch (k->what) {
+        case QNNRT_KNOWN_REFUSED: same = result->what == OPS_REFUSED && k->code == result->code; break;
+        case QNNRT_KNOWN_EXEC_FAILED: same = result->what == OPS_EXEC_FAILED && k->code == result->code; break;
+        case QNNRT_KNOWN_CRASHES: same = result->what == OPS_CRASHED; break;
+        default: same = result->what == OPS_DIFFERS; break;
+        }
+        if (same && known_applies(k, which, &n)) found = i;
     }
-    return -1;
+    graph_free(&n.g);
+    return found;
+}
+
+/* Find a line that a case contradicts, which agrees, or -1. */
+static int known_contradicted(const ops_job *job, int which)
+{
+    static ops_node n;
+    int i, found = -1;
+    node_read(job, &n);
+    for (i = 0; i < KNOWN && found < 0; ++i)
+        if (qnnrt_knowns[i].what != QNNRT_KNOWN_VALUES && qnnrt_knowns[i].what != QNNRT_KNOWN_EXTREMES &&
+            known_applies(&qnnrt_knowns[i], which, &n)) found = i;
+    graph_free(&n.g);
+    return found;
 }
 
 static void outcome_text(const ops_job *job, int which, char text[64])
@@ -1092,7 +1129,7 @@ static void where(ops_text *text, const ops_job *jobs, size_t count, int known, 
             say(text, "    %s, %s:", backend_names[which], outcome);
             column = strlen(backend_names[which]) + strlen(outcome) + 7;
         }
-        if (strcmp(ops_knowns[known].ops, "*") == 0) continue;
+        if (strcmp(qnnrt_knowns[known].ops, "*") == 0) continue;
         if (jobs[i].row == row) snprintf(item, sizeof item, " %s", jobs[i].type->name);
         else snprintf(item, sizeof item, "%s %s %s (%s", row != NULL ? ")," : "", jobs[i].row->op, jobs[i].row->variant,
                       jobs[i].type->name);
@@ -1145,10 +1182,10 @@ static void table(ops_text *text, const ops_job *jobs, size_t count)
         }
         say(text, "\n");
     }
-    say(text, "\nKnown differences (tests/ops_known.h)\n");
+    say(text, "\nKnown differences (tools/qnnrt_known.h)\n");
     for (k = 0; k < KNOWN; ++k) {
-        if (k == 0 || strcmp(ops_knowns[k].name, ops_knowns[k - 1].name) != 0)
-            say(text, "\n%s: %s\n", ops_knowns[k].name, ops_knowns[k].why);
+        if (k == 0 || strcmp(qnnrt_knowns[k].name, qnnrt_knowns[k - 1].name) != 0)
+            say(text, "\n%s: %s\n", qnnrt_knowns[k].name, qnnrt_knowns[k].why);
         for (which = 0; which < BACKENDS; ++which) where(text, jobs, count, (int)k, which);
     }
     for (i = 0; i < CASES; ++i) operators += i == 0 || strcmp(ops_cases[i].op, ops_cases[i - 1].op) != 0;
@@ -1246,10 +1283,19 @@ int main(int argc, char **argv)
             if (which == ORACLE && job->results[which].data == NULL) continue;
             if (which < BACKENDS && !there[which]) continue;
             compare(job, which);
-            if (job->results[which].what == OPS_DONE) { ++passed; continue; }
+            if (job->results[which].what == OPS_DONE) {
+                int against = which == reference || which == ORACLE ? -1 : known_contradicted(job, which);
+                ++passed;
+                if (against < 0) continue;
+                ++wrong;
+                printf("ops: qnnrt_known.h: %s: %s %s %s seed %u on %s agrees\n", qnnrt_knowns[against].name,
+                       job->row->op, job->row->variant, job->type->name, (unsigned)job->seed, backend_names[which]);
+                continue;
+            }
             job->known[which] = known_find(job, which);
             if (job->known[which] >= 0) {
-                hit[job->known[which]] |= (uint64_t)1 << (listed(ops_knowns[job->known[which]].ops, job->row->op) - 1);
+                const qnnrt_known *known = &qnnrt_knowns[job->known[which]];
+                hit[job->known[which]] |= (uint64_t)1 << (listed(known->ops, job->row->op) - 1);
                 ++passed;
                 continue;
             }
@@ -1259,12 +1305,12 @@ int main(int argc, char **argv)
                    (unsigned)job->seed, backend_names[which], line, job->results[which].text);
         }
     for (i = 0; i < KNOWN && *only == '\0' && there[HTP]; ++i) {
-        const char *at = ops_knowns[i].ops;
+        const char *at = qnnrt_knowns[i].ops;
         char name[256];
         int bit;
         for (bit = 0; token(&at, name); ++bit)
             if ((hit[i] >> bit & 1) == 0) {
-                printf("ops: ops_known.h: %s: %s does not do so any more\n", ops_knowns[i].name, name);
+                printf("ops: qnnrt_known.h: %s: %s does not do so any more\n", qnnrt_knowns[i].name, name);
                 ++wrong;
             }
     }

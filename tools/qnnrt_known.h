@@ -1,0 +1,619 @@
+/* qnnrt_known.h - part of qnnrt v0.4.0 - operators that Qualcomm's libraries compute wrong
+
+   A library's own answer, qnnrt_builder_supports(),
+   is not enough to build a model that is right: some
+   nodes it accepts compute something else, fail when they run, or end the process. This table lists
+   them, as measured on the x86-64 libraries 2.47 (CPU, HTP) and 2.51 (HTP), each with the types and
+   shapes that are affected:
+
+       #define QNNRT_COMPOSE
+       #include "qnnrt.h"
+       #include "qnnrt_known.h"
+
+       const qnnrt_tensor_desc *in[2] = { &x, &indices }, *out[1] = { &y };
+       qnnrt_known_node node = { "Gather", in, 2, out, 1, params, 1 };
+       const qnnrt_known *known = qnnrt_known_find("Htp", info->build_id, &node);
+       if (known != NULL) printf("%s: %s. %s\n", known->name, known->why, known->instead);
+
+   Refusals are listed, too, with what to use instead: qnnrt_known_refusal() explains one.
+   tests/ops.c checks every line of the table on the genuine libraries: each must still happen,
+   and a
+   node that a line applies to must not be right.
+
+   Its functions are static and allocate nothing. No data of tensors is read.
+*/
+#ifndef QNNRT_KNOWN_H
+#define QNNRT_KNOWN_H
+
+#if !defined(QNNRT_H) || !defined(QNNRT_COMPOSE_H)
+#error "define QNNRT_COMPOSE and include qnnrt.h before qnnrt_known.h"
+#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 4
+#error "qnnrt_known.h and qnnrt.h must have the same version"
+#endif
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum qnnrt_known_what {
+    QNNRT_KNOWN_REFUSED = 1,    /* the library refuses the node, with .code; 0: compose refuses it,
+    because the
+                                   call would end the process */
+    QNNRT_KNOWN_EXEC_FAILED,    /* accepted; fails when it runs, with .code */
+    QNNRT_KNOWN_CRASHES,        /* accepted; ends the process when it runs */
+    QNNRT_KNOWN_DIFFERS,        /* accepted; computes something else */
+    QNNRT_KNOWN_VALUES,         /* the same, depending on the values of the inputs */
+    QNNRT_KNOWN_EXTREMES        /* the same, for values that a model should not have: out of range,
+                                   halfway between two results, ... */
+} qnnrt_known_what;
+
+/* A node, described as for a builder. An input that is left out is NULL. */
+typedef struct qnnrt_known_node {
+    const char                     *type;
+    const qnnrt_tensor_desc *const *inputs;
+    size_t                          input_count;
+    const qnnrt_tensor_desc *const *outputs;
+    size_t                          output_count;
+    const qnnrt_param_desc         *params;
+    size_t                          param_count;
+} qnnrt_known_node;
+
+/* A line of the table. Lists have spaces between their words; "*" is all. */
+typedef struct qnnrt_known {
+    const char      *name;
+    const char      *backends;              /* "Cpu Htp Htp-2.47" */
+    qnnrt_known_what what;
+    uint32_t         code;                  /* the vendor's, in 16 bits */
+    const char      *ops, *dtypes;          /* dtypes: of the data, see qnnrt_known__dtype() */
+    int            (*when)(const qnnrt_known_node *node);   /* NULL: always */
+    const char      *why;
+    const char      *instead;               /* one sentence, or "" */
+} qnnrt_known;
+
+#ifdef __GNUC__
+#define QNNRT_KNOWN__API static __attribute__((unused))
+#else
+#define QNNRT_KNOWN__API static
+#endif
+
+/* ---- reading a node ---- */
+
+QNNRT_KNOWN__API int qnnrt_known__listed(const char *list, const char *word, size_t length)
+{
+    if (strcmp(list, "*") == 0) return 1;
+    while (*list != '\0') {
+        size_t n = strcspn(list, " ");
+        if (n == length && strncmp(list, word, n) == 0) return 1;
+        list += n + (list[n] == ' ');
+    }
+    return 0;
+}
+
+static const qnnrt_tensor_desc *qnnrt_known__in(const qnnrt_known_node *node, size_t i)
+{
+    return i < node->input_count ? node->inputs[i] : NULL;
+}
+
+static const qnnrt_tensor_desc *qnnrt_known__out(const qnnrt_known_node *node)
+{
+    return node->output_count > 0 ? node->outputs[0] : NULL;
+}
+
+static const qnnrt_param_desc *qnnrt_known__param(const qnnrt_known_node *node, const char *name)
+{
+    size_t i;
+    for (i = 0; i < node->param_count; ++i)
+        if (strcmp(node->params[i].name, name) == 0) return &node->params[i];
+    return NULL;
+}
+
+/* Return a scalar parameter, or `absent`. */
+static double qnnrt_known__number(const qnnrt_known_node *node, const char *name, double absent)
+{
+    const qnnrt_param_desc *param = qnnrt_known__param(node, name);
+    return param != NULL && param->data == NULL ? param->value : absent;
+}
+
+/* Return element i of a parameter that is a tensor of 32-bit integers, or `absent`. */
+static int32_t qnnrt_known__element(const qnnrt_known_node *node, const char *name, uint32_t i,
+                                    int32_t absent)
+{
+    const qnnrt_param_desc *param = qnnrt_known__param(node, name);
+    uint32_t count = 1, k;
+    if (param == NULL || param->data == NULL) return absent;
+    for (k = 0; k < param->rank; ++k) count *= param->dims[k];
+    return i < count ? ((const int32_t *)param->data)[i] : absent;
+}
+
+/* Multiply the dimensions from `first` up to but not including `end`. */
+static uint64_t qnnrt_known__count(const qnnrt_tensor_desc *t, uint32_t first, uint32_t end)
+{
+    uint64_t count = 1;
+    uint32_t i;
+    for (i = first; i < end && i < t->rank; ++i) count *= t->dims[i];
+    return count;
+}
+
+/* Name the dtype of the data that a node computes with: of its first input, except for
+   ElementWiseSelect, where that is the condition. */
+static const char *qnnrt_known__dtype(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *t = qnnrt_known__in(node, strcmp(node->type,
+    "ElementWiseSelect") == 0);
+    if (t == NULL) return "";
+    switch (t->dtype) {
+    case QNNRT_DTYPE_F16: return "f16";
+    case QNNRT_DTYPE_F32: return "f32";
+    case QNNRT_DTYPE_U8Q: return "u8";
+    case QNNRT_DTYPE_U16Q: return "u16";
+    case QNNRT_DTYPE_S8Q: return "s8";
+    case QNNRT_DTYPE_S16Q: return "s16";
+    case QNNRT_DTYPE_S32Q: return "s32";
+    case QNNRT_DTYPE_I32: return "i32";
+    case QNNRT_DTYPE_U32: return "u32";
+    case QNNRT_DTYPE_BOOL8: return "b8";
+    default: return "other";
+    }
+}
+
+static int qnnrt_known__same_quant(const qnnrt_tensor_desc *a, const qnnrt_tensor_desc *b)
+{
+    return a->quant.encoding == b->quant.encoding && a->quant.scale >= b->quant.scale &&
+           a->quant.scale <= b->quant.scale && a->quant.offset == b->quant.offset;
+}
+
+static int qnnrt_known__is(const qnnrt_known_node *node, const char *type)
+{
+    return strcmp(node->type, type) == 0;
+}
+
+/* ---- conditions, by operator ---- */
+
+static int qnnrt_known__not_conversion(const qnnrt_known_node *node)
+{
+    return !qnnrt_known__is(node, "Cast") && !qnnrt_known__is(node, "Convert") &&
+           !qnnrt_known__is(node, "Dequantize");
+}
+
+static int qnnrt_known__to_f16(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *y = qnnrt_known__out(node);
+    return y != NULL && y->dtype == QNNRT_DTYPE_F16;
+}
+
+static int qnnrt_known__to_bool(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *y = qnnrt_known__out(node);
+    return y != NULL && y->dtype == QNNRT_DTYPE_BOOL8;
+}
+
+static int qnnrt_known__to_i32(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *y = qnnrt_known__out(node);
+    return y != NULL && y->dtype == QNNRT_DTYPE_I32;
+}
+
+static int qnnrt_known__to_u32(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *y = qnnrt_known__out(node);
+    return y != NULL && y->dtype == QNNRT_DTYPE_U32;
+}
+
+/* The weight, which is input 1. */
+static int qnnrt_known__blocks(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    return w != NULL && w->blocks != NULL;
+}
+
+static int qnnrt_known__channels(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    return w != NULL && w->blocks == NULL && w->quant.encoding == QNNRT_ENCODING_PER_AXIS;
+}
+
+static int qnnrt_known__weight_not_u8(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    return w != NULL && w->dtype != QNNRT_DTYPE_U8Q;
+}
+
+static int qnnrt_known__two_inputs(const qnnrt_known_node *node)
+{
+    return qnnrt_known__in(node, 2) == NULL;
+}
+
+static int qnnrt_known__three_inputs(const qnnrt_known_node *node)
+{
+    return qnnrt_known__in(node, 2) != NULL;
+}
+
+static int qnnrt_known__fails_u8(const qnnrt_known_node *node)
+{
+    int operation = (int)qnnrt_known__number(node, "operation", -1);
+    if (qnnrt_known__is(node, "ElementWiseBinary")) return operation == 17;
+    if (qnnrt_known__is(node, "ElementWiseNeuron")) return operation == 2 || operation == 7;
+    return 1;
+}
+
+static int qnnrt_known__wrong_u8(const qnnrt_known_node *node)
+{
+    int operation = (int)qnnrt_known__number(node, "operation", -1);
+    if (qnnrt_known__is(node, "ElementWiseUnary")) return operation == 4;
+    if (qnnrt_known__is(node, "ElementWiseNeuron")) return operation == 0 || operation == 1 ||
+    operation == 4;
+    if (qnnrt_known__is(node, "Relu"))
+        return qnnrt_known__in(node, 0) != NULL && qnnrt_known__out(node) != NULL &&
+               qnnrt_known__out(node)->quant.offset != 0;
+    return 1;
+}
+
+static int qnnrt_known__other_quant(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *y = qnnrt_known__out(node);
+    return x != NULL && y != NULL && !qnnrt_known__same_quant(x, y);
+}
+
+static int qnnrt_known__offset(const qnnrt_known_node *node)
+{
+    return qnnrt_known__out(node) != NULL && qnnrt_known__out(node)->quant.offset != 0;
+}
+
+static int qnnrt_known__count_pads(const qnnrt_known_node *node)
+{
+    return qnnrt_known__number(node, "count_pad_for_edges", 0) > 0;
+}
+
+static int qnnrt_known__reduction_add(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "reduction", 0) == 1;
+}
+
+static int qnnrt_known__reduction(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "reduction", 0) != 0;
+}
+
+static int qnnrt_known__axis_not_0(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "axis", 0) != 0;
+}
+
+/* The axis, or one of the axes, is not the last. */
+static int qnnrt_known__not_last(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    if (x == NULL || x->rank == 0) return 0;
+    return (int)qnnrt_known__number(node, "axis", x->rank - 1) != (int)x->rank - 1 ||
+           qnnrt_known__element(node, "axes", 0, (int32_t)x->rank - 1) != (int32_t)x->rank - 1;
+}
+
+static int qnnrt_known__symmetric(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "scheme", 0) == 1;
+}
+
+static int qnnrt_known__edge(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "scheme", 0) == 3;
+}
+
+static int qnnrt_known__constant_rank2(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    return (int)qnnrt_known__number(node, "scheme", 0) == 0 && x != NULL && x->rank == 2;
+}
+
+static int qnnrt_known__rank5_middle(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *a = qnnrt_known__in(node, 0), *b = qnnrt_known__in(node, 1);
+    return a != NULL && b != NULL && (a->rank == 5 || b->rank == 5) && a->rank != b->rank;
+}
+
+static int qnnrt_known__mixed(const qnnrt_known_node *node)
+{
+    return qnnrt_known__number(node, "group", 1) > 1 && qnnrt_known__element(node, "dilation", 0,
+           1) > 1;
+}
+
+static int qnnrt_known__has_axes(const qnnrt_known_node *node)
+{
+    return qnnrt_known__param(node, "axes") != NULL;
+}
+
+static int qnnrt_known__has_beta(const qnnrt_known_node *node)
+{
+    double beta = qnnrt_known__number(node, "beta", 1);
+    return beta < 1 || beta > 1;
+}
+
+static int qnnrt_known__ceil(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "rounding_mode", 0) == 1;
+}
+
+static int qnnrt_known__sign_i32(const qnnrt_known_node *node)
+{
+    return !qnnrt_known__is(node, "ElementWiseUnary") || (int)qnnrt_known__number(node, "operation",
+           -1) == 13;
+}
+
+static int qnnrt_known__unary(const qnnrt_known_node *node)
+{
+    int operation = (int)qnnrt_known__number(node, "operation", -1);
+    return operation == 1 || operation == 10;
+}
+
+static int qnnrt_known__rms_rows(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    return x != NULL && x->rank > 0 && x->dims[x->rank - 1] == 5 && qnnrt_known__count(x, 0,
+           x->rank - 1) > 16;
+}
+
+static int qnnrt_known__keep_dims(const qnnrt_known_node *node)
+{
+    return qnnrt_known__number(node, "keep_dims", 0) > 0;
+}
+
+static int qnnrt_known__not_1x1(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    return qnnrt_known__channels(node) && w->rank == 4 && (w->dims[0] > 1 || w->dims[1] > 1);
+}
+
+static int qnnrt_known__gather(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *i = qnnrt_known__in(node, 1);
+    uint32_t axis = (uint32_t)qnnrt_known__number(node, "axis", 0);
+    return x != NULL && i != NULL && axis > 0 && qnnrt_known__count(x, 0, axis) > 1 && i->rank == 1;
+}
+
+static int qnnrt_known__broadcast(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *a = qnnrt_known__in(node, 0), *b = qnnrt_known__in(node, 1);
+    return a != NULL && b != NULL && qnnrt_known__count(a, 0, a->rank) != qnnrt_known__count(b, 0,
+           b->rank);
+}
+
+static int qnnrt_known__softplus(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "operation", -1) == 7;
+}
+
+static int qnnrt_known__cumulative_forward(const qnnrt_known_node *node)
+{
+    return !(qnnrt_known__number(node, "reverse", 0) > 0);
+}
+
+static int qnnrt_known__cumulative_other(const qnnrt_known_node *node)
+{
+    return qnnrt_known__not_last(node) || qnnrt_known__number(node, "reverse", 0) > 0 ||
+           qnnrt_known__number(node, "exclusive", 0) > 0;
+}
+
+static int qnnrt_known__shifted(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    if (qnnrt_known__is(node, "Softmax")) return 1;
+    return x != NULL && x->kind != QNNRT_TENSOR_STATIC && (int)qnnrt_known__number(node, "axis",
+           0) == 0;
+}
+
+/* ---- the table ---- */
+
+#define QNNRT_KNOWN__FLOAT   "Use float32."
+
+/* Lines of one name follow each other. */
+static const qnnrt_known qnnrt_knowns[] = {
+/* libQnnCpu.so */
+{ "cpu-no-f16", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26, "*", "f16", qnnrt_known__not_conversion,
+  "the CPU library has no float16, except in Cast, Convert and Dequantize", QNNRT_KNOWN__FLOAT },
+{ "cpu-no-u16", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26, "*", "u16", qnnrt_known__not_conversion,
+  "the CPU library has no 16-bit codes, except in Quantize, Dequantize and Convert",
+  QNNRT_KNOWN__FLOAT },
+{ "cpu-no-signed", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26, "*", "s8 s16", qnnrt_known__not_conversion,
+  "the CPU library does not compute with signed codes", QNNRT_KNOWN__FLOAT },
+{ "cpu-would-crash", "Cpu", QNNRT_KNOWN_REFUSED, 0,
+  "Split StridedSlice Argmax Argmin TopK ResizeBilinear ResizeNearestNeighbor", "f16 u16 s8 s16",
+  NULL,
+  "its validator would crash on these types: compose does not call it", QNNRT_KNOWN__FLOAT },
+{ "cpu-dequantize", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26, "Dequantize", "u8 u16", qnnrt_known__to_f16,
+  "it dequantizes to float32 only", "Dequantize to float32, then use Cast." },
+{ "cpu-blocks", "Cpu", QNNRT_KNOWN_REFUSED, 0, "Conv2d", "u8 u16", qnnrt_known__blocks,
+  "block-wise weights would crash it: compose does not call it", QNNRT_KNOWN__FLOAT },
+{ "cpu-blocks", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "FullyConnected", "u8", qnnrt_known__blocks,
+  "block-wise weights are accepted, and their scales are not used", QNNRT_KNOWN__FLOAT },
+{ "cpu-channels", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "FullyConnected", "u8", qnnrt_known__channels,
+  "scales per channel are accepted, but one scale is used for all", "Use one scale, or float32." },
+{ "cpu-weights", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26, "MatMul", "u8", qnnrt_known__weight_not_u8,
+  "MatMul accepts u8 with u8 only", "Quantize the other operand to u8, or use float32." },
+{ "cpu-needs-bias", "Cpu", QNNRT_KNOWN_REFUSED, 0x1770, "Conv2d DepthWiseConv2d", "u8",
+  qnnrt_known__two_inputs,
+  "quantized convolutions need a bias", "Give a bias of zeros." },
+{ "cpu-epsilon", "Cpu", QNNRT_KNOWN_VALUES, 0, "RmsNorm", "f32", NULL,
+  "epsilon is added outside the root: x / (sqrt(mean) + epsilon)",
+  "Compute it with ElementWiseMultiply, ReduceMean, ElementWiseAdd and ElementWiseRsqrt." },
+{ "cpu-no-u8", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26,
+  "LogSoftmax Elu ElementWiseCos ElementWiseSign GatherElements", "u8", NULL,
+  "the CPU library does not have it in 8 bits", QNNRT_KNOWN__FLOAT },
+{ "cpu-no-u8", "Cpu", QNNRT_KNOWN_EXEC_FAILED, 0x1770,
+  "ElementWiseSquaredDifference ElementWiseBinary ElementWiseNeuron", "u8", qnnrt_known__fails_u8,
+  "the CPU library does not have it in 8 bits", QNNRT_KNOWN__FLOAT },
+{ "cpu-wrong-u8", "Cpu", QNNRT_KNOWN_DIFFERS, 0,
+  "Gelu ElementWiseNeuron ElementWiseUnary ElementWiseFloorDiv CumulativeSum Relu", "u8",
+  qnnrt_known__wrong_u8,
+  "the CPU library accepts 8 bits without an error and computes wrong values", QNNRT_KNOWN__FLOAT },
+{ "cpu-raw-u8", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "ReduceMax StridedSlice", "u8",
+  qnnrt_known__other_quant,
+  "codes are copied as they are, as if the output had the encoding of the input",
+  "Give the output the encoding of the input, and use Convert." },
+{ "cpu-count-pads", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "PoolAvg2d", "u8", qnnrt_known__count_pads,
+  "count_pad_for_edges is ignored in 8 bits", QNNRT_KNOWN__FLOAT },
+{ "cpu-convert", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Convert", "*", NULL,
+  "offsets of unsigned codes are used with the wrong sign", "Use Quantize and Dequantize." },
+{ "cpu-scatter-add", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "ScatterNd", "u8", qnnrt_known__reduction_add,
+  "data and updates are added as codes: 1 off, which is more than 2 codes here",
+  QNNRT_KNOWN__FLOAT },
+{ "cpu-scatter", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "ScatterElements", "f32 u8 i32",
+  qnnrt_known__axis_not_0,
+  "does not scatter along the given axis", "Transpose the axis to the front, or use ScatterNd." },
+{ "cpu-symmetric", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32 u8", qnnrt_known__symmetric,
+  "MIRROR_SYMMETRIC returns zero bytes", "Use StridedSlice and Concat." },
+{ "cpu-softmax-axis", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Softmax", "u8", qnnrt_known__not_last,
+  "in 8 bits an axis other than the last is wrong", "Transpose the axis to the end." },
+{ "cpu-no-relu1", "Cpu", QNNRT_KNOWN_REFUSED, 0xFA5, "Relu1", "*", NULL,
+  "unknown to the CPU library",
+  "Use ReluMinMax." },
+{ "cpu-cast-large", "Cpu", QNNRT_KNOWN_EXTREMES, 0, "Cast", "f32", qnnrt_known__to_i32,
+  "values that are too large for int32 become its least number", "" },
+{ "cpu-rank5", "Cpu", QNNRT_KNOWN_CRASHES, 0, "ElementWiseAdd", "u8 i32", qnnrt_known__rank5_middle,
+  "broadcast over axes in the middle aborts the process while it runs",
+  "Use Tile or Reshape first." },
+{ "cpu-conv-mixed", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Conv2d", "u8", qnnrt_known__mixed,
+  "strides, pads, dilation and groups together are wrong in 8 bits", QNNRT_KNOWN__FLOAT },
+{ "cpu-axes", "Cpu", QNNRT_KNOWN_REFUSED, 0x1770, "L2Norm", "f32 u8", qnnrt_known__has_axes,
+  "needs axis instead of axes", "Give axis." },
+{ "cpu-beta", "Cpu", QNNRT_KNOWN_REFUSED, 0x2AFB, "LogSoftmax", "f32", qnnrt_known__has_beta,
+  "accepts only beta 1", "Multiply the input." },
+{ "cpu-ceil", "Cpu", QNNRT_KNOWN_REFUSED, 0x1770, "PoolMax2d", "f32 u8", qnnrt_known__ceil,
+  "a window over the edge is refused", "Use rounding_mode 0 with more pad_amount at the end." },
+{ "cpu-no-i32", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26, "ReduceMax ElementWiseUnary", "i32",
+  qnnrt_known__sign_i32,
+  "not supported in int32", "Use Cast to float32." },
+
+/* Both */
+{ "softmax-offset", "Cpu Htp", QNNRT_KNOWN_DIFFERS, 0, "Softmax", "u8", qnnrt_known__offset,
+  "in 8 bits the offset of the output is always used as 0", "Give the output the offset 0." },
+
+/* libQnnHtp.so */
+{ "htp-no-beta", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0x3EA, "RmsNorm", "*", qnnrt_known__two_inputs,
+  "2.47 needs all three inputs", "Give a beta of zeros." },
+{ "htp-rows", "Htp", QNNRT_KNOWN_DIFFERS, 0, "RmsNorm", "f32 f16 u8", qnnrt_known__rms_rows,
+  "of 64 rows of 5 values those after the sixteenth are garbage, except in 16 bits", "" },
+{ "htp-beta", "Htp", QNNRT_KNOWN_VALUES, 0, "RmsNorm", "f32 f16", qnnrt_known__three_inputs,
+  "in floating point beta is accepted, but not added",
+  "Give a beta of zeros, and use ElementWiseAdd." },
+{ "htp-blocks", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0x3EA, "MatMul", "u8 u16", qnnrt_known__blocks,
+  "2.47 has no MatMul with block-wise weights", "Use FullyConnected." },
+{ "htp-channels", "Htp-2.51", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16", qnnrt_known__channels,
+  "no convolution of float16 with scales per channel", "Use weights in float16." },
+{ "htp-channels", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16", qnnrt_known__not_1x1,
+  "no convolution of float16 with scales per channel, except 1x1", "Use weights in float16." },
+{ "htp-keep-dims", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "FullyConnected", "*", qnnrt_known__keep_dims,
+  "the result has two dimensions, or is refused", "Use Reshape after it." },
+{ "htp-last-axis", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "Softmax LayerNorm RmsNorm", "*",
+  qnnrt_known__not_last,
+  "only the last axis", "Transpose the axis to the end." },
+{ "htp-no-i32", "Htp", QNNRT_KNOWN_REFUSED, 0xC26,
+  "ElementWiseNeg ElementWiseSign ElementWiseUnary Argmin NonZero", "i32", qnnrt_known__sign_i32,
+  "not supported in int32", "Use other operators, or Cast to float32." },
+{ "htp-no-i32", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0xC26, "ReduceMax", "i32", NULL,
+  "not supported in int32", "Use Cast to float32." },
+{ "htp-no-b8", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "StridedSlice", "b8", NULL,
+  "not supported for bool8",
+  "Use Cast to int32 first." },
+{ "htp-unary", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "ElementWiseUnary", "*", qnnrt_known__unary,
+  "asin and reciprocal are not supported by the HTP library",
+  "Use ElementWiseDivide for the reciprocal." },
+{ "htp-scatter", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "ScatterElements", "f32",
+  qnnrt_known__reduction,
+  "in floating point it replaces only", "Use ScatterNd." },
+{ "htp-non-zero", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "NonZero", "f32", NULL,
+  "not supported for float32",
+  "Use ElementWiseNotEqual first." },
+{ "htp-no-reduce", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "ReduceProd ReduceSumSquare", "*", NULL,
+  "unknown to the HTP library", "Use ElementWiseMultiply, then ReduceSum." },
+{ "htp-arg-type", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "Argmax", "f32", qnnrt_known__to_u32,
+  "in floating point the index must be INT_32", "Use INT_32." },
+{ "htp-gather-axis1", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Gather", "f32 f16", qnnrt_known__gather,
+  "in floating point, garbage from the second row before the axis",
+  "Transpose the axis to the front." },
+{ "htp-overflow", "Htp", QNNRT_KNOWN_EXTREMES, 0, "ElementWiseAdd ElementWiseMultiply", "i32", NULL,
+  "int32 saturates instead of wrapping", "" },
+{ "htp-s8-shift", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Gather Softmax", "s8", qnnrt_known__shifted,
+  "results of signed 8-bit codes are 128 off", "Use u8." },
+{ "htp-cast-half", "Htp", QNNRT_KNOWN_EXTREMES, 0, "Cast", "f32", qnnrt_known__to_f16,
+  "float16 is rounded half away from zero, and values that are too large become NaN", "" },
+{ "htp-cast-bool", "Htp", QNNRT_KNOWN_VALUES, 0, "Cast", "*", qnnrt_known__to_bool,
+  "the value is stored, 2, or 0 for -1, instead of 1 for values that are not 0",
+  "Use ElementWiseNotEqual with a zero." },
+{ "htp-floor-div", "Htp", QNNRT_KNOWN_DIFFERS, 0, "ElementWiseFloorDiv", "f32 f16",
+  qnnrt_known__broadcast,
+  "broadcast in floating point: wrong after the first row",
+  "Use ElementWiseDivide and ElementWiseFloor." },
+{ "htp-softplus", "Htp", QNNRT_KNOWN_DIFFERS, 0, "ElementWiseNeuron", "u16", qnnrt_known__softplus,
+  "an approximation: about 200 codes from the value", "Use floating point." },
+{ "htp-cumulative", "Htp", QNNRT_KNOWN_DIFFERS, 0, "CumulativeSum", "u16",
+  qnnrt_known__cumulative_forward,
+  "every step of the sum is rounded, and errors add up", "Use MatMul with a triangle of ones." },
+{ "htp-cumulative-f32", "Htp", QNNRT_KNOWN_REFUSED, 0x3EA, "CumulativeSum", "f32",
+  qnnrt_known__cumulative_other,
+  "in floating point only the plain sum along the last axis",
+  "Use MatMul with a triangle of ones." },
+{ "htp-pad-f32", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32", qnnrt_known__constant_rank2,
+  "columns of the input are in the place of padding", "Use float16, or Concat." },
+{ "htp-pad-edge", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32 f16", qnnrt_known__edge,
+  "EDGE does not repeat the edge in floating point", "Use StridedSlice and Concat." }
+};
+enum { QNNRT_KNOWN_COUNT = sizeof qnnrt_knowns / sizeof qnnrt_knowns[0] };
+
+/* ---- looking it up ---- */
+
+/* Find out whether a line applies to a node.
+   backend  "Cpu", "Htp", "Ref"
+   release  "2.47", or qnnrt_backend_info.build_id; NULL or "": any */
+QNNRT_KNOWN__API int qnnrt_known_applies(const qnnrt_known *known, const char *backend,
+                                         const char *release,
+                                         const qnnrt_known_node *node)
+{
+    char exact[16];
+    size_t length = strlen(backend);
+    const char *dtype = qnnrt_known__dtype(node), *list = known->backends;
+    int there = qnnrt_known__listed(list, backend, length);
+    if (!there && length < 8) {
+        memcpy(exact, backend, length);
+        exact[length] = '-';
+        if (release != NULL && *release == 'v') ++release;
+        if (release == NULL || *release == '\0') there = strstr(list, backend) != NULL;
+        else if (strlen(release) >= 4) {
+            memcpy(exact + length + 1, release, 4);
+            there = qnnrt_known__listed(list, exact, length + 5);
+        }
+    }
+    return there && qnnrt_known__listed(known->ops, node->type, strlen(node->type)) &&
+           qnnrt_known__listed(known->dtypes, dtype, strlen(dtype)) && (known->when == NULL ||
+           known->when(node));
+}
+
+/* Return the first line that says that a node, though accepted, does not compute what it should, or
+   NULL. backend, release: as qnnrt_known_applies() */
+QNNRT_KNOWN__API const qnnrt_known *qnnrt_known_find(const char *backend, const char *release,
+                                                     const qnnrt_known_node *node)
+{
+    size_t i;
+    for (i = 0; i < QNNRT_KNOWN_COUNT; ++i) {
+        const qnnrt_known *known = &qnnrt_knowns[i];
+        if (known->what != QNNRT_KNOWN_REFUSED && known->what != QNNRT_KNOWN_EXTREMES &&
+            qnnrt_known_applies(known, backend, release, node)) return known;
+    }
+    return NULL;
+}
+
+/* Return the first line that explains why a node is refused, or NULL. */
+QNNRT_KNOWN__API const qnnrt_known *qnnrt_known_refusal(const char *backend, const char *release,
+                                                        const qnnrt_known_node *node)
+{
+    size_t i;
+    for (i = 0; i < QNNRT_KNOWN_COUNT; ++i)
+        if (qnnrt_knowns[i].what == QNNRT_KNOWN_REFUSED &&
+            qnnrt_known_applies(&qnnrt_knowns[i], backend, release, node)) return &qnnrt_knowns[i];
+    return NULL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_KNOWN_H */
