@@ -71,14 +71,18 @@
        result of what one did. qnnrt_ir_fold() computes all nodes that depend on constants alone,
        such as the masks and positions of language models:
            qnnrt_ir_fold(ir, 0, &count, &err);
-       Both need data that fits in memory eight times; they are meant for small values.
+       qnnrt_ir_run() computes a whole graph, with weights that are loaded one by one:
+           qnnrt_ir_run_desc desc = {0};
+           desc.load = load;                            // copies the elements of one weight
+           qnnrt_ir_run(ir, &desc, inputs, outputs, &err);
+       All three need data that fits in memory eight times; they are meant for small values.
 
    ROOMS (search for the tag)
        >>config >>arena >>symbol >>dtype >>attr                                     the floor
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
-       >>pass >>cleanup >>match >>norms >>merge >>batch >>gelu                      passes
+       >>pass >>cleanup >>run >>match >>norms >>merge >>batch >>gelu                passes, and a run
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -128,6 +132,7 @@ typedef struct qnnrt_ir_value {
     uint32_t              is_output;             /* outputs of the graph that are this value */
     int                   unknown;               /* 1: a finding concerns its shape or dtype */
     void                 *note;                  /* of a layer above, NULL at first */
+    size_t                number;                /* index in ir->values */
 } qnnrt_ir_value;
 
 typedef enum qnnrt_ir_attr_kind {
@@ -300,6 +305,45 @@ QNNRT_IR_API size_t qnnrt_ir_dtype_bytes(qnnrt_dtype dtype);
 QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnnrt_ir_node *node,
                                              const void *const *inputs, void *const *outputs,
                                              qnnrt_error *err);
+
+/* How a graph is computed; every 0 is a default. */
+typedef struct qnnrt_ir_run_desc {
+    qnnrt_hooks  hooks;              /* alloc and free are used */
+    qnnrt_result (*load)(void *user, const qnnrt_ir_value *weight, void *data, qnnrt_error *err);
+                                     /* copies the elements of a weight that has no data; data is
+                                        aligned to 16, of its dtype and row-major. Another result
+                                        than QNNRT_OK ends the run with it (default NULL: weights
+                                        have data) */
+    void        *load_user;
+    qnnrt_result (*watch)(void *user, const qnnrt_ir_node *node, size_t output, const void *data,
+                          qnnrt_error *err);
+                                     /* is called with each output of each node, in order. Another
+                                        result than QNNRT_OK ends the run with it (default: none) */
+    void        *watch_user;
+    int          wide;               /* 1: float16 and bfloat16 are computed in float32, see
+                                        qnnrt_ir_run_dtype() (default 0: as the graph states) */
+} qnnrt_ir_run_desc;
+
+/* Return the dtype of the elements that a run has for a value: the value's own; with desc->wide,
+   float32 for float16 and bfloat16, except for weights and constants. desc may be NULL. */
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
+                                            const qnnrt_ir_value *value);
+
+/* Compute a graph without findings on the host: the expected result of what a backend computes.
+
+   ir       is changed as by qnnrt_ir_pass_inplace(), so that operators that overwrite their input
+            mean what they do in PyTorch
+   desc     may be NULL
+   inputs   [ir->input_count] elements of the dtypes of qnnrt_ir_run_dtype()
+   outputs  [ir->output_count] receive the elements, of these dtypes; NULL: not wanted
+
+   A value is freed after its last reader. A weight is loaded before its first reader and freed
+   after its last one.
+   Returns  QNNRT_OK; as qnnrt_ir_eval_node(), qnnrt_ir_pass_inplace(), load and watch;
+            QNNRT_E_ARG (an input or the data of a weight is missing: text names it) */
+QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *desc,
+                                       const void *const *inputs, void *const *outputs,
+                                       qnnrt_error *err);
 
 /* Compute all nodes that depend on constants alone; their outputs become constants, the nodes are
    removed with the fate "folded". Then qnnrt_ir_tidy() runs. Weights are not constants.
@@ -552,6 +596,17 @@ typedef struct qnnrt_ir__arena {
 
 enum { QNNRT_IR__HEAD = (sizeof(qnnrt_ir__block) + 15) / 16 * 16, QNNRT_IR__BLOCK = 65536 };
 
+static void *qnnrt_ir__memory_get(const qnnrt_hooks *hooks, size_t bytes)
+{
+    return hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, bytes) : malloc(bytes);
+}
+
+static void qnnrt_ir__memory_free(const qnnrt_hooks *hooks, void *data)
+{
+    if (hooks->free != NULL) hooks->free(hooks->alloc_user, data);
+    else free(data);
+}
+
 /* Allocate zeroed memory, aligned to 16 bytes. Return NULL when out of memory or over the limit. */
 static void *qnnrt_ir__arena_get(qnnrt_ir__arena *arena, uint64_t count, size_t size)
 {
@@ -564,9 +619,7 @@ static void *qnnrt_ir__arena_get(qnnrt_ir__arena *arena, uint64_t count, size_t 
         whole = bytes > QNNRT_IR__BLOCK / 4 ? bytes : (size_t)QNNRT_IR__BLOCK;
         if (arena->most - arena->bytes < whole) { arena->failed = 2; return NULL; }
         whole += QNNRT_IR__HEAD;
-        block = (qnnrt_ir__block *)(arena->hooks.alloc != NULL
-                                        ? arena->hooks.alloc(arena->hooks.alloc_user, whole)
-                                        : malloc(whole));
+        block = (qnnrt_ir__block *)qnnrt_ir__memory_get(&arena->hooks, whole);
         if (block == NULL) { arena->failed = 1; return NULL; }
         block->size = whole - QNNRT_IR__HEAD;
         block->used = 0;
@@ -591,8 +644,7 @@ static void qnnrt_ir__arena_free(qnnrt_ir__arena *arena)
     while (arena->blocks != NULL) {
         qnnrt_ir__block *block = arena->blocks;
         arena->blocks = block->next;
-        if (arena->hooks.free != NULL) arena->hooks.free(arena->hooks.alloc_user, block);
-        else free(block);
+        qnnrt_ir__memory_free(&arena->hooks, block);
     }
     arena->bytes = 0;
 }
@@ -2755,6 +2807,7 @@ static int qnnrt_ir__graph_list(qnnrt_ir *ir, qnnrt_ir_value *value)
                                       &ir->own->value_room, sizeof(value));
     if (list == NULL) return 0;
     ir->values = (qnnrt_ir_value **)list;
+    value->number = ir->value_count;
     ir->values[ir->value_count++] = value;
     return 1;
 }
@@ -4530,6 +4583,15 @@ static int qnnrt_ir__wide_make(qnnrt_ir__arena *arena, qnnrt_ir__wide *x, qnnrt_
     return 1;
 }
 
+/* Return the dtype in which a value is stored: its own, but float32 for narrower floats that a run
+   with `widen` makes. */
+static qnnrt_dtype qnnrt_ir__wide_dtype(const qnnrt_ir_value *value, int widen)
+{
+    const int narrow = value->dtype == QNNRT_DTYPE_F16 || value->dtype == QNNRT_DTYPE_BF16;
+    const int made = value->origin == QNNRT_IR_NODE || value->origin == QNNRT_IR_INPUT;
+    return widen && narrow && made ? QNNRT_DTYPE_F32 : value->dtype;
+}
+
 /* Copy stored elements to a tensor, and back. */
 static void qnnrt_ir__wide_load(qnnrt_ir__wide *x, qnnrt_dtype dtype, const void *data)
 {
@@ -4620,6 +4682,7 @@ typedef struct qnnrt_ir__eval {
     qnnrt_ir__arena     *arena;
     qnnrt_ir__wide      *in, *out;           /* in[k].f and .i NULL: absent */
     size_t               in_count, out_count;
+    int                  widen;              /* 1: see qnnrt_ir__wide_dtype() */
     const char          *why;
 } qnnrt_ir__eval;
 
@@ -6057,7 +6120,8 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
                                   node->name, node->op, (unsigned)k);
         if (!qnnrt_ir__wide_make(e->arena, &e->in[k], x->dtype, x->rank, x->dims))
             return qnnrt_ir__fail_memory(err);
-        if (x->count > 0) qnnrt_ir__wide_load(&e->in[k], x->dtype, inputs[k]);
+        if (x->count > 0)
+            qnnrt_ir__wide_load(&e->in[k], qnnrt_ir__wide_dtype(x, e->widen), inputs[k]);
     }
     for (k = 0; k < node->output_count || k == 0; ++k) {
         const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
@@ -6087,12 +6151,13 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
                                                  node->name, node->op, e->why);
     for (k = 0; k < node->output_count; ++k)
         if (outputs[k] != NULL)
-            qnnrt_ir__wide_store(&e->out[k], node->outputs[k]->dtype, outputs[k]);
+            qnnrt_ir__wide_store(&e->out[k], qnnrt_ir__wide_dtype(node->outputs[k], e->widen),
+                                 outputs[k]);
     return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir_node *node,
-                                        const void *const *inputs, void *const *outputs,
+                                        int widen, const void *const *inputs, void *const *outputs,
                                         qnnrt_error *err)
 {
     qnnrt_ir__arena arena;
@@ -6104,6 +6169,7 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
     arena.most = UINT64_MAX / 4;
     e.node = node;
     e.arena = &arena;
+    e.widen = widen;
     e.why = "";
     result = qnnrt_ir__eval_run(&e, inputs, outputs, err);
     qnnrt_ir__arena_free(&arena);
@@ -6152,7 +6218,7 @@ static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt
         out[k] = qnnrt_ir__arena_get(arena, y->count + 1, (size_t)qnnrt_ir__dtypes[row].bytes);
         if (out[k] == NULL) return qnnrt_ir__fail_memory(err);
     }
-    result = qnnrt_ir__eval_node(&arena->hooks, node, in, out, err);
+    result = qnnrt_ir__eval_node(&arena->hooks, node, 0, in, out, err);
     if (result != QNNRT_OK) return result;
     for (k = 0; k < node->output_count; ++k) {
         qnnrt_ir_value *y = node->outputs[k];
@@ -6392,7 +6458,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
     qnnrt_ir__error_clear(err);
     if (node == NULL || inputs == NULL || outputs == NULL)
         return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, inputs or outputs is NULL");
-    return qnnrt_ir__eval_node(hooks, node, inputs, outputs, err);
+    return qnnrt_ir__eval_node(hooks, node, 0, inputs, outputs, err);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
@@ -6860,6 +6926,177 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir_pass_inplace(ir, err);
+}
+
+/* =====================================================================================
+   RUN                                                                              >>run
+   Computes a whole graph. Values live from their producer to their last reader.
+   Needs: >>config >>arena >>dtype >>wide >>eval >>cleanup     Knows nothing of: operators
+   ===================================================================================== */
+
+/* One value while a graph runs. */
+typedef struct qnnrt_ir__cell {
+    const void *data;                        /* NULL: not there yet, or not any more */
+    void       *own;                         /* memory of this run, or NULL */
+    uint32_t    left;                        /* readers to come, outputs of the graph included */
+} qnnrt_ir__cell;
+
+typedef struct qnnrt_ir__run {
+    qnnrt_ir          *ir;
+    qnnrt_ir_run_desc  desc;
+    qnnrt_ir__arena    arena;                /* of the run itself, without elements */
+    qnnrt_ir__cell    *cells;                /* [ir->value_count] */
+    const void       **in;                   /* for the node with the most of them */
+    void             **out;
+    qnnrt_error       *err;
+} qnnrt_ir__run;
+
+QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
+                                            const qnnrt_ir_value *value)
+{
+    return qnnrt_ir__wide_dtype(value, desc != NULL && desc->wide);
+}
+
+static size_t qnnrt_ir__run_bytes(const qnnrt_ir__run *r, const qnnrt_ir_value *value)
+{
+    const int row = qnnrt_ir__dtype_row(qnnrt_ir_run_dtype(&r->desc, value));
+    return (size_t)value->count * (size_t)(row >= 0 ? qnnrt_ir__dtypes[row].bytes : 0);
+}
+
+/* Make room for the elements of a value. */
+static qnnrt_result qnnrt_ir__run_make(qnnrt_ir__run *r, const qnnrt_ir_value *value)
+{
+    qnnrt_ir__cell *cell = &r->cells[value->number];
+    if (value->count < SIZE_MAX / 16)
+        cell->own = qnnrt_ir__memory_get(&r->desc.hooks, qnnrt_ir__run_bytes(r, value) + 16);
+    return cell->own != NULL ? QNNRT_OK : qnnrt_ir__fail_memory(r->err);
+}
+
+static void qnnrt_ir__run_drop(qnnrt_ir__run *r, qnnrt_ir__cell *cell)
+{
+    if (cell->own != NULL) qnnrt_ir__memory_free(&r->desc.hooks, cell->own);
+    cell->own = NULL;
+    cell->data = NULL;
+}
+
+/* Note that one reader of a value is done. */
+static void qnnrt_ir__run_done(qnnrt_ir__run *r, const qnnrt_ir_value *value)
+{
+    qnnrt_ir__cell *cell = &r->cells[value->number];
+    if (--cell->left == 0) qnnrt_ir__run_drop(r, cell);
+}
+
+/* Get the elements of a value; a weight may be loaded. */
+static qnnrt_result qnnrt_ir__run_read(qnnrt_ir__run *r, const qnnrt_ir_value *value,
+                                       const void **data)
+{
+    qnnrt_ir__cell *cell = &r->cells[value->number];
+    qnnrt_result result;
+    if (cell->data == NULL) cell->data = value->data;
+    if (cell->data == NULL && value->origin == QNNRT_IR_WEIGHT && r->desc.load != NULL) {
+        result = qnnrt_ir__run_make(r, value);
+        if (result == QNNRT_OK)
+            result = r->desc.load(r->desc.load_user, value, cell->own, r->err);
+        if (result != QNNRT_OK) return result;
+        cell->data = cell->own;
+    }
+    if (cell->data == NULL && value->count > 0)
+        return qnnrt_ir__fail(r->err, QNNRT_E_ARG, "value \"%.200s\" (%.200s) has no data",
+                              value->name, value->key != NULL ? value->key : "an input");
+    *data = cell->data;
+    return QNNRT_OK;
+}
+
+/* Compute one node, show its outputs, and free what nothing else reads. */
+static qnnrt_result qnnrt_ir__run_node(qnnrt_ir__run *r, const qnnrt_ir_node *node)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t k;
+    for (k = 0; k < node->input_count && result == QNNRT_OK; ++k) {
+        r->in[k] = NULL;
+        if (node->inputs[k] != NULL) result = qnnrt_ir__run_read(r, node->inputs[k], &r->in[k]);
+    }
+    for (k = 0; k < node->output_count && result == QNNRT_OK; ++k) {
+        const qnnrt_ir_value *y = node->outputs[k];
+        r->out[k] = NULL;
+        if (y->users == 0 && r->desc.watch == NULL) continue;
+        result = qnnrt_ir__run_make(r, y);
+        r->cells[y->number].data = r->out[k] = r->cells[y->number].own;
+    }
+    if (result == QNNRT_OK)
+        result = qnnrt_ir__eval_node(&r->desc.hooks, node, r->desc.wide, r->in, r->out, r->err);
+    for (k = 0; k < node->output_count && result == QNNRT_OK && r->desc.watch != NULL; ++k)
+        result = r->desc.watch(r->desc.watch_user, node, k, r->out[k], r->err);
+    if (result != QNNRT_OK) return result;
+    for (k = 0; k < node->input_count; ++k)
+        if (node->inputs[k] != NULL) qnnrt_ir__run_done(r, node->inputs[k]);
+    for (k = 0; k < node->output_count; ++k)
+        if (node->outputs[k]->users == 0)
+            qnnrt_ir__run_drop(r, &r->cells[node->outputs[k]->number]);
+    return QNNRT_OK;
+}
+
+/* Make the cells; inputs of the graph have their data. */
+static int qnnrt_ir__run_begin(qnnrt_ir__run *r, const void *const *inputs)
+{
+    const qnnrt_ir *ir = r->ir;
+    size_t i, most_in = 0, most_out = 0;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        if (node->input_count > most_in) most_in = node->input_count;
+        if (node->output_count > most_out) most_out = node->output_count;
+    }
+    r->cells = (qnnrt_ir__cell *)qnnrt_ir__arena_get(&r->arena, ir->value_count + 1,
+                                                     sizeof(*r->cells));
+    r->in = (const void **)qnnrt_ir__arena_get(&r->arena, most_in + 1, sizeof(*r->in));
+    r->out = (void **)qnnrt_ir__arena_get(&r->arena, most_out + 1, sizeof(*r->out));
+    if (r->cells == NULL || r->in == NULL || r->out == NULL) return 0;
+    for (i = 0; i < ir->value_count; ++i) r->cells[i].left = ir->values[i]->users;
+    for (i = 0; i < ir->input_count; ++i) r->cells[ir->inputs[i]->number].data = inputs[i];
+    return 1;
+}
+
+/* Run all nodes, then copy the outputs. */
+static qnnrt_result qnnrt_ir__run_all(qnnrt_ir__run *r, void *const *outputs)
+{
+    qnnrt_result result = QNNRT_OK;
+    const void *data = NULL;
+    size_t i;
+    for (i = 0; i < r->ir->node_count && result == QNNRT_OK; ++i)
+        result = qnnrt_ir__run_node(r, r->ir->nodes[i]);
+    for (i = 0; i < r->ir->output_count && result == QNNRT_OK; ++i) {
+        const qnnrt_ir_value *y = r->ir->outputs[i];
+        if (outputs[i] != NULL) result = qnnrt_ir__run_read(r, y, &data);
+        if (outputs[i] != NULL && result == QNNRT_OK && y->count > 0)
+            memcpy(outputs[i], data, qnnrt_ir__run_bytes(r, y));
+        qnnrt_ir__run_done(r, y);
+    }
+    return result;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *desc,
+                                       const void *const *inputs, void *const *outputs,
+                                       qnnrt_error *err)
+{
+    qnnrt_ir__run r;
+    qnnrt_result result;
+    size_t i;
+    qnnrt_ir__error_clear(err);
+    if (ir == NULL || inputs == NULL || outputs == NULL)
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir, inputs or outputs is NULL");
+    result = qnnrt_ir_pass_inplace(ir, err);
+    if (result != QNNRT_OK) return result;
+    memset(&r, 0, sizeof(r));
+    if (desc != NULL) r.desc = *desc;
+    r.ir = ir;
+    r.err = err;
+    r.arena.hooks = r.desc.hooks;
+    r.arena.most = UINT64_MAX / 4;
+    result = qnnrt_ir__run_begin(&r, inputs) ? qnnrt_ir__run_all(&r, outputs)
+                                             : qnnrt_ir__fail_memory(err);
+    for (i = 0; r.cells != NULL && i < ir->value_count; ++i) qnnrt_ir__run_drop(&r, &r.cells[i]);
+    qnnrt_ir__arena_free(&r.arena);
+    return result;
 }
 
 /* =====================================================================================
