@@ -571,6 +571,198 @@ TEST(ir_matmul_reads_before_the_transpose)
                 "out y", qnnrt_ir_pass_matmul_transpose, "t=transpose.int(z) y=matmul.default(x,t) -> y"));
 }
 
+/* ---- attention ---- */
+
+/* 2 heads of 4 numbers, 3 rows, 5 cells. */
+#define QKV "in q 1,2,3,4\nin k 1,2,5,4\nin v 1,2,5,4\n"
+#define TURN "t 1,2,4,5 = transpose.int k {'dim0': 2, 'dim1': 3}\n"
+#define FUSED "y=scaled_dot_product_attention.default"
+
+/* True if the pass gives the numbers of the original and one attention, with a scale. */
+static int attends(const char *lines, const char *expected, double scale)
+{
+    qnnrt_ir *ir = graph(lines);
+    const qnnrt_ir_node *last;
+    int good = ir != NULL && qnnrt_ir_pass_attention(ir, &err) == QNNRT_OK;
+    last = good ? ir->nodes[ir->node_count - 1] : NULL;
+    if (good && !(qnnrt_ir_float(last, "scale", 99) > scale - 1e-6 && qnnrt_ir_float(last, "scale", 99) < scale + 1e-6)) {
+        printf("    scale %g, expected %g\n", qnnrt_ir_float(last, "scale", 99), scale);
+        good = 0;
+    }
+    qnnrt_ir_free(ir);
+    return good && fuses(lines, qnnrt_ir_pass_attention, expected);
+}
+
+TEST(ir_attention_is_found)
+{
+    static const struct { const char *lines, *expected; double scale; } cases[] = {
+        { QKV TURN "s 1,2,3,5 = matmul.default q t\nm 1,2,3,5 = mul.Tensor s {'other': 0.5}\n"
+          "f 1,2,3,5 = softmax.int m {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y", FUSED "(q,k,v) -> y", 0.5 },
+        /* Without a scale; divided by one; the other name of softmax and of the last dimension. */
+        { QKV TURN "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = _softmax.default s {'dim': 3, 'half_to_float': false}\n"
+          "y 1,2,3,4 = matmul.default f v\nout y", FUSED "(q,k,v) -> y", 1 },
+        { QKV TURN "s 1,2,3,5 = matmul.default q t\nm 1,2,3,5 = div.Tensor s {'other': 8.0}\n"
+          "f 1,2,3,5 = softmax.int m {'dim': 3, 'dtype': 'torch.float32'}\ny 1,2,3,4 = matmul.default f v\nout y",
+          FUSED "(q,k,v) -> y", 0.125 },
+        /* A mask, on either side, of any shape that broadcasts. */
+        { QKV "in mask 1,1,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\nm 1,2,3,5 = mul.Tensor s {'other': 0.5}\n"
+          "a 1,2,3,5 = add.Tensor m mask\nf 1,2,3,5 = softmax.int a {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+          FUSED "(q,k,v,mask) -> y", 0.5 },
+        { QKV "in mask 2,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\na 1,2,3,5 = add.Tensor mask s\n"
+          "f 1,2,3,5 = softmax.int a {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y", FUSED "(q,k,v,mask) -> y", 1 },
+        { QKV "in mask 1,2,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\nn 1,2,3,5 = mul.Tensor mask {'other': 2}\n"
+          "a 1,2,3,5 = add.Tensor n s\nf 1,2,3,5 = softmax.int a {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+          "n=mul.Tensor(mask) " FUSED "(q,k,v,n) -> y", 1 },
+        /* Query, key or both are scaled before, the key on either side of its transpose. */
+        { QKV "p 1,2,3,4 = mul.Tensor q {'other': 0.25}\n" TURN "s 1,2,3,5 = matmul.default p t\n"
+          "f 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y", FUSED "(q,k,v) -> y", 0.25 },
+        { QKV "p 1,2,3,4 = mul.Tensor q {'other': 0.5}\n" TURN "n 1,2,4,5 = mul.Tensor t {'other': 0.5}\n"
+          "s 1,2,3,5 = matmul.default p n\nf 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+          FUSED "(q,k,v) -> y", 0.25 },
+        { QKV "n 1,2,5,4 = div.Tensor k {'other': 2}\nt 1,2,4,5 = permute.default n {'dims': [0, 1, -1, 2]}\n"
+          "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+          FUSED "(q,k,v) -> y", 0.5 },
+        /* A product that reads the transposed matrix. */
+        { QKV "s 1,2,3,5 = matmul.default q k {'transpose_b': true}\nf 1,2,3,5 = softmax.int s {'dim': -1}\n"
+          "y 1,2,3,4 = matmul.default f v\nout y", FUSED "(q,k,v) -> y", 1 },
+        /* 2 and 3 dimensions; the mask is a part of the product. */
+        { "in q 3,4\nin k 5,4\nin v 5,2\nt 4,5 = t.default k\ns 3,5 = mm.default q t\nf 3,5 = softmax.int s {'dim': 1}\n"
+          "y 3,2 = mm.default f v\nout y", FUSED "(q,k,v) -> y", 1 },
+        { "in q 2,3,4\nin k 2,5,4\nin v 2,5,4\nin mask 2,1,5\nt 2,4,5 = transpose.int k {'dim0': 1, 'dim1': 2}\n"
+          "s 2,3,5 = baddbmm.default mask q t {'alpha': 0.5}\nf 2,3,5 = softmax.int s {'dim': -1}\n"
+          "y 2,3,4 = bmm.default f v\nout y", FUSED "(q,k,v,mask) -> y", 0.5 },
+        /* One head of keys and values serves all queries. */
+        { "in q 1,2,3,4\nin k 1,1,5,4\nin v 1,1,5,4\nt 1,1,4,5 = transpose.int k {'dim0': 2, 'dim1': 3}\n"
+          "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+          FUSED "(q,k,v) -> y", 1 },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        const int good = attends(cases[i].lines, cases[i].expected, cases[i].scale);
+        if (!good) printf("    case %lu\n", (unsigned long)i);
+        CHECK(good);
+    }
+}
+
+TEST(ir_attention_reorders_keys_and_values)
+{
+    /* The key lies transposed: a permute, and with an earlier one a single permute. */
+    CHECK(attends("in q 1,2,3,4\nin t 1,2,4,5\nin v 1,2,5,4\ns 1,2,3,5 = matmul.default q t\n"
+                  "f 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+                  "y_order=permute.default(t) " FUSED "(q,y_order,v) -> y", 1));
+    CHECK(attends("in q 1,2,3,4\nin k 1,5,2,4\nin v 1,2,5,4\nt 1,2,4,5 = permute.default k {'dims': [0, 2, 3, 1]}\n"
+                  "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\n"
+                  "out y", "y_order=permute.default(k) " FUSED "(q,y_order,v) -> y", 1));
+    CHECK(attends("in q 1,2,3,4\nin k 1,2,5,4\nin v 1,2,4,5\n" TURN "s 1,2,3,5 = matmul.default q t\n"
+                  "f 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v {'transpose_b': true}\nout y",
+                  "y_order=permute.default(v) " FUSED "(q,k,y_order) -> y", 1));
+    /* Other readers of the transposed or scaled tensors keep them. */
+    CHECK(attends(QKV "p 1,2,3,4 = mul.Tensor q {'other': 0.25}\n" TURN "z 1,2,4,5 = neg.default t\n"
+                  "s 1,2,3,5 = matmul.default p t\nf 1,2,3,5 = softmax.int s {'dim': -1}\n"
+                  "y 1,2,3,4 = matmul.default f v\nout p\nout z\nout y",
+                  "p=mul.Tensor(q) t=transpose.int(k) z=neg.default(t) " FUSED "(q,k,v) -> p z y", 0.25));
+    /* The values are computed after the scores. */
+    CHECK(attends("in q 1,2,3,4\nin k 1,2,5,4\nin w 1,2,5,4\n" TURN "s 1,2,3,5 = matmul.default q t\n"
+                  "f 1,2,3,5 = softmax.int s {'dim': -1}\nv 1,2,5,4 = neg.default w\ny 1,2,3,4 = matmul.default f v\nout y",
+                  "v=neg.default(w) " FUSED "(q,k,v) -> y", 1));
+}
+
+TEST(ir_attention_reads_before_conversions)
+{
+    static const char lines[] = "in q:bfloat16 1,2,3,4\nin k:bfloat16 1,2,5,4\nin v:bfloat16 1,2,5,4\nin mask 1,1,3,5\n"
+        "a 1,2,3,4 = to.dtype q {'dtype': 'torch.float32'}\nb 1,2,5,4 = to.dtype k {'dtype': 'torch.float32'}\n"
+        "t 1,2,4,5 = transpose.int b {'dim0': 2, 'dim1': 3}\ns 1,2,3,5 = matmul.default a t\n"
+        "m 1,2,3,5 = mul.Tensor s {'other': 0.5}\nn 1,2,3,5 = add.Tensor m mask\n"
+        "f 1,2,3,5 = softmax.int n {'dim': -1, 'dtype': 'torch.float32'}\n"
+        "c:bfloat16 1,2,3,5 = to.dtype f {'dtype': 'torch.bfloat16'}\ny:bfloat16 1,2,3,4 = matmul.default c v\nout y";
+    qnnrt_ir *ir = graph(lines);
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_pass_attention(ir, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), FUSED "(q,k,v,mask) -> y"));
+    CHECK_EQ(ir->removed_count, 8);
+    CHECK_STR(ir->removed[0]->fate, "fused into y");
+    CHECK_STR(ir->nodes[0]->fate, "was matmul.default");
+    qnnrt_ir_free(ir);
+    CHECK(becomes(lines, qnnrt_ir_pass_attention, FUSED "(q,k,v,mask) -> y"));
+}
+
+TEST(ir_attention_leaves_what_is_another_thing)
+{
+    static const char *const lines[] = {
+        /* Scores, weights or the scaled ones are read by others, or are outputs. */
+        QKV TURN "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\n"
+        "out y\nout f",
+        QKV TURN "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\nz 1,2,3,5 = neg.default s\n"
+        "y 1,2,3,4 = matmul.default f v\nout y\nout z",
+        QKV TURN "s 1,2,3,5 = matmul.default q t\nm 1,2,3,5 = mul.Tensor s {'other': 2}\n"
+        "f 1,2,3,5 = softmax.int m {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y\nout m",
+        /* Softmax over the rows. */
+        QKV TURN "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': 2}\ny 1,2,3,4 = matmul.default f v\nout y",
+        /* A mask of numbers 0 and 1, a mask that is scaled, two masks, a factor on the mask. */
+        QKV "in mask:bool 1,1,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\na 1,2,3,5 = add.Tensor s mask\n"
+        "f 1,2,3,5 = softmax.int a {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        QKV "in mask:int64 1,1,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\na 1,2,3,5 = add.Tensor s mask\n"
+        "f 1,2,3,5 = softmax.int a {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        QKV "in mask 1,1,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\na 1,2,3,5 = add.Tensor s mask\n"
+        "m 1,2,3,5 = mul.Tensor a {'other': 0.5}\nf 1,2,3,5 = softmax.int m {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        QKV "in mask 1,1,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\na 1,2,3,5 = add.Tensor s mask\n"
+        "m 1,2,3,5 = add.Tensor a mask\nf 1,2,3,5 = softmax.int m {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        QKV "in mask 1,1,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\na 1,2,3,5 = add.Tensor s mask {'alpha': 2}\n"
+        "f 1,2,3,5 = softmax.int a {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        "in q 2,3,4\nin t 2,4,5\nin v 2,5,4\nin mask 2,1,5\ns 2,3,5 = baddbmm.default mask q t {'beta': 0.5}\n"
+        "f 2,3,5 = softmax.int s {'dim': -1}\ny 2,3,4 = bmm.default f v\nout y",
+        /* A mask that has more batches than the scores. */
+        QKV "in mask 2,1,3,5\n" TURN "s 1,2,3,5 = matmul.default q t\na 2,2,3,5 = add.Tensor s mask\n"
+        "f 2,2,3,5 = softmax.int a {'dim': -1}\ny 2,2,3,4 = matmul.default f v\nout y",
+        /* A scale that is a tensor (of cross-covariance attention), and one that is not a number. */
+        QKV "in w 2,1,1\n" TURN "s 1,2,3,5 = matmul.default q t\nm 1,2,3,5 = mul.Tensor s w\n"
+        "f 1,2,3,5 = softmax.int m {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        QKV TURN "s 1,2,3,5 = matmul.default q t\nm 1,2,3,5 = div.Tensor s {'other': 0.0}\n"
+        "f 1,2,3,5 = softmax.int m {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        /* Batches that broadcast. */
+        "in q 2,2,3,4\nin k 1,2,5,4\nin v 1,2,5,4\n" TURN "s 2,2,3,5 = matmul.default q t\nf 2,2,3,5 = softmax.int s {'dim': -1}\n"
+        "y 2,2,3,4 = matmul.default f v\nout y",
+        "in q 1,2,3,4\nin k 2,5,4\nin v 1,2,5,4\nt 2,4,5 = transpose.int k {'dim0': 1, 'dim1': 2}\ns 1,2,3,5 = matmul.default q t\n"
+        "f 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        /* One head of keys, two of values. */
+        "in q 1,2,3,4\nin k 1,1,5,4\nin v 1,2,5,4\nt 1,1,4,5 = transpose.int k {'dim0': 2, 'dim1': 3}\n"
+        "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
+        /* The weights are the second matrix. */
+        "in q 1,2,3,4\nin t 1,2,4,5\nin v 1,2,6,3\ns 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\n"
+        "y 1,2,6,5 = matmul.default v f\nout y",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        qnnrt_ir *ir = graph(lines[i]);
+        if (ir == NULL) printf("    case %lu\n", (unsigned long)i);
+        CHECK(ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_attention(ir, &err), QNNRT_OK);
+        if (live_nodes(ir, "scaled_dot_product_attention.default") != 0) printf("    case %lu\n", (unsigned long)i);
+        CHECK_EQ(live_nodes(ir, "scaled_dot_product_attention.default"), 0);
+        CHECK(sound(ir) && ir->removed_count == 0);
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(ir_attention_of_fewer_heads_needs_enable_gqa)
+{
+    qnnrt_ir_attr off;
+    qnnrt_ir *ir = graph("in q 2,4,3,4\nin k 2,2,5,4\nin v 2,2,5,4\nin z 1,2,5,4\n"
+                         "y 2,4,3,4 = scaled_dot_product_attention.default q k v {'enable_gqa': true}\nout y");
+    CHECK(ir != NULL);
+    memset(&off, 0, sizeof(off));
+    off.name = "enable_gqa";
+    off.kind = QNNRT_IR_BOOL;
+    CHECK(qnnrt_ir_set(ir, ir->nodes[0], &off));
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_E_MISMATCH);
+    CHECK_STR(err.text, "enable_gqa");
+    /* Evaluation would read past the end of the keys. */
+    CHECK(qnnrt_ir_set_input(ir, ir->nodes[0], 1, ir->inputs[3]));
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "dimension 0");
+    qnnrt_ir_free(ir);
+}
+
 /* Fold with data in the weights. True if the graph and the numbers are as expected. */
 static int folds(const char *lines, const char *expected)
 {
@@ -629,7 +821,7 @@ static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
     { "gelu", qnnrt_ir_pass_gelu }, { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
     { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
-    { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
+    { "attention", qnnrt_ir_pass_attention }, { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
 
@@ -683,8 +875,10 @@ TEST(ir_passes_find_what_a_genuine_file_has)
     CHECK_EQ(removed(ir, "cat.default"), 56);
     CHECK_EQ(live_nodes(ir, "q.rms_norm"), 57);
     CHECK_EQ(live_nodes(ir, "q.silu"), 28);
-    CHECK_EQ(live_nodes(ir, "rsqrt.default") + live_nodes(ir, "to.dtype"), 28);
+    CHECK_EQ(live_nodes(ir, "rsqrt.default") + live_nodes(ir, "to.dtype"), 0);
     CHECK_EQ(removed(ir, "transpose.int"), 28);
+    CHECK_EQ(live_nodes(ir, "scaled_dot_product_attention.default"), 28);
+    CHECK_EQ(live_nodes(ir, "softmax.int") + live_nodes(ir, "matmul.default"), 0);
     CHECK_EQ(ir->node_count + ir->removed_count, before);
     qnnrt_ir_free(ir);
 }
@@ -736,6 +930,11 @@ TEST_MAIN("ir_passes")
     RUN(ir_silu_is_found);
     RUN(ir_matmul_reads_before_the_transpose);
     RUN(ir_gelu_is_found);
+    RUN(ir_attention_is_found);
+    RUN(ir_attention_reorders_keys_and_values);
+    RUN(ir_attention_reads_before_conversions);
+    RUN(ir_attention_leaves_what_is_another_thing);
+    RUN(ir_attention_of_fewer_heads_needs_enable_gqa);
     RUN(ir_bn_fold_keeps_the_numbers);
     RUN(ir_bn_fold_leaves_what_others_read);
     RUN(ir_passes_keep_the_data_files_sound);

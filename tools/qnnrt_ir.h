@@ -82,7 +82,8 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
-       >>pass >>cleanup >>run >>match >>norms >>merge >>batch >>gelu                passes, and a run
+       >>pass >>cleanup >>run                                                       passes, and a run
+       >>match >>norms >>merge >>batch >>gelu >>attention                           patterns
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -451,6 +452,15 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err);
 
 /* Turn x / 2 * (1 + erf(x / sqrt(2))), its form with tanh, and gelu, into "q.gelu". */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Turn softmax(query * key^T * scale + mask) * value into "scaled_dot_product_attention.default",
+   in the place of the last product, with the arguments scale and enable_gqa (when one head of keys
+   and values serves several queries). Softmax is over the last dimension, mask is a float tensor
+   that broadcasts to the scores, or absent; query or key may be scaled before. Query, key and value
+   are the tensors before their conversions to wider floats, and before a transpose of the key; a
+   key that is kept transposed gets a permute. Inner results must have one reader, which may be
+   to.dtype or expand. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -2177,6 +2187,7 @@ static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
     const qnnrt_ir_value *mask = qnnrt_ir__shape_in(s, 3);
     const uint32_t r = q->rank;
     int64_t scores[QNNRT_IR_RANK];
+    uint32_t i;
     if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, r, r) ||
         !qnnrt_ir__shape_rank(s, 2, r, r)) return 0;
     if (!qnnrt_ir__shape_inner(s, q->dims[r - 1], k->dims[r - 1]) ||
@@ -2187,6 +2198,15 @@ static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
                                     "%lld heads of keys and %lld of values do not "
                                     "divide %lld", (long long)k->dims[r - 3],
                                     (long long)v->dims[r - 3], (long long)q->dims[r - 3]);
+    for (i = 0; i + 3 < r; ++i)
+        if (q->dims[i] != k->dims[i] || q->dims[i] != v->dims[i])
+            return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED,
+                                        "query, key and value differ in dimension %u", (unsigned)i);
+    if (r > 2 && q->dims[r - 3] != k->dims[r - 3] && k->dims[r - 3] != 1 &&
+        qnnrt_ir__attr_int(s->node, "enable_gqa", 0) == 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                    "%lld heads of keys for %lld need enable_gqa",
+                                    (long long)k->dims[r - 3], (long long)q->dims[r - 3]);
     qnnrt_ir__shape_same(s);
     if (mask != NULL) {
         memcpy(scores, q->dims, sizeof(scores));
@@ -2686,8 +2706,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("q.rms_norm", 1, 3, "float eps=1e-6", last_norm, norm) \
     X("q.layer_norm", 1, 3, "float eps=1e-5", last_norm, norm) \
     X("q.silu", 1, 1, "", float, unary) \
-    X("q.gelu", 1, 1, "str approximate=none", float, unary) \
-    X("q.attention", 3, 4, "float? scale, bool is_causal=false", attention, attention)
+    X("q.gelu", 1, 1, "str approximate=none", float, unary)
 
 static const qnnrt_ir_op qnnrt_ir__ops[] = {
 #define QNNRT_IR_X(name, least, most, args, shape, eval) { name, least, most, args },
@@ -7133,6 +7152,20 @@ static const qnnrt_ir_value *qnnrt_ir__match_root(const qnnrt_ir_value *value)
     return value;
 }
 
+/* Return x before conversions to wider floats, with a dtype if there is such a one; else x. */
+static qnnrt_ir_value *qnnrt_ir__match_narrow(qnnrt_ir_value *x, qnnrt_dtype dtype)
+{
+    qnnrt_ir_value *from = x, *best = NULL;
+    for (;;) {
+        qnnrt_ir_value *next = qnnrt_ir__match_cast(from);
+        if (from->dtype == dtype) best = from;
+        if (next == NULL || (next->dtype != from->dtype && qnnrt_ir_dtype_bytes(next->dtype) >=
+                                                           qnnrt_ir_dtype_bytes(from->dtype)))
+            return best != NULL ? best : x;
+        from = next;
+    }
+}
+
 /* Return the node that computes a value which one node reads, and keep it in the match; at most 4
    of to.dtype and expand between them are kept, too. Return NULL if there is no such node. */
 static qnnrt_ir_node *qnnrt_ir__match_back(qnnrt_ir__match *m, const qnnrt_ir_value *value)
@@ -7191,14 +7224,16 @@ static int qnnrt_ir__match_mean(const qnnrt_ir_node *node)
            (dims[0] == -1 || dims[0] == (int64_t)node->inputs[0]->rank - 1);
 }
 
-/* Kill the inner nodes of a match; their fate names the node that replaces them. */
+/* Kill the inner nodes of a match that nothing reads any more; their fate names the node that
+   replaces them. Readers come before what they read. */
 static void qnnrt_ir__match_fuse(qnnrt_ir__pass *p, const qnnrt_ir__match *m,
                                  const qnnrt_ir_node *into)
 {
     char fate[300];
     size_t i;
     snprintf(fate, sizeof fate, "fused into %.250s", into->name);
-    for (i = 0; i < m->count; ++i) qnnrt_ir_kill(p->ir, m->inner[i], fate);
+    for (i = 0; i < m->count; ++i)
+        if (m->inner[i]->outputs[0]->users == 0) qnnrt_ir_kill(p->ir, m->inner[i], fate);
 }
 
 /* =====================================================================================
@@ -7313,24 +7348,10 @@ static int qnnrt_ir__norm_match(qnnrt_ir__norm *n, const qnnrt_ir_node *node, in
     return 0;
 }
 
-/* Return x before conversions to wider floats, with a dtype if there is such a one; else x. */
-static qnnrt_ir_value *qnnrt_ir__norm_narrow(qnnrt_ir_value *x, qnnrt_dtype dtype)
-{
-    qnnrt_ir_value *from = x, *best = NULL;
-    for (;;) {
-        qnnrt_ir_value *next = qnnrt_ir__match_cast(from);
-        if (from->dtype == dtype) best = from;
-        if (next == NULL || (next->dtype != from->dtype && qnnrt_ir_dtype_bytes(next->dtype) >=
-                                                           qnnrt_ir_dtype_bytes(from->dtype)))
-            return best != NULL ? best : x;
-        from = next;
-    }
-}
-
 static int qnnrt_ir__norm_become(qnnrt_ir__pass *p, qnnrt_ir_node *node, const qnnrt_ir__norm *n)
 {
     qnnrt_ir_value *inputs[3];
-    inputs[0] = qnnrt_ir__norm_narrow(n->x, node->outputs[0]->dtype);
+    inputs[0] = qnnrt_ir__match_narrow(n->x, node->outputs[0]->dtype);
     inputs[1] = n->weight;
     inputs[2] = n->bias;
     if (!qnnrt_ir__pass_become(p, node, n->layer ? "q.layer_norm" : "q.rms_norm", inputs,
@@ -7465,6 +7486,7 @@ static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
     qnnrt_ir_attr attr = qnnrt_ir__public_attr("transpose_b", QNNRT_IR_BOOL);
     qnnrt_ir_value *inputs[2];
     qnnrt_ir_node *swap;
+    qnnrt_ir__match m;
     if (!qnnrt_ir__pass_in(node, ops)) return 1;
     swap = qnnrt_ir__pass_from(node->inputs[1]);
     inputs[0] = node->inputs[0];
@@ -7474,12 +7496,9 @@ static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
     attr.f = (double)(attr.i = 1);
     if (before == 0 && !qnnrt_ir_set(p->ir, node, &attr))
         return qnnrt_ir__pass_memory(p);
-    if (swap->outputs[0]->users == 0) {
-        qnnrt_ir__match m;
-        m.inner[0] = swap;
-        m.count = 1;
-        qnnrt_ir__match_fuse(p, &m, node);
-    }
+    m.inner[0] = swap;
+    m.count = 1;
+    qnnrt_ir__match_fuse(p, &m, node);
     return 1;
 }
 
@@ -7692,6 +7711,241 @@ static int qnnrt_ir__gelu_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__gelu_node);
+}
+
+/* =====================================================================================
+   ATTENTION                                                                  >>attention
+   Finds scaled dot product attention among matrix products.
+   Needs: >>public >>pass >>cleanup >>match     Knows nothing of: other patterns
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__attention {
+    qnnrt_ir__match  m;
+    qnnrt_ir_value  *inputs[4];              /* query, key, value, mask or NULL */
+    double           scale;
+    int              swap[3];                /* 1: the last two dimensions are to be swapped */
+} qnnrt_ir__attention;
+
+/* Return true if a node is a product of two matrices; *swap receives true if it reads the second
+   one with its last two dimensions swapped. */
+static int qnnrt_ir__attention_product(const qnnrt_ir_node *node, int *swap)
+{
+    static const char *const ops[] = { "matmul.default", "mm.default", "bmm.default", NULL };
+    if (!qnnrt_ir__pass_in(node, ops)) return 0;
+    *swap = qnnrt_ir_int(node, "transpose_b", 0) != 0;
+    return 1;
+}
+
+/* Return x if a node multiplies x with a number or divides by one, which goes to *scale. */
+static qnnrt_ir_value *qnnrt_ir__attention_scaled(const qnnrt_ir_node *node, double *scale)
+{
+    static const char *const times[] = { "mul.Tensor", "mul.Scalar", NULL };
+    static const char *const over[] = { "div.Tensor", "div.Scalar", NULL };
+    const int multiply = qnnrt_ir__pass_in(node, times);
+    double number;
+    if ((!multiply && !qnnrt_ir__pass_in(node, over)) || !qnnrt_ir__match_number(node, &number) ||
+        !qnnrt_ir__pass_same_shape(node->inputs[0], node->outputs[0]) ||
+        !(multiply || number < 0 || number > 0)) return NULL;
+    number = *scale * (multiply ? number : 1 / number);
+    if (!(number > -1e30 && number < 1e30)) return NULL;
+    *scale = number;
+    return node->inputs[0];
+}
+
+/* Get the order of dimensions that a node makes from those of its input. Return 0 if the node does
+   not only reorder. */
+static int qnnrt_ir__attention_order(const qnnrt_ir_node *node, int64_t order[QNNRT_IR_RANK])
+{
+    const int64_t rank = node->input_count == 1 ? (int64_t)node->inputs[0]->rank : 0;
+    const int transpose = qnnrt_ir__pass_is(node, "transpose.int");
+    int64_t a, b, i;
+    if (qnnrt_ir__pass_is(node, "permute.default")) {
+        if (qnnrt_ir_ints(node, "dims", order) != (size_t)rank) return 0;
+        for (i = 0; i < rank; ++i) if (order[i] < 0) order[i] += rank;
+        return 1;
+    }
+    if (rank < 2 || (!transpose && !qnnrt_ir__pass_is(node, "t.default"))) return 0;
+    a = transpose ? qnnrt_ir_int(node, "dim0", 0) : 0;
+    b = transpose ? qnnrt_ir_int(node, "dim1", 0) : 1;
+    for (i = 0; i < rank; ++i) order[i] = i;
+    a += a < 0 ? rank : 0;
+    b += b < 0 ? rank : 0;
+    order[a] = b;
+    order[b] = a;
+    return 1;
+}
+
+static int qnnrt_ir__attention_plain(const int64_t *order, uint32_t rank)
+{
+    uint32_t i;
+    for (i = 0; i < rank; ++i) if (order[i] != (int64_t)i) return 0;
+    return 1;
+}
+
+/* Follow input i of the attention back through numbers that scale it (not the values), reorderings
+   that it can do without, and conversions to wider floats. order receives the one that is left. */
+static void qnnrt_ir__attention_back(qnnrt_ir__attention *a, size_t i, qnnrt_dtype dtype,
+                                     int64_t order[QNNRT_IR_RANK])
+{
+    const uint32_t rank = a->inputs[i]->rank;
+    int64_t own[QNNRT_IR_RANK];
+    uint32_t k;
+    for (k = 0; k < rank; ++k) order[k] = k;
+    if (a->swap[i]) {
+        order[rank - 2] = rank - 1;
+        order[rank - 1] = rank - 2;
+    }
+    while (a->m.count < sizeof(a->m.inner) / sizeof(a->m.inner[0])) {
+        qnnrt_ir_value *x = a->inputs[i], *from = NULL;
+        qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
+        if (node == NULL || node->output_count != 1) return;
+        if (i < 2) from = qnnrt_ir__attention_scaled(node, &a->scale);
+        if (from == NULL && x->dtype != dtype && qnnrt_ir__match_narrow(x, dtype) != x)
+            from = node->inputs[0];
+        if (from == NULL && !qnnrt_ir__attention_plain(order, rank) &&
+            qnnrt_ir__attention_order(node, own)) {
+            for (k = 0; k < rank; ++k) order[k] = own[order[k]];
+            from = node->inputs[0];
+        }
+        if (from == NULL) return;
+        a->m.inner[a->m.count++] = node;
+        a->inputs[i] = from;
+    }
+}
+
+/* Match the product of query and key, scaled. baddbmm adds a mask. */
+static int qnnrt_ir__attention_core(qnnrt_ir__attention *a, const qnnrt_ir_value *scores)
+{
+    size_t steps;
+    for (steps = 0; steps < 3 && scores != NULL; ++steps) {
+        const qnnrt_ir_node *node = qnnrt_ir__match_back(&a->m, scores);
+        const int sum = node != NULL && qnnrt_ir__pass_is(node, "baddbmm.default");
+        const double beta = sum ? qnnrt_ir_float(node, "beta", 1) : 1;
+        if (node == NULL) return 0;
+        if (sum || qnnrt_ir__attention_product(node, &a->swap[1])) {
+            /* A mask that is added before the scaling would be scaled, too. */
+            if (sum && (a->inputs[3] != NULL || a->scale < 1 || a->scale > 1 || beta < 1 ||
+                        beta > 1)) return 0;
+            if (sum) a->inputs[3] = node->inputs[0];
+            if (sum) a->scale = qnnrt_ir_float(node, "alpha", 1);
+            a->inputs[0] = node->inputs[sum];
+            a->inputs[1] = node->inputs[1 + sum];
+            a->swap[1] = sum || !a->swap[1];
+            return 1;
+        }
+        scores = qnnrt_ir__attention_scaled(node, &a->scale);
+    }
+    return 0;
+}
+
+/* Match the scores, with a mask or without. */
+static int qnnrt_ir__attention_scores(qnnrt_ir__attention *a, const qnnrt_ir_value *scores)
+{
+    const qnnrt_ir__attention before = *a;
+    const qnnrt_ir_node *node;
+    size_t k;
+    if (qnnrt_ir__attention_core(a, scores)) return 1;
+    *a = before;
+    node = qnnrt_ir__match_back(&a->m, scores);
+    if (node == NULL || !qnnrt_ir__match_pair(node, "add.Tensor")) return 0;
+    for (k = 0; k < 2; ++k) {
+        const qnnrt_ir__attention sum = *a;
+        a->inputs[3] = node->inputs[1 - k];
+        if (qnnrt_ir__pass_same_shape(node->inputs[k], node->outputs[0]) &&
+            qnnrt_ir__attention_core(a, node->inputs[k])) return 1;
+        *a = sum;
+    }
+    return 0;
+}
+
+/* Return true if shapes and dtypes are those of the operator. */
+static int qnnrt_ir__attention_fits(const qnnrt_ir__attention *a, const qnnrt_ir_value *y,
+                                    int64_t order[3][QNNRT_IR_RANK])
+{
+    const uint32_t r = y->rank;
+    uint32_t i, d;
+    for (i = 0; i < 3; ++i) {
+        const qnnrt_ir_value *x = a->inputs[i];
+        if (x->dtype != y->dtype || x->rank != r || !qnnrt_ir__match_float(x)) return 0;
+        for (d = 0; d + 2 < r; ++d) {
+            const int64_t size = x->dims[order[i][d]];
+            const int64_t keys = a->inputs[1]->dims[order[1][d]];
+            if (size != y->dims[d] && (i == 0 || d + 3 < r || size != 1)) return 0;
+            if (i == 2 && size != keys) return 0;
+        }
+    }
+    return a->inputs[3] == NULL || qnnrt_ir__match_float(a->inputs[3]);
+}
+
+/* Return input i in the order of the operator: with a reordering before the node if needed. */
+static qnnrt_ir_value *qnnrt_ir__attention_ordered(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
+                                                   qnnrt_ir_value *x, const int64_t *order)
+{
+    int64_t dims[QNNRT_IR_RANK];
+    char name[300];
+    qnnrt_ir_value *y;
+    qnnrt_ir_node *permute;
+    uint32_t i;
+    if (qnnrt_ir__attention_plain(order, x->rank)) return x;
+    for (i = 0; i < x->rank; ++i) dims[i] = x->dims[order[i]];
+    snprintf(name, sizeof name, "%.250s_order", node->name);
+    y = qnnrt_ir_add_value(p->ir, name, x->dtype, x->rank, dims);
+    permute = y != NULL ? qnnrt_ir_add_node(p->ir, node, "permute.default", &x, 1, &y, 1) : NULL;
+    if (permute == NULL || !qnnrt_ir_set_ints(p->ir, permute, "dims", order, x->rank)) return NULL;
+    return y;
+}
+
+static int qnnrt_ir__attention_become(qnnrt_ir__pass *p, qnnrt_ir_node *node,
+                                      qnnrt_ir__attention *a, int64_t order[3][QNNRT_IR_RANK])
+{
+    qnnrt_ir_attr shared = qnnrt_ir__public_attr("enable_gqa", QNNRT_IR_BOOL);
+    const uint32_t r = a->inputs[0]->rank;
+    size_t i;
+    for (i = 0; i < 3; ++i) {
+        a->inputs[i] = qnnrt_ir__attention_ordered(p, node, a->inputs[i], order[i]);
+        if (a->inputs[i] == NULL) return qnnrt_ir__pass_memory(p);
+    }
+    shared.i = r > 2 && a->inputs[0]->dims[r - 3] != a->inputs[1]->dims[r - 3];
+    shared.f = (double)shared.i;
+    if (!qnnrt_ir__pass_become(p, node, "scaled_dot_product_attention.default", a->inputs,
+                               a->inputs[3] != NULL ? 4 : 3)) return 0;
+    if (!qnnrt_ir_set_float(p->ir, node, "scale", a->scale) ||
+        (shared.i != 0 && !qnnrt_ir_set(p->ir, node, &shared))) return qnnrt_ir__pass_memory(p);
+    qnnrt_ir__match_fuse(p, &a->m, node);
+    return 1;
+}
+
+static int qnnrt_ir__attention_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    static const char *const softmaxes[] = { "softmax.int", "_softmax.default", NULL };
+    qnnrt_ir__attention a;
+    const qnnrt_ir_node *softmax;
+    int64_t order[3][QNNRT_IR_RANK], dim;
+    qnnrt_dtype dtype;
+    size_t i;
+    memset(&a, 0, sizeof(a));
+    a.scale = 1;
+    if (!qnnrt_ir__attention_product(node, &a.swap[2]) || node->inputs[0]->rank < 2 ||
+        node->inputs[0]->rank != node->inputs[1]->rank) return 1;
+    softmax = qnnrt_ir__match_back(&a.m, node->inputs[0]);
+    if (softmax == NULL || !qnnrt_ir__pass_in(softmax, softmaxes) ||
+        !qnnrt_ir__match_float(softmax->outputs[0])) return 1;
+    dim = qnnrt_ir_int(softmax, "dim", 0);
+    if ((dim != -1 && dim != (int64_t)softmax->inputs[0]->rank - 1) ||
+        !qnnrt_ir__attention_scores(&a, softmax->inputs[0])) return 1;
+    a.inputs[2] = node->inputs[1];
+    if (a.inputs[0]->rank != node->inputs[0]->rank || a.inputs[1]->rank != a.inputs[0]->rank ||
+        !qnnrt_ir__pass_same_shape(softmax->inputs[0], node->inputs[0]) ||
+        node->inputs[1]->count == 0) return 1;
+    dtype = node->outputs[0]->dtype;
+    for (i = 0; i < 3; ++i) qnnrt_ir__attention_back(&a, i, dtype, order[i]);
+    if (!qnnrt_ir__attention_fits(&a, node->outputs[0], order)) return 1;
+    return qnnrt_ir__attention_become(p, node, &a, order);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__attention_node);
 }
 
 #ifdef __cplusplus
