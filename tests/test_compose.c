@@ -77,7 +77,7 @@ static void add_graph(qnnrt_builder *b, const char *name)
     qnnrt_builder_graph(b, &desc);
 }
 
-static const float four[4] = { 1, 2, 3, 4 };
+static const float four[4] = { 1, 2, 3, 4 }, ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 
 /* Add a float32 tensor of [4]. */
 static qnnrt_tensor_desc tensor_desc(const char *name, qnnrt_tensor_kind kind)
@@ -261,9 +261,33 @@ TEST(nodes_without_a_name_get_a_free_one)
     CHECK(close_backend());
 }
 
-/* Computed by libQnnRef.so: w = code * scale of the row * multiplier of its block of 16. */
-TEST(weights_by_blocks_compute_what_they_say)
+/* Where load_source() takes data from, what it returns, and how it was called. */
+typedef struct source {
+    const void   *from;
+    size_t        bytes;
+    qnnrt_result  result;
+    const char   *text, *hint;
+    const void   *at;                    /* of the last call */
+    int           calls, wrong, depth;   /* depth: of the lock of open_backend() */
+} source;
+
+static qnnrt_result load_source(void *user, void *data, size_t bytes, qnnrt_error *error)
 {
+    source *s = (source *)user;
+    ++s->calls;
+    s->depth = lock.depth;
+    s->at = data;
+    s->wrong += bytes != s->bytes || (uintptr_t)data % 64 != 0 || error == NULL || error->text[0] != '\0';
+    memcpy(data, s->from, bytes);
+    if (s->text != NULL) snprintf(error->text, sizeof(error->text), "%s", s->text);
+    if (s->hint != NULL) snprintf(error->hint, sizeof(error->hint), "%s", s->hint);
+    return s->result;
+}
+
+/* Computed by libQnnRef.so: w = code * scale of the row * multiplier of its block of 16. */
+static void compute_blocks(int loaded)
+{
+    source from;
     static const float scales[2] = { 0.5f, 0.25f };
     static const uint8_t multipliers[4] = { 1, 2, 3, 15 };
     signed char codes[2][32];
@@ -316,8 +340,16 @@ TEST(weights_by_blocks_compute_what_they_say)
     t.dims[0] = 2;
     t.dims[1] = 32;
     t.blocks = &blocks;
-    t.data = codes;
+    memset(&from, 0, sizeof(from));
+    from.from = codes;
+    from.bytes = sizeof(codes);
     t.bytes = sizeof(codes);
+    if (loaded) {
+        t.load = load_source;
+        t.load_user = &from;
+    } else {
+        t.data = codes;
+    }
     for (i = 0; i < 2; ++i)
         for (k = 0; k < 32; ++k) codes[i][k] = (signed char)((int)((i * 5 + k * 3) % 15) - 7);
     w = qnnrt_builder_tensor(b, &t);
@@ -326,6 +358,8 @@ TEST(weights_by_blocks_compute_what_they_say)
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
     if (built == NULL) return;
+    CHECK_EQ(from.calls, loaded);
+    CHECK_EQ(from.wrong, 0);
     CHECK_EQ(qnnrt_prepare(built, "g", &run, &err), QNNRT_OK);
     for (k = 0; k < 32; ++k) x[k] = (uint16_t)(32768 + (int)(k % 7) - 3);
     CHECK_EQ(qnnrt_bind(run, "x", x, sizeof(x)), QNNRT_OK);
@@ -340,6 +374,322 @@ TEST(weights_by_blocks_compute_what_they_say)
     }
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(ref), QNNRT_OK);
+}
+
+TEST(weights_by_blocks_compute_what_they_say)
+{
+    TRY(compute_blocks(0));
+    TRY(compute_blocks(1));
+}
+
+/* ---- data that is loaded by finish --------------------------------------------------------------- */
+
+static qnnrt_tensor_desc matrix(const char *name, qnnrt_tensor_kind kind, uint32_t rows, uint32_t columns)
+{
+    qnnrt_tensor_desc t;
+    memset(&t, 0, sizeof(t));
+    t.name = name;
+    t.kind = kind;
+    t.dtype = QNNRT_DTYPE_F32;
+    t.rank = 2;
+    t.dims[0] = rows;
+    t.dims[1] = columns;
+    return t;
+}
+
+/* Run y = W2 (W1 x) on libQnnRef.so, with W1 [12, 8] and W2 [4, 12], of a kind, loaded or not. */
+static void compute_two_layers(int loaded, qnnrt_tensor_kind kind, float y[4])
+{
+    float w1[96], w2[48], x[8];
+    source from[2];
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *ref = NULL;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor in, w[2], h, out, ends[2];
+    qnnrt_node_desc node;
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_run *run;
+    size_t i;
+    for (i = 0; i < 96; ++i) w1[i] = (float)((int)(i * 7 % 31) - 15);
+    for (i = 0; i < 48; ++i) w2[i] = (float)((int)(i * 11 % 23) - 11);
+    for (i = 0; i < 8; ++i) x[i] = (float)i - 3;
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    memset(from, 0, sizeof(from));
+    memset(&node, 0, sizeof(node));
+    backend_desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&backend_desc, &ref, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(ref, NULL, &b, &err), QNNRT_OK);
+    add_graph(b, "g");
+    t = matrix("x", QNNRT_TENSOR_INPUT, 1, 8);
+    in = qnnrt_builder_tensor(b, &t);
+    from[0].from = w1;
+    from[0].bytes = sizeof(w1);
+    from[1].from = w2;
+    from[1].bytes = sizeof(w2);
+    for (i = 0; i < 2; ++i) {
+        t = i == 0 ? matrix("w1", QNNRT_TENSOR_STATIC, 12, 8) : matrix("w2", kind, 4, 12);
+        if (loaded) {
+            t.load = load_source;
+            t.load_user = &from[i];
+        } else {
+            t.data = from[i].from;
+            t.bytes = from[i].bytes;
+        }
+        w[i] = qnnrt_builder_tensor(b, &t);
+    }
+    t = matrix("h", QNNRT_TENSOR_INNER, 1, 12);
+    h = qnnrt_builder_tensor(b, &t);
+    t = matrix("y", QNNRT_TENSOR_OUTPUT, 1, 4);
+    out = qnnrt_builder_tensor(b, &t);
+    ends[0] = in;
+    ends[1] = w[0];
+    node.type = "FullyConnected";
+    node.inputs = ends;
+    node.input_count = 2;
+    node.outputs = &h;
+    node.output_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    CHECK_EQ(from[0].calls, 0);
+    qnnrt_builder_node(b, &node);
+    add_node(b, "second", "FullyConnected", h, w[1], out);
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    for (i = 0; i < 2; ++i) {
+        CHECK_EQ(from[i].calls, loaded);
+        CHECK_EQ(from[i].wrong, 0);
+    }
+    CHECK(from[0].at == from[1].at);                /* one scratch buffer for both */
+    CHECK_EQ(qnnrt_prepare(built, "g", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 8), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, 4), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(ref), QNNRT_OK);
+}
+
+TEST(loaded_weights_compute_like_given_ones)
+{
+    float given[4] = { 0 }, loaded[4] = { 0 };
+    TRY(compute_two_layers(0, QNNRT_TENSOR_STATIC, given));
+    TRY(compute_two_layers(1, QNNRT_TENSOR_STATIC, loaded));
+    CHECK(given[0] != 0 && memcmp(given, loaded, sizeof(given)) == 0);
+    memset(loaded, 0, sizeof(loaded));
+    TRY(compute_two_layers(1, QNNRT_TENSOR_UPDATEABLE, loaded));
+    CHECK(memcmp(given, loaded, sizeof(given)) == 0);
+}
+
+/* Add x + w = y with a loaded w, and n, which reads w, too. */
+static void add_loaded(qnnrt_builder *b, const char *graph, source *from)
+{
+    qnnrt_tensor_desc t = tensor_desc("w", QNNRT_TENSOR_STATIC);
+    qnnrt_tensor x, w, y, z;
+    add_graph(b, graph);
+    t.data = NULL;
+    t.load = load_source;
+    t.load_user = from;
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    w = qnnrt_builder_tensor(b, &t);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    z = add_tensor(b, "z", QNNRT_TENSOR_OUTPUT);
+    add_node(b, "m", "Add", x, w, y);
+    add_node(b, "n", "Add", w, x, z);
+}
+
+TEST(each_tensor_is_loaded_once_under_the_lock)
+{
+    source from;
+    qnnrt_builder *b;
+    qnnrt *built;
+    memset(&from, 0, sizeof(from));
+    from.from = four;
+    from.bytes = sizeof(four);
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_loaded(b, "g", &from);
+    qnnrt_builder_context(b, NULL);
+    add_loaded(b, "g2", &from);
+    CHECK_EQ(from.calls, 0);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK_EQ(from.calls, 2);
+    CHECK_EQ(from.depth, 1);
+    CHECK_EQ(from.wrong, 0);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+TEST(an_error_of_load_ends_finish)
+{
+    static const struct { qnnrt_result result; const char *text, *hint; } errors[] = {
+        { QNNRT_E_IO, "model.safetensors ends early", "Copy it again." }, { QNNRT_E_MEMORY, NULL, NULL },
+        { (qnnrt_result)-999, "own code", NULL }
+    };
+    source from;
+    qnnrt_builder *b;
+    qnnrt *built;
+    size_t i;
+    for (i = 0; i < sizeof(errors) / sizeof(errors[0]); ++i) {
+        memset(&from, 0, sizeof(from));
+        from.from = four;
+        from.bytes = sizeof(four);
+        from.result = errors[i].result;
+        from.text = errors[i].text;
+        from.hint = errors[i].hint;
+        open_backend("", 0);
+        b = builder_of(NULL);
+        add_loaded(b, "g", &from);
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), errors[i].result);
+        CHECK_EQ(err.code, errors[i].result);
+        CHECK(built == NULL);
+        CHECK_STR(err.text, "graph \"g\": ");
+        CHECK_STR(err.text, "tensor \"w\": ");
+        CHECK_STR(err.text, errors[i].text != NULL ? errors[i].text : "QNNRT_E_MEMORY");
+        if (errors[i].hint != NULL) CHECK_STR(err.hint, errors[i].hint);
+        CHECK_EQ(from.calls, 1);
+        CHECK(traced("Validate") == 0);
+        CHECK(close_backend());
+    }
+}
+
+/* Hooks that count the bytes that are allocated at a time. */
+static struct { size_t now, most; } taken;
+
+static void *take(void *user, size_t bytes)
+{
+    size_t *data = (size_t *)malloc(bytes + 16);
+    (void)user;
+    if (data == NULL) return NULL;
+    *data = bytes;
+    taken.now += bytes;
+    if (taken.now > taken.most) taken.most = taken.now;
+    return (char *)data + 16;
+}
+
+static void give(void *user, void *data)
+{
+    size_t *from = (size_t *)(void *)((char *)data - 16);
+    (void)user;
+    taken.now -= *from;
+    free(from);
+}
+
+/* Return how many bytes finish adds at most, with `count` loaded tensors of 1 MiB and one of 3 MiB. */
+static size_t finish_takes(int count)
+{
+    static float ones_of_3_mib[3 << 18];
+    source from;
+    qnnrt_backend_desc desc;
+    qnnrt_backend *own = NULL;
+    qnnrt_builder *b = NULL;
+    qnnrt *built = NULL;
+    size_t before;
+    int i;
+    memset(&from, 0, sizeof(from));
+    memset(&desc, 0, sizeof(desc));
+    memset(&taken, 0, sizeof(taken));
+    from.from = ones_of_3_mib;
+    desc.path = TEST_FAKE_LIB;
+    desc.hooks.alloc = take;
+    desc.hooks.free = give;
+    fake_begin("");
+    if (qnnrt_backend_open(&desc, &own, &err) != QNNRT_OK || qnnrt_builder_create(own, NULL, &b, &err) != QNNRT_OK) return 0;
+    add_right(b, "g");
+    for (i = 0; i <= count; ++i) {
+        char name[16];
+        qnnrt_tensor_desc t;
+        snprintf(name, sizeof(name), "w%d", i);
+        t = matrix(name, QNNRT_TENSOR_STATIC, i == 1 ? 3 : 1, 1 << 18);
+        t.load = load_source;
+        t.load_user = &from;
+        qnnrt_builder_tensor(b, &t);
+    }
+    before = taken.now;
+    taken.most = 0;
+    if (before > 1 << 20 || qnnrt_builder_finish(b, &built, &err) != QNNRT_OK || from.calls != count + 1) return 0;
+    if (taken.now > before + (1 << 20)) return 0;       /* the scratch buffer is free again */
+    qnnrt_close(built);
+    qnnrt_backend_close(own);
+    return taken.now == 0 ? taken.most - before : 0;
+}
+
+TEST(one_loaded_tensor_is_in_memory_at_a_time)
+{
+    const size_t two = finish_takes(2), many = finish_takes(40);
+    CHECK(two > 3 << 20 && two < (3 << 20) + (1 << 19));
+    CHECK(many > 3 << 20 && many < (3 << 20) + (1 << 19));
+}
+
+/* libQnnRef.so checks what needs no data: a loaded weight may have a scale per channel, and loaded
+   indices are not read. */
+TEST(supports_asks_about_tensors_that_are_not_loaded)
+{
+    static const float scales[4] = { 1, 2, 3, 4 };
+    source from;
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *ref = NULL;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor ends[2], out;
+    qnnrt_node_desc node;
+    qnnrt_param_desc axis;
+    qnnrt_builder *b;
+    int kind;
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    backend_desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&backend_desc, &ref, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(ref, NULL, &b, &err), QNNRT_OK);
+    add_graph(b, "g");
+    memset(&from, 0, sizeof(from));
+    for (kind = 0; kind < 2; ++kind) {
+        t = matrix(kind ? "x" : "x2", QNNRT_TENSOR_INPUT, 1, 8);
+        t.dtype = QNNRT_DTYPE_U8Q;
+        t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+        t.quant.scale = 1;
+        ends[0] = qnnrt_builder_tensor(b, &t);
+        t.name = kind ? "y" : "y2";
+        t.kind = QNNRT_TENSOR_OUTPUT;
+        t.dims[1] = 4;
+        out = qnnrt_builder_tensor(b, &t);
+        t = matrix(kind ? "w" : "w2", QNNRT_TENSOR_STATIC, 4, 8);
+        t.dtype = QNNRT_DTYPE_S8Q;
+        t.quant.encoding = QNNRT_ENCODING_PER_AXIS;
+        t.quant.count = kind ? 4 : 8;
+        t.quant.axis = kind ? 0 : 1;
+        t.quant.scales = kind ? scales : ones;
+        t.load = load_source;
+        t.load_user = &from;
+        ends[1] = qnnrt_builder_tensor(b, &t);
+        memset(&node, 0, sizeof(node));
+        node.type = "FullyConnected";
+        node.inputs = ends;
+        node.input_count = 2;
+        node.outputs = &out;
+        node.output_count = 1;
+        /* along the inputs, which no library takes */
+        CHECK_EQ(qnnrt_builder_supports(b, &node, &err), kind ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+    }
+    t = matrix("table", QNNRT_TENSOR_STATIC, 4, 8);
+    t.load = load_source;
+    t.load_user = &from;
+    ends[0] = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("indices", QNNRT_TENSOR_STATIC);
+    t.dtype = QNNRT_DTYPE_I32;
+    t.data = NULL;
+    t.load = load_source;
+    t.load_user = &from;
+    ends[1] = qnnrt_builder_tensor(b, &t);
+    t = matrix("rows", QNNRT_TENSOR_OUTPUT, 4, 8);
+    out = qnnrt_builder_tensor(b, &t);
+    memset(&axis, 0, sizeof(axis));
+    axis.name = "axis";
+    axis.dtype = QNNRT_DTYPE_I32;
+    node.type = "Gather";
+    node.params = &axis;
+    node.param_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    CHECK_EQ(from.calls, 0);
+    qnnrt_builder_destroy(b);
     CHECK_EQ(qnnrt_backend_close(ref), QNNRT_OK);
 }
 
@@ -552,7 +902,7 @@ static void scalar(qnnrt_builder *b, qnnrt_dtype dtype, double value)
     with_param(b, &p, 1);
 }
 
-static const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, negative[8] = { 1, -1, 1, 1, 1, 1, 1, 1 };
+static const float negative[8] = { 1, -1, 1, 1, 1, 1, 1, 1 };
 static const uint8_t times_1[4] = { 1, 1, 1, 1 }, times_0[4] = { 1, 1, 0, 1 }, times_16[4] = { 1, 1, 1, 16 };
 
 /* Return a value that the compiler does not know: it warns of numbers that an enum does not have. */
@@ -604,6 +954,10 @@ TENSOR(no_data, t.data = NULL)
 TENSOR(few_bytes, t.bytes = 15)
 TENSOR(data_of_input, t.kind = QNNRT_TENSOR_INPUT)
 TENSOR(bytes_of_input, t.kind = QNNRT_TENSOR_INPUT; t.data = NULL)
+TENSOR(load_and_data, t.load = load_source)
+TENSOR(load_bytes, t.load = load_source; t.data = NULL; t.bytes = 15)
+TENSOR(load_of_input, t.kind = QNNRT_TENSOR_INPUT; t.load = load_source; t.data = NULL; t.bytes = 0)
+TENSOR(load_too_large, t.load = load_source; t.data = NULL; t.bytes = 0; t.rank = 2; t.dims[0] = 65536; t.dims[1] = 16384)
 TENSOR(float_with_scale, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = 1)
 CODED(no_encoding, (void)0)
 CODED(other_encoding, t.quant.encoding = QNNRT_ENCODING_OTHER)
@@ -761,6 +1115,14 @@ PARAM(param_both, p.tensor = w_)
 PARAM(param_rank_alone, p.data = NULL)
 PARAM(param_input, p.data = NULL; p.rank = 0; p.tensor = x_)
 PARAM(param_foreign, p.data = NULL; p.rank = 0; p.tensor = 77)
+static qnnrt_tensor add_load(qnnrt_builder *b)
+{
+    qnnrt_tensor_desc t = tensor_desc("l", QNNRT_TENSOR_STATIC);
+    t.data = NULL;
+    t.load = load_source;
+    return qnnrt_builder_tensor(b, &t);
+}
+PARAM(param_loaded, p.data = NULL; p.rank = 0; p.tensor = add_load(b))
 PARAM(param_rank_9, p.rank = 9)
 PARAM(param_dim_0, p.rank = 2)
 PARAM(param_coded, p.dtype = QNNRT_DTYPE_S8Q)
@@ -811,7 +1173,10 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(no_kind, ARG, "tensor \"t\"", "kind 0"), M(wrong_kind, ARG, "kind 8"), M(rank_0, ARG, "\"t\"", "rank 0", "[1]"), M(rank_9, ARG, "rank 9"),
     M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB", "split it"),
     M(overflow, LIMIT, "4 GiB"), M(no_data, ARG, "\"t\"", "needs 16 bytes", "NULL"), M(few_bytes, ARG, "needs 16 bytes", "got 15"),
-    M(data_of_input, ARG, "\"t\"", "data", "STATIC"), M(bytes_of_input, ARG, "data", "STATIC"), M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
+    M(data_of_input, ARG, "\"t\"", "data", "STATIC"), M(bytes_of_input, ARG, "data", "STATIC"),
+    M(load_and_data, ARG, "\"t\"", "both data and load"), M(load_bytes, ARG, "\"t\"", "needs 16 bytes", "got 15"),
+    M(load_of_input, ARG, "\"t\"", "STATIC"), M(load_too_large, LIMIT, "\"t\"", "4 GiB"), M(param_loaded, ARG, "\"p\"", "\"l\"", "load"),
+    M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
     M(no_encoding, ARG, "(sfixed8)", "needs an encoding"), M(other_encoding, ARG, "needs an encoding"), M(scale_0, ARG, "scale"),
     M(scale_nan, ARG, "scale"), M(scale_infinite, ARG, "scale"), M(bitwidth_9, ARG, "bitwidth"), M(axis_behind, ARG, "axis is outside"),
     M(axis_negative, ARG, "axis is outside"), M(axis_count, ARG, "number of scales"), M(axis_no_scales, ARG, "missing"),
@@ -1640,6 +2005,7 @@ static qnnrt_result life(qnnrt_error *error)
     static const int32_t offsets[4] = { 0, -1, 0, 1 };
     static const uint8_t multipliers[2] = { 1, 2 };
     static const uint32_t split[2] = { 2, 2 };
+    source from;
     qnnrt_backend_desc backend_desc;
     qnnrt_backend *own = NULL;
     qnnrt_builder *b = NULL;
@@ -1648,6 +2014,9 @@ static qnnrt_result life(qnnrt_error *error)
     qnnrt_result result;
     size_t bytes, i;
     char room[2000];
+    memset(&from, 0, sizeof(from));
+    from.from = codes;
+    from.bytes = sizeof(codes);
     memset(&backend_desc, 0, sizeof(backend_desc));
     backend_desc.path = TEST_FAKE_LIB;
     backend_desc.hooks.alloc = heap_alloc;
@@ -1697,6 +2066,9 @@ static qnnrt_result life(qnnrt_error *error)
         blocks.form = QNNRT_BLOCK_PLAIN;
         blocks.multipliers = NULL;
         t.name = "plain";
+        t.data = NULL;
+        t.load = load_source;
+        t.load_user = &from;
         ends[5] = qnnrt_builder_tensor(b, &t);
         y = add_tensor(b, "v", QNNRT_TENSOR_OUTPUT);
         param.name = "axes";
@@ -2341,6 +2713,11 @@ TEST_MAIN("compose")
     RUN(order_is_kept_where_it_can_be);
     RUN(nodes_without_a_name_get_a_free_one);
     RUN(weights_by_blocks_compute_what_they_say);
+    RUN(loaded_weights_compute_like_given_ones);
+    RUN(each_tensor_is_loaded_once_under_the_lock);
+    RUN(an_error_of_load_ends_finish);
+    RUN(one_loaded_tensor_is_in_memory_at_a_time);
+    RUN(supports_asks_about_tensors_that_are_not_loaded);
     RUN(several_contexts_are_wired_as_shards);
     RUN(parameters_arrive_as_given);
     RUN(per_axis_against_per_tensor_is_not_joined);

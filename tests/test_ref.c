@@ -636,6 +636,9 @@ TEST(a_validation_does_not_copy_static_data)
         before = bytes_allocated();
         CHECK_EQ(ref.validate(w.backend, node("m", "MatMul", in, 2, &out)), 0);
         CHECK(bytes_allocated() - before <= 2 * 64 * 1024);
+        in[1].v.u.buffer.data = NULL;                    /* data that comes later */
+        in[1].v.u.buffer.bytes = 0;
+        CHECK_EQ(ref.validate(w.backend, node("m", "MatMul", in, 2, &out)), 0);
     }
     /* static indices are checked where they lie, here at an odd address */
     in[0] = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y);
@@ -652,6 +655,12 @@ TEST(a_validation_does_not_copy_static_data)
     memcpy((char *)words + 1 + 4 * 5, &i, 4);
     CHECK_EQ(ref.validate(w.backend, gather), Q_OP_REFUSED);
     CHECK_STR(ref_lines, "input 1 \"indices\" has 2 at element 5, expected 0 to 1");
+    in[1].v.u.buffer.data = NULL;                        /* not checked, not read */
+    CHECK_EQ(ref.validate(w.backend, gather), 0);
+    axis.kind = Q_PARAM_TENSOR;                          /* but parameters are read */
+    axis.u.tensor = tensor("axis", Q_STATIC, 0x032, 1, dims_i);
+    CHECK_EQ(ref.validate(w.backend, gather), Q_OP_REFUSED);
+    CHECK_STR(ref_lines, "\"axis\" is not a STATIC tensor with data");
     CHECK_EQ(munmap(pages, most), 0);
     TRY(world_close(&w));
 }

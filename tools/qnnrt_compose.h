@@ -60,7 +60,8 @@
    Descriptors and all that they point to may be freed when a call returns, except for tensors' data
    with .borrow.
    Threads  one builder by one thread at a time; calls to the vendor: one per backend
-   Cost     static data is in memory twice or more until finish returns: ours and the library's */
+   Cost     static data is in memory twice or more until finish returns: ours and the library's;
+            with .load of its tensors only the library's, and one tensor of ours */
 
 typedef struct qnnrt_builder qnnrt_builder;
 
@@ -129,6 +130,13 @@ typedef struct qnnrt_blocks {
     const uint8_t   *multipliers;        /* EXPANSION: [channels * blocks], 1 to 15 */
 } qnnrt_blocks;
 
+/* Write the `bytes` bytes of a static tensor to `data`, row-major, all of them; `data` is aligned to
+   64 and its content is undefined. On failure return a code and fill err, which is never NULL.
+   qnnrt_builder_finish() calls it once per tensor, right before it gives the tensor to the library,
+   which copies the data. It runs on that thread and under the lock of the backend
+   (qnnrt_hooks.lock): it must not call functions on this backend, its models or its builders. */
+typedef qnnrt_result (*qnnrt_load_fn)(void *user, void *data, size_t bytes, qnnrt_error *err);
+
 typedef struct qnnrt_tensor_desc {
     const char         *name;            /* unique within the graph */
     qnnrt_tensor_kind   kind;
@@ -143,6 +151,11 @@ typedef struct qnnrt_tensor_desc {
     int                 borrow;          /* 1: data stays valid until finish (default 0: copied) */
     uint8_t             dynamic[8];      /* not 0: dims[i] is the most of this dimension, and each
                                             exec sets it, see qnnrt_set_dims() (default 0: fixed) */
+    qnnrt_load_fn       load;            /* STATIC, UPDATEABLE: writes the elements when the library
+                                            needs them, instead of data (default NULL: data). bytes
+                                            may be 0 then. Not for parameters, see
+                                            qnnrt_param_desc */
+    void               *load_user;
 } qnnrt_tensor_desc;
 
 typedef struct qnnrt_param_desc {        /* a parameter of a node */
@@ -152,7 +165,7 @@ typedef struct qnnrt_param_desc {        /* a parameter of a node */
     const void  *data;                   /* ... or a tensor of its own, copied; with .dtype, .rank,
                                             .dims */
     uint32_t     rank, dims[8];
-    qnnrt_tensor tensor;                 /* ... or a STATIC tensor that was made before */
+    qnnrt_tensor tensor;                 /* ... or a STATIC tensor with data that was made before */
 } qnnrt_param_desc;
 
 typedef struct qnnrt_node_desc {
@@ -196,7 +209,9 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
                                  const qnnrt_graph_desc *desc);
 
 /* Ask the library whether it supports this node, with these types and shapes. Nothing is added, and
-   an error does not stop the builder.
+   an error does not stop the builder. Tensors with .load are asked about without their data, and
+   .load is not called. Libraries accept that: of data they read only parameters, and the static
+   indices of Gather and Scatter operators, whose range they do not check then.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (err has the vendor's reason); QNNRT_E_ARG, ... (a
             descriptor that qnnrt_builder_node() would refuse); the builder's first error */
 QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
@@ -212,7 +227,7 @@ QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
    Returns  QNNRT_OK; the builder's first error; QNNRT_E_ARG (an input that no node writes, a
             cycle, a tensor written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the
             vendor refuses: err has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY;
-            with .dlc containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and
+            what .load of a tensor returned (err has its text, after graph and tensor); with .dlc containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and
             QNNRT_E_FORMAT
    Frees    qnnrt_close() */
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
@@ -796,6 +811,9 @@ typedef struct qnnrt__build_names {
 typedef struct qnnrt__build_tensor {
     qnnrt__abi_tensor abi;              /* the vendor gets it and writes the id to it */
     uint32_t          writer;           /* 1 + index of the node that writes it, 0: none yet */
+    uint32_t          load_bytes;       /* of the data that load() writes */
+    qnnrt_load_fn     load;             /* NULL: its data, if any, is in abi */
+    void             *load_user;
 } qnnrt__build_tensor;
 
 typedef struct qnnrt__build_node {
@@ -809,6 +827,7 @@ typedef struct qnnrt__build_graph {
     const char         *dlc;            /* path of a container, or NULL */
     qnnrt_tensor        first;          /* handle of tensors.items[0] */
     qnnrt__build_list   tensors, nodes;
+    uint32_t            load_bytes;     /* of the largest tensor with load() */
     uint32_t            side_counts[QNNRT__TABLE_KINDS];
 } qnnrt__build_graph;
 
@@ -1161,12 +1180,16 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
                                                      " or more, past the vendor's size field",
                                                      d->name),
                            "Check its dims, or split it.");
-    if (fixed_data && (d->data == NULL || d->bytes != bytes))
+    if (d->load != NULL && d->data != NULL)
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has both data and load",
+                                 d->name);
+    if (fixed_data && (d->load != NULL ? d->bytes != 0 && d->bytes != bytes
+                                       : d->data == NULL || d->bytes != bytes))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "%s tensor \"%.200s\" needs %llu bytes of"
                                  " data, got %llu%s", updateable ? "UPDATEABLE" : "STATIC",
-                                 d->name, (unsigned long long)bytes,
-                                 (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
-    if (!fixed_data && (d->data != NULL || d->bytes != 0))
+                                 d->name, (unsigned long long)bytes, (unsigned long long)d->bytes,
+                                 d->load != NULL ? " of load" : d->data == NULL ? " at NULL" : "");
+    if (!fixed_data && (d->data != NULL || d->bytes != 0 || d->load != NULL))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, but only STATIC"
                                  " and UPDATEABLE tensors take data", d->name);
     tensor = (qnnrt__build_tensor *)qnnrt__build_alloc(b, 1, sizeof(*tensor));
@@ -1182,7 +1205,11 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     result = qnnrt__tensor_quant(b, d, &body->quantize);
     if (result == QNNRT_OK) result = qnnrt__tensor_dynamic(b, d, &tensor->abi);
     if (result != QNNRT_OK) return result;
-    if (fixed_data) {
+    if (d->load != NULL) {
+        tensor->load = d->load;
+        tensor->load_user = d->load_user;
+        tensor->load_bytes = (uint32_t)bytes;
+    } else if (fixed_data) {
         body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
         if (body->buffer.data == NULL) return qnnrt__build_no_memory(b);
         body->buffer.bytes = (uint32_t)bytes;
@@ -1216,6 +1243,7 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
         !qnnrt__build_push(b, &b->graph->tensors, tensor))
         return qnnrt__build_no_memory(b);
     b->handles += 1;
+    if (tensor->load_bytes > b->graph->load_bytes) b->graph->load_bytes = tensor->load_bytes;
     side = qnnrt__tensor_side_of(&tensor->abi);
     if (side >= 0) b->graph->side_counts[side] += 1;
     return QNNRT_OK;
@@ -1349,12 +1377,14 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
     if (d->data != NULL) return qnnrt__node_own(b, d, node, &node->param_tensors[at]);
     if (d->tensor != QNNRT_NO_TENSOR) {
         node->param_tensors[at] = tensor;
-        if (tensor != NULL && tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
         if (tensor == NULL)
             return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is not a tensor of this"
                                      " graph (handle %d)", d->name, (int)d->tensor);
+        if (tensor->abi.body.type == QNNRT__ABI_STATIC && tensor->load == NULL) return QNNRT_OK;
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
-                                 " which is not STATIC", d->name, tensor->abi.body.name);
+                                 " which %s", d->name, tensor->abi.body.name,
+                                 tensor->load != NULL ? "has load instead of data"
+                                                      : "is not STATIC");
     }
     if (d->rank != 0)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
@@ -1739,7 +1769,8 @@ static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
    COMPOSE                                                                       >>compose
    Gives what was recorded to the vendor and makes a model of what it returns.
    Needs: >>os >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>profile
-          >>context >>pipeline >>model >>validate >>container >>build >>tensor >>node >>device
+          >>context >>pipeline >>model >>public (names of results) >>validate >>container
+          >>build >>tensor >>node >>device
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -1806,6 +1837,61 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
     return list;
 }
 
+/* Let the caller write a tensor's data. What it leaves in the error comes after graph and tensor. */
+static qnnrt_result qnnrt__compose_load(const qnnrt_builder *b, const qnnrt__build_tensor *tensor,
+                                        void *data)
+{
+    qnnrt_error own;
+    qnnrt_result result;
+    memset(&own, 0, sizeof(own));
+    result = (tensor->load)(tensor->load_user, data, tensor->load_bytes, &own);
+    if (result == QNNRT_OK) return QNNRT_OK;
+    own.text[sizeof(own.text) - 1] = own.hint[sizeof(own.hint) - 1] = '\0';
+    qnnrt__build_fail(b, result, "cannot load tensor \"%.200s\": %s", tensor->abi.body.name,
+                      own.text[0] != '\0' ? own.text : qnnrt_result_name(result));
+    b->err->vendor_code = own.vendor_code;
+    return own.hint[0] != '\0' ? qnnrt__hint(b->err, result, "%s", own.hint) : result;
+}
+
+/* Give the tensors of a graph to the vendor, which copies their data. One scratch buffer takes the
+   data of each tensor with load() in turn. The caller holds the lock. */
+static qnnrt_result qnnrt__compose_tensors(qnnrt_builder *b, qnnrt__abi_handle handle)
+{
+    const qnnrt__build_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    void *scratch = NULL, *data = NULL;
+    qnnrt__abi_code code;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (graph->load_bytes > 0) {
+        scratch = qnnrt__mem_raw(&backend->hooks, (uint64_t)graph->load_bytes + 63);
+        if (scratch == NULL) return qnnrt__build_no_memory(b);
+        data = (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+    }
+    for (i = 0; i < graph->tensors.count && result == QNNRT_OK; ++i) {
+        qnnrt__build_tensor *tensor = (qnnrt__build_tensor *)graph->tensors.items[i];
+        qnnrt__abi_tensor_body *body = &tensor->abi.body;
+        if (tensor->load != NULL) {
+            result = qnnrt__compose_load(b, tensor, data);
+            if (result != QNNRT_OK) break;
+            body->buffer.data = data;
+            body->buffer.bytes = tensor->load_bytes;
+        }
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = backend->calls->tensor_create(handle, &tensor->abi);
+        if (tensor->load != NULL) {                     /* nodes get it without data */
+            body->buffer.data = NULL;
+            body->buffer.bytes = 0;
+        }
+        if (code == 0) continue;
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
+        qnnrt__validate_say(b->err, body);
+        result = qnnrt__build_explain(b, "tensorCreateGraphTensor", code);
+    }
+    qnnrt__mem_free(&backend->hooks, scratch);
+    return result;
+}
+
 /* Give the tensors and nodes of a graph to the vendor. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
                                         qnnrt__abi_tensor *room)
@@ -1815,19 +1901,12 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
     const qnnrt__abi_calls *calls = backend->calls;
     qnnrt__abi_code code;
     size_t i;
-    for (i = 0; i < graph->tensors.count; ++i) {
-        qnnrt__build_tensor *tensor = (qnnrt__build_tensor *)graph->tensors.items[i];
-        backend->mark = qnnrt__log_mark(backend->log_slot);
-        code = calls->tensor_create(handle, &tensor->abi);
-        if (code == 0) continue;
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
-        qnnrt__validate_say(b->err, &tensor->abi.body);
-        return qnnrt__build_explain(b, "tensorCreateGraphTensor", code);
-    }
+    qnnrt_result result = qnnrt__compose_tensors(b, handle);
+    if (result != QNNRT_OK) return result;
     for (i = 0; i < graph->nodes.count; ++i) {
         const qnnrt__build_node *node = (const qnnrt__build_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__node_op(node, room);
-        const qnnrt_result result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
+        result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);

@@ -202,6 +202,119 @@ TEST(the_cpu_builds_runs_and_restores)
     TRY(builds("libQnnCpu.so", 1e-5));
 }
 
+/* ---- weights that finish loads ------------------------------------------------------------------------ */
+
+static float turn[OUT * OUT];                /* 2 at (o, o + 1): turns the rows of the first layer */
+static int loads;
+
+static qnnrt_result load(void *user, void *data, size_t bytes, qnnrt_error *error)
+{
+    (void)error;
+    ++loads;
+    memcpy(data, user, bytes);
+    return QNNRT_OK;
+}
+
+/* Build y = turn relu(W x). Both weights pass through the same buffer, which is free when finish returns. */
+static void loads_weights(const char *library, double most)
+{
+    qnnrt_backend *backend = open_library(library);
+    qnnrt_graph_desc graph;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor ends[2], h[2], table[2], y, rows;
+    qnnrt_node_desc node;
+    qnnrt_param_desc axis;
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_run *run;
+    float x[IN], got[OUT], expected[OUT];
+    uint32_t seed = 7;
+    double worst = 0, largest = 1e-9;
+    size_t i;
+    CHECK(backend != NULL);
+    memset(&graph, 0, sizeof(graph));
+    memset(&node, 0, sizeof(node));
+    memset(&axis, 0, sizeof(axis));
+    memset(turn, 0, sizeof(turn));
+    for (i = 0; i < OUT; ++i) turn[i * OUT + (i + 1) % OUT] = 2;
+    for (i = 0; i < IN; ++i) x[i] = number(&seed);
+    loads = 0;
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    graph.name = "g";
+    qnnrt_builder_graph(b, &graph);
+    t = tensor_desc("x", QNNRT_TENSOR_INPUT, 1, IN);
+    ends[0] = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("h", QNNRT_TENSOR_INNER, 1, OUT);
+    h[0] = qnnrt_builder_tensor(b, &t);
+    t.name = "relu";
+    h[1] = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("y", QNNRT_TENSOR_OUTPUT, 1, OUT);
+    y = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("w", QNNRT_TENSOR_STATIC, OUT, IN);
+    t.load = load;
+    t.load_user = weights;
+    ends[1] = qnnrt_builder_tensor(b, &t);
+    node.type = "FullyConnected";
+    node.inputs = ends;
+    node.input_count = 2;
+    node.outputs = &h[0];
+    node.output_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    qnnrt_builder_node(b, &node);
+    add_node(b, "Relu", h[0], QNNRT_NO_TENSOR, h[1]);
+    t = tensor_desc("turn", QNNRT_TENSOR_STATIC, OUT, OUT);
+    t.load = load;
+    t.load_user = turn;
+    ends[1] = table[0] = qnnrt_builder_tensor(b, &t);
+    ends[0] = h[1];
+    node.outputs = &y;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    qnnrt_builder_node(b, &node);
+    t = tensor_desc("indices", QNNRT_TENSOR_STATIC, 1, 3);     /* never read, so it has no valid ones */
+    t.dtype = QNNRT_DTYPE_I32;
+    t.load = load;
+    t.load_user = weights;
+    table[1] = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("rows", QNNRT_TENSOR_INNER, 1, 3);
+    t.rank = 3;
+    t.dims[2] = OUT;
+    rows = qnnrt_builder_tensor(b, &t);
+    axis.name = "axis";
+    axis.dtype = QNNRT_DTYPE_I32;
+    node.type = "Gather";
+    node.inputs = table;
+    node.outputs = &rows;
+    node.params = &axis;
+    node.param_count = 1;
+    if (qnnrt_builder_supports(b, &node, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK_EQ(err.code, QNNRT_OK);
+    CHECK_EQ(loads, 0);
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    CHECK_EQ(loads, 3);
+    CHECK_EQ(qnnrt_prepare(built, "g", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, IN), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, got, OUT), QNNRT_OK);
+    reference(x, 1, weights, 1, expected);
+    for (i = 0; i < OUT; ++i) {
+        const double right = 2 * (double)expected[(i + 1) % OUT], off = fabs(right - (double)got[i]);
+        if (right > largest) largest = right;
+        if (!(off <= worst)) worst = off;
+    }
+    CHECK(worst / largest < most);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST(loaded_weights_are_copied)
+{
+    if (real_no_device()) SKIP("the library runs nothing here");
+    TRY(loads_weights("libQnnHtp.so", 5e-3));
+    if (has_cpu()) TRY(loads_weights("libQnnCpu.so", 1e-5));
+}
+
 /* Check that finalizing gives one event of type 300 for each graph. */
 static void finalizing_is_profiled(const char *library, const char *name)
 {
@@ -676,6 +789,7 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
     RUN(containers_of_the_language_model_compose);
     RUN(the_htp_builds_runs_and_restores);
     if (has_cpu()) RUN(the_cpu_builds_runs_and_restores);
+    RUN(loaded_weights_are_copied);
     RUN(finalizing_is_measured);
     RUN(two_contexts_are_shards);
     RUN(shared_weights_are_smaller_and_not_loaded_here);

@@ -314,7 +314,8 @@ q_code ref_graph_node(ref_call *call, q_handle handle, const q_op *op)
     return code == Q_OK ? code : ref_fail(call, code, "%s", why.text);
 }
 
-/* Make a tensor for a validation: it belongs to no graph, and its data stays with the caller. */
+/* Make a tensor for a validation: it belongs to no graph, and its data stays with the caller. A
+   STATIC tensor may come without data, as Qualcomm's libraries allow it. */
 static const ref_tensor *loose_tensor(const q_tensor *given, ref_arena *arena, ref_why *why,
                                       q_code *code)
 {
@@ -325,7 +326,8 @@ static const ref_tensor *loose_tensor(const q_tensor *given, ref_arena *arena, r
         *code = Q_MEMORY;
         return NULL;
     }
-    if (ref_type_is_static(copy.v.type) && copy.v.u.buffer.data == NULL)
+    const int unseen = ref_type_is_static(copy.v.type) && copy.v.u.buffer.data == NULL;
+    if (unseen)
         copy.v.type = Q_NATIVE;
     if (copy.v.name == NULL)
         copy.v.name = "(unnamed)";
@@ -335,6 +337,8 @@ static const ref_tensor *loose_tensor(const q_tensor *given, ref_arena *arena, r
     if (*code != Q_OK)
         return NULL;
     memcpy(&value->view.data, &made.data, sizeof(made.data));    /* check() only reads it */
+    value->view.unseen = unseen;
+    value->view.fixed |= unseen;
     return &value->view;
 }
 
@@ -379,7 +383,8 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
         params[i].name = param->name;
         if (param->kind == Q_PARAM_TENSOR) {
             params[i].tensor = loose_tensor(&param->u.tensor, &arena, &why, &code);
-            if (params[i].tensor != NULL && !params[i].tensor->fixed) {
+            if (params[i].tensor != NULL &&
+                (!params[i].tensor->fixed || params[i].tensor->unseen)) {
                 ref_refuse(&why, "node \"%s\": parameter \"%s\" is not a STATIC tensor with data",
                            op->v1.name, param->name);
                 code = Q_OP_REFUSED;

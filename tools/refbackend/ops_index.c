@@ -31,11 +31,11 @@ static int indices_fit(const ref_tensor *indices, const char *what, uint32_t k,
     return 1;
 }
 
-/* Check the indices in check() when they are static. */
+/* Check the indices in check() when they are static and their data is there. */
 static int check_fixed_indices(const ref_tensor *indices, const char *what, uint32_t k,
                                const uint32_t *dims, ref_why *why)
 {
-    return !indices->fixed || indices_fit(indices, what, k, dims, why);
+    return !indices->fixed || indices->unseen || indices_fit(indices, what, k, dims, why);
 }
 
 /* Return the number of elements per index of the dimensions before axis. */

@@ -265,7 +265,7 @@ static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, r
         return ref_refuse(why, "%s %u \"%s\" declares %llu elements, its dimensions give %llu",
                           what, (unsigned)index, t->name, (unsigned long long)t->count,
                           (unsigned long long)count);
-    if (t->fixed && t->data == NULL)
+    if (t->fixed && t->data == NULL && !t->unseen)
         return ref_refuse(why, "%s %u \"%s\" is static and has no data", what, (unsigned)index,
                           t->name);
     return !ref_is_quantized(t->dtype) || check_quant(t, what, index, why);
