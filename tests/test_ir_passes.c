@@ -763,6 +763,106 @@ TEST(ir_attention_of_fewer_heads_needs_enable_gqa)
     qnnrt_ir_free(ir);
 }
 
+/* 4 heads of queries, 2 of keys and values, each repeated. */
+#define HEADS "in q 1,4,3,4\nin k 1,2,5,4\nin v 1,2,5,4\n"
+#define ATTEND "y 1,4,3,4 = scaled_dot_product_attention.default q kk vv\nout y"
+#define REPEAT(x) "u" x " 1,2,1,5,4 = unsqueeze.default " x " {'dim': 2}\n" \
+    "e" x " 1,2,2,5,4 = expand.default u" x " {'size': [1, 2, 2, 5, 4]}\n"
+
+TEST(ir_gqa_reads_before_heads_are_copied)
+{
+    static const char *const lines[] = {
+        HEADS REPEAT("k") "kk 1,4,5,4 = reshape.default ek {'shape': [1, 4, 5, 4]}\n"
+        REPEAT("v") "vv 1,4,5,4 = view.default ev {'size': [1, -1, 5, 4]}\n" ATTEND,
+        HEADS REPEAT("k") "ck 1,2,2,5,4 = clone.default ek\nkk 1,4,5,4 = _unsafe_view.default ck {'size': [1, 4, 5, 4]}\n"
+        REPEAT("v") "vv 1,4,5,4 = flatten.using_ints ev {'start_dim': 1, 'end_dim': 2}\n" ATTEND,
+        HEADS "kk 1,4,5,4 = repeat_interleave.self_int k {'repeats': 2, 'dim': 1}\n"
+        "vv 1,4,5,4 = repeat_interleave.self_int v {'repeats': 2, 'dim': -3}\n" ATTEND,
+        /* One head for all, with expand alone. */
+        "in q 1,4,3,4\nin k 1,1,5,4\nin v 1,1,5,4\nkk 1,4,5,4 = expand.default k {'size': [1, 4, 5, 4]}\n"
+        "vv 1,4,5,4 = expand.default v {'size': [-1, 4, -1, -1]}\n" ATTEND,
+        /* Copied twice. */
+        "in q 1,4,3,4\nin k 1,1,5,4\nin v 1,1,5,4\nek 1,2,5,4 = repeat_interleave.self_int k {'repeats': 2, 'dim': 1}\n"
+        "ev 1,2,5,4 = repeat_interleave.self_int v {'repeats': 2, 'dim': 1}\n"
+        "kk 1,4,5,4 = repeat_interleave.self_int ek {'repeats': 2, 'dim': 1}\n"
+        "vv 1,4,5,4 = repeat_interleave.self_int ev {'repeats': 2, 'dim': 1}\n" ATTEND,
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        const int good = fuses(lines[i], qnnrt_ir_pass_gqa, "y=scaled_dot_product_attention.default(q,k,v) -> y");
+        qnnrt_ir *ir = graph(lines[i]);
+        if (!good) printf("    case %lu\n", (unsigned long)i);
+        CHECK(good && ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_gqa(ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_int(ir->nodes[0], "enable_gqa", 0), 1);
+        CHECK_STR(ir->removed[0]->fate, "fused into y");
+        CHECK(ir->nodes[0]->fate[0] != '\0');
+        qnnrt_ir_free(ir);
+    }
+    /* Copies that others read stay for them. */
+    CHECK(fuses(HEADS REPEAT("k") "kk 1,4,5,4 = reshape.default ek {'shape': [1, 4, 5, 4]}\n"
+                "vv 1,4,5,4 = repeat_interleave.self_int v {'repeats': 2, 'dim': 1}\n" ATTEND "\nout kk", qnnrt_ir_pass_gqa,
+                "uk=unsqueeze.default(k) ek=expand.default(uk) kk=reshape.default(ek) "
+                "y=scaled_dot_product_attention.default(q,k,v) -> y kk"));
+}
+
+TEST(ir_gqa_leaves_other_orders)
+{
+    static const char *const lines[] = {
+        /* Heads 0 1 0 1 instead of 0 0 1 1. */
+        HEADS "uk 1,1,2,5,4 = unsqueeze.default k {'dim': 1}\nek 1,2,2,5,4 = expand.default uk {'size': [1, 2, 2, 5, 4]}\n"
+        "kk 1,4,5,4 = reshape.default ek {'shape': [1, 4, 5, 4]}\nuv 1,1,2,5,4 = unsqueeze.default v {'dim': 1}\n"
+        "ev 1,2,2,5,4 = expand.default uv {'size': [1, 2, 2, 5, 4]}\nvv 1,4,5,4 = reshape.default ev {'shape': [1, 4, 5, 4]}\n"
+        ATTEND,
+        HEADS "kk 1,4,5,4 = repeat.default k {'repeats': [1, 2, 1, 1]}\nvv 1,4,5,4 = repeat.default v {'repeats': [1, 2, 1, 1]}\n"
+        ATTEND,
+        /* Only the keys are copied; both, but not equally often. */
+        "in q 1,4,3,4\nin k 1,2,5,4\nin vv 1,4,5,4\nkk 1,4,5,4 = repeat_interleave.self_int k {'repeats': 2, 'dim': 1}\n" ATTEND,
+        "in q 1,4,3,4\nin k 1,2,5,4\nin v 1,1,5,4\nkk 1,4,5,4 = repeat_interleave.self_int k {'repeats': 2, 'dim': 1}\n"
+        "vv 1,4,5,4 = repeat_interleave.self_int v {'repeats': 4, 'dim': 1}\n" ATTEND,
+        /* Rows are copied, not heads. */
+        "in q 1,4,3,4\nin k 1,4,5,4\nin v 1,4,5,4\nkk 1,4,10,4 = repeat_interleave.self_int k {'repeats': 2, 'dim': 2}\n"
+        "vv 1,4,10,4 = repeat_interleave.self_int v {'repeats': 2, 'dim': 2}\n" ATTEND,
+        "in q 1,4,3,4\nin k 1,4,1,4\nin v 1,4,1,4\nkk 1,4,5,4 = expand.default k {'size': [1, 4, 5, 4]}\n"
+        "vv 1,4,5,4 = expand.default v {'size': [1, 4, 5, 4]}\n" ATTEND,
+        "in q 1,4,3,1\nin k 1,1,5,1\nin v 1,1,5,1\nek 1,1,5,4 = expand.default k {'size': [1, 1, 5, 4]}\n"
+        "kk 1,4,5,1 = reshape.default ek {'shape': [1, 4, 5, 1]}\nev 1,1,5,4 = expand.default v {'size': [1, 1, 5, 4]}\n"
+        "vv 1,4,5,1 = reshape.default ev {'shape': [1, 4, 5, 1]}\n"
+        "y 1,4,3,1 = scaled_dot_product_attention.default q kk vv\nout y",
+        /* The batch is copied, too. */
+        "in q 2,4,3,4\nin k 1,1,5,4\nin v 1,1,5,4\nkk 2,4,5,4 = expand.default k {'size': [2, 4, 5, 4]}\n"
+        "vv 2,4,5,4 = expand.default v {'size': [2, 4, 5, 4]}\ny 2,4,3,4 = scaled_dot_product_attention.default q kk vv\nout y",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        qnnrt_ir *ir = graph(lines[i]);
+        CHECK(ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_gqa(ir, &err), QNNRT_OK);
+        if (ir->removed_count != 0) printf("    case %lu\n", (unsigned long)i);
+        CHECK(sound(ir) && ir->removed_count == 0);
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(ir_repeat_interleave_is_computed)
+{
+    static const char *const lines[] = {
+        "in x 2,3\na 2,6 = repeat_interleave.self_int x {'repeats': 2, 'dim': 1}\nu 2,3,1 = unsqueeze.default x {'dim': 2}\n"
+        "e 2,3,2 = expand.default u {'size': [2, 3, 2]}\nb 2,6 = reshape.default e {'shape': [2, 6]}\nout a\nout b",
+        "in x 2,3\na 12 = repeat_interleave.self_int x {'repeats': 2}\nu 2,3,1 = unsqueeze.default x {'dim': 2}\n"
+        "e 2,3,2 = expand.default u {'size': [2, 3, 2]}\nb 12 = reshape.default e {'shape': [12]}\nout a\nout b",
+        "in x 2,3\na 6,3 = repeat_interleave.self_int x {'repeats': 3, 'dim': -2}\nu 2,1,3 = unsqueeze.default x {'dim': 1}\n"
+        "e 2,3,3 = expand.default u {'size': [2, 3, 3]}\nb 6,3 = reshape.default e {'shape': [6, 3]}\nout a\nout b",
+    };
+    size_t i;
+    for (i = 0; i < 3; ++i) {
+        qnnrt_ir *ir = graph(lines[i]);
+        CHECK(ir != NULL && compute(ir));
+        CHECK(memcmp(ir->outputs[0]->note, ir->outputs[1]->note, ir->outputs[0]->count * sizeof(float)) == 0);
+        free_graph(ir);
+    }
+}
+
 /* Fold with data in the weights. True if the graph and the numbers are as expected. */
 static int folds(const char *lines, const char *expected)
 {
@@ -821,7 +921,8 @@ static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
     { "gelu", qnnrt_ir_pass_gelu }, { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
     { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
-    { "attention", qnnrt_ir_pass_attention }, { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
+    { "attention", qnnrt_ir_pass_attention }, { "gqa", qnnrt_ir_pass_gqa },
+    { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
 
@@ -878,6 +979,7 @@ TEST(ir_passes_find_what_a_genuine_file_has)
     CHECK_EQ(live_nodes(ir, "rsqrt.default") + live_nodes(ir, "to.dtype"), 0);
     CHECK_EQ(removed(ir, "transpose.int"), 28);
     CHECK_EQ(live_nodes(ir, "scaled_dot_product_attention.default"), 28);
+    CHECK_EQ(removed(ir, "expand.default"), 56);
     CHECK_EQ(live_nodes(ir, "softmax.int") + live_nodes(ir, "matmul.default"), 0);
     CHECK_EQ(ir->node_count + ir->removed_count, before);
     qnnrt_ir_free(ir);
@@ -935,6 +1037,9 @@ TEST_MAIN("ir_passes")
     RUN(ir_attention_reads_before_conversions);
     RUN(ir_attention_leaves_what_is_another_thing);
     RUN(ir_attention_of_fewer_heads_needs_enable_gqa);
+    RUN(ir_gqa_reads_before_heads_are_copied);
+    RUN(ir_gqa_leaves_other_orders);
+    RUN(ir_repeat_interleave_is_computed);
     RUN(ir_bn_fold_keeps_the_numbers);
     RUN(ir_bn_fold_leaves_what_others_read);
     RUN(ir_passes_keep_the_data_files_sound);

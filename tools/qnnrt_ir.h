@@ -462,6 +462,12 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err);
    to.dtype or expand. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err);
 
+/* Let "scaled_dot_product_attention.default" read keys and values before their heads are copied for
+   several queries each (unsqueeze, expand, reshape; or repeat_interleave), with the argument
+   enable_gqa. Both must be copied equally often, in the order of repeat_interleave. Run
+   qnnrt_ir_pass_attention() before. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err);
+
 #ifdef __cplusplus
 }
 #endif
@@ -1863,6 +1869,24 @@ static int qnnrt_ir__shape_pad(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* repeat_interleave: each element several times in a row; without dim of a list of all */
+static int qnnrt_ir__shape_interleave(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    const int64_t repeats = qnnrt_ir__attr_int(s->node, "repeats", 0);
+    uint32_t axis = 0;
+    qnnrt_ir__shape_same(s);
+    if (repeats < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "repeats is negative");
+    if (!qnnrt_ir__attr_has(s->node, "dim")) {
+        s->rank = 1;
+        s->dims[0] = (int64_t)x->count;
+    } else if (!qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) {
+        return 0;
+    }
+    if (s->rank > 0) s->dims[axis] = qnnrt_ir__times(s->dims[axis], repeats);
+    return 1;
+}
+
 static int qnnrt_ir__shape_movedim(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
@@ -2621,6 +2645,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("chunk.default", 1, 1, "int chunks, int dim=0", chunk, split) \
     X("unbind.int", 1, 1, "int dim=0", unbind, split) \
     X("repeat.default", 1, 1, "ints repeats", repeat, places) \
+    X("repeat_interleave.self_int", 1, 1, "int repeats, int? dim, int? output_size", interleave, \
+      interleave) \
     X("pad.default", 1, 1, "ints pad, str mode=constant, float? value", pad, places) \
     X("constant_pad_nd.default", 1, 1, "ints pad, Scalar value=0", pad, places) \
     X("diff.default", 1, 3, "int n=1, int dim=-1", diff, diff) \
@@ -5443,6 +5469,18 @@ static int qnnrt_ir__eval_join(qnnrt_ir__eval *e)
     return 1;
 }
 
+static int qnnrt_ir__eval_interleave(qnnrt_ir__eval *e)
+{
+    const int64_t repeats = qnnrt_ir__attr_int(e->node, "repeats", 0);
+    int64_t outer = 1, size = e->out->count, inner = 1, k;
+    if (qnnrt_ir__attr_has(e->node, "dim") && e->out->rank > 0)
+        qnnrt_ir__wide_split(e->out, qnnrt_ir__eval_axis(e, "dim", e->out->rank), &outer, &size,
+                             &inner);
+    for (k = 0; k < e->out->count; ++k)
+        qnnrt_ir__move_one(e->out, k, &e->in[0], k / inner / repeats * inner + k % inner);
+    return 1;
+}
+
 /* Return where a padded place comes from, -1: from the pad value. */
 static int64_t qnnrt_ir__move_pad(int64_t at, int64_t size, char mode)
 {
@@ -7946,6 +7984,93 @@ static int qnnrt_ir__attention_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__attention_node);
+}
+
+/* Return true if a value is what expand makes of heads: head by head several times, and in `narrow`
+   once. */
+static int qnnrt_ir__attention_expands(const qnnrt_ir_value *heads, const qnnrt_ir_value *narrow,
+                                       const qnnrt_ir_value *wide, const qnnrt_ir_value *all)
+{
+    const uint32_t r = heads->rank, at = r - 2;
+    const int64_t times = all->dims[r - 3] / heads->dims[r - 3];
+    uint32_t i;
+    if (narrow->rank == r)                           /* one head, which becomes many */
+        return qnnrt_ir__pass_same_shape(heads, narrow) && heads->dims[r - 3] == 1 &&
+               qnnrt_ir__pass_same_shape(wide, all);
+    if (narrow->rank != r + 1 || wide->rank != r + 1 || narrow->dims[at] != 1 ||
+        wide->dims[at] != times) return 0;
+    for (i = 0; i < r; ++i) {
+        const int64_t size = heads->dims[i];
+        const uint32_t place = i < at ? i : i + 1;
+        if (narrow->dims[place] != size || wide->dims[place] != size) return 0;
+    }
+    return 1;
+}
+
+/* Return the input of a view, which is kept in the match, or NULL. */
+static qnnrt_ir_value *qnnrt_ir__attention_unview(qnnrt_ir__match *m, qnnrt_ir_value *x)
+{
+    static const char *const views[] = {
+        "reshape.default", "view.default", "_unsafe_view.default", "unsqueeze.default",
+        "flatten.using_ints", "contiguous.default", "clone.default", "alias.default", NULL
+    };
+    qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
+    if (node == NULL || !qnnrt_ir__pass_in(node, views) ||
+        m->count == sizeof(m->inner) / sizeof(m->inner[0])) return NULL;
+    m->inner[m->count++] = node;
+    return node->inputs[0];
+}
+
+/* Return the tensor of which a value has each head several times in a row, or NULL. */
+static qnnrt_ir_value *qnnrt_ir__attention_heads(qnnrt_ir__match *m, qnnrt_ir_value *x)
+{
+    const uint32_t at = x->rank - 3;
+    qnnrt_ir_value *wide = x, *narrow, *heads, *before;
+    qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
+    if (node != NULL && qnnrt_ir__pass_is(node, "repeat_interleave.self_int")) {
+        const int64_t dim = qnnrt_ir_int(node, "dim", (int64_t)x->rank);
+        m->inner[m->count++] = node;
+        return dim == (int64_t)at || dim == -3 ? node->inputs[0] : NULL;
+    }
+    while ((before = qnnrt_ir__attention_unview(m, wide)) != NULL) wide = before;
+    node = qnnrt_ir__pass_from(wide);
+    if (node == NULL || !qnnrt_ir__pass_is(node, "expand.default") ||
+        m->count == sizeof(m->inner) / sizeof(m->inner[0])) return NULL;
+    m->inner[m->count++] = node;
+    narrow = heads = node->inputs[0];
+    while (heads != NULL && heads->rank > x->rank) heads = qnnrt_ir__attention_unview(m, heads);
+    if (heads == NULL || heads->rank != x->rank || heads->dims[at] < 1 ||
+        x->dims[at] % heads->dims[at] != 0 ||
+        !qnnrt_ir__attention_expands(heads, narrow, wide, x)) return NULL;
+    return memcmp(heads->dims, x->dims, at * sizeof(*x->dims)) == 0 &&
+           memcmp(heads->dims + at + 1, x->dims + at + 1, 2 * sizeof(*x->dims)) == 0 ? heads : NULL;
+}
+
+static int qnnrt_ir__attention_share(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    qnnrt_ir_attr shared = qnnrt_ir__public_attr("enable_gqa", QNNRT_IR_BOOL);
+    shared.f = (double)(shared.i = 1);
+    while (qnnrt_ir__pass_is(node, "scaled_dot_product_attention.default") &&
+           node->inputs[1]->rank > 2) {
+        qnnrt_ir_value *x[2];
+        qnnrt_ir__match m;
+        uint32_t at = node->inputs[1]->rank - 3;
+        size_t i;
+        m.count = 0;
+        x[0] = qnnrt_ir__attention_heads(&m, node->inputs[1]);
+        x[1] = x[0] != NULL ? qnnrt_ir__attention_heads(&m, node->inputs[2]) : NULL;
+        if (x[1] == NULL || x[0]->dims[at] != x[1]->dims[at]) return 1;
+        for (i = 0; i < 2; ++i) qnnrt_ir_set_input(p->ir, node, 1 + i, x[i]);
+        if (!qnnrt_ir_set(p->ir, node, &shared)) return qnnrt_ir__pass_memory(p);
+        if (node->fate[0] == '\0') node->fate = "shares heads of keys and values";
+        qnnrt_ir__match_fuse(p, &m, node);
+    }
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__attention_share);
 }
 
 #ifdef __cplusplus
