@@ -319,12 +319,17 @@ $(call IN_EACH,ir.o): tools/qnnrt_ir.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_IR_IMPLEMENTATION
 
+$(call IN_EACH,lower.o): tools/qnnrt_lower.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_LOWER_IMPLEMENTATION
+
 $(call IN_EACH,weights.o): tools/qnnrt_weights.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_WEIGHTS_IMPLEMENTATION
 
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o
+$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
@@ -355,7 +360,7 @@ $(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F))
 	$(Q)$(TEST_BUILD)
 
 # Run by scripts.
-$(foreach t,ops llm_plain llm_exact tsan,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,ops llm_plain llm_exact tsan lower_ops,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
@@ -593,7 +598,7 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
-    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_known.h
+    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h
 
 .PHONY: install
 ## install: install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)

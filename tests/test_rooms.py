@@ -18,6 +18,10 @@ FLOOR = {"config"}
 # Headers whose declarations these include.
 DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_ir.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
+            "tools/qnnrt_lower.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
+                                    ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
+                                    ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"),
+                                    ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
             "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
 
@@ -28,6 +32,7 @@ QNNRT = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", "#ifndef QNNRT_H", "#endif /
           "#endif /* QNNRT__PROFILE_LOG_ONCE */"))
 LLM = (("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", "#ifndef QNNRT_LLM_H", "#endif /* QNNRT_LLM__IMPL_ONCE */"),)
 WEIGHTS = (("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION", "#ifndef QNNRT_WEIGHTS_H", "#endif /* QNNRT_WEIGHTS__IMPL_ONCE */"),)
+LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef QNNRT_LOWER_H", "#endif /* QNNRT_LOWER__IMPL_ONCE */"),)
 IR = (("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION", "#ifndef QNNRT_IR_H", "#endif /* QNNRT_IR__IMPL_ONCE */"),)
 
 
@@ -48,7 +53,7 @@ def load(files, change=lambda path, text: text):
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:

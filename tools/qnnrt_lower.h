@@ -1,0 +1,3665 @@
+/* qnnrt_lower.h - v0.4.0 - graphs in ATen operators as graphs of QNN operators, to build and save
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_COMPOSE                        #define QNNRT_COMPOSE
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_lower.h"
+       #define QNNRT_WEIGHTS_IMPLEMENTATION
+       #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_LOWER_IMPLEMENTATION
+       #include "qnnrt_lower.h"
+   qnnrt.h, qnnrt_json.h, qnnrt_compose.h, qnnrt_weights.h and qnnrt_ir.h lie beside this file or
+   are found by the compiler. Link with -ldl -lm.
+
+       qnnrt_lower_desc desc = {0};
+       desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));
+       qnnrt_lower_create(&desc, &lower, &err);
+       // ir: from qnnrt_ir_read(), without findings; weights: from qnnrt_weights_open()
+       if (qnnrt_lower_weights(lower, ir, weights, &err) != QNNRT_OK) puts(err.text);
+       if (qnnrt_lower_passes(lower, ir, &err) != QNNRT_OK) puts(err.text);
+       if (qnnrt_lower_graph(lower, ir, "model", &err) != QNNRT_OK) puts(err.text);
+       qnnrt_builder_create(backend, NULL, &builder, &err);
+       if (qnnrt_lower_emit(lower, builder, &err) != QNNRT_OK) puts(err.text);   // asks the library
+       qnnrt_builder_finish(builder, &model, &err);      // reads the weights, one at a time
+       qnnrt_save(model, 0, "model.bin", &err);
+
+   Uses     Public names of the headers below it, libc and libm
+   Trust    Graphs and weights may be hostile, once qnnrt_ir_check() has no finding. The caller and
+            the library are trusted.
+   Memory   One allocator hook serves every allocation. Weights are converted when the library asks
+            for them, one at a time.
+   Threads  The header creates none. One qnnrt_lower belongs to one thread at a time.
+   Globals  Constant tables only. The header prints nothing and never aborts.
+
+   WORDS
+       lower      express a node of the graph with operators that the library has
+       target     the kind of library: its rules decide between ways to lower a node
+       storage    a value of the graph in a tensor: its elements in an order of its axes
+       order      axes of a value from the slowest to the fastest: 0,2,3,1 is NHWC for a value that
+                  the graph calls NCHW
+       static     a tensor whose elements are known: a weight, a constant, or made here
+       finding    a node that cannot be lowered, or an operator that the library refuses
+
+   MANUAL
+
+   Layout
+       QNN convolutions want the channels last, ATen has them second. No pass rewrites the graph for
+       that. Instead a value may be stored in any order of its axes: transpose, permute, unsqueeze
+       and most views only rename axes, and operators that work element by element, along one axis or
+       over some axes work in the order that their input has. A Transpose is made where an operator
+       needs another order, once for all that need it. So a convolutional network has one at its
+       input and often none after it.
+
+   Types
+       Every float of the graph has the compute type: float16 on HTP, float32 elsewhere. Inputs and
+       outputs are float32, unless native_io is set. int64, int16, int8 and uint8 become int32, bool
+       stays bool. Constants beyond float16, such as the -3.4e38 of a mask, become its largest
+       number; a weight beyond it is an error.
+
+   ROOMS (search for the tag)
+       >>config >>arena >>params >>tensor >>static >>operator                       the floor
+       >>layout >>align                                                             values
+       >>elementwise >>shape >>reduce >>linear >>image >>norm >>select >>table      operators
+       >>graph >>emit >>public                                                      programs
+*/
+#ifndef QNNRT_LOWER_H
+#define QNNRT_LOWER_H
+
+#ifndef QNNRT_COMPOSE
+#error "define QNNRT_COMPOSE before qnnrt_lower.h: it builds graphs"
+#endif
+#include "qnnrt.h"
+#include "qnnrt_weights.h"
+#include "qnnrt_ir.h"
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
+#error "this qnnrt_lower.h needs qnnrt.h 0.4 or newer, below 1.0"
+#endif
+
+#ifndef QNNRT_LOWER_API
+#define QNNRT_LOWER_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The kinds of libraries, whose rules differ. */
+typedef enum qnnrt_lower_target {
+    QNNRT_LOWER_REF = 0,             /* libQnnRef.so, and libraries without known rules */
+    QNNRT_LOWER_CPU,                 /* libQnnCpu.so */
+    QNNRT_LOWER_HTP                  /* libQnnHtp.so */
+} qnnrt_lower_target;
+
+/* Return the target of an opened backend. */
+QNNRT_LOWER_API qnnrt_lower_target qnnrt_lower_target_of(const qnnrt_backend_info *backend);
+
+typedef struct qnnrt_lower_desc {
+    qnnrt_hooks        hooks;        /* alloc and free are used */
+    qnnrt_lower_target target;
+    qnnrt_dtype        compute;      /* F16 or F32 (default 0: F16 for HTP, else F32) */
+    int                native_io;    /* 1: inputs and outputs have the compute type */
+    int                watch;        /* 1: every float value of the graph becomes an output */
+    uint32_t           positions;    /* rows of tables of angles (default 0: 4096) */
+    double             rope_base;    /* of "inv_freq" weights that no file has (default 0: such a
+                                        weight is missing) */
+} qnnrt_lower_desc;
+
+typedef struct qnnrt_lower qnnrt_lower;
+
+typedef struct qnnrt_lower_tensor {
+    const char           *name;
+    qnnrt_tensor_kind     kind;
+    qnnrt_dtype           dtype;
+    uint32_t              rank, dims[8];
+    uint64_t              count, bytes;
+    const qnnrt_ir_value *value;     /* the value of the graph that it holds, NULL: a part of one */
+    int32_t               op;        /* its producer in .ops, -1: an input or static */
+    uint32_t              readers;
+    int                   used;      /* 0: nothing that an output needs reads it */
+} qnnrt_lower_tensor;
+
+typedef struct qnnrt_lower_op {
+    const char             *type;    /* "MatMul" */
+    const qnnrt_ir_node    *node;    /* that it was made for; NULL: an input or output */
+    const int32_t          *inputs, *outputs;    /* indices in .tensors; 0: an omitted input */
+    size_t                  input_count, output_count;
+    const qnnrt_param_desc *params;
+    size_t                  param_count;
+    int                     used;    /* 0: nothing that an output needs reads it */
+} qnnrt_lower_op;
+
+typedef struct qnnrt_lower_finding {
+    const qnnrt_ir_node *node;       /* NULL: the graph as a whole */
+    const char          *text;       /* one line: node, operator, shapes, reason */
+    const char          *hint;       /* one sentence, or "" */
+} qnnrt_lower_finding;
+
+typedef struct qnnrt_lower_graph_info {
+    const char               *name;
+    const qnnrt_ir           *ir;
+    const qnnrt_lower_tensor *tensors;           /* [tensor_count], the first one is nothing */
+    size_t                    tensor_count;
+    const qnnrt_lower_op     *ops;               /* [op_count] in an order in which they can run */
+    size_t                    op_count;
+    size_t                    used_ops;
+    uint64_t                  static_bytes;      /* of static tensors that are used */
+    const int32_t            *inputs, *outputs;  /* [ir->input_count], [ir->output_count]: tensors;
+                                                    an input that nothing reads: 0 */
+} qnnrt_lower_graph_info;
+
+typedef struct qnnrt_lower_info {
+    const qnnrt_lower_graph_info *graphs;
+    size_t                        graph_count;
+    const qnnrt_lower_finding    *findings;
+    size_t                        finding_count;
+    uint64_t                      flushed;       /* values of weights that became 0 in float16 */
+    uint64_t                      clamped;       /* values of constants beyond float16 */
+} qnnrt_lower_info;
+
+/* Begin. desc may be NULL or on the stack.
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_MEMORY
+   Frees    qnnrt_lower_free(), after the model is finished: the builder reads from it */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qnnrt_lower **out,
+                                                qnnrt_error *err);
+QNNRT_LOWER_API void qnnrt_lower_free(qnnrt_lower *lower);
+
+/* Find the data of the weights that a graph reads: value->note is set, and belongs to `lower` from
+   now on.
+
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND or QNNRT_E_MISMATCH: the text lists the weights that are
+            missing, or have another shape; QNNRT_E_MEMORY; QNNRT_E_ARG */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *ir,
+                                                 const qnnrt_weights *weights, qnnrt_error *err);
+
+/* Run the passes of qnnrt_ir.h that the target wants, and fold what is constant. */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err);
+
+/* Lower a graph. ir must live as long as `lower`, and must not change.
+
+   name     of the graph, unique within the program
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED: some nodes cannot be lowered, the text lists the first
+            ones and info.findings all of them; QNNRT_E_ARG; QNNRT_E_MEMORY */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_ir *ir,
+                                               const char *name, qnnrt_error *err);
+
+/* Add all graphs to a builder, which asks the library about each operator first.
+
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED: the library refuses some operators, info.findings lists
+            all of them; the builder's error; QNNRT_E_MEMORY */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder *builder,
+                                              qnnrt_error *err);
+
+/* Return what was made, valid until the next call with `lower`. */
+QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower);
+
+/* What is known about lowering an operator. */
+typedef struct qnnrt_lower_rule {
+    const char *op;                  /* "conv2d.default" */
+    const char *emits;               /* QNN operators that it may become, or "" */
+    const char *limits;              /* what is refused, or "" */
+} qnnrt_lower_rule;
+
+/* Return the rules one by one, then NULL. */
+QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_LOWER_H, end of the declarations */
+
+#ifdef QNNRT_LOWER_IMPLEMENTATION
+#ifndef QNNRT_LOWER__IMPL_ONCE
+#define QNNRT_LOWER__IMPL_ONCE
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   The state of a program, and errors, for every room.
+   Needs: nothing     Knows nothing of: operators
+   ===================================================================================== */
+
+enum { QNNRT_LOWER__RANK = 8, QNNRT_LOWER__NONE = 0 };
+
+typedef struct qnnrt_lower__block {
+    struct qnnrt_lower__block *next;
+    size_t                     used, size;       /* of the bytes after this struct */
+} qnnrt_lower__block;
+
+typedef struct qnnrt_lower__graph qnnrt_lower__graph;
+
+/* What belongs to a value of the IR: qnnrt_ir_value.note. */
+typedef struct qnnrt_lower__record {
+    const qnnrt_weight *weight;      /* WEIGHT: its data, or NULL */
+    qnnrt_weight        own;         /* of a constant, and of what was computed here */
+    int32_t             tensor;      /* where the value is stored, 0: nowhere yet */
+    uint32_t            order[QNNRT_LOWER__RANK];    /* the storage's axes, slowest first */
+    int32_t             statics;     /* first of the static tensors with its data */
+    int                 narrow;      /* 1: tensor has the value before `expand`, with .dims */
+    int64_t             dims[QNNRT_LOWER__RANK];
+} qnnrt_lower__record;
+
+/* What a tensor has besides the public part. */
+typedef struct qnnrt_lower__body {
+    qnnrt_lower         *lower;
+    const qnnrt_lower__record *source;           /* STATIC: its data, or NULL: .data */
+    const void          *data;                   /* STATIC: of the tensor's dtype */
+    uint32_t             source_rank;
+    uint64_t             source_dims[QNNRT_LOWER__RANK];
+    uint32_t             order[QNNRT_LOWER__RANK];       /* axes of the source in the tensor */
+    double               scale;                  /* of the source */
+    int32_t              root;                   /* the tensor of which this is a reshape */
+    int32_t              next;                   /* of the same source, or of the same hash */
+} qnnrt_lower__body;
+
+struct qnnrt_lower__graph {
+    qnnrt_lower_graph_info info;
+    qnnrt_lower_tensor    *tensors;
+    qnnrt_lower__body     *bodies;               /* [tensor_room] */
+    size_t                 tensor_count, tensor_room;
+    qnnrt_lower_op        *ops;
+    int32_t               *op_next;              /* of the same hash */
+    size_t                 op_count, op_room;
+    int32_t               *op_hash, *data_hash;  /* [QNNRT_LOWER__HASH] */
+    int32_t               *inputs, *outputs;
+    const qnnrt_ir_node   *node;                 /* that is being lowered */
+    int                    failed;               /* 1: the node has a finding */
+    qnnrt_lower__graph    *next;
+};
+enum { QNNRT_LOWER__HASH = 4096 };
+
+struct qnnrt_lower {
+    qnnrt_lower_desc        desc;
+    qnnrt_dtype             compute;
+    qnnrt_lower__block     *blocks;
+    int                     no_memory;
+    qnnrt_lower__graph     *first, **last;
+    size_t                  graph_count;
+    qnnrt_lower_finding    *findings;
+    size_t                  finding_count, finding_room;
+    qnnrt_weights_loss      loss;                /* of weights, over all loads */
+    uint64_t                clamped;
+    qnnrt_lower_info        info;
+    qnnrt_lower_graph_info *graphs;              /* of info */
+};
+
+/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static qnnrt_result qnnrt_lower__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return code;
+    err->code = code;
+    err->vendor_code = 0;
+    err->hint[0] = '\0';
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return code;
+}
+
+static qnnrt_result qnnrt_lower__fail_memory(qnnrt_error *err)
+{
+    return qnnrt_lower__fail(err, QNNRT_E_MEMORY, "out of memory for a lowered graph");
+}
+
+static void qnnrt_lower__hint(qnnrt_error *err, const char *hint)
+{
+    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
+}
+
+static qnnrt_result qnnrt_lower__good(qnnrt_error *err)
+{
+    if (err != NULL) {
+        err->code = QNNRT_OK;
+        err->vendor_code = 0;
+        err->text[0] = err->hint[0] = '\0';
+    }
+    return QNNRT_OK;
+}
+
+/* Replace characters that could control a terminal or fake a line, in names that come from
+   files. */
+static void qnnrt_lower__clean(char *text)
+{
+    while (*text != '\0') {
+        int shown;
+        const size_t length = qnnrt_utf8_length(text, &shown);
+        if (!shown) *text = *text == '\n' ? ' ' : '?';
+        text += shown ? length : 1;
+    }
+}
+
+/* =====================================================================================
+   ARENA                                                                          >>arena
+   Memory that is freed as a whole.
+   Needs: >>config     Knows nothing of: what it holds
+   ===================================================================================== */
+
+static void *qnnrt_lower__alloc(const qnnrt_lower *lower, size_t bytes)
+{
+    return lower->desc.hooks.alloc != NULL
+               ? lower->desc.hooks.alloc(lower->desc.hooks.alloc_user, bytes) : malloc(bytes);
+}
+
+static void qnnrt_lower__dealloc(const qnnrt_lower *lower, void *data)
+{
+    if (data == NULL) return;
+    if (lower->desc.hooks.free != NULL) lower->desc.hooks.free(lower->desc.hooks.alloc_user, data);
+    else free(data);
+}
+
+/* Allocate zeroed memory, aligned to 16 bytes. Return NULL when out of memory: lower->no_memory is
+   set, and every later call fails. */
+static void *qnnrt_lower__get(qnnrt_lower *lower, uint64_t count, size_t size)
+{
+    enum { HEAD = (sizeof(qnnrt_lower__block) + 15) / 16 * 16, BLOCK = 65536 };
+    qnnrt_lower__block *block = lower->blocks;
+    size_t bytes;
+    char *data;
+    if (lower->no_memory || (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size)) {
+        lower->no_memory = 1;
+        return NULL;
+    }
+    bytes = ((size_t)count * size + 15) / 16 * 16;
+    if (block == NULL || bytes > block->size - block->used) {
+        const size_t whole = bytes > BLOCK / 4 ? bytes : (size_t)BLOCK;
+        block = (qnnrt_lower__block *)qnnrt_lower__alloc(lower, whole + HEAD);
+        if (block == NULL) { lower->no_memory = 1; return NULL; }
+        block->size = whole;
+        block->used = 0;
+        if (lower->blocks != NULL && whole == bytes) {   /* full at once: the other stays in use */
+            block->next = lower->blocks->next;
+            lower->blocks->next = block;
+        } else {
+            block->next = lower->blocks;
+            lower->blocks = block;
+        }
+    }
+    data = (char *)block + HEAD + block->used;
+    block->used += bytes;
+    memset(data, 0, bytes);
+    return data;
+}
+
+static void *qnnrt_lower__copy(qnnrt_lower *lower, const void *data, size_t bytes)
+{
+    void *copy = qnnrt_lower__get(lower, bytes, 1);
+    if (copy != NULL && bytes > 0) memcpy(copy, data, bytes);
+    return copy;
+}
+
+/* Make room for one more element of an array that grows. Return the array, NULL when out of
+   memory. */
+static void *qnnrt_lower__more(qnnrt_lower *lower, void *array, size_t count, size_t *room,
+                               size_t size)
+{
+    void *larger;
+    const size_t next = *room == 0 ? 16 : 2 * *room;
+    if (count < *room) return array;
+    larger = qnnrt_lower__get(lower, next, size);
+    if (larger == NULL) return NULL;
+    if (count > 0) memcpy(larger, array, count * size);
+    *room = next;
+    return larger;
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static const char *qnnrt_lower__text(qnnrt_lower *lower, const char *format, ...)
+{
+    char text[1024], *copy;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    copy = (char *)qnnrt_lower__copy(lower, text, strlen(text) + 1);
+    return copy != NULL ? copy : "";
+}
+
+/* Write a shape, as in [1,3,224,224]. */
+static void qnnrt_lower__write_shape(char *text, size_t room, uint32_t rank, const int64_t *dims)
+{
+    size_t used = 0;
+    uint32_t i;
+    text[0] = '\0';
+    for (i = 0; i < rank && used + 24 < room; ++i)
+        used += (size_t)snprintf(text + used, room - used, "%s%lld", i == 0 ? "[" : ",",
+                                 (long long)dims[i]);
+    snprintf(text + used, room - used, rank == 0 ? "[]" : "]");
+}
+
+/* Add a finding about the node that is being lowered, unless it has one. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 4, 5)))
+#endif
+static void qnnrt_lower__refuse(qnnrt_lower *lower, qnnrt_lower__graph *graph, const char *hint,
+                                const char *format, ...)
+{
+    const qnnrt_ir_node *node = graph->node;
+    char text[1024];
+    size_t used = 0, i;
+    va_list args;
+    qnnrt_lower_finding *finding;
+    if (graph->failed) return;
+    graph->failed = 1;
+    lower->findings = (qnnrt_lower_finding *)qnnrt_lower__more(
+        lower, lower->findings, lower->finding_count, &lower->finding_room,
+        sizeof(*lower->findings));
+    if (lower->findings == NULL) { lower->finding_count = 0; return; }
+    if (node != NULL) {
+        used = (size_t)snprintf(text, sizeof text, "node %.200s (%.80s)", node->name, node->op);
+        for (i = 0; i < node->input_count && used < 600; ++i) {
+            char shape[160];
+            if (node->inputs[i] == NULL) continue;
+            qnnrt_lower__write_shape(shape, sizeof shape, node->inputs[i]->rank,
+                                     node->inputs[i]->dims);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s",
+                                     i == 0 ? " of " : ", ",
+                                     qnnrt_ir_dtype_name(node->inputs[i]->dtype), shape);
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, ": ");
+    }
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - used, format, args);
+    va_end(args);
+    qnnrt_lower__clean(text);
+    finding = &lower->findings[lower->finding_count++];
+    finding->node = node;
+    finding->text = qnnrt_lower__text(lower, "%s", text);
+    finding->hint = hint != NULL ? hint : "";
+}
+
+/* =====================================================================================
+   PARAMETERS                                                                    >>params
+   The parameters of an operator, while it is described.
+   Needs: nothing     Knows nothing of: operators
+   ===================================================================================== */
+
+typedef struct qnnrt_lower__params {
+    qnnrt_param_desc list[8];
+    size_t           count, used;
+    uint32_t         numbers[64];        /* data of tensors; INT_32 has the same bits */
+} qnnrt_lower__params;
+
+static void qnnrt_lower__scalar(qnnrt_lower__params *p, const char *name, qnnrt_dtype dtype,
+                                double value)
+{
+    qnnrt_param_desc *param = &p->list[p->count++];
+    memset(param, 0, sizeof(*param));
+    param->name = name;
+    param->dtype = dtype;
+    param->value = value;
+}
+
+static void qnnrt_lower__u32(qnnrt_lower__params *p, const char *name, uint32_t value)
+{
+    qnnrt_lower__scalar(p, name, QNNRT_DTYPE_U32, value);
+}
+
+static void qnnrt_lower__bool(qnnrt_lower__params *p, const char *name, int value)
+{
+    qnnrt_lower__scalar(p, name, QNNRT_DTYPE_BOOL8, value);
+}
+
+static void qnnrt_lower__f32(qnnrt_lower__params *p, const char *name, double value)
+{
+    qnnrt_lower__scalar(p, name, QNNRT_DTYPE_F32, (double)(float)value);
+}
+
+/* Add a tensor of UINT_32 or INT_32 with `rows` rows, or a vector if columns is 0. */
+static void qnnrt_lower__numbers(qnnrt_lower__params *p, const char *name, qnnrt_dtype dtype,
+                                 const int64_t *values, uint32_t rows, uint32_t columns)
+{
+    qnnrt_param_desc *param = &p->list[p->count++];
+    const uint32_t count = rows * (columns != 0 ? columns : 1);
+    uint32_t i;
+    memset(param, 0, sizeof(*param));
+    param->name = name;
+    param->dtype = dtype;
+    param->data = &p->numbers[p->used];
+    param->rank = columns != 0 ? 2 : 1;
+    param->dims[0] = rows;
+    param->dims[1] = columns;
+    for (i = 0; i < count; ++i) p->numbers[p->used++] = (uint32_t)values[i];
+}
+
+static size_t qnnrt_lower__param_bytes(const qnnrt_param_desc *param)
+{
+    size_t bytes = 4;
+    uint32_t i;
+    if (param->data == NULL) return 0;
+    for (i = 0; i < param->rank; ++i) bytes *= param->dims[i];
+    return bytes;
+}
+
+static int qnnrt_lower__param_same(const qnnrt_param_desc *a, const qnnrt_param_desc *b)
+{
+    const size_t bytes = qnnrt_lower__param_bytes(a);
+    return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->value == b->value &&
+           (a->data == NULL) == (b->data == NULL) && bytes == qnnrt_lower__param_bytes(b) &&
+           a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof(a->dims[0])) == 0 &&
+           (bytes == 0 || memcmp(a->data, b->data, bytes) == 0);
+}
+
+/* =====================================================================================
+   TENSOR                                                                        >>tensor
+   The tensors of a graph: a number stands for each, 0 for none.
+   Needs: >>config >>arena     Knows nothing of: operators, values
+   ===================================================================================== */
+
+typedef struct qnnrt_lower__job {    /* what functions that lower a node work on */
+    qnnrt_lower         *lower;
+    qnnrt_lower__graph  *graph;
+    const qnnrt_ir_node *node;
+} qnnrt_lower__job;
+
+static qnnrt_lower_tensor *qnnrt_lower__at(const qnnrt_lower__job *job, int32_t tensor)
+{
+    return &job->graph->tensors[tensor];
+}
+
+static size_t qnnrt_lower__dtype_bytes(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_F16 ? 2 : dtype == QNNRT_DTYPE_BOOL8 ? 1 : 4;
+}
+
+static int qnnrt_lower__is_float(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16 || dtype == QNNRT_DTYPE_F32 ||
+           dtype == QNNRT_DTYPE_F64;
+}
+
+/* Return the type that values of a type of the graph have in tensors. */
+static qnnrt_dtype qnnrt_lower__dtype(const qnnrt_lower__job *job, qnnrt_dtype dtype)
+{
+    if (qnnrt_lower__is_float(dtype)) return job->lower->compute;
+    return dtype == QNNRT_DTYPE_BOOL8 ? QNNRT_DTYPE_BOOL8 : QNNRT_DTYPE_I32;
+}
+
+/* Add a tensor. rank 0 becomes [1]. Return its number, 0 after a finding or without memory. */
+static int32_t qnnrt_lower__tensor(qnnrt_lower__job *job, qnnrt_tensor_kind kind,
+                                   qnnrt_dtype dtype, uint32_t rank, const int64_t *dims)
+{
+    qnnrt_lower *lower = job->lower;
+    qnnrt_lower__graph *graph = job->graph;
+    qnnrt_lower_tensor *tensor;
+    size_t room = graph->tensor_room;
+    uint32_t i;
+    graph->tensors = (qnnrt_lower_tensor *)qnnrt_lower__more(lower, graph->tensors,
+                                                             graph->tensor_count, &room,
+                                                             sizeof(*graph->tensors));
+    graph->bodies = (qnnrt_lower__body *)qnnrt_lower__more(lower, graph->bodies,
+                                                           graph->tensor_count,
+                                                           &graph->tensor_room,
+                                                           sizeof(*graph->bodies));
+    if (lower->no_memory) return QNNRT_LOWER__NONE;
+    tensor = &graph->tensors[graph->tensor_count];
+    tensor->name = graph->node != NULL ? graph->node->name : "";
+    tensor->kind = kind;
+    tensor->dtype = dtype;
+    tensor->rank = rank == 0 ? 1 : rank;
+    tensor->dims[0] = 1;
+    tensor->count = 1;
+    tensor->op = -1;
+    for (i = 0; i < rank; ++i) {
+        if (dims[i] < 1 || dims[i] > UINT32_MAX ||
+            (tensor->count *= (uint64_t)dims[i]) > ((uint64_t)1 << 48)) {
+            qnnrt_lower__refuse(lower, graph, NULL, "it needs a tensor with a dimension of %lld",
+                                (long long)dims[i]);
+            return QNNRT_LOWER__NONE;
+        }
+        tensor->dims[i] = (uint32_t)dims[i];
+    }
+    tensor->bytes = tensor->count * qnnrt_lower__dtype_bytes(dtype);
+    graph->bodies[graph->tensor_count].lower = lower;
+    graph->bodies[graph->tensor_count].root = (int32_t)graph->tensor_count;
+    return (int32_t)graph->tensor_count++;
+}
+
+static int qnnrt_lower__dims_same(const qnnrt_lower_tensor *tensor, uint32_t rank,
+                                  const int64_t *dims)
+{
+    uint32_t i;
+    if (rank == 0) return tensor->rank == 1 && tensor->dims[0] == 1;
+    if (tensor->rank != rank) return 0;
+    for (i = 0; i < rank && tensor->dims[i] == (uint64_t)dims[i]; ++i) {}
+    return i == rank;
+}
+
+static uint64_t qnnrt_lower__count(uint32_t rank, const int64_t *dims)
+{
+    uint64_t count = 1;
+    uint32_t i;
+    for (i = 0; i < rank; ++i) count *= (uint64_t)dims[i];
+    return count;
+}
+
+/* =====================================================================================
+   STATIC                                                                        >>static
+   Tensors whose elements are known: data made here, and data of weights and constants, which
+   is converted, scaled and transposed when the library asks for it.
+   Needs: >>config >>arena >>tensor     Knows nothing of: operators
+   ===================================================================================== */
+
+static uint32_t qnnrt_lower__hash_bytes(uint32_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    size_t i;
+    for (i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 16777619u;
+    return hash;
+}
+
+/* Describe elements in memory as a weight, so that qnnrt_weights_convert() reads them. It must stay
+   where it is. */
+static void qnnrt_lower__as_weight(qnnrt_weight *out, qnnrt_dtype dtype, uint64_t count,
+                                   const void *data)
+{
+    static const struct { qnnrt_dtype dtype; const char *type; } types[] = {
+        { QNNRT_DTYPE_F32, "F32" }, { QNNRT_DTYPE_F64, "F64" }, { QNNRT_DTYPE_F16, "F16" },
+        { QNNRT_DTYPE_BF16, "BF16" }, { QNNRT_DTYPE_I64, "I64" }, { QNNRT_DTYPE_I32, "I32" },
+        { QNNRT_DTYPE_I16, "I16" }, { QNNRT_DTYPE_I8, "I8" }, { QNNRT_DTYPE_U8, "U8" },
+        { QNNRT_DTYPE_BOOL8, "BOOL" },
+    };
+    size_t i = 0;
+    while (i + 1 < sizeof(types) / sizeof(types[0]) && types[i].dtype != dtype) ++i;
+    memset(out, 0, sizeof(*out));
+    out->name = out->file = "";
+    out->type = types[i].type;
+    out->dtype = dtype;
+    out->rank = 1;
+    out->dims = &out->count;
+    out->count = count;
+    out->bytes = count * qnnrt_ir_dtype_bytes(dtype);
+    out->data = data;
+}
+
+/* Copy the elements of an array with its axes in another order. */
+static void qnnrt_lower__permute_copy(const char *from, char *to, size_t size, uint32_t rank,
+                                      const uint64_t *dims, const uint32_t *order)
+{
+    uint64_t stride[QNNRT_LOWER__RANK], step[QNNRT_LOWER__RANK], turn[QNNRT_LOWER__RANK];
+    uint64_t at[QNNRT_LOWER__RANK] = {0}, place = 0, done, count = 1;
+    uint32_t i;
+    for (i = rank; i-- > 0;) { stride[i] = count; count *= dims[i]; }
+    for (i = 0; i < rank; ++i) { step[i] = stride[order[i]] * size; turn[i] = dims[order[i]]; }
+    for (done = 0; done < count; ++done, to += size) {
+        memcpy(to, from + place, size);
+        for (i = rank; i-- > 0;) {
+            place += step[i];
+            if (++at[i] < turn[i]) break;
+            place -= step[i] * turn[i];
+            at[i] = 0;
+        }
+    }
+}
+
+/* Convert the data of a record to a type of tensors, with constants clamped to its range. */
+static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__record *source,
+                                         qnnrt_dtype dtype, void *data, size_t bytes,
+                                         qnnrt_error *err)
+{
+    const int constant = source->weight == &source->own;
+    qnnrt_weights_loss loss = {0, 0, 0};
+    qnnrt_result result = qnnrt_weights_convert(source->weight, dtype, data, bytes, &loss, err);
+    uint16_t *halves = (uint16_t *)data;
+    uint64_t i;
+    if (result != QNNRT_OK) return result;
+    if (constant && dtype == QNNRT_DTYPE_F16)            /* infinities, too */
+        for (i = 0; i < source->weight->count; ++i)
+            if ((halves[i] & 0x7FFFu) == 0x7C00u) {
+                halves[i] = (uint16_t)((halves[i] & 0x8000u) | 0x7BFFu);
+                lower->clamped += 1;
+            }
+    if (!constant && (loss.overflowed != 0 || loss.out_of_range != 0)) {
+        qnnrt_lower__fail(err, QNNRT_E_MISMATCH, "weight \"%.300s\" has %llu values that %s cannot"
+                          " hold", source->weight->name,
+                          (unsigned long long)(loss.overflowed + loss.out_of_range),
+                          dtype == QNNRT_DTYPE_F16 ? "float16" : "int32");
+        qnnrt_lower__hint(err, "Compile for a backend with float32, or scale the weight.");
+        return QNNRT_E_MISMATCH;
+    }
+    if (!constant) lower->loss.flushed += loss.flushed;
+    return QNNRT_OK;
+}
+
+/* Write the elements of a static tensor: the builder calls it. */
+static qnnrt_result qnnrt_lower__load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+                                      const qnnrt_lower__body *body, void *data, size_t bytes,
+                                      qnnrt_error *err)
+{
+    const size_t size = qnnrt_lower__dtype_bytes(tensor->dtype);
+    qnnrt_result result = QNNRT_OK;
+    char *room = NULL;
+    uint32_t i, moved = 0;
+    if (bytes != tensor->bytes)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "tensor \"%.200s\" has %llu bytes, not %llu",
+                                 tensor->name, (unsigned long long)tensor->bytes,
+                                 (unsigned long long)bytes);
+    if (body->source == NULL) {
+        memcpy(data, body->data, bytes);
+        return QNNRT_OK;
+    }
+    for (i = 0; i < body->source_rank; ++i) moved |= (uint32_t)(body->order[i] != i);
+    if (moved || body->scale != 1) {
+        const size_t wide = body->scale != 1 ? 4 : size;
+        room = (char *)qnnrt_lower__alloc(lower, bytes / size * wide);
+        if (room == NULL) return qnnrt_lower__fail_memory(err);
+    }
+    if (body->scale != 1) {
+        qnnrt_weight scaled;
+        float *values = (float *)room;
+        uint64_t k;
+        result = qnnrt_weights_convert(body->source->weight, QNNRT_DTYPE_F32, room,
+                                       bytes / size * 4, NULL, err);
+        for (k = 0; result == QNNRT_OK && k < tensor->count; ++k)
+            values[k] = (float)(values[k] * body->scale);
+        qnnrt_lower__as_weight(&scaled, QNNRT_DTYPE_F32, tensor->count, room);
+        if (result == QNNRT_OK)
+            result = qnnrt_weights_convert(&scaled, tensor->dtype, data, bytes, NULL, err);
+        if (result == QNNRT_OK && moved) memcpy(room, data, bytes);
+    } else {
+        result = qnnrt_lower__convert(lower, body->source, tensor->dtype, moved ? room : data,
+                                      bytes, err);
+    }
+    if (result == QNNRT_OK && moved)
+        qnnrt_lower__permute_copy(room, (char *)data, size, body->source_rank, body->source_dims,
+                                  body->order);
+    qnnrt_lower__dealloc(lower, room);
+    return result;
+}
+
+/* Make a static tensor of data, of the tensor's dtype. Equal ones are made once. */
+static int32_t qnnrt_lower__data(qnnrt_lower__job *job, qnnrt_dtype dtype, uint32_t rank,
+                                 const int64_t *dims, const void *data)
+{
+    qnnrt_lower__graph *graph = job->graph;
+    const uint64_t count = qnnrt_lower__count(rank, dims);
+    const size_t bytes = (size_t)count * qnnrt_lower__dtype_bytes(dtype);
+    int32_t *slot = &graph->data_hash[qnnrt_lower__hash_bytes(2166136261u, data, bytes) %
+                                      QNNRT_LOWER__HASH];
+    int32_t at;
+    for (at = *slot; at != QNNRT_LOWER__NONE; at = graph->bodies[at].next)
+        if (graph->tensors[at].dtype == dtype &&
+            qnnrt_lower__dims_same(&graph->tensors[at], rank, dims) &&
+            memcmp(graph->bodies[at].data, data, bytes) == 0)
+            return at;
+    at = qnnrt_lower__tensor(job, QNNRT_TENSOR_STATIC, dtype, rank, dims);
+    if (at == QNNRT_LOWER__NONE) return at;
+    graph->bodies[at].data = qnnrt_lower__copy(job->lower, data, bytes);
+    if (graph->bodies[at].data == NULL) return QNNRT_LOWER__NONE;
+    graph->tensors[at].name = "constant";
+    graph->bodies[at].next = *slot;
+    *slot = at;
+    return at;
+}
+
+/* Make a static tensor of the compute type, or of integers if dtype is INT_32, from doubles. */
+static int32_t qnnrt_lower__doubles(qnnrt_lower__job *job, qnnrt_dtype dtype, uint32_t rank,
+                                    const int64_t *dims, const double *values)
+{
+    const uint64_t count = qnnrt_lower__count(rank, dims);
+    const size_t bytes = (size_t)count * qnnrt_lower__dtype_bytes(dtype);
+    qnnrt_lower__record record;
+    char *data = (char *)qnnrt_lower__alloc(job->lower, bytes + 1);
+    int32_t tensor = QNNRT_LOWER__NONE;
+    qnnrt_error err;
+    uint64_t i;
+    if (data == NULL) { job->lower->no_memory = 1; return tensor; }
+    if (dtype == QNNRT_DTYPE_I32 || dtype == QNNRT_DTYPE_BOOL8) {
+        for (i = 0; i < count; ++i) {
+            const double near = values[i] < -2147483648.0 ? -2147483648.0
+                                : values[i] > 2147483647.0 ? 2147483647.0 : values[i];
+            const int32_t whole = (int32_t)near;
+            if (dtype == QNNRT_DTYPE_I32) memcpy(data + 4 * i, &whole, 4);
+            else data[i] = (char)(values[i] != 0);
+        }
+        tensor = qnnrt_lower__data(job, dtype, rank, dims, data);
+        qnnrt_lower__dealloc(job->lower, data);
+        return tensor;
+    }
+    memset(&record, 0, sizeof(record));
+    qnnrt_lower__as_weight(&record.own, QNNRT_DTYPE_F64, count, values);
+    record.weight = &record.own;
+    if (qnnrt_lower__convert(job->lower, &record, dtype, data, bytes, &err) != QNNRT_OK)
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
+    else
+        tensor = qnnrt_lower__data(job, dtype, rank, dims, data);
+    qnnrt_lower__dealloc(job->lower, data);
+    return tensor;
+}
+
+/* Make a static tensor [1] with a number. */
+static int32_t qnnrt_lower__number(qnnrt_lower__job *job, qnnrt_dtype dtype, double value)
+{
+    const int64_t one = 1;
+    return qnnrt_lower__doubles(job, dtype, 1, &one, &value);
+}
+
+/* Return the record of a value. Make it if there is none. */
+static qnnrt_lower__record *qnnrt_lower__record_of(qnnrt_lower *lower, const qnnrt_ir_value *value)
+{
+    qnnrt_lower__record *record = (qnnrt_lower__record *)value->note;
+    if (record != NULL) return record;
+    record = (qnnrt_lower__record *)qnnrt_lower__get(lower, 1, sizeof(*record));
+    if (record != NULL) ((qnnrt_ir_value *)(uintptr_t)value)->note = record;
+    return record;
+}
+
+/* Return the data of a weight or constant as a record, NULL if the value is computed. */
+static qnnrt_lower__record *qnnrt_lower__known(qnnrt_lower *lower, const qnnrt_ir_value *value)
+{
+    qnnrt_lower__record *record;
+    if (value->origin != QNNRT_IR_WEIGHT && value->origin != QNNRT_IR_CONSTANT) return NULL;
+    record = qnnrt_lower__record_of(lower, value);
+    if (record != NULL && record->weight == NULL && value->data != NULL) {
+        qnnrt_lower__as_weight(&record->own, value->dtype, value->count, value->data);
+        record->own.name = value->name;
+        record->weight = &record->own;
+    }
+    return record != NULL && record->weight != NULL ? record : NULL;
+}
+
+/* Make a static tensor with the data of a weight or constant: its axes in `order`, times scale, in
+   a type of tensors, seen as `dims`. The same one is made once. */
+static int32_t qnnrt_lower__static(qnnrt_lower__job *job, const qnnrt_ir_value *value,
+                                   qnnrt_dtype dtype, const uint32_t *order, double scale,
+                                   uint32_t rank, const int64_t *dims)
+{
+    qnnrt_lower__graph *graph = job->graph;
+    qnnrt_lower__record *record = qnnrt_lower__known(job->lower, value);
+    qnnrt_lower__body *body;
+    uint32_t i;
+    int32_t at;
+    if (record == NULL) {
+        qnnrt_lower__refuse(job->lower, graph, "Give the file of the weights.",
+                            "weight \"%.200s\" has no data", value->name);
+        return QNNRT_LOWER__NONE;
+    }
+    for (at = record->statics; at != QNNRT_LOWER__NONE; at = graph->bodies[at].next) {
+        body = &graph->bodies[at];
+        for (i = 0; i < value->rank && body->order[i] == order[i]; ++i) {}
+        if (i == value->rank && body->scale == scale && graph->tensors[at].dtype == dtype &&
+            qnnrt_lower__dims_same(&graph->tensors[at], rank, dims))
+            return at;
+    }
+    at = qnnrt_lower__tensor(job, QNNRT_TENSOR_STATIC, dtype, rank, dims);
+    if (at == QNNRT_LOWER__NONE) return at;
+    body = &graph->bodies[at];
+    graph->tensors[at].name = value->name;
+    graph->tensors[at].value = value;
+    body->source = record;
+    body->source_rank = value->rank;
+    body->scale = scale;
+    for (i = 0; i < value->rank; ++i) {
+        body->source_dims[i] = (uint64_t)value->dims[i];
+        body->order[i] = order[i];
+    }
+    body->next = record->statics;
+    record->statics = at;
+    return at;
+}
+
+/* Return the values of a weight or constant as new doubles, NULL after a finding. The caller frees
+   them with qnnrt_lower__dealloc(). */
+static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *value)
+{
+    const qnnrt_lower__record *record =
+        value != NULL ? qnnrt_lower__known(job->lower, value) : NULL;
+    double *values;
+    qnnrt_error err;
+    if (record == NULL) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "%.200s must be a weight or a constant",
+                            value != NULL ? value->name : "an input");
+        return NULL;
+    }
+    values = (double *)qnnrt_lower__alloc(job->lower, (size_t)value->count * sizeof(double) + 1);
+    if (values == NULL) { job->lower->no_memory = 1; return NULL; }
+    if (qnnrt_weights_convert(record->weight, QNNRT_DTYPE_F64, values,
+                              (size_t)value->count * sizeof(double), NULL, &err) == QNNRT_OK)
+        return values;
+    qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
+    qnnrt_lower__dealloc(job->lower, values);
+    return NULL;
+}
+
+/* =====================================================================================
+   OPERATOR                                                                    >>operator
+   Operators of QNN. An operator that exists already is not made again.
+   Needs: >>config >>arena >>params >>tensor >>static     Knows nothing of: values of the graph
+   ===================================================================================== */
+
+static int qnnrt_lower__op_same(const qnnrt_lower__job *job, const qnnrt_lower_op *op,
+                                const char *type, const int32_t *inputs, size_t input_count,
+                                qnnrt_dtype dtype, uint32_t rank, const int64_t *dims,
+                                const qnnrt_lower__params *params)
+{
+    const qnnrt_lower_tensor *out = qnnrt_lower__at(job, op->outputs[0]);
+    size_t i;
+    if (op->output_count != 1 || strcmp(op->type, type) != 0 || op->input_count != input_count ||
+        memcmp(op->inputs, inputs, input_count * sizeof(*inputs)) != 0 || out->dtype != dtype ||
+        !qnnrt_lower__dims_same(out, rank, dims) ||
+        op->param_count != (params != NULL ? params->count : 0))
+        return 0;
+    for (i = 0; i < op->param_count; ++i)
+        if (!qnnrt_lower__param_same(&op->params[i], &params->list[i])) return 0;
+    return 1;
+}
+
+/* Add an operator with outputs that exist. Return it, NULL when out of memory. */
+static qnnrt_lower_op *qnnrt_lower__add(qnnrt_lower__job *job, const char *type,
+                                        const int32_t *inputs, size_t input_count,
+                                        const int32_t *outputs, size_t output_count,
+                                        const qnnrt_lower__params *params)
+{
+    qnnrt_lower *lower = job->lower;
+    qnnrt_lower__graph *graph = job->graph;
+    const size_t param_count = params != NULL ? params->count : 0;
+    size_t room = graph->op_room, i;
+    qnnrt_param_desc *list;
+    qnnrt_lower_op *op;
+    graph->ops = (qnnrt_lower_op *)qnnrt_lower__more(lower, graph->ops, graph->op_count, &room,
+                                                     sizeof(*graph->ops));
+    graph->op_next = (int32_t *)qnnrt_lower__more(lower, graph->op_next, graph->op_count,
+                                                  &graph->op_room, sizeof(*graph->op_next));
+    list = (qnnrt_param_desc *)qnnrt_lower__copy(lower, params != NULL ? params->list : NULL,
+                                                 param_count * sizeof(*list));
+    if (lower->no_memory) return NULL;
+    op = &graph->ops[graph->op_count];
+    op->type = type;
+    op->node = graph->node;
+    op->inputs = (const int32_t *)qnnrt_lower__copy(lower, inputs, input_count * sizeof(*inputs));
+    op->outputs = (const int32_t *)qnnrt_lower__copy(lower, outputs,
+                                                     output_count * sizeof(*outputs));
+    op->input_count = input_count;
+    op->output_count = output_count;
+    op->params = list;
+    op->param_count = param_count;
+    for (i = 0; i < param_count; ++i)
+        if (list[i].data != NULL)
+            list[i].data = qnnrt_lower__copy(lower, list[i].data,
+                                             qnnrt_lower__param_bytes(&list[i]));
+    if (lower->no_memory) return NULL;
+    for (i = 0; i < output_count; ++i)
+        graph->tensors[outputs[i]].op = (int32_t)graph->op_count;
+    graph->op_count += 1;
+    return op;
+}
+
+/* Make an operator with one output, or find it. Return its output; 0 if an input is 0. */
+static int32_t qnnrt_lower__op(qnnrt_lower__job *job, const char *type, const int32_t *inputs,
+                               size_t input_count, qnnrt_dtype dtype, uint32_t rank,
+                               const int64_t *dims, const qnnrt_lower__params *params)
+{
+    qnnrt_lower__graph *graph = job->graph;
+    uint32_t hash = qnnrt_lower__hash_bytes(2166136261u, type, strlen(type));
+    int32_t at, out, *slot;
+    size_t i;
+    for (i = 0; i < input_count; ++i)
+        if (inputs[i] == QNNRT_LOWER__NONE) return QNNRT_LOWER__NONE;
+    hash = qnnrt_lower__hash_bytes(hash, inputs, input_count * sizeof(*inputs));
+    slot = &graph->op_hash[hash % QNNRT_LOWER__HASH];
+    for (at = *slot; at != 0; at = graph->op_next[at - 1])
+        if (qnnrt_lower__op_same(job, &graph->ops[at - 1], type, inputs, input_count, dtype, rank,
+                                 dims, params))
+            return graph->ops[at - 1].outputs[0];
+    out = qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER, dtype, rank, dims);
+    if (out == QNNRT_LOWER__NONE ||
+        qnnrt_lower__add(job, type, inputs, input_count, &out, 1, params) == NULL)
+        return QNNRT_LOWER__NONE;
+    graph->op_next[graph->op_count - 1] = *slot;
+    *slot = (int32_t)graph->op_count;
+    return out;
+}
+
+/* Make an operator that keeps type and dims of its input. */
+static int32_t qnnrt_lower__op_like(qnnrt_lower__job *job, const char *type, int32_t x,
+                                    const qnnrt_lower__params *params)
+{
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, x);
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+    return qnnrt_lower__op(job, type, &x, 1, from->dtype, from->rank, dims, params);
+}
+
+/* Return a tensor with the same elements and other dims. */
+static int32_t qnnrt_lower__reshape(qnnrt_lower__job *job, int32_t x, uint32_t rank,
+                                    const int64_t *dims)
+{
+    qnnrt_lower__graph *graph = job->graph;
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, x);
+    const qnnrt_lower__body *body = &graph->bodies[x];
+    const int64_t one = 1;
+    int32_t root = body->root, out;
+    if (x == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return x;
+    if (rank == 0) { rank = 1; dims = &one; }
+    if (from->kind == QNNRT_TENSOR_STATIC && body->source != NULL)
+        return qnnrt_lower__static(job, from->value, from->dtype, body->order, body->scale, rank,
+                                   dims);
+    if (from->kind == QNNRT_TENSOR_STATIC)
+        return qnnrt_lower__data(job, from->dtype, rank, dims, body->data);
+    if (qnnrt_lower__dims_same(qnnrt_lower__at(job, root), rank, dims)) return root;
+    out = qnnrt_lower__op(job, "Reshape", &root, 1, from->dtype, rank, dims, NULL);
+    if (out != QNNRT_LOWER__NONE) job->graph->bodies[out].root = root;
+    return out;
+}
+
+static int32_t qnnrt_lower__cast(qnnrt_lower__job *job, int32_t x, qnnrt_dtype dtype)
+{
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, x);
+    const qnnrt_lower__body *body = &job->graph->bodies[x];
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    if (x == QNNRT_LOWER__NONE || from->dtype == dtype) return x;
+    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+    if (from->kind == QNNRT_TENSOR_STATIC && body->source != NULL)
+        return qnnrt_lower__static(job, from->value, dtype, body->order, body->scale, from->rank,
+                                   dims);
+    return qnnrt_lower__op(job, "Cast", &x, 1, dtype, from->rank, dims, NULL);
+}
+
+/* Transpose a tensor, seen as `dims`: axis i of the result is axis perm[i]. Axes of size 1 and axes
+   that stay together take no part. The result has the permuted dims. */
+static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t rank,
+                                      const int64_t *dims, const uint32_t *perm)
+{
+    int64_t out[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK], moved[QNNRT_LOWER__RANK];
+    int64_t places[QNNRT_LOWER__RANK];
+    uint32_t group[QNNRT_LOWER__RANK], first[QNNRT_LOWER__RANK], count = 0, i, k, last = 0;
+    qnnrt_lower__params p;
+    int sorted = 1;
+    /* Axes of the result, without those of size 1, gathered into groups that are adjacent in x. */
+    for (i = 0; i < rank; ++i) {
+        out[i] = dims[perm[i]];
+        if (out[i] == 1) continue;
+        for (k = last + 1; count > 0 && k < perm[i] && dims[k] == 1; ++k) {}
+        if (count > 0 && k == perm[i]) moved[count - 1] *= out[i];
+        else { first[count] = perm[i]; moved[count++] = out[i]; }
+        last = perm[i];
+    }
+    for (i = 0; i < count; ++i) {                        /* the place of each group in x */
+        group[i] = 0;
+        for (k = 0; k < count; ++k) group[i] += (uint32_t)(first[k] < first[i]);
+        packed[group[i]] = moved[i];
+        if (group[i] != i) sorted = 0;
+        places[i] = group[i];
+    }
+    if (sorted) return qnnrt_lower__reshape(job, x, rank, out);
+    x = qnnrt_lower__reshape(job, x, count, packed);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "perm", QNNRT_DTYPE_U32, places, count, 0);
+    x = qnnrt_lower__op(job, "Transpose", &x, 1, qnnrt_lower__at(job, x)->dtype, count, moved, &p);
+    return qnnrt_lower__reshape(job, x, rank, out);
+}
+
+/* =====================================================================================
+   LAYOUT                                                                        >>layout
+   Values of the graph in tensors: a view says in which order of axes, and which axes are not
+   yet repeated.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator
+   Knows nothing of: ATen operators
+   ===================================================================================== */
+
+typedef struct qnnrt_lower__view {
+    int32_t               tensor;            /* 0: known data, see .value */
+    const qnnrt_ir_value *value;             /* of known data */
+    double                scale;             /* of known data */
+    qnnrt_dtype           dtype;             /* of the tensor */
+    uint32_t              rank;
+    int64_t               dims[QNNRT_LOWER__RANK];   /* in the order of the graph */
+    uint32_t              order[QNNRT_LOWER__RANK];  /* the storage's axes, slowest first */
+} qnnrt_lower__view;
+
+static void qnnrt_lower__identity(uint32_t *order)
+{
+    uint32_t i;
+    for (i = 0; i < QNNRT_LOWER__RANK; ++i) order[i] = i;
+}
+
+/* Return true if two orders store the same elements in the same places: axes of size 1 do not
+   count. */
+static int qnnrt_lower__order_same(uint32_t rank, const int64_t *dims, const uint32_t *a,
+                                   const uint32_t *b)
+{
+    uint32_t i = 0, k = 0;
+    for (;;) {
+        while (i < rank && dims[a[i]] == 1) ++i;
+        while (k < rank && dims[b[k]] == 1) ++k;
+        if (i == rank || k == rank) return i == rank && k == rank;
+        if (a[i++] != b[k++]) return 0;
+    }
+}
+
+/* Return a value as it is stored; `narrow` 1: without the repetitions of expand, which then has
+   dims of 1. */
+static qnnrt_lower__view qnnrt_lower__view_of(qnnrt_lower__job *job, const qnnrt_ir_value *value,
+                                              int narrow)
+{
+    qnnrt_lower__view view;
+    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, value);
+    const int known = value->origin == QNNRT_IR_WEIGHT || value->origin == QNNRT_IR_CONSTANT;
+    uint32_t i;
+    memset(&view, 0, sizeof(view));
+    qnnrt_lower__identity(view.order);
+    view.scale = 1;
+    view.dtype = qnnrt_lower__dtype(job, value->dtype);
+    view.rank = value->rank;
+    memcpy(view.dims, value->dims, sizeof(view.dims));
+    if (record == NULL) return view;
+    if (known) {
+        if (qnnrt_lower__known(job->lower, value) == NULL)
+            qnnrt_lower__refuse(job->lower, job->graph, "Give the file of the weights.",
+                                "weight \"%.200s\" has no data", value->name);
+        view.value = value;
+        return view;
+    }
+    view.tensor = record->tensor;
+    memcpy(view.order, record->order, sizeof(view.order));
+    if (record->narrow) memcpy(view.dims, record->dims, sizeof(view.dims));
+    if (record->narrow && !narrow) {
+        int64_t times[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
+        qnnrt_lower__params p;
+        int64_t stored[QNNRT_LOWER__RANK];
+        for (i = 0; i < view.rank; ++i) {
+            stored[i] = view.dims[view.order[i]];
+            dims[i] = value->dims[view.order[i]];
+            times[i] = dims[i] / stored[i];
+        }
+        memset(&p, 0, sizeof(p));
+        qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, view.rank, 0);
+        view.tensor = qnnrt_lower__reshape(job, view.tensor, view.rank, stored);
+        view.tensor = qnnrt_lower__op(job, "Tile", &view.tensor, 1, view.dtype, view.rank, dims,
+                                      &p);
+        memcpy(view.dims, value->dims, sizeof(view.dims));
+        record->narrow = 0;
+        record->tensor = view.tensor;
+    }
+    return view;
+}
+
+/* Return the tensor of a view with its axes in an order, and the dims that this gives. */
+static int32_t qnnrt_lower__stored(qnnrt_lower__job *job, const qnnrt_lower__view *view,
+                                   const uint32_t *order)
+{
+    int64_t dims[QNNRT_LOWER__RANK], storage[QNNRT_LOWER__RANK];
+    uint32_t perm[QNNRT_LOWER__RANK], i, k;
+    for (i = 0; i < view->rank; ++i) {
+        dims[i] = view->dims[order[i]];
+        storage[i] = view->dims[view->order[i]];
+        for (k = 0; k < view->rank; ++k) if (view->order[k] == order[i]) perm[i] = k;
+    }
+    if (view->value != NULL)
+        return qnnrt_lower__static(job, view->value, view->dtype, order, view->scale, view->rank,
+                                   dims);
+    return qnnrt_lower__transpose(job, view->tensor, view->rank, storage, perm);
+}
+
+/* Return the tensor of a view with its axes in the order of the graph. */
+static int32_t qnnrt_lower__plain(qnnrt_lower__job *job, const qnnrt_lower__view *view)
+{
+    uint32_t order[QNNRT_LOWER__RANK];
+    qnnrt_lower__identity(order);
+    return qnnrt_lower__stored(job, view, order);
+}
+
+/* Return input i of the node, as it is stored. */
+static qnnrt_lower__view qnnrt_lower__in(qnnrt_lower__job *job, size_t i)
+{
+    return qnnrt_lower__view_of(job, job->node->inputs[i], 0);
+}
+
+/* Say where an output of the node is stored. order NULL: the order of the graph. */
+static void qnnrt_lower__set(qnnrt_lower__job *job, size_t output, int32_t tensor,
+                             const uint32_t *order)
+{
+    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, job->node->outputs[output]);
+    if (record == NULL) return;
+    record->tensor = tensor;
+    record->narrow = 0;
+    if (order != NULL) memcpy(record->order, order, sizeof(record->order));
+    else qnnrt_lower__identity(record->order);
+    if (tensor != QNNRT_LOWER__NONE && qnnrt_lower__at(job, tensor)->value == NULL &&
+        qnnrt_lower__at(job, tensor)->kind == QNNRT_TENSOR_INNER)
+        qnnrt_lower__at(job, tensor)->value = job->node->outputs[output];
+}
+
+/* Return a view of known data in a tensor, so that it can be renamed like others. */
+static void qnnrt_lower__settle(qnnrt_lower__job *job, qnnrt_lower__view *view)
+{
+    if (view->value == NULL) return;
+    view->tensor = qnnrt_lower__plain(job, view);
+    view->value = NULL;
+}
+
+/* Let output 0 be a view of other axes: axis i of it is axis perm[i] of the view. */
+static void qnnrt_lower__set_permuted(qnnrt_lower__job *job, qnnrt_lower__view *view,
+                                      const uint32_t *perm)
+{
+    uint32_t order[QNNRT_LOWER__RANK], i, k;
+    qnnrt_lower__settle(job, view);
+    qnnrt_lower__identity(order);
+    for (i = 0; i < view->rank; ++i)
+        for (k = 0; k < view->rank; ++k) if (perm[k] == view->order[i]) order[i] = k;
+    qnnrt_lower__set(job, 0, view->tensor, order);
+}
+
+/* Change the dims of a view. Axes are renamed if the storage allows, else the tensor is
+   transposed to the order of the graph first. */
+static void qnnrt_lower__view_dims(qnnrt_lower__job *job, qnnrt_lower__view *view, uint32_t rank,
+                                   const int64_t *dims)
+{
+    uint64_t stride[QNNRT_LOWER__RANK], next[QNNRT_LOWER__RANK], count = 1, step = 0;
+    uint32_t order[QNNRT_LOWER__RANK], i, k, used = 0;
+    int good = 1;
+    qnnrt_lower__settle(job, view);
+    for (i = view->rank; i-- > 0;) {
+        stride[view->order[i]] = count;
+        count *= (uint64_t)view->dims[view->order[i]];
+    }
+    /* Walk both shapes from the last axis: a run of old axes whose strides follow each other is
+       cut into new axes. */
+    k = rank;
+    for (i = view->rank; good && i > 0;) {
+        uint64_t size = 1;
+        if (view->dims[i - 1] == 1) { --i; continue; }
+        step = stride[i - 1];
+        while (i > 0 && (view->dims[i - 1] == 1 || stride[i - 1] == step * size)) {
+            size *= (uint64_t)view->dims[i - 1];
+            --i;
+        }
+        while (k > 0 && size > 1) {
+            const uint64_t part = (uint64_t)dims[k - 1];
+            if (size % part != 0) break;
+            next[k - 1] = step;
+            step *= part;
+            size /= part;
+            --k;
+        }
+        if (size != 1) good = 0;
+    }
+    for (i = 0; good && i < k; ++i) if (dims[i] != 1) good = 0;
+    if (!good) {
+        view->tensor = qnnrt_lower__plain(job, view);
+        qnnrt_lower__identity(view->order);
+    } else {
+        /* Sort the axes by their strides; those of size 1 keep their place among the others. */
+        qnnrt_lower__identity(order);
+        for (i = 0; i < rank; ++i) if (dims[i] != 1) order[used++] = i;
+        for (i = 1; i < used; ++i) {
+            const uint32_t axis = order[i];
+            for (k = i; k > 0 && next[order[k - 1]] < next[axis]; --k) order[k] = order[k - 1];
+            order[k] = axis;
+        }
+        for (i = 0; i < rank; ++i) {
+            if (dims[i] != 1) continue;
+            for (k = used; k > i; --k) order[k] = order[k - 1];   /* axis i goes to place i */
+            order[i < used ? i : used] = i;
+            ++used;
+        }
+        memcpy(view->order, order, sizeof(order));
+    }
+    view->rank = rank;
+    memcpy(view->dims, dims, rank * sizeof(*dims));
+}
+
+/* =====================================================================================
+   ALIGN                                                                          >>align
+   Values that an operator reads together, in one order of axes.
+   Needs: >>config >>tensor >>operator >>layout     Knows nothing of: ATen operators
+   ===================================================================================== */
+
+enum { QNNRT_LOWER__MOST_INPUTS = 64, QNNRT_LOWER__MOST_RANK = 4 };
+
+typedef struct qnnrt_lower__aligned {
+    uint32_t rank;
+    int64_t  dims[QNNRT_LOWER__RANK];            /* of the result, as stored */
+    uint32_t order[QNNRT_LOWER__RANK];           /* of its axes in the graph */
+    uint32_t group[QNNRT_LOWER__RANK];           /* the packed axis that a stored axis is part of */
+    uint32_t packed_rank;
+    int64_t  packed[QNNRT_LOWER__RANK];          /* .dims, packed */
+} qnnrt_lower__aligned;
+
+/* Put axes in front of a view, so that it has `rank`. */
+static void qnnrt_lower__extend(qnnrt_lower__job *job, qnnrt_lower__view *view, uint32_t rank)
+{
+    int64_t dims[QNNRT_LOWER__RANK];
+    const uint32_t more = rank - view->rank;
+    uint32_t i;
+    if (more == 0) return;
+    for (i = 0; i < rank; ++i) dims[i] = i < more ? 1 : view->dims[i - more];
+    if (view->value != NULL) {
+        qnnrt_lower__settle(job, view);
+        qnnrt_lower__identity(view->order);
+    }
+    for (i = rank; i-- > 0;) view->order[i] = i < more ? i : view->order[i - more] + more;
+    view->rank = rank;
+    memcpy(view->dims, dims, sizeof(dims[0]) * rank);
+}
+
+static void qnnrt_lower__axis_last(uint32_t rank, uint32_t *order, uint32_t axis)
+{
+    uint32_t i = 0;
+    while (i + 1 < rank && order[i] != axis) ++i;
+    for (; i + 1 < rank; ++i) order[i] = order[i + 1];
+    order[rank - 1] = axis;
+}
+
+static void qnnrt_lower__axis_first(uint32_t rank, uint32_t *order, uint32_t axis)
+{
+    uint32_t i = 0;
+    while (i + 1 < rank && order[i] != axis) ++i;
+    for (; i > 0; --i) order[i] = order[i - 1];
+    order[0] = axis;
+}
+
+/* Choose the order in which the fewest elements have to be transposed. last: an axis that must be
+   the fastest, -1 for none. */
+static void qnnrt_lower__choose(const qnnrt_lower__view *views, size_t count, uint32_t rank,
+                                int32_t last, uint32_t *order)
+{
+    uint64_t best = UINT64_MAX;
+    size_t i, k;
+    qnnrt_lower__identity(order);
+    if (last >= 0) qnnrt_lower__axis_last(rank, order, (uint32_t)last);
+    for (i = 0; i < count; ++i) {
+        uint32_t candidate[QNNRT_LOWER__RANK];
+        uint64_t cost = 0;
+        if (views[i].value != NULL || views[i].rank != rank) continue;
+        memcpy(candidate, views[i].order, sizeof(candidate));
+        if (last >= 0) qnnrt_lower__axis_last(rank, candidate, (uint32_t)last);
+        for (k = 0; k < count; ++k)
+            if (views[k].value == NULL && views[k].rank == rank &&
+                !qnnrt_lower__order_same(rank, views[k].dims, candidate, views[k].order) &&
+                (k >= QNNRT_LOWER__MOST_INPUTS || views[k].tensor != QNNRT_LOWER__NONE))
+                cost += qnnrt_lower__count(rank, views[k].dims);
+        if (cost < best) { best = cost; memcpy(order, candidate, sizeof(candidate)); }
+    }
+}
+
+/* Say which stored axes may be packed with the next one: bit i for axes i and i + 1. Pack as many
+   as are needed for the rank that libraries like. */
+static void qnnrt_lower__pack(qnnrt_lower__aligned *a, uint32_t mergeable)
+{
+    uint32_t over = a->rank > QNNRT_LOWER__MOST_RANK ? a->rank - QNNRT_LOWER__MOST_RANK : 0;
+    uint32_t i;
+    a->packed_rank = 0;
+    for (i = 0; i < a->rank; ++i) {
+        if (i > 0 && over > 0 && (mergeable >> (i - 1) & 1) != 0) {
+            --over;
+            a->packed[a->packed_rank - 1] *= a->dims[i];
+        } else {
+            a->packed[a->packed_rank++] = a->dims[i];
+        }
+        a->group[i] = a->packed_rank - 1;
+    }
+}
+
+/* Pack dims, which are stored in the order of `a`, as those of the result were. */
+static void qnnrt_lower__packed(const qnnrt_lower__aligned *a, const int64_t *dims, int64_t *out)
+{
+    uint32_t i;
+    for (i = 0; i < a->packed_rank; ++i) out[i] = 1;
+    for (i = 0; i < a->rank; ++i) out[a->group[i]] *= dims[i];
+}
+
+/* Store views for an operator that works element by element, with broadcasting. tensors receives
+   one for each view. */
+static void qnnrt_lower__align(qnnrt_lower__job *job, qnnrt_lower__view *views, size_t count,
+                               uint32_t rank, const int64_t *dims, int32_t *tensors,
+                               qnnrt_lower__aligned *a)
+{
+    int64_t own[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK];
+    uint32_t mergeable = 0xFF, i;
+    size_t k, full = 0;
+    int32_t root;
+    for (k = 0; k < count; ++k)
+        if (qnnrt_lower__count(views[k].rank, views[k].dims) != 1)
+            qnnrt_lower__extend(job, &views[k], rank);
+    qnnrt_lower__choose(views, count, rank, -1, a->order);
+    a->rank = rank;
+    for (i = 0; i < rank; ++i) a->dims[i] = dims[a->order[i]];
+    for (k = 0; k < count; ++k) {
+        if (views[k].rank != rank) continue;
+        for (i = 0; i + 1 < rank; ++i) {
+            const int one = views[k].dims[a->order[i]] == 1;
+            const int next = views[k].dims[a->order[i + 1]] == 1;
+            if (one != next && a->dims[i] != 1 && a->dims[i + 1] != 1) mergeable &= ~(1u << i);
+        }
+        full += memcmp(views[k].dims, dims, rank * sizeof(*dims)) == 0;
+    }
+    qnnrt_lower__pack(a, mergeable);
+    for (k = 0; k < count; ++k) {
+        const int64_t one = 1;
+        if (views[k].rank != rank || qnnrt_lower__count(rank, views[k].dims) == 1) {
+            tensors[k] = qnnrt_lower__plain(job, &views[k]);
+            tensors[k] = qnnrt_lower__reshape(job, tensors[k], 1, &one);
+            full += views[k].rank != rank;
+            continue;
+        }
+        for (i = 0; i < rank; ++i) own[i] = views[k].dims[a->order[i]];
+        qnnrt_lower__packed(a, own, packed);
+        tensors[k] = qnnrt_lower__stored(job, &views[k], a->order);
+        tensors[k] = qnnrt_lower__reshape(job, tensors[k], a->packed_rank, packed);
+    }
+    if (full < count) return;
+    /* Without broadcasting any dims serve: those that the first tensor has already. */
+    for (k = 0; k < count && qnnrt_lower__at(job, tensors[k])->count == 1; ++k) {}
+    if (k == count || tensors[k] == QNNRT_LOWER__NONE) return;
+    root = job->graph->bodies[tensors[k]].root;
+    if (qnnrt_lower__at(job, root)->rank > QNNRT_LOWER__MOST_RANK) return;
+    a->packed_rank = qnnrt_lower__at(job, root)->rank;
+    for (i = 0; i < a->packed_rank; ++i) a->packed[i] = qnnrt_lower__at(job, root)->dims[i];
+    for (k = 0; k < count; ++k)
+        if (qnnrt_lower__at(job, tensors[k])->count != 1)
+            tensors[k] = qnnrt_lower__reshape(job, tensors[k], a->packed_rank, a->packed);
+}
+
+/* Store a view for an operator that treats some axes of it apart from the others. axes: their bits;
+   last: one that must be the fastest, -1 for none. Return the tensor, with the packed dims. */
+static int32_t qnnrt_lower__arrange(qnnrt_lower__job *job, qnnrt_lower__view *view, uint32_t axes,
+                                    int32_t last, qnnrt_lower__aligned *a)
+{
+    uint32_t mergeable = 0, i;
+    int32_t tensor;
+    qnnrt_lower__choose(view, 1, view->rank, last, a->order);
+    a->rank = view->rank;
+    for (i = 0; i < a->rank; ++i) a->dims[i] = view->dims[a->order[i]];
+    for (i = 0; i + 1 < a->rank; ++i)
+        if (((axes >> a->order[i] | axes >> a->order[i + 1]) & 1) == 0) mergeable |= 1u << i;
+    qnnrt_lower__pack(a, mergeable);
+    tensor = qnnrt_lower__stored(job, view, a->order);
+    return qnnrt_lower__reshape(job, tensor, a->packed_rank, a->packed);
+}
+
+/* Return the packed axis of an axis of the graph. */
+static uint32_t qnnrt_lower__packed_axis(const qnnrt_lower__aligned *a, uint32_t axis)
+{
+    uint32_t i = 0;
+    while (i + 1 < a->rank && a->order[i] != axis) ++i;
+    return a->group[i];
+}
+
+/* Return an argument that names an axis, from 0 on. */
+static uint32_t qnnrt_lower__axis(const qnnrt_ir_node *node, const char *name, uint32_t rank,
+                                  int64_t otherwise)
+{
+    const int64_t axis = qnnrt_ir_int(node, name, otherwise);
+    if (rank == 0) return 0;
+    return (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis);
+}
+
+/* =====================================================================================
+   ELEMENTWISE                                                              >>elementwise
+   Operators on each element, and on pairs of elements.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align
+   Knows nothing of: other operators
+   ===================================================================================== */
+
+static const char *qnnrt_lower__lookup(const char *const (*table)[2], size_t count,
+                                       const char *op)
+{
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        const size_t length = strlen(table[i][0]);
+        if (strncmp(table[i][0], op, length) == 0 && (op[length] == '.' || op[length] == '_'))
+            return table[i][1];
+    }
+    return NULL;
+}
+
+/* Return input i in any order for an operator on each element; output 0 is then stored so. */
+static int32_t qnnrt_lower__each(qnnrt_lower__job *job, size_t i, qnnrt_lower__view *view)
+{
+    *view = qnnrt_lower__in(job, i);
+    qnnrt_lower__settle(job, view);
+    return job->graph->bodies[view->tensor].root;
+}
+
+static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, int32_t a, int32_t b)
+{
+    const qnnrt_lower_tensor *x = qnnrt_lower__at(job, a);
+    const int32_t inputs[2] = {a, b};
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    for (i = 0; i < x->rank; ++i) dims[i] = x->dims[i];
+    return qnnrt_lower__op(job, type, inputs, 2, x->dtype, x->rank, dims, NULL);
+}
+
+static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
+{
+    static const char *const table[][2] = {
+        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"}, {"neg", "ElementWiseNeg"},
+        {"abs", "ElementWiseAbs"}, {"exp", "ElementWiseExp"}, {"log", "ElementWiseLog"},
+        {"sqrt", "ElementWiseSquareRoot"}, {"rsqrt", "ElementWiseRsqrt"},
+        {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"}, {"floor", "ElementWiseFloor"},
+        {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"}, {"sign", "ElementWiseSign"},
+        {"logical_not", "ElementWiseNot"},
+    };
+    qnnrt_lower__view x;
+    int32_t t = qnnrt_lower__each(job, 0, &x);
+    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), job->node->op);
+    t = qnnrt_lower__cast(job, t, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
+    qnnrt_lower__set(job, 0, qnnrt_lower__op_like(job, type, t, NULL), x.order);
+}
+
+/* Clamp a tensor of floats, where infinity means no bound. */
+static int32_t qnnrt_lower__clamp(qnnrt_lower__job *job, int32_t t, double low, double high)
+{
+    const qnnrt_dtype dtype = qnnrt_lower__at(job, t)->dtype;
+    qnnrt_lower__params p;
+    if (low == 0 && high == HUGE_VAL && qnnrt_lower__is_float(dtype))
+        return qnnrt_lower__op_like(job, "Relu", t, NULL);
+    if (low > -HUGE_VAL && high < HUGE_VAL && qnnrt_lower__is_float(dtype)) {
+        memset(&p, 0, sizeof(p));
+        qnnrt_lower__f32(&p, "min_value", low);
+        qnnrt_lower__f32(&p, "max_value", high);
+        return qnnrt_lower__op_like(job, "ReluMinMax", t, &p);
+    }
+    if (low > -HUGE_VAL)
+        t = qnnrt_lower__binary_op(job, "ElementWiseMaximum", t,
+                                   qnnrt_lower__number(job, dtype, low));
+    if (high < HUGE_VAL)
+        t = qnnrt_lower__binary_op(job, "ElementWiseMinimum", t,
+                                   qnnrt_lower__number(job, dtype, high));
+    return t;
+}
+
+static void qnnrt_lower__do_clamp(qnnrt_lower__job *job)
+{
+    const char *op = job->node->op;
+    double low = -HUGE_VAL, high = HUGE_VAL;
+    qnnrt_lower__view x;
+    int32_t t = qnnrt_lower__each(job, 0, &x);
+    if (strncmp(op, "relu6", 5) == 0) { low = 0; high = 6; }
+    else if (strncmp(op, "relu", 4) == 0) { low = 0; }
+    else if (strncmp(op, "hardtanh", 8) == 0) {
+        low = qnnrt_ir_float(job->node, "min_val", -1);
+        high = qnnrt_ir_float(job->node, "max_val", 1);
+    } else {
+        low = qnnrt_ir_float(job->node, "min", low);
+        high = qnnrt_ir_float(job->node, "max", high);
+    }
+    t = qnnrt_lower__cast(job, t, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
+    qnnrt_lower__set(job, 0, qnnrt_lower__clamp(job, t, low, high), x.order);
+}
+
+/* Multiply and add numbers: x * scale + shift. */
+static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double scale,
+                                       double shift)
+{
+    const qnnrt_dtype dtype = qnnrt_lower__at(job, t)->dtype;
+    if (scale != 1)
+        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t,
+                                   qnnrt_lower__number(job, dtype, scale));
+    if (shift != 0)
+        t = qnnrt_lower__binary_op(job, "ElementWiseAdd", t,
+                                   qnnrt_lower__number(job, dtype, shift));
+    return t;
+}
+
+static void qnnrt_lower__do_silu(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x;
+    const int32_t t = qnnrt_lower__each(job, 0, &x);
+    const int32_t gate = qnnrt_lower__op_like(job, "Sigmoid", t, NULL);
+    qnnrt_lower__set(job, 0, qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, gate), x.order);
+}
+
+static void qnnrt_lower__do_hard(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x;
+    const int32_t t = qnnrt_lower__each(job, 0, &x);
+    int32_t gate = qnnrt_lower__clamp(job, qnnrt_lower__linear_map(job, t, 1. / 6, 0.5), 0, 1);
+    if (strncmp(job->node->op, "hardswish", 9) == 0)
+        gate = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, gate);
+    qnnrt_lower__set(job, 0, gate, x.order);
+}
+
+/* Gelu, and with approximate "tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
+static void qnnrt_lower__do_gelu(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_attr *form = qnnrt_ir_attr_find(job->node, "approximate");
+    qnnrt_lower__view x;
+    const int32_t t = qnnrt_lower__each(job, 0, &x);
+    int32_t y;
+    if (form == NULL || strcmp(form->text, "tanh") != 0) {
+        y = qnnrt_lower__op_like(job, "Gelu", t, NULL);
+    } else {
+        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+        y = qnnrt_lower__linear_map(job, y, 0.044715 * 0.7978845608028654, 0.7978845608028654);
+        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, t);
+        y = qnnrt_lower__op_like(job, "Tanh", y, NULL);
+        y = qnnrt_lower__linear_map(job, y, 0.5, 0.5);
+        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, t);
+    }
+    qnnrt_lower__set(job, 0, y, x.order);
+}
+
+/* Return the second operand of a node as a view: an input, or a number. */
+static qnnrt_lower__view qnnrt_lower__operand(qnnrt_lower__job *job, size_t input,
+                                              const char *argument, qnnrt_dtype dtype)
+{
+    qnnrt_lower__view view;
+    if (job->node->input_count > input && job->node->inputs[input] != NULL)
+        return qnnrt_lower__view_of(job, job->node->inputs[input], 1);
+    memset(&view, 0, sizeof(view));
+    view.dtype = dtype;
+    view.rank = 1;
+    view.dims[0] = 1;
+    view.tensor = qnnrt_lower__number(job, dtype, qnnrt_ir_float(job->node, argument, 0));
+    return view;
+}
+
+/* Give a view another type of tensors. */
+static void qnnrt_lower__view_cast(qnnrt_lower__job *job, qnnrt_lower__view *view,
+                                   qnnrt_dtype dtype)
+{
+    if (view->dtype == dtype) return;
+    if (view->value == NULL)
+        view->tensor = qnnrt_lower__cast(job, job->graph->bodies[view->tensor].root, dtype);
+    view->dtype = dtype;
+}
+
+/* Make an operator on two views, with broadcasting, and store output 0. */
+static void qnnrt_lower__pair(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *pair)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__aligned a;
+    int32_t tensors[2];
+    qnnrt_lower__align(job, pair, 2, out->rank, out->dims, tensors, &a);
+    qnnrt_lower__set(job, 0,
+                     qnnrt_lower__op(job, type, tensors, 2, qnnrt_lower__dtype(job, out->dtype),
+                                     a.packed_rank, a.packed, NULL), a.order);
+}
+
+static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
+{
+    static const char *const table[][2] = {
+        {"add", "ElementWiseAdd"}, {"sub", "ElementWiseSubtract"},
+        {"rsub", "ElementWiseSubtract"}, {"mul", "ElementWiseMultiply"},
+        {"div", "ElementWiseDivide"}, {"maximum", "ElementWiseMaximum"},
+        {"minimum", "ElementWiseMinimum"}, {"max", "ElementWiseMaximum"},
+        {"min", "ElementWiseMinimum"}, {"pow", "ElementWisePower"},
+    };
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
+    const double alpha = qnnrt_ir_float(node, "alpha", 1);
+    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), node->op);
+    qnnrt_lower__view pair[2], turn;
+    const qnnrt_ir_attr *mode = qnnrt_ir_attr_find(node, "rounding_mode");
+    if (dtype == QNNRT_DTYPE_BOOL8 && node->op[0] != 'm') {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "arithmetic of bools is not lowered");
+        return;
+    }
+    if (mode != NULL && mode->kind == QNNRT_IR_TEXT) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "rounding_mode \"%s\" is not lowered",
+                            mode->text);
+        return;
+    }
+    pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
+    pair[1] = qnnrt_lower__operand(job, 1, strncmp(node->op, "pow", 3) == 0 ? "exponent" : "other",
+                                   dtype);
+    qnnrt_lower__view_cast(job, &pair[0], dtype);
+    qnnrt_lower__view_cast(job, &pair[1], dtype);
+    if (alpha != 1 && pair[1].value != NULL) {
+        pair[1].scale *= alpha;
+    } else if (alpha != 1) {
+        const int32_t root = job->graph->bodies[pair[1].tensor].root;
+        pair[1].tensor = qnnrt_lower__linear_map(job, root, alpha, 0);
+    }
+    if (strncmp(node->op, "rsub", 4) == 0) { turn = pair[0]; pair[0] = pair[1]; pair[1] = turn; }
+    qnnrt_lower__pair(job, type, pair);
+}
+
+static void qnnrt_lower__do_power(qnnrt_lower__job *job)
+{
+    const double e = qnnrt_ir_float(job->node, "exponent", 1);
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
+    qnnrt_lower__view x;
+    int32_t t = qnnrt_lower__cast(job, qnnrt_lower__each(job, 0, &x), dtype), y = t;
+    if (e == 2 || e == 3) {
+        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+        if (e == 3) y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, y);
+    } else if (e == 0.5) {
+        y = qnnrt_lower__op_like(job, "ElementWiseSquareRoot", t, NULL);
+    } else if (e == -0.5) {
+        y = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
+    } else if (e == -1) {
+        const int32_t inputs[2] = {qnnrt_lower__number(job, dtype, 1), t};
+        const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+        int64_t dims[QNNRT_LOWER__RANK];
+        uint32_t i;
+        for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+        y = qnnrt_lower__op(job, "ElementWiseDivide", inputs, 2, dtype, from->rank, dims, NULL);
+    } else if (e != 1) {
+        y = qnnrt_lower__binary_op(job, "ElementWisePower", t, qnnrt_lower__number(job, dtype, e));
+    }
+    qnnrt_lower__set(job, 0, y, x.order);
+}
+
+static void qnnrt_lower__do_compare(qnnrt_lower__job *job)
+{
+    static const char *const table[][2] = {
+        {"eq", "ElementWiseEqual"}, {"ne", "ElementWiseNotEqual"}, {"lt", "ElementWiseLess"},
+        {"le", "ElementWiseLessEqual"}, {"gt", "ElementWiseGreater"},
+        {"ge", "ElementWiseGreaterEqual"}, {"logical_and", "ElementWiseAnd"},
+        {"logical_or", "ElementWiseOr"}, {"logical_xor", "ElementWiseXor"},
+        {"__and_", "ElementWiseAnd"}, {"__or_", "ElementWiseOr"}, {"__xor_", "ElementWiseXor"},
+        {"bitwise_and", "ElementWiseAnd"}, {"bitwise_or", "ElementWiseOr"},
+        {"bitwise_xor", "ElementWiseXor"},
+    };
+    const qnnrt_ir_node *node = job->node;
+    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), node->op);
+    qnnrt_lower__view pair[2];
+    pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
+    pair[1] = qnnrt_lower__operand(job, 1, "other", pair[0].dtype);
+    if (qnnrt_lower__is_float(pair[1].dtype)) qnnrt_lower__view_cast(job, &pair[0], pair[1].dtype);
+    qnnrt_lower__view_cast(job, &pair[1], pair[0].dtype);
+    if (node->outputs[0]->dtype != QNNRT_DTYPE_BOOL8) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "operators on bits are not lowered");
+        return;
+    }
+    qnnrt_lower__pair(job, type, pair);
+}
+
+/* =====================================================================================
+   SHAPE                                                                          >>shape
+   Operators that move elements: views, permutations, slices, joins, copies.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+   Knows nothing of: arithmetic
+   ===================================================================================== */
+
+/* Output 0 is input 0, in its type. */
+static void qnnrt_lower__do_alias(qnnrt_lower__job *job)
+{
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    int32_t t;
+    qnnrt_lower__settle(job, &x);
+    t = x.tensor;
+    if (dtype == QNNRT_DTYPE_BOOL8 && x.dtype != dtype) {
+        t = job->graph->bodies[t].root;
+        t = qnnrt_lower__cast(job, t, x.dtype);
+        {
+            const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, 0)};
+            const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+            int64_t dims[QNNRT_LOWER__RANK];
+            uint32_t i;
+            for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+            t = qnnrt_lower__op(job, "ElementWiseNotEqual", inputs, 2, dtype, from->rank, dims,
+                                NULL);
+        }
+    } else if (x.dtype != dtype) {
+        t = qnnrt_lower__cast(job, job->graph->bodies[t].root, dtype);
+    }
+    qnnrt_lower__set(job, 0, t, x.order);
+}
+
+/* Output 0 has the elements of input 0 and its own dims. */
+static void qnnrt_lower__do_view(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+static void qnnrt_lower__do_permute(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    uint32_t perm[QNNRT_LOWER__RANK], i, k;
+    int64_t dims[QNNRT_LOWER__RANK];
+    qnnrt_lower__identity(perm);
+    if (strncmp(node->op, "permute", 7) == 0) {
+        qnnrt_ir_ints(node, "dims", dims);
+        for (i = 0; i < x.rank; ++i) perm[i] = (uint32_t)(dims[i] < 0 ? dims[i] + x.rank : dims[i]);
+    } else if (strncmp(node->op, "transpose", 9) == 0) {
+        i = qnnrt_lower__axis(node, "dim0", x.rank, 0);
+        k = qnnrt_lower__axis(node, "dim1", x.rank, 0);
+        perm[i] = k;
+        perm[k] = i;
+    } else if (strncmp(node->op, "movedim", 7) == 0) {
+        i = qnnrt_lower__axis(node, "source", x.rank, 0);
+        k = qnnrt_lower__axis(node, "destination", x.rank, 0);
+        for (; i < k; ++i) perm[i] = perm[i + 1];
+        for (; i > k; --i) perm[i] = perm[i - 1];
+        perm[k] = qnnrt_lower__axis(node, "source", x.rank, 0);
+    } else {
+        for (i = 0; i < x.rank; ++i) perm[i] = x.rank - 1 - i;
+    }
+    if (x.value != NULL) {               /* the data is transposed when it is loaded */
+        uint32_t order[QNNRT_LOWER__RANK];
+        int64_t out[QNNRT_LOWER__RANK];
+        for (i = 0; i < x.rank; ++i) { order[i] = perm[i]; out[i] = x.dims[perm[i]]; }
+        qnnrt_lower__set(job, 0, qnnrt_lower__static(job, x.value, x.dtype, order, x.scale, x.rank,
+                                                     out), NULL);
+        return;
+    }
+    qnnrt_lower__set_permuted(job, &x, perm);
+}
+
+/* Take elements first, first + step, ... of an axis of a view. The view is then the result. */
+static void qnnrt_lower__cut(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis,
+                             int64_t first, int64_t count, int64_t step)
+{
+    int64_t ranges[3 * QNNRT_LOWER__RANK], own[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    int32_t t;
+    uint32_t i, at;
+    if (first == 0 && count == x->dims[axis] && step == 1) return;
+    t = qnnrt_lower__arrange(job, x, 1u << axis, -1, &a);
+    at = qnnrt_lower__packed_axis(&a, axis);
+    for (i = 0; i < a.packed_rank; ++i) {
+        ranges[3 * i] = i == at ? first : 0;
+        ranges[3 * i + 1] = i == at ? first + (count - 1) * step + 1 : a.packed[i];
+        ranges[3 * i + 2] = i == at ? step : 1;
+        own[i] = i == at ? count : a.packed[i];
+    }
+    memcpy(dims, x->dims, sizeof(dims));
+    dims[axis] = count;
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "ranges", QNNRT_DTYPE_I32, ranges, a.packed_rank, 3);
+    x->tensor = qnnrt_lower__op(job, "StridedSlice", &t, 1, x->dtype, a.packed_rank, own, &p);
+    x->value = NULL;
+    memcpy(x->dims, dims, sizeof(dims));
+    memcpy(x->order, a.order, sizeof(a.order));
+}
+
+/* Remove an axis of size 1 from a view. */
+static void qnnrt_lower__drop_axis(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis)
+{
+    uint32_t order[QNNRT_LOWER__RANK], i, used = 0;
+    qnnrt_lower__settle(job, x);
+    qnnrt_lower__identity(order);
+    for (i = 0; i < x->rank; ++i)
+        if (x->order[i] != axis) order[used++] = x->order[i] - (uint32_t)(x->order[i] > axis);
+    memcpy(x->order, order, sizeof(order));
+    for (i = axis; i + 1 < x->rank; ++i) x->dims[i] = x->dims[i + 1];
+    x->rank -= 1;
+}
+
+static void qnnrt_lower__do_slice(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+    const int64_t size = x.dims[axis];
+    if (strncmp(node->op, "select", 6) == 0) {
+        int64_t index = qnnrt_ir_int(node, "index", 0);
+        if (index < 0) index += size;
+        qnnrt_lower__cut(job, &x, axis, index, 1, 1);
+        qnnrt_lower__drop_axis(job, &x, axis);
+    } else {
+        int64_t start = qnnrt_ir_int(node, "start", 0);
+        if (start < 0) start += size;
+        if (start < 0) start = 0;
+        qnnrt_lower__cut(job, &x, axis, start, node->outputs[0]->dims[axis],
+                         qnnrt_ir_int(node, "step", 1));
+    }
+    qnnrt_lower__settle(job, &x);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* split, chunk, unbind: each output is a slice. */
+static void qnnrt_lower__do_split(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int unbind = strncmp(node->op, "unbind", 6) == 0;
+    int64_t first = 0;
+    size_t i;
+    for (i = 0; i < node->output_count; ++i) {
+        qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+        const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+        const int64_t count = unbind ? 1 : node->outputs[i]->dims[axis];
+        if (node->outputs[i]->users != 0 || node->outputs[i]->is_output) {
+            qnnrt_lower__cut(job, &x, axis, first, count, 1);
+            if (unbind) qnnrt_lower__drop_axis(job, &x, axis);
+            qnnrt_lower__settle(job, &x);
+            qnnrt_lower__set(job, i, x.tensor, x.order);
+        }
+        first += count;
+    }
+}
+
+/* Join views along an axis. Return the result as a view. */
+static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__view *views,
+                                           size_t count, uint32_t axis)
+{
+    qnnrt_lower__view out = views[0];
+    int32_t tensors[QNNRT_LOWER__MOST_INPUTS];
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    uint32_t mergeable = 0, i;
+    size_t k;
+    if (count == 1) return out;
+    out.value = NULL;
+    for (k = 1; k < count; ++k) out.dims[axis] += views[k].dims[axis];
+    qnnrt_lower__choose(views, count, out.rank, -1, a.order);
+    a.rank = out.rank;
+    for (i = 0; i < a.rank; ++i) a.dims[i] = out.dims[a.order[i]];
+    for (i = 0; i + 1 < a.rank; ++i)
+        if (a.order[i] != axis && a.order[i + 1] != axis) mergeable |= 1u << i;
+    qnnrt_lower__pack(&a, mergeable);
+    for (k = 0; k < count; ++k) {
+        int64_t own[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK];
+        for (i = 0; i < a.rank; ++i) own[i] = views[k].dims[a.order[i]];
+        qnnrt_lower__packed(&a, own, packed);
+        tensors[k] = qnnrt_lower__stored(job, &views[k], a.order);
+        tensors[k] = qnnrt_lower__reshape(job, tensors[k], a.packed_rank, packed);
+    }
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
+    out.tensor = qnnrt_lower__op(job, "Concat", tensors, count, out.dtype, a.packed_rank, a.packed,
+                                 &p);
+    memcpy(out.order, a.order, sizeof(a.order));
+    return out;
+}
+
+/* cat, stack. Tensors without elements are left out. */
+static void qnnrt_lower__do_cat(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *out = node->outputs[0];
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
+    const int stack = strncmp(node->op, "stack", 5) == 0;
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", out->rank, 0);
+    qnnrt_lower__view views[QNNRT_LOWER__MOST_INPUTS], joined;
+    size_t i, count = 0;
+    memset(views, 0, sizeof(views[0]));
+    for (i = 0; i < node->input_count; ++i) {
+        qnnrt_lower__view *view = &views[count];
+        if (node->inputs[i] == NULL || node->inputs[i]->count == 0) continue;
+        if (count == QNNRT_LOWER__MOST_INPUTS) {
+            qnnrt_lower__refuse(job->lower, job->graph, NULL, "more than %u tensors are joined",
+                                (unsigned)QNNRT_LOWER__MOST_INPUTS);
+            return;
+        }
+        *view = qnnrt_lower__in(job, i);
+        qnnrt_lower__view_cast(job, view, dtype);
+        if (stack) {
+            int64_t dims[QNNRT_LOWER__RANK];
+            memcpy(dims, out->dims, sizeof(dims));
+            dims[axis] = 1;
+            qnnrt_lower__view_dims(job, view, out->rank, dims);
+        }
+        ++count;
+    }
+    joined = qnnrt_lower__join(job, views, count, axis);
+    qnnrt_lower__settle(job, &joined);
+    qnnrt_lower__set(job, 0, joined.tensor, joined.order);
+}
+
+/* expand: repeated axes stay 1 until an operator needs them. */
+static void qnnrt_lower__do_expand(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__view x = qnnrt_lower__view_of(job, job->node->inputs[0], 1);
+    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
+    if (record == NULL) return;
+    qnnrt_lower__extend(job, &x, out->rank);
+    qnnrt_lower__settle(job, &x);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    memcpy(record->dims, x.dims, sizeof(x.dims));
+    record->narrow = memcmp(x.dims, out->dims, out->rank * sizeof(x.dims[0])) != 0;
+}
+
+/* repeat: whole copies along each axis. */
+static void qnnrt_lower__do_repeat(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    int64_t times[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
+    qnnrt_lower__params p;
+    int32_t t;
+    uint32_t i;
+    qnnrt_lower__extend(job, &x, out->rank);
+    qnnrt_lower__settle(job, &x);
+    for (i = 0; i < out->rank; ++i) {
+        dims[i] = out->dims[x.order[i]];
+        times[i] = dims[i] / x.dims[x.order[i]];
+    }
+    t = qnnrt_lower__stored(job, &x, x.order);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, out->rank, 0);
+    t = qnnrt_lower__op(job, "Tile", &t, 1, x.dtype, out->rank, dims, &p);
+    qnnrt_lower__set(job, 0, t, x.order);
+}
+
+/* =====================================================================================
+   REDUCE                                                                        >>reduce
+   Operators over some axes, and softmax.
+   Needs: >>config >>params >>tensor >>operator >>layout >>align >>elementwise >>shape
+   Knows nothing of: weights
+   ===================================================================================== */
+
+/* Reduce axes (their bits) of a view to size 1. */
+static void qnnrt_lower__reduce(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *x,
+                                uint32_t axes)
+{
+    int64_t list[QNNRT_LOWER__RANK] = {0}, own[QNNRT_LOWER__RANK];
+    uint32_t bits = 0, count = 0, i;
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    int32_t t = qnnrt_lower__arrange(job, x, axes, -1, &a);
+    for (i = 0; i < x->rank; ++i)
+        if (axes >> i & 1) { bits |= 1u << qnnrt_lower__packed_axis(&a, i); x->dims[i] = 1; }
+    for (i = 0; i < a.packed_rank; ++i) {
+        own[i] = bits >> i & 1 ? 1 : a.packed[i];
+        if (bits >> i & 1) list[count++] = i;
+    }
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, list, count, 0);
+    qnnrt_lower__bool(&p, "keep_dims", 1);
+    if (count > 0) t = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, own, &p);
+    x->tensor = t;
+    x->value = NULL;
+    memcpy(x->order, a.order, sizeof(a.order));
+}
+
+/* Return the axes that a node reduces, as bits. */
+static uint32_t qnnrt_lower__axes(const qnnrt_ir_node *node, uint32_t rank)
+{
+    int64_t dims[QNNRT_LOWER__RANK];
+    const size_t count = qnnrt_ir_ints(node, "dim", dims);
+    uint32_t bits = 0;
+    size_t i;
+    for (i = 0; i < count && rank > 0; ++i)
+        bits |= 1u << (uint32_t)(dims[i] < 0 ? dims[i] + rank : dims[i]);
+    return count == 0 ? (1u << rank) - 1 : bits;
+}
+
+/* Give output 0 what is left after a reduction: axes of size 1 stay or go. */
+static void qnnrt_lower__set_reduced(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axes)
+{
+    uint32_t i;
+    if (job->node->outputs[0]->rank != x->rank)
+        for (i = x->rank; i-- > 0;) if (axes >> i & 1) qnnrt_lower__drop_axis(job, x, i);
+    qnnrt_lower__set(job, 0, x->tensor, x->order);
+}
+
+static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
+{
+    static const char *const table[][2] = {
+        {"mean", "ReduceMean"}, {"sum", "ReduceSum"}, {"amax", "ReduceMax"},
+        {"amin", "ReduceMin"}, {"max", "ReduceMax"}, {"min", "ReduceMin"},
+        {"prod", "ReduceProd"},
+    };
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
+    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
+    qnnrt_lower__reduce(job, qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]),
+                                                 job->node->op), &x, axes);
+    qnnrt_lower__set_reduced(job, &x, axes);
+}
+
+/* Apply Softmax or LogSoftmax along an axis of a view. */
+static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *x,
+                                 uint32_t axis)
+{
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU;
+    const int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
+    qnnrt_lower__f32(&p, "beta", 1);
+    x->tensor = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, a.packed, &p);
+    x->value = NULL;
+    memcpy(x->order, a.order, sizeof(a.order));
+}
+
+static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
+    qnnrt_lower__softmax(job, job->node->op[0] == 'l' ? "LogSoftmax" : "Softmax", &x,
+                         qnnrt_lower__axis(job->node, "dim", x.rank, -1));
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* =====================================================================================
+   LINEAR                                                                        >>linear
+   Products of matrices, and attention.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+          >>reduce
+   Knows nothing of: images
+   ===================================================================================== */
+
+/* Multiply two tensors of one or more matrices. transpose: the second one is stored transposed. */
+static int32_t qnnrt_lower__matmul(qnnrt_lower__job *job, int32_t x, int32_t y, int transpose,
+                                   uint32_t rank, const int64_t *dims)
+{
+    const int32_t inputs[2] = {x, y};
+    qnnrt_lower__params p;
+    memset(&p, 0, sizeof(p));
+    if (transpose) qnnrt_lower__bool(&p, "transpose_in1", 1);
+    return qnnrt_lower__op(job, "MatMul", inputs, 2, qnnrt_lower__at(job, x)->dtype, rank, dims,
+                           &p);
+}
+
+/* Return bias (NULL: none) as a static or computed tensor of the compute type. */
+static int32_t qnnrt_lower__vector(qnnrt_lower__job *job, const qnnrt_ir_value *value)
+{
+    const qnnrt_lower__view view = qnnrt_lower__view_of(job, value, 0);
+    return qnnrt_lower__plain(job, &view);
+}
+
+/* linear: the rows of x, in the order in which they are stored, times W[out, in]. */
+static void qnnrt_lower__do_linear(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *weight = node->inputs[1];
+    const int biased = node->input_count > 2 && node->inputs[2] != NULL;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), w = qnnrt_lower__in(job, 1);
+    const uint32_t last = x.rank - 1;
+    int64_t rows[2], dims[2];
+    int32_t inputs[3], t;
+    qnnrt_lower__aligned a;
+    t = qnnrt_lower__arrange(job, &x, 1u << last, (int32_t)last, &a);
+    rows[1] = x.dims[last];
+    rows[0] = (int64_t)(qnnrt_lower__count(x.rank, x.dims) / (uint64_t)rows[1]);
+    dims[0] = rows[0];
+    dims[1] = weight->rank == 1 ? 1 : weight->dims[0];
+    inputs[0] = qnnrt_lower__reshape(job, t, 2, rows);
+    inputs[1] = qnnrt_lower__plain(job, &w);
+    if (weight->rank == 1) {
+        const int64_t row[2] = {1, weight->dims[0]};
+        inputs[1] = qnnrt_lower__reshape(job, inputs[1], 2, row);
+    }
+    if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
+    t = qnnrt_lower__op(job, "FullyConnected", inputs, biased ? 3 : 2, x.dtype, 2, dims, NULL);
+    qnnrt_lower__set(job, 0, t, a.order);
+}
+
+/* Return a matrix operand: its tensor with the matrix in the last two axes, and in *transposed
+   whether it is stored with these two exchanged. */
+static int32_t qnnrt_lower__matrix(qnnrt_lower__job *job, const qnnrt_lower__view *x,
+                                   int *transposed)
+{
+    uint32_t order[QNNRT_LOWER__RANK];
+    qnnrt_lower__identity(order);
+    *transposed = 0;
+    if (x->value == NULL && x->rank >= 2) {
+        order[x->rank - 1] = x->rank - 2;
+        order[x->rank - 2] = x->rank - 1;
+        /* Exchanged is cheaper if the rows are the fastest of the two. */
+        if (x->dims[x->rank - 1] != 1 && x->dims[x->rank - 2] != 1) {
+            uint32_t i, row = 0, column = 0;
+            for (i = 0; i < x->rank; ++i) {
+                if (x->order[i] == x->rank - 2) row = i;
+                if (x->order[i] == x->rank - 1) column = i;
+            }
+            *transposed = row > column;
+        }
+        if (!*transposed) qnnrt_lower__identity(order);
+    }
+    return qnnrt_lower__stored(job, x, order);
+}
+
+/* Multiply x[.., M, K] and y[.., K, N], with ATen's broadcasting. dims: of the result, rank >= 2 */
+static int32_t qnnrt_lower__product(qnnrt_lower__job *job, qnnrt_lower__view *x,
+                                    qnnrt_lower__view *y, int transpose_b, uint32_t rank,
+                                    const int64_t *dims)
+{
+    int64_t own[QNNRT_LOWER__RANK], batch[QNNRT_LOWER__RANK];
+    qnnrt_lower__view *both[2] = {x, y};
+    int32_t tensors[2];
+    int transposed, ignored;
+    uint32_t i, k;
+    if (transpose_b && y->value == NULL) {       /* y is [.., N, K]: exchange the names */
+        const uint32_t last = y->rank - 1;
+        const int64_t size = y->dims[last];
+        y->dims[last] = y->dims[last - 1];
+        y->dims[last - 1] = size;
+        for (i = 0; i < y->rank; ++i)
+            if (y->order[i] >= last - 1) y->order[i] = 2 * last - 1 - y->order[i];
+        transpose_b = 0;
+    }
+    tensors[1] = qnnrt_lower__matrix(job, y, &transposed);
+    if (transpose_b) transposed = 1;
+    {
+        uint32_t order[QNNRT_LOWER__RANK];
+        qnnrt_lower__identity(order);
+        tensors[0] = qnnrt_lower__stored(job, x, order);
+        ignored = 0;
+        (void)ignored;
+    }
+    if (rank <= QNNRT_LOWER__MOST_RANK) {
+        return qnnrt_lower__matmul(job, tensors[0], tensors[1], transposed, rank, dims);
+    }
+    /* Many axes of matrices: repeat them where they differ, and make one axis of them. */
+    batch[0] = 1;
+    for (i = 0; i + 2 < rank; ++i) batch[0] *= dims[i];
+    for (k = 0; k < 2; ++k) {
+        const qnnrt_lower_tensor *t = qnnrt_lower__at(job, tensors[k]);
+        int64_t matrix[2], times[QNNRT_LOWER__RANK];
+        qnnrt_lower__params p;
+        int tiled = 0;
+        const uint32_t missing = rank - both[k]->rank;
+        if (tensors[k] == QNNRT_LOWER__NONE) return QNNRT_LOWER__NONE;
+        matrix[0] = t->dims[t->rank - 2];
+        matrix[1] = t->dims[t->rank - 1];
+        for (i = 0; i + 2 < rank; ++i) {
+            own[i] = i < missing ? 1 : both[k]->dims[i - missing];
+            times[i] = dims[i] / own[i];
+            if (times[i] != 1) tiled = 1;
+        }
+        if (tiled) {
+            own[rank - 2] = 1;
+            own[rank - 1] = matrix[0] * matrix[1];
+            times[rank - 2] = times[rank - 1] = 1;
+            tensors[k] = qnnrt_lower__reshape(job, tensors[k], rank, own);
+            memset(&p, 0, sizeof(p));
+            qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
+            for (i = 0; i < rank; ++i) own[i] *= times[i];
+            tensors[k] = qnnrt_lower__op(job, "Tile", &tensors[k], 1, x->dtype, rank, own, &p);
+        }
+        own[0] = batch[0];
+        own[1] = matrix[0];
+        own[2] = matrix[1];
+        tensors[k] = qnnrt_lower__reshape(job, tensors[k], 3, own);
+    }
+    batch[1] = dims[rank - 2];
+    batch[2] = dims[rank - 1];
+    return qnnrt_lower__matmul(job, tensors[0], tensors[1], transposed, 3, batch);
+}
+
+/* matmul, mm, bmm, mv: vectors become matrices. */
+static void qnnrt_lower__do_matmul(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), y = qnnrt_lower__in(job, 1);
+    int64_t dims[QNNRT_LOWER__RANK];
+    const uint32_t x_rank = x.rank, y_rank = y.rank;
+    uint32_t rank = 0, i, most;
+    if (x_rank == 1) {
+        const int64_t row[2] = {1, x.dims[0]};
+        qnnrt_lower__view_dims(job, &x, 2, row);
+    }
+    if (y_rank == 1) {
+        const int64_t column[2] = {y.dims[0], 1};
+        qnnrt_lower__view_dims(job, &y, 2, column);
+    }
+    most = x.rank > y.rank ? x.rank : y.rank;
+    for (i = 0; i + 2 < most; ++i) {
+        const int64_t a = i + x.rank < most ? 1 : x.dims[i + x.rank - most];
+        const int64_t b = i + y.rank < most ? 1 : y.dims[i + y.rank - most];
+        dims[rank++] = a > b ? a : b;
+    }
+    dims[rank++] = x.dims[x.rank - 2];
+    dims[rank++] = qnnrt_ir_int(node, "transpose_b", 0) ? y.dims[y.rank - 2] : y.dims[y.rank - 1];
+    qnnrt_lower__set(job, 0, qnnrt_lower__product(job, &x, &y,
+                                                  (int)qnnrt_ir_int(node, "transpose_b", 0), rank,
+                                                  dims), NULL);
+}
+
+/* addmm, baddbmm: beta * bias + alpha * x y. */
+static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *out = node->outputs[0];
+    const double beta = qnnrt_ir_float(node, "beta", 1), alpha = qnnrt_ir_float(node, "alpha", 1);
+    qnnrt_lower__view bias = qnnrt_lower__view_of(job, node->inputs[0], 1), pair[2];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 1), y = qnnrt_lower__in(job, 2);
+    int32_t t;
+    if (out->rank == 2 && y.value != NULL && bias.value != NULL && bias.rank == 1) {
+        static const uint32_t turned[2] = {1, 0};
+        const int64_t dims[2] = {y.dims[1], y.dims[0]};
+        int32_t inputs[3];
+        uint32_t order[QNNRT_LOWER__RANK];
+        qnnrt_lower__identity(order);
+        inputs[0] = qnnrt_lower__plain(job, &x);
+        inputs[1] = qnnrt_lower__static(job, y.value, y.dtype, turned, alpha, 2, dims);
+        inputs[2] = qnnrt_lower__static(job, bias.value, bias.dtype, order, beta, 1, bias.dims);
+        qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "FullyConnected", inputs, 3, x.dtype, 2,
+                                                 out->dims, NULL), NULL);
+        return;
+    }
+    t = qnnrt_lower__product(job, &x, &y, 0, out->rank, out->dims);
+    t = qnnrt_lower__linear_map(job, t, alpha, 0);
+    pair[0] = bias;
+    if (beta != 1 && bias.value != NULL) {
+        pair[0].scale = beta;
+    } else if (beta != 1) {
+        const int32_t root = job->graph->bodies[bias.tensor].root;
+        pair[0].tensor = qnnrt_lower__linear_map(job, root, beta, 0);
+    }
+    memset(&pair[1], 0, sizeof(pair[1]));
+    qnnrt_lower__identity(pair[1].order);
+    pair[1].tensor = t;
+    pair[1].dtype = x.dtype;
+    pair[1].rank = out->rank;
+    memcpy(pair[1].dims, out->dims, sizeof(out->dims));
+    qnnrt_lower__pair(job, "ElementWiseAdd", pair);
+}
+
+/* Attention, decomposed: q is scaled, heads that share a key are rows of one matrix, so that k and
+   v are not copied, and the mask is added before the softmax. */
+static void qnnrt_lower__do_attention(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int masked = node->input_count > 3 && node->inputs[3] != NULL;
+    const int causal = (int)qnnrt_ir_int(node, "is_causal", 0);
+    qnnrt_lower__view q = qnnrt_lower__in(job, 0), k = qnnrt_lower__in(job, 1);
+    qnnrt_lower__view v = qnnrt_lower__in(job, 2), pair[2];
+    const uint32_t rank = q.rank, at = rank - 3;
+    const int64_t rows = q.dims[rank - 2], cells = k.dims[rank - 2], width = v.dims[rank - 1];
+    const int64_t share = rank > 3 && k.dims[at] != 0 ? q.dims[at] / k.dims[at] : 1;
+    int64_t dims[QNNRT_LOWER__RANK], folded[QNNRT_LOWER__RANK];
+    double scale = qnnrt_ir_float(node, "scale", 0);
+    int32_t t, scores;
+    int64_t i;
+    uint32_t d;
+    if (rank < 3 || k.rank != rank || v.rank != rank || v.dims[at] != k.dims[at]) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "attention needs q, k and v of one rank,"
+                            " from 3 on");
+        return;
+    }
+    if (scale == 0) scale = 1 / sqrt((double)q.dims[rank - 1]);
+    memcpy(dims, q.dims, sizeof(dims));
+    if (rank > 3) dims[at] = k.dims[at];
+    dims[rank - 2] = rows * share;
+    t = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, &q), scale, 0);
+    memset(&q, 0, sizeof(q));
+    qnnrt_lower__identity(q.order);
+    q.tensor = qnnrt_lower__reshape(job, t, rank, dims);
+    q.dtype = job->lower->compute;
+    q.rank = rank;
+    memcpy(q.dims, dims, sizeof(dims));
+    memcpy(folded, dims, sizeof(dims));
+    folded[rank - 1] = cells;
+    scores = qnnrt_lower__product(job, &q, &k, 1, rank, folded);
+    if (masked || causal) {
+        memset(pair, 0, sizeof(pair));
+        if (causal) {
+            double *values = (double *)qnnrt_lower__alloc(
+                job->lower, (size_t)(rows * cells) * sizeof(double));
+            const int64_t square[2] = {rows, cells};
+            if (values == NULL) { job->lower->no_memory = 1; return; }
+            for (i = 0; i < rows * cells; ++i)
+                values[i] = i % cells > i / cells ? -HUGE_VAL : 0;
+            pair[1].tensor = qnnrt_lower__doubles(job, q.dtype, 2, square, values);
+            pair[1].rank = 2;
+            pair[1].dims[0] = rows;
+            pair[1].dims[1] = cells;
+            qnnrt_lower__identity(pair[1].order);
+            qnnrt_lower__dealloc(job->lower, values);
+        } else {
+            pair[1] = qnnrt_lower__view_of(job, node->inputs[3], 1);
+            if (pair[1].dtype == QNNRT_DTYPE_BOOL8) {    /* true: 0; false: -30000 */
+                t = qnnrt_lower__plain(job, &pair[1]);
+                t = qnnrt_lower__cast(job, t, q.dtype);
+                t = qnnrt_lower__linear_map(job, t, 1, -1);
+                pair[1].tensor = qnnrt_lower__linear_map(job, t, 30000, 0);
+                pair[1].value = NULL;
+                pair[1].dtype = q.dtype;
+                qnnrt_lower__identity(pair[1].order);
+            }
+        }
+        /* Rows of the heads that share a key follow each other: so must those of the mask. */
+        d = pair[1].rank;
+        if (share > 1) {
+            const int64_t heads = d > 2 ? pair[1].dims[d - 3] : 1;
+            qnnrt_lower__view one = pair[1];
+            qnnrt_lower__extend(job, &one, rank);
+            one.tensor = one.value != NULL ? 0 : one.tensor;
+            t = qnnrt_lower__plain(job, &one);
+            if (one.dims[rank - 2] == 1 && heads == 1) {
+                pair[1] = one;
+            } else if (heads == 1) {             /* the same rows for each head */
+                int64_t times[QNNRT_LOWER__RANK], whole[QNNRT_LOWER__RANK];
+                qnnrt_lower__params p;
+                for (d = 0; d < rank; ++d) { times[d] = 1; whole[d] = one.dims[d]; }
+                times[rank - 2] = share;
+                whole[rank - 2] *= share;
+                memset(&p, 0, sizeof(p));
+                qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
+                t = qnnrt_lower__op(job, "Tile", &t, 1, q.dtype, rank, whole, &p);
+                memcpy(one.dims, whole, sizeof(whole));
+                one.tensor = t;
+                one.value = NULL;
+                qnnrt_lower__identity(one.order);
+                pair[1] = one;
+            } else {                             /* rows of its own for each head */
+                one.dims[at] /= share;
+                one.dims[rank - 2] *= share;
+                one.tensor = qnnrt_lower__reshape(job, t, rank, one.dims);
+                one.value = NULL;
+                qnnrt_lower__identity(one.order);
+                pair[1] = one;
+            }
+        }
+        pair[0] = q;
+        pair[0].tensor = scores;
+        memcpy(pair[0].dims, folded, sizeof(folded));
+        {
+            qnnrt_lower__aligned a;
+            int32_t tensors[2];
+            qnnrt_lower__align(job, pair, 2, rank, folded, tensors, &a);
+            scores = qnnrt_lower__op(job, "ElementWiseAdd", tensors, 2, q.dtype, a.packed_rank,
+                                     a.packed, NULL);
+            scores = qnnrt_lower__reshape(job, scores, rank, folded);
+        }
+    }
+    memcpy(q.dims, folded, sizeof(folded));
+    q.tensor = scores;
+    qnnrt_lower__softmax(job, "Softmax", &q, rank - 1);
+    dims[rank - 1] = width;
+    t = qnnrt_lower__product(job, &q, &v, 0, rank, dims);
+    qnnrt_lower__set(job, 0, t, NULL);
+}
+
+/* =====================================================================================
+   IMAGE                                                                          >>image
+   Convolutions, pooling and resizing: QNN wants channels last.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>reduce
+          >>linear
+   Knows nothing of: matrices
+   ===================================================================================== */
+
+/* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. order receives
+   that of the result. */
+static int32_t qnnrt_lower__image(qnnrt_lower__job *job, uint32_t spatial, int64_t *dims,
+                                  uint32_t *order)
+{
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const uint32_t channel = x.rank - spatial - 1;
+    uint32_t i;
+    int32_t t;
+    qnnrt_lower__identity(order);
+    qnnrt_lower__axis_last(x.rank, order, channel);
+    t = qnnrt_lower__stored(job, &x, order);
+    dims[0] = channel == 1 ? x.dims[0] : 1;
+    dims[1] = 1;
+    for (i = 0; i < spatial; ++i) dims[3 - spatial + i] = x.dims[channel + 1 + i];
+    dims[3] = x.dims[channel];
+    return qnnrt_lower__reshape(job, t, 4, dims);
+}
+
+/* Return the dims of output 0 as [N, H, W, C]. */
+static void qnnrt_lower__image_out(const qnnrt_lower__job *job, uint32_t spatial, int64_t *dims)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    const uint32_t channel = out->rank - spatial - 1;
+    uint32_t i;
+    dims[0] = channel == 1 ? out->dims[0] : 1;
+    dims[1] = 1;
+    for (i = 0; i < spatial; ++i) dims[3 - spatial + i] = out->dims[channel + 1 + i];
+    dims[3] = out->dims[channel];
+}
+
+/* Get two numbers, for height and width, of an argument for `spatial` dimensions. */
+static void qnnrt_lower__two(const qnnrt_ir_node *node, const char *name, uint32_t spatial,
+                             int64_t absent, int64_t *out)
+{
+    int64_t own[2];
+    out[0] = out[1] = absent;
+    if (!qnnrt_ir_each(node, name, spatial, own)) return;
+    out[2 - spatial] = own[0];
+    out[1] = own[spatial - 1];
+}
+
+/* Get the padding of a convolution: [top, bottom, left, right]. */
+static void qnnrt_lower__padding(const qnnrt_ir_node *node, uint32_t spatial, const int64_t *kernel,
+                                 const int64_t *dilation, int64_t *pads)
+{
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, "padding");
+    int64_t own[2];
+    uint32_t i;
+    memset(pads, 0, 4 * sizeof(*pads));
+    if (attr != NULL && attr->kind == QNNRT_IR_TEXT) {
+        for (i = 2 - spatial; i < 2 && strcmp(attr->text, "same") == 0; ++i) {
+            const int64_t whole = dilation[i] * (kernel[i] - 1);
+            pads[2 * i] = whole / 2;
+            pads[2 * i + 1] = whole - whole / 2;
+        }
+        return;
+    }
+    qnnrt_lower__two(node, "padding", spatial, 0, own);
+    for (i = 2 - spatial; i < 2; ++i) pads[2 * i] = pads[2 * i + 1] = own[i];
+}
+
+static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *weight = node->inputs[1];
+    const int biased = node->input_count > 2 && node->inputs[2] != NULL;
+    const uint32_t spatial = weight->rank - 2;
+    const int64_t groups = qnnrt_ir_int(node, "groups", 1);
+    int64_t in[4], out[4], kernel[4], stride[2], dilation[2], pads[4];
+    uint32_t order[QNNRT_LOWER__RANK], turned[QNNRT_LOWER__RANK], i;
+    qnnrt_lower__params p;
+    qnnrt_lower__view w;
+    int32_t inputs[3], t;
+    int depthwise;
+    if (spatial > 2) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "convolutions of three dimensions are"
+                            " not lowered");
+        return;
+    }
+    inputs[0] = qnnrt_lower__image(job, spatial, in, order);
+    qnnrt_lower__image_out(job, spatial, out);
+    depthwise = groups == in[3] && groups > 1;
+    for (i = 0; i < spatial; ++i) turned[i] = i + 2;     /* [O, I, h, w] -> [h, w, I, O] */
+    turned[spatial] = 1;
+    turned[spatial + 1] = 0;
+    w = qnnrt_lower__in(job, 1);
+    kernel[0] = spatial == 2 ? weight->dims[2] : 1;
+    kernel[1] = weight->dims[spatial + 1];
+    kernel[2] = weight->dims[1];
+    kernel[3] = weight->dims[0];
+    inputs[1] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &w, turned), 4, kernel);
+    if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
+    qnnrt_lower__two(node, "stride", spatial, 1, stride);
+    qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
+    qnnrt_lower__padding(node, spatial, kernel, dilation, pads);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
+    qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
+    qnnrt_lower__numbers(&p, "dilation", QNNRT_DTYPE_U32, dilation, 2, 0);
+    if (!depthwise) qnnrt_lower__u32(&p, "group", (uint32_t)groups);
+    t = qnnrt_lower__op(job, depthwise ? "DepthWiseConv2d" : "Conv2d", inputs, biased ? 3 : 2,
+                        job->lower->compute, 4, out, &p);
+    qnnrt_lower__set(job, 0, t, order);
+}
+
+/* max_pool and avg_pool. With ceil_mode the end is padded until the size of the output results. */
+static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const uint32_t spatial = strstr(node->op, "1d") != NULL ? 1 : 2;
+    const int average = node->op[0] == 'a';
+    int64_t in[4], out[4], kernel[2], stride[2], dilation[2], pad[2], pads[4];
+    uint32_t order[QNNRT_LOWER__RANK], i;
+    int extra = 0;
+    qnnrt_lower__params p;
+    int32_t t = qnnrt_lower__image(job, spatial, in, order);
+    qnnrt_lower__image_out(job, spatial, out);
+    qnnrt_lower__two(node, "kernel_size", spatial, 1, kernel);
+    memcpy(stride, kernel, sizeof(stride));
+    if (qnnrt_ir_attr_find(node, "stride") != NULL) {
+        int64_t own[QNNRT_LOWER__RANK];
+        if (qnnrt_ir_ints(node, "stride", own) > 0)
+            qnnrt_lower__two(node, "stride", spatial, 1, stride);
+    }
+    qnnrt_lower__two(node, "padding", spatial, 0, pad);
+    qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
+    if (dilation[0] != 1 || dilation[1] != 1 || qnnrt_ir_int(node, "divisor_override", 0) != 0) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "pooling with dilation or"
+                            " divisor_override is not lowered");
+        return;
+    }
+    for (i = 0; i < 2; ++i) {
+        const int64_t need = (out[1 + i] - 1) * stride[i] + kernel[i] - (in[1 + i] + 2 * pad[i]);
+        pads[2 * i] = pads[2 * i + 1] = pad[i];
+        if (need > 0) { pads[2 * i + 1] += need; extra = 1; }
+    }
+    if (average && extra && qnnrt_ir_int(node, "count_include_pad", 1) &&
+        (pad[0] != 0 || pad[1] != 0)) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "ceil_mode with padding that counts is"
+                            " not lowered");
+        return;
+    }
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "filter_size", QNNRT_DTYPE_U32, kernel, 2, 0);
+    qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
+    qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
+    if (average)
+        qnnrt_lower__bool(&p, "count_pad_for_edges",
+                          !extra && qnnrt_ir_int(node, "count_include_pad", 1));
+    t = qnnrt_lower__op(job, average ? "PoolAvg2d" : "PoolMax2d", &t, 1, job->lower->compute, 4,
+                        out, &p);
+    qnnrt_lower__set(job, 0, t, order);
+}
+
+/* Average n values into o bins: multiply by a matrix [n, o]. Bin a is floor(a n / o) to
+   ceil((a + 1) n / o). */
+static int32_t qnnrt_lower__bins(qnnrt_lower__job *job, int64_t n, int64_t o)
+{
+    const int64_t dims[2] = {n, o};
+    double *values = (double *)qnnrt_lower__alloc(job->lower, (size_t)(n * o) * sizeof(double));
+    int32_t tensor;
+    int64_t a, i;
+    if (values == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
+    memset(values, 0, (size_t)(n * o) * sizeof(double));
+    for (a = 0; a < o; ++a) {
+        const int64_t first = a * n / o, end = ((a + 1) * n + o - 1) / o;
+        for (i = first; i < end; ++i) values[i * o + a] = 1. / (double)(end - first);
+    }
+    tensor = qnnrt_lower__doubles(job, job->lower->compute, 2, dims, values);
+    qnnrt_lower__dealloc(job->lower, values);
+    return tensor;
+}
+
+static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_value *value = job->node->outputs[0];
+    const uint32_t spatial = strstr(job->node->op, "1d") != NULL ? 1 : 2;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const uint32_t first = x.rank - spatial;
+    uint32_t i, order[QNNRT_LOWER__RANK];
+    int64_t in[4], out[4], size[2];
+    int divides = 1, ones = 1;
+    for (i = first; i < x.rank; ++i) {
+        if (x.dims[i] % value->dims[i] != 0) divides = 0;
+        if (value->dims[i] != 1) ones = 0;
+    }
+    if (ones) {
+        qnnrt_lower__reduce(job, "ReduceMean", &x, spatial == 2 ? 3u << first : 1u << first);
+        qnnrt_lower__set(job, 0, x.tensor, x.order);
+    } else if (divides) {
+        qnnrt_lower__params p;
+        const int64_t none[4] = {0, 0, 0, 0};
+        int32_t t = qnnrt_lower__image(job, spatial, in, order);
+        qnnrt_lower__image_out(job, spatial, out);
+        size[0] = in[1] / out[1];
+        size[1] = in[2] / out[2];
+        memset(&p, 0, sizeof(p));
+        qnnrt_lower__numbers(&p, "filter_size", QNNRT_DTYPE_U32, size, 2, 0);
+        qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, size, 2, 0);
+        qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, none, 2, 2);
+        t = qnnrt_lower__op(job, "PoolAvg2d", &t, 1, job->lower->compute, 4, out, &p);
+        qnnrt_lower__set(job, 0, t, order);
+    } else {
+        for (i = x.rank; i-- > first;) {         /* each axis is multiplied by its bins */
+            int64_t dims[QNNRT_LOWER__RANK], rows[2];
+            int32_t t;
+            if (x.dims[i] == value->dims[i]) continue;
+            memcpy(order, x.order, sizeof(order));
+            qnnrt_lower__axis_last(x.rank, order, i);
+            t = qnnrt_lower__stored(job, &x, order);
+            rows[0] = (int64_t)(qnnrt_lower__count(x.rank, x.dims) / (uint64_t)x.dims[i]);
+            rows[1] = x.dims[i];
+            t = qnnrt_lower__reshape(job, t, 2, rows);
+            dims[0] = rows[0];
+            dims[1] = value->dims[i];
+            x.tensor = qnnrt_lower__matmul(job, t, qnnrt_lower__bins(job, x.dims[i], dims[1]), 0, 2,
+                                           dims);
+            x.value = NULL;
+            x.dims[i] = value->dims[i];
+            memcpy(x.order, order, sizeof(order));
+        }
+        qnnrt_lower__settle(job, &x);
+        qnnrt_lower__set(job, 0, x.tensor, x.order);
+    }
+}
+
+/* =====================================================================================
+   NORM                                                                            >>norm
+   Normalizations.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+          >>reduce >>linear
+   Knows nothing of: images
+   ===================================================================================== */
+
+/* Apply a norm over the last axis of a view, as one operator. weight, bias: 0 for none. */
+static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *x,
+                                   int32_t weight, int32_t bias, double eps)
+{
+    const uint32_t last = x->rank - 1;
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    int32_t inputs[3];
+    int64_t axis, width = x->dims[last];
+    size_t count = 2;
+    inputs[0] = qnnrt_lower__arrange(job, x, 1u << last, (int32_t)last, &a);
+    inputs[1] = weight;
+    if (weight == QNNRT_LOWER__NONE) {
+        double *ones = (double *)qnnrt_lower__alloc(job->lower, (size_t)width * sizeof(double));
+        int64_t i;
+        if (ones == NULL) { job->lower->no_memory = 1; return; }
+        for (i = 0; i < width; ++i) ones[i] = 1;
+        inputs[1] = qnnrt_lower__doubles(job, x->dtype, 1, &width, ones);
+        qnnrt_lower__dealloc(job->lower, ones);
+    }
+    if (bias != QNNRT_LOWER__NONE) inputs[count++] = bias;
+    axis = a.packed_rank - 1;
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__f32(&p, "epsilon", eps);
+    qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, &axis, 1, 0);
+    x->tensor = qnnrt_lower__op(job, type, inputs, count, x->dtype, a.packed_rank, a.packed, &p);
+    x->value = NULL;
+    memcpy(x->order, a.order, sizeof(a.order));
+}
+
+/* q.rms_norm: an operator on HTP, where squares overflow; parts on CPU, whose operator adds epsilon
+   in another place. */
+static void qnnrt_lower__do_rms_norm(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const double eps = qnnrt_ir_float(node, "eps", 1e-6);
+    const qnnrt_ir_value *weight = node->input_count > 1 ? node->inputs[1] : NULL;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), y = x, pair[2];
+    int32_t t;
+    if (job->lower->desc.target != QNNRT_LOWER_CPU) {
+        qnnrt_lower__last_norm(job, "RmsNorm", &x, weight != NULL
+                               ? qnnrt_lower__vector(job, weight) : QNNRT_LOWER__NONE,
+                               QNNRT_LOWER__NONE, eps);
+        qnnrt_lower__set(job, 0, x.tensor, x.order);
+        return;
+    }
+    qnnrt_lower__settle(job, &y);
+    t = job->graph->bodies[y.tensor].root;
+    y.tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+    qnnrt_lower__reduce(job, "ReduceMean", &y, 1u << (y.rank - 1));
+    t = qnnrt_lower__linear_map(job, job->graph->bodies[y.tensor].root, 1, eps);
+    y.tensor = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
+    pair[0] = x;
+    pair[1] = y;
+    qnnrt_lower__pair(job, "ElementWiseMultiply", pair);
+    if (weight == NULL) return;
+    pair[0] = qnnrt_lower__view_of(job, node->outputs[0], 0);
+    pair[1] = qnnrt_lower__view_of(job, weight, 0);
+    qnnrt_lower__pair(job, "ElementWiseMultiply", pair);
+}
+
+/* layer_norm over the last axis, or over several, which become one. */
+static void qnnrt_lower__do_layer_norm(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    int64_t dims[QNNRT_LOWER__RANK], whole[1];
+    const size_t given = qnnrt_ir_ints(node, "normalized_shape", dims);
+    const uint32_t axes = given == 0 ? 1 : (uint32_t)given;
+    int32_t vectors[2] = {QNNRT_LOWER__NONE, QNNRT_LOWER__NONE};
+    uint32_t i;
+    if (axes > 1) {
+        whole[0] = 1;
+        for (i = x.rank - axes; i < x.rank; ++i) whole[0] *= x.dims[i];
+        for (i = 0; i + axes < x.rank; ++i) dims[i] = x.dims[i];
+        dims[x.rank - axes] = whole[0];
+        qnnrt_lower__view_dims(job, &x, x.rank - axes + 1, dims);
+    }
+    whole[0] = x.dims[x.rank - 1];
+    for (i = 0; i < 2; ++i)
+        if (node->input_count > i + 1 && node->inputs[i + 1] != NULL)
+            vectors[i] = qnnrt_lower__reshape(job, qnnrt_lower__vector(job, node->inputs[i + 1]), 1,
+                                              whole);
+    if (vectors[1] == QNNRT_LOWER__NONE) {
+        double *zeros = (double *)qnnrt_lower__alloc(job->lower,
+                                                     (size_t)whole[0] * sizeof(double));
+        if (zeros == NULL) { job->lower->no_memory = 1; return; }
+        memset(zeros, 0, (size_t)whole[0] * sizeof(double));
+        vectors[1] = qnnrt_lower__doubles(job, x.dtype, 1, whole, zeros);
+        qnnrt_lower__dealloc(job->lower, zeros);
+    }
+    qnnrt_lower__last_norm(job, "LayerNorm", &x, vectors[0], vectors[1],
+                           qnnrt_ir_float(node, "eps", 1e-5));
+    qnnrt_lower__view_dims(job, &x, node->outputs[0]->rank, node->outputs[0]->dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* batch_norm: x * k + b, with k and b computed here. */
+static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const double eps = qnnrt_ir_float(node, "eps", 1e-5);
+    double *parts[4] = {NULL, NULL, NULL, NULL}, *k, *b;      /* weight, bias, mean, variance */
+    qnnrt_lower__view pair[2];
+    int64_t dims[QNNRT_LOWER__RANK], channels, i;
+    uint32_t d;
+    if (qnnrt_ir_int(node, "training", 0) || node->input_count < 5) {
+        qnnrt_lower__refuse(job->lower, job->graph, "Export the model after model.eval().",
+                            "batch norm in training is not lowered");
+        return;
+    }
+    channels = node->inputs[0]->dims[1];
+    k = (double *)qnnrt_lower__alloc(job->lower, (size_t)channels * 2 * sizeof(double));
+    if (k == NULL) { job->lower->no_memory = 1; return; }
+    b = k + channels;
+    for (d = 0; d < 4; ++d)
+        if (node->inputs[d + 1] != NULL) parts[d] = qnnrt_lower__values(job, node->inputs[d + 1]);
+    for (i = 0; i < channels; ++i) {
+        k[i] = parts[0] != NULL ? parts[0][i] : 1;
+        k[i] /= sqrt((parts[3] != NULL ? parts[3][i] : 1) + eps);
+        b[i] = (parts[1] != NULL ? parts[1][i] : 0) - (parts[2] != NULL ? parts[2][i] : 0) * k[i];
+    }
+    pair[0] = qnnrt_lower__in(job, 0);
+    memset(&pair[1], 0, sizeof(pair[1]));
+    qnnrt_lower__identity(pair[1].order);
+    pair[1].dtype = pair[0].dtype;
+    pair[1].rank = pair[0].rank;
+    for (d = 0; d < pair[0].rank; ++d) pair[1].dims[d] = dims[d] = d == 1 ? channels : 1;
+    pair[1].tensor = qnnrt_lower__doubles(job, pair[0].dtype, pair[0].rank, dims, k);
+    qnnrt_lower__pair(job, "ElementWiseMultiply", pair);
+    pair[0] = qnnrt_lower__view_of(job, node->outputs[0], 0);
+    pair[1].tensor = qnnrt_lower__doubles(job, pair[0].dtype, pair[0].rank, dims, b);
+    qnnrt_lower__identity(pair[1].order);
+    qnnrt_lower__pair(job, "ElementWiseAdd", pair);
+    qnnrt_lower__dealloc(job->lower, k);
+    for (d = 0; d < 4; ++d) qnnrt_lower__dealloc(job->lower, parts[d]);
+}
+
+/* =====================================================================================
+   SELECT                                                                        >>select
+   Operators that read or write places given by indices.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+   Knows nothing of: arithmetic
+   ===================================================================================== */
+
+/* Gather rows of an axis of x by indices, an INT_32 tensor with count elements seen as `shape`.
+   The axis comes first in storage: along other axes HTP computes garbage. */
+static void qnnrt_lower__gather(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis,
+                                int32_t indices, uint32_t index_rank, const int64_t *index_dims)
+{
+    uint32_t order[QNNRT_LOWER__RANK], placed[QNNRT_LOWER__RANK], i, used = 0;
+    const int64_t count = (int64_t)qnnrt_lower__count(index_rank, index_dims);
+    int64_t rows[2], dims[2];
+    int32_t inputs[2];
+    qnnrt_lower__params p;
+    memcpy(order, x->order, sizeof(order));
+    qnnrt_lower__axis_first(x->rank, order, axis);
+    inputs[0] = qnnrt_lower__stored(job, x, order);
+    rows[0] = x->dims[axis];
+    rows[1] = (int64_t)(qnnrt_lower__count(x->rank, x->dims) / (uint64_t)rows[0]);
+    inputs[0] = qnnrt_lower__reshape(job, inputs[0], 2, rows);
+    inputs[1] = qnnrt_lower__reshape(job, indices, 1, &count);
+    dims[0] = count;
+    dims[1] = rows[1];
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__scalar(&p, "axis", QNNRT_DTYPE_I32, 0);
+    x->tensor = qnnrt_lower__op(job, "Gather", inputs, 2, x->dtype, 2, dims, &p);
+    x->value = NULL;
+    /* The axes of the indices are stored first, then the others. */
+    qnnrt_lower__identity(placed);
+    for (i = 0; i < index_rank; ++i) placed[used++] = axis + i;
+    for (i = 1; i < x->rank; ++i)
+        placed[used++] = order[i] > axis ? order[i] + index_rank - 1 : order[i];
+    memcpy(x->order, placed, sizeof(placed));
+}
+
+static void qnnrt_lower__do_embedding(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int select = strncmp(node->op, "index_select", 12) == 0;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), ids = qnnrt_lower__in(job, 1);
+    const uint32_t axis = select ? qnnrt_lower__axis(node, "dim", x.rank, 0) : 0;
+    qnnrt_lower__gather(job, &x, axis, qnnrt_lower__plain(job, &ids), ids.rank, ids.dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* index_copy: the axis is written by rows of the flat tensor, at index + row number of each
+   place before the axis. */
+static void qnnrt_lower__do_index_copy(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), index = qnnrt_lower__in(job, 1);
+    qnnrt_lower__view from = qnnrt_lower__in(job, 2);
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+    int64_t before = 1, after = 1, size, count, dims[2], i;
+    int32_t inputs[3], pair[2];
+    double *base;
+    uint32_t d;
+    if (x.rank == 0) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "a scalar has no rows");
+        return;
+    }
+    for (d = 0; d < axis; ++d) before *= x.dims[d];
+    for (d = axis + 1; d < x.rank; ++d) after *= x.dims[d];
+    size = x.dims[axis];
+    count = (int64_t)qnnrt_lower__count(index.rank, index.dims);
+    base = (double *)qnnrt_lower__alloc(job->lower, (size_t)(before * count) * sizeof(double));
+    if (base == NULL) { job->lower->no_memory = 1; return; }
+    for (i = 0; i < before * count; ++i) base[i] = (double)(i / count * size);
+    dims[0] = before;
+    dims[1] = count;
+    pair[0] = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, 2, dims, base);
+    qnnrt_lower__dealloc(job->lower, base);
+    dims[0] = 1;
+    pair[1] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &index), 2, dims);
+    dims[0] = before;
+    inputs[1] = before == 1 ? pair[1]
+                            : qnnrt_lower__op(job, "ElementWiseAdd", pair, 2, QNNRT_DTYPE_I32, 2,
+                                              dims, NULL);
+    dims[0] = before * count;
+    dims[1] = 1;
+    inputs[1] = qnnrt_lower__reshape(job, inputs[1], 2, dims);
+    dims[1] = after;
+    qnnrt_lower__view_cast(job, &from, x.dtype);
+    inputs[2] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &from), 2, dims);
+    dims[0] = before * size;
+    inputs[0] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &x), 2, dims);
+    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "ScatterNd", inputs, 3, x.dtype, 2, dims, NULL),
+                     NULL);
+}
+
+/* A constant: its elements are computed here. */
+static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
+    double *values = (double *)qnnrt_lower__alloc(job->lower,
+                                                  (size_t)out->count * sizeof(double) + 1);
+    const void *no_input = NULL;
+    void *data = qnnrt_lower__alloc(job->lower,
+                                    (size_t)out->count * qnnrt_ir_dtype_bytes(out->dtype) + 1);
+    qnnrt_weight weight;
+    qnnrt_error err;
+    if (values == NULL || data == NULL) {
+        job->lower->no_memory = 1;
+    } else if (job->node->input_count != 0) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "it should have been folded");
+    } else {
+        qnnrt_result result = qnnrt_ir_eval_node(&job->lower->desc.hooks, job->node, &no_input,
+                                                 &data, &err);
+        qnnrt_lower__as_weight(&weight, out->dtype, out->count, data);
+        if (result == QNNRT_OK)
+            result = qnnrt_weights_convert(&weight, QNNRT_DTYPE_F64, values,
+                                           (size_t)out->count * sizeof(double), NULL, &err);
+        if (result != QNNRT_OK)
+            qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
+        else
+            qnnrt_lower__set(job, 0, qnnrt_lower__doubles(job, dtype, out->rank, out->dims, values),
+                             NULL);
+    }
+    qnnrt_lower__dealloc(job->lower, values);
+    qnnrt_lower__dealloc(job->lower, data);
+}
+
+/* =====================================================================================
+   TABLE                                                                          >>table
+   The operators that can be lowered, each once.
+   Needs: >>tensor, and the functions that it names     Knows nothing of: how they work
+   ===================================================================================== */
+
+/* X(operator of the graph, function, operators that it may become, what is refused). A name that
+   ends in "*" stands for all operators that begin so. */
+#define QNNRT_LOWER__TABLE(X) \
+    /* element by element */ \
+    X("relu.default", clamp, "Relu ElementWiseMaximum", "") \
+    X("sigmoid.default", unary, "Sigmoid", "") \
+    X("tanh.default", unary, "Tanh", "") \
+    X("neg.default", unary, "ElementWiseNeg", "") \
+    X("abs.default", unary, "ElementWiseAbs", "") \
+    X("exp.default", unary, "ElementWiseExp", "") \
+    X("log.default", unary, "ElementWiseLog", "") \
+    X("sqrt.default", unary, "ElementWiseSquareRoot", "") \
+    X("rsqrt.default", unary, "ElementWiseRsqrt", "") \
+    X("cos.default", unary, "ElementWiseCos", "HTP is wrong from about 100 on") \
+    X("sin.default", unary, "ElementWiseSin", "HTP is wrong from about 100 on") \
+    X("floor.default", unary, "ElementWiseFloor", "") \
+    X("ceil.default", unary, "ElementWiseCeil", "") \
+    X("round.default", unary, "ElementWiseRound", "") \
+    X("sign.default", unary, "ElementWiseSign", "") \
+    X("logical_not.default", unary, "ElementWiseNot", "") \
+    X("relu6.default", clamp, "ReluMinMax", "") \
+    X("hardtanh.default", clamp, "ReluMinMax", "") \
+    X("clamp*", clamp, "Relu ReluMinMax ElementWiseMaximum ElementWiseMinimum", "") \
+    X("hardsigmoid.default", hard, "ElementWiseMultiply ElementWiseAdd ReluMinMax", "") \
+    X("hardswish.default", hard, "ElementWiseMultiply ElementWiseAdd ReluMinMax", "") \
+    X("silu.default", silu, "Sigmoid ElementWiseMultiply", "") \
+    X("q.silu", silu, "Sigmoid ElementWiseMultiply", "") \
+    X("gelu.default", gelu, "Gelu, or Tanh and arithmetic", "") \
+    X("q.gelu", gelu, "Gelu, or Tanh and arithmetic", "") \
+    X("pow.Tensor_Scalar", power, "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt " \
+      "ElementWiseDivide ElementWisePower", "") \
+    X("add.*", arithmetic, "ElementWiseAdd ElementWiseMultiply", "bools") \
+    X("sub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
+    X("rsub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
+    X("mul.*", arithmetic, "ElementWiseMultiply", "bools") \
+    X("div.*", arithmetic, "ElementWiseDivide", "rounding_mode") \
+    X("pow.Tensor_Tensor", arithmetic, "ElementWisePower", "") \
+    X("maximum.default", arithmetic, "ElementWiseMaximum", "") \
+    X("minimum.default", arithmetic, "ElementWiseMinimum", "") \
+    X("max.other", arithmetic, "ElementWiseMaximum", "") \
+    X("min.other", arithmetic, "ElementWiseMinimum", "") \
+    X("eq.*", compare, "ElementWiseEqual", "") \
+    X("ne.*", compare, "ElementWiseNotEqual", "") \
+    X("lt.*", compare, "ElementWiseLess", "") \
+    X("le.*", compare, "ElementWiseLessEqual", "") \
+    X("gt.*", compare, "ElementWiseGreater", "") \
+    X("ge.*", compare, "ElementWiseGreaterEqual", "") \
+    X("logical_and.default", compare, "ElementWiseAnd", "") \
+    X("logical_or.default", compare, "ElementWiseOr", "") \
+    X("logical_xor.default", compare, "ElementWiseXor", "") \
+    X("__and__*", compare, "ElementWiseAnd", "integers") \
+    X("__or__*", compare, "ElementWiseOr", "integers") \
+    X("bitwise_and*", compare, "ElementWiseAnd", "integers") \
+    X("bitwise_or*", compare, "ElementWiseOr", "integers") \
+    /* copies and casts */ \
+    X("alias.default", alias, "", "") \
+    X("detach.default", alias, "", "") \
+    X("clone.default", alias, "", "") \
+    X("contiguous.default", alias, "", "") \
+    X("lift_fresh_copy.default", alias, "", "") \
+    X("dropout.default", alias, "", "") \
+    X("to.*", alias, "Cast ElementWiseNotEqual", "") \
+    X("_to_copy.default", alias, "Cast ElementWiseNotEqual", "") \
+    X("type_as.default", alias, "Cast ElementWiseNotEqual", "") \
+    /* views and moves */ \
+    X("view.default", view, "Reshape", "") \
+    X("_unsafe_view.default", view, "Reshape", "") \
+    X("reshape.default", view, "Reshape", "") \
+    X("view_as.default", view, "Reshape", "") \
+    X("reshape_as.default", view, "Reshape", "") \
+    X("flatten.using_ints", view, "Reshape", "") \
+    X("unflatten.int", view, "Reshape", "") \
+    X("unsqueeze.default", view, "Reshape", "") \
+    X("squeeze.*", view, "Reshape", "") \
+    X("permute.default", permute, "Transpose", "") \
+    X("transpose.int", permute, "Transpose", "") \
+    X("t.default", permute, "Transpose", "") \
+    X("numpy_T.default", permute, "Transpose", "") \
+    X("movedim.int", permute, "Transpose", "") \
+    X("slice.Tensor", slice, "StridedSlice", "") \
+    X("narrow.default", slice, "StridedSlice", "") \
+    X("select.int", slice, "StridedSlice Reshape", "") \
+    X("split*", split, "StridedSlice", "") \
+    X("chunk.default", split, "StridedSlice", "") \
+    X("unbind.int", split, "StridedSlice Reshape", "") \
+    X("cat.default", cat, "Concat", "more than 64 tensors") \
+    X("concat.default", cat, "Concat", "more than 64 tensors") \
+    X("stack.default", cat, "Concat Reshape", "more than 64 tensors") \
+    X("expand*", expand, "Tile", "") \
+    X("repeat.default", repeat, "Tile", "") \
+    /* over axes */ \
+    X("mean.*", reduce, "ReduceMean", "") \
+    X("sum.*", reduce, "ReduceSum", "") \
+    X("prod.*", reduce, "ReduceProd", "") \
+    X("amax.default", reduce, "ReduceMax", "") \
+    X("amin.default", reduce, "ReduceMin", "") \
+    X("max.default", reduce, "ReduceMax", "") \
+    X("min.default", reduce, "ReduceMin", "") \
+    X("softmax.int", softmax, "Softmax", "") \
+    X("_softmax.default", softmax, "Softmax", "") \
+    X("log_softmax.int", softmax, "LogSoftmax", "") \
+    /* matrices */ \
+    X("linear.default", linear, "FullyConnected", "") \
+    X("matmul.default", matmul, "MatMul Tile", "") \
+    X("mm.default", matmul, "MatMul", "") \
+    X("bmm.default", matmul, "MatMul", "") \
+    X("mv.default", matmul, "MatMul", "") \
+    X("addmm.default", addmm, "FullyConnected MatMul ElementWiseMultiply ElementWiseAdd", "") \
+    X("baddbmm.default", addmm, "MatMul ElementWiseMultiply ElementWiseAdd", "") \
+    X("scaled_dot_product_attention.default", attention, "MatMul Softmax ElementWiseMultiply " \
+      "ElementWiseAdd Tile", "") \
+    X("q.attention", attention, "MatMul Softmax ElementWiseMultiply ElementWiseAdd Tile", "") \
+    /* images */ \
+    X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
+    X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \
+    X("conv3d.*", conv, "", "all") \
+    X("max_pool1d.default", pool, "PoolMax2d", "dilation") \
+    X("max_pool2d.default", pool, "PoolMax2d", "dilation") \
+    X("avg_pool1d.default", pool, "PoolAvg2d", "divisor_override") \
+    X("avg_pool2d.default", pool, "PoolAvg2d", "divisor_override") \
+    X("adaptive_avg_pool1d.default", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
+    X("adaptive_avg_pool2d.default", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
+    /* normalizations */ \
+    X("q.rms_norm", rms_norm, "RmsNorm, or its parts", "") \
+    X("q.layer_norm", layer_norm, "LayerNorm", "") \
+    X("layer_norm.default", layer_norm, "LayerNorm", "") \
+    X("batch_norm.default", batch_norm, "ElementWiseMultiply ElementWiseAdd", "training") \
+    /* by index */ \
+    X("embedding.default", embedding, "Gather", "") \
+    X("index_select.default", embedding, "Gather", "") \
+    X("index_copy.default", index_copy, "ScatterNd ElementWiseAdd", "") \
+    /* constants */ \
+    X("full.default", constant, "", "") \
+    X("ones.default", constant, "", "") \
+    X("zeros.default", constant, "", "") \
+    X("arange.*", constant, "", "") \
+    X("scalar_tensor.default", constant, "", "")
+
+static const qnnrt_lower_rule qnnrt_lower__rules[] = {
+#define QNNRT_LOWER_X(op, function, emits, limits) { op, emits, limits },
+    QNNRT_LOWER__TABLE(QNNRT_LOWER_X)
+#undef QNNRT_LOWER_X
+};
+static void (*const qnnrt_lower__functions[])(qnnrt_lower__job *job) = {
+#define QNNRT_LOWER_X(op, function, emits, limits) qnnrt_lower__do_##function,
+    QNNRT_LOWER__TABLE(QNNRT_LOWER_X)
+#undef QNNRT_LOWER_X
+};
+enum { QNNRT_LOWER__RULES = sizeof(qnnrt_lower__rules) / sizeof(qnnrt_lower__rules[0]) };
+
+/* Return the number of the rule for an operator, -1 for none. */
+static int qnnrt_lower__rule_of(const char *op)
+{
+    size_t i;
+    for (i = 0; i < QNNRT_LOWER__RULES; ++i) {
+        const char *name = qnnrt_lower__rules[i].op;
+        const size_t length = strlen(name);
+        if (name[0] != op[0]) continue;
+        if (name[length - 1] == '*' ? strncmp(name, op, length - 1) == 0 : strcmp(name, op) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* =====================================================================================
+   GRAPH                                                                          >>graph
+   A graph of the IR, node by node; its inputs and outputs.
+   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>table
+   Knows nothing of: operators, builders
+   ===================================================================================== */
+
+static qnnrt_dtype qnnrt_lower__outer(const qnnrt_lower__job *job, qnnrt_dtype dtype)
+{
+    if (!qnnrt_lower__is_float(dtype)) return qnnrt_lower__dtype(job, dtype);
+    return job->lower->desc.native_io ? job->lower->compute : QNNRT_DTYPE_F32;
+}
+
+static void qnnrt_lower__add_inputs(qnnrt_lower__job *job)
+{
+    const qnnrt_ir *ir = job->graph->info.ir;
+    size_t i;
+    for (i = 0; i < ir->input_count; ++i) {
+        const qnnrt_ir_value *value = ir->inputs[i];
+        qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, value);
+        int32_t t;
+        if (value->users == 0 || record == NULL) continue;
+        job->graph->failed = 0;
+        t = qnnrt_lower__tensor(job, QNNRT_TENSOR_INPUT,
+                                qnnrt_lower__outer(job, value->dtype), value->rank, value->dims);
+        if (t == QNNRT_LOWER__NONE) continue;
+        job->graph->inputs[i] = t;
+        qnnrt_lower__at(job, t)->name = value->name;
+        qnnrt_lower__at(job, t)->value = value;
+        qnnrt_lower__identity(record->order);
+        record->tensor = qnnrt_lower__cast(job, t, qnnrt_lower__dtype(job, value->dtype));
+    }
+}
+
+/* Return a tensor of its own, with the outer type, that an app reads a value from. */
+static int32_t qnnrt_lower__add_output(qnnrt_lower__job *job, const qnnrt_ir_value *value,
+                                       const char *name)
+{
+    const qnnrt_lower__view view = qnnrt_lower__view_of(job, value, 0);
+    const qnnrt_dtype outer = qnnrt_lower__outer(job, value->dtype);
+    int32_t t = qnnrt_lower__plain(job, &view), out;
+    if (t != QNNRT_LOWER__NONE && qnnrt_lower__at(job, t)->kind == QNNRT_TENSOR_STATIC &&
+        qnnrt_lower__at(job, t)->dtype != outer && job->graph->bodies[t].source != NULL)
+        t = qnnrt_lower__cast(job, t, outer);
+    else if (t != QNNRT_LOWER__NONE && qnnrt_lower__at(job, t)->dtype != outer)
+        t = qnnrt_lower__cast(job, t, outer);
+    if (t == QNNRT_LOWER__NONE) return t;
+    if (qnnrt_lower__at(job, t)->kind != QNNRT_TENSOR_INNER) {   /* an app needs a copy */
+        out = qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER, outer, value->rank, value->dims);
+        if (out == QNNRT_LOWER__NONE ||
+            qnnrt_lower__add(job, "Reshape", &t, 1, &out, 1, NULL) == NULL)
+            return QNNRT_LOWER__NONE;
+        t = out;
+    }
+    qnnrt_lower__at(job, t)->kind = QNNRT_TENSOR_OUTPUT;
+    qnnrt_lower__at(job, t)->name = name;
+    qnnrt_lower__at(job, t)->value = value;
+    return t;
+}
+
+/* Lower one node. After a finding its outputs get tensors that nothing computes, so that later
+   nodes can be checked. */
+static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    const int rule = qnnrt_lower__rule_of(node->op);
+    size_t i;
+    job->node = job->graph->node = node;
+    job->graph->failed = 0;
+    for (i = 0; i < node->output_count; ++i)
+        if (node->outputs[i]->count == 0 &&
+            (node->outputs[i]->users != 0 || node->outputs[i]->is_output))
+            return;                              /* joined with others, or refused there */
+    if (rule < 0)
+        qnnrt_lower__refuse(job->lower, job->graph,
+                            "Compute it on the host, or change the model.",
+                            "there is no rule to lower this operator");
+    else
+        qnnrt_lower__functions[rule](job);
+    for (i = 0; i < node->output_count; ++i) {
+        const qnnrt_ir_value *out = node->outputs[i];
+        const qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
+        if (record == NULL || record->tensor != QNNRT_LOWER__NONE ||
+            (out->users == 0 && !out->is_output))
+            continue;
+        if (!job->lower->no_memory)
+            qnnrt_lower__refuse(job->lower, job->graph, NULL, "output %u was not lowered",
+                                (unsigned)i);
+        qnnrt_lower__set(job, i, qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER,
+                                                     qnnrt_lower__dtype(job, out->dtype),
+                                                     out->rank, out->dims), NULL);
+    }
+}
+
+/* Mark what the outputs need, and count readers. */
+static void qnnrt_lower__mark(qnnrt_lower__graph *graph)
+{
+    size_t i, k;
+    for (i = 0; i < graph->tensor_count; ++i)
+        graph->tensors[i].used = graph->tensors[i].kind == QNNRT_TENSOR_OUTPUT;
+    for (i = graph->op_count; i-- > 0;) {
+        qnnrt_lower_op *op = &graph->ops[i];
+        for (k = 0; k < op->output_count; ++k) op->used |= graph->tensors[op->outputs[k]].used;
+        if (!op->used) continue;
+        graph->info.used_ops += 1;
+        for (k = 0; k < op->output_count; ++k) graph->tensors[op->outputs[k]].used = 1;
+        for (k = 0; k < op->input_count; ++k) {
+            graph->tensors[op->inputs[k]].used = 1;
+            graph->tensors[op->inputs[k]].readers += 1;
+        }
+    }
+    for (i = 0; i < graph->info.ir->input_count; ++i)
+        if (!graph->tensors[graph->inputs[i]].used) graph->inputs[i] = QNNRT_LOWER__NONE;
+    for (i = 1; i < graph->tensor_count; ++i)
+        if (graph->tensors[i].used && graph->tensors[i].kind == QNNRT_TENSOR_STATIC)
+            graph->info.static_bytes += graph->tensors[i].bytes;
+}
+
+/* Forget what belongs to one graph in the records of values: another graph has its own tensors. */
+static void qnnrt_lower__forget(const qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; i < ir->value_count; ++i) {
+        qnnrt_lower__record *record = (qnnrt_lower__record *)ir->values[i]->note;
+        if (record == NULL) continue;
+        record->tensor = record->statics = QNNRT_LOWER__NONE;
+        record->narrow = 0;
+    }
+}
+
+/* Make an error of the findings from `first` on. */
+static qnnrt_result qnnrt_lower__findings(const qnnrt_lower *lower, size_t first,
+                                          const char *what, const char *name, qnnrt_error *err)
+{
+    const size_t count = lower->finding_count - first;
+    size_t i, used;
+    if (err == NULL) return QNNRT_E_UNSUPPORTED;
+    qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %lu %s", name,
+                      (unsigned long)count, what);
+    qnnrt_lower__hint(err, lower->findings[first].hint);
+    used = strlen(err->text);
+    for (i = first; i < lower->finding_count && used + 200 < sizeof err->text; ++i)
+        used += (size_t)snprintf(err->text + used, sizeof err->text - used, "\n  %s",
+                                 lower->findings[i].text);
+    return QNNRT_E_UNSUPPORTED;
+}
+
+/* =====================================================================================
+   EMIT                                                                            >>emit
+   Lowered graphs in a builder.
+   Needs: >>config >>arena >>static >>align     Knows nothing of: the IR's operators
+   ===================================================================================== */
+
+/* The builder asks for the elements of a static tensor. */
+typedef struct qnnrt_lower__demand {
+    qnnrt_lower *lower;
+    qnnrt_lower__graph *graph;
+    int32_t tensor;
+} qnnrt_lower__demand;
+
+static qnnrt_result qnnrt_lower__on_load(void *user, void *data, size_t bytes, qnnrt_error *err)
+{
+    const qnnrt_lower__demand *demand = (const qnnrt_lower__demand *)user;
+    return qnnrt_lower__load(demand->lower, &demand->graph->tensors[demand->tensor],
+                             &demand->graph->bodies[demand->tensor], data, bytes, err);
+}
+
+/* Return a name for a tensor that no other one has. */
+static const char *qnnrt_lower__unique(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+                                       size_t at)
+{
+    if (tensor->kind == QNNRT_TENSOR_INPUT || tensor->kind == QNNRT_TENSOR_OUTPUT)
+        return tensor->name;
+    return qnnrt_lower__text(lower, "%.200s.%lu", tensor->name, (unsigned long)at);
+}
+
+static qnnrt_tensor qnnrt_lower__emit_tensor(qnnrt_lower *lower, qnnrt_lower__graph *graph,
+                                             size_t at, qnnrt_builder *builder)
+{
+    qnnrt_lower_tensor *tensor = &graph->tensors[at];
+    qnnrt_tensor_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    tensor->name = qnnrt_lower__unique(lower, tensor, at);
+    desc.name = tensor->name;
+    desc.kind = tensor->kind;
+    desc.dtype = tensor->dtype;
+    desc.rank = tensor->rank;
+    memcpy(desc.dims, tensor->dims, sizeof(desc.dims));
+    if (tensor->kind == QNNRT_TENSOR_STATIC && graph->bodies[at].source == NULL) {
+        desc.data = graph->bodies[at].data;
+        desc.bytes = (size_t)tensor->bytes;
+        desc.borrow = 1;
+    } else if (tensor->kind == QNNRT_TENSOR_STATIC) {
+        qnnrt_lower__demand *demand =
+            (qnnrt_lower__demand *)qnnrt_lower__get(lower, 1, sizeof(*demand));
+        if (demand == NULL) return QNNRT_NO_TENSOR;
+        demand->lower = lower;
+        demand->graph = graph;
+        demand->tensor = (int32_t)at;
+        desc.bytes = (size_t)tensor->bytes;
+        desc.load = qnnrt_lower__on_load;
+        desc.load_user = demand;
+    }
+    return qnnrt_builder_tensor(builder, &desc);
+}
+
+/* Add one graph. Operators that the library refuses become findings. */
+static void qnnrt_lower__emit_graph(qnnrt_lower *lower, qnnrt_lower__graph *graph,
+                                    qnnrt_builder *builder)
+{
+    qnnrt_tensor *handles =
+        (qnnrt_tensor *)qnnrt_lower__get(lower, graph->tensor_count, sizeof(*handles));
+    qnnrt_graph_desc desc;
+    size_t i, k;
+    if (handles == NULL) return;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = graph->info.name;
+    qnnrt_builder_graph(builder, &desc);
+    for (i = 0; i < graph->info.ir->input_count; ++i)
+        if (graph->inputs[i] != QNNRT_LOWER__NONE)
+            handles[graph->inputs[i]] =
+                qnnrt_lower__emit_tensor(lower, graph, (size_t)graph->inputs[i], builder);
+    for (i = 0; i < graph->info.ir->output_count; ++i)
+        if (graph->outputs[i] != QNNRT_LOWER__NONE)
+            handles[graph->outputs[i]] =
+                qnnrt_lower__emit_tensor(lower, graph, (size_t)graph->outputs[i], builder);
+    for (i = 1; i < graph->tensor_count; ++i)
+        if (graph->tensors[i].used && handles[i] == QNNRT_NO_TENSOR)
+            handles[i] = qnnrt_lower__emit_tensor(lower, graph, i, builder);
+    for (i = 0; i < graph->op_count && !lower->no_memory; ++i) {
+        const qnnrt_lower_op *op = &graph->ops[i];
+        qnnrt_tensor inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
+        qnnrt_node_desc node;
+        qnnrt_error err;
+        qnnrt_result result;
+        if (!op->used) continue;
+        for (k = 0; k < op->input_count; ++k) inputs[k] = handles[op->inputs[k]];
+        for (k = 0; k < op->output_count; ++k) outputs[k] = handles[op->outputs[k]];
+        memset(&node, 0, sizeof(node));
+        node.name = qnnrt_lower__text(lower, "%.200s.%s.%lu",
+                                      op->node != NULL ? op->node->name : "border", op->type,
+                                      (unsigned long)i);
+        node.type = op->type;
+        node.inputs = inputs;
+        node.input_count = op->input_count;
+        node.outputs = outputs;
+        node.output_count = op->output_count;
+        node.params = op->params;
+        node.param_count = op->param_count;
+        result = qnnrt_builder_supports(builder, &node, &err);
+        if (result == QNNRT_E_UNSUPPORTED) {
+            graph->node = op->node;
+            graph->failed = 0;
+            qnnrt_lower__refuse(lower, graph, err.hint[0] != '\0'
+                                ? qnnrt_lower__text(lower, "%s", err.hint) : NULL, "%s", err.text);
+        }
+        qnnrt_builder_node(builder, &node);
+    }
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   Public functions.
+   Needs: >>config >>arena >>tensor >>static >>table >>graph >>emit
+   Knows nothing of: operators
+   ===================================================================================== */
+
+QNNRT_LOWER_API qnnrt_lower_target qnnrt_lower_target_of(const qnnrt_backend_info *backend)
+{
+    if (backend == NULL) return QNNRT_LOWER_REF;
+    return backend->id == 6 ? QNNRT_LOWER_HTP : backend->id == 3 ? QNNRT_LOWER_CPU
+                                                                  : QNNRT_LOWER_REF;
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qnnrt_lower **out,
+                                                qnnrt_error *err)
+{
+    qnnrt_lower_desc none;
+    const qnnrt_lower_desc *d = desc != NULL ? desc : &none;
+    qnnrt_lower *lower;
+    memset(&none, 0, sizeof(none));
+    if (out == NULL) return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: out is NULL");
+    *out = NULL;
+    if ((d->hooks.alloc == NULL) != (d->hooks.free == NULL))
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: hooks need alloc and free");
+    if (d->compute != (qnnrt_dtype)0 && d->compute != QNNRT_DTYPE_F16 &&
+        d->compute != QNNRT_DTYPE_F32)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16"
+                                                   " nor float32");
+    lower = (qnnrt_lower *)(d->hooks.alloc != NULL
+                                ? d->hooks.alloc(d->hooks.alloc_user, sizeof(*lower))
+                                : malloc(sizeof(*lower)));
+    if (lower == NULL) return qnnrt_lower__fail_memory(err);
+    memset(lower, 0, sizeof(*lower));
+    lower->desc = *d;
+    lower->compute = d->compute != (qnnrt_dtype)0 ? d->compute
+                     : d->target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
+    if (lower->desc.positions == 0) lower->desc.positions = 4096;
+    lower->last = &lower->first;
+    *out = lower;
+    return qnnrt_lower__good(err);
+}
+
+QNNRT_LOWER_API void qnnrt_lower_free(qnnrt_lower *lower)
+{
+    qnnrt_lower__block *block, *next;
+    qnnrt_hooks hooks;
+    if (lower == NULL) return;
+    for (block = lower->blocks; block != NULL; block = next) {
+        next = block->next;
+        qnnrt_lower__dealloc(lower, block);
+    }
+    hooks = lower->desc.hooks;
+    if (hooks.free != NULL) hooks.free(hooks.alloc_user, lower);
+    else free(lower);
+}
+
+/* Return true if the dims of a weight in a file are those of the graph. */
+static int qnnrt_lower__weight_fits(const qnnrt_weight *weight, const qnnrt_ir_value *value)
+{
+    uint32_t i;
+    if (weight->rank != value->rank) return 0;
+    for (i = 0; i < value->rank && weight->dims[i] == (uint64_t)value->dims[i]; ++i) {}
+    return i == value->rank;
+}
+
+/* Compute the frequencies of rotary embeddings: base ^ (-2 i / D) for D / 2 values. */
+static int qnnrt_lower__frequencies(qnnrt_lower *lower, const qnnrt_ir_value *value,
+                                    qnnrt_lower__record *record)
+{
+    const size_t length = strlen(value->key);
+    float *data;
+    uint64_t i;
+    if (lower->desc.rope_base <= 0 || value->rank != 1 || length < 8 ||
+        strcmp(value->key + length - 8, "inv_freq") != 0)
+        return 0;
+    data = (float *)qnnrt_lower__get(lower, value->count, sizeof(float));
+    if (data == NULL) return 1;
+    for (i = 0; i < value->count; ++i)
+        data[i] = (float)pow(lower->desc.rope_base, -(double)i / (double)value->count);
+    qnnrt_lower__as_weight(&record->own, QNNRT_DTYPE_F32, value->count, data);
+    record->own.name = value->name;
+    record->weight = &record->own;
+    return 1;
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *ir,
+                                                 const qnnrt_weights *weights, qnnrt_error *err)
+{
+    size_t i, missing = 0, wrong = 0, used = 0;
+    char list[1200];
+    list[0] = '\0';
+    if (lower == NULL || ir == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_weights: lower or ir is NULL");
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *value = ir->values[i];
+        qnnrt_lower__record *record;
+        const qnnrt_weight *weight;
+        char shape[2][160];
+        if (value->origin != QNNRT_IR_WEIGHT || value->users == 0 || value->count == 0 ||
+            value->data != NULL)
+            continue;
+        record = qnnrt_lower__record_of(lower, value);
+        if (record == NULL) return qnnrt_lower__fail_memory(err);
+        weight = weights != NULL ? qnnrt_weights_match(weights, value->key) : NULL;
+        if (weight != NULL && qnnrt_lower__weight_fits(weight, value)) {
+            record->weight = weight;
+            continue;
+        }
+        if (weight == NULL && qnnrt_lower__frequencies(lower, value, record)) continue;
+        qnnrt_lower__write_shape(shape[0], sizeof shape[0], value->rank, value->dims);
+        if (weight != NULL) {
+            int64_t dims[QNNRT_LOWER__RANK];
+            uint32_t k;
+            for (k = 0; k < weight->rank; ++k) dims[k] = (int64_t)weight->dims[k];
+            qnnrt_lower__write_shape(shape[1], sizeof shape[1], weight->rank, dims);
+            wrong += 1;
+        } else {
+            missing += 1;
+        }
+        if (used + 300 < sizeof list) {
+            if (weight == NULL)
+                used += (size_t)snprintf(list + used, sizeof list - used,
+                                         "\n  \"%.200s\" %s is missing", value->key, shape[0]);
+            else
+                used += (size_t)snprintf(list + used, sizeof list - used,
+                                         "\n  \"%.200s\" is %s, expected %s", value->key, shape[1],
+                                         shape[0]);
+        }
+    }
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (missing + wrong == 0) return qnnrt_lower__good(err);
+    qnnrt_lower__clean(list);
+    qnnrt_lower__fail(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
+                      "%lu weights of the graph are missing, %lu have another shape:%s",
+                      (unsigned long)missing, (unsigned long)wrong, list);
+    qnnrt_lower__hint(err, "Give the checkpoint that the graph was exported with.");
+    return missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH;
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
+{
+    typedef qnnrt_result (*pass)(qnnrt_ir *ir, qnnrt_error *err);
+    static const struct { pass run; unsigned targets; } passes[] = {
+        { qnnrt_ir_pass_inplace, 7 }, { qnnrt_ir_pass_noops, 7 },
+    };
+    static const struct { pass run; unsigned targets; } later[] = {
+        { qnnrt_ir_pass_noops, 7 }, { qnnrt_ir_pass_bn_fold, 7 },
+        { qnnrt_ir_pass_rms_norm, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
+        { qnnrt_ir_pass_layer_norm, 7 }, { qnnrt_ir_pass_silu, 7 }, { qnnrt_ir_pass_gelu, 7 },
+        { qnnrt_ir_pass_matmul_transpose, 7 }, { qnnrt_ir_pass_dead, 7 },
+    };
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (lower == NULL || ir == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_passes: lower or ir is NULL");
+    for (i = 0; i < sizeof(passes) / sizeof(passes[0]) && result == QNNRT_OK; ++i)
+        if (passes[i].targets >> lower->desc.target & 1) result = passes[i].run(ir, err);
+    if (result == QNNRT_OK) result = qnnrt_ir_fold(ir, 0, NULL, err);
+    for (i = 0; i < sizeof(later) / sizeof(later[0]) && result == QNNRT_OK; ++i)
+        if (later[i].targets >> lower->desc.target & 1) result = later[i].run(ir, err);
+    return result;
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_ir *ir,
+                                               const char *name, qnnrt_error *err)
+{
+    qnnrt_lower__graph *graph;
+    qnnrt_lower__job job;
+    size_t i, first;
+    if (lower == NULL || ir == NULL || name == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_graph: an argument is NULL");
+    first = lower->finding_count;
+    graph = (qnnrt_lower__graph *)qnnrt_lower__get(lower, 1, sizeof(*graph));
+    if (graph == NULL) return qnnrt_lower__fail_memory(err);
+    graph->info.name = qnnrt_lower__text(lower, "%s", name);
+    graph->info.ir = ir;
+    graph->op_hash = (int32_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(int32_t));
+    graph->data_hash = (int32_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(int32_t));
+    graph->inputs = (int32_t *)qnnrt_lower__get(lower, ir->input_count, sizeof(int32_t));
+    graph->outputs = (int32_t *)qnnrt_lower__get(lower, ir->output_count, sizeof(int32_t));
+    job.lower = lower;
+    job.graph = graph;
+    job.node = NULL;
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    qnnrt_lower__forget(ir);
+    qnnrt_lower__tensor(&job, QNNRT_TENSOR_INNER, lower->compute, 0, NULL);      /* number 0 */
+    qnnrt_lower__add_inputs(&job);
+    for (i = 0; i < ir->node_count && !lower->no_memory; ++i) qnnrt_lower__node(&job, ir->nodes[i]);
+    job.node = graph->node = NULL;
+    graph->failed = 0;
+    for (i = 0; i < ir->output_count && !lower->no_memory; ++i) {
+        size_t k = 0;
+        while (k < i && ir->outputs[k] != ir->outputs[i]) ++k;
+        if (ir->outputs[i]->count != 0)
+            graph->outputs[i] = qnnrt_lower__add_output(&job, ir->outputs[i],
+                k == i && ir->outputs[i]->origin == QNNRT_IR_NODE ? ir->outputs[i]->name
+                : qnnrt_lower__text(lower, "%.200s.%lu", ir->outputs[i]->name, (unsigned long)i));
+    }
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    qnnrt_lower__mark(graph);
+    *lower->last = graph;
+    lower->last = &graph->next;
+    lower->graph_count += 1;
+    if (lower->finding_count == first) return qnnrt_lower__good(err);
+    return qnnrt_lower__findings(lower, first, "nodes cannot be lowered:", name, err);
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder *builder,
+                                              qnnrt_error *err)
+{
+    qnnrt_lower__graph *graph;
+    if (lower == NULL || builder == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: lower or builder is NULL");
+    for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next) {
+        const size_t first = lower->finding_count;
+        qnnrt_lower__emit_graph(lower, graph, builder);
+        if (lower->finding_count != first)
+            return qnnrt_lower__findings(lower, first, "operators are refused by the library:",
+                                         graph->info.name, err);
+    }
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (qnnrt_builder_error(builder)->code != QNNRT_OK && err != NULL)
+        *err = *qnnrt_builder_error(builder);
+    if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
+    return qnnrt_lower__good(err);
+}
+
+QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower)
+{
+    const qnnrt_lower__graph *graph;
+    size_t i = 0;
+    if (lower == NULL) return NULL;
+    lower->graphs = (qnnrt_lower_graph_info *)qnnrt_lower__get(lower, lower->graph_count,
+                                                               sizeof(*lower->graphs));
+    for (graph = lower->first; graph != NULL && lower->graphs != NULL; graph = graph->next) {
+        qnnrt_lower_graph_info *info = &lower->graphs[i++];
+        *info = graph->info;
+        info->tensors = graph->tensors;
+        info->tensor_count = graph->tensor_count;
+        info->ops = graph->ops;
+        info->op_count = graph->op_count;
+        info->inputs = graph->inputs;
+        info->outputs = graph->outputs;
+    }
+    lower->info.graphs = lower->graphs;
+    lower->info.graph_count = lower->graphs != NULL ? lower->graph_count : 0;
+    lower->info.findings = lower->findings;
+    lower->info.finding_count = lower->finding_count;
+    lower->info.flushed = lower->loss.flushed;
+    lower->info.clamped = lower->clamped;
+    return &lower->info;
+}
+
+QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
+{
+    return index < QNNRT_LOWER__RULES ? &qnnrt_lower__rules[index] : NULL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_LOWER__IMPL_ONCE */
+#endif /* QNNRT_LOWER_IMPLEMENTATION */
