@@ -863,6 +863,188 @@ TEST(ir_repeat_interleave_is_computed)
     }
 }
 
+/* ---- tables of positions ---- */
+
+enum { ROWS = 50 };
+
+/* Compute a graph with integer inputs of `seed`, and float32 outputs that go to `out`. */
+static int compute_at(qnnrt_ir *ir, int seed, float *out)
+{
+    void *inputs[8], *outputs[8];
+    qnnrt_ir_run_desc desc;
+    size_t i, k;
+    int good;
+    memset(&desc, 0, sizeof(desc));
+    for (i = 0; i < ir->input_count; ++i) {
+        const qnnrt_ir_value *x = ir->inputs[i];
+        inputs[i] = calloc(x->count + 1, 8);
+        if (inputs[i] == NULL) abort();
+        for (k = 0; k < x->count; ++k) {
+            const int at = (int)((k * 7 + k * k * 3 + (size_t)seed * 11) % ROWS);
+            if (x->dtype == QNNRT_DTYPE_I64) ((int64_t *)inputs[i])[k] = at;
+            else if (x->dtype == QNNRT_DTYPE_I32) ((int32_t *)inputs[i])[k] = at;
+            else ((float *)inputs[i])[k] = (float)at / 8;
+        }
+    }
+    for (i = 0; i < ir->output_count; out += ir->outputs[i++]->count) outputs[i] = out;
+    good = qnnrt_ir_run(ir, &desc, (const void *const *)inputs, outputs, &err) == QNNRT_OK;
+    if (!good) printf("    %s\n", err.text);
+    for (i = 0; i < ir->input_count; ++i) free(inputs[i]);
+    return good;
+}
+
+static qnnrt_result tables(qnnrt_ir *ir, qnnrt_error *e)
+{
+    return qnnrt_ir_pass_rope_table(ir, ROWS, e);
+}
+
+static const float frequencies[] = { 1.0f, 0.31622776f, 0.1f, 0.01f };
+
+/* Give the weights that are named f their numbers. */
+static void give(qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; i < ir->value_count; ++i)
+        if (ir->values[i]->origin == QNNRT_IR_WEIGHT && ir->values[i]->name[0] == 'f') ir->values[i]->data = frequencies;
+}
+
+/* True if the pass gives the expected graph, twice, and the same numbers for all positions below ROWS, bit by bit. */
+static int tabulates(const char *lines, const char *expected)
+{
+    static float before[2000], after[2000];
+    qnnrt_ir *ir = graph(lines), *made = graph(lines);
+    int good = ir != NULL && made != NULL, i;
+    for (i = 0; i < 2 && good; ++i) {
+        give(ir);
+        give(made);
+        good = tables(made, &err) == QNNRT_OK && sound(made) && same(show(made), expected);
+    }
+    for (i = 0; i < 5 && good; ++i) {
+        memset(before, 0, sizeof(before));
+        memset(after, 1, sizeof(after));
+        good = compute_at(ir, i, before) && compute_at(made, i, after);
+        if (good && memcmp(before, after, (size_t)ir->outputs[0]->count * sizeof(float)) != 0) {
+            printf("    the numbers differ\n");
+            good = 0;
+        }
+    }
+    qnnrt_ir_free(ir);
+    qnnrt_ir_free(made);
+    return good;
+}
+
+/* As transformers' models have it: inv_freq [1, 4, 1] times positions [1, 1, 6], transposed, twice side by side. */
+#define ANGLES "in p:int64 1,6\nweight f 4\nu 1,4 = unsqueeze.default f {'dim': 0}\nw 1,4,1 = unsqueeze.default u {'dim': 2}\n" \
+    "g 1,4,1 = expand.default w {'size': [1, -1, 1]}\ni:int64 1,1,6 = unsqueeze.default p {'dim': 1}\n" \
+    "j 1,1,6 = to.dtype i {'dtype': 'torch.float32'}\na 1,4,6 = matmul.default g j\n" \
+    "t 1,6,4 = transpose.int a {'dim0': 1, 'dim1': 2}\n"
+#define TWICE "e 1,6,8 = cat.default t t {'dim': -1}\n"
+
+TEST(ir_rope_table_replaces_cos_and_sin)
+{
+    static const struct { const char *lines, *expected; } cases[] = {
+        { ANGLES TWICE "y 1,6,8 = cos.default e\nout y", "y=embedding.default(y_table,p) -> y" },
+        { ANGLES TWICE "y 1,6,8 = cos.default e\nz 1,6,8 = sin.default e\nx 1,6,8 = mul.Tensor y {'other': 1.5}\nout x\nout z",
+          "y=embedding.default(y_table,p) z=embedding.default(z_table,p) x=mul.Tensor(y) -> x z" },
+        /* cos before the transpose: rows are reordered. */
+        { ANGLES "c 1,4,6 = cos.default a\ny 1,6,4 = transpose.int c {'dim0': 1, 'dim1': 2}\nout y",
+          "c_1=embedding.default(c_table,p) c_2=view.default(c_1) c_3=permute.default(c_2) c=view.default(c_3) "
+          "y=transpose.int(c) -> y" },
+        /* A product of elements; dimensions of 1 between; positions of 32 bits; positions that are computed. */
+        { "in p:int32 6\nweight f 4\nq:int32 6,1 = view.default p {'size': [6, 1]}\nk 6,1 = to.dtype q {'dtype': 'torch.float32'}\n"
+          "a 6,4 = mul.Tensor k f\nb 6,1,4 = unsqueeze.default a {'dim': 1}\ny 6,1,4 = sin.default b\nout y",
+          "y_1=embedding.default(y_table,p) y=view.default(y_1) -> y" },
+        { "in p:int64 6\nweight f 4\nq:int64 6 = add.Tensor p {'other': -1}\nm:int64 6 = abs.default q\n"
+          "k 6 = to.dtype m {'dtype': 'torch.float32'}\nb 6,1 = unsqueeze.default k {'dim': 1}\na 6,4 = mul.Tensor b f\n"
+          "y 6,4 = cos.default a\nout y", "q=add.Tensor(p) m=abs.default(q) y=embedding.default(y_table,m) -> y" },
+        /* A batch, and each frequency twice in a row. */
+        { "in p:int64 2,3\nweight f 4\nk:int64 2,3,1 = unsqueeze.default p {'dim': -1}\nb 2,3,4 = mul.Tensor k f\n"
+          "s 2,3,4,2 = stack.default b b {'dim': -1}\na 2,3,8 = flatten.using_ints s {'start_dim': 2}\n"
+          "y 2,3,8 = cos.default a\nout y", "y=embedding.default(y_table,p) -> y" },
+        { "in p:int64 2,3\nweight f 4\nk:int64 2,3,1 = unsqueeze.default p {'dim': -1}\nb 2,3,4 = mul.Tensor k f\n"
+          "a 2,3,8 = repeat_interleave.self_int b {'repeats': 2, 'dim': -1}\nc 2,3,3 = slice.Tensor a {'dim': 2, 'start': 5}\n"
+          "y 2,3,3 = cos.default c\nout y", "y=embedding.default(y_table,p) -> y" },
+        /* One position. */
+        { "in p:int64 1,1\nweight f 4\nk 1,1 = to.dtype p {'dtype': 'torch.float32'}\na 1,4 = mul.Tensor k f\n"
+          "b 2,4 = cat.default a a {'dim': 0}\ny 2,4 = cos.default b\nout y",
+          "y_1=embedding.default(y_table,p) y=view.default(y_1) -> y" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        const int good = tabulates(cases[i].lines, cases[i].expected);
+        if (!good) printf("    case %lu\n", (unsigned long)i);
+        CHECK(good);
+    }
+}
+
+TEST(ir_rope_table_replaces_the_rope_of_exporters)
+{
+    qnnrt_ir *one;
+    CHECK(tabulates("in p:int64 1,3\nweight f 4\nc 1,3,8 s 1,3,8 = rope f p\ny 1,3,8 = add.Tensor c s\nout y",
+                    "c=embedding.default(c_table,p) s=embedding.default(s_table,p) y=add.Tensor(c,s) -> y"));
+    /* In bfloat16, as the genuine file has it; only cos is read. */
+    one = graph("in p:int64 1,3\nweight f 4\nc:bfloat16 1,3,8 s:bfloat16 1,3,8 = rope f p\ny:bfloat16 1,3,8 = neg.default c\nout y");
+    CHECK(one != NULL);
+    give(one);
+    CHECK_EQ(tables(one, &err), QNNRT_OK);
+    CHECK(sound(one) && same(show(one), "c=embedding.default(c_table,p) y=neg.default(c) -> y"));
+    CHECK(one->nodes[0]->inputs[0]->dtype == QNNRT_DTYPE_BF16 && one->nodes[0]->inputs[0]->dims[0] == ROWS);
+    CHECK_STR(one->removed[0]->fate, "became tables of 50 positions");
+    qnnrt_ir_free(one);
+}
+
+TEST(ir_rope_table_stores_equal_tables_once)
+{
+    qnnrt_ir *ir = graph(ANGLES TWICE "c 1,6,8 = cos.default e\nk 1,6,8 = cat.default t t {'dim': 2}\nd 1,6,8 = cos.default k\n"
+                         "y 1,6,8 = add.Tensor c d\nout y");
+    size_t removed_count;
+    CHECK(ir != NULL);
+    give(ir);
+    CHECK_EQ(tables(ir, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), "c=embedding.default(c_table,p) d=embedding.default(c_table,p) y=add.Tensor(c,d) -> y"));
+    removed_count = ir->removed_count;
+    CHECK_EQ(removed_count, 11);
+    CHECK_STR(ir->removed[removed_count - 1]->fate, "tables");
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_rope_table_leaves_what_is_no_table)
+{
+    static const char *const lines[] = {
+        /* Without the numbers of the frequencies; of floats; of two lists of positions. */
+        "in p:int64 6,1\nweight g 4\na 6,4 = mul.Tensor p g\ny 6,4 = cos.default a\nout y",
+        "in p 6,1\nweight f 4\na 6,4 = mul.Tensor p f\ny 6,4 = cos.default a\nout y",
+        "in p:int64 6,1\nin q:int64 6,1\nweight f 4\na 6,4 = mul.Tensor p f\nb 6,4 = mul.Tensor a q\ny 6,4 = cos.default b\nout y",
+        /* Distances of positions; a sum over them; the same vector along both dimensions. */
+        "in p:int64 4\nweight f 4\nk 4 = to.dtype p {'dtype': 'torch.float32'}\nu 4,1 = unsqueeze.default k {'dim': 1}\n"
+        "d 4,4 = sub.Tensor u k\ny 4,4 = cos.default d\nout y",
+        "in p:int64 4\nweight f 4\nk 4 = to.dtype p {'dtype': 'torch.float32'}\ns 4 = cumsum.default k {'dim': 0}\n"
+        "y 4 = cos.default s\nout y",
+        "in p:int64 4\nweight f 4\nk 4 = mul.Tensor p f\nu 4,1 = unsqueeze.default k {'dim': 1}\nd 4,4 = mul.Tensor u f\n"
+        "z 4,4 = matmul.default d d\ny 4,4 = cos.default z\nout y",
+        /* The inner dimension of a product, a part of the positions, all in one dimension with the frequencies. */
+        "in p:int64 1,4\nweight f 4,1\nk 1,4 = to.dtype p {'dtype': 'torch.float32'}\na 1,1 = matmul.default k f\n"
+        "y 1,1 = cos.default a\nout y",
+        "in p:int64 6,1\nweight f 4\na 6,4 = mul.Tensor p f\nb 3,4 = slice.Tensor a {'dim': 0, 'start': 3}\n"
+        "y 3,4 = cos.default b\nout y",
+        "in p:int64 6,1\nweight f 4\na 6,4 = mul.Tensor p f\nb 24 = view.default a {'size': [24]}\ny 24 = cos.default b\nout y",
+        "in p:int64 4\nweight f 2,1\nk 4 = to.dtype p {'dtype': 'torch.float32'}\na 2,4 = mul.Tensor f k\n"
+        "b 4,2 = view.default a {'size': [4, 2]}\ny 4,2 = cos.default b\nout y",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        qnnrt_ir *ir = graph(lines[i]);
+        CHECK(ir != NULL);
+        give(ir);
+        CHECK_EQ(tables(ir, &err), QNNRT_OK);
+        if (live_nodes(ir, "cos.default") != 1) printf("    case %lu\n", (unsigned long)i);
+        CHECK(sound(ir) && live_nodes(ir, "cos.default") == 1 && ir->removed_count == 0);
+        qnnrt_ir_free(ir);
+    }
+    CHECK_EQ(qnnrt_ir_pass_rope_table(NULL, 1, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_ir_pass_rope_table(NULL, 0, &err), QNNRT_E_ARG);
+}
+
 /* Fold with data in the weights. True if the graph and the numbers are as expected. */
 static int folds(const char *lines, const char *expected)
 {
@@ -921,7 +1103,7 @@ static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
     { "gelu", qnnrt_ir_pass_gelu }, { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
     { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
-    { "attention", qnnrt_ir_pass_attention }, { "gqa", qnnrt_ir_pass_gqa },
+    { "rope_table", tables }, { "attention", qnnrt_ir_pass_attention }, { "gqa", qnnrt_ir_pass_gqa },
     { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
@@ -987,30 +1169,38 @@ TEST(ir_passes_find_what_a_genuine_file_has)
 
 TEST(ir_passes_survive_every_failing_allocation)
 {
-    static const char lines[] =
+    static const char *const lines[] = {
         "in x 2,4\nweight w 4\na 2,4 = neg.default x\nb 2,4 = relu_.default a\nc 2,4 = alias.default b\n"
         "p 2,4 = pow.Tensor_Scalar c {'exponent': 2}\nm 2,1 = mean.dim p {'dim': [-1], 'keepdim': true}\n"
-        "e 2,1 = add.Tensor m {'other': 1e-6}\nr 2,1 = rsqrt.default e\nn 2,4 = mul.Tensor c r\ny 2,4 = mul.Tensor w n\nout y";
+        "e 2,1 = add.Tensor m {'other': 1e-6}\nr 2,1 = rsqrt.default e\nn 2,4 = mul.Tensor c r\ny 2,4 = mul.Tensor w n\nout y",
+        ANGLES "c 1,4,6 = cos.default a\nz 1,6,4 = sin.default t\ny 1,6,4 = transpose.int c {'dim0': 1, 'dim1': 2}\nout y\nout z",
+        "in q 1,2,3,4\nin t 1,2,4,5\nin v 1,2,5,4\ns 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\n"
+        "y 1,2,3,4 = matmul.default f v\nout y",
+    };
     qnnrt_ir_desc desc;
-    long failed = 0;
-    int done = 0;
+    size_t i;
     memset(&desc, 0, sizeof(desc));
     desc.hooks.alloc = counted_alloc;
     desc.hooks.free = counted_free;
-    for (fail_at = 0; !done; ++fail_at) {
-        qnnrt_result result = QNNRT_OK;
-        qnnrt_ir *ir;
-        size_t k;
-        allocations = 0;
-        ir = graph_with(lines, &desc);
-        for (k = 0; k < PASSES && ir != NULL && result == QNNRT_OK; ++k) result = passes[k].run(ir, &err);
-        CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result));
-        done = ir != NULL && result == QNNRT_OK;
-        failed += !done;
-        qnnrt_ir_free(ir);
-        CHECK_EQ(live, 0);
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        long failed = 0;
+        int done = 0;
+        for (fail_at = 0; !done; ++fail_at) {
+            qnnrt_result result = QNNRT_OK;
+            qnnrt_ir *ir;
+            size_t k;
+            allocations = 0;
+            ir = graph_with(lines[i], &desc);
+            if (ir != NULL) give(ir);
+            for (k = 0; k < PASSES && ir != NULL && result == QNNRT_OK; ++k) result = passes[k].run(ir, &err);
+            CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result));
+            done = ir != NULL && result == QNNRT_OK;
+            failed += !done;
+            qnnrt_ir_free(ir);
+            CHECK_EQ(live, 0);
+        }
+        CHECK(failed > 3);
     }
-    CHECK(failed > 3);
 }
 
 TEST_MAIN("ir_passes")
@@ -1040,6 +1230,10 @@ TEST_MAIN("ir_passes")
     RUN(ir_gqa_reads_before_heads_are_copied);
     RUN(ir_gqa_leaves_other_orders);
     RUN(ir_repeat_interleave_is_computed);
+    RUN(ir_rope_table_replaces_cos_and_sin);
+    RUN(ir_rope_table_replaces_the_rope_of_exporters);
+    RUN(ir_rope_table_stores_equal_tables_once);
+    RUN(ir_rope_table_leaves_what_is_no_table);
     RUN(ir_bn_fold_keeps_the_numbers);
     RUN(ir_bn_fold_leaves_what_others_read);
     RUN(ir_passes_keep_the_data_files_sound);

@@ -83,7 +83,7 @@
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>eval_net >>eval >>fold >>public             values
        >>pass >>cleanup >>run                                                       passes, and a run
-       >>match >>norms >>merge >>batch >>gelu >>attention                           patterns
+       >>match >>norms >>merge >>batch >>gelu >>attention >>trace >>rope             patterns
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -467,6 +467,18 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err
    enable_gqa. Both must be copied equally often, in the order of repeat_interleave. Run
    qnnrt_ir_pass_attention() before. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err);
+
+/* Replace cos and sin of positions, and "rope", by rows of tables: "embedding.default" of a new
+   constant [positions, ..]. Backends that compute in float16 have no cos of large angles.
+
+   positions    rows of a table; the graph may get the positions 0 to positions - 1 from then on
+
+   The argument of cos or sin must depend on one tensor of integers, element by element, and on
+   constants and weights with data, as position * inv_freq does in any order of dimensions. A table
+   is computed with the graph's own nodes, and compared with them for random positions. Equal tables
+   are stored once. Factors after cos stay nodes. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positions,
+                                                   qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -7262,6 +7274,37 @@ static int qnnrt_ir__match_mean(const qnnrt_ir_node *node)
            (dims[0] == -1 || dims[0] == (int64_t)node->inputs[0]->rank - 1);
 }
 
+/* Get the order of dimensions that a node makes from those of its input. Return 0 if the node does
+   not only reorder. */
+static int qnnrt_ir__match_order(const qnnrt_ir_node *node, int64_t order[QNNRT_IR_RANK])
+{
+    const int64_t rank = node->input_count == 1 ? (int64_t)node->inputs[0]->rank : 0;
+    const int transpose = qnnrt_ir__pass_is(node, "transpose.int");
+    int64_t a, b, i;
+    if (qnnrt_ir__pass_is(node, "permute.default")) {
+        if (qnnrt_ir_ints(node, "dims", order) != (size_t)rank) return 0;
+        for (i = 0; i < rank; ++i) if (order[i] < 0) order[i] += rank;
+        return 1;
+    }
+    if (rank < 2 || (!transpose && !qnnrt_ir__pass_is(node, "t.default"))) return 0;
+    a = transpose ? qnnrt_ir_int(node, "dim0", 0) : 0;
+    b = transpose ? qnnrt_ir_int(node, "dim1", 0) : 1;
+    for (i = 0; i < rank; ++i) order[i] = i;
+    a += a < 0 ? rank : 0;
+    b += b < 0 ? rank : 0;
+    order[a] = b;
+    order[b] = a;
+    return 1;
+}
+
+/* Return true if an order of dimensions changes nothing. */
+static int qnnrt_ir__match_plain(const int64_t *order, uint32_t rank)
+{
+    uint32_t i;
+    for (i = 0; i < rank; ++i) if (order[i] != (int64_t)i) return 0;
+    return 1;
+}
+
 /* Kill the inner nodes of a match that nothing reads any more; their fate names the node that
    replaces them. Readers come before what they read. */
 static void qnnrt_ir__match_fuse(qnnrt_ir__pass *p, const qnnrt_ir__match *m,
@@ -7790,36 +7833,6 @@ static qnnrt_ir_value *qnnrt_ir__attention_scaled(const qnnrt_ir_node *node, dou
     return node->inputs[0];
 }
 
-/* Get the order of dimensions that a node makes from those of its input. Return 0 if the node does
-   not only reorder. */
-static int qnnrt_ir__attention_order(const qnnrt_ir_node *node, int64_t order[QNNRT_IR_RANK])
-{
-    const int64_t rank = node->input_count == 1 ? (int64_t)node->inputs[0]->rank : 0;
-    const int transpose = qnnrt_ir__pass_is(node, "transpose.int");
-    int64_t a, b, i;
-    if (qnnrt_ir__pass_is(node, "permute.default")) {
-        if (qnnrt_ir_ints(node, "dims", order) != (size_t)rank) return 0;
-        for (i = 0; i < rank; ++i) if (order[i] < 0) order[i] += rank;
-        return 1;
-    }
-    if (rank < 2 || (!transpose && !qnnrt_ir__pass_is(node, "t.default"))) return 0;
-    a = transpose ? qnnrt_ir_int(node, "dim0", 0) : 0;
-    b = transpose ? qnnrt_ir_int(node, "dim1", 0) : 1;
-    for (i = 0; i < rank; ++i) order[i] = i;
-    a += a < 0 ? rank : 0;
-    b += b < 0 ? rank : 0;
-    order[a] = b;
-    order[b] = a;
-    return 1;
-}
-
-static int qnnrt_ir__attention_plain(const int64_t *order, uint32_t rank)
-{
-    uint32_t i;
-    for (i = 0; i < rank; ++i) if (order[i] != (int64_t)i) return 0;
-    return 1;
-}
-
 /* Follow input i of the attention back through numbers that scale it (not the values), reorderings
    that it can do without, and conversions to wider floats. order receives the one that is left. */
 static void qnnrt_ir__attention_back(qnnrt_ir__attention *a, size_t i, qnnrt_dtype dtype,
@@ -7840,8 +7853,8 @@ static void qnnrt_ir__attention_back(qnnrt_ir__attention *a, size_t i, qnnrt_dty
         if (i < 2) from = qnnrt_ir__attention_scaled(node, &a->scale);
         if (from == NULL && x->dtype != dtype && qnnrt_ir__match_narrow(x, dtype) != x)
             from = node->inputs[0];
-        if (from == NULL && !qnnrt_ir__attention_plain(order, rank) &&
-            qnnrt_ir__attention_order(node, own)) {
+        if (from == NULL && !qnnrt_ir__match_plain(order, rank) &&
+            qnnrt_ir__match_order(node, own)) {
             for (k = 0; k < rank; ++k) order[k] = own[order[k]];
             from = node->inputs[0];
         }
@@ -7924,7 +7937,7 @@ static qnnrt_ir_value *qnnrt_ir__attention_ordered(qnnrt_ir__pass *p, const qnnr
     qnnrt_ir_value *y;
     qnnrt_ir_node *permute;
     uint32_t i;
-    if (qnnrt_ir__attention_plain(order, x->rank)) return x;
+    if (qnnrt_ir__match_plain(order, x->rank)) return x;
     for (i = 0; i < x->rank; ++i) dims[i] = x->dims[order[i]];
     snprintf(name, sizeof name, "%.250s_order", node->name);
     y = qnnrt_ir_add_value(p->ir, name, x->dtype, x->rank, dims);
@@ -8071,6 +8084,540 @@ static int qnnrt_ir__attention_share(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__attention_share);
+}
+
+/* =====================================================================================
+   TRACE                                                                          >>trace
+   Follows a value back to one tensor of integers, the positions, and finds which of their
+   dimensions runs along which of its own.
+   Needs: >>dtype >>public >>pass >>match     Knows nothing of: tables, numbers
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__traced {
+    qnnrt_ir_value *value;
+    int             moves;                   /* 1: it depends on the positions; 0: constant */
+    int             axis[QNNRT_IR_RANK];     /* the dimension of the positions that runs along each
+                                                of its own, -1: none, or one of size 1 */
+    const void     *data;                    /* elements */
+    void           *room;                    /* the same, if they are computed; else NULL */
+    int             computed;
+} qnnrt_ir__traced;
+
+typedef struct qnnrt_ir__trace {
+    qnnrt_ir__traced  cells[64];             /* in an order in which they can be computed */
+    size_t            count, depth;
+    qnnrt_ir_value   *source;                /* the positions, or NULL */
+} qnnrt_ir__trace;
+
+static qnnrt_ir__traced *qnnrt_ir__trace_find(qnnrt_ir__trace *t, const qnnrt_ir_value *value)
+{
+    size_t i;
+    for (i = 0; i < t->count; ++i) if (t->cells[i].value == value) return &t->cells[i];
+    return NULL;
+}
+
+static qnnrt_ir__traced *qnnrt_ir__trace_add(qnnrt_ir__trace *t, qnnrt_ir_value *value, int moves)
+{
+    qnnrt_ir__traced *cell = &t->cells[t->count];
+    size_t i;
+    if (t->count == sizeof(t->cells) / sizeof(t->cells[0])) return NULL;
+    ++t->count;
+    memset(cell, 0, sizeof(*cell));
+    cell->value = value;
+    cell->moves = moves;
+    for (i = 0; i < QNNRT_IR_RANK; ++i) cell->axis[i] = -1;
+    return cell;
+}
+
+/* Element by element, with broadcast: inputs that depend on the positions do so alike. */
+static int qnnrt_ir__trace_each(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
+{
+    const qnnrt_ir_value *y = node->outputs[0];
+    size_t i, found = 0;
+    for (i = 0; i < node->input_count; ++i) {
+        const qnnrt_ir__traced *x = qnnrt_ir__trace_find(t, node->inputs[i]);
+        uint32_t d;
+        if (x == NULL || !x->moves) continue;
+        for (d = 0; d < y->rank; ++d) {
+            const int lead = (int)d - (int)(y->rank - x->value->rank);
+            const int own = lead >= 0 ? x->axis[lead] : -1;
+            if (own >= 0 && x->value->dims[lead] != y->dims[d]) return 0;
+            if (found > 0 && own != axis[d]) return 0;
+            axis[d] = own;
+        }
+        ++found;
+    }
+    return 1;
+}
+
+/* Other shapes of the same elements: a dimension of the positions stays one dimension. */
+static int qnnrt_ir__trace_view(const qnnrt_ir__traced *x, const qnnrt_ir_value *y, int *axis)
+{
+    uint32_t i = 0, k = 0;
+    while (i < x->value->rank || k < y->rank) {
+        const uint32_t from = i, to = k;
+        int64_t a = 1, b = 1;
+        uint32_t d;
+        do {
+            if (a <= b && i < x->value->rank) a *= x->value->dims[i++];
+            else if (k < y->rank) b *= y->dims[k++];
+            else if (i < x->value->rank) a *= x->value->dims[i++];
+            else return 0;
+        } while (a != b);
+        for (d = from; d < i; ++d) {
+            uint32_t own = to;
+            if (x->axis[d] < 0) continue;
+            while (own < k && y->dims[own] == 1) ++own;
+            if (own == k || y->dims[own] != a || x->value->dims[d] != a) return 0;
+            axis[own] = x->axis[d];
+        }
+    }
+    return 1;
+}
+
+/* A product of matrices, one of them constant: the inner dimension is not one of the positions. */
+static int qnnrt_ir__trace_product(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
+{
+    const qnnrt_ir__traced *a = qnnrt_ir__trace_find(t, node->inputs[0]);
+    const qnnrt_ir__traced *b = qnnrt_ir__trace_find(t, node->inputs[1]);
+    const qnnrt_ir__traced *x = a->moves ? a : b;
+    const int swap = qnnrt_ir_int(node, "transpose_b", 0) != 0;
+    const uint32_t r = x->value->rank, n = node->outputs[0]->rank;
+    uint32_t inner, outer, d;
+    if ((a->moves && b->moves) || a->value->rank < 2 || b->value->rank < 2 || n < r) return 0;
+    inner = x == a || swap ? r - 1 : r - 2;
+    outer = inner == r - 1 ? r - 2 : r - 1;
+    if (x->axis[inner] >= 0) return 0;
+    for (d = 0; d + 2 < r; ++d) axis[n - r + d] = x->axis[d];
+    axis[x == a ? n - 2 : n - 1] = x->axis[outer];
+    return 1;
+}
+
+/* cat and stack of values that depend on the positions alike. */
+static int qnnrt_ir__trace_join(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
+{
+    const int stack = qnnrt_ir__pass_is(node, "stack.default");
+    const uint32_t r = node->outputs[0]->rank;
+    int64_t dim = qnnrt_ir_int(node, "dim", 0);
+    size_t i;
+    uint32_t d;
+    if (dim < 0) dim += r;
+    for (i = 0; i < node->input_count; ++i) {
+        const qnnrt_ir__traced *x = qnnrt_ir__trace_find(t, node->inputs[i]);
+        if (x == NULL || !x->moves || x->value->rank + (uint32_t)stack != r) return 0;
+        for (d = 0; d < r; ++d) {
+            const int own = !stack ? x->axis[d] : (int64_t)d < dim ? x->axis[d]
+                          : (int64_t)d == dim ? -1 : x->axis[d - 1];
+            if ((i > 0 && own != axis[d]) || ((int64_t)d == dim && own >= 0)) return 0;
+            axis[d] = own;
+        }
+    }
+    return 1;
+}
+
+/* Parts and repetitions along a dimension that is not one of the positions. */
+static int qnnrt_ir__trace_cut(const qnnrt_ir__traced *x, const qnnrt_ir_node *node, int *axis)
+{
+    const int select = qnnrt_ir__pass_is(node, "select.int");
+    const uint32_t r = x->value->rank;
+    int64_t dim = qnnrt_ir_int(node, "dim", qnnrt_ir__pass_is(node, "slice.Tensor") ? 0 : r);
+    uint32_t d, k = 0;
+    if (dim < 0) dim += r;
+    if (dim >= (int64_t)r || x->axis[dim] >= 0) return 0;
+    for (d = 0; d < r; ++d) if (!select || (int64_t)d != dim) axis[k++] = x->axis[d];
+    return 1;
+}
+
+static int qnnrt_ir__trace_rule(qnnrt_ir__trace *t, const qnnrt_ir_node *node, int *axis)
+{
+    static const char *const each[] = {
+        "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "contiguous.default",
+        "clone.default", "alias.default", "detach.default", "lift_fresh_copy.default",
+        "neg.default", "cos.default", "sin.default", "add.Tensor", "add.Scalar", "sub.Tensor",
+        "sub.Scalar", "rsub.Scalar", "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar",
+        "expand.default", "repeat.default", NULL
+    };
+    static const char *const views[] = {
+        "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
+        "_unsafe_view.default", "reshape.default", "flatten.using_ints", "unflatten.int", NULL
+    };
+    static const char *const products[] = { "matmul.default", "mm.default", "bmm.default", NULL };
+    static const char *const joins[] = { "cat.default", "concat.default", "stack.default", NULL };
+    static const char *const cuts[] = {
+        "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
+    };
+    const qnnrt_ir__traced *x = qnnrt_ir__trace_find(t, node->inputs[0]);
+    int64_t order[QNNRT_IR_RANK];
+    uint32_t d;
+    if (qnnrt_ir__pass_in(node, each)) return qnnrt_ir__trace_each(t, node, axis);
+    if (qnnrt_ir__pass_in(node, views)) return qnnrt_ir__trace_view(x, node->outputs[0], axis);
+    if (qnnrt_ir__pass_in(node, products)) return qnnrt_ir__trace_product(t, node, axis);
+    if (qnnrt_ir__pass_in(node, joins)) return qnnrt_ir__trace_join(t, node, axis);
+    if (qnnrt_ir__pass_in(node, cuts)) return qnnrt_ir__trace_cut(x, node, axis);
+    if (qnnrt_ir__pass_is(node, "rope")) {
+        const qnnrt_ir__traced *positions = qnnrt_ir__trace_find(t, node->inputs[1]);
+        for (d = 0; d < positions->value->rank; ++d) axis[d] = positions->axis[d];
+        return !x->moves;
+    }
+    if (!qnnrt_ir__match_order(node, order)) return 0;
+    for (d = 0; d < x->value->rank; ++d) axis[d] = x->axis[order[d]];
+    return 1;
+}
+
+/* Trace a value: add it, after all that it depends on. Return 0 if that is not known to depend on
+   one tensor of integers, element by element, and on constants. */
+static int qnnrt_ir__trace_value(qnnrt_ir__trace *t, qnnrt_ir_value *value)
+{
+    static const char *const moves[] = {
+        "to.dtype", "contiguous.default", "clone.default", "alias.default", "unsqueeze.default",
+        "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default", "_unsafe_view.default",
+        "reshape.default", "flatten.using_ints", "expand.default", "permute.default",
+        "transpose.int", "t.default", NULL
+    };
+    qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+    const int whole = qnnrt_ir__dtype_kind(value->dtype) == 1;
+    qnnrt_ir__traced *cell;
+    int any = 0, axis[QNNRT_IR_RANK];
+    size_t i;
+    if (qnnrt_ir__trace_find(t, value) != NULL) return 1;
+    for (i = 0; i < QNNRT_IR_RANK; ++i) axis[i] = -1;
+    if (node == NULL && value->data != NULL) {
+        cell = qnnrt_ir__trace_add(t, value, 0);
+        if (cell != NULL) cell->data = value->data;
+        return cell != NULL;
+    }
+    if (whole && (node == NULL || !qnnrt_ir__pass_in(node, moves))) {
+        cell = t->source == NULL ? qnnrt_ir__trace_add(t, value, 1) : NULL;
+        if (cell == NULL) return 0;
+        t->source = value;
+        for (i = 0; i < value->rank; ++i) if (value->dims[i] > 1) cell->axis[i] = (int)i;
+        return 1;
+    }
+    if (node == NULL || t->depth == 64 || node->input_count == 0 || node->inputs[0] == NULL ||
+        (node->output_count != 1 && !qnnrt_ir__pass_is(node, "rope"))) return 0;
+    ++t->depth;
+    for (i = 0; i < node->input_count; ++i) {
+        if (node->inputs[i] == NULL) continue;
+        if (!qnnrt_ir__trace_value(t, node->inputs[i])) return 0;
+        any |= qnnrt_ir__trace_find(t, node->inputs[i])->moves;
+    }
+    --t->depth;
+    if (any && !qnnrt_ir__trace_rule(t, node, axis)) return 0;
+    cell = qnnrt_ir__trace_add(t, value, any);
+    if (cell == NULL) return 0;
+    for (i = 0; i < value->rank; ++i) if (value->dims[i] > 1) cell->axis[i] = axis[i];
+    return 1;
+}
+
+/* =====================================================================================
+   ROPE                                                                            >>rope
+   Replaces cos and sin of positions by tables.
+   Needs: >>config >>arena >>graph >>number >>public >>pass >>cleanup >>match >>trace
+   Knows nothing of: other patterns
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__rope {
+    qnnrt_ir__pass   p;
+    qnnrt_ir__trace  trace;
+    qnnrt_ir__arena  arena;                  /* of one node */
+    uint32_t         positions;              /* rows of a table */
+    uint32_t        *at;                     /* the positions that are computed */
+    const void     **in;
+    void           **out;
+} qnnrt_ir__rope;
+
+enum { QNNRT_IR__ROPE_LARGE = 1 << 24 };     /* elements of a value, and positions at a time */
+
+/* Return true if the traced values are small enough, and the outputs of a node depend on all
+   positions, on each along one dimension. */
+static int qnnrt_ir__rope_can(qnnrt_ir__rope *r, const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *source = r->trace.source;
+    size_t i, k;
+    uint32_t d;
+    if (source == NULL || source->count == 0 || source->rank == QNNRT_IR_RANK) return 0;
+    for (i = 0; i < r->trace.count; ++i)
+        if (r->trace.cells[i].value->count > QNNRT_IR__ROPE_LARGE) return 0;
+    for (k = 0; k < node->output_count; ++k) {
+        const qnnrt_ir__traced *y = qnnrt_ir__trace_find(&r->trace, node->outputs[k]);
+        uint32_t seen = 0, expected = 0;
+        if (!y->moves || y->value->count == 0) return 0;
+        for (d = 0; d < source->rank; ++d)
+            if (source->dims[d] > 1) expected |= (uint32_t)1 << d;
+        for (d = 0; d < y->value->rank; ++d) {
+            if (y->axis[d] < 0) continue;
+            if (seen >> y->axis[d] & 1 || y->value->dims[d] != source->dims[y->axis[d]]) return 0;
+            seen |= (uint32_t)1 << y->axis[d];
+        }
+        if (seen != expected || y->value->count / source->count * r->positions >
+                                (uint64_t)QNNRT_IR__ROPE_LARGE * 16) return 0;
+    }
+    return 1;
+}
+
+/* Make room for the elements of all traced values that are not constants. */
+static int qnnrt_ir__rope_room(qnnrt_ir__rope *r)
+{
+    size_t i, in = 1, out = 2;
+    for (i = 0; i < r->trace.count; ++i) {
+        qnnrt_ir__traced *cell = &r->trace.cells[i];
+        const qnnrt_ir_node *node = qnnrt_ir__pass_from(cell->value);
+        if (node != NULL && node->input_count > in) in = node->input_count;
+        if (cell->data != NULL) continue;
+        cell->data = cell->room = qnnrt_ir__arena_get(&r->arena, cell->value->count + 1,
+                                                      qnnrt_ir_dtype_bytes(cell->value->dtype));
+        if (cell->data == NULL) return 0;
+    }
+    r->in = (const void **)qnnrt_ir__arena_get(&r->arena, in, sizeof(*r->in));
+    r->out = (void **)qnnrt_ir__arena_get(&r->arena, out, sizeof(*r->out));
+    r->at = (uint32_t *)qnnrt_ir__arena_get(&r->arena, r->trace.source->count, sizeof(*r->at));
+    return r->in != NULL && r->out != NULL && r->at != NULL;
+}
+
+/* Compute all traced values for the positions r->at. Return 0 if that is not possible. */
+static int qnnrt_ir__rope_compute(qnnrt_ir__rope *r)
+{
+    const size_t bytes = qnnrt_ir_dtype_bytes(r->trace.source->dtype);
+    size_t i, k;
+    for (i = 0; i < r->trace.count; ++i) {
+        qnnrt_ir__traced *cell = &r->trace.cells[i];
+        const qnnrt_ir_node *node = qnnrt_ir__pass_from(cell->value);
+        if (cell->value == r->trace.source) {
+            char *to = (char *)cell->room;
+            for (k = 0; k < cell->value->count; ++k)
+                qnnrt_ir__number_put(to + k * bytes, cell->value->dtype, r->at[k], 0);
+            continue;
+        }
+        if (node == NULL || (cell->computed && !cell->moves)) continue;
+        if (i > 0 && node == r->trace.cells[i - 1].value->node) continue;     /* its other output */
+        for (k = 0; k < node->input_count; ++k)
+            r->in[k] = node->inputs[k] != NULL
+                           ? qnnrt_ir__trace_find(&r->trace, node->inputs[k])->data : NULL;
+        for (k = 0; k < node->output_count; ++k)
+            r->out[k] = qnnrt_ir__trace_find(&r->trace, node->outputs[k])->room;
+        r->p.result = qnnrt_ir_eval_node(&r->arena.hooks, node, r->in, r->out, r->p.err);
+        if (r->p.result != QNNRT_OK) return 0;
+        cell->computed = 1;
+    }
+    return 1;
+}
+
+/* Copy the elements of y to the rows of r->at in a table, or compare them with those. */
+static int qnnrt_ir__rope_rows(qnnrt_ir__rope *r, const qnnrt_ir__traced *y, char *table,
+                               int compare)
+{
+    const qnnrt_ir_value *source = r->trace.source;
+    const size_t bytes = qnnrt_ir_dtype_bytes(y->value->dtype);
+    const uint64_t width = y->value->count / source->count;
+    uint64_t row[QNNRT_IR_RANK], place[QNNRT_IR_RANK], of[QNNRT_IR_RANK], step = 1, k;
+    uint32_t d;
+    for (d = source->rank; d-- > 0; step *= (uint64_t)source->dims[d]) of[d] = step;
+    for (d = y->value->rank, step = 1; d-- > 0;) {
+        row[d] = y->axis[d] >= 0 ? of[y->axis[d]] : 0;
+        place[d] = y->axis[d] >= 0 ? 0 : step;
+        if (y->axis[d] < 0) step *= (uint64_t)y->value->dims[d];
+    }
+    for (k = 0; k < y->value->count; ++k) {
+        const char *from = (const char *)y->data + k * bytes;
+        uint64_t left = k, position = 0, column = 0;
+        char *to;
+        for (d = y->value->rank; d-- > 0; left /= (uint64_t)y->value->dims[d]) {
+            const uint64_t i = left % (uint64_t)y->value->dims[d];
+            position += i * row[d];
+            column += i * place[d];
+        }
+        to = table + (r->at[position] * width + column) * bytes;
+        if (!compare) memcpy(to, from, bytes);
+        else if (memcmp(to, from, bytes) != 0) return 0;
+    }
+    return 1;
+}
+
+/* Fill the tables of all outputs of a node, and compare them with the graph for two lists of
+   random positions. Return 0 if they differ, or the graph cannot be computed. */
+static int qnnrt_ir__rope_fill(qnnrt_ir__rope *r, const qnnrt_ir_node *node, char *const *tables)
+{
+    const uint64_t count = r->trace.source->count;
+    uint64_t i, first;
+    uint32_t random = 2463534242u;
+    size_t k;
+    int round;
+    for (first = 0; first < r->positions; first += count) {
+        for (i = 0; i < count; ++i)
+            r->at[i] = (uint32_t)(first + i < r->positions ? first + i : r->positions - 1u);
+        if (!qnnrt_ir__rope_compute(r)) return 0;
+        for (k = 0; k < node->output_count; ++k)
+            qnnrt_ir__rope_rows(r, qnnrt_ir__trace_find(&r->trace, node->outputs[k]), tables[k], 0);
+    }
+    for (round = 0; round < 2; ++round) {
+        for (i = 0; i < count; ++i) {
+            random ^= random << 13;
+            random ^= random >> 17;
+            random ^= random << 5;
+            r->at[i] = random % r->positions;
+        }
+        if (!qnnrt_ir__rope_compute(r)) return 0;
+        for (k = 0; k < node->output_count; ++k)
+            if (!qnnrt_ir__rope_rows(r, qnnrt_ir__trace_find(&r->trace, node->outputs[k]),
+                                     tables[k], 1)) return 0;
+    }
+    return 1;
+}
+
+/* Return a constant with the rows of a table: an earlier one if it is equal. */
+static qnnrt_ir_value *qnnrt_ir__rope_constant(qnnrt_ir__rope *r, const qnnrt_ir_value *y,
+                                               const char *table)
+{
+    const size_t bytes = qnnrt_ir_dtype_bytes(y->dtype);
+    int64_t dims[2];
+    char name[300];
+    size_t i;
+    dims[0] = r->positions;
+    dims[1] = (int64_t)(y->count / r->trace.source->count);
+    for (i = 0; i < r->p.ir->value_count; ++i) {
+        qnnrt_ir_value *old = r->p.ir->values[i];
+        if (old->origin == QNNRT_IR_CONSTANT && old->data != NULL && old->dtype == y->dtype &&
+            old->rank == 2 && old->dims[0] == dims[0] && old->dims[1] == dims[1] &&
+            memcmp(old->data, table, (size_t)old->count * bytes) == 0) return old;
+    }
+    snprintf(name, sizeof name, "%.250s_table", y->name);
+    return qnnrt_ir_add_constant(r->p.ir, name, y->dtype, 2, dims, table, NULL);
+}
+
+/* Add a node before another one that makes `to`, or if NULL a new value of a shape. */
+static qnnrt_ir_value *qnnrt_ir__rope_step(qnnrt_ir__rope *r, const qnnrt_ir_node *before,
+                                           const char *op, qnnrt_ir_value *const *inputs,
+                                           const char *list, const int64_t *items,
+                                           qnnrt_ir_value *to, uint32_t rank, const int64_t *dims)
+{
+    qnnrt_ir_node *node;
+    if (to == NULL) to = qnnrt_ir_add_value(r->p.ir, before->name, inputs[0]->dtype, rank, dims);
+    if (to == NULL) return NULL;
+    node = qnnrt_ir_add_node(r->p.ir, before, op, inputs, list == NULL ? 2 : 1, &to, 1);
+    if (node == NULL || (list != NULL && !qnnrt_ir_set_ints(r->p.ir, node, list, items, to->rank)))
+        return NULL;
+    return to;
+}
+
+/* Let rows of a table make an output of a node that is killed: in the shape and order of y. */
+static int qnnrt_ir__rope_emit(qnnrt_ir__rope *r, const qnnrt_ir_node *node,
+                               const qnnrt_ir__traced *y, qnnrt_ir_value *table)
+{
+    qnnrt_ir_value *source = r->trace.source, *inputs[2], *to = y->value;
+    int64_t dims[QNNRT_IR_RANK], rows[QNNRT_IR_RANK], turned[QNNRT_IR_RANK], order[QNNRT_IR_RANK];
+    uint32_t d, k = 0, n = 0;
+    int axis;
+    memcpy(dims, source->dims, sizeof(dims));
+    dims[source->rank] = table->dims[1];
+    /* The rows without dimensions of 1: first those of the positions, then the others as in y. */
+    for (axis = 0; axis < (int)source->rank; ++axis)
+        for (d = 0, k = 0; d < to->rank; ++d) {
+            if (y->axis[d] == axis) { order[k] = n; rows[n++] = to->dims[d]; }
+            k += to->dims[d] > 1;
+        }
+    for (d = 0, k = 0; d < to->rank; ++d) {
+        if (to->dims[d] == 1) continue;
+        if (y->axis[d] < 0) { order[k] = n; rows[n++] = to->dims[d]; }
+        turned[k++] = to->dims[d];
+    }
+    inputs[0] = table;
+    inputs[1] = source;
+    if (qnnrt_ir__match_plain(order, n)) {
+        const int same = to->rank == source->rank + 1 &&
+                         memcmp(to->dims, dims, to->rank * sizeof(*dims)) == 0;
+        inputs[0] = qnnrt_ir__rope_step(r, node, "embedding.default", inputs, NULL, NULL,
+                                        same ? to : NULL, source->rank + 1, dims);
+        return inputs[0] != NULL &&
+               (same || qnnrt_ir__rope_step(r, node, "view.default", inputs, "size", to->dims, to,
+                                            0, NULL) != NULL);
+    }
+    inputs[0] = qnnrt_ir__rope_step(r, node, "embedding.default", inputs, NULL, NULL, NULL,
+                                    source->rank + 1, dims);
+    if (inputs[0] != NULL)
+        inputs[0] = qnnrt_ir__rope_step(r, node, "view.default", inputs, "size", rows, NULL, n,
+                                        rows);
+    if (inputs[0] != NULL)
+        inputs[0] = qnnrt_ir__rope_step(r, node, "permute.default", inputs, "dims", order, NULL, n,
+                                        turned);
+    return inputs[0] != NULL && qnnrt_ir__rope_step(r, node, "view.default", inputs, "size",
+                                                    to->dims, to, 0, NULL) != NULL;
+}
+
+/* Replace a traced node by tables. */
+static int qnnrt_ir__rope_replace(qnnrt_ir__rope *r, qnnrt_ir_node *node)
+{
+    char *tables[2], fate[300];
+    size_t i, k;
+    if (!qnnrt_ir__rope_room(r)) return qnnrt_ir__pass_memory(&r->p);
+    for (k = 0; k < node->output_count; ++k) {
+        const qnnrt_ir_value *y = node->outputs[k];
+        tables[k] = (char *)qnnrt_ir__arena_get(&r->arena, y->count / r->trace.source->count *
+                                                r->positions, qnnrt_ir_dtype_bytes(y->dtype));
+        if (tables[k] == NULL) return qnnrt_ir__pass_memory(&r->p);
+    }
+    if (!qnnrt_ir__rope_fill(r, node, tables)) {
+        if (r->p.result == QNNRT_E_MEMORY) return 0;
+        r->p.result = QNNRT_OK;                          /* what cannot be computed stays a node */
+        qnnrt_ir__error_clear(r->p.err);
+        return 1;
+    }
+    snprintf(fate, sizeof fate, "became tables of %u positions", (unsigned)r->positions);
+    qnnrt_ir_kill(r->p.ir, node, fate);
+    for (k = 0; k < node->output_count; ++k) {
+        const qnnrt_ir__traced *y = qnnrt_ir__trace_find(&r->trace, node->outputs[k]);
+        qnnrt_ir_value *table;
+        if (y->value->users == 0) continue;
+        table = qnnrt_ir__rope_constant(r, y->value, tables[k]);
+        if (table == NULL || !qnnrt_ir__rope_emit(r, node, y, table))
+            return qnnrt_ir__pass_memory(&r->p);
+    }
+    snprintf(fate, sizeof fate, "computed into the tables of %.200s", node->name);
+    for (i = r->trace.count; i-- > 0;) {
+        qnnrt_ir_node *inner = qnnrt_ir__pass_from(r->trace.cells[i].value);
+        if (r->trace.cells[i].value == r->trace.source || inner == NULL || inner == node ||
+            inner->outputs[0]->users > 0 || inner->output_count != 1) continue;
+        for (k = 0; k < node->output_count && inner->outputs[0] != node->outputs[k];) ++k;
+        if (k == node->output_count) qnnrt_ir_kill(r->p.ir, inner, fate);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__rope_node(qnnrt_ir__rope *r, qnnrt_ir_node *node)
+{
+    static const char *const ops[] = { "cos.default", "sin.default", "rope", NULL };
+    size_t k;
+    int good = 1;
+    if (!qnnrt_ir__pass_in(node, ops)) return 1;
+    memset(&r->trace, 0, sizeof(r->trace));
+    for (k = 0; k < node->output_count && good; ++k)
+        good = qnnrt_ir__trace_value(&r->trace, node->outputs[k]);
+    if (!good || !qnnrt_ir__rope_can(r, node)) return 1;
+    r->arena = r->p.ir->own->arena;
+    r->arena.blocks = NULL;
+    r->arena.bytes = 0;
+    good = qnnrt_ir__rope_replace(r, node);
+    qnnrt_ir__arena_free(&r->arena);
+    return good;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positions,
+                                                   qnnrt_error *err)
+{
+    qnnrt_ir__rope r;
+    qnnrt_result result;
+    size_t i;
+    memset(&r, 0, sizeof(r));
+    qnnrt_ir__error_clear(err);
+    if (positions == 0) return qnnrt_ir__fail(err, QNNRT_E_ARG, "positions is 0");
+    result = qnnrt_ir_pass_inplace(ir, err);
+    if (result != QNNRT_OK) return result;
+    r.p.ir = ir;
+    r.p.err = err;
+    r.p.result = QNNRT_OK;
+    r.positions = positions;
+    for (i = 0; i < ir->node_count; ++i)
+        if (!ir->nodes[i]->dead && !qnnrt_ir__rope_node(&r, ir->nodes[i])) return r.p.result;
+    return qnnrt_ir_tidy(ir, err);
 }
 
 #ifdef __cplusplus
