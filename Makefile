@@ -235,7 +235,7 @@ golden-llm: $(B)/examples/llm/random_model
 # How each compiles. The tests of c99 and c++11 use the backends of build/, which the tools use, too.
 CC_check    = $(CC) -std=c99 $(OPT_TEST) -g1 $(CPPFLAGS) $(CFLAGS)
 CC_c99      = $(CC) -std=c99 $(OPT_C99) -g $(CPPFLAGS) $(CFLAGS)
-CC_c++11    = $(CXX) -x c++ -std=c++11 $(OPT_TEST) -g $(CPPFLAGS) $(CXXFLAGS)
+CC_c++11    = $(CXX) -x c++ -std=c++11 $(OPT_CXX) -g $(CPPFLAGS) $(CXXFLAGS)
 CC_asan     = $(ASAN_CC) -std=c99 $(OPT_TEST) -g $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 CC_m32      = $(CC) -std=c99 -m32 -msse2 -mfpmath=sse -O1 -g $(M32_HEADERS) $(CPPFLAGS) $(CFLAGS)
 CC_aarch64  = $(AARCH64_CC) -std=c99 -O2 -g
@@ -250,6 +250,7 @@ M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -pri
 # Compiling with -O1 takes seven times as long with clang and ASan, and -O2 as long with gcc: what computes for long
 # has it, and users' level, -O2, is that of the headers in c99.
 OPT_TEST    = $(if $(filter $(SLOW),$(@F)),-O1,-O0)
+OPT_CXX     = $(if $(filter impl.o llm.o,$(@F)),-O0,$(OPT_TEST))
 OPT_C99     = $(if $(filter $(SLOW) nojson.o ops llm_exact,$(@F)),-O2,-O0)
 SLOW       := impl.o llm.o $(addprefix test_,plan quant convert json llm_sample llm_cells)
 

@@ -41,7 +41,7 @@ goals() {
     list=$3
     for word in $(echo "$2" | tr ',' ' '); do
         case $word in
-        - | c++ | oracle) continue ;;
+        - | c++ | c++all | oracle) continue ;;
         qnn) if [ ! -f "$B/qnn/2.51/.stamp" ]; then list=$list,qnn; fi; continue ;;
         fake) case $1 in check | aarch64 | m32) word=$1/fake/libQnnFake.so ;; *) word=fake/libQnnFake.so ;; esac ;;
         cdsprpc)
@@ -177,7 +177,7 @@ others() {
         oom) case " $oom_tests " in *" $name "*) unit asan 4 "$limit_slow" ;; esac ;;
         *)
             unit c99 1 "$limit"
-            if has c++ "$needs"; then unit c++11 1 "$limit"; fi
+            if has c++ "$needs" || { [ -n "$all" ] && has c++all "$needs"; }; then unit c++11 1 "$limit"; fi
             unit asan 4 "$limit_slow"
             if [ -n "$all" ]; then
                 # On 32 bits qnnrt.h refuses every backend: tests that need one are left out.
