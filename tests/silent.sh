@@ -3,11 +3,11 @@
 #
 #   tests/silent.sh [--all]
 #
-# The combinations are: every language standard with the declarations and with the implementation, at -O0
-# (clang: the oldest ones); every build option (below) with C99 and C++11, at -O0; and the whole implementation
-# (with all that build options add) at -O3, and at -O2 with LTO, as C99 by gcc, because some warnings depend on
-# optimization. With --all (make silent): at -O0 to -O3 and -Os, as C++11 too, and by clang; the headers of tools/
-# with LTO, and by clang together with the implementation of qnnrt.h.
+# The combinations are: every language standard with the declarations and with the implementation, at -O0 (clang:
+# the oldest ones; the implementation alone, after <stdio.h>, or between repetitions); every build option (below)
+# with C99 and C++11, at -O0; and the whole implementation (with all that build options add) at -O3, and at -O2 with
+# LTO, as C99 by gcc, because some warnings depend on optimization. With --all (make silent): at -O0 to -O3 and -Os,
+# as C++11 too, and by clang; the headers of tools/ with LTO, and by clang together with the implementation of qnnrt.h.
 # Compilers: $GCC $GXX $CLANG $CLANGXX $AARCH64_CC $AARCH64_CXX (default: their usual names).
 # One that is absent counts as one skipped test of a header (a failure with QNNRT_REQUIRE_ALL=1).
 # Works in build/silent; as many compilers at a time as there are cores.
@@ -95,15 +95,21 @@ check() {
             skip "$cc or $cxx is not installed"
             continue
         fi
-        c_more='c11 gnu17' cxx_more=c++17
-        if [ "$cc" = "$clang" ] && [ -z "$all" ]; then c_more= cxx_more=; fi
-        for source in $name.decl $name.impl; do
-            for std in c99 $c_more; do job "$cc" $std $source -O0; done
-            for std in c++11 $cxx_more; do job "$cxx" $std $source -O0; done
-        done
-        for source in $name.stdio $name.again; do
-            job "$cc" c99 $source -O0
-            job "$cxx" c++11 $source -O0
+        # Each standard with the declarations; the implementation in one form for each: alone, after <stdio.h>,
+        # between repetitions. C99 alone is what the build options and -O3 compile. With --all: all forms.
+        if [ -n "$all" ]; then
+            forms='c99:impl c11:impl gnu17:impl c++11:impl c++17:impl c99:stdio c++11:stdio c99:again c++11:again'
+        elif [ "$cc" = "$clang" ]; then
+            forms='c99:stdio c++11:again'
+        else
+            forms='c99:stdio c11:again gnu17:impl c++11:impl c++17:again'
+        fi
+        for form in $forms; do
+            std=${form%:*}
+            case $std in *++*) compiler=$cxx ;; *) compiler=$cc ;; esac
+            job "$compiler" "$std" "$name.${form#*:}" -O0
+            case $form in *:stdio | *:again) if [ -n "$all" ]; then continue; fi ;; esac
+            job "$compiler" "$std" "$name.decl" -O0
         done
         for macro in $macros; do
             # A header together with the implementation of qnnrt.h: slow, so by gcc alone.
