@@ -44,8 +44,8 @@
    Layout
        QNN convolutions want the channels last, ATen has them second. No pass rewrites the graph for
        that. Instead a value may be stored in any order of its axes: transpose, permute, unsqueeze
-       and most views only rename axes, and operators that work element by element, along one axis or
-       over some axes work in the order that their input has. A Transpose is made where an operator
+       and most views only rename axes, and operators that work element by element, along one axis
+       or over some axes work in the order that their input has. A Transpose is made where an operator
        needs another order, once for all that need it. So a convolutional network has one at its
        input and often none after it.
 
@@ -59,7 +59,7 @@
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
        >>elementwise >>shape >>reduce >>linear >>image >>norm >>select >>table      operators
-       >>graph >>emit >>public                                                      programs
+       >>graph >>cut >>emit >>public                                                      programs
 */
 #ifndef QNNRT_LOWER_H
 #define QNNRT_LOWER_H
@@ -98,7 +98,12 @@ typedef struct qnnrt_lower_desc {
     qnnrt_lower_target target;
     qnnrt_dtype        compute;      /* F16 or F32 (default 0: F16 for HTP, else F32) */
     int                native_io;    /* 1: inputs and outputs have the compute type */
-    int                watch;        /* 1: every float value of the graph becomes an output */
+    int                watch;        /* 1: every value of the graph becomes an output, if it is
+                                        stored in a tensor of its own */
+    const char        *build_id;     /* of the library, as in qnnrt_backend_info: what is known to
+                                        be wrong differs (default NULL: any release) */
+    uint32_t           contexts;     /* to cut the graphs into, by bytes of weights (default 0:
+                                        1) */
     uint32_t           positions;    /* rows of tables of angles (default 0: 4096) */
     double             rope_base;    /* of "inv_freq" weights that no file has (default 0: such a
                                         weight is missing) */
@@ -116,6 +121,8 @@ typedef struct qnnrt_lower_tensor {
     int32_t               op;        /* its producer in .ops, -1: an input or static */
     uint32_t              readers;
     int                   used;      /* 0: nothing that an output needs reads it */
+    uint32_t              context;   /* of its producer; of an input or static: 0 */
+    uint32_t              last;      /* context of its last reader */
 } qnnrt_lower_tensor;
 
 typedef struct qnnrt_lower_op {
@@ -126,6 +133,7 @@ typedef struct qnnrt_lower_op {
     const qnnrt_param_desc *params;
     size_t                  param_count;
     int                     used;    /* 0: nothing that an output needs reads it */
+    uint32_t                context; /* that it belongs to */
 } qnnrt_lower_op;
 
 typedef struct qnnrt_lower_finding {
@@ -152,6 +160,7 @@ typedef struct qnnrt_lower_info {
     size_t                        graph_count;
     const qnnrt_lower_finding    *findings;
     size_t                        finding_count;
+    uint32_t                      contexts;      /* that have operators */
     uint64_t                      flushed;       /* values of weights that became 0 in float16 */
     uint64_t                      clamped;       /* values of constants beyond float16 */
 } qnnrt_lower_info;
@@ -182,7 +191,9 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_ir *ir,
                                                const char *name, qnnrt_error *err);
 
-/* Add all graphs to a builder, which asks the library about each operator first.
+/* Add all graphs to a builder, which asks the library about each operator first. Operators that are
+   known to compute wrong values on the target are refused, too (qnnrt_known.h). With several
+   contexts each has a part of each graph, with the same name: as shards they form one pipeline.
 
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED: the library refuses some operators, info.findings lists
             all of them; the builder's error; QNNRT_E_MEMORY */
@@ -211,6 +222,8 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index);
 #ifndef QNNRT_LOWER__IMPL_ONCE
 #define QNNRT_LOWER__IMPL_ONCE
 
+#include "qnnrt_known.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -235,6 +248,13 @@ typedef struct qnnrt_lower__block {
 } qnnrt_lower__block;
 
 typedef struct qnnrt_lower__graph qnnrt_lower__graph;
+
+/* In which context a weight is, with several contexts. */
+typedef struct qnnrt_lower__home {
+    struct qnnrt_lower__home *next;              /* of the same hash */
+    const qnnrt_weight       *weight;
+    uint32_t                  context;
+} qnnrt_lower__home;
 
 /* What belongs to a value of the IR: qnnrt_ir_value.note. */
 typedef struct qnnrt_lower__record {
@@ -287,6 +307,7 @@ struct qnnrt_lower {
     size_t                  finding_count, finding_room;
     qnnrt_weights_loss      loss;                /* of weights, over all loads */
     uint64_t                clamped;
+    qnnrt_lower__home     **homes;               /* [QNNRT_LOWER__HASH], NULL: not yet needed */
     qnnrt_lower_info        info;
     qnnrt_lower_graph_info *graphs;              /* of info */
 };
@@ -3200,6 +3221,25 @@ static int32_t qnnrt_lower__add_output(qnnrt_lower__job *job, const qnnrt_ir_val
     return t;
 }
 
+/* Let the app read every value that has a tensor of its own: one that another value has already is
+   left out. */
+static void qnnrt_lower__watch(qnnrt_lower__job *job)
+{
+    const qnnrt_ir *ir = job->graph->info.ir;
+    size_t i, k;
+    for (i = 0; i < ir->node_count && !job->lower->no_memory; ++i)
+        for (k = 0; k < ir->nodes[i]->output_count; ++k) {
+            const qnnrt_ir_value *value = ir->nodes[i]->outputs[k];
+            const qnnrt_lower__record *record = (const qnnrt_lower__record *)value->note;
+            if (record == NULL || record->tensor == QNNRT_LOWER__NONE || value->is_output ||
+                qnnrt_lower__at(job, record->tensor)->kind != QNNRT_TENSOR_INNER ||
+                qnnrt_lower__at(job, record->tensor)->value != value)
+                continue;
+            job->graph->failed = 0;
+            qnnrt_lower__add_output(job, value, value->name);
+        }
+}
+
 /* Lower one node. After a finding its outputs get tensors that nothing computes, so that later
    nodes can be checked. */
 static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
@@ -3233,8 +3273,8 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
     }
 }
 
-/* Mark what the outputs need, and count readers. */
-static void qnnrt_lower__mark(qnnrt_lower__graph *graph)
+/* Mark what the outputs need, count readers, and give all tensors names of their own. */
+static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph)
 {
     size_t i, k;
     for (i = 0; i < graph->tensor_count; ++i)
@@ -3252,9 +3292,13 @@ static void qnnrt_lower__mark(qnnrt_lower__graph *graph)
     }
     for (i = 0; i < graph->info.ir->input_count; ++i)
         if (!graph->tensors[graph->inputs[i]].used) graph->inputs[i] = QNNRT_LOWER__NONE;
-    for (i = 1; i < graph->tensor_count; ++i)
-        if (graph->tensors[i].used && graph->tensors[i].kind == QNNRT_TENSOR_STATIC)
-            graph->info.static_bytes += graph->tensors[i].bytes;
+    for (i = 1; i < graph->tensor_count; ++i) {
+        qnnrt_lower_tensor *tensor = &graph->tensors[i];
+        if (!tensor->used) continue;
+        if (tensor->kind == QNNRT_TENSOR_STATIC) graph->info.static_bytes += tensor->bytes;
+        if (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT)
+            tensor->name = qnnrt_lower__text(lower, "%.200s.%lu", tensor->name, (unsigned long)i);
+    }
 }
 
 /* Forget what belongs to one graph in the records of values: another graph has its own tensors. */
@@ -3287,9 +3331,130 @@ static qnnrt_result qnnrt_lower__findings(const qnnrt_lower *lower, size_t first
 }
 
 /* =====================================================================================
+   CUT                                                                              >>cut
+   Graphs in several contexts: each operator gets the number of one. Weights that several graphs
+   read are in the same context for all of them.
+   Needs: >>config >>arena     Knows nothing of: builders, operators
+   ===================================================================================== */
+
+/* Return the bytes of static tensors that an operator reads and that no earlier one did. */
+static uint64_t qnnrt_lower__cut_bytes(const qnnrt_lower__graph *graph, const qnnrt_lower_op *op,
+                                       char *seen)
+{
+    uint64_t bytes = 0;
+    size_t k;
+    for (k = 0; k < op->input_count; ++k) {
+        const qnnrt_lower_tensor *tensor = &graph->tensors[op->inputs[k]];
+        if (tensor->kind != QNNRT_TENSOR_STATIC || seen[op->inputs[k]]) continue;
+        seen[op->inputs[k]] = 1;
+        bytes += tensor->bytes;
+    }
+    return bytes;
+}
+
+/* Choose after which operators the first graph is cut: near equal shares of the bytes of weights,
+   where the fewest bytes are on their way. ends[count - 1] receives positions. */
+static void qnnrt_lower__cut_places(qnnrt_lower *lower, const qnnrt_lower__graph *graph,
+                                    uint32_t count, size_t *ends)
+{
+    char *seen = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
+    uint64_t *sum = (uint64_t *)qnnrt_lower__get(lower, graph->op_count, sizeof(*sum));
+    int64_t *live = (int64_t *)qnnrt_lower__get(lower, graph->op_count + 1, sizeof(*live));
+    size_t *last = (size_t *)qnnrt_lower__get(lower, graph->tensor_count, sizeof(*last));
+    uint64_t total = 0;
+    size_t i, k, at = 0;
+    uint32_t part;
+    if (lower->no_memory) return;
+    for (i = 0; i < graph->op_count; ++i) {
+        const qnnrt_lower_op *op = &graph->ops[i];
+        if (op->used) total += qnnrt_lower__cut_bytes(graph, op, seen);
+        sum[i] = total;
+        for (k = 0; k < op->input_count && op->used; ++k) last[op->inputs[k]] = i;
+    }
+    for (i = 1; i < graph->tensor_count; ++i)                /* bytes that cross each position */
+        if (graph->tensors[i].used && graph->tensors[i].op >= 0 &&
+            last[i] > (size_t)graph->tensors[i].op) {
+            live[graph->tensors[i].op] += (int64_t)graph->tensors[i].bytes;
+            live[last[i]] -= (int64_t)graph->tensors[i].bytes;
+        }
+    for (i = 1; i < graph->op_count; ++i) live[i] += live[i - 1];
+    for (part = 1; part < count; ++part) {
+        const uint64_t share = total / count, want = share * part;
+        size_t best = graph->op_count;
+        for (i = at; i + 1 < graph->op_count; ++i) {
+            if (!graph->ops[i].used || sum[i] + share / 5 < want) continue;
+            if (best != graph->op_count && sum[i] > want + share / 5) break;
+            if (live[i] > 0 && (best == graph->op_count || live[i] < live[best])) best = i;
+        }
+        ends[part - 1] = best;
+        if (best < graph->op_count) at = best + 1;
+    }
+}
+
+/* Remember in which context the first graph reads a weight; a later graph reads it there, unless
+   that is too early. Return the context of the operator. */
+static uint32_t qnnrt_lower__cut_weight(qnnrt_lower *lower, const qnnrt_weight *weight,
+                                        uint32_t context, int first)
+{
+    const size_t hash = ((size_t)(uintptr_t)weight / sizeof(*weight)) % QNNRT_LOWER__HASH;
+    qnnrt_lower__home *home;
+    if (lower->homes == NULL)
+        lower->homes = (qnnrt_lower__home **)qnnrt_lower__get(lower, QNNRT_LOWER__HASH,
+                                                              sizeof(*lower->homes));
+    if (lower->homes == NULL) return context;
+    for (home = lower->homes[hash]; home != NULL && home->weight != weight; home = home->next) {}
+    if (home != NULL) return !first && home->context > context ? home->context : context;
+    home = (qnnrt_lower__home *)qnnrt_lower__get(lower, 1, sizeof(*home));
+    if (home == NULL) return context;
+    home->weight = weight;
+    home->context = context;
+    home->next = lower->homes[hash];
+    lower->homes[hash] = home;
+    return context;
+}
+
+/* Number the contexts of all operators, and of the tensors that they write. */
+static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
+{
+    size_t *ends = (size_t *)qnnrt_lower__get(lower, count, sizeof(*ends));
+    qnnrt_lower__graph *graph;
+    size_t i, k;
+    if (lower->no_memory) return;
+    if (count > 1) qnnrt_lower__cut_places(lower, lower->first, count, ends);
+    lower->info.contexts = 1;
+    for (graph = lower->first; graph != NULL; graph = graph->next)
+        for (i = 0; i < graph->op_count; ++i) {
+            qnnrt_lower_op *op = &graph->ops[i];
+            uint32_t context = 0, at = 0;
+            if (!op->used) continue;
+            while (graph == lower->first && at + 1 < count && i > ends[at]) ++at;
+            context = at;
+            for (k = 0; k < op->input_count; ++k) {          /* after all that it reads */
+                const qnnrt_lower_tensor *tensor = &graph->tensors[op->inputs[k]];
+                qnnrt_lower__record *record = tensor->value != NULL
+                    ? (qnnrt_lower__record *)tensor->value->note : NULL;
+                if (tensor->context > context) context = tensor->context;
+                if (tensor->kind != QNNRT_TENSOR_STATIC || record == NULL ||
+                    record->weight == NULL || record->weight == &record->own)
+                    continue;
+                context = qnnrt_lower__cut_weight(lower, record->weight, context,
+                                                  graph == lower->first);
+            }
+            op->context = context;
+            if (context >= lower->info.contexts) lower->info.contexts = context + 1;
+            for (k = 0; k < op->output_count; ++k)
+                graph->tensors[op->outputs[k]].context = context;
+            for (k = 0; k < op->input_count; ++k) {
+                qnnrt_lower_tensor *tensor = &graph->tensors[op->inputs[k]];
+                if (tensor->last < context) tensor->last = context;
+            }
+        }
+}
+
+/* =====================================================================================
    EMIT                                                                            >>emit
    Lowered graphs in a builder.
-   Needs: >>config >>arena >>static >>align     Knows nothing of: the IR's operators
+   Needs: >>config >>arena >>static >>align     Knows nothing of: the IR's operators, where to cut
    ===================================================================================== */
 
 /* The builder asks for the elements of a static tensor. */
@@ -3306,77 +3471,130 @@ static qnnrt_result qnnrt_lower__on_load(void *user, void *data, size_t bytes, q
                              &demand->graph->bodies[demand->tensor], data, bytes, err);
 }
 
-/* Return a name for a tensor that no other one has. */
-static const char *qnnrt_lower__unique(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
-                                       size_t at)
-{
-    if (tensor->kind == QNNRT_TENSOR_INPUT || tensor->kind == QNNRT_TENSOR_OUTPUT)
-        return tensor->name;
-    return qnnrt_lower__text(lower, "%.200s.%lu", tensor->name, (unsigned long)at);
-}
+/* A graph while it is added to a context: what stands for its tensors there. */
+typedef struct qnnrt_lower__part {
+    qnnrt_lower        *lower;
+    qnnrt_lower__graph *graph;
+    qnnrt_builder      *builder;
+    uint32_t            context;
+    qnnrt_tensor       *handles;     /* [tensor_count] */
+    qnnrt_tensor_desc  *descs;       /* [tensor_count] */
+} qnnrt_lower__part;
 
-static qnnrt_tensor qnnrt_lower__emit_tensor(qnnrt_lower *lower, qnnrt_lower__graph *graph,
-                                             size_t at, qnnrt_builder *builder)
+/* Add a tensor to the builder's graph, unless it is there. */
+static void qnnrt_lower__emit_tensor(qnnrt_lower__part *part, int32_t at)
 {
-    qnnrt_lower_tensor *tensor = &graph->tensors[at];
-    qnnrt_tensor_desc desc;
-    memset(&desc, 0, sizeof(desc));
-    tensor->name = qnnrt_lower__unique(lower, tensor, at);
-    desc.name = tensor->name;
-    desc.kind = tensor->kind;
-    desc.dtype = tensor->dtype;
-    desc.rank = tensor->rank;
-    memcpy(desc.dims, tensor->dims, sizeof(desc.dims));
-    if (tensor->kind == QNNRT_TENSOR_STATIC && graph->bodies[at].source == NULL) {
-        desc.data = graph->bodies[at].data;
-        desc.bytes = (size_t)tensor->bytes;
-        desc.borrow = 1;
-    } else if (tensor->kind == QNNRT_TENSOR_STATIC) {
-        qnnrt_lower__demand *demand =
-            (qnnrt_lower__demand *)qnnrt_lower__get(lower, 1, sizeof(*demand));
-        if (demand == NULL) return QNNRT_NO_TENSOR;
-        demand->lower = lower;
-        demand->graph = graph;
-        demand->tensor = (int32_t)at;
-        desc.bytes = (size_t)tensor->bytes;
-        desc.load = qnnrt_lower__on_load;
-        desc.load_user = demand;
+    const qnnrt_lower_tensor *tensor = &part->graph->tensors[at];
+    const qnnrt_lower__body *body = &part->graph->bodies[at];
+    qnnrt_tensor_desc *desc = &part->descs[at];
+    if (at == QNNRT_LOWER__NONE || part->handles[at] != QNNRT_NO_TENSOR) return;
+    desc->name = tensor->name;
+    desc->kind = tensor->kind;
+    if (tensor->op >= 0 && tensor->context != part->context) desc->kind = QNNRT_TENSOR_INPUT;
+    else if (tensor->kind == QNNRT_TENSOR_INNER && tensor->last > part->context)
+        desc->kind = QNNRT_TENSOR_OUTPUT;                    /* a later context reads it */
+    desc->dtype = tensor->dtype;
+    desc->rank = tensor->rank;
+    memcpy(desc->dims, tensor->dims, sizeof(desc->dims));
+    if (tensor->kind == QNNRT_TENSOR_STATIC) {
+        desc->bytes = (size_t)tensor->bytes;
+        desc->data = body->data;
+        desc->borrow = body->data != NULL;
     }
-    return qnnrt_builder_tensor(builder, &desc);
+    if (tensor->kind == QNNRT_TENSOR_STATIC && body->data == NULL) {
+        qnnrt_lower__demand *demand =
+            (qnnrt_lower__demand *)qnnrt_lower__get(part->lower, 1, sizeof(*demand));
+        if (demand == NULL) return;
+        demand->lower = part->lower;
+        demand->graph = part->graph;
+        demand->tensor = at;
+        desc->load = qnnrt_lower__on_load;
+        desc->load_user = demand;
+    }
+    part->handles[at] = qnnrt_builder_tensor(part->builder, desc);
 }
 
-/* Add one graph. Operators that the library refuses become findings. */
-static void qnnrt_lower__emit_graph(qnnrt_lower *lower, qnnrt_lower__graph *graph,
-                                    qnnrt_builder *builder)
+/* Ask the library and the table of known errors about an operator; add a finding if one refuses. */
+static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op *op,
+                             const qnnrt_node_desc *node)
 {
-    qnnrt_tensor *handles =
-        (qnnrt_tensor *)qnnrt_lower__get(lower, graph->tensor_count, sizeof(*handles));
+    static const char *const names[] = { "Ref", "Cpu", "Htp" };
+    const qnnrt_tensor_desc *inputs[QNNRT_LOWER__MOST_INPUTS], *output;
+    const char *release = part->lower->desc.build_id;
+    const qnnrt_known *known;
+    qnnrt_known_node facts;
+    qnnrt_error err;
+    size_t i;
+    for (i = 0; i < op->input_count; ++i)
+        inputs[i] = op->inputs[i] != QNNRT_LOWER__NONE ? &part->descs[op->inputs[i]] : NULL;
+    output = &part->descs[op->outputs[0]];
+    facts.type = op->type;
+    facts.inputs = inputs;
+    facts.input_count = op->input_count;
+    facts.outputs = &output;
+    facts.output_count = 1;
+    facts.params = op->params;
+    facts.param_count = op->param_count;
+    part->graph->node = op->node;
+    part->graph->failed = 0;
+    known = qnnrt_known_find(names[part->lower->desc.target], release != NULL ? release : "",
+                             &facts);
+    if (known != NULL && known->what != QNNRT_KNOWN_VALUES)
+        qnnrt_lower__refuse(part->lower, part->graph, known->instead,
+                            "%s is known to be wrong here: %s", op->type, known->why);
+    else if (qnnrt_builder_supports(part->builder, node, &err) == QNNRT_E_UNSUPPORTED)
+        qnnrt_lower__refuse(part->lower, part->graph, err.hint[0] != '\0'
+                            ? qnnrt_lower__text(part->lower, "%s", err.hint) : NULL, "%s",
+                            err.text);
+}
+
+/* Add the part of a graph that belongs to a context. */
+static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph, uint32_t context,
+                                   qnnrt_builder *builder)
+{
+    qnnrt_lower__part part;
     qnnrt_graph_desc desc;
-    size_t i, k;
-    if (handles == NULL) return;
+    char *reads;                         /* [tensor_count]: an operator of this context reads it */
+    size_t i, k, count = 0;
+    for (i = 0; i < graph->op_count; ++i)
+        count += graph->ops[i].used && graph->ops[i].context == context;
+    if (count == 0) return;
+    reads = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
+    part.lower = lower;
+    part.graph = graph;
+    part.builder = builder;
+    part.context = context;
+    part.handles = (qnnrt_tensor *)qnnrt_lower__get(lower, graph->tensor_count,
+                                                    sizeof(*part.handles));
+    part.descs = (qnnrt_tensor_desc *)qnnrt_lower__get(lower, graph->tensor_count,
+                                                       sizeof(*part.descs));
+    if (lower->no_memory) return;
     memset(&desc, 0, sizeof(desc));
     desc.name = graph->info.name;
     qnnrt_builder_graph(builder, &desc);
+    /* Inputs and outputs in the order of the graph, then what crosses, then the others. */
+    for (i = 0; i < graph->op_count; ++i)
+        for (k = 0; k < graph->ops[i].input_count; ++k)
+            if (graph->ops[i].used && graph->ops[i].context == context)
+                reads[graph->ops[i].inputs[k]] = 1;
     for (i = 0; i < graph->info.ir->input_count; ++i)
-        if (graph->inputs[i] != QNNRT_LOWER__NONE)
-            handles[graph->inputs[i]] =
-                qnnrt_lower__emit_tensor(lower, graph, (size_t)graph->inputs[i], builder);
+        if (reads[graph->inputs[i]]) qnnrt_lower__emit_tensor(&part, graph->inputs[i]);
     for (i = 0; i < graph->info.ir->output_count; ++i)
-        if (graph->outputs[i] != QNNRT_LOWER__NONE)
-            handles[graph->outputs[i]] =
-                qnnrt_lower__emit_tensor(lower, graph, (size_t)graph->outputs[i], builder);
-    for (i = 1; i < graph->tensor_count; ++i)
-        if (graph->tensors[i].used && handles[i] == QNNRT_NO_TENSOR)
-            handles[i] = qnnrt_lower__emit_tensor(lower, graph, i, builder);
+        if (graph->tensors[graph->outputs[i]].context == context)
+            qnnrt_lower__emit_tensor(&part, graph->outputs[i]);
     for (i = 0; i < graph->op_count && !lower->no_memory; ++i) {
         const qnnrt_lower_op *op = &graph->ops[i];
         qnnrt_tensor inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
         qnnrt_node_desc node;
-        qnnrt_error err;
-        qnnrt_result result;
-        if (!op->used) continue;
-        for (k = 0; k < op->input_count; ++k) inputs[k] = handles[op->inputs[k]];
-        for (k = 0; k < op->output_count; ++k) outputs[k] = handles[op->outputs[k]];
+        if (!op->used || op->context != context) continue;
+        for (k = 0; k < op->input_count; ++k) {
+            qnnrt_lower__emit_tensor(&part, op->inputs[k]);
+            inputs[k] = part.handles[op->inputs[k]];
+        }
+        for (k = 0; k < op->output_count; ++k) {
+            qnnrt_lower__emit_tensor(&part, op->outputs[k]);
+            outputs[k] = part.handles[op->outputs[k]];
+        }
         memset(&node, 0, sizeof(node));
         node.name = qnnrt_lower__text(lower, "%.200s.%s.%lu",
                                       op->node != NULL ? op->node->name : "border", op->type,
@@ -3388,13 +3606,7 @@ static void qnnrt_lower__emit_graph(qnnrt_lower *lower, qnnrt_lower__graph *grap
         node.output_count = op->output_count;
         node.params = op->params;
         node.param_count = op->param_count;
-        result = qnnrt_builder_supports(builder, &node, &err);
-        if (result == QNNRT_E_UNSUPPORTED) {
-            graph->node = op->node;
-            graph->failed = 0;
-            qnnrt_lower__refuse(lower, graph, err.hint[0] != '\0'
-                                ? qnnrt_lower__text(lower, "%s", err.hint) : NULL, "%s", err.text);
-        }
+        qnnrt_lower__ask(&part, op, &node);
         qnnrt_builder_node(builder, &node);
     }
 }
@@ -3402,7 +3614,7 @@ static void qnnrt_lower__emit_graph(qnnrt_lower *lower, qnnrt_lower__graph *grap
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>tensor >>static >>table >>graph >>emit
+   Needs: >>config >>arena >>tensor >>static >>table >>graph >>cut >>emit
    Knows nothing of: operators
    ===================================================================================== */
 
@@ -3598,8 +3810,9 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
                 k == i && ir->outputs[i]->origin == QNNRT_IR_NODE ? ir->outputs[i]->name
                 : qnnrt_lower__text(lower, "%.200s.%lu", ir->outputs[i]->name, (unsigned long)i));
     }
+    if (lower->desc.watch && !lower->no_memory) qnnrt_lower__watch(&job);
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
-    qnnrt_lower__mark(graph);
+    qnnrt_lower__mark(lower, graph);
     *lower->last = graph;
     lower->last = &graph->next;
     lower->graph_count += 1;
@@ -3611,16 +3824,21 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
                                               qnnrt_error *err)
 {
     qnnrt_lower__graph *graph;
+    size_t first;
+    uint32_t context;
     if (lower == NULL || builder == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: lower or builder is NULL");
-    for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next) {
-        const size_t first = lower->finding_count;
-        qnnrt_lower__emit_graph(lower, graph, builder);
-        if (lower->finding_count != first)
-            return qnnrt_lower__findings(lower, first, "operators are refused by the library:",
-                                         graph->info.name, err);
+    first = lower->finding_count;
+    qnnrt_lower__cut_all(lower, lower->desc.contexts != 0 ? lower->desc.contexts : 1);
+    for (context = 0; context < lower->info.contexts; ++context) {
+        if (context > 0) qnnrt_builder_context(builder, NULL);
+        for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next)
+            qnnrt_lower__emit_part(lower, graph, context, builder);
     }
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->finding_count != first)
+        return qnnrt_lower__findings(lower, first, "operators are refused:",
+                                     lower->first->info.name, err);
     if (qnnrt_builder_error(builder)->code != QNNRT_OK && err != NULL)
         *err = *qnnrt_builder_error(builder);
     if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
