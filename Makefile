@@ -81,7 +81,7 @@ all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 BUILD_C99 = $(CC) -std=c99 $(OPT) $(WARN) -I. $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(TOOLS): $(B)/%: tools/%.c $(B)/.flags
 	$(call say,CC)
-	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS)
+	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS) -lm
 
 $(EXAMPLES): $(B)/%: %.c $(B)/.flags
 	$(call say,CC)

@@ -287,4 +287,34 @@ static inline int cli_make_folders(const char *path)
     return made;
 }
 
+/* Return the first folder of a path that does not exist, which cli_make_folders() would make; NULL if
+   all exist. The caller frees it. */
+static inline char *cli_missing_folder(const char *path)
+{
+    struct stat status;
+    char *part = cli_text("%s", path);
+    for (char *c = part + (part[0] != '\0'); part[0] != '\0'; ++c) {
+        const char kept = *c;
+        if (kept != '/' && kept != '\0') continue;
+        *c = '\0';
+        if (stat(part, &status) != 0) return part;
+        *c = kept;
+        if (kept == '\0') break;
+    }
+    free(part);
+    return NULL;
+}
+
+/* Remove the folders of a path from the last one up to `first`, as far as they are empty. */
+static inline void cli_remove_folders(const char *path, const char *first)
+{
+    char *part = cli_text("%s", path);
+    for (size_t length = strlen(part); length >= strlen(first); --length) {
+        if (part[length] != '/' && part[length] != '\0') continue;
+        part[length] = '\0';
+        if (length > 0 && part[length - 1] != '/' && rmdir(part) != 0) break;
+    }
+    free(part);
+}
+
 #endif /* CLI_FILES_H */

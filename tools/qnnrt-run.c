@@ -1,14 +1,16 @@
 /* qnnrt-run - show, plan, run and compile QNN models, and explain error codes
 
-       cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl
+       cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl -lm
        qnnrt-run inspect DIR --svg pipeline.svg
        qnnrt-run plan DIR --svg memory.svg
        qnnrt-run run DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
        qnnrt-run compile A.dlc --output_dir OUT
+       qnnrt-run compile model.json --weights model.safetensors --output_dir OUT
        qnnrt-run libs libs/arm64-v8a
        qnnrt-run explain 0x1388
 
-   It uses only the public functions of qnnrt.h and qnnrt_json.h. `qnnrt-run --help` lists the
+   It uses only the public functions of qnnrt.h, qnnrt_json.h, qnnrt_weights.h, qnnrt_ir.h and
+   qnnrt_lower.h. `qnnrt-run --help` lists the
    options; each verb has its own --help.
 
    Names in context binaries may be hostile: cli_shown() turns control characters into \xNN, JSON is
@@ -25,16 +27,20 @@
             run_arena.h: >>arena                  run_explain.h: >>explain
             run_libs.h: >>elf >>marks >>libs >>pairs
             run_change.h: >>change                run_step.h: >>steps
-            run_manifest.h: >>manifest                                                           */
+            run_manifest.h: >>manifest            run_aten.h: >>aten                              */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_COMPOSE
 #define QNNRT_PROFILE_LOG
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_WEIGHTS_IMPLEMENTATION
+#define QNNRT_IR_IMPLEMENTATION
+#define QNNRT_LOWER_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
+#include "qnnrt_lower.h"
 
 #define CLI_NAME "qnnrt-run"
 #include "cli.h"
@@ -59,6 +65,11 @@ typedef struct compile_settings {
     const char *names, *binary_file;   /* --graph_name, --binary_file                      */
     uint32_t    arch, vtcm, level, hvx;
     int         fp16, share;
+    cli_list    weights;               /* from here: graphs in ATen operators              */
+    int         io;                    /* index in io_words                                */
+    int         fp32;
+    uint32_t    positions, contexts;
+    double      rope_base;
 } compile_settings;
 
 enum { DIMS_MOST = 32 };
@@ -320,6 +331,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_arena.h"
 #include "run_explain.h"
 #include "run_libs.h"
+#include "run_aten.h"
 #include "run_compile.h"
 #include "run_options.h"
 
@@ -401,7 +413,9 @@ static const char *const inspect_examples[] = {
     "inspect --diff old_dir new_dir", "inspect model_dir --manifest >program.json", NULL};
 static const char *const plan_examples[] = {"plan model_dir --svg memory.svg", NULL};
 static const char *const compile_examples[] = {
-    "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57", NULL};
+    "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57",
+    "compile model.json --weights model.safetensors --backend_so libQnnHtp.so --output_dir out",
+    NULL};
 static const char *const libs_examples[] = {
     "libs app/src/main/jniLibs/arm64-v8a --platform android --ctx_dir model_dir", NULL};
 static const char *const explain_examples[] = {"explain 0x1388", NULL};
@@ -422,10 +436,13 @@ static const cli_verb verbs[] = {
     {.name = "plan", .usage = "FILE|DIR ... [options]", .examples = plan_examples,
      .summary = "Show how much memory the tensors take, and where each one lies.",
      .notes = LOOK_NOTES, .lists = VERB_PLAN, .takes = VERBS_MODEL, .run = verb_plan},
-    {.name = "compile", .usage = "A.dlc ... --output_dir DIR [options]",
+    {.name = "compile", .usage = "A.dlc|A.json ... --output_dir DIR [options]",
      .examples = compile_examples,
-     .summary = "Compile .dlc containers into one context binary with all their graphs, DIR/A.bin, "
-                "and write its metadata to DIR/A_json.json.",
+     .summary = "Compile .dlc containers, or graphs of PyTorch in .json files with their weights, "
+                "into one context binary with all their graphs, DIR/A.bin, and write its metadata "
+                "to DIR/A_json.json.",
+     .notes = "A .json file is a graph in ATen operators, as pytorch-ir writes it from "
+              "torch.export. All graphs are .dlc containers, or all are .json files.",
      .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
     {.name = "libs", .usage = "FOLDER [options]", .examples = libs_examples,
      .summary = "Check a folder of Qualcomm's libraries before it is shipped: platform, release, "
@@ -513,6 +530,7 @@ int main(int argc, char **argv)
     free((void *)t.set.files.items);
     free((void *)t.set.graphs.items);
     free((void *)t.set.input_texts.items);
+    free((void *)t.set.compile.weights.items);
     for (size_t i = 0; i < t.left_count; ++i) {
         free(t.left[i].file);
         free(t.left[i].pipeline);

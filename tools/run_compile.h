@@ -1,16 +1,17 @@
-/* run_compile.h - a part of qnnrt-run.c: compile .dlc containers into one context binary
+/* run_compile.h - a part of qnnrt-run.c: compile containers or graphs into one context binary
 
    ROOM     >>compile                                                                          */
 
 /* =====================================================================================
    COMPILE                                                                     >>compile
-   Compiles containers, and prints the new binary with the same code as any other file.
+   Compiles .dlc containers, or graphs of >>aten, and prints the new binary with the same code as
+   any other file.
    ===================================================================================== */
 
 /* The value of --graph_name. */
 typedef struct compile_names {
     char        *words;                /* the text of all names, cut into words          */
-    const char **names;                /* [number of containers], NULL: keep the name    */
+    const char **names;                /* [number of files], NULL: the default           */
 } compile_names;
 
 /* Split "N1,N2". Returns STATUS_OK, or STATUS_USAGE after a message. */
@@ -23,9 +24,8 @@ static int compile_split(const settings *set, compile_names *out)
         char *comma = strchr(word, ',');
         if (comma != NULL) *comma++ = '\0';
         if (count == set->files.count)
-            return cli_usage("Name each container once.",
-                             "--graph_name has more names than there are"
-                             " containers (%lu)", (unsigned long)set->files.count);
+            return cli_usage("Name each file once.", "--graph_name has more names than there are"
+                             " files (%lu)", (unsigned long)set->files.count);
         out->names[count++] = word[0] != '\0' ? word : NULL;
         word = comma;
     }
@@ -36,13 +36,14 @@ static int compile_split(const settings *set, compile_names *out)
 static int check_compile(const settings *set)
 {
     if (set->files.count == 0)
-        return cli_usage("Run qnnrt-run compile --help.", "compile takes .dlc containers");
+        return cli_usage("Run qnnrt-run compile --help.",
+                         "compile takes .dlc containers, or .json graphs");
     if (set->output_dir == NULL)
         return cli_usage("Name a folder with --output_dir DIR.", "compile needs --output_dir");
     if (set->compile.binary_file != NULL && strchr(set->compile.binary_file, '/') != NULL)
         return cli_usage("Name the folder with --output_dir DIR.",
                          "--binary_file takes a name, not a path: %s", set->compile.binary_file);
-    return STATUS_OK;
+    return aten_check(set);
 }
 
 /* Return DIR/NAME.bin. The caller frees it. */
@@ -53,11 +54,12 @@ static char *compile_path(const settings *set)
         const char *slash = strrchr(set->files.items[0], '/');
         name = slash != NULL ? slash + 1 : set->files.items[0];
     }
+    static const char *const tails[] = {".dlc", ".bin", ".json"};
     size_t length = strlen(name);
-    for (int i = 0; i < 2; ++i) {
-        const char *tail = i == 0 ? ".dlc" : ".bin";
-        if (length > 4 && strcmp(name + length - 4, tail) == 0) {
-            length -= 4;
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); ++i) {
+        const size_t bytes = strlen(tails[i]);
+        if (length > bytes && strcasecmp(name + length - bytes, tails[i]) == 0) {
+            length -= bytes;
             break;
         }
     }
@@ -65,8 +67,45 @@ static char *compile_path(const settings *set)
     return cli_text("%s%s%.*s.bin", set->output_dir, slash, (int)length, name);
 }
 
-/* Build the binary and save it. Return 0 after printing an error. */
-static int compile_build(tool *t, const compile_names *names, const char *path)
+/* Make the folder for the files, or only try whether that is possible: then a folder that did not
+   exist is removed again, and no signal finds it. *missing receives what cli_missing_folder()
+   returns. Return 0 after printing an error. */
+static int compile_folder(tool *t, int try_only, char **missing)
+{
+    const char *path = t->set.output_dir;
+    *missing = cli_missing_folder(path);
+    cli_hold();
+    int good = cli_make_folders(path);
+    const char *what = good ? "write into" : "make";
+    if (good && access(path, W_OK | X_OK) != 0) good = 0;
+    const int why = errno;
+    if (*missing != NULL && (try_only || !good)) cli_remove_folders(path, *missing);
+    cli_release();
+    if (!good)
+        fail(t, NULL, CLI_WRITE_HINT, "cannot %s the folder %s: %s", what, path, strerror(why));
+    return good;
+}
+
+/* Save a built model. Return 0 after printing an error; a folder that was made for it is removed. */
+static int compile_save(tool *t, qnnrt *model, const char *path)
+{
+    char *missing = NULL;
+    qnnrt_error err;
+    qnnrt_result result = QNNRT_E_IO;
+    cli_hold();                                  /* a signal leaves neither half a file nor a folder */
+    if (compile_folder(t, 0, &missing)) {
+        result = qnnrt_save(model, 0, path, &err);
+        if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);
+        if (result != QNNRT_OK && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
+    }
+    cli_release();
+    free(missing);
+    return result == QNNRT_OK;
+}
+
+/* Build the binary and save it. a: the graphs, or NULL: containers. Return 0 after printing an
+   error. */
+static int compile_build(tool *t, const compile_names *names, aten *a, const char *path)
 {
     const settings *set = &t->set;
     qnnrt_error err;
@@ -81,7 +120,11 @@ static int compile_build(tool *t, const compile_names *names, const char *path)
     qnnrt_result result = qnnrt_builder_create(t->backend, &desc, &builder, &err);
     if (result == QNNRT_OK) {
         qnnrt_builder_context(builder, &context);
-        for (size_t i = 0; i < set->files.count; ++i) {
+        if (a != NULL && !aten_emit(a, builder)) {
+            qnnrt_builder_destroy(builder);
+            return 0;
+        }
+        for (size_t i = 0; i < set->files.count && a == NULL; ++i) {
             qnnrt_graph_desc graph = {0};
             graph.name = names->names[i];
             graph.fp16 = set->compile.fp16;
@@ -92,9 +135,7 @@ static int compile_build(tool *t, const compile_names *names, const char *path)
         }
         result = qnnrt_builder_finish(builder, &model, &err);
     }
-    cli_hold();                                  /* a signal does not leave half a file */
-    if (result == QNNRT_OK) result = qnnrt_save(model, 0, path, &err);
-    cli_release();
+    const int good = result == QNNRT_OK && compile_save(t, model, path);
     if (result != QNNRT_OK)
         fail(t, NULL, result == QNNRT_E_LIBRARY
              ? cli_library_hint(&err, set->system, "Name the library with --system_so FILE.")
@@ -103,7 +144,7 @@ static int compile_build(tool *t, const compile_names *names, const char *path)
                                                              : err.hint, "%s", err.text);
     if (qnnrt_close(model) != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the built model failed");
-    return result == QNNRT_OK;
+    return good;
 }
 
 /* Show the new binary and write its metadata. */
@@ -129,29 +170,39 @@ static int verb_compile(void *user)
 {
     tool *t = user;
     compile_names names = {NULL, NULL};
+    aten graphs = {0}, *a = NULL;
     qnnrt_backend_desc desc;
     qnnrt_error err;
     int status = check_compile(&t->set);
     if (status == STATUS_OK) status = compile_split(&t->set, &names);
+    if (status == STATUS_OK && aten_is_graph(t->set.files.items[0])) {
+        a = &graphs;
+        a->t = t;
+        a->graph_count = t->set.files.count;
+        a->graphs = cli_alloc(a->graph_count, sizeof(*a->graphs));
+        for (size_t i = 0; i < a->graph_count; ++i) a->graphs[i].file = t->set.files.items[i];
+        status = aten_name(a, names.names);
+    }
     char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
+    char *missing = NULL;
     backend_options(t, &desc);
     desc.soc_model = 0;                          /* the builder's descriptor has it */
-    if (status != STATUS_OK) {
-    } else if (!cli_make_folders(t->set.output_dir)) {
-        fail(t, NULL, CLI_WRITE_HINT, "cannot make the folder %s: %s", t->set.output_dir,
-             strerror(errno));
+    if (status != STATUS_OK || (a != NULL && !aten_read(a))) {
+    } else if (!compile_folder(t, 1, &missing)) {
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
         fail_backend(t, &err);
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
         say_backend(t, t->backend, "");
-        if (compile_build(t, &names, path)) {
+        if ((a == NULL || aten_lower(a)) && compile_build(t, &names, a, path)) {
             char *name = cli_shown(path);
             say(t, "wrote     %s\n", name);
             free(name);
             compile_show(t, path, library);
         }
     }
+    aten_free(&graphs);
+    free(missing);
     free(library);
     free(path);
     free((void *)names.names);

@@ -15,6 +15,7 @@ static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf",
 static const char *const metadata_words[] = {"all", "system", "json", NULL};
 static const char *const form_words[] = {"native", "float", "both", NULL};
 static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
+static const char *const io_words[] = {"float", "native", NULL};
 static const char *const input_form_words[] = {"native", "float", NULL};
 
 /* Read --align: a power of two. */
@@ -180,11 +181,28 @@ static const cli_option options[] = {
      .help = "folder for the files; it is created if it does not exist"},
     {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
      .verbs = VERB_COMPILE,
-     .help = "names of the graphs, in the order of the containers (default: the names in the "
-             "containers); an empty name keeps the container's name: N1,,N3"},
+     .help = "names of the graphs, in the order of the files (default: the names in the containers, "
+             "or the names of the .json files); an empty name keeps the default: N1,,N3"},
     {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, FIELD(compile.binary_file),
      .verbs = VERB_COMPILE,
-     .help = "name of the binary without .bin (default: the name of the first container)"},
+     .help = "name of the binary without .bin (default: the name of the first file)"},
+    {.name = "weights", .value = "PATH", .kind = CLI_LIST, FIELD(compile.weights),
+     .verbs = VERB_COMPILE,
+     .help = ".json: weights of the graphs: a .safetensors file, the .index.json of several, or a "
+             "folder with either. Name it once for all graphs, or once for each graph"},
+    {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words, FIELD(compile.io),
+     .verbs = VERB_COMPILE,
+     .help = ".json: type of float inputs and outputs: float is float32, native is the type that "
+             "the graphs compute in (default float)"},
+    {.name = "fp32", .kind = CLI_FLAG, FIELD(compile.fp32), .verbs = VERB_COMPILE,
+     .help = ".json: compute in float32 (default: float16 on HTP, float32 on other libraries)"},
+    {.name = "positions", .value = "N", .kind = CLI_U32, .least = 1, .most = 1 << 24,
+     FIELD(compile.positions), .verbs = VERB_COMPILE,
+     .help = ".json: number of positions for which tables of angles are made (default 4096)"},
+    {.name = "rope_base", .value = "X", .kind = CLI_REAL, .bottom = 0, .top = 1e30, .above = 1,
+     FIELD(compile.rope_base), .verbs = VERB_COMPILE,
+     .help = ".json: base of rotary embeddings, from which \"inv_freq\" is computed where no file "
+             "has it, such as 10000 (default: it is missing)"},
     {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
      .verbs = VERB_COMPILE,
      .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "

@@ -1,0 +1,69 @@
+#!/bin/sh
+# qnnrt-run compile with graphs in ATen IR: what it writes, and what it says about bad input.
+#     sh tests/test_compile_ir.sh [BUILD_DIR [RELEASE_DIR]]
+suite=test_compile_ir
+. "$(dirname "$0")/tool.sh"
+ir=$data/ir
+ref=$build/libQnnRef.so
+out=$tmp/o
+
+# ends NAME STATUS TEXT ARGUMENT ...: compile ends with STATUS, prints TEXT, and leaves no folder if it fails
+ends() {
+    name=$1 wanted=$2 text=$3
+    shift 3
+    run compile "$@"
+    if [ $status -ne "$wanted" ]; then bad "$name" "status $status, not $wanted: $(cat "$tmp/out" "$tmp/err")"
+    elif ! cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then bad "$name" "no '$text' in: $(cat "$tmp/out" "$tmp/err")"
+    elif [ "$wanted" -ne 0 ] && [ -e "$out" ]; then bad "$name" "left $(ls -R "$out")"
+    else good; fi
+}
+
+# compile NAME STATUS TEXT GRAPH ...: the same for graphs on libQnnRef.so
+compile() {
+    name=$1 wanted=$2 text=$3
+    shift 3
+    ends "$name" "$wanted" "$text" "$@" --backend_so "$ref" --output_dir "$out"
+}
+
+if ! python3 "$tests/make_weights.py" "$tmp/cnn.safetensors" "$ir/torch_cnn.npz"; then
+    skip weights "python3 makes the weights"
+    finish
+    exit
+fi
+cnn="$ir/torch_cnn.json --weights $tmp/cnn.safetensors"
+
+# ---- what it writes ----
+# shellcheck disable=SC2086  # several words
+compile makes 0 "wrote     $out/torch_cnn.bin" $cnn
+says note out "no graph reads 2 of the 17 weights"
+says graph out 'graph "torch_cnn", 1 input, 1 output'
+check metadata "no metadata" grep -q '"graphName": "torch_cnn"' "$out/torch_cnn_json.json"
+check nothing_else "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 2
+run --ctx_dir "$out" --backend_so "$ref"
+is runs 0
+rm -rf "$out"
+# shellcheck disable=SC2086
+compile names 0 'graph "a", 1 input' $cnn "$ir/torch_cnn.json" --graph_name a,b --binary_file both.json
+says both out 'graph "b", 1 input'
+check binary_file "$(ls "$out")" test -s "$out/both.bin"
+rm -rf "$out"
+
+# ---- wrong usage ----
+printf 'PK\003\004' >"$tmp/a.dlc"
+# shellcheck disable=SC2086
+compile mixed 2 "not both at once" $cnn "$tmp/a.dlc"
+compile dlc_weights 2 "--weights is for .json graphs" "$tmp/a.dlc" --weights "$tmp/cnn.safetensors"
+# shellcheck disable=SC2086
+compile equal_names 2 "--graph_name N1,N2" $cnn "$ir/torch_cnn.json"
+# shellcheck disable=SC2086
+compile three_weights 2 "1 graph and 3 --weights" $cnn --weights a --weights b
+
+# ---- bad input ----
+compile no_weights 1 "hint: Name the checkpoint with --weights PATH." "$ir/torch_cnn.json"
+compile no_file 1 "no_such.json: No such file" "$tmp/no_such.json"
+mkdir "$tmp/folder.json"
+compile folder 1 "folder.json: Is a directory" "$tmp/folder.json"
+echo '{"nodes": [' >"$tmp/half.json"
+compile half 1 "half.json" "$tmp/half.json"
+
+finish

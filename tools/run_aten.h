@@ -1,0 +1,241 @@
+/* run_aten.h - a part of qnnrt-run.c: compile graphs in ATen operators, with their weights
+
+   ROOM     >>aten                                                                             */
+
+/* =====================================================================================
+   ATEN                                                                           >>aten
+   Graphs as torch.export gives them: read, check, find their weights, lower, add to a builder.
+   Each step looks at all graphs and prints all that is wrong, before the next one begins.
+   ===================================================================================== */
+
+enum { ATEN_TEXT_BYTES = 1 << 30 };    /* most bytes of a file */
+
+typedef struct aten_graph {
+    const char    *file;
+    const char    *name;               /* in the binary                                 */
+    char          *default_name;       /* of the file, or NULL                          */
+    char          *text;               /* of the file                                   */
+    size_t         bytes;
+    qnnrt_ir      *ir;
+    qnnrt_weights *weights;            /* one of aten.weights, or NULL                  */
+} aten_graph;
+
+typedef struct aten {
+    tool           *t;
+    aten_graph     *graphs;
+    size_t          graph_count;
+    qnnrt_weights **weights;           /* [weights_count], in the order of --weights    */
+    size_t          weights_count;
+    qnnrt_lower    *lower;
+} aten;
+
+/* Return true if a file is a graph in ATen operators, by its name. */
+static int aten_is_graph(const char *path)
+{
+    const size_t length = strlen(path);
+    return length >= 5 && strcasecmp(path + length - 5, ".json") == 0;
+}
+
+/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int aten_check(const settings *set)
+{
+    const compile_settings *c = &set->compile;
+    size_t graphs = 0;
+    for (size_t i = 0; i < set->files.count; ++i) graphs += aten_is_graph(set->files.items[i]) != 0;
+    if (graphs > 0 && graphs < set->files.count)
+        return cli_usage("Compile them one after the other.",
+                         "compile takes .dlc containers or .json graphs, not both at once");
+    const char *given = c->weights.count > 0   ? "--weights"
+                        : c->io != 0           ? "--io"
+                        : c->fp32              ? "--fp32"
+                        : c->positions != 0    ? "--positions"
+                        : c->rope_base > 0     ? "--rope_base"
+                                               : NULL;
+    if (graphs == 0 && given != NULL)
+        return cli_usage("Leave it out.", "%s is for .json graphs", given);
+    if (c->fp16 && c->fp32)
+        return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
+    if (graphs > 0 && c->weights.count > 1 && c->weights.count != graphs)
+        return cli_usage("Name --weights once for all graphs, or once for each.",
+                         "%lu graph%s and %lu --weights", (unsigned long)graphs, cli_plural(graphs),
+                         (unsigned long)c->weights.count);
+    return STATUS_OK;
+}
+
+/* Name the graphs: as asked, or after their files. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
+static int aten_name(aten *a, const char *const *asked)
+{
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        aten_graph *g = &a->graphs[i];
+        const char *slash = strrchr(g->file, '/'), *base = slash != NULL ? slash + 1 : g->file;
+        g->default_name = cli_text("%.*s", (int)(strlen(base) - 5), base);
+        g->name = asked[i] != NULL ? asked[i] : g->default_name;
+        for (size_t k = 0; k < i; ++k)
+            if (strcmp(a->graphs[k].name, g->name) == 0)
+                return cli_usage("Name the graphs with --graph_name N1,N2.",
+                                 "two graphs are named \"%s\"", g->name);
+    }
+    return STATUS_OK;
+}
+
+/* Read and check one graph. Return 0 after printing all that is wrong. */
+static int aten_read_graph(aten *a, aten_graph *g)
+{
+    const qnnrt_ir_finding *list = NULL;
+    size_t count = 0;
+    qnnrt_error err;
+    page p = {NULL, 0, 0};
+    g->text = cli_read_file(g->file, ATEN_TEXT_BYTES, &g->bytes);
+    if (g->text == NULL) {
+        fail(a->t, NULL, "Name the .json file that pytorch-ir wrote.", "cannot read %s: %s",
+             g->file, strerror(errno));
+        return 0;
+    }
+    if (qnnrt_ir_read(g->text, g->bytes, NULL, &g->ir, &err) != QNNRT_OK) {
+        fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
+        return 0;
+    }
+    if (qnnrt_ir_check(g->ir, &list, &count, &err) == QNNRT_OK) return 1;
+    if (count == 0) {                            /* the check itself failed */
+        fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
+        return 0;
+    }
+    for (size_t i = 0; i < count; ++i) page_add(&p, "\n  %s", list[i].text);
+    fail(a->t, NULL, "Export the model again, or correct the file.", "%s has %lu fault%s:%s",
+         g->file, (unsigned long)count, cli_plural(count), p.data);
+    free(p.data);
+    return 0;
+}
+
+/* Read the graphs and open the weights. Return 0 after printing all that is wrong. */
+static int aten_read(aten *a)
+{
+    const cli_list *paths = &a->t->set.compile.weights;
+    int good = 1;
+    for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
+    a->weights = cli_alloc(paths->count, sizeof(*a->weights));
+    a->weights_count = paths->count;
+    for (size_t i = 0; i < paths->count; ++i) {
+        qnnrt_error err;
+        if (qnnrt_weights_open(paths->items[i], NULL, &a->weights[i], &err) == QNNRT_OK) continue;
+        fail(a->t, NULL, err.hint, "%s", err.text);
+        good = 0;
+    }
+    for (size_t i = 0; i < a->graph_count && paths->count > 0; ++i)
+        a->graphs[i].weights = a->weights[paths->count == 1 ? 0 : i];
+    return good;
+}
+
+/* Say which weights of a file no graph reads. */
+static void aten_surplus(const aten *a, size_t number)
+{
+    enum { SHOWN = 5 };
+    const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[number]);
+    char *read = cli_alloc(info->count, 1);
+    page p = {NULL, 0, 0};
+    size_t surplus = 0;
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        const aten_graph *g = &a->graphs[i];
+        for (size_t k = 0; k < g->ir->value_count && g->weights == a->weights[number]; ++k) {
+            const qnnrt_ir_value *value = g->ir->values[k];
+            const qnnrt_weight *weight = value->key == NULL || value->users == 0 ? NULL
+                                         : qnnrt_weights_match(g->weights, value->key);
+            if (weight != NULL) read[weight - info->weights] = 1;
+        }
+    }
+    for (size_t i = 0; i < info->count; ++i) {
+        if (read[i]) continue;
+        if (surplus++ >= SHOWN) continue;
+        page_add(&p, "%s%s", surplus > 1 ? ", " : "", info->weights[i].name);
+    }
+    if (surplus > 0)
+        say(a->t, "note      no graph reads %lu of the %lu weights in %s: %s%s\n",
+            (unsigned long)surplus, (unsigned long)info->count,
+            a->t->set.compile.weights.items[number], p.data, surplus > SHOWN ? ", ..." : "");
+    free(p.data);
+    free(read);
+}
+
+/* Print the findings of lowering from number `first` on, and return their number. */
+static size_t aten_findings(const aten *a, size_t first, const char *what)
+{
+    const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
+    const size_t count = info->finding_count - first;
+    page p = {NULL, 0, 0};
+    if (count == 0) return 0;
+    for (size_t i = first; i < info->finding_count; ++i) {
+        page_add(&p, "\n  %s", info->findings[i].text);
+        if (info->findings[i].hint != NULL && info->findings[i].hint[0] != '\0')
+            page_add(&p, "\n    %s", info->findings[i].hint);
+    }
+    fail(a->t, NULL, NULL, "%s %lu node%s:%s", what, (unsigned long)count, cli_plural(count),
+         p.data);
+    free(p.data);
+    return count;
+}
+
+/* Lower all graphs for an opened backend. Return 0 after printing all that is wrong. */
+static int aten_lower(aten *a)
+{
+    const compile_settings *c = &a->t->set.compile;
+    qnnrt_lower_desc desc = {0};
+    qnnrt_error err;
+    int good = 1;
+    desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(a->t->backend));
+    desc.compute = c->fp32 ? QNNRT_DTYPE_F32 : c->fp16 ? QNNRT_DTYPE_F16 : (qnnrt_dtype)0;
+    desc.native_io = c->io;
+    desc.positions = c->positions;
+    desc.rope_base = c->rope_base;
+    if (qnnrt_lower_create(&desc, &a->lower, &err) != QNNRT_OK) {
+        fail(a->t, NULL, err.hint, "%s", err.text);
+        return 0;
+    }
+    for (size_t i = 0; i < a->weights_count; ++i) aten_surplus(a, i);
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        aten_graph *g = &a->graphs[i];
+        if (qnnrt_lower_weights(a->lower, g->ir, g->weights, &err) == QNNRT_OK) continue;
+        fail(a->t, NULL, g->weights == NULL ? "Name the checkpoint with --weights PATH." : err.hint,
+             "%s: %s", g->file, err.text);
+        good = 0;
+    }
+    for (size_t i = 0; i < a->graph_count && good; ++i) {
+        aten_graph *g = &a->graphs[i];
+        if (qnnrt_lower_passes(a->lower, g->ir, &err) == QNNRT_OK) continue;
+        fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
+        good = 0;
+    }
+    for (size_t i = 0; i < a->graph_count && good; ++i) {
+        const qnnrt_result result = qnnrt_lower_graph(a->lower, a->graphs[i].ir, a->graphs[i].name,
+                                                      &err);
+        if (result == QNNRT_OK || result == QNNRT_E_UNSUPPORTED) continue;
+        fail(a->t, NULL, err.hint, "%s: %s", a->graphs[i].file, err.text);
+        good = 0;
+    }
+    return good && aten_findings(a, 0, "there is no way to lower") == 0;
+}
+
+/* Add the lowered graphs to a builder. Return 0 after printing all that is wrong. */
+static int aten_emit(aten *a, qnnrt_builder *builder)
+{
+    const size_t first = qnnrt_lower_get_info(a->lower)->finding_count;
+    qnnrt_error err;
+    if (qnnrt_lower_emit(a->lower, builder, &err) == QNNRT_OK) return 1;
+    if (aten_findings(a, first, "the library refuses operators of") == 0)
+        fail(a->t, NULL, err.hint, "%s", err.text);
+    return 0;
+}
+
+/* Free what was read and made. */
+static void aten_free(aten *a)
+{
+    qnnrt_lower_free(a->lower);
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        qnnrt_ir_free(a->graphs[i].ir);
+        free(a->graphs[i].text);
+        free(a->graphs[i].default_name);
+    }
+    for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);
+    free(a->weights);
+    free(a->graphs);
+}
