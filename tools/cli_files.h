@@ -287,8 +287,8 @@ static inline int cli_make_folders(const char *path)
     return made;
 }
 
-/* Return the first folder of a path that does not exist, which cli_make_folders() would make; NULL if
-   all exist. The caller frees it. */
+/* Return the first folder of a path that does not exist, which cli_make_folders() would make; NULL
+   if all exist. The caller frees it. */
 static inline char *cli_missing_folder(const char *path)
 {
     struct stat status;

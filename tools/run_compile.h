@@ -86,13 +86,13 @@ static int compile_folder(tool *t, int try_only, char **missing)
     return good;
 }
 
-/* Save a built model. Return 0 after printing an error; a folder that was made for it is removed. */
+/* Save a built model. Return 0 after printing an error: a folder that was made for it is gone. */
 static int compile_save(tool *t, qnnrt *model, const char *path)
 {
     char *missing = NULL;
     qnnrt_error err;
     qnnrt_result result = QNNRT_E_IO;
-    cli_hold();                                  /* a signal leaves neither half a file nor a folder */
+    cli_hold();                                  /* a signal leaves no part of a file */
     if (compile_folder(t, 0, &missing)) {
         result = qnnrt_save(model, 0, path, &err);
         if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);

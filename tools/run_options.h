@@ -181,8 +181,8 @@ static const cli_option options[] = {
      .help = "folder for the files; it is created if it does not exist"},
     {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
      .verbs = VERB_COMPILE,
-     .help = "names of the graphs, in the order of the files (default: the names in the containers, "
-             "or the names of the .json files); an empty name keeps the default: N1,,N3"},
+     .help = "names of the graphs, in the order of the files (default: the names in the "
+             "containers, or of the .json files); an empty name keeps the default: N1,,N3"},
     {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, FIELD(compile.binary_file),
      .verbs = VERB_COMPILE,
      .help = "name of the binary without .bin (default: the name of the first file)"},
