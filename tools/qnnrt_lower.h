@@ -3677,16 +3677,21 @@ static int qnnrt_lower__weight_fits(const qnnrt_weight *weight, const qnnrt_ir_v
     return i == value->rank;
 }
 
-/* Compute the frequencies of rotary embeddings: base ^ (-2 i / D) for D / 2 values. */
-static int qnnrt_lower__frequencies(qnnrt_lower *lower, const qnnrt_ir_value *value,
-                                    qnnrt_lower__record *record)
+/* Return true for the frequencies of rotary embeddings. */
+static int qnnrt_lower__is_frequencies(const qnnrt_ir_value *value)
 {
     const size_t length = strlen(value->key);
+    return value->rank == 1 && length >= 8 && strcmp(value->key + length - 8, "inv_freq") == 0 &&
+           value->dtype == QNNRT_DTYPE_F32;
+}
+
+/* Compute the frequencies of rotary embeddings: base ^ (-2 i / D) for D / 2 values. */
+static int qnnrt_lower__frequencies(qnnrt_lower *lower, qnnrt_ir_value *value,
+                                    qnnrt_lower__record *record)
+{
     float *data;
     uint64_t i;
-    if (lower->desc.rope_base <= 0 || value->rank != 1 || length < 8 ||
-        strcmp(value->key + length - 8, "inv_freq") != 0)
-        return 0;
+    if (lower->desc.rope_base <= 0 || !qnnrt_lower__is_frequencies(value)) return 0;
     data = (float *)qnnrt_lower__get(lower, value->count, sizeof(float));
     if (data == NULL) return 1;
     for (i = 0; i < value->count; ++i)
@@ -3694,7 +3699,19 @@ static int qnnrt_lower__frequencies(qnnrt_lower *lower, const qnnrt_ir_value *va
     qnnrt_lower__as_weight(&record->own, QNNRT_DTYPE_F32, value->count, data);
     record->own.name = value->name;
     record->weight = &record->own;
+    value->data = data;
     return 1;
+}
+
+/* Copy frequencies out of the file, for the pass that makes tables of them. */
+static void qnnrt_lower__take_frequencies(qnnrt_lower *lower, qnnrt_ir_value *value,
+                                          const qnnrt_weight *weight)
+{
+    const size_t bytes = (size_t)value->count * sizeof(float);
+    void *data = qnnrt_lower__get(lower, value->count, sizeof(float));
+    if (data != NULL &&
+        qnnrt_weights_convert(weight, QNNRT_DTYPE_F32, data, bytes, NULL, NULL) == QNNRT_OK)
+        value->data = data;
 }
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *ir,
@@ -3706,7 +3723,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
     if (lower == NULL || ir == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_weights: lower or ir is NULL");
     for (i = 0; i < ir->value_count; ++i) {
-        const qnnrt_ir_value *value = ir->values[i];
+        qnnrt_ir_value *value = ir->values[i];
         qnnrt_lower__record *record;
         const qnnrt_weight *weight;
         char shape[2][160];
@@ -3718,6 +3735,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
         weight = weights != NULL ? qnnrt_weights_match(weights, value->key) : NULL;
         if (weight != NULL && qnnrt_lower__weight_fits(weight, value)) {
             record->weight = weight;
+            if (qnnrt_lower__is_frequencies(value))
+                qnnrt_lower__take_frequencies(lower, value, weight);
             continue;
         }
         if (weight == NULL && qnnrt_lower__frequencies(lower, value, record)) continue;
@@ -3761,6 +3780,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
         { qnnrt_ir_pass_noops, 7 }, { qnnrt_ir_pass_bn_fold, 7 },
         { qnnrt_ir_pass_rms_norm, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
         { qnnrt_ir_pass_layer_norm, 7 }, { qnnrt_ir_pass_silu, 7 }, { qnnrt_ir_pass_gelu, 7 },
+        { qnnrt_ir_pass_attention, 7 }, { qnnrt_ir_pass_gqa, 7 },
         { qnnrt_ir_pass_matmul_transpose, 7 }, { qnnrt_ir_pass_dead, 7 },
     };
     qnnrt_result result = QNNRT_OK;
@@ -3769,6 +3789,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_passes: lower or ir is NULL");
     for (i = 0; i < sizeof(passes) / sizeof(passes[0]) && result == QNNRT_OK; ++i)
         if (passes[i].targets >> lower->desc.target & 1) result = passes[i].run(ir, err);
+    if (result == QNNRT_OK) result = qnnrt_ir_pass_rope_table(ir, lower->desc.positions, err);
     if (result == QNNRT_OK) result = qnnrt_ir_fold(ir, 0, NULL, err);
     for (i = 0; i < sizeof(later) / sizeof(later[0]) && result == QNNRT_OK; ++i)
         if (later[i].targets >> lower->desc.target & 1) result = later[i].run(ir, err);
