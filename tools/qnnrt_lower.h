@@ -42,12 +42,12 @@
    MANUAL
 
    Layout
-       QNN convolutions want the channels last, ATen has them second. No pass rewrites the graph for
-       that. Instead a value may be stored in any order of its axes: transpose, permute, unsqueeze
-       and most views only rename axes, and operators that work element by element, along one axis
-       or over some axes work in the order that their input has. A Transpose is made where an operator
-       needs another order, once for all that need it. So a convolutional network has one at its
-       input and often none after it.
+       QNN convolutions want the channels last, ATen has them second. No pass rewrites the graph
+       for that. Instead a value may be stored in any order of its axes: transpose, permute,
+       unsqueeze and most views only rename axes, and operators that work element by element, along
+       one axis or over some axes work in the order that their input has. A Transpose is made where
+       an operator needs another order, once for all that need it. So a convolutional network has
+       one at its input and often none after it.
 
    Types
        Every float of the graph has the compute type: float16 on HTP, float32 elsewhere. Inputs and
@@ -726,6 +726,33 @@ static void qnnrt_lower__permute_copy(const char *from, char *to, size_t size, u
     }
 }
 
+/* Convert elements; integers and bools to floats, too. */
+static qnnrt_result qnnrt_lower__convert_any(qnnrt_lower *lower, const qnnrt_weight *weight,
+                                             qnnrt_dtype dtype, void *data, size_t bytes,
+                                             qnnrt_weights_loss *loss, qnnrt_error *err)
+{
+    const size_t room = (size_t)weight->count * sizeof(int64_t);
+    qnnrt_weight wide;
+    qnnrt_result result;
+    int64_t *whole;
+    double *values;
+    uint64_t i;
+    if (!qnnrt_lower__is_float(dtype) || qnnrt_lower__is_float(weight->dtype))
+        return qnnrt_weights_convert(weight, dtype, data, bytes, loss, err);
+    whole = (int64_t *)qnnrt_lower__alloc(lower, room + 1);
+    if (whole == NULL) return qnnrt_lower__fail_memory(err);
+    result = qnnrt_weights_convert(weight, QNNRT_DTYPE_I64, whole, room, NULL, err);
+    values = (double *)(void *)whole;
+    for (i = 0; i < weight->count && result == QNNRT_OK; ++i) {
+        const double value = (double)whole[i];
+        memcpy(&values[i], &value, sizeof(value));
+    }
+    qnnrt_lower__as_weight(&wide, QNNRT_DTYPE_F64, weight->count, values);
+    if (result == QNNRT_OK) result = qnnrt_weights_convert(&wide, dtype, data, bytes, loss, err);
+    qnnrt_lower__dealloc(lower, whole);
+    return result;
+}
+
 /* Convert the data of a record to a type of tensors, with constants clamped to its range. */
 static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__record *source,
                                          qnnrt_dtype dtype, void *data, size_t bytes,
@@ -733,7 +760,8 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
 {
     const int constant = source->weight == &source->own;
     qnnrt_weights_loss loss = {0, 0, 0};
-    qnnrt_result result = qnnrt_weights_convert(source->weight, dtype, data, bytes, &loss, err);
+    qnnrt_result result = qnnrt_lower__convert_any(lower, source->weight, dtype, data, bytes,
+                                                   &loss, err);
     uint16_t *halves = (uint16_t *)data;
     uint64_t i;
     if (result != QNNRT_OK) return result;
@@ -782,8 +810,8 @@ static qnnrt_result qnnrt_lower__load(qnnrt_lower *lower, const qnnrt_lower_tens
         qnnrt_weight scaled;
         float *values = (float *)room;
         uint64_t k;
-        result = qnnrt_weights_convert(body->source->weight, QNNRT_DTYPE_F32, room,
-                                       bytes / size * 4, NULL, err);
+        result = qnnrt_lower__convert_any(lower, body->source->weight, QNNRT_DTYPE_F32, room,
+                                          bytes / size * 4, NULL, err);
         for (k = 0; result == QNNRT_OK && k < tensor->count; ++k)
             values[k] = (float)(values[k] * body->scale);
         qnnrt_lower__as_weight(&scaled, QNNRT_DTYPE_F32, tensor->count, room);
@@ -947,8 +975,8 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
     }
     values = (double *)qnnrt_lower__alloc(job->lower, (size_t)value->count * sizeof(double) + 1);
     if (values == NULL) { job->lower->no_memory = 1; return NULL; }
-    if (qnnrt_weights_convert(record->weight, QNNRT_DTYPE_F64, values,
-                              (size_t)value->count * sizeof(double), NULL, &err) == QNNRT_OK)
+    if (qnnrt_lower__convert_any(job->lower, record->weight, QNNRT_DTYPE_F64, values,
+                                 (size_t)value->count * sizeof(double), NULL, &err) == QNNRT_OK)
         return values;
     qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
     qnnrt_lower__dealloc(job->lower, values);
@@ -3770,29 +3798,82 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
     return missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH;
 }
 
+/* Let passes read the weights where the file has them, if it has them in the type of the graph. */
+static void qnnrt_lower__lend(qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; i < ir->value_count; ++i) {
+        qnnrt_ir_value *value = ir->values[i];
+        const qnnrt_lower__record *record = (const qnnrt_lower__record *)value->note;
+        if (value->origin == QNNRT_IR_WEIGHT && value->data == NULL && record != NULL &&
+            record->weight != NULL && record->weight->dtype == value->dtype &&
+            (uintptr_t)record->weight->data % qnnrt_ir_dtype_bytes(value->dtype) == 0)
+            value->data = record->weight->data;
+    }
+}
+
+/* Take them back: what is left is read from the file when the library asks for it. */
+static void qnnrt_lower__take_back(qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; i < ir->value_count; ++i) {
+        qnnrt_ir_value *value = ir->values[i];
+        const qnnrt_lower__record *record = (const qnnrt_lower__record *)value->note;
+        if (value->origin == QNNRT_IR_WEIGHT && record != NULL && record->weight != NULL &&
+            value->data == record->weight->data)
+            value->data = NULL;
+    }
+}
+
+static qnnrt_result qnnrt_lower__rope(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir_pass_rope_table(ir, lower->desc.positions, err);
+}
+
+static qnnrt_result qnnrt_lower__fold(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
+{
+    (void)lower;
+    return qnnrt_ir_fold(ir, 0, NULL, err);
+}
+
+/* The passes in their order. */
+typedef struct qnnrt_lower__pass {
+    qnnrt_result (*run)(qnnrt_ir *ir, qnnrt_error *err);
+    qnnrt_result (*own)(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err);
+    unsigned targets;                /* bits of those that want it */
+} qnnrt_lower__pass;
+
+static const qnnrt_lower__pass qnnrt_lower__passes[] = {
+    { qnnrt_ir_pass_inplace, NULL, 7 },
+    { qnnrt_ir_pass_noops, NULL, 7 },
+    { NULL, qnnrt_lower__rope, 7 },              /* HTP has no cos of large angles */
+    { NULL, qnnrt_lower__fold, 7 },
+    { qnnrt_ir_pass_noops, NULL, 7 },
+    { qnnrt_ir_pass_bn_fold, NULL, 7 },
+    /* Squares overflow in float16, which an operator avoids; the CPU library's is another one. */
+    { qnnrt_ir_pass_rms_norm, NULL, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
+    { qnnrt_ir_pass_layer_norm, NULL, 7 },
+    { qnnrt_ir_pass_gelu, NULL, 7 },
+    { qnnrt_ir_pass_silu, NULL, 7 },
+    { qnnrt_ir_pass_attention, NULL, 7 },
+    { qnnrt_ir_pass_gqa, NULL, 7 },
+    { qnnrt_ir_pass_matmul_transpose, NULL, 7 },
+    { qnnrt_ir_pass_dead, NULL, 7 },
+};
+
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
 {
-    typedef qnnrt_result (*pass)(qnnrt_ir *ir, qnnrt_error *err);
-    static const struct { pass run; unsigned targets; } passes[] = {
-        { qnnrt_ir_pass_inplace, 7 }, { qnnrt_ir_pass_noops, 7 },
-    };
-    static const struct { pass run; unsigned targets; } later[] = {
-        { qnnrt_ir_pass_noops, 7 }, { qnnrt_ir_pass_bn_fold, 7 },
-        { qnnrt_ir_pass_rms_norm, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
-        { qnnrt_ir_pass_layer_norm, 7 }, { qnnrt_ir_pass_silu, 7 }, { qnnrt_ir_pass_gelu, 7 },
-        { qnnrt_ir_pass_attention, 7 }, { qnnrt_ir_pass_gqa, 7 },
-        { qnnrt_ir_pass_matmul_transpose, 7 }, { qnnrt_ir_pass_dead, 7 },
-    };
     qnnrt_result result = QNNRT_OK;
     size_t i;
     if (lower == NULL || ir == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_passes: lower or ir is NULL");
-    for (i = 0; i < sizeof(passes) / sizeof(passes[0]) && result == QNNRT_OK; ++i)
-        if (passes[i].targets >> lower->desc.target & 1) result = passes[i].run(ir, err);
-    if (result == QNNRT_OK) result = qnnrt_ir_pass_rope_table(ir, lower->desc.positions, err);
-    if (result == QNNRT_OK) result = qnnrt_ir_fold(ir, 0, NULL, err);
-    for (i = 0; i < sizeof(later) / sizeof(later[0]) && result == QNNRT_OK; ++i)
-        if (later[i].targets >> lower->desc.target & 1) result = later[i].run(ir, err);
+    qnnrt_lower__lend(ir);
+    for (i = 0; i < sizeof(qnnrt_lower__passes) / sizeof(qnnrt_lower__passes[0]); ++i) {
+        const qnnrt_lower__pass *pass = &qnnrt_lower__passes[i];
+        if (result != QNNRT_OK || !(pass->targets >> lower->desc.target & 1)) continue;
+        result = pass->run != NULL ? pass->run(ir, err) : pass->own(lower, ir, err);
+    }
+    qnnrt_lower__take_back(ir);
     return result;
 }
 
