@@ -553,8 +553,71 @@ TEST(an_error_of_load_ends_finish)
     }
 }
 
+/* What a builder told while it finished. */
+static struct {
+    int      calls, wrong, begun, ended, depth;
+    size_t   nodes;
+    uint64_t bytes;
+    char     graphs[64];                 /* the initial letter of each graph that was finalized */
+    qnnrt_build_progress last;
+} told;
+
+static void tell(void *user, const qnnrt_build_progress *at)
+{
+    const int began = told.begun > told.ended;
+    told.wrong += user != &told || at->graph == NULL || at->nodes < told.nodes || at->bytes < told.bytes ||
+                  at->nodes > at->node_count || at->bytes > at->byte_count || lock.depth != 1;
+    ++told.calls;
+    if (at->phase == QNNRT_BUILD_FILL) told.wrong += began || (at->nodes == told.nodes && at->bytes == told.bytes);
+    else told.wrong += at->nodes != told.nodes || at->bytes != told.bytes;
+    if (at->phase == QNNRT_BUILD_FINALIZE) { told.wrong += began; told.begun += 1; }
+    if (at->phase == QNNRT_BUILD_FINALIZED) {
+        told.wrong += !began;
+        told.graphs[told.ended++] = at->graph != NULL ? at->graph[0] : '?';
+    }
+    told.nodes = at->nodes;
+    told.bytes = at->bytes;
+    told.last = *at;
+}
+
+TEST(finish_tells_how_far_it_is)
+{
+    source from;
+    qnnrt_builder_desc desc;
+    qnnrt_builder *b;
+    qnnrt *built;
+    memset(&from, 0, sizeof(from));
+    memset(&told, 0, sizeof(told));
+    memset(&desc, 0, sizeof(desc));
+    from.from = four;
+    from.bytes = sizeof(four);
+    desc.progress = tell;
+    desc.progress_user = &told;
+    open_backend("", 0);
+    b = builder_of(&desc);
+    add_right(b, "a");                   /* 2 nodes */
+    add_tensor(b, "w", QNNRT_TENSOR_STATIC);
+    add_loaded(b, "b", &from);
+    qnnrt_builder_context(b, NULL);
+    add_loaded(b, "c", &from);
+    CHECK_EQ(told.calls, 0);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK_EQ(told.wrong, 0);
+    CHECK_EQ(told.calls, 6 + 3 + 2 * 3);
+    CHECK_EQ(told.last.nodes, 6);
+    CHECK_EQ(told.last.node_count, 6);
+    CHECK_EQ(told.last.bytes, 48);
+    CHECK_EQ(told.last.byte_count, 48);
+    CHECK_EQ(told.begun, 3);
+    CHECK_EQ(told.ended, 3);
+    CHECK_STR(told.graphs, "abc");
+    CHECK(qnnrt_builder_failed_node(b) == NULL && qnnrt_builder_failed_graph(b) == NULL);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
 /* Hooks that count the bytes that are allocated at a time. */
-static struct { size_t now, most; } taken;
+static struct { size_t now, most, calls; } taken;
 
 static void *take(void *user, size_t bytes)
 {
@@ -562,6 +625,7 @@ static void *take(void *user, size_t bytes)
     (void)user;
     if (data == NULL) return NULL;
     *data = bytes;
+    taken.calls += 1;
     taken.now += bytes;
     if (taken.now > taken.most) taken.most = taken.now;
     return (char *)data + 16;
@@ -1515,6 +1579,78 @@ TEST(supports_asks_and_adds_nothing)
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
     CHECK(traced("axes") == 0);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+/* Which node and graph an error belongs to. The graphs "a" and "b" have the same nodes. */
+static void fail_nothing(qnnrt_builder *b) { (void)b; }
+static void fail_validation(qnnrt_builder *b) { add_node(b, "bad", "Refused", 4, QNNRT_NO_TENSOR, add_tensor(b, "z", QNNRT_TENSOR_OUTPUT)); }
+static void fail_compiling(qnnrt_builder *b) { add_node(b, "bad", "Uncompiled", 4, QNNRT_NO_TENSOR, add_tensor(b, "z", QNNRT_TENSOR_OUTPUT)); }
+static void fail_long(qnnrt_builder *b)
+{
+    char name[1025];
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    add_node(b, name, "Refused", 4, QNNRT_NO_TENSOR, add_tensor(b, "z", QNNRT_TENSOR_OUTPUT));
+}
+static void fail_node(qnnrt_builder *b) { add_node(b, "bad", "Op", 99, 99, 99); add_node(b, "later", "Op", 98, 98, 98); }
+static void fail_order(qnnrt_builder *b) { add_node(b, "bad", "Op", add_tensor(b, "i", QNNRT_TENSOR_INNER), 4, add_tensor(b, "z", QNNRT_TENSOR_INNER)); }
+static void fail_tensor(qnnrt_builder *b) { add_tensor(b, "x", QNNRT_TENSOR_INPUT); }
+static void fail_context(qnnrt_builder *b) { qnnrt_builder_context(b, NULL); add_right(b, "c"); }
+
+TEST(the_failed_node_has_a_name)
+{
+    static const struct { void (*make)(qnnrt_builder *); const char *knobs, *node, *graph; int early; } cases[] = {
+        { fail_nothing, "fail=graphAddNode:0x44c:4", "B", "b", 0 },
+        { fail_nothing, "fail=backendValidateOpConfig:0x44c:2", "B", "a", 0 },
+        { fail_nothing, "fail=tensorCreateGraphTensor:0x44c:4", NULL, "b", 0 },
+        { fail_nothing, "fail=graphFinalize:0x44c:2", NULL, "b", 0 },
+        { fail_nothing, "fail=graphCreate:0x44c:1", NULL, "a", 0 },
+        { fail_context, "fail=contextCreate:0x44c:2", NULL, NULL, 0 },
+        { fail_validation, "", "bad", "b", 0 }, { fail_compiling, "log", "bad", "b", 0 }, { fail_order, "", "bad", "b", 0 },
+        { fail_node, "", "bad", "b", 1 }, { fail_tensor, "", NULL, "b", 1 }
+    };
+    qnnrt_builder *b;
+    qnnrt *built;
+    size_t i;
+    CHECK(qnnrt_builder_failed_node(NULL) == NULL && qnnrt_builder_failed_graph(NULL) == NULL);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        const char *node, *graph;
+        int late;
+        open_backend(cases[i].knobs[0] == 'f' ? cases[i].knobs : "", 0);
+        b = builder_of(NULL);
+        add_right(b, "a");
+        CHECK(qnnrt_builder_failed_node(b) == NULL && qnnrt_builder_failed_graph(b) == NULL);
+        add_right(b, "b");
+        cases[i].make(b);
+        for (late = !cases[i].early; late < 2; ++late) {
+            if (late) {
+                CHECK(qnnrt_builder_finish(b, &built, &err) != QNNRT_OK);
+                if (cases[i].node != NULL) CHECK_STR(err.text, cases[i].node);
+            }
+            node = qnnrt_builder_failed_node(b);
+            graph = qnnrt_builder_failed_graph(b);
+            if ((node == NULL) != (cases[i].node == NULL) || (graph == NULL) != (cases[i].graph == NULL))
+                printf("case %u: %s, %s: %s\n", (unsigned)i, node != NULL ? node : "-", graph != NULL ? graph : "-", err.text);
+            CHECK((node == NULL) == (cases[i].node == NULL));
+            CHECK((graph == NULL) == (cases[i].graph == NULL));
+            if (node != NULL) CHECK(strcmp(node, cases[i].node) == 0);
+            if (graph != NULL) CHECK(strcmp(graph, cases[i].graph) == 0);
+        }
+        CHECK(close_backend());
+    }
+    open_backend("", 0);
+    {
+        qnnrt_builder_desc desc;
+        memset(&desc, 0, sizeof(desc));
+        desc.limits.name_bytes = 2000;
+        b = builder_of(&desc);
+    }
+    add_right(b, "a");
+    add_right(b, "b");
+    fail_long(b);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(strlen(qnnrt_builder_failed_node(b)), 1023);
     CHECK(close_backend());
 }
 
@@ -2676,6 +2812,83 @@ TEST(every_allocation_may_fail)
     without_text = 0;
 }
 
+/* The upper half of the numbers is taken by nodes with names, so that each node without a name finds
+   its number only after all of them. */
+TEST(free_names_are_found_in_time)
+{
+    enum { HALF = 100000 };
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_tensor x;
+    qnnrt_backend_desc desc;
+    qnnrt_backend *own;
+    size_t i;
+    memset(&desc, 0, sizeof(desc));
+    desc.path = TEST_FAKE_LIB;
+    fake_begin("");
+    CHECK_EQ(qnnrt_backend_open(&desc, &own, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(own, NULL, &b, &err), QNNRT_OK);
+    add_graph(b, "large");
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    for (i = 0; i < 2 * HALF; ++i) {
+        char name[24];
+        snprintf(name, sizeof(name), "Op_%u", (unsigned)(HALF + i));
+        add_node(b, i < HALF ? name : NULL, "Op", x, QNNRT_NO_TENSOR, add_tensor(b, name, QNNRT_TENSOR_INNER));
+    }
+    CHECK_EQ(qnnrt_builder_error(b)->code, QNNRT_OK);
+    add_node(b, "last", "Op", add_tensor(b, "i", QNNRT_TENSOR_INNER), x, add_tensor(b, "z", QNNRT_TENSOR_INNER));
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "no node writes input 0");
+    CHECK_EQ(qnnrt_backend_close(own), QNNRT_OK);
+}
+
+/* What is allocated for a question does not depend on the size of the graph. */
+TEST(supports_costs_the_same_in_large_graphs)
+{
+    size_t calls[2], bytes[2], i, large;
+    for (large = 0; large < 2; ++large) {
+        qnnrt_backend_desc desc;
+        qnnrt_backend *own;
+        qnnrt_builder *b;
+        qnnrt_node_desc node;
+        qnnrt_tensor x, y;
+        size_t before;
+        memset(&desc, 0, sizeof(desc));
+        memset(&node, 0, sizeof(node));
+        memset(&taken, 0, sizeof(taken));
+        desc.path = TEST_FAKE_LIB;
+        desc.hooks.alloc = take;
+        desc.hooks.free = give;
+        fake_begin("");
+        CHECK_EQ(qnnrt_backend_open(&desc, &own, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_builder_create(own, NULL, &b, &err), QNNRT_OK);
+        add_right(b, "g");
+        for (i = 0; large && i < 10000; ++i) {
+            char name[24];
+            snprintf(name, sizeof(name), "t%u", (unsigned)i);
+            add_node(b, NULL, "Op", 1, QNNRT_NO_TENSOR, add_tensor(b, name, QNNRT_TENSOR_INNER));
+        }
+        x = 1;
+        y = 3;
+        node.type = "Relu";
+        node.inputs = &x;
+        node.outputs = &y;
+        node.input_count = node.output_count = 1;
+        CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);      /* chooses the device */
+        before = taken.calls;
+        taken.most = taken.now;
+        bytes[large] = taken.now;
+        CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+        calls[large] = taken.calls - before;
+        CHECK_EQ(taken.now, bytes[large]);
+        bytes[large] = taken.most - bytes[large];
+        qnnrt_builder_destroy(b);
+        CHECK_EQ(qnnrt_backend_close(own), QNNRT_OK);
+    }
+    CHECK(calls[0] > 0 && calls[0] == calls[1]);
+    CHECK(bytes[0] > 0 && bytes[1] < bytes[0] + 64);      /* ASan: a name with a longer number */
+}
+
 /* 200,000 tensors and nodes in the worst order; the last output is missing, so the vendor is not
    called. With a linear search for each this would take 4 x 10^10 steps, and the runner's limit
    of time would end the program. */
@@ -2716,6 +2929,7 @@ TEST_MAIN("compose")
     RUN(loaded_weights_compute_like_given_ones);
     RUN(each_tensor_is_loaded_once_under_the_lock);
     RUN(an_error_of_load_ends_finish);
+    RUN(finish_tells_how_far_it_is);
     RUN(one_loaded_tensor_is_in_memory_at_a_time);
     RUN(supports_asks_about_tensors_that_are_not_loaded);
     RUN(several_contexts_are_wired_as_shards);
@@ -2731,6 +2945,7 @@ TEST_MAIN("compose")
     RUN(limits_hold);
     RUN(exactly_the_limits_are_built);
     RUN(supports_asks_and_adds_nothing);
+    RUN(the_failed_node_has_a_name);
     RUN(a_refused_node_stops_the_build);
     RUN(a_refused_node_is_described_in_short);
     RUN(a_split_that_crashes_is_not_asked);
@@ -2758,5 +2973,7 @@ TEST_MAIN("compose")
     RUN(bad_containers_are_refused_in_words);
     RUN(op_packages_are_registered_once);
     RUN(every_allocation_may_fail);
+    RUN(free_names_are_found_in_time);
+    RUN(supports_costs_the_same_in_large_graphs);
     RUN(large_graphs_take_their_time_in_proportion);
 }

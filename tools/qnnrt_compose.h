@@ -74,6 +74,21 @@ typedef enum qnnrt_priority {
     QNNRT_PRIORITY_NORMAL_HIGH, QNNRT_PRIORITY_HIGH
 } qnnrt_priority;
 
+/* How far qnnrt_builder_finish() is. */
+typedef enum qnnrt_build_phase {
+    QNNRT_BUILD_FILL = 1,        /* the library got one more node, or tensor with data */
+    QNNRT_BUILD_FINALIZE,        /* the library begins to compile a graph, which can take minutes */
+    QNNRT_BUILD_FINALIZED
+} qnnrt_build_phase;
+
+typedef struct qnnrt_build_progress {
+    qnnrt_build_phase phase;
+    const char       *graph;
+    size_t            nodes, node_count;    /* given to the library, and of all graphs; those of
+                                               containers are not counted */
+    uint64_t          bytes, byte_count;    /* the same for data of tensors */
+} qnnrt_build_progress;
+
 typedef struct qnnrt_builder_desc {
     uint32_t     soc_model;      /* HTP: chip to compile for (default 0: the backend's chip; if the
                                     backend names none, the x86-64 emulator gets 57, SM8650) */
@@ -84,6 +99,10 @@ typedef struct qnnrt_builder_desc {
     qnnrt_profile_level profile_level;   /* profiles the compilation: qnnrt_info.events
                                             (default 0: off) */
     qnnrt_limits limits;
+    void       (*progress)(void *user, const qnnrt_build_progress *progress);
+                                 /* finish calls it for each node, tensor with data and graph, under
+                                    the rules of qnnrt_load_fn (default NULL) */
+    void        *progress_user;
 } qnnrt_builder_desc;
 
 typedef struct qnnrt_context_desc {
@@ -221,6 +240,13 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
    qnnrt_builder_finish() or qnnrt_builder_destroy(). */
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
+/* Return the name of the node, or of the graph, that the first error belongs to, or NULL. It stays
+   valid after qnnrt_builder_finish(), until qnnrt_builder_destroy() or qnnrt_backend_close(); then a
+   name is cut after 1,023 bytes. When the library fails to finalize a graph, the node is the one
+   that its log blames; HTP's log does that where it has no kernel. */
+QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
+QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
+
 /* Check the graphs as a whole, give them to the vendor, finalize them, and return a model. It is
    wired, found, prepared and run like an opened model. The builder is used up, even after a
    failure.
@@ -233,7 +259,7 @@ QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
 
 /* Free a builder; NULL and a spent one are allowed. Calls on a spent builder are errors until its
-   backend is closed; 3 KB of it stay until then. */
+   backend is closed; 5 KB of it stay until then. */
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model to a context binary. It is written aside and renamed.
@@ -828,6 +854,7 @@ typedef struct qnnrt__build_graph {
     qnnrt_tensor        first;          /* handle of tensors.items[0] */
     qnnrt__build_list   tensors, nodes;
     uint32_t            load_bytes;     /* of the largest tensor with load() */
+    size_t              number;         /* of the last node that got its name from us */
     uint32_t            side_counts[QNNRT__TABLE_KINDS];
 } qnnrt__build_graph;
 
@@ -837,7 +864,8 @@ typedef struct qnnrt__build_context {
     qnnrt__build_names   names;
 } qnnrt__build_context;
 
-/* In a spent builder only shell, backend, spent and error are used, until the backend is closed. */
+/* In a spent builder only shell, backend, spent, error and failed names are used, until the backend
+   is closed. */
 struct qnnrt_builder {
     qnnrt__backend_shell    shell;      /* first */
     qnnrt_backend          *backend;
@@ -862,6 +890,10 @@ struct qnnrt_builder {
     int                     device_asked;
     qnnrt__abi_handle       device;     /* NULL: the backend's is used */
     uint32_t                device_soc; /* the chip that it is made for, 0: none named */
+    qnnrt_build_progress    at;         /* .node_count and .byte_count: recorded so far */
+    void                  (*progress)(void *user, const qnnrt_build_progress *progress);
+    void                   *progress_user;
+    char                    failed_node[1024], failed_graph[1024];   /* once spent */
 };
 
 static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
@@ -1243,6 +1275,7 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
         !qnnrt__build_push(b, &b->graph->tensors, tensor))
         return qnnrt__build_no_memory(b);
     b->handles += 1;
+    b->at.byte_count += tensor->load_bytes + (uint64_t)tensor->abi.body.buffer.bytes;
     if (tensor->load_bytes > b->graph->load_bytes) b->graph->load_bytes = tensor->load_bytes;
     side = qnnrt__tensor_side_of(&tensor->abi);
     if (side >= 0) b->graph->side_counts[side] += 1;
@@ -1401,8 +1434,10 @@ static const char *qnnrt__node_number(const qnnrt_builder *b, const char *type)
     char *name = (char *)qnnrt__build_alloc(b, room, 1);
     size_t number = b->graph->nodes.count;
     if (name == NULL) return NULL;
+    if (number < b->graph->number) number = b->graph->number;
     do snprintf(name, room, "%s_%llu", type, (unsigned long long)number++);
     while (qnnrt__build_taken(&b->node_names, name));
+    b->graph->number = number - 1;
     return name;
 }
 
@@ -1780,6 +1815,37 @@ typedef struct qnnrt__compose_made {
     qnnrt__abi_handle handle;
 } qnnrt__compose_made;
 
+static void qnnrt__compose_tell(qnnrt_builder *b, qnnrt_build_phase phase, const char *graph)
+{
+    b->at.phase = phase;
+    b->at.graph = graph;
+    if (b->progress != NULL) (b->progress)(b->progress_user, &b->at);
+}
+
+/* Return the node of the graph that the library's log blames since a mark, or NULL.
+   Source: HTP 2.47 and 2.51 log: "fc" generated: could not create op */
+static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, uint32_t mark)
+{
+    const qnnrt__build_list *nodes = &b->graph->nodes;
+    qnnrt__log_part part;
+    uint32_t i;
+    size_t n;
+    qnnrt__log_copy(b->backend->log_slot, mark, &part);
+    for (i = 0; i < part.count; ++i) {
+        const char *name = strchr(part.lines[i].text, '"');
+        const char *end = strstr(part.lines[i].text, "\" generated: ");
+        if (name == NULL || end == NULL || end <= name) continue;
+        ++name;
+        for (n = 0; n < nodes->count; ++n) {
+            const qnnrt__build_node *node = (const qnnrt__build_node *)nodes->items[n];
+            const size_t length = (size_t)(end - name);
+            if (strncmp(node->op.name, name, length) == 0 && node->op.name[length] == '\0')
+                return node;
+        }
+    }
+    return NULL;
+}
+
 /* Finalize a graph, and keep the events of that. */
 static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
                                             const qnnrt__context *context, const char *name,
@@ -1789,19 +1855,30 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
     qnnrt_backend *backend = b->backend;
     qnnrt__abi_handle profile = NULL;
     qnnrt__abi_event_node *nodes;
+    const qnnrt__build_node *blamed;
+    char what[480];
     uint32_t count;
     qnnrt__abi_code code;
     qnnrt_result result = QNNRT_OK;
     if (b->profile_level != QNNRT_PROFILE_OFF)
         result = qnnrt__profile_open(backend, b->profile_level, &profile, b->err);
     if (result != QNNRT_OK) return result;
+    qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZE, name);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->graph_finalize(graph, profile, NULL);
     if (code == 0 && profile != NULL)
         result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
     qnnrt__profile_close(backend, profile);
-    if (code == 0) return result;
+    if (code == 0) {
+        qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZED, name);
+        return result;
+    }
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
+    blamed = qnnrt__compose_blamed(b, backend->mark);
+    if (blamed != NULL) {
+        b->op = &blamed->op;
+        qnnrt__err_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
+    }
     return qnnrt__build_explain(b, "graphFinalize", code);
 }
 
@@ -1883,7 +1960,12 @@ static qnnrt_result qnnrt__compose_tensors(qnnrt_builder *b, qnnrt__abi_handle h
             body->buffer.data = NULL;
             body->buffer.bytes = 0;
         }
-        if (code == 0) continue;
+        if (code == 0) {
+            const uint64_t bytes = tensor->load_bytes + (uint64_t)body->buffer.bytes;
+            b->at.bytes += bytes;
+            if (bytes > 0) qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+            continue;
+        }
         qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
         qnnrt__validate_say(b->err, body);
         result = qnnrt__build_explain(b, "tensorCreateGraphTensor", code);
@@ -1907,10 +1989,17 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
         const qnnrt__build_node *node = (const qnnrt__build_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__node_op(node, room);
         result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
-        if (result != QNNRT_OK) return result;
+        if (result != QNNRT_OK) {
+            b->op = &node->op;
+            return result;
+        }
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
-        if (code == 0) continue;
+        if (code == 0) {
+            b->at.nodes += 1;
+            qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+            continue;
+        }
         b->op = &node->op;
         qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it, although it validated it");
         qnnrt__validate_describe(b->err, &op);
@@ -2003,6 +2092,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     qnnrt__abi_code code;
     size_t i;
     memset(&made, 0, sizeof(made));
+    b->graph = NULL;
     context->info = info;
     context->file.fd = -1;
     qnnrt__model_place(context, model->uses);
@@ -2033,6 +2123,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
                      : qnnrt__compose_graph_make(b, model, context, &made, room);
     }
     if (result != QNNRT_OK) return result;
+    b->graph = NULL;
     graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, made.count,
                                                               sizeof(*context->graphs));
@@ -2071,6 +2162,7 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
         }
         if (result != QNNRT_OK) return result;
     }
+    b->graph = NULL;
     return QNNRT_OK;
 }
 
@@ -2141,16 +2233,35 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
+QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *b)
+{
+    if (b == NULL || b->error.code == QNNRT_OK) return NULL;
+    if (b->spent) return b->failed_node[0] != '\0' ? b->failed_node : NULL;
+    return b->op != NULL ? b->op->name : NULL;
+}
+
+QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *b)
+{
+    if (b == NULL || b->error.code == QNNRT_OK) return NULL;
+    if (b->spent) return b->failed_graph[0] != '\0' ? b->failed_graph : NULL;
+    return b->graph != NULL ? b->graph->desc.name : NULL;
+}
+
 /* Return 1 while the builder accepts more tensors and nodes. */
 static int qnnrt__builder_going(const qnnrt_builder *b)
 {
     return b != NULL && !b->spent && b->error.code == QNNRT_OK;
 }
 
-/* Free everything except the shell, which turns later calls into errors. */
+/* Free everything except the shell, which turns later calls into errors and keeps the names of a
+   failure. */
 static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
 {
     qnnrt_backend *backend = b->backend;
+    const char *const node = qnnrt_builder_failed_node(b);
+    const char *const graph = qnnrt_builder_failed_graph(b);
+    if (node != NULL) snprintf(b->failed_node, sizeof(b->failed_node), "%s", node);
+    if (graph != NULL) snprintf(b->failed_graph, sizeof(b->failed_graph), "%s", graph);
     if (b->device != NULL) {
         qnnrt__hooks_lock(&backend->hooks);
         qnnrt__backend_free_device(backend, b->device);
@@ -2201,6 +2312,8 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b->err = &b->error;
     b->into = &b->arena;
     b->profile_level = desc->profile_level;
+    b->progress = desc->progress;
+    b->progress_user = desc->progress_user;
     b->arena.hooks = backend->hooks;
     b->soc_model = desc->soc_model;
     b->dsp_arch = desc->dsp_arch;
@@ -2351,6 +2464,7 @@ QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
     if (!qnnrt__build_take(b, &b->node_names, node->op.name) ||
         !qnnrt__build_push(b, &b->graph->nodes, node))
         qnnrt__build_no_memory(b);
+    b->at.node_count += 1;
     if (node->op.input_count + node->op.output_count > b->most_ends)
         b->most_ends = node->op.input_count + node->op.output_count;
 }
@@ -2411,8 +2525,10 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
     if (out != NULL) *out = NULL;
     if (builder == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_finish: builder is NULL");
-    if (out == NULL && builder->error.code == QNNRT_OK)
+    if (out == NULL && builder->error.code == QNNRT_OK) {
+        builder->graph = NULL;
         qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
+    }
     result = builder->error.code;
     if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
     if (err != NULL && result != QNNRT_OK) *err = builder->error;

@@ -777,6 +777,7 @@ struct graph {
     struct tensor_list inner;
     int                built, finalized;
     uint32_t           nodes;
+    char              *uncompiled;       /* name of a node of the type "Uncompiled", or NULL */
     struct graph_blob  blob;
     int                lie_blob;
     uint32_t           blob_bytes;
@@ -2349,6 +2350,11 @@ static qerr graph_add_node(void *handle, struct op op)
             return E_GRAPH_TENSOR;
         def->written = 1;
     }
+    if (strcmp(op.type, "Uncompiled") == 0) {
+        if ((o->graph->uncompiled = model_alloc(o->context->model, strlen(op.name) + 1)) == NULL)
+            return E_MEMORY;
+        strcpy(o->graph->uncompiled, op.name);
+    }
     ++o->graph->nodes;
     return 0;
 }
@@ -2365,6 +2371,11 @@ static qerr graph_finalize(void *handle, void *profile, void *signal)
         return E_GRAPH_HANDLE;
     if (o->graph->nodes == 0)
         return E_GRAPH_EMPTY;
+    if (o->graph->uncompiled != NULL) {                  /* as HTP tells it */
+        say(o->context->log, 2, "no properties registered for q::\"Uncompiled\"");
+        say(o->context->log, 1, "\"%s\" generated: could not create op", o->graph->uncompiled);
+        return E_MEMORY;
+    }
     o->graph->finalized = 1;
     return 0;
 }

@@ -202,6 +202,69 @@ TEST(the_cpu_builds_runs_and_restores)
     TRY(builds("libQnnCpu.so", 1e-5));
 }
 
+/* HTP validates weights with a scale per block beside 16-bit activations, and has no kernel for them. */
+TEST(the_log_blames_a_node_that_has_no_kernel)
+{
+    static const float scales[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const signed char codes[4 * 32] = { 0 };
+    qnnrt_backend *backend;
+    qnnrt_graph_desc graph;
+    qnnrt_tensor_desc t;
+    qnnrt_blocks blocks;
+    qnnrt_tensor ends[2], h, y;
+    qnnrt_node_desc node;
+    qnnrt_builder *b;
+    qnnrt *built;
+    if (real_no_device()) SKIP("the library runs nothing here");
+    backend = open_library("libQnnHtp.so");
+    CHECK(backend != NULL);
+    memset(&graph, 0, sizeof(graph));
+    memset(&node, 0, sizeof(node));
+    memset(&blocks, 0, sizeof(blocks));
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    add_layer(b, "right", 1, "x", "y");
+    graph.name = "wrong";
+    qnnrt_builder_graph(b, &graph);
+    t = tensor_desc("x", QNNRT_TENSOR_INPUT, 1, 32);
+    t.dtype = QNNRT_DTYPE_U16Q;
+    t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+    t.quant.scale = 0.25f;
+    t.quant.offset = -32768;
+    ends[0] = qnnrt_builder_tensor(b, &t);
+    t.name = "h";
+    t.kind = QNNRT_TENSOR_INNER;
+    t.dims[1] = 4;
+    h = qnnrt_builder_tensor(b, &t);
+    t.name = "y";
+    t.kind = QNNRT_TENSOR_OUTPUT;
+    y = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("w", QNNRT_TENSOR_STATIC, 4, 32);
+    t.dtype = QNNRT_DTYPE_S8Q;
+    t.data = codes;
+    t.bytes = sizeof(codes);
+    blocks.form = QNNRT_BLOCK_PLAIN;
+    blocks.block_axis = 1;
+    blocks.block = 16;
+    blocks.scales = scales;
+    t.blocks = &blocks;
+    ends[1] = qnnrt_builder_tensor(b, &t);
+    node.name = "model/layer.3 \"fc\"";
+    node.type = "FullyConnected";
+    node.inputs = ends;
+    node.input_count = 2;
+    node.outputs = &h;
+    node.output_count = 1;
+    qnnrt_builder_node(b, &node);
+    add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
+    if (qnnrt_builder_failed_node(b) == NULL) printf("%s\n", err.text);
+    CHECK(qnnrt_builder_failed_node(b) != NULL && qnnrt_builder_failed_graph(b) != NULL);
+    CHECK(strcmp(qnnrt_builder_failed_node(b), node.name) == 0);
+    CHECK(strcmp(qnnrt_builder_failed_graph(b), "wrong") == 0);
+    CHECK_STR(err.text, "(FullyConnected)");
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 /* ---- weights that finish loads ------------------------------------------------------------------------ */
 
 static float turn[OUT * OUT];                /* 2 at (o, o + 1): turns the rows of the first layer */
@@ -790,6 +853,7 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
     RUN(the_htp_builds_runs_and_restores);
     if (has_cpu()) RUN(the_cpu_builds_runs_and_restores);
     RUN(loaded_weights_are_copied);
+    RUN(the_log_blames_a_node_that_has_no_kernel);
     RUN(finalizing_is_measured);
     RUN(two_contexts_are_shards);
     RUN(shared_weights_are_smaller_and_not_loaded_here);
