@@ -550,7 +550,7 @@ $(B)/bench/libempty_qnn.so $(B)/bench/libllm_proxy.so: $(B)/bench/lib%.so: tests
 	$(Q)$(BENCH_BUILD) -fPIC -shared $(LDFLAGS)
 
 .PHONY: bench
-## bench: time qnnrt_exec beside the vendor's graphExecute, and conversions beside XNNPACK's; then bench-json
+## bench: time qnnrt_exec beside the vendor's graphExecute, conversions beside XNNPACK's, graphs on the host; then bench-json
 bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so
 	@$(call fetch,2.47 2.51) || true
 	@set -e; for program in $(BENCHES:%=$(B)/bench/%); do \

@@ -423,6 +423,162 @@ TEST(ir_run_survives_every_failing_allocation)
     qnnrt_ir_free(ir);
 }
 
+/* ---- products in blocks ---- */
+
+/* Fill with made-up numbers between -1 and 1. */
+static void fill(float *data, size_t elements)
+{
+    uint32_t seed = 15;
+    size_t i;
+    for (i = 0; i < elements; ++i) {
+        seed = seed * 1664525u + 1013904223u;
+        data[i] = (float)((double)(seed >> 8) / 8388608.0 - 1);
+    }
+}
+
+/* Compute the only node of a graph of inputs x, w, b (b optional); y receives the output. */
+static int compute(const char *text, const float *x, const float *w, const float *b, float *y)
+{
+    qnnrt_ir *ir = graph(text);
+    const void *in[3];
+    void *out[1];
+    int ok;
+    in[0] = x;
+    in[1] = w;
+    in[2] = b;
+    out[0] = y;
+    ok = ir != NULL && run(ir, NULL, in, out) == QNNRT_OK;
+    if (!ok) printf("    %s\n", err.text);
+    qnnrt_ir_free(ir);
+    return ok;
+}
+
+static int same(const float *a, const float *b, size_t elements)
+{
+    size_t i;
+    for (i = 0; i < elements; ++i) {
+        if (a[i] >= b[i] && a[i] <= b[i]) continue;
+        printf("    element %lu is %.9g, expected %.9g\n", (unsigned long)i, (double)a[i], (double)b[i]);
+        return 0;
+    }
+    return 1;
+}
+
+/* One node y of inputs x, w, b with their shapes. */
+static const char *one_node(const char *op, const char *x, const char *w, const char *b, const char *y, const char *attrs)
+{
+    static char text[2000];
+    char tensors[600];
+    snprintf(tensors, sizeof tensors, "{'name': 'x', 'shape': [%s], 'dtype': 'float32'}, {'name': 'w', 'shape': [%s], 'dtype': "
+             "'float32'}, {'name': 'b', 'shape': [%s], 'dtype': 'float32'}", x, w, b);
+    snprintf(text, sizeof text, "{'graph_inputs': [%s], 'graph_outputs': [{'name': 'y', 'shape': [%s], 'dtype': 'float32'}], "
+             "'weights': [], 'nodes': [{'name': 'y', 'op_type': 'aten.%s', 'inputs': [%s], 'outputs': [{'name': 'y', 'shape': [%s], "
+             "'dtype': 'float32'}], 'attrs': {%s}}]}", tensors, y, op, tensors, y, attrs);
+    return text;
+}
+
+TEST(ir_products_are_sums_in_double)
+{
+    /* Rows, columns and terms around the blocks of 64, 512 and 256, and of 4. */
+    static const int sizes[][3] = { { 63, 2, 5 }, { 64, 3, 4 }, { 65, 4, 3 }, { 129, 5, 1 }, { 2, 511, 3 }, { 3, 512, 2 },
+                                    { 1, 513, 3 }, { 5, 3, 255 }, { 4, 4, 256 }, { 3, 5, 257 }, { 66, 514, 2 } };
+    static float x[4 * 66 * 260], w[4 * 66 * 260], b[520], y[66 * 520], expected[66 * 520];
+    size_t i;
+    int r, c, k;
+    fill(x, sizeof(x) / 4);
+    fill(w, sizeof(w) / 4);
+    fill(b, 520);
+    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        const int rows = sizes[i][0], columns = sizes[i][1], depth = sizes[i][2];
+        char xs[40], ws[40], bs[40], ys[40];
+        snprintf(xs, 40, "%d, %d", rows, depth);
+        snprintf(ws, 40, "%d, %d", columns, depth);
+        snprintf(bs, 40, "%d", columns);
+        snprintf(ys, 40, "%d, %d", rows, columns);
+        for (r = 0; r < rows; ++r)
+            for (c = 0; c < columns; ++c) {
+                double sum = 0;
+                for (k = 0; k < depth; ++k) sum += (double)x[r * depth + k] * (double)w[c * depth + k];
+                expected[r * columns + c] = (float)(sum + (double)b[c]);
+            }
+        CHECK(compute(one_node("linear.default", xs, ws, bs, ys, ""), x, w, b, y));
+        CHECK(same(y, expected, (size_t)(rows * columns)));
+        /* b - 2 * x * w, where w is not turned */
+        snprintf(ws, 40, "%d, %d", depth, columns);
+        for (r = 0; r < rows; ++r)
+            for (c = 0; c < columns; ++c) {
+                double sum = 0;
+                for (k = 0; k < depth; ++k) sum += (double)x[r * depth + k] * (double)w[k * columns + c];
+                expected[r * columns + c] = (float)(-2 * sum + 0.5 * (double)b[c]);
+            }
+        CHECK(compute(one_node("addmm.default", bs, xs, ws, ys, "'alpha': -2, 'beta': 0.5"), b, x, w, y));
+        CHECK(same(y, expected, (size_t)(rows * columns)));
+    }
+}
+
+TEST(ir_convolutions_are_sums_in_double)
+{
+    /* 2 images of 2 groups of 3 channels, 9 x 11; 5 outputs each; kernel 3 x 2; stride 1 x 2, padding 2 x 1, dilation 2 x 3 */
+    static float x[2 * 6 * 99], w[10 * 3 * 6], b[10], y[2 * 10 * 9 * 5], expected[2 * 10 * 9 * 5];
+    int n, o, i, j, c, u, v;
+    fill(x, sizeof(x) / 4);
+    fill(w, sizeof(w) / 4);
+    fill(b, 10);
+    for (n = 0; n < 2; ++n) for (o = 0; o < 10; ++o) for (i = 0; i < 9; ++i) for (j = 0; j < 5; ++j) {
+        double sum = 0;
+        for (c = 0; c < 3; ++c) for (u = 0; u < 3; ++u) for (v = 0; v < 2; ++v) {
+            const int row = i - 2 + 2 * u, column = 2 * j - 1 + 3 * v;
+            if (row < 0 || row > 8 || column < 0 || column > 10) continue;
+            sum += (double)x[((n * 6 + o / 5 * 3 + c) * 9 + row) * 11 + column] * (double)w[((o * 3 + c) * 3 + u) * 2 + v];
+        }
+        expected[((n * 10 + o) * 9 + i) * 5 + j] = (float)(sum + (double)b[o]);
+    }
+    CHECK(compute(one_node("conv2d.default", "2, 6, 9, 11", "10, 3, 3, 2", "10", "2, 10, 9, 5",
+                           "'stride': [1, 2], 'padding': [2, 1], 'dilation': [2, 3], 'groups': 2"), x, w, b, y));
+    CHECK(same(y, expected, 2 * 10 * 9 * 5));
+}
+
+TEST(ir_attention_has_shares_of_all_cells)
+{
+    /* 2 heads of 70 rows, which share 1 head of 70 cells of 3; values of 2; row r sees r + 1 cells */
+    static float q[2 * 70 * 3], k[70 * 3], v[70 * 2], y[2 * 70 * 2];
+    int r, c, d;
+    fill(q, sizeof(q) / 4);
+    fill(k, sizeof(k) / 4);
+    fill(v, sizeof(v) / 4);
+    CHECK(compute(one_node("scaled_dot_product_attention.default", "1, 2, 70, 3", "1, 1, 70, 3", "1, 1, 70, 2", "1, 2, 70, 2",
+                           "'is_causal': true, 'scale': 2.0, 'enable_gqa': true"), q, k, v, y));
+    for (r = 0; r < 140; ++r) {
+        double shares[70], sum = 0, f[2] = { 0, 0 };
+        for (c = 0; c <= r % 70; ++c) {
+            double dot = 0;
+            for (d = 0; d < 3; ++d) dot += (double)q[r * 3 + d] * (double)k[c * 3 + d];
+            sum += shares[c] = exp(2 * dot);
+        }
+        for (c = 0; c <= r % 70; ++c) for (d = 0; d < 2; ++d) f[d] += shares[c] / sum * (double)v[c * 2 + d];
+        for (d = 0; d < 2; ++d) CHECK(fabs(f[d] - (double)y[r * 2 + d]) < 1e-7);
+    }
+}
+
+TEST(ir_data_may_have_any_alignment)
+{
+    qnnrt_ir *ir = graph(GRAPH(F("x", "3") ", " V("i", "int64", "2"), F("y", "2"), "",
+        NODE("y", "index_select.default", F("x", "3") ", " V("i", "int64", "2"), F("y", "2"), "'dim': 0")) "}");
+    static const float x[3] = { 5, 6, 7 };
+    static const int64_t i[2] = { 2, -3 };
+    char from_x[16], from_i[24], to[12];
+    const void *in[2] = { from_x + 1, from_i + 3 };
+    void *out[1] = { to + 1 };
+    float y[2];
+    CHECK(ir != NULL);
+    memcpy(from_x + 1, x, sizeof(x));
+    memcpy(from_i + 3, i, sizeof(i));
+    CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_OK);
+    memcpy(y, to + 1, sizeof(y));
+    CHECK(y[0] >= 7 && y[0] <= 7 && y[1] >= 5 && y[1] <= 5);
+    qnnrt_ir_free(ir);
+}
+
 TEST_MAIN("ir_run")
 {
     RUN(ir_run_computes_what_pytorch_computes);
@@ -433,4 +589,8 @@ TEST_MAIN("ir_run")
     RUN(ir_run_can_keep_narrow_floats_wide);
     RUN(ir_run_names_what_it_cannot_compute);
     RUN(ir_run_survives_every_failing_allocation);
+    RUN(ir_products_are_sums_in_double);
+    RUN(ir_convolutions_are_sums_in_double);
+    RUN(ir_attention_has_shares_of_all_cells);
+    RUN(ir_data_may_have_any_alignment);
 }
