@@ -845,6 +845,47 @@ TEST(weights_survive_every_failing_allocation)
     fail_at = -1;
 }
 
+TEST(weights_give_back_whole_pages_and_keep_their_data)
+{
+    static const char header[] = "{\"small\":{\"dtype\":\"U8\",\"shape\":[100],\"data_offsets\":[0,100]},"
+                                 "\"large\":{\"dtype\":\"U8\",\"shape\":[300000],\"data_offsets\":[100,300100]}}";
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned char *bytes = (unsigned char *)malloc(400000);
+    const qnnrt_weight *small, *large;
+    qnnrt_weight other;
+    qnnrt_weights *w;
+    uint64_t begin, end, i;
+    size_t size;
+    int again;
+    CHECK(bytes != NULL);
+    size = make(bytes, header, 300100);
+    for (i = 0; i < 300100; ++i) bytes[size - 300100 + i] = (unsigned char)(i * 7 >> 3);
+    CHECK(put("pages.safetensors", bytes, size));
+    w = opened(path_of("pages.safetensors"), NULL);
+    CHECK(w != NULL);
+    small = qnnrt_weights_find(w, "small");
+    large = qnnrt_weights_find(w, "large");
+    begin = ((uintptr_t)large->data + page - 1) / page * page;
+    end = ((uintptr_t)large->data + 300000) / page * page;
+    for (again = 0; again < 2; ++again) {
+        CHECK(memcmp(large->data, bytes + size - 300000, 300000) == 0);
+        CHECK_EQ(qnnrt_weights_done(w, large), end - begin);
+        CHECK(end - begin > 300000 - 2 * page || page > 100000);
+        CHECK_EQ(qnnrt_weights_done(w, small), 0);
+    }
+    CHECK(memcmp(small->data, bytes + size - 300100, 100) == 0);
+    CHECK(memcmp(large->data, bytes + size - 300000, 300000) == 0);
+    other = *large;
+    other.data = bytes;                                  /* not mapped: must stay as it is */
+    CHECK_EQ(qnnrt_weights_done(w, &other), 0);
+    CHECK(memcmp(bytes + size - 300000, large->data, 300000) == 0);
+    CHECK_EQ(qnnrt_weights_done(NULL, large), 0);
+    CHECK_EQ(qnnrt_weights_done(w, NULL), 0);
+    qnnrt_weights_close(w);
+    free(bytes);
+    remove(path_of("pages.safetensors"));
+}
+
 /* Weights beyond 4 GiB, in a file with holes. */
 TEST(weights_of_5_gib_are_mapped)
 {
@@ -873,6 +914,7 @@ TEST(weights_of_5_gib_are_mapped)
     CHECK(qnnrt_weights_find(w, "first")->count == 5368709120u);
     CHECK_EQ(qnnrt_weights_convert(qnnrt_weights_find(w, "last"), QNNRT_DTYPE_I32, &out, 4, NULL, NULL), QNNRT_OK);
     CHECK_EQ(out, -5);
+    CHECK(qnnrt_weights_done(w, qnnrt_weights_find(w, "first")) > 5368709120u - 131072);
     qnnrt_weights_close(w);
     CHECK_EQ(truncate(path_of("huge.safetensors"), (off_t)(8 + strlen(header) + 5368709123u)), 0);
     CHECK_REFUSED("huge.safetensors", QNNRT_E_FORMAT, "\"last\" ends at byte 5368709124, the file has 5368709123");
@@ -931,6 +973,7 @@ TEST_MAIN("weights")
     RUN(weights_of_a_folder_are_chosen);
     RUN(weights_match_the_names_of_graphs);
     RUN(weights_survive_every_failing_allocation);
+    RUN(weights_give_back_whole_pages_and_keep_their_data);
     RUN(weights_of_5_gib_are_mapped);
     RUN(weights_in_any_order_are_sorted_in_time);
 }

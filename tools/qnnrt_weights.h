@@ -81,6 +81,9 @@
                                   (size_t)(rows * row_bytes), &loss, &err);
                use(data);
            }
+       Pages of a file that were read stay in memory while they fit. To hold one weight at a time,
+       give back those of each weight after use:
+           qnnrt_weights_done(weights, weight);
 
    Errors
        Opening fails with NOT_FOUND (no such path, no weights in the folder, or a shard is missing),
@@ -242,6 +245,17 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_rows(const qnnrt_weight *weight, ui
                                                   uint64_t rows, qnnrt_dtype to, void *data,
                                                   size_t bytes, qnnrt_weights_loss *loss,
                                                   qnnrt_error *err);
+
+/* Give the pages of a weight back to the system, so that they no longer count as memory of the
+   process. The data stays: reading it again reads the file again.
+
+   weights, weight   the weight must be one of these weights
+
+   Returns  how many bytes were given back: whole pages alone, so that parts of a page at both ends
+            stay, and small weights stay whole. 0: nothing, or an argument is wrong
+   Threads  any; other threads may read the weight meanwhile */
+QNNRT_WEIGHTS_API uint64_t qnnrt_weights_done(const qnnrt_weights *weights,
+                                              const qnnrt_weight *weight);
 
 #ifdef __cplusplus
 }
@@ -425,8 +439,13 @@ static void qnnrt_weights__sort(const void **list, size_t count, qnnrt_weights__
    Needs: >>config     Knows nothing of: weights, JSON
    ===================================================================================== */
 
-/* O_CLOEXEC of Linux (all architectures that QNN exists for), hidden by -std=c99. */
+/* O_CLOEXEC and MADV_DONTNEED of Linux (all architectures that QNN exists for), and madvise(): hidden
+   by -std=c99. posix_madvise() does nothing with this advice. C++ compilers do not hide them. */
 #define QNNRT_WEIGHTS__CLOEXEC 02000000
+#define QNNRT_WEIGHTS__DONTNEED 4
+#ifndef __cplusplus
+extern int madvise(void *at, size_t bytes, int advice);
+#endif
 
 enum { QNNRT_WEIGHTS__PATH = 4096, QNNRT_WEIGHTS__HEAD = 512 };
 
@@ -526,6 +545,17 @@ static void qnnrt_weights__disk_close(qnnrt_weights__disk *disk)
     if (disk->fd >= 0) close(disk->fd);
     disk->map = NULL;
     disk->fd = -1;
+}
+
+/* Give whole pages of mapped data back. Return how many bytes they have. */
+static uint64_t qnnrt_weights__disk_drop(const void *data, uint64_t bytes)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    const uintptr_t size = page > 0 ? (uintptr_t)page : 4096;
+    const uintptr_t begin = ((uintptr_t)data + size - 1) / size * size;
+    const uintptr_t end = ((uintptr_t)data + (uintptr_t)bytes) / size * size;
+    if (end <= begin) return 0;
+    return madvise((void *)begin, end - begin, QNNRT_WEIGHTS__DONTNEED) == 0 ? end - begin : 0;
 }
 
 /* Return the length of the folder part of a path, with its last slash; 0 when it has none. */
@@ -1890,7 +1920,7 @@ static void qnnrt_weights__convert(qnnrt_dtype from, const void *source, qnnrt_d
 /* =====================================================================================
    PUBLIC FUNCTIONS                                                               >>public
    Check arguments, resolve defaults, call one room.
-   Needs: >>config >>lookup >>open >>convert     Knows nothing of: files, JSON
+   Needs: >>config >>disk >>lookup >>open >>convert     Knows nothing of: JSON
    ===================================================================================== */
 
 QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_open(const char *path, const qnnrt_weights_desc *desc,
@@ -1998,6 +2028,16 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_convert(const qnnrt_weight *weight,
 {
     const uint64_t rows = weight == NULL ? 0 : weight->rank == 0 ? 1 : weight->dims[0];
     return qnnrt_weights_rows(weight, 0, rows, to, data, bytes, loss, err);
+}
+
+QNNRT_WEIGHTS_API uint64_t qnnrt_weights_done(const qnnrt_weights *weights,
+                                              const qnnrt_weight *weight)
+{
+    /* Other data may not be mapped: its pages would become zeros. */
+    if (weights == NULL || weight == NULL || weights->info.count == 0 ||
+        weight < weights->info.weights || weight >= weights->info.weights + weights->info.count)
+        return 0;
+    return qnnrt_weights__disk_drop(weight->data, weight->bytes);
 }
 
 #ifdef __cplusplus
