@@ -858,6 +858,46 @@ TEST(ir_folds_what_depends_on_constants_alone)
     qnnrt_ir_free(ir);
 }
 
+TEST(ir_folds_weights_that_have_data)
+{
+    /* bias = table[index] + 1, twice as wide = cat(bias, bias), both = wide + w, y = x + bias */
+    static const float table[4] = { 5, 6, 7, 8 };
+    char mapped[sizeof(table) + 1];
+    qnnrt_ir *ir = NULL;
+    const qnnrt_ir_value *bias;
+    size_t folded = 9, k;
+    int step;
+    memcpy(mapped + 1, table, sizeof(table));                       /* as in a file: not aligned */
+    for (step = 0; step < 4; ++step) {
+        ir = graph("{'graph_inputs': [" TENSOR("x", "3") "], 'graph_outputs': [" TENSOR("y", "3") ", " TENSOR("both", "6") "], "
+            "'weights': [" TENSOR("t", "4") ", " TENSOR("w", "6") "], 'constants': {'i': {'data': [3, 0, 2], 'dtype': 'int64'}}, 'nodes': ["
+            NODE_WITH("row", "aten.index_select.default", TENSOR("t", "4") ", " I64("i", "3"), TENSOR("row", "3"), "'dim': 0") ", "
+            NODE_WITH("bias", "aten.add.Tensor", TENSOR("row", "3"), TENSOR("bias", "3"), "'other': 1") ", "
+            NODE_WITH("wide", "aten.cat.default", TENSOR("bias", "3") ", " TENSOR("bias", "3"), TENSOR("wide", "6"), "") ", "
+            NODE_WITH("both", "aten.add.Tensor", TENSOR("wide", "6") ", " TENSOR("w", "6"), TENSOR("both", "6"), "") ", "
+            NODE_WITH("y", "aten.add.Tensor", TENSOR("x", "3") ", " TENSOR("bias", "3"), TENSOR("y", "3"), "") "]}");
+        CHECK(ir != NULL);
+        CHECK_EQ(check(ir), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_fold_weights(ir, 0, 0, &folded, &err), QNNRT_OK);
+        CHECK_EQ(folded, 0);                                        /* no weight has data */
+        for (k = 0; k < ir->value_count; ++k)
+            if (strcmp(ir->values[k]->name, "t") == 0) ir->values[k]->data = mapped + 1;
+        CHECK_EQ(qnnrt_ir_fold(ir, 0, &folded, &err), QNNRT_OK);
+        CHECK_EQ(folded, 0);
+        /* row and bias have 12 bytes, wide 24 */
+        CHECK_EQ(qnnrt_ir_fold_weights(ir, step == 1 ? 23 : step == 2 ? 11 : 0, step == 3 ? 23 : 48, &folded, &err), QNNRT_OK);
+        CHECK_EQ(folded, step == 0 ? 3 : step == 1 ? 2 : step == 2 ? 0 : 1);
+        CHECK_EQ(check(ir), QNNRT_OK);
+        bias = value_of(ir, "bias");
+        CHECK_EQ(bias->origin, step < 2 ? QNNRT_IR_CONSTANT : QNNRT_IR_NODE);
+        if (step < 2) CHECK(((const float *)bias->data)[0] >= 9 && ((const float *)bias->data)[1] <= 6);
+        CHECK_EQ(value_of(ir, "t")->users, step == 2);
+        CHECK_EQ(value_of(ir, "w")->users, 1);
+        qnnrt_ir_free(ir);
+    }
+    CHECK_EQ(qnnrt_ir_fold_weights(NULL, 0, 0, NULL, &err), QNNRT_E_ARG);
+}
+
 TEST(ir_folds_the_recorded_graph_to_nothing)
 {
     qnnrt_ir *ir = recorded();
@@ -934,6 +974,7 @@ TEST_MAIN("ir")
 {
     RUN(ir_reads_rope_in_both_orders);
     RUN(ir_folds_what_depends_on_constants_alone);
+    RUN(ir_folds_weights_that_have_data);
     RUN(ir_folds_the_recorded_graph_to_nothing);
     RUN(ir_evaluation_refuses_what_it_cannot_compute);
     RUN(ir_evaluates_what_pytorch_computes);

@@ -355,7 +355,7 @@ TEST(ir_run_can_keep_narrow_floats_wide)
     void *out[2];
     qnnrt_ir_run_desc desc;
     CHECK(ir != NULL);
-    ((qnnrt_ir_value *)ir->outputs[1])->data = w;
+    ir->outputs[1]->data = w;
     out[0] = rounded;
     out[1] = same;
     memset(&desc, 0, sizeof(desc));

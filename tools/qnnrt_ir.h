@@ -71,6 +71,7 @@
        result of what one did. qnnrt_ir_fold() computes all nodes that depend on constants alone,
        such as the masks and positions of language models:
            qnnrt_ir_fold(ir, 0, &count, &err);
+       qnnrt_ir_fold_weights() does so with small weights, too.
        qnnrt_ir_run() computes a whole graph, with weights that are loaded one by one:
            qnnrt_ir_run_desc desc = {0};
            desc.load = load;                            // copies the elements of one weight
@@ -354,10 +355,24 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
    limit    largest output, in bytes (default 0: 64 MiB)
    count    receives the number of nodes that were folded; may be NULL
 
-   What cannot be computed stays as it is.
+   What cannot be computed stays as it is. A node that overwrites its input is folded as if it did
+   not: run qnnrt_ir_pass_inplace() before.
    Returns  QNNRT_OK; QNNRT_E_FORMAT (a cycle); QNNRT_E_MEMORY; QNNRT_E_ARG */
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
                                         qnnrt_error *err);
+
+/* Do the same, where weights that have data count as constants: tables of relative positions,
+   scales of normalizations, small transposed matrices. A layer above sets qnnrt_ir_value.data to
+   elements of the value's dtype, row-major, of any alignment: data of a mapped file need no copy.
+   They are read during the call alone.
+
+   limit    largest output, in bytes (default 0: 4 MiB)
+   total    new constants of this call, in bytes (default 0: 64 MiB). Nodes whose outputs would
+            exceed it stay as they are
+
+   Returns  as qnnrt_ir_fold() */
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
+                                                size_t *count, qnnrt_error *err);
 
 /* ----------------------------------------------------------------------------------- editing -- */
 
@@ -6474,21 +6489,33 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
    Needs: >>config >>arena >>dtype >>graph >>eval     Knows nothing of: files
    ===================================================================================== */
 
+/* What may be folded. */
+typedef struct qnnrt_ir__fold_limits {
+    uint64_t limit, left;                    /* bytes: of an output, of all outputs to come */
+    int      weights;                        /* 1: weights with data count as constants */
+} qnnrt_ir__fold_limits;
+
 /* Return true if all inputs of a node have data, and its outputs are small enough and belong to it
-   alone. */
-static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, uint64_t limit)
+   alone. *bytes receives their size. */
+static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, const qnnrt_ir__fold_limits *most,
+                              uint64_t *bytes)
 {
     size_t k;
+    *bytes = 0;
     if (node->dead || node->info == NULL || node->output_count == 0) return 0;
     for (k = 0; k < node->input_count; ++k) {
         const qnnrt_ir_value *x = node->inputs[k];
-        if (x != NULL && (x->origin != QNNRT_IR_CONSTANT || (x->data == NULL && x->count > 0)))
+        if (x == NULL) continue;
+        if (x->origin != QNNRT_IR_CONSTANT && !(most->weights && x->origin == QNNRT_IR_WEIGHT))
             return 0;
+        if (x->data == NULL && x->count > 0) return 0;
     }
     for (k = 0; k < node->output_count; ++k) {
-        const int row = qnnrt_ir__dtype_row(node->outputs[k]->dtype);
-        if (row < 0 || node->outputs[k]->count > limit / (uint64_t)qnnrt_ir__dtypes[row].bytes)
-            return 0;
+        const qnnrt_ir_value *y = node->outputs[k];
+        const int row = qnnrt_ir__dtype_row(y->dtype);
+        if (row < 0 || y->count > most->limit / (uint64_t)qnnrt_ir__dtypes[row].bytes) return 0;
+        *bytes += y->count * (uint64_t)qnnrt_ir__dtypes[row].bytes;
+        if (*bytes > most->left) return 0;
     }
     return 1;
 }
@@ -6524,19 +6551,28 @@ static qnnrt_result qnnrt_ir__fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, uint64_t limit, size_t *count,
+static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most, size_t *count,
                                        qnnrt_error *err)
 {
-    size_t i;
+    size_t i, folded = 0;
+    uint64_t bytes;
+    qnnrt_ir__error_clear(err);
+    if (count != NULL) *count = 0;
+    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
     for (i = 0; i < ir->node_count; ++i) {
         qnnrt_result result;
-        if (!qnnrt_ir__fold_can(ir->nodes[i], limit)) continue;
+        if (!qnnrt_ir__fold_can(ir->nodes[i], &most, &bytes)) continue;
         result = qnnrt_ir__fold_node(ir, ir->nodes[i], err);
         if (result == QNNRT_E_MEMORY) return result;
-        if (result == QNNRT_OK) ++*count;
-        else qnnrt_ir__error_clear(err);                 /* what cannot be computed stays a node */
+        if (result == QNNRT_OK) {
+            most.left -= bytes;
+            ++folded;
+        } else {
+            qnnrt_ir__error_clear(err);                  /* what cannot be computed stays a node */
+        }
     }
-    return QNNRT_OK;
+    if (count != NULL) *count = folded;
+    return qnnrt_ir__graph_tidy(ir, err);
 }
 
 /* =====================================================================================
@@ -6756,14 +6792,21 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
                                         qnnrt_error *err)
 {
-    qnnrt_result result;
-    size_t folded = 0;
-    qnnrt_ir__error_clear(err);
-    if (count != NULL) *count = 0;
-    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
-    result = qnnrt_ir__fold_all(ir, limit != 0 ? limit : UINT64_C(64) << 20, &folded, err);
-    if (count != NULL) *count = folded;
-    return result == QNNRT_OK ? qnnrt_ir__graph_tidy(ir, err) : result;
+    qnnrt_ir__fold_limits most;
+    most.limit = limit != 0 ? limit : UINT64_C(64) << 20;
+    most.left = UINT64_MAX;
+    most.weights = 0;
+    return qnnrt_ir__fold_all(ir, most, count, err);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
+                                                size_t *count, qnnrt_error *err)
+{
+    qnnrt_ir__fold_limits most;
+    most.limit = limit != 0 ? limit : UINT64_C(4) << 20;
+    most.left = total != 0 ? total : UINT64_C(64) << 20;
+    most.weights = 1;
+    return qnnrt_ir__fold_all(ir, most, count, err);
 }
 
 /* ---- editing ---- */
