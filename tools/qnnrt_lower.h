@@ -240,7 +240,11 @@ extern "C" {
    Needs: nothing     Knows nothing of: operators
    ===================================================================================== */
 
-enum { QNNRT_LOWER__RANK = 8, QNNRT_LOWER__NONE = 0 };
+enum {
+    QNNRT_LOWER__RANK = 8, QNNRT_LOWER__NONE = 0,
+    QNNRT_LOWER__MOST_INPUTS = 64,   /* of an operator */
+    QNNRT_LOWER__MOST_RANK = 4       /* that all operators of all libraries take */
+};
 
 typedef struct qnnrt_lower__block {
     struct qnnrt_lower__block *next;
@@ -1146,6 +1150,10 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
         places[i] = group[i];
     }
     if (sorted) return qnnrt_lower__reshape(job, x, rank, out);
+    if (rank <= QNNRT_LOWER__MOST_RANK) {        /* fewer Reshapes around it */
+        count = rank;
+        for (i = 0; i < rank; ++i) { packed[i] = dims[i]; moved[i] = out[i]; places[i] = perm[i]; }
+    }
     x = qnnrt_lower__reshape(job, x, count, packed);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "perm", QNNRT_DTYPE_U32, places, count, 0);
@@ -1369,8 +1377,6 @@ static void qnnrt_lower__view_dims(qnnrt_lower__job *job, qnnrt_lower__view *vie
    Needs: >>config >>tensor >>operator >>layout     Knows nothing of: ATen operators
    ===================================================================================== */
 
-enum { QNNRT_LOWER__MOST_INPUTS = 64, QNNRT_LOWER__MOST_RANK = 4 };
-
 typedef struct qnnrt_lower__aligned {
     uint32_t rank;
     int64_t  dims[QNNRT_LOWER__RANK];            /* of the result, as stored */
@@ -1515,6 +1521,22 @@ static void qnnrt_lower__align(qnnrt_lower__job *job, qnnrt_lower__view *views, 
             tensors[k] = qnnrt_lower__reshape(job, tensors[k], a->packed_rank, a->packed);
 }
 
+/* If only the fastest axis matters, keep the dims that a tensor has already. */
+static int32_t qnnrt_lower__as_rows(qnnrt_lower__job *job, int32_t tensor, uint32_t axes,
+                                    qnnrt_lower__aligned *a)
+{
+    const int32_t root = job->graph->bodies[tensor].root;
+    const qnnrt_lower_tensor *t = qnnrt_lower__at(job, root);
+    uint32_t i;
+    if (a->rank == 0 || axes != 1u << a->order[a->rank - 1] || t->rank > QNNRT_LOWER__MOST_RANK ||
+        t->kind == QNNRT_TENSOR_STATIC || t->dims[t->rank - 1] != (uint64_t)a->dims[a->rank - 1])
+        return tensor;
+    a->packed_rank = t->rank;
+    for (i = 0; i < t->rank; ++i) a->packed[i] = t->dims[i];
+    a->group[a->rank - 1] = t->rank - 1;
+    return root;
+}
+
 /* Store a view for an operator that treats some axes of it apart from the others. axes: their bits;
    last: one that must be the fastest, -1 for none. Return the tensor, with the packed dims. */
 static int32_t qnnrt_lower__arrange(qnnrt_lower__job *job, qnnrt_lower__view *view, uint32_t axes,
@@ -1529,6 +1551,7 @@ static int32_t qnnrt_lower__arrange(qnnrt_lower__job *job, qnnrt_lower__view *vi
         if (((axes >> a->order[i] | axes >> a->order[i + 1]) & 1) == 0) mergeable |= 1u << i;
     qnnrt_lower__pack(a, mergeable);
     tensor = qnnrt_lower__stored(job, view, a->order);
+    tensor = qnnrt_lower__as_rows(job, tensor, axes, a);
     return qnnrt_lower__reshape(job, tensor, a->packed_rank, a->packed);
 }
 
@@ -3482,7 +3505,7 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 /* =====================================================================================
    EMIT                                                                            >>emit
    Lowered graphs in a builder.
-   Needs: >>config >>arena >>static >>align     Knows nothing of: the IR's operators, where to cut
+   Needs: >>config >>arena >>static     Knows nothing of: the IR's operators, where to cut
    ===================================================================================== */
 
 /* The builder asks for the elements of a static tensor. */
