@@ -104,6 +104,8 @@ typedef struct qnnrt_lower_desc {
                                         be wrong differs (default NULL: any release) */
     uint32_t           contexts;     /* to cut the graphs into, by bytes of weights (default 0:
                                         1) */
+    qnnrt_context_desc context;      /* options of all contexts; .name is not used */
+    qnnrt_graph_desc   graph;        /* options of all graphs; .name is not used */
     uint32_t           positions;    /* rows of tables of angles (default 0: 4096) */
     double             rope_base;    /* of "inv_freq" weights that no file has (default 0: such a
                                         weight is missing) */
@@ -191,9 +193,10 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_ir *ir,
                                                const char *name, qnnrt_error *err);
 
-/* Add all graphs to a builder, which asks the library about each operator first. Operators that are
-   known to compute wrong values on the target are refused, too (qnnrt_known.h). With several
-   contexts each has a part of each graph, with the same name: as shards they form one pipeline.
+/* Add all graphs to a builder, in contexts of their own; it asks the library about each operator
+   first. Operators that are known to compute wrong values on the target are refused, too
+   (qnnrt_known.h). With several contexts each has a part of each graph, with the same name: as
+   shards they form one pipeline.
 
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED: the library refuses some operators, info.findings lists
             all of them; the builder's error; QNNRT_E_MEMORY */
@@ -3604,7 +3607,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
                                    qnnrt_builder *builder)
 {
     qnnrt_lower__part part;
-    qnnrt_graph_desc desc;
+    qnnrt_graph_desc desc = lower->desc.graph;
     char *reads;                         /* [tensor_count]: an operator of this context reads it */
     size_t i, k, count = 0;
     for (i = 0; i < graph->op_count; ++i)
@@ -3620,7 +3623,6 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
     part.descs = (qnnrt_tensor_desc *)qnnrt_lower__get(lower, graph->tensor_count,
                                                        sizeof(*part.descs));
     if (lower->no_memory) return;
-    memset(&desc, 0, sizeof(desc));
     desc.name = graph->info.name;
     qnnrt_builder_graph(builder, &desc);
     /* Inputs and outputs in the order of the graph, then what crosses, then the others. */
@@ -3697,6 +3699,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     if (lower == NULL) return qnnrt_lower__fail_memory(err);
     memset(lower, 0, sizeof(*lower));
     lower->desc = *d;
+    lower->desc.context.name = lower->desc.graph.name = NULL;
     lower->compute = d->compute != (qnnrt_dtype)0 ? d->compute
                      : d->target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
     if (lower->desc.positions == 0) lower->desc.positions = 4096;
@@ -3956,7 +3959,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     first = lower->finding_count;
     qnnrt_lower__cut_all(lower, lower->desc.contexts != 0 ? lower->desc.contexts : 1);
     for (context = 0; context < lower->info.contexts; ++context) {
-        if (context > 0) qnnrt_builder_context(builder, NULL);
+        qnnrt_builder_context(builder, &lower->desc.context);
         for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next)
             qnnrt_lower__emit_part(lower, graph, context, builder);
     }

@@ -48,6 +48,7 @@ static int aten_check(const settings *set)
     const char *given = c->weights.count > 0   ? "--weights"
                         : c->io != 0           ? "--io"
                         : c->fp32              ? "--fp32"
+                        : c->contexts != 0     ? "--contexts"
                         : c->positions != 0    ? "--positions"
                         : c->rope_base > 0     ? "--rope_base"
                                                : NULL;
@@ -187,6 +188,12 @@ static int aten_lower(aten *a)
     desc.native_io = c->io;
     desc.positions = c->positions;
     desc.rope_base = c->rope_base;
+    desc.contexts = c->contexts;
+    desc.build_id = qnnrt_backend_get_info(a->t->backend)->build_id;
+    desc.context.weight_sharing = c->share;
+    desc.graph.optimization_level = c->level;
+    desc.graph.vtcm_mib = c->vtcm;
+    desc.graph.hvx_threads = c->hvx;
     if (qnnrt_lower_create(&desc, &a->lower, &err) != QNNRT_OK) {
         fail(a->t, NULL, err.hint, "%s", err.text);
         return 0;

@@ -46,7 +46,7 @@ static int check_compile(const settings *set)
     return aten_check(set);
 }
 
-/* Return DIR/NAME.bin. The caller frees it. */
+/* Return DIR/NAME, without ".bin". The caller frees it. */
 static char *compile_path(const settings *set)
 {
     const char *name = set->compile.binary_file;
@@ -64,7 +64,7 @@ static char *compile_path(const settings *set)
         }
     }
     const char *slash = set->output_dir[strlen(set->output_dir) - 1] == '/' ? "" : "/";
-    return cli_text("%s%s%.*s.bin", set->output_dir, slash, (int)length, name);
+    return cli_text("%s%s%.*s", set->output_dir, slash, (int)length, name);
 }
 
 /* Make the folder for the files, or only try whether that is possible: then a folder that did not
@@ -86,26 +86,42 @@ static int compile_folder(tool *t, int try_only, char **missing)
     return good;
 }
 
-/* Save a built model. Return 0 after printing an error: a folder that was made for it is gone. */
-static int compile_save(tool *t, qnnrt *model, const char *path)
+/* Free a list of paths, which ends with NULL. */
+static void compile_free(char **paths)
 {
-    char *missing = NULL;
+    for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i) free(paths[i]);
+    free(paths);
+}
+
+/* Save the contexts of a built model. Return the list of their paths, or NULL after printing an
+   error: then none of the files exists, and a folder that was made for them neither. */
+static char **compile_save(tool *t, qnnrt *model, const char *path)
+{
+    const size_t count = qnnrt_get_info(model)->context_count;
+    char **paths = cli_alloc(count + 1, sizeof(*paths)), *missing = NULL;
     qnnrt_error err;
-    qnnrt_result result = QNNRT_E_IO;
-    cli_hold();                                  /* a signal leaves no part of a file */
-    if (compile_folder(t, 0, &missing)) {
-        result = qnnrt_save(model, 0, path, &err);
-        if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);
-        if (result != QNNRT_OK && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
+    cli_hold();                                  /* a signal leaves no part of the files */
+    int good = compile_folder(t, 0, &missing);
+    for (size_t i = 0; i < count && good; ++i) {
+        paths[i] = count == 1 ? cli_text("%s.bin", path)
+                              : cli_text("%s_%lu_of_%lu.bin", path, (unsigned long)(i + 1),
+                                         (unsigned long)count);
+        good = qnnrt_save(model, i, paths[i], &err) == QNNRT_OK;
+        if (good) continue;
+        fail(t, NULL, err.hint, "%s", err.text);
+        while (i-- > 0) unlink(paths[i]);
+        if (missing != NULL) cli_remove_folders(t->set.output_dir, missing);
+        break;
     }
     cli_release();
     free(missing);
-    return result == QNNRT_OK;
+    if (!good) compile_free(paths);
+    return good ? paths : NULL;
 }
 
-/* Build the binary and save it. a: the graphs, or NULL: containers. Return 0 after printing an
-   error. */
-static int compile_build(tool *t, const compile_names *names, aten *a, const char *path)
+/* Build the binaries and save them. a: the graphs, or NULL: containers. Return their paths, or NULL
+   after printing an error. */
+static char **compile_build(tool *t, const compile_names *names, aten *a, const char *path)
 {
     const settings *set = &t->set;
     qnnrt_error err;
@@ -119,10 +135,10 @@ static int compile_build(tool *t, const compile_names *names, aten *a, const cha
     context.weight_sharing = set->compile.share;
     qnnrt_result result = qnnrt_builder_create(t->backend, &desc, &builder, &err);
     if (result == QNNRT_OK) {
-        qnnrt_builder_context(builder, &context);
+        if (a == NULL) qnnrt_builder_context(builder, &context);
         if (a != NULL && !aten_emit(a, builder)) {
             qnnrt_builder_destroy(builder);
-            return 0;
+            return NULL;
         }
         for (size_t i = 0; i < set->files.count && a == NULL; ++i) {
             qnnrt_graph_desc graph = {0};
@@ -135,7 +151,7 @@ static int compile_build(tool *t, const compile_names *names, aten *a, const cha
         }
         result = qnnrt_builder_finish(builder, &model, &err);
     }
-    const int good = result == QNNRT_OK && compile_save(t, model, path);
+    char **paths = result == QNNRT_OK ? compile_save(t, model, path) : NULL;
     if (result != QNNRT_OK)
         fail(t, NULL, result == QNNRT_E_LIBRARY
              ? cli_library_hint(&err, set->system, "Name the library with --system_so FILE.")
@@ -144,12 +160,14 @@ static int compile_build(tool *t, const compile_names *names, aten *a, const cha
                                                              : err.hint, "%s", err.text);
     if (qnnrt_close(model) != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the built model failed");
-    return good;
+    return paths;
 }
 
-/* Show the new binary and write its metadata. */
-static void compile_show(tool *t, const char *path, const char *library)
+/* Show the new binaries and write their metadata. */
+static void compile_show(tool *t, char **paths, const char *library)
 {
+    size_t count = 0;
+    while (paths[count] != NULL) ++count;
     /* Only libQnnRef.so reads its own binaries; libQnnSystem.so has read the .dlc. */
     const int own = qnnrt_backend_get_info(t->backend)->id == 0x524546;
     t->set.command = COMMAND_INSPECT;
@@ -160,7 +178,7 @@ static void compile_show(tool *t, const char *path, const char *library)
     t->set.json_file = t->set.output_dir;
     qnnrt_backend_close(t->backend);
     t->backend = NULL;
-    t->model = open_sources(t, NULL, &path, 1);
+    t->model = open_sources(t, NULL, (const char *const *)paths, count);
     if (t->model == NULL) return;
     say_model(t);
     write_dumps(t);
@@ -184,7 +202,7 @@ static int verb_compile(void *user)
         status = aten_name(a, names.names);
     }
     char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
-    char *missing = NULL;
+    char *missing = NULL, **paths = NULL;
     backend_options(t, &desc);
     desc.soc_model = 0;                          /* the builder's descriptor has it */
     if (status != STATUS_OK || (a != NULL && !aten_read(a))) {
@@ -194,12 +212,11 @@ static int verb_compile(void *user)
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
         say_backend(t, t->backend, "");
-        if ((a == NULL || aten_lower(a)) && compile_build(t, &names, a, path)) {
-            char *name = cli_shown(path);
-            say(t, "wrote     %s\n", name);
-            free(name);
-            compile_show(t, path, library);
-        }
+        if (a == NULL || aten_lower(a)) paths = compile_build(t, &names, a, path);
+        for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
+            say(t, "wrote     %s\n", paths[i]);
+        if (paths != NULL) compile_show(t, paths, library);
+        compile_free(paths);
     }
     aten_free(&graphs);
     free(missing);

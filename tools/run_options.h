@@ -196,6 +196,10 @@ static const cli_option options[] = {
              "the graphs compute in (default float)"},
     {.name = "fp32", .kind = CLI_FLAG, FIELD(compile.fp32), .verbs = VERB_COMPILE,
      .help = ".json: compute in float32 (default: float16 on HTP, float32 on other libraries)"},
+    {.name = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
+     FIELD(compile.contexts), .verbs = VERB_COMPILE,
+     .help = ".json: number of binaries to cut the graphs into, with equal shares of the weights: "
+             "NAME_1_of_N.bin and so on (default 1: NAME.bin)"},
     {.name = "positions", .value = "N", .kind = CLI_U32, .least = 1, .most = 1 << 24,
      FIELD(compile.positions), .verbs = VERB_COMPILE,
      .help = ".json: number of positions for which tables of angles are made (default 4096)"},
