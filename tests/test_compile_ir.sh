@@ -48,6 +48,20 @@ says both out 'graph "b", 1 input'
 check binary_file "$(ls "$out")" test -s "$out/both.bin"
 rm -rf "$out"
 
+# shellcheck disable=SC2086
+compile contexts 0 "wrote     $out/torch_cnn_2_of_3.bin" $cnn --contexts 3 --verify 2 --verify_nodes all
+says differences out "softmax                  largest value "
+says nodes out "14 of 14 nodes compared, 0 differ"
+says node out "equal   conv2d_2 "
+check three "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 6
+# shellcheck disable=SC2086
+run compile $cnn --backend_so "$ref" --output_dir "$out" --verify 1 --verify_tolerance 1e-12 --verify_nodes first
+is differs 1
+says tolerance err 'output "softmax" differs by'
+hinted nodes_hint "--verify_nodes first"
+says first out "  differs conv2d "
+rm -rf "$out"
+
 # ---- wrong usage ----
 printf 'PK\003\004' >"$tmp/a.dlc"
 # shellcheck disable=SC2086

@@ -27,7 +27,8 @@
             run_arena.h: >>arena                  run_explain.h: >>explain
             run_libs.h: >>elf >>marks >>libs >>pairs
             run_change.h: >>change                run_step.h: >>steps
-            run_manifest.h: >>manifest            run_aten.h: >>aten                              */
+            run_manifest.h: >>manifest            run_aten.h: >>aten
+            run_verify.h: >>values >>verify                                                      */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -69,7 +70,9 @@ typedef struct compile_settings {
     int         io;                    /* index in io_words                                */
     int         fp32;
     uint32_t    positions, contexts;
-    double      rope_base;
+    double      rope_base, tolerance;
+    uint32_t    verify;                /* runs of --verify                                 */
+    int         verify_nodes;          /* index in node_words                              */
 } compile_settings;
 
 enum { DIMS_MOST = 32 };
@@ -332,6 +335,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_explain.h"
 #include "run_libs.h"
 #include "run_aten.h"
+#include "run_verify.h"
 #include "run_compile.h"
 #include "run_options.h"
 

@@ -182,6 +182,10 @@ QNNRT_LOWER_API void qnnrt_lower_free(qnnrt_lower *lower);
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, qnnrt_error *err);
 
+/* Return the weight that qnnrt_lower_weights() found or computed for a value, or NULL. Its dtype
+   may differ from the value's. */
+QNNRT_LOWER_API const qnnrt_weight *qnnrt_lower_weight_of(const qnnrt_ir_value *value);
+
 /* Run the passes of qnnrt_ir.h that the target wants, and fold what is constant. */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err);
 
@@ -3822,6 +3826,12 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
                       (unsigned long)missing, (unsigned long)wrong, list);
     qnnrt_lower__hint(err, "Give the checkpoint that the graph was exported with.");
     return missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH;
+}
+
+QNNRT_LOWER_API const qnnrt_weight *qnnrt_lower_weight_of(const qnnrt_ir_value *value)
+{
+    return value != NULL && value->note != NULL
+           ? ((const qnnrt_lower__record *)value->note)->weight : NULL;
 }
 
 /* Let passes read the weights where the file has them, if it has them in the type of the graph. */

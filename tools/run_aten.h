@@ -49,6 +49,9 @@ static int aten_check(const settings *set)
                         : c->io != 0           ? "--io"
                         : c->fp32              ? "--fp32"
                         : c->contexts != 0     ? "--contexts"
+                        : c->verify != 0       ? "--verify"
+                        : c->verify_nodes != 0 ? "--verify_nodes"
+                        : c->tolerance > 0     ? "--verify_tolerance"
                         : c->positions != 0    ? "--positions"
                         : c->rope_base > 0     ? "--rope_base"
                                                : NULL;
@@ -176,24 +179,42 @@ static size_t aten_findings(const aten *a, size_t first, const char *what)
     return count;
 }
 
-/* Lower all graphs for an opened backend. Return 0 after printing all that is wrong. */
-static int aten_lower(aten *a)
+/* Return for which chip binaries are compiled. */
+static qnnrt_builder_desc compile_builder(const tool *t)
+{
+    qnnrt_builder_desc desc = {0};
+    desc.soc_model = t->set.soc_model;
+    desc.dsp_arch = t->set.compile.arch;
+    desc.system_path = t->set.system;
+    return desc;
+}
+
+/* Return how graphs are lowered for the opened backend. */
+static qnnrt_lower_desc aten_desc(const aten *a)
 {
     const compile_settings *c = &a->t->set.compile;
+    const qnnrt_backend_info *backend = qnnrt_backend_get_info(a->t->backend);
     qnnrt_lower_desc desc = {0};
-    qnnrt_error err;
-    int good = 1;
-    desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(a->t->backend));
+    desc.target = qnnrt_lower_target_of(backend);
+    desc.build_id = backend->build_id;
     desc.compute = c->fp32 ? QNNRT_DTYPE_F32 : c->fp16 ? QNNRT_DTYPE_F16 : (qnnrt_dtype)0;
     desc.native_io = c->io;
     desc.positions = c->positions;
     desc.rope_base = c->rope_base;
     desc.contexts = c->contexts;
-    desc.build_id = qnnrt_backend_get_info(a->t->backend)->build_id;
     desc.context.weight_sharing = c->share;
     desc.graph.optimization_level = c->level;
     desc.graph.vtcm_mib = c->vtcm;
     desc.graph.hvx_threads = c->hvx;
+    return desc;
+}
+
+/* Lower all graphs for an opened backend. Return 0 after printing all that is wrong. */
+static int aten_lower(aten *a)
+{
+    const qnnrt_lower_desc desc = aten_desc(a);
+    qnnrt_error err;
+    int good = 1;
     if (qnnrt_lower_create(&desc, &a->lower, &err) != QNNRT_OK) {
         fail(a->t, NULL, err.hint, "%s", err.text);
         return 0;

@@ -127,11 +127,8 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
     qnnrt_error err;
     qnnrt_builder *builder = NULL;
     qnnrt *model = NULL;
-    qnnrt_builder_desc desc = {0};
+    const qnnrt_builder_desc desc = compile_builder(t);
     qnnrt_context_desc context = {0};
-    desc.soc_model = set->soc_model;
-    desc.dsp_arch = set->compile.arch;
-    desc.system_path = set->system;
     context.weight_sharing = set->compile.share;
     qnnrt_result result = qnnrt_builder_create(t->backend, &desc, &builder, &err);
     if (result == QNNRT_OK) {
@@ -215,6 +212,7 @@ static int verb_compile(void *user)
         if (a == NULL || aten_lower(a)) paths = compile_build(t, &names, a, path);
         for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
             say(t, "wrote     %s\n", paths[i]);
+        if (paths != NULL && a != NULL) verify_files(a, paths);
         if (paths != NULL) compile_show(t, paths, library);
         compile_free(paths);
     }

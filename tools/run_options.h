@@ -16,6 +16,7 @@ static const char *const metadata_words[] = {"all", "system", "json", NULL};
 static const char *const form_words[] = {"native", "float", "both", NULL};
 static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
 static const char *const io_words[] = {"float", "native", NULL};
+static const char *const node_words[] = {"none", "first", "all", NULL};
 static const char *const input_form_words[] = {"native", "float", NULL};
 
 /* Read --align: a power of two. */
@@ -235,6 +236,19 @@ static const cli_option options[] = {
     {.name = "weight_sharing", .kind = CLI_FLAG, FIELD(compile.share), .verbs = VERB_COMPILE,
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},
+    {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
+     FIELD(compile.verify), .verbs = VERB_COMPILE,
+     .help = ".json: open the written files, run each graph N times with random inputs, and print "
+             "the largest differences from what qnnrt computes from the .json file; exit status 1 "
+             "if one is too large"},
+    {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
+     .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE,
+     .help = "largest difference that --verify allows, as a part of the largest value (default "
+             "0.0001, with float16 0.02)"},
+    {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
+     FIELD(compile.verify_nodes), .verbs = VERB_COMPILE,
+     .help = ".json: build each graph again with every value as an output, run it once, and print "
+             "the first node that differs, or all nodes"},
 
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
      .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,

@@ -1,0 +1,464 @@
+/* run_verify.h - a part of qnnrt-run.c: compare compiled graphs with qnnrt_ir_run()
+
+   ROOMS    >>values >>verify                                                                  */
+
+/* =====================================================================================
+   VALUES                                                                        >>values
+   Elements of any type as doubles, and random inputs that a graph can take.
+   ===================================================================================== */
+
+static int value_is_float(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_F32 || dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16 ||
+           dtype == QNNRT_DTYPE_F64;
+}
+
+/* Convert elements between two types of the same kind, or a number type and bool. */
+static int value_convert(qnnrt_dtype from, const void *data, qnnrt_dtype to, void *out,
+                         uint64_t count)
+{
+    qnnrt_weights_loss loss = {0, 0, 0};
+    qnnrt_weight weight = {0};
+    weight.name = weight.type = weight.file = "";
+    weight.dtype = from;
+    weight.rank = 1;
+    weight.dims = &count;
+    weight.count = count;
+    weight.bytes = count * qnnrt_ir_dtype_bytes(from);
+    weight.data = data;
+    return qnnrt_weights_convert(&weight, to, out, (size_t)(count * qnnrt_ir_dtype_bytes(to)),
+                                 &loss, NULL) == QNNRT_OK;
+}
+
+/* Read elements of any type. Return 0 for a type that graphs do not have. */
+static int value_get(qnnrt_dtype dtype, const void *data, double *out, uint64_t count)
+{
+    if (value_is_float(dtype)) return value_convert(dtype, data, QNNRT_DTYPE_F64, out, count);
+    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
+    const int good = value_convert(dtype, data, QNNRT_DTYPE_I64, whole, count);
+    for (uint64_t i = 0; i < count; ++i) out[i] = (double)whole[i];
+    free(whole);
+    return good;
+}
+
+/* Write elements of any type; those of integers and bools are whole. */
+static int value_put(qnnrt_dtype dtype, const double *from, void *data, uint64_t count)
+{
+    if (value_is_float(dtype)) return value_convert(QNNRT_DTYPE_F64, from, dtype, data, count);
+    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
+    for (uint64_t i = 0; i < count; ++i) whole[i] = (int64_t)from[i];
+    const int good = value_convert(QNNRT_DTYPE_I64, whole, dtype, data, count);
+    free(whole);
+    return good;
+}
+
+/* Return the next of a sequence of random numbers. */
+static uint64_t value_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* Return true if a name contains a word. */
+static int value_named(const qnnrt_ir_value *value, const char *word)
+{
+    return strstr(value->name, word) != NULL;
+}
+
+/* Return how many rows a value may choose from as an index, in its readers and in those of its
+   views; `rows` if there is no such reader. */
+static int64_t value_rows(const qnnrt_ir *ir, const qnnrt_ir_value *value, int64_t rows, int depth)
+{
+    static const char *const views[] = {
+        "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "clone", "alias",
+        "slice", "to", "_to_copy", "contiguous", "flatten", "select", "detach", NULL
+    };
+    for (size_t i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        const size_t bytes = strcspn(node->op, ".");
+        size_t at = 0;
+        while (at < node->input_count && node->inputs[at] != value) ++at;
+        if (at == node->input_count) continue;
+        int64_t limit = INT64_MAX;
+        const int64_t dim = qnnrt_ir_int(node, "dim", 0);
+        const qnnrt_ir_value *table = node->inputs[0];
+        if (strncmp(node->op, "embedding", 9) == 0 && at == 1) {
+            limit = table->dims[0];
+        } else if (strncmp(node->op, "index", 5) == 0 && at > 0 && table != NULL) {
+            /* index_select, index_copy: one axis; index, index_put: any, the smallest is safe */
+            for (uint32_t k = 0; k < table->rank; ++k)
+                if ((node->op[5] != '_' || strncmp(node->op, "index_put", 9) == 0 ||
+                     (dim < 0 ? dim + (int64_t)table->rank : dim) == (int64_t)k) &&
+                    table->dims[k] < limit && table->dims[k] > 1)
+                    limit = table->dims[k];
+        } else if (strncmp(node->op, "gather", 6) == 0 && at == 1 && table->rank > 0) {
+            limit = table->dims[dim < 0 ? dim + (int64_t)table->rank : dim];
+        } else if (depth > 0 && at == 0) {
+            char *word = cli_text("%.*s", (int)bytes, node->op);
+            if (cli_word(word, views) >= 0 && node->output_count > 0)
+                limit = value_rows(ir, node->outputs[0], INT64_MAX, depth - 1);
+            free(word);
+        }
+        if (limit < rows) rows = limit;
+    }
+    return rows;
+}
+
+/* Fill an input: floats are random between -1 and 1, masks 0 (or 1, if they are not floats),
+   positions 0, 1, 2, ..., and other integers random within the rows that they choose from. */
+static void value_fill(const qnnrt_ir *ir, const qnnrt_ir_value *value, uint64_t seed, double *out)
+{
+    const int floats = value_is_float(value->dtype);
+    const int64_t last = value->rank > 0 ? value->dims[value->rank - 1] : 1;
+    const int64_t rows = floats ? 0 : value_rows(ir, value, INT64_MAX, 4);
+    uint64_t state = seed;
+    for (uint64_t i = 0; i < value->count; ++i) {
+        const uint64_t r = value_random(&state);
+        if (value_named(value, "mask") || value->dtype == QNNRT_DTYPE_BOOL8) out[i] = !floats;
+        else if (floats) out[i] = (double)(r >> 11) / 4503599627370496.0 - 1;
+        else if (value_named(value, "position") || rows == INT64_MAX) {
+            out[i] = (double)((int64_t)(i % (uint64_t)last) % rows);
+        } else out[i] = (double)(int64_t)(r % (uint64_t)rows);
+    }
+}
+
+/* =====================================================================================
+   VERIFY                                                                        >>verify
+   Runs graphs as they were read on the host, and what was made of them on the backend.
+   ===================================================================================== */
+
+typedef struct verify {                /* one graph                                            */
+    aten                         *a;
+    const aten_graph             *g;
+    const qnnrt_lower_graph_info *info;          /* what became of it                          */
+    qnnrt_ir                     *ir;            /* as read, with its weights                  */
+    qnnrt_run                    *run;
+    double                      **inputs;        /* [ir->input_count]                          */
+    double                        tolerance, most;   /* most: beyond it, values count as it    */
+    size_t                        nodes, wrong;      /* of --verify_nodes                      */
+    int                           all;               /* 1: a line for each node                */
+} verify;
+
+typedef struct verify_sum {            /* two tensors, compared                                */
+    double largest, difference;        /* the largest expected value; NaN is infinite          */
+} verify_sum;
+
+/* Compare an expected value with a computed one. */
+static void verify_one(verify_sum *sum, double expected, double got, double most)
+{
+    if (isnan(expected) && isnan(got)) return;
+    if (expected > most) expected = most;
+    if (expected < -most) expected = -most;
+    if (got > most) got = most;
+    if (got < -most) got = -most;
+    const double difference = fabs(expected - got);
+    if (fabs(expected) > sum->largest && fabs(expected) < most) sum->largest = fabs(expected);
+    if (!(difference <= sum->difference)) sum->difference = isnan(difference) ? HUGE_VAL
+                                                                              : difference;
+}
+
+/* Return the largest difference as a part of the largest expected value. */
+static double verify_relative(const verify_sum *sum)
+{
+    return sum->largest > 0 ? sum->difference / sum->largest : sum->difference;
+}
+
+/* Copy the elements of a weight for qnnrt_ir_run(). */
+static qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data,
+                                qnnrt_error *err)
+{
+    const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
+    qnnrt_weights_loss loss = {0, 0, 0};
+    (void)user;
+    if (weight == NULL) {
+        memset(err, 0, sizeof(*err));
+        err->code = QNNRT_E_NOT_FOUND;
+        snprintf(err->text, sizeof(err->text), "weight %.200s is missing", value->name);
+        return err->code;
+    }
+    return qnnrt_weights_convert(weight, value->dtype, data,
+                                 (size_t)(value->count * qnnrt_ir_dtype_bytes(value->dtype)), &loss,
+                                 err);
+}
+
+/* Return the place of a tensor of the compiled graph and its facts, or NULL. */
+static void *verify_tensor(const verify *v, int32_t tensor, const qnnrt_tensor_info **facts)
+{
+    qnnrt_slot slot = tensor > 0 ? qnnrt_run_slot(v->run, v->info->tensors[tensor].name)
+                                 : QNNRT_NO_SLOT;
+    if (slot == QNNRT_NO_SLOT) return NULL;
+    *facts = slot->tensor;
+    return qnnrt_data(v->run, v->info->tensors[tensor].name, NULL);
+}
+
+/* Fill the inputs of one run, on the host and on the backend. Return 0 after printing an error. */
+static int verify_fill(verify *v, uint64_t seed)
+{
+    const qnnrt_tensor_info *facts = NULL;
+    for (size_t i = 0; i < v->ir->input_count; ++i) {
+        const qnnrt_ir_value *value = v->ir->inputs[i];
+        value_fill(v->ir, value, seed * 1000 + i, v->inputs[i]);
+        void *data = verify_tensor(v, v->info->inputs[i], &facts);
+        if (data == NULL) continue;              /* nothing reads this input */
+        if (facts->count == value->count &&
+            value_put(facts->dtype, v->inputs[i], data, value->count) &&
+            value_get(facts->dtype, data, v->inputs[i], value->count)) continue;
+        fail(v->a->t, NULL, NULL, "--verify: input \"%s\" has another type", value->name);
+        return 0;
+    }
+    return 1;
+}
+
+/* Run the graph on the host. outputs: [ir->output_count]. Return 0 after printing an error. */
+static int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node *node,
+                                                        size_t output, const void *data,
+                                                        qnnrt_error *err), void *const *outputs)
+{
+    const void **inputs = cli_alloc(v->ir->input_count, sizeof(*inputs));
+    void **room = cli_alloc(v->ir->input_count, sizeof(*room));
+    qnnrt_ir_run_desc desc = {0};
+    qnnrt_error err;
+    desc.load = verify_load;
+    desc.watch = watch;
+    desc.watch_user = v;
+    desc.wide = 1;
+    for (size_t i = 0; i < v->ir->input_count; ++i) {
+        const qnnrt_ir_value *value = v->ir->inputs[i];
+        const qnnrt_dtype dtype = qnnrt_ir_run_dtype(&desc, value);
+        inputs[i] = room[i] = cli_alloc((size_t)value->count, qnnrt_ir_dtype_bytes(dtype));
+        value_put(dtype, v->inputs[i], room[i], value->count);
+    }
+    const int good = qnnrt_ir_run(v->ir, &desc, inputs, outputs, &err) == QNNRT_OK;
+    if (!good)
+        fail(v->a->t, NULL, err.hint, "--verify: %s: %s", v->g->file, err.text);
+    for (size_t i = 0; i < v->ir->input_count; ++i) free(room[i]);
+    free(room);
+    free(inputs);
+    return good;
+}
+
+/* Run the graph on the backend. Return 0 after printing an error. */
+static int verify_exec(verify *v)
+{
+    if (qnnrt_exec(v->run) == QNNRT_OK) return 1;
+    const qnnrt_error *err = qnnrt_run_error(v->run);
+    fail(v->a->t, NULL, err->hint, "--verify: %s", err->text);
+    return 0;
+}
+
+/* Add the differences of one output to its sum. Return 0 after printing an error. */
+static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *expected,
+                         verify_sum *sum)
+{
+    const qnnrt_ir_value *value = v->ir->outputs[i];
+    const qnnrt_tensor_info *facts = NULL;
+    const void *data = verify_tensor(v, v->info->outputs[i], &facts);
+    double *a = cli_alloc((size_t)value->count, sizeof(*a));
+    double *b = cli_alloc((size_t)value->count, sizeof(*b));
+    const int good = data != NULL && facts->count == value->count &&
+                     value_get(dtype, expected, a, value->count) &&
+                     value_get(facts->dtype, data, b, value->count);
+    for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], v->most);
+    free(a);
+    free(b);
+    if (!good)
+        fail(v->a->t, NULL, NULL, "--verify: output \"%s\" is not in the compiled graph",
+             value->name);
+    return good;
+}
+
+/* Compare `runs` runs with random inputs, and print the largest differences of each output. */
+static void verify_outputs(verify *v, uint32_t runs)
+{
+    const size_t count = v->ir->output_count;
+    tool *t = v->a->t;
+    verify_sum *sums = cli_alloc(count, sizeof(*sums));
+    void **outputs = cli_alloc(count, sizeof(*outputs));
+    qnnrt_ir_run_desc wide = {0};
+    int good = 1;
+    wide.wide = 1;
+    for (size_t i = 0; i < count; ++i)
+        outputs[i] = cli_alloc((size_t)v->ir->outputs[i]->count, sizeof(double));
+    for (uint32_t run = 0; run < runs && good; ++run) {
+        good = verify_fill(v, run + 1) && verify_exec(v) && verify_host(v, NULL, outputs);
+        for (size_t i = 0; i < count && good; ++i)
+            if (v->ir->outputs[i]->count > 0)
+                good = verify_output(v, i, qnnrt_ir_run_dtype(&wide, v->ir->outputs[i]), outputs[i],
+                                     &sums[i]);
+    }
+    if (good) {
+        say(t, "\nverify    graph \"%s\", %lu run%s, tolerance %g\n", v->g->name,
+            (unsigned long)runs, cli_plural(runs), v->tolerance);
+        for (size_t i = 0; i < count; ++i)
+            say(t, "  %-24s largest value %.4g, difference %.3g, relative %.3g\n",
+                v->ir->outputs[i]->name, sums[i].largest, sums[i].difference,
+                verify_relative(&sums[i]));
+    }
+    for (size_t i = 0; i < count && good; ++i)
+        if (!(verify_relative(&sums[i]) <= v->tolerance))
+            fail(t, NULL, "Find the first node that differs with --verify_nodes first.",
+                 "graph \"%s\": output \"%s\" differs by %.3g of its largest value, more than %g",
+                 v->g->name, v->ir->outputs[i]->name, verify_relative(&sums[i]), v->tolerance);
+    for (size_t i = 0; i < count; ++i) free(outputs[i]);
+    free(outputs);
+    free(sums);
+}
+
+/* Compare a node of the host with the backend's tensor of the same name. */
+static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t output,
+                                 const void *data, qnnrt_error *err)
+{
+    verify *v = user;
+    const qnnrt_ir_value *value = node->outputs[output];
+    qnnrt_slot slot = qnnrt_run_slot(v->run, value->name);
+    qnnrt_ir_run_desc wide = {0};
+    verify_sum sum = {0, 0};
+    (void)err;
+    wide.wide = 1;
+    if (slot == QNNRT_NO_SLOT || slot->tensor->count != value->count || value->count == 0)
+        return QNNRT_OK;
+    double *a = cli_alloc((size_t)value->count, sizeof(*a));
+    double *b = cli_alloc((size_t)value->count, sizeof(*b));
+    if (value_get(qnnrt_ir_run_dtype(&wide, value), data, a, value->count) &&
+        value_get(slot->tensor->dtype, qnnrt_data(v->run, value->name, NULL), b, value->count)) {
+        for (uint64_t k = 0; k < value->count; ++k) verify_one(&sum, a[k], b[k], v->most);
+        const int wrong = !(verify_relative(&sum) <= v->tolerance);
+        v->nodes += 1;
+        v->wrong += wrong != 0;
+        if (v->all || (wrong && v->wrong == 1))
+            say(v->a->t, "  %s %-24s %-28s largest value %.4g, difference %.3g, relative %.3g\n",
+                wrong ? "differs" : "equal  ", value->name, node->op, sum.largest, sum.difference,
+                verify_relative(&sum));
+        if (wrong && v->wrong == 1 && node->source[0] != '\0')
+            say(v->a->t, "          %s\n", node->source);
+    }
+    free(a);
+    free(b);
+    return QNNRT_OK;
+}
+
+/* Read the graph again, as it was before the passes, with its weights. Return NULL after printing
+   an error. */
+static qnnrt_ir *verify_read(const aten *a, const aten_graph *g, qnnrt_lower *lower)
+{
+    qnnrt_ir *ir = NULL;
+    qnnrt_error err;
+    qnnrt_result result = qnnrt_ir_read(g->text, g->bytes, NULL, &ir, &err);
+    if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, g->weights, &err);
+    if (result == QNNRT_OK) return ir;
+    fail(a->t, NULL, err.hint, "--verify: %s: %s", g->file, err.text);
+    qnnrt_ir_free(ir);
+    return NULL;
+}
+
+/* Build the graph again with all its values as outputs, and compare each node. */
+static void verify_nodes(verify *v)
+{
+    aten *a = v->a;
+    qnnrt_lower_desc desc = aten_desc(a);
+    qnnrt_builder_desc builder_desc = compile_builder(a->t);
+    qnnrt_lower *lower = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt_run *before = v->run;
+    const qnnrt_lower_graph_info *info = v->info;
+    qnnrt_ir *ir = NULL;
+    qnnrt *model = NULL;
+    qnnrt_error err;
+    desc.watch = 1;
+    desc.contexts = 1;
+    v->run = NULL;
+    qnnrt_result result = qnnrt_lower_create(&desc, &lower, &err);
+    if (result == QNNRT_OK) ir = verify_read(a, v->g, lower);
+    if (ir != NULL) {
+        result = qnnrt_lower_passes(lower, ir, &err);
+        if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, ir, v->g->name, &err);
+        if (result == QNNRT_OK)
+            result = qnnrt_builder_create(a->t->backend, &builder_desc, &builder, &err);
+        if (result == QNNRT_OK) result = qnnrt_lower_emit(lower, builder, &err);
+        if (result == QNNRT_OK) {
+            result = qnnrt_builder_finish(builder, &model, &err);
+            builder = NULL;
+        }
+        qnnrt_builder_destroy(builder);
+        if (result == QNNRT_OK) result = qnnrt_prepare(model, v->g->name, &v->run, &err);
+    }
+    if (result != QNNRT_OK) fail(a->t, NULL, err.hint, "--verify_nodes: %s", err.text);
+    if (v->run != NULL) {
+        v->info = &qnnrt_lower_get_info(lower)->graphs[0];
+        say(a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
+        void **none = cli_alloc(v->ir->output_count, sizeof(*none));
+        if (verify_fill(v, 1) && verify_exec(v) && verify_host(v, verify_watch, none))
+            say(a->t, "  %lu of %lu nodes compared, %lu differ\n", (unsigned long)v->nodes,
+                (unsigned long)v->ir->node_count, (unsigned long)v->wrong);
+        free(none);
+    }
+    qnnrt_run_destroy(v->run);
+    qnnrt_close(model);
+    qnnrt_ir_free(ir);
+    qnnrt_lower_free(lower);
+    v->run = before;
+    v->info = info;
+}
+
+/* Compare graph `number` of an opened model. */
+static void verify_graph(aten *a, qnnrt *model, size_t number)
+{
+    const compile_settings *c = &a->t->set.compile;
+    const qnnrt_lower_desc desc = aten_desc(a);
+    const int half = desc.compute == QNNRT_DTYPE_F16 ||
+                     (desc.compute == (qnnrt_dtype)0 && desc.target == QNNRT_LOWER_HTP);
+    verify v = {0};
+    qnnrt_error err;
+    v.a = a;
+    v.g = &a->graphs[number];
+    v.ir = verify_read(a, v.g, a->lower);
+    if (v.ir == NULL) return;
+    v.info = &qnnrt_lower_get_info(a->lower)->graphs[number];
+    v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
+    v.most = half ? 65504 : 1e38;
+    v.all = c->verify_nodes == 2;
+    v.inputs = cli_alloc(v.ir->input_count, sizeof(*v.inputs));
+    for (size_t i = 0; i < v.ir->input_count; ++i)
+        v.inputs[i] = cli_alloc((size_t)v.ir->inputs[i]->count, sizeof(double));
+    if (c->verify > 0) {
+        if (qnnrt_prepare(model, v.g->name, &v.run, &err) != QNNRT_OK)
+            fail(a->t, NULL, err.hint, "--verify: %s", err.text);
+        else verify_outputs(&v, c->verify);
+        qnnrt_run_destroy(v.run);
+        v.run = NULL;
+    }
+    if (c->verify_nodes > 0) verify_nodes(&v);
+    for (size_t i = 0; i < v.ir->input_count; ++i) free(v.inputs[i]);
+    free(v.inputs);
+    qnnrt_ir_free(v.ir);
+}
+
+/* Open the written files on the backend that compiled them, and compare all graphs. */
+static void verify_files(aten *a, char *const *paths)
+{
+    tool *t = a->t;
+    const compile_settings *c = &t->set.compile;
+    qnnrt_file *files;
+    qnnrt_desc desc = {0};
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    size_t count = 0;
+    if (c->verify == 0 && c->verify_nodes == 0) return;
+    while (paths[count] != NULL) ++count;
+    files = cli_alloc(count, sizeof(*files));
+    for (size_t i = 0; i < count; ++i) files[i].path = paths[i];
+    desc.backend = t->backend;
+    desc.system_path = t->set.system;
+    desc.files = files;
+    desc.file_count = count;
+    desc.metadata = QNNRT_METADATA_SYSTEM;
+    if (c->verify > 0 && qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK)
+        fail(t, NULL, err.hint, "--verify: %s", err.text);
+    else
+        for (size_t i = 0; i < a->graph_count; ++i) verify_graph(a, model, i);
+    qnnrt_close(model);
+    free(files);
+}
