@@ -507,6 +507,9 @@ TEST(ir_rms_norm_leaves_what_others_read)
 #define CENTER "a 2,1 = mean.dim x {'dim': [-1], 'keepdim': true}\nd 2,4 = sub.Tensor x a\n" \
     "p 2,4 = pow.Tensor_Scalar d {'exponent': 2}\n"
 
+#define VARIANCE(op, args) "a 2,1 = mean.dim x {'dim': [-1], 'keepdim': true}\nd 2,4 = sub.Tensor x a\n" \
+    "m 2,1 = var." op " x " args "\ne 2,1 = add.Tensor m {'other': 1e-2}\nr 2,1 = sqrt.default e\n"
+
 TEST(ir_layer_norm_is_found)
 {
     CHECK(fuses("in x 2,4\nweight w 4\nweight b 4\n" CENTER ROOT "n 2,4 = mul.Tensor d r\nk 2,4 = mul.Tensor w n\n"
@@ -517,6 +520,21 @@ TEST(ir_layer_norm_is_found)
                 qnnrt_ir_pass_layer_norm, "y=q.layer_norm(x) -> y"));
     CHECK(fuses("in x 2,4\nweight w 4\nweight b 4\ny 2,4 = layer_norm.default x w b {'normalized_shape': [4]}\nout y",
                 qnnrt_ir_pass_layer_norm, "y=q.layer_norm(x,w,b) -> y"));
+    /* With the variance, in both names, and of another correction or another tensor. */
+    CHECK(fuses("in x 2,4\nweight w 4\nweight b 4\n" VARIANCE("correction", "{'dim': [-1], 'correction': 0, 'keepdim': true}")
+                "n 2,4 = div.Tensor d r\nk 2,4 = mul.Tensor w n\ny 2,4 = add.Tensor k b\nout y", qnnrt_ir_pass_layer_norm,
+                "y=q.layer_norm(x,w,b) -> y"));
+    CHECK(fuses("in x 2,4\n" VARIANCE("dim", "{'dim': [1], 'unbiased': false, 'keepdim': true}")
+                "y 2,4 = div.Tensor d r\nout y", qnnrt_ir_pass_layer_norm, "y=q.layer_norm(x) -> y"));
+    CHECK(fuses("in x 2,4\n" VARIANCE("correction", "{'dim': [-1], 'keepdim': true}") "y 2,4 = div.Tensor d r\nout y",
+                qnnrt_ir_pass_layer_norm, "a=mean.dim(x) d=sub.Tensor(x,a) m=var.correction(x) e=add.Tensor(m) r=sqrt.default(e) "
+                "y=div.Tensor(d,r) -> y"));
+    CHECK(fuses("in x 2,4\n" VARIANCE("correction", "{'dim': [-1], 'correction': 0, 'keepdim': true}")
+                "y 2,4 = div.Tensor x r\nout y\nout d", qnnrt_ir_pass_layer_norm,
+                "a=mean.dim(x) d=sub.Tensor(x,a) m=var.correction(x) e=add.Tensor(m) r=sqrt.default(e) y=div.Tensor(x,r) -> y d"));
+    CHECK(fuses("in x 2,4\n" VARIANCE("correction", "{'dim': [-1], 'correction': 0, 'keepdim': true}")
+                "y 2,4 = div.Tensor d r\nout y", qnnrt_ir_pass_rms_norm,
+                "a=mean.dim(x) d=sub.Tensor(x,a) m=var.correction(x) e=add.Tensor(m) r=sqrt.default(e) y=div.Tensor(d,r) -> y"));
     /* rms_norm leaves it alone, except if something else reads the difference. */
     CHECK(fuses("in x 2,4\n" CENTER ROOT "y 2,4 = mul.Tensor d r\nout y", qnnrt_ir_pass_rms_norm,
                 "a=mean.dim(x) d=sub.Tensor(x,a) p=pow.Tensor_Scalar(d) m=mean.dim(p) e=add.Tensor(m) r=rsqrt.default(e) "
@@ -551,6 +569,30 @@ TEST(ir_gelu_is_found)
                 "g 2,4 = add.Tensor f {'other': 1.0}\nh 2,4 = mul.Tensor x {'other': 0.5}\ny 2,4 = mul.Tensor h g\nout y",
                 qnnrt_ir_pass_gelu, "y=q.gelu(x) -> y"));
     CHECK(fuses("in x 2,4\ny 2,4 = gelu.default x {'approximate': 'tanh'}\nout y", qnnrt_ir_pass_gelu, "y=q.gelu(x) -> y"));
+    /* The cube as a product, and x outside of the brackets, as transformers' NewGELU and FastGELU have them. */
+    CHECK(fuses("in x 2,4\nh 2,4 = mul.Tensor x {'other': 0.5}\na 2,4 = mul.Tensor x x\nb 2,4 = mul.Tensor a x\n"
+                "k 2,4 = mul.Tensor b {'other': 0.044715}\nc 2,4 = add.Tensor k x\n"
+                "s 2,4 = mul.Scalar c {'other': 0.7978845608028654}\nf 2,4 = tanh.default s\n"
+                "g 2,4 = add.Scalar f {'other': 1.0}\ny 2,4 = mul.Tensor h g\nout y", qnnrt_ir_pass_gelu, "y=q.gelu(x) -> y"));
+    CHECK(fuses("in x 2,4\nh 2,4 = mul.Tensor x {'other': 0.5}\na 2,4 = mul.Tensor x {'other': 0.7978845608}\n"
+                "b 2,4 = mul.Tensor x {'other': 0.044715}\nc 2,4 = mul.Tensor b x\nd 2,4 = add.Tensor c {'other': 1.0}\n"
+                "s 2,4 = mul.Tensor a d\nf 2,4 = tanh.default s\ng 2,4 = add.Tensor f {'other': 1.0}\n"
+                "y 2,4 = mul.Tensor h g\nout y", qnnrt_ir_pass_gelu, "y=q.gelu(x) -> y"));
+    /* The square instead of the cube; another factor; x * sigmoid(1.702 x) is another function. */
+    CHECK(fuses("in x 2,4\nc 2,4 = pow.Tensor_Scalar x {'exponent': 2}\nk 2,4 = mul.Tensor c {'other': 0.044715}\n"
+                "a 2,4 = add.Tensor x k\ns 2,4 = mul.Tensor a {'other': 0.7978845608028654}\nf 2,4 = tanh.default s\n"
+                "g 2,4 = add.Tensor f {'other': 1.0}\nh 2,4 = mul.Tensor x {'other': 0.5}\ny 2,4 = mul.Tensor h g\nout y",
+                qnnrt_ir_pass_gelu, "c=pow.Tensor_Scalar(x) k=mul.Tensor(c) a=add.Tensor(x,k) s=mul.Tensor(a) f=tanh.default(s) "
+                "g=add.Tensor(f) h=mul.Tensor(x) y=mul.Tensor(h,g) -> y"));
+    CHECK(fuses("in x 2,4\nc 2,4 = pow.Tensor_Scalar x {'exponent': 3}\nk 2,4 = mul.Tensor c {'other': 0.04}\n"
+                "a 2,4 = add.Tensor x k\ns 2,4 = mul.Tensor a {'other': 0.7978845608028654}\nf 2,4 = tanh.default s\n"
+                "g 2,4 = add.Tensor f {'other': 1.0}\nh 2,4 = mul.Tensor x {'other': 0.5}\ny 2,4 = mul.Tensor h g\nout y",
+                qnnrt_ir_pass_gelu, "c=pow.Tensor_Scalar(x) k=mul.Tensor(c) a=add.Tensor(x,k) s=mul.Tensor(a) f=tanh.default(s) "
+                "g=add.Tensor(f) h=mul.Tensor(x) y=mul.Tensor(h,g) -> y"));
+    CHECK(fuses("in x 2,4\ns 2,4 = mul.Tensor x {'other': 1.702}\ng 2,4 = sigmoid.default s\ny 2,4 = mul.Tensor x g\nout y",
+                qnnrt_ir_pass_gelu, "s=mul.Tensor(x) g=sigmoid.default(s) y=mul.Tensor(x,g) -> y"));
+    CHECK(fuses("in x 2,4\ns 2,4 = mul.Tensor x {'other': 1.702}\ng 2,4 = sigmoid.default s\ny 2,4 = mul.Tensor x g\nout y",
+                qnnrt_ir_pass_silu, "s=mul.Tensor(x) g=sigmoid.default(s) y=mul.Tensor(x,g) -> y"));
     /* Other factors, and inner results that are outputs. */
     CHECK(fuses("in x 2,4\n" ERF "y 2,4 = mul.Tensor x g\nout y", qnnrt_ir_pass_gelu,
                 "s=div.Tensor(x) f=erf.default(s) g=add.Tensor(f) y=mul.Tensor(x,g) -> y"));

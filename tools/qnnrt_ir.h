@@ -7571,6 +7571,19 @@ static int qnnrt_ir__match_plain(const int64_t *order, uint32_t rank)
     return 1;
 }
 
+/* Return true if a node takes the variance over the last dimension, without correction, and keeps
+   that. */
+static int qnnrt_ir__match_variance(const qnnrt_ir_node *node)
+{
+    int64_t dims[QNNRT_IR_RANK];
+    const double correction = qnnrt_ir_float(node, "correction", 1);
+    if (qnnrt_ir__pass_is(node, "var.dim") ? qnnrt_ir_int(node, "unbiased", 1) != 0
+        : !qnnrt_ir__pass_is(node, "var.correction") || correction < 0 || correction > 0) return 0;
+    return qnnrt_ir_ints(node, "dim", dims) == 1 && qnnrt_ir_int(node, "keepdim", 0) != 0 &&
+           node->inputs[0]->rank > 0 &&
+           (dims[0] == -1 || dims[0] == (int64_t)node->inputs[0]->rank - 1);
+}
+
 /* Kill the inner nodes of a match that nothing reads any more; their fate names the node that
    replaces them. Readers come before what they read. */
 static void qnnrt_ir__match_fuse(qnnrt_ir__pass *p, const qnnrt_ir__match *m,
@@ -7596,8 +7609,8 @@ typedef struct qnnrt_ir__norm {
     int              layer;                  /* 1: the mean is subtracted */
 } qnnrt_ir__norm;
 
-/* Match 1 / sqrt(mean(square) + eps) from the node of the root; *square receives the value that is
-   squared. */
+/* Match 1 / sqrt(mean(square) + eps), or of the variance, from the node of the root; *square
+   receives the value that is squared, *reads how often: 0 for a variance. */
 static int qnnrt_ir__norm_scale(qnnrt_ir__norm *n, const qnnrt_ir_node *root, int inverse,
                                 qnnrt_ir_value **square, uint32_t *reads)
 {
@@ -7617,7 +7630,11 @@ static int qnnrt_ir__norm_scale(qnnrt_ir__norm *n, const qnnrt_ir_node *root, in
         !qnnrt_ir__match_number(node, &n->eps)) return 0;
     n->eps *= qnnrt_ir_float(node, "alpha", 1);
     node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
-    if (!(n->eps >= 0) || node == NULL || !qnnrt_ir__match_mean(node)) return 0;
+    if (!(n->eps >= 0) || node == NULL) return 0;
+    *square = node->inputs[0];
+    *reads = 0;
+    if (qnnrt_ir__match_variance(node)) return 1;
+    if (!qnnrt_ir__match_mean(node)) return 0;
     node = qnnrt_ir__match_back(&n->m, node->inputs[0]);
     if (node == NULL) return 0;
     *square = node->inputs[0];
@@ -7626,14 +7643,17 @@ static int qnnrt_ir__norm_scale(qnnrt_ir__norm *n, const qnnrt_ir_node *root, in
            qnnrt_ir__pass_is(node, "square.default");
 }
 
-/* Find out whether the normalized value is x - mean(x) which nothing else reads. */
+/* Find out whether the normalized value is x - mean(x) which nothing else reads; if reads is 0, of
+   the x that has the variance. */
 static void qnnrt_ir__norm_center(qnnrt_ir__norm *n, const qnnrt_ir_value *square, uint32_t reads)
 {
     const size_t count = n->m.count;
     qnnrt_ir_node *sub = qnnrt_ir__pass_from(n->x), *mean;
-    if (n->x != square || n->x->users != reads + 1 || n->x->is_output > 0 || sub == NULL ||
-        !qnnrt_ir__match_pair(sub, "sub.Tensor") ||
-        n->m.count == sizeof(n->m.inner) / sizeof(n->m.inner[0])) return;
+    if ((reads > 0 && n->x != square) || n->x->users != reads + 1 || n->x->is_output > 0 ||
+        sub == NULL || !qnnrt_ir__match_pair(sub, "sub.Tensor") ||
+        n->m.count == sizeof(n->m.inner) / sizeof(n->m.inner[0]) ||
+        (reads == 0 && qnnrt_ir__match_root(sub->inputs[0]) != qnnrt_ir__match_root(square)))
+        return;
     n->m.inner[n->m.count++] = sub;
     mean = qnnrt_ir__match_back(&n->m, sub->inputs[1]);
     if (mean == NULL || !qnnrt_ir__match_mean(mean) ||
@@ -7661,9 +7681,9 @@ static int qnnrt_ir__norm_core(qnnrt_ir__norm *n, const qnnrt_ir_node *node)
             !qnnrt_ir__pass_same_shape(n->x, node->outputs[0]) ||
             !qnnrt_ir__norm_scale(n, qnnrt_ir__match_back(&n->m, node->inputs[k]), !divide,
                                   &square, &reads) ||
-            qnnrt_ir__match_root(n->x) != qnnrt_ir__match_root(square)) continue;
+            (reads > 0 && qnnrt_ir__match_root(n->x) != qnnrt_ir__match_root(square))) continue;
         qnnrt_ir__norm_center(n, square, reads);
-        return 1;
+        if (reads > 0 || n->layer) return 1;
     }
     return 0;
 }
@@ -7958,10 +7978,12 @@ typedef struct qnnrt_ir__product {
 static int qnnrt_ir__gelu_product(qnnrt_ir__match *m, const qnnrt_ir_node *node,
                                   qnnrt_ir__product *out, int depth)
 {
-    const int divide = qnnrt_ir__pass_is(node, "div.Tensor");
+    static const char *const times[] = { "mul.Tensor", "mul.Scalar", NULL };
+    static const char *const over[] = { "div.Tensor", "div.Scalar", NULL };
+    const int divide = qnnrt_ir__pass_in(node, over);
     double number = 1;
     size_t i, inputs = 1;
-    if (!divide && !qnnrt_ir__pass_is(node, "mul.Tensor")) return 0;
+    if (!divide && !qnnrt_ir__pass_in(node, times)) return 0;
     if (!qnnrt_ir__match_number(node, &number)) {
         if (divide || node->input_count != 2) return 0;
         number = 1;
@@ -7991,16 +8013,63 @@ static int qnnrt_ir__gelu_is(qnnrt_ir__match *m, const qnnrt_ir_value *value, do
            out->number > number * 0.999 && out->number < number * 1.001;
 }
 
+/* Return true if a value is 0.044715 times a power of x. */
+static int qnnrt_ir__gelu_power(qnnrt_ir__match *m, const qnnrt_ir_value *value,
+                                const qnnrt_ir_value *x, int exponent)
+{
+    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
+    qnnrt_ir__product term;
+    size_t i;
+    memset(&term, 0, sizeof(term));
+    term.number = 1;
+    if (node == NULL || !qnnrt_ir__gelu_product(m, node, &term, 0) || term.count > 4 ||
+        term.number < 0.04471 || term.number > 0.04472) return 0;
+    for (i = 0; i < term.count; ++i) {
+        if (term.factors[i] == x) { --exponent; continue; }
+        node = qnnrt_ir__match_back(m, term.factors[i]);
+        if (node == NULL || node->inputs[0] != x) return 0;
+        if (qnnrt_ir__match_power(node, 2)) exponent -= 2;
+        else if (qnnrt_ir__match_power(node, 3)) exponent -= 3;
+        else return 0;
+    }
+    return exponent == 0;
+}
+
 /* Return true if a value is x + 0.044715 * x^3. */
 static int qnnrt_ir__gelu_cubic(qnnrt_ir__match *m, const qnnrt_ir_value *value,
                                 const qnnrt_ir_value *x)
 {
-    const qnnrt_ir_node *sum = qnnrt_ir__match_back(m, value), *cube;
-    qnnrt_ir__product term;
-    if (sum == NULL || !qnnrt_ir__match_pair(sum, "add.Tensor") || sum->inputs[0] != x ||
-        !qnnrt_ir__gelu_is(m, sum->inputs[1], 0.044715, &term)) return 0;
-    cube = qnnrt_ir__match_back(m, term.factors[0]);
-    return cube != NULL && qnnrt_ir__match_power(cube, 3) && cube->inputs[0] == x;
+    const qnnrt_ir_node *sum = qnnrt_ir__match_back(m, value);
+    if (sum == NULL || !qnnrt_ir__match_pair(sum, "add.Tensor")) return 0;
+    if (sum->inputs[0] == x) return qnnrt_ir__gelu_power(m, sum->inputs[1], x, 3);
+    return sum->inputs[1] == x && qnnrt_ir__gelu_power(m, sum->inputs[0], x, 3);
+}
+
+/* Return the node whose result and 1 make a value, or NULL. */
+static const qnnrt_ir_node *qnnrt_ir__gelu_one(const qnnrt_ir_node *node)
+{
+    double one;
+    return node != NULL && (qnnrt_ir__pass_is(node, "add.Tensor") ||
+                            qnnrt_ir__pass_is(node, "add.Scalar")) &&
+           qnnrt_ir__match_number(node, &one) && !(one < 1) && !(one > 1) &&
+           qnnrt_ir_attr_find(node, "alpha") == NULL ? node : NULL;
+}
+
+/* Return true if a value is sqrt(2 / pi) * (x + 0.044715 * x^3), also with x outside. */
+static int qnnrt_ir__gelu_angle(qnnrt_ir__match *m, const qnnrt_ir_value *value,
+                                const qnnrt_ir_value *x)
+{
+    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
+    qnnrt_ir__product all;
+    memset(&all, 0, sizeof(all));
+    all.number = 1;
+    if (node == NULL || !qnnrt_ir__gelu_product(m, node, &all, 0) || all.number < 0.7971 ||
+        all.number > 0.7987) return 0;
+    if (all.count == 1) return qnnrt_ir__gelu_cubic(m, all.factors[0], x);
+    if (all.count != 2 || (all.factors[0] != x && all.factors[1] != x)) return 0;
+    node = qnnrt_ir__match_back(m, all.factors[all.factors[0] == x ? 1 : 0]);
+    node = qnnrt_ir__gelu_one(node);
+    return node != NULL && qnnrt_ir__gelu_power(m, node->inputs[0], x, 2);
 }
 
 /* Match 1 + erf(x / sqrt(2)), or 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)). Return the name of
@@ -8008,20 +8077,15 @@ static int qnnrt_ir__gelu_cubic(qnnrt_ir__match *m, const qnnrt_ir_value *value,
 static const char *qnnrt_ir__gelu_gate(qnnrt_ir__match *m, const qnnrt_ir_value *value,
                                        const qnnrt_ir_value *x)
 {
-    const qnnrt_ir_node *node = qnnrt_ir__match_back(m, value);
+    const qnnrt_ir_node *node = qnnrt_ir__gelu_one(qnnrt_ir__match_back(m, value));
     qnnrt_ir__product inner;
-    double one;
-    if (node == NULL || !qnnrt_ir__pass_is(node, "add.Tensor") ||
-        !qnnrt_ir__match_number(node, &one) || one < 1 || one > 1 ||
-        qnnrt_ir_attr_find(node, "alpha") != NULL) return NULL;
-    node = qnnrt_ir__match_back(m, node->inputs[0]);
+    node = node != NULL ? qnnrt_ir__match_back(m, node->inputs[0]) : NULL;
     if (node == NULL) return NULL;
     if (qnnrt_ir__pass_is(node, "erf.default"))
         return qnnrt_ir__gelu_is(m, node->inputs[0], 0.7071067811865476, &inner) &&
                inner.factors[0] == x ? "none" : NULL;
     return qnnrt_ir__pass_is(node, "tanh.default") &&
-           qnnrt_ir__gelu_is(m, node->inputs[0], 0.7978845608028654, &inner) &&
-           qnnrt_ir__gelu_cubic(m, inner.factors[0], x) ? "tanh" : NULL;
+           qnnrt_ir__gelu_angle(m, node->inputs[0], x) ? "tanh" : NULL;
 }
 
 static int qnnrt_ir__gelu_node(qnnrt_ir__pass *p, qnnrt_ir_node *node)
