@@ -613,6 +613,51 @@ TEST(ir_matmul_reads_before_the_transpose)
                 "out y", qnnrt_ir_pass_matmul_transpose, "t=transpose.int(z) y=matmul.default(x,t) -> y"));
 }
 
+#define DENSE "in x 2,4\nweight w 3,4\nweight b 3\nt 4,3 = t.default w\n"
+
+TEST(ir_linear_is_found)
+{
+    CHECK(fuses(DENSE "y 2,3 = addmm.default b x t\nout y", qnnrt_ir_pass_linear, "y=linear.default(x,w,b) -> y"));
+    CHECK(fuses(DENSE "y 2,3 = mm.default x t\nout y", qnnrt_ir_pass_linear, "y=linear.default(x,w) -> y"));
+    CHECK(fuses(DENSE "z 2,3 = mm.default x t\ny 2,3 = add.Tensor z b\nout y", qnnrt_ir_pass_linear,
+                "y=linear.default(x,w,b) -> y"));
+    CHECK(fuses("in x 1,2,4\nweight w 3,4\nweight b 3\nt 4,3 = permute.default w {'dims': [1, 0]}\n"
+                "z 1,2,3 = matmul.default x t\ny 1,2,3 = add.Tensor b z\nout y", qnnrt_ir_pass_linear,
+                "y=linear.default(x,w,b) -> y"));
+    CHECK(fuses("in x 2,4\nweight w 3,4\ny 2,3 = matmul.default x w {'transpose_b': true}\nout y", qnnrt_ir_pass_linear,
+                "y=linear.default(x,w) -> y"));
+    /* The transposed weight has other readers. */
+    CHECK(fuses(DENSE "y 2,3 = addmm.default b x t\nout y\nout t", qnnrt_ir_pass_linear,
+                "t=t.default(w) y=linear.default(x,w,b) -> y t"));
+}
+
+TEST(ir_linear_leaves_other_products)
+{
+    static const char *const lines[] = {
+        /* Factors, a bias of another shape, a weight [in, out], a matrix that is no weight, a vector. */
+        DENSE "y 2,3 = addmm.default b x t {'alpha': 2}\nout y", DENSE "y 2,3 = addmm.default b x t {'beta': 0.5}\nout y",
+        "in x 2,4\nweight w 3,4\nweight b 2,1\nt 4,3 = t.default w\ny 2,3 = addmm.default b x t\nout y",
+        "in x 2,4\nweight w 3,4\nweight b 1\nt 4,3 = t.default w\ny 2,3 = addmm.default b x t\nout y",
+        "in x 2,4\nweight w 4,3\nweight b 3\ny 2,3 = addmm.default b x w\nout y",
+        "in x 2,4\nin w 3,4\nt 4,3 = t.default w\ny 2,3 = mm.default x t\nout y",
+        "in x 4\nweight w 3,4\nt 4,3 = t.default w\ny 3 = matmul.default x t\nout y",
+        /* A bias that is computed, that is scaled, for a result that others read. */
+        "in x 2,4\nin b 3\nweight w 3,4\nz 2,3 = linear.default x w\ny 2,3 = add.Tensor z b\nout y",
+        "in x 2,4\nweight b 3\nweight w 3,4\nz 2,3 = linear.default x w\ny 2,3 = add.Tensor z b {'alpha': 2}\nout y",
+        "in x 2,4\nweight b 3\nweight w 3,4\nz 2,3 = linear.default x w\ny 2,3 = add.Tensor z b\nout y\nout z",
+        "in x 2,4\nweight b 3\nweight w 3,4\nz 2,3 = linear.default x w b\ny 2,3 = add.Tensor z b\nout y",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        qnnrt_ir *ir = graph(lines[i]);
+        CHECK(ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_linear(ir, &err), QNNRT_OK);
+        if (ir->removed_count != 0) printf("    case %lu\n", (unsigned long)i);
+        CHECK(sound(ir) && ir->removed_count == 0);
+        qnnrt_ir_free(ir);
+    }
+}
+
 /* ---- attention ---- */
 
 /* 2 heads of 4 numbers, 3 rows, 5 cells. */
@@ -1145,7 +1190,7 @@ static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
     { "gelu", qnnrt_ir_pass_gelu }, { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
     { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
-    { "rope_table", tables }, { "attention", qnnrt_ir_pass_attention }, { "gqa", qnnrt_ir_pass_gqa },
+    { "rope_table", tables }, { "linear", qnnrt_ir_pass_linear }, { "attention", qnnrt_ir_pass_attention }, { "gqa", qnnrt_ir_pass_gqa },
     { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
@@ -1264,6 +1309,8 @@ TEST_MAIN("ir_passes")
     RUN(ir_silu_is_found);
     RUN(ir_matmul_reads_before_the_transpose);
     RUN(ir_gelu_is_found);
+    RUN(ir_linear_is_found);
+    RUN(ir_linear_leaves_other_products);
     RUN(ir_attention_is_found);
     RUN(ir_attention_reorders_keys_and_values);
     RUN(ir_attention_reads_before_conversions);

@@ -461,6 +461,11 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err);
    the argument transpose_b. mm and bmm with such a matrix become matmul. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err);
 
+/* Turn products of x with a transposed weight (matmul, mm), such products with a bias (addmm), and
+   "linear.default" whose only reader adds a bias, into "linear.default". Weight and bias are weights
+   or constants. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err);
+
 /* Fold batch_norm into the convolution before it: the node of batch_norm becomes the convolution,
    with a weight and a bias that are new constants. The convolution must have no other reader, its
    weight and the vectors of batch_norm must have data: set qnnrt_ir_value.data of weights before.
@@ -7872,6 +7877,84 @@ static int qnnrt_ir__merge_matmul(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_matmul);
+}
+
+/* Return true if a value has elements in the checkpoint or in the graph. */
+static int qnnrt_ir__merge_static(const qnnrt_ir_value *value)
+{
+    return value->origin == QNNRT_IR_WEIGHT || value->origin == QNNRT_IR_CONSTANT;
+}
+
+/* Return the weight [out, in] of a product whose second matrix is its transpose, or NULL; the node
+   that transposes it is kept in the match. */
+static qnnrt_ir_value *qnnrt_ir__merge_weight(qnnrt_ir__match *m, const qnnrt_ir_node *node,
+                                              qnnrt_ir_value *b)
+{
+    int64_t order[QNNRT_IR_RANK];
+    qnnrt_ir_node *swap = qnnrt_ir__pass_from(b);
+    if (b->rank != 2) return NULL;
+    if (qnnrt_ir_int(node, "transpose_b", 0) != 0)
+        return qnnrt_ir__merge_static(b) ? b : NULL;
+    if (swap == NULL || !qnnrt_ir__match_order(swap, order) || order[0] != 1 ||
+        !qnnrt_ir__merge_static(swap->inputs[0])) return NULL;
+    m->inner[m->count++] = swap;
+    return swap->inputs[0];
+}
+
+/* Match a bias that is added to a linear layer without one. */
+static int qnnrt_ir__merge_bias(qnnrt_ir__match *m, const qnnrt_ir_node *node,
+                                qnnrt_ir_value *inputs[3])
+{
+    size_t k;
+    if (!qnnrt_ir__match_pair(node, "add.Tensor")) return 0;
+    for (k = 0; k < 2; ++k) {
+        const qnnrt_ir_value *y = node->inputs[k];
+        qnnrt_ir_node *linear = qnnrt_ir__pass_from(y);
+        inputs[2] = node->inputs[1 - k];
+        if (linear == NULL || y->users != 1 || y->is_output > 0 ||
+            !qnnrt_ir__pass_is(linear, "linear.default") || qnnrt_ir_input(linear, 2) != NULL ||
+            !qnnrt_ir__merge_static(inputs[2]) || inputs[2]->rank != 1 || y->rank == 0 ||
+            inputs[2]->dims[0] != y->dims[y->rank - 1] || inputs[2]->dtype != y->dtype ||
+            !qnnrt_ir__pass_same_shape(y, node->outputs[0])) continue;
+        inputs[0] = linear->inputs[0];
+        inputs[1] = linear->inputs[1];
+        m->inner[m->count++] = linear;
+        return 1;
+    }
+    return 0;
+}
+
+static int qnnrt_ir__merge_linear(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    static const char *const products[] = { "matmul.default", "mm.default", NULL };
+    const double alpha = qnnrt_ir_float(node, "alpha", 1), beta = qnnrt_ir_float(node, "beta", 1);
+    qnnrt_ir_value *inputs[3];
+    qnnrt_ir__match m;
+    m.count = 0;
+    memset(inputs, 0, sizeof(inputs));
+    if (qnnrt_ir__pass_in(node, products)) {
+        inputs[0] = node->inputs[0];
+        inputs[1] = qnnrt_ir__merge_weight(&m, node, node->inputs[1]);
+    } else if (qnnrt_ir__pass_is(node, "addmm.default")) {
+        inputs[0] = node->inputs[1];
+        inputs[1] = qnnrt_ir__merge_weight(&m, node, node->inputs[2]);
+        inputs[2] = node->inputs[0];
+        if (inputs[1] == NULL || alpha < 1 || alpha > 1 || beta < 1 || beta > 1 ||
+            inputs[2]->rank != 1 || inputs[2]->dims[0] != inputs[1]->dims[0]) return 1;
+    } else if (!qnnrt_ir__merge_bias(&m, node, inputs)) {
+        return 1;
+    }
+    if (inputs[1] == NULL || inputs[0]->rank < 2 || inputs[0]->dtype != inputs[1]->dtype ||
+        inputs[0]->dtype != node->outputs[0]->dtype) return 1;
+    if (!qnnrt_ir__pass_become(p, node, "linear.default", inputs, inputs[2] != NULL ? 3 : 2))
+        return 0;
+    qnnrt_ir__match_fuse(p, &m, node);
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__merge_linear);
 }
 
 /* =====================================================================================
