@@ -61,6 +61,8 @@ def run(op, *args, **kwargs):
     for argument, arg in zip(schema, args):
         many = "List[Tensor]" in str(argument.type) or "List[Optional[Tensor]]" in str(argument.type)
         if isinstance(arg, torch.Tensor):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                arg = arg.clone()                  # a constant of its own: no other node reads what this one overwrites
             inputs.append(value(arg))
             arg = arg.clone()
         elif many:

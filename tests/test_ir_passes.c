@@ -282,6 +282,45 @@ TEST(ir_inplace_keeps_the_dtype)
     qnnrt_ir_free(ir);
 }
 
+static qnnrt_result fold(qnnrt_ir *ir, qnnrt_error *e)
+{
+    return qnnrt_ir_fold(ir, 0, NULL, e);
+}
+
+TEST(ir_tidy_and_fold_keep_what_is_overwritten)
+{
+    static const char lines[] = "in x 2,3\na 2,3 = neg.default x\nr 2,3 = relu_.default a\nu 2,3 = abs.default x\n"
+                                "y 2,3 = abs.default a\nout y";
+    static const char constants[] = "in x 2,3\na 2,3 = full.default {'size': [2, 3], 'fill_value': 1.0}\n"
+        "b 2,3 = neg.default a\nr 2,3 = add_.Tensor a {'other': 2}\nc 2,3 = neg.default a\nd 2,3 = add.Tensor x b\n"
+        "y 2,3 = add.Tensor d c\nout y";
+    qnnrt_ir *ir = graph(lines);
+    size_t folded = 0;
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), "a=neg.default(x) r=relu_.default(a) y=abs.default(a) -> y"));
+    CHECK_EQ(qnnrt_ir_pass_inplace(ir, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), "a=neg.default(x) r=relu.default(a) y=abs.default(r) -> y"));
+    qnnrt_ir_free(ir);
+    /* Fold comes first: the old elements for b, the new ones for c. */
+    CHECK(becomes(lines, fold, "a=neg.default(x) r=relu.default(a) y=abs.default(r) -> y"));
+    ir = graph(constants);
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_fold(ir, 0, &folded, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), "d=add.Tensor(x,b) y=add.Tensor(d,c) -> y"));
+    CHECK_EQ(folded, 4);
+    CHECK(*(const float *)ir->nodes[0]->inputs[1]->data < -0.9f && *(const float *)ir->nodes[0]->inputs[1]->data > -1.1f);
+    CHECK(*(const float *)ir->nodes[1]->inputs[1]->data < -2.9f && *(const float *)ir->nodes[1]->inputs[1]->data > -3.1f);
+    qnnrt_ir_free(ir);
+    /* What cannot be renamed is not folded either. */
+    ir = graph("in x 2,3\na 2,3 = neg.default x\nv 3,2 = view.default a {'size': [3, 2]}\nr 3,2 = relu_.default v\n"
+               "y 2,3 = abs.default a\nout y\nout r");
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_fold(ir, 0, NULL, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "\"r\" (relu_.default)");
+    qnnrt_ir_free(ir);
+}
+
 /* ---- noops ---- */
 
 TEST(ir_noops_removes_copies)
@@ -1296,6 +1335,7 @@ TEST_MAIN("ir_passes")
     RUN(ir_inplace_lets_later_readers_see_the_change);
     RUN(ir_inplace_refuses_memory_that_is_read_through_another_value);
     RUN(ir_inplace_keeps_the_dtype);
+    RUN(ir_tidy_and_fold_keep_what_is_overwritten);
     RUN(ir_noops_removes_copies);
     RUN(ir_noops_keeps_what_changes_something);
     RUN(ir_noops_removes_assertions);

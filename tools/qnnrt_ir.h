@@ -355,9 +355,10 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
    limit    largest output, in bytes (default 0: 64 MiB)
    count    receives the number of nodes that were folded; may be NULL
 
-   What cannot be computed stays as it is. A node that overwrites its input is folded as if it did
-   not: run qnnrt_ir_pass_inplace() before.
-   Returns  QNNRT_OK; QNNRT_E_FORMAT (a cycle); QNNRT_E_MEMORY; QNNRT_E_ARG */
+   What cannot be computed stays as it is. Nodes that overwrite their input are renamed first, as
+   qnnrt_ir_pass_inplace() does, since what they change is not constant.
+   Returns  QNNRT_OK; QNNRT_E_FORMAT (a cycle); QNNRT_E_UNSUPPORTED as qnnrt_ir_pass_inplace();
+            QNNRT_E_MEMORY; QNNRT_E_ARG */
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
                                         qnnrt_error *err);
 
@@ -414,8 +415,9 @@ QNNRT_IR_API void qnnrt_ir_replace(qnnrt_ir *ir, const qnnrt_ir_value *old, qnnr
 QNNRT_IR_API void qnnrt_ir_kill(qnnrt_ir *ir, qnnrt_ir_node *node, const char *fate);
 /* Copy a text to the memory of the graph. Returns NULL when out of memory. */
 QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text);
-/* Remove dead nodes and nodes whose outputs nothing reads; order the others so that each runs after
-   those that it reads, and otherwise as before; count users.
+/* Remove dead nodes and nodes whose outputs nothing reads, except those that overwrite their input;
+   order the others so that each runs after those that it reads, and otherwise as before; count
+   users.
    Returns QNNRT_OK; QNNRT_E_FORMAT (a cycle: text names a node on it); QNNRT_E_MEMORY */
 QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
 
@@ -430,8 +432,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
             qnnrt_ir_tidy(); QNNRT_E_UNSUPPORTED as qnnrt_ir_pass_inplace(); QNNRT_E_ARG */
 
 /* Turn "relu_", "add_" and others that overwrite their input into "relu", "add": later readers of
-   the input read the result instead, and a result that would become wider is converted. Nothing
-   may tidy the graph before: nodes whose result is unused are needed here.
+   the input read the result instead, and a result that would become wider is converted.
    Returns also QNNRT_E_UNSUPPORTED if a later node or the graph's outputs read the memory through
    another value: text names both. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err);
@@ -3193,6 +3194,19 @@ static int qnnrt_ir__graph_order(qnnrt_ir *ir, int move, qnnrt_ir_node **cycle)
     return mark != NULL && next != NULL && stack != NULL && out != NULL;
 }
 
+/* Return the operator without its "_" if a node overwrites its first input, else NULL. detach_
+   changes no element. */
+static const qnnrt_ir_op *qnnrt_ir__graph_plain(const qnnrt_ir_node *node)
+{
+    const char *at = strstr(node->op, "_.");
+    char name[100];
+    if (at == NULL || node->op[0] == '_' || strcmp(node->op, "detach_.default") == 0 ||
+        node->input_count == 0 || node->inputs[0] == NULL || node->output_count != 1) return NULL;
+    snprintf(name, sizeof name, "%.*s%.50s", (int)(at - node->op < 40 ? at - node->op : 40),
+             node->op, at + 1);
+    return qnnrt_ir__ops_find(name);
+}
+
 static qnnrt_result qnnrt_ir__graph_tidy(qnnrt_ir *ir, qnnrt_error *err)
 {
     qnnrt_ir_node *cycle;
@@ -3205,7 +3219,7 @@ static qnnrt_result qnnrt_ir__graph_tidy(qnnrt_ir *ir, qnnrt_error *err)
     qnnrt_ir__graph_users(ir);
     for (i = ir->node_count; i-- > 0;) {
         qnnrt_ir_node *node = ir->nodes[i];
-        int used = node->output_count == 0;
+        int used = node->output_count == 0 || qnnrt_ir__graph_plain(node) != NULL;
         for (k = 0; k < node->output_count && !used; ++k) used = node->outputs[k]->users > 0;
         if (!used) qnnrt_ir__graph_kill(ir, node, node->fate[0] == '\0' ? "unused" : NULL);
     }
@@ -6561,9 +6575,6 @@ static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most,
 {
     size_t i, folded = 0;
     uint64_t bytes;
-    qnnrt_ir__error_clear(err);
-    if (count != NULL) *count = 0;
-    if (ir == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir is NULL");
     for (i = 0; i < ir->node_count; ++i) {
         qnnrt_result result;
         if (!qnnrt_ir__fold_can(ir->nodes[i], &most, &bytes)) continue;
@@ -6584,7 +6595,7 @@ static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most,
    PUBLIC                                                                        >>public
    The functions of the header.
    Needs: >>config >>arena >>dtype >>attr >>shape >>ops >>graph >>find >>check >>text >>parse
-          >>document >>resolve >>eval >>fold
+          >>document >>resolve >>eval
    Knows nothing of: JSON
    ===================================================================================== */
 
@@ -6792,26 +6803,6 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
     if (node == NULL || inputs == NULL || outputs == NULL)
         return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, inputs or outputs is NULL");
     return qnnrt_ir__eval_node(hooks, node, 0, inputs, outputs, err);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
-                                        qnnrt_error *err)
-{
-    qnnrt_ir__fold_limits most;
-    most.limit = limit != 0 ? limit : UINT64_C(64) << 20;
-    most.left = UINT64_MAX;
-    most.weights = 0;
-    return qnnrt_ir__fold_all(ir, most, count, err);
-}
-
-QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
-                                                size_t *count, qnnrt_error *err)
-{
-    qnnrt_ir__fold_limits most;
-    most.limit = limit != 0 ? limit : UINT64_C(4) << 20;
-    most.left = total != 0 ? total : UINT64_C(64) << 20;
-    most.weights = 1;
-    return qnnrt_ir__fold_all(ir, most, count, err);
 }
 
 /* ---- editing ---- */
@@ -7043,22 +7034,9 @@ static int qnnrt_ir__pass_round(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 
 /* =====================================================================================
    CLEANUP                                                                      >>cleanup
-   Passes that make a graph plain: no overwritten inputs, no copies.
-   Needs: >>config >>public >>pass     Knows nothing of: patterns
+   Passes that make a graph plain: no overwritten inputs, no copies, no constant nodes.
+   Needs: >>config >>graph >>fold >>public >>pass     Knows nothing of: patterns
    ===================================================================================== */
-
-/* Return the operator without its "_" if a node overwrites its first input, else NULL. detach_
-   changes no element. */
-static const qnnrt_ir_op *qnnrt_ir__cleanup_plain(const qnnrt_ir_node *node)
-{
-    const char *at = strstr(node->op, "_.");
-    char name[100];
-    if (at == NULL || node->op[0] == '_' || qnnrt_ir__pass_is(node, "detach_.default") ||
-        node->input_count == 0 || node->inputs[0] == NULL || node->output_count != 1) return NULL;
-    snprintf(name, sizeof name, "%.*s%.50s", (int)(at - node->op < 40 ? at - node->op : 40),
-             node->op, at + 1);
-    return qnnrt_ir_op_find(name);
-}
 
 /* Return the value that owns the memory of a value, as far as is known: the input of views, and of
    operators that may return their input. */
@@ -7197,7 +7175,7 @@ static int qnnrt_ir__cleanup_later(qnnrt_ir__pass *p, const qnnrt_ir_node *node,
 
 static int qnnrt_ir__cleanup_inplace(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 {
-    const qnnrt_ir_op *op = qnnrt_ir__cleanup_plain(node);
+    const qnnrt_ir_op *op = qnnrt_ir__graph_plain(node);
     qnnrt_ir_value *y;
     char fate[160];
     if (op == NULL) return 1;
@@ -7266,6 +7244,35 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir_pass_inplace(ir, err);
+}
+
+/* Fold when no node overwrites its input any more: elements that change are not constant. */
+static qnnrt_result qnnrt_ir__cleanup_fold(qnnrt_ir *ir, qnnrt_ir__fold_limits most, size_t *count,
+                                           qnnrt_error *err)
+{
+    const qnnrt_result result = qnnrt_ir_pass_inplace(ir, err);
+    if (count != NULL) *count = 0;
+    return result == QNNRT_OK ? qnnrt_ir__fold_all(ir, most, count, err) : result;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
+                                        qnnrt_error *err)
+{
+    qnnrt_ir__fold_limits most;
+    most.limit = limit != 0 ? limit : UINT64_C(64) << 20;
+    most.left = UINT64_MAX;
+    most.weights = 0;
+    return qnnrt_ir__cleanup_fold(ir, most, count, err);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
+                                                size_t *count, qnnrt_error *err)
+{
+    qnnrt_ir__fold_limits most;
+    most.limit = limit != 0 ? limit : UINT64_C(4) << 20;
+    most.left = total != 0 ? total : UINT64_C(64) << 20;
+    most.weights = 1;
+    return qnnrt_ir__cleanup_fold(ir, most, count, err);
 }
 
 /* =====================================================================================
