@@ -270,6 +270,7 @@ typedef struct qnnrt_lower__home {
 /* What belongs to a value of the IR: qnnrt_ir_value.note. */
 typedef struct qnnrt_lower__record {
     const qnnrt_weight *weight;      /* WEIGHT: its data, or NULL */
+    const qnnrt_weights *file;       /* that has the weight, NULL: memory */
     qnnrt_weight        own;         /* of a constant, and of what was computed here */
     int32_t             tensor;      /* where the value is stored, 0: nowhere yet */
     uint32_t            order[QNNRT_LOWER__RANK];    /* the storage's axes, slowest first */
@@ -791,6 +792,7 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
         return QNNRT_E_MISMATCH;
     }
     if (!constant) lower->loss.flushed += loss.flushed;
+    if (source->file != NULL) qnnrt_weights_done(source->file, source->weight);
     return QNNRT_OK;
 }
 
@@ -1518,7 +1520,12 @@ static void qnnrt_lower__align(qnnrt_lower__job *job, qnnrt_lower__view *views, 
     if (full < count) return;
     /* Without broadcasting any dims serve: those that the first tensor has already. */
     for (k = 0; k < count && qnnrt_lower__at(job, tensors[k])->count == 1; ++k) {}
-    if (k == count || tensors[k] == QNNRT_LOWER__NONE) return;
+    if (k == count) {
+        a->packed_rank = 1;
+        a->packed[0] = 1;
+        return;
+    }
+    if (tensors[k] == QNNRT_LOWER__NONE) return;
     root = job->graph->bodies[tensors[k]].root;
     if (qnnrt_lower__at(job, root)->rank > QNNRT_LOWER__MOST_RANK) return;
     a->packed_rank = qnnrt_lower__at(job, root)->rank;
@@ -3868,8 +3875,9 @@ static qnnrt_result qnnrt_lower__rope(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_er
 
 static qnnrt_result qnnrt_lower__fold(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
 {
+    qnnrt_result result = qnnrt_ir_fold(ir, 0, NULL, err);
     (void)lower;
-    return qnnrt_ir_fold(ir, 0, NULL, err);
+    return result == QNNRT_OK ? qnnrt_ir_fold_weights(ir, 0, 0, NULL, err) : result;
 }
 
 /* The passes in their order. */
