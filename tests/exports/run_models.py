@@ -13,6 +13,7 @@ A model is a folder that export_models.py, export_minilm.py or make_llama_ir.py 
 import argparse
 import collections
 import concurrent.futures
+import functools
 import glob
 import hashlib
 import json
@@ -99,9 +100,16 @@ class Model:
         return [(files("in", end), files("out", end)) for end in ends]
 
 
+@functools.lru_cache(None)
+def reports(tool):
+    """Return whether the tool writes reports."""
+    return "--report " in subprocess.run([tool, "compile", "--help"], stdout=subprocess.PIPE, universal_newlines=True).stdout
+
+
 def compile_command(tool, model, backend, library, work):
     command = [tool, "compile"] + model.files + ["--weights", model.weights, "--backend_so", library[0], "--system_so", library[1],
-                                                 "--output_dir", work + "/model", "--report", work + "/report.json"]
+                                                 "--output_dir", work + "/model"]
+    command += ["--report", work + "/report.json"] if reports(tool) else []
     command += ["--graph_name", ",".join(name for name, _ in model.graphs)]
     if model.base:
         command += ["--rope_base", "%.17g" % model.base]
