@@ -62,6 +62,18 @@ hinted nodes_hint "--verify_nodes first"
 says first out "  differs "
 rm -rf "$out"
 
+# ---- the genuine libraries ----
+# libQnnCpu.so 2.47 writes a context with DepthWiseConv2d, and crashes when it reads it.
+if [ -f "$release/libQnnCpu.so" ]; then
+    # shellcheck disable=SC2086
+    ends cpu_depthwise 0 "wrote     $out/torch_cnn.bin" $cnn --backend_so "$release/libQnnCpu.so" --output_dir "$out"
+    run --ctx_dir "$out" --backend_so "$release/libQnnCpu.so"
+    is cpu_depthwise_runs 0
+    rm -rf "$out"
+elif [ ! -f "$release/libQnnSystem.so" ]; then
+    skip cpu "$release/libQnnCpu.so is missing"
+fi
+
 # ---- wrong usage ----
 printf 'PK\003\004' >"$tmp/a.dlc"
 # shellcheck disable=SC2086

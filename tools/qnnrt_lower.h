@@ -2639,7 +2639,8 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     }
     inputs[0] = qnnrt_lower__image(job, spatial, in, order);
     qnnrt_lower__image_out(job, spatial, out);
-    depthwise = groups == in[3] && groups > 1;
+    /* libQnnCpu.so 2.47 crashes when it loads a context with DepthWiseConv2d from a file. */
+    depthwise = groups == in[3] && groups > 1 && job->lower->desc.target != QNNRT_LOWER_CPU;
     for (i = 0; i < spatial; ++i) turned[i] = i + 2;     /* [O, I, h, w] -> [h, w, I, O] */
     turned[spatial] = 1;
     turned[spatial + 1] = 0;
