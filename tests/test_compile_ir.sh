@@ -62,6 +62,41 @@ hinted nodes_hint "--verify_nodes first"
 says first out "  differs "
 rm -rf "$out"
 
+# ---- the report ----
+cat >"$tmp/small.json" <<'END'
+{"model_name": "small", "pytorch_version": "2.9", "weights": [{"name": "w", "shape": [4], "dtype": "float32"}],
+ "weight_name_mapping": {"p_w": "w"},
+ "graph_inputs": [{"name": "x", "shape": [2, 4], "dtype": "float32"}, {"name": "unread", "shape": [1], "dtype": "int64"}],
+ "graph_outputs": [{"name": "relu", "shape": [2, 4], "dtype": "float32"}],
+ "nodes": [
+  {"name": "add", "op_type": "aten.add.Tensor", "attrs": {}, "inputs": [{"name": "x", "shape": [2, 4], "dtype": "float32"},
+   {"name": "p_w", "shape": [4], "dtype": "float32"}], "outputs": [{"name": "add", "shape": [2, 4], "dtype": "float32"}]},
+  {"name": "drop", "op_type": "aten.detach.default", "attrs": {}, "inputs": [{"name": "add", "shape": [2, 4], "dtype": "float32"}],
+   "outputs": [{"name": "drop", "shape": [2, 4], "dtype": "float32"}]},
+  {"name": "relu", "op_type": "aten.relu.default", "attrs": {}, "inputs": [{"name": "drop", "shape": [2, 4], "dtype": "float32"}],
+   "outputs": [{"name": "relu", "shape": [2, 4], "dtype": "float32"}]}]}
+END
+python3 "$tests/make_weights.py" "$tmp/small.safetensors" "$tmp/small.json"
+compile report 0 'from '"$tmp/small.json" "$tmp/small.json" --weights "$tmp/small.safetensors" --report -
+lacks only out "backend  "
+says unread out "input       unread int64 [1]: nothing reads it, it is left out"
+says used out "input       x float32 [2,4] as x float32 [2,4]"
+says lowered out "add = add.Tensor: add.ElementWiseAdd.0"
+says removed out "drop = detach.default: "
+says static out "          16 p_w."
+says file out "small.bin"
+sed '/^times/,$d' "$tmp/out" >"$tmp/first"
+compile report_again 0 "wrote     $tmp/report" "$tmp/small.json" --weights "$tmp/small.safetensors" --report "$tmp/report" --progress
+sed '/^times/,$d' "$tmp/report" >"$tmp/second"
+check stable "two reports differ" cmp "$tmp/first" "$tmp/second"
+says progress err 'graph "small": the library compiles it'
+says nodes_done err ' of 2 nodes, '
+says unread_note out 'note      nothing reads input "unread" of graph "small": it is left out'
+run compile "$tmp/small.json" --weights "$tmp/small.safetensors" --backend_so "$ref" --output_dir "$out" --report /dev/full
+is report_full 1
+says no_room err "cannot write /dev/full: No space left"
+rm -rf "$out"
+
 # ---- the genuine libraries ----
 # libQnnCpu.so 2.47 writes a context with DepthWiseConv2d, and crashes when it reads it.
 if [ -f "$release/libQnnCpu.so" ]; then

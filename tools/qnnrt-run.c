@@ -28,7 +28,8 @@
             run_libs.h: >>elf >>marks >>libs >>pairs
             run_change.h: >>change                run_step.h: >>steps
             run_manifest.h: >>manifest            run_aten.h: >>aten
-            run_verify.h: >>values >>verify                                                      */
+            run_verify.h: >>values >>verify       run_fate.h: >>fate
+            run_progress.h: >>progress                                                           */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -64,6 +65,7 @@ typedef struct input_option {          /* --input [GRAPH:]NAME=FILE             
 
 typedef struct compile_settings {
     const char *names, *binary_file;   /* --graph_name, --binary_file                      */
+    const char *report;
     uint32_t    arch, vtcm, level, hvx;
     int         fp16, share;
     cli_list    weights;               /* from here: graphs in ATen operators              */
@@ -224,16 +226,16 @@ static int is_stdout(const char *path)
 }
 
 /* Count the documents for standard output. names receives their options; it may be NULL. */
-static int documents_on_stdout(const settings *set, const char *names[7])
+static int documents_on_stdout(const settings *set, const char *names[8])
 {
-    const struct { const char *name; int wanted; } documents[7] = {
+    const struct { const char *name; int wanted; } documents[8] = {
         {"--json", set->json}, {"--bind_plan_out -", is_stdout(set->plan_out)},
         {"--json_file -", is_stdout(set->json_file)}, {"--dot -", is_stdout(set->dot)},
         {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)},
-        {"--manifest", set->manifest}
+        {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)}
     };
     int count = 0;
-    for (size_t i = 0; i < 7; ++i) {
+    for (size_t i = 0; i < 8; ++i) {
         if (!documents[i].wanted) continue;
         if (names != NULL) names[count] = documents[i].name;
         ++count;
@@ -335,6 +337,8 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_explain.h"
 #include "run_libs.h"
 #include "run_aten.h"
+#include "run_fate.h"
+#include "run_progress.h"
 #include "run_verify.h"
 #include "run_compile.h"
 #include "run_options.h"

@@ -109,6 +109,9 @@ typedef struct qnnrt_lower_desc {
     uint32_t           positions;    /* rows of tables of angles (default 0: 4096) */
     double             rope_base;    /* of "inv_freq" weights that no file has (default 0: such a
                                         weight is missing) */
+    void             (*passed)(void *user, const char *pass, const qnnrt_ir *ir);
+                                     /* is called after each pass, "rms_norm" (default NULL) */
+    void              *passed_user;
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -129,6 +132,7 @@ typedef struct qnnrt_lower_tensor {
 
 typedef struct qnnrt_lower_op {
     const char             *type;    /* "MatMul" */
+    const char             *name;    /* for the library, "relu.Relu.7"; NULL: not used */
     const qnnrt_ir_node    *node;    /* that it was made for; NULL: an input or output */
     const int32_t          *inputs, *outputs;    /* indices in .tensors; 0: an omitted input */
     size_t                  input_count, output_count;
@@ -3339,7 +3343,7 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
     }
 }
 
-/* Mark what the outputs need, count readers, and give all tensors names of their own. */
+/* Mark what the outputs need, count readers, and give all that is used names of its own. */
 static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph)
 {
     size_t i, k;
@@ -3349,6 +3353,9 @@ static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph)
         qnnrt_lower_op *op = &graph->ops[i];
         for (k = 0; k < op->output_count; ++k) op->used |= graph->tensors[op->outputs[k]].used;
         if (!op->used) continue;
+        op->name = qnnrt_lower__text(lower, "%.200s.%s.%lu", op->node != NULL ? op->node->name
+                                                                              : "border", op->type,
+                                     (unsigned long)i);
         graph->info.used_ops += 1;
         for (k = 0; k < op->output_count; ++k) graph->tensors[op->outputs[k]].used = 1;
         for (k = 0; k < op->input_count; ++k) {
@@ -3661,9 +3668,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
             outputs[k] = part.handles[op->outputs[k]];
         }
         memset(&node, 0, sizeof(node));
-        node.name = qnnrt_lower__text(lower, "%.200s.%s.%lu",
-                                      op->node != NULL ? op->node->name : "border", op->type,
-                                      (unsigned long)i);
+        node.name = op->name;
         node.type = op->type;
         node.inputs = inputs;
         node.input_count = op->input_count;
@@ -3883,27 +3888,28 @@ static qnnrt_result qnnrt_lower__fold(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_er
 
 /* The passes in their order. */
 typedef struct qnnrt_lower__pass {
+    const char *name;
     qnnrt_result (*run)(qnnrt_ir *ir, qnnrt_error *err);
     qnnrt_result (*own)(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err);
     unsigned targets;                /* bits of those that want it */
 } qnnrt_lower__pass;
 
 static const qnnrt_lower__pass qnnrt_lower__passes[] = {
-    { qnnrt_ir_pass_inplace, NULL, 7 },
-    { qnnrt_ir_pass_noops, NULL, 7 },
-    { NULL, qnnrt_lower__rope, 7 },              /* HTP has no cos of large angles */
-    { NULL, qnnrt_lower__fold, 7 },
-    { qnnrt_ir_pass_noops, NULL, 7 },
-    { qnnrt_ir_pass_bn_fold, NULL, 7 },
+    { "inplace", qnnrt_ir_pass_inplace, NULL, 7 },
+    { "noops", qnnrt_ir_pass_noops, NULL, 7 },
+    { "rope_table", NULL, qnnrt_lower__rope, 7 },              /* HTP has no cos of large angles */
+    { "fold", NULL, qnnrt_lower__fold, 7 },
+    { "noops", qnnrt_ir_pass_noops, NULL, 7 },
+    { "bn_fold", qnnrt_ir_pass_bn_fold, NULL, 7 },
     /* Squares overflow in float16, which an operator avoids; the CPU library's is another one. */
-    { qnnrt_ir_pass_rms_norm, NULL, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
-    { qnnrt_ir_pass_layer_norm, NULL, 7 },
-    { qnnrt_ir_pass_gelu, NULL, 7 },
-    { qnnrt_ir_pass_silu, NULL, 7 },
-    { qnnrt_ir_pass_attention, NULL, 7 },
-    { qnnrt_ir_pass_gqa, NULL, 7 },
-    { qnnrt_ir_pass_matmul_transpose, NULL, 7 },
-    { qnnrt_ir_pass_dead, NULL, 7 },
+    { "rms_norm", qnnrt_ir_pass_rms_norm, NULL, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
+    { "layer_norm", qnnrt_ir_pass_layer_norm, NULL, 7 },
+    { "gelu", qnnrt_ir_pass_gelu, NULL, 7 },
+    { "silu", qnnrt_ir_pass_silu, NULL, 7 },
+    { "attention", qnnrt_ir_pass_attention, NULL, 7 },
+    { "gqa", qnnrt_ir_pass_gqa, NULL, 7 },
+    { "matmul_transpose", qnnrt_ir_pass_matmul_transpose, NULL, 7 },
+    { "dead", qnnrt_ir_pass_dead, NULL, 7 },
 };
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
@@ -3917,6 +3923,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
         const qnnrt_lower__pass *pass = &qnnrt_lower__passes[i];
         if (result != QNNRT_OK || !(pass->targets >> lower->desc.target & 1)) continue;
         result = pass->run != NULL ? pass->run(ir, err) : pass->own(lower, ir, err);
+        if (result == QNNRT_OK && lower->desc.passed != NULL)
+            lower->desc.passed(lower->desc.passed_user, pass->name, ir);
     }
     qnnrt_lower__take_back(ir);
     return result;

@@ -10,6 +10,17 @@
 
 enum { ATEN_TEXT_BYTES = 1 << 30 };    /* most bytes of a file */
 
+/* What compile spends its time with. */
+enum { ATEN_READ, ATEN_WEIGHTS, ATEN_PASSES, ATEN_LOWER, ATEN_ASK, ATEN_BUILD, ATEN_SAVE,
+       ATEN_VERIFY, ATEN_PHASES };
+
+enum { ATEN_PASSES_MOST = 64 };
+
+typedef struct aten_pass {
+    const char *name;
+    size_t      nodes;                 /* after it                                      */
+} aten_pass;
+
 typedef struct aten_graph {
     const char    *file;
     const char    *name;               /* in the binary                                 */
@@ -18,6 +29,9 @@ typedef struct aten_graph {
     size_t         bytes;
     qnnrt_ir      *ir;
     qnnrt_weights *weights;            /* one of aten.weights, or NULL                  */
+    size_t         node_count;         /* as read                                       */
+    aten_pass      passes[ATEN_PASSES_MOST];     /* [pass_count] that ran                 */
+    size_t         pass_count;
 } aten_graph;
 
 typedef struct aten {
@@ -27,6 +41,8 @@ typedef struct aten {
     qnnrt_weights **weights;           /* [weights_count], in the order of --weights    */
     size_t          weights_count;
     qnnrt_lower    *lower;
+    aten_graph     *now;               /* that passes work on                           */
+    uint64_t        ns[ATEN_PHASES];
 } aten;
 
 /* Return true if a file is a graph in ATen operators, by its name. */
@@ -49,6 +65,7 @@ static int aten_check(const settings *set)
                         : c->io != 0           ? "--io"
                         : c->fp32              ? "--fp32"
                         : c->contexts != 0     ? "--contexts"
+                        : c->report != NULL    ? "--report"
                         : c->verify != 0       ? "--verify"
                         : c->verify_nodes != 0 ? "--verify_nodes"
                         : c->tolerance > 0     ? "--verify_tolerance"
@@ -83,6 +100,14 @@ static int aten_name(aten *a, const char *const *asked)
     return STATUS_OK;
 }
 
+/* Add the time since `begin` to a phase, and return the time now. */
+static uint64_t aten_spent(aten *a, int phase, uint64_t begin)
+{
+    const uint64_t now = now_ns();
+    if (a != NULL) a->ns[phase] += now - begin;
+    return now;
+}
+
 /* Read and check one graph. Return 0 after printing all that is wrong. */
 static int aten_read_graph(aten *a, aten_graph *g)
 {
@@ -100,6 +125,7 @@ static int aten_read_graph(aten *a, aten_graph *g)
         fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
         return 0;
     }
+    g->node_count = g->ir->node_count;
     if (qnnrt_ir_check(g->ir, &list, &count, &err) == QNNRT_OK) return 1;
     if (count == 0) {                            /* the check itself failed */
         fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
@@ -116,8 +142,10 @@ static int aten_read_graph(aten *a, aten_graph *g)
 static int aten_read(aten *a)
 {
     const cli_list *paths = &a->t->set.compile.weights;
+    uint64_t begin = now_ns();
     int good = 1;
     for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
+    begin = aten_spent(a, ATEN_READ, begin);
     a->weights = cli_alloc(paths->count, sizeof(*a->weights));
     a->weights_count = paths->count;
     for (size_t i = 0; i < paths->count; ++i) {
@@ -128,6 +156,7 @@ static int aten_read(aten *a)
     }
     for (size_t i = 0; i < a->graph_count && paths->count > 0; ++i)
         a->graphs[i].weights = a->weights[paths->count == 1 ? 0 : i];
+    aten_spent(a, ATEN_WEIGHTS, begin);
     return good;
 }
 
@@ -209,12 +238,24 @@ static qnnrt_lower_desc aten_desc(const aten *a)
     return desc;
 }
 
+/* Note how many nodes a pass left. */
+static void aten_passed(void *user, const char *pass, const qnnrt_ir *ir)
+{
+    aten *a = user;
+    if (a->now->pass_count == ATEN_PASSES_MOST) return;
+    a->now->passes[a->now->pass_count].name = pass;
+    a->now->passes[a->now->pass_count++].nodes = ir->node_count;
+}
+
 /* Lower all graphs for an opened backend. Return 0 after printing all that is wrong. */
 static int aten_lower(aten *a)
 {
-    const qnnrt_lower_desc desc = aten_desc(a);
+    qnnrt_lower_desc desc = aten_desc(a);
     qnnrt_error err;
+    uint64_t begin = now_ns();
     int good = 1;
+    desc.passed = aten_passed;
+    desc.passed_user = a;
     if (qnnrt_lower_create(&desc, &a->lower, &err) != QNNRT_OK) {
         fail(a->t, NULL, err.hint, "%s", err.text);
         return 0;
@@ -227,18 +268,28 @@ static int aten_lower(aten *a)
              "%s: %s", g->file, err.text);
         good = 0;
     }
+    begin = aten_spent(a, ATEN_WEIGHTS, begin);
     for (size_t i = 0; i < a->graph_count && good; ++i) {
-        aten_graph *g = &a->graphs[i];
+        aten_graph *g = a->now = &a->graphs[i];
         if (qnnrt_lower_passes(a->lower, g->ir, &err) == QNNRT_OK) continue;
         fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
         good = 0;
     }
+    begin = aten_spent(a, ATEN_PASSES, begin);
     for (size_t i = 0; i < a->graph_count && good; ++i) {
         const qnnrt_result result = qnnrt_lower_graph(a->lower, a->graphs[i].ir, a->graphs[i].name,
                                                       &err);
         if (result == QNNRT_OK || result == QNNRT_E_UNSUPPORTED) continue;
         fail(a->t, NULL, err.hint, "%s: %s", a->graphs[i].file, err.text);
         good = 0;
+    }
+    aten_spent(a, ATEN_LOWER, begin);
+    for (size_t i = 0; i < a->graph_count && good; ++i) {
+        const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(a->lower)->graphs[i];
+        for (size_t k = 0; k < info->ir->input_count; ++k)
+            if (info->inputs[k] <= 0)
+                say(a->t, "note      nothing reads input \"%s\" of graph \"%s\": it is left out\n",
+                    info->ir->inputs[k]->name, info->name);
     }
     return good && aten_findings(a, 0, "there is no way to lower") == 0;
 }
@@ -247,8 +298,11 @@ static int aten_lower(aten *a)
 static int aten_emit(aten *a, qnnrt_builder *builder)
 {
     const size_t first = qnnrt_lower_get_info(a->lower)->finding_count;
+    const uint64_t begin = now_ns();
     qnnrt_error err;
-    if (qnnrt_lower_emit(a->lower, builder, &err) == QNNRT_OK) return 1;
+    const qnnrt_result result = qnnrt_lower_emit(a->lower, builder, &err);
+    aten_spent(a, ATEN_ASK, begin);
+    if (result == QNNRT_OK) return 1;
     if (aten_findings(a, first, "the library refuses operators of") == 0)
         fail(a->t, NULL, err.hint, "%s", err.text);
     return 0;

@@ -127,8 +127,12 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
     qnnrt_error err;
     qnnrt_builder *builder = NULL;
     qnnrt *model = NULL;
-    const qnnrt_builder_desc desc = compile_builder(t);
+    qnnrt_builder_desc desc = compile_builder(t);
     qnnrt_context_desc context = {0};
+    progress shown;
+    progress_begin(&shown, set);
+    desc.progress = progress_build;
+    desc.progress_user = &shown;
     context.weight_sharing = set->compile.share;
     qnnrt_result result = qnnrt_builder_create(t->backend, &desc, &builder, &err);
     if (result == QNNRT_OK) {
@@ -146,9 +150,14 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
             graph.hvx_threads = set->compile.hvx;
             qnnrt_builder_dlc(builder, set->files.items[i], &graph);
         }
+        const uint64_t begin = now_ns();
         result = qnnrt_builder_finish(builder, &model, &err);
+        progress_end(&shown);
+        aten_spent(a, ATEN_BUILD, begin);
     }
+    const uint64_t begin = now_ns();
     char **paths = result == QNNRT_OK ? compile_save(t, model, path) : NULL;
+    aten_spent(a, ATEN_SAVE, begin);
     if (result != QNNRT_OK)
         fail(t, NULL, result == QNNRT_E_LIBRARY
              ? cli_library_hint(&err, set->system, "Name the library with --system_so FILE.")
@@ -169,6 +178,7 @@ static void compile_show(tool *t, char **paths, const char *library)
     const int own = qnnrt_backend_get_info(t->backend)->id == 0x524546;
     t->set.command = COMMAND_INSPECT;
     t->set.inspect = 1;
+    t->set.progress = 0;
     t->set.backend = library;                    /* libQnnSystem.so is searched beside it */
     if (own) t->set.system = library;
     t->set.metadata = QNNRT_METADATA_SYSTEM;
@@ -212,7 +222,9 @@ static int verb_compile(void *user)
         if (a == NULL || aten_lower(a)) paths = compile_build(t, &names, a, path);
         for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
             say(t, "wrote     %s\n", paths[i]);
-        if (paths != NULL && a != NULL) verify_files(a, paths);
+        const uint64_t begin = now_ns();
+        if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
+        if (a != NULL) fate_write(a, paths);
         if (paths != NULL) compile_show(t, paths, library);
         compile_free(paths);
     }

@@ -236,6 +236,14 @@ static const cli_option options[] = {
     {.name = "weight_sharing", .kind = CLI_FLAG, FIELD(compile.share), .verbs = VERB_COMPILE,
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},
+    {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_COMPILE,
+     .help = "print how far the compilation is to standard error: nodes, bytes of weights and "
+             "seconds (default: only on a terminal)"},
+    {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.report),
+     .verbs = VERB_COMPILE,
+     .help = ".json: write what became of each node, the passes, the operators by type, the static "
+             "tensors by size, the sizes of the files and the times, also when compiling fails; - "
+             "for standard output"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
      FIELD(compile.verify), .verbs = VERB_COMPILE,
      .help = ".json: open the written files, run each graph N times with random inputs, and print "
@@ -244,7 +252,7 @@ static const cli_option options[] = {
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
      .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
-             "0.0001, with float16 0.02)"},
+             "0.0001, with float16 or bfloat16 0.02)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
      FIELD(compile.verify_nodes), .verbs = VERB_COMPILE,
      .help = ".json: build each graph again with every value as an output, run it once, and print "
@@ -318,7 +326,7 @@ static int check_diff(const settings *set)
 static int check_model(settings *set, const cli_parsed *parsed)
 {
     static const char *const words[] = {"--inspect", "inspect", "plan"};
-    const char *word = words[set->command], *documents[7];
+    const char *word = words[set->command], *documents[8];
     int status = check_inputs(set);
     if (status == STATUS_OK) status = check_dims(set);
     if (status != STATUS_OK) return status;

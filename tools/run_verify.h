@@ -411,6 +411,7 @@ static void verify_graph(aten *a, qnnrt *model, size_t number)
     const qnnrt_lower_desc desc = aten_desc(a);
     const int half = desc.compute == QNNRT_DTYPE_F16 ||
                      (desc.compute == (qnnrt_dtype)0 && desc.target == QNNRT_LOWER_HTP);
+    int coarse = half;                 /* constants that were folded have the type of the graph */
     verify v = {0};
     qnnrt_error err;
     v.a = a;
@@ -418,7 +419,10 @@ static void verify_graph(aten *a, qnnrt *model, size_t number)
     v.ir = verify_read(a, v.g, a->lower);
     if (v.ir == NULL) return;
     v.info = &qnnrt_lower_get_info(a->lower)->graphs[number];
-    v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
+    for (size_t i = 0; i < v.ir->value_count; ++i)
+        if (v.ir->values[i]->origin == QNNRT_IR_NODE && v.ir->values[i]->dtype != QNNRT_DTYPE_F32)
+            coarse |= value_is_float(v.ir->values[i]->dtype);
+    v.tolerance = c->tolerance > 0 ? c->tolerance : coarse ? 2e-2 : 1e-4;
     v.most = half ? 65504 : 1e38;
     v.all = c->verify_nodes == 2;
     v.inputs = cli_alloc(v.ir->input_count, sizeof(*v.inputs));
@@ -437,8 +441,9 @@ static void verify_graph(aten *a, qnnrt *model, size_t number)
     qnnrt_ir_free(v.ir);
 }
 
-/* Open the written files on the backend that compiled them, and compare all graphs. */
-static void verify_files(aten *a, char *const *paths)
+/* Open the written files on the backend that compiled them, and compare all graphs. Return 0 if
+   that is not wanted. */
+static int verify_files(aten *a, char *const *paths)
 {
     tool *t = a->t;
     const compile_settings *c = &t->set.compile;
@@ -447,7 +452,7 @@ static void verify_files(aten *a, char *const *paths)
     qnnrt_error err;
     qnnrt *model = NULL;
     size_t count = 0;
-    if (c->verify == 0 && c->verify_nodes == 0) return;
+    if (c->verify == 0 && c->verify_nodes == 0) return 0;
     while (paths[count] != NULL) ++count;
     files = cli_alloc(count, sizeof(*files));
     for (size_t i = 0; i < count; ++i) files[i].path = paths[i];
@@ -462,4 +467,5 @@ static void verify_files(aten *a, char *const *paths)
         for (size_t i = 0; i < a->graph_count; ++i) verify_graph(a, model, i);
     qnnrt_close(model);
     free(files);
+    return 1;
 }
