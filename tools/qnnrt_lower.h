@@ -1699,6 +1699,19 @@ static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double 
     return t;
 }
 
+/* Return 1 / x. */
+static int32_t qnnrt_lower__inverse(qnnrt_lower__job *job, int32_t t)
+{
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+    const int32_t inputs[2] = {qnnrt_lower__number(job, from->dtype, 1), t};
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    from = qnnrt_lower__at(job, t);
+    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+    return qnnrt_lower__op(job, "ElementWiseDivide", inputs, 2, from->dtype, from->rank, dims,
+                           NULL);
+}
+
 static void qnnrt_lower__do_silu(qnnrt_lower__job *job)
 {
     qnnrt_lower__view x;
@@ -1737,6 +1750,144 @@ static void qnnrt_lower__do_gelu(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, y, x.order);
 }
 
+/* leaky_relu: x where it is positive, else x * slope. */
+static void qnnrt_lower__do_leaky_relu(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x;
+    const int32_t t = qnnrt_lower__each(job, 0, &x);
+    const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, qnnrt_ir_float(
+                                                          job->node, "negative_slope", 0.01))};
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "Prelu", inputs, 2, x.dtype, from->rank, dims,
+                                             NULL), x.order);
+}
+
+/* elu: scale * (x where it is positive, else alpha * (exp(input_scale * x) - 1)). With input_scale
+   s it is Elu(s * x) + (1 - s) * Relu(x). */
+static void qnnrt_lower__do_elu(qnnrt_lower__job *job)
+{
+    const double scale = qnnrt_ir_float(job->node, "scale", 1);
+    const double inner = qnnrt_ir_float(job->node, "input_scale", 1);
+    qnnrt_lower__params p;
+    qnnrt_lower__view x;
+    const int32_t t = qnnrt_lower__each(job, 0, &x);
+    int32_t y = qnnrt_lower__linear_map(job, t, inner, 0);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__f32(&p, "alpha", qnnrt_ir_float(job->node, "alpha", 1));
+    y = qnnrt_lower__op_like(job, "Elu", y, &p);
+    if (inner != 1) {
+        int32_t rest = qnnrt_lower__op_like(job, "Relu", t, NULL);
+        rest = qnnrt_lower__linear_map(job, rest, 1 - inner, 0);
+        y = qnnrt_lower__binary_op(job, "ElementWiseAdd", y, rest);
+    }
+    qnnrt_lower__set(job, 0, qnnrt_lower__linear_map(job, y, scale, 0), x.order);
+}
+
+/* softplus: log(1 + exp(beta * x)) / beta, and mish: x * tanh(softplus(x)). */
+static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
+{
+    enum { SOFTPLUS = 7 };
+    qnnrt_lower__params p;
+    qnnrt_lower__view x;
+    const int32_t t = qnnrt_lower__each(job, 0, &x);
+    int32_t y;
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "operation", SOFTPLUS);
+    qnnrt_lower__f32(&p, "beta", qnnrt_ir_float(job->node, "beta", 1));
+    qnnrt_lower__f32(&p, "threshold", qnnrt_ir_float(job->node, "threshold", 20));
+    y = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
+    if (strncmp(job->node->op, "mish", 4) == 0)
+        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t,
+                                   qnnrt_lower__op_like(job, "Tanh", y, NULL));
+    qnnrt_lower__set(job, 0, y, x.order);
+}
+
+/* erf(x) is 2 Gelu(a) / a - 1 with a = sqrt(2) x, for positive a. In float16
+   tanh(1.1283792 x + 0.1009114 x^3) is nearer. */
+static void qnnrt_lower__do_erf(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x;
+    int32_t t = qnnrt_lower__each(job, 0, &x), y;
+    t = qnnrt_lower__cast(job, t, job->lower->compute);
+    if (job->lower->desc.target == QNNRT_LOWER_HTP || job->lower->compute == QNNRT_DTYPE_F16) {
+        y = qnnrt_lower__clamp(job, t, -4, 4);           /* the cube stays in float16 */
+        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, y);
+        t = qnnrt_lower__linear_map(job, t, 0.1009114, 1.1283792);
+        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, y);
+        y = qnnrt_lower__op_like(job, "Tanh", t, NULL);
+    } else {
+        const int32_t sign = qnnrt_lower__op_like(job, "ElementWiseSign", t, NULL);
+        t = qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
+        t = qnnrt_lower__clamp(job, qnnrt_lower__linear_map(job, t, 1.4142135623730951, 0), 1e-30,
+                               HUGE_VAL);
+        y = qnnrt_lower__op_like(job, "Gelu", t, NULL);
+        y = qnnrt_lower__binary_op(job, "ElementWiseDivide", y, t);
+        y = qnnrt_lower__linear_map(job, y, 2, -1);
+        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, sign);
+    }
+    qnnrt_lower__set(job, 0, y, x.order);
+}
+
+/* Operators of a few others: square, reciprocal, log2, trunc, bitwise_not. */
+static void qnnrt_lower__do_simple(qnnrt_lower__job *job)
+{
+    const char *op = job->node->op;
+    qnnrt_lower__view x;
+    int32_t t = qnnrt_lower__each(job, 0, &x);
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
+    t = qnnrt_lower__cast(job, t, dtype);
+    if (strncmp(op, "square.", 7) == 0) {
+        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+    } else if (strncmp(op, "reciprocal.", 11) == 0) {
+        t = qnnrt_lower__inverse(job, t);
+    } else if (strncmp(op, "log2.", 5) == 0) {
+        t = qnnrt_lower__op_like(job, "ElementWiseLog", t, NULL);
+        t = qnnrt_lower__linear_map(job, t, 1.4426950408889634, 0);
+    } else if (strncmp(op, "bitwise_not.", 12) == 0) {
+        if (dtype == QNNRT_DTYPE_BOOL8) t = qnnrt_lower__op_like(job, "ElementWiseNot", t, NULL);
+        else t = qnnrt_lower__linear_map(job, t, -1, -1);
+    } else if (qnnrt_lower__is_float(dtype)) {
+        const int32_t sign = qnnrt_lower__op_like(job, "ElementWiseSign", t, NULL);
+        t = qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
+        t = qnnrt_lower__op_like(job, "ElementWiseFloor", t, NULL);
+        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, sign);
+    }
+    qnnrt_lower__set(job, 0, t, x.order);
+}
+
+/* dropout does nothing after training. */
+static void qnnrt_lower__do_dropout(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x;
+    const int32_t t = qnnrt_lower__each(job, 0, &x);
+    if (qnnrt_ir_int(job->node, "train", 0) && qnnrt_ir_float(job->node, "p", 1) > 0)
+        qnnrt_lower__refuse(job->lower, job->graph, "Export the model after model.eval().",
+                            "dropout in training is not lowered");
+    qnnrt_lower__set(job, 0, t, x.order);
+}
+
+/* isnan: x differs from itself. isinf: |x| is greater than the largest number. */
+static void qnnrt_lower__do_is(qnnrt_lower__job *job)
+{
+    const int nan = strncmp(job->node->op, "isnan.", 6) == 0;
+    qnnrt_lower__view x;
+    int32_t t = qnnrt_lower__each(job, 0, &x), inputs[2];
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    if (!qnnrt_lower__is_float(x.dtype)) t = qnnrt_lower__cast(job, t, job->lower->compute);
+    inputs[0] = nan ? t : qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
+    inputs[1] = nan ? t : qnnrt_lower__number(job, job->lower->compute,
+                                              job->lower->compute == QNNRT_DTYPE_F16
+                                              ? 65504 : 3.4028234663852886e38);
+    for (i = 0; i < qnnrt_lower__at(job, t)->rank; ++i) dims[i] = qnnrt_lower__at(job, t)->dims[i];
+    t = qnnrt_lower__op(job, nan ? "ElementWiseNotEqual" : "ElementWiseGreater", inputs, 2,
+                        QNNRT_DTYPE_BOOL8, qnnrt_lower__at(job, t)->rank, dims, NULL);
+    qnnrt_lower__set(job, 0, t, x.order);
+}
+
 /* Return the second operand of a node as a view: an input, or a number. */
 static qnnrt_lower__view qnnrt_lower__operand(qnnrt_lower__job *job, size_t input,
                                               const char *argument, qnnrt_dtype dtype)
@@ -1762,16 +1913,78 @@ static void qnnrt_lower__view_cast(qnnrt_lower__job *job, qnnrt_lower__view *vie
     view->dtype = dtype;
 }
 
+/* Make an operator on two views, with broadcasting to `dims`. Return the result. */
+static qnnrt_lower__view qnnrt_lower__between(qnnrt_lower__job *job, const char *type,
+                                              const qnnrt_lower__view *x,
+                                              const qnnrt_lower__view *y, qnnrt_dtype dtype,
+                                              uint32_t rank, const int64_t *dims)
+{
+    qnnrt_lower__view pair[2], out;
+    qnnrt_lower__aligned a;
+    int32_t tensors[2];
+    pair[0] = *x;
+    pair[1] = *y;
+    memset(&out, 0, sizeof(out));
+    qnnrt_lower__align(job, pair, 2, rank, dims, tensors, &a);
+    out.tensor = qnnrt_lower__op(job, type, tensors, 2, dtype, a.packed_rank, a.packed, NULL);
+    out.scale = 1;
+    out.dtype = dtype;
+    out.rank = rank;
+    memcpy(out.dims, dims, rank * sizeof(*dims));
+    memcpy(out.order, a.order, sizeof(out.order));
+    return out;
+}
+
 /* Make an operator on two views, with broadcasting, and store output 0. */
 static void qnnrt_lower__pair(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *pair)
 {
+    const qnnrt_ir_value *value = job->node->outputs[0];
+    const qnnrt_lower__view out =
+        qnnrt_lower__between(job, type, &pair[0], &pair[1], qnnrt_lower__dtype(job, value->dtype),
+                             value->rank, value->dims);
+    qnnrt_lower__set(job, 0, out.tensor, out.order);
+}
+
+/* tril, triu: where a triangle of the last two axes is, x, else 0. */
+static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
+{
     const qnnrt_ir_value *out = job->node->outputs[0];
+    const int lower = strncmp(job->node->op, "tril", 4) == 0;
+    const int64_t diagonal = qnnrt_ir_int(job->node, "diagonal", 0);
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
+    qnnrt_lower__view views[3];
     qnnrt_lower__aligned a;
-    int32_t tensors[2];
-    qnnrt_lower__align(job, pair, 2, out->rank, out->dims, tensors, &a);
-    qnnrt_lower__set(job, 0,
-                     qnnrt_lower__op(job, type, tensors, 2, qnnrt_lower__dtype(job, out->dtype),
-                                     a.packed_rank, a.packed, NULL), a.order);
+    int64_t rows, columns, i, k;
+    int32_t tensors[3];
+    double *inside;
+    if (out->rank < 2 || dtype == QNNRT_DTYPE_BOOL8) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "only matrices of numbers are lowered");
+        return;
+    }
+    rows = out->dims[out->rank - 2];
+    columns = out->dims[out->rank - 1];
+    inside = (double *)qnnrt_lower__alloc(job->lower,
+                                          (size_t)(rows * columns) * sizeof(double) + 1);
+    if (inside == NULL) { job->lower->no_memory = 1; return; }
+    for (i = 0; i < rows; ++i)
+        for (k = 0; k < columns; ++k)
+            inside[i * columns + k] = lower ? k - i <= diagonal : k - i >= diagonal;
+    memset(views, 0, sizeof(views));
+    views[0].dtype = QNNRT_DTYPE_BOOL8;
+    views[0].rank = 2;
+    views[0].dims[0] = rows;
+    views[0].dims[1] = columns;
+    qnnrt_lower__identity(views[0].order);
+    views[0].tensor = qnnrt_lower__doubles(job, QNNRT_DTYPE_BOOL8, 2, views[0].dims, inside);
+    qnnrt_lower__dealloc(job->lower, inside);
+    views[1] = qnnrt_lower__in(job, 0);
+    views[2].dtype = dtype;
+    views[2].rank = 1;
+    views[2].dims[0] = 1;
+    views[2].tensor = qnnrt_lower__number(job, dtype, 0);
+    qnnrt_lower__align(job, views, 3, out->rank, out->dims, tensors, &a);
+    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "ElementWiseSelect", tensors, 3, dtype,
+                                             a.packed_rank, a.packed, NULL), a.order);
 }
 
 static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
@@ -1827,12 +2040,7 @@ static void qnnrt_lower__do_power(qnnrt_lower__job *job)
     } else if (e == -0.5) {
         y = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
     } else if (e == -1) {
-        const int32_t inputs[2] = {qnnrt_lower__number(job, dtype, 1), t};
-        const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
-        int64_t dims[QNNRT_LOWER__RANK];
-        uint32_t i;
-        for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
-        y = qnnrt_lower__op(job, "ElementWiseDivide", inputs, 2, dtype, from->rank, dims, NULL);
+        y = qnnrt_lower__inverse(job, t);
     } else if (e != 1) {
         y = qnnrt_lower__binary_op(job, "ElementWisePower", t, qnnrt_lower__number(job, dtype, e));
     }
@@ -2555,11 +2763,233 @@ static void qnnrt_lower__do_attention(qnnrt_lower__job *job)
 
 /* =====================================================================================
    IMAGE                                                                          >>image
-   Convolutions, pooling and resizing: QNN wants channels last.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>reduce
-          >>linear
+   Convolutions, pooling, resizing and padding: QNN wants channels last.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+          >>shape >>reduce >>linear
    Knows nothing of: matrices
    ===================================================================================== */
+
+/* Multiply an axis of n values by a matrix [o, n]: it then has o values. The axis stays where it is
+   stored. */
+static void qnnrt_lower__mix(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis, int64_t o,
+                             const double *matrix)
+{
+    const int64_t n = x->dims[axis], dims[3] = {1, o, n};
+    int64_t own[3] = {1, 1, 1}, out[3];
+    uint32_t i = 0;
+    int32_t t, m = qnnrt_lower__doubles(job, x->dtype, 3, dims, matrix);
+    qnnrt_lower__settle(job, x);
+    for (; x->order[i] != axis; ++i) own[0] *= x->dims[x->order[i]];
+    own[1] = n;
+    for (++i; i < x->rank; ++i) own[2] *= x->dims[x->order[i]];
+    if (own[2] == 1) {                           /* rows: [before, n] x [o, n]^T */
+        own[1] = n;
+        out[0] = own[0];
+        out[1] = o;
+        t = qnnrt_lower__reshape(job, x->tensor, 2, own);
+        x->tensor = qnnrt_lower__matmul(job, t, qnnrt_lower__reshape(job, m, 2, dims + 1), 1, 2,
+                                        out);
+    } else {
+        out[0] = own[0];
+        out[1] = o;
+        out[2] = own[2];
+        t = qnnrt_lower__reshape(job, x->tensor, 3, own);
+        x->tensor = qnnrt_lower__matmul(job, m, t, 0, 3, out);
+    }
+    x->dims[axis] = o;
+}
+
+/* Make a matrix [o, n] of zeros, NULL when out of memory. The caller frees it. */
+static double *qnnrt_lower__matrix_new(qnnrt_lower__job *job, int64_t o, int64_t n)
+{
+    double *matrix = (double *)qnnrt_lower__alloc(job->lower, (size_t)(o * n) * sizeof(double) + 1);
+    if (matrix == NULL) { job->lower->no_memory = 1; return NULL; }
+    memset(matrix, 0, (size_t)(o * n) * sizeof(double));
+    return matrix;
+}
+
+/* Take values of an axis by their places: slices that are joined, or a matrix of zeros and ones if
+   there would be many. */
+static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis,
+                              const int64_t *from, int64_t count)
+{
+    enum { FEW = 8 };
+    qnnrt_lower__view parts[QNNRT_LOWER__MOST_INPUTS];
+    int64_t runs = 1, first, i;
+    size_t used = 0;
+    for (i = 1; i < count; ++i) runs += from[i] != from[i - 1] + 1;
+    if (runs > FEW && qnnrt_lower__is_float(x->dtype)) {
+        double *matrix = qnnrt_lower__matrix_new(job, count, x->dims[axis]);
+        if (matrix == NULL) return;
+        for (i = 0; i < count; ++i) matrix[i * x->dims[axis] + from[i]] = 1;
+        qnnrt_lower__mix(job, x, axis, count, matrix);
+        qnnrt_lower__dealloc(job->lower, matrix);
+        return;
+    }
+    if (runs > QNNRT_LOWER__MOST_INPUTS) {
+        qnnrt_lower__refuse(job->lower, job->graph, "Compute it on the host.",
+                            "it needs %lld slices of integers", (long long)runs);
+        return;
+    }
+    for (first = 0; first < count; first = i) {
+        for (i = first + 1; i < count && from[i] == from[i - 1] + 1; ++i) {}
+        parts[used] = *x;
+        qnnrt_lower__cut(job, &parts[used++], axis, from[first], i - first, 1);
+    }
+    *x = qnnrt_lower__join(job, parts, used, axis);
+    qnnrt_lower__settle(job, x);
+}
+
+/* Put a number before and after the values of axes: lo and hi say how often. */
+static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const int64_t *lo,
+                             const int64_t *hi, double number)
+{
+    const int joined = !qnnrt_lower__is_float(x->dtype) ||
+                       (job->lower->desc.target == QNNRT_LOWER_HTP &&
+                        x->dtype == QNNRT_DTYPE_F32);    /* HTP's Pad is wrong in float32 */
+    int64_t amounts[2 * QNNRT_LOWER__RANK] = {0};
+    uint32_t axes = 0, i;
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    int32_t t;
+    for (i = 0; i < x->rank; ++i) axes |= (uint32_t)(lo[i] > 0 || hi[i] > 0) << i;
+    if (axes == 0) return;
+    for (i = 0; i < x->rank && joined; ++i) {
+        qnnrt_lower__view parts[3];
+        size_t used = 0;
+        int side;
+        for (side = 0; side < 3; ++side) {
+            const int64_t count = side == 0 ? lo[i] : hi[i];
+            qnnrt_lower__view *part = &parts[used];
+            uint64_t whole, k;
+            double *values;
+            *part = *x;
+            if (side == 1) { ++used; continue; }
+            if (count <= 0) continue;
+            part->dims[i] = count;
+            part->value = NULL;
+            qnnrt_lower__identity(part->order);
+            whole = qnnrt_lower__count(part->rank, part->dims);
+            values = qnnrt_lower__matrix_new(job, 1, (int64_t)whole);
+            if (values == NULL) return;
+            for (k = 0; k < whole; ++k) values[k] = number;
+            memcpy(part->order, x->order, sizeof(part->order));
+            {
+                int64_t stored[QNNRT_LOWER__RANK];
+                uint32_t d;
+                for (d = 0; d < part->rank; ++d) stored[d] = part->dims[part->order[d]];
+                part->tensor = qnnrt_lower__doubles(job, x->dtype, part->rank, stored, values);
+            }
+            qnnrt_lower__dealloc(job->lower, values);
+            ++used;
+        }
+        *x = qnnrt_lower__join(job, parts, used, i);
+    }
+    if (joined) return;
+    t = qnnrt_lower__arrange(job, x, axes, -1, &a);
+    for (i = 0; i < x->rank; ++i) {
+        const uint32_t at = qnnrt_lower__packed_axis(&a, i);
+        if ((axes >> i & 1) == 0) continue;
+        amounts[2 * at] = lo[i];
+        amounts[2 * at + 1] = hi[i];
+        a.packed[at] += lo[i] + hi[i];
+        x->dims[i] += lo[i] + hi[i];
+    }
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "scheme", 0);
+    qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, amounts, a.packed_rank, 2);
+    qnnrt_lower__f32(&p, "pad_constant_value", number);
+    x->tensor = qnnrt_lower__op(job, "Pad", &t, 1, x->dtype, a.packed_rank, a.packed, &p);
+    x->value = NULL;
+    memcpy(x->order, a.order, sizeof(a.order));
+}
+
+/* pad: with a number, or with values of the axis by their places. Negative amounts cut. */
+static void qnnrt_lower__do_pad(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_attr *mode = qnnrt_ir_attr_find(node, "mode");
+    const char *kind = mode != NULL && mode->kind == QNNRT_IR_TEXT ? mode->text : "constant";
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    int64_t given[2 * QNNRT_LOWER__RANK] = {0};
+    int64_t lo[QNNRT_LOWER__RANK] = {0}, hi[QNNRT_LOWER__RANK] = {0};
+    const qnnrt_ir_attr *pads = qnnrt_ir_attr_find(node, "pad");
+    uint32_t i;
+    size_t k;
+    if (pads == NULL || pads->ints == NULL || pads->count > 2 * x.rank) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "\"pad\" is not a list of integers");
+        return;
+    }
+    for (k = 0; k < pads->count; ++k) given[k] = pads->ints[k];
+    for (k = 0; 2 * k < pads->count; ++k) {
+        const uint32_t axis = x.rank - 1 - (uint32_t)k;
+        const int64_t before = given[2 * k] < 0 ? -given[2 * k] : 0;
+        const int64_t after = given[2 * k + 1] < 0 ? -given[2 * k + 1] : 0;
+        lo[axis] = given[2 * k] > 0 ? given[2 * k] : 0;
+        hi[axis] = given[2 * k + 1] > 0 ? given[2 * k + 1] : 0;
+        if (x.dims[axis] <= before + after) {
+            qnnrt_lower__refuse(job->lower, job->graph, NULL, "padding leaves nothing of axis %u",
+                                (unsigned)axis);
+            return;
+        }
+        qnnrt_lower__cut(job, &x, axis, before, x.dims[axis] - before - after, 1);
+    }
+    qnnrt_lower__settle(job, &x);
+    if (strcmp(kind, "constant") == 0) {
+        qnnrt_lower__pad(job, &x, lo, hi, qnnrt_ir_float(node, "value", 0));
+        qnnrt_lower__set(job, 0, x.tensor, x.order);
+        return;
+    }
+    for (i = 0; i < x.rank; ++i) {
+        const int64_t n = x.dims[i], count = n + lo[i] + hi[i];
+        int64_t *from, at;
+        if (count == n) continue;
+        from = (int64_t *)qnnrt_lower__alloc(job->lower, (size_t)count * sizeof(*from));
+        if (from == NULL) { job->lower->no_memory = 1; return; }
+        for (at = 0; at < count; ++at) {
+            int64_t place = at - lo[i];
+            if (strcmp(kind, "reflect") == 0)
+                place = place < 0 ? -place : place >= n ? 2 * (n - 1) - place : place;
+            else if (strcmp(kind, "circular") == 0)
+                place = (place % n + n) % n;
+            from[at] = place < 0 ? 0 : place >= n ? n - 1 : place;
+        }
+        qnnrt_lower__take(job, &x, i, from, count);
+        qnnrt_lower__dealloc(job->lower, from);
+    }
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* roll, flip: each axis is taken in another order. */
+static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *out = node->outputs[0];
+    const int flip = strncmp(node->op, "flip", 4) == 0;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    int64_t axes[QNNRT_LOWER__RANK], shifts[QNNRT_LOWER__RANK] = {0};
+    size_t count = qnnrt_ir_ints(node, "dims", axes), k;
+    if (!flip) qnnrt_ir_ints(node, "shifts", shifts);
+    if (!flip && count == 0) {                   /* all elements in a row */
+        const int64_t whole = (int64_t)out->count;
+        qnnrt_lower__view_dims(job, &x, 1, &whole);
+        axes[0] = 0;
+        count = 1;
+    }
+    qnnrt_lower__settle(job, &x);
+    for (k = 0; k < count && x.rank > 0; ++k) {
+        const uint32_t axis = (uint32_t)(axes[k] < 0 ? axes[k] + x.rank : axes[k]);
+        const int64_t n = x.dims[axis];
+        int64_t *from = (int64_t *)qnnrt_lower__alloc(job->lower, (size_t)n * sizeof(*from)), i;
+        if (from == NULL) { job->lower->no_memory = 1; return; }
+        for (i = 0; i < n; ++i)
+            from[i] = flip ? n - 1 - i : ((i - shifts[k]) % n + n) % n;
+        qnnrt_lower__take(job, &x, axis, from, n);
+        qnnrt_lower__dealloc(job->lower, from);
+    }
+    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
 
 /* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. order receives
    that of the result. */
@@ -2580,16 +3010,21 @@ static int32_t qnnrt_lower__image(qnnrt_lower__job *job, uint32_t spatial, int64
     return qnnrt_lower__reshape(job, t, 4, dims);
 }
 
-/* Return the dims of output 0 as [N, H, W, C]. */
+/* Get the dims of a value as [N, H, W, C]. */
+static void qnnrt_lower__image_dims(const qnnrt_ir_value *x, uint32_t spatial, int64_t *dims)
+{
+    const uint32_t channel = x->rank - spatial - 1;
+    uint32_t i;
+    dims[0] = channel == 1 ? x->dims[0] : 1;
+    dims[1] = 1;
+    for (i = 0; i < spatial; ++i) dims[3 - spatial + i] = x->dims[channel + 1 + i];
+    dims[3] = x->dims[channel];
+}
+
+/* Get the dims of output 0 as [N, H, W, C]. */
 static void qnnrt_lower__image_out(const qnnrt_lower__job *job, uint32_t spatial, int64_t *dims)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
-    const uint32_t channel = out->rank - spatial - 1;
-    uint32_t i;
-    dims[0] = channel == 1 ? out->dims[0] : 1;
-    dims[1] = 1;
-    for (i = 0; i < spatial; ++i) dims[3 - spatial + i] = out->dims[channel + 1 + i];
-    dims[3] = out->dims[channel];
+    qnnrt_lower__image_dims(job->node->outputs[0], spatial, dims);
 }
 
 /* Get two numbers, for height and width, of an argument for `spatial` dimensions. */
@@ -2668,6 +3103,159 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, t, order);
 }
 
+/* Return the weight [I, O / groups, h, w] of a transposed convolution as [h, w, I, O], with zeros
+   between the groups (which the libraries refuse), between its rows and columns for dilation, and
+   `more` of them at the end. */
+static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_value *weight,
+                                          int64_t groups, const int64_t *dilation,
+                                          const int64_t *more, int64_t *dims)
+{
+    const uint32_t spatial = weight->rank - 2;
+    const int64_t h = spatial == 2 ? weight->dims[2] : 1, w = weight->dims[spatial + 1];
+    const int64_t in = weight->dims[0] / groups, out = weight->dims[1];
+    double *from, *to;
+    int64_t i, o, y, x, g;
+    int32_t tensor;
+    dims[0] = (h - 1) * dilation[0] + 1 + more[0];
+    dims[1] = (w - 1) * dilation[1] + 1 + more[1];
+    dims[2] = in * groups;
+    dims[3] = out * groups;
+    if (groups == 1 && dims[0] == h && dims[1] == w) {
+        const qnnrt_lower__view view = qnnrt_lower__in(job, 1);
+        uint32_t order[QNNRT_LOWER__RANK], d;
+        for (d = 0; d < spatial; ++d) order[d] = d + 2;
+        order[spatial] = 0;
+        order[spatial + 1] = 1;
+        return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &view, order), 4, dims);
+    }
+    from = qnnrt_lower__values(job, weight);
+    to = qnnrt_lower__matrix_new(job, dims[0] * dims[1], dims[2] * dims[3]);
+    if (from == NULL || to == NULL) {
+        qnnrt_lower__dealloc(job->lower, from);
+        qnnrt_lower__dealloc(job->lower, to);
+        return QNNRT_LOWER__NONE;
+    }
+    for (g = 0; g < groups; ++g)
+        for (i = 0; i < in; ++i)
+            for (o = 0; o < out; ++o)
+                for (y = 0; y < h; ++y)
+                    for (x = 0; x < w; ++x)
+                        to[((y * dilation[0] * dims[1] + x * dilation[1]) * dims[2] + g * in + i) *
+                               dims[3] + g * out + o] =
+                            from[(((g * in + i) * out + o) * h + y) * w + x];
+    tensor = qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
+    qnnrt_lower__dealloc(job->lower, from);
+    qnnrt_lower__dealloc(job->lower, to);
+    return tensor;
+}
+
+/* conv_transpose. output_padding: less is cut at the end, or zeros follow the kernel, because HTP
+   does not compute the rows that the parameter adds. */
+static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *weight = node->inputs[1];
+    const int biased = node->input_count > 2 && node->inputs[2] != NULL;
+    const uint32_t spatial = weight->rank - 2;
+    const int64_t groups = qnnrt_ir_int(node, "groups", 1);
+    int64_t in[4], out[4], kernel[4], stride[2], dilation[2], pad[2], extra[2], pads[4], more[2];
+    uint32_t order[QNNRT_LOWER__RANK], i;
+    qnnrt_lower__params p;
+    int32_t inputs[3], t;
+    qnnrt_lower__two(node, "stride", spatial, 1, stride);
+    qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
+    qnnrt_lower__two(node, "padding", spatial, 0, pad);
+    qnnrt_lower__two(node, "output_padding", spatial, 0, extra);
+    for (i = 0; i < 2; ++i) {
+        more[i] = extra[i] > pad[i] ? extra[i] - pad[i] : 0;
+        pads[2 * i] = pad[i];
+        pads[2 * i + 1] = pad[i] + more[i] - extra[i];
+    }
+    inputs[0] = qnnrt_lower__image(job, spatial, in, order);
+    qnnrt_lower__image_out(job, spatial, out);
+    inputs[1] = qnnrt_lower__turned_weight(job, weight, groups, dilation, more, kernel);
+    if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
+    qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
+    t = qnnrt_lower__op(job, "TransposeConv2d", inputs, biased ? 3 : 2, job->lower->compute, 4, out,
+                        &p);
+    qnnrt_lower__set(job, 0, t, order);
+}
+
+/* Return input 0 with H and W, in one or two axes, as its axes first and first + 1, or -1. */
+static int32_t qnnrt_lower__image_axis(const qnnrt_ir_value *x, uint32_t spatial, uint32_t i)
+{
+    return (int32_t)(x->rank + i) - 2 < (int32_t)(x->rank - spatial)
+               ? -1 : (int32_t)(x->rank + i) - 2;
+}
+
+/* max_pool with dilation: the largest of shifted images. */
+static void qnnrt_lower__dilated_pool(qnnrt_lower__job *job, uint32_t spatial,
+                                      const int64_t *kernel, const int64_t *stride,
+                                      const int64_t *dilation, const int64_t *pads)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), best = x;
+    int64_t lo[QNNRT_LOWER__RANK] = {0}, hi[QNNRT_LOWER__RANK] = {0}, at[2];
+    uint32_t i;
+    for (i = 0; i < 2; ++i) {
+        const int32_t axis = qnnrt_lower__image_axis(out, spatial, i);
+        if (axis < 0) continue;
+        lo[axis] = pads[2 * i];
+        hi[axis] = pads[2 * i + 1];
+    }
+    qnnrt_lower__pad(job, &x, lo, hi, x.dtype == QNNRT_DTYPE_F16 ? -65504
+                                                                 : -3.4028234663852886e38);
+    for (at[0] = 0; at[0] < kernel[0]; ++at[0])
+        for (at[1] = 0; at[1] < kernel[1]; ++at[1]) {
+            qnnrt_lower__view part = x;
+            for (i = 0; i < 2; ++i) {
+                const int32_t axis = qnnrt_lower__image_axis(out, spatial, i);
+                if (axis >= 0)
+                    qnnrt_lower__cut(job, &part, (uint32_t)axis, at[i] * dilation[i],
+                                     out->dims[axis], stride[i]);
+            }
+            qnnrt_lower__settle(job, &part);
+            best = at[0] == 0 && at[1] == 0
+                       ? part : qnnrt_lower__between(job, "ElementWiseMaximum", &best, &part,
+                                                     x.dtype, out->rank, out->dims);
+        }
+    qnnrt_lower__set(job, 0, best.tensor, best.order);
+}
+
+/* avg_pool that PoolAvg2d does not compute: each axis is multiplied by a matrix. */
+static void qnnrt_lower__mixed_pool(qnnrt_lower__job *job, uint32_t spatial, const int64_t *kernel,
+                                    const int64_t *stride, const int64_t *pad)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    const int64_t divisor = qnnrt_ir_int(job->node, "divisor_override", 0);
+    const int counted = qnnrt_ir_int(job->node, "count_include_pad", 1) != 0;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    uint32_t i;
+    for (i = 0; i < 2; ++i) {
+        const int32_t axis = qnnrt_lower__image_axis(out, spatial, i);
+        int64_t n, o, k, at;
+        double *matrix;
+        if (axis < 0) continue;
+        n = x.dims[axis];
+        o = out->dims[axis];
+        matrix = qnnrt_lower__matrix_new(job, o, n);
+        if (matrix == NULL) return;
+        for (k = 0; k < o; ++k) {
+            const int64_t begin = k * stride[i] - pad[i];
+            const int64_t end = begin + kernel[i] < n + pad[i] ? begin + kernel[i] : n + pad[i];
+            const int64_t first = begin > 0 ? begin : 0, stop = end < n ? end : n;
+            const int64_t size = divisor != 0 ? (i == 0 && spatial == 2 ? 1 : divisor)
+                                 : counted ? end - begin : stop - first;
+            for (at = first; at < stop; ++at) matrix[k * n + at] = 1. / (double)size;
+        }
+        qnnrt_lower__mix(job, &x, (uint32_t)axis, o, matrix);
+        qnnrt_lower__dealloc(job->lower, matrix);
+    }
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
 /* max_pool and avg_pool. With ceil_mode the end is padded until the size of the output results. */
 static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
 {
@@ -2676,10 +3264,11 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
     const int average = node->op[0] == 'a';
     int64_t in[4], out[4], kernel[2], stride[2], dilation[2], pad[2], pads[4];
     uint32_t order[QNNRT_LOWER__RANK], i;
-    int extra = 0;
+    int extra = 0, padded = 0, usual;
     qnnrt_lower__params p;
-    int32_t t = qnnrt_lower__image(job, spatial, in, order);
-    qnnrt_lower__image_out(job, spatial, out);
+    int32_t t;
+    qnnrt_lower__image_dims(node->inputs[0], spatial, in);
+    qnnrt_lower__image_dims(node->outputs[0], spatial, out);
     qnnrt_lower__two(node, "kernel_size", spatial, 1, kernel);
     memcpy(stride, kernel, sizeof(stride));
     if (qnnrt_ir_attr_find(node, "stride") != NULL) {
@@ -2689,22 +3278,27 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
     }
     qnnrt_lower__two(node, "padding", spatial, 0, pad);
     qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
-    if (dilation[0] != 1 || dilation[1] != 1 || qnnrt_ir_int(node, "divisor_override", 0) != 0) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "pooling with dilation or"
-                            " divisor_override is not lowered");
-        return;
-    }
     for (i = 0; i < 2; ++i) {
-        const int64_t need = (out[1 + i] - 1) * stride[i] + kernel[i] - (in[1 + i] + 2 * pad[i]);
+        const int64_t need = (out[1 + i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 -
+                             (in[1 + i] + 2 * pad[i]);
         pads[2 * i] = pads[2 * i + 1] = pad[i];
         if (need > 0) { pads[2 * i + 1] += need; extra = 1; }
+        if (pads[2 * i + 1] > 0) padded = 1;
     }
-    if (average && extra && qnnrt_ir_int(node, "count_include_pad", 1) &&
-        (pad[0] != 0 || pad[1] != 0)) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "ceil_mode with padding that counts is"
-                            " not lowered");
+    /* With padding HTP's PoolAvg2d is right for 3x3 in the middle, and wrong for others. */
+    usual = spatial == 2 && kernel[0] == 3 && kernel[1] == 3 && pad[0] == 1 && pad[1] == 1;
+    if (dilation[0] != 1 || dilation[1] != 1) {
+        qnnrt_lower__dilated_pool(job, spatial, kernel, stride, dilation, pads);
         return;
     }
+    if (average && (qnnrt_ir_int(node, "divisor_override", 0) != 0 ||
+                    (extra && qnnrt_ir_int(node, "count_include_pad", 1) &&
+                     (pad[0] != 0 || pad[1] != 0)) ||
+                    (padded && !usual && job->lower->desc.target == QNNRT_LOWER_HTP))) {
+        qnnrt_lower__mixed_pool(job, spatial, kernel, stride, pad);
+        return;
+    }
+    t = qnnrt_lower__image(job, spatial, in, order);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "filter_size", QNNRT_DTYPE_U32, kernel, 2, 0);
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
@@ -2715,25 +3309,6 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
     t = qnnrt_lower__op(job, average ? "PoolAvg2d" : "PoolMax2d", &t, 1, job->lower->compute, 4,
                         out, &p);
     qnnrt_lower__set(job, 0, t, order);
-}
-
-/* Average n values into o bins: multiply by a matrix [n, o]. Bin a is floor(a n / o) to
-   ceil((a + 1) n / o). */
-static int32_t qnnrt_lower__bins(qnnrt_lower__job *job, int64_t n, int64_t o)
-{
-    const int64_t dims[2] = {n, o};
-    double *values = (double *)qnnrt_lower__alloc(job->lower, (size_t)(n * o) * sizeof(double));
-    int32_t tensor;
-    int64_t a, i;
-    if (values == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
-    memset(values, 0, (size_t)(n * o) * sizeof(double));
-    for (a = 0; a < o; ++a) {
-        const int64_t first = a * n / o, end = ((a + 1) * n + o - 1) / o;
-        for (i = first; i < end; ++i) values[i * o + a] = 1. / (double)(end - first);
-    }
-    tensor = qnnrt_lower__doubles(job, job->lower->compute, 2, dims, values);
-    qnnrt_lower__dealloc(job->lower, values);
-    return tensor;
 }
 
 static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
@@ -2766,27 +3341,120 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
         t = qnnrt_lower__op(job, "PoolAvg2d", &t, 1, job->lower->compute, 4, out, &p);
         qnnrt_lower__set(job, 0, t, order);
     } else {
-        for (i = x.rank; i-- > first;) {         /* each axis is multiplied by its bins */
-            int64_t dims[QNNRT_LOWER__RANK], rows[2];
-            int32_t t;
-            if (x.dims[i] == value->dims[i]) continue;
-            memcpy(order, x.order, sizeof(order));
-            qnnrt_lower__axis_last(x.rank, order, i);
-            t = qnnrt_lower__stored(job, &x, order);
-            rows[0] = (int64_t)(qnnrt_lower__count(x.rank, x.dims) / (uint64_t)x.dims[i]);
-            rows[1] = x.dims[i];
-            t = qnnrt_lower__reshape(job, t, 2, rows);
-            dims[0] = rows[0];
-            dims[1] = value->dims[i];
-            x.tensor = qnnrt_lower__matmul(job, t, qnnrt_lower__bins(job, x.dims[i], dims[1]), 0, 2,
-                                           dims);
-            x.value = NULL;
-            x.dims[i] = value->dims[i];
-            memcpy(x.order, order, sizeof(order));
+        for (i = first; i < x.rank; ++i) {       /* the mean of floor(a n / o) to */
+            const int64_t n = x.dims[i], o = value->dims[i];     /* ceil((a + 1) n / o) */
+            int64_t a, at;
+            double *matrix;
+            if (n == o) continue;
+            matrix = qnnrt_lower__matrix_new(job, o, n);
+            if (matrix == NULL) return;
+            for (a = 0; a < o; ++a) {
+                const int64_t begin = a * n / o, end = ((a + 1) * n + o - 1) / o;
+                for (at = begin; at < end; ++at) matrix[a * n + at] = 1. / (double)(end - begin);
+            }
+            qnnrt_lower__mix(job, &x, i, o, matrix);
+            qnnrt_lower__dealloc(job->lower, matrix);
         }
         qnnrt_lower__settle(job, &x);
         qnnrt_lower__set(job, 0, x.tensor, x.order);
     }
+}
+
+/* Get the step between the places of an axis that a resized one reads: the inverse of a given
+   factor, or the ratio of the sizes. */
+static double qnnrt_lower__step(const qnnrt_ir_node *node, uint32_t axis, int64_t in, int64_t out)
+{
+    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(node, "scale_factors");
+    double factor = qnnrt_ir_float(node, axis == 0 ? "scales_h" : "scales_w", 0);
+    if (factors != NULL && factors->floats != NULL && factors->count == 2)
+        factor = factors->floats[axis];
+    return factor > 0 ? 1 / factor : (double)in / (double)out;
+}
+
+/* upsample_nearest2d, upsample_bilinear2d: an operator, or matrices where its step would differ. */
+static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *value = node->outputs[0];
+    const int linear = strstr(node->op, "bilinear") != NULL;
+    const int corners = linear && qnnrt_ir_int(node, "align_corners", 0) != 0;
+    qnnrt_lower__view x;
+    qnnrt_lower__params p;
+    int64_t in[4], out[4];
+    uint32_t order[QNNRT_LOWER__RANK], i;
+    double step[2];
+    int same = 1;
+    if (value->rank != 4) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "only images of rank 4 are lowered");
+        return;
+    }
+    qnnrt_lower__image_dims(node->inputs[0], 2, in);
+    qnnrt_lower__image_dims(value, 2, out);
+    for (i = 0; i < 2; ++i) {
+        const int64_t n = in[1 + i], o = out[1 + i];
+        step[i] = qnnrt_lower__step(node, i, n, o);
+        if (corners) step[i] = o > 1 ? (double)(n - 1) / (double)(o - 1) : 0;
+        else if (step[i] * (double)o != (double)n) same = 0;
+        if (corners && o == 1) same = 0;
+    }
+    if (same) {
+        int32_t t = qnnrt_lower__image(job, 2, in, order);
+        memset(&p, 0, sizeof(p));
+        qnnrt_lower__bool(&p, "align_corners", corners);
+        qnnrt_lower__bool(&p, "half_pixel_centers", linear && !corners);
+        t = qnnrt_lower__op(job, linear ? "ResizeBilinear" : "ResizeNearestNeighbor", &t, 1,
+                            job->lower->compute, 4, out, &p);
+        qnnrt_lower__set(job, 0, t, order);
+        return;
+    }
+    x = qnnrt_lower__in(job, 0);
+    for (i = 0; i < 2; ++i) {
+        const int64_t n = in[1 + i], o = out[1 + i];
+        double *matrix = qnnrt_lower__matrix_new(job, o, n);
+        int64_t k;
+        if (matrix == NULL) return;
+        for (k = 0; k < o; ++k) {
+            double at = !linear || corners ? (double)k * step[i]
+                                           : ((double)k + 0.5) * step[i] - 0.5;
+            int64_t first;
+            if (at < 0) at = 0;
+            first = (int64_t)(linear ? at : (double)(float)at);
+            if (first > n - 1) first = n - 1;
+            if (linear && first < n - 1) {
+                matrix[k * n + first] = 1 - (at - (double)first);
+                matrix[k * n + first + 1] = at - (double)first;
+            } else {
+                matrix[k * n + first] = 1;
+            }
+        }
+        qnnrt_lower__mix(job, &x, 2 + i, o, matrix);
+        qnnrt_lower__dealloc(job->lower, matrix);
+    }
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* pixel_shuffle: channels become blocks of r x r. */
+static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
+{
+    const int64_t r = qnnrt_ir_int(job->node, "upscale_factor", 1), block[2] = {r, r};
+    enum { CRD = 1 };
+    int64_t in[4], out[4];
+    uint32_t order[QNNRT_LOWER__RANK];
+    qnnrt_lower__params p;
+    int32_t t;
+    if (job->node->outputs[0]->rank > 4) {
+        qnnrt_lower__refuse(job->lower, job->graph, "Reshape it to rank 4.",
+                            "only images of rank 4 are lowered");
+        return;
+    }
+    t = qnnrt_lower__image(job, 2, in, order);
+    qnnrt_lower__image_out(job, 2, out);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "block_size", QNNRT_DTYPE_U32, block, 2, 0);
+    qnnrt_lower__u32(&p, "mode", CRD);
+    t = qnnrt_lower__op(job, "DepthToSpace", &t, 1,
+                        qnnrt_lower__dtype(job, job->node->outputs[0]->dtype), 4, out, &p);
+    qnnrt_lower__set(job, 0, t, order);
 }
 
 /* =====================================================================================
@@ -2797,6 +3465,20 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
    Knows nothing of: images
    ===================================================================================== */
 
+/* Return a static vector of `count` times one number. */
+static int32_t qnnrt_lower__same(qnnrt_lower__job *job, qnnrt_dtype dtype, int64_t count,
+                                 double number)
+{
+    double *values = (double *)qnnrt_lower__alloc(job->lower, (size_t)count * sizeof(double) + 1);
+    int32_t tensor;
+    int64_t i;
+    if (values == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
+    for (i = 0; i < count; ++i) values[i] = number;
+    tensor = qnnrt_lower__doubles(job, dtype, 1, &count, values);
+    qnnrt_lower__dealloc(job->lower, values);
+    return tensor;
+}
+
 /* Apply a norm over the last axis of a view, as one operator. weight, bias: 0 for none. */
 static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *x,
                                    int32_t weight, int32_t bias, double eps)
@@ -2805,18 +3487,12 @@ static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnr
     qnnrt_lower__aligned a;
     qnnrt_lower__params p;
     int32_t inputs[3];
-    int64_t axis, width = x->dims[last];
+    int64_t axis;
     size_t count = 2;
     inputs[0] = qnnrt_lower__arrange(job, x, 1u << last, (int32_t)last, &a);
     inputs[1] = weight;
-    if (weight == QNNRT_LOWER__NONE) {
-        double *ones = (double *)qnnrt_lower__alloc(job->lower, (size_t)width * sizeof(double));
-        int64_t i;
-        if (ones == NULL) { job->lower->no_memory = 1; return; }
-        for (i = 0; i < width; ++i) ones[i] = 1;
-        inputs[1] = qnnrt_lower__doubles(job, x->dtype, 1, &width, ones);
-        qnnrt_lower__dealloc(job->lower, ones);
-    }
+    if (weight == QNNRT_LOWER__NONE)
+        inputs[1] = qnnrt_lower__same(job, x->dtype, x->dims[last], 1);
     if (bias != QNNRT_LOWER__NONE) inputs[count++] = bias;
     axis = a.packed_rank - 1;
     memset(&p, 0, sizeof(p));
@@ -2827,35 +3503,236 @@ static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnr
     memcpy(x->order, a.order, sizeof(a.order));
 }
 
-/* q.rms_norm: an operator on HTP, where squares overflow; parts on CPU, whose operator adds epsilon
+/* Multiply output 0 by input 1 and add input 2, if they exist: numbers for each channel. */
+static void qnnrt_lower__affine(qnnrt_lower__job *job)
+{
+    static const char *const types[2] = {"ElementWiseMultiply", "ElementWiseAdd"};
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t d;
+    size_t i;
+    for (d = 0; d < out->rank; ++d) dims[d] = d == 1 ? out->dims[1] : 1;
+    for (i = 0; i < 2; ++i) {
+        qnnrt_lower__view pair[2];
+        if (job->node->input_count <= i + 1 || job->node->inputs[i + 1] == NULL) continue;
+        pair[0] = qnnrt_lower__view_of(job, out, 0);
+        pair[1] = qnnrt_lower__in(job, i + 1);
+        qnnrt_lower__view_cast(job, &pair[1], pair[0].dtype);
+        qnnrt_lower__view_dims(job, &pair[1], out->rank, dims);
+        qnnrt_lower__pair(job, types[i], pair);
+    }
+}
+
+/* Normalize groups of channels of input 0: GroupNorm where it works; else each group is a row of
+   LayerNorm, and factors follow. */
+static void qnnrt_lower__group_norm(qnnrt_lower__job *job, int64_t groups)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *out = node->outputs[0];
+    const double eps = qnnrt_ir_float(node, "eps", 1e-5);
+    const int64_t channels = out->dims[1];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    uint32_t order[QNNRT_LOWER__RANK], i;
+    int64_t dims[QNNRT_LOWER__RANK], rows[2], last = 1;
+    qnnrt_lower__params p;
+    int32_t inputs[3];
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__f32(&p, "epsilon", eps);
+    if (job->lower->desc.target != QNNRT_LOWER_HTP) {
+        memcpy(order, x.order, sizeof(order));
+        qnnrt_lower__axis_last(x.rank, order, 1);
+        qnnrt_lower__axis_first(x.rank, order, 0);
+        dims[0] = x.dims[0];
+        dims[1] = (int64_t)(out->count / (uint64_t)(x.dims[0] * channels));
+        dims[2] = 1;
+        dims[3] = channels;
+        inputs[0] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 4, dims);
+        for (i = 1; i < 3; ++i)
+            inputs[i] = node->input_count > i && node->inputs[i] != NULL
+                            ? qnnrt_lower__vector(job, node->inputs[i])
+                            : qnnrt_lower__same(job, x.dtype, channels, i == 1);
+        qnnrt_lower__u32(&p, "group", (uint32_t)groups);
+        qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "GroupNorm", inputs, 3, x.dtype, 4, dims, &p),
+                         order);
+        return;
+    }
+    /* [N, C, ..] as [N, G, C / G, ..]: N and G first, the others as they are stored. */
+    dims[0] = x.dims[0];
+    dims[1] = groups;
+    dims[2] = channels / groups;
+    for (i = 2; i < x.rank; ++i) dims[i + 1] = x.dims[i];
+    qnnrt_lower__view_dims(job, &x, x.rank + 1, dims);
+    memcpy(order, x.order, sizeof(order));
+    qnnrt_lower__axis_first(x.rank, order, 1);
+    qnnrt_lower__axis_first(x.rank, order, 0);
+    rows[0] = x.dims[0] * groups;
+    rows[1] = (int64_t)(out->count / (uint64_t)rows[0]);
+    inputs[0] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 2, rows);
+    inputs[1] = qnnrt_lower__same(job, x.dtype, rows[1], 1);
+    inputs[2] = qnnrt_lower__same(job, x.dtype, rows[1], 0);
+    qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, &last, 1, 0);
+    x.tensor = qnnrt_lower__op(job, "LayerNorm", inputs, 3, x.dtype, 2, rows, &p);
+    memcpy(x.order, order, sizeof(order));
+    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__affine(job);
+}
+
+static void qnnrt_lower__do_group_norm(qnnrt_lower__job *job)
+{
+    qnnrt_lower__group_norm(job, qnnrt_ir_int(job->node, "num_groups", 1));
+}
+
+/* Raise a tensor to a power. */
+static int32_t qnnrt_lower__raise(qnnrt_lower__job *job, int32_t t, double power)
+{
+    if (power == 1) return t;
+    if (power == 2) return qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+    if (power == 0.5) return qnnrt_lower__op_like(job, "ElementWiseSquareRoot", t, NULL);
+    return qnnrt_lower__binary_op(job, "ElementWisePower", t,
+                                  qnnrt_lower__number(job, qnnrt_lower__at(job, t)->dtype, power));
+}
+
+/* Return (sum of |x|^power over axes (their bits), times `factor`)^(1 / power). In float16 squares
+   overflow from 256 on, and vanish below 0.0002: there they are of x / max |x|. */
+static qnnrt_lower__view qnnrt_lower__length(qnnrt_lower__job *job, const qnnrt_lower__view *from,
+                                             uint32_t axes, double power, double factor)
+{
+    qnnrt_lower__view x = *from, peak, y;
+    int32_t t;
+    const int scaled = x.dtype == QNNRT_DTYPE_F16 && power != 1;
+    qnnrt_lower__settle(job, &x);
+    peak = x;
+    t = job->graph->bodies[x.tensor].root;
+    if (scaled || power != 2) t = qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
+    peak.tensor = t;
+    if (scaled) {
+        if (power != 2) x.tensor = t;
+        qnnrt_lower__reduce(job, "ReduceMax", &peak, axes);
+        t = job->graph->bodies[peak.tensor].root;
+        peak.tensor = qnnrt_lower__clamp(job, t, 1e-4, HUGE_VAL);
+        x = qnnrt_lower__between(job, "ElementWiseDivide", &x, &peak, x.dtype, x.rank, x.dims);
+        t = job->graph->bodies[x.tensor].root;
+    }
+    y = x;
+    y.tensor = qnnrt_lower__raise(job, t, power);
+    qnnrt_lower__reduce(job, factor == 1 ? "ReduceSum" : "ReduceMean", &y, axes);
+    t = job->graph->bodies[y.tensor].root;
+    if (factor != 1) {
+        const double count = (double)qnnrt_lower__count(x.rank, x.dims) /
+                             (double)qnnrt_lower__count(y.rank, y.dims);
+        t = qnnrt_lower__linear_map(job, t, count * factor, 0);
+    }
+    y.tensor = qnnrt_lower__raise(job, t, 1 / power);
+    if (scaled)
+        y = qnnrt_lower__between(job, "ElementWiseMultiply", &y, &peak, y.dtype, y.rank, y.dims);
+    return y;
+}
+
+/* linalg_vector_norm: of order 2, 1, infinity, or another. */
+static void qnnrt_lower__do_vector_norm(qnnrt_lower__job *job)
+{
+    const double order = qnnrt_ir_float(job->node, "ord", 2);
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
+    if (order == 0) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "order 0 is not lowered");
+        return;
+    }
+    qnnrt_lower__view_cast(job, &x, job->lower->compute);
+    qnnrt_lower__settle(job, &x);
+    if (order > -HUGE_VAL && order < HUGE_VAL) {
+        x = qnnrt_lower__length(job, &x, axes, order, 1);
+    } else {
+        x.tensor = qnnrt_lower__op_like(job, "ElementWiseAbs", job->graph->bodies[x.tensor].root,
+                                        NULL);
+        qnnrt_lower__reduce(job, order > 0 ? "ReduceMax" : "ReduceMin", &x, axes);
+    }
+    qnnrt_lower__set_reduced(job, &x, axes);
+}
+
+/* var, std: of the differences from the mean. */
+static void qnnrt_lower__do_var(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const double correction = qnnrt_ir_attr_find(node, "unbiased") != NULL
+                                  ? (double)qnnrt_ir_int(node, "unbiased", 1)
+                                  : qnnrt_ir_float(node, "correction", 1);
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), mean;
+    const uint32_t axes = qnnrt_lower__axes(node, x.rank);
+    double count = 1;
+    uint32_t i;
+    int32_t t;
+    for (i = 0; i < x.rank; ++i) if (axes >> i & 1) count *= (double)x.dims[i];
+    if (!(count - correction > 0)) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "the variance of %g values with"
+                            " correction %g is not a number", count, correction);
+        return;
+    }
+    qnnrt_lower__settle(job, &x);
+    mean = x;
+    qnnrt_lower__reduce(job, "ReduceMean", &mean, axes);
+    x = qnnrt_lower__between(job, "ElementWiseSubtract", &x, &mean, x.dtype, x.rank, x.dims);
+    x = qnnrt_lower__length(job, &x, axes, 2, 1 / (count - correction));
+    if (strncmp(node->op, "var", 3) == 0) {
+        t = job->graph->bodies[x.tensor].root;
+        x.tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+    }
+    qnnrt_lower__set_reduced(job, &x, axes);
+}
+
+/* Make the axes that a node normalizes one axis of a view: those of "normalized_shape", or the last
+   one. */
+static void qnnrt_lower__join_last(qnnrt_lower__job *job, qnnrt_lower__view *x)
+{
+    int64_t dims[QNNRT_LOWER__RANK], whole = 1;
+    const size_t given = qnnrt_ir_ints(job->node, "normalized_shape", dims);
+    uint32_t i;
+    if (given < 2) return;
+    for (i = x->rank - (uint32_t)given; i < x->rank; ++i) whole *= x->dims[i];
+    for (i = 0; i + given < x->rank; ++i) dims[i] = x->dims[i];
+    dims[i] = whole;
+    qnnrt_lower__view_dims(job, x, i + 1, dims);
+}
+
+/* rms_norm: an operator on HTP, where squares overflow; parts on CPU, whose operator adds epsilon
    in another place. */
 static void qnnrt_lower__do_rms_norm(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
-    const double eps = qnnrt_ir_float(node, "eps", 1e-6);
+    const qnnrt_ir_value *out = node->outputs[0];
+    const double least = out->dtype == QNNRT_DTYPE_F16 ? 9.765625e-4
+                         : out->dtype == QNNRT_DTYPE_BF16 ? 7.8125e-3 : 1.1920928955078125e-7;
+    const double eps = qnnrt_ir_float(node, "eps", node->op[0] == 'q' ? 1e-6 : least);
     const qnnrt_ir_value *weight = node->input_count > 1 ? node->inputs[1] : NULL;
-    qnnrt_lower__view x = qnnrt_lower__in(job, 0), y = x, pair[2];
-    int32_t t;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), y;
+    int32_t t, factors = QNNRT_LOWER__NONE;
+    qnnrt_lower__join_last(job, &x);
+    if (weight != NULL)
+        factors = qnnrt_lower__reshape(job, qnnrt_lower__vector(job, weight), 1,
+                                       &x.dims[x.rank - 1]);
     if (job->lower->desc.target != QNNRT_LOWER_CPU) {
-        qnnrt_lower__last_norm(job, "RmsNorm", &x, weight != NULL
-                               ? qnnrt_lower__vector(job, weight) : QNNRT_LOWER__NONE,
-                               QNNRT_LOWER__NONE, eps);
-        qnnrt_lower__set(job, 0, x.tensor, x.order);
-        return;
+        qnnrt_lower__last_norm(job, "RmsNorm", &x, factors, QNNRT_LOWER__NONE, eps);
+    } else {
+        qnnrt_lower__settle(job, &x);
+        y = x;
+        t = job->graph->bodies[y.tensor].root;
+        y.tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+        qnnrt_lower__reduce(job, "ReduceMean", &y, 1u << (y.rank - 1));
+        t = qnnrt_lower__linear_map(job, job->graph->bodies[y.tensor].root, 1, eps);
+        y.tensor = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
+        x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &y, x.dtype, x.rank, x.dims);
+        if (weight != NULL) {
+            memset(&y, 0, sizeof(y));
+            y.tensor = factors;
+            y.dtype = x.dtype;
+            y.rank = 1;
+            y.dims[0] = x.dims[x.rank - 1];
+            x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &y, x.dtype, x.rank, x.dims);
+        }
     }
-    qnnrt_lower__settle(job, &y);
-    t = job->graph->bodies[y.tensor].root;
-    y.tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
-    qnnrt_lower__reduce(job, "ReduceMean", &y, 1u << (y.rank - 1));
-    t = qnnrt_lower__linear_map(job, job->graph->bodies[y.tensor].root, 1, eps);
-    y.tensor = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
-    pair[0] = x;
-    pair[1] = y;
-    qnnrt_lower__pair(job, "ElementWiseMultiply", pair);
-    if (weight == NULL) return;
-    pair[0] = qnnrt_lower__view_of(job, node->outputs[0], 0);
-    pair[1] = qnnrt_lower__view_of(job, weight, 0);
-    qnnrt_lower__pair(job, "ElementWiseMultiply", pair);
+    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
 
 /* layer_norm over the last axis, or over several, which become one. */
@@ -2863,31 +3740,16 @@ static void qnnrt_lower__do_layer_norm(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    int64_t dims[QNNRT_LOWER__RANK], whole[1];
-    const size_t given = qnnrt_ir_ints(node, "normalized_shape", dims);
-    const uint32_t axes = given == 0 ? 1 : (uint32_t)given;
     int32_t vectors[2] = {QNNRT_LOWER__NONE, QNNRT_LOWER__NONE};
+    int64_t width;
     uint32_t i;
-    if (axes > 1) {
-        whole[0] = 1;
-        for (i = x.rank - axes; i < x.rank; ++i) whole[0] *= x.dims[i];
-        for (i = 0; i + axes < x.rank; ++i) dims[i] = x.dims[i];
-        dims[x.rank - axes] = whole[0];
-        qnnrt_lower__view_dims(job, &x, x.rank - axes + 1, dims);
-    }
-    whole[0] = x.dims[x.rank - 1];
+    qnnrt_lower__join_last(job, &x);
+    width = x.dims[x.rank - 1];
     for (i = 0; i < 2; ++i)
         if (node->input_count > i + 1 && node->inputs[i + 1] != NULL)
             vectors[i] = qnnrt_lower__reshape(job, qnnrt_lower__vector(job, node->inputs[i + 1]), 1,
-                                              whole);
-    if (vectors[1] == QNNRT_LOWER__NONE) {
-        double *zeros = (double *)qnnrt_lower__alloc(job->lower,
-                                                     (size_t)whole[0] * sizeof(double));
-        if (zeros == NULL) { job->lower->no_memory = 1; return; }
-        memset(zeros, 0, (size_t)whole[0] * sizeof(double));
-        vectors[1] = qnnrt_lower__doubles(job, x.dtype, 1, whole, zeros);
-        qnnrt_lower__dealloc(job->lower, zeros);
-    }
+                                              &width);
+    if (vectors[1] == QNNRT_LOWER__NONE) vectors[1] = qnnrt_lower__same(job, x.dtype, width, 0);
     qnnrt_lower__last_norm(job, "LayerNorm", &x, vectors[0], vectors[1],
                            qnnrt_ir_float(node, "eps", 1e-5));
     qnnrt_lower__view_dims(job, &x, node->outputs[0]->rank, node->outputs[0]->dims);
@@ -2933,6 +3795,15 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
     qnnrt_lower__pair(job, "ElementWiseAdd", pair);
     qnnrt_lower__dealloc(job->lower, k);
     for (d = 0; d < 4; ++d) qnnrt_lower__dealloc(job->lower, parts[d]);
+}
+
+/* instance_norm: each channel of each sample is a group. */
+static void qnnrt_lower__do_instance_norm(qnnrt_lower__job *job)
+{
+    if (qnnrt_ir_int(job->node, "use_input_stats", 1))
+        qnnrt_lower__group_norm(job, job->node->outputs[0]->dims[1]);
+    else
+        qnnrt_lower__do_batch_norm(job);
 }
 
 /* =====================================================================================
@@ -3096,6 +3967,19 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("q.silu", silu, "Sigmoid ElementWiseMultiply", "") \
     X("gelu.default", gelu, "Gelu, or Tanh and arithmetic", "") \
     X("q.gelu", gelu, "Gelu, or Tanh and arithmetic", "") \
+    X("leaky_relu.default", leaky_relu, "Prelu", "") \
+    X("elu.default", elu, "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
+    X("softplus.default", softplus, "ElementWiseNeuron", "") \
+    X("mish.default", softplus, "ElementWiseNeuron Tanh ElementWiseMultiply", "") \
+    X("erf.default", erf, "Gelu, or Tanh, and arithmetic", "") \
+    X("square.default", simple, "ElementWiseMultiply", "") \
+    X("reciprocal.default", simple, "ElementWiseDivide", "") \
+    X("log2.default", simple, "ElementWiseLog ElementWiseMultiply", "") \
+    X("trunc.default", simple, "ElementWiseSign ElementWiseAbs ElementWiseFloor " \
+      "ElementWiseMultiply", "") \
+    X("bitwise_not.default", simple, "ElementWiseNot ElementWiseMultiply ElementWiseAdd", "") \
+    X("isnan.default", is, "ElementWiseNotEqual", "") \
+    X("isinf.default", is, "ElementWiseAbs ElementWiseGreater", "") \
     X("pow.Tensor_Scalar", power, "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt " \
       "ElementWiseDivide ElementWisePower", "") \
     X("add.*", arithmetic, "ElementWiseAdd ElementWiseMultiply", "bools") \
@@ -3103,6 +3987,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("rsub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
     X("mul.*", arithmetic, "ElementWiseMultiply", "bools") \
     X("div.*", arithmetic, "ElementWiseDivide", "rounding_mode") \
+    X("tril.default", triangle, "ElementWiseSelect", "bools") \
+    X("triu.default", triangle, "ElementWiseSelect", "bools") \
     X("pow.Tensor_Tensor", arithmetic, "ElementWisePower", "") \
     X("maximum.default", arithmetic, "ElementWiseMaximum", "") \
     X("minimum.default", arithmetic, "ElementWiseMinimum", "") \
@@ -3127,7 +4013,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("clone.default", alias, "", "") \
     X("contiguous.default", alias, "", "") \
     X("lift_fresh_copy.default", alias, "", "") \
-    X("dropout.default", alias, "", "") \
+    X("dropout.default", dropout, "", "training") \
+    X("feature_dropout.default", dropout, "", "training") \
     X("to.*", alias, "Cast ElementWiseNotEqual", "") \
     X("_to_copy.default", alias, "Cast ElementWiseNotEqual", "") \
     X("type_as.default", alias, "Cast ElementWiseNotEqual", "") \
@@ -3183,16 +4070,36 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv3d.*", conv, "", "all") \
-    X("max_pool1d.default", pool, "PoolMax2d", "dilation") \
-    X("max_pool2d.default", pool, "PoolMax2d", "dilation") \
-    X("avg_pool1d.default", pool, "PoolAvg2d", "divisor_override") \
-    X("avg_pool2d.default", pool, "PoolAvg2d", "divisor_override") \
+    X("conv_transpose1d.default", deconv, "TransposeConv2d", "") \
+    X("conv_transpose2d.input", deconv, "TransposeConv2d", "") \
+    X("max_pool1d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
+    X("max_pool2d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
+    X("avg_pool1d.default", pool, "PoolAvg2d, or MatMul", "") \
+    X("avg_pool2d.default", pool, "PoolAvg2d, or MatMul", "") \
+    X("upsample_nearest2d.*", upsample, "ResizeNearestNeighbor, or MatMul", "") \
+    X("upsample_bilinear2d.*", upsample, "ResizeBilinear, or MatMul", "") \
+    X("pixel_shuffle.default", pixel_shuffle, "DepthToSpace", "rank 5") \
+    X("pad.default", pad, "Pad, or Concat StridedSlice MatMul", "") \
+    X("constant_pad_nd.default", pad, "Pad, or Concat", "") \
+    X("roll.default", roll, "StridedSlice Concat MatMul", "") \
+    X("flip.default", roll, "StridedSlice Concat MatMul", "many integers") \
     X("adaptive_avg_pool1d.default", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
     X("adaptive_avg_pool2d.default", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
     /* normalizations */ \
     X("q.rms_norm", rms_norm, "RmsNorm, or its parts", "") \
     X("q.layer_norm", layer_norm, "LayerNorm", "") \
     X("layer_norm.default", layer_norm, "LayerNorm", "") \
+    X("rms_norm.default", rms_norm, "RmsNorm, or its parts", "") \
+    X("group_norm.default", group_norm, "GroupNorm, or LayerNorm ElementWiseMultiply " \
+      "ElementWiseAdd", "") \
+    X("instance_norm.default", instance_norm, "GroupNorm, or LayerNorm ElementWiseMultiply " \
+      "ElementWiseAdd", "") \
+    X("linalg_vector_norm.default", vector_norm, "ElementWiseMultiply ReduceSum " \
+      "ElementWiseSquareRoot ElementWiseAbs ReduceMax ElementWisePower", "order 0") \
+    X("var.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply ElementWiseSquareRoot", \
+      "") \
+    X("std.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply ElementWiseSquareRoot", \
+      "") \
     X("batch_norm.default", batch_norm, "ElementWiseMultiply ElementWiseAdd", "training") \
     /* by index */ \
     X("embedding.default", embedding, "Gather", "") \
