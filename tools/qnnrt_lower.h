@@ -58,7 +58,8 @@
    ROOMS (search for the tag)
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
-       >>elementwise >>shape >>reduce >>linear >>image >>norm >>select >>table      operators
+       >>elementwise >>shape >>reduce >>linear >>places >>image >>norm
+       >>select >>table                                                             operators
        >>graph >>cut >>emit >>public                                                      programs
 */
 #ifndef QNNRT_LOWER_H
@@ -2762,11 +2763,11 @@ static void qnnrt_lower__do_attention(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
-   IMAGE                                                                          >>image
-   Convolutions, pooling, resizing and padding: QNN wants channels last.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>shape >>reduce >>linear
-   Knows nothing of: matrices
+   PLACES                                                                        >>places
+   Values of an axis by their places: padding, rolling, and sums with known factors.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>shape
+          >>linear
+   Knows nothing of: images
    ===================================================================================== */
 
 /* Multiply an axis of n values by a matrix [o, n]: it then has o values. The axis stays where it is
@@ -2990,6 +2991,14 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
     qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
+
+/* =====================================================================================
+   IMAGE                                                                          >>image
+   Convolutions, pooling and resizing: QNN wants channels last.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+          >>shape >>reduce >>linear >>places
+   Knows nothing of: matrices
+   ===================================================================================== */
 
 /* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. order receives
    that of the result. */
