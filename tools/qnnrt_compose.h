@@ -58,7 +58,7 @@
    qnnrt_builder_finish() and qnnrt_builder_supports() call the vendor. After the first error later
    calls do nothing, and finish returns that error with the node or tensor it belongs to.
    Descriptors and all that they point to may be freed when a call returns, except for tensors' data
-   with .borrow.
+   with .borrow, and what .load_user and .progress_user point to.
    Threads  one builder by one thread at a time; calls to the vendor: one per backend
    Cost     static data is in memory twice or more until finish returns: ours and the library's;
             with .load of its tensors only the library's, and one tensor of ours */
@@ -149,8 +149,8 @@ typedef struct qnnrt_blocks {
     const uint8_t   *multipliers;        /* EXPANSION: [channels * blocks], 1 to 15 */
 } qnnrt_blocks;
 
-/* Write the `bytes` bytes of a static tensor to `data`, row-major, all of them; `data` is aligned to
-   64 and its content is undefined. On failure return a code and fill err, which is never NULL.
+/* Write the `bytes` bytes of a static tensor to `data`, row-major, all of them. `data` is aligned
+   to 64 and its content is undefined. On failure return a code and fill err, which is never NULL.
    qnnrt_builder_finish() calls it once per tensor, right before it gives the tensor to the library,
    which copies the data. It runs on that thread and under the lock of the backend
    (qnnrt_hooks.lock): it must not call functions on this backend, its models or its builders. */
@@ -240,10 +240,10 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
    qnnrt_builder_finish() or qnnrt_builder_destroy(). */
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
-/* Return the name of the node, or of the graph, that the first error belongs to, or NULL. It stays
-   valid after qnnrt_builder_finish(), until qnnrt_builder_destroy() or qnnrt_backend_close(); then a
-   name is cut after 1,023 bytes. When the library fails to finalize a graph, the node is the one
-   that its log blames; HTP's log does that where it has no kernel. */
+/* Return the name of the node, or of the graph, that the first error belongs to, or NULL. It is
+   valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After finish ask again: the name is
+   valid until qnnrt_backend_close() then, and cut after 1,023 bytes. When the library fails to
+   finalize a graph, the node is the one that its log blames; HTP's does so where it has no kernel. */
 QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
 QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
 
@@ -253,7 +253,8 @@ QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
    Returns  QNNRT_OK; the builder's first error; QNNRT_E_ARG (an input that no node writes, a
             cycle, a tensor written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the
             vendor refuses: err has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY;
-            what .load of a tensor returned (err has its text, after graph and tensor); with .dlc containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and
+            what .load of a tensor returned (err has its text, after graph and tensor); with .dlc
+            containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and
             QNNRT_E_FORMAT
    Frees    qnnrt_close() */
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
@@ -1826,6 +1827,7 @@ static void qnnrt__compose_tell(qnnrt_builder *b, qnnrt_build_phase phase, const
    Source: HTP 2.47 and 2.51 log: "fc" generated: could not create op */
 static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, uint32_t mark)
 {
+    static const char words[] = "\" generated: ";
     const qnnrt__build_list *nodes = &b->graph->nodes;
     qnnrt__log_part part;
     uint32_t i;
@@ -1833,9 +1835,10 @@ static const qnnrt__build_node *qnnrt__compose_blamed(const qnnrt_builder *b, ui
     qnnrt__log_copy(b->backend->log_slot, mark, &part);
     for (i = 0; i < part.count; ++i) {
         const char *name = strchr(part.lines[i].text, '"');
-        const char *end = strstr(part.lines[i].text, "\" generated: ");
-        if (name == NULL || end == NULL || end <= name) continue;
-        ++name;
+        const char *end = name != NULL ? strchr(++name, '"') : NULL;
+        while (end != NULL && strncmp(end, words, sizeof(words) - 1) != 0)
+            end = strchr(end + 1, '"');
+        if (end == NULL) continue;
         for (n = 0; n < nodes->count; ++n) {
             const qnnrt__build_node *node = (const qnnrt__build_node *)nodes->items[n];
             const size_t length = (size_t)(end - name);
@@ -1914,7 +1917,7 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
     return list;
 }
 
-/* Let the caller write a tensor's data. What it leaves in the error comes after graph and tensor. */
+/* Let the caller write a tensor's data. Its error is shown after graph and tensor. */
 static qnnrt_result qnnrt__compose_load(const qnnrt_builder *b, const qnnrt__build_tensor *tensor,
                                         void *data)
 {
@@ -2258,10 +2261,10 @@ static int qnnrt__builder_going(const qnnrt_builder *b)
 static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
 {
     qnnrt_backend *backend = b->backend;
-    const char *const node = qnnrt_builder_failed_node(b);
-    const char *const graph = qnnrt_builder_failed_graph(b);
-    if (node != NULL) snprintf(b->failed_node, sizeof(b->failed_node), "%s", node);
-    if (graph != NULL) snprintf(b->failed_graph, sizeof(b->failed_graph), "%s", graph);
+    if (b->error.code != QNNRT_OK && b->op != NULL)
+        snprintf(b->failed_node, sizeof(b->failed_node), "%s", b->op->name);
+    if (b->error.code != QNNRT_OK && b->graph != NULL && b->graph->desc.name != NULL)
+        snprintf(b->failed_graph, sizeof(b->failed_graph), "%s", b->graph->desc.name);
     if (b->device != NULL) {
         qnnrt__hooks_lock(&backend->hooks);
         qnnrt__backend_free_device(backend, b->device);
