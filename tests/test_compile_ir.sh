@@ -119,12 +119,131 @@ compile equal_names 2 "--graph_name N1,N2" $cnn "$ir/torch_cnn.json"
 # shellcheck disable=SC2086
 compile three_weights 2 "1 graph and 3 --weights" $cnn --weights a --weights b
 
-# ---- bad input ----
-compile no_weights 1 "hint: Name the checkpoint with --weights PATH." "$ir/torch_cnn.json"
+# ---- bad graphs: everything that is wrong is listed, and nothing is written ----
+small="--weights $tmp/small.safetensors"
+# changed NAME SED: $tmp/NAME.json is small.json, changed by sed
+changed() { sed "$2" "$tmp/small.json" >"$tmp/$1.json"; }
+# wrong_graph NAME TEXT: compile $tmp/NAME.json
+wrong_graph() {
+    # shellcheck disable=SC2086
+    compile "$1" 1 "$2" "$tmp/$1.json" $small
+}
 compile no_file 1 "no_such.json: No such file" "$tmp/no_such.json"
 mkdir "$tmp/folder.json"
-compile folder 1 "folder.json: Is a directory" "$tmp/folder.json"
-echo '{"nodes": [' >"$tmp/half.json"
-compile half 1 "half.json" "$tmp/half.json"
+wrong_graph folder "folder.json: Is a directory"
+printf '{"nodes": [' >"$tmp/half.json"
+wrong_graph half "not JSON"
+: >"$tmp/empty.json"
+wrong_graph empty "not JSON"
+echo '{"ir_version": 8, "graph": {}}' >"$tmp/schema.json"
+wrong_graph schema 'not an exported graph: "nodes" is missing'
+hinted schema_hint "pytorch-ir"
+changed dynamic 's/"shape": \[2, 4\]/"shape": ["s0", 4]/'
+wrong_graph dynamic 'graph input "x": a dimension is not a number'
+says dynamic_node err 'node "relu" (relu.default)'
+changed unknown 's/aten.add.Tensor/aten.frobnicate.default/; s/aten.relu.default/my.own/'
+wrong_graph unknown '(frobnicate.default): the operator is unknown'
+says unknown_too err '(my.own): the operator is unknown'
+says unknown_count err 'unknown.json has 2 faults:'
+changed shape '/"name": "p_w"/s/"add", "shape": \[2, 4\]/"add", "shape": [2, 5]/'
+wrong_graph shape 'output "add" is [2, 5] float32, expected [2, 4] float32'
+changed dtype '/"outputs": \[{"name": "relu"/s/float32/float16/'
+wrong_graph dtype 'output "relu" is [2, 4] float16, expected [2, 4] float32'
+changed cycle '/aten.add.Tensor/s/"name": "x"/"name": "relu"/'
+wrong_graph cycle 'is on a cycle'
+changed twice 's/"drop"/"add"/'
+wrong_graph twice 'has a node of the same name'
+changed two 's/"drop"/"relu"/; s/aten.add.Tensor/aten.frobnicate.default/'
+# shellcheck disable=SC2086
+compile all_graphs 1 "two.json has " "$tmp/unknown.json" "$tmp/two.json" $small
+says all_of_them err "unknown.json has 2 faults:"
+
+# ---- bad weights ----
+compile no_weights 1 '"fc.weight" [10,128] is missing' "$ir/torch_cnn.json"
+hinted no_weights_hint "Name the checkpoint with --weights PATH."
+says no_weights_too err '"c1.weight" [16,3,3,3] is missing'
+# shellcheck disable=SC2086
+compile other_weights 1 "torch_cnn.json: 15 weights are missing" "$ir/torch_cnn.json" $small
+changed weight_shape 's/\[4\]/[1, 4]/'
+wrong_graph weight_shape '"w" [1,4] is [4] in '
+changed frequencies 's/"w"/"rotary.inv_freq"/'
+wrong_graph frequencies '"rotary.inv_freq" [4] is missing'
+hinted frequencies_hint "--rope_base X"
+compile frequencies_made 0 "wrote" "$tmp/frequencies.json" --rope_base 10000
+rm -rf "$out"
+# bad_weights NAME TEXT: small.json with $tmp/NAME
+bad_weights() { compile "$1" 1 "$2" "$tmp/small.json" --weights "$tmp/$1"; }
+bad_weights none "none: there is no such file"
+head -c 70 "$tmp/small.safetensors" >"$tmp/cut.safetensors"
+bad_weights cut.safetensors "cut short"
+printf '\377\377\377\377\377\377\377\177{}' >"$tmp/long.safetensors"
+bad_weights long.safetensors "its header needs 9223372036854775807 bytes"
+printf 'X\0\0\0\0\0\0\0%-88s' '{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' >"$tmp/overlap"
+sed 's/^X/h/' "$tmp/overlap" >"$tmp/overlap.safetensors"
+printf '1234' >>"$tmp/overlap.safetensors"
+bad_weights overlap.safetensors "overlap"
+printf 'PK\003\004 a zip' >"$tmp/model.pt"
+bad_weights model.pt "found a zip archive"
+hinted zip_hint "safetensors"
+printf '\200\002}q\000.' >"$tmp/pytorch_model.bin"
+bad_weights pytorch_model.bin "found a PyTorch pickle"
+hinted pickle_hint "save_file"
+
+# ---- where it cannot write ----
+# shellcheck disable=SC2086
+ends file_as_folder 1 "cannot make the folder $tmp/a.dlc: Not a directory" $cnn --backend_so "$ref" --output_dir "$tmp/a.dlc"
+# shellcheck disable=SC2086
+ends no_folder 1 "cannot make the folder /proc/self/none" $cnn --backend_so "$ref" --output_dir /proc/self/none
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$tmp/shut" && chmod a-w "$tmp/shut"
+    # shellcheck disable=SC2086
+    ends shut 1 "cannot write into the folder $tmp/shut: Permission denied" $cnn --backend_so "$ref" --output_dir "$tmp/shut"
+fi
+# A disk without room, as the tool sees it: a write fails after 4 KB.
+(
+    trap '' XFSZ
+    ulimit -f 8
+    # shellcheck disable=SC2086
+    "$tool" compile $cnn --backend_so "$ref" --output_dir "$out/a/b" >"$tmp/out" 2>"$tmp/err"
+    echo $? >"$tmp/status"
+) 2>/dev/null
+status=$(cat "$tmp/status")
+is no_room 1
+says no_room_why err "File too large"
+check no_room_left "$(ls -R "$out" 2>/dev/null)" test ! -e "$out"
+mkdir "$out" && echo old >"$out/torch_cnn.bin"
+(
+    trap '' XFSZ
+    ulimit -f 8
+    # shellcheck disable=SC2086
+    "$tool" compile $cnn --backend_so "$ref" --output_dir "$out" >"$tmp/out" 2>"$tmp/err"
+)
+check old_file_stays "$(cat "$out/torch_cnn.bin")" grep -q '^old$' "$out/torch_cnn.bin"
+check only_the_old_file "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 1
+rm -rf "$out"
+
+# ---- a signal while it reads: nothing is left ----
+mkfifo "$tmp/slow.json"
+exec 9<>"$tmp/slow.json"
+# shellcheck disable=SC2086
+"$tool" compile "$tmp/slow.json" $small --backend_so "$ref" --output_dir "$out" >"$tmp/out" 2>"$tmp/err" 9>&- &
+reader=$!
+until ls -l "/proc/$reader/fd" 2>/dev/null | grep -q 'slow.json$' || ! kill -0 $reader 2>/dev/null; do :; done
+kill -TERM $reader
+wait $reader 2>/dev/null
+status=$?
+exec 9>&-
+is signal 143
+check signal_leaves "$(ls -R "$out" 2>/dev/null)" test ! -e "$out"
+
+# ---- a node that the library refuses ----
+if [ -f "$release/libQnnHtp.so" ]; then
+    changed rank 's/\[2, 4\]/[1, 1, 1, 1, 1, 2, 4]/g'
+    # shellcheck disable=SC2086
+    ends refused 1 'the library refuses operators of' "$tmp/rank.json" $small --backend_so "$release/libQnnHtp.so" --output_dir "$out"
+    says refused_node err '"relu"'
+else
+    skip refused "no libQnnHtp.so in $release: make qnn-libs"
+fi
 
 finish

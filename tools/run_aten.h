@@ -190,6 +190,43 @@ static void aten_surplus(const aten *a, size_t number)
     free(read);
 }
 
+/* Print all weights that are missing or have another shape, after qnnrt_lower_weights() failed. */
+static void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
+{
+    page p = {NULL, 0, 0};
+    size_t count = 0, computable = 0;
+    for (size_t i = 0; i < g->ir->value_count; ++i) {
+        const qnnrt_ir_value *value = g->ir->values[i];
+        if (value->origin != QNNRT_IR_WEIGHT || value->users == 0 || value->count == 0 ||
+            value->data != NULL || qnnrt_lower_weight_of(value) != NULL) continue;
+        const qnnrt_weight *weight = g->weights != NULL
+                                     ? qnnrt_weights_match(g->weights, value->key) : NULL;
+        count += 1;
+        computable += weight == NULL && strstr(value->key, "inv_freq") != NULL;
+        page_add(&p, "\n  \"%s\" ", value->key);
+        page_dims(&p, value->rank, value->dims);
+        if (weight == NULL) {
+            page_text(&p, " is missing");
+            continue;
+        }
+        int64_t dims[QNNRT_WEIGHTS_RANK];
+        for (uint32_t k = 0; k < weight->rank; ++k) dims[k] = (int64_t)weight->dims[k];
+        page_text(&p, " is ");
+        page_dims(&p, weight->rank, dims);
+        page_add(&p, " in %s", weight->file);
+    }
+    const char *hint = g->weights == NULL ? "Name the checkpoint with --weights PATH."
+                       : count == computable
+                         ? "Give the base from which they are computed with --rope_base X, which is"
+                           " rope_theta of the model's config.json."
+                         : err->hint;
+    if (count == 0) fail(a->t, NULL, err->hint, "%s: %s", g->file, err->text);
+    else
+        fail(a->t, NULL, hint, "%s: %lu weight%s missing, or of another shape:%s", g->file,
+             (unsigned long)count, count == 1 ? " is" : "s are", p.data);
+    free(p.data);
+}
+
 /* Print the findings of lowering from number `first` on, and return their number. */
 static size_t aten_findings(const aten *a, size_t first, const char *what)
 {
@@ -264,8 +301,7 @@ static int aten_lower(aten *a)
     for (size_t i = 0; i < a->graph_count; ++i) {
         aten_graph *g = &a->graphs[i];
         if (qnnrt_lower_weights(a->lower, g->ir, g->weights, &err) == QNNRT_OK) continue;
-        fail(a->t, NULL, g->weights == NULL ? "Name the checkpoint with --weights PATH." : err.hint,
-             "%s: %s", g->file, err.text);
+        aten_missing(a, g, &err);
         good = 0;
     }
     begin = aten_spent(a, ATEN_WEIGHTS, begin);

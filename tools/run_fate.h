@@ -35,20 +35,12 @@ static void fate_sort(fate_item *items, size_t count, int (*order)(const void *,
     if (count > 1) qsort(items, count, sizeof(*items), order);
 }
 
-static void fate_dims(page *p, uint32_t rank, const int64_t *dims)
-{
-    page_text(p, "[");
-    for (uint32_t i = 0; i < rank; ++i)
-        page_add(p, "%s%lld", i > 0 ? "," : "", (long long)dims[i]);
-    page_text(p, "]");
-}
-
 /* Add one input or output: as the file has it, and as the binary has it. */
 static void fate_end(page *p, const char *kind, const qnnrt_ir_value *value,
                      const qnnrt_lower_graph_info *info, int32_t tensor)
 {
     page_add(p, "  %-11s %s %s ", kind, value->name, qnnrt_ir_dtype_name(value->dtype));
-    fate_dims(p, value->rank, value->dims);
+    page_dims(p, value->rank, value->dims);
     if (tensor <= 0) {
         page_text(p, kind[0] == 'i' ? ": nothing reads it, it is left out\n" : ": is left out\n");
         return;
@@ -57,7 +49,7 @@ static void fate_end(page *p, const char *kind, const qnnrt_ir_value *value,
     int64_t dims[8];
     for (uint32_t i = 0; i < t->rank; ++i) dims[i] = t->dims[i];
     page_add(p, " as %s %s ", t->name, qnnrt_ir_dtype_name(t->dtype));
-    fate_dims(p, t->rank, dims);
+    page_dims(p, t->rank, dims);
     page_text(p, "\n");
 }
 
@@ -155,7 +147,7 @@ static void fate_statics(page *p, const qnnrt_lower_graph_info *info)
         for (uint32_t k = 0; k < t->rank; ++k) dims[k] = t->dims[k];
         page_add(p, "    %12llu %s %s ", (unsigned long long)t->bytes, t->name,
                  qnnrt_ir_dtype_name(t->dtype));
-        fate_dims(p, t->rank, dims);
+        page_dims(p, t->rank, dims);
         page_text(p, "\n");
     }
     free(items);

@@ -37,6 +37,15 @@ static void page_add(page *p, const char *format, ...)
     free(made);
 }
 
+/* Add "[2,3]". */
+static void page_dims(page *p, uint32_t rank, const int64_t *dims)
+{
+    page_text(p, "[");
+    for (uint32_t i = 0; i < rank; ++i)
+        page_add(p, "%s%lld", i > 0 ? "," : "", (long long)dims[i]);
+    page_text(p, "]");
+}
+
 /* Return "1,234,567". The caller frees it. */
 static char *grouped(uint64_t value)
 {

@@ -109,7 +109,7 @@ def reports(tool):
 def compile_command(tool, model, backend, library, work):
     command = [tool, "compile"] + model.files + ["--weights", model.weights, "--output_dir", work + "/model"]
     command += ["--backend_so", library[0], "--system_so", library[1]]
-    command += ["--report", work + "/report.json"] if reports(tool) else []
+    command += ["--report", work + "/report.txt"] if reports(tool) else []
     command += ["--graph_name", ",".join(name for name, _ in model.graphs)]
     if model.base:
         command += ["--rope_base", "%.17g" % model.base]
@@ -180,12 +180,10 @@ def operators(path):
     """Return the number of operators that the report of the compiler states, or None."""
     try:
         with open(path) as f:
-            report = json.load(f)
-    except (OSError, ValueError):
+            counts = re.findall(r"^  \d+ nodes as read, \d+ after the passes, (\d+) operators$", f.read(), re.M)
+    except OSError:
         return None
-    counts = [g.get("operators", g.get("ops")) for g in report.get("graphs", [])]
-    counts = [len(c) if isinstance(c, (list, dict)) else c for c in counts]
-    return sum(counts) if counts and None not in counts else None
+    return sum(map(int, counts)) if counts else None
 
 
 def measure(tool, model, backend, library, work, timeout):
@@ -196,7 +194,7 @@ def measure(tool, model, backend, library, work, timeout):
     result = {"model": model.name, "backend": backend}
     status, result["compile_seconds"], result["compile_mb"], text = execute(
         compile_command(tool, model, backend, library, work), work, "compile", timeout)
-    result["operators"] = operators(work + "/report.json")
+    result["operators"] = operators(work + "/report.txt")
     if status:
         result.update(stage="compile", text=text[-20000:])
         return result
