@@ -743,30 +743,56 @@ static void qnnrt_lower__permute_copy(const char *from, char *to, size_t size, u
     }
 }
 
-/* Convert elements; integers and bools to floats, too. */
-static qnnrt_result qnnrt_lower__convert_any(qnnrt_lower *lower, const qnnrt_weight *weight,
+/* Read the elements of a weight as doubles. */
+static qnnrt_result qnnrt_lower__read(const qnnrt_weight *weight, double *values, qnnrt_error *err)
+{
+    const size_t bytes = (size_t)weight->count * sizeof(double);
+    const int whole = !qnnrt_lower__is_float(weight->dtype);
+    const qnnrt_result result = qnnrt_weights_convert(
+        weight, whole ? QNNRT_DTYPE_I64 : QNNRT_DTYPE_F64, values, bytes, NULL, err);
+    uint64_t i;
+    for (i = 0; whole && result == QNNRT_OK && i < weight->count; ++i) {
+        int64_t number;
+        memcpy(&number, &values[i], sizeof(number));
+        values[i] = (double)number;
+    }
+    return result;
+}
+
+/* Write doubles as integers or bools of tensors; integers are cut off and clamped. */
+static void qnnrt_lower__write_whole(qnnrt_dtype dtype, uint64_t count, const double *values,
+                                     char *data)
+{
+    uint64_t i;
+    for (i = 0; i < count; ++i) {
+        const double near = !(values[i] > -2147483648.0) ? -2147483648.0
+                            : values[i] > 2147483647.0 ? 2147483647.0 : values[i];
+        const int32_t whole = (int32_t)near;
+        if (dtype == QNNRT_DTYPE_I32) memcpy(data + 4 * i, &whole, 4);
+        else data[i] = (char)(values[i] != 0);
+    }
+}
+
+/* Convert elements; between floats, integers and bools, too. */
+static qnnrt_result qnnrt_lower__convert_any(const qnnrt_lower *lower, const qnnrt_weight *weight,
                                              qnnrt_dtype dtype, void *data, size_t bytes,
                                              qnnrt_weights_loss *loss, qnnrt_error *err)
 {
-    const size_t room = (size_t)weight->count * sizeof(int64_t);
+    double *values;
     qnnrt_weight wide;
     qnnrt_result result;
-    int64_t *whole;
-    double *values;
-    uint64_t i;
-    if (!qnnrt_lower__is_float(dtype) || qnnrt_lower__is_float(weight->dtype))
+    if (qnnrt_lower__is_float(weight->dtype) == qnnrt_lower__is_float(dtype) &&
+        (dtype != QNNRT_DTYPE_BOOL8 || weight->dtype == QNNRT_DTYPE_BOOL8))
         return qnnrt_weights_convert(weight, dtype, data, bytes, loss, err);
-    whole = (int64_t *)qnnrt_lower__alloc(lower, room + 1);
-    if (whole == NULL) return qnnrt_lower__fail_memory(err);
-    result = qnnrt_weights_convert(weight, QNNRT_DTYPE_I64, whole, room, NULL, err);
-    values = (double *)(void *)whole;
-    for (i = 0; i < weight->count && result == QNNRT_OK; ++i) {
-        const double value = (double)whole[i];
-        memcpy(&values[i], &value, sizeof(value));
-    }
+    values = (double *)qnnrt_lower__alloc(lower, (size_t)weight->count * sizeof(double) + 1);
+    if (values == NULL) return qnnrt_lower__fail_memory(err);
+    result = qnnrt_lower__read(weight, values, err);
     qnnrt_lower__as_weight(&wide, QNNRT_DTYPE_F64, weight->count, values);
-    if (result == QNNRT_OK) result = qnnrt_weights_convert(&wide, dtype, data, bytes, loss, err);
-    qnnrt_lower__dealloc(lower, whole);
+    if (result == QNNRT_OK && qnnrt_lower__is_float(dtype))
+        result = qnnrt_weights_convert(&wide, dtype, data, bytes, loss, err);
+    else if (result == QNNRT_OK)
+        qnnrt_lower__write_whole(dtype, weight->count, values, (char *)data);
+    qnnrt_lower__dealloc(lower, values);
     return result;
 }
 
@@ -777,8 +803,8 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
 {
     const int constant = source->weight == &source->own;
     qnnrt_weights_loss loss = {0, 0, 0};
-    qnnrt_result result = qnnrt_lower__convert_any(lower, source->weight, dtype, data, bytes,
-                                                   &loss, err);
+    const qnnrt_result result = qnnrt_lower__convert_any(lower, source->weight, dtype, data, bytes,
+                                                         &loss, err);
     uint16_t *halves = (uint16_t *)data;
     uint64_t i;
     if (result != QNNRT_OK) return result;
@@ -882,16 +908,9 @@ static int32_t qnnrt_lower__doubles(qnnrt_lower__job *job, qnnrt_dtype dtype, ui
     char *data = (char *)qnnrt_lower__alloc(job->lower, bytes + 1);
     int32_t tensor = QNNRT_LOWER__NONE;
     qnnrt_error err;
-    uint64_t i;
     if (data == NULL) { job->lower->no_memory = 1; return tensor; }
     if (dtype == QNNRT_DTYPE_I32 || dtype == QNNRT_DTYPE_BOOL8) {
-        for (i = 0; i < count; ++i) {
-            const double near = values[i] < -2147483648.0 ? -2147483648.0
-                                : values[i] > 2147483647.0 ? 2147483647.0 : values[i];
-            const int32_t whole = (int32_t)near;
-            if (dtype == QNNRT_DTYPE_I32) memcpy(data + 4 * i, &whole, 4);
-            else data[i] = (char)(values[i] != 0);
-        }
+        qnnrt_lower__write_whole(dtype, count, values, data);
         tensor = qnnrt_lower__data(job, dtype, rank, dims, data);
         qnnrt_lower__dealloc(job->lower, data);
         return tensor;
@@ -993,9 +1012,7 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
     }
     values = (double *)qnnrt_lower__alloc(job->lower, (size_t)value->count * sizeof(double) + 1);
     if (values == NULL) { job->lower->no_memory = 1; return NULL; }
-    if (qnnrt_lower__convert_any(job->lower, record->weight, QNNRT_DTYPE_F64, values,
-                                 (size_t)value->count * sizeof(double), NULL, &err) == QNNRT_OK)
-        return values;
+    if (qnnrt_lower__read(record->weight, values, &err) == QNNRT_OK) return values;
     qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
     qnnrt_lower__dealloc(job->lower, values);
     return NULL;
@@ -1889,29 +1906,36 @@ static void qnnrt_lower__do_is(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, t, x.order);
 }
 
-/* Return the second operand of a node as a view: an input, or a number. */
-static qnnrt_lower__view qnnrt_lower__operand(qnnrt_lower__job *job, size_t input,
-                                              const char *argument, qnnrt_dtype dtype)
+/* Return a tensor as a view, with its axes in the order of the graph. */
+static qnnrt_lower__view qnnrt_lower__view_tensor(const qnnrt_lower__job *job, int32_t tensor,
+                                                  uint32_t rank, const int64_t *dims)
 {
     qnnrt_lower__view view;
-    if (job->node->input_count > input && job->node->inputs[input] != NULL)
-        return qnnrt_lower__view_of(job, job->node->inputs[input], 1);
     memset(&view, 0, sizeof(view));
-    view.dtype = dtype;
-    view.rank = 1;
-    view.dims[0] = 1;
-    view.tensor = qnnrt_lower__number(job, dtype, qnnrt_ir_float(job->node, argument, 0));
+    qnnrt_lower__identity(view.order);
+    view.tensor = tensor;
+    view.scale = 1;
+    view.dtype = qnnrt_lower__at(job, tensor)->dtype;
+    view.rank = rank;
+    memcpy(view.dims, dims, rank * sizeof(*dims));
     return view;
 }
 
-/* Give a view another type of tensors. */
-static void qnnrt_lower__view_cast(qnnrt_lower__job *job, qnnrt_lower__view *view,
-                                   qnnrt_dtype dtype)
+/* Return a number as a view. */
+static qnnrt_lower__view qnnrt_lower__view_number(qnnrt_lower__job *job, qnnrt_dtype dtype,
+                                                  double value)
 {
-    if (view->dtype == dtype) return;
-    if (view->value == NULL)
-        view->tensor = qnnrt_lower__cast(job, job->graph->bodies[view->tensor].root, dtype);
-    view->dtype = dtype;
+    const int64_t one = 1;
+    return qnnrt_lower__view_tensor(job, qnnrt_lower__number(job, dtype, value), 1, &one);
+}
+
+/* Return an operand of a node as a view: an input, or a number. */
+static qnnrt_lower__view qnnrt_lower__operand(qnnrt_lower__job *job, size_t input,
+                                              const char *argument, qnnrt_dtype dtype)
+{
+    if (job->node->input_count > input && job->node->inputs[input] != NULL)
+        return qnnrt_lower__view_of(job, job->node->inputs[input], 1);
+    return qnnrt_lower__view_number(job, dtype, qnnrt_ir_float(job->node, argument, 0));
 }
 
 /* Make an operator on two views, with broadcasting to `dims`. Return the result. */
@@ -1946,46 +1970,87 @@ static void qnnrt_lower__pair(qnnrt_lower__job *job, const char *type, qnnrt_low
     qnnrt_lower__set(job, 0, out.tensor, out.order);
 }
 
-/* tril, triu: where a triangle of the last two axes is, x, else 0. */
-static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
+/* Give a view another type of tensors. As bool it says which elements are not 0. */
+static void qnnrt_lower__view_cast(qnnrt_lower__job *job, qnnrt_lower__view *view,
+                                   qnnrt_dtype dtype)
+{
+    if (view->dtype == dtype) return;
+    if (view->value == NULL && dtype == QNNRT_DTYPE_BOOL8) {
+        const qnnrt_lower__view zero = qnnrt_lower__view_number(job, view->dtype, 0);
+        *view = qnnrt_lower__between(job, "ElementWiseNotEqual", view, &zero, dtype, view->rank,
+                                     view->dims);
+    } else if (view->value == NULL) {
+        view->tensor = qnnrt_lower__cast(job, job->graph->bodies[view->tensor].root, dtype);
+    }
+    view->dtype = dtype;
+}
+
+/* Make an operator on each element of a view. */
+static void qnnrt_lower__view_unary(qnnrt_lower__job *job, const char *type,
+                                    qnnrt_lower__view *view)
+{
+    qnnrt_lower__settle(job, view);
+    view->tensor = qnnrt_lower__op_like(job, type, job->graph->bodies[view->tensor].root, NULL);
+}
+
+/* Divide, and round down or towards 0. Integers stay exact. */
+static void qnnrt_lower__divide_whole(qnnrt_lower__job *job, const qnnrt_lower__view *pair,
+                                      int down)
 {
     const qnnrt_ir_value *out = job->node->outputs[0];
-    const int lower = strncmp(job->node->op, "tril", 4) == 0;
-    const int64_t diagonal = qnnrt_ir_int(job->node, "diagonal", 0);
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
-    qnnrt_lower__view views[3];
-    qnnrt_lower__aligned a;
-    int64_t rows, columns, i, k;
-    int32_t tensors[3];
-    double *inside;
-    if (out->rank < 2 || dtype == QNNRT_DTYPE_BOOL8) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "only matrices of numbers are lowered");
+    qnnrt_lower__view x = pair[0], sign;
+    if (dtype == QNNRT_DTYPE_I32 && down) {              /* without the rest nothing is left over */
+        x = qnnrt_lower__between(job, "ElementWiseMod", &pair[0], &pair[1], dtype, out->rank,
+                                 out->dims);
+        x = qnnrt_lower__between(job, "ElementWiseSubtract", &pair[0], &x, dtype, out->rank,
+                                 out->dims);
+    }
+    x = qnnrt_lower__between(job, "ElementWiseDivide", &x, &pair[1], dtype, out->rank, out->dims);
+    if (dtype != QNNRT_DTYPE_I32 && down) {
+        qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
+    } else if (dtype != QNNRT_DTYPE_I32) {
+        sign = x;
+        qnnrt_lower__view_unary(job, "ElementWiseSign", &sign);
+        qnnrt_lower__view_unary(job, "ElementWiseAbs", &x);
+        qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
+        x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &sign, dtype, out->rank,
+                                 out->dims);
+    }
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* The rest of a division, with the sign of the divisor. */
+static void qnnrt_lower__remainder(qnnrt_lower__job *job, qnnrt_lower__view *pair)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
+    qnnrt_lower__view x;
+    if (dtype == QNNRT_DTYPE_I32) {
+        qnnrt_lower__pair(job, "ElementWiseMod", pair);
         return;
     }
-    rows = out->dims[out->rank - 2];
-    columns = out->dims[out->rank - 1];
-    inside = (double *)qnnrt_lower__alloc(job->lower,
-                                          (size_t)(rows * columns) * sizeof(double) + 1);
-    if (inside == NULL) { job->lower->no_memory = 1; return; }
-    for (i = 0; i < rows; ++i)
-        for (k = 0; k < columns; ++k)
-            inside[i * columns + k] = lower ? k - i <= diagonal : k - i >= diagonal;
-    memset(views, 0, sizeof(views));
-    views[0].dtype = QNNRT_DTYPE_BOOL8;
-    views[0].rank = 2;
-    views[0].dims[0] = rows;
-    views[0].dims[1] = columns;
-    qnnrt_lower__identity(views[0].order);
-    views[0].tensor = qnnrt_lower__doubles(job, QNNRT_DTYPE_BOOL8, 2, views[0].dims, inside);
-    qnnrt_lower__dealloc(job->lower, inside);
-    views[1] = qnnrt_lower__in(job, 0);
-    views[2].dtype = dtype;
-    views[2].rank = 1;
-    views[2].dims[0] = 1;
-    views[2].tensor = qnnrt_lower__number(job, dtype, 0);
-    qnnrt_lower__align(job, views, 3, out->rank, out->dims, tensors, &a);
-    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "ElementWiseSelect", tensors, 3, dtype,
-                                             a.packed_rank, a.packed, NULL), a.order);
+    x = qnnrt_lower__between(job, "ElementWiseDivide", &pair[0], &pair[1], dtype, out->rank,
+                             out->dims);
+    qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
+    pair[1] = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &pair[1], dtype, out->rank,
+                                   out->dims);
+    qnnrt_lower__pair(job, "ElementWiseSubtract", pair);
+}
+
+/* pow of integers: through floats, rounded. */
+static void qnnrt_lower__power_whole(qnnrt_lower__job *job, qnnrt_lower__view *pair)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    const qnnrt_dtype dtype = job->lower->compute;
+    qnnrt_lower__view x;
+    qnnrt_lower__view_cast(job, &pair[0], dtype);
+    qnnrt_lower__view_cast(job, &pair[1], dtype);
+    x = qnnrt_lower__between(job, "ElementWisePower", &pair[0], &pair[1], dtype, out->rank,
+                             out->dims);
+    qnnrt_lower__view_unary(job, "ElementWiseRound", &x);
+    qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
 
 static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
@@ -1997,24 +2062,34 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
         {"minimum", "ElementWiseMinimum"}, {"max", "ElementWiseMaximum"},
         {"min", "ElementWiseMinimum"}, {"pow", "ElementWisePower"},
     };
+    static const char *const bools[][2] = {
+        {"add", "ElementWiseOr"}, {"mul", "ElementWiseAnd"}, {"maximum", "ElementWiseOr"},
+        {"max", "ElementWiseOr"}, {"minimum", "ElementWiseAnd"}, {"min", "ElementWiseAnd"},
+    };
     const qnnrt_ir_node *node = job->node;
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
     const double alpha = qnnrt_ir_float(node, "alpha", 1);
     const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), node->op);
     qnnrt_lower__view pair[2], turn;
     const qnnrt_ir_attr *mode = qnnrt_ir_attr_find(node, "rounding_mode");
-    if (dtype == QNNRT_DTYPE_BOOL8 && node->op[0] != 'm') {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "arithmetic of bools is not lowered");
-        return;
-    }
-    if (mode != NULL && mode->kind == QNNRT_IR_TEXT) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "rounding_mode \"%s\" is not lowered",
-                            mode->text);
+    const int power = strncmp(node->op, "pow", 3) == 0;
+    if (dtype == QNNRT_DTYPE_BOOL8)
+        type = qnnrt_lower__lookup(bools, sizeof(bools) / sizeof(bools[0]), node->op);
+    if (dtype == QNNRT_DTYPE_BOOL8 && type == NULL) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "this arithmetic of bools is not"
+                                                          " lowered");
         return;
     }
     pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
-    pair[1] = qnnrt_lower__operand(job, 1, strncmp(node->op, "pow", 3) == 0 ? "exponent" : "other",
-                                   dtype);
+    pair[1] = qnnrt_lower__operand(job, 1, power ? "exponent" : "other", dtype);
+    if (strcmp(node->op, "pow.Scalar") == 0) {
+        pair[1] = pair[0];
+        pair[0] = qnnrt_lower__operand(job, 1, "self", dtype);
+    }
+    if (power && dtype == QNNRT_DTYPE_I32) {
+        qnnrt_lower__power_whole(job, pair);
+        return;
+    }
     qnnrt_lower__view_cast(job, &pair[0], dtype);
     qnnrt_lower__view_cast(job, &pair[1], dtype);
     if (alpha != 1 && pair[1].value != NULL) {
@@ -2024,7 +2099,14 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
         pair[1].tensor = qnnrt_lower__linear_map(job, root, alpha, 0);
     }
     if (strncmp(node->op, "rsub", 4) == 0) { turn = pair[0]; pair[0] = pair[1]; pair[1] = turn; }
-    qnnrt_lower__pair(job, type, pair);
+    if (strncmp(node->op, "floor_divide", 12) == 0)
+        qnnrt_lower__divide_whole(job, pair, 1);
+    else if (strncmp(node->op, "remainder", 9) == 0)
+        qnnrt_lower__remainder(job, pair);
+    else if (mode != NULL && mode->kind == QNNRT_IR_TEXT)
+        qnnrt_lower__divide_whole(job, pair, strcmp(mode->text, "floor") == 0);
+    else
+        qnnrt_lower__pair(job, type, pair);
 }
 
 static void qnnrt_lower__do_power(qnnrt_lower__job *job)
@@ -2060,23 +2142,42 @@ static void qnnrt_lower__do_compare(qnnrt_lower__job *job)
         {"bitwise_xor", "ElementWiseXor"},
     };
     const qnnrt_ir_node *node = job->node;
-    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), node->op);
+    const char *op = node->op;
+    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), op);
+    const int logic = op[0] == '_' || op[0] == 'b' || strncmp(op, "logical", 7) == 0;
+    const int scalar = node->input_count < 2 || node->inputs[1] == NULL;
+    double other = qnnrt_ir_float(node, "other", 0);
     qnnrt_lower__view pair[2];
-    pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
-    pair[1] = qnnrt_lower__operand(job, 1, "other", pair[0].dtype);
-    if (qnnrt_lower__is_float(pair[1].dtype)) qnnrt_lower__view_cast(job, &pair[0], pair[1].dtype);
-    qnnrt_lower__view_cast(job, &pair[1], pair[0].dtype);
+    qnnrt_dtype dtype;
     if (node->outputs[0]->dtype != QNNRT_DTYPE_BOOL8) {
         qnnrt_lower__refuse(job->lower, job->graph, NULL, "operators on bits are not lowered");
         return;
     }
+    pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
+    dtype = pair[0].dtype;
+    if (!logic && dtype == QNNRT_DTYPE_BOOL8) dtype = QNNRT_DTYPE_I32;
+    if (scalar && dtype == QNNRT_DTYPE_I32 && other != floor(other)) {
+        /* No integer is between the two: less than 2.5 is less than 3. */
+        if (op[0] == 'e' || op[0] == 'n') dtype = job->lower->compute;
+        else other = strncmp(op, "lt", 2) == 0 || strncmp(op, "ge", 2) == 0 ? ceil(other)
+                                                                             : floor(other);
+    }
+    if (scalar) {
+        pair[1] = qnnrt_lower__view_number(job, logic ? QNNRT_DTYPE_BOOL8 : dtype, other);
+    } else {
+        pair[1] = qnnrt_lower__view_of(job, node->inputs[1], 1);
+        if (qnnrt_lower__is_float(pair[1].dtype)) dtype = pair[1].dtype;
+    }
+    if (logic) dtype = QNNRT_DTYPE_BOOL8;
+    qnnrt_lower__view_cast(job, &pair[0], dtype);
+    qnnrt_lower__view_cast(job, &pair[1], dtype);
     qnnrt_lower__pair(job, type, pair);
 }
 
 /* =====================================================================================
    SHAPE                                                                          >>shape
    Operators that move elements: views, permutations, slices, joins, copies.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+   Needs: >>config >>params >>tensor >>static >>operator >>layout >>align >>elementwise
    Knows nothing of: arithmetic
    ===================================================================================== */
 
@@ -2085,25 +2186,9 @@ static void qnnrt_lower__do_alias(qnnrt_lower__job *job)
 {
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    int32_t t;
+    qnnrt_lower__view_cast(job, &x, dtype);
     qnnrt_lower__settle(job, &x);
-    t = x.tensor;
-    if (dtype == QNNRT_DTYPE_BOOL8 && x.dtype != dtype) {
-        t = job->graph->bodies[t].root;
-        t = qnnrt_lower__cast(job, t, x.dtype);
-        {
-            const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, 0)};
-            const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
-            int64_t dims[QNNRT_LOWER__RANK];
-            uint32_t i;
-            for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
-            t = qnnrt_lower__op(job, "ElementWiseNotEqual", inputs, 2, dtype, from->rank, dims,
-                                NULL);
-        }
-    } else if (x.dtype != dtype) {
-        t = qnnrt_lower__cast(job, job->graph->bodies[t].root, dtype);
-    }
-    qnnrt_lower__set(job, 0, t, x.order);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
 
 /* Output 0 has the elements of input 0 and its own dims. */
@@ -2245,6 +2330,14 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
     uint32_t mergeable = 0, i;
     size_t k;
     if (count == 1) return out;
+    if (count > QNNRT_LOWER__MOST_INPUTS) {              /* in groups */
+        const size_t most = QNNRT_LOWER__MOST_INPUTS;
+        size_t group = 0;
+        for (k = 0; k < count; k += most)
+            views[group++] = qnnrt_lower__join(job, views + k, count - k < most ? count - k : most,
+                                               axis);
+        return qnnrt_lower__join(job, views, group, axis);
+    }
     out.value = NULL;
     for (k = 1; k < count; ++k) out.dims[axis] += views[k].dims[axis];
     qnnrt_lower__choose(views, count, out.rank, -1, a.order);
@@ -2276,17 +2369,12 @@ static void qnnrt_lower__do_cat(qnnrt_lower__job *job)
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
     const int stack = strncmp(node->op, "stack", 5) == 0;
     const uint32_t axis = qnnrt_lower__axis(node, "dim", out->rank, 0);
-    qnnrt_lower__view views[QNNRT_LOWER__MOST_INPUTS], joined;
+    qnnrt_lower__view views[256], joined;
     size_t i, count = 0;
     memset(views, 0, sizeof(views[0]));
-    for (i = 0; i < node->input_count; ++i) {
+    for (i = 0; i < node->input_count && count < sizeof(views) / sizeof(views[0]); ++i) {
         qnnrt_lower__view *view = &views[count];
         if (node->inputs[i] == NULL || node->inputs[i]->count == 0) continue;
-        if (count == QNNRT_LOWER__MOST_INPUTS) {
-            qnnrt_lower__refuse(job->lower, job->graph, NULL, "more than %u tensors are joined",
-                                (unsigned)QNNRT_LOWER__MOST_INPUTS);
-            return;
-        }
         *view = qnnrt_lower__in(job, i);
         qnnrt_lower__view_cast(job, view, dtype);
         if (stack) {
@@ -2302,13 +2390,15 @@ static void qnnrt_lower__do_cat(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, joined.tensor, joined.order);
 }
 
-/* expand: repeated axes stay 1 until an operator needs them. */
+/* expand: repeated axes stay 1 until an operator needs them. copy: input 1 is expanded. */
 static void qnnrt_lower__do_expand(qnnrt_lower__job *job)
 {
     const qnnrt_ir_value *out = job->node->outputs[0];
-    qnnrt_lower__view x = qnnrt_lower__view_of(job, job->node->inputs[0], 1);
+    const size_t from = strncmp(job->node->op, "copy", 4) == 0;
+    qnnrt_lower__view x = qnnrt_lower__view_of(job, job->node->inputs[from], 1);
     qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
     if (record == NULL) return;
+    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, out->dtype));
     qnnrt_lower__extend(job, &x, out->rank);
     qnnrt_lower__settle(job, &x);
     qnnrt_lower__set(job, 0, x.tensor, x.order);
@@ -2338,6 +2428,63 @@ static void qnnrt_lower__do_repeat(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, t, x.order);
 }
 
+/* repeat_interleave: each element of an axis, or of all, several times in a row. */
+static void qnnrt_lower__do_interleave(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *out = node->outputs[0];
+    const qnnrt_ir_attr *dim = qnnrt_ir_attr_find(node, "dim");
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const uint32_t axis = dim == NULL || dim->kind == QNNRT_IR_NULL
+                              ? 0 : qnnrt_lower__axis(node, "dim", x.rank, 0);
+    int64_t dims[3] = {1, 1, 1}, times[3] = {1, 1, 1};
+    qnnrt_lower__params p;
+    uint32_t i;
+    int32_t t;
+    if (x.rank != out->rank || dim == NULL || dim->kind == QNNRT_IR_NULL) {
+        const int64_t whole = (int64_t)qnnrt_lower__count(x.rank, x.dims);
+        qnnrt_lower__view_dims(job, &x, 1, &whole);
+    }
+    times[1] = x.dims[axis] != 0 ? out->dims[axis] / x.dims[axis] : 1;
+    for (i = 0; i < x.rank && x.order[i] != axis; ++i) dims[0] *= x.dims[x.order[i]];
+    dims[0] *= x.dims[axis];
+    for (++i; i < x.rank; ++i) dims[2] *= x.dims[x.order[i]];
+    t = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, x.order), 3, dims);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, 3, 0);
+    dims[1] = times[1];
+    t = qnnrt_lower__op(job, "Tile", &t, 1, x.dtype, 3, dims, &p);
+    qnnrt_lower__set(job, 0, t, x.order);
+}
+
+/* diff: differences of neighbours, n times; tensors before and after x are joined to it first. */
+static void qnnrt_lower__do_diff(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", node->outputs[0]->rank, -1);
+    const char *type = dtype == QNNRT_DTYPE_BOOL8 ? "ElementWiseXor" : "ElementWiseSubtract";
+    static const size_t places[3] = {1, 0, 2};
+    int64_t turns = qnnrt_ir_int(node, "n", 1);
+    qnnrt_lower__view parts[3], x;
+    size_t i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        if (places[i] >= node->input_count || node->inputs[places[i]] == NULL) continue;
+        parts[count] = qnnrt_lower__in(job, places[i]);
+        qnnrt_lower__view_cast(job, &parts[count++], dtype);
+    }
+    x = qnnrt_lower__join(job, parts, count, axis);
+    for (; turns > 0; --turns) {
+        qnnrt_lower__view y = x;
+        const int64_t left = x.dims[axis] - 1;
+        qnnrt_lower__cut(job, &x, axis, 0, left, 1);
+        qnnrt_lower__cut(job, &y, axis, 1, left, 1);
+        x = qnnrt_lower__between(job, type, &y, &x, dtype, x.rank, x.dims);
+    }
+    qnnrt_lower__settle(job, &x);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
 /* =====================================================================================
    REDUCE                                                                        >>reduce
    Operators over some axes, and softmax.
@@ -2353,6 +2500,9 @@ static void qnnrt_lower__reduce(qnnrt_lower__job *job, const char *type, qnnrt_l
     uint32_t bits = 0, count = 0, i;
     qnnrt_lower__aligned a;
     qnnrt_lower__params p;
+    /* The CPU library has no maximum of integers. */
+    const int turned = job->lower->desc.target == QNNRT_LOWER_CPU &&
+                       x->dtype == QNNRT_DTYPE_I32 && strcmp(type, "ReduceMax") == 0;
     int32_t t = qnnrt_lower__arrange(job, x, axes, -1, &a);
     for (i = 0; i < x->rank; ++i)
         if (axes >> i & 1) { bits |= 1u << qnnrt_lower__packed_axis(&a, i); x->dims[i] = 1; }
@@ -2363,7 +2513,11 @@ static void qnnrt_lower__reduce(qnnrt_lower__job *job, const char *type, qnnrt_l
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, list, count, 0);
     qnnrt_lower__bool(&p, "keep_dims", 1);
-    if (count > 0) t = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, own, &p);
+    if (turned) t = qnnrt_lower__linear_map(job, t, -1, 0);
+    if (count > 0)
+        t = qnnrt_lower__op(job, turned ? "ReduceMin" : type, &t, 1, x->dtype, a.packed_rank, own,
+                            &p);
+    if (turned) t = qnnrt_lower__linear_map(job, t, -1, 0);
     x->tensor = t;
     x->value = NULL;
     memcpy(x->order, a.order, sizeof(a.order));
@@ -2390,19 +2544,179 @@ static void qnnrt_lower__set_reduced(qnnrt_lower__job *job, qnnrt_lower__view *x
     qnnrt_lower__set(job, 0, x->tensor, x->order);
 }
 
+/* Multiply the elements of an axis: halves, until one is left. */
+static void qnnrt_lower__multiply_axis(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis)
+{
+    while (x->dims[axis] > 1) {
+        const int64_t half = x->dims[axis] / 2, odd = x->dims[axis] % 2;
+        qnnrt_lower__view parts[2], left = *x, right = *x;
+        parts[1] = *x;
+        qnnrt_lower__cut(job, &left, axis, 0, half, 1);
+        qnnrt_lower__cut(job, &right, axis, half, half, 1);
+        parts[0] = qnnrt_lower__between(job, "ElementWiseMultiply", &left, &right, x->dtype,
+                                        x->rank, left.dims);
+        if (odd) qnnrt_lower__cut(job, &parts[1], axis, 2 * half, 1, 1);
+        *x = qnnrt_lower__join(job, parts, odd ? 2 : 1, axis);
+        if (x->tensor == QNNRT_LOWER__NONE) return;
+    }
+}
+
 static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
 {
     static const char *const table[][2] = {
         {"mean", "ReduceMean"}, {"sum", "ReduceSum"}, {"amax", "ReduceMax"},
         {"amin", "ReduceMin"}, {"max", "ReduceMax"}, {"min", "ReduceMin"},
-        {"prod", "ReduceProd"},
+        {"prod", "ReduceProd"}, {"any", "ReduceSum"}, {"all", "ReduceMin"},
     };
+    const char *op = job->node->op;
+    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), op);
+    const qnnrt_lower_target target = job->lower->desc.target;
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
-    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
-    qnnrt_lower__reduce(job, qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]),
-                                                 job->node->op), &x, axes);
+    uint32_t i;
+    if (dtype == QNNRT_DTYPE_BOOL8) {                    /* counted or compared as int32 */
+        qnnrt_lower__view_cast(job, &x, dtype);
+        qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
+    } else {
+        qnnrt_lower__view_cast(job, &x, dtype);
+    }
+    if (type[6] == 'P' && (target == QNNRT_LOWER_HTP ||
+                           (target == QNNRT_LOWER_CPU && dtype == QNNRT_DTYPE_I32))) {
+        for (i = 0; i < x.rank; ++i)
+            if (axes >> i & 1) qnnrt_lower__multiply_axis(job, &x, i);
+        qnnrt_lower__settle(job, &x);
+    } else {
+        qnnrt_lower__reduce(job, type, &x, axes);
+    }
+    qnnrt_lower__view_cast(job, &x, dtype);
     qnnrt_lower__set_reduced(job, &x, axes);
+}
+
+/* Find the place of the largest or least element of an axis, which becomes 1 long. */
+static void qnnrt_lower__find(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis,
+                              int largest)
+{
+    const char *type = largest ? "Argmax" : "Argmin";
+    int64_t own[QNNRT_LOWER__RANK];
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    uint32_t at;
+    int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, -1, &a);
+    /* HTP has no Argmin of integers. */
+    if (!largest && x->dtype == QNNRT_DTYPE_I32 && job->lower->desc.target == QNNRT_LOWER_HTP) {
+        t = qnnrt_lower__linear_map(job, t, -1, 0);
+        type = "Argmax";
+    }
+    at = qnnrt_lower__packed_axis(&a, axis);
+    memcpy(own, a.packed, sizeof(own));
+    own[at] = 1;
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "axis", at);
+    qnnrt_lower__bool(&p, "keep_dims", 1);
+    x->tensor = qnnrt_lower__op(job, type, &t, 1, QNNRT_DTYPE_I32, a.packed_rank, own, &p);
+    x->value = NULL;
+    x->dtype = QNNRT_DTYPE_I32;
+    x->dims[axis] = 1;
+    memcpy(x->order, a.order, sizeof(a.order));
+}
+
+/* Return input 0 for a comparison of its elements: bools are integers. */
+static qnnrt_lower__view qnnrt_lower__comparable(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    if (x.dtype == QNNRT_DTYPE_BOOL8) qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
+    return x;
+}
+
+/* argmax, argmin: over an axis, or over all elements */
+static void qnnrt_lower__do_argmax(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_attr *dim = qnnrt_ir_attr_find(node, "dim");
+    const qnnrt_ir_value *out = node->outputs[0];
+    const int whole = dim == NULL || dim->kind == QNNRT_IR_NULL;
+    qnnrt_lower__view x = qnnrt_lower__comparable(job);
+    uint32_t axis = 0;
+    if (whole) {
+        const int64_t flat = (int64_t)qnnrt_lower__count(x.rank, x.dims);
+        qnnrt_lower__settle(job, &x);
+        x.tensor = qnnrt_lower__plain(job, &x);          /* the place counts in this order */
+        qnnrt_lower__identity(x.order);
+        qnnrt_lower__view_dims(job, &x, 1, &flat);
+    } else {
+        axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+    }
+    if (x.rank == 0) {
+        const int64_t one = 1;
+        qnnrt_lower__view_dims(job, &x, 1, &one);
+    }
+    qnnrt_lower__find(job, &x, axis, strncmp(node->op, "argmax", 6) == 0);
+    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* max.dim, min.dim: the values, and their places */
+static void qnnrt_lower__do_extreme(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int largest = strncmp(node->op, "max", 3) == 0;
+    qnnrt_lower__view x = qnnrt_lower__comparable(job), places = x;
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+    const qnnrt_ir_value *out = node->outputs[0];
+    if (x.rank == 0) {
+        const int64_t one = 1;
+        qnnrt_lower__view_dims(job, &x, 1, &one);
+        places = x;
+    }
+    qnnrt_lower__reduce(job, largest ? "ReduceMax" : "ReduceMin", &x, 1u << axis);
+    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, out->dtype));
+    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    if (node->outputs[1]->users == 0 && !node->outputs[1]->is_output) return;
+    qnnrt_lower__find(job, &places, axis, largest);
+    qnnrt_lower__view_dims(job, &places, out->rank, out->dims);
+    qnnrt_lower__set(job, 1, places.tensor, places.order);
+}
+
+/* topk: over the last axis */
+static void qnnrt_lower__do_topk(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int64_t count = qnnrt_ir_int(node, "k", 1);
+    qnnrt_lower__view x = qnnrt_lower__comparable(job), out;
+    uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, -1), i;
+    int64_t dims[QNNRT_LOWER__RANK];
+    int32_t t, outputs[2];
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    if (x.rank == 0) {
+        const int64_t one = 1;
+        qnnrt_lower__view_dims(job, &x, 1, &one);
+        axis = 0;
+    }
+    t = qnnrt_lower__arrange(job, &x, 1u << axis, (int32_t)axis, &a);
+    memcpy(dims, a.packed, sizeof(dims));
+    dims[a.packed_rank - 1] = count;
+    outputs[0] = qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER, x.dtype, a.packed_rank, dims);
+    outputs[1] = qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER, QNNRT_DTYPE_I32, a.packed_rank, dims);
+    if (t == QNNRT_LOWER__NONE || outputs[1] == QNNRT_LOWER__NONE) return;
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "k", (uint32_t)count);
+    qnnrt_lower__bool(&p, "largest", qnnrt_ir_int(node, "largest", 1) != 0);
+    if (qnnrt_lower__add(job, "TopK", &t, 1, outputs, 2, &p) == NULL) return;
+    for (i = 0; i < 2; ++i) {
+        const qnnrt_ir_value *value = node->outputs[i];
+        out = x;
+        out.value = NULL;
+        out.tensor = outputs[i];
+        out.dtype = qnnrt_lower__at(job, outputs[i])->dtype;
+        out.dims[axis] = count;
+        memcpy(out.order, a.order, sizeof(a.order));
+        qnnrt_lower__view_cast(job, &out, qnnrt_lower__dtype(job, value->dtype));
+        qnnrt_lower__view_dims(job, &out, value->rank, value->dims);
+        qnnrt_lower__set(job, i, out.tensor, out.order);
+    }
 }
 
 /* Apply Softmax or LogSoftmax along an axis of a view. */
@@ -2411,7 +2725,7 @@ static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_
 {
     qnnrt_lower__aligned a;
     qnnrt_lower__params p;
-    const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU;
+    const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU && type[0] == 'S';
     const int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
@@ -2434,7 +2748,7 @@ static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
    LINEAR                                                                        >>linear
    Products of matrices, and attention.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>reduce
+          >>shape >>reduce
    Knows nothing of: images
    ===================================================================================== */
 
@@ -2577,14 +2891,88 @@ static int32_t qnnrt_lower__product(qnnrt_lower__job *job, qnnrt_lower__view *x,
     return qnnrt_lower__matmul(job, tensors[0], tensors[1], transposed, 3, batch);
 }
 
-/* matmul, mm, bmm, mv: vectors become matrices. */
+/* Add up the elements of an axis by a product with a triangle of ones. */
+static void qnnrt_lower__triangle(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis)
+{
+    const int64_t size = x->dims[axis], square[2] = {size, size};
+    int64_t rows[2], i;
+    qnnrt_lower__aligned a;
+    int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, (int32_t)axis, &a);
+    double *values = (double *)qnnrt_lower__alloc(job->lower,
+                                                  (size_t)(size * size) * sizeof(double));
+    if (values == NULL) { job->lower->no_memory = 1; return; }
+    for (i = 0; i < size * size; ++i) values[i] = i / size <= i % size;
+    rows[0] = (int64_t)qnnrt_lower__count(x->rank, x->dims) / size;
+    rows[1] = size;
+    t = qnnrt_lower__reshape(job, t, 2, rows);
+    x->tensor = qnnrt_lower__matmul(job, t, qnnrt_lower__doubles(job, x->dtype, 2, square, values),
+                                    0, 2, rows);
+    x->value = NULL;
+    memcpy(x->order, a.order, sizeof(a.order));
+    qnnrt_lower__dealloc(job->lower, values);
+}
+
+/* cumsum, cumprod. HTP adds up integers only. */
+static void qnnrt_lower__do_cumulate(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), parts[64];
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+    qnnrt_lower__view_cast(job, &x, dtype);
+    qnnrt_lower__settle(job, &x);
+    if (x.rank == 0 || x.dims[axis] == 1) {
+        qnnrt_lower__set(job, 0, x.tensor, x.order);
+        return;
+    }
+    if (strncmp(node->op, "cumprod", 7) == 0) {
+        const int64_t count = x.dims[axis];
+        int64_t i;
+        if (count > 64) {
+            qnnrt_lower__refuse(job->lower, job->graph, NULL, "more than 64 elements are"
+                                                              " multiplied");
+            return;
+        }
+        for (i = 0; i < count; ++i) {
+            parts[i] = x;
+            qnnrt_lower__cut(job, &parts[i], axis, i, 1, 1);
+            if (i > 0)
+                parts[i] = qnnrt_lower__between(job, "ElementWiseMultiply", &parts[i - 1],
+                                                &parts[i], dtype, x.rank, parts[i].dims);
+        }
+        x = qnnrt_lower__join(job, parts, (size_t)count, axis);
+    } else if (dtype != QNNRT_DTYPE_I32 && job->lower->desc.target == QNNRT_LOWER_HTP) {
+        qnnrt_lower__triangle(job, &x, axis);
+    } else {
+        qnnrt_lower__aligned a;
+        qnnrt_lower__params p;
+        const int32_t t = qnnrt_lower__arrange(job, &x, 1u << axis, -1, &a);
+        memset(&p, 0, sizeof(p));
+        qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
+        qnnrt_lower__bool(&p, "exclusive", 0);
+        qnnrt_lower__bool(&p, "reverse", 0);
+        x.tensor = qnnrt_lower__op(job, "CumulativeSum", &t, 1, dtype, a.packed_rank, a.packed,
+                                   &p);
+        memcpy(x.order, a.order, sizeof(a.order));
+    }
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* matmul, mm, bmm, mv: vectors become matrices. Integers are multiplied as float32. */
 static void qnnrt_lower__do_matmul(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
     qnnrt_lower__view x = qnnrt_lower__in(job, 0), y = qnnrt_lower__in(job, 1);
+    const qnnrt_ir_value *out = node->outputs[0];
+    const int transpose_b = (int)qnnrt_ir_int(node, "transpose_b", 0);
     int64_t dims[QNNRT_LOWER__RANK];
     const uint32_t x_rank = x.rank, y_rank = y.rank;
     uint32_t rank = 0, i, most;
+    int32_t t;
+    if (!qnnrt_lower__is_float(x.dtype)) {
+        qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_F32);
+        qnnrt_lower__view_cast(job, &y, QNNRT_DTYPE_F32);
+    }
     if (x_rank == 1) {
         const int64_t row[2] = {1, x.dims[0]};
         qnnrt_lower__view_dims(job, &x, 2, row);
@@ -2600,10 +2988,9 @@ static void qnnrt_lower__do_matmul(qnnrt_lower__job *job)
         dims[rank++] = a > b ? a : b;
     }
     dims[rank++] = x.dims[x.rank - 2];
-    dims[rank++] = qnnrt_ir_int(node, "transpose_b", 0) ? y.dims[y.rank - 2] : y.dims[y.rank - 1];
-    qnnrt_lower__set(job, 0, qnnrt_lower__product(job, &x, &y,
-                                                  (int)qnnrt_ir_int(node, "transpose_b", 0), rank,
-                                                  dims), NULL);
+    dims[rank++] = transpose_b ? y.dims[y.rank - 2] : y.dims[y.rank - 1];
+    t = qnnrt_lower__product(job, &x, &y, transpose_b, rank, dims);
+    qnnrt_lower__set(job, 0, qnnrt_lower__cast(job, t, qnnrt_lower__dtype(job, out->dtype)), NULL);
 }
 
 /* addmm, baddbmm: beta * bias + alpha * x y. */
@@ -3644,13 +4031,12 @@ static void qnnrt_lower__do_vector_norm(qnnrt_lower__job *job)
     const double order = qnnrt_ir_float(job->node, "ord", 2);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
-    if (order == 0) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "order 0 is not lowered");
-        return;
-    }
+    if (order == 0) qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_BOOL8);
     qnnrt_lower__view_cast(job, &x, job->lower->compute);
     qnnrt_lower__settle(job, &x);
-    if (order > -HUGE_VAL && order < HUGE_VAL) {
+    if (order == 0) {
+        qnnrt_lower__reduce(job, "ReduceSum", &x, axes);
+    } else if (order > -HUGE_VAL && order < HUGE_VAL) {
         x = qnnrt_lower__length(job, &x, axes, order, 1);
     } else {
         x.tensor = qnnrt_lower__op_like(job, "ElementWiseAbs", job->graph->bodies[x.tensor].root,
@@ -3819,6 +4205,7 @@ static void qnnrt_lower__do_instance_norm(qnnrt_lower__job *job)
    SELECT                                                                        >>select
    Operators that read or write places given by indices.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+          >>shape
    Knows nothing of: arithmetic
    ===================================================================================== */
 
@@ -3853,14 +4240,342 @@ static void qnnrt_lower__gather(qnnrt_lower__job *job, qnnrt_lower__view *x, uin
     memcpy(x->order, placed, sizeof(placed));
 }
 
+/* Gather by ids, a view with values of INT_32, along an axis. Bools are gathered as integers. */
+static void qnnrt_lower__take_rows(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis,
+                                   int32_t ids, uint32_t rank, const int64_t *dims)
+{
+    const qnnrt_dtype dtype = x->dtype;
+    if (dtype == QNNRT_DTYPE_BOOL8) qnnrt_lower__view_cast(job, x, QNNRT_DTYPE_I32);
+    qnnrt_lower__gather(job, x, axis, ids, rank, dims);
+    memcpy(x->dims, job->node->outputs[0]->dims, sizeof(x->dims));
+    x->rank = job->node->outputs[0]->rank;
+    qnnrt_lower__view_cast(job, x, dtype);
+    qnnrt_lower__set(job, 0, x->tensor, x->order);
+}
+
+/* Return the values of constant indices, from 0 on; NULL after a finding. */
+static double *qnnrt_lower__ids(qnnrt_lower__job *job, const qnnrt_ir_value *value, int64_t size)
+{
+    double *ids = qnnrt_lower__values(job, value);
+    uint64_t i;
+    for (i = 0; ids != NULL && i < value->count; ++i) {
+        if (ids[i] < 0) ids[i] += (double)size;
+        if (ids[i] >= 0 && ids[i] < (double)size) continue;
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "index %g is beyond the dimension of"
+                            " %lld", ids[i], (long long)size);
+        qnnrt_lower__dealloc(job->lower, ids);
+        return NULL;
+    }
+    return ids;
+}
+
 static void qnnrt_lower__do_embedding(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
     const int select = strncmp(node->op, "index_select", 12) == 0;
-    qnnrt_lower__view x = qnnrt_lower__in(job, 0), ids = qnnrt_lower__in(job, 1);
+    const qnnrt_ir_value *ids = node->inputs[1];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), index;
     const uint32_t axis = select ? qnnrt_lower__axis(node, "dim", x.rank, 0) : 0;
-    qnnrt_lower__gather(job, &x, axis, qnnrt_lower__plain(job, &ids), ids.rank, ids.dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    const uint32_t rank = select && ids->rank == 0 ? 1 : ids->rank;
+    int64_t dims[QNNRT_LOWER__RANK];
+    int32_t t;
+    if (x.rank == 0) {
+        qnnrt_lower__settle(job, &x);
+        qnnrt_lower__set(job, 0, x.tensor, x.order);
+        return;
+    }
+    memcpy(dims, ids->dims, sizeof(dims));
+    if (ids->rank == 0) dims[0] = 1;
+    if (ids->origin == QNNRT_IR_CONSTANT) {
+        double *values = qnnrt_lower__ids(job, ids, x.dims[axis]);
+        if (values == NULL) return;
+        t = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, rank, dims, values);
+        qnnrt_lower__dealloc(job->lower, values);
+    } else {
+        index = qnnrt_lower__in(job, 1);
+        t = qnnrt_lower__plain(job, &index);
+    }
+    qnnrt_lower__take_rows(job, &x, axis, t, rank, dims);
+}
+
+/* gather: each element by an index of its own. */
+static void qnnrt_lower__do_gather(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), ids = qnnrt_lower__in(job, 1);
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+    const qnnrt_dtype dtype = x.dtype;
+    int64_t own[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK];
+    int32_t inputs[2];
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    uint32_t i;
+    if (x.rank == 0) {
+        const int64_t one = 1;
+        qnnrt_lower__view_dims(job, &x, 1, &one);
+        qnnrt_lower__view_dims(job, &ids, 1, &one);
+    }
+    if (dtype == QNNRT_DTYPE_BOOL8) qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
+    for (i = 0; i < x.rank; ++i)
+        if (i != axis) qnnrt_lower__cut(job, &x, i, 0, ids.dims[i], 1);
+    inputs[0] = qnnrt_lower__arrange(job, &x, 1u << axis, -1, &a);
+    for (i = 0; i < a.rank; ++i) own[i] = ids.dims[a.order[i]];
+    qnnrt_lower__packed(&a, own, packed);
+    inputs[1] = qnnrt_lower__stored(job, &ids, a.order);
+    inputs[1] = qnnrt_lower__reshape(job, inputs[1], a.packed_rank, packed);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
+    ids.tensor = qnnrt_lower__op(job, "GatherElements", inputs, 2, x.dtype, a.packed_rank, packed,
+                                 &p);
+    ids.value = NULL;
+    ids.dtype = x.dtype;
+    memcpy(ids.order, a.order, sizeof(a.order));
+    qnnrt_lower__view_cast(job, &ids, dtype);
+    qnnrt_lower__view_dims(job, &ids, node->outputs[0]->rank, node->outputs[0]->dims);
+    qnnrt_lower__set(job, 0, ids.tensor, ids.order);
+}
+
+/* What index.Tensor reads: neighbouring axes of x, each with a list of indices. */
+typedef struct qnnrt_lower__lists {
+    const qnnrt_ir_value *values[QNNRT_LOWER__RANK];
+    int64_t               sizes[QNNRT_LOWER__RANK];      /* of the axes */
+    uint32_t              count, rank;                   /* rank: of all indices, broadcast */
+    int64_t               dims[QNNRT_LOWER__RANK];
+} qnnrt_lower__lists;
+
+/* Return places in the axes as one, computed here; 0 after a finding. */
+static int32_t qnnrt_lower__flat_known(qnnrt_lower__job *job, const qnnrt_lower__lists *lists)
+{
+    const uint64_t total = qnnrt_lower__count(lists->rank, lists->dims);
+    double *flat = (double *)qnnrt_lower__alloc(job->lower, (size_t)total * sizeof(double) + 1);
+    int32_t t = QNNRT_LOWER__NONE;
+    uint32_t k, d;
+    uint64_t i;
+    if (flat == NULL) { job->lower->no_memory = 1; return t; }
+    memset(flat, 0, (size_t)total * sizeof(double));
+    for (k = 0; k < lists->count; ++k) {
+        const qnnrt_ir_value *value = lists->values[k];
+        double *ids = qnnrt_lower__ids(job, value, lists->sizes[k]);
+        if (ids == NULL) break;
+        for (i = 0; i < total; ++i) {
+            uint64_t left = i, at = 0, step = 1;
+            for (d = lists->rank; d-- > 0;) {
+                const uint64_t here = left % (uint64_t)lists->dims[d];
+                const uint32_t missing = lists->rank - value->rank;
+                left /= (uint64_t)lists->dims[d];
+                if (d < missing) continue;
+                if (value->dims[d - missing] != 1) at += here * step;
+                step *= (uint64_t)value->dims[d - missing];
+            }
+            flat[i] = flat[i] * (double)lists->sizes[k] + ids[at];
+        }
+        qnnrt_lower__dealloc(job->lower, ids);
+    }
+    if (k == lists->count)
+        t = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, lists->rank, lists->dims, flat);
+    qnnrt_lower__dealloc(job->lower, flat);
+    return t;
+}
+
+/* Return places in the axes as one, computed by the graph. Those below 0 count from the end. */
+static int32_t qnnrt_lower__flat(qnnrt_lower__job *job, const qnnrt_lower__lists *lists)
+{
+    qnnrt_lower__view sum, ids, below, zero = qnnrt_lower__view_number(job, QNNRT_DTYPE_I32, 0);
+    uint32_t k;
+    memset(&sum, 0, sizeof(sum));
+    for (k = 0; k < lists->count; ++k) {
+        const double size = (double)lists->sizes[k];
+        ids = qnnrt_lower__view_of(job, lists->values[k], 0);
+        qnnrt_lower__settle(job, &ids);
+        below = qnnrt_lower__between(job, "ElementWiseLess", &ids, &zero, QNNRT_DTYPE_BOOL8,
+                                     ids.rank, ids.dims);
+        qnnrt_lower__view_cast(job, &below, QNNRT_DTYPE_I32);
+        below.tensor = qnnrt_lower__linear_map(job, job->graph->bodies[below.tensor].root, size, 0);
+        ids = qnnrt_lower__between(job, "ElementWiseAdd", &ids, &below, QNNRT_DTYPE_I32, ids.rank,
+                                   ids.dims);
+        if (k > 0) {
+            sum.tensor = qnnrt_lower__linear_map(job, job->graph->bodies[sum.tensor].root, size,
+                                                 0);
+            sum = qnnrt_lower__between(job, "ElementWiseAdd", &sum, &ids, QNNRT_DTYPE_I32,
+                                       lists->rank, lists->dims);
+        } else {
+            sum = ids;
+        }
+    }
+    if (sum.tensor == QNNRT_LOWER__NONE) return sum.tensor;
+    for (k = 0; k < sum.rank && sum.rank == lists->rank && sum.dims[k] == lists->dims[k]; ++k) {}
+    if (k != lists->rank) {
+        zero = qnnrt_lower__view_number(job, QNNRT_DTYPE_I32, 0);
+        sum = qnnrt_lower__between(job, "ElementWiseAdd", &sum, &zero, QNNRT_DTYPE_I32,
+                                   lists->rank, lists->dims);
+    }
+    return qnnrt_lower__plain(job, &sum);
+}
+
+/* index.Tensor: lists of indices for some axes. These are moved together, in front if they were
+   apart, and become one axis. */
+static void qnnrt_lower__do_index(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    qnnrt_lower__lists lists;
+    uint32_t perm[QNNRT_LOWER__RANK], order[QNNRT_LOWER__RANK], axis = 0, last = 0, i, k;
+    int64_t dims[QNNRT_LOWER__RANK], size = 1;
+    int known = 1;
+    int32_t t;
+    memset(&lists, 0, sizeof(lists));
+    for (i = 0; i + 1 < node->input_count; ++i) {
+        const qnnrt_ir_value *value = node->inputs[i + 1];
+        if (value == NULL) continue;
+        if (value->dtype == QNNRT_DTYPE_BOOL8) {
+            qnnrt_lower__refuse(job->lower, job->graph, NULL, "indices of bools are not lowered");
+            return;
+        }
+        if (lists.count == 0) axis = i;
+        last = i;
+        lists.values[lists.count] = value;
+        lists.sizes[lists.count++] = x.dims[i];
+        size *= x.dims[i];
+        if (value->origin != QNNRT_IR_CONSTANT) known = 0;
+        if (value->rank > lists.rank) {
+            for (k = 0; k < lists.rank; ++k)
+                lists.dims[value->rank - 1 - k] = lists.dims[lists.rank - 1 - k];
+            for (k = 0; k < value->rank - lists.rank; ++k) lists.dims[k] = 1;
+            lists.rank = value->rank;
+        }
+        for (k = 0; k < value->rank; ++k)
+            if (value->dims[k] != 1) lists.dims[lists.rank - value->rank + k] = value->dims[k];
+    }
+    for (i = 0; i < lists.rank; ++i) if (lists.dims[i] == 0) lists.dims[i] = 1;
+    if (last + 1 - axis != lists.count) {                /* apart: in front */
+        k = 0;
+        for (i = 0; i < x.rank; ++i)
+            if (i + 1 < node->input_count && node->inputs[i + 1] != NULL) perm[k++] = i;
+        for (i = 0; i < x.rank; ++i)
+            if (i + 1 >= node->input_count || node->inputs[i + 1] == NULL) perm[k++] = i;
+        qnnrt_lower__settle(job, &x);
+        qnnrt_lower__identity(order);
+        for (i = 0; i < x.rank; ++i) {
+            dims[i] = x.dims[perm[i]];
+            for (k = 0; k < x.rank; ++k) if (perm[k] == x.order[i]) order[i] = k;
+        }
+        memcpy(x.dims, dims, sizeof(dims));
+        memcpy(x.order, order, sizeof(order));
+        axis = 0;
+    }
+    if (lists.count > 1) {
+        for (i = 0, k = 0; i < x.rank; ++i)
+            if (i <= axis || i >= axis + lists.count) dims[k++] = i == axis ? size : x.dims[i];
+        qnnrt_lower__view_dims(job, &x, k, dims);
+    }
+    t = known ? qnnrt_lower__flat_known(job, &lists) : qnnrt_lower__flat(job, &lists);
+    if (t != QNNRT_LOWER__NONE) qnnrt_lower__take_rows(job, &x, axis, t, lists.rank, lists.dims);
+}
+
+/* Return a tensor repeated to dims; a number may have any rank. */
+static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank,
+                                 const int64_t *dims)
+{
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+    const qnnrt_lower__body *body = &job->graph->bodies[t];
+    int64_t own[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
+    qnnrt_lower__params p;
+    uint32_t i;
+    if (t == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return t;
+    if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
+        const size_t size = qnnrt_lower__dtype_bytes(from->dtype);
+        const uint64_t count = qnnrt_lower__count(rank, dims);
+        char *data = (char *)qnnrt_lower__alloc(job->lower, (size_t)count * size);
+        uint64_t k;
+        if (data == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
+        for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
+        t = qnnrt_lower__data(job, from->dtype, rank, dims, data);
+        qnnrt_lower__dealloc(job->lower, data);
+        return t;
+    }
+    for (i = 0; i < rank; ++i) {
+        own[i] = from->rank == rank ? from->dims[i] : 1;
+        times[i] = dims[i] / own[i];
+    }
+    t = qnnrt_lower__reshape(job, t, rank, own);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
+    return qnnrt_lower__op(job, "Tile", &t, 1, qnnrt_lower__at(job, t)->dtype, rank, dims, &p);
+}
+
+/* Let output 0 be a where the condition is true, and b elsewhere. Libraries repeat nothing there;
+   bools are combined. */
+static void qnnrt_lower__choose_by(qnnrt_lower__job *job, qnnrt_lower__view *cond,
+                                   qnnrt_lower__view *a, qnnrt_lower__view *b)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
+    qnnrt_lower__view views[3];
+    qnnrt_lower__aligned placed;
+    int32_t tensors[3];
+    size_t i;
+    qnnrt_lower__view_cast(job, cond, QNNRT_DTYPE_BOOL8);
+    qnnrt_lower__view_cast(job, a, dtype);
+    qnnrt_lower__view_cast(job, b, dtype);
+    if (dtype == QNNRT_DTYPE_BOOL8) {
+        views[0] = qnnrt_lower__between(job, "ElementWiseAnd", cond, a, dtype, out->rank,
+                                        out->dims);
+        qnnrt_lower__view_unary(job, "ElementWiseNot", cond);
+        views[1] = qnnrt_lower__between(job, "ElementWiseAnd", cond, b, dtype, out->rank,
+                                        out->dims);
+        qnnrt_lower__pair(job, "ElementWiseOr", views);
+        return;
+    }
+    views[0] = *cond;
+    views[1] = *a;
+    views[2] = *b;
+    qnnrt_lower__align(job, views, 3, out->rank, out->dims, tensors, &placed);
+    for (i = 0; i < 3; ++i)
+        tensors[i] = qnnrt_lower__fill(job, tensors[i], placed.packed_rank, placed.packed);
+    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "ElementWiseSelect", tensors, 3, dtype,
+                                             placed.packed_rank, placed.packed, NULL),
+                     placed.order);
+}
+
+/* where.*: condition, a, b. masked_fill.*: b, condition, a. Numbers are arguments. */
+static void qnnrt_lower__do_where(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
+    const int mask = node->op[0] == 'm';
+    const int first = strcmp(node->op, "where.ScalarSelf") == 0 ||
+                      strcmp(node->op, "where.Scalar") == 0;          /* a is a number */
+    const size_t none = node->input_count;
+    qnnrt_lower__view cond = qnnrt_lower__view_of(job, node->inputs[mask], 1);
+    qnnrt_lower__view a = qnnrt_lower__operand(job, mask ? 2 : first ? none : 1,
+                                               mask ? "value" : "self", dtype);
+    qnnrt_lower__view b = qnnrt_lower__operand(job, mask ? 0 : first ? 1 : 2, "other", dtype);
+    qnnrt_lower__choose_by(job, &cond, &a, &b);
+}
+
+/* tril, triu: elements beyond a diagonal are 0. */
+static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int64_t diagonal = qnnrt_ir_int(node, "diagonal", 0);
+    const int lower = node->op[3] == 'l';
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), zero, cond;
+    int64_t dims[2], i;
+    double *values;
+    dims[0] = x.dims[x.rank - 2];
+    dims[1] = x.dims[x.rank - 1];
+    values = (double *)qnnrt_lower__alloc(job->lower,
+                                          (size_t)(dims[0] * dims[1]) * sizeof(double));
+    if (values == NULL) { job->lower->no_memory = 1; return; }
+    for (i = 0; i < dims[0] * dims[1]; ++i) {
+        const int64_t right = i % dims[1] - i / dims[1];
+        values[i] = lower ? right <= diagonal : right >= diagonal;
+    }
+    cond = qnnrt_lower__view_tensor(
+        job, qnnrt_lower__doubles(job, QNNRT_DTYPE_BOOL8, 2, dims, values), 2, dims);
+    qnnrt_lower__dealloc(job->lower, values);
+    zero = qnnrt_lower__view_number(job, x.dtype, 0);
+    qnnrt_lower__choose_by(job, &cond, &x, &zero);
 }
 
 /* index_copy: the axis is written by rows of the flat tensor, at index + row number of each
@@ -3915,6 +4630,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
     double *values = (double *)qnnrt_lower__alloc(job->lower,
                                                   (size_t)out->count * sizeof(double) + 1);
+    const char *op = job->node->op;
     const void *no_input = NULL;
     void *data = qnnrt_lower__alloc(job->lower,
                                     (size_t)out->count * qnnrt_ir_dtype_bytes(out->dtype) + 1);
@@ -3922,15 +4638,20 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     qnnrt_error err;
     if (values == NULL || data == NULL) {
         job->lower->no_memory = 1;
-    } else if (job->node->input_count != 0) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "it should have been folded");
+    } else if (job->node->input_count != 0) {            /* only its shape matters */
+        const double number = strstr(op, "ones") != NULL ? 1
+                              : qnnrt_ir_float(job->node, strncmp(op, "fill.", 5) == 0
+                                                              ? "value" : "fill_value", 0);
+        uint64_t i;
+        for (i = 0; i < out->count; ++i) values[i] = number;
+        qnnrt_lower__set(job, 0, qnnrt_lower__doubles(job, dtype, out->rank, out->dims, values),
+                         NULL);
     } else {
         qnnrt_result result = qnnrt_ir_eval_node(&job->lower->desc.hooks, job->node, &no_input,
                                                  &data, &err);
         qnnrt_lower__as_weight(&weight, out->dtype, out->count, data);
         if (result == QNNRT_OK)
-            result = qnnrt_weights_convert(&weight, QNNRT_DTYPE_F64, values,
-                                           (size_t)out->count * sizeof(double), NULL, &err);
+            result = qnnrt_lower__read(&weight, values, &err);
         if (result != QNNRT_OK)
             qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
         else
@@ -3991,14 +4712,17 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("isinf.default", is, "ElementWiseAbs ElementWiseGreater", "") \
     X("pow.Tensor_Scalar", power, "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt " \
       "ElementWiseDivide ElementWisePower", "") \
-    X("add.*", arithmetic, "ElementWiseAdd ElementWiseMultiply", "bools") \
+    X("add.*", arithmetic, "ElementWiseAdd ElementWiseMultiply ElementWiseOr", "") \
     X("sub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
     X("rsub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
-    X("mul.*", arithmetic, "ElementWiseMultiply", "bools") \
-    X("div.*", arithmetic, "ElementWiseDivide", "rounding_mode") \
-    X("tril.default", triangle, "ElementWiseSelect", "bools") \
-    X("triu.default", triangle, "ElementWiseSelect", "bools") \
-    X("pow.Tensor_Tensor", arithmetic, "ElementWisePower", "") \
+    X("mul.*", arithmetic, "ElementWiseMultiply ElementWiseAnd", "") \
+    X("div.*", arithmetic, "ElementWiseDivide, with rounding_mode more", "") \
+    X("floor_divide.default", arithmetic, "ElementWiseDivide ElementWiseFloor ElementWiseMod " \
+      "ElementWiseSubtract", "") \
+    X("remainder.*", arithmetic, "ElementWiseMod, or ElementWiseDivide ElementWiseFloor " \
+      "ElementWiseMultiply ElementWiseSubtract", "") \
+    X("pow.Tensor_Tensor", arithmetic, "ElementWisePower ElementWiseRound Cast", "") \
+    X("pow.Scalar", arithmetic, "ElementWisePower ElementWiseRound Cast", "") \
     X("maximum.default", arithmetic, "ElementWiseMaximum", "") \
     X("minimum.default", arithmetic, "ElementWiseMinimum", "") \
     X("max.other", arithmetic, "ElementWiseMaximum", "") \
@@ -4016,6 +4740,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("__or__*", compare, "ElementWiseOr", "integers") \
     X("bitwise_and*", compare, "ElementWiseAnd", "integers") \
     X("bitwise_or*", compare, "ElementWiseOr", "integers") \
+    X("bitwise_xor*", compare, "ElementWiseXor", "integers") \
+    X("__xor__*", compare, "ElementWiseXor", "integers") \
     /* copies and casts */ \
     X("alias.default", alias, "", "") \
     X("detach.default", alias, "", "") \
@@ -4048,19 +4774,32 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("split*", split, "StridedSlice", "") \
     X("chunk.default", split, "StridedSlice", "") \
     X("unbind.int", split, "StridedSlice Reshape", "") \
-    X("cat.default", cat, "Concat", "more than 64 tensors") \
-    X("concat.default", cat, "Concat", "more than 64 tensors") \
-    X("stack.default", cat, "Concat Reshape", "more than 64 tensors") \
+    X("cat.default", cat, "Concat", "") \
+    X("concat.default", cat, "Concat", "") \
+    X("stack.default", cat, "Concat Reshape", "") \
     X("expand*", expand, "Tile", "") \
+    X("copy.default", expand, "Tile Cast", "") \
     X("repeat.default", repeat, "Tile", "") \
+    X("repeat_interleave.self_int", interleave, "Tile", "") \
+    X("diff.default", diff, "StridedSlice ElementWiseSubtract ElementWiseXor Concat", "") \
     /* over axes */ \
     X("mean.*", reduce, "ReduceMean", "") \
     X("sum.*", reduce, "ReduceSum", "") \
-    X("prod.*", reduce, "ReduceProd", "") \
+    X("prod.*", reduce, "ReduceProd, or ElementWiseMultiply", "") \
     X("amax.default", reduce, "ReduceMax", "") \
     X("amin.default", reduce, "ReduceMin", "") \
     X("max.default", reduce, "ReduceMax", "") \
     X("min.default", reduce, "ReduceMin", "") \
+    X("any.*", reduce, "ReduceSum Cast ElementWiseNotEqual", "") \
+    X("all.*", reduce, "ReduceMin Cast ElementWiseNotEqual", "") \
+    X("argmax.default", argmax, "Argmax", "") \
+    X("argmin.default", argmax, "Argmin", "") \
+    X("max.dim", extreme, "ReduceMax Argmax", "") \
+    X("min.dim", extreme, "ReduceMin Argmin", "") \
+    X("topk.default", topk, "TopK", "") \
+    X("cumsum.default", cumulate, "CumulativeSum, or MatMul", "") \
+    X("cumprod.default", cumulate, "ElementWiseMultiply StridedSlice Concat", \
+      "more than 64 elements") \
     X("softmax.int", softmax, "Softmax", "") \
     X("_softmax.default", softmax, "Softmax", "") \
     X("log_softmax.int", softmax, "LogSoftmax", "") \
@@ -4114,11 +4853,23 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("embedding.default", embedding, "Gather", "") \
     X("index_select.default", embedding, "Gather", "") \
     X("index_copy.default", index_copy, "ScatterNd ElementWiseAdd", "") \
+    X("gather.default", gather, "GatherElements StridedSlice", "") \
+    X("index.Tensor", index, "Gather, and arithmetic of indices", "bools") \
+    X("where.*", where, "ElementWiseSelect Tile", "") \
+    X("masked_fill.*", where, "ElementWiseSelect Tile", "") \
+    X("tril.default", triangle, "ElementWiseSelect", "") \
+    X("triu.default", triangle, "ElementWiseSelect", "") \
     /* constants */ \
     X("full.default", constant, "", "") \
     X("ones.default", constant, "", "") \
     X("zeros.default", constant, "", "") \
     X("arange.*", constant, "", "") \
+    X("empty*", constant, "", "") \
+    X("full_like.default", constant, "", "") \
+    X("ones_like.default", constant, "", "") \
+    X("zeros_like.default", constant, "", "") \
+    X("new_*", constant, "", "") \
+    X("fill.Scalar", constant, "", "") \
     X("scalar_tensor.default", constant, "", "")
 
 static const qnnrt_lower_rule qnnrt_lower__rules[] = {
@@ -4790,8 +5541,13 @@ static void qnnrt_lower__take_back(qnnrt_ir *ir)
     }
 }
 
+/* Make tables of angles, which are not rounded to bfloat16 first. */
 static qnnrt_result qnnrt_lower__rope(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
 {
+    size_t i, k;
+    for (i = 0; i < ir->node_count; ++i)
+        for (k = 0; strcmp(ir->nodes[i]->op, "rope") == 0 && k < ir->nodes[i]->output_count; ++k)
+            ir->nodes[i]->outputs[k]->dtype = QNNRT_DTYPE_F32;
     return qnnrt_ir_pass_rope_table(ir, lower->desc.positions, err);
 }
 
