@@ -519,6 +519,13 @@ test-exports: exports $(B)/qnnrt-run $(B)/libQnnRef.so
 	$(EXPORT)/run_models.py --exports $(EXPORTS) --build $(B) --size $(EXPORTS_SIZE) $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND)) \
 	    $(if $(REPORT),--report '$(REPORT)') $(MODELS)
 
+.PHONY: ops-sweep
+## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)
+EACH ?= 60
+ops-sweep: $(B)/c99/ops $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
+	@$(PIN) $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn --sweep $(EACH) --seed $(SEED) --only '$(ONLY)'
+
 FUZZ       ?= $(FUZZERS)
 TIME       ?= 600
 FUZZ_LEN   ?= 8192

@@ -1,6 +1,7 @@
 /* ops.c - the operators of libQnnRef.so beside Qualcomm's own libraries, one node at a time
 
        ops REF_LIBRARY QNN_FOLDER [--oracle FILE] [--golden FILE | --update FILE] [--seeds N] [--only PART]
+       ops REF_LIBRARY QNN_FOLDER --sweep N [--seed S] [--only FAMILY]
        ops --dump FILE [--seeds N] [--only PART]
 
    Every line of ops_cases.h is an operator in one variant. For each of its types, the public calls of
@@ -12,6 +13,9 @@
    with the next case: a crash, a refusal and a hang are results, too. Every result outside the
    tolerance must be listed in tools/qnnrt_known.h, every line there must still happen, and a case that a
    line applies to must not agree.
+
+   --sweep draws N nodes of each family of ops_sweep.h instead, and lists those that differ from Ref, or fail, or end
+   the process, without a line in the table: they become lines.
 
    tests/golden/ops.txt keeps the printed table. It lists differences as classes, so that it is the
    same in every run. "-" for QNN_FOLDER leaves Qualcomm's libraries out; "-" for REF_LIBRARY compares
@@ -75,7 +79,8 @@ enum { CASES = sizeof ops_cases / sizeof ops_cases[0], KNOWN = QNNRT_KNOWN_COUNT
 enum { REF = 0, HTP = 2, BACKENDS = 4, ORACLE = BACKENDS };
 static const char *const backend_names[BACKENDS + 1] = { "Ref", "Cpu-2.47", "Htp-2.47", "Htp-2.51", "Python" };
 static const char *const backend_files[BACKENDS] = {
-    NULL, "2.47/onnxruntime_qnn/libQnnCpu.so", "2.47/onnxruntime_qnn/libQnnHtp.so", "2.51/onnxruntime_qnn/libQnnHtp.so"
+    NULL, "2.47/onnxruntime_qnn/libQnnCpu.so", "2.47/onnxruntime_qnn/libQnnHtp.so",
+        "2.51/onnxruntime_qnn/libQnnHtp.so"
 };
 
 typedef struct ops_type {
@@ -372,7 +377,8 @@ static float half_to_float(uint16_t half)
 {
     int exponent = half >> 10 & 31;
     double size = exponent == 31 ? ((half & 1023) != 0 ? NAN : INFINITY)
-                                 : ldexp((half & 1023) + (exponent > 0 ? 1024 : 0), (exponent > 0 ? exponent : 1) - 25);
+                                 : ldexp((half & 1023) + (exponent > 0 ? 1024 : 0),
+                                     (exponent > 0 ? exponent : 1) - 25);
     return (float)(half & 0x8000 ? -size : size);
 }
 
@@ -656,7 +662,8 @@ static void graph_run(qnnrt_backend *backend, ops_graph *g, ops_result *result)
     memset(&graph, 0, sizeof graph);
     memset(&node, 0, sizeof node);
     graph.name = "graph";
-    if (qnnrt_builder_create(backend, NULL, &builder, &err) != QNNRT_OK) { failed(result, OPS_REFUSED, &err); return; }
+    if (qnnrt_builder_create(backend, NULL, &builder, &err) != QNNRT_OK) { failed(result, OPS_REFUSED, &err);
+        return; }
     qnnrt_builder_graph(builder, &graph);
     for (i = 0; i < g->in_count; ++i)
         in[i] = g->in[i].absent ? QNNRT_NO_TENSOR : qnnrt_builder_tensor(builder, &g->in[i].desc);
@@ -674,7 +681,8 @@ static void graph_run(qnnrt_backend *backend, ops_graph *g, ops_result *result)
     node.params = params;
     node.param_count = g->param_count;
     qnnrt_builder_node(builder, &node);
-    if (qnnrt_builder_finish(builder, &model, &err) != QNNRT_OK || qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) {
+    if (qnnrt_builder_finish(builder, &model, &err) != QNNRT_OK || qnnrt_prepare(model, NULL, &run,
+        &err) != QNNRT_OK) {
         failed(result, OPS_REFUSED, &err);
         goto done;
     }
@@ -1017,6 +1025,7 @@ static int known_find(const ops_job *job, int which)
         case QNNRT_KNOWN_REFUSED: same = result->what == OPS_REFUSED && k->code == result->code; break;
         case QNNRT_KNOWN_EXEC_FAILED: same = result->what == OPS_EXEC_FAILED && k->code == result->code; break;
         case QNNRT_KNOWN_CRASHES: same = result->what == OPS_CRASHED; break;
+        case QNNRT_KNOWN_SOMETIMES: same = result->what != OPS_REFUSED; break;
         default: same = result->what == OPS_DIFFERS; break;
         }
         if (same && known_applies(k, which, &n)) found = i;
@@ -1025,15 +1034,14 @@ static int known_find(const ops_job *job, int which)
     return found;
 }
 
-/* Find a line that a case contradicts, which agrees, or -1. */
+/* Find a line that a case contradicts, which agrees, or -1. Lines of nodes that can agree have the larger numbers. */
 static int known_contradicted(const ops_job *job, int which)
 {
     static ops_node n;
     int i, found = -1;
     node_read(job, &n);
     for (i = 0; i < KNOWN && found < 0; ++i)
-        if (qnnrt_knowns[i].what != QNNRT_KNOWN_VALUES && qnnrt_knowns[i].what != QNNRT_KNOWN_EXTREMES &&
-            known_applies(&qnnrt_knowns[i], which, &n)) found = i;
+        if (qnnrt_knowns[i].what < QNNRT_KNOWN_SOMETIMES && known_applies(&qnnrt_knowns[i], which, &n)) found = i;
     graph_free(&n.g);
     return found;
 }
@@ -1044,6 +1052,11 @@ static void outcome_text(const ops_job *job, int which, char text[64])
     const ops_result *result = &job->results[which];
     double d = job->difference[which], bound = 2;
     size_t i = 0;
+    /* The kind of failure may depend on the content of memory. */
+    if (job->known[which] >= 0 && qnnrt_knowns[job->known[which]].what == QNNRT_KNOWN_SOMETIMES) {
+        snprintf(text, 64, "wrong");
+        return;
+    }
     switch (result->what) {
     case OPS_REFUSED:
         if (result->code == 0) snprintf(text, 64, "refused by us");
@@ -1131,7 +1144,8 @@ static void where(ops_text *text, const ops_job *jobs, size_t count, int known, 
         }
         if (strcmp(qnnrt_knowns[known].ops, "*") == 0) continue;
         if (jobs[i].row == row) snprintf(item, sizeof item, " %s", jobs[i].type->name);
-        else snprintf(item, sizeof item, "%s %s %s (%s", row != NULL ? ")," : "", jobs[i].row->op, jobs[i].row->variant,
+        else snprintf(item, sizeof item, "%s %s %s (%s", row != NULL ? ")," : "", jobs[i].row->op,
+            jobs[i].row->variant,
                       jobs[i].type->name);
         if (row != jobs[i].row && column + strlen(item) > 110) {
             say(text, "%s\n       ", row != NULL ? ")," : "");
@@ -1192,6 +1206,63 @@ static void table(ops_text *text, const ops_job *jobs, size_t count)
     say(text, "\n%u operators, %u cases\n", operators, (unsigned)count);
 }
 
+#include "ops_sweep.h"
+
+/* Draw `each` nodes of every family whose name contains `only`. */
+static const ops_case *sweep_rows(uint64_t seed, uint32_t each, const char *only, size_t *count)
+{
+    ops_sweep *draws = (ops_sweep *)make((size_t)each * SWEEP_FAMILIES, sizeof *draws);
+    ops_case *rows = (ops_case *)make((size_t)each * SWEEP_FAMILIES, sizeof *rows);
+    int family;
+    uint32_t i;
+    for (*count = 0, family = 0; family < SWEEP_FAMILIES; ++family)
+        for (i = 0; i < each && strstr(sweep_families[family].name, only) != NULL; ++i, ++*count)
+            sweep_draw_case(&draws[*count], seed, family, i, &rows[*count]);
+    return rows;
+}
+
+/* Print the results of drawn nodes that need a line in the table, and those that contradict one; return their
+   number. OPS_ALL prints all. */
+static unsigned sweep_report(ops_job *jobs, size_t count, const int *there)
+{
+    unsigned wrong = 0, ran[BACKENDS] = { 0 }, refused[BACKENDS] = { 0 }, differ[BACKENDS] = { 0 };
+    int which, line, all = getenv("OPS_ALL") != NULL;
+    size_t i;
+    for (i = 0; i < count; ++i)
+        for (which = 0; which < BACKENDS; ++which) {
+            ops_job *job = &jobs[i];
+            const ops_case *row = job->row;
+            char outcome[64];
+            const char *note = "", *name = "";
+            if (!there[which]) continue;
+            job->known[which] = -1;
+            compare(job, which);
+            ++ran[which];
+            outcome_text(job, which, outcome);
+            if (job->results[which].what == OPS_REFUSED) ++refused[which];
+            else if (job->results[which].what != OPS_DONE) {
+                ++differ[which];
+                if ((line = known_find(job, which)) < 0) note = " NEW";
+                else name = qnnrt_knowns[line].name;
+            } else if (which != reference && job->results[reference].what == OPS_DONE &&
+                       (line = known_contradicted(job,
+                           which)) >= 0 && qnnrt_knowns[line].what != QNNRT_KNOWN_REFUSED) {
+                name = qnnrt_knowns[line].name;
+                note = " AGREES";
+            }
+            wrong += *note != '\0';
+            if (all || *note != '\0')
+                printf("%s:%s %s %s %s: %s | %s | %s | %s | %.3g %s\n", backend_names[which], note, name, row->op,
+                       job->type->name, outcome, row->in, row->out, row->params, job->difference[which],
+                       job->results[which].text);
+        }
+    for (which = 0; which < BACKENDS; ++which)
+        if (there[which])
+            printf("%s: %u nodes, %u refused, %u wrong\n", backend_names[which], ran[which], refused[which],
+                differ[which]);
+    return wrong;
+}
+
 /* ---- main ------------------------------------------------------------------------------------------ */
 
 static int same_text(const char *path, const char *want)
@@ -1222,10 +1293,11 @@ int main(int argc, char **argv)
 {
     const char *library = NULL, *folder = NULL, *dump_path = NULL, *golden = NULL, *update = NULL, *only = "";
     const char *oracle = getenv("QNNRT_ORACLE");
-    uint32_t seeds = 1, seed;
+    const ops_case *rows = ops_cases;
+    uint32_t seeds = 1, seed, sweep = 0, first = 1;
     uint64_t hit[KNOWN + 1] = { 0 };
     unsigned passed = 0, wrong = 0, number = 0;
-    size_t count = 0, i;
+    size_t count = 0, row_count = CASES, i;
     int which, a, there[BACKENDS];
     static ops_job *jobs;          /* static: the leak checker sees at exit that they are in use */
     static ops_text text;
@@ -1244,18 +1316,21 @@ int main(int argc, char **argv)
         else if (strcmp(argv[a], "--update") == 0) update = value;
         else if (strcmp(argv[a], "--only") == 0) only = value;
         else if (strcmp(argv[a], "--seeds") == 0) seeds = (uint32_t)strtoul(value, NULL, 10);
+        else if (strcmp(argv[a], "--sweep") == 0) sweep = (uint32_t)strtoul(value, NULL, 10);
+        else if (strcmp(argv[a], "--seed") == 0) first = (uint32_t)strtoul(value, NULL, 10);
         else die("unknown option %s", argv[a]);
         ++a;
     }
-    jobs = (ops_job *)make((size_t)CASES * TYPES * seeds, sizeof *jobs);
-    for (i = 0; i < CASES; ++i) {
-        const char *at = ops_cases[i].types;
+    if (sweep > 0) rows = sweep_rows(first, sweep, only, &row_count);
+    jobs = (ops_job *)make(row_count * TYPES * seeds, sizeof *jobs);
+    for (i = 0; i < row_count; ++i) {
+        const char *at = rows[i].types;
         char name[256];
         while (token(&at, name))
             for (seed = 0; seed < seeds; ++seed, ++number) {
-                if (strstr(ops_cases[i].op, only) == NULL) continue;
+                if (sweep == 0 && strstr(rows[i].op, only) == NULL) continue;
                 jobs[count].number = number;
-                jobs[count].row = &ops_cases[i];
+                jobs[count].row = &rows[i];
                 jobs[count].seed = seed;
                 if ((jobs[count].type = type_find(name, strlen(name))) == NULL) die("ops_cases.h: no type %s", name);
                 ++count;
@@ -1272,6 +1347,11 @@ int main(int argc, char **argv)
         if (which == REF) snprintf(path, sizeof path, "%.900s", library);
         else snprintf(path, sizeof path, "%.700s/%s", folder, backend_files[which]);
         backend_run(path, which, jobs, count);
+    }
+    if (sweep > 0) {
+        wrong = sweep_report(jobs, count, there);
+        printf("%u passed, %u failed\n", (unsigned)count, wrong);
+        return wrong > 0;
     }
     if (oracle != NULL) oracle_read(oracle, jobs, count);
 
@@ -1320,7 +1400,8 @@ int main(int argc, char **argv)
     }
     if (update != NULL) {
         FILE *file = fopen(update, "w");
-        if (file == NULL || fputs(text.data, file) == EOF || fclose(file) != 0) die("%s: %s", update, strerror(errno));
+        if (file == NULL || fputs(text.data, file) == EOF || fclose(file) != 0) die("%s: %s", update,
+            strerror(errno));
     }
     if (golden != NULL) {
         if (same_text(golden, text.data)) ++passed;

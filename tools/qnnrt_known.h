@@ -44,6 +44,7 @@ typedef enum qnnrt_known_what {
     QNNRT_KNOWN_EXEC_FAILED,    /* accepted; fails when it runs, with .code */
     QNNRT_KNOWN_CRASHES,        /* accepted; ends the process when it runs */
     QNNRT_KNOWN_DIFFERS,        /* accepted; computes something else */
+    QNNRT_KNOWN_SOMETIMES,      /* the same, or a crash, for some of these nodes: avoid them all */
     QNNRT_KNOWN_VALUES,         /* the same, depending on the values of the inputs */
     QNNRT_KNOWN_EXTREMES        /* the same, for values that a model should not have: out of range,
                                    halfway between two results, ... */
@@ -290,26 +291,32 @@ static int qnnrt_known__not_last(const qnnrt_known_node *node)
            qnnrt_known__element(node, "axes", 0, (int32_t)x->rank - 1) != (int32_t)x->rank - 1;
 }
 
+static int qnnrt_known__scheme(const qnnrt_known_node *node)
+{
+    return (int)qnnrt_known__number(node, "scheme", 0);
+}
+
+/* Count the axes that pad_amount pads. */
+static uint32_t qnnrt_known__padded(const qnnrt_known_node *node, uint32_t first)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    uint32_t i, count = 0;
+    for (i = first; x != NULL && i < x->rank; ++i)
+        count += qnnrt_known__element(node, "pad_amount", 2 * i, 0) > 0 ||
+                 qnnrt_known__element(node, "pad_amount", 2 * i + 1, 0) > 0;
+    return count;
+}
+
 static int qnnrt_known__symmetric(const qnnrt_known_node *node)
 {
-    return (int)qnnrt_known__number(node, "scheme", 0) == 1;
+    return qnnrt_known__scheme(node) == 1 && qnnrt_known__padded(node, 0) > 0;
 }
 
 static int qnnrt_known__edge(const qnnrt_known_node *node)
 {
-    return (int)qnnrt_known__number(node, "scheme", 0) == 3;
-}
-
-static int qnnrt_known__constant_rank2(const qnnrt_known_node *node)
-{
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
-    return (int)qnnrt_known__number(node, "scheme", 0) == 0 && x != NULL && x->rank == 2;
-}
-
-static int qnnrt_known__rank5_middle(const qnnrt_known_node *node)
-{
-    const qnnrt_tensor_desc *a = qnnrt_known__in(node, 0), *b = qnnrt_known__in(node, 1);
-    return a != NULL && b != NULL && (a->rank == 5 || b->rank == 5) && a->rank != b->rank;
+    return qnnrt_known__scheme(node) == 3 && x != NULL && qnnrt_known__padded(node,
+           x->rank - 1) > 0;
 }
 
 static int qnnrt_known__mixed(const qnnrt_known_node *node)
@@ -349,8 +356,9 @@ static int qnnrt_known__unary(const qnnrt_known_node *node)
 static int qnnrt_known__rms_rows(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
-    return x != NULL && x->rank > 0 && x->dims[x->rank - 1] == 5 && qnnrt_known__count(x, 0,
-           x->rank - 1) > 16;
+    if (x == NULL || x->rank < 3) return 0;
+    if (x->rank == 4) return x->dims[1] > 8;
+    return x->dims[0] > 8 || (x->dims[0] > 1 && x->dims[1] >= 16 && x->dims[1] % 8 == 0);
 }
 
 static int qnnrt_known__keep_dims(const qnnrt_known_node *node)
@@ -368,14 +376,17 @@ static int qnnrt_known__gather(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *i = qnnrt_known__in(node, 1);
     uint32_t axis = (uint32_t)qnnrt_known__number(node, "axis", 0);
-    return x != NULL && i != NULL && axis > 0 && qnnrt_known__count(x, 0, axis) > 1 && i->rank == 1;
+    return x != NULL && i != NULL && i->rank == 1 && i->kind != QNNRT_TENSOR_STATIC && axis > 0 &&
+           axis + 2 == x->rank && qnnrt_known__count(x, 0, axis) > 1;
 }
 
 static int qnnrt_known__broadcast(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *a = qnnrt_known__in(node, 0), *b = qnnrt_known__in(node, 1);
-    return a != NULL && b != NULL && qnnrt_known__count(a, 0, a->rank) != qnnrt_known__count(b, 0,
-           b->rank);
+    const qnnrt_tensor_desc *z = qnnrt_known__out(node);
+    uint64_t count = z != NULL ? qnnrt_known__count(z, 0, z->rank) : 0;
+    return a != NULL && b != NULL && (qnnrt_known__count(a, 0, a->rank) != count ||
+                                      qnnrt_known__count(b, 0, b->rank) != count);
 }
 
 static int qnnrt_known__softplus(const qnnrt_known_node *node)
@@ -400,6 +411,152 @@ static int qnnrt_known__shifted(const qnnrt_known_node *node)
     if (qnnrt_known__is(node, "Softmax")) return 1;
     return x != NULL && x->kind != QNNRT_TENSOR_STATIC && (int)qnnrt_known__number(node, "axis",
            0) == 0;
+}
+
+static int qnnrt_known__pad_f32(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank == 2 && qnnrt_known__padded(node,
+           0) == 2;
+}
+
+static int qnnrt_known__pad_rank5(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    double value = qnnrt_known__number(node, "pad_constant_value", 0);
+    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank == 5 && qnnrt_known__padded(node,
+           0) > 2 &&
+           (value < 0 || value > 0);
+}
+
+static int qnnrt_known__reflect(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    return qnnrt_known__scheme(node) == 2 && x != NULL && x->rank > 2 && qnnrt_known__padded(node,
+           0) > 0;
+}
+
+static int qnnrt_known__gather_rank5(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *i = qnnrt_known__in(node, 1);
+    return x != NULL && i != NULL && x->rank == 4 && i->rank == 2 && x->dims[0] > 1 &&
+           (int)qnnrt_known__number(node, "axis", 0) > 0;
+}
+
+static int qnnrt_known__tile_rank5(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *y = qnnrt_known__out(node);
+    return x != NULL && y != NULL && x->rank == 5 && qnnrt_known__count(x, 0,
+           5) == qnnrt_known__count(y, 0, 5);
+}
+
+static int qnnrt_known__matmul_rank5(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *y = qnnrt_known__out(node);
+    return y != NULL && y->rank == 5;
+}
+
+static int qnnrt_known__matmul_transposed(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    return w != NULL && w->kind == QNNRT_TENSOR_STATIC && w->rank > 2 && qnnrt_known__count(w, 0,
+           w->rank - 2) > 1 &&
+           qnnrt_known__number(node, "transpose_in0", 0) > 0 && qnnrt_known__number(node,
+           "transpose_in1", 0) > 0;
+}
+
+static int qnnrt_known__multiplier(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *w = qnnrt_known__in(node, 1);
+    return x != NULL && w != NULL && x->rank == 4 && w->rank == 4 && w->dims[3] > x->dims[3];
+}
+
+static int qnnrt_known__multiplier_dilated(const qnnrt_known_node *node)
+{
+    return qnnrt_known__multiplier(node) && (qnnrt_known__element(node, "dilation", 0, 1) > 1 ||
+                                             qnnrt_known__element(node, "dilation", 1, 1) > 1);
+}
+
+static int qnnrt_known__multiplier_weight(const qnnrt_known_node *node)
+{
+    return qnnrt_known__multiplier(node) && node->inputs[1]->kind != QNNRT_TENSOR_STATIC;
+}
+
+static int qnnrt_known__output_padding(const qnnrt_known_node *node)
+{
+    return qnnrt_known__in(node, 2) != NULL && qnnrt_known__element(node, "output_padding", 1, 0) >
+                                               qnnrt_known__element(node, "pad_amount", 3, 0);
+}
+
+static int qnnrt_known__select_rank5(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *z = qnnrt_known__out(node);
+    size_t i;
+    if (z == NULL || z->rank != 5 || z->dims[0] == 1) return 0;
+    for (i = 0; i < node->input_count; ++i) {
+        const qnnrt_tensor_desc *t = node->inputs[i];
+        if (t != NULL && t->rank == 5 && t->dims[0] == 1 && qnnrt_known__count(t, 0,
+        5) > 1) return 1;
+    }
+    return 0;
+}
+
+static int qnnrt_known__select_single(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *z = qnnrt_known__out(node), *a = qnnrt_known__in(node, 1),
+    *b = qnnrt_known__in(node, 2);
+    return z != NULL && a != NULL && b != NULL && qnnrt_known__count(z, 0, z->rank) > 1 &&
+           (qnnrt_known__count(a, 0, a->rank) == 1 || qnnrt_known__count(b, 0, b->rank) == 1);
+}
+
+static int qnnrt_known__rank5(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    return x != NULL && x->rank == 5;
+}
+
+static int qnnrt_known__rank2_not_last(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    return x != NULL && x->rank == 2 && qnnrt_known__not_last(node);
+}
+
+static int qnnrt_known__rank5_broadcast(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *z = qnnrt_known__out(node);
+    return z != NULL && z->rank == 5 && qnnrt_known__broadcast(node);
+}
+
+static int qnnrt_known__to_one_line(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *y = qnnrt_known__out(node);
+    return x != NULL && y != NULL && x->rank == 4 && y->rank == 4 &&
+           qnnrt_known__number(node, "half_pixel_centers", 0) > 0 &&
+           ((y->dims[1] == 1 && x->dims[1] > 1) || (y->dims[2] == 1 && x->dims[2] > 1));
+}
+
+static int qnnrt_known__max_column(const qnnrt_known_node *node)
+{
+    return qnnrt_known__element(node, "filter_size", 1, 0) == 1 && qnnrt_known__element(node,
+           "stride", 0, 0) == 2 &&
+           qnnrt_known__element(node, "stride", 1, 0) == 2 && qnnrt_known__element(node,
+           "pad_amount", 0, 0) > 0;
+}
+
+static int qnnrt_known__average_pads(const qnnrt_known_node *node)
+{
+    const int32_t kh = qnnrt_known__element(node, "filter_size", 0, 1),
+    kw = qnnrt_known__element(node, "filter_size", 1, 1);
+    const int32_t sh = qnnrt_known__element(node, "stride", 0, 1), sw = qnnrt_known__element(node,
+    "stride", 1, 1);
+    uint32_t i, pads = 0, equal = 1;
+    for (i = 0; i < 4; ++i) {
+        pads += qnnrt_known__element(node, "pad_amount", i, 0) > 0;
+        equal &= qnnrt_known__element(node, "pad_amount", i, 0) == qnnrt_known__element(node,
+        "pad_amount", 0, 0);
+    }
+    if (pads == 0 || (kh == kw && kh % 2 == 1 && equal)) return 0;
+    return sh == 1 || sw == 1 || (kh == 2 && kw == 2);
 }
 
 /* ---- the table ---- */
@@ -462,6 +619,10 @@ static const qnnrt_known qnnrt_knowns[] = {
   "does not scatter along the given axis", "Transpose the axis to the front, or use ScatterNd." },
 { "cpu-symmetric", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32 u8", qnnrt_known__symmetric,
   "MIRROR_SYMMETRIC returns zero bytes", "Use StridedSlice and Concat." },
+{ "cpu-reflect", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32", qnnrt_known__reflect,
+  "MIRROR_REFLECT is wrong from rank 3 on", "Use StridedSlice and Concat." },
+{ "cpu-resize", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "ResizeBilinear", "f32", qnnrt_known__to_one_line,
+  "half_pixel_centers is wrong where one line remains", "Use MatMul with static weights." },
 { "cpu-softmax-axis", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Softmax", "u8", qnnrt_known__not_last,
   "in 8 bits an axis other than the last is wrong", "Transpose the axis to the end." },
 { "cpu-no-relu1", "Cpu", QNNRT_KNOWN_REFUSED, 0xFA5, "Relu1", "*", NULL,
@@ -469,9 +630,17 @@ static const qnnrt_known qnnrt_knowns[] = {
   "Use ReluMinMax." },
 { "cpu-cast-large", "Cpu", QNNRT_KNOWN_EXTREMES, 0, "Cast", "f32", qnnrt_known__to_i32,
   "values that are too large for int32 become its least number", "" },
-{ "cpu-rank5", "Cpu", QNNRT_KNOWN_CRASHES, 0, "ElementWiseAdd", "u8 i32", qnnrt_known__rank5_middle,
-  "broadcast over axes in the middle aborts the process while it runs",
-  "Use Tile or Reshape first." },
+{ "cpu-rank5", "Cpu", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseAdd ElementWiseSubtract", "u8 i32",
+  qnnrt_known__rank5_broadcast,
+  "broadcast of rank 5 aborts the process while it runs, or is wrong",
+  "Use Tile, or Reshape to rank 4." },
+{ "cpu-rank5", "Cpu", QNNRT_KNOWN_CRASHES, 0, "ElementWiseAnd ElementWiseOr", "b8",
+  qnnrt_known__rank5_broadcast,
+  "broadcast of rank 5 aborts the process while it runs", "Use Tile, or Reshape to rank 4." },
+{ "cpu-rank5", "Cpu", QNNRT_KNOWN_CRASHES, 0, "ElementWiseFloorDiv", "f32",
+  qnnrt_known__rank5_broadcast,
+  "broadcast of rank 5 aborts the process while it runs",
+  "Use ElementWiseDivide and ElementWiseFloor." },
 { "cpu-conv-mixed", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Conv2d", "u8", qnnrt_known__mixed,
   "strides, pads, dilation and groups together are wrong in 8 bits", QNNRT_KNOWN__FLOAT },
 { "cpu-axes", "Cpu", QNNRT_KNOWN_REFUSED, 0x1770, "L2Norm", "f32 u8", qnnrt_known__has_axes,
@@ -492,7 +661,9 @@ static const qnnrt_known qnnrt_knowns[] = {
 { "htp-no-beta", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0x3EA, "RmsNorm", "*", qnnrt_known__two_inputs,
   "2.47 needs all three inputs", "Give a beta of zeros." },
 { "htp-rows", "Htp", QNNRT_KNOWN_DIFFERS, 0, "RmsNorm", "f32 f16 u8", qnnrt_known__rms_rows,
-  "of 64 rows of 5 values those after the sixteenth are garbage, except in 16 bits", "" },
+  "rows are garbage when more than 8 groups of them are in the dimension that is the third from the"
+  " last, or in rank 3 groups of 16, 24, 32, ... rows",
+  "Reshape the input to [1, rows, columns]." },
 { "htp-beta", "Htp", QNNRT_KNOWN_VALUES, 0, "RmsNorm", "f32 f16", qnnrt_known__three_inputs,
   "in floating point beta is accepted, but not added",
   "Give a beta of zeros, and use ElementWiseAdd." },
@@ -512,6 +683,8 @@ static const qnnrt_known qnnrt_knowns[] = {
   "not supported in int32", "Use other operators, or Cast to float32." },
 { "htp-no-i32", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0xC26, "ReduceMax", "i32", NULL,
   "not supported in int32", "Use Cast to float32." },
+{ "htp-rank4", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "ElementWiseAnd ElementWiseOr ElementWiseFloorDiv",
+  "f32 b8", qnnrt_known__rank5, "rank 5 is not supported", "Reshape to rank 4." },
 { "htp-no-b8", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "StridedSlice", "b8", NULL,
   "not supported for bool8",
   "Use Cast to int32 first." },
@@ -528,9 +701,51 @@ static const qnnrt_known qnnrt_knowns[] = {
   "unknown to the HTP library", "Use ElementWiseMultiply, then ReduceSum." },
 { "htp-arg-type", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "Argmax", "f32", qnnrt_known__to_u32,
   "in floating point the index must be INT_32", "Use INT_32." },
-{ "htp-gather-axis1", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Gather", "f32 f16", qnnrt_known__gather,
-  "in floating point, garbage from the second row before the axis",
-  "Transpose the axis to the front." },
+{ "htp-gather", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Gather", "f32 f16", qnnrt_known__gather,
+  "in floating point, the last axis but one with indices that are not static is garbage from the"
+  " second row before the axis",
+  "Make the indices static, or transpose the axis to the front." },
+{ "htp-gather-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Gather", "f32 f16",
+  qnnrt_known__gather_rank5,
+  "in floating point, a result of rank 5: wrong if the first dimension is not 1",
+  "Reshape the indices to rank 1." },
+{ "htp-tile", "Htp", QNNRT_KNOWN_CRASHES, 0, "Tile", "f32 f16", qnnrt_known__tile_rank5,
+  "with multiples of 1 alone, in rank 5, it ends the process", "Leave it out." },
+{ "htp-matmul-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "MatMul", "f32 f16",
+  qnnrt_known__matmul_rank5,
+  "in rank 5 some shapes are wrong or end the process", "Reshape the batch to one dimension." },
+{ "htp-matmul-transposed", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "MatMul", "f32 f16",
+  qnnrt_known__matmul_transposed,
+  "a batch of static matrices, both operands transposed: wrong, or ends the process",
+  "Store the matrices transposed, without transpose_in1." },
+{ "htp-multiplier", "Htp", QNNRT_KNOWN_DIFFERS, 0, "DepthWiseConv2d", "f32 f16",
+  qnnrt_known__multiplier_dilated,
+  "several outputs of a channel with dilation are wrong", "Use Conv2d with group." },
+{ "htp-multiplier-weight", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "DepthWiseConv2d", "f32 f16",
+  qnnrt_known__multiplier_weight,
+  "several outputs of a channel with a weight that is not static are wrong",
+  "Make the weight static." },
+{ "htp-output-padding", "Htp", QNNRT_KNOWN_DIFFERS, 0, "TransposeConv2d", "f32 f16",
+  qnnrt_known__output_padding,
+  "the bias is not added in columns that output_padding adds", "Use ElementWiseAdd for the bias." },
+{ "htp-max-column", "Htp", QNNRT_KNOWN_CRASHES, 0, "PoolMax2d", "f32 f16", qnnrt_known__max_column,
+  "a window of one column with stride 2 and pads above ends the process", "Use Pad first." },
+{ "htp-average-pads", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "PoolAvg2d", "f32 f16",
+  qnnrt_known__average_pads,
+  "pads are right only with odd squares and equal pads, or with strides above 1",
+  "Use Pad first; multiply by a static correction if pads do not count." },
+{ "htp-select-rank5", "Htp", QNNRT_KNOWN_DIFFERS, 0, "ElementWiseSelect", "f32 f16 i32",
+  qnnrt_known__select_rank5,
+  "in rank 5, broadcast along the first axis is wrong", "Use Tile, or Reshape to rank 4." },
+{ "htp-select-single", "Htp-2.47", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseSelect", "i32",
+  qnnrt_known__select_single,
+  "a single value for one of the operands is read wrong in int32", "Use Tile." },
+{ "htp-i32-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "StridedSlice ReduceSum ReduceMin", "i32",
+  qnnrt_known__rank5,
+  "int32 in rank 5: some shapes are wrong or end the process", "Reshape to rank 4." },
+{ "htp-cumulative-i32", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "CumulativeSum", "i32",
+  qnnrt_known__rank2_not_last,
+  "int32, along the first of two axes: some shapes are wrong", "Transpose the axis to the end." },
 { "htp-overflow", "Htp", QNNRT_KNOWN_EXTREMES, 0, "ElementWiseAdd ElementWiseMultiply", "i32", NULL,
   "int32 saturates instead of wrapping", "" },
 { "htp-s8-shift", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Gather Softmax", "s8", qnnrt_known__shifted,
@@ -553,10 +768,14 @@ static const qnnrt_known qnnrt_knowns[] = {
   qnnrt_known__cumulative_other,
   "in floating point only the plain sum along the last axis",
   "Use MatMul with a triangle of ones." },
-{ "htp-pad-f32", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32", qnnrt_known__constant_rank2,
-  "columns of the input are in the place of padding", "Use float16, or Concat." },
+{ "htp-pad-f32", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f32", qnnrt_known__pad_f32,
+  "in rank 2 columns of the input can be in the place of padding", "Use float16, or Concat." },
+{ "htp-pad-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f16", qnnrt_known__pad_rank5,
+  "in rank 5, a value that is not 0 around three axes or more can be wrong",
+  "Pad one axis after the other." },
 { "htp-pad-edge", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32 f16", qnnrt_known__edge,
-  "EDGE does not repeat the edge in floating point", "Use StridedSlice and Concat." }
+  "EDGE does not repeat the edge of the last axis in floating point",
+  "Use StridedSlice and Concat." }
 };
 enum { QNNRT_KNOWN_COUNT = sizeof qnnrt_knowns / sizeof qnnrt_knowns[0] };
 
@@ -588,18 +807,23 @@ QNNRT_KNOWN__API int qnnrt_known_applies(const qnnrt_known *known, const char *b
            known->when(node));
 }
 
-/* Return the first line that says that a node, though accepted, does not compute what it should, or
-   NULL. backend, release: as qnnrt_known_applies() */
+/* Return a line that says that a node, though accepted, does not compute what it should,
+or NULL. One
+   of QNNRT_KNOWN_VALUES is returned if there is no other; QNNRT_KNOWN_EXTREMES never.
+   backend, release: as qnnrt_known_applies() */
 QNNRT_KNOWN__API const qnnrt_known *qnnrt_known_find(const char *backend, const char *release,
                                                      const qnnrt_known_node *node)
 {
+    const qnnrt_known *values = NULL;
     size_t i;
     for (i = 0; i < QNNRT_KNOWN_COUNT; ++i) {
         const qnnrt_known *known = &qnnrt_knowns[i];
-        if (known->what != QNNRT_KNOWN_REFUSED && known->what != QNNRT_KNOWN_EXTREMES &&
-            qnnrt_known_applies(known, backend, release, node)) return known;
+        if (known->what == QNNRT_KNOWN_REFUSED || known->what == QNNRT_KNOWN_EXTREMES ||
+            !qnnrt_known_applies(known, backend, release, node)) continue;
+        if (known->what != QNNRT_KNOWN_VALUES) return known;
+        if (values == NULL) values = known;
     }
-    return NULL;
+    return values;
 }
 
 /* Return the first line that explains why a node is refused, or NULL. */
