@@ -1507,7 +1507,7 @@ static void qnnrt_lower__align(qnnrt_lower__job *job, qnnrt_lower__view *views, 
                                qnnrt_lower__aligned *a)
 {
     int64_t own[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK];
-    uint32_t mergeable = 0xFF, i;
+    uint32_t mergeable = 0xFF, i, last;
     size_t k, full = 0;
     int32_t root;
     for (k = 0; k < count; ++k)
@@ -1518,10 +1518,12 @@ static void qnnrt_lower__align(qnnrt_lower__job *job, qnnrt_lower__view *views, 
     for (i = 0; i < rank; ++i) a->dims[i] = dims[a->order[i]];
     for (k = 0; k < count; ++k) {
         if (views[k].rank != rank) continue;
-        for (i = 0; i + 1 < rank; ++i) {
-            const int one = views[k].dims[a->order[i]] == 1;
+        for (i = 0, last = 0; i + 1 < rank; ++i) {   /* last: the last axis that is not 1, or 0 */
+            const int one = views[k].dims[a->order[last]] == 1;
             const int next = views[k].dims[a->order[i + 1]] == 1;
-            if (one != next && a->dims[i] != 1 && a->dims[i + 1] != 1) mergeable &= ~(1u << i);
+            if (a->dims[i + 1] == 1) continue;
+            if (one != next && a->dims[last] != 1) mergeable &= ~(1u << i);
+            last = i + 1;
         }
         full += memcmp(views[k].dims, dims, rank * sizeof(*dims)) == 0;
     }
@@ -1960,14 +1962,28 @@ static qnnrt_lower__view qnnrt_lower__between(qnnrt_lower__job *job, const char 
     return out;
 }
 
-/* Make an operator on two views, with broadcasting, and store output 0. */
+/* Make an operator on two views, with broadcasting, and store output 0. An axis that both views
+   still have to repeat is repeated later, if ever. */
 static void qnnrt_lower__pair(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *pair)
 {
     const qnnrt_ir_value *value = job->node->outputs[0];
-    const qnnrt_lower__view out =
-        qnnrt_lower__between(job, type, &pair[0], &pair[1], qnnrt_lower__dtype(job, value->dtype),
-                             value->rank, value->dims);
+    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, value);
+    int64_t dims[QNNRT_LOWER__RANK];
+    qnnrt_lower__view out;
+    uint32_t i, k;
+    for (i = 0; i < value->rank; ++i) {
+        dims[i] = 1;
+        for (k = 0; k < 2; ++k) {
+            const uint32_t more = value->rank - pair[k].rank;
+            if (i >= more && pair[k].dims[i - more] != 1) dims[i] = value->dims[i];
+        }
+    }
+    out = qnnrt_lower__between(job, type, &pair[0], &pair[1], qnnrt_lower__dtype(job, value->dtype),
+                               value->rank, dims);
     qnnrt_lower__set(job, 0, out.tensor, out.order);
+    if (record == NULL) return;
+    memcpy(record->dims, dims, sizeof(dims));
+    record->narrow = memcmp(dims, value->dims, value->rank * sizeof(*dims)) != 0;
 }
 
 /* Give a view another type of tensors. As bool it says which elements are not 0. */
@@ -5074,7 +5090,7 @@ static qnnrt_result qnnrt_lower__findings(const qnnrt_lower *lower, size_t first
    CUT                                                                              >>cut
    Graphs in several contexts: each operator gets the number of one. Weights that several graphs
    read are in the same context for all of them.
-   Needs: >>config >>arena     Knows nothing of: builders, operators
+   Needs: >>config >>arena >>tensor >>operator     Knows nothing of: builders, values
    ===================================================================================== */
 
 /* Return the bytes of static tensors that an operator reads and that no earlier one did. */
@@ -5153,6 +5169,81 @@ static uint32_t qnnrt_lower__cut_weight(qnnrt_lower *lower, const qnnrt_weight *
     return context;
 }
 
+/* Mark contexts of a graph that read nothing of the one before: a pipeline needs an edge there. */
+static void qnnrt_lower__cut_check(const qnnrt_lower__graph *graph, uint32_t count, char *apart)
+{
+    uint32_t context, before = 0;
+    size_t i, k;
+    for (context = 0; context < count; ++context) {
+        int there = 0, joined = 0;
+        for (i = 0; i < graph->op_count; ++i) {
+            const qnnrt_lower_op *op = &graph->ops[i];
+            if (!op->used || op->context != context) continue;
+            there = 1;
+            for (k = 0; k < op->input_count; ++k)
+                joined |= graph->tensors[op->inputs[k]].op >= 0 &&
+                          graph->tensors[op->inputs[k]].context == before;
+        }
+        if (!there) continue;
+        if (context > before && !joined) apart[context] = 1;
+        before = context;
+    }
+}
+
+/* Join contexts that are apart with the one before, and number the others again. */
+static void qnnrt_lower__cut_join(qnnrt_lower *lower, const char *apart)
+{
+    uint32_t *now = (uint32_t *)qnnrt_lower__get(lower, lower->info.contexts, sizeof(*now));
+    qnnrt_lower__graph *graph;
+    uint32_t i;
+    size_t k;
+    if (now == NULL) return;
+    for (i = 1; i < lower->info.contexts; ++i) now[i] = now[i - 1] + (uint32_t)!apart[i];
+    lower->info.contexts = now[lower->info.contexts - 1] + 1;
+    for (graph = lower->first; graph != NULL; graph = graph->next) {
+        for (k = 0; k < graph->op_count; ++k)
+            graph->ops[k].context = now[graph->ops[k].context];
+        for (k = 0; k < graph->tensor_count; ++k) {
+            graph->tensors[k].context = now[graph->tensors[k].context];
+            graph->tensors[k].last = now[graph->tensors[k].last];
+        }
+    }
+}
+
+/* Copy outputs that a later context reads: in a pipeline they would be edges, not outputs. */
+static void qnnrt_lower__cut_outputs(qnnrt_lower *lower, qnnrt_lower__graph *graph)
+{
+    const qnnrt_ir *ir = graph->info.ir;
+    qnnrt_lower__job job;
+    size_t i;
+    job.lower = lower;
+    job.graph = graph;
+    job.node = graph->node = NULL;
+    for (i = 0; i < ir->output_count && !lower->no_memory; ++i) {
+        const int32_t from = graph->outputs[i];
+        qnnrt_lower_tensor *tensor = &graph->tensors[from];
+        int64_t dims[QNNRT_LOWER__RANK];
+        qnnrt_lower_op *op;
+        uint32_t k;
+        int32_t to;
+        if (from == QNNRT_LOWER__NONE || tensor->last <= tensor->context) continue;
+        for (k = 0; k < tensor->rank; ++k) dims[k] = tensor->dims[k];
+        to = qnnrt_lower__tensor(&job, QNNRT_TENSOR_OUTPUT, tensor->dtype, tensor->rank, dims);
+        op = to != QNNRT_LOWER__NONE
+                 ? qnnrt_lower__add(&job, "Reshape", &from, 1, &to, 1, NULL) : NULL;
+        if (op == NULL) return;
+        tensor = &graph->tensors[from];                  /* the array may have moved */
+        op->used = graph->tensors[to].used = 1;
+        op->context = graph->tensors[to].context = graph->tensors[to].last = tensor->context;
+        graph->tensors[to].name = tensor->name;
+        graph->tensors[to].value = tensor->value;
+        tensor->kind = QNNRT_TENSOR_INNER;
+        tensor->name = qnnrt_lower__text(lower, "%.200s.%ld", tensor->name, (long)from);
+        graph->outputs[i] = to;
+        graph->info.used_ops += 1;
+    }
+}
+
 /* Number the contexts of all operators, and of the tensors that they write. */
 static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 {
@@ -5189,6 +5280,17 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
                 if (tensor->last < context) tensor->last = context;
             }
         }
+    for (graph = lower->first; graph != NULL && lower->info.contexts > 1; graph = graph->next)
+        qnnrt_lower__cut_outputs(lower, graph);
+    for (;;) {
+        char *apart = (char *)qnnrt_lower__get(lower, lower->info.contexts, 1);
+        const uint32_t was = lower->info.contexts;
+        if (apart == NULL) return;
+        for (graph = lower->first; graph != NULL; graph = graph->next)
+            qnnrt_lower__cut_check(graph, was, apart);
+        qnnrt_lower__cut_join(lower, apart);
+        if (lower->no_memory || lower->info.contexts == was) return;
+    }
 }
 
 /* =====================================================================================
@@ -5455,7 +5557,7 @@ static void qnnrt_lower__take_frequencies(qnnrt_lower *lower, qnnrt_ir_value *va
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, qnnrt_error *err)
 {
-    size_t i, missing = 0, wrong = 0, used = 0;
+    size_t i, missing = 0, wrong = 0, angles = 0, used = 0;
     char list[1200];
     list[0] = '\0';
     if (lower == NULL || ir == NULL)
@@ -5487,6 +5589,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
             wrong += 1;
         } else {
             missing += 1;
+            angles += strlen(value->key) >= 8 &&
+                      strcmp(value->key + strlen(value->key) - 8, "inv_freq") == 0;
         }
         if (used + 300 < sizeof list) {
             if (weight == NULL)
@@ -5504,7 +5608,10 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
     qnnrt_lower__fail(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
                       "%lu weights of the graph are missing, %lu have another shape:%s",
                       (unsigned long)missing, (unsigned long)wrong, list);
-    qnnrt_lower__hint(err, "Give the checkpoint that the graph was exported with.");
+    qnnrt_lower__hint(err, missing == angles && wrong == 0
+                      ? "Give the base of the rotary embeddings (rope_base, --rope_base): the"
+                        " model's config.json has it as rope_theta."
+                      : "Give the checkpoint that the graph was exported with.");
     return missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH;
 }
 
