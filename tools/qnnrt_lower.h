@@ -1740,25 +1740,46 @@ static void qnnrt_lower__do_silu(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, gate), x.order);
 }
 
+/* Operations of ElementWiseNeuron. */
+enum { QNNRT_LOWER__NEURON_GELU = 1, QNNRT_LOWER__NEURON_HARD_SIGMOID = 2,
+       QNNRT_LOWER__NEURON_SOFTPLUS = 7 };
+
 static void qnnrt_lower__do_hard(qnnrt_lower__job *job)
 {
+    qnnrt_lower__params p;
     qnnrt_lower__view x;
-    const int32_t t = qnnrt_lower__each(job, 0, &x);
-    int32_t gate = qnnrt_lower__clamp(job, qnnrt_lower__linear_map(job, t, 1. / 6, 0.5), 0, 1);
-    if (strncmp(job->node->op, "hardswish", 9) == 0)
-        gate = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, gate);
-    qnnrt_lower__set(job, 0, gate, x.order);
+    int32_t t = qnnrt_lower__each(job, 0, &x);
+    memset(&p, 0, sizeof(p));
+    if (strncmp(job->node->op, "hardswish", 9) == 0) {
+        t = qnnrt_lower__op_like(job, "HardSwish", t, NULL);
+    } else {
+        qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_HARD_SIGMOID);
+        qnnrt_lower__f32(&p, "alpha", 1. / 6);
+        qnnrt_lower__f32(&p, "beta", 0.5);
+        t = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
+    }
+    qnnrt_lower__set(job, 0, t, x.order);
 }
 
-/* Gelu, and with approximate "tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
+/* Gelu, and with approximate "tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). The
+   two differ by 0.0005 at most, as much as float16. CPU's ElementWiseNeuron has the second form;
+   HTP has no Gelu in float32. */
 static void qnnrt_lower__do_gelu(qnnrt_lower__job *job)
 {
     const qnnrt_ir_attr *form = qnnrt_ir_attr_find(job->node, "approximate");
+    const int tanh_form = form != NULL && strcmp(form->text, "tanh") == 0;
+    const qnnrt_lower_target target = job->lower->desc.target;
+    const int half = job->lower->compute == QNNRT_DTYPE_F16;
+    qnnrt_lower__params p;
     qnnrt_lower__view x;
     const int32_t t = qnnrt_lower__each(job, 0, &x);
     int32_t y;
-    if (form == NULL || strcmp(form->text, "tanh") != 0) {
+    if (target == QNNRT_LOWER_HTP ? half : !tanh_form) {
         y = qnnrt_lower__op_like(job, "Gelu", t, NULL);
+    } else if (target == QNNRT_LOWER_CPU) {
+        memset(&p, 0, sizeof(p));
+        qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_GELU);
+        y = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
     } else {
         y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
         y = qnnrt_lower__linear_map(job, y, 0.044715 * 0.7978845608028654, 0.7978845608028654);
@@ -1809,13 +1830,12 @@ static void qnnrt_lower__do_elu(qnnrt_lower__job *job)
 /* softplus: log(1 + exp(beta * x)) / beta, and mish: x * tanh(softplus(x)). */
 static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
 {
-    enum { SOFTPLUS = 7 };
     qnnrt_lower__params p;
     qnnrt_lower__view x;
     const int32_t t = qnnrt_lower__each(job, 0, &x);
     int32_t y;
     memset(&p, 0, sizeof(p));
-    qnnrt_lower__u32(&p, "operation", SOFTPLUS);
+    qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_SOFTPLUS);
     qnnrt_lower__f32(&p, "beta", qnnrt_ir_float(job->node, "beta", 1));
     qnnrt_lower__f32(&p, "threshold", qnnrt_ir_float(job->node, "threshold", 20));
     y = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
@@ -4707,12 +4727,12 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("relu6.default", clamp, "ReluMinMax", "") \
     X("hardtanh.default", clamp, "ReluMinMax", "") \
     X("clamp*", clamp, "Relu ReluMinMax ElementWiseMaximum ElementWiseMinimum", "") \
-    X("hardsigmoid.default", hard, "ElementWiseMultiply ElementWiseAdd ReluMinMax", "") \
-    X("hardswish.default", hard, "ElementWiseMultiply ElementWiseAdd ReluMinMax", "") \
+    X("hardsigmoid.default", hard, "ElementWiseNeuron", "") \
+    X("hardswish.default", hard, "HardSwish", "") \
     X("silu.default", silu, "Sigmoid ElementWiseMultiply", "") \
     X("q.silu", silu, "Sigmoid ElementWiseMultiply", "") \
-    X("gelu.default", gelu, "Gelu, or Tanh and arithmetic", "") \
-    X("q.gelu", gelu, "Gelu, or Tanh and arithmetic", "") \
+    X("gelu.default", gelu, "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
+    X("q.gelu", gelu, "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
     X("leaky_relu.default", leaky_relu, "Prelu", "") \
     X("elu.default", elu, "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
     X("softplus.default", softplus, "ElementWiseNeuron", "") \
