@@ -48,7 +48,7 @@ FUZZERS  := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 # Operators know nothing of the rest: tests/test_ref_op*.c are linked with these alone.
 REF_OPS  := $(filter ref_op ops_%,$(REF))
-BENCHES  := $(filter-out bench_json bench_ops bench_llm%,$(basename $(notdir $(wildcard tests/bench/bench_*.c))))
+BENCHES  := $(filter-out bench_json bench_ops bench_compile bench_llm%,$(basename $(notdir $(wildcard tests/bench/bench_*.c))))
 
 LIBS      := -ldl
 TEST_LIBS := -ldl -lm -pthread
@@ -213,6 +213,23 @@ host-htp: $(B)/examples/host/host
 
 host-%:
 	@echo "host: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
+
+# Graphs of PyTorch with made-up weights, compiled, compared with what qnnrt computes on the host, and run.
+COMPILE_OUT := $(B)/compile-run
+.PHONY: run-compile
+## run-compile: compile graphs of PyTorch in ATen IR, compare them with the host, run them (BACKEND=htp: on Qualcomm's libQnnHtp.so)
+run-compile: $(B)/qnnrt-run $(B)/libQnnRef.so
+	@$(if $(filter htp,$(BACKEND)),$(call fetch,2.51))
+	@rm -rf $(COMPILE_OUT) && mkdir -p $(COMPILE_OUT)
+	$(PYTHON) tests/make_weights.py $(COMPILE_OUT)/cnn.safetensors tests/data/ir/torch_cnn.npz
+	$(PYTHON) tests/make_weights.py $(COMPILE_OUT)/llm.safetensors tests/data/ir/tiny_prefill.json tests/data/ir/tiny_decode.json
+	$(RUN) $(B)/qnnrt-run compile tests/data/ir/torch_cnn.json --weights $(COMPILE_OUT)/cnn.safetensors \
+	    --backend_so $(RUN_LIB) --output_dir $(COMPILE_OUT)/cnn --verify 3 --report $(COMPILE_OUT)/cnn.txt
+	$(RUN) $(B)/qnnrt-run compile tests/data/ir/tiny_prefill.json tests/data/ir/tiny_decode.json --graph_name prefill,decode \
+	    --weights $(COMPILE_OUT)/llm.safetensors --rope_base 1000000 --backend_so $(RUN_LIB) --output_dir $(COMPILE_OUT)/llm \
+	    --binary_file llm --verify 3 --report $(COMPILE_OUT)/llm.txt
+	$(RUN) $(B)/qnnrt-run --ctx_dir $(COMPILE_OUT)/cnn --backend_so $(RUN_LIB) --num_inferences 5
+	$(RUN) $(B)/qnnrt-run --ctx_dir $(COMPILE_OUT)/llm --backend_so $(RUN_LIB) --num_inferences 5
 
 # Expected values for the tests of language models, computed by numpy: tokens of the trained model and of random ones, and ranges.
 DEEP := $(B)/llm/deep
@@ -612,6 +629,19 @@ bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so
 	@there() { if [ -f "$$1" ]; then echo "$$1"; else echo -; fi; }; \
 	$(PIN) $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" \
 	    "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
+
+# The genuine graph needs weights to be found, not their values: a file of 3.5 GB that takes no room on the disk.
+COMPILE_IR    = $(or $(wildcard $(QNNRT_SAMPLES)/ir/qwen2_prefill_ir.json),tests/data/ir/tiny_prefill.json)
+.PHONY: bench-compile
+## bench-compile: time what qnnrt-run compile does to Qwen2.5-1.5B, beside torch.export (QNNRT_SAMPLES=folder with ir/)
+bench-compile: $(B)/bench/bench_compile $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51) || true
+	@$(PYTHON) tests/make_weights.py $(B)/bench/compile.safetensors $(COMPILE_IR) --empty
+	$(PIN) $(B)/bench/bench_compile $(COMPILE_IR) $(B)/bench/compile.safetensors $(B)/libQnnRef.so \
+	    $(wildcard $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so $(QNN51)/libQnnHtp.so)
+	@if [ -f $(EXPORTS)/venv/.made ]; then $(PIN) env LD_LIBRARY_PATH=$(EXPORTS)/stubs \
+	    $(EXPORTS)/venv/bin/python tests/bench/bench_export.py; \
+	else echo "bench-compile: without torch.export: make exports installs it"; fi
 
 # Genie and a bare loop run the same file as we do, each through a library that records when it computes.
 LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/bench/libllm_proxy.so
