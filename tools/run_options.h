@@ -252,7 +252,7 @@ static const cli_option options[] = {
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
      .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
-             "0.0001, with float16 or bfloat16 0.02)"},
+             "0.0001; 0.02 where graphs compute in float16)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
      FIELD(compile.verify_nodes), .verbs = VERB_COMPILE,
      .help = ".json: build each graph again with every value as an output, run it once, and print "

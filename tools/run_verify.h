@@ -411,7 +411,6 @@ static void verify_graph(aten *a, qnnrt *model, size_t number)
     const qnnrt_lower_desc desc = aten_desc(a);
     const int half = desc.compute == QNNRT_DTYPE_F16 ||
                      (desc.compute == (qnnrt_dtype)0 && desc.target == QNNRT_LOWER_HTP);
-    int coarse = half;                 /* constants that were folded have the type of the graph */
     verify v = {0};
     qnnrt_error err;
     v.a = a;
@@ -419,10 +418,7 @@ static void verify_graph(aten *a, qnnrt *model, size_t number)
     v.ir = verify_read(a, v.g, a->lower);
     if (v.ir == NULL) return;
     v.info = &qnnrt_lower_get_info(a->lower)->graphs[number];
-    for (size_t i = 0; i < v.ir->value_count; ++i)
-        if (v.ir->values[i]->origin == QNNRT_IR_NODE && v.ir->values[i]->dtype != QNNRT_DTYPE_F32)
-            coarse |= value_is_float(v.ir->values[i]->dtype);
-    v.tolerance = c->tolerance > 0 ? c->tolerance : coarse ? 2e-2 : 1e-4;
+    v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
     v.most = half ? 65504 : 1e38;
     v.all = c->verify_nodes == 2;
     v.inputs = cli_alloc(v.ir->input_count, sizeof(*v.inputs));
