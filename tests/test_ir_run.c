@@ -375,6 +375,24 @@ TEST(ir_run_can_keep_narrow_floats_wide)
     qnnrt_ir_free(ir);
 }
 
+TEST(ir_run_loads_no_weight_without_elements)
+{
+    /* Exporters write such weights; a cat with one is a copy. */
+    qnnrt_ir *ir = graph(GRAPH(F("x", "2"), F("y", "2"), F("bad", "0"),
+        NODE("y", "cat.default", F("bad", "0") ", " F("x", "2"), F("y", "2"), "")) "}");
+    const float x[2] = { 4, 5 };
+    float y[2] = { 0, 0 };
+    const void *in[1] = { x };
+    void *out[1] = { y };
+    qnnrt_ir_run_desc desc;
+    CHECK(ir != NULL);
+    memset(&desc, 0, sizeof(desc));
+    desc.load = load_count;
+    CHECK_EQ(run(ir, &desc, in, out), QNNRT_OK);
+    CHECK(memcmp(x, y, sizeof(x)) == 0);
+    qnnrt_ir_free(ir);
+}
+
 TEST(ir_run_names_what_it_cannot_compute)
 {
     static const int64_t ids[1] = { 9 };
@@ -587,6 +605,7 @@ TEST_MAIN("ir_run")
     RUN(ir_run_overwrites_inputs_as_pytorch_does);
     RUN(ir_run_gives_every_kind_of_output);
     RUN(ir_run_can_keep_narrow_floats_wide);
+    RUN(ir_run_loads_no_weight_without_elements);
     RUN(ir_run_names_what_it_cannot_compute);
     RUN(ir_run_survives_every_failing_allocation);
     RUN(ir_products_are_sums_in_double);

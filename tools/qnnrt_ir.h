@@ -312,10 +312,10 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
 typedef struct qnnrt_ir_run_desc {
     qnnrt_hooks  hooks;              /* alloc and free are used */
     qnnrt_result (*load)(void *user, const qnnrt_ir_value *weight, void *data, qnnrt_error *err);
-                                     /* copies the elements of a weight that has no data; data is
-                                        aligned to 16, of its dtype and row-major. Another result
-                                        than QNNRT_OK ends the run with it (default NULL: weights
-                                        have data) */
+                                     /* copies the elements of a weight that has no data, but has
+                                        elements; data is aligned to 16, of its dtype and
+                                        row-major. Another result than QNNRT_OK ends the run with
+                                        it (default NULL: weights have data) */
     void        *load_user;
     qnnrt_result (*watch)(void *user, const qnnrt_ir_node *node, size_t output, const void *data,
                           qnnrt_error *err);
@@ -7340,7 +7340,8 @@ static qnnrt_result qnnrt_ir__run_read(qnnrt_ir__run *r, const qnnrt_ir_value *v
     qnnrt_ir__cell *cell = &r->cells[value->number];
     qnnrt_result result;
     if (cell->data == NULL) cell->data = value->data;
-    if (cell->data == NULL && value->origin == QNNRT_IR_WEIGHT && r->desc.load != NULL) {
+    if (cell->data == NULL && value->origin == QNNRT_IR_WEIGHT && value->count > 0 &&
+        r->desc.load != NULL) {
         result = qnnrt_ir__run_make(r, value);
         if (result == QNNRT_OK)
             result = r->desc.load(r->desc.load_user, value, cell->own, r->err);
