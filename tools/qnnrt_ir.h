@@ -5955,7 +5955,10 @@ static void qnnrt_ir__gemm_run(const qnnrt_ir__gemm *p)
         const int64_t rows = qnnrt_ir__gemm_least(p->rows - i, QNNRT_IR__ROWS);
         for (j = 0; j < p->columns; j += QNNRT_IR__COLUMNS) {
             const int64_t columns = qnnrt_ir__gemm_least(p->columns - j, QNNRT_IR__COLUMNS);
-            memset(p->sums, 0, (size_t)QNNRT_IR__ROWS * QNNRT_IR__COLUMNS * sizeof(double));
+            const int64_t tiles = (rows + QNNRT_IR__TILE - 1) / QNNRT_IR__TILE *
+                                  ((columns + QNNRT_IR__TILE - 1) / QNNRT_IR__TILE);
+            memset(p->sums, 0,
+                   (size_t)tiles * QNNRT_IR__TILE * QNNRT_IR__TILE * sizeof(*p->sums));
             for (k = 0; k < p->depth; k += QNNRT_IR__DEPTH)
                 qnnrt_ir__gemm_block(p, i, rows, j, columns, k,
                                      qnnrt_ir__gemm_least(p->depth - k, QNNRT_IR__DEPTH));
