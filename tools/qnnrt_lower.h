@@ -5019,12 +5019,15 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 {
     const int rule = qnnrt_lower__rule_of(node->op);
     size_t i;
+    int empty = 0, full = 0;
     job->node = job->graph->node = node;
     job->graph->failed = 0;
-    for (i = 0; i < node->output_count; ++i)
-        if (node->outputs[i]->count == 0 &&
-            (node->outputs[i]->users != 0 || node->outputs[i]->is_output))
-            return;                              /* joined with others, or refused there */
+    for (i = 0; i < node->output_count; ++i) {
+        const qnnrt_ir_value *out = node->outputs[i];
+        if (out->count != 0) full = 1;
+        else if (out->users != 0 || out->is_output) empty = 1;
+    }
+    if (empty && !full) return;                  /* joined with others, or refused there */
     if (rule < 0)
         qnnrt_lower__refuse(job->lower, job->graph,
                             "Compute it on the host, or change the model.",
@@ -5034,7 +5037,7 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
     for (i = 0; i < node->output_count; ++i) {
         const qnnrt_ir_value *out = node->outputs[i];
         const qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
-        if (record == NULL || record->tensor != QNNRT_LOWER__NONE ||
+        if (record == NULL || record->tensor != QNNRT_LOWER__NONE || out->count == 0 ||
             (out->users == 0 && !out->is_output))
             continue;
         if (!job->lower->no_memory)
