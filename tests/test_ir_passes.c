@@ -1,8 +1,11 @@
 /* test_ir_passes.c - qnnrt_ir.h: the passes
 
-   Graphs in this file are lines: "in x 2,3", "weight w 3", "out y", and nodes
+   Graphs in this file are lines: "in x 2,3", "weight w 3", "weight w 3 key", "out y", and nodes
    "y 2,3 = add.Tensor x w {'alpha': 2}" with ' instead of "; a value is float32, or "x:int64 2,3". The
-   result is compared as text: "y=add.Tensor(x,w)". With QNNRT_SAMPLES, a genuine file is read, too. */
+   result is compared as text: "y=add.Tensor(x,w)". With QNNRT_SAMPLES, a genuine file is read, too.
+
+   The reference implementation of this IR has defects, which are numbered; where a test says "defect 2", it would
+   have found that one. */
 #include "qnnrt_ir.h"
 #include "counted.h"
 #include "test.h"
@@ -91,7 +94,7 @@ static qnnrt_ir *graph_with(const char *lines, const qnnrt_ir_desc *desc)
     nodes[0] = '\0';
     stated_count = 0;
     while (*lines != '\0') {
-        char *at = line, *list = inputs, *name;
+        char *at = line, *list = inputs, *name, *key;
         const size_t bytes = strcspn(lines, "\n");
         snprintf(line, sizeof line, "%.*s", (int)bytes, lines);
         lines += bytes + (lines[bytes] != '\0');
@@ -109,8 +112,10 @@ static qnnrt_ir *graph_with(const char *lines, const qnnrt_ir_desc *desc)
         if (list != weights) continue;
         add(keys, keys[0] != '\0' ? ", \"" : "\"");
         add(keys, name);
-        add(keys, "\": \"key_");
-        add(keys, name);
+        add(keys, "\": \"");
+        key = word(&at);
+        add(keys, key != NULL ? key : "key_");
+        add(keys, key != NULL ? "" : name);
         add(keys, "\"");
     }
     snprintf(text, sizeof text, "{\"graph_inputs\": [%s], \"graph_outputs\": [%s], \"weights\": [%s], "
@@ -522,6 +527,7 @@ TEST(ir_rms_norm_is_found_through_conversions)
 
 TEST(ir_rms_norm_leaves_what_others_read)
 {
+    /* Defect 8: outputs of the graph are readers. */
     static const char *const lines[] = {
         "in x 2,4\n" SQUARE ROOT "y 2,4 = mul.Tensor x r\nout y\nout r",
         "in x 2,4\n" SQUARE ROOT "y 2,4 = mul.Tensor x r\nz 2,1 = neg.default m\nout y\nout z",
@@ -787,7 +793,7 @@ TEST(ir_attention_reorders_keys_and_values)
                   "s 1,2,3,5 = matmul.default p t\nf 1,2,3,5 = softmax.int s {'dim': -1}\n"
                   "y 1,2,3,4 = matmul.default f v\nout p\nout z\nout y",
                   "p=mul.Tensor(q) t=transpose.int(k) z=neg.default(t) " FUSED "(q,k,v) -> p z y", 0.25));
-    /* The values are computed after the scores. */
+    /* Defect 9: the values are computed after the scores. */
     CHECK(attends("in q 1,2,3,4\nin k 1,2,5,4\nin w 1,2,5,4\n" TURN "s 1,2,3,5 = matmul.default q t\n"
                   "f 1,2,3,5 = softmax.int s {'dim': -1}\nv 1,2,5,4 = neg.default w\ny 1,2,3,4 = matmul.default f v\nout y",
                   "v=neg.default(w) " FUSED "(q,k,v) -> y", 1));
@@ -850,7 +856,7 @@ TEST(ir_attention_leaves_what_is_another_thing)
         "y 2,2,3,4 = matmul.default f v\nout y",
         "in q 1,2,3,4\nin k 2,5,4\nin v 1,2,5,4\nt 2,4,5 = transpose.int k {'dim0': 1, 'dim1': 2}\ns 1,2,3,5 = matmul.default q t\n"
         "f 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
-        /* One head of keys, two of values. */
+        /* Defect 9: one head of keys, two of values. */
         "in q 1,2,3,4\nin k 1,1,5,4\nin v 1,2,5,4\nt 1,1,4,5 = transpose.int k {'dim0': 2, 'dim1': 3}\n"
         "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\ny 1,2,3,4 = matmul.default f v\nout y",
         /* The weights are the second matrix. */
@@ -1198,10 +1204,10 @@ TEST(ir_bn_fold_keeps_the_numbers)
 {
     CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b {'stride': [1, 1]}\ny 1,3,2,2 = batch_norm.default c" BATCH "out y",
                 "y=conv2d.default(x,y_weight,y_bias) -> y"));
-    /* A convolution without a bias gets one; its arguments stay. */
+    /* Defect 1: a convolution without a bias gets one; its arguments stay. */
     CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w {'stride': [2, 2], 'padding': [1, 1]}\n"
                 "y 1,3,2,2 = batch_norm.default c" BATCH "out y", "y=conv2d.default(x,y_weight,y_bias) -> y"));
-    /* Two convolutions share a weight: each has its own after it, or the old one. */
+    /* Defect 2: two convolutions share a weight: each has its own after it, or the old one. */
     CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w\nd 1,3,2,2 = conv2d.default x w b\n"
                 "y 1,3,2,2 = batch_norm.default c" BATCH "z 1,3,2,2 = batch_norm.default d" BATCH "k 1,3,2,2 = conv2d.default x w\n"
                 "out y\nout z\nout k", "y=conv2d.default(x,y_weight,y_bias) z=conv2d.default(x,z_weight,z_bias) "
@@ -1210,17 +1216,65 @@ TEST(ir_bn_fold_keeps_the_numbers)
 
 TEST(ir_bn_fold_leaves_what_others_read)
 {
+    /* Defect 2: others read the result of the convolution. Defect 8: it is an output of the graph. */
     CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b\ny 1,3,2,2 = batch_norm.default c" BATCH "out y\nout c",
                 "c=conv2d.default(x,w,b) y=batch_norm.default(c,g,h,m,v) -> y c"));
     CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b\ny 1,3,2,2 = batch_norm.default c" BATCH
                 "z 1,3,2,2 = neg.default c\nout y\nout z",
                 "c=conv2d.default(x,w,b) y=batch_norm.default(c,g,h,m,v) z=neg.default(c) -> y z"));
-    /* Not directly after the convolution. */
+    /* Defect 3: not directly after the convolution, it stays, with its numbers. */
     CHECK(folds(CONV "c 1,3,2,2 = conv2d.default x w b\nr 1,3,2,2 = relu.default c\ny 1,3,2,2 = batch_norm.default r" BATCH
                 "out y", "c=conv2d.default(x,w,b) r=relu.default(c) y=batch_norm.default(r,g,h,m,v) -> y"));
     /* Without data of the weights. */
     CHECK(becomes(CONV "c 1,3,2,2 = conv2d.default x w b\ny 1,3,2,2 = batch_norm.default c" BATCH "out y",
                   qnnrt_ir_pass_bn_fold, "c=conv2d.default(x,w,b) y=batch_norm.default(c,g,h,m,v) -> y"));
+}
+
+/* ---- patterns after patterns ---- */
+
+static qnnrt_result all_fusions(qnnrt_ir *ir, qnnrt_error *e)
+{
+    static const pass list[] = { qnnrt_ir_pass_noops, qnnrt_ir_pass_linear, qnnrt_ir_pass_attention, qnnrt_ir_pass_gelu,
+                                 qnnrt_ir_pass_layer_norm, qnnrt_ir_pass_rms_norm, qnnrt_ir_pass_silu };
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < sizeof(list) / sizeof(list[0]) && result == QNNRT_OK; ++i) result = list[i](ir, e);
+    return result;
+}
+
+TEST(ir_fused_results_are_inputs_of_later_patterns)
+{
+    /* Defect 9: a norm, silu * up from it in both orders, a norm of that. */
+    CHECK(fuses("in x 2,4\nweight w 4\n" SQUARE ROOT "n 2,4 = mul.Tensor x r\nk 2,4 = mul.Tensor w n\n"
+                "g 2,4 = sigmoid.default k\ns 2,4 = mul.Tensor k g\nu 2,4 = neg.default k\nd 2,4 = mul.Tensor u s\n"
+                "q 2,4 = mul.Tensor d d\nc 2,1 = mean.dim q {'dim': [1], 'keepdim': true}\nb 2,1 = add.Tensor c {'other': 0.5}\n"
+                "a 2,1 = rsqrt.default b\ny 2,4 = mul.Tensor d a\nout y", all_fusions,
+                "k=q.rms_norm(x,w) s=q.silu(k) u=neg.default(k) d=mul.Tensor(u,s) y=q.rms_norm(d) -> y"));
+    /* Attention of normalized queries, whose result is gated. */
+    CHECK(fuses("in x 2,4\nin k 5,4\nin v 5,4\n" SQUARE ROOT "q 2,4 = mul.Tensor x r\nt 4,5 = t.default k\n"
+                "s 2,5 = matmul.default q t\nf 2,5 = softmax.int s {'dim': -1}\no 2,4 = matmul.default f v\n"
+                "g 2,4 = sigmoid.default o\ny 2,4 = mul.Tensor o g\nout y", all_fusions,
+                "q=q.rms_norm(x) o=scaled_dot_product_attention.default(q,k,v) y=q.silu(o) -> y"));
+}
+
+TEST(ir_tied_weights_stay_two_values_of_one_key)
+{
+    /* Defect 13: both placeholders of one tensor keep their key, and passes read the data of both. */
+    static const float data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    qnnrt_ir *ir = graph("in i:int64 2\nweight e 2,4 tied\nweight h 2,4 tied\nx 2,4 = embedding.default e i\n"
+                         "t 4,2 = t.default h\ny 2,2 = mm.default x t\nout y");
+    size_t i, found = 0;
+    CHECK(ir != NULL);
+    CHECK_EQ(all_fusions(ir, &err), QNNRT_OK);
+    CHECK(sound(ir) && same(show(ir), "x=embedding.default(e,i) y=linear.default(x,h) -> y"));
+    for (i = 0; i < ir->value_count; ++i) {
+        if (ir->values[i]->origin != QNNRT_IR_WEIGHT) continue;
+        CHECK(strcmp(ir->values[i]->key, "tied") == 0 && ir->values[i]->users == 1);
+        ir->values[i]->data = data;
+        ++found;
+    }
+    CHECK_EQ(found, 2);
+    qnnrt_ir_free(ir);
 }
 
 /* ---- files ---- */
@@ -1365,6 +1419,8 @@ TEST_MAIN("ir_passes")
     RUN(ir_rope_table_leaves_what_is_no_table);
     RUN(ir_bn_fold_keeps_the_numbers);
     RUN(ir_bn_fold_leaves_what_others_read);
+    RUN(ir_fused_results_are_inputs_of_later_patterns);
+    RUN(ir_tied_weights_stay_two_values_of_one_key);
     RUN(ir_passes_keep_the_data_files_sound);
     RUN(ir_passes_find_what_a_genuine_file_has);
     RUN(ir_passes_survive_every_failing_allocation);
