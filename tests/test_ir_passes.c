@@ -1178,14 +1178,14 @@ TEST(ir_rope_table_leaves_what_is_no_table)
 }
 
 /* Fold with data in the weights. True if the graph and the numbers are as expected. */
-static int folds(const char *lines, const char *expected)
+static int folds_by(pass run, const char *lines, const char *expected)
 {
     qnnrt_ir *before = graph(lines), *after = graph(lines);
     size_t i, k;
     int good = before != NULL && after != NULL && compute(before);
     for (i = 0; good && i < after->value_count; ++i)          /* in the same order */
         if (after->values[i]->origin == QNNRT_IR_WEIGHT) after->values[i]->data = before->values[i]->data;
-    good = good && qnnrt_ir_pass_bn_fold(after, &err) == QNNRT_OK && sound(after) && same(show(after), expected) &&
+    good = good && run(after, &err) == QNNRT_OK && sound(after) && same(show(after), expected) &&
            compute(after);
     for (i = 0; good && i < before->output_count; ++i) {
         const float *a = (const float *)before->outputs[i]->note, *b = (const float *)after->outputs[i]->note;
@@ -1195,6 +1195,11 @@ static int folds(const char *lines, const char *expected)
     free_graph(before);
     free_graph(after);
     return good;
+}
+
+static int folds(const char *lines, const char *expected)
+{
+    return folds_by(qnnrt_ir_pass_bn_fold, lines, expected);
 }
 
 #define BATCH " g h m v {'training': false, 'momentum': 0.1, 'eps': 1e-5}\n"
@@ -1277,13 +1282,54 @@ TEST(ir_tied_weights_stay_two_values_of_one_key)
     qnnrt_ir_free(ir);
 }
 
+/* ---- native ---- */
+
+TEST(ir_native_forms_become_those_of_layers)
+{
+    CHECK(fuses("in x 1,2,4,4\nweight w 3,2,3,3\nweight b 3\ny 1,3,2,2 = convolution.default x w b {'stride': [1, 1], 'padding': "
+                "[0, 0], 'dilation': [1, 1], 'transposed': false, 'output_padding': [0, 0], 'groups': 1}\nout y",
+                qnnrt_ir_pass_native, "y=conv2d.default(x,w,b) -> y"));
+    CHECK(fuses("in x 1,4,6\nweight w 4,2,3\ny 1,4,3 = convolution.default x w {'stride': [2], 'padding': [1], 'dilation': [1], "
+                "'transposed': false, 'output_padding': [0], 'groups': 2}\nout y", qnnrt_ir_pass_native,
+                "y=conv1d.default(x,w) -> y"));
+    CHECK(fuses("in x 1,2,3,3\nweight w 2,3,2,2\ny 1,3,7,6 = convolution.default x w {'stride': [2, 2], 'padding': [0, 0], "
+                "'dilation': [1, 1], 'transposed': true, 'output_padding': [1, 0], 'groups': 1}\nout y", qnnrt_ir_pass_native,
+                "y=conv_transpose2d.input(x,w) -> y"));
+    CHECK(fuses("in x 2,4\nweight w 4\nweight b 4\ny 2,4 m 2,1 r 2,1 = native_layer_norm.default x w b {'normalized_shape': [4], "
+                "'eps': 0.5}\nout y", qnnrt_ir_pass_native, "y=layer_norm.default(x,w,b) -> y"));
+    CHECK(fuses("in c 1,3,2,2\nweight g 3\nweight h 3\nweight m 3\nweight v 3\ny 1,3,2,2 s 0 t 0 = "
+                "_native_batch_norm_legit_no_training.default c g h m v {'momentum': 0.1, 'eps': 0.5}\nout y",
+                qnnrt_ir_pass_native, "y=batch_norm.default(c,g,h,m,v) -> y"));
+    CHECK(fuses("in c 1,3,2,2\nweight g 3\nweight h 3\nweight m 3\nweight v 3\ny 1,3,2,2 s 0 t 0 = native_batch_norm.default "
+                "c g h m v {'training': false, 'momentum': 0.1, 'eps': 0.5}\nout y", qnnrt_ir_pass_native,
+                "y=batch_norm.default(c,g,h,m,v) -> y"));
+    /* Other results are read. */
+    CHECK(fuses("in x 2,4\ny 2,4 m 2,1 r 2,1 = native_layer_norm.default x {'normalized_shape': [4], 'eps': 0.5}\nout y\nout r",
+                qnnrt_ir_pass_native, "y,m,r=native_layer_norm.default(x) -> y r"));
+}
+
+static qnnrt_result native_fold(qnnrt_ir *ir, qnnrt_error *e)
+{
+    qnnrt_result result = qnnrt_ir_pass_noops(ir, e);
+    if (result == QNNRT_OK) result = qnnrt_ir_pass_native(ir, e);
+    return result == QNNRT_OK ? qnnrt_ir_pass_bn_fold(ir, e) : result;
+}
+
+TEST(ir_native_batch_norm_is_folded)
+{
+    CHECK(folds_by(native_fold, CONV "c 1,3,2,2 = convolution.default x w {'stride': [1, 1], 'padding': [0, 0], 'dilation': [1, 1], "
+                   "'transposed': false, 'output_padding': [0, 0], 'groups': 1}\nk 1,3,2,2 s 0 t 0 = "
+                   "_native_batch_norm_legit_no_training.default c g h m v {'momentum': 0.1, 'eps': 1e-5}\n"
+                   "y 1,3,2,2 = getitem k s t {'index': 0}\nout y", "y=conv2d.default(x,k_weight,k_bias) -> y"));
+}
+
 /* ---- files ---- */
 
 static const struct { const char *name; pass run; } passes[] = {
     { "inplace", qnnrt_ir_pass_inplace }, { "noops", qnnrt_ir_pass_noops }, { "dead", qnnrt_ir_pass_dead },
     { "gelu", qnnrt_ir_pass_gelu }, { "bn_fold", qnnrt_ir_pass_bn_fold }, { "layer_norm", qnnrt_ir_pass_layer_norm },
     { "rms_norm", qnnrt_ir_pass_rms_norm }, { "silu", qnnrt_ir_pass_silu },
-    { "rope_table", tables }, { "linear", qnnrt_ir_pass_linear }, { "attention", qnnrt_ir_pass_attention }, { "gqa", qnnrt_ir_pass_gqa },
+    { "native", qnnrt_ir_pass_native }, { "rope_table", tables }, { "linear", qnnrt_ir_pass_linear }, { "attention", qnnrt_ir_pass_attention }, { "gqa", qnnrt_ir_pass_gqa },
     { "matmul_transpose", qnnrt_ir_pass_matmul_transpose },
 };
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
@@ -1420,6 +1466,8 @@ TEST_MAIN("ir_passes")
     RUN(ir_bn_fold_keeps_the_numbers);
     RUN(ir_bn_fold_leaves_what_others_read);
     RUN(ir_fused_results_are_inputs_of_later_patterns);
+    RUN(ir_native_forms_become_those_of_layers);
+    RUN(ir_native_batch_norm_is_folded);
     RUN(ir_tied_weights_stay_two_values_of_one_key);
     RUN(ir_passes_keep_the_data_files_sound);
     RUN(ir_passes_find_what_a_genuine_file_has);

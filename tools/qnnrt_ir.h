@@ -443,6 +443,12 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err);
    becomes "alias.default". */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err);
 
+/* Rename operators of core ATen, which exports have after run_decompositions(), to those that
+   passes know: convolution to conv1d, conv2d, conv3d or conv_transpose; native_layer_norm to
+   layer_norm; native_batch_norm and _native_batch_norm_legit_no_training to batch_norm. Those whose
+   other results are read stay. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err);
+
 /* Remove nodes whose outputs nothing reads. Inputs of the graph stay. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err);
 
@@ -2050,12 +2056,21 @@ static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir_
     return 1;
 }
 
+/* Return the number of spatial dimensions: in the name, conv2d or conv_transpose2d, or of the
+   weight. */
+static uint32_t qnnrt_ir__shape_spatial(const qnnrt_ir__shape *s, size_t at)
+{
+    const uint32_t rank = s->node->inputs[1]->rank;
+    return strncmp(s->node->op, "convolution.", 12) == 0 ? rank - 2
+                                                         : (uint32_t)(s->node->op[at] - '0');
+}
+
 static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
     const qnnrt_ir_attr *padding = qnnrt_ir__attr_get(s->node, "padding");
     const int64_t groups = qnnrt_ir__attr_int(s->node, "groups", 1);
-    const uint32_t n = (uint32_t)(s->node->op[4] - '0');     /* conv1d, conv2d, conv3d */
+    const uint32_t n = qnnrt_ir__shape_spatial(s, 4);
     qnnrt_ir__window win;
     uint32_t i;
     memset(&win, 0, sizeof(win));
@@ -2088,7 +2103,7 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
     const int64_t groups = qnnrt_ir__attr_int(s->node, "groups", 1);
-    const uint32_t n = (uint32_t)(s->node->op[14] - '0');    /* conv_transpose2d */
+    const uint32_t n = qnnrt_ir__shape_spatial(s, 14);
     qnnrt_ir__window win;
     int64_t more[3];
     uint32_t i;
@@ -2114,6 +2129,13 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the padding removes everything");
     }
     return qnnrt_ir__shape_vector(s, 2, s->dims[s->rank - n - 1]);
+}
+
+static int qnnrt_ir__shape_convolution(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_rank(s, 1, 3, 5)) return 0;
+    return qnnrt_ir__attr_int(s->node, "transposed", 0) != 0 ? qnnrt_ir__shape_deconv(s)
+                                                              : qnnrt_ir__shape_conv(s);
 }
 
 /* max_pool1d, max_pool2d, avg_pool2d */
@@ -2226,6 +2248,35 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
                                         qnnrt_ir__shape_text(a, 100, w->rank, w->dims),
                                         qnnrt_ir__shape_text(b, 100, (uint32_t)n, last));
     }
+    return 1;
+}
+
+/* Outputs: the result, mean, 1 / deviation. */
+static int qnnrt_ir__shape_native_layer_norm(qnnrt_ir__shape *s)
+{
+    int64_t last[QNNRT_IR_RANK];
+    const size_t n = qnnrt_ir__attr_ints(s->node, "normalized_shape", last);
+    size_t i;
+    if (!qnnrt_ir__shape_layer_norm(s)) return 0;
+    s->outputs = 3;
+    if (s->index == 0) return 1;
+    for (i = 0; i < n; ++i) s->dims[s->rank - 1 - i] = 1;
+    if (s->dtype != QNNRT_DTYPE_F32) s->dtype = QNNRT_DTYPE_UNDEFINED;   /* devices differ */
+    return 1;
+}
+
+/* Outputs: the result, and statistics of the batch, which are empty without training. */
+static int qnnrt_ir__shape_native_batch_norm(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *y;
+    if (!qnnrt_ir__shape_batch_norm(s)) return 0;
+    s->outputs = 3;
+    if (s->index == 0) return 1;
+    y = s->index < s->node->output_count ? s->node->outputs[s->index] : NULL;
+    /* Exports of models on the device "meta" have places for them all the same. */
+    s->dims[0] = y != NULL && y->rank == 1 && y->dims[0] == s->dims[1] ? s->dims[1] : 0;
+    s->rank = 1;
+    if (s->dtype != QNNRT_DTYPE_F32) s->dtype = QNNRT_DTYPE_UNDEFINED;
     return 1;
 }
 
@@ -2713,6 +2764,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
       "int groups=1, ints dilation=1", deconv, deconv) \
     X("conv_transpose2d.input", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
       "int groups=1, ints dilation=1", deconv, deconv) \
+    X("convolution.default", 2, 3, "ints stride, ints padding, ints dilation, bool transposed, " \
+      "ints output_padding, int groups", convolution, convolution) \
     X("max_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
       "ints dilation=1, bool ceil_mode=false", pool, pool) \
     X("max_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
@@ -2734,9 +2787,15 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("pixel_shuffle.default", 1, 1, "int upscale_factor", pixels, pixels) \
     X("batch_norm.default", 1, 5, "bool training, float momentum, float eps", batch_norm, \
       batch_norm) \
+    X("native_batch_norm.default", 1, 5, "bool training, float momentum, float eps", \
+      native_batch_norm, batch_norm) \
+    X("_native_batch_norm_legit_no_training.default", 1, 5, "float momentum, float eps", \
+      native_batch_norm, batch_norm) \
     X("instance_norm.default", 1, 5, "bool use_input_stats, float momentum, float eps", \
       batch_norm, norm) \
     X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm, norm) \
+    X("native_layer_norm.default", 1, 3, "ints normalized_shape, float eps", native_layer_norm, \
+      native_layer_norm) \
     X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm, norm) \
     X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm, norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
@@ -4555,7 +4614,7 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, qnnrt_ir_node *node)
         node->inputs[1] = positions;
     }
     /* Without weights, the two running statistics alone. */
-    if (strcmp(node->op, "batch_norm.default") == 0 && node->input_count == 3) {
+    if (strstr(node->op, "batch_norm") != NULL && node->input_count == 3) {
         list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena, 5, sizeof(*list));
         if (list == NULL) return qnnrt_ir__parse_memory(p);
         list[0] = node->inputs[0];
@@ -6195,6 +6254,12 @@ static int qnnrt_ir__eval_deconv(qnnrt_ir__eval *e)
     return 1;
 }
 
+static int qnnrt_ir__eval_convolution(qnnrt_ir__eval *e)
+{
+    return qnnrt_ir__attr_int(e->node, "transposed", 0) != 0 ? qnnrt_ir__eval_deconv(e)
+                                                              : qnnrt_ir__eval_conv(e);
+}
+
 /* Return how many kernel elements of output o lie within the input and its padding. */
 static int64_t qnnrt_ir__net_covered(const qnnrt_ir__slide *s, int64_t o)
 {
@@ -6384,6 +6449,26 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
     return 1;
 }
 
+/* native_layer_norm: also mean and 1 / deviation of each part */
+static int qnnrt_ir__eval_native_layer_norm(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int64_t parts = e->out[1].count, count = parts > 0 ? x->count / parts : 0;
+    const double eps = qnnrt_ir__attr_float(e->node, "eps", 0);
+    int64_t k, i;
+    for (k = 0; k < parts; ++k) {
+        double mean = 0, squares = 0;
+        for (i = 0; i < count; ++i) mean += qnnrt_ir__wide_f(x, k * count + i) / (double)count;
+        for (i = 0; i < count; ++i) {
+            const double d = qnnrt_ir__wide_f(x, k * count + i) - mean;
+            squares += d * d / (double)count;
+        }
+        qnnrt_ir__wide_put(&e->out[1], k, mean);
+        qnnrt_ir__wide_put(&e->out[2], k, 1 / sqrt(squares + eps));
+    }
+    return qnnrt_ir__eval_norm(e);
+}
+
 static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *mean = qnnrt_ir__eval_in(e, 3), *var =
@@ -6391,7 +6476,8 @@ static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
     const double eps = qnnrt_ir__attr_float(e->node, "eps", 0);
     int64_t inner = 1, k;
     uint32_t d;
-    if (mean == NULL || var == NULL || qnnrt_ir__attr_int(e->node, "training", 0) != 0)
+    if (mean == NULL || var == NULL || qnnrt_ir__attr_int(e->node, "training", 0) != 0 ||
+        (e->out_count > 2 && e->node->outputs[1]->users + e->node->outputs[2]->users > 0))
         return qnnrt_ir__eval_no(e, "statistics of the batch are not evaluated");
     for (d = 2; d < x->rank; ++d) inner *= x->dims[d];
     for (k = 0; k < x->count; ++k) {
@@ -7242,6 +7328,58 @@ static int qnnrt_ir__cleanup_noop(qnnrt_ir__pass *p, qnnrt_ir_node *node)
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
 {
     return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_noop);
+}
+
+/* Change a node to another operator with the same inputs, and those of its arguments that the other
+   one has. Results after the first are dropped. */
+static int qnnrt_ir__cleanup_rename(qnnrt_ir__pass *p, qnnrt_ir_node *node, const char *op)
+{
+    const qnnrt_ir_attr *attrs = node->attrs;
+    const size_t count = node->attr_count;
+    size_t i;
+    if (!qnnrt_ir__pass_become(p, node, op, node->inputs, node->input_count)) return 0;
+    for (i = 0; i < count; ++i) {
+        char begin[64], first[64];
+        snprintf(begin, sizeof begin, " %.60s", attrs[i].name);
+        snprintf(first, sizeof first, " %.60s=", attrs[i].name);
+        if ((strstr(node->info->args, begin) != NULL || strstr(node->info->args, first) != NULL) &&
+            !qnnrt_ir_set(p->ir, node, &attrs[i])) return qnnrt_ir__pass_memory(p);
+    }
+    for (i = 1; i < node->output_count; ++i) node->outputs[i]->node = NULL;
+    node->output_count = 1;
+    return 1;
+}
+
+static int qnnrt_ir__cleanup_native(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    static const char *const straight[] = { "conv1d.default", "conv2d.default", "conv3d.default" };
+    static const char *const transposed[] = {
+        "conv_transpose1d.default", "conv_transpose2d.input", NULL
+    };
+    static const char *const batch[] = {
+        "native_batch_norm.default", "_native_batch_norm_legit_no_training.default", NULL
+    };
+    qnnrt_ir_attr training = qnnrt_ir__public_attr("training", QNNRT_IR_BOOL);
+    const char *op = NULL;
+    size_t i;
+    if (node->output_count == 0) return 1;
+    for (i = 1; i < node->output_count; ++i) if (node->outputs[i]->users > 0) return 1;
+    if (qnnrt_ir__pass_is(node, "convolution.default"))
+        op = (qnnrt_ir_int(node, "transposed", 0) != 0 ? transposed
+                                                       : straight)[node->inputs[1]->rank - 3];
+    if (qnnrt_ir__pass_is(node, "native_layer_norm.default")) op = "layer_norm.default";
+    if (qnnrt_ir__pass_in(node, batch)) op = "batch_norm.default";
+    if (op == NULL) return 1;
+    if (!qnnrt_ir__cleanup_rename(p, node, op)) return 0;
+    if (qnnrt_ir__pass_is(node, "batch_norm.default") &&
+        qnnrt_ir_attr_find(node, "training") == NULL && !qnnrt_ir_set(p->ir, node, &training))
+        return qnnrt_ir__pass_memory(p);
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err)
+{
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_native);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
