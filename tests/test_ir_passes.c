@@ -1147,6 +1147,9 @@ TEST(ir_rope_table_leaves_what_is_no_table)
         "in p:int64 6,1\nweight g 4\na 6,4 = mul.Tensor p g\ny 6,4 = cos.default a\nout y",
         "in p 6,1\nweight f 4\na 6,4 = mul.Tensor p f\ny 6,4 = cos.default a\nout y",
         "in p:int64 6,1\nin q:int64 6,1\nweight f 4\na 6,4 = mul.Tensor p f\nb 6,4 = mul.Tensor a q\ny 6,4 = cos.default b\nout y",
+        /* Positions that folding makes constant, and that may be larger than the table. */
+        "weight f 4\np:int64 60 = arange.default {'end': 60}\nu:int64 60,1 = unsqueeze.default p {'dim': 1}\n"
+        "a 60,4 = mul.Tensor u f\ny 60,4 = cos.default a\nout y",
         /* Distances of positions; a sum over them; the same vector along both dimensions. */
         "in p:int64 4\nweight f 4\nk 4 = to.dtype p {'dtype': 'torch.float32'}\nu 4,1 = unsqueeze.default k {'dim': 1}\n"
         "d 4,4 = sub.Tensor u k\ny 4,4 = cos.default d\nout y",

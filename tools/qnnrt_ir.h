@@ -6477,7 +6477,8 @@ static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
     int64_t inner = 1, k;
     uint32_t d;
     if (mean == NULL || var == NULL || qnnrt_ir__attr_int(e->node, "training", 0) != 0 ||
-        (e->out_count > 2 && e->node->outputs[1]->users + e->node->outputs[2]->users > 0))
+        (e->out_count > 2 && e->out[1].count > 0 &&
+         e->node->outputs[1]->users + e->node->outputs[2]->users > 0))
         return qnnrt_ir__eval_no(e, "statistics of the batch are not evaluated");
     for (d = 2; d < x->rank; ++d) inner *= x->dims[d];
     for (k = 0; k < x->count; ++k) {
@@ -8826,6 +8827,19 @@ static int qnnrt_ir__trace_rule(qnnrt_ir__trace *t, const qnnrt_ir_node *node, i
     return 1;
 }
 
+/* Return true if a value depends on no input of the graph. Look at so many nodes at most. */
+static int qnnrt_ir__trace_still(const qnnrt_ir_value *value, unsigned *nodes)
+{
+    const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+    size_t i;
+    if (node == NULL) return value->data != NULL;
+    if (*nodes == 0) return 0;
+    --*nodes;
+    for (i = 0; i < node->input_count; ++i)
+        if (node->inputs[i] != NULL && !qnnrt_ir__trace_still(node->inputs[i], nodes)) return 0;
+    return 1;
+}
+
 /* Trace a value: add it, after all that it depends on. Return 0 if that is not known to depend on
    one tensor of integers, element by element, and on constants. */
 static int qnnrt_ir__trace_value(qnnrt_ir__trace *t, qnnrt_ir_value *value)
@@ -8849,7 +8863,9 @@ static int qnnrt_ir__trace_value(qnnrt_ir__trace *t, qnnrt_ir_value *value)
         return cell != NULL;
     }
     if (whole && (node == NULL || !qnnrt_ir__pass_in(node, moves))) {
-        cell = t->source == NULL ? qnnrt_ir__trace_add(t, value, 1) : NULL;
+        unsigned nodes = 256;
+        if (t->source != NULL || qnnrt_ir__trace_still(value, &nodes)) return 0;
+        cell = qnnrt_ir__trace_add(t, value, 1);
         if (cell == NULL) return 0;
         t->source = value;
         for (i = 0; i < value->rank; ++i) if (value->dims[i] > 1) cell->axis[i] = (int)i;

@@ -5702,6 +5702,7 @@ static const qnnrt_lower__pass qnnrt_lower__passes[] = {
     { "rope_table", NULL, qnnrt_lower__rope, 7 },              /* HTP has no cos of large angles */
     { "fold", NULL, qnnrt_lower__fold, 7 },
     { "noops", qnnrt_ir_pass_noops, NULL, 7 },
+    { "native", qnnrt_ir_pass_native, NULL, 7 },
     { "bn_fold", qnnrt_ir_pass_bn_fold, NULL, 7 },
     /* Squares overflow in float16, which an operator avoids; the CPU library's is another one. */
     { "rms_norm", qnnrt_ir_pass_rms_norm, NULL, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
@@ -5710,6 +5711,7 @@ static const qnnrt_lower__pass qnnrt_lower__passes[] = {
     { "silu", qnnrt_ir_pass_silu, NULL, 7 },
     { "attention", qnnrt_ir_pass_attention, NULL, 7 },
     { "gqa", qnnrt_ir_pass_gqa, NULL, 7 },
+    { "linear", qnnrt_ir_pass_linear, NULL, 7 },
     { "matmul_transpose", qnnrt_ir_pass_matmul_transpose, NULL, 7 },
     { "dead", qnnrt_ir_pass_dead, NULL, 7 },
 };
