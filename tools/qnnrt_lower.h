@@ -1650,11 +1650,11 @@ static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, i
 static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
 {
     static const char *const table[][2] = {
-        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"}, {"neg", "ElementWiseNeg"},
+        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
         {"abs", "ElementWiseAbs"}, {"exp", "ElementWiseExp"}, {"log", "ElementWiseLog"},
         {"sqrt", "ElementWiseSquareRoot"}, {"rsqrt", "ElementWiseRsqrt"},
         {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"}, {"floor", "ElementWiseFloor"},
-        {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"}, {"sign", "ElementWiseSign"},
+        {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
         {"logical_not", "ElementWiseNot"},
     };
     qnnrt_lower__view x;
@@ -1871,7 +1871,7 @@ static void qnnrt_lower__do_erf(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, y, x.order);
 }
 
-/* Operators of a few others: square, reciprocal, log2, trunc, bitwise_not. */
+/* neg, sign, square, reciprocal, log2, bitwise_not, trunc: one operator or a few. */
 static void qnnrt_lower__do_simple(qnnrt_lower__job *job)
 {
     const char *op = job->node->op;
@@ -1886,6 +1886,12 @@ static void qnnrt_lower__do_simple(qnnrt_lower__job *job)
     } else if (strncmp(op, "log2.", 5) == 0) {
         t = qnnrt_lower__op_like(job, "ElementWiseLog", t, NULL);
         t = qnnrt_lower__linear_map(job, t, 1.4426950408889634, 0);
+    } else if (strncmp(op, "neg.", 4) == 0) {            /* HTP has neither in int32 */
+        if (qnnrt_lower__is_float(dtype)) t = qnnrt_lower__op_like(job, "ElementWiseNeg", t, NULL);
+        else t = qnnrt_lower__linear_map(job, t, -1, 0);
+    } else if (strncmp(op, "sign.", 5) == 0) {
+        if (qnnrt_lower__is_float(dtype)) t = qnnrt_lower__op_like(job, "ElementWiseSign", t, NULL);
+        else t = qnnrt_lower__clamp(job, t, -1, 1);
     } else if (strncmp(op, "bitwise_not.", 12) == 0) {
         if (dtype == QNNRT_DTYPE_BOOL8) t = qnnrt_lower__op_like(job, "ElementWiseNot", t, NULL);
         else t = qnnrt_lower__linear_map(job, t, -1, -1);
@@ -3717,8 +3723,10 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
         if (need > 0) { pads[2 * i + 1] += need; extra = 1; }
         if (pads[2 * i + 1] > 0) padded = 1;
     }
-    /* With padding HTP's PoolAvg2d is right for 3x3 in the middle, and wrong for others. */
-    usual = spatial == 2 && kernel[0] == 3 && kernel[1] == 3 && pad[0] == 1 && pad[1] == 1;
+    /* With padding HTP's PoolAvg2d is right for 3x3 in the middle of larger images, and wrong for
+       others. */
+    usual = spatial == 2 && kernel[0] == 3 && kernel[1] == 3 && pad[0] == 1 && pad[1] == 1 &&
+            in[1] > 3 && in[2] > 3;
     if (dilation[0] != 1 || dilation[1] != 1) {
         qnnrt_lower__dilated_pool(job, spatial, kernel, stride, dilation, pads);
         return;
@@ -4711,7 +4719,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("relu.default", clamp, "Relu ElementWiseMaximum", "") \
     X("sigmoid.default", unary, "Sigmoid", "") \
     X("tanh.default", unary, "Tanh", "") \
-    X("neg.default", unary, "ElementWiseNeg", "") \
+    X("neg.default", simple, "ElementWiseNeg, or ElementWiseMultiply", "") \
     X("abs.default", unary, "ElementWiseAbs", "") \
     X("exp.default", unary, "ElementWiseExp", "") \
     X("log.default", unary, "ElementWiseLog", "") \
@@ -4722,7 +4730,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("floor.default", unary, "ElementWiseFloor", "") \
     X("ceil.default", unary, "ElementWiseCeil", "") \
     X("round.default", unary, "ElementWiseRound", "") \
-    X("sign.default", unary, "ElementWiseSign", "") \
+    X("sign.default", simple, "ElementWiseSign, or ElementWiseMaximum ElementWiseMinimum", "") \
     X("logical_not.default", unary, "ElementWiseNot", "") \
     X("relu6.default", clamp, "ReluMinMax", "") \
     X("hardtanh.default", clamp, "ReluMinMax", "") \
