@@ -1650,11 +1650,10 @@ static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, i
 static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
 {
     static const char *const table[][2] = {
-        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
-        {"abs", "ElementWiseAbs"}, {"exp", "ElementWiseExp"}, {"log", "ElementWiseLog"},
-        {"sqrt", "ElementWiseSquareRoot"}, {"rsqrt", "ElementWiseRsqrt"},
-        {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"}, {"floor", "ElementWiseFloor"},
-        {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
+        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"}, {"abs", "ElementWiseAbs"},
+        {"exp", "ElementWiseExp"}, {"log", "ElementWiseLog"}, {"sqrt", "ElementWiseSquareRoot"},
+        {"rsqrt", "ElementWiseRsqrt"}, {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"},
+        {"floor", "ElementWiseFloor"}, {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
         {"logical_not", "ElementWiseNot"},
     };
     qnnrt_lower__view x;
