@@ -58,7 +58,7 @@
    ROOMS (search for the tag)
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
-       >>elementwise >>shape >>reduce >>linear >>places >>image >>norm
+       >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table                                                             operators
        >>graph >>cut >>emit >>public                                                      programs
 */
@@ -1612,8 +1612,8 @@ static uint32_t qnnrt_lower__axis(const qnnrt_ir_node *node, const char *name, u
 
 /* =====================================================================================
    ELEMENTWISE                                                              >>elementwise
-   Operators on each element, and on pairs of elements.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align
+   Operators on each element.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout
    Knows nothing of: other operators
    ===================================================================================== */
 
@@ -1645,22 +1645,6 @@ static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, i
     uint32_t i;
     for (i = 0; i < x->rank; ++i) dims[i] = x->dims[i];
     return qnnrt_lower__op(job, type, inputs, 2, x->dtype, x->rank, dims, NULL);
-}
-
-static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
-{
-    static const char *const table[][2] = {
-        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"}, {"abs", "ElementWiseAbs"},
-        {"exp", "ElementWiseExp"}, {"log", "ElementWiseLog"}, {"sqrt", "ElementWiseSquareRoot"},
-        {"rsqrt", "ElementWiseRsqrt"}, {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"},
-        {"floor", "ElementWiseFloor"}, {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
-        {"logical_not", "ElementWiseNot"},
-    };
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__each(job, 0, &x);
-    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), job->node->op);
-    t = qnnrt_lower__cast(job, t, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
-    qnnrt_lower__set(job, 0, qnnrt_lower__op_like(job, type, t, NULL), x.order);
 }
 
 /* Clamp a tensor of floats, where infinity means no bound. */
@@ -1729,6 +1713,35 @@ static int32_t qnnrt_lower__inverse(qnnrt_lower__job *job, int32_t t)
     for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
     return qnnrt_lower__op(job, "ElementWiseDivide", inputs, 2, from->dtype, from->rank, dims,
                            NULL);
+}
+
+static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
+{
+    static const char *const table[][2] = {
+        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
+        {"abs", "ElementWiseAbs"}, {"exp", "ElementWiseExp"}, {"log", "ElementWiseLog"},
+        {"sqrt", "ElementWiseSquareRoot"}, {"rsqrt", "ElementWiseRsqrt"},
+        {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"}, {"floor", "ElementWiseFloor"},
+        {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
+        {"logical_not", "ElementWiseNot"},
+    };
+    qnnrt_lower__view x;
+    int32_t t = qnnrt_lower__each(job, 0, &x);
+    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), job->node->op);
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
+    if (dtype == QNNRT_DTYPE_BOOL8 && x.dtype != dtype) {        /* logical_not of numbers */
+        const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, 0)};
+        const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+        int64_t dims[QNNRT_LOWER__RANK];
+        uint32_t i;
+        for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+        t = qnnrt_lower__op(job, "ElementWiseEqual", inputs, 2, dtype, from->rank, dims, NULL);
+    } else if (dtype == QNNRT_DTYPE_I32) {                       /* they are whole already */
+        if (strcmp(type, "ElementWiseAbs") == 0) t = qnnrt_lower__op_like(job, type, t, NULL);
+    } else {
+        t = qnnrt_lower__op_like(job, type, qnnrt_lower__cast(job, t, dtype), NULL);
+    }
+    qnnrt_lower__set(job, 0, t, x.order);
 }
 
 static void qnnrt_lower__do_silu(qnnrt_lower__job *job)
@@ -1932,6 +1945,13 @@ static void qnnrt_lower__do_is(qnnrt_lower__job *job)
                         QNNRT_DTYPE_BOOL8, qnnrt_lower__at(job, t)->rank, dims, NULL);
     qnnrt_lower__set(job, 0, t, x.order);
 }
+
+/* =====================================================================================
+   BINARY                                                                        >>binary
+   Operators on pairs of elements: arithmetic, division, comparison.
+   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align >>elementwise
+   Knows nothing of: other operators
+   ===================================================================================== */
 
 /* Return a tensor as a view, with its axes in the order of the graph. */
 static qnnrt_lower__view qnnrt_lower__view_tensor(const qnnrt_lower__job *job, int32_t tensor,
@@ -2218,7 +2238,7 @@ static void qnnrt_lower__do_compare(qnnrt_lower__job *job)
 /* =====================================================================================
    SHAPE                                                                          >>shape
    Operators that move elements: views, permutations, slices, joins, copies.
-   Needs: >>config >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+   Needs: >>config >>params >>tensor >>static >>operator >>layout >>align >>binary
    Knows nothing of: arithmetic
    ===================================================================================== */
 
@@ -2286,6 +2306,12 @@ static void qnnrt_lower__cut(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
     int32_t t;
     uint32_t i, at;
     if (first == 0 && count == x->dims[axis] && step == 1) return;
+    if (x->dtype == QNNRT_DTYPE_BOOL8 && job->lower->desc.target == QNNRT_LOWER_HTP) {
+        qnnrt_lower__view_cast(job, x, QNNRT_DTYPE_I32); /* HTP cuts no bools */
+        qnnrt_lower__cut(job, x, axis, first, count, step);
+        qnnrt_lower__view_cast(job, x, QNNRT_DTYPE_BOOL8);
+        return;
+    }
     t = qnnrt_lower__arrange(job, x, 1u << axis, -1, &a);
     at = qnnrt_lower__packed_axis(&a, axis);
     for (i = 0; i < a.packed_rank; ++i) {
@@ -2529,7 +2555,7 @@ static void qnnrt_lower__do_diff(qnnrt_lower__job *job)
 /* =====================================================================================
    REDUCE                                                                        >>reduce
    Operators over some axes, and softmax.
-   Needs: >>config >>params >>tensor >>operator >>layout >>align >>elementwise >>shape
+   Needs: >>config >>params >>tensor >>operator >>layout >>align >>elementwise >>binary >>shape
    Knows nothing of: weights
    ===================================================================================== */
 
@@ -2789,7 +2815,7 @@ static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
    LINEAR                                                                        >>linear
    Products of matrices, and attention.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>shape >>reduce
+          >>binary >>shape >>reduce
    Knows nothing of: images
    ===================================================================================== */
 
@@ -2828,7 +2854,9 @@ static void qnnrt_lower__do_linear(qnnrt_lower__job *job)
     rows[0] = (int64_t)(qnnrt_lower__count(x.rank, x.dims) / (uint64_t)rows[1]);
     dims[0] = rows[0];
     dims[1] = weight->rank == 1 ? 1 : weight->dims[0];
-    inputs[0] = qnnrt_lower__reshape(job, t, 2, rows);
+    inputs[0] = job->graph->bodies[t].root;              /* the operator makes rows of anything */
+    if (qnnrt_lower__at(job, inputs[0])->rank > QNNRT_LOWER__MOST_RANK)
+        inputs[0] = qnnrt_lower__reshape(job, t, 2, rows);
     inputs[1] = qnnrt_lower__plain(job, &w);
     if (weight->rank == 1) {
         const int64_t row[2] = {1, weight->dims[0]};
@@ -3074,119 +3102,160 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
     qnnrt_lower__pair(job, "ElementWiseAdd", pair);
 }
 
+/* The axes of attention: .. , heads, rows, cells. `share` heads of queries have one of keys. */
+typedef struct qnnrt_lower__heads {
+    uint32_t rank;
+    int64_t  share, rows, cells;
+} qnnrt_lower__heads;
+
+enum { QNNRT_LOWER__MASKED = -30000, QNNRT_LOWER__MASK_STATIC = 1 << 17 };
+
+/* Return a mask whose values are known, for heads that are folded into rows. `values` is seen as
+   mask->dims. */
+static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job,
+                                                 const qnnrt_lower__heads *h,
+                                                 const qnnrt_lower__view *mask,
+                                                 const double *values)
+{
+    const uint32_t at = h->rank - 3;
+    const int64_t heads = mask->dims[at], rows = mask->dims[at + 1], cells = mask->dims[at + 2];
+    const int apart = h->share > 1 && (heads > 1 || rows > 1);   /* rows differ */
+    int64_t dims[QNNRT_LOWER__RANK], total, i;
+    qnnrt_lower__view out = *mask;
+    double *whole;
+    memcpy(dims, mask->dims, sizeof(dims));
+    if (heads > 1) dims[at] = heads / h->share;
+    if (apart) dims[at + 1] = h->share * h->rows;
+    total = (int64_t)qnnrt_lower__count(h->rank, dims);
+    whole = (double *)qnnrt_lower__alloc(job->lower, (size_t)total * sizeof(double) + 1);
+    if (whole == NULL) { job->lower->no_memory = 1; out.tensor = QNNRT_LOWER__NONE; return out; }
+    for (i = 0; i < total; ++i) {
+        const int64_t cell = i % cells, row = i / cells % dims[at + 1];
+        const int64_t head = i / cells / dims[at + 1] % dims[at];
+        const int64_t before = i / cells / dims[at + 1] / dims[at];
+        const int64_t own_head = heads == 1 ? 0
+                                 : apart ? head * h->share + row / h->rows : head;
+        const int64_t own_row = rows == 1 ? 0 : apart ? row % h->rows : row;
+        whole[i] = values[((before * heads + own_head) * rows + own_row) * cells + cell];
+    }
+    out = qnnrt_lower__view_tensor(
+        job, qnnrt_lower__doubles(job, job->lower->compute, h->rank, dims, whole), h->rank, dims);
+    qnnrt_lower__dealloc(job->lower, whole);
+    return out;
+}
+
+/* Return the mask that attention adds, 0 for none in .tensor and .value. Bools say what to keep. */
+static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lower__heads *h)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *value = node->input_count > 3 ? node->inputs[3] : NULL;
+    const int causal = (int)qnnrt_ir_int(node, "is_causal", 0);
+    const uint32_t at = h->rank - 3;
+    const int64_t most = h->share * h->rows * h->cells;
+    qnnrt_lower__view mask;
+    int64_t dims[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK], i;
+    qnnrt_lower__params p;
+    uint32_t d;
+    memset(&mask, 0, sizeof(mask));
+    qnnrt_lower__identity(mask.order);
+    if (value == NULL && !causal) return mask;
+    if (value == NULL || (value->origin == QNNRT_IR_CONSTANT &&
+                          (uint64_t)most / (uint64_t)(h->rows * h->cells) * value->count <=
+                              QNNRT_LOWER__MASK_STATIC)) {
+        double *values;
+        for (d = 0; d < h->rank; ++d) mask.dims[d] = 1;
+        mask.rank = h->rank;
+        if (value != NULL) {
+            values = qnnrt_lower__values(job, value);
+            for (d = 0; d < value->rank; ++d)
+                mask.dims[h->rank - value->rank + d] = value->dims[d];
+            for (i = 0; values != NULL && value->dtype == QNNRT_DTYPE_BOOL8 &&
+                        i < (int64_t)value->count; ++i)
+                values[i] = values[i] != 0 ? 0 : QNNRT_LOWER__MASKED;
+        } else {
+            mask.dims[at + 1] = h->rows;
+            mask.dims[at + 2] = h->cells;
+            values = (double *)qnnrt_lower__alloc(
+                job->lower, (size_t)(h->rows * h->cells) * sizeof(double));
+            if (values == NULL) job->lower->no_memory = 1;
+            for (i = 0; values != NULL && i < h->rows * h->cells; ++i)
+                values[i] = i % h->cells > i / h->cells ? QNNRT_LOWER__MASKED : 0;
+        }
+        if (values == NULL) return mask;
+        mask = qnnrt_lower__mask_known(job, h, &mask, values);
+        qnnrt_lower__dealloc(job->lower, values);
+        return mask;
+    }
+    mask = qnnrt_lower__view_of(job, value, 1);
+    if (mask.dtype == QNNRT_DTYPE_BOOL8) {
+        int32_t t;
+        qnnrt_lower__settle(job, &mask);
+        t = qnnrt_lower__cast(job, job->graph->bodies[mask.tensor].root, job->lower->compute);
+        t = qnnrt_lower__linear_map(job, t, 1, -1);
+        mask.tensor = qnnrt_lower__linear_map(job, t, -(double)QNNRT_LOWER__MASKED, 0);
+        mask.dtype = job->lower->compute;
+    }
+    qnnrt_lower__extend(job, &mask, h->rank);
+    if (h->share == 1 || (mask.dims[at] == 1 && mask.dims[at + 1] == 1)) return mask;
+    /* Heads that share a key are rows that follow each other: so are those of the mask. */
+    for (d = 0; d < h->rank; ++d) { times[d] = 1; dims[d] = mask.dims[d]; }
+    if (mask.dims[at] == 1) times[at + 1] = h->share;
+    else if (mask.dims[at + 1] == 1) times[at + 1] = h->rows;
+    dims[at + 1] *= times[at + 1];
+    mask.tensor = qnnrt_lower__plain(job, &mask);
+    if (times[at + 1] != 1) {
+        memset(&p, 0, sizeof(p));
+        qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, h->rank, 0);
+        mask.tensor = qnnrt_lower__reshape(job, mask.tensor, h->rank, mask.dims);
+        mask.tensor = qnnrt_lower__op(job, "Tile", &mask.tensor, 1, mask.dtype, h->rank, dims, &p);
+    }
+    if (mask.dims[at] != 1) {
+        dims[at] /= h->share;
+        dims[at + 1] *= h->share;
+        mask.tensor = qnnrt_lower__reshape(job, mask.tensor, h->rank, dims);
+    }
+    return qnnrt_lower__view_tensor(job, mask.tensor, h->rank, dims);
+}
+
 /* Attention, decomposed: q is scaled, heads that share a key are rows of one matrix, so that k and
    v are not copied, and the mask is added before the softmax. */
 static void qnnrt_lower__do_attention(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
-    const int masked = node->input_count > 3 && node->inputs[3] != NULL;
-    const int causal = (int)qnnrt_ir_int(node, "is_causal", 0);
-    qnnrt_lower__view q = qnnrt_lower__in(job, 0), k = qnnrt_lower__in(job, 1);
-    qnnrt_lower__view v = qnnrt_lower__in(job, 2), pair[2];
-    const uint32_t rank = q.rank, at = rank - 3;
-    const int64_t rows = q.dims[rank - 2], cells = k.dims[rank - 2], width = v.dims[rank - 1];
-    const int64_t share = rank > 3 && k.dims[at] != 0 ? q.dims[at] / k.dims[at] : 1;
-    int64_t dims[QNNRT_LOWER__RANK], folded[QNNRT_LOWER__RANK];
+    qnnrt_lower__view views[3], scores, mask;
+    int64_t dims[QNNRT_LOWER__RANK];
     double scale = qnnrt_ir_float(node, "scale", 0);
-    int32_t t, scores;
-    int64_t i;
-    uint32_t d;
-    if (rank < 3 || k.rank != rank || v.rank != rank || v.dims[at] != k.dims[at]) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "attention needs q, k and v of one rank,"
-                            " from 3 on");
-        return;
+    qnnrt_lower__heads h;
+    uint32_t at, i;
+    int32_t t;
+    for (i = 0; i < 3; ++i) {
+        views[i] = qnnrt_lower__in(job, i);
+        dims[0] = 1;
+        memcpy(dims + 1, views[i].dims, 2 * sizeof(dims[0]));
+        if (views[i].rank == 2) qnnrt_lower__view_dims(job, &views[i], 3, dims);
     }
-    if (scale == 0) scale = 1 / sqrt((double)q.dims[rank - 1]);
-    memcpy(dims, q.dims, sizeof(dims));
-    if (rank > 3) dims[at] = k.dims[at];
-    dims[rank - 2] = rows * share;
-    t = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, &q), scale, 0);
-    memset(&q, 0, sizeof(q));
-    qnnrt_lower__identity(q.order);
-    q.tensor = qnnrt_lower__reshape(job, t, rank, dims);
-    q.dtype = job->lower->compute;
-    q.rank = rank;
-    memcpy(q.dims, dims, sizeof(dims));
-    memcpy(folded, dims, sizeof(dims));
-    folded[rank - 1] = cells;
-    scores = qnnrt_lower__product(job, &q, &k, 1, rank, folded);
-    if (masked || causal) {
-        memset(pair, 0, sizeof(pair));
-        if (causal) {
-            double *values = (double *)qnnrt_lower__alloc(
-                job->lower, (size_t)(rows * cells) * sizeof(double));
-            const int64_t square[2] = {rows, cells};
-            if (values == NULL) { job->lower->no_memory = 1; return; }
-            for (i = 0; i < rows * cells; ++i)
-                values[i] = i % cells > i / cells ? -HUGE_VAL : 0;
-            pair[1].tensor = qnnrt_lower__doubles(job, q.dtype, 2, square, values);
-            pair[1].rank = 2;
-            pair[1].dims[0] = rows;
-            pair[1].dims[1] = cells;
-            qnnrt_lower__identity(pair[1].order);
-            qnnrt_lower__dealloc(job->lower, values);
-        } else {
-            pair[1] = qnnrt_lower__view_of(job, node->inputs[3], 1);
-            if (pair[1].dtype == QNNRT_DTYPE_BOOL8) {    /* true: 0; false: -30000 */
-                t = qnnrt_lower__plain(job, &pair[1]);
-                t = qnnrt_lower__cast(job, t, q.dtype);
-                t = qnnrt_lower__linear_map(job, t, 1, -1);
-                pair[1].tensor = qnnrt_lower__linear_map(job, t, 30000, 0);
-                pair[1].value = NULL;
-                pair[1].dtype = q.dtype;
-                qnnrt_lower__identity(pair[1].order);
-            }
-        }
-        /* Rows of the heads that share a key follow each other: so must those of the mask. */
-        d = pair[1].rank;
-        if (share > 1) {
-            const int64_t heads = d > 2 ? pair[1].dims[d - 3] : 1;
-            qnnrt_lower__view one = pair[1];
-            qnnrt_lower__extend(job, &one, rank);
-            one.tensor = one.value != NULL ? 0 : one.tensor;
-            t = qnnrt_lower__plain(job, &one);
-            if (one.dims[rank - 2] == 1 && heads == 1) {
-                pair[1] = one;
-            } else if (heads == 1) {             /* the same rows for each head */
-                int64_t times[QNNRT_LOWER__RANK], whole[QNNRT_LOWER__RANK];
-                qnnrt_lower__params p;
-                for (d = 0; d < rank; ++d) { times[d] = 1; whole[d] = one.dims[d]; }
-                times[rank - 2] = share;
-                whole[rank - 2] *= share;
-                memset(&p, 0, sizeof(p));
-                qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
-                t = qnnrt_lower__op(job, "Tile", &t, 1, q.dtype, rank, whole, &p);
-                memcpy(one.dims, whole, sizeof(whole));
-                one.tensor = t;
-                one.value = NULL;
-                qnnrt_lower__identity(one.order);
-                pair[1] = one;
-            } else {                             /* rows of its own for each head */
-                one.dims[at] /= share;
-                one.dims[rank - 2] *= share;
-                one.tensor = qnnrt_lower__reshape(job, t, rank, one.dims);
-                one.value = NULL;
-                qnnrt_lower__identity(one.order);
-                pair[1] = one;
-            }
-        }
-        pair[0] = q;
-        pair[0].tensor = scores;
-        memcpy(pair[0].dims, folded, sizeof(folded));
-        {
-            qnnrt_lower__aligned a;
-            int32_t tensors[2];
-            qnnrt_lower__align(job, pair, 2, rank, folded, tensors, &a);
-            scores = qnnrt_lower__op(job, "ElementWiseAdd", tensors, 2, q.dtype, a.packed_rank,
-                                     a.packed, NULL);
-            scores = qnnrt_lower__reshape(job, scores, rank, folded);
-        }
-    }
-    memcpy(q.dims, folded, sizeof(folded));
-    q.tensor = scores;
-    qnnrt_lower__softmax(job, "Softmax", &q, rank - 1);
-    dims[rank - 1] = width;
-    t = qnnrt_lower__product(job, &q, &v, 0, rank, dims);
+    h.rank = views[0].rank;
+    at = h.rank - 3;
+    h.share = views[0].dims[at] / views[1].dims[at];
+    h.rows = views[0].dims[at + 1];
+    h.cells = views[1].dims[at + 1];
+    if (scale == 0) scale = 1 / sqrt((double)views[0].dims[at + 2]);
+    memcpy(dims, views[0].dims, sizeof(dims));
+    dims[at] /= h.share;
+    dims[at + 1] *= h.share;
+    t = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, &views[0]), scale, 0);
+    views[0] = qnnrt_lower__view_tensor(job, qnnrt_lower__reshape(job, t, h.rank, dims), h.rank,
+                                        dims);
+    dims[at + 2] = h.cells;
+    t = qnnrt_lower__product(job, &views[0], &views[1], 1, h.rank, dims);
+    scores = qnnrt_lower__view_tensor(job, t, h.rank, dims);
+    mask = qnnrt_lower__mask(job, &h);
+    if (mask.tensor != QNNRT_LOWER__NONE || mask.value != NULL)
+        scores = qnnrt_lower__between(job, "ElementWiseAdd", &scores, &mask, scores.dtype, h.rank,
+                                      dims);
+    qnnrt_lower__softmax(job, "Softmax", &scores, at + 2);
+    dims[at + 2] = views[2].dims[at + 2];
+    t = qnnrt_lower__product(job, &scores, &views[2], 0, h.rank, dims);
     qnnrt_lower__set(job, 0, t, NULL);
 }
 
@@ -3423,8 +3492,8 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
 /* =====================================================================================
    IMAGE                                                                          >>image
    Convolutions, pooling and resizing: QNN wants channels last.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>shape >>reduce >>linear >>places
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>binary >>shape
+          >>reduce >>linear >>places
    Knows nothing of: matrices
    ===================================================================================== */
 
@@ -3900,7 +3969,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
    NORM                                                                            >>norm
    Normalizations.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>reduce >>linear
+          >>binary >>reduce >>linear
    Knows nothing of: images
    ===================================================================================== */
 
@@ -4248,7 +4317,7 @@ static void qnnrt_lower__do_instance_norm(qnnrt_lower__job *job)
    SELECT                                                                        >>select
    Operators that read or write places given by indices.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>shape
+          >>binary >>shape
    Knows nothing of: arithmetic
    ===================================================================================== */
 
@@ -4790,7 +4859,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("detach.default", alias, "", "") \
     X("clone.default", alias, "", "") \
     X("contiguous.default", alias, "", "") \
-    X("lift_fresh_copy.default", alias, "", "") \
+    X("lift_fresh*", alias, "", "") \
     X("dropout.default", dropout, "", "training") \
     X("feature_dropout.default", dropout, "", "training") \
     X("to.*", alias, "Cast ElementWiseNotEqual", "") \
