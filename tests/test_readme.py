@@ -77,6 +77,23 @@ else:
            ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "4",
             "--backend_so", "build/libQnnRef.so"], outputs[1])
 
+# The export from PyTorch has ten lines; the commands after it have only options that the tool has.
+exports = re.findall(r"```python\n(.*?)```", readme, re.S)
+if len(exports) == 1 and sum(1 for line in exports[0].splitlines() if line) == 10 and compile(exports[0], "README.md", "exec"):
+    passed += 1
+else:
+    failed += 1
+    print("readme: the Python of README.md has not ten lines")
+part = re.search(r"^## From PyTorch\n(.*?)^## ", readme, re.S | re.M)
+options = {option for path in ("tools/run_options.h", "tools/cli_options.h")
+           for option in re.findall(r'\.name = "(\w+)"|\.alias = "(\w+)"', open(os.path.join(TOP, path)).read()) for option in option}
+unknown = sorted(set(re.findall(r"--(\w+)", part.group(1) if part else "--none")) - options)
+if unknown:
+    failed += 1
+    print("readme: From PyTorch has options that the tool does not have: %s" % ", ".join(unknown))
+else:
+    passed += 1
+
 def first_screen(path, last, first="qnnrt *model;"):
     """Return the program on a header's first screen."""
     lines = open(os.path.join(TOP, path)).read().split("\n")
