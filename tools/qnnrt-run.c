@@ -29,7 +29,7 @@
             run_change.h: >>change                run_step.h: >>steps
             run_manifest.h: >>manifest            run_aten.h: >>aten
             run_verify.h: >>values >>verify       run_fate.h: >>fate
-            run_progress.h: >>progress                                                           */
+            run_progress.h: >>progress            run_chart.h: >>chart                            */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -338,6 +338,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_libs.h"
 #include "run_aten.h"
 #include "run_fate.h"
+#include "run_chart.h"
 #include "run_progress.h"
 #include "run_verify.h"
 #include "run_compile.h"

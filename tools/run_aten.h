@@ -66,6 +66,8 @@ static int aten_check(const settings *set)
                         : c->fp32              ? "--fp32"
                         : c->contexts != 0     ? "--contexts"
                         : c->report != NULL    ? "--report"
+                        : set->svg != NULL     ? "--svg"
+                        : set->dot != NULL     ? "--dot"
                         : c->verify != 0       ? "--verify"
                         : c->verify_nodes != 0 ? "--verify_nodes"
                         : c->tolerance > 0     ? "--verify_tolerance"

@@ -43,6 +43,10 @@ static int check_compile(const settings *set)
     if (set->compile.binary_file != NULL && strchr(set->compile.binary_file, '/') != NULL)
         return cli_usage("Name the folder with --output_dir DIR.",
                          "--binary_file takes a name, not a path: %s", set->compile.binary_file);
+    const char *documents[8];
+    if (documents_on_stdout(set, documents) > 1)
+        return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
+                         documents[0], documents[1]);
     return aten_check(set);
 }
 
@@ -179,6 +183,7 @@ static void compile_show(tool *t, char **paths, const char *library)
     t->set.command = COMMAND_INSPECT;
     t->set.inspect = 1;
     t->set.progress = 0;
+    t->set.svg = t->set.dot = NULL;              /* they are written */
     t->set.backend = library;                    /* libQnnSystem.so is searched beside it */
     if (own) t->set.system = library;
     t->set.metadata = QNNRT_METADATA_SYSTEM;
@@ -225,6 +230,7 @@ static int verb_compile(void *user)
         const uint64_t begin = now_ns();
         if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
         if (a != NULL) fate_write(a, paths);
+        if (a != NULL) chart_write(a);
         if (paths != NULL) compile_show(t, paths, library);
         compile_free(paths);
     }

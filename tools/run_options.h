@@ -244,6 +244,12 @@ static const cli_option options[] = {
      .help = ".json: write what became of each node, the passes, the operators by type, the static "
              "tensors by size, the sizes of the files and the times, also when compiling fails; - "
              "for standard output"},
+    {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERB_COMPILE,
+     .help = ".json: draw the graphs after the passes, with the operators of each node, and before "
+             "them in FILE.before.svg, coloured by what became of each node; - for standard "
+             "output: after the passes"},
+    {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_COMPILE,
+     .help = ".json: the same for Graphviz"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
      FIELD(compile.verify), .verbs = VERB_COMPILE,
      .help = ".json: open the written files, run each graph N times with random inputs, and print "
