@@ -1003,12 +1003,13 @@ static void node_read(const ops_job *job, ops_node *n)
     n->node.param_count = n->g.param_count;
 }
 
-static int known_applies(const qnnrt_known *known, int which, const ops_node *n)
+/* Split the name of a library, "Htp-2.51", into backend and release; the latter as the library spells it. */
+static void backend_split(int which, char backend[16], char release[24])
 {
-    char backend[16];
-    const char *release = backend_names[which] + strcspn(backend_names[which], "-");
-    snprintf(backend, sizeof backend, "%.*s", (int)(release - backend_names[which]), backend_names[which]);
-    return qnnrt_known_applies(known, backend, *release == '-' ? release + 1 : release, &n->node);
+    size_t length = strcspn(backend_names[which], "-");
+    snprintf(backend, 16, "%.*s", (int)length, backend_names[which]);
+    *release = '\0';
+    if (backend_names[which][length] == '-') snprintf(release, 24, "v%s.0.2609", backend_names[which] + length + 1);
 }
 
 /* Find the line that a result is known by, or -1. */
@@ -1016,7 +1017,9 @@ static int known_find(const ops_job *job, int which)
 {
     static ops_node n;
     const ops_result *result = &job->results[which];
+    char backend[16], release[24];
     int i, found = -1;
+    backend_split(which, backend, release);
     node_read(job, &n);
     for (i = 0; i < KNOWN && found < 0; ++i) {
         const qnnrt_known *k = &qnnrt_knowns[i];
@@ -1028,22 +1031,25 @@ static int known_find(const ops_job *job, int which)
         case QNNRT_KNOWN_SOMETIMES: same = result->what != OPS_REFUSED; break;
         default: same = result->what == OPS_DIFFERS; break;
         }
-        if (same && known_applies(k, which, &n)) found = i;
+        if (same && qnnrt_known_applies(k, backend, release, &n.node)) found = i;
     }
     graph_free(&n.g);
     return found;
 }
 
-/* Find a line that a case contradicts, which agrees, or -1. Lines of nodes that can agree have the larger numbers. */
+/* Find a line that a case contradicts, which agrees, or -1. */
 static int known_contradicted(const ops_job *job, int which)
 {
     static ops_node n;
-    int i, found = -1;
+    char backend[16], release[24];
+    const qnnrt_known *known;
+    backend_split(which, backend, release);
     node_read(job, &n);
-    for (i = 0; i < KNOWN && found < 0; ++i)
-        if (qnnrt_knowns[i].what < QNNRT_KNOWN_SOMETIMES && known_applies(&qnnrt_knowns[i], which, &n)) found = i;
+    known = qnnrt_known_find(backend, release, &n.node);
+    if (known == NULL || known->what == QNNRT_KNOWN_SOMETIMES || known->what == QNNRT_KNOWN_VALUES)
+        known = qnnrt_known_refusal(backend, release, &n.node);
     graph_free(&n.g);
-    return found;
+    return known != NULL ? (int)(known - qnnrt_knowns) : -1;
 }
 
 static void outcome_text(const ops_job *job, int which, char text[64])
