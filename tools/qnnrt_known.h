@@ -243,8 +243,8 @@ static int qnnrt_known__wrong_u8(const qnnrt_known_node *node)
 {
     int operation = (int)qnnrt_known__number(node, "operation", -1);
     if (qnnrt_known__is(node, "ElementWiseUnary")) return operation == 4;
-    if (qnnrt_known__is(node, "ElementWiseNeuron")) return operation == 0 || operation == 1 ||
-    operation == 4;
+    if (qnnrt_known__is(node, "ElementWiseNeuron"))
+        return operation == 0 || operation == 1 || operation == 4;
     if (qnnrt_known__is(node, "Relu"))
         return qnnrt_known__in(node, 0) != NULL && qnnrt_known__out(node) != NULL &&
                qnnrt_known__out(node)->quant.offset != 0;
@@ -309,20 +309,20 @@ static uint32_t qnnrt_known__padded(const qnnrt_known_node *node, uint32_t first
 
 static int qnnrt_known__symmetric(const qnnrt_known_node *node)
 {
-    return qnnrt_known__scheme(node) == 1 && qnnrt_known__padded(node, 0) > 0;
+    return qnnrt_known__scheme(node) == 1;
 }
 
 static int qnnrt_known__edge(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
-    return qnnrt_known__scheme(node) == 3 && x != NULL && qnnrt_known__padded(node,
-           x->rank - 1) > 0;
+    return qnnrt_known__scheme(node) == 3 && x != NULL &&
+           qnnrt_known__padded(node, x->rank - 1) > 0;
 }
 
 static int qnnrt_known__mixed(const qnnrt_known_node *node)
 {
-    return qnnrt_known__number(node, "group", 1) > 1 && qnnrt_known__element(node, "dilation", 0,
-           1) > 1;
+    return qnnrt_known__number(node, "group", 1) > 1 &&
+           qnnrt_known__element(node, "dilation", 0, 1) > 1;
 }
 
 static int qnnrt_known__has_axes(const qnnrt_known_node *node)
@@ -343,8 +343,8 @@ static int qnnrt_known__ceil(const qnnrt_known_node *node)
 
 static int qnnrt_known__sign_i32(const qnnrt_known_node *node)
 {
-    return !qnnrt_known__is(node, "ElementWiseUnary") || (int)qnnrt_known__number(node, "operation",
-           -1) == 13;
+    return !qnnrt_known__is(node, "ElementWiseUnary") ||
+           (int)qnnrt_known__number(node, "operation", -1) == 13;
 }
 
 static int qnnrt_known__unary(const qnnrt_known_node *node)
@@ -409,31 +409,30 @@ static int qnnrt_known__shifted(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
     if (qnnrt_known__is(node, "Softmax")) return 1;
-    return x != NULL && x->kind != QNNRT_TENSOR_STATIC && (int)qnnrt_known__number(node, "axis",
-           0) == 0;
+    return x != NULL && x->kind != QNNRT_TENSOR_STATIC &&
+           (int)qnnrt_known__number(node, "axis", 0) == 0;
 }
 
 static int qnnrt_known__pad_f32(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
-    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank == 2 && qnnrt_known__padded(node,
-           0) == 2;
+    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank == 2 &&
+           qnnrt_known__padded(node, 0) == 2;
 }
 
 static int qnnrt_known__pad_rank5(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
     double value = qnnrt_known__number(node, "pad_constant_value", 0);
-    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank == 5 && qnnrt_known__padded(node,
-           0) > 2 &&
-           (value < 0 || value > 0);
+    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank == 5 &&
+           qnnrt_known__padded(node, 0) > 2 && (value < 0 || value > 0);
 }
 
 static int qnnrt_known__reflect(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
-    return qnnrt_known__scheme(node) == 2 && x != NULL && x->rank > 2 && qnnrt_known__padded(node,
-           0) > 0;
+    return qnnrt_known__scheme(node) == 2 && x != NULL && x->rank > 2 &&
+           qnnrt_known__padded(node, 0) > 0;
 }
 
 static int qnnrt_known__gather_rank5(const qnnrt_known_node *node)
@@ -446,8 +445,8 @@ static int qnnrt_known__gather_rank5(const qnnrt_known_node *node)
 static int qnnrt_known__tile_rank5(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *y = qnnrt_known__out(node);
-    return x != NULL && y != NULL && x->rank == 5 && qnnrt_known__count(x, 0,
-           5) == qnnrt_known__count(y, 0, 5);
+    return x != NULL && y != NULL && x->rank == 5 &&
+           qnnrt_known__count(x, 0, 5) == qnnrt_known__count(y, 0, 5);
 }
 
 static int qnnrt_known__matmul_rank5(const qnnrt_known_node *node)
@@ -459,10 +458,10 @@ static int qnnrt_known__matmul_rank5(const qnnrt_known_node *node)
 static int qnnrt_known__matmul_transposed(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
-    return w != NULL && w->kind == QNNRT_TENSOR_STATIC && w->rank > 2 && qnnrt_known__count(w, 0,
-           w->rank - 2) > 1 &&
-           qnnrt_known__number(node, "transpose_in0", 0) > 0 && qnnrt_known__number(node,
-           "transpose_in1", 0) > 0;
+    return w != NULL && w->kind == QNNRT_TENSOR_STATIC && w->rank > 2 &&
+           qnnrt_known__count(w, 0, w->rank - 2) > 1 &&
+           qnnrt_known__number(node, "transpose_in0", 0) > 0 &&
+           qnnrt_known__number(node, "transpose_in1", 0) > 0;
 }
 
 static int qnnrt_known__multiplier(const qnnrt_known_node *node)
@@ -477,15 +476,15 @@ static int qnnrt_known__multiplier_dilated(const qnnrt_known_node *node)
                                              qnnrt_known__element(node, "dilation", 1, 1) > 1);
 }
 
-static int qnnrt_known__multiplier_weight(const qnnrt_known_node *node)
-{
-    return qnnrt_known__multiplier(node) && node->inputs[1]->kind != QNNRT_TENSOR_STATIC;
-}
-
 static int qnnrt_known__output_padding(const qnnrt_known_node *node)
 {
-    return qnnrt_known__in(node, 2) != NULL && qnnrt_known__element(node, "output_padding", 1, 0) >
-                                               qnnrt_known__element(node, "pad_amount", 3, 0);
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    uint32_t i;
+    if (w == NULL || w->rank != 4 || qnnrt_known__in(node, 2) == NULL) return 0;
+    for (i = 0; i < 2; ++i)
+        if (w->dims[i] > 1 && qnnrt_known__element(node, "output_padding", i, 0) >
+                              qnnrt_known__element(node, "pad_amount", 2 * i + 1, 0)) return 1;
+    return 0;
 }
 
 static int qnnrt_known__select_rank5(const qnnrt_known_node *node)
@@ -495,8 +494,8 @@ static int qnnrt_known__select_rank5(const qnnrt_known_node *node)
     if (z == NULL || z->rank != 5 || z->dims[0] == 1) return 0;
     for (i = 0; i < node->input_count; ++i) {
         const qnnrt_tensor_desc *t = node->inputs[i];
-        if (t != NULL && t->rank == 5 && t->dims[0] == 1 && qnnrt_known__count(t, 0,
-        5) > 1) return 1;
+        if (t != NULL && t->rank == 5 && t->dims[0] == 1 &&
+            (i > 0 || qnnrt_known__count(t, 0, 5) > 1)) return 1;
     }
     return 0;
 }
@@ -535,28 +534,63 @@ static int qnnrt_known__to_one_line(const qnnrt_known_node *node)
            ((y->dims[1] == 1 && x->dims[1] > 1) || (y->dims[2] == 1 && x->dims[2] > 1));
 }
 
+static int qnnrt_known__padded_windows(const qnnrt_known_node *node)
+{
+    uint32_t i;
+    for (i = 0; i < 4; ++i)
+        if (qnnrt_known__element(node, "pad_amount", i, 0) > 0) return 1;
+    return 0;
+}
+
 static int qnnrt_known__max_column(const qnnrt_known_node *node)
 {
-    return qnnrt_known__element(node, "filter_size", 1, 0) == 1 && qnnrt_known__element(node,
-           "stride", 0, 0) == 2 &&
-           qnnrt_known__element(node, "stride", 1, 0) == 2 && qnnrt_known__element(node,
-           "pad_amount", 0, 0) > 0;
+    return qnnrt_known__element(node, "filter_size", 1, 0) == 1 &&
+           qnnrt_known__element(node, "stride", 0, 0) == 2 &&
+           qnnrt_known__element(node, "stride", 1, 0) == 2 &&
+           qnnrt_known__element(node, "pad_amount", 0, 0) > 0;
 }
 
 static int qnnrt_known__average_pads(const qnnrt_known_node *node)
 {
-    const int32_t kh = qnnrt_known__element(node, "filter_size", 0, 1),
-    kw = qnnrt_known__element(node, "filter_size", 1, 1);
-    const int32_t sh = qnnrt_known__element(node, "stride", 0, 1), sw = qnnrt_known__element(node,
-    "stride", 1, 1);
-    uint32_t i, pads = 0, equal = 1;
-    for (i = 0; i < 4; ++i) {
-        pads += qnnrt_known__element(node, "pad_amount", i, 0) > 0;
-        equal &= qnnrt_known__element(node, "pad_amount", i, 0) == qnnrt_known__element(node,
-        "pad_amount", 0, 0);
-    }
-    if (pads == 0 || (kh == kw && kh % 2 == 1 && equal)) return 0;
+    const int32_t kh = qnnrt_known__element(node, "filter_size", 0, 1);
+    const int32_t kw = qnnrt_known__element(node, "filter_size", 1, 1);
+    const int32_t sh = qnnrt_known__element(node, "stride", 0, 1);
+    const int32_t sw = qnnrt_known__element(node, "stride", 1, 1);
+    const int32_t above = qnnrt_known__element(node, "pad_amount", 0, 0);
+    uint32_t i, equal = 1;
+    for (i = 1; i < 4; ++i) equal &= qnnrt_known__element(node, "pad_amount", i, 0) == above;
+    if (!qnnrt_known__padded_windows(node) || (kh == kw && kh % 2 == 1 && equal)) return 0;
     return sh == 1 || sw == 1 || (kh == 2 && kw == 2);
+}
+
+static int qnnrt_known__multiplier_other(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *w = qnnrt_known__in(node, 1);
+    if (x == NULL || w == NULL || x->rank != 4) return 0;
+    if (x->dims[3] == 1) return 1;
+    return qnnrt_known__multiplier(node) &&
+           (w->kind != QNNRT_TENSOR_STATIC || qnnrt_known__element(node, "stride", 0, 1) !=
+                                              qnnrt_known__element(node, "stride", 1, 1));
+}
+
+static int qnnrt_known__max_pads(const qnnrt_known_node *node)
+{
+    return qnnrt_known__element(node, "filter_size", 0, 0) == 2 &&
+           qnnrt_known__element(node, "filter_size", 1, 0) == 2 &&
+           qnnrt_known__element(node, "stride", 0, 0) == 2 &&
+           qnnrt_known__element(node, "stride", 1, 0) == 2 && qnnrt_known__padded_windows(node);
+}
+
+static int qnnrt_known__gather_nd(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *i = qnnrt_known__in(node, 1);
+    return x != NULL && i != NULL && x->rank == 4 && i->rank > 0 && i->dims[i->rank - 1] == 1;
+}
+
+static int qnnrt_known__last_of_two(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
+    return x != NULL && x->rank > 0 && x->dims[x->rank - 1] == 2 && !qnnrt_known__not_last(node);
 }
 
 /* ---- the table ---- */
@@ -617,10 +651,10 @@ static const qnnrt_known qnnrt_knowns[] = {
 { "cpu-scatter", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "ScatterElements", "f32 u8 i32",
   qnnrt_known__axis_not_0,
   "does not scatter along the given axis", "Transpose the axis to the front, or use ScatterNd." },
-{ "cpu-symmetric", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32 u8", qnnrt_known__symmetric,
+{ "cpu-symmetric", "Cpu", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f32 u8", qnnrt_known__symmetric,
   "MIRROR_SYMMETRIC returns zero bytes", "Use StridedSlice and Concat." },
-{ "cpu-reflect", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32", qnnrt_known__reflect,
-  "MIRROR_REFLECT is wrong from rank 3 on", "Use StridedSlice and Concat." },
+{ "cpu-reflect", "Cpu", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f32", qnnrt_known__reflect,
+  "MIRROR_REFLECT is wrong for most shapes from rank 3 on", "Use StridedSlice and Concat." },
 { "cpu-resize", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "ResizeBilinear", "f32", qnnrt_known__to_one_line,
   "half_pixel_centers is wrong where one line remains", "Use MatMul with static weights." },
 { "cpu-softmax-axis", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Softmax", "u8", qnnrt_known__not_last,
@@ -683,7 +717,8 @@ static const qnnrt_known qnnrt_knowns[] = {
   "not supported in int32", "Use other operators, or Cast to float32." },
 { "htp-no-i32", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0xC26, "ReduceMax", "i32", NULL,
   "not supported in int32", "Use Cast to float32." },
-{ "htp-rank4", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "ElementWiseAnd ElementWiseOr ElementWiseFloorDiv",
+{ "htp-rank4", "Htp", QNNRT_KNOWN_REFUSED, 0xC26,
+  "ElementWiseAnd ElementWiseOr ElementWiseFloorDiv",
   "f32 b8", qnnrt_known__rank5, "rank 5 is not supported", "Reshape to rank 4." },
 { "htp-no-b8", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "StridedSlice", "b8", NULL,
   "not supported for bool8",
@@ -701,13 +736,15 @@ static const qnnrt_known qnnrt_knowns[] = {
   "unknown to the HTP library", "Use ElementWiseMultiply, then ReduceSum." },
 { "htp-arg-type", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "Argmax", "f32", qnnrt_known__to_u32,
   "in floating point the index must be INT_32", "Use INT_32." },
+{ "htp-argmin", "Htp-2.47", QNNRT_KNOWN_SOMETIMES, 0, "Argmin", "f32 f16", qnnrt_known__last_of_two,
+  "of two values along the last axis it can return the larger one", "Use Argmax of the negative." },
 { "htp-gather", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Gather", "f32 f16", qnnrt_known__gather,
   "in floating point, the last axis but one with indices that are not static is garbage from the"
   " second row before the axis",
   "Make the indices static, or transpose the axis to the front." },
-{ "htp-gather-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Gather", "f32 f16",
+{ "htp-gather-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Gather", "f32 f16 i32",
   qnnrt_known__gather_rank5,
-  "in floating point, a result of rank 5: wrong if the first dimension is not 1",
+  "a result of rank 5 is wrong for most shapes if the first dimension is not 1",
   "Reshape the indices to rank 1." },
 { "htp-tile", "Htp", QNNRT_KNOWN_CRASHES, 0, "Tile", "f32 f16", qnnrt_known__tile_rank5,
   "with multiples of 1 alone, in rank 5, it ends the process", "Leave it out." },
@@ -721,22 +758,30 @@ static const qnnrt_known qnnrt_knowns[] = {
 { "htp-multiplier", "Htp", QNNRT_KNOWN_DIFFERS, 0, "DepthWiseConv2d", "f32 f16",
   qnnrt_known__multiplier_dilated,
   "several outputs of a channel with dilation are wrong", "Use Conv2d with group." },
-{ "htp-multiplier-weight", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "DepthWiseConv2d", "f32 f16",
-  qnnrt_known__multiplier_weight,
-  "several outputs of a channel with a weight that is not static are wrong",
-  "Make the weight static." },
-{ "htp-output-padding", "Htp", QNNRT_KNOWN_DIFFERS, 0, "TransposeConv2d", "f32 f16",
+{ "htp-depthwise", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "DepthWiseConv2d", "f32 f16",
+  qnnrt_known__multiplier_other,
+  "a single channel, or several outputs of a channel with unequal strides or a weight that is not"
+  " static: some shapes are wrong",
+  "Use Conv2d with group." },
+{ "htp-output-padding", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "TransposeConv2d", "f32 f16",
   qnnrt_known__output_padding,
-  "the bias is not added in columns that output_padding adds", "Use ElementWiseAdd for the bias." },
+  "the bias is not added in all lines that output_padding adds",
+  "Use ElementWiseAdd for the bias." },
 { "htp-max-column", "Htp", QNNRT_KNOWN_CRASHES, 0, "PoolMax2d", "f32 f16", qnnrt_known__max_column,
   "a window of one column with stride 2 and pads above ends the process", "Use Pad first." },
+{ "htp-max-pads", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "PoolMax2d", "f32", qnnrt_known__max_pads,
+  "windows of 2x2 with stride 2 and pads can be wrong in float32", "Use float16." },
+{ "htp-gather-nd", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "GatherNd", "f32 f16 i32",
+  qnnrt_known__gather_nd,
+  "one index into data of rank 4: some shapes are wrong", "Use Gather." },
 { "htp-average-pads", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "PoolAvg2d", "f32 f16",
   qnnrt_known__average_pads,
   "pads are right only with odd squares and equal pads, or with strides above 1",
   "Use Pad first; multiply by a static correction if pads do not count." },
-{ "htp-select-rank5", "Htp", QNNRT_KNOWN_DIFFERS, 0, "ElementWiseSelect", "f32 f16 i32",
+{ "htp-select-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseSelect", "f32 f16 i32",
   qnnrt_known__select_rank5,
-  "in rank 5, broadcast along the first axis is wrong", "Use Tile, or Reshape to rank 4." },
+  "in rank 5, broadcast along the first axis is wrong for most shapes",
+  "Use Tile, or Reshape to rank 4." },
 { "htp-select-single", "Htp-2.47", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseSelect", "i32",
   qnnrt_known__select_single,
   "a single value for one of the operands is read wrong in int32", "Use Tile." },
