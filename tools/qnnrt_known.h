@@ -502,8 +502,8 @@ static int qnnrt_known__select_rank5(const qnnrt_known_node *node)
 
 static int qnnrt_known__select_single(const qnnrt_known_node *node)
 {
-    const qnnrt_tensor_desc *z = qnnrt_known__out(node), *a = qnnrt_known__in(node, 1),
-    *b = qnnrt_known__in(node, 2);
+    const qnnrt_tensor_desc *a = qnnrt_known__in(node, 1), *b = qnnrt_known__in(node, 2);
+    const qnnrt_tensor_desc *z = qnnrt_known__out(node);
     return z != NULL && a != NULL && b != NULL && qnnrt_known__count(z, 0, z->rank) > 1 &&
            (qnnrt_known__count(a, 0, a->rank) == 1 || qnnrt_known__count(b, 0, b->rank) == 1);
 }
