@@ -512,6 +512,13 @@ ops: $(B)/c99/ops $(B)/libQnnRef.so
 	@$(PYTHON) tests/oracle_ops.py $(OPS_CASES) > $(OPS_CASES).expected
 	@$(PIN) $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn --oracle $(OPS_CASES).expected $(OPS_CHECK) $(OPS_SEEDS)
 
+.PHONY: lower-ops
+## lower-ops: what the compiler makes of each operator of PyTorch: on Ref, CPU and HTP, a table
+lower-ops: $(B)/c99/lower_ops $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
+	@$(B)/c99/lower_ops $(B)/libQnnRef.so $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so \
+	    $(B)/qnn/2.51/onnxruntime_qnn/libQnnHtp.so
+
 # PyTorch is 500 MB to fetch and 1.4 GB installed. It runs on the CPU; stubs replace the CUDA packages.
 EXPORTS      ?= $(B)/exports
 EXPORTS_SIZE ?= small

@@ -3680,6 +3680,10 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
     inputs[0] = qnnrt_lower__image(job, spatial, in, order);
     qnnrt_lower__image_out(job, spatial, out);
     inputs[1] = qnnrt_lower__turned_weight(job, weight, groups, dilation, more, kernel);
+    if (job->lower->desc.target == QNNRT_LOWER_CPU &&
+        qnnrt_lower__at(job, inputs[1])->kind != QNNRT_TENSOR_STATIC)
+        qnnrt_lower__refuse(job->lower, job->graph, "Export the weight as a parameter.",
+                            "libQnnCpu.so computes garbage when the weight is not constant");
     if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
@@ -4930,8 +4934,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv3d.*", conv, "", "all") \
-    X("conv_transpose1d.default", deconv, "TransposeConv2d", "") \
-    X("conv_transpose2d.input", deconv, "TransposeConv2d", "") \
+    X("conv_transpose1d.default", deconv, "TransposeConv2d", "on CPU a weight that is computed") \
+    X("conv_transpose2d.input", deconv, "TransposeConv2d", "on CPU a weight that is computed") \
     X("max_pool1d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
     X("max_pool2d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
     X("avg_pool1d.default", pool, "PoolAvg2d, or MatMul", "") \
