@@ -2365,6 +2365,19 @@ static void qnnrt_lower__do_slice(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
 
+/* Store a value in the order of the graph, if that puts its first axis first. Slices of that axis,
+   as queries, keys and values are, would each be transposed otherwise. */
+static void qnnrt_lower__front(qnnrt_lower__job *job, const qnnrt_ir_value *value)
+{
+    const qnnrt_lower__view x = qnnrt_lower__view_of(job, value, 0);
+    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, value);
+    uint32_t i = 0;
+    while (i + 1 < x.rank && x.dims[x.order[i]] == 1) ++i;
+    if (x.value != NULL || x.rank < 4 || x.order[i] == 0 || record == NULL) return;
+    record->tensor = qnnrt_lower__plain(job, &x);
+    qnnrt_lower__identity(record->order);
+}
+
 /* split, chunk, unbind: each output is a slice. */
 static void qnnrt_lower__do_split(qnnrt_lower__job *job)
 {
@@ -2372,6 +2385,8 @@ static void qnnrt_lower__do_split(qnnrt_lower__job *job)
     const int unbind = strncmp(node->op, "unbind", 6) == 0;
     int64_t first = 0;
     size_t i;
+    if (qnnrt_lower__axis(node, "dim", node->inputs[0]->rank, 0) == 0)
+        qnnrt_lower__front(job, node->inputs[0]);
     for (i = 0; i < node->output_count; ++i) {
         qnnrt_lower__view x = qnnrt_lower__in(job, 0);
         const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
