@@ -6493,13 +6493,16 @@ static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
 static int qnnrt_ir__eval_rope(qnnrt_ir__eval *e)
 {
     const int64_t n = e->in[0].count;
-    int64_t k;
-    for (k = 0; k < e->out->count; ++k) {
-        const double angle =
-            qnnrt_ir__wide_f(&e->in[1], k / (2 * n)) * qnnrt_ir__wide_f(&e->in[0], k % n);
-        qnnrt_ir__wide_put(&e->out[0], k, cos(angle));
-        qnnrt_ir__wide_put(&e->out[1], k, sin(angle));
-    }
+    int64_t row, k;
+    for (row = 0; row < e->in[1].count; ++row)
+        for (k = 0; k < n; ++k) {                        /* both halves are equal */
+            const double angle = qnnrt_ir__wide_f(&e->in[1], row) * qnnrt_ir__wide_f(&e->in[0], k);
+            const double c = cos(angle), d = sin(angle);
+            qnnrt_ir__wide_put(&e->out[0], 2 * n * row + k, c);
+            qnnrt_ir__wide_put(&e->out[1], 2 * n * row + k, d);
+            qnnrt_ir__wide_put(&e->out[0], 2 * n * row + n + k, c);
+            qnnrt_ir__wide_put(&e->out[1], 2 * n * row + n + k, d);
+        }
     return 1;
 }
 
@@ -8988,6 +8991,7 @@ static int qnnrt_ir__rope_rows(qnnrt_ir__rope *r, const qnnrt_ir__traced *y, cha
     const size_t bytes = qnnrt_ir_dtype_bytes(y->value->dtype);
     const uint64_t width = y->value->count / source->count;
     uint64_t row[QNNRT_IR_RANK], place[QNNRT_IR_RANK], of[QNNRT_IR_RANK], step = 1, k;
+    uint64_t at[QNNRT_IR_RANK] = {0}, position = 0, column = 0;
     uint32_t d;
     for (d = source->rank; d-- > 0; step *= (uint64_t)source->dims[d]) of[d] = step;
     for (d = y->value->rank, step = 1; d-- > 0;) {
@@ -8997,16 +9001,18 @@ static int qnnrt_ir__rope_rows(qnnrt_ir__rope *r, const qnnrt_ir__traced *y, cha
     }
     for (k = 0; k < y->value->count; ++k) {
         const char *from = (const char *)y->data + k * bytes;
-        uint64_t left = k, position = 0, column = 0;
-        char *to;
-        for (d = y->value->rank; d-- > 0; left /= (uint64_t)y->value->dims[d]) {
-            const uint64_t i = left % (uint64_t)y->value->dims[d];
-            position += i * row[d];
-            column += i * place[d];
-        }
-        to = table + (r->at[position] * width + column) * bytes;
+        char *to = table + (r->at[position] * width + column) * bytes;
         if (!compare) memcpy(to, from, bytes);
         else if (memcmp(to, from, bytes) != 0) return 0;
+        for (d = y->value->rank; d-- > 0;) {             /* the next element */
+            const uint64_t size = (uint64_t)y->value->dims[d];
+            position += row[d];
+            column += place[d];
+            if (++at[d] < size) break;
+            position -= row[d] * size;
+            column -= place[d] * size;
+            at[d] = 0;
+        }
     }
     return 1;
 }
