@@ -177,10 +177,10 @@ def run_graph(tool, model, graph, folder, library, work, timeout, result):
 
 
 def operators(path):
-    """Return the number of operators that the report of the compiler states, or None."""
+    """Return the number of operators of all graphs that the report of the compiler states, or None."""
     try:
         with open(path) as f:
-            counts = re.findall(r"^  \d+ nodes as read, \d+ after the passes, (\d+) operators$", f.read(), re.M)
+            counts = re.findall(r" after the passes, (\d+) operators", f.read())
     except OSError:
         return None
     return sum(map(int, counts)) if counts else None
