@@ -112,11 +112,20 @@ check() {
             job "$compiler" "$std" "$name.decl" -O0
         done
         for macro in $macros; do
-            # A header together with the implementation of qnnrt.h: slow, so by gcc alone.
-            case $macro in *+*) if [ "$cc" = "$clang" ] && [ -z "$all" ]; then continue; fi ;; esac
+            # A header together with the implementation of qnnrt.h: slow, so by gcc alone, in one language each.
+            languages='c99 c++11'
+            if [ -z "$all" ]; then
+                case $cc:$macro in
+                "$clang":*+*) continue ;;
+                *:QNNRT_STATIC+*) languages=c++11 ;;
+                *+*) languages=c99 ;;
+                esac
+            fi
             flags=-D$(echo "$macro" | sed 's/+/ -D/g')
-            job "$cc" c99 $name.impl "-O0 $flags"
-            job "$cxx" c++11 $name.impl "-O0 $flags"
+            for std in $languages; do
+                case $std in *++*) compiler=$cxx ;; *) compiler=$cc ;; esac
+                job "$compiler" "$std" "$name.impl" "-O0 $flags"
+            done
         done
         levels=-O3
         if [ -n "$all" ]; then levels='-O0 -O1 -O2 -O3 -Os'; fi
