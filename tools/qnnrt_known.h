@@ -420,11 +420,11 @@ static int qnnrt_known__pad_f32(const qnnrt_known_node *node)
            qnnrt_known__padded(node, 0) == 2;
 }
 
-static int qnnrt_known__pad_rank5(const qnnrt_known_node *node)
+static int qnnrt_known__pad_value(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
     double value = qnnrt_known__number(node, "pad_constant_value", 0);
-    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank == 5 &&
+    return qnnrt_known__scheme(node) == 0 && x != NULL && x->rank >= 4 &&
            qnnrt_known__padded(node, 0) > 2 && (value < 0 || value > 0);
 }
 
@@ -480,7 +480,7 @@ static int qnnrt_known__output_padding(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
     uint32_t i;
-    if (w == NULL || w->rank != 4 || qnnrt_known__in(node, 2) == NULL) return 0;
+    if (w == NULL || w->rank != 4) return 0;
     for (i = 0; i < 2; ++i)
         if (w->dims[i] > 1 && qnnrt_known__element(node, "output_padding", i, 0) >
                               qnnrt_known__element(node, "pad_amount", 2 * i + 1, 0)) return 1;
@@ -557,9 +557,12 @@ static int qnnrt_known__average_pads(const qnnrt_known_node *node)
     const int32_t sh = qnnrt_known__element(node, "stride", 0, 1);
     const int32_t sw = qnnrt_known__element(node, "stride", 1, 1);
     const int32_t above = qnnrt_known__element(node, "pad_amount", 0, 0);
+    const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0);
     uint32_t i, equal = 1;
+    if (x == NULL || x->rank != 4 || !qnnrt_known__padded_windows(node)) return 0;
+    if ((int32_t)x->dims[1] < kh || (int32_t)x->dims[2] < kw) return 1;
     for (i = 1; i < 4; ++i) equal &= qnnrt_known__element(node, "pad_amount", i, 0) == above;
-    if (!qnnrt_known__padded_windows(node) || (kh == kw && kh % 2 == 1 && equal)) return 0;
+    if (kh == kw && kh % 2 == 1 && equal) return 0;
     return sh == 1 || sw == 1 || (kh == 2 && kw == 2);
 }
 
@@ -568,9 +571,9 @@ static int qnnrt_known__multiplier_other(const qnnrt_known_node *node)
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *w = qnnrt_known__in(node, 1);
     if (x == NULL || w == NULL || x->rank != 4) return 0;
     if (x->dims[3] == 1) return 1;
-    return qnnrt_known__multiplier(node) &&
-           (w->kind != QNNRT_TENSOR_STATIC || qnnrt_known__element(node, "stride", 0, 1) !=
-                                              qnnrt_known__element(node, "stride", 1, 1));
+    return qnnrt_known__multiplier(node) && (w->kind != QNNRT_TENSOR_STATIC ||
+                                             qnnrt_known__element(node, "stride", 0, 1) > 1 ||
+                                             qnnrt_known__element(node, "stride", 1, 1) > 1);
 }
 
 static int qnnrt_known__max_pads(const qnnrt_known_node *node)
@@ -760,13 +763,13 @@ static const qnnrt_known qnnrt_knowns[] = {
   "several outputs of a channel with dilation are wrong", "Use Conv2d with group." },
 { "htp-depthwise", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "DepthWiseConv2d", "f32 f16",
   qnnrt_known__multiplier_other,
-  "a single channel, or several outputs of a channel with unequal strides or a weight that is not"
-  " static: some shapes are wrong",
+  "a single channel, or several outputs of a channel with strides or a weight that is not static:"
+  " some shapes are wrong",
   "Use Conv2d with group." },
 { "htp-output-padding", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "TransposeConv2d", "f32 f16",
   qnnrt_known__output_padding,
-  "the bias is not added in all lines that output_padding adds",
-  "Use ElementWiseAdd for the bias." },
+  "lines that output_padding adds can be wrong, or without the bias",
+  "Use Pad instead of output_padding, then ElementWiseAdd for the bias." },
 { "htp-max-column", "Htp", QNNRT_KNOWN_CRASHES, 0, "PoolMax2d", "f32 f16", qnnrt_known__max_column,
   "a window of one column with stride 2 and pads above ends the process", "Use Pad first." },
 { "htp-max-pads", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "PoolMax2d", "f32", qnnrt_known__max_pads,
@@ -776,7 +779,8 @@ static const qnnrt_known qnnrt_knowns[] = {
   "one index into data of rank 4: some shapes are wrong", "Use Gather." },
 { "htp-average-pads", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "PoolAvg2d", "f32 f16",
   qnnrt_known__average_pads,
-  "pads are right only with odd squares and equal pads, or with strides above 1",
+  "pads are right only with odd squares and equal pads, or with strides above 1, and with windows"
+  " that are not larger than the picture",
   "Use Pad first; multiply by a static correction if pads do not count." },
 { "htp-select-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseSelect", "f32 f16 i32",
   qnnrt_known__select_rank5,
@@ -815,11 +819,11 @@ static const qnnrt_known qnnrt_knowns[] = {
   "Use MatMul with a triangle of ones." },
 { "htp-pad-f32", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f32", qnnrt_known__pad_f32,
   "in rank 2 columns of the input can be in the place of padding", "Use float16, or Concat." },
-{ "htp-pad-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f16", qnnrt_known__pad_rank5,
-  "in rank 5, a value that is not 0 around three axes or more can be wrong",
+{ "htp-pad-value", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f32 f16", qnnrt_known__pad_value,
+  "from rank 4 on, a value that is not 0 around three axes or more can be wrong",
   "Pad one axis after the other." },
-{ "htp-pad-edge", "Htp", QNNRT_KNOWN_DIFFERS, 0, "Pad", "f32 f16", qnnrt_known__edge,
-  "EDGE does not repeat the edge of the last axis in floating point",
+{ "htp-pad-edge", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "Pad", "f32 f16", qnnrt_known__edge,
+  "EDGE of the last axis is wrong for most shapes in floating point",
   "Use StridedSlice and Concat." }
 };
 enum { QNNRT_KNOWN_COUNT = sizeof qnnrt_knowns / sizeof qnnrt_knowns[0] };
