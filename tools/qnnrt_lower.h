@@ -5060,6 +5060,8 @@ static void qnnrt_lower__add_inputs(qnnrt_lower__job *job)
         qnnrt_lower__at(job, t)->value = value;
         qnnrt_lower__identity(record->order);
         record->tensor = qnnrt_lower__cast(job, t, qnnrt_lower__dtype(job, value->dtype));
+        if (record->tensor != QNNRT_LOWER__NONE)
+            qnnrt_lower__at(job, record->tensor)->name = value->name;
     }
 }
 
@@ -5287,8 +5289,10 @@ static uint32_t qnnrt_lower__cut_weight(qnnrt_lower *lower, const qnnrt_weight *
     return context;
 }
 
-/* Mark contexts of a graph that read nothing of the one before: a pipeline needs an edge there. */
-static void qnnrt_lower__cut_check(const qnnrt_lower__graph *graph, uint32_t count, char *apart)
+/* Mark contexts of a graph that read nothing of the one before: a pipeline needs an edge there.
+   filled: is set for contexts that have operators. */
+static void qnnrt_lower__cut_check(const qnnrt_lower__graph *graph, uint32_t count, char *apart,
+                                   char *filled)
 {
     uint32_t context, before = 0;
     size_t i, k;
@@ -5303,6 +5307,7 @@ static void qnnrt_lower__cut_check(const qnnrt_lower__graph *graph, uint32_t cou
                           graph->tensors[op->inputs[k]].context == before;
         }
         if (!there) continue;
+        filled[context] = 1;
         if (context > before && !joined) apart[context] = 1;
         before = context;
     }
@@ -5362,6 +5367,38 @@ static void qnnrt_lower__cut_outputs(qnnrt_lower *lower, qnnrt_lower__graph *gra
     }
 }
 
+/* Let operators that depend on inputs of the graph alone, and read no weight, belong to the first
+   context that reads their result, so that fewer tensors cross. */
+static void qnnrt_lower__cut_late(qnnrt_lower *lower, qnnrt_lower__graph *graph)
+{
+    char *fixed = (char *)qnnrt_lower__get(lower, graph->op_count, 1);
+    uint32_t *first = (uint32_t *)qnnrt_lower__get(lower, graph->tensor_count, sizeof(*first));
+    size_t i, k;
+    if (lower->no_memory) return;
+    memset(first, 0xFF, graph->tensor_count * sizeof(*first));
+    for (i = 0; i < graph->op_count; ++i) {
+        const qnnrt_lower_op *op = &graph->ops[i];
+        for (k = 0; k < op->input_count; ++k) {
+            const qnnrt_lower_tensor *tensor = &graph->tensors[op->inputs[k]];
+            if (tensor->kind == QNNRT_TENSOR_STATIC && graph->bodies[op->inputs[k]].source != NULL)
+                fixed[i] = 1;
+            if (tensor->op >= 0 && fixed[tensor->op]) fixed[i] = 1;
+        }
+        for (k = 0; k < op->output_count; ++k)
+            if (graph->tensors[op->outputs[k]].kind == QNNRT_TENSOR_OUTPUT) fixed[i] = 1;
+    }
+    for (i = graph->op_count; i-- > 0;) {
+        qnnrt_lower_op *op = &graph->ops[i];
+        uint32_t context = UINT32_MAX;
+        if (!op->used) continue;
+        for (k = 0; k < op->output_count; ++k)
+            if (first[op->outputs[k]] < context) context = first[op->outputs[k]];
+        if (!fixed[i] && context != UINT32_MAX && context > op->context) op->context = context;
+        for (k = 0; k < op->input_count; ++k)
+            if (op->context < first[op->inputs[k]]) first[op->inputs[k]] = op->context;
+    }
+}
+
 /* Number the contexts of all operators, and of the tensors that they write. */
 static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 {
@@ -5393,19 +5430,29 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
             if (context >= lower->info.contexts) lower->info.contexts = context + 1;
             for (k = 0; k < op->output_count; ++k)
                 graph->tensors[op->outputs[k]].context = context;
-            for (k = 0; k < op->input_count; ++k) {
+        }
+    for (graph = lower->first; graph != NULL && lower->info.contexts > 1; graph = graph->next)
+        qnnrt_lower__cut_late(lower, graph);
+    for (graph = lower->first; graph != NULL; graph = graph->next)
+        for (i = 0; i < graph->op_count; ++i) {
+            const qnnrt_lower_op *op = &graph->ops[i];
+            for (k = 0; k < op->output_count && op->used; ++k)
+                graph->tensors[op->outputs[k]].context = op->context;
+            for (k = 0; k < op->input_count && op->used; ++k) {
                 qnnrt_lower_tensor *tensor = &graph->tensors[op->inputs[k]];
-                if (tensor->last < context) tensor->last = context;
+                if (tensor->last < op->context) tensor->last = op->context;
             }
         }
     for (graph = lower->first; graph != NULL && lower->info.contexts > 1; graph = graph->next)
         qnnrt_lower__cut_outputs(lower, graph);
     for (;;) {
         char *apart = (char *)qnnrt_lower__get(lower, lower->info.contexts, 1);
+        char *filled = (char *)qnnrt_lower__get(lower, lower->info.contexts, 1);
         const uint32_t was = lower->info.contexts;
-        if (apart == NULL) return;
+        if (lower->no_memory) return;
         for (graph = lower->first; graph != NULL; graph = graph->next)
-            qnnrt_lower__cut_check(graph, was, apart);
+            qnnrt_lower__cut_check(graph, was, apart, filled);
+        for (i = 0; i < was && was > 1; ++i) if (!filled[i]) apart[i > 0 ? i : 1] = 1;
         qnnrt_lower__cut_join(lower, apart);
         if (lower->no_memory || lower->info.contexts == was) return;
     }
