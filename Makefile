@@ -81,7 +81,10 @@ all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 BUILD_C99 = $(CC) -std=c99 $(OPT) $(WARN) -I. $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(TOOLS): $(B)/%: tools/%.c $(B)/.flags
 	$(call say,CC)
-	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS) -lm
+	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS)
+
+# It evaluates graphs.
+$(B)/qnnrt-run: LIBS += -lm
 
 $(EXAMPLES): $(B)/%: %.c $(B)/.flags
 	$(call say,CC)
@@ -494,11 +497,11 @@ $(SYMBOL_OBJECTS): qnnrt.h qnnrt_json.h $(B)/.flags
 	$(Q)$(CC) -std=c99 -O2 -U_FORTIFY_SOURCE -fno-stack-protector -DQNNRT_IMPLEMENTATION \
 	    $(SYMBOLS_$(patsubst qnnrt_%.o,%,$(@F))) -x c -c -o $@ $<
 
-symbols-programs: $(SYMBOL_OBJECTS) $(B)/qnnrt-run
+symbols-programs: $(SYMBOL_OBJECTS) $(B)/qnnrt-llm
 
 ## symbols: check what the implementation exports, keeps and calls
 symbols: symbols-programs
-	@sh tests/symbols.sh qnnrt.h $(SYMBOL_OBJECTS) $(B)/qnnrt-run
+	@sh tests/symbols.sh qnnrt.h $(SYMBOL_OBJECTS) $(B)/qnnrt-llm
 
 # The operators of libQnnRef.so beside the genuine libraries, and beside what oracle_ops.py makes of the same inputs.
 OPS_CASES = $(B)/ops_cases$(if $(FULL),_full).txt

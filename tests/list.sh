@@ -124,7 +124,7 @@ others() {
     # This test runs compilers on all cores.
     put 200 silent 3600,anycore - "sh tests/silent.sh${all:+ --all}"
     # Benches include the implementation and run nowhere else: they must build.
-    put 2 symbols "$limit" "symbols-programs,$B/bench/bench_json,$B/bench/bench_exec" "sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-run"
+    put 2 symbols "$limit" "symbols-programs,$B/bench/bench_json,$B/bench/bench_exec" "sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-llm"
     put 5 make-host "$limit_slow" "$B/examples/host/host,$B/examples/llm/export,$B/libQnnRef.so" "$make host && $summary"
     oracle=
     if [ -n "$python" ]; then oracle="--oracle $B/oracle_ops.txt"; fi

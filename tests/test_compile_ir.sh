@@ -42,6 +42,18 @@ check nothing_else "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 2
 run --ctx_dir "$out" --backend_so "$ref"
 is runs 0
 rm -rf "$out"
+# What PyTorch computed lies in the .npz file.
+python3 -c 'import sys, zipfile
+for name, path in ("in/0.npy", sys.argv[2]), ("out/0.npy", sys.argv[3]):
+    data = zipfile.ZipFile(sys.argv[1]).read(name)
+    open(path, "wb").write(data[10 + data[8] + 256 * data[9]:])' "$ir/torch_cnn.npz" "$tmp/x.raw" "$tmp/y.raw"
+# shellcheck disable=SC2086
+compile again 0 'lowered   graph "torch_cnn": 14 nodes, ' $cnn
+run --ctx_dir "$out" --backend_so "$ref" --input "x=$tmp/x.raw" --output_dir "$tmp/y"
+check pytorch "not what PyTorch computed" python3 -c 'import array, sys
+a, b = (array.array("f", open(path, "rb").read()) for path in sys.argv[1:])
+sys.exit(len(a) != 10 or len(b) != 10 or max(abs(x - y) for x, y in zip(a, b)) > 1e-6)' "$tmp/y.raw" "$tmp/y/torch_cnn/softmax.raw"
+rm -rf "$out"
 # shellcheck disable=SC2086
 compile names 0 'graph "a", 1 input' $cnn "$ir/torch_cnn.json" --graph_name a,b --binary_file both.json
 says both out 'graph "b", 1 input'

@@ -324,6 +324,11 @@ static int aten_lower(aten *a)
     aten_spent(a, ATEN_LOWER, begin);
     for (size_t i = 0; i < a->graph_count && good; ++i) {
         const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(a->lower)->graphs[i];
+        char *bytes = grouped(info->static_bytes);
+        say(a->t, "lowered   graph \"%s\": %lu nodes, %lu after the passes, %lu operators, %s bytes"
+                  " of weights\n", info->name, (unsigned long)a->graphs[i].node_count,
+            (unsigned long)info->ir->node_count, (unsigned long)info->used_ops, bytes);
+        free(bytes);
         for (size_t k = 0; k < info->ir->input_count; ++k)
             if (info->inputs[k] <= 0)
                 say(a->t, "note      nothing reads input \"%s\" of graph \"%s\": it is left out\n",
@@ -344,6 +349,18 @@ static int aten_emit(aten *a, qnnrt_builder *builder)
     if (aten_findings(a, first, "the library refuses operators of") == 0)
         fail(a->t, NULL, err.hint, "%s", err.text);
     return 0;
+}
+
+/* Say what float16 changed, after the weights were read. */
+static void aten_loss(const aten *a)
+{
+    const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
+    if (info->flushed > 0)
+        say(a->t, "note      %llu values of weights are 0 in float16\n",
+            (unsigned long long)info->flushed);
+    if (info->clamped > 0)
+        say(a->t, "note      %llu values of constants are too large for float16 and became its"
+                  " largest number\n", (unsigned long long)info->clamped);
 }
 
 /* Free what was read and made. */

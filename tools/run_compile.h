@@ -158,6 +158,7 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
         result = qnnrt_builder_finish(builder, &model, &err);
         progress_end(&shown);
         aten_spent(a, ATEN_BUILD, begin);
+        if (a != NULL) aten_loss(a);
     }
     const uint64_t begin = now_ns();
     char **paths = result == QNNRT_OK ? compile_save(t, model, path) : NULL;
