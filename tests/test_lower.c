@@ -93,8 +93,95 @@ TEST(lower_has_a_rule_for_each_operator_of_the_contract)
     CHECK(!lowers("conv9d.default"));
 }
 
+/* ---- graphs of a few nodes ---- */
+
+#define T(name, shape) "{\"name\":\"" name "\",\"shape\":" shape ",\"dtype\":\"float32\"}"
+#define NODE(name, op, in, out, attrs)                                                                                           \
+    "{\"name\":\"" name "\",\"op_type\":\"aten." op "\",\"inputs\":[" in "],\"outputs\":[" out "],\"attrs\":{" attrs "}}"
+#define GRAPH(in, out, nodes)                                                                                                    \
+    "{\"graph_inputs\":[" in "],\"graph_outputs\":[" out "],\"weights\":[],\"weight_name_mapping\":{},\"nodes\":[" nodes "]}"
+
+/* Lower a graph. The caller frees both. Return NULL after an error. */
+static qnnrt_lower *lower_text(const char *text, qnnrt_dtype compute, qnnrt_ir **ir)
+{
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    qnnrt_error err;
+    memset(&desc, 0, sizeof(desc));
+    desc.compute = compute;
+    if (qnnrt_ir_read(text, strlen(text), NULL, ir, &err) != QNNRT_OK || qnnrt_ir_check(*ir, NULL, NULL, &err) != QNNRT_OK ||
+        qnnrt_lower_create(&desc, &lower, &err) != QNNRT_OK || qnnrt_lower_passes(lower, *ir, &err) != QNNRT_OK ||
+        qnnrt_lower_graph(lower, *ir, "g", &err) != QNNRT_OK) {
+        printf("    %s\n", err.text);
+        return NULL;
+    }
+    return lower;
+}
+
+static size_t count_ops(qnnrt_lower *lower, const char *type)
+{
+    const qnnrt_lower_graph_info *graph = &qnnrt_lower_get_info(lower)->graphs[0];
+    size_t i, count = 0;
+    for (i = 0; i < graph->op_count; ++i) count += graph->ops[i].used && strcmp(graph->ops[i].type, type) == 0;
+    return count;
+}
+
+/* Queries, keys and values of attention: what a permutation moved to the front is sliced there. */
+TEST(lower_transposes_once_before_slices_of_the_first_axis)
+{
+    static const char text[] = GRAPH(T("x", "[1,4,18]"), T("q", "[1,2,4,3]") "," T("k", "[1,2,4,3]") "," T("v", "[1,2,4,3]"),
+        NODE("r", "reshape.default", T("x", "[1,4,18]"), T("r", "[1,4,3,2,3]"), "\"shape\":[1,4,3,2,3]") ","
+        NODE("p", "permute.default", T("r", "[1,4,3,2,3]"), T("p", "[3,1,2,4,3]"), "\"dims\":[2,0,3,1,4]") ","
+        NODE("u", "unbind.int", T("p", "[3,1,2,4,3]"), T("q", "[1,2,4,3]") "," T("k", "[1,2,4,3]") "," T("v", "[1,2,4,3]"), ""));
+    qnnrt_ir *ir = NULL;
+    qnnrt_lower *lower = lower_text(text, QNNRT_DTYPE_F32, &ir);
+    CHECK(lower != NULL);
+    CHECK_EQ(count_ops(lower, "Transpose"), 1);
+    CHECK_EQ(count_ops(lower, "StridedSlice"), 3);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+}
+
+/* float16 ends at 6e-8: an epsilon below it must not become 0. */
+TEST(lower_keeps_an_epsilon_in_float16)
+{
+    static const char text[] = GRAPH(T("x", "[2]"), T("y", "[2]"),
+        NODE("e", "add.Scalar", T("x", "[2]"), T("e", "[2]"), "\"other\":1e-12") ","
+        NODE("y", "rsqrt.default", T("e", "[2]"), T("y", "[2]"), ""));
+    const float x[2] = { 0, 4 };
+    float y[2] = { 0, 0 };
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_ir *ir = NULL;
+    qnnrt_lower *lower = lower_text(text, QNNRT_DTYPE_F16, &ir);
+    qnnrt_error err;
+    CHECK(lower != NULL);
+    memset(&desc, 0, sizeof(desc));
+    desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_emit(lower, builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_finish(builder, &model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 2), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, 2), QNNRT_OK);
+    CHECK(y[0] > 1000 && y[0] < 65504);
+    CHECK(fabs(y[1] - 0.5) < 1e-3);
+    qnnrt_run_destroy(run);
+    qnnrt_close(model);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST_MAIN("lower")
 {
+    RUN(lower_transposes_once_before_slices_of_the_first_axis);
+    RUN(lower_keeps_an_epsilon_in_float16);
     RUN(lower_has_a_rule_for_each_operator_of_the_contract);
     RUN(lower_computes_what_pytorch_computes);
 }

@@ -926,10 +926,14 @@ static int32_t qnnrt_lower__doubles(qnnrt_lower__job *job, qnnrt_dtype dtype, ui
     return tensor;
 }
 
-/* Make a static tensor [1] with a number. */
+/* Make a static tensor [1] with a number. One that float16 would make 0, such as an epsilon of
+   1e-12, becomes the smallest that it has. */
 static int32_t qnnrt_lower__number(qnnrt_lower__job *job, qnnrt_dtype dtype, double value)
 {
+    const double least = 5.9604644775390625e-8;
     const int64_t one = 1;
+    if (dtype == QNNRT_DTYPE_F16 && value != 0 && fabs(value) < least)
+        value = value < 0 ? -least : least;
     return qnnrt_lower__doubles(job, dtype, 1, &one, &value);
 }
 
