@@ -22,6 +22,9 @@ json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
 weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
+lower_macros='QNNRT_LOWER_API=extern QNNRT_WEIGHTS_IMPLEMENTATION+QNNRT_IR_IMPLEMENTATION+QNNRT_IMPLEMENTATION'
+# What the headers that are checked now cannot do without.
+needs=
 # Options that add code.
 additions='-DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG'
 
@@ -71,7 +74,7 @@ job() {
     end=-c
     if [ -n "${5-}" ]; then end='-fPIC -shared'; fi
     case $2 in *++*) language='-x c++' ;; *) language='-x c' ;; esac
-    echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -I. -Itools $4 $language $end $dir/$3.c" >>"$jobs"
+    echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -I. -Itools $needs $4 $language $end $dir/$3.c" >>"$jobs"
 }
 
 # check HEADER.h MACRO ...: write its sources and put its jobs on the list
@@ -184,6 +187,10 @@ check() {
     check tools/qnnrt_llm.h $llm_macros
     check tools/qnnrt_weights.h $weights_macros
     check tools/qnnrt_ir.h $ir_macros
+    needs=-DQNNRT_COMPOSE
+    check tools/qnnrt_lower.h $lower_macros
+    needs='-DQNNRT_COMPOSE -include qnnrt.h'
+    check tools/qnnrt_known.h
 }
 
 # Line by line through xargs; -0 keeps it from reading quotes in the commands.

@@ -11,15 +11,20 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CC = os.environ.get("CC", "cc")
 NM = os.environ.get("NM", "nm")
 LLM = "tools/qnnrt_llm.h"
-# The functions of libc that it may call. Neither libm nor POSIX beyond C99 is in the list.
+# The functions of libc that it may call. POSIX beyond C99 is not in the list.
 LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strlen strncmp strrchr snprintf vsnprintf "
            "fopen fclose fread ferror __errno_location _GLOBAL_OFFSET_TABLE_".split())
 # Files that are mapped need POSIX.
-POSIX = set("open read close lseek stat fstat mmap munmap opendir readdir closedir memchr strpbrk strcpy".split())
+POSIX = set("open read close lseek stat fstat mmap munmap madvise sysconf opendir readdir closedir memchr strpbrk strcpy".split())
 # Path, prefix, what it may call, a function that it calls, how many functions it declares at least and has altogether.
-WEIGHTS = "tools/qnnrt_weights.h"
+WEIGHTS, IR, LOWER = "tools/qnnrt_weights.h", "tools/qnnrt_ir.h", "tools/qnnrt_lower.h"
+COMPOSE, KNOWN = "tools/qnnrt_compose.h", "tools/qnnrt_known.h"
+MEMORY = LIBC - set("fopen fclose fread ferror".split())
+LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos sqrt tanh trunc".split())
 LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
-          (WEIGHTS, "QNNRT_WEIGHTS", (LIBC | POSIX) - set("fopen fclose fread ferror".split()), "qnnrt_json_more", 7, 7))
+          (WEIGHTS, "QNNRT_WEIGHTS", MEMORY | POSIX, "qnnrt_json_more", 7, 7),
+          (IR, "QNNRT_IR", MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
+          (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strstr"}, "qnnrt_builder_supports", 10, 100))
 passed = failed = 0
 
 
@@ -48,7 +53,9 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
-users = [(LLM, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt_ir.h", ["qnnrt", "qnnrt_json"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
+users = [(LLM, ["qnnrt", "qnnrt_json"]), (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
+         (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]),
+         ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):
     for file in sorted(files):
         if file.endswith((".c", ".h", ".cpp", ".py")):
@@ -61,7 +68,10 @@ for path, prefixes in users:
 
 # Declared before the implementation begins, and so public.
 declared = set(re.findall(r"\b(qnnrt_\w+)\s*\(", read("qnnrt.h").split("#ifdef QNNRT_IMPLEMENTATION")[0] +
-                          read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0]))
+                          read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0] +
+                          read(COMPOSE).split("#endif /* QNNRT_COMPOSE_H")[0] +
+                          "".join(read(path).split("#ifdef %s_IMPLEMENTATION" % prefix)[0] for path, prefix in
+                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR")))))
 
 
 class Layer:
@@ -74,7 +84,7 @@ class Layer:
 
     def symbols(self, flags, option, what):
         path = os.path.join(self.folder, "layer.o")
-        made = subprocess.run(CC.split() + ["-std=c99", "-O2", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-I" + TOP, "-D%s_IMPLEMENTATION" % self.prefix,
+        made = subprocess.run(CC.split() + ["-std=c99", "-O2", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-I" + TOP, "-DQNNRT_COMPOSE", "-D%s_IMPLEMENTATION" % self.prefix,
                                             "-x", "c", "-c", os.path.join(TOP, self.path), "-o", path] + flags, capture_output=True, text=True)
         check(made.returncode == 0, "%s alone does not compile %s: %s" % (self.path, what, made.stderr[:2000]))
         listed = subprocess.run(NM.split() + option + [path], capture_output=True, text=True)

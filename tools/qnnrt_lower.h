@@ -1500,7 +1500,7 @@ static void qnnrt_lower__pack(qnnrt_lower__aligned *a, uint32_t mergeable)
 static void qnnrt_lower__packed(const qnnrt_lower__aligned *a, const int64_t *dims, int64_t *out)
 {
     uint32_t i;
-    for (i = 0; i < a->packed_rank; ++i) out[i] = 1;
+    for (i = 0; i < QNNRT_LOWER__RANK; ++i) out[i] = 1;
     for (i = 0; i < a->rank; ++i) out[a->group[i]] *= dims[i];
 }
 
