@@ -205,6 +205,7 @@ static const ops_case ops_cases[] = {
 { "ElementWiseMinimum", "plain",    "f32 f16 u8 u16 i32", "x[a,B,C] y[a,B,C]", "z[a,B,C]", "", "u16:2" },
 { "ElementWisePower", "plain",      "f32 f16 u8 u16", "x[a,B,C]{0.5,2} y[C]{-2,2}", "z[a,B,C]{0,4}", "", "" },
 { "ElementWiseSquaredDifference", "plain", "f32 f16 u8 u16", "x[a,B,C] y[C]{-1,1}", "z[a,B,C]{0,7}", "", "u16:4" },
+{ "ElementWiseSquaredDifference", "rank5", "f32", "x[4,4,1,8,15] y[4,1,1,1,1]!{-1,1}", "z[4,4,1,8,15]", "", "" },
 { "ElementWiseFloorDiv", "plain",   "f32 f16 u8 u16", "x[a,B,C]{-9,9}=(7.3,-5.6,2.4,-8.2,1.7,-0.4,3.5) y[C]{1,3}=(1.1,2.3,2.9,1.9)", "z[a,B,C]{-10,10}", "", "" },
 { "ElementWiseFloorDiv", "same",    "f32 f16", "x[a,B,C]{-9,9}=(7.3,-5.6,2.4,-8.2,1.7,-0.4,3.5) y[a,B,C]{1,3}=(1.1,2.3,2.9,1.9)", "z[a,B,C]{-10,10}", "", "" },
 { "ElementWiseFloorDiv", "rank5",   "f32", "x[1,4,12,10,4]=(7.3,-5.6,2.4,-8.2,1.7,-0.4,3.5) y[1,1,1,10,4]=(1.1,2.3,2.9,1.9)", "z[1,4,12,10,4]", "", "" },
