@@ -322,7 +322,8 @@ static int aten_lower(aten *a)
         good = 0;
     }
     aten_spent(a, ATEN_LOWER, begin);
-    for (size_t i = 0; i < a->graph_count && good; ++i) {
+    if (!good || aten_findings(a, 0, "there is no way to lower") != 0) return 0;
+    for (size_t i = 0; i < a->graph_count; ++i) {
         const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(a->lower)->graphs[i];
         char *bytes = grouped(info->static_bytes);
         say(a->t, "lowered   graph \"%s\": %lu nodes, %lu after the passes, %lu operators, %s bytes"
@@ -334,7 +335,7 @@ static int aten_lower(aten *a)
                 say(a->t, "note      nothing reads input \"%s\" of graph \"%s\": it is left out\n",
                     info->ir->inputs[k]->name, info->name);
     }
-    return good && aten_findings(a, 0, "there is no way to lower") == 0;
+    return 1;
 }
 
 /* Add the lowered graphs to a builder. Return 0 after printing all that is wrong. */

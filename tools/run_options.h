@@ -196,7 +196,8 @@ static const cli_option options[] = {
      .help = ".json: type of float inputs and outputs: float is float32, native is the type that "
              "the graphs compute in (default float)"},
     {.name = "fp32", .kind = CLI_FLAG, FIELD(compile.fp32), .verbs = VERB_COMPILE,
-     .help = ".json: compute in float32 (default: float16 on HTP, float32 on other libraries)"},
+     .help = ".json: make all float tensors float32 (default: float16 on HTP, float32 on other "
+             "libraries). libQnnHtp.so 2.51 computes with float32 no more exactly"},
     {.name = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
      FIELD(compile.contexts), .verbs = VERB_COMPILE,
      .help = ".json: number of binaries to cut the graphs into, with equal shares of the weights: "
@@ -258,7 +259,7 @@ static const cli_option options[] = {
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
      .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
-             "0.0001; 0.02 where graphs compute in float16)"},
+             "0.0001; 0.02 on HTP and with float16)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
      FIELD(compile.verify_nodes), .verbs = VERB_COMPILE,
      .help = ".json: build each graph again with every value as an output, run it once, and print "
