@@ -224,7 +224,8 @@ static const cli_option options[] = {
      FIELD(compile.arch), .verbs = VERB_COMPILE,
      .help = "HTP: NPU generation, such as 75 (default: the chip's)"},
     {.name = "fp16", .kind = CLI_FLAG, FIELD(compile.fp16), .verbs = VERB_COMPILE,
-     .help = "HTP: compute float32 graphs in half precision"},
+     .help = "HTP: compute float32 graphs of containers in half precision; .json: make all float "
+             "tensors float16, on every library"},
     {.name = "optimization_level", .value = "N", .kind = CLI_U32, .least = 1, .most = 3,
      FIELD(compile.level), .verbs = VERB_COMPILE,
      .help = "HTP: 1 to 3 (default: the library's choice)"},
