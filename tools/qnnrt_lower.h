@@ -1972,12 +1972,12 @@ static qnnrt_lower__view qnnrt_lower__view_tensor(const qnnrt_lower__job *job, i
     return view;
 }
 
-/* Return a number as a view. */
+/* Return a number as a view without axes. */
 static qnnrt_lower__view qnnrt_lower__view_number(qnnrt_lower__job *job, qnnrt_dtype dtype,
                                                   double value)
 {
-    const int64_t one = 1;
-    return qnnrt_lower__view_tensor(job, qnnrt_lower__number(job, dtype, value), 1, &one);
+    const int64_t none = 0;
+    return qnnrt_lower__view_tensor(job, qnnrt_lower__number(job, dtype, value), 0, &none);
 }
 
 /* Return an operand of a node as a view: an input, or a number. */
@@ -2011,28 +2011,41 @@ static qnnrt_lower__view qnnrt_lower__between(qnnrt_lower__job *job, const char 
     return out;
 }
 
-/* Make an operator on two views, with broadcasting, and store output 0. An axis that both views
-   still have to repeat is repeated later, if ever. */
+/* Make an operator on two views; the result has the dims that broadcasting gives. */
+static qnnrt_lower__view qnnrt_lower__both(qnnrt_lower__job *job, const char *type,
+                                           const qnnrt_lower__view *x, const qnnrt_lower__view *y,
+                                           qnnrt_dtype dtype)
+{
+    const uint32_t rank = x->rank > y->rank ? x->rank : y->rank;
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    for (i = 0; i < rank; ++i) {
+        const int64_t a = i + x->rank < rank ? 1 : x->dims[i + x->rank - rank];
+        const int64_t b = i + y->rank < rank ? 1 : y->dims[i + y->rank - rank];
+        dims[i] = a != 1 ? a : b;
+    }
+    return qnnrt_lower__between(job, type, x, y, dtype, rank, dims);
+}
+
+/* Let output 0 be a view; an axis of size 1 that the output repeats is repeated later, if ever. */
+static void qnnrt_lower__set_view(qnnrt_lower__job *job, qnnrt_lower__view *view)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, out);
+    qnnrt_lower__extend(job, view, out->rank);
+    qnnrt_lower__settle(job, view);
+    qnnrt_lower__set(job, 0, view->tensor, view->order);
+    if (record == NULL) return;
+    memcpy(record->dims, view->dims, sizeof(view->dims));
+    record->narrow = memcmp(view->dims, out->dims, out->rank * sizeof(*out->dims)) != 0;
+}
+
+/* Make an operator on two views, with broadcasting, and store output 0. */
 static void qnnrt_lower__pair(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *pair)
 {
-    const qnnrt_ir_value *value = job->node->outputs[0];
-    qnnrt_lower__record *record = qnnrt_lower__record_of(job->lower, value);
-    int64_t dims[QNNRT_LOWER__RANK];
-    qnnrt_lower__view out;
-    uint32_t i, k;
-    for (i = 0; i < value->rank; ++i) {
-        dims[i] = 1;
-        for (k = 0; k < 2; ++k) {
-            const uint32_t more = value->rank - pair[k].rank;
-            if (i >= more && pair[k].dims[i - more] != 1) dims[i] = value->dims[i];
-        }
-    }
-    out = qnnrt_lower__between(job, type, &pair[0], &pair[1], qnnrt_lower__dtype(job, value->dtype),
-                               value->rank, dims);
-    qnnrt_lower__set(job, 0, out.tensor, out.order);
-    if (record == NULL) return;
-    memcpy(record->dims, dims, sizeof(dims));
-    record->narrow = memcmp(dims, value->dims, value->rank * sizeof(*dims)) != 0;
+    qnnrt_lower__view out = qnnrt_lower__both(
+        job, type, &pair[0], &pair[1], qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
+    qnnrt_lower__set_view(job, &out);
 }
 
 /* Give a view another type of tensors. As bool it says which elements are not 0. */
@@ -2062,16 +2075,13 @@ static void qnnrt_lower__view_unary(qnnrt_lower__job *job, const char *type,
 static void qnnrt_lower__divide_whole(qnnrt_lower__job *job, const qnnrt_lower__view *pair,
                                       int down)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     qnnrt_lower__view x = pair[0], sign;
     if (dtype == QNNRT_DTYPE_I32 && down) {              /* without the rest nothing is left over */
-        x = qnnrt_lower__between(job, "ElementWiseMod", &pair[0], &pair[1], dtype, out->rank,
-                                 out->dims);
-        x = qnnrt_lower__between(job, "ElementWiseSubtract", &pair[0], &x, dtype, out->rank,
-                                 out->dims);
+        x = qnnrt_lower__both(job, "ElementWiseMod", &pair[0], &pair[1], dtype);
+        x = qnnrt_lower__both(job, "ElementWiseSubtract", &pair[0], &x, dtype);
     }
-    x = qnnrt_lower__between(job, "ElementWiseDivide", &x, &pair[1], dtype, out->rank, out->dims);
+    x = qnnrt_lower__both(job, "ElementWiseDivide", &x, &pair[1], dtype);
     if (dtype != QNNRT_DTYPE_I32 && down) {
         qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
     } else if (dtype != QNNRT_DTYPE_I32) {
@@ -2079,43 +2089,37 @@ static void qnnrt_lower__divide_whole(qnnrt_lower__job *job, const qnnrt_lower__
         qnnrt_lower__view_unary(job, "ElementWiseSign", &sign);
         qnnrt_lower__view_unary(job, "ElementWiseAbs", &x);
         qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
-        x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &sign, dtype, out->rank,
-                                 out->dims);
+        x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &sign, dtype);
     }
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_view(job, &x);
 }
 
 /* The rest of a division, with the sign of the divisor. */
 static void qnnrt_lower__remainder(qnnrt_lower__job *job, qnnrt_lower__view *pair)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     qnnrt_lower__view x;
     if (dtype == QNNRT_DTYPE_I32) {
         qnnrt_lower__pair(job, "ElementWiseMod", pair);
         return;
     }
-    x = qnnrt_lower__between(job, "ElementWiseDivide", &pair[0], &pair[1], dtype, out->rank,
-                             out->dims);
+    x = qnnrt_lower__both(job, "ElementWiseDivide", &pair[0], &pair[1], dtype);
     qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
-    pair[1] = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &pair[1], dtype, out->rank,
-                                   out->dims);
+    pair[1] = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &pair[1], dtype);
     qnnrt_lower__pair(job, "ElementWiseSubtract", pair);
 }
 
 /* pow of integers: through floats, rounded. */
 static void qnnrt_lower__power_whole(qnnrt_lower__job *job, qnnrt_lower__view *pair)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
     const qnnrt_dtype dtype = job->lower->compute;
     qnnrt_lower__view x;
     qnnrt_lower__view_cast(job, &pair[0], dtype);
     qnnrt_lower__view_cast(job, &pair[1], dtype);
-    x = qnnrt_lower__between(job, "ElementWisePower", &pair[0], &pair[1], dtype, out->rank,
-                             out->dims);
+    x = qnnrt_lower__both(job, "ElementWisePower", &pair[0], &pair[1], dtype);
     qnnrt_lower__view_unary(job, "ElementWiseRound", &x);
     qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_view(job, &x);
 }
 
 static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
@@ -4470,6 +4474,37 @@ static void qnnrt_lower__do_gather(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, ids.tensor, ids.order);
 }
 
+/* Return a tensor repeated to dims; a number may have any rank. */
+static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank,
+                                 const int64_t *dims)
+{
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+    const qnnrt_lower__body *body = &job->graph->bodies[t];
+    int64_t own[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
+    qnnrt_lower__params p;
+    uint32_t i;
+    if (t == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return t;
+    if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
+        const size_t size = qnnrt_lower__dtype_bytes(from->dtype);
+        const uint64_t count = qnnrt_lower__count(rank, dims);
+        char *data = (char *)qnnrt_lower__alloc(job->lower, (size_t)count * size);
+        uint64_t k;
+        if (data == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
+        for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
+        t = qnnrt_lower__data(job, from->dtype, rank, dims, data);
+        qnnrt_lower__dealloc(job->lower, data);
+        return t;
+    }
+    for (i = 0; i < rank; ++i) {
+        own[i] = from->rank == rank ? from->dims[i] : 1;
+        times[i] = dims[i] / own[i];
+    }
+    t = qnnrt_lower__reshape(job, t, rank, own);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
+    return qnnrt_lower__op(job, "Tile", &t, 1, qnnrt_lower__at(job, t)->dtype, rank, dims, &p);
+}
+
 /* What index.Tensor reads: neighbouring axes of x, each with a list of indices. */
 typedef struct qnnrt_lower__lists {
     const qnnrt_ir_value *values[QNNRT_LOWER__RANK];
@@ -4515,7 +4550,8 @@ static int32_t qnnrt_lower__flat_known(qnnrt_lower__job *job, const qnnrt_lower_
 /* Return places in the axes as one, computed by the graph. Those below 0 count from the end. */
 static int32_t qnnrt_lower__flat(qnnrt_lower__job *job, const qnnrt_lower__lists *lists)
 {
-    qnnrt_lower__view sum, ids, below, zero = qnnrt_lower__view_number(job, QNNRT_DTYPE_I32, 0);
+    const qnnrt_lower__view zero = qnnrt_lower__view_number(job, QNNRT_DTYPE_I32, 0);
+    qnnrt_lower__view sum, ids, below;
     uint32_t k;
     memset(&sum, 0, sizeof(sum));
     for (k = 0; k < lists->count; ++k) {
@@ -4531,18 +4567,10 @@ static int32_t qnnrt_lower__flat(qnnrt_lower__job *job, const qnnrt_lower__lists
         if (k > 0) {
             sum.tensor = qnnrt_lower__linear_map(job, job->graph->bodies[sum.tensor].root, size,
                                                  0);
-            sum = qnnrt_lower__between(job, "ElementWiseAdd", &sum, &ids, QNNRT_DTYPE_I32,
-                                       lists->rank, lists->dims);
+            sum = qnnrt_lower__both(job, "ElementWiseAdd", &sum, &ids, QNNRT_DTYPE_I32);
         } else {
             sum = ids;
         }
-    }
-    if (sum.tensor == QNNRT_LOWER__NONE) return sum.tensor;
-    for (k = 0; k < sum.rank && sum.rank == lists->rank && sum.dims[k] == lists->dims[k]; ++k) {}
-    if (k != lists->rank) {
-        zero = qnnrt_lower__view_number(job, QNNRT_DTYPE_I32, 0);
-        sum = qnnrt_lower__between(job, "ElementWiseAdd", &sum, &zero, QNNRT_DTYPE_I32,
-                                   lists->rank, lists->dims);
     }
     return qnnrt_lower__plain(job, &sum);
 }
@@ -4607,37 +4635,6 @@ static void qnnrt_lower__do_index(qnnrt_lower__job *job)
     if (t != QNNRT_LOWER__NONE) qnnrt_lower__take_rows(job, &x, axis, t, lists.rank, lists.dims);
 }
 
-/* Return a tensor repeated to dims; a number may have any rank. */
-static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank,
-                                 const int64_t *dims)
-{
-    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
-    const qnnrt_lower__body *body = &job->graph->bodies[t];
-    int64_t own[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
-    qnnrt_lower__params p;
-    uint32_t i;
-    if (t == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return t;
-    if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
-        const size_t size = qnnrt_lower__dtype_bytes(from->dtype);
-        const uint64_t count = qnnrt_lower__count(rank, dims);
-        char *data = (char *)qnnrt_lower__alloc(job->lower, (size_t)count * size);
-        uint64_t k;
-        if (data == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
-        for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
-        t = qnnrt_lower__data(job, from->dtype, rank, dims, data);
-        qnnrt_lower__dealloc(job->lower, data);
-        return t;
-    }
-    for (i = 0; i < rank; ++i) {
-        own[i] = from->rank == rank ? from->dims[i] : 1;
-        times[i] = dims[i] / own[i];
-    }
-    t = qnnrt_lower__reshape(job, t, rank, own);
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
-    return qnnrt_lower__op(job, "Tile", &t, 1, qnnrt_lower__at(job, t)->dtype, rank, dims, &p);
-}
-
 /* Let output 0 be a where the condition is true, and b elsewhere. Libraries repeat nothing there;
    bools are combined. */
 static void qnnrt_lower__choose_by(qnnrt_lower__job *job, qnnrt_lower__view *cond,
@@ -4653,11 +4650,9 @@ static void qnnrt_lower__choose_by(qnnrt_lower__job *job, qnnrt_lower__view *con
     qnnrt_lower__view_cast(job, a, dtype);
     qnnrt_lower__view_cast(job, b, dtype);
     if (dtype == QNNRT_DTYPE_BOOL8) {
-        views[0] = qnnrt_lower__between(job, "ElementWiseAnd", cond, a, dtype, out->rank,
-                                        out->dims);
+        views[0] = qnnrt_lower__both(job, "ElementWiseAnd", cond, a, dtype);
         qnnrt_lower__view_unary(job, "ElementWiseNot", cond);
-        views[1] = qnnrt_lower__between(job, "ElementWiseAnd", cond, b, dtype, out->rank,
-                                        out->dims);
+        views[1] = qnnrt_lower__both(job, "ElementWiseAnd", cond, b, dtype);
         qnnrt_lower__pair(job, "ElementWiseOr", views);
         return;
     }

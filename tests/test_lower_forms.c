@@ -1,0 +1,319 @@
+/* test_lower_forms.c - qnnrt_lower.h: forms of operators that ops.json does not have
+
+   Each case is a node or a small graph. Lowered and run on libQnnRef.so, with its later inputs as inputs and as
+   constants, it gives what qnnrt_ir_run() gives. LOWER_LIB=FILE in the environment tries another library. */
+#define QNNRT_COMPOSE
+#include "qnnrt_lower.h"
+#include "ref.h"
+#include "test.h"
+#include <math.h>
+
+/* Inputs and outputs: a letter (f: floats; h: floats of several thousands; i: 0 or 1; n: -2 to 1; b: bools) and dims. */
+static const struct { const char *op, *in, *attrs, *out; } cases[] = {
+    /* masks of every shape, without and with heads that share keys */
+    { "scaled_dot_product_attention.default", "f2,4,3,8 f2,4,5,8 f2,4,5,6 b3,5", "", "f2,4,3,6" },
+    { "scaled_dot_product_attention.default", "f2,4,3,8 f2,4,5,8 f2,4,5,6 b2,1,1,5", "", "f2,4,3,6" },
+    { "scaled_dot_product_attention.default", "f2,4,3,8 f2,4,5,8 f2,4,5,6 f4,3,5", "", "f2,4,3,6" },
+    { "scaled_dot_product_attention.default", "f2,4,3,8 f2,4,5,8 f2,4,5,6 f2,4,3,5", "\"scale\":0.25", "f2,4,3,6" },
+    { "scaled_dot_product_attention.default", "f2,6,3,8 f2,2,5,8 f2,2,5,6 b3,5", "\"enable_gqa\":true", "f2,6,3,6" },
+    { "scaled_dot_product_attention.default", "f2,6,3,8 f2,2,5,8 f2,2,5,6 f2,1,1,5", "\"enable_gqa\":true", "f2,6,3,6" },
+    { "scaled_dot_product_attention.default", "f2,6,3,8 f2,2,5,8 f2,2,5,6 f2,1,3,5", "\"enable_gqa\":true", "f2,6,3,6" },
+    { "scaled_dot_product_attention.default", "f2,6,3,8 f2,2,5,8 f2,2,5,6 f6,3,5", "\"enable_gqa\":true", "f2,6,3,6" },
+    { "scaled_dot_product_attention.default", "f2,6,3,8 f2,2,5,8 f2,2,5,6 f6,1,5", "\"enable_gqa\":true", "f2,6,3,6" },
+    { "scaled_dot_product_attention.default", "f2,6,3,8 f2,2,5,8 f2,2,5,6 f2,6,3,1", "\"enable_gqa\":true", "f2,6,3,6" },
+    { "scaled_dot_product_attention.default", "f2,6,3,8 f2,1,5,8 f2,1,5,6 f2,6,3,5", "\"enable_gqa\":true", "f2,6,3,6" },
+    { "scaled_dot_product_attention.default", "f1,6,1,8 f1,2,5,8 f1,2,5,8 b1,1,1,5", "\"enable_gqa\":true", "f1,6,1,8" },
+    { "scaled_dot_product_attention.default", "f2,6,4,8 f2,2,4,8 f2,2,4,6", "\"enable_gqa\":true,\"is_causal\":true", "f2,6,4,6" },
+    { "scaled_dot_product_attention.default", "f6,4,8 f6,4,8 f6,4,8", "\"is_causal\":true", "f6,4,8" },
+    { "scaled_dot_product_attention.default", "f6,4,8 f2,3,8 f2,3,8 f4,3", "\"enable_gqa\":true", "f6,4,8" },
+    { "scaled_dot_product_attention.default", "f4,8 f3,8 f3,8 f4,3", "", "f4,8" },
+    { "scaled_dot_product_attention.default", "f2,2,6,3,8 f2,2,2,5,8 f2,2,2,5,8 f3,5", "\"enable_gqa\":true", "f2,2,6,3,8" },
+    /* choices, places */
+    { "where.self", "b3,1 f1,4 f2,3,1", "", "f2,3,4" },
+    { "where.self", "b1,1,3,4 b2,1,1,4 b2,2,3,1", "", "b2,2,3,4" },
+    { "where.self", "b f3,4 f", "", "f3,4" },
+    { "where.self", "b2,1 i2,3 i1,3", "", "i2,3" },
+    { "masked_fill.Scalar", "f2,3,4 b3,1", "\"value\":-3.4028234663852886e+38", "f2,3,4" },
+    { "masked_fill.Tensor", "f2,3 b2,3 f", "", "f2,3" },
+    { "index.Tensor", "f3,4,5 n2,3", "\"_tensor_list_sizes\":[1],\"_tensor_list_none_masks\":[[true,false]]", "f3,2,3,5" },
+    { "index.Tensor", "f3,4,5 n2,1 n3", "\"_tensor_list_sizes\":[2]", "f2,3,5" },
+    { "index.Tensor", "f3,4,5 n2,1 n3", "\"_tensor_list_sizes\":[2],\"_tensor_list_none_masks\":[[false,true,false]]", "f2,3,4" },
+    { "index.Tensor", "b3,4 n2,1 n1,3", "\"_tensor_list_sizes\":[2]", "b2,3" },
+    { "index.Tensor", "i3,4 n", "\"_tensor_list_sizes\":[1]", "i4" },
+    { "index_select.default", "f3,4 i2", "\"dim\":1", "f3,2" },
+    { "index_select.default", "b3,4 i2", "\"dim\":-2", "b2,4" },
+    { "gather.default", "f3,2,4,2 i2,2,3,2", "\"dim\":2", "f2,2,3,2" },
+    { "gather.default", "b2,3 i2,3", "\"dim\":0", "b2,3" },
+    { "embedding.default", "f4,6 i2,3", "", "f2,3,6" },
+    /* along axes */
+    { "cumsum.default", "f2,3,4,5", "\"dim\":1", "f2,3,4,5" },
+    { "cumsum.default", "b2,7", "\"dim\":-1", "i2,7" },
+    { "any.dim", "b2,3,4", "\"dim\":1", "b2,4" },
+    { "all.dim", "f2,3,4", "\"dim\":-1,\"keepdim\":true", "b2,3,1" },
+    { "argmax.default", "f2,3,4", "", "i" },
+    { "max.dim", "f2,3,4", "\"dim\":1", "f2,4 i2,4" },
+    { "min.dim", "f5", "\"dim\":0", "f i" },
+    { "topk.default", "f2,3,7", "\"k\":3,\"dim\":2,\"largest\":false", "f2,3,3 i2,3,3" },
+    { "amax.default", "i2,3", "\"dim\":[0]", "i3" },
+    { "softmax.int", "f2,3,4", "\"dim\":1", "f2,3,4" },
+    { "log_softmax.int", "f2,3,4", "\"dim\":0", "f2,3,4" },
+    { "linalg_vector_norm.default", "h4,9", "\"dim\":[-1],\"keepdim\":true", "f4,1" },
+    { "linalg_vector_norm.default", "f4,9", "\"ord\":0,\"dim\":[0]", "f9" },
+    { "rms_norm.default", "f20,5 f5", "\"normalized_shape\":[5]", "f20,5" },
+    { "rms_norm.default", "f8,8,5 f5", "\"normalized_shape\":[5]", "f8,8,5" },
+    { "rms_norm.default", "h3,64 f64", "\"normalized_shape\":[64]", "f3,64" },
+    /* integers and bools */
+    { "floor_divide.default", "n2,3", "\"other\":3", "n2,3" },
+    { "floor_divide.default", "f2,3 h3", "", "f2,3" },
+    { "remainder.Scalar", "n2,3", "\"other\":3", "n2,3" },
+    { "remainder.Scalar", "f2,3", "\"other\":0.5", "f2,3" },
+    { "div.Tensor_mode", "n2,3", "\"other\":2,\"rounding_mode\":\"trunc\"", "n2,3" },
+    { "lt.Scalar", "n2,3", "\"other\":0.5", "b2,3" },
+    { "ge.Scalar", "n2,3", "\"other\":-0.5", "b2,3" },
+    { "eq.Tensor", "b2,3 b3", "", "b2,3" },
+    { "logical_not.default", "n2,3", "", "b2,3" },
+    { "logical_and.default", "n2,3 f3", "", "b2,3" },
+    { "add.Tensor", "b2,3 b3", "", "b2,3" },
+    { "mul.Tensor", "b2,3 f3", "", "f2,3" },
+    { "neg.default", "n2,3", "", "n2,3" },
+    { "sum.dim_IntList", "b2,3", "\"dim\":[1]", "i2" },
+    { "matmul.default", "n2,3 n3,4", "", "n2,4" },
+    { "repeat_interleave.self_int", "f2,3,4", "\"repeats\":3,\"dim\":1", "f2,9,4" },
+    { "diff.default", "b2,5", "\"dim\":1", "b2,4" },
+    { "expand.default", "f", "\"size\":[2,3]", "f2,3" },
+    { "split.Tensor", "f4,3", "\"split_size\":4,\"dim\":0", "f4,3" },
+};
+
+typedef struct spec { char kind; uint32_t rank; int64_t dims[8], count; } spec;
+
+/* Read the next one of a list. Return what is left, NULL at its end. */
+static const char *read_spec(const char *text, spec *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->count = 1;
+    if (*text == '\0') return NULL;
+    out->kind = *text++;
+    while (*text != '\0' && *text != ' ') {
+        char *end;
+        out->dims[out->rank] = strtol(text, &end, 10);
+        out->count *= out->dims[out->rank++];
+        text = *end == ',' ? end + 1 : end;
+    }
+    return *text == ' ' ? text + 1 : text;
+}
+
+static size_t write_values(char *text, size_t room, const char *list, const char *prefix)
+{
+    size_t used = 0;
+    uint32_t i, k;
+    spec s;
+    for (k = 0; (list = read_spec(list, &s)) != NULL; ++k) {
+        used += (size_t)snprintf(text + used, room - used, "%s{\"name\":\"%s%u\",\"dtype\":\"%s\",\"shape\":[", k > 0 ? "," : "",
+                                 prefix, (unsigned)k, s.kind == 'b' ? "bool" : s.kind == 'f' || s.kind == 'h' ? "float32" : "int64");
+        for (i = 0; i < s.rank; ++i)
+            used += (size_t)snprintf(text + used, room - used, "%s%ld", i > 0 ? "," : "", (long)s.dims[i]);
+        used += (size_t)snprintf(text + used, room - used, "]}");
+    }
+    return k;
+}
+
+static qnnrt_error err;
+static uint32_t seed;
+
+static int draw(int most)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((seed >> 8) % (uint32_t)most);
+}
+
+/* Make elements of a kind. */
+static void *make_data(const qnnrt_ir_value *value, char kind)
+{
+    void *data = malloc((size_t)value->count * 8 + 1);
+    uint64_t i;
+    if (data == NULL) abort();
+    for (i = 0; i < value->count; ++i) {
+        if (kind == 'f') ((float *)data)[i] = (float)(draw(64) - 32) / 16;
+        else if (kind == 'h') ((float *)data)[i] = (float)(draw(64) - 32) * 100 + 50;
+        else if (kind == 'b') ((unsigned char *)data)[i] = (unsigned char)(i % 3 == 0 || draw(2));
+        else ((int64_t *)data)[i] = kind == 'i' ? draw(2) : draw(4) - 2;
+    }
+    return data;
+}
+
+static double element(qnnrt_dtype dtype, const void *data, size_t i)
+{
+    return dtype == QNNRT_DTYPE_F32 ? (double)((const float *)data)[i] : dtype == QNNRT_DTYPE_I64 ? (double)((const int64_t *)data)[i]
+           : dtype == QNNRT_DTYPE_I32 ? (double)((const int32_t *)data)[i] : (double)((const unsigned char *)data)[i];
+}
+
+/* Lower and run a graph. Return the largest difference, relative to the largest value. */
+static double lowered(qnnrt_backend *backend, const qnnrt_ir *ir, void *const *inputs, void *const *expected)
+{
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    const qnnrt_lower_graph_info *info;
+    qnnrt_result result;
+    double worst = 0;
+    size_t i, k;
+    memset(&desc, 0, sizeof(desc));
+    desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));
+    desc.build_id = qnnrt_backend_get_info(backend)->build_id;
+    result = qnnrt_lower_create(&desc, &lower, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, ir, "form", &err);
+    if (result == QNNRT_OK) result = qnnrt_builder_create(backend, NULL, &builder, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_emit(lower, builder, &err);
+    if (result == QNNRT_OK) result = qnnrt_builder_finish(builder, &model, &err);
+    else qnnrt_builder_destroy(builder);
+    if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, &err);
+    info = lower != NULL ? qnnrt_lower_get_info(lower)->graphs : NULL;
+    for (i = 0; i < ir->input_count && result == QNNRT_OK; ++i) {
+        const qnnrt_ir_value *value = ir->inputs[i];
+        const qnnrt_slot_info *slot = info->inputs[i] != 0 ? qnnrt_run_slot(run, value->name) : NULL;
+        void *data;
+        if (slot == NULL) continue;                             /* nothing reads it */
+        data = qnnrt_data_slot(run, slot, NULL);
+        for (k = 0; k < value->count; ++k) {
+            const double v = element(value->dtype, inputs[i], k);
+            if (slot->tensor->dtype == QNNRT_DTYPE_F32) ((float *)data)[k] = (float)v;
+            else if (slot->tensor->dtype == QNNRT_DTYPE_I32) ((int32_t *)data)[k] = (int32_t)v;
+            else ((unsigned char *)data)[k] = (unsigned char)v;
+        }
+    }
+    if (result == QNNRT_OK && (result = qnnrt_exec(run)) != QNNRT_OK) err = *qnnrt_run_error(run);
+    for (i = 0; i < ir->output_count && result == QNNRT_OK; ++i) {
+        const qnnrt_slot_info *slot = qnnrt_run_slot(run, info->tensors[info->outputs[i]].name);
+        const void *data = slot != NULL ? qnnrt_data_slot(run, slot, NULL) : NULL;
+        double most = 1e-3;
+        if (data == NULL) { worst = HUGE_VAL; break; }
+        for (k = 0; k < ir->outputs[i]->count; ++k)
+            most = fmax(most, fabs(element(ir->outputs[i]->dtype, expected[i], k)));
+        if (most > 1e30) most = 1e30;
+        for (k = 0; k < ir->outputs[i]->count; ++k) {
+            double a = element(ir->outputs[i]->dtype, expected[i], k), b = element(slot->tensor->dtype, data, k), d;
+            if (most == 1e30 && a < -1e30 && b < -60000) continue;     /* float16 ends at -65504 */
+            d = fabs(a - b) / (most == 1e30 ? 1 : most);
+            if (!(d <= worst)) worst = isnan(d) ? HUGE_VAL : d;
+        }
+    }
+    qnnrt_run_destroy(run);
+    qnnrt_close(model);
+    qnnrt_lower_free(lower);
+    if (result == QNNRT_OK) return worst;
+    printf("    %s\n", err.text);
+    return HUGE_VAL;
+}
+
+/* Run a graph both ways; way 1: with the inputs from 1 on as constants. kinds: those of the inputs */
+static double form(qnnrt_backend *backend, const char *text, const char *kinds, int way)
+{
+    void *inputs[8] = { NULL }, *outputs[8] = { NULL };
+    qnnrt_ir *ir = NULL;
+    double worst = HUGE_VAL;
+    size_t i;
+    if (qnnrt_ir_read(text, strlen(text), NULL, &ir, &err) != QNNRT_OK || qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK) {
+        printf("    %s\n%s\n", err.text, text);
+        qnnrt_ir_free(ir);
+        return worst;
+    }
+    for (i = 0; i < ir->input_count; ++i) {
+        spec s;
+        kinds = read_spec(kinds, &s);
+        inputs[i] = make_data(ir->inputs[i], s.kind);
+    }
+    for (i = 0; i < ir->output_count; ++i) {
+        outputs[i] = malloc((size_t)ir->outputs[i]->count * 8 + 1);
+        if (outputs[i] == NULL) abort();
+    }
+    if (qnnrt_ir_run(ir, NULL, (const void *const *)inputs, outputs, &err) != QNNRT_OK) {
+        printf("    %s\n", err.text);
+    } else {
+        const size_t count = ir->input_count;
+        for (i = 1; i < count && way == 1; ++i) {
+            ir->inputs[i]->origin = QNNRT_IR_CONSTANT;
+            ir->inputs[i]->data = inputs[i];
+        }
+        if (way == 1) ir->input_count = 1;
+        worst = lowered(backend, ir, inputs, outputs);
+        ir->input_count = count;
+    }
+    for (i = 0; i < 8; ++i) { free(inputs[i]); free(outputs[i]); }
+    qnnrt_ir_free(ir);
+    return worst;
+}
+
+static void open_library(qnnrt_backend **backend, double *bar)
+{
+    const char *path = getenv("LOWER_LIB");
+    qnnrt_backend_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.path = path != NULL ? path : TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&desc, backend, &err), QNNRT_OK);
+    *bar = qnnrt_lower_target_of(qnnrt_backend_get_info(*backend)) == QNNRT_LOWER_HTP ? 1e-2 : 1e-5;
+}
+
+TEST(lower_forms_of_operators_are_right)
+{
+    double bar;
+    qnnrt_backend *backend = NULL;
+    static char text[20000], values[2][4096];
+    size_t i;
+    open_library(&backend, &bar);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        int way;
+        write_values(values[0], sizeof values[0], cases[i].in, "x");
+        write_values(values[1], sizeof values[1], cases[i].out, "y");
+        snprintf(text, sizeof text, "{\"graph_inputs\":[%s],\"graph_outputs\":[%s],\"weights\":[],\"nodes\":[{\"name\":\"node\","
+                 "\"op_type\":\"aten.%s\",\"inputs\":[%s],\"outputs\":[%s],\"attrs\":{%s}}]}", values[0], values[1], cases[i].op,
+                 values[0], values[1], cases[i].attrs);
+        for (way = 0; way < 2; ++way) {
+            double d;
+            seed = 7;
+            d = form(backend, text, cases[i].in, way);
+            if (!(d <= bar)) printf("    %s %s {%s} way %d: %g\n", cases[i].op, cases[i].in, cases[i].attrs, way, d);
+            CHECK(d <= bar);
+        }
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+#define IN(name, type, shape) "{\"name\":\"" name "\",\"dtype\":\"" type "\",\"shape\":" shape "}"
+#define NODE(op, in, out, attrs) \
+    "{\"name\":\"" out "\",\"op_type\":\"aten." op "\",\"inputs\":[" in "],\"outputs\":[" IN(out, "float32", "[2,3]") "],\"attrs\":{" attrs "}}"
+
+TEST(lower_forms_outputs_of_every_origin)
+{
+    static const struct { const char *text, *kinds; } graphs[] = {
+        /* an input, a value twice, a value that another node reads */
+        { "{\"graph_inputs\":[" IN("x", "float32", "[2,3]") "],\"graph_outputs\":[" IN("x", "float32", "[2,3]") ","
+          IN("a", "float32", "[2,3]") "," IN("a", "float32", "[2,3]") "," IN("b", "float32", "[2,3]") "],\"weights\":[],\"nodes\":["
+          NODE("relu.default", IN("x", "float32", "[2,3]"), "a", "") ","
+          NODE("neg.default", IN("a", "float32", "[2,3]"), "b", "") "]}", "f2,3" },
+        /* a constant, and an input of integers */
+        { "{\"graph_inputs\":[" IN("x", "float32", "[2,3]") "," IN("n", "int64", "[3]") "],\"graph_outputs\":["
+          IN("a", "float32", "[2,3]") "," IN("n", "int64", "[3]") "],\"weights\":[],\"nodes\":["
+          NODE("zeros_like.default", IN("x", "float32", "[2,3]"), "a", "") "]}", "f2,3 n3" },
+        /* scalars */
+        { "{\"graph_inputs\":[" IN("x", "float32", "[]") "," IN("n", "int64", "[]") "],\"graph_outputs\":["
+          IN("a", "float32", "[]") "],\"weights\":[],\"nodes\":[{\"name\":\"a\",\"op_type\":\"aten.mul.Tensor\",\"inputs\":["
+          IN("x", "float32", "[]") "," IN("n", "int64", "[]") "],\"outputs\":[" IN("a", "float32", "[]") "],\"attrs\":{}}]}", "f n" },
+    };
+    double bar;
+    qnnrt_backend *backend = NULL;
+    size_t i;
+    open_library(&backend, &bar);
+    for (i = 0; i < sizeof(graphs) / sizeof(graphs[0]); ++i) {
+        seed = 7;
+        CHECK(form(backend, graphs[i].text, graphs[i].kinds, 0) <= bar);
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST_MAIN("lower_forms")
+{
+    RUN(lower_forms_of_operators_are_right);
+    RUN(lower_forms_outputs_of_every_origin);
+}
