@@ -3601,8 +3601,9 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     int32_t inputs[3], t;
     int depthwise;
     if (spatial > 2) {
-        qnnrt_lower__refuse(job->lower, job->graph, NULL, "convolutions of three dimensions are"
-                            " not lowered");
+        qnnrt_lower__refuse(job->lower, job->graph,
+                            "Write it as a sum of conv2d over the frames, or compute it on the"
+                            " host.", "convolutions of three dimensions are not lowered");
         return;
     }
     inputs[0] = qnnrt_lower__image(job, spatial, in, order);
@@ -3723,7 +3724,7 @@ static int32_t qnnrt_lower__image_axis(const qnnrt_ir_value *x, uint32_t spatial
                ? -1 : (int32_t)(x->rank + i) - 2;
 }
 
-/* max_pool with dilation: the largest of shifted images. */
+/* max_pool that PoolMax2d does not compute, as with dilation: the largest of shifted images. */
 static void qnnrt_lower__dilated_pool(qnnrt_lower__job *job, uint32_t spatial,
                                       const int64_t *kernel, const int64_t *stride,
                                       const int64_t *dilation, const int64_t *pads)
@@ -3797,7 +3798,7 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
     const int average = node->op[0] == 'a';
     int64_t in[4], out[4], kernel[2], stride[2], dilation[2], pad[2], pads[4];
     uint32_t order[QNNRT_LOWER__RANK], i;
-    int extra = 0, padded = 0, usual;
+    int extra = 0, padded = 0, usual, column;
     qnnrt_lower__params p;
     int32_t t;
     qnnrt_lower__image_dims(node->inputs[0], spatial, in);
@@ -3822,7 +3823,9 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
        others. */
     usual = spatial == 2 && kernel[0] == 3 && kernel[1] == 3 && pad[0] == 1 && pad[1] == 1 &&
             in[1] > 3 && in[2] > 3;
-    if (dilation[0] != 1 || dilation[1] != 1) {
+    /* HTP's PoolMax2d ends the process with windows of one column, stride 2 and pads. */
+    column = !average && padded && kernel[1] == 1 && job->lower->desc.target == QNNRT_LOWER_HTP;
+    if (dilation[0] != 1 || dilation[1] != 1 || column) {
         qnnrt_lower__dilated_pool(job, spatial, kernel, stride, dilation, pads);
         return;
     }
@@ -4078,8 +4081,8 @@ static void qnnrt_lower__group_norm(qnnrt_lower__job *job, int64_t groups)
         qnnrt_lower__axis_last(x.rank, order, 1);
         qnnrt_lower__axis_first(x.rank, order, 0);
         dims[0] = x.dims[0];
-        dims[1] = (int64_t)(out->count / (uint64_t)(x.dims[0] * channels));
-        dims[2] = 1;
+        dims[2] = x.rank == 4 ? x.dims[order[2]] : 1;
+        dims[1] = (int64_t)(out->count / (uint64_t)(x.dims[0] * channels * dims[2]));
         dims[3] = channels;
         inputs[0] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 4, dims);
         for (i = 1; i < 3; ++i)
