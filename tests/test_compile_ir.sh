@@ -249,6 +249,14 @@ check old_file_stays "$(cat "$out/torch_cnn.bin")" grep -q '^old$' "$out/torch_c
 check only_the_old_file "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 1
 rm -rf "$out"
 
+mkdir -p "$out/torch_cnn_3_of_3.bin"
+# shellcheck disable=SC2086
+run compile $cnn --contexts 3 --backend_so "$ref" --output_dir "$out"
+is third_file 1
+says third_file_why err "torch_cnn_3_of_3.bin"
+check none_of_three "$(ls "$out")" test "$(ls "$out")" = torch_cnn_3_of_3.bin
+rm -rf "$out"
+
 # ---- a signal while it reads: nothing is left ----
 mkfifo "$tmp/slow.json"
 exec 9<>"$tmp/slow.json"
