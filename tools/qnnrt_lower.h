@@ -2071,26 +2071,45 @@ static void qnnrt_lower__view_unary(qnnrt_lower__job *job, const char *type,
     view->tensor = qnnrt_lower__op_like(job, type, job->graph->bodies[view->tensor].root, NULL);
 }
 
-/* Divide, and round down or towards 0. Integers stay exact. */
+/* Return the sign of a view: -1, 0 or 1. */
+static qnnrt_lower__view qnnrt_lower__sign(qnnrt_lower__job *job, const qnnrt_lower__view *x)
+{
+    qnnrt_lower__view sign = *x;
+    qnnrt_lower__settle(job, &sign);
+    if (qnnrt_lower__is_float(sign.dtype))
+        qnnrt_lower__view_unary(job, "ElementWiseSign", &sign);
+    else
+        sign.tensor = qnnrt_lower__clamp(job, job->graph->bodies[sign.tensor].root, -1, 1);
+    return sign;
+}
+
+/* Divide, and round down or towards 0. Integers stay exact: without the rest nothing is left
+   over. */
 static void qnnrt_lower__divide_whole(qnnrt_lower__job *job, const qnnrt_lower__view *pair,
                                       int down)
 {
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    qnnrt_lower__view x = pair[0], sign;
-    if (dtype == QNNRT_DTYPE_I32 && down) {              /* without the rest nothing is left over */
-        x = qnnrt_lower__both(job, "ElementWiseMod", &pair[0], &pair[1], dtype);
-        x = qnnrt_lower__both(job, "ElementWiseSubtract", &pair[0], &x, dtype);
-    }
-    x = qnnrt_lower__both(job, "ElementWiseDivide", &x, &pair[1], dtype);
-    if (dtype != QNNRT_DTYPE_I32 && down) {
-        qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
-    } else if (dtype != QNNRT_DTYPE_I32) {
-        sign = x;
-        qnnrt_lower__view_unary(job, "ElementWiseSign", &sign);
+    const int whole = dtype == QNNRT_DTYPE_I32;
+    qnnrt_lower__view x = pair[0], y = pair[1], rest, sign;
+    memset(&sign, 0, sizeof(sign));
+    if (whole && !down) {                /* HTP rounds -1 / 2 down, CPU and Ref towards 0 */
+        rest = qnnrt_lower__sign(job, &x);
+        sign = qnnrt_lower__sign(job, &y);
+        sign = qnnrt_lower__both(job, "ElementWiseMultiply", &rest, &sign, dtype);
         qnnrt_lower__view_unary(job, "ElementWiseAbs", &x);
-        qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
-        x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &sign, dtype);
+        qnnrt_lower__view_unary(job, "ElementWiseAbs", &y);
     }
+    if (whole) {
+        rest = qnnrt_lower__both(job, "ElementWiseMod", &x, &y, dtype);
+        x = qnnrt_lower__both(job, "ElementWiseSubtract", &x, &rest, dtype);
+    }
+    x = qnnrt_lower__both(job, "ElementWiseDivide", &x, &y, dtype);
+    if (!whole && !down) {
+        sign = qnnrt_lower__sign(job, &x);
+        qnnrt_lower__view_unary(job, "ElementWiseAbs", &x);
+    }
+    if (!whole) qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
+    if (!down) x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &sign, dtype);
     qnnrt_lower__set_view(job, &x);
 }
 
