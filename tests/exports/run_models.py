@@ -29,6 +29,7 @@ import numpy as np
 
 BARS = {"ref": 1e-4, "cpu": 1e-4, "htp": 1e-2}
 NAMES = {"ref": "libQnnRef.so", "cpu": "libQnnCpu.so 2.47", "htp": "libQnnHtp.so 2.51"}
+SIZES = {"small": "64 or 96 pixels where the model accepts them", "full": "224 or 299 pixels"}
 OTHERS = ("minilm", "tinyllama", "qwen2l_8k", "qwen2l")      # models beside the folders small and full
 
 
@@ -259,7 +260,7 @@ def write_report(path, rows, models, results, size):
              "Written by `make test-exports`. Each model is exported from PyTorch with random weights (minilm: its real ones),",
              "compiled by `qnnrt-run compile`, and run.", "",
              "error: the largest difference from torch's float64 divided by its largest value, over all outputs;",
-             "torch f16: the error of torch's own float16. Images have the size \"%s\"." % size,
+             "torch f16: the error of torch's own float16. Images have the size \"%s\": %s." % (size, SIZES[size]),
              "Times are those of one machine with other work on it; the HTP is emulated there.", ""]
     table = {}
     for r in rows:
