@@ -4047,6 +4047,12 @@ static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnr
     int64_t axis;
     size_t count = 2;
     inputs[0] = qnnrt_lower__arrange(job, x, 1u << last, (int32_t)last, &a);
+    if (type[0] == 'R' && a.packed_rank > 2 && job->lower->desc.target == QNNRT_LOWER_HTP) {
+        a.packed_rank = 2;                       /* HTP's RmsNorm is wrong with more rows of rows */
+        a.packed[1] = x->dims[last];
+        a.packed[0] = (int64_t)(qnnrt_lower__count(x->rank, x->dims) / (uint64_t)a.packed[1]);
+        inputs[0] = qnnrt_lower__reshape(job, inputs[0], 2, a.packed);
+    }
     inputs[1] = weight;
     if (weight == QNNRT_LOWER__NONE)
         inputs[1] = qnnrt_lower__same(job, x->dtype, x->dims[last], 1);
