@@ -61,6 +61,8 @@ static const struct { const char *op, *in, *attrs, *out; } cases[] = {
     { "linalg_vector_norm.default", "f4,9", "\"ord\":0,\"dim\":[0]", "f9" },
     { "rms_norm.default", "f20,5 f5", "\"normalized_shape\":[5]", "f20,5" },
     { "rms_norm.default", "f8,8,5 f5", "\"normalized_shape\":[5]", "f8,8,5" },
+    { "rms_norm.default", "f2,24,8 f8", "\"normalized_shape\":[8]", "f2,24,8" },
+    { "rms_norm.default", "f1,9,4,8 f8", "\"normalized_shape\":[8]", "f1,9,4,8" },
     { "rms_norm.default", "h3,64 f64", "\"normalized_shape\":[64]", "f3,64" },
     /* integers and bools */
     { "floor_divide.default", "n2,3", "\"other\":3", "n2,3" },
