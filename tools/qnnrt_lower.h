@@ -255,7 +255,8 @@ extern "C" {
 enum {
     QNNRT_LOWER__RANK = 8, QNNRT_LOWER__NONE = 0,
     QNNRT_LOWER__MOST_INPUTS = 64,   /* of an operator */
-    QNNRT_LOWER__MOST_RANK = 4       /* that all operators of all libraries take */
+    QNNRT_LOWER__MOST_RANK = 4,      /* that all operators of all libraries take */
+    QNNRT_LOWER__MOST_TABLE = 1 << 26            /* numbers that are computed for one operator */
 };
 
 typedef struct qnnrt_lower__block {
@@ -309,6 +310,7 @@ struct qnnrt_lower__graph {
     int32_t               *inputs, *outputs;
     const qnnrt_ir_node   *node;                 /* that is being lowered */
     int                    failed;               /* 1: the node has a finding */
+    size_t                 refused;              /* nodes with findings */
     qnnrt_lower__graph    *next;
 };
 enum { QNNRT_LOWER__HASH = 4096 };
@@ -528,6 +530,7 @@ static void qnnrt_lower__refuse(qnnrt_lower *lower, qnnrt_lower__graph *graph, c
 typedef struct qnnrt_lower__params {
     qnnrt_param_desc list[8];
     size_t           count, used;
+    int              beyond;             /* 1: a number does not fit */
     uint32_t         numbers[64];        /* data of tensors; INT_32 has the same bits */
 } qnnrt_lower__params;
 
@@ -570,7 +573,12 @@ static void qnnrt_lower__numbers(qnnrt_lower__params *p, const char *name, qnnrt
     param->rank = columns != 0 ? 2 : 1;
     param->dims[0] = rows;
     param->dims[1] = columns;
-    for (i = 0; i < count; ++i) p->numbers[p->used++] = (uint32_t)values[i];
+    for (i = 0; i < count; ++i) {
+        if (dtype == QNNRT_DTYPE_I32 ? values[i] != (int32_t)values[i]
+                                     : values[i] != (int64_t)(uint32_t)values[i])
+            p->beyond = 1;
+        p->numbers[p->used++] = (uint32_t)values[i];
+    }
 }
 
 static size_t qnnrt_lower__param_bytes(const qnnrt_param_desc *param)
@@ -632,17 +640,18 @@ static int32_t qnnrt_lower__tensor(qnnrt_lower__job *job, qnnrt_tensor_kind kind
 {
     qnnrt_lower *lower = job->lower;
     qnnrt_lower__graph *graph = job->graph;
-    qnnrt_lower_tensor *tensor;
+    qnnrt_lower_tensor *tensor, *tensors;
+    qnnrt_lower__body *bodies;
     size_t room = graph->tensor_room;
     uint32_t i;
-    graph->tensors = (qnnrt_lower_tensor *)qnnrt_lower__more(lower, graph->tensors,
-                                                             graph->tensor_count, &room,
-                                                             sizeof(*graph->tensors));
-    graph->bodies = (qnnrt_lower__body *)qnnrt_lower__more(lower, graph->bodies,
-                                                           graph->tensor_count,
-                                                           &graph->tensor_room,
-                                                           sizeof(*graph->bodies));
     if (lower->no_memory) return QNNRT_LOWER__NONE;
+    tensors = (qnnrt_lower_tensor *)qnnrt_lower__more(lower, graph->tensors, graph->tensor_count,
+                                                      &room, sizeof(*graph->tensors));
+    bodies = (qnnrt_lower__body *)qnnrt_lower__more(lower, graph->bodies, graph->tensor_count,
+                                                    &graph->tensor_room, sizeof(*graph->bodies));
+    if (lower->no_memory) return QNNRT_LOWER__NONE;      /* the arrays stay as they are */
+    graph->tensors = tensors;
+    graph->bodies = bodies;
     tensor = &graph->tensors[graph->tensor_count];
     tensor->name = graph->node != NULL ? graph->node->name : "";
     tensor->kind = kind;
@@ -652,10 +661,10 @@ static int32_t qnnrt_lower__tensor(qnnrt_lower__job *job, qnnrt_tensor_kind kind
     tensor->count = 1;
     tensor->op = -1;
     for (i = 0; i < rank; ++i) {
-        if (dims[i] < 1 || dims[i] > UINT32_MAX ||
-            (tensor->count *= (uint64_t)dims[i]) > ((uint64_t)1 << 48)) {
-            qnnrt_lower__refuse(lower, graph, NULL, "it needs a tensor with a dimension of %lld",
-                                (long long)dims[i]);
+        if (dims[i] < 1 || dims[i] > INT32_MAX ||
+            (tensor->count *= (uint64_t)dims[i]) > INT32_MAX) {
+            qnnrt_lower__refuse(lower, graph, NULL, "it needs a tensor with a dimension of %lld,"
+                                " or with more than 2147483647 elements", (long long)dims[i]);
             return QNNRT_LOWER__NONE;
         }
         tensor->dims[i] = (uint32_t)dims[i];
@@ -682,6 +691,23 @@ static uint64_t qnnrt_lower__count(uint32_t rank, const int64_t *dims)
     uint32_t i;
     for (i = 0; i < rank; ++i) count *= (uint64_t)dims[i];
     return count;
+}
+
+/* Make room for a table of a * b numbers that are computed for an operator. Return NULL after a
+   finding or without memory. The caller frees it with qnnrt_lower__dealloc(). */
+static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, size_t size)
+{
+    void *table;
+    if (a != 0 && b > (uint64_t)QNNRT_LOWER__MOST_TABLE / a) {
+        qnnrt_lower__refuse(job->lower, job->graph, "Compute it on the host, or use a smaller"
+                            " shape.", "it needs a table of %llu x %llu numbers, and may have %d",
+                            (unsigned long long)a, (unsigned long long)b,
+                            (int)QNNRT_LOWER__MOST_TABLE);
+        return NULL;
+    }
+    table = qnnrt_lower__alloc(job->lower, (size_t)(a * b) * size + 1);
+    if (table == NULL) job->lower->no_memory = 1;
+    return table;
 }
 
 /* =====================================================================================
@@ -1014,8 +1040,8 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
                             value != NULL ? value->name : "an input");
         return NULL;
     }
-    values = (double *)qnnrt_lower__alloc(job->lower, (size_t)value->count * sizeof(double) + 1);
-    if (values == NULL) { job->lower->no_memory = 1; return NULL; }
+    values = (double *)qnnrt_lower__table(job, value->count, 1, sizeof(double));
+    if (values == NULL) return NULL;
     if (qnnrt_lower__read(record->weight, values, &err) == QNNRT_OK) return values;
     qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
     qnnrt_lower__dealloc(job->lower, values);
@@ -1056,14 +1082,22 @@ static qnnrt_lower_op *qnnrt_lower__add(qnnrt_lower__job *job, const char *type,
     const size_t param_count = params != NULL ? params->count : 0;
     size_t room = graph->op_room, i;
     qnnrt_param_desc *list;
-    qnnrt_lower_op *op;
-    graph->ops = (qnnrt_lower_op *)qnnrt_lower__more(lower, graph->ops, graph->op_count, &room,
-                                                     sizeof(*graph->ops));
-    graph->op_next = (int32_t *)qnnrt_lower__more(lower, graph->op_next, graph->op_count,
-                                                  &graph->op_room, sizeof(*graph->op_next));
+    qnnrt_lower_op *op, *ops;
+    int32_t *op_next;
+    if (lower->no_memory) return NULL;
+    if (params != NULL && params->beyond) {
+        qnnrt_lower__refuse(lower, graph, NULL, "%s has a parameter beyond 32 bits", type);
+        return NULL;
+    }
+    ops = (qnnrt_lower_op *)qnnrt_lower__more(lower, graph->ops, graph->op_count, &room,
+                                              sizeof(*graph->ops));
+    op_next = (int32_t *)qnnrt_lower__more(lower, graph->op_next, graph->op_count,
+                                           &graph->op_room, sizeof(*graph->op_next));
     list = (qnnrt_param_desc *)qnnrt_lower__copy(lower, params != NULL ? params->list : NULL,
                                                  param_count * sizeof(*list));
-    if (lower->no_memory) return NULL;
+    if (lower->no_memory) return NULL;                   /* the arrays stay as they are */
+    graph->ops = ops;
+    graph->op_next = op_next;
     op = &graph->ops[graph->op_count];
     op->type = type;
     op->node = graph->node;
@@ -2481,9 +2515,15 @@ static void qnnrt_lower__do_cat(qnnrt_lower__job *job)
     qnnrt_lower__view views[256], joined;
     size_t i, count = 0;
     memset(views, 0, sizeof(views[0]));
-    for (i = 0; i < node->input_count && count < sizeof(views) / sizeof(views[0]); ++i) {
+    for (i = 0; i < node->input_count; ++i) {
         qnnrt_lower__view *view = &views[count];
         if (node->inputs[i] == NULL || node->inputs[i]->count == 0) continue;
+        if (count == sizeof(views) / sizeof(views[0])) {
+            qnnrt_lower__refuse(job->lower, job->graph, "Join some of them first.",
+                                "more than %lu tensors are joined",
+                                (unsigned long)(sizeof(views) / sizeof(views[0])));
+            return;
+        }
         *view = qnnrt_lower__in(job, i);
         qnnrt_lower__view_cast(job, view, dtype);
         if (stack) {
@@ -2581,6 +2621,11 @@ static void qnnrt_lower__do_diff(qnnrt_lower__job *job)
         if (places[i] >= node->input_count || node->inputs[places[i]] == NULL) continue;
         parts[count] = qnnrt_lower__in(job, places[i]);
         qnnrt_lower__view_cast(job, &parts[count++], dtype);
+    }
+    if (turns > QNNRT_LOWER__MOST_INPUTS) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "more than %d differences of differences"
+                            " are not lowered", (int)QNNRT_LOWER__MOST_INPUTS);
+        return;
     }
     x = qnnrt_lower__join(job, parts, count, axis);
     for (; turns > 0; --turns) {
@@ -3009,9 +3054,9 @@ static void qnnrt_lower__triangle(qnnrt_lower__job *job, qnnrt_lower__view *x, u
     int64_t rows[2], i;
     qnnrt_lower__aligned a;
     int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, (int32_t)axis, &a);
-    double *values = (double *)qnnrt_lower__alloc(job->lower,
-                                                  (size_t)(size * size) * sizeof(double));
-    if (values == NULL) { job->lower->no_memory = 1; return; }
+    double *values = (double *)qnnrt_lower__table(job, (uint64_t)size, (uint64_t)size,
+                                                  sizeof(double));
+    if (values == NULL) return;
     for (i = 0; i < size * size; ++i) values[i] = i / size <= i % size;
     rows[0] = (int64_t)qnnrt_lower__count(x->rank, x->dims) / size;
     rows[1] = size;
@@ -3169,8 +3214,8 @@ static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job,
     if (heads > 1) dims[at] = heads / h->share;
     if (apart) dims[at + 1] = h->share * h->rows;
     total = (int64_t)qnnrt_lower__count(h->rank, dims);
-    whole = (double *)qnnrt_lower__alloc(job->lower, (size_t)total * sizeof(double) + 1);
-    if (whole == NULL) { job->lower->no_memory = 1; out.tensor = QNNRT_LOWER__NONE; return out; }
+    whole = (double *)qnnrt_lower__table(job, (uint64_t)total, 1, sizeof(double));
+    if (whole == NULL) { out.tensor = QNNRT_LOWER__NONE; return out; }
     for (i = 0; i < total; ++i) {
         const int64_t cell = i % cells, row = i / cells % dims[at + 1];
         const int64_t head = i / cells / dims[at + 1] % dims[at];
@@ -3217,9 +3262,8 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
         } else {
             mask.dims[at + 1] = h->rows;
             mask.dims[at + 2] = h->cells;
-            values = (double *)qnnrt_lower__alloc(
-                job->lower, (size_t)(h->rows * h->cells) * sizeof(double));
-            if (values == NULL) job->lower->no_memory = 1;
+            values = (double *)qnnrt_lower__table(job, (uint64_t)h->rows, (uint64_t)h->cells,
+                                                  sizeof(double));
             for (i = 0; values != NULL && i < h->rows * h->cells; ++i)
                 values[i] = i % h->cells > i / h->cells ? QNNRT_LOWER__MASKED : 0;
         }
@@ -3342,8 +3386,8 @@ static void qnnrt_lower__mix(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
 /* Make a matrix [o, n] of zeros, NULL when out of memory. The caller frees it. */
 static double *qnnrt_lower__matrix_new(qnnrt_lower__job *job, int64_t o, int64_t n)
 {
-    double *matrix = (double *)qnnrt_lower__alloc(job->lower, (size_t)(o * n) * sizeof(double) + 1);
-    if (matrix == NULL) { job->lower->no_memory = 1; return NULL; }
+    double *matrix = (double *)qnnrt_lower__table(job, (uint64_t)o, (uint64_t)n, sizeof(double));
+    if (matrix == NULL) return NULL;
     memset(matrix, 0, (size_t)(o * n) * sizeof(double));
     return matrix;
 }
@@ -3484,8 +3528,8 @@ static void qnnrt_lower__do_pad(qnnrt_lower__job *job)
         const int64_t n = x.dims[i], count = n + lo[i] + hi[i];
         int64_t *from, at;
         if (count == n) continue;
-        from = (int64_t *)qnnrt_lower__alloc(job->lower, (size_t)count * sizeof(*from));
-        if (from == NULL) { job->lower->no_memory = 1; return; }
+        from = (int64_t *)qnnrt_lower__table(job, (uint64_t)count, 1, sizeof(*from));
+        if (from == NULL) return;
         for (at = 0; at < count; ++at) {
             int64_t place = at - lo[i];
             if (strcmp(kind, "reflect") == 0)
@@ -3520,10 +3564,10 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
     for (k = 0; k < count && x.rank > 0; ++k) {
         const uint32_t axis = (uint32_t)(axes[k] < 0 ? axes[k] + x.rank : axes[k]);
         const int64_t n = x.dims[axis];
-        int64_t *from = (int64_t *)qnnrt_lower__alloc(job->lower, (size_t)n * sizeof(*from)), i;
-        if (from == NULL) { job->lower->no_memory = 1; return; }
+        int64_t *from = (int64_t *)qnnrt_lower__table(job, (uint64_t)n, 1, sizeof(*from)), i;
+        if (from == NULL) return;
         for (i = 0; i < n; ++i)
-            from[i] = flip ? n - 1 - i : ((i - shifts[k]) % n + n) % n;
+            from[i] = flip ? n - 1 - i : ((i - shifts[k] % n) % n + n) % n;
         qnnrt_lower__take(job, &x, axis, from, n);
         qnnrt_lower__dealloc(job->lower, from);
     }
@@ -3752,6 +3796,11 @@ static void qnnrt_lower__dilated_pool(qnnrt_lower__job *job, uint32_t spatial,
     qnnrt_lower__view x = qnnrt_lower__in(job, 0), best = x;
     int64_t lo[QNNRT_LOWER__RANK] = {0}, hi[QNNRT_LOWER__RANK] = {0}, at[2];
     uint32_t i;
+    if (kernel[0] > QNNRT_LOWER__MOST_INPUTS || kernel[1] > QNNRT_LOWER__MOST_INPUTS) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "a kernel of more than %d with dilation"
+                            " is not lowered", (int)QNNRT_LOWER__MOST_INPUTS);
+        return;
+    }
     for (i = 0; i < 2; ++i) {
         const int32_t axis = qnnrt_lower__image_axis(out, spatial, i);
         if (axis < 0) continue;
@@ -3975,6 +4024,7 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
                                            : ((double)k + 0.5) * step[i] - 0.5;
             int64_t first;
             if (at < 0) at = 0;
+            if (!(at < (double)n)) at = (double)n;           /* a step may be huge */
             first = (int64_t)(linear ? at : (double)(float)at);
             if (first > n - 1) first = n - 1;
             if (linear && first < n - 1) {
@@ -4026,10 +4076,10 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
 static int32_t qnnrt_lower__same(qnnrt_lower__job *job, qnnrt_dtype dtype, int64_t count,
                                  double number)
 {
-    double *values = (double *)qnnrt_lower__alloc(job->lower, (size_t)count * sizeof(double) + 1);
+    double *values = (double *)qnnrt_lower__table(job, (uint64_t)count, 1, sizeof(double));
     int32_t tensor;
     int64_t i;
-    if (values == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
+    if (values == NULL) return QNNRT_LOWER__NONE;
     for (i = 0; i < count; ++i) values[i] = number;
     tensor = qnnrt_lower__doubles(job, dtype, 1, &count, values);
     qnnrt_lower__dealloc(job->lower, values);
@@ -4333,8 +4383,8 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
         return;
     }
     channels = node->inputs[0]->dims[1];
-    k = (double *)qnnrt_lower__alloc(job->lower, (size_t)channels * 2 * sizeof(double));
-    if (k == NULL) { job->lower->no_memory = 1; return; }
+    k = (double *)qnnrt_lower__table(job, (uint64_t)channels, 2, sizeof(double));
+    if (k == NULL) return;
     b = k + channels;
     for (d = 0; d < 4; ++d)
         if (node->inputs[d + 1] != NULL) parts[d] = qnnrt_lower__values(job, node->inputs[d + 1]);
@@ -4515,9 +4565,9 @@ static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank
     if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
         const size_t size = qnnrt_lower__dtype_bytes(from->dtype);
         const uint64_t count = qnnrt_lower__count(rank, dims);
-        char *data = (char *)qnnrt_lower__alloc(job->lower, (size_t)count * size);
+        char *data = (char *)qnnrt_lower__table(job, count, 1, size);
         uint64_t k;
-        if (data == NULL) { job->lower->no_memory = 1; return QNNRT_LOWER__NONE; }
+        if (data == NULL) return QNNRT_LOWER__NONE;
         for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
         t = qnnrt_lower__data(job, from->dtype, rank, dims, data);
         qnnrt_lower__dealloc(job->lower, data);
@@ -4545,11 +4595,11 @@ typedef struct qnnrt_lower__lists {
 static int32_t qnnrt_lower__flat_known(qnnrt_lower__job *job, const qnnrt_lower__lists *lists)
 {
     const uint64_t total = qnnrt_lower__count(lists->rank, lists->dims);
-    double *flat = (double *)qnnrt_lower__alloc(job->lower, (size_t)total * sizeof(double) + 1);
+    double *flat = (double *)qnnrt_lower__table(job, total, 1, sizeof(double));
     int32_t t = QNNRT_LOWER__NONE;
     uint32_t k, d;
     uint64_t i;
-    if (flat == NULL) { job->lower->no_memory = 1; return t; }
+    if (flat == NULL) return t;
     memset(flat, 0, (size_t)total * sizeof(double));
     for (k = 0; k < lists->count; ++k) {
         const qnnrt_ir_value *value = lists->values[k];
@@ -4722,9 +4772,9 @@ static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
     double *values;
     dims[0] = x.dims[x.rank - 2];
     dims[1] = x.dims[x.rank - 1];
-    values = (double *)qnnrt_lower__alloc(job->lower,
-                                          (size_t)(dims[0] * dims[1]) * sizeof(double));
-    if (values == NULL) { job->lower->no_memory = 1; return; }
+    values = (double *)qnnrt_lower__table(job, (uint64_t)dims[0], (uint64_t)dims[1],
+                                          sizeof(double));
+    if (values == NULL) return;
     for (i = 0; i < dims[0] * dims[1]; ++i) {
         const int64_t right = i % dims[1] - i / dims[1];
         values[i] = lower ? right <= diagonal : right >= diagonal;
@@ -4756,8 +4806,8 @@ static void qnnrt_lower__do_index_copy(qnnrt_lower__job *job)
     for (d = axis + 1; d < x.rank; ++d) after *= x.dims[d];
     size = x.dims[axis];
     count = (int64_t)qnnrt_lower__count(index.rank, index.dims);
-    base = (double *)qnnrt_lower__alloc(job->lower, (size_t)(before * count) * sizeof(double));
-    if (base == NULL) { job->lower->no_memory = 1; return; }
+    base = (double *)qnnrt_lower__table(job, (uint64_t)before, (uint64_t)count, sizeof(double));
+    if (base == NULL) return;
     for (i = 0; i < before * count; ++i) base[i] = (double)(i / count * size);
     dims[0] = before;
     dims[1] = count;
@@ -4786,16 +4836,14 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 {
     const qnnrt_ir_value *out = job->node->outputs[0];
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
-    double *values = (double *)qnnrt_lower__alloc(job->lower,
-                                                  (size_t)out->count * sizeof(double) + 1);
+    double *values = (double *)qnnrt_lower__table(job, out->count, 1, sizeof(double));
     const char *op = job->node->op;
     const void *no_input = NULL;
-    void *data = qnnrt_lower__alloc(job->lower,
-                                    (size_t)out->count * qnnrt_ir_dtype_bytes(out->dtype) + 1);
+    void *data = qnnrt_lower__table(job, out->count, 1, qnnrt_ir_dtype_bytes(out->dtype));
     qnnrt_weight weight;
     qnnrt_error err;
     if (values == NULL || data == NULL) {
-        job->lower->no_memory = 1;
+        /* no memory, or a finding */
     } else if (job->node->input_count != 0) {            /* only its shape matters */
         const double number = strstr(op, "ones") != NULL ? 1
                               : qnnrt_ir_float(job->node, strncmp(op, "fill.", 5) == 0
@@ -5142,6 +5190,7 @@ static void qnnrt_lower__watch(qnnrt_lower__job *job)
 static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 {
     const int rule = qnnrt_lower__rule_of(node->op);
+    const qnnrt_ir_value *large = NULL;
     size_t i;
     int empty = 0, full = 0;
     job->node = job->graph->node = node;
@@ -5152,7 +5201,15 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
         else if (out->users != 0 || out->is_output) empty = 1;
     }
     if (empty && !full) return;                  /* joined with others, or refused there */
-    if (rule < 0)
+    for (i = 0; i < node->input_count; ++i)
+        if (node->inputs[i] != NULL && node->inputs[i]->count > INT32_MAX) large = node->inputs[i];
+    for (i = 0; i < node->output_count; ++i)
+        if (node->outputs[i]->count > INT32_MAX) large = node->outputs[i];
+    if (large != NULL)
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "\"%.200s\" has %llu elements, at most"
+                            " 2147483647 are lowered", large->name,
+                            (unsigned long long)large->count);
+    else if (rule < 0)
         qnnrt_lower__refuse(job->lower, job->graph,
                             "Compute it on the host, or change the model.",
                             "there is no rule to lower this operator");
@@ -5671,6 +5728,9 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
         d->compute != QNNRT_DTYPE_F32)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16"
                                                    " nor float32");
+    if ((unsigned)d->target > (unsigned)QNNRT_LOWER_HTP)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
+                                 (int)d->target);
     lower = (qnnrt_lower *)(d->hooks.alloc != NULL
                                 ? d->hooks.alloc(d->hooks.alloc_user, sizeof(*lower))
                                 : malloc(sizeof(*lower)));
@@ -5682,6 +5742,14 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
                      : d->target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
     if (lower->desc.positions == 0) lower->desc.positions = 4096;
     lower->last = &lower->first;
+    if (d->build_id != NULL) {
+        lower->desc.build_id = (const char *)qnnrt_lower__copy(lower, d->build_id,
+                                                               strlen(d->build_id) + 1);
+        if (lower->no_memory) {
+            qnnrt_lower_free(lower);
+            return qnnrt_lower__fail_memory(err);
+        }
+    }
     *out = lower;
     return qnnrt_lower__good(err);
 }
@@ -5749,8 +5817,8 @@ static void qnnrt_lower__take_frequencies(qnnrt_lower *lower, qnnrt_ir_value *va
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, qnnrt_error *err)
 {
-    size_t i, missing = 0, wrong = 0, angles = 0, used = 0;
-    char list[1200];
+    size_t i, missing = 0, wrong = 0, angles = 0, used = 0, more = 0;
+    char list[1700];
     list[0] = '\0';
     if (lower == NULL || ir == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_weights: lower or ir is NULL");
@@ -5784,6 +5852,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
             angles += strlen(value->key) >= 8 &&
                       strcmp(value->key + strlen(value->key) - 8, "inv_freq") == 0;
         }
+        more += used + 300 >= sizeof list;
         if (used + 300 < sizeof list) {
             if (weight == NULL)
                 used += (size_t)snprintf(list + used, sizeof list - used,
@@ -5797,6 +5866,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     if (missing + wrong == 0) return qnnrt_lower__good(err);
     qnnrt_lower__clean(list);
+    if (more != 0) snprintf(list + used, sizeof list - used, "\n  and %lu more",
+                            (unsigned long)more);
     qnnrt_lower__fail(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
                       "%lu weights of the graph are missing, %lu have another shape:%s",
                       (unsigned long)missing, (unsigned long)wrong, list);
@@ -5944,6 +6015,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     *lower->last = graph;
     lower->last = &graph->next;
     lower->graph_count += 1;
+    graph->refused = lower->finding_count - first;
     if (lower->finding_count == first) return qnnrt_lower__good(err);
     return qnnrt_lower__findings(lower, first, "nodes cannot be lowered:", name, err);
 }
@@ -5956,6 +6028,13 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     uint32_t context;
     if (lower == NULL || builder == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: lower or builder is NULL");
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->first == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: no graph was lowered");
+    for (graph = lower->first; graph != NULL; graph = graph->next)
+        if (graph->refused != 0)
+            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: graph \"%.200s\" has"
+                                     " nodes that cannot be lowered", graph->info.name);
     first = lower->finding_count;
     qnnrt_lower__cut_all(lower, lower->desc.contexts != 0 ? lower->desc.contexts : 1);
     for (context = 0; context < lower->info.contexts; ++context) {
