@@ -1928,6 +1928,24 @@ static int qnnrt_ir__shape_interleave(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* flip, roll: dims in range; roll has a shift for each, and one without them */
+static int qnnrt_ir__shape_turned(qnnrt_ir__shape *s)
+{
+    int64_t list[QNNRT_IR_RANK], shifts[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir__attr_ints(s->node, "dims", list);
+    const size_t shifted = qnnrt_ir__attr_ints(s->node, "shifts", shifts);
+    const int rolls = qnnrt_ir__attr_has(s->node, "shifts");
+    uint32_t axis;
+    size_t i;
+    qnnrt_ir__shape_same(s);
+    if (count > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims is too long");
+    if (rolls && shifted != (count != 0 ? count : 1))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "shifts and dims differ");
+    for (i = 0; i < count; ++i)
+        if (!qnnrt_ir__shape_wrap(s, "dims", list[i], s->rank, &axis)) return 0;
+    return 1;
+}
+
 static int qnnrt_ir__shape_movedim(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
@@ -2736,8 +2754,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("pad.default", 1, 1, "ints pad, str mode=constant, float? value", pad, places) \
     X("constant_pad_nd.default", 1, 1, "ints pad, Scalar value=0", pad, places) \
     X("diff.default", 1, 3, "int n=1, int dim=-1", diff, diff) \
-    X("roll.default", 1, 1, "ints shifts, ints? dims", same, places) \
-    X("flip.default", 1, 1, "ints dims", same, slice) \
+    X("roll.default", 1, 1, "ints shifts, ints? dims", turned, places) \
+    X("flip.default", 1, 1, "ints dims", turned, slice) \
     X("index.Tensor", 2, 255, "", index, index) \
     X("index_select.default", 2, 2, "int dim", index_select, select) \
     X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather, select) \
