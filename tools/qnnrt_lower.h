@@ -2299,7 +2299,7 @@ static void qnnrt_lower__do_compare(qnnrt_lower__job *job)
 /* =====================================================================================
    SHAPE                                                                          >>shape
    Operators that move elements: views, permutations, slices, joins, copies.
-   Needs: >>config >>params >>tensor >>static >>operator >>layout >>align >>binary
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>binary
    Knows nothing of: arithmetic
    ===================================================================================== */
 
