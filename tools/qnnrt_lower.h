@@ -7,8 +7,8 @@
        #define QNNRT_IR_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION
        #include "qnnrt_lower.h"
-   qnnrt.h, qnnrt_json.h, qnnrt_compose.h, qnnrt_weights.h and qnnrt_ir.h lie beside this file or
-   are found by the compiler. Link with -ldl -lm.
+   qnnrt.h, qnnrt_json.h, qnnrt_compose.h, qnnrt_known.h, qnnrt_weights.h and qnnrt_ir.h lie beside
+   this file or are found by the compiler. Link with -ldl -lm.
 
        qnnrt_lower_desc desc = {0};
        desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));
@@ -39,7 +39,28 @@
        static     a tensor whose elements are known: a weight, a constant, or made here
        finding    a node that cannot be lowered, or an operator that the library refuses
 
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_LOWER_API  replaces the storage and export prefix of all functions (default: QNNRT_API)
+       The options of qnnrt.h work here too:
+       QNNRT_STATIC     makes every function static: all implementations and all calls in one file
+       QNNRT_API        sets the prefix of all functions, for example for hidden visibility
+
    MANUAL
+
+   Order of the calls
+       Weights before passes: batch norms are folded into weights, and tables of weights through
+       constant indices are computed, where the file has them in the type of the graph. Passes before
+       the graph: some operators, such as relu_ and the rotary embedding, only exist before them.
+       Several graphs may follow each other; weights that they share are the same tensors of the
+       file, and one copy in the binary if the library shares weights (context_desc.weight_sharing).
+       `lower` must live until qnnrt_builder_finish() returns, which reads the weights.
+
+   Findings
+       A node without a rule, a node whose rule does not cover it, an operator that the library
+       refuses, and one that the library accepts but computes wrong (qnnrt_known.h): all are
+       collected, so that one run names everything that has to change.
+           info = qnnrt_lower_get_info(lower);
+           for (i = 0; i < info->finding_count; ++i) puts(info->findings[i].text);
 
    Layout
        QNN convolutions want the channels last, ATen has them second. No pass rewrites the graph
@@ -55,12 +76,25 @@
        stays bool. Constants beyond float16, such as the -3.4e38 of a mask, become its largest
        number; a weight beyond it is an error.
 
+   Contexts
+       With desc.contexts the graphs are cut into several contexts with near equal shares of the
+       weights, where the fewest bytes cross. Each context has a graph of the same name, so that the
+       saved files, loaded as shards, form one pipeline. A weight that several graphs read is in one
+       context for all of them.
+
+   A new operator
+       Write a function in the room that it belongs to, and a row in >>table. Take the input with
+       qnnrt_lower__in(), bring it into an order with __arrange() (one input) or __align()
+       (several), make operators with __op(), and say with __set() in which order the result is
+       stored. __op() returns an operator that exists already instead of a second one, and 0 after a
+       finding; functions pass 0 on, so that no check is needed between the steps.
+
    ROOMS (search for the tag)
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table                                                             operators
-       >>graph >>cut >>emit >>public                                                      programs
+       >>graph >>cut >>emit >>public                                                programs
 */
 #ifndef QNNRT_LOWER_H
 #define QNNRT_LOWER_H
@@ -6088,3 +6122,11 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
 #endif
 #endif /* QNNRT_LOWER__IMPL_ONCE */
 #endif /* QNNRT_LOWER_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.4.0   First version.
+   --------------------------------------------------------------------------------------------- */
