@@ -26,7 +26,7 @@ static const struct { const char *text, *style, *colour; } chart_kinds[CHART_KIN
 typedef struct chart_box {             /* a node, an input or an output                     */
     const char *name;
     char       *line, *title;          /* below the name; on hover                          */
-    chart_kind   kind;
+    chart_kind  kind;
     size_t     *reads;                 /* [read_count] items                                */
     size_t      read_count;
     size_t      layer, readers;        /* readers: how many items read it                   */
@@ -42,7 +42,7 @@ typedef struct chart_graph {
 
 /* Return what became of a node of the graph after the passes. ops: operators of each live node. */
 static chart_kind chart_fate(const qnnrt_lower_info *info, const qnnrt_ir_node *node,
-                           const size_t *ops)
+                             const size_t *ops)
 {
     for (size_t i = 0; i < info->finding_count; ++i)
         if (info->findings[i].node == node) return CHART_REFUSED;
@@ -53,7 +53,7 @@ static chart_kind chart_fate(const qnnrt_lower_info *info, const qnnrt_ir_node *
     return ops[node->at] == 0 ? CHART_NONE : node->fate[0] != '\0' ? CHART_CHANGED : CHART_KEPT;
 }
 
-/* Add what an box reads. Inputs of the graph come after its nodes. */
+/* Add what a box reads. Inputs of the graph come after its nodes. */
 static void chart_read(const qnnrt_ir *ir, chart_box *box, const qnnrt_ir_value *value)
 {
     size_t at = SIZE_MAX;
@@ -78,7 +78,7 @@ static void chart_end(chart_box *box, const qnnrt_ir_value *value, const char *w
 /* Make the items of a graph. before: it is the graph as it was read, and g->ir is what became of
    it. */
 static void chart_make(chart_graph *out, const aten_graph *g, const qnnrt_lower_info *info,
-                      const qnnrt_lower_graph_info *lowered, const qnnrt_ir *ir, int before)
+                       const qnnrt_lower_graph_info *lowered, const qnnrt_ir *ir, int before)
 {
     const size_t all = g->ir->node_count + g->ir->removed_count;
     const qnnrt_ir_node **now = cli_alloc(g->node_count, sizeof(*now));
