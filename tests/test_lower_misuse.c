@@ -1,0 +1,138 @@
+/* test_lower_misuse.c - qnnrt_lower.h in wrong hands: wrong arguments, wrong order, hostile shapes, failing allocations */
+#define QNNRT_COMPOSE
+#include "qnnrt_lower.h"
+#include "counted.h"
+#include "ref.h"
+#include "test.h"
+
+static qnnrt_ir *misuse_read(const char *text)
+{
+    qnnrt_ir *ir = NULL;
+    qnnrt_error err;
+    if (qnnrt_ir_read(text, strlen(text), NULL, &ir, &err) != QNNRT_OK || qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK)
+        printf("    %s\n", err.text);
+    return ir;
+}
+
+/* One node on x. */
+static qnnrt_ir *misuse_one(const char *shape, const char *op, const char *out, const char *attrs)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "{\"model_name\":\"m\",\"graph_inputs\":[{\"name\":\"x\",\"shape\":%s,\"dtype\":\"float32\"}],"
+             "\"graph_outputs\":[{\"name\":\"y\",\"shape\":%s,\"dtype\":\"float32\"}],\"weights\":[],\"weight_name_mapping\":{},"
+             "\"constants\":{},\"nodes\":[{\"name\":\"y\",\"op_type\":\"aten.%s\",\"inputs\":[{\"name\":\"x\",\"shape\":%s,"
+             "\"dtype\":\"float32\"}],\"outputs\":[{\"name\":\"y\",\"shape\":%s,\"dtype\":\"float32\"}],\"attrs\":%s}]}",
+             shape, out, op, shape, out, attrs);
+    return misuse_read(text);
+}
+
+TEST(lower_refuses_wrong_arguments)
+{
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    qnnrt_ir *ir = misuse_one("[2]", "relu.default", "[2]", "{}");
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *backend = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt_error err;
+    memset(&desc, 0, sizeof(desc));
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    backend_desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(NULL, NULL, &err), QNNRT_E_ARG);
+    desc.hooks.alloc = counted_alloc;
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_E_ARG);
+    CHECK(lower == NULL);
+    memset(&desc, 0, sizeof(desc));
+    desc.target = (qnnrt_lower_target)3;
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_E_ARG);
+    desc.target = QNNRT_LOWER_REF;
+    desc.compute = QNNRT_DTYPE_I32;
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_E_ARG);
+    desc.compute = (qnnrt_dtype)0;
+    desc.contexts = 4;
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_weights(lower, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_lower_passes(NULL, ir, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_lower_graph(lower, ir, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_lower_emit(lower, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_lower_emit(lower, builder, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_lower_weights(lower, ir, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_graph(lower, ir, "twice", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_graph(lower, ir, "twice", &err), QNNRT_OK);
+    CHECK(qnnrt_lower_emit(lower, builder, &err) != QNNRT_OK);
+    CHECK(qnnrt_lower_get_info(NULL) == NULL && qnnrt_lower_weight_of(NULL) == NULL);
+    qnnrt_builder_destroy(builder);
+    qnnrt_lower_free(lower);
+    qnnrt_lower_free(NULL);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST(lower_names_what_is_too_large)
+{
+    static const struct { const char *shape, *op, *out, *attrs; } cases[] = {
+        { "[16777216,16777216]", "relu.default", "[16777216,16777216]", "{}" },
+        { "[4294967296]", "relu.default", "[4294967296]", "{}" },
+        { "[65536]", "cumsum.default", "[65536]", "{\"dim\":0}" },
+        { "[20000,20000]", "tril.default", "[20000,20000]", "{}" },
+        { "[65]", "cumprod.default", "[65]", "{\"dim\":0}" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        qnnrt_ir *ir = misuse_one(cases[i].shape, cases[i].op, cases[i].out, cases[i].attrs);
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_error err;
+        memset(&desc, 0, sizeof(desc));
+        desc.target = QNNRT_LOWER_HTP;
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "m", &err), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(err.text, "y");
+        CHECK(qnnrt_lower_get_info(lower)->finding_count > 0);
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(lower_survives_every_failing_allocation)
+{
+    size_t bytes;
+    void *text = test_read_file("tests/data/ir/ops.json", &bytes);
+    long at;
+    int done = 0;
+    CHECK(text != NULL);
+    for (at = 0; !done && at < 400; ++at) {
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        qnnrt_error err;
+        qnnrt_result result;
+        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
+        memset(&desc, 0, sizeof(desc));
+        desc.hooks.alloc = counted_alloc;
+        desc.hooks.free = counted_free;
+        desc.watch = 1;
+        allocations = live = 0;
+        fail_at = at;
+        result = qnnrt_lower_create(&desc, &lower, &err);
+        if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, NULL, &err);
+        if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, ir, "ops", &err);
+        CHECK(result == QNNRT_E_MEMORY || allocations <= at || result == QNNRT_E_UNSUPPORTED);
+        done = allocations <= at;
+        qnnrt_lower_free(lower);
+        CHECK_EQ(live, 0);
+        qnnrt_ir_free(ir);
+        if (at >= 12) at += 16;
+    }
+    fail_at = -1;
+    free(text);
+}
+
+TEST_MAIN("lower_misuse")
+{
+    RUN(lower_refuses_wrong_arguments);
+    RUN(lower_names_what_is_too_large);
+    RUN(lower_survives_every_failing_allocation);
+}
