@@ -233,6 +233,11 @@
        first element; look a name up once, before a loop:
            qnnrt_slot logits = qnnrt_run_slot(run, "logits");
            qnnrt_read_f32(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
+       An index that a graph looks up in a table must be one of its rows: for another one HTP fails
+       (0x44c), and the CPU library reads a wrong row. So a program can give an int32 input the
+       range of its values, which qnnrt-run compile does for tables of embeddings. The two
+       functions that write refuse a value out of it. Memory that you write yourself, bound or
+       from qnnrt_data(), is not checked: compare with slot->low and slot->high before an exec.
 
    Memory
        qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the
@@ -1168,6 +1173,9 @@ typedef struct qnnrt_slot_info {
     const char              *address;           /* shortest name that finds it, given its role:
                                                    "logits", "2/hidden" */
     const void              *constant;          /* the value of a constant; NULL: not a constant */
+    int                      has_range;         /* 1: an int32 input that takes values from low to
+                                                   high, see qnnrt_range_desc */
+    int32_t                  low, high;         /* 0 without has_range */
 } qnnrt_slot_info;
 
 /* A slot is the address of its description in qnnrt_pipeline_info.slots, so its facts are at hand:
@@ -1317,6 +1325,14 @@ typedef struct qnnrt_constant_desc {            /* an input of a step that alway
     size_t      bytes;                          /* at least qnnrt_tensor_info.bytes */
 } qnnrt_constant_desc;
 
+typedef struct qnnrt_range_desc {               /* the values that an int32 input takes, such as the
+                                                   ids of tokens. Several ranges of one slot: it
+                                                   takes the values that are in all of them */
+    size_t      step;
+    const char *input;                          /* a slot of QNNRT_ROLE_INPUT */
+    int32_t     low, high;                      /* the first and the last value */
+} qnnrt_range_desc;
+
 typedef struct qnnrt_name_desc {                /* what users call a tensor: finds its slot before
                                                    the names of tensors do */
     const char *name;                           /* not "<step>/..." */
@@ -1355,6 +1371,9 @@ typedef struct qnnrt_pipeline_desc {
     size_t                 buffer_count;
     const qnnrt_keep_desc *keeps;               /* the places of tensors in them */
     size_t                 keep_count;
+    const qnnrt_range_desc *ranges;             /* that qnnrt_write_i32() and qnnrt_write_f32()
+                                                   check */
+    size_t                 range_count;
 } qnnrt_pipeline_desc;
 
 /* Wire graphs of one or several models, and functions of the caller, by hand: see "Several
@@ -1364,9 +1383,10 @@ typedef struct qnnrt_pipeline_desc {
    share one. The descriptor and its strings are copied; host steps keep their `user`.
    Without edges_only, every step after the first needs an edge from the one before it; with
    edges_only an edge from or to any other.
-   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge, input or
-            constant); QNNRT_E_MISMATCH (two tensors or a constant do not fit, a step lacks edges,
-            or the backends of two steps have other hooks); QNNRT_E_UNSUPPORTED (there is no such
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge, input, constant
+            or range); QNNRT_E_MISMATCH (two tensors or a constant do not fit, a range is for an
+            input that is not int32, a step lacks edges, or the backends of two steps have other
+            hooks); QNNRT_E_UNSUPPORTED (there is no such
             conversion); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
@@ -1680,8 +1700,11 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
             rounded half to even. 4- and 8-bit floats are refused: their layout is not fixed
    int32    integer types: the value, saturated. Quantized types: the code itself. Float types are
             refused
+
+   An input with qnnrt_slot_info.has_range takes no value out of its range, as it would be stored.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (begin or count); QNNRT_E_UNSUPPORTED (no
-            conversion); QNNRT_E_STATE (not bound yet); QNNRT_E_ARG */
+            conversion); QNNRT_E_STATE (not bound yet); QNNRT_E_ARG (also a value out of the range:
+            the text has the element, and nothing was written) */
 QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                        const float *values, size_t count);
 QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
@@ -9286,7 +9309,9 @@ typedef struct qnnrt__schema_pipeline {
     qnnrt__schema_value  *constants;
     qnnrt_name_desc      *names;
     qnnrt__schema_buffer *buffers;
+    qnnrt_range_desc     *ranges;
     size_t step_count, edge_count, apart_count, constant_count, name_count, buffer_count;
+    size_t range_count;
 } qnnrt__schema_pipeline;
 
 typedef struct qnnrt__schema_program {
@@ -9457,10 +9482,22 @@ static const qnnrt__schema_object qnnrt__schema_buffers = {
     qnnrt__schema_buffer_fields, 0x0B, 1
 };
 
+static const qnnrt_json_text qnnrt__schema_range_keys[] = {
+    QNNRT__KEY("step"), QNNRT__KEY("input"), QNNRT__KEY("low"), QNNRT__KEY("high"), QNNRT__NO_KEY
+};
+static const qnnrt__schema_field qnnrt__schema_range_fields[] = {
+    QNNRT__FIELD(INDEX, qnnrt_range_desc, step), QNNRT__FIELD(TEXT, qnnrt_range_desc, input),
+    QNNRT__FIELD(I32, qnnrt_range_desc, low), QNNRT__FIELD(I32, qnnrt_range_desc, high)
+};
+static const qnnrt__schema_object qnnrt__schema_ranges = {
+    "range", "a range", sizeof(qnnrt_range_desc), qnnrt__schema_range_keys,
+    qnnrt__schema_range_fields, 0x0F, 0
+};
+
 static const qnnrt_json_text qnnrt__schema_pipeline_keys[] = {
     QNNRT__KEY("name"), QNNRT__KEY("steps"), QNNRT__KEY("edges"), QNNRT__KEY("edges_only"),
     QNNRT__KEY("apart"), QNNRT__KEY("constants"), QNNRT__KEY("names"), QNNRT__KEY("buffers"),
-    QNNRT__NO_KEY
+    QNNRT__KEY("ranges"), QNNRT__NO_KEY
 };
 static const qnnrt__schema_field qnnrt__schema_pipeline_fields[] = {
     QNNRT__FIELD(TEXT, qnnrt__schema_pipeline, name),
@@ -9470,7 +9507,8 @@ static const qnnrt__schema_field qnnrt__schema_pipeline_fields[] = {
     QNNRT__ITEMS(LIST, pipeline, apart, apart_count, apart),
     QNNRT__ITEMS(LIST, pipeline, constants, constant_count, values),
     QNNRT__ITEMS(MAP, pipeline, names, name_count, names),
-    QNNRT__ITEMS(LIST, pipeline, buffers, buffer_count, buffers)
+    QNNRT__ITEMS(LIST, pipeline, buffers, buffer_count, buffers),
+    QNNRT__ITEMS(LIST, pipeline, ranges, range_count, ranges)
 };
 static const qnnrt__schema_object qnnrt__schema_pipelines = {
     "pipeline", "a pipeline", sizeof(qnnrt__schema_pipeline), qnnrt__schema_pipeline_keys,
@@ -13670,6 +13708,40 @@ static qnnrt_result qnnrt__slot_buffers(qnnrt_pipeline *p, const qnnrt_pipeline_
     return QNNRT_OK;
 }
 
+/* Give the inputs of a description their ranges. */
+static qnnrt_result qnnrt__slot_ranges(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                       const size_t *numbers, qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < desc->range_count; ++i) {
+        const qnnrt_range_desc *range = &desc->ranges[i];
+        qnnrt_slot_info *slot;
+        qnnrt_slot found;
+        const qnnrt_result result = qnnrt__slot_end(p, numbers, desc->step_count, "range", i,
+                                                    range->step, range->input, 0, &found, err);
+        if (result != QNNRT_OK) return result;
+        slot = &p->slots[qnnrt__slot_index(p, found)];
+        if (slot->role != QNNRT_ROLE_INPUT)
+            return qnnrt__fail(err, QNNRT_E_ARG, "range %u: \"%.200s\" of step %u is %s %s;"
+                               " expected an input that the caller writes", (unsigned)i,
+                               range->input, (unsigned)range->step,
+                               slot->role == QNNRT_ROLE_EDGE ? "an" : "a",
+                               qnnrt_role_name(slot->role));
+        if (slot->tensor->dtype != QNNRT_DTYPE_I32)
+            return qnnrt__fail(err, QNNRT_E_MISMATCH, "range %u: input \"%.200s\" is %s; expected"
+                               " int32", (unsigned)i, range->input,
+                               qnnrt__dtype_name(slot->tensor->dtype));
+        if (!slot->has_range || range->low > slot->low) slot->low = range->low;
+        if (!slot->has_range || range->high < slot->high) slot->high = range->high;
+        slot->has_range = 1;
+        if (slot->low > slot->high)
+            return qnnrt__fail(err, QNNRT_E_ARG, "range %u: input \"%.200s\" takes no value: its"
+                               " range is %d to %d", (unsigned)i, range->input, (int)slot->low,
+                               (int)slot->high);
+    }
+    return QNNRT_OK;
+}
+
 /* Find the pipeline of the same models that a slot belongs to, or NULL. */
 static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_slot slot)
 {
@@ -13782,6 +13854,8 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
         result = qnnrt__slot_names(p, desc, program->numbers, err);
     if (result == QNNRT_OK && desc != NULL)
         result = qnnrt__slot_buffers(p, desc, program->numbers, err);
+    if (result == QNNRT_OK && desc != NULL)
+        result = qnnrt__slot_ranges(p, desc, program->numbers, err);
     if (result != QNNRT_OK) return result;
     return qnnrt__slot_address(p, err);
 }
@@ -14428,6 +14502,8 @@ static qnnrt_result qnnrt__assemble_pipeline(qnnrt__assemble_work *a,
     desc.apart_count = from->apart_count;
     desc.names = from->names;
     desc.name_count = from->name_count;
+    desc.ranges = from->ranges;
+    desc.range_count = from->range_count;
     result = qnnrt__assemble_steps(a, from, &desc, err);
     if (result == QNNRT_OK) result = qnnrt__assemble_memory(a, from, &desc, &values, err);
     return result == QNNRT_OK ? qnnrt__pipeline_add(a->model, &desc, values, out, err) : result;
@@ -17660,6 +17736,33 @@ static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t b
     return QNNRT_OK;
 }
 
+/* Check that an input with a range takes values, int32 or float, from element `begin` on. */
+static qnnrt_result qnnrt__run_takes(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                     const void *values, int floats, size_t count)
+{
+    enum { PART = 64 };
+    static const uint32_t dims[1] = { PART };
+    int32_t stored[PART];
+    qnnrt_tensor_info tensor = *slot->tensor;
+    size_t done, part, i;
+    tensor.rank = 1;
+    tensor.dims = dims;
+    for (done = 0; done < count; done += part) {
+        const unsigned char *from = (const unsigned char *)values + 4u * done;
+        part = count - done < PART ? count - done : (size_t)PART;
+        if (floats) qnnrt__quant_write_f32(&tensor, stored, 0, (const float *)values + done, part);
+        else memcpy(stored, from, part * sizeof(*stored));
+        for (i = 0; i < part; ++i)
+            if (stored[i] < slot->low || stored[i] > slot->high)
+                return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+                                   "pipeline \"%.200s\": input \"%.200s\": element %llu is %d;"
+                                   " expected %d to %d", run->pipeline->info.name, slot->address,
+                                   (unsigned long long)(begin + done + i), (int)stored[i],
+                                   (int)slot->low, (int)slot->high);
+    }
+    return QNNRT_OK;
+}
+
 static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, const char *what,
                                              qnnrt_error *err)
 {
@@ -18564,6 +18667,9 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
         if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) \
             return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
+        if (writes && slot->has_range) \
+            result = qnnrt__run_takes(run, slot, begin, values, as[0] == 'f', count); \
+        if (result != QNNRT_OK) return result; \
         result = qnnrt__quant_##verb(now, data, (size_t)begin, values, count); \
         return result == QNNRT_OK \
                    ? result : qnnrt__run_no_conversion(now, as, qnnrt__run_err(run)); \
@@ -19435,6 +19541,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Added: memory that is left unfilled (no_zero of qnnrt_desc and qnnrt_mem_desc), and
            plans in which no two tensors share memory (per_tensor of qnnrt_desc and
            qnnrt_plan_desc).
+           Added: ranges of int32 inputs, which writes of values check: "ranges" of programs,
+           qnnrt_pipeline_desc.ranges, qnnrt_slot_info.has_range, .low and .high.
            Changed: if the folder's qnnrt.json is not right JSON, qnnrt_open() fails.
            Changed: qnnrt_step_info.model is NULL for steps that are not graphs.
            Changed: a plan whose places let a step write over a value that a later step reads is

@@ -558,6 +558,101 @@ TEST(a_buffer_that_a_step_would_spoil_is_refused_before_exec)
     CLOSE(model);
 }
 
+/* Two graphs that read ids; the second also reads what the first computes. */
+#define LOOK "FAKEQNN 1\n" PAD "graph look\nin ids 1 0032 2 1 70 -\nin x 3 0232 1 4 -\nout n 2 0032 1 4 -\n" \
+             "graph more\nin ids 1 0032 2 1 70 -\nin n 3 0032 1 4 -\nout y 2 0232 1 4 -\n"
+#define LOOKS(rest) "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"c.bin\", \"backend\": \"npu\"}]," \
+    " \"pipelines\": [{\"name\": \"looks\", \"steps\": [{\"context\": 0, \"graph\": \"look\"}, {\"context\": 0, \"graph\": \"more\"}]" rest "}]}}"
+#define RANGE(step, input, low, high) "{\"step\": " step ", \"input\": \"" input "\", \"low\": " low ", \"high\": " high "}"
+
+TEST(ranges_that_do_not_fit_are_refused)
+{
+    size_t i;
+    static const struct { const char *text; qnnrt_result code; const char *needle, *other; } wrong[] = {
+        { LOOKS(", \"ranges\": [" RANGE("0", "none", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"none\"" },
+        { LOOKS(", \"ranges\": [" RANGE("0", "n", "0", "9") "]"), QNNRT_E_NOT_FOUND, "range 0: step 0", "\"n\"" },
+        { LOOKS(", \"ranges\": [" RANGE("2", "ids", "0", "9") "]"), QNNRT_E_FORMAT, "range 0", NULL },
+        { LOOKS(", \"ranges\": [" RANGE("0", "x", "0", "9") "]"), QNNRT_E_MISMATCH, "range 0: input \"x\" is float32", "int32" },
+        { LOOKS(", \"ranges\": [" RANGE("1", "n", "0", "9") "]"), QNNRT_E_FORMAT, "range 0: \"n\" of step 1 is an edge", NULL },
+        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("0", "ids", "9", "8") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "9 to 8" },
+        { LOOKS(", \"ranges\": [" RANGE("0", "ids", "0", "9") ", " RANGE("1", "ids", "10", "20") "]"), QNNRT_E_FORMAT, "range 1: input \"ids\"", "10 to 9" },
+    };
+    fake_begin("");
+    folder = test_tmpdir();
+    put(folder, "c.bin", LOOK);
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) BAD(wrong[i].text, wrong[i].code, "pipeline \"looks\"", wrong[i].needle);
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) BAD(wrong[i].text, wrong[i].code, wrong[i].needle, wrong[i].other);
+}
+
+/* Write int32 or float values from an element on, and expect an error that names one of them. */
+static void out_of_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, const int32_t *ids, const float *floats, size_t count,
+                         const char *element)
+{
+    int32_t old[70], now[70];
+    CHECK_EQ(qnnrt_read_i32(run, slot, 0, old, 70), QNNRT_OK);
+    CHECK_EQ(ids != NULL ? qnnrt_write_i32(run, slot, begin, ids, count) : qnnrt_write_f32(run, slot, begin, floats, count), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "pipeline \"looks\": input \"tokens\"");
+    CHECK_STR(qnnrt_run_error(run)->text, element);
+    CHECK_STR(qnnrt_run_error(run)->text, "expected -2 to 9");
+    CHECK_EQ(qnnrt_read_i32(run, slot, 0, now, 70), QNNRT_OK);
+    CHECK(memcmp(old, now, sizeof(old)) == 0);
+}
+
+TEST(values_out_of_a_range_are_not_written)
+{
+    qnnrt_desc desc = new_desc();
+    int32_t ids[70], found[70];
+    float floats[70];
+    const uint32_t nan_bits = 0x7FC00000u;
+    const qnnrt_pipeline *single;
+    qnnrt_slot slot;
+    qnnrt *model;
+    qnnrt_run *run;
+    int i;
+    fake_begin("");
+    folder = test_tmpdir();
+    put(folder, "c.bin", LOOK);
+    put(folder, "qnnrt.json", LOOKS(", \"names\": {\"tokens\": {\"step\": 1, \"input\": \"ids\"}}, \"ranges\": ["
+                                    RANGE("0", "ids", "-5", "9") ", " RANGE("1", "ids", "-2", "2147483647") "]"));
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_prepare(model, "looks", &run, &error), QNNRT_OK);
+    slot = qnnrt_run_slot(run, "tokens");
+    CHECK(slot != QNNRT_NO_SLOT);
+    CHECK(slot->has_range == 1 && slot->low == -2 && slot->high == 9);
+    slot = qnnrt_run_slot(run, "x");
+    CHECK(slot->has_range == 0 && slot->low == 0 && slot->high == 0);
+    slot = qnnrt_run_slot(run, "tokens");
+    for (i = 0; i < 70; ++i) floats[i] = (float)(ids[i] = i % 12 - 2);
+    CHECK_EQ(qnnrt_write_i32(run, slot, 0, ids, 70), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    ids[68] = 10;
+    TRY(out_of_range(run, slot, 0, ids, NULL, 70, "element 68 is 10"));
+    TRY(out_of_range(run, slot, 2, ids + 66, NULL, 3, "element 4 is 10"));
+    ids[67] = -3;
+    TRY(out_of_range(run, slot, 0, ids, NULL, 70, "element 67 is -3"));
+    ids[0] = INT32_MIN;
+    TRY(out_of_range(run, slot, 69, ids, NULL, 1, "element 69 is -2147483648"));
+    /* Floats as they would be stored: half to even, saturated, 0 for NaN. */
+    floats[0] = 9.49f;
+    floats[1] = -2.5f;
+    memcpy(&floats[69], &nan_bits, sizeof(floats[69]));
+    CHECK_EQ(qnnrt_write_f32(run, slot, 0, floats, 70), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_i32(run, slot, 0, found, 70), QNNRT_OK);
+    CHECK(found[0] == 9 && found[1] == -2 && found[69] == 0);
+    floats[66] = 9.5f;
+    TRY(out_of_range(run, slot, 0, NULL, floats, 70, "element 66 is 10"));
+    floats[3] = -1e30f;
+    TRY(out_of_range(run, slot, 0, NULL, floats, 70, "element 3 is -2147483648"));
+    /* Only the program's pipeline has the range, and memory of the caller is not read. */
+    CHECK_EQ(qnnrt_bind(run, "tokens", ids, sizeof(ids)), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_find(model, "0/look", &single, &error), QNNRT_OK);
+    for (i = 0; i < (int)qnnrt_pipeline_get_info(single)->slot_count; ++i) CHECK_EQ(qnnrt_pipeline_get_info(single)->slots[i].has_range, 0);
+    qnnrt_run_destroy(run);
+    CLOSE(model);
+}
+
 TEST(constants_follow_links_and_have_limits)
 {
     qnnrt_host_function function;
@@ -766,6 +861,14 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"align\": 48, \"slots\": []}]"), QNNRT_E_FORMAT, "\"align\" is 48", NULL },
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64}]"), QNNRT_E_FORMAT, "a buffer needs \"slots\"", NULL },
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": [{\"step\": 0, \"input\": \"x\"}]}]"), QNNRT_E_FORMAT, "buffer 0: slot 0: a slot needs \"offset\"", NULL },
+    /* ranges */
+    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": 0}]"), QNNRT_E_FORMAT, "range 0: a range needs \"high\"", NULL },
+    { PIPELINE(STEPS ", \"ranges\": [{\"input\": \"x\", \"low\": 0, \"high\": 1}]"), QNNRT_E_FORMAT, "range 0: a range needs \"step\"", NULL },
+    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": -2147483649, \"high\": 1}]"), QNNRT_E_FORMAT, "range 0: \"low\" is -2147483649", NULL },
+    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": 0, \"high\": 2147483648}]"), QNNRT_E_FORMAT, "range 0: \"high\" is 2147483648", NULL },
+    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"input\": \"x\", \"low\": 0.5, \"high\": 1}]"), QNNRT_E_FORMAT, "range 0: \"low\" is 0.5", NULL },
+    { PIPELINE(STEPS ", \"ranges\": [{\"step\": 0, \"output\": \"y\", \"low\": 0, \"high\": 1}]"), QNNRT_E_FORMAT, "unknown key \"output\"", "step, input, low and high" },
+    { PIPELINE(STEPS ", \"ranges\": {\"x\": [0, 1]}"), QNNRT_E_FORMAT, "\"ranges\" is an object", "a list" },
     { PIPELINE(STEPS ", \"buffers\": [{\"name\": \"b\", \"bytes\": 64, \"slots\": []}, {\"name\": \"b\", \"bytes\": 64, \"slots\": []}]"), QNNRT_E_FORMAT, "buffer \"b\" occurs twice", NULL },
 };
 
@@ -781,7 +884,7 @@ TEST(bad_texts_are_named)
 /* Everything that a program can have, as a text. */
 #define ALL "{\"llm\": {}, \"program\": {\"version\": 1, " CONTEXTS ", \"constants\": [{\"name\": \"t\", \"file\": \"t.bin\", \"offset\": 4," \
     " \"dtype\": \"float32\", \"dims\": [1, 2]}], \"pipelines\": [{\"name\": \"main\", " STEPS ", \"edges\": [" EDGE "], \"edges_only\": true," \
-    " \"apart\": [[1, \"m\"]]}]}}"
+    " \"apart\": [[1, \"m\"]], \"ranges\": []}]}}"
 
 TEST(a_text_cut_at_every_byte_is_refused)
 {
@@ -944,6 +1047,7 @@ static void same_pipeline(const qnnrt_pipeline_info *a, const qnnrt_pipeline_inf
         const qnnrt_slot_info *x = &a->slots[i], *y = &b->slots[i];
         CHECK(x->role == y->role && x->first == y->first && x->last == y->last && strcmp(x->address, y->address) == 0);
         CHECK((x->constant == NULL) == (y->constant == NULL));
+        CHECK(x->has_range == y->has_range && x->low == y->low && x->high == y->high);
     }
     CHECK(a->name_count == b->name_count && a->buffer_count == b->buffer_count && a->place_count == b->place_count);
     for (i = 0; i < a->name_count; ++i)
@@ -1017,6 +1121,9 @@ TEST(a_program_of_every_kind_is_written_as_it_was_read)
     put(folder, "qnnrt.json", PIPELINES("{\"name\": \"apart\", \"apart\": [[1, \"x\"]], \"edges\": [" EDGE "],"
                                         " \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}]}"));
     TRY(round_trip(&desc, 1));
+    put(folder, "c.bin", LOOK);
+    put(folder, "qnnrt.json", LOOKS(", \"ranges\": [" RANGE("0", "ids", "-5", "9") ", " RANGE("1", "ids", "-2147483648", "2147483647") "]"));
+    TRY(round_trip(&desc, 1));
 }
 
 /* ---- random programs ---- */
@@ -1042,6 +1149,7 @@ typedef struct random_program {
     qnnrt_apart_desc    apart[R_EDGES];
     qnnrt_name_desc     called[4];
     qnnrt_keep_desc     keeps[R_EDGES];
+    qnnrt_range_desc    ranges[R_EDGES];
     qnnrt_buffer_desc   buffer;
     qnnrt_pipeline_desc desc;
 } random_program;
@@ -1103,6 +1211,13 @@ static void random_use(random_program *r, size_t step, const qnnrt_tensor_info *
 {
     static const uint32_t table_dims[2] = { 1, 8 };
     const size_t use = pick(4);
+    if (input->dtype == QNNRT_DTYPE_I32 && pick(2)) {
+        qnnrt_range_desc *range = &r->ranges[r->desc.range_count++];
+        range->step = step;
+        range->input = input->name;
+        range->low = pick(4) == 0 ? INT32_MIN : (int32_t)pick(100) - 100;
+        range->high = pick(4) == 0 ? INT32_MAX : (int32_t)pick(100);
+    }
     if (use == 0 && input->dtype == QNNRT_DTYPE_F32 && input->rank == 2) {
         qnnrt_constant_desc *constant = &r->constants[r->desc.constant_count++];
         constant->step = step;
@@ -1136,6 +1251,7 @@ static void random_make(random_program *r)
     r->desc.apart = r->apart;
     r->desc.names = r->called;
     r->desc.keeps = r->keeps;
+    r->desc.ranges = r->ranges;
     r->steps[0].graph = "first";
     for (s = 1; s < steps; ++s) {
         qnnrt_host_step *host = &r->hosts[s];
@@ -1183,7 +1299,7 @@ TEST(random_programs_are_read_as_they_were_written)
     qnnrt_backend_role cpu;
     qnnrt_desc desc = new_desc();
     char path[2048];
-    size_t i, round, conversions = 0, opened = 0;
+    size_t i, round, conversions = 0, opened = 0, ranges = 0;
     fake_begin("");
     folder = two_files();
     snprintf(path, sizeof(path), "%s/table", folder);
@@ -1229,6 +1345,7 @@ TEST(random_programs_are_read_as_they_were_written)
         {
             const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
             for (i = 0; i < p->step_count; ++i) conversions += p->steps[i].kind == QNNRT_STEP_CONVERT;
+            for (i = 0; i < p->slot_count; ++i) ranges += p->slots[i].has_range != 0;
             CHECK_EQ(p->name_count, r.desc.name_count);
             ++opened;
         }
@@ -1238,6 +1355,7 @@ TEST(random_programs_are_read_as_they_were_written)
     }
     CHECK_EQ(opened, 200);
     CHECK(conversions > 20);
+    CHECK(ranges > 20);
 }
 
 static int refuse(void *user, const char *text, size_t bytes)
@@ -1312,6 +1430,8 @@ TEST_MAIN("manifest")
     RUN(names_and_buffers_that_do_not_fit_are_refused);
     RUN(names_and_buffers_of_a_made_pipeline);
     RUN(a_buffer_that_a_step_would_spoil_is_refused_before_exec);
+    RUN(ranges_that_do_not_fit_are_refused);
+    RUN(values_out_of_a_range_are_not_written);
     RUN(constants_follow_links_and_have_limits);
     RUN(many_host_functions_are_listed);
     RUN(an_edge_converts_only_if_it_says_so);

@@ -48,7 +48,10 @@
                  "names": { "image": { "step": 0, "input": "x" },
                             "probabilities": { "step": 2, "output": "y" } },
                                            what users call tensors
-                 "buffers": [...] }
+                 "buffers": [...],
+                 "ranges": [ { "step": 0, "input": "ids", "low": 0, "high": 151935 }, ... ] }
+                                           all required; the first and the last value that an int32
+                                           input takes, see qnnrt_range_desc
    step        { "context": 0, "graph": "first" }        both required, or
                { "host": "embedding",      all required: a function of desc.host_functions
                  "inputs": [tensor, ...], "outputs": [tensor, ...] }
@@ -307,6 +310,18 @@ static void qnnrt_manifest__keep(qnnrt_manifest__writer *w, const qnnrt_keep_des
     qnnrt_json_write_close(&w->json);
 }
 
+static void qnnrt_manifest__range(qnnrt_manifest__writer *w, size_t step, const char *input,
+                                  int32_t low, int32_t high)
+{
+    qnnrt_json_write_object(&w->json, 1);
+    qnnrt_manifest__side(w, step, input, 0);
+    qnnrt_json_write_key(&w->json, "low");
+    qnnrt_json_write_i64(&w->json, low);
+    qnnrt_json_write_key(&w->json, "high");
+    qnnrt_json_write_i64(&w->json, high);
+    qnnrt_json_write_close(&w->json);
+}
+
 static void qnnrt_manifest__only(qnnrt_manifest__writer *w)
 {
     qnnrt_json_write_key(&w->json, "edges_only");
@@ -363,6 +378,13 @@ static void qnnrt_manifest__described(qnnrt_manifest__writer *w, const qnnrt_pip
             qnnrt_json_write_close(&w->json);
             qnnrt_json_write_close(&w->json);
         }
+        qnnrt_json_write_close(&w->json);
+    }
+    if (p->range_count > 0) {
+        qnnrt_manifest__list(w, "ranges", 0);
+        for (i = 0; i < p->range_count; ++i)
+            qnnrt_manifest__range(w, p->ranges[i].step, p->ranges[i].input, p->ranges[i].low,
+                                  p->ranges[i].high);
         qnnrt_json_write_close(&w->json);
     }
     qnnrt_json_write_close(&w->json);
@@ -482,6 +504,19 @@ static void qnnrt_manifest__wired_buffers(qnnrt_manifest__writer *w, const qnnrt
     qnnrt_json_write_close(&w->json);
 }
 
+static void qnnrt_manifest__wired_ranges(qnnrt_manifest__writer *w, const qnnrt_pipeline_info *p)
+{
+    size_t i, count = 0;
+    for (i = 0; i < p->slot_count; ++i) {
+        const qnnrt_slot_info *slot = &p->slots[i];
+        if (!slot->has_range) continue;
+        if (count++ == 0) qnnrt_manifest__list(w, "ranges", 0);
+        qnnrt_manifest__range(w, qnnrt_manifest__step(p, slot->first), slot->tensor->name,
+                              slot->low, slot->high);
+    }
+    if (count > 0) qnnrt_json_write_close(&w->json);
+}
+
 static void qnnrt_manifest__wired(qnnrt_manifest__writer *w, const qnnrt_pipeline *pipeline)
 {
     const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(pipeline);
@@ -517,6 +552,7 @@ static void qnnrt_manifest__wired(qnnrt_manifest__writer *w, const qnnrt_pipelin
     }
     qnnrt_manifest__wired_slots(w, p);
     qnnrt_manifest__wired_buffers(w, p);
+    qnnrt_manifest__wired_ranges(w, p);
     qnnrt_json_write_close(&w->json);
 }
 
