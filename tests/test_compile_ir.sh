@@ -38,7 +38,7 @@ compile makes 0 "wrote     $out/torch_cnn.bin" $cnn
 says note out "no graph reads 2 of the 17 weights"
 says graph out 'graph "torch_cnn", 1 input, 1 output'
 check metadata "no metadata" grep -q '"graphName": "torch_cnn"' "$out/torch_cnn_json.json"
-check nothing_else "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 2
+check nothing_else "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 3
 run --ctx_dir "$out" --backend_so "$ref"
 is runs 0
 rm -rf "$out"
@@ -65,13 +65,66 @@ compile contexts 0 "wrote     $out/torch_cnn_2_of_3.bin" $cnn --contexts 3 --ver
 says differences out "softmax                  largest value "
 says nodes out "nodes compared, 0 differ"
 says node out "equal   conv2d_2 "
-check three "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 6
+check three "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 7
 # shellcheck disable=SC2086
 run compile $cnn --backend_so "$ref" --output_dir "$out" --verify 1 --verify_tolerance 1e-12 --verify_nodes first
 is differs 1
 says tolerance err 'output "softmax" differs by'
 hinted nodes_hint "--verify_nodes first"
 says first out "  differs "
+rm -rf "$out"
+
+# ---- the program, and the ids that it accepts ----
+python3 "$tests/make_weights.py" "$tmp/llm.safetensors" "$ir/tiny_prefill.json" "$ir/tiny_decode.json"
+llm="$ir/tiny_prefill.json $ir/tiny_decode.json --graph_name prefill,decode --weights $tmp/llm.safetensors --rope_base 1000000"
+for contexts in 1 2; do
+    # shellcheck disable=SC2086
+    compile program_$contexts 0 "wrote     $out/qnnrt.json" $llm --contexts $contexts
+    check program_${contexts}_ids "$(cat "$out/qnnrt.json")" \
+        test "$(grep -c '{"step": 0, "input": "input_ids", "low": 0, "high": 127}' "$out/qnnrt.json")" -eq 2
+    check program_${contexts}_places "$(cat "$out/qnnrt.json")" \
+        test "$(grep -c '"input": "cache_position", "low": 0, "high": 31}' "$out/qnnrt.json")" -eq 1
+    run inspect "$out" --system_so "$ref"
+    says program_${contexts}_inspect out '"cache_position" takes values from 0 to 31'
+    run inspect "$out" --system_so "$ref" --manifest
+    cp "$tmp/out" "$tmp/written.json"
+    check program_${contexts}_manifest "$(cat "$tmp/written.json")" test "$(grep -c '"low": 0, "high"' "$tmp/written.json")" -eq 5
+    cp "$tmp/written.json" "$out/qnnrt.json"
+    run inspect "$out" --system_so "$ref" --manifest
+    check program_${contexts}_again "$(diff "$tmp/written.json" "$tmp/out")" cmp -s "$tmp/written.json" "$tmp/out"
+    # -1, 0, 127, 128 and 2^31 - 1 as int32, and 127 and 128 as float32
+    printf '\377\377\377\377' >"$tmp/-1" && printf '\0\0\0\0' >"$tmp/0" && printf '\177\0\0\0' >"$tmp/127"
+    printf '\200\0\0\0' >"$tmp/128" && printf '\377\377\377\177' >"$tmp/2147483647"
+    for id in 0 127; do
+        run --ctx_dir "$out" --backend_so "$ref" --graph decode --input "input_ids=$tmp/$id"
+        is program_${contexts}_$id 0
+    done
+    for id in -1 128 2147483647; do
+        run --ctx_dir "$out" --backend_so "$ref" --graph decode --input "input_ids=$tmp/$id"
+        is program_${contexts}_$id 1
+        says program_${contexts}_why_$id err "$tmp/$id: pipeline \"decode\": input \"input_ids\": element 0 is $id; expected 0 to 127"
+    done
+    printf '\0\0\376\102' >"$tmp/f127" && printf '\0\0\0\103' >"$tmp/f128"
+    run --ctx_dir "$out" --backend_so "$ref" --graph decode --input_data_type float --input "input_ids=$tmp/f127"
+    is program_${contexts}_float 0
+    run --ctx_dir "$out" --backend_so "$ref" --graph decode --input_data_type float --input "input_ids=$tmp/f128"
+    is program_${contexts}_float_128 1
+    says program_${contexts}_float_why err 'element 0 is 128; expected 0 to 127'
+    run --ctx_dir "$out" --backend_so "$ref" --graph decode --json
+    check program_${contexts}_json "$(cat "$tmp/out")" grep -q '"range": \[0, 31\]' "$tmp/out"
+done
+# It is written anew, but not over what is more than a program.
+# shellcheck disable=SC2086
+compile program_anew 0 "wrote     $out/qnnrt.json" $cnn
+check program_of_cnn "$(cat "$out/qnnrt.json")" grep -q '"name": "torch_cnn"' "$out/qnnrt.json"
+for text in '{"program": {}, "llm": {"window": 4}}' '{"program": ' '[]'; do
+    echo "$text" >"$out/qnnrt.json"
+    # shellcheck disable=SC2086
+    run compile $cnn --backend_so "$ref" --output_dir "$out"
+    is program_of_others 1
+    says program_of_others_why err "$out/qnnrt.json"
+    check program_of_others_stays "$(cat "$out/qnnrt.json")" test "$(cat "$out/qnnrt.json")" = "$text"
+done
 rm -rf "$out"
 
 # ---- the report ----

@@ -142,6 +142,75 @@ TEST(lower_transposes_once_before_slices_of_the_first_axis)
     qnnrt_ir_free(ir);
 }
 
+/* A graph whose inputs are read as indices in every way. */
+#define TYPED(name, shape, dtype) "{\"name\": \"" name "\", \"shape\": " shape ", \"dtype\": \"" dtype "\"}"
+#define N(name, op, attrs, inputs, output) "{\"name\": \"" name "\", \"op_type\": \"aten." op "\", \"attrs\": {" attrs "}," \
+    " \"inputs\": [" inputs "], \"outputs\": [" output "]}"
+#define FLOATS(name, shape) TYPED(name, shape, "float32")
+#define INTS(name, shape) TYPED(name, shape, "int64")
+static const char *const range_graph[2] = {
+    "{\"model_name\": \"ranges\", \"pytorch_version\": \"2.9\", \"weights\": [], \"weight_name_mapping\": {}, \"graph_inputs\": ["
+    FLOATS("ten", "[10, 4]") ", " FLOATS("six", "[3, 6]") ", " INTS("ids", "[2]") ", " INTS("both", "[2]") ", " INTS("viewed", "[2]") ", "
+    INTS("below", "[2]") ", " INTS("moved", "[2]") ", " INTS("part", "[2]") ", " INTS("place", "[1]") ", " INTS("each", "[3, 2]") ", "
+    TYPED("as_float", "[2]", "float32") "], \"graph_outputs\": ["
+    FLOATS("a", "[2, 4]") ", " FLOATS("b", "[2, 4]") ", " FLOATS("c", "[3, 2]") ", " FLOATS("d", "[1, 3, 2, 4]") ", " FLOATS("e", "[2, 6]") ", "
+    FLOATS("f", "[2, 4]") ", " FLOATS("g", "[1, 4]") ", " FLOATS("h", "[3, 6]") ", " FLOATS("i", "[3, 2]") ", " FLOATS("j", "[2, 4]") "], \"nodes\": ["
+    N("a", "embedding.default", "", FLOATS("ten", "[10, 4]") ", " INTS("ids", "[2]"), FLOATS("a", "[2, 4]")) ", "
+    N("b", "embedding.default", "", FLOATS("ten", "[10, 4]") ", " INTS("both", "[2]"), FLOATS("b", "[2, 4]")) ", "
+    N("c", "index_select.default", "\"dim\": -1", FLOATS("six", "[3, 6]") ", " INTS("both", "[2]"), FLOATS("c", "[3, 2]")) ", "
+    N("v1", "to.dtype", "\"dtype\": \"torch.int32\"", INTS("viewed", "[2]"), TYPED("v1", "[2]", "int32")) ", "
+    N("v2", "unsqueeze.default", "\"dim\": 0", TYPED("v1", "[2]", "int32"), TYPED("v2", "[1, 2]", "int32")) ", "
+    N("v3", "expand.default", "\"size\": [1, 3, 2]", TYPED("v2", "[1, 2]", "int32"), TYPED("v3", "[1, 3, 2]", "int32")) ", "
+    N("d", "embedding.default", "", FLOATS("ten", "[10, 4]") ", " TYPED("v3", "[1, 3, 2]", "int32"), FLOATS("d", "[1, 3, 2, 4]")) ", ",
+    N("e", "index.Tensor", "", FLOATS("six", "[3, 6]") ", " INTS("below", "[2]"), FLOATS("e", "[2, 6]")) ", "
+    N("m1", "add.Tensor", "\"other\": 1", INTS("moved", "[2]"), INTS("m1", "[2]")) ", "
+    N("f", "embedding.default", "", FLOATS("ten", "[10, 4]") ", " INTS("m1", "[2]"), FLOATS("f", "[2, 4]")) ", "
+    N("p1", "slice.Tensor", "\"dim\": 0, \"start\": 1, \"end\": 2", INTS("part", "[2]"), INTS("p1", "[1]")) ", "
+    N("g", "embedding.default", "", FLOATS("ten", "[10, 4]") ", " INTS("p1", "[1]"), FLOATS("g", "[1, 4]")) ", "
+    N("s1", "index_select.default", "\"dim\": 1", FLOATS("six", "[3, 6]") ", " INTS("place", "[1]"), FLOATS("s1", "[3, 1]")) ", "
+    N("h", "index_copy.default", "\"dim\": 1", FLOATS("six", "[3, 6]") ", " INTS("place", "[1]") ", " FLOATS("s1", "[3, 1]"), FLOATS("h", "[3, 6]")) ", "
+    N("i", "gather.default", "\"dim\": 1", FLOATS("six", "[3, 6]") ", " INTS("each", "[3, 2]"), FLOATS("i", "[3, 2]")) ", "
+    N("f1", "to.dtype", "\"dtype\": \"torch.int64\"", FLOATS("as_float", "[2]"), INTS("f1", "[2]")) ", "
+    N("j", "embedding.default", "", FLOATS("ten", "[10, 4]") ", " INTS("f1", "[2]"), FLOATS("j", "[2, 4]")) "]}"
+};
+
+TEST(inputs_have_the_range_of_their_indices)
+{
+    static const struct { const char *name; int has; int32_t low, high; } wanted[] = {
+        { "ten", 0, 0, 0 }, { "six", 0, 0, 0 }, { "ids", 1, 0, 9 }, { "both", 1, 0, 5 }, { "viewed", 1, 0, 9 }, { "below", 1, -3, 2 },
+        { "moved", 0, 0, 0 }, { "part", 0, 0, 0 }, { "place", 1, 0, 5 }, { "each", 1, 0, 5 }, { "as_float", 0, 0, 0 },
+    };
+    const qnnrt_lower_graph_info *graph;
+    const qnnrt_ir_finding *findings = NULL;
+    qnnrt_lower *lower = NULL;
+    qnnrt_ir *ir = NULL;
+    qnnrt_error err;
+    size_t i, count = 0;
+    char text[8192];
+    int twice;
+    snprintf(text, sizeof(text), "%s%s", range_graph[0], range_graph[1]);
+    memset(&err, 0, sizeof(err));
+    CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+    if (qnnrt_ir_check(ir, &findings, &count, &err) != QNNRT_OK) printf("%s\n", count > 0 ? findings[0].text : err.text);
+    CHECK_EQ(count, 0);
+    CHECK_EQ(qnnrt_lower_create(NULL, &lower, &err), QNNRT_OK);
+    for (twice = 0; twice < 2; ++twice) {                /* as read, and after the passes */
+        if (twice) CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+        if (qnnrt_lower_graph(lower, ir, twice ? "again" : "first", &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK_EQ(err.code, QNNRT_OK);
+        graph = &qnnrt_lower_get_info(lower)->graphs[twice];
+        for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); ++i) {
+            const qnnrt_lower_tensor *tensor = &graph->tensors[graph->inputs[i]];
+            CHECK_STR(tensor->name, wanted[i].name);
+            if (tensor->has_range != wanted[i].has || tensor->low != wanted[i].low || tensor->high != wanted[i].high)
+                printf("    %s: %d to %d\n", tensor->name, (int)tensor->low, (int)tensor->high);
+            CHECK(tensor->has_range == wanted[i].has && tensor->low == wanted[i].low && tensor->high == wanted[i].high);
+        }
+    }
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+}
+
 /* float16 ends at 6e-8: an epsilon below it must not become 0. */
 TEST(lower_keeps_an_epsilon_in_float16)
 {
@@ -184,4 +253,5 @@ TEST_MAIN("lower")
     RUN(lower_keeps_an_epsilon_in_float16);
     RUN(lower_has_a_rule_for_each_operator_of_the_contract);
     RUN(lower_computes_what_pytorch_computes);
+    RUN(inputs_have_the_range_of_their_indices);
 }

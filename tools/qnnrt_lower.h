@@ -89,11 +89,18 @@
        stored. __op() returns an operator that exists already instead of a second one, and 0 after a
        finding; functions pass 0 on, so that no check is needed between the steps.
 
+   Indices
+       An index that is no row of a table makes HTP fail (0x44c), and libQnnCpu.so reads a wrong
+       row, also for indices below 0, which only index.Tensor takes. So an input has the range of
+       values that all its readers take: embedding, index_select, gather, index_copy and index, of
+       the input itself or of views, copies and casts of it. qnnrt_manifest.h can write it for
+       qnnrt_open(). Indices that the graph computes from an input are not followed.
+
    ROOMS (search for the tag)
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
-       >>select >>table                                                             operators
+       >>select >>table >>range                                                     operators
        >>graph >>cut >>emit >>public                                                programs
 */
 #ifndef QNNRT_LOWER_H
@@ -161,6 +168,9 @@ typedef struct qnnrt_lower_tensor {
     int32_t               op;        /* its producer in .ops, -1: an input or static */
     uint32_t              readers;
     int                   used;      /* 0: nothing that an output needs reads it */
+    int                   has_range; /* 1: of an int32 input, low to high are the values that nodes
+                                        can use as an index, see "Indices" */
+    int32_t               low, high;
     uint32_t              context;   /* of its producer; of an input or static: 0 */
     uint32_t              last;      /* context of its last reader */
 } qnnrt_lower_tensor;
@@ -316,6 +326,8 @@ typedef struct qnnrt_lower__record {
     uint32_t            order[QNNRT_LOWER__RANK];    /* the storage's axes, slowest first */
     int32_t             statics;     /* first of the static tensors with its data */
     int                 narrow;      /* 1: tensor has the value before `expand`, with .dims */
+    int                 ranged;      /* 1: low to high are its values that readers take */
+    int64_t             low, high;
     int64_t             dims[QNNRT_LOWER__RANK];
 } qnnrt_lower__record;
 
@@ -5139,6 +5151,72 @@ static int qnnrt_lower__rule_of(const char *op)
 }
 
 /* =====================================================================================
+   RANGE                                                                          >>range
+   Which values of an input its readers take as an index.
+   Needs: >>config >>arena >>operator >>select >>table     Knows nothing of: tensors
+   ===================================================================================== */
+
+/* Let a value have no values but low to high, and those that it can have already. */
+static void qnnrt_lower__narrow(qnnrt_lower__job *job, const qnnrt_ir_value *value, int64_t low,
+                                int64_t high)
+{
+    qnnrt_lower__record *record =
+        value != NULL ? qnnrt_lower__record_of(job->lower, value) : NULL;
+    if (record == NULL) return;
+    if (!record->ranged || low > record->low) record->low = low;
+    if (!record->ranged || high < record->high) record->high = high;
+    record->ranged = 1;
+}
+
+/* Apply what a node takes to its inputs, or what the readers of its output take. */
+static void qnnrt_lower__range_node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    const int rule = qnnrt_lower__rule_of(node->op);
+    void (*const lower)(qnnrt_lower__job *) = rule >= 0 ? qnnrt_lower__functions[rule] : NULL;
+    const qnnrt_ir_value *out = node->output_count > 0 ? node->outputs[0] : NULL;
+    const qnnrt_ir_value *table = node->input_count > 0 ? node->inputs[0] : NULL;
+    size_t i;
+    if (lower == NULL || out == NULL || table == NULL || (out->users == 0 && !out->is_output))
+        return;
+    if (lower == qnnrt_lower__do_embedding || lower == qnnrt_lower__do_gather ||
+        lower == qnnrt_lower__do_index_copy) {
+        const int rows = strcmp(node->op, "embedding.default") == 0;
+        if (table->rank == 0) return;
+        qnnrt_lower__narrow(job, node->inputs[1], 0, table->dims[rows ? 0 : qnnrt_lower__axis(
+            node, "dim", table->rank, 0)] - 1);
+    } else if (lower == qnnrt_lower__do_index) {
+        for (i = 1; i < node->input_count && i <= table->rank; ++i)
+            qnnrt_lower__narrow(job, node->inputs[i], -table->dims[i - 1], table->dims[i - 1] - 1);
+    } else if (lower == qnnrt_lower__do_alias || lower == qnnrt_lower__do_view ||
+               lower == qnnrt_lower__do_permute || lower == qnnrt_lower__do_expand ||
+               lower == qnnrt_lower__do_repeat || lower == qnnrt_lower__do_interleave) {
+        const qnnrt_lower__record *record = (const qnnrt_lower__record *)out->note;
+        if (record == NULL || !record->ranged || out->count == 0 ||
+            (out->dtype != QNNRT_DTYPE_I32 && out->dtype != QNNRT_DTYPE_I64)) return;
+        qnnrt_lower__narrow(job, node->inputs[strncmp(node->op, "copy", 4) == 0], record->low,
+                            record->high);
+    }
+}
+
+/* Give the inputs of a graph their ranges. */
+static void qnnrt_lower__range(qnnrt_lower__job *job)
+{
+    const qnnrt_ir *ir = job->graph->info.ir;
+    size_t i;
+    for (i = ir->node_count; i-- > 0;) qnnrt_lower__range_node(job, ir->nodes[i]);
+    for (i = 0; i < ir->input_count; ++i) {
+        const qnnrt_lower__record *record = (const qnnrt_lower__record *)ir->inputs[i]->note;
+        qnnrt_lower_tensor *tensor = &job->graph->tensors[job->graph->inputs[i]];
+        if (tensor->kind != QNNRT_TENSOR_INPUT || tensor->dtype != QNNRT_DTYPE_I32 ||
+            record == NULL || !record->ranged || record->low > record->high ||
+            record->high < INT32_MIN || record->low > INT32_MAX) continue;
+        tensor->low = record->low < INT32_MIN ? INT32_MIN : (int32_t)record->low;
+        tensor->high = record->high > INT32_MAX ? INT32_MAX : (int32_t)record->high;
+        tensor->has_range = tensor->low != INT32_MIN || tensor->high != INT32_MAX;
+    }
+}
+
+/* =====================================================================================
    GRAPH                                                                          >>graph
    A graph of the IR, node by node; its inputs and outputs.
    Needs: >>config >>arena >>tensor >>static >>operator >>layout >>table
@@ -5303,7 +5381,7 @@ static void qnnrt_lower__forget(const qnnrt_ir *ir)
         qnnrt_lower__record *record = (qnnrt_lower__record *)ir->values[i]->note;
         if (record == NULL) continue;
         record->tensor = record->statics = QNNRT_LOWER__NONE;
-        record->narrow = 0;
+        record->narrow = record->ranged = 0;
     }
 }
 
@@ -6046,6 +6124,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     if (lower->desc.watch && !lower->no_memory) qnnrt_lower__watch(&job);
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__mark(lower, graph);
+    qnnrt_lower__range(&job);
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     *lower->last = graph;
     lower->last = &graph->next;
     lower->graph_count += 1;

@@ -97,26 +97,132 @@ static void compile_free(char **paths)
     free(paths);
 }
 
-/* Save the contexts of a built model. Return the list of their paths, or NULL after printing an
-   error: then none of the files exists, and a folder that was made for them neither. */
-static char **compile_save(tool *t, qnnrt *model, const char *path)
+/* Check that DIR/qnnrt.json, if it exists, is a program and nothing else: it is written anew. Return
+   0 after printing an error. */
+static int compile_replaces(tool *t)
+{
+    enum { MOST = 1 << 26 };
+    char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
+    size_t bytes = 0;
+    char *text = cli_read_file(path, MOST, &bytes);
+    qnnrt_json_reader r;
+    int good = text == NULL && errno == ENOENT;
+    if (text != NULL) {
+        qnnrt_json_begin(&r, text, bytes, NULL);
+        good = qnnrt_json_value(&r) == QNNRT_JSON_OBJECT;
+        while (good && qnnrt_json_more(&r)) {
+            good = qnnrt_json_is(&r.key, "program");
+            qnnrt_json_skip(&r);
+        }
+        good = good && qnnrt_json_end(&r);
+    }
+    if (!good)
+        fail(t, NULL, "Move it away, or name another folder with --output_dir DIR.",
+             "compile writes %s, but the one that is there has other parts than a program", path);
+    free(text);
+    free(path);
+    return good;
+}
+
+/* Describe a graph as a pipeline: its parts in the contexts of a built model, and the ranges of
+   its inputs, as many times as parts read them. */
+static qnnrt_pipeline_desc compile_pipeline(const qnnrt_info *model,
+                                            const qnnrt_lower_graph_info *graph,
+                                            qnnrt_step_desc *steps, qnnrt_range_desc *ranges)
+{
+    qnnrt_pipeline_desc desc = {0};
+    desc.name = graph->name;
+    desc.steps = steps;
+    desc.ranges = ranges;
+    for (size_t c = 0; c < model->context_count; ++c) {
+        const qnnrt_graph_info *part = model->contexts[c].graphs;
+        const qnnrt_graph_info *end = part + model->contexts[c].graph_count;
+        while (part < end && strcmp(part->name, graph->name) != 0) ++part;
+        if (part == end) continue;
+        for (size_t i = 0; i < graph->ir->input_count; ++i) {
+            const qnnrt_lower_tensor *tensor = &graph->tensors[graph->inputs[i]];
+            for (size_t k = 0; k < part->input_count && tensor->has_range; ++k) {
+                if (strcmp(part->inputs[k].name, tensor->name) != 0) continue;
+                ranges[desc.range_count].step = desc.step_count;
+                ranges[desc.range_count].input = tensor->name;
+                ranges[desc.range_count].low = tensor->low;
+                ranges[desc.range_count++].high = tensor->high;
+            }
+        }
+        steps[desc.step_count].context = c;
+        steps[desc.step_count++].graph = graph->name;
+    }
+    return desc;
+}
+
+/* Write DIR/qnnrt.json for graphs whose binaries have these paths. Return 0 after printing an
+   error. */
+static int compile_program(const aten *a, qnnrt *model, char *const *paths)
+{
+    tool *t = a->t;
+    const qnnrt_info *info = qnnrt_get_info(model);
+    const qnnrt_lower_info *lowered = qnnrt_lower_get_info(a->lower);
+    const char *role = manifest_role_of(qnnrt_backend_get_info(t->backend)->id);
+    qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
+    const size_t graphs = lowered->graph_count, parts = info->context_count;
+    qnnrt_pipeline_desc *pipelines = cli_alloc(graphs, sizeof(*pipelines));
+    qnnrt_step_desc *steps = cli_alloc(graphs * parts, sizeof(*steps));
+    size_t inputs = 0, used = 0;
+    for (size_t i = 0; i < graphs; ++i) inputs += lowered->graphs[i].ir->input_count;
+    qnnrt_range_desc *ranges = cli_alloc(inputs * parts, sizeof(*ranges));
+    qnnrt_manifest_desc desc = {0};
+    qnnrt_error err;
+    page p = {NULL, 0, 0};
+    char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
+    for (size_t i = 0; i < parts; ++i) {
+        const char *slash = strrchr(paths[i], '/');
+        contexts[i].file = slash != NULL ? slash + 1 : paths[i];
+        contexts[i].backend = role != NULL ? role : "npu";
+    }
+    for (size_t i = 0; i < graphs; ++i) {
+        pipelines[i] = compile_pipeline(info, &lowered->graphs[i], steps + i * parts,
+                                        ranges + used);
+        used += pipelines[i].range_count;
+    }
+    desc.contexts = contexts;
+    desc.context_count = parts;
+    desc.pipelines = pipelines;
+    desc.pipeline_count = graphs;
+    int good = qnnrt_manifest_write(&desc, json_to_page, &p, &err) == QNNRT_OK;
+    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
+    good = good && write_page(t, path, &p, 1);
+    if (good) say(t, "wrote     %s\n", path);
+    free(pipelines);
+    free(steps);
+    free(ranges);
+    free(contexts);
+    free(p.data);
+    free(path);
+    return good;
+}
+
+/* Save the contexts of a built model, and the program of graphs (a: NULL: containers). Return the
+   list of their paths, or NULL after printing an error: then none of the files exists, and a folder
+   that was made for them neither. */
+static char **compile_save(tool *t, qnnrt *model, const aten *a, const char *path)
 {
     const size_t count = qnnrt_get_info(model)->context_count;
     char **paths = cli_alloc(count + 1, sizeof(*paths)), *missing = NULL;
     qnnrt_error err;
     cli_hold();                                  /* a signal leaves no part of the files */
     int good = compile_folder(t, 0, &missing);
+    size_t saved = 0;
     for (size_t i = 0; i < count && good; ++i) {
         paths[i] = count == 1 ? cli_text("%s.bin", path)
                               : cli_text("%s_%lu_of_%lu.bin", path, (unsigned long)(i + 1),
                                          (unsigned long)count);
         good = qnnrt_save(model, i, paths[i], &err) == QNNRT_OK;
-        if (good) continue;
-        fail(t, NULL, err.hint, "%s", err.text);
-        while (i-- > 0) unlink(paths[i]);
-        if (missing != NULL) cli_remove_folders(t->set.output_dir, missing);
-        break;
+        saved += good != 0;
+        if (!good) fail(t, NULL, err.hint, "%s", err.text);
     }
+    if (good && a != NULL) good = compile_program(a, model, paths);
+    while (!good && saved > 0) unlink(paths[--saved]);
+    if (!good && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
     cli_release();
     free(missing);
     if (!good) compile_free(paths);
@@ -161,7 +267,7 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
         if (a != NULL) aten_loss(a);
     }
     const uint64_t begin = now_ns();
-    char **paths = result == QNNRT_OK ? compile_save(t, model, path) : NULL;
+    char **paths = result == QNNRT_OK ? compile_save(t, model, a, path) : NULL;
     aten_spent(a, ATEN_SAVE, begin);
     if (result != QNNRT_OK)
         fail(t, NULL, result == QNNRT_E_LIBRARY
@@ -219,7 +325,7 @@ static int verb_compile(void *user)
     backend_options(t, &desc);
     desc.soc_model = 0;                          /* the builder's descriptor has it */
     if (status != STATUS_OK || (a != NULL && !aten_read(a))) {
-    } else if (!compile_folder(t, 1, &missing)) {
+    } else if (!compile_folder(t, 1, &missing) || (a != NULL && !compile_replaces(t))) {
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
         fail_backend(t, &err);
     } else {

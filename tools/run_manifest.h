@@ -7,19 +7,26 @@
    Prints the model as a program for the folder's qnnrt.json, see qnnrt_manifest.h.
    ===================================================================================== */
 
+/* Return the role of contexts that were compiled for a backend, or NULL. */
+static const char *manifest_role_of(uint32_t backend_id)
+{
+    switch (backend_id) {
+    case 6: return "npu";
+    case 3: case 5391686: return "cpu";
+    default: return NULL;
+    }
+}
+
 /* Return the role of a context: that of the folder's program, else by its backend. */
 static const char *manifest_role(tool *t, const qnnrt_context_info *c)
 {
-    if (c->role != NULL && c->role[0] != '\0') return c->role;
-    switch (c->backend_id) {
-    case 6: return "npu";
-    case 3: case 5391686: return "cpu";
-    default:
+    const char *role = c->role != NULL && c->role[0] != '\0' ? c->role
+                                                             : manifest_role_of(c->backend_id);
+    if (role == NULL)
         fail(t, NULL, "Write its role into \"backend\" by hand.",
              "--manifest: %s was compiled for backend %lu, which has no role", c->file,
              (unsigned long)c->backend_id);
-        return NULL;
-    }
+    return role;
 }
 
 /* Return the file of a context: of JSON alone, the binary that it describes. The caller frees

@@ -170,6 +170,13 @@ static void say_job(const tool *t, const job *j)
         free(name);
         free(tensor);
     }
+    for (size_t i = 0; i < info->slot_count; ++i) {
+        if (!info->slots[i].has_range) continue;
+        char *name = cli_shown(info->slots[i].address);
+        say(t, "  \"%s\" takes values from %ld to %ld\n", name, (long)info->slots[i].low,
+            (long)info->slots[i].high);
+        free(name);
+    }
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
         char *from = cli_shown(edge->from->name), *to = cli_shown(edge->to->name);

@@ -201,6 +201,12 @@ static void report_slots(json *j, const job *from)
         json_count(j, "count", tensor->count);
         json_count(j, "bytes", tensor->bytes);
         report_quant(j, &tensor->quant);
+        if (slot->has_range) {
+            json_open(j, "range", '[', 1);
+            json_int(j, NULL, slot->low);
+            json_int(j, NULL, slot->high);
+            json_close(j);
+        }
         if (from->blocks[i] != NULL) json_count(j, "offset", from->blocks[i]->offset);
         else json_string(j, "offset", NULL);
         if (from->places[i] != NULL && from->places[i]->buffer < from->info->buffer_count) {

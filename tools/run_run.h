@@ -128,8 +128,12 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
         j->input_floats[slot - j->info->slots] = 1;
     } else if (bytes == native && !wants_float) {
         loaded = to != NULL;
-        if (loaded) memcpy(to, data, native);
-        else fail(t, j, NULL, "%s: the input has no memory", path);
+        if (!loaded) fail(t, j, NULL, "%s: the input has no memory", path);
+        else if (!slot->has_range) memcpy(to, data, native);
+        else loaded = qnnrt_write_i32(run, slot, 0, (const int32_t *)(const void *)data, count) ==
+                      QNNRT_OK;
+        if (to != NULL && !loaded)
+            fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
     } else {
         struct stat status;
         char *name = cli_shown(slot->address), *dims = dims_text(tensor);
