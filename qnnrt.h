@@ -13408,7 +13408,7 @@ static qnnrt_result qnnrt__wiring_constants(qnnrt_pipeline *p, const qnnrt_pipel
 /* =====================================================================================
    SLOTS                                                                        >>slot
    Numbers the values that flow through a wired pipeline, and finds them by name.
-   Needs: >>size >>sort >>mem >>err >>scan >>model >>wiring
+   Needs: >>size >>sort >>mem >>err >>dtype >>scan >>model >>wiring
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -17223,7 +17223,7 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
+   Needs: >>os >>size >>mem >>err >>log >>codes >>quant >>abi >>compare >>backend (its struct)
           >>profile >>register >>context >>model >>wiring >>slot >>pipeline >>place >>area >>binding
           >>flex >>host
    Knows nothing of: folders, metadata sources

@@ -5814,7 +5814,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>tensor >>static >>table >>graph >>cut >>emit
+   Needs: >>config >>arena >>tensor >>static >>table >>range >>graph >>cut >>emit
    Knows nothing of: operators
    ===================================================================================== */
 
