@@ -5153,7 +5153,8 @@ static int qnnrt_lower__rule_of(const char *op)
 /* =====================================================================================
    RANGE                                                                          >>range
    Which values of an input its readers take as an index.
-   Needs: >>config >>arena >>operator >>select >>table     Knows nothing of: tensors
+   Needs: >>config >>tensor >>static >>align >>shape >>select >>table
+   Knows nothing of: QNN operators
    ===================================================================================== */
 
 /* Let a value have no values but low to high, and those that it can have already. */
