@@ -70,6 +70,48 @@ TEST(lower_refuses_wrong_arguments)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+TEST(lower_gives_tensors_names_that_the_graph_does_not_have)
+{
+    static const char *const ops[] = { "tanh", "abs", "exp", "sigmoid", "neg", "relu", "cos", "sin" };
+    static const char value[] = "{\"name\":\"%s%s\",\"shape\":[2],\"dtype\":\"float32\"}";
+    char text[8192], in[100], out[100], name[8];
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt_lower *lower = NULL;
+    qnnrt_ir *ir;
+    qnnrt_error err;
+    size_t used, i;
+    used = (size_t)snprintf(text, sizeof text, "{\"graph_inputs\":[{\"name\":\"x\",\"shape\":[2],\"dtype\":\"float32\"}],"
+                            "\"weights\":[],\"weight_name_mapping\":{},\"constants\":{},\"model_name\":\"m\",\"nodes\":[");
+    for (i = 0; i < 9; ++i) {
+        snprintf(name, sizeof name, ".%d", (int)i);
+        snprintf(in, sizeof in, value, i == 0 ? "x" : "a", "");
+        snprintf(out, sizeof out, value, "a", i == 0 ? "" : name);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s{\"name\":\"a%s\",\"op_type\":\"aten.%s.default\",\"inputs\":[%s],"
+                                 "\"outputs\":[%s],\"attrs\":{}}", i == 0 ? "" : ",", i == 0 ? "" : name, i == 0 ? "sqrt" : ops[i - 1], in, out);
+    }
+    used += (size_t)snprintf(text + used, sizeof text - used, "],\"graph_outputs\":[");
+    for (i = 1; i < 9; ++i) {
+        snprintf(name, sizeof name, ".%d", (int)i);
+        snprintf(out, sizeof out, value, "a", name);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i == 1 ? "" : ",", out);
+    }
+    snprintf(text + used, sizeof text - used, "]}");
+    ir = misuse_read(text);
+    memset(&desc, 0, sizeof(desc));
+    desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&desc, &backend, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(NULL, &lower, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_graph(lower, ir, "m", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_emit(lower, builder, &err), QNNRT_OK);
+    qnnrt_builder_destroy(builder);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST(lower_names_what_is_too_large)
 {
     static const struct { const char *shape, *op, *out, *attrs; } cases[] = {
@@ -133,6 +175,7 @@ TEST(lower_survives_every_failing_allocation)
 TEST_MAIN("lower_misuse")
 {
     RUN(lower_refuses_wrong_arguments);
+    RUN(lower_gives_tensors_names_that_the_graph_does_not_have);
     RUN(lower_names_what_is_too_large);
     RUN(lower_survives_every_failing_allocation);
 }

@@ -5343,9 +5343,44 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
     }
 }
 
+/* Return true if an input or output of the graph has the name of tensor `at`, which is neither. */
+static int qnnrt_lower__taken(const qnnrt_lower__graph *graph, size_t at)
+{
+    size_t i;
+    if (graph->tensors[at].kind == QNNRT_TENSOR_INPUT ||
+        graph->tensors[at].kind == QNNRT_TENSOR_OUTPUT)
+        return 0;
+    for (i = 1; i < graph->tensor_count; ++i)
+        if ((graph->tensors[i].kind == QNNRT_TENSOR_INPUT ||
+             graph->tensors[i].kind == QNNRT_TENSOR_OUTPUT) &&
+            strcmp(graph->tensors[i].name, graph->tensors[at].name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Mark the tensors whose number ends the name of an input or output: "x.5" marks tensor 5. */
+static char *qnnrt_lower__clashes(qnnrt_lower *lower, const qnnrt_lower__graph *graph)
+{
+    char *clash = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
+    size_t i;
+    for (i = 1; i < graph->tensor_count && clash != NULL; ++i) {
+        const qnnrt_lower_tensor *tensor = &graph->tensors[i];
+        const char *dot = strrchr(tensor->name, '.');
+        unsigned long number;
+        if (dot == NULL || (tensor->kind != QNNRT_TENSOR_INPUT &&
+                            tensor->kind != QNNRT_TENSOR_OUTPUT))
+            continue;
+        for (number = 0, ++dot; *dot >= '0' && *dot <= '9' && number < graph->tensor_count; ++dot)
+            number = 10 * number + (unsigned long)(*dot - '0');
+        if (*dot == '\0' && number < graph->tensor_count) clash[number] = 1;
+    }
+    return clash;
+}
+
 /* Mark what the outputs need, count readers, and give all that is used names of its own. */
 static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph)
 {
+    const char *clash = qnnrt_lower__clashes(lower, graph);
     size_t i, k;
     for (i = 0; i < graph->tensor_count; ++i)
         graph->tensors[i].used = graph->tensors[i].kind == QNNRT_TENSOR_OUTPUT;
@@ -5371,6 +5406,8 @@ static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph)
         if (tensor->kind == QNNRT_TENSOR_STATIC) graph->info.static_bytes += tensor->bytes;
         if (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT)
             tensor->name = qnnrt_lower__text(lower, "%.200s.%lu", tensor->name, (unsigned long)i);
+        while (clash != NULL && clash[i] && !lower->no_memory && qnnrt_lower__taken(graph, i))
+            tensor->name = qnnrt_lower__text(lower, "%s_", tensor->name);
     }
 }
 
