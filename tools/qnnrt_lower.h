@@ -1370,6 +1370,7 @@ static int32_t qnnrt_lower__stored(qnnrt_lower__job *job, const qnnrt_lower__vie
     for (i = 0; i < view->rank; ++i) {
         dims[i] = view->dims[order[i]];
         storage[i] = view->dims[view->order[i]];
+        perm[i] = i;                     /* after a failure a view has no order */
         for (k = 0; k < view->rank; ++k) if (view->order[k] == order[i]) perm[i] = k;
     }
     if (view->value != NULL)
