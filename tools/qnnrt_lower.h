@@ -49,8 +49,9 @@
 
    Order of the calls
        Weights before passes: batch norms are folded into weights, and tables of weights through
-       constant indices are computed, where the file has them in the type of the graph. Passes before
-       the graph: some operators, such as relu_ and the rotary embedding, only exist before them.
+       constant indices are computed, where the file has them in the type of the graph. Passes
+       before the graph: some operators, such as relu_ and the rotary embedding, only exist before
+       them.
        Several graphs may follow each other; weights that they share are the same tensors of the
        file, and one copy in the binary if the library shares weights (context_desc.weight_sharing).
        `lower` must live until qnnrt_builder_finish() returns, which reads the weights.
