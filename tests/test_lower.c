@@ -247,8 +247,51 @@ TEST(lower_keeps_an_epsilon_in_float16)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* ---- weights that are missing ---- */
+
+TEST(lower_lists_weights_that_are_missing)
+{
+    /* Long names with line breaks and shapes of eight dimensions: the text is cut, and counts the others. */
+    enum { WEIGHTS = 12 };
+    char text[20000], name[260];
+    size_t used = 0, i;
+    qnnrt_ir *ir = NULL;
+    qnnrt_lower *lower = NULL;
+    qnnrt_error err;
+    used += (size_t)snprintf(text, sizeof text, "{\"graph_inputs\":[],\"graph_outputs\":[{\"name\":\"y\",\"shape\":"
+                             "[12,1,1,1,1,1,1,1],\"dtype\":\"float32\"}],\"weights\":[");
+    for (i = 0; i < WEIGHTS; ++i) {
+        memset(name, 'a', sizeof name);
+        snprintf(name + 200, sizeof name - 200, "_%lu", (unsigned long)i);
+        memcpy(name, "a\\nb", 4);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s{\"name\":\"%s\",\"shape\":[1,1,1,1,1,1,1,1],"
+                                 "\"dtype\":\"float32\"}", i > 0 ? "," : "", name);
+    }
+    used += (size_t)snprintf(text + used, sizeof text - used, "],\"nodes\":[{\"name\":\"y\",\"op_type\":\"aten.cat.default\","
+                             "\"inputs\":[");
+    for (i = 0; i < WEIGHTS; ++i) {
+        memset(name, 'a', sizeof name);
+        snprintf(name + 200, sizeof name - 200, "_%lu", (unsigned long)i);
+        memcpy(name, "a\\nb", 4);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s{\"name\":\"%s\",\"shape\":[1,1,1,1,1,1,1,1],"
+                                 "\"dtype\":\"float32\"}", i > 0 ? "," : "", name);
+    }
+    snprintf(text + used, sizeof text - used, "],\"outputs\":[{\"name\":\"y\",\"shape\":[12,1,1,1,1,1,1,1],"
+             "\"dtype\":\"float32\"}],\"attrs\":{\"dim\":0}}]}");
+    CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_create(NULL, &lower, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_weights(lower, ir, NULL, &err), QNNRT_E_NOT_FOUND);
+    CHECK_STR(err.text, "12 weights of the graph are missing, 0 have another shape:\n  \"a b");
+    CHECK_STR(err.text, " more");
+    CHECK(strlen(err.text) < sizeof err.text - 1);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+}
+
 TEST_MAIN("lower")
 {
+    RUN(lower_lists_weights_that_are_missing);
     RUN(lower_transposes_once_before_slices_of_the_first_axis);
     RUN(lower_keeps_an_epsilon_in_float16);
     RUN(lower_has_a_rule_for_each_operator_of_the_contract);

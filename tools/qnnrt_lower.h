@@ -5970,7 +5970,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
                                                  const qnnrt_weights *weights, qnnrt_error *err)
 {
     size_t i, missing = 0, wrong = 0, angles = 0, used = 0, more = 0;
-    char list[1700];
+    char list[1700], line[600];
     list[0] = '\0';
     if (lower == NULL || ir == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_weights: lower or ir is NULL");
@@ -6004,20 +6004,19 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
             angles += strlen(value->key) >= 8 &&
                       strcmp(value->key + strlen(value->key) - 8, "inv_freq") == 0;
         }
-        more += used + 300 >= sizeof list;
-        if (used + 300 < sizeof list) {
-            if (weight == NULL)
-                used += (size_t)snprintf(list + used, sizeof list - used,
-                                         "\n  \"%.200s\" %s is missing", value->key, shape[0]);
-            else
-                used += (size_t)snprintf(list + used, sizeof list - used,
-                                         "\n  \"%.200s\" is %s, expected %s", value->key, shape[1],
-                                         shape[0]);
-        }
+        if (weight == NULL)
+            snprintf(line, sizeof line, "\"%.200s\" %s is missing", value->key, shape[0]);
+        else
+            snprintf(line, sizeof line, "\"%.200s\" is %s, expected %s", value->key, shape[1],
+                     shape[0]);
+        qnnrt_lower__clean(line);
+        if (used + strlen(line) + 40 < sizeof list)      /* room for the last line, too */
+            used += (size_t)snprintf(list + used, sizeof list - used, "\n  %s", line);
+        else
+            more += 1;
     }
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     if (missing + wrong == 0) return qnnrt_lower__good(err);
-    qnnrt_lower__clean(list);
     if (more != 0) snprintf(list + used, sizeof list - used, "\n  and %lu more",
                             (unsigned long)more);
     qnnrt_lower__fail(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
