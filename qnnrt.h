@@ -234,10 +234,11 @@
            qnnrt_slot logits = qnnrt_run_slot(run, "logits");
            qnnrt_read_f32(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
        An index that a graph looks up in a table must be one of its rows: for another one HTP fails
-       (0x44c), and the CPU library reads a wrong row. So a program can give an int32 input the
-       range of its values, which qnnrt-run compile does for tables of embeddings. The two
-       functions that write refuse a value out of it. Memory that you write yourself, bound or
-       from qnnrt_data(), is not checked: compare with slot->low and slot->high before an exec.
+       (0x44c), and the CPU library fails (0x1770) or, with -1, computes with a wrong row. So a
+       program can give an int32 input the range of its values, which qnnrt-run compile does for
+       tables of embeddings. The two functions that write refuse a value out of it. Memory that you
+       write yourself, bound or from qnnrt_data(), is not checked: compare with slot->low and
+       slot->high before an exec.
 
    Memory
        qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the

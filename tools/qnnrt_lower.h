@@ -91,11 +91,11 @@
        finding; functions pass 0 on, so that no check is needed between the steps.
 
    Indices
-       An index that is no row of a table makes HTP fail (0x44c), and libQnnCpu.so reads a wrong
-       row, also for indices below 0, which only index.Tensor takes. So an input has the range of
-       values that all its readers take: embedding, index_select, gather, index_copy and index, of
-       the input itself or of views, copies and casts of it. qnnrt_manifest.h can write it for
-       qnnrt_open(). Indices that the graph computes from an input are not followed.
+       An index that is not a row of a table makes HTP fail (0x44c). libQnnCpu.so fails (0x1770) or,
+       with -1, computes with a wrong row. Only index.Tensor takes indices below 0. So an input has
+       the range of values that all its readers take: embedding, index_select, gather, index_copy
+       and index, of the input itself or of views, copies and casts of it. qnnrt_manifest.h can
+       write it for qnnrt_open(). Indices that the graph computes from an input are not followed.
 
    ROOMS (search for the tag)
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
