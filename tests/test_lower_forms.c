@@ -28,6 +28,8 @@ static const struct { const char *op, *in, *attrs, *out; } cases[] = {
     { "scaled_dot_product_attention.default", "f6,4,8 f2,3,8 f2,3,8 f4,3", "\"enable_gqa\":true", "f6,4,8" },
     { "scaled_dot_product_attention.default", "f4,8 f3,8 f3,8 f4,3", "", "f4,8" },
     { "scaled_dot_product_attention.default", "f2,2,6,3,8 f2,2,2,5,8 f2,2,2,5,8 f3,5", "\"enable_gqa\":true", "f2,2,6,3,8" },
+    { "addmm.default", "f1 f3,4 f4,5", "\"alpha\":0.5,\"beta\":2", "f3,5" },
+    { "addmm.default", "f5 f3,4 f4,5", "\"alpha\":0.5,\"beta\":2", "f3,5" },
     /* choices, places */
     { "where.self", "b3,1 f1,4 f2,3,1", "", "f2,3,4" },
     { "where.self", "b1,1,3,4 b2,1,1,4 b2,2,3,1", "", "b2,2,3,4" },

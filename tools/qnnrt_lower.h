@@ -54,7 +54,8 @@
        them.
        Several graphs may follow each other; weights that they share are the same tensors of the
        file, and one copy in the binary if the library shares weights (context_desc.weight_sharing).
-       `lower` must live until qnnrt_builder_finish() returns, which reads the weights.
+       `lower` and the weights must live until qnnrt_builder_finish() returns, which reads them. A
+       graph that was given to one `lower` has marks of it, and cannot be given to another.
 
    Findings
        A node without a rule, a node whose rule does not cover it, an operator that the library
@@ -3206,7 +3207,8 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
     qnnrt_lower__view bias = qnnrt_lower__view_of(job, node->inputs[0], 1), pair[2];
     qnnrt_lower__view x = qnnrt_lower__in(job, 1), y = qnnrt_lower__in(job, 2);
     int32_t t;
-    if (out->rank == 2 && y.value != NULL && bias.value != NULL && bias.rank == 1) {
+    if (out->rank == 2 && y.value != NULL && bias.value != NULL && bias.rank == 1 &&
+        bias.dims[0] == y.dims[1]) {
         static const uint32_t turned[2] = {1, 0};
         const int64_t dims[2] = {y.dims[1], y.dims[0]};
         int32_t inputs[3];
