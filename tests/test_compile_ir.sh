@@ -194,6 +194,9 @@ printf 'PK\003\004' >"$tmp/a.dlc"
 # shellcheck disable=SC2086
 compile mixed 2 "not both at once" $cnn "$tmp/a.dlc"
 compile dlc_weights 2 "--weights is for .json graphs" "$tmp/a.dlc" --weights "$tmp/cnn.safetensors"
+hinted dlc_weights_hint "Leave it out."
+compile pt_graph 2 "a.pt is not one" "$tmp/a.pt" --weights "$tmp/cnn.safetensors"
+hinted pt_graph_hint "pytorch-ir"
 # shellcheck disable=SC2086
 compile equal_names 2 "--graph_name N1,N2" $cnn "$ir/torch_cnn.json"
 # shellcheck disable=SC2086
@@ -225,6 +228,7 @@ changed unknown 's/aten.add.Tensor/aten.frobnicate.default/; s/aten.relu.default
 wrong_graph unknown '(frobnicate.default): the operator is unknown'
 says unknown_too err '(my.own): the operator is unknown'
 says unknown_count err 'unknown.json has 2 faults:'
+hinted unknown_hint "Change these parts of the model"
 changed shape '/"name": "p_w"/s/"add", "shape": \[2, 4\]/"add", "shape": [2, 5]/'
 wrong_graph shape 'output "add" is [2, 5] float32, expected [2, 4] float32'
 changed dtype '/"outputs": \[{"name": "relu"/s/float32/float16/'

@@ -52,6 +52,16 @@ static int aten_is_graph(const char *path)
     return length >= 5 && strcasecmp(path + length - 5, ".json") == 0;
 }
 
+/* Report an option for .json graphs that was given with another file. Return STATUS_USAGE. */
+static int aten_not_a_graph(const char *path, const char *option)
+{
+    const size_t length = strlen(path);
+    const int dlc = length >= 4 && strcasecmp(path + length - 4, ".dlc") == 0;
+    return cli_usage(dlc ? "Leave it out."
+                         : "Export the model to a .json file with pytorch-ir, and name that file.",
+                     "%s is for .json graphs, and %s is not one", option, path);
+}
+
 /* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int aten_check(const settings *set)
 {
@@ -75,7 +85,7 @@ static int aten_check(const settings *set)
                         : c->rope_base > 0     ? "--rope_base"
                                                : NULL;
     if (graphs == 0 && given != NULL)
-        return cli_usage("Leave it out.", "%s is for .json graphs", given);
+        return aten_not_a_graph(set->files.items[0], given);
     if (c->fp16 && c->fp32)
         return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
     if (graphs > 0 && c->weights.count > 1 && c->weights.count != graphs)
@@ -133,9 +143,15 @@ static int aten_read_graph(aten *a, aten_graph *g)
         fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
         return 0;
     }
-    for (size_t i = 0; i < count; ++i) page_add(&p, "\n  %s", list[i].text);
-    fail(a->t, NULL, "Export the model again, or correct the file.", "%s has %lu fault%s:%s",
-         g->file, (unsigned long)count, cli_plural(count), p.data);
+    int unsupported = 1;
+    for (size_t i = 0; i < count; ++i) {
+        page_add(&p, "\n  %s", list[i].text);
+        unsupported = unsupported && list[i].code == QNNRT_E_UNSUPPORTED;
+    }
+    fail(a->t, NULL,
+         unsupported ? "Change these parts of the model, and export it again."
+                     : "Export the model again, or correct the file.",
+         "%s has %lu fault%s:%s", g->file, (unsigned long)count, cli_plural(count), p.data);
     free(p.data);
     return 0;
 }

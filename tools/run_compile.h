@@ -24,7 +24,7 @@ static int compile_split(const settings *set, compile_names *out)
         char *comma = strchr(word, ',');
         if (comma != NULL) *comma++ = '\0';
         if (count == set->files.count)
-            return cli_usage("Name each file once.", "--graph_name has more names than there are"
+            return cli_usage("Give one name for each file.", "--graph_name has more names than there are"
                              " files (%lu)", (unsigned long)set->files.count);
         out->names[count++] = word[0] != '\0' ? word : NULL;
         word = comma;
