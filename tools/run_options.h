@@ -197,18 +197,18 @@ static const cli_option options[] = {
              "the graphs compute in (default float)"},
     {.name = "fp32", .kind = CLI_FLAG, FIELD(compile.fp32), .verbs = VERB_COMPILE,
      .help = ".json: make all float tensors float32 (default: float16 on HTP, float32 on other "
-             "libraries). libQnnHtp.so 2.51 computes with float32 no more exactly"},
+             "libraries). With libQnnHtp.so 2.51 the results are not more exact"},
     {.name = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
      FIELD(compile.contexts), .verbs = VERB_COMPILE,
      .help = ".json: number of binaries to cut the graphs into, with equal shares of the weights: "
              "NAME_1_of_N.bin and so on (default 1: NAME.bin)"},
     {.name = "positions", .value = "N", .kind = CLI_U32, .least = 1, .most = 1 << 24,
      FIELD(compile.positions), .verbs = VERB_COMPILE,
-     .help = ".json: number of positions for which tables of angles are made (default 4096)"},
+     .help = ".json: number of positions in the tables of rotary embeddings (default 4096)"},
     {.name = "rope_base", .value = "X", .kind = CLI_REAL, .bottom = 0, .top = 1e30, .above = 1,
      FIELD(compile.rope_base), .verbs = VERB_COMPILE,
      .help = ".json: base of rotary embeddings, from which \"inv_freq\" is computed where no file "
-             "has it, such as 10000 (default: it is missing)"},
+             "has it, such as 10000; without it, such a weight is missing"},
     {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
      .verbs = VERB_COMPILE,
      .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "
@@ -239,8 +239,8 @@ static const cli_option options[] = {
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_COMPILE,
-     .help = "print how far the compilation is to standard error: nodes, bytes of weights and "
-             "seconds (default: only on a terminal)"},
+     .help = "print the progress of the compilation to standard error: nodes, bytes of weights "
+             "and seconds (default: only on a terminal)"},
     {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.report),
      .verbs = VERB_COMPILE,
      .help = ".json: write what became of each node, the passes, the operators by type, the static "
@@ -248,10 +248,10 @@ static const cli_option options[] = {
              "for standard output"},
     {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERB_COMPILE,
      .help = ".json: draw the graphs after the passes, with the operators of each node, and before "
-             "them in FILE.before.svg, coloured by what became of each node; - for standard "
-             "output: after the passes"},
+             "the passes in X.before.svg for X.svg, coloured by what became of each node; - writes "
+             "the drawing after the passes to standard output"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_COMPILE,
-     .help = ".json: the same for Graphviz"},
+     .help = ".json: write the same drawings for Graphviz: FILE, and X.before.dot for X.dot"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
      FIELD(compile.verify), .verbs = VERB_COMPILE,
      .help = ".json: open the written files, run each graph N times with random inputs, and print "
