@@ -235,13 +235,12 @@ static void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *
     }
     const char *hint = g->weights == NULL ? "Name the checkpoint with --weights PATH."
                        : count == computable
-                         ? "Give the base from which they are computed with --rope_base X, which is"
-                           " rope_theta of the model's config.json."
+                         ? "Add --rope_base X, where X is rope_theta in the model's config.json."
                          : err->hint;
     if (count == 0) fail(a->t, NULL, err->hint, "%s: %s", g->file, err->text);
     else
-        fail(a->t, NULL, hint, "%s: %lu weight%s missing, or of another shape:%s", g->file,
-             (unsigned long)count, count == 1 ? " is" : "s are", p.data);
+        fail(a->t, NULL, hint, "%s: %lu weight%s another shape:%s", g->file, (unsigned long)count,
+             count == 1 ? " is missing or has" : "s are missing or have", p.data);
     free(p.data);
 }
 
