@@ -5069,7 +5069,6 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("baddbmm.default", addmm, "MatMul ElementWiseMultiply ElementWiseAdd", "") \
     X("scaled_dot_product_attention.default", attention, "MatMul Softmax ElementWiseMultiply " \
       "ElementWiseAdd Tile", "") \
-    X("q.attention", attention, "MatMul Softmax ElementWiseMultiply ElementWiseAdd Tile", "") \
     /* images */ \
     X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \
