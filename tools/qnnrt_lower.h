@@ -166,6 +166,8 @@ typedef struct qnnrt_lower_tensor {
     qnnrt_dtype           dtype;
     uint32_t              rank, dims[8];
     uint64_t              count, bytes;
+    qnnrt_quant           quant;     /* NONE, PER_TENSOR or PER_AXIS */
+    const qnnrt_blocks   *blocks;    /* replaces quant (NULL: quant applies) */
     const qnnrt_ir_value *value;     /* the value of the graph that it holds, NULL: a part of one */
     int32_t               op;        /* its producer in .ops, -1: an input or static */
     uint32_t              readers;
@@ -5740,6 +5742,8 @@ static void qnnrt_lower__emit_tensor(qnnrt_lower__part *part, int32_t at)
     desc->dtype = tensor->dtype;
     desc->rank = tensor->rank;
     memcpy(desc->dims, tensor->dims, sizeof(desc->dims));
+    desc->quant = tensor->quant;
+    desc->blocks = tensor->blocks;
     if (tensor->kind == QNNRT_TENSOR_STATIC) {
         desc->bytes = (size_t)tensor->bytes;
         desc->data = body->data;
