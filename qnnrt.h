@@ -788,7 +788,7 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
 /* Register the operators of an op package, before opening a binary or building a graph that uses
-   them. They stay until the backend is closed.
+   them. They stay until the backend is closed; qnnrt_recover() registers them again.
 
    path      the package's library for this backend
    provider  the function that the package exports as its entry, "MyPackageInterfaceProvider"
@@ -796,7 +796,7 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
 
    Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
              QNNRT_E_BACKEND (the text says: no such library, no such function, or registered
-             already) */
+             already); QNNRT_E_MEMORY */
 QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
                                                   const char *provider, const char *target,
                                                   qnnrt_error *err);
@@ -1076,20 +1076,20 @@ QNNRT_API qnnrt_result qnnrt_load(qnnrt *model, size_t context, qnnrt_error *err
 QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *err);
 
 /* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
-   backend and all contexts that existed are freed and created again, for every model that shares
-   this model's backend; errors of freeing are logged. Of several backends of a model, those whose
+   backend and all contexts that existed are freed and created again, and op packages registered
+   again, for every model that shares this model's backend; errors of freeing are logged. Of several backends of a model, those whose
    library has returned such a code are recovered; all of them if none has. Runs, what is bound to
    them, buffers and KV caches stay as they are: execute again what failed. Profiling is off and
    votes for power are gone: set them again.
 
    Returns  QNNRT_OK
-            QNNRT_E_UNSUPPORTED  a model on the backend was built here, or op packages were
-                                 registered: close everything and open it again. Nothing was freed
+            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and open
+                                 the file. Nothing was freed
             QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
                                  memory that it had during qnnrt_open() only. Nothing was freed
             QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
             QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
-            QNNRT_E_BACKEND      the vendor failed again. Until another qnnrt_recover() succeeds,
+            QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another qnnrt_recover() succeeds,
                                  what needs the backend returns QNNRT_E_STATE. Closing works
             QNNRT_E_MEMORY
    Threads  nothing may use the backend during this call */
@@ -10107,6 +10107,12 @@ typedef struct qnnrt__backend_run {
     void     (*alert)(qnnrt_run *run);
 } qnnrt__backend_run;
 
+/* An op package in the list of its backend. A recovery registers it again. */
+typedef struct qnnrt__backend_package {
+    struct qnnrt__backend_package *next;
+    const char *path, *provider, *target;          /* behind this struct; target may be NULL */
+} qnnrt__backend_package;
+
 struct qnnrt_backend {
     qnnrt_hooks                 hooks;
     void                       *library;
@@ -10123,7 +10129,7 @@ struct qnnrt_backend {
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
     int                         renewed;           /* device and backend were created again, or
                                                       that failed and they are NULL */
-    uint32_t                    packages;          /* op packages that were registered */
+    qnnrt__backend_package     *packages;          /* that are registered, oldest first */
     uint32_t                    restarts;          /* calls since it was opened or recovered that
                                                       answered that the DSP restarted */
     int                         lists_lock;        /* of the next two */
@@ -10303,19 +10309,55 @@ static qnnrt_result qnnrt__backend_end(qnnrt_backend *b, int with_log, const cha
     return result;
 }
 
-/* Replace device and backend after the DSP restarted: free what is dead, and create it again. The
-   log stays, because it is no part of the DSP. Callers hold the lock, and have freed what was made
-   on them. */
+/* Copy what names an op package into one block. Return NULL when out of memory. */
+static qnnrt__backend_package *qnnrt__backend_package_of(qnnrt_backend *b, const char *path,
+                                                         const char *provider, const char *target)
+{
+    const char *const texts[3] = { path, provider, target != NULL ? target : "" };
+    size_t bytes[3], i;
+    qnnrt__backend_package *package;
+    char *at;
+    for (i = 0; i < 3; ++i) bytes[i] = strlen(texts[i]) + 1;
+    package = (qnnrt__backend_package *)qnnrt__mem_alloc(
+        &b->hooks, sizeof(*package) + bytes[0] + bytes[1] + bytes[2]);
+    if (package == NULL) return NULL;
+    at = (char *)(package + 1);
+    for (i = 0; i < 3; at += bytes[i++]) memcpy(at, texts[i], bytes[i]);
+    package->next = NULL;
+    package->path = (const char *)(package + 1);
+    package->provider = package->path + bytes[0];
+    package->target = target != NULL ? package->provider + bytes[1] : NULL;
+    return package;
+}
+
+/* Register the operators of an op package. Callers hold the lock. */
+static qnnrt_result qnnrt__backend_register(qnnrt_backend *b, const qnnrt__backend_package *package,
+                                            qnnrt_error *err)
+{
+    qnnrt__abi_code code;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->backend_register_op_package(b->backend, package->path, package->provider,
+                                                 package->target);
+    if (code == 0) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s",
+                package->path, package->provider, b->path);
+    return qnnrt__backend_explain(b, err, "backendRegisterOpPackage", code, b->mark);
+}
+
+/* Replace device and backend after the DSP restarted: free what is dead, create it again, and
+   register its op packages. The log stays, because it is no part of the DSP. Callers hold the lock,
+   and have freed what was made on them. */
 static qnnrt_result qnnrt__backend_renew(qnnrt_backend *b, qnnrt_error *err)
 {
+    const qnnrt__backend_package *package;
     qnnrt_result result;
     qnnrt__backend_end(b, 0, "freed after a restart of the DSP");
     b->renewed = 1;
     b->mark = qnnrt__log_mark(b->log_slot);
     result = qnnrt__backend_create(b, b->soc_model, err);
-    if (result == QNNRT_OK || b->backend == NULL) return result;
-    b->calls->backend_free(b->backend);
-    b->backend = NULL;
+    for (package = b->packages; package != NULL && result == QNNRT_OK; package = package->next)
+        result = qnnrt__backend_register(b, package, err);
+    if (result != QNNRT_OK) qnnrt__backend_end(b, 0, "freed after a recovery that failed");
     return result;
 }
 
@@ -10368,6 +10410,11 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     /* A library whose backend was never created can be unloaded; another one may have threads that
        are still running. */
     if (b->library != NULL && (b->unload || !created)) qnnrt__os_library_close(b->library);
+    while (b->packages != NULL) {
+        qnnrt__backend_package *next = b->packages->next;
+        qnnrt__mem_free(&hooks, b->packages);
+        b->packages = next;
+    }
     qnnrt__mem_free(&hooks, b);
     return result;
 }
@@ -11892,10 +11939,6 @@ static qnnrt_result qnnrt__resident_check_all(qnnrt_backend *b, qnnrt_error *err
     qnnrt_result result = QNNRT_OK;
     uint32_t models = 0;
     qnnrt__backend_model *of;
-    if (b->packages > 0)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has %u op packages, which"
-                           " are lost with the backend", b->path, (unsigned)b->packages),
-                           "Close everything on this backend and open it again.");
     for (of = b->models; of != NULL && result == QNNRT_OK; of = of->next, ++models)
         result = qnnrt__resident_check(of->model, b, err);
     if (result != QNNRT_OK || qnnrt__os_load(&b->users) == models) return result;
@@ -18243,8 +18286,8 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
                                                   const char *provider, const char *target,
                                                   qnnrt_error *err)
 {
-    qnnrt__abi_code code;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt__backend_package *package, **last;
+    qnnrt_result result;
     qnnrt__err_clear(err);
     if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
         provider[0] == '\0')
@@ -18259,16 +18302,13 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     if (backend->calls->backend_register_op_package == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
     if (backend->backend == NULL) return qnnrt__backend_lost(backend, err);
+    package = qnnrt__backend_package_of(backend, path, provider, target);
+    if (package == NULL) return qnnrt__fail_memory(err, "an op package");
     qnnrt__hooks_lock(&backend->hooks);
-    backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = backend->calls->backend_register_op_package(backend->backend, path, provider, target);
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s", path,
-                    provider, backend->path);
-        result = qnnrt__backend_explain(backend, err, "backendRegisterOpPackage", code,
-                                        backend->mark);
-    }
-    backend->packages += code == 0;
+    result = qnnrt__backend_register(backend, package, err);
+    for (last = &backend->packages; *last != NULL; last = &(*last)->next) {}
+    if (result == QNNRT_OK) *last = package;
+    else qnnrt__mem_free(&backend->hooks, package);
     qnnrt__hooks_unlock(&backend->hooks);
     return result;
 }
@@ -19544,6 +19584,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_plan_desc).
            Added: ranges of int32 inputs, which writes of values check: "ranges" of programs,
            qnnrt_pipeline_desc.ranges, qnnrt_slot_info.has_range, .low and .high.
+           Changed: qnnrt_recover() registers op packages again; it was refused before.
            Changed: if the folder's qnnrt.json is not right JSON, qnnrt_open() fails.
            Changed: qnnrt_step_info.model is NULL for steps that are not graphs.
            Changed: a plan whose places let a step write over a value that a later step reads is

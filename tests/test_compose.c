@@ -2725,6 +2725,111 @@ TEST(op_packages_are_registered_once)
     CHECK(close_backend());
 }
 
+/* Open a model on `backend` from a file that is built first. */
+static qnnrt *open_saved(void)
+{
+    qnnrt_builder *b = builder_of(NULL);
+    qnnrt *built = NULL, *opened = NULL;
+    qnnrt_desc desc;
+    qnnrt_file file;
+    char path[1200];
+    add_right(b, "layer");
+    snprintf(path, sizeof(path), "%s/packages.bin", test_tmpdir());
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK || qnnrt_save(built, 0, path, &err) != QNNRT_OK)
+        printf("%s\n", err.text);
+    qnnrt_close(built);
+    memset(&desc, 0, sizeof(desc));
+    memset(&file, 0, sizeof(file));
+    file.path = path;
+    desc.backend = backend;
+    desc.system_path = TEST_FAKE_LIB;
+    desc.files = &file;
+    desc.file_count = 1;
+    if (qnnrt_open(NULL, &desc, &opened, &err) != QNNRT_OK) printf("%s\n", err.text);
+    return opened;
+}
+
+/* Count the lines of the trace that begin with a text. */
+static int lines_with(const char *what)
+{
+    const char *at = fake_trace();
+    int count = 0;
+    while ((at = strstr(at, what)) != NULL) {
+        count += at == fake_trace() || at[-1] == '\n';
+        ++at;
+    }
+    return count;
+}
+
+/* In their order, with their texts, which the caller may have freed, and before the contexts. */
+TEST(a_recovery_registers_op_packages_again)
+{
+    char path[32], provider[32], target[32];
+    qnnrt *opened;
+    size_t first, second;
+    open_backend("", 0);
+    snprintf(path, sizeof(path), "libOne.so");
+    snprintf(provider, sizeof(provider), "OneProvider");
+    snprintf(target, sizeof(target), "HTP");
+    CHECK_EQ(qnnrt_backend_register_ops(backend, path, provider, target, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "libMissing.so", "none", NULL, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "libTwo.so", "TwoProvider", NULL, &err), QNNRT_OK);
+    memset(path, 'x', sizeof(path) - 1);
+    memset(provider, 'x', sizeof(provider) - 1);
+    memset(target, 'x', sizeof(target) - 1);
+    opened = open_saved();
+    CHECK(opened != NULL);
+    CHECK_EQ(lines_with("backendRegisterOpPackage"), 3);
+    CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_OK);
+    CHECK_EQ(lines_with("backendRegisterOpPackage"), 5);
+    CHECK_EQ(lines_with("package libOne.so OneProvider HTP"), 2);
+    CHECK_EQ(lines_with("package libTwo.so TwoProvider (null)"), 2);
+    first = (size_t)(strstr(strstr(fake_trace(), "package libTwo.so"), "package libOne.so") - fake_trace());
+    second = (size_t)(strstr(fake_trace() + first, "package libTwo.so") - fake_trace());
+    CHECK(strstr(fake_trace() + first, "contextCreateFromBinary") > fake_trace() + second);
+    CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_OK);
+    CHECK_EQ(lines_with("backendRegisterOpPackage"), 7);
+    CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+TEST(a_recovery_says_which_op_package_fails_and_can_be_repeated)
+{
+    static const int nth[] = { 3, 4 };           /* registration of the first recovery */
+    static const char *const names[] = { "libOne.so", "libTwo.so" };
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        char rule[64];
+        qnnrt *opened;
+        snprintf(rule, sizeof(rule), "fail=backendRegisterOpPackage:0xfa7:%d", nth[i]);
+        open_backend(rule, 0);
+        CHECK_EQ(qnnrt_backend_register_ops(backend, "libOne.so", "OneProvider", NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_backend_register_ops(backend, "libTwo.so", "TwoProvider", NULL, &err), QNNRT_OK);
+        opened = open_saved();
+        CHECK(opened != NULL);
+        CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_E_BACKEND);
+        CHECK_EQ(err.vendor_code, 0xfa7);
+        CHECK_STR(err.text, names[i]);
+        CHECK_EQ(qnnrt_backend_register_ops(backend, "libThree.so", "P", NULL, NULL), QNNRT_E_STATE);
+        CHECK_EQ(qnnrt_recover(opened, &err), QNNRT_OK);
+        CHECK_EQ(lines_with("package libOne.so"), 3);
+        CHECK_EQ(lines_with("package libTwo.so"), 2 + (int)i);
+        CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
+TEST(an_op_package_without_memory_is_not_registered)
+{
+    open_backend("", 0);
+    heap.fail_at = heap.count + 1;
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "libOne.so", "OneProvider", NULL, &err), QNNRT_E_MEMORY);
+    heap.fail_at = 0;
+    CHECK_EQ(lines_with("backendRegisterOpPackage"), 0);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "libOne.so", "OneProvider", NULL, &err), QNNRT_OK);
+    CHECK(close_backend());
+}
+
 /* ---- memory and size --------------------------------------------------------------------------------------- */
 
 static qnnrt_result life_of_a_container(qnnrt_error *error)
@@ -2972,6 +3077,9 @@ TEST_MAIN("compose")
     RUN(a_container_of_exactly_the_limit_is_built);
     RUN(bad_containers_are_refused_in_words);
     RUN(op_packages_are_registered_once);
+    RUN(a_recovery_registers_op_packages_again);
+    RUN(a_recovery_says_which_op_package_fails_and_can_be_repeated);
+    RUN(an_op_package_without_memory_is_not_registered);
     RUN(every_allocation_may_fail);
     RUN(free_names_are_found_in_time);
     RUN(supports_costs_the_same_in_large_graphs);

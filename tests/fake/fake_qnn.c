@@ -2139,7 +2139,15 @@ static qerr register_op_package(void *backend, const char *path, const char *pro
 {
     qerr code = enter("backendRegisterOpPackage");
     struct object *o = object_find(BACKEND, backend);
-    (void)target;
+    if (path != NULL && provider != NULL) {
+        trace_add("package ");
+        trace_name(path);
+        trace_add(" ");
+        trace_name(provider);
+        trace_add(" ");
+        trace_name(target);
+        trace_add("\n");
+    }
     if (code != 0)
         return code;
     if (o == NULL || path == NULL || provider == NULL)

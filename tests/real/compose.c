@@ -688,7 +688,9 @@ TEST(an_op_package_of_the_cpu_computes)
 {
     qnnrt_backend *backend;
     qnnrt_builder *b;
-    qnnrt *built;
+    qnnrt *built, *opened;
+    char path[1100];
+    int i;
     qnnrt_run *run;
     qnnrt_graph_desc graph;
     qnnrt_tensor_desc t;
@@ -739,7 +741,25 @@ TEST(an_op_package_of_the_cpu_computes)
     CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, out, 4), QNNRT_OK);
     CHECK(fabs((double)out[0] - 4) < 1e-6 && fabs((double)out[3] - 13) < 1e-6);
     qnnrt_run_destroy(run);
+    snprintf(path, sizeof(path), "%.900s/line.bin", test_tmpdir());
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    /* The saved graph runs on this backend, also after it was created again. */
+    opened = open_file(backend, path);
+    if (opened == NULL) printf("%s\n", err.text);
+    CHECK(opened != NULL);
+    CHECK_EQ(qnnrt_prepare(opened, "line", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, in, 4), QNNRT_OK);
+    for (i = 0; i < 2; ++i) {
+        if (i == 1 && qnnrt_recover(opened, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK_EQ(err.code, QNNRT_OK);
+        if (qnnrt_exec(run) != QNNRT_OK) printf("%s\n", qnnrt_run_error(run)->text);
+        CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_OK);
+        CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, out, 4), QNNRT_OK);
+        CHECK(fabs((double)out[0] - 4) < 1e-6 && fabs((double)out[3] - 13) < 1e-6);
+    }
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
