@@ -82,7 +82,7 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>gemm >>eval_net >>eval >>fold >>public      values
-       >>pass >>cleanup >>run                                                       passes, and a run
+       >>pass >>cleanup >>run >>extract                                      passes, a run, and parts
        >>match >>norms >>merge >>batch >>gelu >>attention >>trace >>rope             patterns
 */
 #ifndef QNNRT_IR_H
@@ -420,6 +420,37 @@ QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text);
    users.
    Returns QNNRT_OK; QNNRT_E_FORMAT (a cycle: text names a node on it); QNNRT_E_MEMORY */
 QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
+
+/* --------------------------------------------------------------------------- parts of a graph -- */
+
+/* Make a graph of some nodes of another one.
+
+   ir        a graph without findings whose nodes overwrite no input (qnnrt_ir_pass_noops() and all
+             other passes see to that). It must outlive the new graph, which borrows the data of its
+             constants and weights, and may be changed meanwhile
+   nodes     in any order, each once; they keep the order of ir->nodes
+   inputs    of the new graph, in this order, each once: any values that no node of `nodes` computes,
+             also weights and constants. May be NULL
+   outputs   of the new graph, in this order: any values, also of ir->inputs, weights and constants
+   name      of the new graph (NULL: that of `ir`); it is copied
+   out       receives the graph, NULL on failure
+
+   What the nodes read, and what `outputs` has, is computed inside, or one of `inputs`; else weights
+   and constants stay what they are, with name, key and data, and other values become inputs after
+   those of `inputs`, in the order of their first use. Values keep their names. Nodes keep name,
+   operator, arguments, source, line and number, so that a node of the new graph has the number of
+   the one in `ir`; nodes that are added later have larger ones. Findings and fates stay behind.
+   Returns  QNNRT_OK; QNNRT_E_ARG (a node that is dead or occurs twice, an input that is computed
+            inside or occurs twice: text names it); QNNRT_E_UNSUPPORTED (a node overwrites its
+            input); QNNRT_E_LIMIT; QNNRT_E_MEMORY
+   Frees    qnnrt_ir_free()
+   Cost     time for the nodes, and a little for each value of `ir` */
+QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
+                                           const qnnrt_ir_node *const *nodes, size_t node_count,
+                                           const qnnrt_ir_value *const *inputs, size_t input_count,
+                                           const qnnrt_ir_value *const *outputs,
+                                           size_t output_count, const char *name, qnnrt_ir **out,
+                                           qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------ passes -- */
 
@@ -2951,6 +2982,33 @@ typedef struct qnnrt_ir__own {
     size_t            kept, found, finding_room, most;
     size_t            lost, lost_kept;       /* findings over the limit; those of reading */
 } qnnrt_ir__own;
+
+/* Make an empty graph. Return NULL when out of memory. */
+static qnnrt_ir *qnnrt_ir__graph_make(const qnnrt_hooks *hooks, uint64_t bytes, size_t findings)
+{
+    qnnrt_ir__arena arena;
+    qnnrt_ir__own *own;
+    qnnrt_ir *ir;
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = *hooks;
+    arena.most = bytes;
+    ir = (qnnrt_ir *)qnnrt_ir__arena_get(&arena, 1, sizeof(*ir));
+    own = (qnnrt_ir__own *)qnnrt_ir__arena_get(&arena, 1, sizeof(*own));
+    if (ir == NULL || own == NULL) { qnnrt_ir__arena_free(&arena); return NULL; }
+    own->arena = arena;
+    own->most = findings;
+    ir->own = own;
+    ir->name = ir->version = "";
+    return ir;
+}
+
+static void qnnrt_ir__graph_free(qnnrt_ir *ir)
+{
+    qnnrt_ir__arena arena;
+    if (ir == NULL) return;
+    arena = ir->own->arena;                          /* which holds itself */
+    qnnrt_ir__arena_free(&arena);
+}
 
 static qnnrt_ir__symbol *qnnrt_ir__graph_symbol(qnnrt_ir *ir, const char *text, size_t bytes)
 {
@@ -6727,31 +6785,17 @@ static int qnnrt_ir__public_python(qnnrt_ir__parse *p)
     return 1;
 }
 
-/* Make an empty graph. */
+/* Make an empty graph with the limits of a descriptor. */
 static qnnrt_ir *qnnrt_ir__public_make(const qnnrt_ir_desc *desc)
 {
-    qnnrt_ir__arena arena;
-    qnnrt_ir__own *own;
-    qnnrt_ir *ir;
-    memset(&arena, 0, sizeof(arena));
-    arena.hooks = desc->hooks;
-    arena.most = desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30;
-    ir = (qnnrt_ir *)qnnrt_ir__arena_get(&arena, 1, sizeof(*ir));
-    own = (qnnrt_ir__own *)qnnrt_ir__arena_get(&arena, 1, sizeof(*own));
-    if (ir == NULL || own == NULL) { qnnrt_ir__arena_free(&arena); return NULL; }
-    own->arena = arena;
-    own->most = desc->findings != 0 ? desc->findings : 1000;
-    ir->own = own;
-    ir->name = ir->version = "";
-    return ir;
+    return qnnrt_ir__graph_make(&desc->hooks,
+                                desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30,
+                                desc->findings != 0 ? desc->findings : 1000);
 }
 
 QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
 {
-    qnnrt_ir__arena arena;
-    if (ir == NULL) return;
-    arena = ir->own->arena;                          /* which holds itself */
-    qnnrt_ir__arena_free(&arena);
+    qnnrt_ir__graph_free(ir);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qnnrt_ir_desc *desc,
@@ -7607,6 +7651,212 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
                                              : qnnrt_ir__fail_memory(err);
     for (i = 0; r.cells != NULL && i < ir->value_count; ++i) qnnrt_ir__run_drop(&r, &r.cells[i]);
     qnnrt_ir__arena_free(&r.arena);
+    return result;
+}
+
+/* =====================================================================================
+   EXTRACT                                                                      >>extract
+   Makes a graph of some nodes of another one.
+   Needs: >>config >>arena >>symbol >>graph     Knows nothing of: operators, passes
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__extract {
+    const qnnrt_ir   *from;
+    qnnrt_ir         *to;
+    qnnrt_ir__arena   scratch;
+    qnnrt_ir_value  **copies;                /* [from->value_count], NULL: not copied yet */
+    unsigned char    *taken;                 /* [from->node_count], 1: in the new graph */
+    size_t            input_room;
+    qnnrt_error      *err;
+} qnnrt_ir__extract;
+
+/* Copy a value without data. Return NULL when out of memory. */
+static qnnrt_ir_value *qnnrt_ir__extract_copy(qnnrt_ir__extract *x, const qnnrt_ir_value *from,
+                                              qnnrt_ir_origin origin)
+{
+    qnnrt_ir_value *value =
+        (qnnrt_ir_value *)qnnrt_ir__arena_get(&x->to->own->arena, 1, sizeof(*value));
+    qnnrt_ir__symbol *symbol = qnnrt_ir__graph_symbol(x->to, from->name, strlen(from->name));
+    if (value == NULL || symbol == NULL || !qnnrt_ir__graph_list(x->to, value) ||
+        !qnnrt_ir__graph_shape(value, from->dtype, from->rank, from->dims)) return NULL;
+    value->name = symbol->text;
+    value->origin = origin;
+    value->unknown = from->unknown;
+    symbol->value = value;
+    x->copies[from->number] = value;
+    return value;
+}
+
+/* Add an input of the new graph. */
+static qnnrt_ir_value *qnnrt_ir__extract_input(qnnrt_ir__extract *x, const qnnrt_ir_value *from)
+{
+    qnnrt_ir_value *value = qnnrt_ir__extract_copy(x, from, QNNRT_IR_INPUT);
+    void *list = qnnrt_ir__arena_more(&x->to->own->arena, x->to->inputs, x->to->input_count,
+                                      &x->input_room, sizeof(value));
+    if (value == NULL || list == NULL) return NULL;
+    x->to->inputs = (qnnrt_ir_value **)list;
+    x->to->inputs[x->to->input_count++] = value;
+    return value;
+}
+
+/* Return the copy of a value that a node or the end of the graph reads; NULL when out of memory. */
+static qnnrt_ir_value *qnnrt_ir__extract_read(qnnrt_ir__extract *x, const qnnrt_ir_value *from)
+{
+    qnnrt_ir_value *value = x->copies[from->number];
+    if (value != NULL) return value;
+    if (from->origin != QNNRT_IR_WEIGHT && from->origin != QNNRT_IR_CONSTANT)
+        return qnnrt_ir__extract_input(x, from);
+    value = qnnrt_ir__extract_copy(x, from, from->origin);
+    if (value == NULL) return NULL;
+    value->data = from->data;
+    value->key = from->key == NULL ? NULL : qnnrt_ir__graph_text(x->to, from->key);
+    return value->key == NULL && from->key != NULL ? NULL : value;
+}
+
+/* Copy a node with its outputs; what it reads follows. Return NULL when out of memory. */
+static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_ir_node *from)
+{
+    qnnrt_ir__arena *const arena = &x->to->own->arena;
+    qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_ir__arena_get(arena, 1, sizeof(*node));
+    qnnrt_ir__symbol *symbol = qnnrt_ir__graph_symbol(x->to, from->name, strlen(from->name));
+    size_t i;
+    if (node == NULL || symbol == NULL) return NULL;
+    node->name = symbol->text;
+    if (symbol->node == NULL) symbol->node = node;
+    node->info = from->info;
+    node->op = from->info != NULL ? from->info->name : qnnrt_ir__graph_text(x->to, from->op);
+    node->source = qnnrt_ir__graph_text(x->to, from->source);
+    node->fate = "";
+    node->number = from->number;
+    node->line = from->line;
+    node->byte = from->byte;
+    node->inputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(arena, from->input_count + 1,
+                                                          sizeof(*node->inputs));
+    node->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(arena, from->output_count + 1,
+                                                           sizeof(*node->outputs));
+    node->attrs = (qnnrt_ir_attr *)qnnrt_ir__arena_get(arena, from->attr_count + 1,
+                                                       sizeof(*node->attrs));
+    if (node->op == NULL || node->source == NULL || node->inputs == NULL ||
+        node->outputs == NULL || node->attrs == NULL || !qnnrt_ir__graph_append(x->to, node))
+        return NULL;
+    for (i = 0; i < from->attr_count; ++i, ++node->attr_count)
+        if (!qnnrt_ir__graph_attr(x->to, &from->attrs[i], &node->attrs[i])) return NULL;
+    for (i = 0; i < from->output_count; ++i, ++node->output_count) {
+        qnnrt_ir_value *y = qnnrt_ir__extract_copy(x, from->outputs[i], QNNRT_IR_NODE);
+        if (y == NULL) return NULL;
+        y->node = node;
+        y->index = (uint32_t)i;
+        node->outputs[i] = y;
+    }
+    return node;
+}
+
+/* Take the inputs that were asked for. */
+static qnnrt_result qnnrt_ir__extract_inputs(qnnrt_ir__extract *x,
+                                             const qnnrt_ir_value *const *inputs, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        const qnnrt_ir_value *from = inputs[i];
+        if (from->origin == QNNRT_IR_NODE && from->node != NULL && !from->node->dead &&
+            x->taken[from->node->at])
+            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "input \"%.200s\" is computed inside, by "
+                                  "node \"%.200s\"", from->name, from->node->name);
+        if (x->copies[from->number] != NULL)
+            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "input \"%.200s\" occurs twice",
+                                  from->name);
+        if (qnnrt_ir__extract_input(x, from) == NULL) return qnnrt_ir__fail_memory(x->err);
+    }
+    return QNNRT_OK;
+}
+
+/* Mark the nodes that were asked for. */
+static qnnrt_result qnnrt_ir__extract_take(qnnrt_ir__extract *x, const qnnrt_ir_node *const *nodes,
+                                           size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        const qnnrt_ir_node *node = nodes[i];
+        if (node->dead || x->taken[node->at])
+            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) %s", node->name,
+                                  node->op, node->dead ? "is dead" : "occurs twice");
+        if (qnnrt_ir__graph_plain(node) != NULL) {
+            qnnrt_ir__fail(x->err, QNNRT_E_UNSUPPORTED, "node \"%.200s\" (%.100s) overwrites its "
+                           "input", node->name, node->op);
+            qnnrt_ir__hint(x->err, "Call qnnrt_ir_pass_inplace() for the whole graph first.");
+            return QNNRT_E_UNSUPPORTED;
+        }
+        x->taken[node->at] = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Copy all nodes, then what they and the end of the graph read. Return 0 when out of memory. */
+static int qnnrt_ir__extract_all(qnnrt_ir__extract *x, const qnnrt_ir_value *const *outputs,
+                                 size_t count)
+{
+    const qnnrt_ir *const from = x->from;
+    size_t i, k, at = 0;
+    for (i = 0; i < from->node_count; ++i)
+        if (x->taken[i] && qnnrt_ir__extract_node(x, from->nodes[i]) == NULL) return 0;
+    for (i = 0; i < from->node_count; ++i) {
+        const qnnrt_ir_node *const old = from->nodes[i];
+        qnnrt_ir_node *node;
+        if (!x->taken[i]) continue;
+        node = x->to->nodes[at++];
+        for (k = 0; k < old->input_count; ++k, ++node->input_count)
+            if (old->inputs[k] != NULL &&
+                (node->inputs[k] = qnnrt_ir__extract_read(x, old->inputs[k])) == NULL) return 0;
+    }
+    x->to->outputs = (qnnrt_ir_value **)qnnrt_ir__arena_get(&x->to->own->arena, count + 1,
+                                                            sizeof(*x->to->outputs));
+    if (x->to->outputs == NULL) return 0;
+    for (i = 0; i < count; ++i, ++x->to->output_count)
+        if ((x->to->outputs[i] = qnnrt_ir__extract_read(x, outputs[i])) == NULL) return 0;
+    qnnrt_ir__graph_users(x->to);
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
+                                           const qnnrt_ir_node *const *nodes, size_t node_count,
+                                           const qnnrt_ir_value *const *inputs, size_t input_count,
+                                           const qnnrt_ir_value *const *outputs,
+                                           size_t output_count, const char *name, qnnrt_ir **out,
+                                           qnnrt_error *err)
+{
+    qnnrt_ir__extract x;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt_ir__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (ir == NULL || out == NULL || (nodes == NULL && node_count > 0) ||
+        (inputs == NULL && input_count > 0) || (outputs == NULL && output_count > 0))
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir, nodes, inputs, outputs or out is NULL");
+    memset(&x, 0, sizeof(x));
+    x.from = ir;
+    x.err = err;
+    x.scratch.hooks = ir->own->arena.hooks;
+    x.scratch.most = ir->own->arena.most;
+    x.to = qnnrt_ir__graph_make(&ir->own->arena.hooks, ir->own->arena.most, ir->own->most);
+    if (x.to != NULL) {
+        x.to->own->number = ir->own->number;
+        x.to->name = qnnrt_ir__graph_text(x.to, name != NULL ? name : ir->name);
+        x.to->version = qnnrt_ir__graph_text(x.to, ir->version);
+    }
+    x.copies = (qnnrt_ir_value **)qnnrt_ir__arena_get(&x.scratch, ir->value_count + 1,
+                                                      sizeof(*x.copies));
+    x.taken = (unsigned char *)qnnrt_ir__arena_get(&x.scratch, ir->node_count + 1, 1);
+    if (x.to == NULL || x.to->name == NULL || x.to->version == NULL || x.copies == NULL ||
+        x.taken == NULL) result = qnnrt_ir__fail_memory(err);
+    if (result == QNNRT_OK) result = qnnrt_ir__extract_take(&x, nodes, node_count);
+    if (result == QNNRT_OK) result = qnnrt_ir__extract_inputs(&x, inputs, input_count);
+    if (result == QNNRT_OK && !qnnrt_ir__extract_all(&x, outputs, output_count))
+        result = x.to->own->arena.failed == 2
+                     ? qnnrt_ir__fail(err, QNNRT_E_LIMIT, "the graph needs more memory than "
+                                      "qnnrt_ir_desc.memory_bytes allows")
+                     : qnnrt_ir__fail_memory(err);
+    qnnrt_ir__arena_free(&x.scratch);
+    if (result == QNNRT_OK) *out = x.to;
+    else qnnrt_ir__graph_free(x.to);
     return result;
 }
 
