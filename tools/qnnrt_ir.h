@@ -84,6 +84,7 @@
        >>wide >>eval_math >>eval_move >>gemm >>eval_net >>eval >>fold >>public      values
        >>pass >>cleanup >>run >>extract                                      passes, a run, and parts
        >>match >>norms >>merge >>batch >>gelu >>attention >>trace >>rope             patterns
+       >>columns >>kv_rows                                                          caches
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -539,6 +540,40 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err);
    are stored once. Factors after cos stay nodes. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positions,
                                                    qnnrt_error *err);
+
+/* What qnnrt_ir_pass_kv_rows() found. */
+typedef struct qnnrt_ir_kv_info {
+    size_t   caches;                 /* of keys and of values; 0: the graph has none */
+    uint32_t ar;                     /* new rows of each: tokens per call */
+    uint32_t context;                /* past and new rows: columns of the mask */
+    int      written;                /* 1: the graph wrote into them, and was changed; 0: it returned
+                                        new rows already */
+} qnnrt_ir_kv_info;
+
+/* Let a step of a language model read caches of past rows and return its new rows alone, as runners
+   of compiled models expect it.
+
+   names    1: rename inputs and outputs: input_ids, attention_mask, position_ids, past_key_<i>_in,
+            past_value_<i>_in, past_key_<i>_out, past_value_<i>_out, logits, as far as their role is
+            certain. Layers are numbered as attention comes
+   info     receives what was found; may be NULL
+
+   A cache is an input of the graph [.., context, ..] which index_copy writes `ar` new rows into;
+   attention reads the whole, and the graph returns it. Afterwards the input is
+   [.., context - ar, ..], attention reads past and new rows behind each other, and the output is
+   the new rows [.., ar, ..]; with ar = context the input vanishes. So does the input that said
+   where the rows go, if nothing else reads it.
+
+   The order of the columns of a mask is another one: the first context - ar are those of the past
+   rows, the last ar those of the new ones. The caller of the compiled graph has to give it so.
+
+   The result is the same as before for caches without the cells that would be overwritten. The pass
+   follows the cells through the graph: whatever depends on their order, other than a mask that is
+   an input, is refused. Run qnnrt_ir_fold() first.
+   Returns  also QNNRT_E_UNSUPPORTED: text names the node and the reason. The graph is then as
+            before */
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_ir_kv_info *info,
+                                                qnnrt_error *err);
 
 #ifdef __cplusplus
 }
@@ -9470,6 +9505,748 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positi
     for (i = 0; i < ir->node_count; ++i)
         if (!ir->nodes[i]->dead && !qnnrt_ir__rope_node(&r, ir->nodes[i])) return r.p.result;
     return qnnrt_ir_tidy(ir, err);
+}
+
+/* =====================================================================================
+   COLUMNS                                                                      >>columns
+   Follows the cells of caches through a graph: which dimension of each value runs along them. What
+   it lets pass gives the same result for the cells in any order.
+   Needs: >>config >>public >>pass >>match >>trace
+   Knows nothing of: how caches are written
+   ===================================================================================== */
+
+enum { QNNRT_IR__KEY = 1, QNNRT_IR__VALUE = 2, QNNRT_IR__MASKS = 8 };
+
+typedef struct qnnrt_ir__along {
+    int      axis;                           /* the dimension that runs along the cells, -1: none */
+    uint32_t cache;                          /* 1 + the cache whose elements these are, 0: none */
+    int      checked;                        /* 1 + the dimension along which it was checked, or 0 */
+} qnnrt_ir__along;
+
+/* What products of matrices do with a cache. */
+typedef struct qnnrt_ir__use {
+    int    kinds;                            /* KEY: cells stay, as columns; VALUE: they are summed */
+    size_t at;                               /* of the first such product, in the order of nodes */
+} qnnrt_ir__use;
+
+typedef struct qnnrt_ir__columns {
+    qnnrt_ir__pass   p;
+    qnnrt_ir__along *of;                     /* [ir->value_count] */
+    qnnrt_ir__use   *uses;                   /* [caches] */
+    int64_t          cells;
+    qnnrt_ir_value  *masks[QNNRT_IR__MASKS]; /* inputs of the graph with a column for each cell */
+    size_t           mask_count;
+} qnnrt_ir__columns;
+
+static int qnnrt_ir__columns_refuse(qnnrt_ir__columns *c, const qnnrt_ir_node *node,
+                                    const char *why)
+{
+    c->p.result = qnnrt_ir__fail(c->p.err, QNNRT_E_UNSUPPORTED, "node \"%.150s\" (%.60s) %s",
+                                 node->name, node->op, why);
+    if (c->p.err != NULL) qnnrt_ir__clean(c->p.err->text);
+    qnnrt_ir__hint(c->p.err, "Export the model with its mask as an input, and with attention over "
+                             "whole caches.");
+    return 0;
+}
+
+/* Operators that compute each element from the elements in its place, with broadcast. */
+static int qnnrt_ir__columns_each(const qnnrt_ir_node *node)
+{
+    static const char *const each[] = {
+        "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "contiguous.default",
+        "clone.default", "alias.default", "detach.default", "lift_fresh_copy.default",
+        "dropout.default", "expand.default", "neg.default", "abs.default", "exp.default",
+        "tanh.default", "sigmoid.default", "relu.default", "reciprocal.default", "sqrt.default",
+        "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar",
+        "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", "pow.Tensor_Scalar",
+        "clamp.default", "clamp_min.default", "clamp_max.default", "maximum.default",
+        "minimum.default", "max.other", "min.other", "eq.Tensor", "eq.Scalar", "ne.Tensor",
+        "ne.Scalar", "lt.Tensor", "lt.Scalar", "le.Tensor", "le.Scalar", "gt.Tensor", "gt.Scalar",
+        "ge.Tensor", "ge.Scalar", "logical_and.default", "logical_or.default",
+        "logical_xor.default", "logical_not.default", "bitwise_not.default", "bitwise_and.Tensor",
+        "bitwise_or.Tensor", "__and__.Tensor", "__or__.Tensor", "where.self", "where.ScalarOther",
+        "where.ScalarSelf", "where.Scalar", "masked_fill.Scalar", "masked_fill.Tensor", NULL
+    };
+    return qnnrt_ir__pass_in(node, each);
+}
+
+static int qnnrt_ir__columns_views(const qnnrt_ir_node *node)
+{
+    static const char *const views[] = {
+        "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
+        "_unsafe_view.default", "reshape.default", "flatten.using_ints", "unflatten.int", NULL
+    };
+    return qnnrt_ir__pass_in(node, views);
+}
+
+/* Return the dimension of y that dimension d of x becomes in another shape, or -1. */
+static int qnnrt_ir__columns_view(qnnrt_ir_value *x, const qnnrt_ir_value *y, int d)
+{
+    qnnrt_ir__traced from;
+    int axis[QNNRT_IR_RANK];
+    uint32_t i;
+    memset(&from, 0, sizeof(from));
+    from.value = x;
+    for (i = 0; i < QNNRT_IR_RANK; ++i) from.axis[i] = axis[i] = -1;
+    from.axis[d] = 0;
+    if (!qnnrt_ir__trace_view(&from, y, axis)) return -1;
+    for (i = 0; i < y->rank; ++i) if (axis[i] == 0) return (int)i;
+    return -1;
+}
+
+/* Return true if a constant has the same elements all along dimension d. */
+static int qnnrt_ir__columns_level(const qnnrt_ir_value *x, int d)
+{
+    const size_t bytes = qnnrt_ir_dtype_bytes(x->dtype);
+    size_t inner = bytes, outer = 1, i, k;
+    uint32_t r;
+    for (r = 0; r < x->rank; ++r) {
+        if (r < (uint32_t)d) outer *= (size_t)x->dims[r];
+        if (r > (uint32_t)d) inner *= (size_t)x->dims[r];
+    }
+    for (i = 0; i < outer; ++i) {
+        const char *first = (const char *)x->data + i * inner * (size_t)x->dims[d];
+        for (k = 1; k < (size_t)x->dims[d]; ++k)
+            if (memcmp(first, first + k * inner, inner) != 0) return 0;
+    }
+    return 1;
+}
+
+/* Check that column by column of an operand, along its dimension d, depends on that column of inputs
+   of the graph alone: masks. Return 0 if not, with an error. */
+static int qnnrt_ir__columns_mask(qnnrt_ir__columns *c, const qnnrt_ir_node *reader,
+                                  qnnrt_ir_value *x, int d, unsigned depth)
+{
+    qnnrt_ir__along *own = &c->of[x->number];
+    const qnnrt_ir_node *node = qnnrt_ir__pass_from(x);
+    int64_t order[QNNRT_IR_RANK];
+    size_t i;
+    if (x->dims[d] == 1 || own->checked == d + 1) return 1;
+    own->checked = d + 1;
+    if (x->origin == QNNRT_IR_INPUT) {
+        for (i = 0; i < c->mask_count && c->masks[i] != x;) ++i;
+        if (i == QNNRT_IR__MASKS) return qnnrt_ir__columns_refuse(c, reader, "reads too many masks");
+        if (i == c->mask_count) c->masks[c->mask_count++] = x;
+        return 1;
+    }
+    if (x->origin == QNNRT_IR_CONSTANT && x->data != NULL && qnnrt_ir__columns_level(x, d)) return 1;
+    if (node == NULL || own->axis >= 0 || depth == 64)
+        return qnnrt_ir__columns_refuse(c, reader, "reads another constant or weight for each cell "
+                                                   "of a cache");
+    if (qnnrt_ir__columns_each(node)) {
+        for (i = 0; i < node->input_count; ++i) {
+            qnnrt_ir_value *in = node->inputs[i];
+            const int lead = in != NULL ? d - (int)(x->rank - in->rank) : -1;
+            if (lead >= 0 && !qnnrt_ir__columns_mask(c, node, in, lead, depth + 1)) return 0;
+        }
+        return 1;
+    }
+    if (qnnrt_ir__columns_views(node)) {
+        const int from = qnnrt_ir__columns_view(x, node->inputs[0], d);
+        if (from >= 0) return qnnrt_ir__columns_mask(c, node, node->inputs[0], from, depth + 1);
+    }
+    if (qnnrt_ir__match_order(node, order))
+        return qnnrt_ir__columns_mask(c, node, node->inputs[0], (int)order[d], depth + 1);
+    if (qnnrt_ir__pass_is(node, "slice.Tensor") && node->inputs[0]->dims[d] == x->dims[d])
+        return qnnrt_ir__columns_mask(c, node, node->inputs[0], d, depth + 1);
+    return qnnrt_ir__columns_refuse(c, node, "computes a mask for the cells of a cache in their "
+                                             "order");
+}
+
+/* Note that an output runs along the cells. */
+static int qnnrt_ir__columns_set(qnnrt_ir__columns *c, const qnnrt_ir_node *node, int axis,
+                                 uint32_t cache)
+{
+    qnnrt_ir__along *y = &c->of[node->outputs[0]->number];
+    if (axis < 0 || node->outputs[0]->dims[axis] != c->cells)
+        return qnnrt_ir__columns_refuse(c, node, "does not keep the cells of a cache apart");
+    y->axis = axis;
+    y->cache = cache;
+    return 1;
+}
+
+/* Note what a product does with a cache. */
+static void qnnrt_ir__columns_use(qnnrt_ir__columns *c, const qnnrt_ir_node *node,
+                                  const qnnrt_ir_value *x, int kind)
+{
+    const uint32_t cache = c->of[x->number].cache;
+    qnnrt_ir__use *use = cache > 0 ? &c->uses[cache - 1] : NULL;
+    if (use == NULL) return;
+    if (use->kinds == 0) use->at = node->at;
+    use->kinds |= kind;
+}
+
+/* Element by element: inputs run along the cells in one dimension of the result, or are masks. */
+static int qnnrt_ir__columns_join(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *y = node->outputs[0];
+    uint32_t cache = 0;
+    int axis = -1;
+    size_t i;
+    for (i = 0; i < node->input_count; ++i) {
+        const qnnrt_ir_value *x = node->inputs[i];
+        const qnnrt_ir__along *own = x != NULL ? &c->of[x->number] : NULL;
+        const int lead = x != NULL ? (int)(y->rank - x->rank) : 0;
+        if (own == NULL || own->axis < 0) continue;
+        if (axis >= 0 && axis != own->axis + lead)
+            return qnnrt_ir__columns_refuse(c, node, "reads the cells of caches along two "
+                                                     "dimensions");
+        cache = axis >= 0 && cache != own->cache ? 0 : own->cache;
+        axis = own->axis + lead;
+    }
+    for (i = 0; i < node->input_count; ++i) {
+        qnnrt_ir_value *x = node->inputs[i];
+        const int d = x != NULL ? axis - (int)(y->rank - x->rank) : -1;
+        if (d < 0 || c->of[x->number].axis >= 0) continue;
+        if (!qnnrt_ir__columns_mask(c, node, x, d, 0)) return 0;
+    }
+    return qnnrt_ir__columns_set(c, node, axis, cache);
+}
+
+/* A product of matrices: cells are the columns of the result, or both matrices are summed over
+   them. */
+static int qnnrt_ir__columns_product(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *a = node->inputs[0], *b = node->inputs[1];
+    const int swap = qnnrt_ir_int(node, "transpose_b", 0) != 0;
+    const int ar = (int)a->rank, br = (int)b->rank, rank = (int)node->outputs[0]->rank;
+    const int am = c->of[a->number].axis, bm = c->of[b->number].axis;
+    const int inner = swap ? br - 1 : br - 2, outer = swap ? br - 2 : br - 1;
+    if (ar >= 2 && br >= 2 && am == ar - 1 && bm == inner) {
+        qnnrt_ir__columns_use(c, node, a, QNNRT_IR__VALUE);
+        qnnrt_ir__columns_use(c, node, b, QNNRT_IR__VALUE);
+        return 1;
+    }
+    if (ar >= 2 && br >= 2 && am < 0 && bm == outer) {
+        qnnrt_ir__columns_use(c, node, b, QNNRT_IR__KEY);
+        return qnnrt_ir__columns_set(c, node, rank - 1, 0);
+    }
+    if (ar >= 2 && br >= 2 && bm < 0 && am == ar - 2) {
+        qnnrt_ir__columns_use(c, node, a, QNNRT_IR__KEY);
+        return qnnrt_ir__columns_set(c, node, rank - 2, 0);
+    }
+    return qnnrt_ir__columns_refuse(c, node, "multiplies the cells of a cache with numbers of "
+                                             "their order");
+}
+
+static int qnnrt_ir__columns_attention(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
+{
+    qnnrt_ir_value *key = node->inputs[1], *value = node->inputs[2];
+    qnnrt_ir_value *mask = qnnrt_ir_input(node, 3);
+    if (c->of[node->inputs[0]->number].axis >= 0 ||
+        c->of[key->number].axis != (int)key->rank - 2 ||
+        c->of[value->number].axis != (int)value->rank - 2)
+        return qnnrt_ir__columns_refuse(c, node, "does not read the cells of both caches as rows");
+    if (qnnrt_ir_int(node, "is_causal", 0) != 0)
+        return qnnrt_ir__columns_refuse(c, node, "masks the cells of a cache by their order "
+                                                 "(is_causal)");
+    if (mask != NULL && mask->rank > 0 &&
+        !qnnrt_ir__columns_mask(c, node, mask, (int)mask->rank - 1, 0)) return 0;
+    qnnrt_ir__columns_use(c, node, key, QNNRT_IR__KEY);
+    qnnrt_ir__columns_use(c, node, value, QNNRT_IR__VALUE);
+    return 1;
+}
+
+/* Reductions: over the cells, or over other dimensions. */
+static int qnnrt_ir__columns_reduce(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *x = node->inputs[0];
+    const int axis = c->of[x->number].axis;
+    const int keep = qnnrt_ir_int(node, "keepdim", 0) != 0;
+    int64_t dims[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir_ints(node, "dim", dims);
+    int before = 0;
+    size_t i;
+    if (count == 0) return 1;                                    /* over all */
+    for (i = 0; i < count; ++i) {
+        if (dims[i] < 0) dims[i] += x->rank;
+        if (dims[i] == axis) return 1;
+        before += dims[i] < axis;
+    }
+    return qnnrt_ir__columns_set(c, node, keep ? axis : axis - before, 0);
+}
+
+/* Follow the cells through a node. */
+static int qnnrt_ir__columns_node(qnnrt_ir__columns *c, const qnnrt_ir_node *node)
+{
+    static const char *const softmaxes[] = {
+        "softmax.int", "_softmax.default", "log_softmax.int", NULL
+    };
+    static const char *const reductions[] = {
+        "sum.dim_IntList", "mean.dim", "amax.default", "amin.default", NULL
+    };
+    static const char *const cuts[] = {
+        "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
+    };
+    static const char *const products[] = { "matmul.default", "mm.default", "bmm.default", NULL };
+    const qnnrt_ir__along *x = NULL;
+    int64_t order[QNNRT_IR_RANK];
+    size_t i;
+    for (i = 0; i < node->input_count && x == NULL; ++i)
+        if (node->inputs[i] != NULL && c->of[node->inputs[i]->number].axis >= 0)
+            x = &c->of[node->inputs[i]->number];
+    if (x == NULL || node->output_count == 0) return 1;
+    if (qnnrt_ir__columns_each(node)) return qnnrt_ir__columns_join(c, node);
+    if (qnnrt_ir__pass_in(node, products)) return qnnrt_ir__columns_product(c, node);
+    if (qnnrt_ir__pass_is(node, "scaled_dot_product_attention.default"))
+        return qnnrt_ir__columns_attention(c, node);
+    if (qnnrt_ir__pass_in(node, softmaxes)) return qnnrt_ir__columns_set(c, node, x->axis, 0);
+    if (qnnrt_ir__pass_in(node, reductions)) return qnnrt_ir__columns_reduce(c, node);
+    if (qnnrt_ir__columns_views(node))
+        return qnnrt_ir__columns_set(c, node, qnnrt_ir__columns_view(node->inputs[0],
+                                                                     node->outputs[0], x->axis),
+                                     x->cache);
+    if (qnnrt_ir__match_order(node, order)) {
+        for (i = 0; order[i] != x->axis;) ++i;
+        return qnnrt_ir__columns_set(c, node, (int)i, x->cache);
+    }
+    if (qnnrt_ir__pass_in(node, cuts)) {
+        qnnrt_ir__traced from;
+        int axis[QNNRT_IR_RANK];
+        memset(&from, 0, sizeof(from));
+        from.value = node->inputs[0];
+        for (i = 0; i < QNNRT_IR_RANK; ++i) from.axis[i] = axis[i] = -1;
+        from.axis[x->axis] = 0;
+        if (qnnrt_ir__trace_cut(&from, node, axis)) {
+            for (i = 0; axis[i] != 0;) ++i;
+            return qnnrt_ir__columns_set(c, node, (int)i, x->cache);
+        }
+    }
+    return qnnrt_ir__columns_refuse(c, node, "reads the cells of a cache in their order");
+}
+
+/* =====================================================================================
+   KEYS AND VALUES                                                              >>kv_rows
+   Caches that a graph updates become caches that it reads, and new rows that it returns.
+   Needs: >>config >>arena >>symbol >>graph >>public >>pass >>cleanup >>match >>columns
+   Knows nothing of: how attention is computed
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__kv_cache {
+    qnnrt_ir_value *past, *rows;             /* input of the graph; what is new */
+    qnnrt_ir_value *whole;                   /* what attention reads: past and new rows */
+    qnnrt_ir_value *index;                   /* where the rows go; NULL: behind the past ones */
+    qnnrt_ir_node  *node;                    /* that makes `whole` */
+    qnnrt_ir_value *out;                     /* output of the graph */
+    uint32_t        axis;                    /* the dimension of the cells */
+} qnnrt_ir__kv_cache;
+
+typedef struct qnnrt_ir__kv {
+    qnnrt_ir__columns   c;                   /* c.p is the pass */
+    qnnrt_ir__arena     arena;
+    qnnrt_ir__kv_cache *caches;              /* [count], in the order of the graph's inputs */
+    size_t              count;
+    unsigned char      *read;                /* [ir->input_count] 1: nodes read the input at first */
+    int64_t             ar;
+} qnnrt_ir__kv;
+
+static int qnnrt_ir__kv_refuse(qnnrt_ir__kv *k, const qnnrt_ir_node *node, const char *why,
+                               const char *name)
+{
+    k->c.p.result = qnnrt_ir__fail(k->c.p.err, QNNRT_E_UNSUPPORTED,
+                                   "node \"%.150s\" (%.60s) %s \"%.150s\"", node->name, node->op,
+                                   why, name);
+    if (k->c.p.err != NULL) qnnrt_ir__clean(k->c.p.err->text);
+    return 0;
+}
+
+/* Return the node that reads a value alone, or NULL. */
+static qnnrt_ir_node *qnnrt_ir__kv_reader(const qnnrt_ir *ir, const qnnrt_ir_value *value)
+{
+    size_t i, n;
+    if (value->users != 1 || value->is_output > 0) return NULL;
+    for (i = 0; i < ir->node_count; ++i)
+        for (n = 0; n < ir->nodes[i]->input_count && !ir->nodes[i]->dead; ++n)
+            if (ir->nodes[i]->inputs[n] == value) return ir->nodes[i];
+    return NULL;
+}
+
+static qnnrt_ir_value *qnnrt_ir__kv_output(const qnnrt_ir *ir, const qnnrt_ir_value *value)
+{
+    size_t i;
+    for (i = 0; i < ir->output_count; ++i) if (ir->outputs[i] == value) return ir->outputs[i];
+    return NULL;
+}
+
+/* Return the argument "dim" of a node in the dimensions of a value. */
+static uint32_t qnnrt_ir__kv_dim(const qnnrt_ir_node *node, const qnnrt_ir_value *value)
+{
+    const int64_t dim = qnnrt_ir_int(node, "dim", 0);
+    return (uint32_t)(dim < 0 ? dim + (int64_t)value->rank : dim);
+}
+
+/* Match index_copy into an input of the graph. */
+static int qnnrt_ir__kv_written(qnnrt_ir__kv *k, qnnrt_ir_value *past, qnnrt_ir_node *node,
+                                qnnrt_ir__kv_cache *cache)
+{
+    if (!qnnrt_ir__pass_is(node, "index_copy.default") || node->inputs[0] != past) return 0;
+    cache->past = past;
+    cache->node = node;
+    cache->index = node->inputs[1];
+    cache->rows = node->inputs[2];
+    cache->whole = node->outputs[0];
+    cache->out = qnnrt_ir__kv_output(k->c.p.ir, cache->whole);
+    cache->axis = qnnrt_ir__kv_dim(node, past);
+    return 1;
+}
+
+/* Match cat(past, rows) of an input of the graph, where the rows are an output. */
+static int qnnrt_ir__kv_joined(qnnrt_ir__kv *k, qnnrt_ir_value *past, qnnrt_ir_node *node,
+                               qnnrt_ir__kv_cache *cache)
+{
+    const qnnrt_ir *ir = k->c.p.ir;
+    const int joins = qnnrt_ir__pass_is(node, "cat.default") ||
+                      qnnrt_ir__pass_is(node, "concat.default");
+    size_t i;
+    if (!joins || node->input_count != 2 || node->inputs[0] != past) return 0;
+    cache->past = past;
+    cache->node = node;
+    cache->rows = node->inputs[1];
+    cache->whole = node->outputs[0];
+    cache->axis = qnnrt_ir__kv_dim(node, past);
+    cache->out = qnnrt_ir__kv_output(ir, cache->rows);
+    for (i = 0; i < ir->output_count && cache->out == NULL; ++i) {
+        const qnnrt_ir_node *cut = qnnrt_ir__pass_from(ir->outputs[i]);
+        if (cut == NULL || !qnnrt_ir__pass_is(cut, "slice.Tensor") ||
+            cut->inputs[0] != cache->whole || qnnrt_ir_int(cut, "step", 1) != 1 ||
+            qnnrt_ir__kv_dim(cut, past) != cache->axis) continue;
+        if (qnnrt_ir_int(cut, "end", INT64_MAX) < cache->whole->dims[cache->axis] ||
+            !qnnrt_ir__pass_same_shape(cut->outputs[0], cache->rows)) continue;
+        cache->out = ir->outputs[i];
+    }
+    return cache->out != NULL;
+}
+
+/* Return true if two values are computed alike from the same inputs. */
+static int qnnrt_ir__kv_same(const qnnrt_ir_value *a, const qnnrt_ir_value *b, unsigned depth)
+{
+    const qnnrt_ir_node *x = qnnrt_ir__pass_from(a), *y = qnnrt_ir__pass_from(b);
+    size_t i;
+    if (a == b) return 1;
+    if (a == NULL || b == NULL || depth == 0 || a->dtype != b->dtype ||
+        !qnnrt_ir__pass_same_shape(a, b)) return 0;
+    if (x == NULL || y == NULL)
+        return a->origin == QNNRT_IR_CONSTANT && b->origin == QNNRT_IR_CONSTANT &&
+               a->data != NULL && b->data != NULL &&
+               memcmp(a->data, b->data,
+                      (size_t)a->count * qnnrt_ir_dtype_bytes(a->dtype)) == 0;
+    if (strcmp(x->op, y->op) != 0 || x->input_count != y->input_count || a->index != b->index ||
+        x->attr_count != y->attr_count) return 0;
+    for (i = 0; i < x->attr_count; ++i) {
+        const qnnrt_ir_attr *m = &x->attrs[i], *n = &y->attrs[i];
+        if (strcmp(m->name, n->name) != 0 || m->kind != n->kind || m->i != n->i ||
+            memcmp(&m->f, &n->f, sizeof(m->f)) != 0 || strcmp(m->text, n->text) != 0 ||
+            m->count != n->count) return 0;
+        if (m->count > 0 && memcmp(m->floats, n->floats, m->count * sizeof(*m->floats)) != 0)
+            return 0;
+    }
+    for (i = 0; i < x->input_count; ++i)
+        if (!qnnrt_ir__kv_same(x->inputs[i], y->inputs[i], depth - 1)) return 0;
+    return 1;
+}
+
+/* Check what is common to all caches. */
+static int qnnrt_ir__kv_agree(qnnrt_ir__kv *k)
+{
+    size_t i;
+    for (i = 0; i < k->count; ++i) {
+        const qnnrt_ir__kv_cache *cache = &k->caches[i], *first = &k->caches[0];
+        const uint32_t axis = cache->axis;
+        if (cache->out == NULL)
+            return qnnrt_ir__kv_refuse(k, cache->node, "writes a cache that is no output of the "
+                                                       "graph:", cache->past->name);
+        if ((cache->index == NULL) != (first->index == NULL))
+            return qnnrt_ir__kv_refuse(k, cache->node, "has another form than the node of cache",
+                                       first->past->name);
+        if (cache->whole->dims[axis] != first->whole->dims[first->axis] ||
+            cache->rows->dims[axis] != first->rows->dims[first->axis])
+            return qnnrt_ir__kv_refuse(k, cache->node, "has other numbers of cells or new rows "
+                                                       "than the node of cache",
+                                       first->past->name);
+        if (!qnnrt_ir__kv_same(cache->index, first->index, 16))
+            return qnnrt_ir__kv_refuse(k, cache->node, "writes at another place than the node of "
+                                                       "cache", first->past->name);
+    }
+    k->ar = k->count > 0 ? k->caches[0].rows->dims[k->caches[0].axis] : 0;
+    k->c.cells = k->count > 0 ? k->caches[0].whole->dims[k->caches[0].axis] : 0;
+    return 1;
+}
+
+/* Find the caches of a graph. Return 0 after an error. */
+static int qnnrt_ir__kv_find(qnnrt_ir__kv *k)
+{
+    const qnnrt_ir *ir = k->c.p.ir;
+    size_t i, n;
+    k->caches = (qnnrt_ir__kv_cache *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 1,
+                                                          sizeof(*k->caches));
+    k->read = (unsigned char *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 1, 1);
+    if (k->caches == NULL || k->read == NULL) return qnnrt_ir__pass_memory(&k->c.p);
+    for (i = 0; i < ir->input_count; ++i) {
+        qnnrt_ir_value *past = ir->inputs[i];
+        qnnrt_ir__kv_cache *cache = &k->caches[k->count];
+        qnnrt_ir_node *node = qnnrt_ir__kv_reader(ir, past);
+        k->read[i] = past->users > 0;
+        if (past->rank < 2 || !qnnrt_ir__match_float(past)) continue;
+        for (n = 0; n < ir->node_count && past->users > 1; ++n)
+            if (qnnrt_ir__pass_is(ir->nodes[n], "index_copy.default") &&
+                ir->nodes[n]->inputs[0] == past)
+                return qnnrt_ir__kv_refuse(k, ir->nodes[n], "is not the only reader of cache",
+                                           past->name);
+        if (node == NULL) continue;
+        memset(cache, 0, sizeof(*cache));
+        if (qnnrt_ir__kv_written(k, past, node, cache) ||
+            qnnrt_ir__kv_joined(k, past, node, cache)) ++k->count;
+    }
+    return qnnrt_ir__kv_agree(k);
+}
+
+/* Follow the cells of all caches. */
+static int qnnrt_ir__kv_trace(qnnrt_ir__kv *k)
+{
+    const qnnrt_ir *ir = k->c.p.ir;
+    qnnrt_ir__columns *c = &k->c;
+    size_t i, n;
+    c->of = (qnnrt_ir__along *)qnnrt_ir__arena_get(&k->arena, ir->value_count + 1, sizeof(*c->of));
+    c->uses = (qnnrt_ir__use *)qnnrt_ir__arena_get(&k->arena, k->count + 1, sizeof(*c->uses));
+    if (c->of == NULL || c->uses == NULL) return qnnrt_ir__pass_memory(&c->p);
+    memset(c->uses, 0, (k->count + 1) * sizeof(*c->uses));
+    for (i = 0; i < ir->value_count; ++i) {
+        c->of[i].axis = -1;
+        c->of[i].cache = 0;
+        c->of[i].checked = 0;
+    }
+    for (i = 0; i < k->count; ++i) {
+        c->of[k->caches[i].whole->number].axis = (int)k->caches[i].axis;
+        c->of[k->caches[i].whole->number].cache = (uint32_t)i + 1;
+    }
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        if (node->output_count == 0) continue;
+        for (n = 0; n < k->count && k->caches[n].out != node->outputs[0];) ++n;
+        if (n < k->count) continue;                      /* new rows as a slice of the whole */
+        if (!qnnrt_ir__columns_node(c, node)) return 0;
+    }
+    for (i = 0; i < ir->output_count; ++i) {
+        const qnnrt_ir_value *y = ir->outputs[i];
+        for (n = 0; n < k->count && k->caches[n].out != y;) ++n;
+        if (n == k->count && c->of[y->number].axis >= 0)
+            return qnnrt_ir__kv_refuse(k, y->node, "returns something for each cell of the caches:",
+                                       y->name);
+    }
+    return 1;
+}
+
+/* Let the graph read one cache of fewer cells, and return its new rows. */
+static int qnnrt_ir__kv_change(qnnrt_ir__kv *k, qnnrt_ir__kv_cache *cache)
+{
+    qnnrt_ir__pass *p = &k->c.p;
+    qnnrt_ir_node *node = cache->node, *join;
+    qnnrt_ir_value *rows = cache->rows, *parts[2], *whole;
+    char name[300];
+    size_t i;
+    if (rows->dtype != cache->past->dtype) {
+        snprintf(name, sizeof name, "%.250s_rows", node->name);
+        rows = qnnrt_ir_add_value(p->ir, name, cache->past->dtype, rows->rank, rows->dims);
+        if (rows == NULL) return qnnrt_ir__pass_memory(p);
+        if (!qnnrt_ir__pass_convert(p, node, cache->rows, rows)) return 0;
+    }
+    whole = rows;
+    if (k->ar < k->c.cells) {
+        parts[0] = cache->past;
+        parts[1] = rows;
+        whole = qnnrt_ir_add_value(p->ir, node->name, rows->dtype, rows->rank, cache->past->dims);
+        join = whole != NULL ? qnnrt_ir_add_node(p->ir, node, "cat.default", parts, 2, &whole, 1)
+                             : NULL;
+        if (join == NULL || !qnnrt_ir_set_int(p->ir, join, "dim", cache->axis))
+            return qnnrt_ir__pass_memory(p);
+        join->fate = "reads past and new rows";
+    }
+    qnnrt_ir_kill(p->ir, node, "became past and new rows");
+    qnnrt_ir_replace(p->ir, cache->whole, whole);
+    for (i = 0; i < p->ir->output_count && whole != rows; ++i) {
+        if (p->ir->outputs[i] != whole) continue;
+        p->ir->outputs[i] = rows;
+        ++rows->is_output;
+        ++rows->users;
+        --whole->is_output;
+        --whole->users;
+    }
+    cache->past->dims[cache->axis] -= k->ar;
+    qnnrt_ir__count(cache->past->rank, cache->past->dims, &cache->past->count);
+    cache->whole = whole;
+    cache->rows = cache->out = rows;
+    return 1;
+}
+
+/* Take inputs away that no node reads any more. */
+static void qnnrt_ir__kv_inputs(qnnrt_ir__kv *k)
+{
+    qnnrt_ir *ir = k->c.p.ir;
+    size_t i, kept = 0;
+    for (i = 0; i < ir->input_count; ++i)
+        if (ir->inputs[i]->users > 0 || !k->read[i]) ir->inputs[kept++] = ir->inputs[i];
+    ir->input_count = kept;
+}
+
+/* Give a value a name; another value that has it gets a new one. Return 0 when out of memory. */
+static int qnnrt_ir__kv_name(qnnrt_ir *ir, qnnrt_ir_value *value, const char *name)
+{
+    const char *text = qnnrt_ir_text(ir, name);
+    qnnrt_ir__symbol *symbol;
+    size_t i;
+    if (text == NULL) return 0;
+    for (i = 0; i < ir->value_count; ++i) {
+        if (ir->values[i] == value || strcmp(ir->values[i]->name, name) != 0) continue;
+        symbol = qnnrt_ir__graph_unique(ir, name);
+        if (symbol == NULL) return 0;
+        symbol->value = ir->values[i];
+        ir->values[i]->name = symbol->text;
+    }
+    symbol = qnnrt_ir__graph_symbol(ir, name, strlen(name));
+    if (symbol == NULL) return 0;
+    symbol->value = value;
+    value->name = text;
+    return 1;
+}
+
+/* Return the input of the graph of which a value is a view or a conversion, or NULL. */
+static qnnrt_ir_value *qnnrt_ir__kv_input(qnnrt_ir_value *value)
+{
+    unsigned depth;
+    for (depth = 0; depth < 16 && value != NULL; ++depth) {
+        const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+        if (value->origin == QNNRT_IR_INPUT) return value;
+        if (node == NULL || node->input_count == 0 ||
+            (!qnnrt_ir__columns_views(node) && !qnnrt_ir__pass_is(node, "to.dtype"))) return NULL;
+        value = node->inputs[0];
+    }
+    return NULL;
+}
+
+/* Return the input with token ids: rows of a weight. */
+static qnnrt_ir_value *qnnrt_ir__kv_tokens(const qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        if (qnnrt_ir__pass_is(node, "embedding.default") &&
+            node->inputs[0]->origin == QNNRT_IR_WEIGHT) return qnnrt_ir__kv_input(node->inputs[1]);
+    }
+    return NULL;
+}
+
+/* Give the names of Qualcomm's hub to all inputs and outputs that are not caches and whose role is
+   certain. */
+static int qnnrt_ir__kv_others(qnnrt_ir__kv *k)
+{
+    qnnrt_ir *ir = k->c.p.ir;
+    qnnrt_ir_value *tokens = qnnrt_ir__kv_tokens(ir), *places = NULL, *logits = NULL;
+    size_t i, n, place_count = 0, logits_count = 0;
+    for (i = 0; i < ir->input_count; ++i) {
+        qnnrt_ir_value *x = ir->inputs[i];
+        if (x == tokens || qnnrt_ir__match_float(x) || x->users == 0 ||
+            x->count != (uint64_t)k->ar) continue;
+        places = x;
+        ++place_count;
+    }
+    for (i = 0; i < ir->output_count; ++i) {
+        for (n = 0; n < k->count && k->caches[n].out != ir->outputs[i];) ++n;
+        if (n < k->count) continue;
+        logits = ir->outputs[i];
+        ++logits_count;
+    }
+    return (tokens == NULL || qnnrt_ir__kv_name(ir, tokens, "input_ids")) &&
+           (place_count != 1 || qnnrt_ir__kv_name(ir, places, "position_ids")) &&
+           (k->c.mask_count != 1 || qnnrt_ir__kv_name(ir, k->c.masks[0], "attention_mask")) &&
+           (logits_count != 1 || qnnrt_ir__kv_name(ir, logits, "logits"));
+}
+
+/* Check that each cache has keys or values, and that there are as many of both. */
+static int qnnrt_ir__kv_kinds(qnnrt_ir__kv *k)
+{
+    qnnrt_ir__pass *p = &k->c.p;
+    unsigned long counts[3] = { 0, 0, 0 };
+    size_t i;
+    for (i = 0; i < k->count; ++i) {
+        const int kinds = k->c.uses[i].kinds;
+        if (kinds != QNNRT_IR__KEY && kinds != QNNRT_IR__VALUE)
+            return qnnrt_ir__kv_refuse(k, k->caches[i].node,
+                                       "makes neither keys nor values for attention from cache",
+                                       k->caches[i].past->name);
+        ++counts[kinds];
+    }
+    if (counts[QNNRT_IR__KEY] == counts[QNNRT_IR__VALUE]) return 1;
+    p->result = qnnrt_ir__fail(p->err, QNNRT_E_UNSUPPORTED,
+                               "the graph has %lu caches of keys and %lu of values",
+                               counts[QNNRT_IR__KEY], counts[QNNRT_IR__VALUE]);
+    return 0;
+}
+
+/* Give names to all inputs and outputs. Keys and values are numbered as attention reads them. */
+static int qnnrt_ir__kv_names(qnnrt_ir__kv *k)
+{
+    const qnnrt_ir__use *uses = k->c.uses;
+    size_t i, n;
+    char name[64];
+    for (i = 0; i < k->count; ++i) {
+        const char *kind = uses[i].kinds == QNNRT_IR__KEY ? "key" : "value";
+        unsigned layer = 0;
+        for (n = 0; n < k->count; ++n)
+            layer += uses[n].kinds == uses[i].kinds &&
+                     (uses[n].at < uses[i].at || (uses[n].at == uses[i].at && n < i));
+        snprintf(name, sizeof name, "past_%s_%u_in", kind, layer);
+        if (!qnnrt_ir__kv_name(k->c.p.ir, k->caches[i].past, name)) return 0;
+        snprintf(name, sizeof name, "past_%s_%u_out", kind, layer);
+        if (!qnnrt_ir__kv_name(k->c.p.ir, k->caches[i].out, name)) return 0;
+    }
+    return qnnrt_ir__kv_others(k);
+}
+
+static int qnnrt_ir__kv_all(qnnrt_ir__kv *k, int names, qnnrt_ir_kv_info *info)
+{
+    size_t i;
+    int written;
+    if (!qnnrt_ir__kv_find(k)) return 0;
+    if (k->count == 0) return 1;
+    written = k->caches[0].index != NULL;
+    if ((written || names) && !qnnrt_ir__kv_trace(k)) return 0;
+    if (names && !qnnrt_ir__kv_kinds(k)) return 0;
+    for (i = 0; i < k->count && written; ++i)
+        if (!qnnrt_ir__kv_change(k, &k->caches[i])) return 0;
+    if (written) {
+        k->c.p.result = qnnrt_ir_tidy(k->c.p.ir, k->c.p.err);
+        if (k->c.p.result != QNNRT_OK) return 0;
+        qnnrt_ir__kv_inputs(k);
+    }
+    info->caches = k->count;
+    info->ar = (uint32_t)k->ar;
+    info->context = (uint32_t)k->c.cells;
+    info->written = written;
+    return !names || qnnrt_ir__kv_names(k) || qnnrt_ir__pass_memory(&k->c.p);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_ir_kv_info *info,
+                                                qnnrt_error *err)
+{
+    qnnrt_ir_kv_info found;
+    qnnrt_ir__kv k;
+    qnnrt_result result;
+    memset(&found, 0, sizeof(found));
+    if (info != NULL) *info = found;
+    qnnrt_ir__error_clear(err);
+    result = qnnrt_ir_pass_inplace(ir, err);
+    if (result != QNNRT_OK) return result;
+    memset(&k, 0, sizeof(k));
+    k.c.p.ir = ir;
+    k.c.p.err = err;
+    k.c.p.result = QNNRT_OK;
+    k.arena = ir->own->arena;
+    k.arena.blocks = NULL;
+    k.arena.bytes = 0;
+    qnnrt_ir__kv_all(&k, names, &found);
+    qnnrt_ir__arena_free(&k.arena);
+    if (k.c.p.result == QNNRT_OK && info != NULL) *info = found;
+    return k.c.p.result;
 }
 
 #ifdef __cplusplus
