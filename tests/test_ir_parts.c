@@ -1,11 +1,14 @@
-/* test_ir_parts.c - qnnrt_ir.h: graphs of some nodes of another one
+/* test_ir_parts.c - qnnrt_ir.h: graphs of some nodes of another one, and graphs that are written
 
-   A graph that is cut into parts, each computed alone, gives the same bytes as the whole one. Graphs in this file are
+   A graph that is cut into parts, each computed alone, gives the same bytes as the whole one; so does a graph that was
+   written and read again. Graphs in this file are
    written with ' instead of ". */
 #include "qnnrt_ir.h"
+#include "qnnrt_json.h"
 #include "counted.h"
 #include "test.h"
 #include <math.h>
+#include "random_program.h"
 
 static qnnrt_error err;
 
@@ -43,7 +46,7 @@ static qnnrt_ir *graph(const char *text)
 
 static uint32_t seed = 16;
 
-static uint32_t draw(uint32_t most)
+static uint32_t number(uint32_t most)
 {
     seed = seed * 1664525u + 1013904223u;
     return (seed >> 8) % most;
@@ -57,7 +60,7 @@ static void *made(const qnnrt_ir_value *v)
     size_t i;
     if (data == NULL) abort();
     for (i = 0; i < v->count; ++i) {
-        const float f = (float)((double)draw(1u << 16) / 32768.0 - 1);
+        const float f = (float)((double)number(1u << 16) / 32768.0 - 1);
         const double d = (double)f;
         uint32_t bits;
         memcpy(&bits, &f, 4);
@@ -66,8 +69,8 @@ static void *made(const qnnrt_ir_value *v)
         case QNNRT_DTYPE_F32: memcpy(data + i * 4, &f, 4); break;
         case QNNRT_DTYPE_F64: memcpy(data + i * 8, &d, 8); break;
         case QNNRT_DTYPE_BF16: memcpy(data + i * 2, &bits, 2); break;
-        case QNNRT_DTYPE_F16: data[i * 2 + 1] = (unsigned char)(0x30 | (draw(2) << 7) | draw(12)); break;
-        default: data[i * size] = (unsigned char)draw(v->dtype == QNNRT_DTYPE_BOOL8 ? 2 : 4); break;
+        case QNNRT_DTYPE_F16: data[i * 2 + 1] = (unsigned char)(0x30 | (number(2) << 7) | number(12)); break;
+        default: data[i * size] = (unsigned char)number(v->dtype == QNNRT_DTYPE_BOOL8 ? 2 : 4); break;
         }
     }
     return data;
@@ -187,7 +190,7 @@ static int cut_and_compare(qnnrt_ir *ir, uint32_t longest, size_t *parts)
     }
     if (qnnrt_ir_run(ir, NULL, in, out, &err) != QNNRT_OK) { printf("    %s\n", err.text); good = 0; }
     for (i = 0; i < ir->node_count; ++i) {
-        if (left == 0) { left = 1 + draw(longest); ++which; }
+        if (left == 0) { left = 1 + number(longest); ++which; }
         group[i] = which;
         --left;
     }
@@ -206,7 +209,7 @@ static int cut_and_compare(qnnrt_ir *ir, uint32_t longest, size_t *parts)
         }
         /* The order in which nodes are given does not matter. */
         for (n = 0; n + 1 < k; ++n) {
-            const size_t other = n + draw((uint32_t)(k - n));
+            const size_t other = n + number((uint32_t)(k - n));
             const qnnrt_ir_node *was = nodes[n];
             nodes[n] = nodes[other];
             nodes[other] = was;
@@ -275,7 +278,7 @@ TEST(ir_extract_keeps_names_arguments_and_numbers)
     qnnrt_ir *ir = graph(SMALL), *part = NULL;
     const qnnrt_ir_node *nodes[3];
     const qnnrt_ir_value *outputs[1], *w;
-    qnnrt_ir_value *value;
+    qnnrt_ir_value *v;
     qnnrt_ir_node *added;
     CHECK(ir != NULL);
     nodes[0] = ir->nodes[2];                                    /* s, h, r */
@@ -302,9 +305,9 @@ TEST(ir_extract_keeps_names_arguments_and_numbers)
     CHECK(w->origin == QNNRT_IR_CONSTANT && w->data == named(ir, "c_k")->data && strcmp(w->key, "k") == 0);
 
     /* It can be changed like any other graph, and the whole one stays. */
-    value = qnnrt_ir_add_value(part, "s", QNNRT_DTYPE_F32, 2, part->outputs[0]->dims);
-    CHECK(value != NULL && strcmp(value->name, "s_1") == 0);
-    added = qnnrt_ir_add_node(part, NULL, "neg.default", part->outputs, 1, &value, 1);
+    v = qnnrt_ir_add_value(part, "s", QNNRT_DTYPE_F32, 2, part->outputs[0]->dims);
+    CHECK(v != NULL && strcmp(v->name, "s_1") == 0);
+    added = qnnrt_ir_add_node(part, NULL, "neg.default", part->outputs, 1, &v, 1);
     CHECK(added != NULL && added->number >= 4);
     CHECK_EQ(qnnrt_ir_set_int(part, part->nodes[2], "alpha", 5), 1);
     CHECK_EQ(qnnrt_ir_check(part, NULL, NULL, &err), QNNRT_OK);
@@ -514,6 +517,479 @@ TEST(ir_extract_survives_every_failing_allocation)
     CHECK_EQ(live, 0);
 }
 
+/* ---- write ---- */
+
+typedef struct sink { char *text; size_t used, room, most; } sink;
+
+static int sink_write(void *user, const char *text, size_t bytes)
+{
+    sink *s = (sink *)user;
+    if (s->most > 0 && s->used + bytes > s->most) return 0;
+    if (s->used + bytes > s->room) {
+        s->room = 2 * (s->used + bytes);
+        s->text = (char *)realloc(s->text, s->room);
+        if (s->text == NULL) abort();
+    }
+    memcpy(s->text + s->used, text, bytes);
+    s->used += bytes;
+    return 1;
+}
+
+static qnnrt_result write_graph(const qnnrt_ir *ir, sink *s)
+{
+    qnnrt_json_writer w;
+    qnnrt_result result;
+    memset(s, 0, sizeof(*s));
+    qnnrt_json_write_begin(&w, sink_write, s, 1);
+    memset(&err, 0xFF, sizeof(err));
+    result = qnnrt_ir_write(ir, &w, &err);
+    if (!qnnrt_json_write_end(&w) && result == QNNRT_OK) abort();
+    return result;
+}
+
+/* Write a graph, read it, and check what was read. Return NULL after an error. */
+static qnnrt_ir *again(const qnnrt_ir *ir)
+{
+    qnnrt_ir *read = NULL;
+    sink s;
+    if (write_graph(ir, &s) == QNNRT_OK && qnnrt_ir_read(s.text, s.used, NULL, &read, &err) == QNNRT_OK &&
+        qnnrt_ir_check(read, NULL, NULL, &err) != QNNRT_OK) {
+        qnnrt_ir_free(read);
+        read = NULL;
+    }
+    if (read == NULL) printf("    %s\n", err.text);
+    free(s.text);
+    return read;
+}
+
+static int same_value(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
+{
+    if (a == NULL || b == NULL) return a == b;
+    return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->rank == b->rank && a->count == b->count &&
+           memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0 && a->origin == b->origin && a->users == b->users &&
+           a->is_output == b->is_output && a->index == b->index && (a->key == NULL) == (b->key == NULL) &&
+           (a->key == NULL || strcmp(a->key, b->key) == 0) &&
+           (a->origin != QNNRT_IR_CONSTANT || a->count == 0 || memcmp(a->data, b->data, bytes_of(a)) == 0);
+}
+
+static int same_attr(const qnnrt_ir_attr *a, const qnnrt_ir_attr *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->kind == b->kind && a->i == b->i && memcmp(&a->f, &b->f, sizeof(a->f)) == 0 &&
+           strcmp(a->text, b->text) == 0 && a->count == b->count && (a->ints == NULL) == (b->ints == NULL) &&
+           (a->floats == NULL || memcmp(a->floats, b->floats, a->count * sizeof(double)) == 0) &&
+           (a->ints == NULL || memcmp(a->ints, b->ints, a->count * sizeof(int64_t)) == 0);
+}
+
+/* True if two graphs are equal in all that is written, names of nodes excepted if `renamed`. */
+static int same_graph(const qnnrt_ir *a, const qnnrt_ir *b, int renamed)
+{
+    size_t i, k, m;
+    if (strcmp(a->name, b->name) != 0 || strcmp(a->version, b->version) != 0 || a->input_count != b->input_count ||
+        a->output_count != b->output_count || a->node_count != b->node_count) return 0;
+    for (i = 0; i < a->input_count; ++i) if (!same_value(a->inputs[i], b->inputs[i])) return 0;
+    for (i = 0; i < a->output_count; ++i) if (!same_value(a->outputs[i], b->outputs[i])) return 0;
+    for (i = 0; i < a->node_count; ++i) {
+        const qnnrt_ir_node *x = a->nodes[i], *y = b->nodes[i];
+        if ((!renamed && strcmp(x->name, y->name) != 0) || strcmp(x->op, y->op) != 0 || strcmp(x->source, y->source) != 0 ||
+            x->input_count != y->input_count || x->output_count != y->output_count) {
+            printf("    node \"%s\" differs\n", x->name);
+            return 0;
+        }
+        for (k = 0; k < x->input_count; ++k) if (!same_value(x->inputs[k], y->inputs[k])) return 0;
+        for (k = 0; k < x->output_count; ++k) if (!same_value(x->outputs[k], y->outputs[k])) return 0;
+        for (k = m = 0; k < x->attr_count; ++k) {
+            if (x->attrs[k].kind == QNNRT_IR_OTHER) continue;
+            if (m >= y->attr_count || !same_attr(&x->attrs[k], &y->attrs[m++])) {
+                printf("    node \"%s\": argument \"%s\" differs\n", x->name, x->attrs[k].name);
+                return 0;
+            }
+        }
+        if (m != y->attr_count) return 0;
+    }
+    return 1;
+}
+
+/* Run two graphs with the same inputs and weights. True if all outputs have the same bytes. */
+static int same_results(qnnrt_ir *a, qnnrt_ir *b)
+{
+    qnnrt_ir *both[2];
+    void *in[64], *out[2][64];
+    size_t i, k, n;
+    int good = 1;
+    both[0] = a;
+    both[1] = b;
+    for (i = 0; i < a->input_count; ++i) in[i] = made(a->inputs[i]);
+    for (i = 0; i < b->value_count; ++i) {
+        qnnrt_ir_value *v = b->values[i];
+        if (v->origin == QNNRT_IR_WEIGHT) v->data = named(a, v->name)->data;
+    }
+    for (k = 0; k < 2; ++k) {
+        for (i = 0; i < both[k]->output_count; ++i) {
+            out[k][i] = calloc(bytes_of(both[k]->outputs[i]) + 1, 1);
+            if (out[k][i] == NULL) abort();
+        }
+        if (qnnrt_ir_run(both[k], NULL, (const void *const *)in, out[k], &err) != QNNRT_OK) {
+            printf("    %s\n", err.text);
+            good = 0;
+        }
+    }
+    for (n = 0; n < a->output_count; ++n) {
+        if (good && memcmp(out[0][n], out[1][n], bytes_of(a->outputs[n])) != 0) good = 0;
+        free(out[0][n]);
+        free(out[1][n]);
+    }
+    for (i = 0; i < a->input_count; ++i) free(in[i]);
+    return good;
+}
+
+static int round_trip(qnnrt_ir *ir, int renamed, int runs)
+{
+    qnnrt_ir *read = again(ir);
+    int good = read != NULL && same_graph(ir, read, renamed);
+    if (good && runs) good = same_results(ir, read);
+    qnnrt_ir_free(read);
+    return good;
+}
+
+TEST(ir_write_gives_back_the_data_files)
+{
+    static const char *const files[] = { "tiny_cnn", "tiny_prefill", "tiny_decode", "torch_cnn", "torch_llama", "ops" };
+    static qnnrt_result (*const passes[])(qnnrt_ir *, qnnrt_error *) = {
+        qnnrt_ir_pass_inplace, qnnrt_ir_pass_noops, qnnrt_ir_pass_native, qnnrt_ir_pass_rms_norm, qnnrt_ir_pass_layer_norm,
+        qnnrt_ir_pass_silu, qnnrt_ir_pass_linear, qnnrt_ir_pass_attention, qnnrt_ir_pass_gqa, qnnrt_ir_pass_gelu,
+        qnnrt_ir_pass_matmul_transpose, qnnrt_ir_pass_bn_fold,
+    };
+    size_t i, k, bytes;
+    for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
+        const int run = i < 5;                                  /* the last one has hundreds of outputs */
+        char path[200];
+        void *text;
+        qnnrt_ir *ir = NULL;
+        snprintf(path, sizeof path, "tests/data/ir/%s.json", files[i]);
+        text = test_read_file(path, &bytes);
+        CHECK(text != NULL);
+        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
+        free(text);
+        fill_weights(ir);
+        CHECK(round_trip(ir, 0, run));
+        for (k = 0; k < sizeof(passes) / sizeof(passes[0]); ++k) {
+            CHECK_EQ(passes[k](ir, &err), QNNRT_OK);
+            CHECK(round_trip(ir, 1, run && k % 4 == 3));
+        }
+        CHECK_EQ(qnnrt_ir_fold(ir, 0, NULL, &err), QNNRT_OK);
+        CHECK(round_trip(ir, 1, run));
+        free_weights(ir);
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(ir_write_gives_back_genuine_files)
+{
+    static const char *const files[] = { "qwen2_prefill_ir", "SimpleMLP", "MaskedLinear" };
+    const char *samples = test_getenv("QNNRT_SAMPLES");
+    size_t i, bytes;
+    if (samples == NULL) SKIP("QNNRT_SAMPLES is not set");
+    for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
+        char path[600];
+        void *text;
+        qnnrt_ir *ir = NULL;
+        snprintf(path, sizeof path, "%s/ir/%s.json", samples, files[i]);
+        text = test_read_file(path, &bytes);
+        CHECK(text != NULL);
+        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
+        free(text);
+        CHECK(round_trip(ir, 0, 0));
+        CHECK_EQ(qnnrt_ir_pass_noops(ir, &err), QNNRT_OK);
+        CHECK(round_trip(ir, 1, 0));
+        qnnrt_ir_free(ir);
+    }
+}
+
+TEST(ir_write_and_extract_random_programs)
+{
+    program *p = (program *)malloc(sizeof(*p));
+    uint32_t i;
+    size_t parts = 0;
+    if (p == NULL) abort();
+    for (i = 0; i < 400; ++i) {
+        qnnrt_ir *ir = NULL, *read;
+        write_program(p, i);
+        if (p->count < 3) continue;
+        CHECK_EQ(qnnrt_ir_read(p->text, p->used, NULL, &ir, &err), QNNRT_OK);
+        CHECK(round_trip(ir, 0, 1));
+        read = again(ir);
+        CHECK(read != NULL && cut_and_compare(read, 4, &parts));
+        qnnrt_ir_free(read);
+        qnnrt_ir_free(ir);
+    }
+    CHECK(parts > 700);
+    free(p);
+}
+
+TEST(ir_write_keeps_every_bit_of_constants)
+{
+    /* dtype, elements, their bits: NaNs with payloads and signs, infinities, -0, denormals, the largest and the smallest */
+    static const struct { qnnrt_dtype dtype; size_t count; uint64_t bits[12]; } c[] = {
+        { QNNRT_DTYPE_F32, 9, { 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001, 0x80000000, 1, 0x7F7FFFFF, 0x3DCCCCCD } },
+        { QNNRT_DTYPE_F32, 8, { 0x80000000, 0, 1, 0x80000001, 0x7F7FFFFF, 0xFF7FFFFF, 0x00800000, 0x3DCCCCCD } },
+        { QNNRT_DTYPE_F64, 5, { UINT64_C(0x7FF0000000000000), UINT64_C(0xFFF8000000000123), UINT64_C(0x8000000000000000), 1,
+                                UINT64_C(0x7FEFFFFFFFFFFFFF) } },
+        { QNNRT_DTYPE_F64, 5, { UINT64_C(0x8000000000000000), 1, UINT64_C(0x7FEFFFFFFFFFFFFF), UINT64_C(0x3FB999999999999A),
+                                UINT64_C(0x000FFFFFFFFFFFFF) } },
+        { QNNRT_DTYPE_F16, 7, { 0x7C00, 0xFC00, 0x7E01, 0xFE00, 0x8000, 1, 0x7BFF } },
+        { QNNRT_DTYPE_F16, 6, { 0x8000, 1, 0x83FF, 0x0400, 0x7BFF, 0x2E66 } },
+        { QNNRT_DTYPE_BF16, 6, { 0x7F80, 0xFF80, 0x7FC1, 0xFFC0, 0x8000, 1 } },
+        { QNNRT_DTYPE_BF16, 6, { 0x8000, 1, 0x7F7F, 0xFF7F, 0x3DCC, 0x0080 } },
+        { QNNRT_DTYPE_I64, 5, { UINT64_C(0x8000000000000000), UINT64_C(0x7FFFFFFFFFFFFFFF), UINT64_C(0xFFFFFFFFFFFFFFFF), 0,
+                                UINT64_C(0x0020000000000001) } },
+        { QNNRT_DTYPE_I32, 3, { 0x80000000, 0x7FFFFFFF, 0xFFFFFFFF } }, { QNNRT_DTYPE_I16, 2, { 0x8000, 0x7FFF } },
+        { QNNRT_DTYPE_I8, 3, { 0x80, 0x7F, 0xFF } }, { QNNRT_DTYPE_U8, 2, { 0, 0xFF } }, { QNNRT_DTYPE_BOOL8, 3, { 1, 0, 1 } },
+        { QNNRT_DTYPE_F32, 0, { 0 } }, { QNNRT_DTYPE_I64, 0, { 0 } },
+    };
+    const int64_t none[3] = { 3, 0, 2 };
+    const int64_t cube[3] = { 2, 1, 2 };
+    qnnrt_ir *ir = graph(GRAPH("", "", "", "") "}"), *read;
+    size_t i, k;
+    uint32_t all = 0;
+    CHECK(ir == NULL);                                          /* it needs outputs */
+    ir = graph(GRAPH(F("x", "2"), F("x", "2"), "", "") ", 'model_name': 'constants'}");
+    CHECK(ir != NULL);
+    for (i = 0; i < sizeof(c) / sizeof(c[0]); ++i) {
+        const int64_t dims[1] = { (int64_t)c[i].count };
+        const size_t size = qnnrt_ir_dtype_bytes(c[i].dtype);
+        qnnrt_ir_value *v, *y;
+        void *room;
+        const uint32_t rank = c[i].count == 0 ? 3 : 1;
+        v = qnnrt_ir_add_constant(ir, "c", c[i].dtype, rank, rank == 3 ? none : dims, NULL, &room);
+        CHECK(v != NULL);
+        for (k = 0; k < c[i].count; ++k) memcpy((char *)room + k * size, &c[i].bits[k], size);
+        y = qnnrt_ir_add_value(ir, "y", c[i].dtype, rank, v->dims);
+        CHECK(y != NULL && qnnrt_ir_add_node(ir, NULL, "clone.default", &v, 1, &y, 1) != NULL);
+        ++all;
+    }
+    {
+        /* A cube of lists, and a scalar. */
+        static const float four[4] = { 1, 2, 3, 4 };
+        qnnrt_ir_value *v = qnnrt_ir_add_constant(ir, "c", QNNRT_DTYPE_F32, 3, cube, four, NULL);
+        qnnrt_ir_value *y = qnnrt_ir_add_value(ir, "y", QNNRT_DTYPE_F32, 3, cube);
+        CHECK(v != NULL && y != NULL && qnnrt_ir_add_node(ir, NULL, "clone.default", &v, 1, &y, 1) != NULL);
+        v = qnnrt_ir_add_constant(ir, "c", QNNRT_DTYPE_F32, 0, NULL, four + 3, NULL);
+        y = qnnrt_ir_add_value(ir, "y", QNNRT_DTYPE_F32, 0, NULL);
+        CHECK(v != NULL && y != NULL && qnnrt_ir_add_node(ir, NULL, "clone.default", &v, 1, &y, 1) != NULL);
+    }
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK_EQ(ir->node_count, all + 2);
+    read = again(ir);
+    CHECK(read != NULL && same_graph(ir, read, 0));
+    for (i = 0; i < all; ++i) {
+        const qnnrt_ir_value *v = read->nodes[i]->inputs[0];
+        const size_t size = qnnrt_ir_dtype_bytes(v->dtype);
+        CHECK(v->count == c[i].count && v->rank == (c[i].count == 0 ? 3u : 1u) && (uintptr_t)v->data % 16 == 0);
+        for (k = 0; k < c[i].count; ++k) CHECK(memcmp((const char *)v->data + k * size, &c[i].bits[k], size) == 0);
+    }
+    qnnrt_ir_free(read);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_write_keeps_every_kind_of_argument)
+{
+    qnnrt_ir *ir = graph(GRAPH(F("x", "2"), F("y", "2"), "", NODE("y", "neg.default", F("x", "2"), F("y", "2"),
+        "'_null': null, '_i': -9223372036854775808, '_j': 9223372036854775807, '_f': 1.0, '_g': -0.0, '_h': 5e-324, "
+        "'_inf': -Infinity, '_nan': NaN, '_big': 1e30, '_more': 18446744073709551616, '_t': true, '_b': false, "
+        "'_text': 'torch.float32', '_odd': 'a\\\"\\\\\\u0001\\u202e\\n\\u00e4', '_l': [1, -2], '_e': [], '_lb': [true, false], "
+        "'_lf': [1, 2.5], '_li': [Infinity, 0.5], '_other': {'float': 3}, '_nested': [[1], [2]], '_o2': {'a': {'b': [1]}}"))
+        "}"), *read;
+    const qnnrt_ir_node *node;
+    CHECK(ir != NULL);
+    CHECK_EQ(ir->nodes[0]->attr_count, 22);
+    CHECK(round_trip(ir, 0, 1));
+    read = again(ir);
+    CHECK(read != NULL && read->nodes[0]->attr_count == 19);
+    node = read->nodes[0];
+    CHECK(qnnrt_ir_attr_find(node, "_nan")->kind == QNNRT_IR_FLOAT && isnan(qnnrt_ir_attr_find(node, "_nan")->f));
+    CHECK(qnnrt_ir_attr_find(node, "_inf")->f <= -HUGE_VAL && qnnrt_ir_attr_find(node, "_li")->floats[0] >= HUGE_VAL);
+    CHECK(qnnrt_ir_attr_find(node, "_li")->count == 2 && qnnrt_ir_attr_find(node, "_li")->kind == QNNRT_IR_FLOATS);
+    CHECK_EQ(qnnrt_ir_attr_find(node, "_f")->kind, QNNRT_IR_FLOAT);
+    CHECK(qnnrt_ir_attr_find(node, "_j")->i == INT64_MAX && qnnrt_ir_attr_find(node, "_i")->i == INT64_MIN);
+    qnnrt_ir_free(read);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_write_escapes_hostile_names)
+{
+    qnnrt_ir *ir = graph(
+        "{'graph_inputs': [{'name': 'x\\\", \\\"y\\\\', 'shape': [2], 'dtype': 'float32'}], 'model_name': '\\u001b[31m', "
+        "'graph_outputs': [{'name': '}]}\\u202e\\ud83d\\ude00', 'shape': [2], 'dtype': 'float32'}], 'weights': "
+        "[{'name': 'w/../\\n', 'shape': [2], 'dtype': 'float32'}], 'weight_name_mapping': {'p\\u0000q': 'w/../\\n'}, "
+        "'nodes': [{'name': '\\u0007', 'op_type': 'aten.add.Tensor', 'inputs': [{'name': 'x\\\", \\\"y\\\\', 'shape': [2], "
+        "'dtype': 'float32'}, {'name': 'p\\u0000q', 'shape': [2], 'dtype': 'float32'}], 'outputs': [{'name': "
+        "'}]}\\u202e\\ud83d\\ude00', 'shape': [2], 'dtype': 'float32'}], 'attrs': {}, 'source': '\\u2028</script>'}]}");
+    sink s;
+    size_t i;
+    CHECK(ir != NULL);
+    fill_weights(ir);
+    CHECK(round_trip(ir, 0, 1));
+    CHECK_EQ(write_graph(ir, &s), QNNRT_OK);
+    for (i = 0; i < s.used; ++i) CHECK((unsigned char)s.text[i] >= 32 || s.text[i] == '\n');
+    free(s.text);
+    free_weights(ir);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_write_keeps_absent_inputs)
+{
+    /* index.Tensor as exporters write it, batch_norm without weights, a norm with a bias alone that an edit made */
+    qnnrt_ir *ir = graph(GRAPH(F("x", "4, 5, 3, 2") ", " V("i", "int64", "3") ", " F("b", "2"),
+        F("y", "4, 3, 3, 2") ", " F("n", "4, 5, 3, 2") ", " F("l", "4, 5, 3, 2"),
+        F("m", "5") ", " F("v", "5"),
+        "{'name': 'y', 'op_type': 'aten.index.Tensor', 'inputs': [" F("x", "4, 5, 3, 2") ", " V("i", "int64", "3")
+        "], 'outputs': [" F("y", "4, 3, 3, 2") "], 'attrs': {'_tensor_list_none_masks': [true, false], "
+        "'_tensor_list_sizes': [2]}}, "
+        NODE("n", "batch_norm.default", F("x", "4, 5, 3, 2") ", " F("m", "5") ", " F("v", "5"), F("n", "4, 5, 3, 2"),
+             "'training': false, 'momentum': 0.1, 'eps': 1e-05") ", "
+        NODE("l", "layer_norm.default", F("x", "4, 5, 3, 2"), F("l", "4, 5, 3, 2"), "'normalized_shape': [2]")) "}");
+    CHECK(ir != NULL);
+    fill_weights(ir);
+    CHECK(ir->nodes[1]->input_count == 5 && ir->nodes[1]->inputs[1] == NULL && ir->nodes[1]->inputs[3] != NULL);
+    CHECK(qnnrt_ir_set_input(ir, ir->nodes[2], 1, NULL) && qnnrt_ir_set_input(ir, ir->nodes[2], 2, ir->inputs[2]));
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK(round_trip(ir, 0, 0));
+    free_weights(ir);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_write_makes_names_unique)
+{
+    /* Two nodes of one name, three constants of one key, one of them shared, and the key of a weight. */
+    static const float one[2] = { 1, 2 }, two[2] = { 3, 4 };
+    const int64_t dims[1] = { 2 };
+    qnnrt_ir *ir = graph(GRAPH(F("x", "2"), F("y", "2"), F("k", "2"), NODE("y", "add.Tensor", F("x", "2") ", " F("p_k", "2"),
+        F("y", "2"), "")) ", 'weight_name_mapping': {'p_k': 'k'}}"), *read;
+    qnnrt_ir_value *c[3], *v, *out;
+    size_t i;
+    sink s;
+    CHECK(ir != NULL);
+    v = ir->outputs[0];
+    for (i = 0; i < 3; ++i) {
+        qnnrt_ir_value *in[2];
+        c[i] = qnnrt_ir_add_constant(ir, "c", QNNRT_DTYPE_F32, 1, dims, i < 2 ? one : two, NULL);
+        CHECK(c[i] != NULL);
+        c[i]->key = "k";
+        if (i == 1) c[i]->data = c[0]->data;
+        out = qnnrt_ir_add_value(ir, "s", QNNRT_DTYPE_F32, 1, dims);
+        in[0] = v;
+        in[1] = c[i];
+        CHECK(out != NULL && qnnrt_ir_add_node(ir, NULL, "add.Tensor", in, 2, &out, 1) != NULL);
+        ir->nodes[ir->node_count - 1]->name = "y";
+        v = out;
+    }
+    qnnrt_ir_replace(ir, ir->outputs[0], v);
+    CHECK(qnnrt_ir_set_input(ir, ir->nodes[1], 0, ir->nodes[0]->outputs[0]));
+    CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
+    fill_weights(ir);
+    read = again(ir);
+    CHECK(read != NULL && read->node_count == 4);
+    CHECK_STR(read->nodes[0]->name, "y");
+    CHECK_STR(read->nodes[1]->name, "y_1");
+    CHECK_STR(read->nodes[3]->name, "y_3");
+    CHECK(strcmp(read->nodes[0]->inputs[1]->key, "k") == 0 && strcmp(read->nodes[1]->inputs[1]->key, "k_1") == 0 &&
+          strcmp(read->nodes[2]->inputs[1]->key, "k_2") == 0 && strcmp(read->nodes[3]->inputs[1]->key, "k_3") == 0);
+    CHECK(same_results(ir, read));
+    qnnrt_ir_free(read);
+    /* Two values of one name, and a constant without data. */
+    c[0]->name = c[1]->name;
+    CHECK_EQ(write_graph(ir, &s), QNNRT_E_ARG);
+    CHECK_STR(err.text, "two values are named \"c_1\"");
+    free(s.text);
+    c[0]->name = "c";
+    c[2]->data = NULL;
+    CHECK_EQ(write_graph(ir, &s), QNNRT_E_ARG);
+    CHECK_STR(err.text, "constant \"c_2\" has no data");
+    free(s.text);
+    free_weights(ir);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_write_shares_constants)
+{
+    qnnrt_ir *ir = graph(GRAPH(F("x", "2"), F("y", "2"), "",
+        NODE("a", "add.Tensor", F("x", "2") ", " F("c_1", "2"), F("a", "2"), "") ", "
+        NODE("y", "add.Tensor", F("a", "2") ", " F("c_2", "2"), F("y", "2"), ""))
+        ", 'weight_name_mapping': {'c_1': 'k', 'c_2': 'k'}, 'constants': {'k': {'data': [1, 2], 'dtype': 'float32'}}}");
+    CHECK(ir != NULL && ir->nodes[0]->inputs[1] != ir->nodes[1]->inputs[1]);
+    CHECK(round_trip(ir, 0, 1));
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_hex_is_checked)
+{
+    static const struct { const char *constant, *why; } bad[] = {
+        { "{'dtype': 'float32', 'shape': [2], 'hex': '0000803f'}", "its hex digits do not fit its shape" },
+        { "{'dtype': 'float32', 'shape': [2], 'hex': '0000803f0000803'}", "its hex digits do not fit its shape" },
+        { "{'dtype': 'float32', 'shape': [2], 'hex': '0000803f0000803fa'}", "its hex digits do not fit its shape" },
+        { "{'dtype': 'float32', 'shape': [2], 'hex': '0000803F0000803f'}", "its hex digits have another character" },
+        { "{'dtype': 'float32', 'shape': [2], 'hex': '0000803f0000\\u0030 '}", "its hex digits do not fit its shape" },
+        { "{'dtype': 'float32', 'shape': [-2], 'hex': ''}", "a dimension is negative" },
+        { "{'dtype': 'float32', 'shape': 2, 'hex': ''}", "its shape is not a list" },
+        { "{'dtype': 'float32', 'shape': [281474976710656, 281474976710656], 'hex': ''}", "its hex digits do not fit its shape" },
+        { "{'dtype': 'float33', 'shape': [2], 'hex': '0000803f0000803f'}", "is not supported" },
+        { "{'shape': [2], 'hex': '0000803f0000803f'}", "its dtype is missing" },
+        { "{'dtype': 'float32', 'shape': [2], 'hex': 5}", "its data is missing" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
+        char text[1000];
+        qnnrt_ir *ir;
+        snprintf(text, sizeof text, GRAPH(F("x", "2"), F("c_k", "2"), "", "")
+                 ", 'weight_name_mapping': {'c_k': 'k'}, 'constants': {'k': %s}}", bad[i].constant);
+        ir = graph(text);
+        CHECK(ir == NULL);
+        CHECK_STR(err.text, bad[i].why);
+    }
+}
+
+TEST(ir_write_survives_every_failing_allocation)
+{
+    qnnrt_ir_desc desc;
+    qnnrt_json_writer w;
+    qnnrt_ir *ir;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    long failed = 0, before;
+    sink s;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = counted_alloc;
+    desc.hooks.free = counted_free;
+    fail_at = -1;
+    ir = graph_with(GRAPH(F("x", "2"), F("y", "2"), "", NODE("y", "masked_fill.Scalar", F("x", "2") ", " V("c_k", "bool", "2"),
+        F("y", "2"), "'value': -Infinity")) ", 'weight_name_mapping': {'c_k': 'k'}, 'constants': {'k': {'data': [true, "
+        "false], 'dtype': 'bool'}}}", &desc);
+    CHECK(ir != NULL);
+    before = live;
+    for (fail_at = 0; result != QNNRT_OK; ++fail_at) {
+        allocations = 0;
+        result = write_graph(ir, &s);
+        CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result));
+        CHECK_EQ(live, before);
+        failed += result != QNNRT_OK;
+        free(s.text);
+    }
+    fail_at = -1;
+    CHECK(failed >= 2);
+    /* A sink that takes nothing, and arguments that are missing. */
+    memset(&s, 0, sizeof(s));
+    s.most = 1;
+    qnnrt_json_write_begin(&w, sink_write, &s, 0);
+    result = qnnrt_ir_write(ir, &w, &err);
+    CHECK(result == QNNRT_OK || result == QNNRT_E_IO);          /* small texts wait in the writer */
+    CHECK_EQ(qnnrt_json_write_end(&w), 0);
+    result = qnnrt_ir_write(ir, &w, &err);
+    CHECK(result == QNNRT_E_IO && strstr(err.text, "the graph could not be written: ") != NULL);
+    CHECK_EQ(qnnrt_ir_write(NULL, &w, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_ir_write(ir, NULL, &err), QNNRT_E_ARG);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(live, 0);
+}
+
 TEST_MAIN("ir_parts")
 {
     RUN(ir_parts_compute_what_the_whole_computes);
@@ -524,4 +1000,15 @@ TEST_MAIN("ir_parts")
     RUN(ir_extract_keeps_absent_inputs);
     RUN(ir_extract_refuses_nodes_that_overwrite);
     RUN(ir_extract_survives_every_failing_allocation);
+    RUN(ir_write_gives_back_the_data_files);
+    RUN(ir_write_gives_back_genuine_files);
+    RUN(ir_write_and_extract_random_programs);
+    RUN(ir_write_keeps_every_bit_of_constants);
+    RUN(ir_write_keeps_every_kind_of_argument);
+    RUN(ir_write_escapes_hostile_names);
+    RUN(ir_write_keeps_absent_inputs);
+    RUN(ir_write_makes_names_unique);
+    RUN(ir_write_shares_constants);
+    RUN(ir_hex_is_checked);
+    RUN(ir_write_survives_every_failing_allocation);
 }

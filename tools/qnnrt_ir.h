@@ -82,7 +82,7 @@
        >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>eval_move >>gemm >>eval_net >>eval >>fold >>public      values
-       >>pass >>cleanup >>run >>extract                                      passes, a run, and parts
+       >>pass >>cleanup >>run >>extract >>write                      passes, a run, parts and files
        >>match >>norms >>merge >>batch >>gelu >>attention >>trace >>rope             patterns
        >>columns >>kv_rows                                                          caches
 */
@@ -141,7 +141,7 @@ typedef enum qnnrt_ir_attr_kind {
     QNNRT_IR_NULL, QNNRT_IR_INT, QNNRT_IR_FLOAT, QNNRT_IR_BOOL, QNNRT_IR_TEXT,
     QNNRT_IR_INTS,                   /* integers only, or booleans only; also an empty list */
     QNNRT_IR_FLOATS,                 /* numbers, at least one of them a float */
-    QNNRT_IR_OTHER                   /* anything else: text is its JSON */
+    QNNRT_IR_OTHER                   /* anything else: only this is known of it */
 } qnnrt_ir_attr_kind;
 
 typedef struct qnnrt_ir_attr {
@@ -149,7 +149,7 @@ typedef struct qnnrt_ir_attr {
     qnnrt_ir_attr_kind kind;
     int64_t            i;            /* INT, BOOL; FLOAT: 0 */
     double             f;            /* FLOAT, INT, BOOL */
-    const char        *text;         /* TEXT, OTHER; else "" */
+    const char        *text;         /* TEXT; else "" */
     const int64_t     *ints;         /* INTS [count] */
     const double      *floats;       /* FLOATS, INTS [count] */
     size_t             count;
@@ -422,7 +422,7 @@ QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text);
    Returns QNNRT_OK; QNNRT_E_FORMAT (a cycle: text names a node on it); QNNRT_E_MEMORY */
 QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
 
-/* --------------------------------------------------------------------------- parts of a graph -- */
+/* ----------------------------------------------------------------------------- parts and files -- */
 
 /* Make a graph of some nodes of another one.
 
@@ -452,6 +452,24 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
                                            const qnnrt_ir_value *const *outputs,
                                            size_t output_count, const char *name, qnnrt_ir **out,
                                            qnnrt_error *err);
+
+struct qnnrt_json_writer;
+
+/* Write a graph without findings as JSON that qnnrt_ir_read() reads, as one value: of the document,
+   or of a member of a larger one.
+
+   writer   of qnnrt_json.h; the caller begins and ends it
+
+   The graph that is read back has the same inputs, outputs, nodes in the same order, arguments,
+   names, keys and constants, to the bit. Left out are removed and dead nodes, weights and constants
+   that nothing reads, the data of weights, arguments of the kind QNNRT_IR_OTHER (which no operator
+   has), fates and lines. A node whose name another one has gets a number behind it.
+   Other readers of the format understand the text, except for floats that are not finite,
+   constants without elements, and absent inputs.
+   Returns  QNNRT_OK; QNNRT_E_ARG (two values have one name, a constant has no data); QNNRT_E_IO
+            (writer->error says why); QNNRT_E_MEMORY */
+QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_writer *writer,
+                                         qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------ passes -- */
 
@@ -809,6 +827,7 @@ typedef struct qnnrt_ir__ref {
     qnnrt_result code;                       /* of `fault` */
     const char  *fault;                      /* NULL, or what is wrong with it */
     const void  *data;                       /* of a constant */
+    int          stated;                     /* 1: a constant with a shape of its own */
 } qnnrt_ir__ref;
 
 typedef struct qnnrt_ir__symbol {
@@ -3767,6 +3786,7 @@ typedef struct qnnrt_ir__entry {             /* a node, with the tensors that th
     qnnrt_ir_node  *node;
     qnnrt_ir__ref **inputs, **outputs;
     size_t          input_count, output_count;
+    const char     *absent;                  /* "", or a letter for each input: - absent, x there */
 } qnnrt_ir__entry;
 
 typedef struct qnnrt_ir__parse {
@@ -4114,6 +4134,47 @@ static int qnnrt_ir__parse_lists(qnnrt_ir__parse *p, qnnrt_ir_attr *attr, int wh
     return 1;
 }
 
+/* Decode digits that qnnrt_ir_write() writes: two for each byte. Return 0 if they are something
+   else. */
+static int qnnrt_ir__parse_hex(const qnnrt_json_text *text, unsigned char *out)
+{
+    size_t i;
+    for (i = 0; i < text->bytes; ++i) {
+        const char c = text->text[i];
+        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0) return 0;
+        out[i / 2] = (unsigned char)(i % 2 == 0 ? digit << 4 : out[i / 2] | digit);
+    }
+    return text->bytes % 2 == 0;
+}
+
+/* Read the rest of an object as an argument: {"float": digits} or {"floats": digits}; other objects
+   stay QNNRT_IR_OTHER. */
+static int qnnrt_ir__parse_floats(qnnrt_ir__parse *p, qnnrt_ir_attr *attr)
+{
+    double *floats;
+    attr->kind = QNNRT_IR_OTHER;
+    while (qnnrt_json_more(&p->json)) {
+        const int one = qnnrt_json_is(&p->json.key, "float");
+        if ((!one && !qnnrt_json_is(&p->json.key, "floats")) || attr->kind != QNNRT_IR_OTHER ||
+            qnnrt_json_value(&p->json) != QNNRT_JSON_STRING) {
+            qnnrt_json_skip(&p->json);
+            continue;
+        }
+        if (p->json.value.bytes == 0 || p->json.value.bytes % 16 != 0 ||
+            (one && p->json.value.bytes != 16)) continue;
+        floats = (double *)qnnrt_ir__arena_get(&p->ir->own->arena, p->json.value.bytes / 16,
+                                               sizeof(*floats));
+        if (floats == NULL) return qnnrt_ir__parse_memory(p);
+        if (!qnnrt_ir__parse_hex(&p->json.value, (unsigned char *)floats)) continue;
+        attr->kind = one ? QNNRT_IR_FLOAT : QNNRT_IR_FLOATS;
+        if (one) { attr->f = floats[0]; continue; }
+        attr->floats = floats;
+        attr->count = p->json.value.bytes / 16;
+    }
+    return qnnrt_ir__parse_good(p);
+}
+
 static int qnnrt_ir__parse_attr(qnnrt_ir__parse *p)
 {
     qnnrt_ir__symbol *name = qnnrt_ir__parse_symbol(p, &p->json.key);
@@ -4151,9 +4212,7 @@ static int qnnrt_ir__parse_attr(qnnrt_ir__parse *p)
         attr->kind = !nest.numbers || nest.rank != 1 ? QNNRT_IR_OTHER :
                      nest.floats ? QNNRT_IR_FLOATS : QNNRT_IR_INTS;
         return !nest.numbers || qnnrt_ir__parse_lists(p, attr, !nest.floats);
-    default:
-        attr->kind = QNNRT_IR_OTHER;
-        return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
+    default: return qnnrt_ir__parse_floats(p, attr);
     }
 }
 
@@ -4217,7 +4276,7 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
     qnnrt_ir_node *node =
         (qnnrt_ir_node *)qnnrt_ir__arena_get(&p->ir->own->arena, 1, sizeof(*node));
     qnnrt_ir__entry *entry = (qnnrt_ir__entry *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*entry));
-    qnnrt_ir__symbol *name = NULL, *op = NULL, *source = NULL;
+    qnnrt_ir__symbol *name = NULL, *op = NULL, *source = NULL, *absent = NULL;
     if (node == NULL || entry == NULL) return qnnrt_ir__parse_memory(p);
     if (p->nodes.count >= p->most_nodes)
         return qnnrt_ir__parse_fail(p, QNNRT_E_LIMIT, p->line_at, "more than %u nodes",
@@ -4241,6 +4300,8 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
             good = qnnrt_ir__parse_attrs(p, node);
         } else if (qnnrt_json_is(key, "source") || qnnrt_json_is(key, "stack_trace")) {
             good = qnnrt_ir__parse_name(p, &source);
+        } else if (qnnrt_json_is(key, "inputs_there")) {
+            good = qnnrt_ir__parse_name(p, &absent);
         } else {
             good = qnnrt_json_skip(&p->json);
         }
@@ -4252,6 +4313,7 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
     node->fate = "";
     node->number = p->ir->own->number++;
     entry->node = node;
+    entry->absent = absent != NULL ? absent->text : "";
     return qnnrt_ir__parse_op(p, node, op != NULL ? op->text : "") &&
            qnnrt_ir__parse_push(p, &p->nodes, entry);
 }
@@ -4309,12 +4371,42 @@ static int qnnrt_ir__document_data(qnnrt_ir__parse *p, qnnrt_ir__ref *ref)
     return 1;
 }
 
+/* Decode the data of a constant that are written as digits, with a shape. */
+static int qnnrt_ir__document_hex(qnnrt_ir__parse *p, qnnrt_ir__ref *ref,
+                                  const qnnrt_ir__ref *shape, const qnnrt_json_text *digits)
+{
+    const int row = qnnrt_ir__dtype_row(ref->dtype);
+    uint64_t count = 0;
+    unsigned char *data;
+    if (ref->fault == NULL && shape->fault != NULL)
+        qnnrt_ir__parse_fault(ref, shape->code, shape->fault);
+    if (ref->fault != NULL) return 1;
+    if (!qnnrt_ir__count(shape->rank, shape->dims, &count) ||
+        digits->bytes / 2 / (size_t)qnnrt_ir__dtypes[row].bytes != count ||
+        digits->bytes % (2 * (size_t)qnnrt_ir__dtypes[row].bytes) != 0) {
+        qnnrt_ir__parse_fault(ref, QNNRT_E_MISMATCH, "its hex digits do not fit its shape");
+        return 1;
+    }
+    data = (unsigned char *)qnnrt_ir__arena_get(&p->ir->own->arena, digits->bytes / 2 + 1, 1);
+    if (data == NULL) return qnnrt_ir__parse_memory(p);
+    if (!qnnrt_ir__parse_hex(digits, data))
+        qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its hex digits have another character");
+    ref->rank = shape->rank;
+    memcpy(ref->dims, shape->dims, sizeof(ref->dims));
+    ref->data = data;
+    ref->stated = 1;
+    return 1;
+}
+
 /* Read one constant, whose key was read. */
 static int qnnrt_ir__document_constant(qnnrt_ir__parse *p)
 {
     qnnrt_ir__ref *ref = (qnnrt_ir__ref *)qnnrt_ir__arena_get(&p->scratch, 1, sizeof(*ref));
+    qnnrt_ir__ref shape;
+    qnnrt_json_text digits = { NULL, 0, 0 };
     qnnrt_json_reader before;
     int found = 0;
+    memset(&shape, 0, sizeof(shape));
     if (ref == NULL) return qnnrt_ir__parse_memory(p);
     ref->dtype = QNNRT_DTYPE_UNDEFINED;
     ref->name = qnnrt_ir__parse_symbol(p, &p->json.key);
@@ -4326,6 +4418,11 @@ static int qnnrt_ir__document_constant(qnnrt_ir__parse *p)
             before = p->json;                        /* the dtype may follow */
             found = 1;
             qnnrt_json_skip(&p->json);
+        } else if (qnnrt_json_is(&p->json.key, "shape")) {
+            if (!qnnrt_ir__parse_shape(p, &shape)) return 0;
+        } else if (qnnrt_json_is(&p->json.key, "hex")) {
+            if (qnnrt_json_value(&p->json) == QNNRT_JSON_STRING) digits = p->json.value;
+            else qnnrt_json_skip(&p->json);
         } else {
             qnnrt_json_skip(&p->json);
         }
@@ -4333,7 +4430,9 @@ static int qnnrt_ir__document_constant(qnnrt_ir__parse *p)
     if (!qnnrt_ir__parse_good(p)) return 0;
     if (ref->dtype == QNNRT_DTYPE_UNDEFINED)
         qnnrt_ir__parse_fault(ref, QNNRT_E_FORMAT, "its dtype is missing");
-    if (found) {
+    if (digits.text != NULL && !found) {
+        if (!qnnrt_ir__document_hex(p, ref, &shape, &digits)) return 0;
+    } else if (found) {
         const qnnrt_json_reader after = p->json;
         p->json = before;
         if (!qnnrt_ir__document_data(p, ref)) return 0;
@@ -4570,7 +4669,8 @@ static qnnrt_ir_value *qnnrt_ir__resolve_weight(qnnrt_ir__parse *p, qnnrt_ir__sy
     qnnrt_ir_value *value;
     if (name->value != NULL) return name->value;
     /* Nested lists without elements do not say the dimensions after the first 0. */
-    if (constant != NULL && constant->fault == NULL && qnnrt_ir__resolve_empty(constant)) {
+    if (constant != NULL && constant->fault == NULL && !constant->stated &&
+        qnnrt_ir__resolve_empty(constant)) {
         shape = weight != NULL ? weight : used;
         if (shape != NULL && (shape->fault != NULL || !qnnrt_ir__resolve_empty(shape)))
             shape = constant;
@@ -4699,11 +4799,25 @@ static qnnrt_ir_value *qnnrt_ir__resolve_read(qnnrt_ir__parse *p, const qnnrt_ir
 }
 
 /* Put absent inputs where the operator expects them. */
-static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, qnnrt_ir_node *node)
+static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *entry)
 {
+    qnnrt_ir_node *node = entry->node;
     const qnnrt_ir_attr *mask = qnnrt_ir__attr_get(node, "_tensor_list_none_masks");
     qnnrt_ir_value **list;
     size_t i, from = 1, to = 1;
+    if (entry->absent[0] != '\0') {              /* as qnnrt_ir_write() writes it */
+        const size_t count = strlen(entry->absent);
+        list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena,
+                                                      node->input_count + count + 1, sizeof(*list));
+        if (list == NULL) return qnnrt_ir__parse_memory(p);
+        for (from = to = 0; to < count; ++to)
+            if (entry->absent[to] != '-' && from < node->input_count)
+                list[to] = node->inputs[from++];
+        while (from < node->input_count) list[to++] = node->inputs[from++];
+        node->inputs = list;
+        node->input_count = to;
+        return 1;
+    }
     if (strcmp(node->op, "index.Tensor") == 0 && mask != NULL && mask->ints != NULL) {
         list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena,
                                                       node->input_count + mask->count + 1,
@@ -4752,7 +4866,7 @@ static int qnnrt_ir__resolve_reads(qnnrt_ir__parse *p, const qnnrt_ir__entry *en
         if (node->inputs[i] == NULL) return 0;
         ++node->input_count;
     }
-    return qnnrt_ir__resolve_absent(p, node);
+    return qnnrt_ir__resolve_absent(p, entry);
 }
 
 static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
@@ -7892,6 +8006,383 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
     qnnrt_ir__arena_free(&x.scratch);
     if (result == QNNRT_OK) *out = x.to;
     else qnnrt_ir__graph_free(x.to);
+    return result;
+}
+
+/* =====================================================================================
+   WRITE                                                                          >>write
+   Writes a graph as JSON.
+   Needs: >>config >>arena >>symbol >>dtype >>graph >>number
+   Knows nothing of: operators, passes
+   ===================================================================================== */
+
+typedef struct qnnrt_ir__write {
+    const qnnrt_ir    *ir;
+    qnnrt_json_writer *json;
+    qnnrt_ir__arena    scratch;
+    qnnrt_ir__symbol  *nodes, *values, *keys;    /* that are taken */
+    const char       **names;                /* [ir->node_count], unique */
+    qnnrt_ir__symbol **as;                   /* [ir->value_count], unique keys of constants; their
+                                                value is the first of those that share the data */
+    qnnrt_error       *err;
+} qnnrt_ir__write;
+
+/* Return true if a value is written: what dead nodes make, and data that nothing reads, are not. */
+static int qnnrt_ir__write_has(const qnnrt_ir_value *value)
+{
+    if (value->origin == QNNRT_IR_NODE) return value->node != NULL && !value->node->dead;
+    return value->origin == QNNRT_IR_INPUT || value->users > 0;
+}
+
+/* Return the symbol of a name that is not taken: the name itself, or with a number behind it. NULL
+   when out of memory. */
+static qnnrt_ir__symbol *qnnrt_ir__write_unique(qnnrt_ir__write *w, qnnrt_ir__symbol **root,
+                                                const char *name)
+{
+    qnnrt_ir__symbol *base =
+        qnnrt_ir__symbol_get(&w->scratch, root, name, strlen(name), 1), *symbol = base;
+    char text[1100];
+    while (symbol != NULL && symbol->nodes > 0) {
+        snprintf(text, sizeof text, "%.1000s_%u", name, (unsigned)++base->suffix);
+        symbol = qnnrt_ir__symbol_get(&w->scratch, root, text, strlen(text), 1);
+    }
+    if (symbol != NULL) symbol->nodes = 1;
+    return symbol;
+}
+
+/* Return true if two constants are the same data. */
+static int qnnrt_ir__write_shares(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
+{
+    return a != NULL && a->data == b->data && a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0;
+}
+
+/* Find names for all nodes, and keys for all constants. */
+static qnnrt_result qnnrt_ir__write_names(qnnrt_ir__write *w)
+{
+    const qnnrt_ir *const ir = w->ir;
+    qnnrt_ir__symbol *symbol;
+    size_t i;
+    w->names =
+        (const char **)qnnrt_ir__arena_get(&w->scratch, ir->node_count + 1, sizeof(*w->names));
+    w->as = (qnnrt_ir__symbol **)qnnrt_ir__arena_get(&w->scratch, ir->value_count + 1,
+                                                     sizeof(*w->as));
+    if (w->names == NULL || w->as == NULL) return qnnrt_ir__fail_memory(w->err);
+    for (i = 0; i < ir->node_count; ++i) {
+        if (ir->nodes[i]->dead) continue;
+        symbol = qnnrt_ir__write_unique(w, &w->nodes, ir->nodes[i]->name);
+        if (symbol == NULL) return qnnrt_ir__fail_memory(w->err);
+        w->names[i] = symbol->text;
+    }
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *const v = ir->values[i];
+        if (!qnnrt_ir__write_has(v)) continue;
+        symbol = qnnrt_ir__symbol_get(&w->scratch, &w->values, v->name, strlen(v->name), 1);
+        if (symbol == NULL) return qnnrt_ir__fail_memory(w->err);
+        if (symbol->nodes > 0)
+            return qnnrt_ir__fail(w->err, QNNRT_E_ARG, "two values are named \"%.200s\"", v->name);
+        symbol->nodes = 1;
+        if (v->origin != QNNRT_IR_WEIGHT) continue;              /* weights may share a key */
+        symbol = qnnrt_ir__symbol_get(&w->scratch, &w->keys, v->key, strlen(v->key), 1);
+        if (symbol == NULL) return qnnrt_ir__fail_memory(w->err);
+        symbol->nodes = 1;
+    }
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *const v = ir->values[i];
+        if (!qnnrt_ir__write_has(v) || v->origin != QNNRT_IR_CONSTANT) continue;
+        if (v->data == NULL && v->count > 0)
+            return qnnrt_ir__fail(w->err, QNNRT_E_ARG, "constant \"%.200s\" has no data", v->name);
+        symbol = qnnrt_ir__symbol_get(&w->scratch, &w->keys, v->key, strlen(v->key), 0);
+        if (symbol == NULL || !qnnrt_ir__write_shares(symbol->value, v))
+            symbol = qnnrt_ir__write_unique(w, &w->keys, v->key);
+        if (symbol == NULL) return qnnrt_ir__fail_memory(w->err);
+        if (symbol->value == NULL) symbol->value = ir->values[i];
+        w->as[i] = symbol;
+    }
+    return QNNRT_OK;
+}
+
+static void qnnrt_ir__write_shape(qnnrt_ir__write *w, const qnnrt_ir_value *v)
+{
+    uint32_t d;
+    qnnrt_json_write_key(w->json, "shape");
+    qnnrt_json_write_array(w->json, 1);
+    for (d = 0; d < v->rank; ++d) qnnrt_json_write_i64(w->json, v->dims[d]);
+    qnnrt_json_write_close(w->json);
+}
+
+static void qnnrt_ir__write_dtype(qnnrt_ir__write *w, const qnnrt_ir_value *v)
+{
+    const int row = qnnrt_ir__dtype_row(v->dtype);
+    qnnrt_json_write_key(w->json, "dtype");
+    qnnrt_json_write_string(w->json, row < 0 ? "?" : qnnrt_ir__dtypes[row].name);
+}
+
+static void qnnrt_ir__write_tensor(qnnrt_ir__write *w, const qnnrt_ir_value *v, const char *name)
+{
+    qnnrt_json_write_object(w->json, 1);
+    qnnrt_json_write_key(w->json, "name");
+    qnnrt_json_write_string(w->json, name);
+    qnnrt_ir__write_shape(w, v);
+    qnnrt_ir__write_dtype(w, v);
+    if (v->origin == QNNRT_IR_NODE) {
+        qnnrt_json_write_key(w->json, "producer_node");
+        qnnrt_json_write_string(w->json, w->names[v->node->at]);
+        qnnrt_json_write_key(w->json, "producer_output_idx");
+        qnnrt_json_write_u64(w->json, v->index);
+    }
+    qnnrt_json_write_close(w->json);
+}
+
+static void qnnrt_ir__write_tensors(qnnrt_ir__write *w, const char *key,
+                                    qnnrt_ir_value *const *list, size_t count)
+{
+    size_t i;
+    qnnrt_json_write_key(w->json, key);
+    qnnrt_json_write_array(w->json, 0);
+    for (i = 0; i < count; ++i)
+        if (list[i] != NULL) qnnrt_ir__write_tensor(w, list[i], list[i]->name);
+    qnnrt_json_write_close(w->json);
+}
+
+/* Write bytes as a string of digits. Return 0 when out of memory. */
+static int qnnrt_ir__write_hex(qnnrt_ir__write *w, const void *data, size_t bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *const from = (const unsigned char *)data;
+    char *text;
+    size_t i;
+    if (bytes > SIZE_MAX / 4) return 0;
+    text = (char *)qnnrt_ir__memory_get(&w->scratch.hooks, 2 * bytes + 1);
+    if (text == NULL) return 0;
+    for (i = 0; i < bytes; ++i) {
+        text[2 * i] = digits[from[i] >> 4];
+        text[2 * i + 1] = digits[from[i] & 15];
+    }
+    text[2 * bytes] = '\0';
+    qnnrt_json_write_string(w->json, text);
+    qnnrt_ir__memory_free(&w->scratch.hooks, text);
+    return 1;
+}
+
+/* Return true if a float is neither infinite nor NaN. */
+static int qnnrt_ir__write_finite(double f)
+{
+    return f - f >= 0;
+}
+
+/* Write elements as nested lists. */
+static void qnnrt_ir__write_list(qnnrt_ir__write *w, const qnnrt_ir_value *v)
+{
+    const size_t size = (size_t)qnnrt_ir__dtypes[qnnrt_ir__dtype_row(v->dtype)].bytes;
+    const int kind = qnnrt_ir__dtype_kind(v->dtype);
+    uint64_t i;
+    uint32_t d;
+    for (i = 0; i < v->count; ++i) {
+        const unsigned char *const at = (const unsigned char *)v->data + (size_t)i * size;
+        uint64_t part = 1;
+        for (d = v->rank; d-- > 0;) {                    /* as many as begin here */
+            part *= (uint64_t)v->dims[d];
+            if (i % part != 0) break;
+            qnnrt_json_write_array(w->json, 1);
+        }
+        if (kind == 2) qnnrt_json_write_f64(w->json, qnnrt_ir__number_float(at, v->dtype));
+        else if (kind == 0) qnnrt_json_write_bool(w->json, *at != 0);
+        else qnnrt_json_write_i64(w->json, qnnrt_ir__number_whole(at, v->dtype));
+        for (d = v->rank, part = 1; d-- > 0;) {
+            part *= (uint64_t)v->dims[d];
+            if ((i + 1) % part != 0) break;
+            qnnrt_json_write_close(w->json);
+        }
+    }
+}
+
+/* Write a constant: as lists of numbers, if they are numbers of JSON. */
+static int qnnrt_ir__write_constant(qnnrt_ir__write *w, const qnnrt_ir_value *v)
+{
+    const size_t size = (size_t)qnnrt_ir__dtypes[qnnrt_ir__dtype_row(v->dtype)].bytes;
+    int lists = v->count > 0, good = 1;
+    uint64_t i;
+    for (i = 0; i < v->count && lists && qnnrt_ir__dtype_kind(v->dtype) == 2; ++i)
+        lists = qnnrt_ir__write_finite(qnnrt_ir__number_float((const unsigned char *)v->data +
+                                                              (size_t)i * size, v->dtype));
+    qnnrt_json_write_object(w->json, 1);
+    qnnrt_ir__write_dtype(w, v);
+    if (lists) {
+        qnnrt_json_write_key(w->json, "data");
+        qnnrt_ir__write_list(w, v);
+    } else {
+        qnnrt_ir__write_shape(w, v);
+        qnnrt_json_write_key(w->json, "hex");
+        good = qnnrt_ir__write_hex(w, v->data, (size_t)v->count * size);
+    }
+    qnnrt_json_write_close(w->json);
+    return good;
+}
+
+/* Write floats that JSON does not have. */
+static int qnnrt_ir__write_bits(qnnrt_ir__write *w, const char *key, const double *f, size_t count)
+{
+    int good;
+    qnnrt_json_write_object(w->json, 1);
+    qnnrt_json_write_key(w->json, key);
+    good = qnnrt_ir__write_hex(w, f, count * sizeof(*f));
+    qnnrt_json_write_close(w->json);
+    return good;
+}
+
+static int qnnrt_ir__write_attr(qnnrt_ir__write *w, const qnnrt_ir_attr *a)
+{
+    int finite = 1, good = 1;
+    size_t i;
+    if (a->kind == QNNRT_IR_OTHER) return 1;
+    qnnrt_json_write_key(w->json, a->name);
+    switch (a->kind) {
+    case QNNRT_IR_INT: qnnrt_json_write_i64(w->json, a->i); break;
+    case QNNRT_IR_BOOL: qnnrt_json_write_bool(w->json, a->i != 0); break;
+    case QNNRT_IR_TEXT: qnnrt_json_write_string(w->json, a->text); break;
+    case QNNRT_IR_FLOAT:
+        if (qnnrt_ir__write_finite(a->f)) qnnrt_json_write_f64(w->json, a->f);
+        else good = qnnrt_ir__write_bits(w, "float", &a->f, 1);
+        break;
+    case QNNRT_IR_FLOATS:
+        for (i = 0; i < a->count; ++i) finite = finite && qnnrt_ir__write_finite(a->floats[i]);
+        if (!finite) { good = qnnrt_ir__write_bits(w, "floats", a->floats, a->count); break; }
+        qnnrt_json_write_array(w->json, 1);
+        for (i = 0; i < a->count; ++i) qnnrt_json_write_f64(w->json, a->floats[i]);
+        qnnrt_json_write_close(w->json);
+        break;
+    case QNNRT_IR_INTS:
+        qnnrt_json_write_array(w->json, 1);
+        for (i = 0; i < a->count; ++i) qnnrt_json_write_i64(w->json, a->ints[i]);
+        qnnrt_json_write_close(w->json);
+        break;
+    default: qnnrt_json_write_null(w->json); break;
+    }
+    return good;
+}
+
+/* Write the operator's name as exporters do. */
+static int qnnrt_ir__write_op(qnnrt_ir__write *w, const char *op)
+{
+    const size_t bytes = strlen(op) + 6;
+    char *text;
+    if (strcmp(op, "getitem") == 0) op = "<built-in function getitem>";
+    else if (strcmp(op, "rope") == 0) op = "wrap_with_set_grad_enabled";
+    else if (strncmp(op, "q.", 2) != 0) {
+        text = (char *)qnnrt_ir__arena_get(&w->scratch, bytes, 1);
+        if (text == NULL) return 0;
+        snprintf(text, bytes, "aten.%s", op);
+        op = text;
+    }
+    qnnrt_json_write_key(w->json, "op_type");
+    qnnrt_json_write_string(w->json, op);
+    return 1;
+}
+
+static int qnnrt_ir__write_node(qnnrt_ir__write *w, const qnnrt_ir_node *node)
+{
+    size_t i, absent = 0;
+    char *there;
+    qnnrt_json_write_object(w->json, 0);
+    qnnrt_json_write_key(w->json, "name");
+    qnnrt_json_write_string(w->json, w->names[node->at]);
+    if (!qnnrt_ir__write_op(w, node->op)) return 0;
+    qnnrt_ir__write_tensors(w, "inputs", node->inputs, node->input_count);
+    for (i = 0; i < node->input_count; ++i) absent += node->inputs[i] == NULL;
+    if (absent > 0) {
+        there = (char *)qnnrt_ir__arena_get(&w->scratch, node->input_count + 1, 1);
+        if (there == NULL) return 0;
+        for (i = 0; i < node->input_count; ++i) there[i] = node->inputs[i] == NULL ? '-' : 'x';
+        qnnrt_json_write_key(w->json, "inputs_there");
+        qnnrt_json_write_string(w->json, there);
+    }
+    qnnrt_ir__write_tensors(w, "outputs", node->outputs, node->output_count);
+    qnnrt_json_write_key(w->json, "attrs");
+    qnnrt_json_write_object(w->json, 1);
+    for (i = 0; i < node->attr_count; ++i)
+        if (!qnnrt_ir__write_attr(w, &node->attrs[i])) return 0;
+    qnnrt_json_write_close(w->json);
+    if (node->source[0] != '\0') {
+        qnnrt_json_write_key(w->json, "source");
+        qnnrt_json_write_string(w->json, node->source);
+    }
+    qnnrt_json_write_close(w->json);
+    return 1;
+}
+
+/* Write what weights and constants are. Return 0 when out of memory. */
+static int qnnrt_ir__write_data(qnnrt_ir__write *w)
+{
+    const qnnrt_ir *const ir = w->ir;
+    size_t i;
+    qnnrt_json_write_key(w->json, "weights");
+    qnnrt_json_write_array(w->json, 0);
+    for (i = 0; i < ir->value_count; ++i)
+        if (ir->values[i]->origin == QNNRT_IR_WEIGHT && qnnrt_ir__write_has(ir->values[i]))
+            qnnrt_ir__write_tensor(w, ir->values[i], ir->values[i]->key);
+    qnnrt_json_write_close(w->json);
+    qnnrt_json_write_key(w->json, "weight_name_mapping");
+    qnnrt_json_write_object(w->json, 0);
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *const v = ir->values[i];
+        if (!qnnrt_ir__write_has(v) || v->key == NULL) continue;
+        qnnrt_json_write_key(w->json, v->name);
+        qnnrt_json_write_string(w->json, w->as[i] != NULL ? w->as[i]->text : v->key);
+    }
+    qnnrt_json_write_close(w->json);
+    qnnrt_json_write_key(w->json, "constants");
+    qnnrt_json_write_object(w->json, 0);
+    for (i = 0; i < ir->value_count; ++i) {
+        if (w->as[i] == NULL || w->as[i]->value != ir->values[i]) continue;
+        qnnrt_json_write_key(w->json, w->as[i]->text);
+        if (!qnnrt_ir__write_constant(w, ir->values[i])) return 0;
+    }
+    qnnrt_json_write_close(w->json);
+    return 1;
+}
+
+static int qnnrt_ir__write_all(qnnrt_ir__write *w)
+{
+    const qnnrt_ir *const ir = w->ir;
+    size_t i;
+    qnnrt_json_write_object(w->json, 0);
+    qnnrt_json_write_key(w->json, "model_name");
+    qnnrt_json_write_string(w->json, ir->name);
+    qnnrt_json_write_key(w->json, "pytorch_version");
+    qnnrt_json_write_string(w->json, ir->version);
+    qnnrt_ir__write_tensors(w, "graph_inputs", ir->inputs, ir->input_count);
+    qnnrt_ir__write_tensors(w, "graph_outputs", ir->outputs, ir->output_count);
+    if (!qnnrt_ir__write_data(w)) return 0;
+    qnnrt_json_write_key(w->json, "nodes");
+    qnnrt_json_write_array(w->json, 0);
+    for (i = 0; i < ir->node_count; ++i)
+        if (!ir->nodes[i]->dead && !qnnrt_ir__write_node(w, ir->nodes[i])) return 0;
+    qnnrt_json_write_close(w->json);
+    qnnrt_json_write_close(w->json);
+    return 1;
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_writer *writer,
+                                         qnnrt_error *err)
+{
+    qnnrt_ir__write w;
+    qnnrt_result result;
+    qnnrt_ir__error_clear(err);
+    if (ir == NULL || writer == NULL)
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir or writer is NULL");
+    memset(&w, 0, sizeof(w));
+    w.ir = ir;
+    w.json = writer;
+    w.err = err;
+    w.scratch.hooks = ir->own->arena.hooks;
+    w.scratch.most = UINT64_MAX / 4;
+    result = qnnrt_ir__write_names(&w);
+    if (result == QNNRT_OK && !qnnrt_ir__write_all(&w)) result = qnnrt_ir__fail_memory(err);
+    qnnrt_ir__arena_free(&w.scratch);
+    if (result == QNNRT_OK && writer->error != NULL)
+        result = qnnrt_ir__fail(err, QNNRT_E_IO, "the graph could not be written: %s",
+                                writer->error);
     return result;
 }
 

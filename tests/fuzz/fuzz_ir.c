@@ -1,9 +1,11 @@
-/* fuzz_ir.c - hostile graphs: read, check, fold, evaluate and edit them
+/* fuzz_ir.c - hostile graphs: read, check, write, fold, evaluate and edit them
 
    An input is the text of a graph, followed by CONTROL bytes that choose limits, failing allocations
    and edits. Whatever happens, there must be no crash, no leak and no text without an end; a graph
-   without findings stays so after folding and ordering. */
+   without findings stays so after folding and ordering, and when it is written and read again; then it is written as
+   the same text. */
 #include "qnnrt_ir.h"
+#include "qnnrt_json.h"
 #define FUZZ_NAME "fuzz_ir"
 #include "fuzz.h"
 
@@ -61,6 +63,82 @@ static void edit(qnnrt_ir *ir, unsigned char how)
     qnnrt_ir_kill(ir, node, "edited");
 }
 
+typedef struct sink { char *text; size_t used, room; } sink;
+
+static int sink_write(void *user, const char *text, size_t bytes)
+{
+    sink *s = (sink *)user;
+    if (s->used + bytes > s->room) {
+        char *more = (char *)realloc(s->text, 2 * (s->used + bytes));
+        if (more == NULL) return 0;
+        s->text = more;
+        s->room = 2 * (s->used + bytes);
+    }
+    memcpy(s->text + s->used, text, bytes);
+    s->used += bytes;
+    return 1;
+}
+
+static qnnrt_result write_graph(const qnnrt_ir *ir, sink *s)
+{
+    qnnrt_json_writer w;
+    qnnrt_result result;
+    memset(s, 0, sizeof(*s));
+    qnnrt_json_write_begin(&w, sink_write, s, 0);
+    result = qnnrt_ir_write(ir, &w, NULL);
+    MUST(qnnrt_json_write_end(&w) || result != QNNRT_OK);
+    return result;
+}
+
+/* Write a graph without findings, read it, and write it again. */
+static void write_twice(const qnnrt_ir *ir)
+{
+    qnnrt_ir_desc desc;
+    qnnrt_ir *read = NULL;
+    qnnrt_result result;
+    sink first, second;
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = hook_alloc;
+    desc.hooks.free = hook_free;
+    result = write_graph(ir, &first);
+    MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY || result == QNNRT_E_ARG);
+    if (result == QNNRT_OK) {
+        result = qnnrt_ir_read(first.text, first.used, &desc, &read, NULL);
+        MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY);
+    }
+    if (read != NULL) {
+        MUST(read->input_count == ir->input_count && read->output_count == ir->output_count);
+        result = qnnrt_ir_check(read, NULL, NULL, NULL);
+        MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY);
+        result = write_graph(read, &second);
+        MUST(result == QNNRT_E_MEMORY ||
+             (result == QNNRT_OK && first.used == second.used && memcmp(first.text, second.text, first.used) == 0));
+        free(second.text);
+    }
+    qnnrt_ir_free(read);
+    free(first.text);
+}
+
+/* Take every other node. */
+static void extract(const qnnrt_ir *ir)
+{
+    const qnnrt_ir_node *nodes[64];
+    qnnrt_ir *part = NULL;
+    qnnrt_result result;
+    size_t i, taken = 0;
+    for (i = 0; i < ir->node_count && taken < 64; i += 2) nodes[taken++] = ir->nodes[i];
+    result = qnnrt_ir_extract(ir, nodes, taken, NULL, 0, (const qnnrt_ir_value *const *)ir->outputs, ir->output_count, NULL,
+                              &part, NULL);
+    MUST((result == QNNRT_OK) == (part != NULL));
+    MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY || result == QNNRT_E_UNSUPPORTED || result == QNNRT_E_LIMIT);
+    if (part != NULL) {
+        result = qnnrt_ir_check(part, NULL, NULL, NULL);
+        MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY);
+        check_graph(part);
+    }
+    qnnrt_ir_free(part);
+}
+
 static void play(const unsigned char *data, size_t size)
 {
     const qnnrt_ir_finding *list;
@@ -92,12 +170,15 @@ static void play(const unsigned char *data, size_t size)
         for (i = 0; result != QNNRT_E_MEMORY && i < found; ++i) check_text(list[i].text, 1024);
         if (result == QNNRT_OK) {
             MUST(found == 0);
+            write_twice(ir);
+            extract(ir);
             result = qnnrt_ir_fold(ir, 4096, NULL, &err);
             MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY || result == QNNRT_E_UNSUPPORTED);
             check_graph(ir);
             if (result == QNNRT_OK) {
                 result = qnnrt_ir_check(ir, NULL, NULL, &err);
                 MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY);
+                if (result == QNNRT_OK) write_twice(ir);
             }
         }
         if (control[3] < 128) edit(ir, control[3]);
