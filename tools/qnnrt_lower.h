@@ -156,6 +156,12 @@ typedef struct qnnrt_lower_desc {
     void             (*passed)(void *user, const char *pass, const qnnrt_ir *ir);
                                      /* is called after each pass, "rms_norm" (default NULL) */
     void              *passed_user;
+    qnnrt_dtype      (*io)(void *user, const qnnrt_ir *ir, const qnnrt_ir_value *value, int output,
+                           size_t index);
+                                     /* returns the type of an input (output 0) or output of a
+                                        graph, a float, number `index` in ir; or 0: as native_io
+                                        says (default NULL) */
+    void              *io_user;
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -259,6 +265,18 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
             all of them; the builder's error; QNNRT_E_MEMORY */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder *builder,
                                               qnnrt_error *err);
+
+/* Ask the library about all operators of all graphs, in a builder that is thrown away afterwards.
+   Nothing is added to it but tensors. Graphs that have findings already are asked about, too.
+   Returns  QNNRT_OK, also after findings: see info.findings; the builder's error; QNNRT_E_ARG;
+            QNNRT_E_MEMORY */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *builder,
+                                             qnnrt_error *err);
+
+/* Return the node that an operator was made for, by the names of graph and operator, which
+   qnnrt_builder_failed_graph() and qnnrt_builder_failed_node() give; NULL: there is none. */
+QNNRT_LOWER_API const qnnrt_ir_node *qnnrt_lower_node_of(const qnnrt_lower *lower,
+                                                         const char *graph, const char *op);
 
 /* Return what was made, valid until the next call with `lower`. */
 QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower);
@@ -5229,10 +5247,16 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
    Knows nothing of: operators, builders
    ===================================================================================== */
 
-static qnnrt_dtype qnnrt_lower__outer(const qnnrt_lower__job *job, qnnrt_dtype dtype)
+/* Return the type that an app sees of input or output number `index`. */
+static qnnrt_dtype qnnrt_lower__outer(const qnnrt_lower__job *job, const qnnrt_ir_value *value,
+                                      int output, size_t index)
 {
-    if (!qnnrt_lower__is_float(dtype)) return qnnrt_lower__dtype(job, dtype);
-    return job->lower->desc.native_io ? job->lower->compute : QNNRT_DTYPE_F32;
+    const qnnrt_lower_desc *desc = &job->lower->desc;
+    qnnrt_dtype dtype = (qnnrt_dtype)0;
+    if (!qnnrt_lower__is_float(value->dtype)) return qnnrt_lower__dtype(job, value->dtype);
+    if (desc->io != NULL) dtype = desc->io(desc->io_user, job->graph->info.ir, value, output, index);
+    if (dtype != (qnnrt_dtype)0) return dtype;
+    return desc->native_io ? job->lower->compute : QNNRT_DTYPE_F32;
 }
 
 static void qnnrt_lower__add_inputs(qnnrt_lower__job *job)
@@ -5246,7 +5270,7 @@ static void qnnrt_lower__add_inputs(qnnrt_lower__job *job)
         if (value->users == 0 || record == NULL) continue;
         job->graph->failed = 0;
         t = qnnrt_lower__tensor(job, QNNRT_TENSOR_INPUT,
-                                qnnrt_lower__outer(job, value->dtype), value->rank, value->dims);
+                                qnnrt_lower__outer(job, value, 0, i), value->rank, value->dims);
         if (t == QNNRT_LOWER__NONE) continue;
         job->graph->inputs[i] = t;
         qnnrt_lower__at(job, t)->name = value->name;
@@ -5258,12 +5282,11 @@ static void qnnrt_lower__add_inputs(qnnrt_lower__job *job)
     }
 }
 
-/* Return a tensor of its own, with the outer type, that an app reads a value from. */
+/* Return a tensor of its own, with the type `outer`, that an app reads a value from. */
 static int32_t qnnrt_lower__add_output(qnnrt_lower__job *job, const qnnrt_ir_value *value,
-                                       const char *name)
+                                       const char *name, qnnrt_dtype outer)
 {
     const qnnrt_lower__view view = qnnrt_lower__view_of(job, value, 0);
-    const qnnrt_dtype outer = qnnrt_lower__outer(job, value->dtype);
     int32_t t = qnnrt_lower__plain(job, &view), out;
     if (t != QNNRT_LOWER__NONE && qnnrt_lower__at(job, t)->kind == QNNRT_TENSOR_STATIC &&
         qnnrt_lower__at(job, t)->dtype != outer && job->graph->bodies[t].source != NULL)
@@ -5299,7 +5322,8 @@ static void qnnrt_lower__watch(qnnrt_lower__job *job)
                 qnnrt_lower__at(job, record->tensor)->value != value)
                 continue;
             job->graph->failed = 0;
-            qnnrt_lower__add_output(job, value, value->name);
+            qnnrt_lower__add_output(job, value, value->name,
+                                    qnnrt_lower__outer(job, value, 1, SIZE_MAX));
         }
 }
 
@@ -5796,9 +5820,9 @@ static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op
                             err.text);
 }
 
-/* Add the part of a graph that belongs to a context. */
+/* Add the part of a graph that belongs to a context; ask: no nodes. */
 static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph, uint32_t context,
-                                   qnnrt_builder *builder)
+                                   qnnrt_builder *builder, int ask)
 {
     qnnrt_lower__part part;
     qnnrt_graph_desc desc = lower->desc.graph;
@@ -5852,7 +5876,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
         node.params = op->params;
         node.param_count = op->param_count;
         qnnrt_lower__ask(&part, op, &node);
-        qnnrt_builder_node(builder, &node);
+        if (!ask) qnnrt_builder_node(builder, &node);
     }
 }
 
@@ -6163,7 +6187,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
         if (ir->outputs[i]->count != 0)
             graph->outputs[i] = qnnrt_lower__add_output(&job, ir->outputs[i],
                 k == i && ir->outputs[i]->origin == QNNRT_IR_NODE ? ir->outputs[i]->name
-                : qnnrt_lower__text(lower, "%.200s.%lu", ir->outputs[i]->name, (unsigned long)i));
+                : qnnrt_lower__text(lower, "%.200s.%lu", ir->outputs[i]->name, (unsigned long)i),
+                qnnrt_lower__outer(&job, ir->outputs[i], 1, i));
     }
     if (lower->desc.watch && !lower->no_memory) qnnrt_lower__watch(&job);
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
@@ -6198,7 +6223,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     for (context = 0; context < lower->info.contexts; ++context) {
         qnnrt_builder_context(builder, &lower->desc.context);
         for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next)
-            qnnrt_lower__emit_part(lower, graph, context, builder);
+            qnnrt_lower__emit_part(lower, graph, context, builder, 0);
     }
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     if (lower->finding_count != first)
@@ -6208,6 +6233,34 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
         *err = *qnnrt_builder_error(builder);
     if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
     return qnnrt_lower__good(err);
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *builder,
+                                             qnnrt_error *err)
+{
+    qnnrt_lower__graph *graph;
+    if (lower == NULL || builder == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_ask: lower or builder is NULL");
+    qnnrt_builder_context(builder, &lower->desc.context);
+    for (graph = lower->first; graph != NULL && !lower->no_memory; graph = graph->next)
+        qnnrt_lower__emit_part(lower, graph, 0, builder, 1);
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (qnnrt_builder_error(builder)->code != QNNRT_OK && err != NULL)
+        *err = *qnnrt_builder_error(builder);
+    if (qnnrt_builder_error(builder)->code != QNNRT_OK) return qnnrt_builder_error(builder)->code;
+    return qnnrt_lower__good(err);
+}
+
+QNNRT_LOWER_API const qnnrt_ir_node *qnnrt_lower_node_of(const qnnrt_lower *lower,
+                                                         const char *graph, const char *op)
+{
+    const qnnrt_lower__graph *g;
+    size_t i;
+    if (lower == NULL || graph == NULL || op == NULL) return NULL;
+    for (g = lower->first; g != NULL; g = g->next)
+        for (i = 0; i < g->op_count && strcmp(g->info.name, graph) == 0; ++i)
+            if (g->ops[i].used && strcmp(g->ops[i].name, op) == 0) return g->ops[i].node;
+    return NULL;
 }
 
 QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower)

@@ -1,0 +1,1746 @@
+/* qnnrt_program.h - v0.4.0 - compile graphs in ATen operators for several backends
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_COMPOSE                        #define QNNRT_COMPOSE
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_program.h"
+       #define QNNRT_WEIGHTS_IMPLEMENTATION
+       #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_LOWER_IMPLEMENTATION
+       #define QNNRT_PARTITION_IMPLEMENTATION
+       #define QNNRT_PROGRAM_IMPLEMENTATION
+       #include "qnnrt_program.h"
+   The headers that it includes lie beside this file or are found by the compiler. Link with
+   -ldl -lm.
+
+       qnnrt_program_backend backends[] = { { "npu", htp }, { "cpu", cpu }, { "host", NULL } };
+       qnnrt_program_desc desc = {0};
+       desc.backends = backends;
+       desc.backend_count = 3;
+       qnnrt_program_create(&desc, &program, &err);
+       // ir: from qnnrt_ir_read(), without findings; weights: from qnnrt_weights_open()
+       qnnrt_program_add(program, ir, weights, "model", &err);
+       if (qnnrt_program_build(program, &err) != QNNRT_OK) puts(err.text);
+       info = qnnrt_program_get_info(program);      // contexts to save, pipelines to write
+
+   Uses     Public names of the headers below it, libc
+   Trust    Graphs and weights may be hostile, once qnnrt_ir_check() has no finding. The caller and
+            the libraries are trusted.
+   Memory   One allocator hook serves every allocation. Weights are converted when a library asks
+            for them, one at a time.
+   Threads  The header creates none. One qnnrt_program belongs to one thread at a time.
+   Globals  Constant tables only. The header prints nothing and never aborts.
+
+   WORDS
+       role       the name of a backend in the program: "npu", "cpu", "host"
+       step       a part of a graph that one backend computes: a graph of a context, or a function
+                  of the host
+       border     a value that one step makes and another one reads
+       state      an input and an output of a graph that are one tensor which persists between
+                  calls, such as a cache
+       move       a node that a backend accepted and then failed to compile, and that another
+                  backend computes instead
+
+   MANUAL
+
+   How a graph is divided
+       The passes of qnnrt_ir.h run once for the whole graph. Then each backend is asked about each
+       node: is there a rule to lower it, does the library accept the operators, are they known to
+       be wrong there (qnnrt_known.h)? The host is asked, too: it computes with qnnrt_ir_eval_node()
+       what that can compute. qnnrt_partition.h chooses a backend for each node, by these answers,
+       pins, states and costs, and orders the nodes in steps.
+
+   What a library accepts may still fail
+       Each context is finalized. If that fails, the node is found that is to blame: the library's
+       log names it, or else a search does, which compiles shorter and shorter parts. The node is
+       marked, the plan is made again, and desc.told hears about the move. Pins are never moved: a
+       pinned node that fails is an error.
+
+   Types
+       Borders have the type that the backend computes with: float16 on HTP, float32 elsewhere.
+       Where they differ, the edge of the pipeline converts, on the host. Inputs and outputs of the
+       whole graph are float32, as with qnnrt_lower.h.
+
+   States
+       An output that index_copy makes from an input, with the same shape and type, is one tensor
+       with it. A backend keeps it only if it can compute every node that touches it. Otherwise it
+       lives on the host, and the steps get copies (QNNRT_PARTITION_HOST), or the build is an error
+       that names the tensor, the nodes and the reason of each backend (QNNRT_PARTITION_ERROR).
+
+   Several graphs
+       Steps that are the same in number on a backend share a context: the first step on "npu" of
+       the prefill graph and of the decode graph, with the weights that both read.
+
+   ROOMS (search for the tag)
+       >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>public
+*/
+#ifndef QNNRT_PROGRAM_H
+#define QNNRT_PROGRAM_H
+
+#include "qnnrt_lower.h"
+#include "qnnrt_partition.h"
+
+#ifndef QNNRT_PROGRAM_API
+#define QNNRT_PROGRAM_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qnnrt_program_backend {
+    const char        *role;         /* unique */
+    qnnrt_backend     *backend;      /* open; NULL: the host computes, which is the last one */
+    qnnrt_builder_desc builder;      /* options of its builder */
+    double             speed;        /* operations in a microsecond, to compare backends (default
+                                        0: 1,000,000 for HTP, 500 for the host, else 20,000) */
+} qnnrt_program_backend;
+
+typedef struct qnnrt_program_pin {
+    const char *node;                /* as in the file; one that a pass fused: the node that it is
+                                        part of now */
+    const char *role;
+} qnnrt_program_pin;
+
+typedef struct qnnrt_program_desc {
+    qnnrt_hooks                  hooks;          /* alloc and free are used */
+    const qnnrt_program_backend *backends;       /* [backend_count], the preferred one first */
+    size_t                       backend_count;
+    const qnnrt_program_pin     *pins;           /* [pin_count] */
+    size_t                       pin_count;
+    int                          state_error;    /* 1: a state that no backend can keep is an error
+                                                    (default 0: it lives on the host) */
+    double                       crossing;       /* cost of a step more, in microseconds (default 0:
+                                                    50) */
+    double                       byte;           /* cost of a byte that is converted, in
+                                                    microseconds (default 0: 0.001) */
+    uint32_t                     moves;          /* most nodes to move (default 0: 1,000) */
+    qnnrt_lower_desc             lower;          /* options of all steps; .hooks, .target, .build_id,
+                                                    .contexts, .watch, .io and .compute of libQnnCpu.so
+                                                    are not used */
+    void                       (*told)(void *user, const char *text);
+                                                 /* is called with one line for each move (default
+                                                    NULL) */
+    void                        *told_user;
+} qnnrt_program_desc;
+
+typedef struct qnnrt_program qnnrt_program;
+
+typedef struct qnnrt_program_step {
+    size_t          backend;         /* in desc.backends */
+    const char     *name;            /* of the graph in its context, or of the host's function */
+    size_t          context;         /* in info.contexts; SIZE_MAX: the host computes */
+    const qnnrt_ir *ir;              /* what it computes */
+    size_t          op_count;        /* QNN operators; 0 on the host */
+} qnnrt_program_step;
+
+typedef struct qnnrt_program_graph {
+    const char                 *name;
+    const qnnrt_ir             *ir;              /* after the passes */
+    const qnnrt_program_step   *steps;
+    size_t                      step_count;
+    const qnnrt_partition_info *partition;       /* node i is ir->nodes[i], value i ir->values[i] */
+    const qnnrt_pipeline_desc  *pipeline;        /* for qnnrt_manifest_write(), after a build */
+} qnnrt_program_graph;
+
+typedef struct qnnrt_program_context {
+    size_t   backend;                /* in desc.backends */
+    qnnrt   *model;                  /* of this backend, to save from */
+    size_t   number;                 /* in the model */
+} qnnrt_program_context;
+
+typedef struct qnnrt_program_constant {          /* an input of host steps */
+    const char *name;                /* unique */
+    qnnrt_dtype dtype;
+    uint32_t    rank, dims[8];
+    uint64_t    bytes;
+    const void *data;                /* its identity in pipelines; not to be read */
+} qnnrt_program_constant;
+
+typedef struct qnnrt_program_move {
+    const char *graph, *node, *op, *role;        /* the role of the backend that failed */
+    const char *why;
+} qnnrt_program_move;
+
+typedef struct qnnrt_program_info {
+    const qnnrt_program_graph    *graphs;
+    size_t                        graph_count;
+    const qnnrt_program_context  *contexts;
+    size_t                        context_count;
+    const qnnrt_program_constant *constants;
+    size_t                        constant_count;
+    const qnnrt_program_move     *moves;
+    size_t                        move_count;
+    uint64_t                      flushed, clamped;      /* as in qnnrt_lower_info */
+} qnnrt_program_info;
+
+/* Begin. desc and what it points to, except backends, may be freed after the call.
+   Returns  QNNRT_OK; QNNRT_E_ARG (no backend, two of one role, a host that is not the last);
+            QNNRT_E_MEMORY
+   Frees    qnnrt_program_free(), before the backends are closed */
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *desc,
+                                                    qnnrt_program **out, qnnrt_error *err);
+QNNRT_PROGRAM_API void qnnrt_program_free(qnnrt_program *program);
+
+/* Add a graph: find its weights and run the passes, which change it. ir and weights must live as
+   long as the program.
+   name     of the pipeline, unique
+   Returns  QNNRT_OK; as qnnrt_lower_weights() and qnnrt_lower_passes(); QNNRT_E_ARG;
+            QNNRT_E_MEMORY */
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *program, qnnrt_ir *ir,
+                                                 const qnnrt_weights *weights, const char *name,
+                                                 qnnrt_error *err);
+
+/* Ask the backends about all nodes, and divide the graphs. qnnrt_program_build() does it, too.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (nodes that no backend has, pins or states that cannot be
+            met: the text lists them with the reasons); QNNRT_E_NOT_FOUND (a pin for a node that does
+            not exist); the error of a builder; QNNRT_E_MEMORY */
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *program, qnnrt_error *err);
+
+/* Plan, lower and finalize all steps; move nodes that fail, and try again.
+   Returns  QNNRT_OK; as qnnrt_program_plan(); as qnnrt_builder_finish(), for what is not the fault
+            of a node; QNNRT_E_LIMIT (too many moves) */
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *program, qnnrt_error *err);
+
+/* Write the elements of a constant, row-major, to `data` of constant->bytes bytes. */
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *program, size_t constant,
+                                                  void *data, qnnrt_error *err);
+
+/* Return what was made, valid until the next call with `program`. Models belong to the program. */
+QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program *program);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_PROGRAM_H, end of the declarations */
+
+#ifdef QNNRT_PROGRAM_IMPLEMENTATION
+#ifndef QNNRT_PROGRAM__IMPL_ONCE
+#define QNNRT_PROGRAM__IMPL_ONCE
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   The state of a program, and errors, for every room.
+   Needs: nothing     Knows nothing of: operators
+   ===================================================================================== */
+
+#define QNNRT_PROGRAM__HOST SIZE_MAX             /* "context" of a step on the host */
+
+enum {
+    QNNRT_PROGRAM__LARGE = 65536,    /* bytes of a constant that a file of its own holds */
+    QNNRT_PROGRAM__TRIED = 1 << 26   /* bytes of a node that the host tries to compute */
+};
+
+typedef struct qnnrt_program__block {
+    struct qnnrt_program__block *next;
+    size_t                       used, size;     /* of the bytes after this struct */
+} qnnrt_program__block;
+
+/* A node that a backend does not compute. */
+typedef struct qnnrt_program__refusal {
+    const char *why;                 /* NULL: it computes it */
+} qnnrt_program__refusal;
+
+/* A part of a graph on one backend. */
+typedef struct qnnrt_program__part {
+    struct qnnrt_program__graph *graph;
+    qnnrt_program_step           info;
+    const qnnrt_ir_node        **nodes;
+    size_t                       node_count, number;     /* number: among the steps of its graph */
+    const qnnrt_ir_value       **inputs, **outputs;      /* of the graph's IR */
+    size_t                       input_count, output_count, outer_count;  /* outputs of the graph
+                                                            come first */
+    qnnrt_ir                    *ir;             /* the nodes alone */
+} qnnrt_program__part;
+
+typedef struct qnnrt_program__graph {
+    qnnrt_program_graph     info;
+    qnnrt_ir               *ir;
+    const qnnrt_weights    *weights;
+    qnnrt_program__refusal *refused;             /* [backend_count][node_count] */
+    size_t                  asked;               /* node_count of the answers; 0: not asked */
+    size_t                 *node_at;             /* [node->number]: index in ir->nodes */
+    int32_t                *pins;                /* [node_count]: a backend, or -1 */
+    qnnrt_partition        *partition;
+    qnnrt_program__part    *parts;
+    qnnrt_program_step     *steps;
+    qnnrt_pipeline_desc     pipeline;
+    struct qnnrt_program__graph *next;
+} qnnrt_program__graph;
+
+/* A context to build: parts of several graphs. */
+typedef struct qnnrt_program__unit {
+    qnnrt_program        *program;
+    size_t                backend, ordinal;
+    qnnrt_program__part **parts;                 /* [part_count], at most one of each graph */
+    size_t                part_count;
+    qnnrt_lower          *lower;
+} qnnrt_program__unit;
+
+struct qnnrt_program {
+    qnnrt_program_desc      desc;
+    qnnrt_program_backend  *backends;
+    qnnrt_program_pin      *pins;
+    int                    *pin_used;
+    qnnrt_program__block   *blocks;
+    int                     no_memory;
+    qnnrt_lower            *main;                /* for weights and passes of the whole graphs */
+    qnnrt_program__graph   *first, **last;
+    size_t                  graph_count;
+    qnnrt_program__unit    *units;
+    size_t                  unit_count;
+    qnnrt                 **models;              /* [backend_count] */
+    qnnrt_program_constant *constants;
+    const qnnrt_ir_value  **constant_values;     /* [constant_count] */
+    size_t                  constant_count, constant_room;
+    qnnrt_program_context  *contexts;
+    qnnrt_program_move     *moves;
+    size_t                  move_count, move_room;
+    qnnrt_program_graph    *graphs;              /* of info */
+    qnnrt_program_info      info;
+};
+
+/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static qnnrt_result qnnrt_program__fail(qnnrt_error *err, qnnrt_result code, const char *format,
+                                        ...)
+{
+    va_list args;
+    if (err == NULL) return code;
+    err->code = code;
+    err->vendor_code = 0;
+    err->hint[0] = '\0';
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return code;
+}
+
+static qnnrt_result qnnrt_program__fail_memory(qnnrt_error *err)
+{
+    return qnnrt_program__fail(err, QNNRT_E_MEMORY, "out of memory for a program");
+}
+
+static void qnnrt_program__hint(qnnrt_error *err, const char *hint)
+{
+    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
+}
+
+static qnnrt_result qnnrt_program__good(qnnrt_error *err)
+{
+    if (err != NULL) {
+        err->code = QNNRT_OK;
+        err->vendor_code = 0;
+        err->text[0] = err->hint[0] = '\0';
+    }
+    return QNNRT_OK;
+}
+
+static const char *qnnrt_program__role(const qnnrt_program *p, size_t backend)
+{
+    return p->backends[backend].role;
+}
+
+static qnnrt_lower_target qnnrt_program__target(const qnnrt_program *p, size_t backend)
+{
+    return qnnrt_lower_target_of(qnnrt_backend_get_info(p->backends[backend].backend));
+}
+
+/* =====================================================================================
+   ARENA                                                                          >>arena
+   Memory that is freed with the program.
+   Needs: >>config     Knows nothing of: what it holds
+   ===================================================================================== */
+
+/* Return zeroed memory, aligned to 16 bytes; NULL when out of memory, which the program
+   remembers. */
+static void *qnnrt_program__get(qnnrt_program *p, size_t count, size_t size)
+{
+    enum { HEAD = (sizeof(qnnrt_program__block) + 15) / 16 * 16, BLOCK = 32768 };
+    qnnrt_program__block *block = p->blocks;
+    const qnnrt_hooks *hooks = &p->desc.hooks;
+    size_t bytes, whole;
+    char *data;
+    if (size != 0 && count > SIZE_MAX / 4 / size) { p->no_memory = 1; return NULL; }
+    bytes = (count * size + 16) / 16 * 16;
+    if (block == NULL || bytes > block->size - block->used) {
+        whole = bytes > BLOCK ? bytes : (size_t)BLOCK;
+        block = (qnnrt_program__block *)(hooks->alloc != NULL
+                                             ? hooks->alloc(hooks->alloc_user, HEAD + whole)
+                                             : malloc(HEAD + whole));
+        if (block == NULL) { p->no_memory = 1; return NULL; }
+        block->next = p->blocks;
+        block->used = 0;
+        block->size = whole;
+        p->blocks = block;
+    }
+    data = (char *)block + HEAD + block->used;
+    block->used += bytes;
+    memset(data, 0, bytes);
+    return data;
+}
+
+/* Return a text made as by printf. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static const char *qnnrt_program__text(qnnrt_program *p, const char *format, ...)
+{
+    char text[2400];
+    va_list args;
+    char *copy;
+    size_t length;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    length = strlen(text);
+    copy = (char *)qnnrt_program__get(p, length + 1, 1);
+    if (copy == NULL) return "";
+    memcpy(copy, text, length);
+    return copy;
+}
+
+/* Return an array with room for one more element. */
+static void *qnnrt_program__more(qnnrt_program *p, void *array, size_t count, size_t *room,
+                                 size_t size)
+{
+    void *larger;
+    if (count < *room) return array;
+    larger = qnnrt_program__get(p, 2 * *room + 8, size);
+    if (larger == NULL) return NULL;
+    if (count > 0) memcpy(larger, array, count * size);
+    *room = 2 * *room + 8;
+    return larger;
+}
+
+/* =====================================================================================
+   STEPS                                                                          >>steps
+   The nodes of a plan as parts, with what they read from each other.
+   Needs: >>config >>arena     Knows nothing of: libraries
+   ===================================================================================== */
+
+/* Return true if data of a value come from a file: nothing hands them over. */
+static int qnnrt_program__is_static(const qnnrt_ir_value *value)
+{
+    return value->origin == QNNRT_IR_WEIGHT || value->origin == QNNRT_IR_CONSTANT;
+}
+
+/* Return true if the host reads a value from a file of its own. */
+static int qnnrt_program__is_filed(const qnnrt_ir_value *value)
+{
+    if (value->count == 0) return 0;
+    if (value->origin == QNNRT_IR_WEIGHT) return 1;
+    return value->origin == QNNRT_IR_CONSTANT && value->dtype != QNNRT_DTYPE_I64 &&
+           value->count * qnnrt_ir_dtype_bytes(value->dtype) > QNNRT_PROGRAM__LARGE;
+}
+
+/* Which part makes a value, and which parts read it. */
+typedef struct qnnrt_program__flow {
+    const size_t *part_of;           /* [node_count] */
+    size_t       *maker;             /* [value_count]: part + 1; 0: none */
+    size_t       *seen;              /* [value_count]: part + 1 that listed it last */
+    char         *crosses;           /* [value_count]: 1: another part reads it */
+} qnnrt_program__flow;
+
+/* List what a part reads and does not make: inputs of the graph in its order, then the others. */
+static void qnnrt_program__inputs(qnnrt_program *p, qnnrt_program__part *part,
+                                  qnnrt_program__flow *flow)
+{
+    const qnnrt_ir *ir = part->graph->ir;
+    const int host = p->backends[part->info.backend].backend == NULL;
+    size_t i, k, count = 0, total = 0;
+    for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->input_count;
+    part->inputs = (const qnnrt_ir_value **)qnnrt_program__get(p, total, sizeof(*part->inputs));
+    if (part->inputs == NULL) return;
+    for (i = 0; i < part->node_count; ++i)
+        for (k = 0; k < part->nodes[i]->input_count; ++k) {
+            const qnnrt_ir_value *value = part->nodes[i]->inputs[k];
+            if (value == NULL || flow->seen[value->number] == part->number + 1 ||
+                flow->maker[value->number] == part->number + 1 || value->count == 0)
+                continue;
+            if (qnnrt_program__is_static(value) && !(host && qnnrt_program__is_filed(value)))
+                continue;
+            flow->seen[value->number] = part->number + 1;
+            part->inputs[count++] = value;
+        }
+    part->input_count = count;
+    for (i = k = 0; i < ir->input_count && count > 0; ++i) {         /* a stable order */
+        size_t at = k;
+        while (at < count && part->inputs[at] != ir->inputs[i]) ++at;
+        if (at == count) continue;
+        memmove(part->inputs + k + 1, part->inputs + k, (at - k) * sizeof(*part->inputs));
+        part->inputs[k++] = ir->inputs[i];
+    }
+}
+
+/* List what a part makes for others: outputs of the graph, then borders. A value that is both is
+   listed twice: an edge hides its output. */
+static void qnnrt_program__outputs(qnnrt_program *p, qnnrt_program__part *part,
+                                   const qnnrt_program__flow *flow)
+{
+    const qnnrt_ir *ir = part->graph->ir;
+    size_t i, k, total = 0;
+    for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->output_count;
+    part->outputs = (const qnnrt_ir_value **)qnnrt_program__get(p, total + ir->output_count,
+                                                                sizeof(*part->outputs));
+    if (part->outputs == NULL) return;
+    for (i = 0; i < ir->output_count; ++i)
+        if (flow->maker[ir->outputs[i]->number] == part->number + 1 && ir->outputs[i]->count > 0)
+            part->outputs[part->output_count++] = ir->outputs[i];
+    part->outer_count = part->output_count;
+    for (i = 0; i < part->node_count; ++i)
+        for (k = 0; k < part->nodes[i]->output_count; ++k) {
+            const qnnrt_ir_value *value = part->nodes[i]->outputs[k];
+            if (flow->crosses[value->number] && value->count > 0)
+                part->outputs[part->output_count++] = value;
+        }
+}
+
+/* Cut a graph in parts, as its plan says. */
+static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *graph,
+                                       qnnrt_error *err)
+{
+    const qnnrt_partition_info *plan = graph->info.partition;
+    const qnnrt_ir *ir = graph->ir;
+    qnnrt_program__flow flow;
+    size_t *part_of = (size_t *)qnnrt_program__get(p, ir->node_count, sizeof(*part_of));
+    size_t i, k;
+    flow.part_of = part_of;
+    flow.maker = (size_t *)qnnrt_program__get(p, ir->value_count, sizeof(*flow.maker));
+    flow.seen = (size_t *)qnnrt_program__get(p, ir->value_count, sizeof(*flow.seen));
+    flow.crosses = (char *)qnnrt_program__get(p, ir->value_count, 1);
+    graph->parts = (qnnrt_program__part *)qnnrt_program__get(p, plan->step_count,
+                                                             sizeof(*graph->parts));
+    graph->steps = (qnnrt_program_step *)qnnrt_program__get(p, plan->step_count,
+                                                            sizeof(*graph->steps));
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    graph->info.step_count = plan->step_count;
+    for (i = 0; i < plan->step_count; ++i) {
+        qnnrt_program__part *part = &graph->parts[i];
+        part->graph = graph;
+        part->number = i;
+        part->info.backend = (size_t)plan->steps[i].backend;
+        part->info.context = QNNRT_PROGRAM__HOST;
+        part->info.name = plan->step_count == 1 ? graph->info.name
+                          : qnnrt_program__text(p, "%.900s.%lu", graph->info.name,
+                                                (unsigned long)i);
+        part->node_count = plan->steps[i].node_count;
+        part->nodes = (const qnnrt_ir_node **)qnnrt_program__get(p, part->node_count,
+                                                                 sizeof(*part->nodes));
+        if (p->no_memory) return qnnrt_program__fail_memory(err);
+        for (k = 0; k < part->node_count; ++k) {
+            const size_t node = (size_t)plan->steps[i].nodes[k];
+            size_t o;
+            part->nodes[k] = ir->nodes[node];
+            part_of[node] = i;
+            for (o = 0; o < ir->nodes[node]->output_count; ++o)
+                flow.maker[ir->nodes[node]->outputs[o]->number] = i + 1;
+        }
+    }
+    for (i = 0; i < ir->node_count; ++i)
+        for (k = 0; k < ir->nodes[i]->input_count; ++k) {
+            const qnnrt_ir_value *value = ir->nodes[i]->inputs[k];
+            if (value != NULL && flow.maker[value->number] != 0 &&
+                flow.maker[value->number] != part_of[i] + 1)
+                flow.crosses[value->number] = 1;
+        }
+    for (i = 0; i < plan->step_count; ++i) {
+        qnnrt_program__inputs(p, &graph->parts[i], &flow);
+        qnnrt_program__outputs(p, &graph->parts[i], &flow);
+    }
+    return p->no_memory ? qnnrt_program__fail_memory(err) : QNNRT_OK;
+}
+
+/* =====================================================================================
+   BORDER                                                                        >>border
+   The types of what parts read and make.
+   Needs: >>config >>steps     Knows nothing of: libraries
+   ===================================================================================== */
+
+/* Return the type in which a backend computes floats. */
+static qnnrt_dtype qnnrt_program__compute(const qnnrt_program *p, size_t backend)
+{
+    const qnnrt_dtype asked = p->desc.lower.compute;
+    qnnrt_lower_target target;
+    if (p->backends[backend].backend == NULL) return QNNRT_DTYPE_F32;
+    target = qnnrt_program__target(p, backend);
+    if (target == QNNRT_LOWER_CPU) return QNNRT_DTYPE_F32;
+    if (asked != (qnnrt_dtype)0) return asked;
+    return target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
+}
+
+/* Return the type of a value at the border of a part: input (output 0) or output `index`. */
+static qnnrt_dtype qnnrt_program__border(const qnnrt_program *p, const qnnrt_program__part *part,
+                                         const qnnrt_ir_value *value, int output, size_t index)
+{
+    const int outer = output ? index < part->outer_count : value->origin == QNNRT_IR_INPUT;
+    switch (value->dtype) {
+    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16: case QNNRT_DTYPE_F32: case QNNRT_DTYPE_F64:
+        if (outer && !p->desc.lower.native_io) return QNNRT_DTYPE_F32;
+        return qnnrt_program__compute(p, part->info.backend);
+    case QNNRT_DTYPE_BOOL8:
+        return QNNRT_DTYPE_BOOL8;
+    default:
+        return QNNRT_DTYPE_I32;
+    }
+}
+
+/* =====================================================================================
+   ASK                                                                              >>ask
+   Which nodes each backend computes.
+   Needs: >>config >>arena >>border     Knows nothing of: plans
+   ===================================================================================== */
+
+/* Refuse a node on a backend, unless it is refused already. */
+static void qnnrt_program__refuse(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
+                                  size_t node, const char *why)
+{
+    qnnrt_program__refusal *refusal = &graph->refused[backend * graph->asked + node];
+    if (refusal->why == NULL) refusal->why = qnnrt_program__text(p, "%.2000s", why);
+}
+
+/* Return the index of a node of a part in the graph that it is from. */
+static size_t qnnrt_program__origin(const qnnrt_program__graph *graph, const qnnrt_ir_node *node)
+{
+    return graph->node_at[node->number];
+}
+
+/* Return the options to lower parts for a backend. */
+static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t backend)
+{
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(p->backends[backend].backend);
+    qnnrt_lower_desc desc = p->desc.lower;
+    desc.hooks = p->desc.hooks;
+    desc.target = qnnrt_lower_target_of(info);
+    desc.build_id = info->build_id;
+    desc.compute = qnnrt_program__compute(p, backend);
+    desc.contexts = 0;
+    desc.watch = 0;
+    desc.passed = NULL;
+    return desc;
+}
+
+/* Refuse the nodes of all findings. Return how many findings concern no node. */
+static size_t qnnrt_program__take_findings(qnnrt_program *p, qnnrt_program__graph *graph,
+                                           size_t backend, const qnnrt_lower_info *info)
+{
+    size_t i, others = 0;
+    for (i = 0; i < info->finding_count; ++i) {
+        const qnnrt_ir_node *node = info->findings[i].node;
+        if (node == NULL) others += 1;
+        else qnnrt_program__refuse(p, graph, backend, qnnrt_program__origin(graph, node),
+                                   info->findings[i].text);
+    }
+    return others;
+}
+
+/* Ask a library about all nodes of a graph. */
+static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__graph *graph,
+                                               size_t backend, qnnrt_error *err)
+{
+    qnnrt_lower_desc desc = qnnrt_program__options(p, backend);
+    qnnrt_lower *lower = NULL;
+    qnnrt_builder *builder = NULL;
+    qnnrt_ir *copy = NULL;
+    const qnnrt_ir *ir = graph->ir;
+    qnnrt_result result;
+    desc.native_io = 1;                          /* borders are asked about when they are known */
+    result = qnnrt_ir_extract(ir, (const qnnrt_ir_node *const *)ir->nodes, ir->node_count,
+                              (const qnnrt_ir_value *const *)ir->inputs, ir->input_count,
+                              (const qnnrt_ir_value *const *)ir->outputs, ir->output_count,
+                              ir->name, &copy, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_create(&desc, &lower, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, copy, graph->weights, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, copy, graph->info.name, err);
+    if (result == QNNRT_OK || result == QNNRT_E_UNSUPPORTED)
+        result = qnnrt_builder_create(p->backends[backend].backend, &p->backends[backend].builder,
+                                      &builder, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_ask(lower, builder, err);
+    if (result == QNNRT_OK)
+        (void)qnnrt_program__take_findings(p, graph, backend, qnnrt_lower_get_info(lower));
+    qnnrt_builder_destroy(builder);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(copy);
+    return result;
+}
+
+/* Try a node on the host with zeros, if it is not large. */
+static void qnnrt_program__ask_host(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
+                                    size_t number)
+{
+    const qnnrt_ir_node *node = graph->ir->nodes[number];
+    const qnnrt_hooks *hooks = &p->desc.hooks;
+    const void *inputs[256];
+    void *outputs[256];
+    uint64_t bytes = 0;
+    qnnrt_error err;
+    char *zeros;
+    size_t i;
+    if (node->info == NULL) {
+        qnnrt_program__refuse(p, graph, backend, number, "the host does not have this operator");
+        return;
+    }
+    for (i = 0; i < node->input_count && bytes < QNNRT_PROGRAM__TRIED; ++i) {
+        const qnnrt_ir_value *value = node->inputs[i];
+        const uint64_t size = value != NULL ? value->count * qnnrt_ir_dtype_bytes(value->dtype) : 0;
+        if (size > bytes) bytes = size;          /* all inputs read the same zeros */
+    }
+    if (node->input_count > 256 || node->output_count > 256 || bytes >= QNNRT_PROGRAM__TRIED) return;
+    for (i = 0; i < node->output_count; ++i) {
+        const uint64_t size = node->outputs[i]->count *
+                              qnnrt_ir_dtype_bytes(node->outputs[i]->dtype);
+        if (size >= QNNRT_PROGRAM__TRIED) return;
+    }
+    zeros = (char *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, (size_t)bytes + 1)
+                                          : malloc((size_t)bytes + 1));
+    if (zeros == NULL) { p->no_memory = 1; return; }
+    memset(zeros, 0, (size_t)bytes + 1);
+    for (i = 0; i < node->input_count; ++i) inputs[i] = node->inputs[i] != NULL ? zeros : NULL;
+    for (i = 0; i < node->output_count; ++i) outputs[i] = NULL;
+    if (qnnrt_ir_eval_node(hooks, node, inputs, outputs, &err) == QNNRT_E_UNSUPPORTED)
+        qnnrt_program__refuse(p, graph, backend, number, err.text);
+    if (hooks->free != NULL) hooks->free(hooks->alloc_user, zeros);
+    else free(zeros);
+}
+
+/* Give the nodes of a graph their numbers and pins. */
+static qnnrt_result qnnrt_program__number(qnnrt_program *p, qnnrt_program__graph *graph,
+                                          qnnrt_error *err)
+{
+    const qnnrt_ir *ir = graph->ir;
+    size_t i, k, b, most = 0;
+    for (i = 0; i < ir->node_count; ++i)
+        if (ir->nodes[i]->number > most) most = ir->nodes[i]->number;
+    graph->asked = ir->node_count;
+    graph->node_at = (size_t *)qnnrt_program__get(p, most + 1, sizeof(*graph->node_at));
+    graph->pins = (int32_t *)qnnrt_program__get(p, ir->node_count, sizeof(*graph->pins));
+    graph->refused = (qnnrt_program__refusal *)qnnrt_program__get(
+        p, ir->node_count * p->desc.backend_count, sizeof(*graph->refused));
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    for (i = 0; i < ir->node_count; ++i) {
+        graph->node_at[ir->nodes[i]->number] = i;
+        graph->pins[i] = -1;
+        for (k = 0; k < p->desc.pin_count; ++k) {
+            if (strcmp(p->pins[k].node, ir->nodes[i]->name) != 0) continue;
+            p->pin_used[k] = 1;
+            for (b = 0; b < p->desc.backend_count; ++b)
+                if (strcmp(p->pins[k].role, qnnrt_program__role(p, b)) == 0)
+                    graph->pins[i] = (int32_t)b;
+        }
+    }
+    return QNNRT_OK;
+}
+
+/* Ask all backends about all nodes of a graph, once. */
+static qnnrt_result qnnrt_program__ask(qnnrt_program *p, qnnrt_program__graph *graph,
+                                       qnnrt_error *err)
+{
+    qnnrt_result result;
+    size_t b, i;
+    if (graph->asked != 0 || graph->ir->node_count == 0) return QNNRT_OK;
+    result = qnnrt_program__number(p, graph, err);
+    for (b = 0; b < p->desc.backend_count && result == QNNRT_OK; ++b) {
+        if (p->backends[b].backend != NULL) {
+            result = qnnrt_program__ask_library(p, graph, b, err);
+        } else {
+            for (i = 0; i < graph->ir->node_count && !p->no_memory; ++i)
+                qnnrt_program__ask_host(p, graph, b, i);
+        }
+    }
+    if (result == QNNRT_OK && p->no_memory) result = qnnrt_program__fail_memory(err);
+    if (result != QNNRT_OK) graph->asked = 0;
+    return result;
+}
+
+/* =====================================================================================
+   CHOOSE                                                                        >>choose
+   A graph as the planner sees it: values, states, and the work of nodes.
+   Needs: >>config >>arena >>ask     Knows nothing of: parts
+   ===================================================================================== */
+
+/* Return the node that makes a value, if it overwrites a part of its first input. */
+static const qnnrt_ir_node *qnnrt_program__writer(const qnnrt_ir_value *value)
+{
+    static const char *const ops[] = {
+        "index_copy.", "index_put.", "scatter.", "slice_scatter.", "select_scatter.",
+        "masked_scatter.", "alias."
+    };
+    size_t i;
+    for (i = 0; value->node != NULL && i < sizeof(ops) / sizeof(ops[0]); ++i)
+        if (strncmp(value->node->op, ops[i], strlen(ops[i])) == 0) return value->node;
+    return NULL;
+}
+
+/* Return the input of the graph that an output is a newer version of, or NULL. */
+static const qnnrt_ir_value *qnnrt_program__state(const qnnrt_ir_value *output)
+{
+    const qnnrt_ir_value *value = output;
+    const qnnrt_ir_node *node;
+    while ((node = qnnrt_program__writer(value)) != NULL && node->inputs[0] != NULL)
+        value = node->inputs[0];
+    if (value == output || value->origin != QNNRT_IR_INPUT || value->dtype != output->dtype ||
+        value->rank != output->rank || value->rank == 0 ||
+        memcmp(value->dims, output->dims, value->rank * sizeof(value->dims[0])) != 0)
+        return NULL;
+    return value;
+}
+
+/* Return the work of a node in operations: multiplications of products, else elements. */
+static double qnnrt_program__work(const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *a = qnnrt_ir_input(node, 0), *b = qnnrt_ir_input(node, 1);
+    double most = 0, out;
+    size_t i;
+    for (i = 0; i < node->input_count; ++i)
+        if (node->inputs[i] != NULL && !qnnrt_program__is_static(node->inputs[i]) &&
+            (double)node->inputs[i]->count > most)
+            most = (double)node->inputs[i]->count;
+    for (i = 0; i < node->output_count; ++i)
+        if ((double)node->outputs[i]->count > most) most = (double)node->outputs[i]->count;
+    out = node->output_count > 0 ? (double)node->outputs[0]->count : 0;
+    if (a == NULL || b == NULL || a->rank == 0 || b->rank == 0) return most;
+    if (strncmp(node->op, "conv", 4) == 0 && b->dims[0] > 0)
+        return out * ((double)b->count / (double)b->dims[0]);
+    if (strncmp(node->op, "linear", 6) == 0 || strncmp(node->op, "matmul", 6) == 0 ||
+        strncmp(node->op, "mm.", 3) == 0 || strncmp(node->op, "bmm.", 4) == 0)
+        return out * (double)a->dims[a->rank - 1];
+    if (strncmp(node->op, "addmm", 5) == 0) return out * (double)b->dims[b->rank - 1];
+    if (strncmp(node->op, "scaled_dot_product", 18) == 0 && b->rank >= 2)
+        return 2 * (double)a->count * (double)b->dims[b->rank - 2];
+    return most;
+}
+
+/* Describe the values of a graph. Return the number of states. */
+static size_t qnnrt_program__values(qnnrt_program *p, const qnnrt_program__graph *graph,
+                                    qnnrt_partition_value *values, qnnrt_partition_state *states)
+{
+    const qnnrt_ir *ir = graph->ir;
+    size_t i, count = 0;
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *value = ir->values[i];
+        values[i].name = value->name;
+        values[i].bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
+        values[i].view_of = values[i].state = -1;
+        values[i].is_input = value->origin == QNNRT_IR_INPUT;
+        values[i].is_output = value->is_output != 0;
+        values[i].constant = qnnrt_program__is_static(value);
+    }
+    for (i = 0; i < ir->output_count; ++i) {
+        const qnnrt_ir_value *value = ir->outputs[i], *root = qnnrt_program__state(value);
+        if (root == NULL || values[root->number].state >= 0) continue;
+        states[count].name = root->name;
+        states[count].policy = p->desc.state_error ? QNNRT_PARTITION_ERROR : QNNRT_PARTITION_HOST;
+        while (value != root) {
+            values[value->number].state = (int32_t)count;
+            value = value->node->inputs[0];
+        }
+        values[root->number].state = (int32_t)count++;
+    }
+    return count;
+}
+
+static void qnnrt_program__nodes(qnnrt_program *p, const qnnrt_program__graph *graph,
+                                 qnnrt_partition_node *nodes)
+{
+    const qnnrt_ir *ir = graph->ir;
+    size_t i, k;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        int32_t *list = (int32_t *)qnnrt_program__get(p, node->input_count + node->output_count,
+                                                      sizeof(*list));
+        size_t count = 0;
+        if (list == NULL) return;
+        nodes[i].name = node->name;
+        nodes[i].op = node->op;
+        nodes[i].inputs = list;
+        for (k = 0; k < node->input_count; ++k)
+            if (node->inputs[k] != NULL && node->inputs[k]->count > 0)
+                list[count++] = (int32_t)node->inputs[k]->number;
+        nodes[i].input_count = count;
+        nodes[i].outputs = list + count;
+        for (k = 0; k < node->output_count; ++k) list[count++] = (int32_t)node->outputs[k]->number;
+        nodes[i].output_count = node->output_count;
+        nodes[i].writes = -1;
+        nodes[i].pin = graph->pins[i];
+        nodes[i].work = qnnrt_program__work(node);
+    }
+}
+
+static int qnnrt_program__supports(void *user, size_t node, size_t backend, const char **why)
+{
+    const qnnrt_program__graph *graph = (const qnnrt_program__graph *)user;
+    *why = graph->refused[backend * graph->asked + node].why;
+    return *why == NULL;
+}
+
+/* Plan a graph. */
+static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph *graph,
+                                          qnnrt_error *err)
+{
+    const qnnrt_ir *ir = graph->ir;
+    qnnrt_partition_desc desc;
+    qnnrt_partition_value *values = (qnnrt_partition_value *)qnnrt_program__get(
+        p, ir->value_count, sizeof(*values));
+    qnnrt_partition_state *states = (qnnrt_partition_state *)qnnrt_program__get(
+        p, ir->output_count, sizeof(*states));
+    qnnrt_partition_node *nodes = (qnnrt_partition_node *)qnnrt_program__get(
+        p, ir->node_count, sizeof(*nodes));
+    qnnrt_partition_backend *backends = (qnnrt_partition_backend *)qnnrt_program__get(
+        p, p->desc.backend_count, sizeof(*backends));
+    qnnrt_result result;
+    size_t b;
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    memset(&desc, 0, sizeof(desc));
+    for (b = 0; b < p->desc.backend_count; ++b) {
+        const qnnrt_program_backend *backend = &p->backends[b];
+        backends[b].name = backend->role;
+        backends[b].is_host = backend->backend == NULL;
+        backends[b].is_host_memory = 1;
+        backends[b].speed = backend->speed;
+    }
+    desc.hooks = p->desc.hooks;
+    desc.backends = backends;
+    desc.backend_count = p->desc.backend_count;
+    desc.values = values;
+    desc.value_count = ir->value_count;
+    desc.states = states;
+    desc.state_count = qnnrt_program__values(p, graph, values, states);
+    qnnrt_program__nodes(p, graph, nodes);
+    desc.nodes = nodes;
+    desc.node_count = ir->node_count;
+    desc.per_crossing = p->desc.crossing;
+    desc.per_byte = p->desc.byte;
+    desc.supports = qnnrt_program__supports;
+    desc.user = graph;
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    qnnrt_partition_free(graph->partition);
+    graph->partition = NULL;
+    result = qnnrt_partition_create(&desc, &graph->partition, err);
+    graph->info.partition = graph->partition != NULL ? qnnrt_partition_get_info(graph->partition)
+                                                     : NULL;
+    if (result != QNNRT_OK) return result;
+    return qnnrt_partition_check(&desc, graph->info.partition, err);
+}
+
+/* =====================================================================================
+   UNIT                                                                            >>unit
+   Contexts: the parts of all graphs that one library compiles together.
+   Needs: >>config >>arena >>steps >>border >>ask     Knows nothing of: plans
+   ===================================================================================== */
+
+static qnnrt_dtype qnnrt_program__io(void *user, const qnnrt_ir *ir, const qnnrt_ir_value *value,
+                                     int output, size_t index)
+{
+    const qnnrt_program__unit *unit = (const qnnrt_program__unit *)user;
+    size_t i;
+    for (i = 0; i < unit->part_count; ++i)
+        if (unit->parts[i]->ir == ir) {
+            const qnnrt_program__part *part = unit->parts[i];
+            /* An input of the part may be a border; the graph's value says so. */
+            if (!output && index < part->input_count) value = part->inputs[index];
+            return qnnrt_program__border(unit->program, part, value, output, index);
+        }
+    return (qnnrt_dtype)0;
+}
+
+/* Release what the units of the last attempt hold. */
+static void qnnrt_program__drop(qnnrt_program *p)
+{
+    qnnrt_program__graph *graph;
+    size_t i;
+    for (i = 0; p->models != NULL && i < p->desc.backend_count; ++i) {
+        qnnrt_close(p->models[i]);
+        p->models[i] = NULL;
+    }
+    for (i = 0; i < p->unit_count; ++i) qnnrt_lower_free(p->units[i].lower);
+    p->unit_count = 0;
+    for (graph = p->first; graph != NULL; graph = graph->next) {
+        for (i = 0; graph->parts != NULL && i < graph->info.step_count; ++i)
+            qnnrt_ir_free(graph->parts[i].ir);
+        graph->parts = NULL;
+    }
+}
+
+/* Put the parts of all graphs in units, and make a graph of each. */
+static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
+{
+    qnnrt_program__graph *graph;
+    size_t i, k, most = 0;
+    for (graph = p->first; graph != NULL; graph = graph->next) most += graph->info.step_count;
+    p->units = (qnnrt_program__unit *)qnnrt_program__get(p, most, sizeof(*p->units));
+    if (p->units == NULL) return qnnrt_program__fail_memory(err);
+    for (graph = p->first; graph != NULL; graph = graph->next)
+        for (i = 0; i < graph->info.step_count; ++i) {
+            qnnrt_program__part *part = &graph->parts[i];
+            qnnrt_program__unit *unit;
+            size_t ordinal = 0;
+            qnnrt_result result = qnnrt_ir_extract(
+                graph->ir, part->nodes, part->node_count, part->inputs, part->input_count,
+                part->outputs, part->output_count, part->info.name, &part->ir, err);
+            if (result != QNNRT_OK) return result;
+            part->info.ir = part->ir;
+            if (p->backends[part->info.backend].backend == NULL) continue;
+            for (k = 0; k < i; ++k)
+                ordinal += graph->parts[k].info.backend == part->info.backend;
+            for (k = 0; k < p->unit_count; ++k)
+                if (p->units[k].backend == part->info.backend && p->units[k].ordinal == ordinal)
+                    break;
+            unit = &p->units[k];
+            if (k == p->unit_count) {
+                p->unit_count += 1;
+                unit->program = p;
+                unit->backend = part->info.backend;
+                unit->ordinal = ordinal;
+                unit->parts = (qnnrt_program__part **)qnnrt_program__get(p, p->graph_count,
+                                                                         sizeof(*unit->parts));
+                if (unit->parts == NULL) return qnnrt_program__fail_memory(err);
+            }
+            unit->parts[unit->part_count++] = part;
+        }
+    return QNNRT_OK;
+}
+
+/* Move a node away from a backend that accepted it: the next plan gives it to another one. */
+static void qnnrt_program__move(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
+                                size_t node, const char *why)
+{
+    qnnrt_program_move *move;
+    if (graph->refused[backend * graph->asked + node].why != NULL) return;
+    p->moves = (qnnrt_program_move *)qnnrt_program__more(p, p->moves, p->move_count, &p->move_room,
+                                                         sizeof(*p->moves));
+    if (p->moves == NULL) return;
+    qnnrt_program__refuse(p, graph, backend, node, why);
+    move = &p->moves[p->move_count++];
+    move->graph = graph->info.name;
+    move->node = graph->ir->nodes[node]->name;
+    move->op = graph->ir->nodes[node]->op;
+    move->role = qnnrt_program__role(p, backend);
+    move->why = graph->refused[backend * graph->asked + node].why;
+    if (p->desc.told != NULL)
+        p->desc.told(p->desc.told_user, qnnrt_program__text(
+            p, "graph \"%.200s\": node \"%.200s\" (%.100s) moves away from \"%.60s\": %.1500s",
+            move->graph, move->node, move->op, move->role, move->why));
+}
+
+/* Move the nodes of all findings of a unit. Return how many there are. */
+static size_t qnnrt_program__move_findings(qnnrt_program *p, const qnnrt_program__unit *unit)
+{
+    const qnnrt_lower_info *info = qnnrt_lower_get_info(unit->lower);
+    size_t i, k, at, moved = 0;
+    for (k = 0; k < info->finding_count; ++k) {
+        const qnnrt_ir_node *node = info->findings[k].node;
+        for (i = 0; i < unit->part_count && node != NULL; ++i) {
+            const qnnrt_program__part *part = unit->parts[i];
+            for (at = 0; at < part->ir->node_count && part->ir->nodes[at] != node; ++at) {}
+            if (at == part->ir->node_count) continue;
+            qnnrt_program__move(p, part->graph, unit->backend,
+                                qnnrt_program__origin(part->graph, node), info->findings[k].text);
+            moved += 1;
+        }
+    }
+    return moved;
+}
+
+/* Lower the parts of a unit, and add them to a builder. *moved receives how many nodes the library
+   refused there; then the result is QNNRT_E_UNSUPPORTED. */
+static qnnrt_result qnnrt_program__lower(qnnrt_program *p, qnnrt_program__unit *unit,
+                                         qnnrt_builder *builder, size_t *moved, qnnrt_error *err)
+{
+    qnnrt_lower_desc desc = qnnrt_program__options(p, unit->backend);
+    qnnrt_result result, worst = QNNRT_OK;
+    qnnrt_error first;
+    size_t i;
+    desc.io = qnnrt_program__io;
+    desc.io_user = unit;
+    result = qnnrt_lower_create(&desc, &unit->lower, err);
+    for (i = 0; i < unit->part_count && result == QNNRT_OK; ++i) {
+        const qnnrt_program__part *part = unit->parts[i];
+        result = qnnrt_lower_weights(unit->lower, part->ir, part->graph->weights, err);
+        if (result != QNNRT_OK) break;
+        result = qnnrt_lower_graph(unit->lower, part->ir, part->info.name, &first);
+        if (result == QNNRT_OK) continue;
+        if (err != NULL) *err = first;
+        if (result != QNNRT_E_UNSUPPORTED) break;
+        worst = result;
+        result = QNNRT_OK;
+    }
+    if (result == QNNRT_OK) result = worst;
+    if (result == QNNRT_OK) result = qnnrt_lower_emit(unit->lower, builder, err);
+    if (result == QNNRT_E_UNSUPPORTED) *moved += qnnrt_program__move_findings(p, unit);
+    return result;
+}
+
+/* Count the operators of each part of a unit. */
+static void qnnrt_program__count(qnnrt_program__unit *unit)
+{
+    const qnnrt_lower_info *info = qnnrt_lower_get_info(unit->lower);
+    size_t i;
+    for (i = 0; i < unit->part_count && i < info->graph_count; ++i)
+        unit->parts[i]->info.op_count = info->graphs[i].used_ops;
+}
+
+/* =====================================================================================
+   BLAME                                                                          >>blame
+   Which node makes a library fail to compile a part: the one that its log names, else the last
+   node of the shortest beginning of the part that fails.
+   Needs: >>config >>arena >>unit     Knows nothing of: plans
+   ===================================================================================== */
+
+/* Compile the first `count` nodes of a part alone. */
+static qnnrt_result qnnrt_program__try(qnnrt_program *p, const qnnrt_program__part *whole,
+                                       size_t count, qnnrt_error *err)
+{
+    const size_t backend = whole->info.backend;
+    qnnrt_program__part part = *whole, *list = &part;
+    qnnrt_program__unit unit;
+    qnnrt_builder *builder = NULL;
+    qnnrt *model = NULL;
+    qnnrt_result result;
+    size_t i, k, o, room = 0, moved = 0;
+    memset(&unit, 0, sizeof(unit));
+    unit.program = p;
+    unit.backend = backend;
+    unit.parts = &list;
+    unit.part_count = 1;
+    part.ir = NULL;
+    part.node_count = count;
+    part.outer_count = part.output_count = 0;
+    for (i = 0; i < count; ++i) room += whole->nodes[i]->output_count;
+    part.outputs = (const qnnrt_ir_value **)qnnrt_program__get(p, room, sizeof(*part.outputs));
+    if (part.outputs == NULL) return qnnrt_program__fail_memory(err);
+    for (i = 0; i < count; ++i)                  /* what later nodes read, or the part gives away */
+        for (o = 0; o < whole->nodes[i]->output_count; ++o) {
+            const qnnrt_ir_value *value = whole->nodes[i]->outputs[o];
+            int wanted = 0;
+            for (k = 0; k < whole->output_count && !wanted; ++k)
+                wanted = whole->outputs[k] == value;
+            for (k = count; k < whole->node_count && !wanted; ++k) {
+                size_t n;
+                for (n = 0; n < whole->nodes[k]->input_count && !wanted; ++n)
+                    wanted = whole->nodes[k]->inputs[n] == value;
+            }
+            if (wanted && value->count > 0) part.outputs[part.output_count++] = value;
+        }
+    result = qnnrt_ir_extract(whole->graph->ir, part.nodes, count, part.inputs, part.input_count,
+                              part.outputs, part.output_count, part.info.name, &part.ir, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_builder_create(p->backends[backend].backend, &p->backends[backend].builder,
+                                      &builder, err);
+    if (result == QNNRT_OK) result = qnnrt_program__lower(p, &unit, builder, &moved, err);
+    if (result == QNNRT_OK) result = qnnrt_builder_finish(builder, &model, err);
+    qnnrt_builder_destroy(builder);
+    qnnrt_close(model);
+    qnnrt_lower_free(unit.lower);
+    qnnrt_ir_free(part.ir);
+    return result;
+}
+
+/* Return true if an error may be the fault of a node. */
+static int qnnrt_program__is_fault(qnnrt_result result)
+{
+    return result == QNNRT_E_BACKEND || result == QNNRT_E_UNSUPPORTED;
+}
+
+/* Find the node of a part that fails, and move it. Return 0 if the part compiles alone. */
+static int qnnrt_program__search(qnnrt_program *p, const qnnrt_program__part *part)
+{
+    size_t good = 0, bad = part->node_count;
+    qnnrt_error err, last;
+    memset(&last, 0, sizeof(last));
+    if (!qnnrt_program__is_fault(qnnrt_program__try(p, part, bad, &last))) return 0;
+    while (bad - good > 1) {
+        const size_t middle = good + (bad - good) / 2;
+        if (qnnrt_program__is_fault(qnnrt_program__try(p, part, middle, &err))) {
+            bad = middle;
+            last = err;
+        } else {
+            good = middle;
+        }
+    }
+    qnnrt_program__move(p, part->graph, part->info.backend,
+                        part->graph->node_at[part->nodes[bad - 1]->number], last.text);
+    return 1;
+}
+
+/* Move the node that made a library fail. Return 0 if no node is found. */
+static int qnnrt_program__blame(qnnrt_program *p, size_t backend, const qnnrt_builder *builder,
+                                const qnnrt_error *err)
+{
+    const char *graph = qnnrt_builder_failed_graph(builder);
+    const char *op = qnnrt_builder_failed_node(builder);
+    const size_t before = p->move_count;
+    size_t i, k;
+    for (i = 0; i < p->unit_count && graph != NULL && op != NULL; ++i) {
+        const qnnrt_program__unit *unit = &p->units[i];
+        const qnnrt_ir_node *node = unit->backend == backend && unit->lower != NULL
+                                        ? qnnrt_lower_node_of(unit->lower, graph, op) : NULL;
+        for (k = 0; k < unit->part_count && node != NULL; ++k)
+            if (strcmp(unit->parts[k]->info.name, graph) == 0)
+                qnnrt_program__move(p, unit->parts[k]->graph, backend,
+                                    qnnrt_program__origin(unit->parts[k]->graph, node), err->text);
+    }
+    for (i = 0; i < p->unit_count && p->move_count == before; ++i)
+        for (k = 0; k < p->units[i].part_count && p->move_count == before; ++k) {
+            const qnnrt_program__part *part = p->units[i].parts[k];
+            if (part->info.backend == backend &&
+                (graph == NULL || strcmp(part->info.name, graph) == 0))
+                qnnrt_program__search(p, part);
+        }
+    return p->move_count > before;
+}
+
+/* Build the contexts of one backend. *moved receives how many nodes move. */
+static qnnrt_result qnnrt_program__compile(qnnrt_program *p, size_t backend, size_t *moved,
+                                           qnnrt_error *err)
+{
+    const size_t before = p->move_count;
+    qnnrt_builder *builder = NULL;
+    qnnrt_result result = QNNRT_OK, worst = QNNRT_OK;
+    qnnrt_error first, own;
+    size_t i, units = 0;
+    if (err == NULL) err = &own;
+    memset(&first, 0, sizeof(first));
+    for (i = 0; i < p->unit_count; ++i) units += p->units[i].backend == backend;
+    if (units == 0) return QNNRT_OK;
+    result = qnnrt_builder_create(p->backends[backend].backend, &p->backends[backend].builder,
+                                  &builder, err);
+    for (i = 0; i < p->unit_count && result == QNNRT_OK; ++i) {
+        if (p->units[i].backend != backend) continue;
+        result = qnnrt_program__lower(p, &p->units[i], builder, moved, err);
+        if (result != QNNRT_E_UNSUPPORTED) continue;
+        if (worst == QNNRT_OK) { worst = result; first = *err; }
+        result = QNNRT_OK;                       /* the other units may have findings, too */
+    }
+    if (result == QNNRT_OK && worst != QNNRT_OK) { result = worst; *err = first; }
+    if (result != QNNRT_OK) {
+        qnnrt_builder_destroy(builder);
+        return result;
+    }
+    result = qnnrt_builder_finish(builder, &p->models[backend], err);
+    if (result != QNNRT_OK && qnnrt_program__is_fault(result)) {
+        first = *err;
+        if (qnnrt_program__blame(p, backend, builder, &first)) *moved += p->move_count - before;
+        *err = first;
+    }
+    if (result == QNNRT_OK)
+        for (i = 0; i < p->unit_count; ++i)
+            if (p->units[i].backend == backend) qnnrt_program__count(&p->units[i]);
+    return result;
+}
+
+/* =====================================================================================
+   WIRE                                                                            >>wire
+   The pipelines of the parts: steps, edges with conversions, constants, ranges.
+   Needs: >>config >>arena >>steps >>border     Knows nothing of: plans, files
+   ===================================================================================== */
+
+/* Return the name of output `index` of a part, as qnnrt_lower_graph() names it. */
+static const char *qnnrt_program__output_name(qnnrt_program *p, const qnnrt_program__part *part,
+                                              size_t index)
+{
+    size_t k = 0;
+    while (k < index && part->outputs[k] != part->outputs[index]) ++k;
+    return k == index ? part->outputs[index]->name
+                      : qnnrt_program__text(p, "%.200s.%lu", part->outputs[index]->name,
+                                            (unsigned long)index);
+}
+
+/* Describe a tensor of a host step. */
+static qnnrt_tensor_info qnnrt_program__tensor(qnnrt_program *p, const qnnrt_ir_value *value,
+                                               const char *name, qnnrt_dtype dtype)
+{
+    qnnrt_tensor_info info;
+    uint32_t *dims = (uint32_t *)qnnrt_program__get(p, QNNRT_IR_RANK, sizeof(*dims));
+    uint32_t i;
+    memset(&info, 0, sizeof(info));
+    info.name = name;
+    info.dtype = dtype;
+    info.rank = value->rank > 0 ? value->rank : 1;
+    info.dims = dims;
+    if (dims == NULL) return info;
+    dims[0] = 1;
+    for (i = 0; i < value->rank; ++i) dims[i] = (uint32_t)value->dims[i];
+    return info;
+}
+
+/* Return the constant of a value, which is added unless it is there. */
+static const qnnrt_program_constant *qnnrt_program__constant(qnnrt_program *p,
+                                                             const qnnrt_ir_value *value)
+{
+    const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
+    const void *identity = weight != NULL ? (const void *)weight : (const void *)value;
+    qnnrt_program_constant *constant;
+    qnnrt_tensor_info info;
+    size_t i;
+    for (i = 0; i < p->constant_count; ++i)
+        if (p->constants[i].data == identity && p->constants[i].dtype == value->dtype)
+            return &p->constants[i];
+    {
+        size_t room = p->constant_room;
+        p->constants = (qnnrt_program_constant *)qnnrt_program__more(
+            p, p->constants, p->constant_count, &room, sizeof(*p->constants));
+        p->constant_values = (const qnnrt_ir_value **)qnnrt_program__more(
+            p, (void *)p->constant_values, p->constant_count, &p->constant_room,
+            sizeof(*p->constant_values));
+    }
+    if (p->constants == NULL || p->constant_values == NULL) return NULL;
+    info = qnnrt_program__tensor(p, value, value->name, value->dtype);
+    if (info.dims == NULL) return NULL;
+    constant = &p->constants[p->constant_count];
+    constant->name = qnnrt_program__text(p, "%.200s.%lu", value->name,
+                                         (unsigned long)p->constant_count);
+    constant->dtype = value->dtype;
+    constant->rank = info.rank;
+    memcpy(constant->dims, info.dims, sizeof(constant->dims));
+    constant->bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
+    constant->data = identity;
+    p->constant_values[p->constant_count++] = value;
+    return constant;
+}
+
+/* Return the type of an input of a part, a constant's included. */
+static qnnrt_dtype qnnrt_program__input_type(const qnnrt_program *p,
+                                             const qnnrt_program__part *part, size_t index)
+{
+    const qnnrt_ir_value *value = part->inputs[index];
+    return qnnrt_program__is_static(value) ? value->dtype
+                                           : qnnrt_program__border(p, part, value, 0, index);
+}
+
+/* Describe the step of the host that a part is. */
+static const qnnrt_host_step *qnnrt_program__host(qnnrt_program *p,
+                                                  const qnnrt_program__part *part)
+{
+    qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_program__get(p, 1, sizeof(*step));
+    qnnrt_tensor_info *inputs = (qnnrt_tensor_info *)qnnrt_program__get(p, part->input_count,
+                                                                        sizeof(*inputs));
+    qnnrt_tensor_info *outputs = (qnnrt_tensor_info *)qnnrt_program__get(p, part->output_count,
+                                                                         sizeof(*outputs));
+    size_t i;
+    if (p->no_memory) return NULL;
+    for (i = 0; i < part->input_count; ++i)
+        inputs[i] = qnnrt_program__tensor(p, part->inputs[i], part->inputs[i]->name,
+                                          qnnrt_program__input_type(p, part, i));
+    for (i = 0; i < part->output_count; ++i)
+        outputs[i] = qnnrt_program__tensor(p, part->outputs[i],
+                                           qnnrt_program__output_name(p, part, i),
+                                           qnnrt_program__border(p, part, part->outputs[i], 1, i));
+    step->name = part->info.name;
+    step->inputs = inputs;
+    step->outputs = outputs;
+    step->input_count = part->input_count;
+    step->output_count = part->output_count;
+    return step;
+}
+
+/* Return what became of a part in its context; NULL: the host computes it. */
+static const qnnrt_lower_graph_info *qnnrt_program__lowered(const qnnrt_program *p,
+                                                            const qnnrt_program__part *part)
+{
+    size_t i, k;
+    for (i = 0; i < p->unit_count; ++i)
+        for (k = 0; k < p->units[i].part_count; ++k)
+            if (p->units[i].parts[k] == part)
+                return &qnnrt_lower_get_info(p->units[i].lower)->graphs[k];
+    return NULL;
+}
+
+/* Find the part that makes a value for others, and its output. Return 0 if none does. */
+static int qnnrt_program__source(const qnnrt_program__graph *graph, const qnnrt_ir_value *value,
+                                 size_t *part, size_t *output)
+{
+    size_t i, k;
+    for (i = 0; i < graph->info.step_count; ++i)
+        for (k = graph->parts[i].outer_count; k < graph->parts[i].output_count; ++k)
+            if (graph->parts[i].outputs[k] == value) {
+                *part = i;
+                *output = k;
+                return 1;
+            }
+    return 0;
+}
+
+/* What the pipeline of a graph grows. */
+typedef struct qnnrt_program__wires {
+    qnnrt_edge_desc     *edges;
+    qnnrt_constant_desc *constants;
+    qnnrt_range_desc    *ranges;
+} qnnrt_program__wires;
+
+/* Wire input `index` of a part. */
+static void qnnrt_program__wire_input(qnnrt_program *p, qnnrt_program__graph *graph,
+                                      const qnnrt_program__part *part, size_t index,
+                                      qnnrt_program__wires *wires)
+{
+    const qnnrt_lower_graph_info *lowered = qnnrt_program__lowered(p, part);
+    const qnnrt_ir_value *value = part->inputs[index];
+    qnnrt_pipeline_desc *desc = &graph->pipeline;
+    size_t from, output;
+    if (lowered != NULL && lowered->inputs[index] <= 0) return;      /* nothing reads it */
+    if (qnnrt_program__is_static(value)) {
+        const qnnrt_program_constant *constant = qnnrt_program__constant(p, value);
+        qnnrt_constant_desc *wire = &wires->constants[desc->constant_count++];
+        wire->step = part->number;
+        wire->input = value->name;
+        wire->data = constant != NULL ? constant->data : NULL;
+        wire->bytes = constant != NULL ? (size_t)constant->bytes : 0;
+    } else if (qnnrt_program__source(graph, value, &from, &output)) {
+        const qnnrt_program__part *source = &graph->parts[from];
+        qnnrt_edge_desc *wire = &wires->edges[desc->edge_count++];
+        wire->from_step = from;
+        wire->from = qnnrt_program__output_name(p, source, output);
+        wire->to_step = part->number;
+        wire->to = value->name;
+        if (qnnrt_program__border(p, source, value, 1, output) !=
+            qnnrt_program__border(p, part, value, 0, index))
+            wire->convert = QNNRT_CONVERT_VALUES;
+    } else if (lowered != NULL && lowered->tensors[lowered->inputs[index]].has_range) {
+        qnnrt_range_desc *wire = &wires->ranges[desc->range_count++];
+        wire->step = part->number;
+        wire->input = value->name;
+        wire->low = lowered->tensors[lowered->inputs[index]].low;
+        wire->high = lowered->tensors[lowered->inputs[index]].high;
+    }
+}
+
+/* Describe the pipeline of a graph. */
+static void qnnrt_program__wire(qnnrt_program *p, qnnrt_program__graph *graph)
+{
+    qnnrt_pipeline_desc *desc = &graph->pipeline;
+    qnnrt_program__wires wires;
+    qnnrt_step_desc *steps;
+    size_t i, k, inputs = 0;
+    for (i = 0; i < graph->info.step_count; ++i) inputs += graph->parts[i].input_count;
+    memset(desc, 0, sizeof(*desc));
+    steps = (qnnrt_step_desc *)qnnrt_program__get(p, graph->info.step_count, sizeof(*steps));
+    wires.edges = (qnnrt_edge_desc *)qnnrt_program__get(p, inputs, sizeof(*wires.edges));
+    wires.constants = (qnnrt_constant_desc *)qnnrt_program__get(p, inputs,
+                                                                sizeof(*wires.constants));
+    wires.ranges = (qnnrt_range_desc *)qnnrt_program__get(p, inputs, sizeof(*wires.ranges));
+    if (p->no_memory) return;
+    desc->name = graph->info.name;
+    desc->steps = steps;
+    desc->edges = wires.edges;
+    desc->constants = wires.constants;
+    desc->ranges = wires.ranges;
+    desc->edges_only = 1;
+    for (i = 0; i < graph->info.step_count; ++i) {
+        qnnrt_program__part *part = &graph->parts[i];
+        if (part->info.context == QNNRT_PROGRAM__HOST) {
+            steps[i].host = qnnrt_program__host(p, part);
+        } else {
+            steps[i].context = part->info.context;
+            steps[i].graph = part->info.name;
+        }
+        for (k = 0; k < part->input_count && !p->no_memory; ++k)
+            qnnrt_program__wire_input(p, graph, part, k, &wires);
+        desc->step_count += 1;
+    }
+    graph->info.pipeline = desc;
+}
+
+/* Number the contexts of all models, and describe all pipelines. */
+static qnnrt_result qnnrt_program__finish(qnnrt_program *p, qnnrt_error *err)
+{
+    qnnrt_program__graph *graph;
+    size_t b, i, k, count = 0;
+    p->contexts = (qnnrt_program_context *)qnnrt_program__get(p, p->unit_count,
+                                                              sizeof(*p->contexts));
+    p->constant_count = 0;
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    for (b = 0; b < p->desc.backend_count; ++b) {
+        size_t number = 0;
+        for (i = 0; i < p->unit_count; ++i) {
+            if (p->units[i].backend != b) continue;
+            p->contexts[count].backend = b;
+            p->contexts[count].model = p->models[b];
+            p->contexts[count].number = number++;
+            for (k = 0; k < p->units[i].part_count; ++k)
+                p->units[i].parts[k]->info.context = count;
+            count += 1;
+        }
+    }
+    p->info.contexts = p->contexts;
+    p->info.context_count = count;
+    if (count == 0)
+        return qnnrt_program__fail(err, QNNRT_E_UNSUPPORTED, "the host would compute all nodes: a"
+                                   " program needs a graph for at least one backend");
+    for (graph = p->first; graph != NULL && !p->no_memory; graph = graph->next)
+        qnnrt_program__wire(p, graph);
+    return p->no_memory ? qnnrt_program__fail_memory(err) : qnnrt_program__good(err);
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   Public functions.
+   Needs: >>config >>arena >>steps >>ask >>choose >>unit >>blame >>wire
+   Knows nothing of: operators
+   ===================================================================================== */
+
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *desc,
+                                                    qnnrt_program **out, qnnrt_error *err)
+{
+    qnnrt_program *p;
+    qnnrt_lower_desc options;
+    qnnrt_result result;
+    size_t i, k;
+    int htp = 0;
+    if (out == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: out is NULL");
+    *out = NULL;
+    if (desc == NULL || desc->backends == NULL || desc->backend_count == 0)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: there is no backend");
+    if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
+        return qnnrt_program__fail(err, QNNRT_E_ARG,
+                                   "qnnrt_program_create: hooks need alloc and free");
+    for (i = 0; i < desc->backend_count; ++i) {
+        const qnnrt_program_backend *backend = &desc->backends[i];
+        if (backend->role == NULL || backend->role[0] == '\0')
+            return qnnrt_program__fail(err, QNNRT_E_ARG, "backend %lu has no role",
+                                       (unsigned long)i);
+        if (backend->backend == NULL && i + 1 < desc->backend_count)
+            return qnnrt_program__fail(err, QNNRT_E_ARG, "role \"%.100s\" has no backend: the host"
+                                       " comes last", backend->role);
+        for (k = 0; k < i; ++k)
+            if (strcmp(backend->role, desc->backends[k].role) == 0)
+                return qnnrt_program__fail(err, QNNRT_E_ARG, "two backends have the role"
+                                           " \"%.100s\"", backend->role);
+    }
+    if (desc->backends[0].backend == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "the host alone is no program: name a backend"
+                                                     " before it");
+    for (i = 0; i < desc->pin_count; ++i) {
+        for (k = 0; k < desc->backend_count &&
+                    strcmp(desc->pins[i].role, desc->backends[k].role) != 0; ++k) {}
+        if (k == desc->backend_count)
+            return qnnrt_program__fail(err, QNNRT_E_ARG, "the pin of node \"%.200s\" names"
+                                       " \"%.100s\", which no backend has", desc->pins[i].node,
+                                       desc->pins[i].role);
+    }
+    p = (qnnrt_program *)(desc->hooks.alloc != NULL
+                              ? desc->hooks.alloc(desc->hooks.alloc_user, sizeof(*p))
+                              : malloc(sizeof(*p)));
+    if (p == NULL) return qnnrt_program__fail_memory(err);
+    memset(p, 0, sizeof(*p));
+    p->desc = *desc;
+    p->last = &p->first;
+    if (p->desc.crossing <= 0) p->desc.crossing = 50;
+    if (p->desc.byte <= 0) p->desc.byte = 0.001;
+    if (p->desc.moves == 0) p->desc.moves = 1000;
+    p->backends = (qnnrt_program_backend *)qnnrt_program__get(p, desc->backend_count,
+                                                              sizeof(*p->backends));
+    p->pins = (qnnrt_program_pin *)qnnrt_program__get(p, desc->pin_count, sizeof(*p->pins));
+    p->pin_used = (int *)qnnrt_program__get(p, desc->pin_count, sizeof(*p->pin_used));
+    p->models = (qnnrt **)qnnrt_program__get(p, desc->backend_count, sizeof(*p->models));
+    for (i = 0; i < desc->pin_count && !p->no_memory; ++i) {
+        p->pins[i].node = qnnrt_program__text(p, "%s", desc->pins[i].node);
+        p->pins[i].role = qnnrt_program__text(p, "%s", desc->pins[i].role);
+    }
+    for (i = 0; i < desc->backend_count && !p->no_memory; ++i) {
+        qnnrt_program_backend *backend = &p->backends[i];
+        *backend = desc->backends[i];
+        backend->role = qnnrt_program__text(p, "%s", backend->role);
+        if (backend->backend != NULL && qnnrt_program__target(p, i) == QNNRT_LOWER_HTP) htp = 1;
+        if (backend->speed <= 0)
+            backend->speed = backend->backend == NULL ? 500
+                             : qnnrt_program__target(p, i) == QNNRT_LOWER_HTP ? 1e6 : 20000;
+    }
+    if (p->no_memory) {
+        qnnrt_program_free(p);
+        return qnnrt_program__fail_memory(err);
+    }
+    /* Patterns that HTP needs fused are lowered in parts elsewhere. */
+    options = p->desc.lower;
+    options.hooks = p->desc.hooks;
+    options.target = htp ? QNNRT_LOWER_HTP : qnnrt_program__target(p, 0);
+    options.contexts = 0;
+    result = qnnrt_lower_create(&options, &p->main, err);
+    if (result != QNNRT_OK) {
+        qnnrt_program_free(p);
+        return result;
+    }
+    *out = p;
+    return qnnrt_program__good(err);
+}
+
+QNNRT_PROGRAM_API void qnnrt_program_free(qnnrt_program *p)
+{
+    qnnrt_program__graph *graph;
+    qnnrt_program__block *block, *next;
+    qnnrt_hooks hooks;
+    if (p == NULL) return;
+    qnnrt_program__drop(p);
+    for (graph = p->first; graph != NULL; graph = graph->next)
+        qnnrt_partition_free(graph->partition);
+    qnnrt_lower_free(p->main);
+    hooks = p->desc.hooks;
+    for (block = p->blocks; block != NULL; block = next) {
+        next = block->next;
+        if (hooks.free != NULL) hooks.free(hooks.alloc_user, block);
+        else free(block);
+    }
+    if (hooks.free != NULL) hooks.free(hooks.alloc_user, p);
+    else free(p);
+}
+
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *p, qnnrt_ir *ir,
+                                                 const qnnrt_weights *weights, const char *name,
+                                                 qnnrt_error *err)
+{
+    qnnrt_program__graph *graph;
+    qnnrt_result result;
+    if (p == NULL || ir == NULL || name == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_add: an argument is NULL");
+    for (graph = p->first; graph != NULL; graph = graph->next)
+        if (strcmp(graph->info.name, name) == 0)
+            return qnnrt_program__fail(err, QNNRT_E_ARG, "two graphs are named \"%.200s\"", name);
+    result = qnnrt_lower_weights(p->main, ir, weights, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_passes(p->main, ir, err);
+    if (result != QNNRT_OK) return result;
+    graph = (qnnrt_program__graph *)qnnrt_program__get(p, 1, sizeof(*graph));
+    if (graph == NULL) return qnnrt_program__fail_memory(err);
+    graph->info.name = qnnrt_program__text(p, "%s", name);
+    graph->info.ir = graph->ir = ir;
+    graph->weights = weights;
+    *p->last = graph;
+    p->last = &graph->next;
+    p->graph_count += 1;
+    return p->no_memory ? qnnrt_program__fail_memory(err) : qnnrt_program__good(err);
+}
+
+/* Check that each pin met a node. */
+static qnnrt_result qnnrt_program__check_pins(const qnnrt_program *p, qnnrt_error *err)
+{
+    const qnnrt_program__graph *graph;
+    size_t i, k;
+    for (i = 0; i < p->desc.pin_count; ++i) {
+        if (p->pin_used[i]) continue;
+        for (graph = p->first; graph != NULL; graph = graph->next)
+            for (k = 0; k < graph->ir->removed_count; ++k)
+                if (strcmp(graph->ir->removed[k]->name, p->pins[i].node) == 0) {
+                    qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "node \"%.200s\" of graph"
+                                        " \"%.200s\" cannot be pinned: it was %.200s",
+                                        p->pins[i].node, graph->info.name,
+                                        graph->ir->removed[k]->fate[0] != '\0'
+                                            ? graph->ir->removed[k]->fate : "unused");
+                    qnnrt_program__hint(err, "Pin the node that it became.");
+                    return QNNRT_E_NOT_FOUND;
+                }
+        qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "no graph has a node \"%.200s\", which is"
+                            " pinned to \"%.100s\"", p->pins[i].node, p->pins[i].role);
+        qnnrt_program__hint(err, "Name a node as the .json file does.");
+        return QNNRT_E_NOT_FOUND;
+    }
+    return QNNRT_OK;
+}
+
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *p, qnnrt_error *err)
+{
+    qnnrt_program__graph *graph;
+    qnnrt_result result = QNNRT_OK;
+    if (p == NULL || p->first == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_plan: there is no graph");
+    qnnrt_program__drop(p);
+    for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next)
+        result = qnnrt_program__ask(p, graph, err);
+    if (result == QNNRT_OK) result = qnnrt_program__check_pins(p, err);
+    for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next) {
+        result = qnnrt_program__choose(p, graph, err);
+        if (result == QNNRT_OK) result = qnnrt_program__cut(p, graph, err);
+    }
+    return result == QNNRT_OK ? qnnrt_program__good(err) : result;
+}
+
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *p, qnnrt_error *err)
+{
+    qnnrt_result result;
+    size_t b, moved;
+    do {
+        result = qnnrt_program_plan(p, err);
+        if (result == QNNRT_OK) result = qnnrt_program__units(p, err);
+        moved = 0;
+        for (b = 0; result == QNNRT_OK && b < p->desc.backend_count; ++b)
+            result = qnnrt_program__compile(p, b, &moved, err);
+        if (p != NULL && moved > 0 && p->move_count > p->desc.moves) {
+            qnnrt_program__drop(p);
+            return qnnrt_program__fail(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than"
+                                       " the limit", (unsigned long)p->move_count);
+        }
+    } while (result != QNNRT_OK && moved > 0);
+    if (result == QNNRT_OK) result = qnnrt_program__finish(p, err);
+    return result;
+}
+
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *p, size_t constant,
+                                                  void *data, qnnrt_error *err)
+{
+    const qnnrt_ir_value *value;
+    const qnnrt_weight *weight;
+    if (p == NULL || constant >= p->constant_count || data == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_load: there is no such"
+                                                     " constant, or data is NULL");
+    value = p->constant_values[constant];
+    weight = qnnrt_lower_weight_of(value);
+    if (value->data == NULL && weight != NULL)
+        return qnnrt_weights_convert(weight, value->dtype, data,
+                                     (size_t)p->constants[constant].bytes, NULL, err);
+    if (value->data == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "weight \"%.200s\" has no data",
+                                   value->name);
+    memcpy(data, value->data, (size_t)p->constants[constant].bytes);
+    return qnnrt_program__good(err);
+}
+
+QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program *p)
+{
+    qnnrt_program__graph *graph;
+    size_t i = 0, k;
+    if (p == NULL) return NULL;
+    p->graphs = (qnnrt_program_graph *)qnnrt_program__get(p, p->graph_count, sizeof(*p->graphs));
+    for (graph = p->first; graph != NULL && p->graphs != NULL; graph = graph->next) {
+        for (k = 0; graph->parts != NULL && k < graph->info.step_count; ++k)
+            graph->steps[k] = graph->parts[k].info;
+        graph->info.steps = graph->steps;
+        if (graph->parts == NULL) graph->info.step_count = 0;
+        p->graphs[i++] = graph->info;
+    }
+    p->info.graphs = p->graphs;
+    p->info.graph_count = p->graphs != NULL ? p->graph_count : 0;
+    p->info.constants = p->constants;
+    p->info.constant_count = p->constant_count;
+    p->info.moves = p->moves;
+    p->info.move_count = p->move_count;
+    p->info.flushed = p->info.clamped = 0;
+    for (i = 0; i < p->unit_count; ++i) {
+        const qnnrt_lower_info *info = p->units[i].lower != NULL
+                                           ? qnnrt_lower_get_info(p->units[i].lower) : NULL;
+        if (info == NULL) continue;
+        p->info.flushed += info->flushed;
+        p->info.clamped += info->clamped;
+    }
+    return &p->info;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_PROGRAM__IMPL_ONCE */
+#endif /* QNNRT_PROGRAM_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.4.0   First version.
+   --------------------------------------------------------------------------------------------- */
