@@ -22,6 +22,7 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
                                     ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
                                     ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"),
                                     ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
+            "tools/qnnrt_partition.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
 
@@ -33,6 +34,7 @@ QNNRT = (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION", "#ifndef QNNRT_H", "#endif /
 LLM = (("tools/qnnrt_llm.h", "#ifdef QNNRT_LLM_IMPLEMENTATION", "#ifndef QNNRT_LLM_H", "#endif /* QNNRT_LLM__IMPL_ONCE */"),)
 WEIGHTS = (("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION", "#ifndef QNNRT_WEIGHTS_H", "#endif /* QNNRT_WEIGHTS__IMPL_ONCE */"),)
 LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef QNNRT_LOWER_H", "#endif /* QNNRT_LOWER__IMPL_ONCE */"),)
+PARTITION = (("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION", "#ifndef QNNRT_PARTITION_H", "#endif /* QNNRT_PARTITION__IMPL_ONCE */"),)
 IR = (("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION", "#ifndef QNNRT_IR_H", "#endif /* QNNRT_IR__IMPL_ONCE */"),)
 
 
@@ -53,7 +55,7 @@ def load(files, change=lambda path, text: text):
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (PARTITION, 14)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:

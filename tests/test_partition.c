@@ -1,0 +1,526 @@
+/* test_partition.c - qnnrt_partition.h: plans over several backends
+
+   Plans are run by a little machine with a memory for each backend, where transfers copy and stale
+   copies keep their old content, and compared with one processor that runs the list in order. */
+#include "qnnrt_partition.h"
+#include "counted.h"
+#include "test.h"
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+enum { NODES = 64, VALUES = 160, PORTS = 5, BACKENDS = 4, STATES = 3, WIDE = 4 };
+
+typedef struct scene {
+    qnnrt_partition_desc    desc;
+    qnnrt_partition_node    nodes[NODES];
+    qnnrt_partition_value   values[VALUES];
+    qnnrt_partition_backend backends[BACKENDS];
+    qnnrt_partition_state   states[STATES];
+    qnnrt_partition_mark    marks[4];
+    int32_t  ins[NODES][PORTS], outs[NODES][PORTS];
+    char     names[NODES + VALUES][16];
+    uint32_t can[NODES];             /* bit b: backend b supports the node */
+    int      reversed[VALUES];       /* a view shows the elements of its memory backwards */
+    int      asked[NODES][BACKENDS];
+} scene;
+
+static qnnrt_error err;
+static qnnrt_partition *plan;
+static const qnnrt_partition_info *info;
+
+static int can(void *user, int32_t node, int32_t backend, const char **why)
+{
+    scene *s = (scene *)user;
+    ++s->asked[node][backend];
+    if ((s->can[node] >> backend & 1) != 0) return 1;
+    *why = "type f16 is not supported";
+    return 0;
+}
+
+static void scene_init(scene *s)
+{
+    memset(s, 0, sizeof *s);
+    s->desc.nodes = s->nodes;
+    s->desc.values = s->values;
+    s->desc.backends = s->backends;
+    s->desc.states = s->states;
+    s->desc.marks = s->marks;
+    s->desc.supports = can;
+    s->desc.user = s;
+}
+
+static int32_t add_value(scene *s, int32_t view_of)
+{
+    const int32_t v = (int32_t)s->desc.value_count++;
+    qnnrt_partition_value *value = &s->values[v];
+    if (v >= VALUES) abort();
+    snprintf(s->names[NODES + v], sizeof s->names[0], "v%d", (int)v);
+    value->name = s->names[NODES + v];
+    value->bytes = 1000;
+    value->view_of = view_of;
+    value->state = -1;
+    return v;
+}
+
+static int32_t add_input(scene *s)
+{
+    const int32_t v = add_value(s, -1);
+    s->values[v].is_input = 1;
+    return v;
+}
+
+static int32_t add_backend(scene *s, const char *name, double speed, int is_host)
+{
+    qnnrt_partition_backend *backend = &s->backends[s->desc.backend_count];
+    backend->name = name;
+    backend->speed = speed;
+    backend->is_host = is_host;
+    return (int32_t)s->desc.backend_count++;
+}
+
+/* Add a node with inputs a and b, either may be -1, and one new value, which it returns. */
+static int32_t add_node(scene *s, const char *op, uint32_t able, int32_t a, int32_t b)
+{
+    const int32_t n = (int32_t)s->desc.node_count++;
+    qnnrt_partition_node *node = &s->nodes[n];
+    if (n >= NODES) abort();
+    snprintf(s->names[n], sizeof s->names[0], "n%d", (int)n);
+    node->name = s->names[n];
+    node->op = op;
+    node->types = "f16 [4]";
+    node->inputs = s->ins[n];
+    node->outputs = s->outs[n];
+    if (a >= 0) s->ins[n][node->input_count++] = a;
+    if (b >= 0) s->ins[n][node->input_count++] = b;
+    s->outs[n][node->output_count++] = add_value(s, -1);
+    node->writes = node->pin = -1;
+    node->work = 100;
+    s->can[n] = able;
+    return s->outs[n][0];
+}
+
+static int make(scene *s)
+{
+    qnnrt_partition_free(plan);
+    plan = NULL;
+    memset(s->asked, 0, sizeof s->asked);
+    memset(&err, 0xFF, sizeof err);
+    (void)qnnrt_partition_create(&s->desc, &plan, &err);
+    info = qnnrt_partition_get_info(plan);
+    return err.code;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static int32_t root_of(const scene *s, int32_t v)
+{
+    while (s->values[v].view_of >= 0) v = s->values[v].view_of;
+    return v;
+}
+
+/* True if a value shows its root backwards. */
+static int turned(const scene *s, int32_t v)
+{
+    int turn = 0;
+    for (; s->values[v].view_of >= 0; v = s->values[v].view_of) turn ^= s->reversed[v];
+    return turn;
+}
+
+static void get_view(const scene *s, int32_t v, const uint32_t *memory, uint32_t *out)
+{
+    int i;
+    for (i = 0; i < WIDE; ++i) out[i] = memory[turned(s, v) ? WIDE - 1 - i : i];
+}
+
+static void put_view(const scene *s, int32_t v, uint32_t *memory, const uint32_t *in)
+{
+    int i;
+    for (i = 0; i < WIDE; ++i) memory[turned(s, v) ? WIDE - 1 - i : i] = in[i];
+}
+
+static void fresh(uint32_t *out, int32_t v)
+{
+    int i;
+    for (i = 0; i < WIDE; ++i) out[i] = (uint32_t)v * 2654435761u + (uint32_t)i * 40503u + 1;
+}
+
+/* What a node computes of its inputs: for output k, or for what it overwrites (k = PORTS). */
+static void compute(int32_t n, uint32_t in[][WIDE], size_t inputs, size_t k, uint32_t *out)
+{
+    size_t i;
+    int j;
+    for (j = 0; j < WIDE; ++j) out[j] = (uint32_t)n * 97 + (uint32_t)k * 31 + 7;
+    for (i = 0; i < inputs; ++i)
+        for (j = 0; j < WIDE; ++j) out[j] = (out[j] * 16777619u) ^ (in[i][(j + 1) % WIDE] + (uint32_t)j);
+}
+
+/* One processor, in the order of the list. memory is by root. */
+static void run_list(const scene *s, uint32_t memory[][WIDE])
+{
+    size_t n, i;
+    for (i = 0; i < s->desc.value_count; ++i) fresh(memory[i], (int32_t)i);
+    for (n = 0; n < s->desc.node_count; ++n) {
+        const qnnrt_partition_node *node = &s->nodes[n];
+        uint32_t in[PORTS + 1][WIDE], out[PORTS + 1][WIDE];
+        size_t inputs = 0;
+        for (i = 0; i < node->input_count; ++i)
+            if (node->inputs[i] >= 0)
+                get_view(s, node->inputs[i], memory[root_of(s, node->inputs[i])], in[inputs++]);
+        if (node->writes >= 0)
+            get_view(s, node->writes, memory[root_of(s, node->writes)], in[inputs++]);
+        for (i = 0; i < node->output_count; ++i) compute((int32_t)n, in, inputs, i, out[i]);
+        compute((int32_t)n, in, inputs, PORTS, out[PORTS]);
+        if (node->writes >= 0)
+            put_view(s, node->writes, memory[root_of(s, node->writes)], out[PORTS]);
+        for (i = 0; i < node->output_count; ++i)
+            if (s->values[node->outputs[i]].view_of < 0)
+                memcpy(memory[node->outputs[i]], out[i], sizeof out[i]);
+    }
+}
+
+/* The machine: one memory for each backend that has its own, and host memory, which is 0. */
+enum { MEMORIES = BACKENDS + 1, EMPTY, THERE, WHOLE };
+typedef struct machine {
+    uint32_t    at[2 * BACKENDS + 1][VALUES][WIDE];
+    char        is[2 * BACKENDS + 1][VALUES];      /* EMPTY, or not */
+    const char *fault;
+} machine;
+
+/* True if the class of a value is in the types of the graph everywhere. */
+static int plain(const scene *s, int32_t v)
+{
+    const int32_t r = root_of(s, v);
+    size_t i, n, k;
+    for (i = 0; i < s->desc.value_count; ++i) {
+        int produced = 0;
+        if (root_of(s, (int32_t)i) != r) continue;
+        for (n = 0; n < s->desc.node_count; ++n)
+            for (k = 0; k < s->nodes[n].output_count; ++k)
+                if (s->nodes[n].outputs[k] == (int32_t)i) produced = 1;
+        if (s->values[i].is_input || s->values[i].is_output || s->values[i].exact ||
+            s->values[i].state >= 0 || !produced) return 1;
+    }
+    return 0;
+}
+
+/* The memory that a backend uses for a value. */
+static int memory_of(const scene *s, const int *plains, int32_t v, int32_t b)
+{
+    int32_t i;
+    if (b < 0) return 0;
+    if (!s->backends[b].is_host && !s->backends[b].is_host_memory) return 1 + b;
+    if (plains[v]) return 0;
+    for (i = 0; i < b; ++i)
+        if ((s->backends[i].is_host || s->backends[i].is_host_memory) &&
+            s->backends[i].precision == s->backends[b].precision) break;
+    return 1 + BACKENDS + i;
+}
+
+/* Read or write a value in a memory: at home through its root, elsewhere as a copy. */
+static uint32_t *cell(machine *m, const scene *s, const int *plains, int32_t v, int memory, int *whole)
+{
+    const int32_t r = root_of(s, v);
+    const int32_t home = info->homes[v];
+    *whole = home != QNNRT_PARTITION_FIXED && memory_of(s, plains, v, home) == memory;
+    return *whole ? m->at[memory][r] : m->at[memory][v];
+}
+
+static int get(machine *m, const scene *s, const int *plains, int32_t v, int memory, uint32_t *out)
+{
+    int whole;
+    const uint32_t *data = cell(m, s, plains, v, memory, &whole);
+    if (m->is[memory][whole ? root_of(s, v) : v] == 0) return 0;
+    if (whole) get_view(s, v, data, out);
+    else memcpy(out, data, sizeof m->at[0][0]);
+    return 1;
+}
+
+static void put(machine *m, const scene *s, const int *plains, int32_t v, int memory, const uint32_t *in)
+{
+    int whole;
+    uint32_t *data = cell(m, s, plains, v, memory, &whole);
+    if (whole) put_view(s, v, data, in);
+    else memcpy(data, in, sizeof m->at[0][0]);
+    m->is[memory][whole ? root_of(s, v) : v] = 1;
+}
+
+/* Run the plan. Return NULL, or what went wrong. */
+static const char *run_plan(const scene *s, const uint32_t expected[][WIDE])
+{
+    static machine m;
+    static int plains[VALUES];
+    size_t step, t = 0, i, k;
+    int32_t v, last[STATES];
+    memset(&m, 0, sizeof m);
+    for (i = 0; i < STATES; ++i) last[i] = -1;
+    for (v = 0; v < (int32_t)s->desc.value_count; ++v) plains[v] = plain(s, v);
+    /* What begins: constants everywhere, inputs on the host, states with their owner. */
+    for (v = 0; v < (int32_t)s->desc.value_count; ++v) {
+        uint32_t data[WIDE], shown[WIDE];
+        const int32_t r = root_of(s, v);
+        int32_t state = -1, b;
+        size_t n;
+        for (n = 0; n < s->desc.node_count; ++n)
+            for (k = 0; k < s->nodes[n].output_count; ++k)
+                if (s->nodes[n].outputs[k] == v) goto produced;
+        for (i = 0; i < s->desc.value_count; ++i)
+            if (root_of(s, (int32_t)i) == r && s->values[i].state >= 0) state = s->values[i].state;
+        fresh(data, r);
+        get_view(s, v, data, shown);
+        if (s->values[v].constant)
+            for (b = 0; b < 2 * BACKENDS + 1; ++b) { memcpy(m.at[b][v], shown, sizeof shown); m.is[b][v] = 1; }
+        else
+            put(&m, s, plains, v, memory_of(s, plains, v, state >= 0 ? info->states[state].owner : -1), shown);
+    produced:;
+    }
+    for (step = 0; step <= info->step_count; ++step) {
+        for (; t < info->transfer_count && info->transfers[t].before_step == step; ++t) {
+            const qnnrt_partition_transfer *move = &info->transfers[t];
+            uint32_t data[WIDE];
+            if (!get(&m, s, plains, move->value, memory_of(s, plains, move->value, move->from), data))
+                return "a transfer of nothing";
+            put(&m, s, plains, move->value, memory_of(s, plains, move->value, move->to), data);
+        }
+        if (step == info->step_count) break;
+        for (i = 0; i < info->steps[step].node_count; ++i) {
+            const int32_t n = info->steps[step].nodes[i], b = info->steps[step].backend;
+            const qnnrt_partition_node *node = &s->nodes[n];
+            uint32_t in[PORTS + 1][WIDE], out[WIDE];
+            size_t inputs = 0;
+            if ((s->can[n] >> b & 1) == 0) return "a node on a backend that does not support it";
+            for (k = 0; k <= node->input_count; ++k) {
+                v = k < node->input_count ? node->inputs[k] : node->writes;
+                if (v >= 0 && !get(&m, s, plains, v, memory_of(s, plains, v, b), in[inputs++]))
+                    return "a node reads what is not there";
+            }
+            if (node->writes >= 0) {
+                compute(n, in, inputs, PORTS, out);
+                put(&m, s, plains, node->writes, memory_of(s, plains, node->writes, b), out);
+            }
+            for (k = 0; k < node->output_count; ++k) {
+                v = node->outputs[k];
+                if (s->values[v].view_of >= 0 && info->homes[v] != QNNRT_PARTITION_FIXED) continue;
+                if (s->values[v].view_of >= 0) {
+                    /* Not overwritten: a view is as good as a copy. */
+                    uint32_t data[WIDE];
+                    int j;
+                    if (!get(&m, s, plains, s->values[v].view_of, memory_of(s, plains, v, b), data))
+                        return "a view of what is not there";
+                    for (j = 0; j < WIDE; ++j) out[j] = data[s->reversed[v] ? WIDE - 1 - j : j];
+                } else {
+                    compute(n, in, inputs, k, out);
+                }
+                put(&m, s, plains, v, memory_of(s, plains, v, b), out);
+            }
+        }
+    }
+    if (t != info->transfer_count) return "a transfer that is not carried out";
+    /* Outputs on the host, states with their owners. */
+    for (i = 0; i < s->desc.node_count; ++i)
+        for (k = 0; k < s->nodes[i].output_count; ++k) {
+            size_t j;
+            for (j = 0; j < s->desc.value_count; ++j)
+                if (root_of(s, (int32_t)j) == root_of(s, s->nodes[i].outputs[k]) && s->values[j].state >= 0)
+                    last[s->values[j].state] = s->nodes[i].outputs[k];
+        }
+    for (v = 0; v < (int32_t)s->desc.value_count; ++v) {
+        uint32_t data[WIDE], wanted[WIDE];
+        int32_t where = -1, state = -1;
+        for (i = 0; i < s->desc.value_count; ++i)
+            if (root_of(s, (int32_t)i) == root_of(s, v) && s->values[i].state >= 0) state = s->values[i].state;
+        if (state >= 0) where = info->states[state].owner;
+        if (!s->values[v].is_output && (state < 0 || (last[state] != v && !(s->values[v].view_of < 0 &&
+            info->homes[v] != QNNRT_PARTITION_FIXED)))) continue;
+        if (!get(&m, s, plains, v, memory_of(s, plains, v, where), data)) return "an output is not there";
+        get_view(s, v, expected[root_of(s, v)], wanted);
+        if (memcmp(data, wanted, sizeof data) != 0) return "an output differs";
+    }
+    return NULL;
+}
+
+/* ---- random cases ---------------------------------------------------------------------------- */
+
+static uint32_t seed;
+static uint32_t random_below(uint32_t end)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)(seed >> 4) * end) >> 28);
+}
+static int one_in(uint32_t n) { return random_below(n) == 0; }
+
+static void random_scene(scene *s, uint32_t number)
+{
+    static const char *const names[] = { "npu", "gpu", "dsp", "cpu" };
+    uint32_t nodes, inputs, backends, b, i, n, open = 0;
+    int32_t values[VALUES];
+    const uint32_t ability = 2 + number % 5;
+    scene_init(s);
+    seed = number * 2246822519u + 1;
+    (void)random_below(2);
+    backends = 1 + random_below(BACKENDS);
+    for (b = 0; b < backends; ++b) {
+        add_backend(s, names[b + 1 == backends ? 3 : b], 1 + random_below(20), b + 1 == backends && !one_in(8));
+        s->backends[b].is_host_memory = one_in(3);
+        s->backends[b].precision = one_in(2) ? 16 : 32;
+        if (one_in(6)) s->backends[b].most_inputs = 3 + random_below(4);
+        if (one_in(6)) s->backends[b].most_outputs = 2 + random_below(4);
+    }
+    s->desc.state_count = random_below(STATES + 1);
+    for (i = 0; i < s->desc.state_count; ++i) {
+        s->states[i].name = "cache";
+        s->states[i].policy = (qnnrt_partition_policy)(one_in(4) ? random_below(4) : 0);
+    }
+    s->desc.state_policy = one_in(3) ? QNNRT_PARTITION_POLICY_ERROR : QNNRT_PARTITION_POLICY_DEFAULT;
+    s->desc.costs.per_step = one_in(2) ? 2000 : -1;
+    s->desc.costs.per_byte = one_in(2) ? 0.1 : 1;
+    s->desc.costs.per_crossing = one_in(2) ? 200 : -1;
+    inputs = 1 + random_below(3);
+    for (i = 0; i < inputs; ++i) values[open++] = add_input(s);
+    for (i = 0; i < s->desc.state_count; ++i) {
+        s->values[values[open++] = add_input(s)].state = (int32_t)i;
+        if (one_in(3)) s->values[values[open - 1]].is_input = 0;
+    }
+    if (one_in(2)) {
+        const int32_t v = add_value(s, -1);
+        s->values[v].constant = 1;
+        values[open++] = v;
+    }
+    nodes = 2 + random_below(number % 3 == 0 ? 40 : 10);
+    for (n = 0; n < nodes && n < NODES && s->desc.value_count + 4 < VALUES; ++n) {
+        uint32_t able = 0, k;
+        const int32_t a = values[one_in(3) ? random_below(open) : open - 1 - random_below(open < 4 ? open : 4)];
+        int32_t out;
+        qnnrt_partition_node *node = &s->nodes[n];
+        for (b = 0; b < backends; ++b) able |= (uint32_t)(!one_in(ability)) << b;
+        if (!one_in(64)) able |= (uint32_t)1 << (backends - 1);
+        out = add_node(s, "op", able, a, one_in(2) ? values[random_below(open)] : -1);
+        node->work = random_below(3000);
+        s->values[out].bytes = random_below(3000);
+        s->values[out].exact = one_in(5);
+        if (one_in(5)) s->ins[n][node->input_count++] = -1;
+        for (k = random_below(8); k < 2; ++k) s->outs[n][node->output_count++] = add_value(s, -1);
+        /* A view, a write in place, or an update of a state as a function. */
+        k = random_below(10);
+        if (k < 2 && !s->values[a].constant) {
+            s->values[out].view_of = a;
+            s->reversed[out] = one_in(2);
+        } else if (k < 4) {
+            const int32_t w = values[random_below(open)];
+            if (!s->values[w].constant) {
+                node->writes = w;
+                if (one_in(2)) {
+                    s->values[out].view_of = w;
+                    s->reversed[out] = 0;
+                }
+                if (one_in(4)) {             /* no output at all */
+                    s->desc.value_count -= node->output_count;
+                    node->output_count = 0;
+                }
+            }
+        } else if (k == 4 && s->desc.state_count > 0) {
+            s->values[out].state = (int32_t)random_below((uint32_t)s->desc.state_count);
+        }
+        if (one_in(20)) node->pin = (int32_t)random_below(backends);
+        for (k = 0; k < node->output_count; ++k) values[open++] = s->outs[n][k];
+        if (one_in(6) && node->output_count > 0) s->values[out].is_output = 1;
+    }
+    if (s->desc.value_count > 0) s->values[values[open - 1]].is_output = 1;
+}
+
+TEST(partition_equals_one_processor_or_says_why_not)
+{
+    static scene s;
+    static uint32_t expected[VALUES][WIDE];
+    uint32_t number, run = 0, refused = 0, steps = 0;
+    uint64_t moves = 0;
+    for (number = 0; number < 20000; ++number) {
+        random_scene(&s, number);
+        if (make(&s) != QNNRT_OK) {
+            CHECK(plan != NULL && info->finding_count > 0 && info->step_count == 0);
+            CHECK(err.text[0] != '\0' && err.text[0] != (char)0xFF);
+            ++refused;
+        } else {
+            const char *fault;
+            run_list(&s, expected);
+            fault = run_plan(&s, (const uint32_t (*)[WIDE])expected);
+            if (fault != NULL) printf("partition: case %u: %s\n", (unsigned)number, fault);
+            CHECK(fault == NULL);
+            ++run;
+            steps += (uint32_t)info->step_count;
+            moves += info->transfer_count;
+        }
+    }
+    printf("partition: %u plans run like one processor, with %u steps and %u transfers; %u refused\n",
+           (unsigned)run, (unsigned)steps, (unsigned)moves, (unsigned)refused);
+    CHECK(run > 10000 && refused > 500);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+/* The example of the contract: conv, relu, matmul, add, relu on the NPU, concat on the CPU, softmax
+   on the NPU. */
+static void example(scene *s)
+{
+    static const char *const ops[] = { "conv", "relu", "matmul", "add", "relu", "concat", "softmax" };
+    int32_t v, i;
+    scene_init(s);
+    add_backend(s, "npu", 10, 0);
+    add_backend(s, "cpu", 1, 1);
+    s->backends[0].is_host_memory = 1;
+    s->backends[0].precision = 16;
+    s->backends[1].precision = 32;
+    v = add_input(s);
+    for (i = 0; i < 7; ++i) v = add_node(s, ops[i], i == 5 ? 2 : 3, v, -1);
+    s->values[v].is_output = 1;
+    for (i = 0; i < 7; ++i) s->nodes[i].work = 1e6;
+}
+
+TEST(partition_makes_the_plan_of_the_contract)
+{
+    static scene s;
+    example(&s);
+    CHECK_EQ(make(&s), QNNRT_OK);
+    CHECK_EQ(info->step_count, 3);
+    CHECK(info->steps[0].backend == 0 && info->steps[1].backend == 1 && info->steps[2].backend == 0);
+    CHECK(info->steps[0].node_count == 5 && info->steps[1].node_count == 1 && info->steps[2].node_count == 1);
+    /* The graph's input and output are host memory to both. */
+    CHECK_EQ(info->transfer_count, 2);
+    CHECK(info->transfers[0].value == s.outs[4][0] && info->transfers[0].from == 0 && info->transfers[0].to == 1);
+    CHECK(info->transfers[1].value == s.outs[5][0] && info->transfers[1].from == 1 && info->transfers[1].to == 0);
+    CHECK(info->transfers[0].before_step == 1 && info->transfers[1].before_step == 2);
+    CHECK(info->steps[1].input_count == 1 && info->steps[1].inputs[0] == s.outs[4][0]);
+    CHECK(info->steps[1].output_count == 1 && info->steps[1].outputs[0] == s.outs[5][0]);
+    CHECK_STR(info->choices[5].why, "only cpu supports it: npu: type f16 is not supported");
+    CHECK_STR(info->choices[0].why, "cheapest on npu");
+    CHECK(info->asked == 14 && s.asked[3][1] == 1);
+}
+
+TEST(partition_survives_failing_allocations)
+{
+    static scene s;
+    uint32_t number;
+    for (number = 0; number < 40; ++number) {
+        random_scene(&s, number);
+        s.desc.hooks.alloc = counted_alloc;
+        s.desc.hooks.free = counted_free;
+        live = 0;
+        for (fail_at = 0; fail_at < 1000; ++fail_at) {
+            allocations = 0;
+            if (make(&s) != QNNRT_E_MEMORY) break;
+            CHECK(plan == NULL && live == 0);
+            CHECK_STR(err.text, "out of memory");
+        }
+        CHECK(fail_at >= 2 && fail_at < 1000);
+        qnnrt_partition_free(plan);
+        plan = NULL;
+        CHECK_EQ(live, 0);
+    }
+}
+
+TEST_MAIN("partition")
+{
+    RUN(partition_makes_the_plan_of_the_contract);
+    RUN(partition_survives_failing_allocations);
+    RUN(partition_equals_one_processor_or_says_why_not);
+    qnnrt_partition_free(plan);
+}
