@@ -19,12 +19,16 @@ POSIX = set("open read close lseek stat fstat mmap munmap madvise sysconf opendi
 # Path, prefix, what it may call, a function that it calls, how many functions it declares at least and has altogether.
 WEIGHTS, IR, LOWER = "tools/qnnrt_weights.h", "tools/qnnrt_ir.h", "tools/qnnrt_lower.h"
 PARTITION = "tools/qnnrt_partition.h"
+CACHE = "tools/qnnrt_cache.h"
+# It writes files.
+CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink utime getpid qsort time".split())
 COMPOSE, KNOWN = "tools/qnnrt_compose.h", "tools/qnnrt_known.h"
 MEMORY = LIBC - set("fopen fclose fread ferror".split())
 LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos sqrt tanh trunc".split())
 LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (WEIGHTS, "QNNRT_WEIGHTS", MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           (IR, "QNNRT_IR", MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
+          (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
           (PARTITION, "QNNRT_PARTITION", MEMORY, "qnnrt_utf8_length", 3, 30))
 passed = failed = 0
@@ -55,7 +59,7 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
-users = [(LLM, ["qnnrt", "qnnrt_json"]), (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
+users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
          (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (PARTITION, ["qnnrt", "qnnrt_json"]),
          ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):

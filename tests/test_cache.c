@@ -1,0 +1,721 @@
+/* test_cache.c - entries of a cache: hashes, damage at every byte, room, and several processes
+
+   No test depends on the clock: last uses are set to fixed times. */
+#include "../tools/qnnrt_cache.h"
+#include "test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static qnnrt_error err;
+static const char key_a[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+static const char key_b[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+static const char key_c[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+/* Return FOLDER/NAME, valid until the fourth call after. */
+static const char *in(const char *folder, const char *name)
+{
+    static char paths[4][2200];
+    static int next;
+    char *path = paths[next = (next + 1) % 4];
+    snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
+    return path;
+}
+
+static int write_all(const char *path, const void *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    const int good = file != NULL && fwrite(data, 1, bytes, file) == bytes;
+    return file != NULL && fclose(file) == 0 && good;
+}
+
+/* Return the bytes of a file, or NULL. */
+static unsigned char *read_all(const char *path, size_t *bytes)
+{
+    struct stat facts;
+    FILE *file = fopen(path, "rb");
+    unsigned char *data = NULL;
+    *bytes = 0;
+    if (file == NULL) return NULL;
+    if (fstat(fileno(file), &facts) == 0 && (data = (unsigned char *)malloc((size_t)facts.st_size + 1)) != NULL)
+        *bytes = fread(data, 1, (size_t)facts.st_size, file);
+    fclose(file);
+    return data;
+}
+
+static int file_is(const char *path, const void *data, size_t bytes)
+{
+    size_t got;
+    unsigned char *there = read_all(path, &got);
+    const int same = there != NULL && got == bytes && memcmp(there, data, bytes) == 0;
+    free(there);
+    return same;
+}
+
+/* Count the files of a folder. */
+static int files_in(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    int count = -2;                      /* . and .. */
+    if (dir == NULL) return -1;
+    while (readdir(dir) != NULL) ++count;
+    closedir(dir);
+    return count;
+}
+
+/* Make the folders "cache", "from" and "out" of a test, and open the cache. */
+typedef struct place { char cache[1100], from[1100], out[1100], entry[1300]; qnnrt_cache *c; } place;
+
+static int begin(place *p, uint64_t limit)
+{
+    qnnrt_cache_desc desc;
+    const char *folder = test_tmpdir();
+    memset(&desc, 0, sizeof(desc));
+    memset(&err, 0xFF, sizeof(err));
+    desc.limit = limit;
+    snprintf(p->cache, sizeof(p->cache), "%.1000s/cache", folder);
+    snprintf(p->from, sizeof(p->from), "%.1000s/from", folder);
+    snprintf(p->out, sizeof(p->out), "%.1000s/out", folder);
+    snprintf(p->entry, sizeof(p->entry), "%s/%s.qnnrt", p->cache, key_a);
+    return mkdir(p->from, 0777) == 0 && mkdir(p->out, 0777) == 0 &&
+           qnnrt_cache_open(p->cache, &desc, &p->c, &err) == QNNRT_OK && err.code == QNNRT_OK;
+}
+
+/* Set the last use of an entry. */
+static int use_at(const place *p, const char *key, long seconds)
+{
+    char name[80];
+    struct timespec times[2];
+    memset(times, 0, sizeof(times));
+    times[0].tv_sec = times[1].tv_sec = seconds;
+    snprintf(name, sizeof(name), "%s.qnnrt", key);
+    return utimensat(AT_FDCWD, in(p->cache, name), times, 0) == 0;
+}
+
+static const char *const two_names[2] = { "model.bin", "qnnrt.json" };
+
+static int put_two(place *p, const char *key)
+{
+    return write_all(in(p->from, "model.bin"), "binary\0binary", 13) && write_all(in(p->from, "qnnrt.json"), "{}", 2) &&
+           qnnrt_cache_put(p->c, key, p->from, two_names, 2, &err) == QNNRT_OK;
+}
+
+/* ---- hashes ------------------------------------------------------------------------------------ */
+
+static void hex_of(const void *data, size_t bytes, size_t step, char text[65])
+{
+    unsigned char out[QNNRT_CACHE_HASH];
+    qnnrt_cache_hash hash;
+    size_t at = 0;
+    int i;
+    qnnrt_cache_hash_begin(&hash);
+    while (at < bytes) {
+        const size_t part = bytes - at < step ? bytes - at : step;
+        qnnrt_cache_hash_add(&hash, (const char *)data + at, part);
+        at += part;
+    }
+    qnnrt_cache_hash_end(&hash, out);
+    for (i = 0; i < QNNRT_CACHE_HASH; ++i) snprintf(text + 2 * i, 3, "%02x", (unsigned)out[i]);
+}
+
+/* From hashlib.blake2b(..., digest_size=32) of Python. */
+TEST(hashes_are_those_of_blake2b)
+{
+    static const size_t steps[] = { 1, 7, 127, 128, 129, 256, 1000 };
+    unsigned char data[1000];
+    char text[65];
+    size_t i;
+    hex_of("", 0, 1, text);
+    CHECK_STR(text, "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8");
+    hex_of("abc", 3, 3, text);
+    CHECK_STR(text, "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
+    memset(data, 'a', sizeof(data));
+    hex_of(data, 128, 128, text);
+    CHECK_STR(text, "ae2aa48507885c4c950fb809b2076f959cde9f8ea6da260d9a3587df33dac450");
+    hex_of(data, 129, 129, text);
+    CHECK_STR(text, "2f64744a6de0d2c0b56e64cf6e29a5aaa255010d415d51c75ccc82f73dccd865");
+    for (i = 0; i < sizeof(data); ++i) data[i] = (unsigned char)(i % 251);
+    for (i = 0; i < sizeof(steps) / sizeof(steps[0]); ++i) {
+        hex_of(data, sizeof(data), steps[i], text);
+        CHECK_STR(text, "b372d0608f720c8c3dd41e9c8eecb10143b41abe520b616607e754bf79c08331");
+    }
+}
+
+static void key_of(const char *a, const char *x, const char *b, const char *y, char text[QNNRT_CACHE_KEY_BYTES])
+{
+    qnnrt_cache_key key;
+    qnnrt_cache_key_begin(&key);
+    qnnrt_cache_key_add(&key, a, x, strlen(x));
+    if (b != NULL) qnnrt_cache_key_add(&key, b, y, strlen(y));
+    qnnrt_cache_key_end(&key, text);
+}
+
+TEST(fields_of_a_key_do_not_run_into_each_other)
+{
+    static const char *const cases[][4] = {
+        { "a", "xy", NULL, NULL }, { "ax", "y", NULL, NULL }, { "a", "x", "", "y" }, { "a", "x", "y", "" },
+        { "a", "", "xy", "" }, { "", "axy", NULL, NULL }, { "a", "xy", "", "" }, { "axy", "", NULL, NULL },
+        { "y", "", "a", "x" }
+    };
+    enum { COUNT = sizeof(cases) / sizeof(cases[0]) };
+    char keys[COUNT][QNNRT_CACHE_KEY_BYTES], again[QNNRT_CACHE_KEY_BYTES];
+    size_t i, k;
+    for (i = 0; i < COUNT; ++i) {
+        key_of(cases[i][0], cases[i][1], cases[i][2], cases[i][3], keys[i]);
+        key_of(cases[i][0], cases[i][1], cases[i][2], cases[i][3], again);
+        CHECK_EQ(strcmp(keys[i], again), 0);
+        CHECK_EQ(strspn(keys[i], "0123456789abcdef"), 64);
+        for (k = 0; k < i; ++k) CHECK(strcmp(keys[i], keys[k]) != 0);
+    }
+}
+
+TEST(the_content_of_a_file_is_a_field)
+{
+    static unsigned char data[40000];
+    qnnrt_cache_key key;
+    char text[2][QNNRT_CACHE_KEY_BYTES], path[1200];
+    size_t i;
+    for (i = 0; i < sizeof(data); ++i) data[i] = (unsigned char)(i * 7 + i / 300);
+    snprintf(path, sizeof(path), "%.1000s/weights", test_tmpdir());
+    CHECK(write_all(path, data, sizeof(data)));
+    qnnrt_cache_key_begin(&key);
+    CHECK_EQ(qnnrt_cache_key_file(&key, "weights", path, &err), QNNRT_OK);
+    qnnrt_cache_key_end(&key, text[0]);
+    qnnrt_cache_key_begin(&key);
+    qnnrt_cache_key_add(&key, "weights", data, sizeof(data));
+    qnnrt_cache_key_end(&key, text[1]);
+    CHECK_STR(text[0], text[1]);
+    data[39999] ^= 1;
+    CHECK(write_all(path, data, sizeof(data)));
+    qnnrt_cache_key_begin(&key);
+    CHECK_EQ(qnnrt_cache_key_file(&key, "weights", path, &err), QNNRT_OK);
+    qnnrt_cache_key_end(&key, text[1]);
+    CHECK(strcmp(text[0], text[1]) != 0);
+    CHECK_EQ(qnnrt_cache_key_file(&key, "weights", "/no/such/file", &err), QNNRT_E_NOT_FOUND);
+    CHECK_STR(err.text, "/no/such/file");
+    CHECK_EQ(qnnrt_cache_key_file(&key, "weights", test_tmpdir(), &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_cache_key_file(&key, NULL, path, &err), QNNRT_E_ARG);
+}
+
+/* ---- entries ----------------------------------------------------------------------------------- */
+
+TEST(what_is_put_is_got)
+{
+    place p;
+    const qnnrt_cache_entry *entry;
+    CHECK(begin(&p, 0));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, &entry, &err), QNNRT_E_NOT_FOUND);
+    CHECK(entry == NULL);
+    CHECK_STR(err.text, key_a);
+    CHECK(put_two(&p, key_a));
+    CHECK_EQ(err.code, QNNRT_OK);
+    CHECK_EQ(files_in(p.cache), 1);
+    CHECK(write_all(in(p.out, "qnnrt.json"), "old and longer", 14));
+    CHECK_EQ(symlink("/no/such/place", in(p.out, "model.bin")), 0);      /* replaced, not followed */
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, &entry, &err), QNNRT_OK);
+    CHECK(file_is(in(p.out, "model.bin"), "binary\0binary", 13));
+    CHECK(file_is(in(p.out, "qnnrt.json"), "{}", 2));
+    CHECK_EQ(files_in(p.out), 2);
+    CHECK_EQ(entry->file_count, 2);
+    CHECK_STR(entry->files[0].name, "model.bin");
+    CHECK_EQ(entry->files[0].bytes, 13);
+    CHECK_STR(entry->files[1].name, "qnnrt.json");
+    CHECK_STR(entry->key, key_a);
+    CHECK(entry->damage == NULL);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_b, p.out, NULL, &err), QNNRT_E_NOT_FOUND);
+    /* Written again with other content. */
+    CHECK(write_all(in(p.from, "model.bin"), "", 0));
+    CHECK_EQ(qnnrt_cache_put(p.c, key_a, p.from, two_names, 1, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, &entry, NULL), QNNRT_OK);
+    CHECK_EQ(entry->file_count, 1);
+    CHECK(file_is(in(p.out, "model.bin"), "", 0));
+    CHECK_EQ(files_in(p.cache), 1);
+    qnnrt_cache_close(p.c);
+}
+
+TEST(files_larger_than_the_buffer_are_whole)
+{
+    enum { BYTES = 3 * 1048576 + 17 };
+    unsigned char *data = (unsigned char *)malloc(BYTES);
+    place p;
+    size_t i;
+    int same;
+    CHECK(data != NULL);
+    for (i = 0; i < BYTES; ++i) data[i] = (unsigned char)(i * 131 + i / 4096);
+    CHECK(begin(&p, 0));
+    CHECK(write_all(in(p.from, "model.bin"), data, BYTES));
+    CHECK_EQ(qnnrt_cache_put(p.c, key_a, p.from, two_names, 1, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
+    same = file_is(in(p.out, "model.bin"), data, BYTES);
+    free(data);
+    CHECK(same);
+    qnnrt_cache_close(p.c);
+}
+
+/* Nothing of a damaged entry is given out, it is removed, and can be put again. */
+static void is_refused(place *p, const char *what, size_t at, const unsigned char *data, size_t bytes)
+{
+    char place_of[80];
+    snprintf(place_of, sizeof(place_of), "%s at %lu", what, (unsigned long)at);
+    CHECK(write_all(p->entry, data, bytes));
+    memset(&err, 0xFF, sizeof(err));
+    if (qnnrt_cache_get(p->c, key_a, p->out, NULL, &err) != QNNRT_E_FORMAT) printf("%s: %s\n", place_of, err.text);
+    CHECK_EQ(err.code, QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "is damaged: ");
+    CHECK_EQ(files_in(p->out), 0);
+    CHECK_EQ(files_in(p->cache), 0);
+}
+
+TEST(a_flipped_byte_anywhere_is_found)
+{
+    place p;
+    unsigned char *data;
+    size_t bytes, i;
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_a));
+    data = read_all(p.entry, &bytes);
+    CHECK(data != NULL && bytes > 200);
+    for (i = 0; i < bytes; ++i) {
+        static const unsigned char flips[] = { 0xFF, 1, 0x80 };
+        size_t k;
+        for (k = 0; k < sizeof(flips); ++k) {
+            data[i] ^= flips[k];
+            TRY(is_refused(&p, "flipped", i, data, bytes));
+            data[i] ^= flips[k];
+        }
+    }
+    CHECK(write_all(p.entry, data, bytes));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
+    free(data);
+    qnnrt_cache_close(p.c);
+}
+
+TEST(an_entry_cut_at_any_byte_is_found)
+{
+    place p;
+    unsigned char *data;
+    size_t bytes, i;
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_a));
+    data = read_all(p.entry, &bytes);
+    CHECK(data != NULL);
+    for (i = 0; i < bytes; ++i) TRY(is_refused(&p, "cut", i, data, i));
+    data[bytes] = 'x';                           /* there is room for it */
+    TRY(is_refused(&p, "longer", bytes + 1, data, bytes + 1));
+    free(data);
+    qnnrt_cache_close(p.c);
+}
+
+TEST(the_entry_of_another_key_is_foreign)
+{
+    place p;
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_b));
+    CHECK_EQ(rename(in(p.cache, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.qnnrt"), p.entry), 0);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "another key");
+    CHECK_EQ(files_in(p.out), 0);
+    qnnrt_cache_close(p.c);
+}
+
+/* Write an entry by hand, with right hashes. */
+static int forge(const place *p, const char *const *names, const uint64_t *sizes, uint64_t count, uint64_t rows,
+                 const char *content, size_t content_bytes)
+{
+    unsigned char data[4000];
+    qnnrt_cache_hash hash;
+    uint64_t head = 96;
+    size_t at = 96, i;
+    int k;
+    memset(data, 0, sizeof(data));
+    memcpy(data, "QNNRT CACHE 1\n", 14);
+    memcpy(data + 16, key_a, 64);
+    for (i = 0; i < rows; ++i) {
+        for (k = 0; k < 8; ++k) data[at + (size_t)k] = (unsigned char)(sizes[i] >> (8 * k));
+        qnnrt_cache_hash_begin(&hash);
+        qnnrt_cache_hash_add(&hash, content, sizes[i] <= content_bytes ? sizes[i] : 0);
+        qnnrt_cache_hash_end(&hash, data + at + 8);
+        data[at + 40] = (unsigned char)strlen(names[i]);
+        data[at + 41] = (unsigned char)(strlen(names[i]) >> 8);
+        memcpy(data + at + 48, names[i], strlen(names[i]));
+        at += 48 + strlen(names[i]) + 1;
+    }
+    head = at;
+    for (k = 0; k < 8; ++k) data[80 + k] = (unsigned char)(count >> (8 * k));
+    for (k = 0; k < 8; ++k) data[88 + k] = (unsigned char)(head >> (8 * k));
+    qnnrt_cache_hash_begin(&hash);
+    qnnrt_cache_hash_add(&hash, data, at);
+    qnnrt_cache_hash_end(&hash, data + at);
+    at += 32;
+    memcpy(data + at, content, content_bytes);
+    return write_all(p->entry, data, at + content_bytes);
+}
+
+TEST(a_forged_entry_writes_nothing_outside_and_nothing_wrong)
+{
+    static const char *const bad[] = { "../evil", "/tmp/evil", "a/b", "..", ".", ".hidden", "a\nb", "a\x1b[2J", "a\\b",
+                                       "", "a\xff", ("\xe2\x80\xae" "b") };
+    static char longest[256 + 1];
+    const char *names[3];
+    uint64_t sizes[3] = { 4, 4, 4 };
+    place p;
+    size_t i;
+    CHECK(begin(&p, 0));
+    names[0] = "good";
+    CHECK(forge(&p, names, sizes, 1, 1, "data", 4));                 /* the forger can do it right */
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
+    CHECK(file_is(in(p.out, "good"), "data", 4));
+    CHECK_EQ(remove(in(p.out, "good")), 0);
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
+        names[0] = bad[i];
+        CHECK(forge(&p, names, sizes, 1, 1, "data", 4));
+        if (qnnrt_cache_get(p.c, key_a, p.out, NULL, &err) != QNNRT_E_FORMAT) printf("name %lu\n", (unsigned long)i);
+        CHECK_EQ(err.code, QNNRT_E_FORMAT);
+        CHECK_EQ(files_in(p.out), 0);
+        names[1] = bad[i];
+        CHECK(write_all(in(p.from, "model.bin"), "x", 1));
+        CHECK_EQ(qnnrt_cache_put(p.c, key_a, p.from, &names[1], 1, &err), QNNRT_E_ARG);
+    }
+    memset(longest, 'n', 256);
+    names[0] = longest;
+    CHECK(forge(&p, names, sizes, 1, 1, "data", 4));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    names[0] = names[1] = "twice";
+    CHECK(forge(&p, names, sizes, 2, 2, "datadata", 8));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "twice");
+    names[1] = "other";
+    CHECK(forge(&p, names, sizes, 3, 2, "datadata", 8));             /* fewer rows than it says */
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    CHECK(forge(&p, names, sizes, 1, 2, "datadata", 8));             /* more */
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    CHECK(forge(&p, names, sizes, UINT64_MAX, 2, "datadata", 8));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    sizes[0] = UINT64_MAX;                                           /* sizes that wrap around */
+    sizes[1] = 9;
+    CHECK(forge(&p, names, sizes, 2, 2, "datadata", 8));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    sizes[0] = sizes[1] = 3;                                         /* bytes of no file */
+    CHECK(forge(&p, names, sizes, 2, 2, "datadata", 8));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(files_in(p.out), 0);
+    qnnrt_cache_close(p.c);
+}
+
+/* ---- room -------------------------------------------------------------------------------------- */
+
+typedef struct listing { char text[2000]; } listing;
+
+static void visit(void *user, const qnnrt_cache_entry *entry)
+{
+    listing *list = (listing *)user;
+    const size_t used = strlen(list->text);
+    snprintf(list->text + used, sizeof(list->text) - used, "%c%lu%s ", entry->key[0], (unsigned long)entry->file_count,
+             entry->damage != NULL ? "!" : "");
+}
+
+static const char *list_of(place *p)
+{
+    static listing list;
+    list.text[0] = '\0';
+    if (qnnrt_cache_list(p->c, visit, &list, &err) != QNNRT_OK) return err.text;
+    return list.text;
+}
+
+TEST(the_entry_unused_for_longest_makes_room)
+{
+    unsigned char data[1000];
+    place p;
+    memset(data, 7, sizeof(data));
+    CHECK(begin(&p, 2600));                      /* two entries of about 1,190 bytes */
+    CHECK(write_all(in(p.from, "model.bin"), data, sizeof(data)));
+    CHECK_EQ(qnnrt_cache_put(p.c, key_a, p.from, two_names, 1, &err), QNNRT_OK);
+    CHECK(use_at(&p, key_a, 1000));
+    CHECK_EQ(qnnrt_cache_put(p.c, key_b, p.from, two_names, 1, &err), QNNRT_OK);
+    CHECK(use_at(&p, key_b, 2000));
+    CHECK_EQ(strcmp(list_of(&p), "a1 b1 "), 0);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);  /* a is used now */
+    CHECK_EQ(strcmp(list_of(&p), "b1 a1 "), 0);
+    CHECK_EQ(qnnrt_cache_put(p.c, key_c, p.from, two_names, 1, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_b, p.out, NULL, &err), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_c, p.out, NULL, &err), QNNRT_OK);
+    qnnrt_cache_close(p.c);
+}
+
+TEST(files_that_are_larger_than_the_limit_remove_nothing)
+{
+    unsigned char data[3000];
+    place p;
+    memset(data, 7, sizeof(data));
+    CHECK(begin(&p, 2600));
+    CHECK(put_two(&p, key_a));
+    CHECK(write_all(in(p.from, "model.bin"), data, sizeof(data)));
+    CHECK_EQ(qnnrt_cache_put(p.c, key_b, p.from, two_names, 2, &err), QNNRT_E_LIMIT);
+    CHECK_STR(err.text, "2600");
+    CHECK(write_all(in(p.from, "model.bin"), data, 2000));
+    CHECK(write_all(in(p.from, "qnnrt.json"), data, 601));
+    CHECK_EQ(qnnrt_cache_put(p.c, key_b, p.from, two_names, 2, &err), QNNRT_E_LIMIT);
+    CHECK_EQ(strcmp(list_of(&p), "a2 "), 0);
+    CHECK_EQ(files_in(p.cache), 1);
+    qnnrt_cache_close(p.c);
+}
+
+TEST(listing_and_clearing_leave_other_files_alone)
+{
+    static const char aside[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.qnnrt.1.0.tmp";
+    place p;
+    size_t count = 9;
+    uint64_t bytes = 9;
+    struct stat facts;
+    struct timespec old[2];
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_a));
+    CHECK(use_at(&p, key_a, 1000));
+    CHECK(put_two(&p, key_b));
+    CHECK(use_at(&p, key_b, 500));
+    CHECK(write_all(in(p.cache, "notes.txt"), "mine", 4));
+    CHECK(write_all(in(p.cache, "AAAA.qnnrt"), "mine", 4));
+    CHECK(write_all(in(p.cache, aside), "half", 4));
+    CHECK_EQ(strcmp(list_of(&p), "b2 a2 "), 0);
+    CHECK_EQ(stat(p.entry, &facts), 0);
+    CHECK_EQ(truncate(p.entry, 100), 0);
+    CHECK(use_at(&p, key_a, 1000));
+    CHECK_EQ(strcmp(list_of(&p), "b2 a0! "), 0);
+    /* What was written aside stays for a day: another process may be at it. */
+    CHECK(put_two(&p, key_c));
+    CHECK_EQ(files_in(p.cache), 6);
+    memset(old, 0, sizeof(old));
+    CHECK_EQ(utimensat(AT_FDCWD, in(p.cache, aside), old, 0), 0);
+    CHECK(put_two(&p, key_c));
+    CHECK_EQ(files_in(p.cache), 5);
+    CHECK(write_all(in(p.cache, aside), "half", 4));
+    CHECK_EQ(qnnrt_cache_clear(p.c, &count, &bytes, &err), QNNRT_OK);
+    CHECK_EQ(count, 3);
+    CHECK_EQ(bytes, 2 * (uint64_t)facts.st_size + 100);
+    CHECK_EQ(files_in(p.cache), 2);
+    CHECK(file_is(in(p.cache, "notes.txt"), "mine", 4));
+    CHECK_EQ(qnnrt_cache_clear(p.c, NULL, NULL, NULL), QNNRT_OK);
+    CHECK_EQ(strcmp(list_of(&p), ""), 0);
+    qnnrt_cache_close(p.c);
+}
+
+/* ---- failures ---------------------------------------------------------------------------------- */
+
+TEST(folders_that_cannot_be_used_are_named)
+{
+    place p;
+    qnnrt_cache *c;
+    qnnrt_cache_desc desc;
+    char path[1200];
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_a));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, "/no/such/folder", NULL, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "/no/such/folder");
+    CHECK(err.hint[0] != '\0');
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);      /* it is still there */
+    CHECK_EQ(qnnrt_cache_put(p.c, key_b, "/no/such/folder", two_names, 1, &err), QNNRT_E_IO);
+    CHECK_EQ(mkdir(in(p.from, "folder"), 0777), 0);
+    {
+        static const char *const names[] = { "folder" };
+        CHECK_EQ(qnnrt_cache_put(p.c, key_b, p.from, names, 1, &err), QNNRT_E_IO);
+    }
+    CHECK_EQ(files_in(p.cache), 1);
+    CHECK_EQ(qnnrt_cache_open("/proc/self/no/such", NULL, &c, &err), QNNRT_E_IO);
+    CHECK(c == NULL);
+    snprintf(path, sizeof(path), "%s/model.bin", p.from);
+    CHECK_EQ(qnnrt_cache_open(path, NULL, &c, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "not a folder");
+    CHECK_EQ(qnnrt_cache_open("/proc/self", NULL, &c, &err), QNNRT_OK);      /* nobody can write there */
+    CHECK_EQ(qnnrt_cache_put(c, key_b, p.from, two_names, 1, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, "/proc/self");
+    CHECK(err.hint[0] != '\0');
+    qnnrt_cache_close(c);
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = (void *(*)(void *, size_t))0;
+    CHECK_EQ(qnnrt_cache_open("", NULL, &c, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_open(NULL, NULL, &c, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_open(p.cache, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_get(p.c, "short", p.out, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_get(p.c, "../../../../../../../../../../../../../../../../../../../../etc/x", p.out, NULL, &err),
+             QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_get(NULL, key_a, p.out, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_put(p.c, key_a, p.from, two_names, 0, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_put(p.c, NULL, p.from, two_names, 1, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_list(p.c, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_cache_clear(NULL, NULL, NULL, &err), QNNRT_E_ARG);
+    qnnrt_cache_close(NULL);
+    qnnrt_cache_close(p.c);
+}
+
+/* A full disk: no file may have more than 4,096 bytes. */
+TEST(a_full_disk_leaves_what_was_there)
+{
+    static unsigned char data[20000];
+    place p;
+    struct rlimit before, few;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    qnnrt_result put, got;
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_a));
+    CHECK(write_all(in(p.from, "model.bin"), data, sizeof(data)));
+    CHECK_EQ(qnnrt_cache_put(p.c, key_b, p.from, two_names, 1, &err), QNNRT_OK);
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    few = before;
+    few.rlim_cur = 4096;
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+    put = qnnrt_cache_put(p.c, key_a, p.from, two_names, 1, NULL);
+    got = qnnrt_cache_get(p.c, key_b, p.out, NULL, &err);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, handler);
+    CHECK_EQ(put, QNNRT_E_IO);
+    CHECK_EQ(got, QNNRT_E_IO);
+    CHECK_EQ(files_in(p.cache), 2);
+    CHECK_EQ(files_in(p.out), 0);
+    CHECK_EQ(qnnrt_cache_get(p.c, key_a, p.out, NULL, &err), QNNRT_OK);
+    CHECK(file_is(in(p.out, "model.bin"), "binary\0binary", 13));
+    CHECK_EQ(qnnrt_cache_get(p.c, key_b, p.out, NULL, &err), QNNRT_OK);
+    qnnrt_cache_close(p.c);
+}
+
+static long allowed;                     /* allocations that succeed; -1: all */
+static long live;
+
+static void *tight_alloc(void *user, size_t bytes)
+{
+    void *data;
+    (void)user;
+    if (allowed == 0) return NULL;
+    if (allowed > 0) --allowed;
+    data = malloc(bytes);
+    if (data != NULL) {
+        memset(data, 0xA5, bytes);
+        ++live;
+    }
+    return data;
+}
+
+static void tight_free(void *user, void *data)
+{
+    (void)user;
+    free(data);
+    --live;
+}
+
+TEST(memory_that_runs_out_is_told)
+{
+    place p;
+    qnnrt_cache_desc desc;
+    long least;
+    CHECK(begin(&p, 0));
+    CHECK(put_two(&p, key_a));
+    memset(&desc, 0, sizeof(desc));
+    desc.hooks.alloc = tight_alloc;
+    desc.hooks.free = tight_free;
+    for (least = 0;; ++least) {
+        qnnrt_cache *c = NULL;
+        listing list = { "" };
+        qnnrt_result results[4] = { QNNRT_OK, QNNRT_OK, QNNRT_OK, QNNRT_OK };
+        int i, memory = 0;
+        allowed = least;
+        results[0] = qnnrt_cache_open(p.cache, &desc, &c, &err);
+        if (results[0] == QNNRT_OK) {
+            results[1] = qnnrt_cache_put(c, key_b, p.from, two_names, 2, &err);
+            results[2] = qnnrt_cache_get(c, key_a, p.out, NULL, &err);
+            results[3] = qnnrt_cache_list(c, visit, &list, &err);
+        }
+        qnnrt_cache_close(c);
+        allowed = -1;
+        CHECK_EQ(live, 0);
+        for (i = 0; i < 4; ++i) {
+            memory += results[i] == QNNRT_E_MEMORY;
+            CHECK(results[i] == QNNRT_OK || results[i] == QNNRT_E_MEMORY);
+        }
+        if (memory == 0) break;
+        CHECK(least < 100);
+    }
+    CHECK(least > 5);
+    qnnrt_cache_close(p.c);
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
+
+/* Put, get and remove the same few entries, whose content must be that of their key. */
+static int busy(const char *cache, const char *folder, int number)
+{
+    static const char *const keys[3] = { key_a, key_b, key_c };
+    qnnrt_cache_desc desc;
+    qnnrt_cache *c;
+    char own[1300];
+    int round;
+    memset(&desc, 0, sizeof(desc));
+    desc.limit = 45000;                          /* not all three */
+    snprintf(own, sizeof(own), "%s/%d", folder, number);
+    if (mkdir(own, 0777) != 0 || qnnrt_cache_open(cache, &desc, &c, NULL) != QNNRT_OK) return 1;
+    for (round = 0; round < 120; ++round) {
+        const int which = (round * (number + 1)) % 3;
+        static unsigned char data[20000];
+        qnnrt_result result;
+        memset(data, 'a' + which, sizeof(data));
+        if (round % 10 != 0) result = qnnrt_cache_get(c, keys[which], own, NULL, NULL);
+        else result = qnnrt_cache_clear(c, NULL, NULL, NULL) == QNNRT_OK ? QNNRT_E_NOT_FOUND : QNNRT_E_STATE;
+        if (result == QNNRT_OK && !file_is(in(own, "model.bin"), data, sizeof(data))) return 2;
+        if (result == QNNRT_OK) continue;
+        if (result != QNNRT_E_NOT_FOUND) return 3;
+        if (!write_all(in(own, "model.bin"), data, sizeof(data))) return 4;
+        /* Another process may clear the cache before the entry has its name. */
+        result = qnnrt_cache_put(c, keys[which], own, two_names, 1, NULL);
+        if (result != QNNRT_OK && result != QNNRT_E_IO) return 5;
+    }
+    qnnrt_cache_close(c);
+    return 0;
+}
+
+TEST(processes_share_a_cache)
+{
+    enum { PROCESSES = 6 };
+    place p;
+    pid_t children[PROCESSES];
+    int i, status, worst = 0;
+    CHECK(begin(&p, 0));
+    fflush(stdout);
+    for (i = 0; i < PROCESSES; ++i) {
+        children[i] = fork();
+        if (children[i] == 0) _exit(busy(p.cache, p.out, i));
+    }
+    for (i = 0; i < PROCESSES; ++i) {
+        CHECK_EQ(waitpid(children[i], &status, 0), children[i]);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+            printf("process %d: status 0x%x\n", i, (unsigned)status);
+            worst = 1;
+        }
+    }
+    CHECK_EQ(worst, 0);
+    CHECK(strchr(list_of(&p), '!') == NULL);
+    qnnrt_cache_close(p.c);
+}
+
+TEST_MAIN("cache")
+{
+    RUN(hashes_are_those_of_blake2b);
+    RUN(fields_of_a_key_do_not_run_into_each_other);
+    RUN(the_content_of_a_file_is_a_field);
+    RUN(what_is_put_is_got);
+    RUN(files_larger_than_the_buffer_are_whole);
+    RUN(a_flipped_byte_anywhere_is_found);
+    RUN(an_entry_cut_at_any_byte_is_found);
+    RUN(the_entry_of_another_key_is_foreign);
+    RUN(a_forged_entry_writes_nothing_outside_and_nothing_wrong);
+    RUN(the_entry_unused_for_longest_makes_room);
+    RUN(files_that_are_larger_than_the_limit_remove_nothing);
+    RUN(listing_and_clearing_leave_other_files_alone);
+    RUN(folders_that_cannot_be_used_are_named);
+    RUN(a_full_disk_leaves_what_was_there);
+    RUN(memory_that_runs_out_is_told);
+    RUN(processes_share_a_cache);
+}
