@@ -29,7 +29,8 @@
             run_change.h: >>change                run_step.h: >>steps
             run_manifest.h: >>manifest            run_aten.h: >>aten
             run_verify.h: >>values >>verify       run_fate.h: >>fate
-            run_progress.h: >>progress            run_chart.h: >>chart                            */
+            run_progress.h: >>progress            run_chart.h: >>chart
+            run_small.h: >>small                                                              */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -75,6 +76,9 @@ typedef struct compile_settings {
     double      rope_base, tolerance;
     uint32_t    verify;                /* runs of --verify                                 */
     int         verify_nodes;          /* index in node_words                              */
+    uint32_t    weight_bits, weight_block;
+    int         weight_emulate;
+    cli_list    keep_weights;          /* patterns                                         */
 } compile_settings;
 
 enum { DIMS_MOST = 32 };
@@ -336,6 +340,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_arena.h"
 #include "run_explain.h"
 #include "run_libs.h"
+#include "run_small.h"
 #include "run_aten.h"
 #include "run_fate.h"
 #include "run_chart.h"
@@ -540,6 +545,7 @@ int main(int argc, char **argv)
     free((void *)t.set.graphs.items);
     free((void *)t.set.input_texts.items);
     free((void *)t.set.compile.weights.items);
+    free((void *)t.set.compile.keep_weights.items);
     for (size_t i = 0; i < t.left_count; ++i) {
         free(t.left[i].file);
         free(t.left[i].pipeline);

@@ -372,6 +372,23 @@ static int qnnrt_known__not_1x1(const qnnrt_known_node *node)
     return qnnrt_known__channels(node) && w->rank == 4 && (w->dims[0] > 1 || w->dims[1] > 1);
 }
 
+static int qnnrt_known__not_1x1_of_8(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    return qnnrt_known__channels(node) && w->rank == 4 &&
+           (w->dims[0] > 1 || w->dims[1] > 1 || w->dims[2] % 8 != 0);
+}
+
+static int qnnrt_known__channels_group(const qnnrt_known_node *node)
+{
+    return qnnrt_known__channels(node) && qnnrt_known__number(node, "group", 1) > 1;
+}
+
+static int qnnrt_known__channels_rank3(const qnnrt_known_node *node)
+{
+    return qnnrt_known__channels(node) && qnnrt_known__in(node, 1)->rank > 2;
+}
+
 static int qnnrt_known__gather(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_known__in(node, 0), *i = qnnrt_known__in(node, 1);
@@ -705,10 +722,24 @@ static const qnnrt_known qnnrt_knowns[] = {
   "Give a beta of zeros, and use ElementWiseAdd." },
 { "htp-blocks", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0x3EA, "MatMul", "u8 u16", qnnrt_known__blocks,
   "2.47 has no MatMul with block-wise weights", "Use FullyConnected." },
-{ "htp-channels", "Htp-2.51", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16", qnnrt_known__channels,
-  "no convolution of float16 with scales per channel", "Use weights in float16." },
+{ "htp-channels", "Htp-2.51", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16",
+  qnnrt_known__not_1x1_of_8,
+  "no convolution of float16 with scales per channel, except 1x1 of a multiple of 8 channels",
+  "Use weights in float16." },
 { "htp-channels", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16", qnnrt_known__not_1x1,
   "no convolution of float16 with scales per channel, except 1x1", "Use weights in float16." },
+{ "htp-channels", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0x3EA, "Conv2d", "f16",
+  qnnrt_known__channels_group,
+  "no convolution of float16 in groups with scales per channel", "Use weights in float16." },
+{ "htp-channels", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "DepthWiseConv2d", "f16",
+  qnnrt_known__channels,
+  "no depthwise convolution of float16 with scales per channel", "Use weights in float16." },
+{ "htp-channels", "Htp", QNNRT_KNOWN_REFUSED, 0x3EA, "MatMul", "f16",
+  qnnrt_known__channels_rank3,
+  "several matrices of float16 with scales per channel have no kernel",
+  "Use weights in float16." },
+{ "htp-plain-blocks", "Htp", QNNRT_KNOWN_REFUSED, 0, "MatMul", "f16", qnnrt_known__blocks,
+  "block-wise weights would crash it: compose does not call it", "Use FullyConnected." },
 { "htp-keep-dims", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "FullyConnected", "*", qnnrt_known__keep_dims,
   "the result has two dimensions, or is refused", "Use Reshape after it." },
 { "htp-last-axis", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "Softmax LayerNorm RmsNorm", "*",

@@ -78,6 +78,17 @@
        stays bool. Constants beyond float16, such as the -3.4e38 of a mask, become its largest
        number; a weight beyond it is an error.
 
+   Small weights
+       With desc.weight_bits the weights of FullyConnected, Conv2d, DepthWiseConv2d and MatMul become
+       signed codes with one scale per output channel, and activations stay float. 8 bits: the scale
+       is the largest value / 127. 4 bits: codes from -7 to 7, with the scale, among those that clip
+       some values, whose rounding has the least square error; with desc.weight_block each block of
+       inputs has a scale of its own. Scales are computed by qnnrt_lower_graph(), which reads these
+       weights; codes when the builder reads them. Tables of embeddings stay float: the library
+       gathers in the type of the table. qnnrt_known.h says what a library takes. A weight that it
+       does not take stays as it is, and info.smalls says why; if that is so for all weights it is a
+       finding. With desc.weight_emulate such weights are rounded as well, and stored as floats.
+
    Contexts
        With desc.contexts the graphs are cut into several contexts with near equal shares of the
        weights, where the fewest bytes cross. Each context has a graph of the same name, so that the
@@ -103,7 +114,7 @@
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table >>range                                                     operators
-       >>graph >>cut >>emit >>public                                                programs
+       >>small >>graph >>cut >>emit >>public                                        programs
 */
 #ifndef QNNRT_LOWER_H
 #define QNNRT_LOWER_H
@@ -162,6 +173,18 @@ typedef struct qnnrt_lower_desc {
                                         graph, a float, number `index` in ir; or 0: as native_io
                                         says (default NULL) */
     void              *io_user;
+    uint32_t           weight_bits;  /* 8 or 4: of the weights that operators multiply with, see
+                                        "Small weights" (default 0: weights have the compute type) */
+    uint32_t           weight_block; /* 4 bits: inputs that share a scale (default 0: all inputs of
+                                        an output channel) */
+    int                weight_emulate;   /* 1: a weight that the library takes in the compute type
+                                        alone is rounded all the same (default 0: it is kept, or an
+                                        error if there is no other) */
+    uint32_t         (*weight_bits_of)(void *user, const qnnrt_ir_value *weight, const char *type,
+                                       uint32_t bits);
+                                     /* returns the bits of a weight, 0, 8 or 4, that an operator of
+                                        this type reads; bits: the default (default NULL: `bits`) */
+    void              *weight_user;
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -216,6 +239,24 @@ typedef struct qnnrt_lower_graph_info {
                                                     an input that nothing reads: 0 */
 } qnnrt_lower_graph_info;
 
+/* A weight that was asked to be small, in one form. */
+typedef struct qnnrt_lower_small {
+    const char         *name;        /* of the weight */
+    const char         *type;        /* of the operator that reads it */
+    const qnnrt_weight *weight;      /* its data */
+    uint32_t            rank, dims[8];   /* as stored */
+    uint32_t            bits;        /* 8 or 4; 0: it stays as it is, see .why */
+    uint32_t            block;       /* inputs that share a scale, 0: one scale per channel */
+    int                 emulated;    /* 1: stored in the compute type, its values are rounded */
+    const char         *why;         /* it stays as it is, has another form, or is emulated; or "" */
+    uint64_t            float_bytes; /* in the compute type */
+    uint64_t            bytes;       /* codes of .bits and scales */
+    int                 measured;    /* 1: it was read by the builder, and these are known: */
+    double              snr;         /* power of the weight to that of the rounding, in dB; infinite
+                                        if all values are exact */
+    double              worst;       /* largest difference */
+} qnnrt_lower_small;
+
 typedef struct qnnrt_lower_info {
     const qnnrt_lower_graph_info *graphs;
     size_t                        graph_count;
@@ -224,6 +265,8 @@ typedef struct qnnrt_lower_info {
     uint32_t                      contexts;      /* that have operators */
     uint64_t                      flushed;       /* values of weights that became 0 in float16 */
     uint64_t                      clamped;       /* values of constants beyond float16 */
+    const qnnrt_lower_small      *smalls;        /* in the order in which operators read them */
+    size_t                        small_count;
 } qnnrt_lower_info;
 
 /* Begin. desc may be NULL or on the stack.
@@ -278,6 +321,21 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *
 QNNRT_LOWER_API const qnnrt_ir_node *qnnrt_lower_node_of(const qnnrt_lower *lower,
                                                          const char *graph, const char *op);
 
+/* Compute the values that a small weight has after rounding, in the order of the weight.
+   number   in info.smalls; .bits must not be 0
+   values   [weight->count]
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_MEMORY; QNNRT_E_MISMATCH */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_small_values(qnnrt_lower *lower, size_t number,
+                                                      float *values, qnnrt_error *err);
+
+/* Write the elements of a static tensor, as the builder gets them.
+   graph, tensor   numbers in info.graphs and in its .tensors
+   bytes           of data; must be the tensor's
+   Returns         QNNRT_OK; QNNRT_E_ARG; QNNRT_E_MEMORY; QNNRT_E_MISMATCH */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t graph,
+                                                     size_t tensor, void *data, size_t bytes,
+                                                     qnnrt_error *err);
+
 /* Return what was made, valid until the next call with `lower`. */
 QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower);
 
@@ -331,6 +389,7 @@ typedef struct qnnrt_lower__block {
 } qnnrt_lower__block;
 
 typedef struct qnnrt_lower__graph qnnrt_lower__graph;
+typedef struct qnnrt_lower__small qnnrt_lower__small;
 
 /* In which context a weight is, with several contexts. */
 typedef struct qnnrt_lower__home {
@@ -364,6 +423,8 @@ typedef struct qnnrt_lower__body {
     double               scale;                  /* of the source */
     int32_t              root;                   /* the tensor of which this is a reshape */
     int32_t              next;                   /* of the same source, or of the same hash */
+    qnnrt_lower__small  *small;                  /* STATIC: its form, NULL: as it is */
+    int32_t              small_next;             /* STATIC: of the same data in another form */
 } qnnrt_lower__body;
 
 struct qnnrt_lower__graph {
@@ -395,6 +456,8 @@ struct qnnrt_lower {
     qnnrt_weights_loss      loss;                /* of weights, over all loads */
     uint64_t                clamped;
     qnnrt_lower__home     **homes;               /* [QNNRT_LOWER__HASH], NULL: not yet needed */
+    qnnrt_lower__small     *smalls, **smalls_last;
+    size_t                  small_count;
     qnnrt_lower_info        info;
     qnnrt_lower_graph_info *graphs;              /* of info */
 };
@@ -686,7 +749,8 @@ static qnnrt_lower_tensor *qnnrt_lower__at(const qnnrt_lower__job *job, int32_t 
 
 static size_t qnnrt_lower__dtype_bytes(qnnrt_dtype dtype)
 {
-    return dtype == QNNRT_DTYPE_F16 ? 2 : dtype == QNNRT_DTYPE_BOOL8 ? 1 : 4;
+    return dtype == QNNRT_DTYPE_F16 ? 2
+           : dtype == QNNRT_DTYPE_BOOL8 || dtype == QNNRT_DTYPE_S8Q ? 1 : 4;
 }
 
 static int qnnrt_lower__is_float(qnnrt_dtype dtype)
@@ -5241,6 +5305,670 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
+   SMALL                                                                          >>small
+   Weights of 8 and 4 bits: which ones, their scales and codes, and what rounding changed.
+   Needs: >>config >>arena >>tensor >>static     Knows nothing of: the IR's operators, builders
+   ===================================================================================== */
+
+/* Elements with one scale are a group: an output channel, or a block of its inputs. In the source
+   element e belongs to channel e / channel_step % channels, and to block
+   e / input_step % inputs / block. */
+struct qnnrt_lower__small {
+    qnnrt_lower__small        *next;
+    qnnrt_lower_small          about;
+    const qnnrt_lower__record *source;
+    double                     factor;           /* of its values */
+    uint32_t                   count, channels, channel_step, inputs, input_step, blocks;
+    qnnrt_block_form           form;             /* 0: a scale per channel */
+    float                     *scales;           /* [channels * blocks] */
+    float                     *outer;            /* EXPANSION: [channels], else .scales */
+    uint8_t                   *multipliers;      /* EXPANSION: [channels * blocks] */
+};
+
+enum { QNNRT_LOWER__CHUNK = 1 << 16, QNNRT_LOWER__CLIPS = 10 };
+
+/* What is done with the elements of a weight, which are visited in its own order. */
+typedef enum qnnrt_lower__visit_kind {
+    QNNRT_LOWER__LARGEST,            /* scales: the largest magnitudes */
+    QNNRT_LOWER__SUMS,               /* products and squares of the codes for scales * clip / 7 */
+    QNNRT_LOWER__CODES               /* codes, rounded values, and what rounding changed */
+} qnnrt_lower__visit_kind;
+
+typedef struct qnnrt_lower__visitor {
+    qnnrt_lower        *lower;
+    const qnnrt_lower__small *small;
+    float              *values;      /* [QNNRT_LOWER__CHUNK] */
+    uint32_t            first, count;            /* that .values has, from the source */
+    float               clip;
+    double             *products, *squares;      /* [groups] */
+    uint64_t            invalid;     /* values that are infinite, or no number */
+    uint64_t            beyond;      /* values that float16 cannot hold */
+    signed char        *codes;       /* of the elements from .first on, NULL: not wanted */
+    double              signal, noise, worst;
+} qnnrt_lower__visitor;
+
+/* Convert some elements to float32. */
+static qnnrt_result qnnrt_lower__small_read(qnnrt_lower__visitor *v, uint32_t first, uint32_t count,
+                                            qnnrt_error *err)
+{
+    const qnnrt_weight *weight = v->small->source->weight;
+    const size_t size = (size_t)(weight->bytes / weight->count);
+    qnnrt_weight part;
+    qnnrt_result result;
+    uint32_t i;
+    if (v->first == first && v->count == count) return QNNRT_OK;
+    qnnrt_lower__as_weight(&part, weight->dtype, count, (const char *)weight->data + first * size);
+    v->count = 0;
+    result = qnnrt_weights_convert(&part, QNNRT_DTYPE_F32, v->values, count * sizeof(float), NULL,
+                                   err);
+    if (result != QNNRT_OK) return result;
+    for (i = 0; i < count && v->small->factor != 1; ++i)
+        v->values[i] = (float)(v->values[i] * v->small->factor);
+    v->first = first;
+    v->count = count;
+    return QNNRT_OK;
+}
+
+/* Return how many elements from e on belong to one group, and which one that is. */
+static uint32_t qnnrt_lower__small_run(const qnnrt_lower__small *s, uint32_t e, uint32_t *group)
+{
+    const uint32_t channel = e / s->channel_step % s->channels;
+    uint32_t run = s->channel_step - e % s->channel_step;
+    *group = channel;
+    if (s->blocks > 1) {
+        const uint32_t step = s->inputs / s->blocks * s->input_step, left = step - e % step;
+        *group = channel * s->blocks + e / step % s->blocks;
+        if (left < run) run = left;
+    }
+    return run;
+}
+
+/* Round to a code, halves away from 0. */
+static int qnnrt_lower__small_code(float value, float scale, int most)
+{
+    const double ratio = (double)value / (double)scale;
+    const double near = ratio < 0 ? ceil(ratio - 0.5) : floor(ratio + 0.5);
+    return near > most ? most : near < -most ? -most : (int)near;
+}
+
+/* Add up what a scale would give: products of values and codes, and squares of codes. */
+static void qnnrt_lower__small_sums(const float *values, uint32_t count, float scale,
+                                    double *products, double *squares)
+{
+    const float inverse = 1 / scale;
+    float product[4] = {0, 0, 0, 0}, square[4] = {0, 0, 0, 0};
+    uint32_t i, k;
+    for (i = 0; i + 4 <= count; i += 4)
+        for (k = 0; k < 4; ++k) {
+            float x = values[i + k] * inverse;
+            x = x > 7 ? 7 : x < -7 ? -7 : x;
+            x = (x + 12582912.0f) - 12582912.0f;         /* rounds to an integer */
+            product[k] += x * values[i + k];
+            square[k] += x * x;
+        }
+    for (; i < count; ++i) {
+        float x = values[i] * inverse;
+        x = x > 7 ? 7 : x < -7 ? -7 : x;
+        x = (x + 12582912.0f) - 12582912.0f;
+        product[0] += x * values[i];
+        square[0] += x * x;
+    }
+    *products += (double)product[0] + product[1] + product[2] + product[3];
+    *squares += (double)square[0] + square[1] + square[2] + square[3];
+}
+
+/* Visit the values of a run, which belong to one group. */
+static void qnnrt_lower__small_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
+                                    float *values, uint32_t count, uint32_t group)
+{
+    const qnnrt_lower__small *s = v->small;
+    const int most = s->about.bits == 4 ? 7 : 127, half = v->lower->compute == QNNRT_DTYPE_F16;
+    const float scale = s->scales[group];
+    float largest = scale;
+    uint32_t i;
+    if (kind == QNNRT_LOWER__SUMS) {
+        if (scale > 0)
+            qnnrt_lower__small_sums(values, count, scale * v->clip / 7, &v->products[group],
+                                    &v->squares[group]);
+        return;
+    }
+    if (kind == QNNRT_LOWER__LARGEST) {
+        for (i = 0; i < count; ++i) {
+            const float size = fabsf(values[i]);
+            if (!(size <= 3.4028234e38f)) v->invalid += 1;
+            else if (half && size >= 65520.0f) v->beyond += 1;
+            else if (size > largest) largest = size;
+        }
+        s->scales[group] = largest;
+        return;
+    }
+    for (i = 0; i < count; ++i) {
+        const int code = qnnrt_lower__small_code(values[i], scale, most);
+        const float rounded = (float)code * scale;
+        const double wrong = fabs((double)values[i] - rounded);
+        v->signal += (double)values[i] * values[i];
+        v->noise += wrong * wrong;
+        if (wrong > v->worst) v->worst = wrong;
+        if (v->codes != NULL) v->codes[&values[i] - v->values] = (signed char)code;
+        values[i] = rounded;
+    }
+}
+
+/* Visit the elements from `first` up to, not including, `end`. */
+static qnnrt_result qnnrt_lower__small_visit(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
+                                             uint32_t first, uint32_t end, qnnrt_error *err)
+{
+    while (first < end) {
+        const uint32_t count = end - first < QNNRT_LOWER__CHUNK ? end - first
+                                                                : (uint32_t)QNNRT_LOWER__CHUNK;
+        const qnnrt_result result = qnnrt_lower__small_read(v, first, count, err);
+        uint32_t i, run, group;
+        if (result != QNNRT_OK) return result;
+        for (i = 0; i < count; i += run) {
+            run = qnnrt_lower__small_run(v->small, first + i, &group);
+            if (run > count - i) run = count - i;
+            qnnrt_lower__small_step(v, kind, v->values + i, run, group);
+        }
+        if (kind == QNNRT_LOWER__CODES) v->count = 0;    /* .values were replaced */
+        first += count;
+    }
+    return QNNRT_OK;
+}
+
+/* Return a scale that is a normal number. */
+static float qnnrt_lower__small_scale(double scale)
+{
+    return scale == 0 ? 1.0f : scale < 1.17549436e-38 ? 1.17549436e-38f : (float)scale;
+}
+
+/* Choose scales of 4 bits: for each clip the best scale for its codes follows from the sums, and
+   the clip with the least square error is taken. Groups are decided in runs of channels if these
+   follow each other in the source, so that each is converted once. */
+static qnnrt_result qnnrt_lower__small_clips(qnnrt_lower__visitor *v, double *sums,
+                                             qnnrt_error *err)
+{
+    const qnnrt_lower__small *s = v->small;
+    const uint32_t groups = s->channels * s->blocks, rows = s->count / s->channel_step;
+    const int apart = s->channels == rows;
+    double *gains = sums + 2 * (size_t)groups, *best = sums + 3 * (size_t)groups;
+    uint32_t row = 0, step = rows, clip, g;
+    qnnrt_result result = QNNRT_OK;
+    if (apart) step = s->channel_step >= QNNRT_LOWER__CHUNK ? 1 : QNNRT_LOWER__CHUNK /
+                                                                  s->channel_step;
+    v->products = sums;
+    v->squares = sums + groups;
+    for (; row < rows && result == QNNRT_OK; row += step) {
+        const uint32_t end = rows - row < step ? rows : row + step;
+        const uint32_t from = apart ? row * s->blocks : 0, to = apart ? end * s->blocks : groups;
+        for (clip = 0; clip < QNNRT_LOWER__CLIPS && result == QNNRT_OK; ++clip) {
+            for (g = from; g < to; ++g) v->products[g] = v->squares[g] = 0;
+            v->clip = 1 - 0.08f * (float)clip;
+            result = qnnrt_lower__small_visit(v, QNNRT_LOWER__SUMS, row * s->channel_step,
+                                              end * s->channel_step, err);
+            for (g = from; g < to; ++g) {
+                if (!(v->products[g] > 0 && v->squares[g] > 0)) continue;
+                if (!(v->products[g] * v->products[g] / v->squares[g] > gains[g])) continue;
+                gains[g] = v->products[g] * v->products[g] / v->squares[g];
+                best[g] = v->products[g] / v->squares[g];
+            }
+        }
+        for (g = from; g < to; ++g) s->scales[g] = qnnrt_lower__small_scale(best[g]);
+    }
+    return result;
+}
+
+/* Round the scales of blocks to multiples of a scale per channel. */
+static void qnnrt_lower__small_multiples(qnnrt_lower__small *s)
+{
+    uint32_t channel, b;
+    for (channel = 0; channel < s->channels; ++channel) {
+        float *scales = s->scales + (size_t)channel * s->blocks, largest = scales[0];
+        for (b = 1; b < s->blocks; ++b) if (scales[b] > largest) largest = scales[b];
+        s->outer[channel] = qnnrt_lower__small_scale((double)largest / 15);
+        for (b = 0; b < s->blocks; ++b) {
+            const double times = floor((double)scales[b] / s->outer[channel] + 0.5);
+            const int near = times < 1 ? 1 : times > 15 ? 15 : (int)times;
+            s->multipliers[(size_t)channel * s->blocks + b] = (uint8_t)near;
+            scales[b] = (float)near * s->outer[channel];
+        }
+    }
+}
+
+/* Compute the scales of a weight. Return 0 after a finding or without memory. */
+static int qnnrt_lower__small_scales(qnnrt_lower__job *job, qnnrt_lower__small *s)
+{
+    const uint32_t groups = s->channels * s->blocks;
+    qnnrt_lower__visitor v;
+    double *sums = NULL;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    qnnrt_error err;
+    uint32_t g;
+    memset(&v, 0, sizeof(v));
+    err.text[0] = '\0';
+    v.lower = job->lower;
+    v.small = s;
+    v.values = (float *)qnnrt_lower__alloc(job->lower, QNNRT_LOWER__CHUNK * sizeof(float));
+    s->scales = (float *)qnnrt_lower__get(job->lower, groups, sizeof(float));
+    s->outer = s->scales;
+    if (s->form == QNNRT_BLOCK_EXPANSION) {
+        s->outer = (float *)qnnrt_lower__get(job->lower, s->channels, sizeof(float));
+        s->multipliers = (uint8_t *)qnnrt_lower__get(job->lower, groups, 1);
+    }
+    if (s->about.bits == 4)
+        sums = (double *)qnnrt_lower__alloc(job->lower, 4 * (size_t)groups * sizeof(double));
+    if (v.values == NULL || (s->about.bits == 4 && sums == NULL)) job->lower->no_memory = 1;
+    if (!job->lower->no_memory)
+        result = qnnrt_lower__small_visit(&v, QNNRT_LOWER__LARGEST, 0, s->count, &err);
+    if (result == QNNRT_OK && v.invalid + v.beyond > 0) {
+        result = QNNRT_E_MISMATCH;
+        snprintf(err.text, sizeof err.text, "weight \"%.300s\" has %llu values that are %s",
+                 s->about.name, (unsigned long long)(v.invalid > 0 ? v.invalid : v.beyond),
+                 v.invalid > 0 ? "infinite or not a number" : "too large for float16");
+    }
+    if (result == QNNRT_OK && s->about.bits == 4) {
+        memset(sums, 0, 4 * (size_t)groups * sizeof(double));
+        result = qnnrt_lower__small_clips(&v, sums, &err);
+    }
+    for (g = 0; g < groups && result == QNNRT_OK && s->about.bits == 8; ++g)
+        s->scales[g] = qnnrt_lower__small_scale((double)s->scales[g] / 127);
+    if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__small_multiples(s);
+    if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
+    qnnrt_lower__dealloc(job->lower, sums);
+    qnnrt_lower__dealloc(job->lower, v.values);
+    if (result != QNNRT_OK && !job->lower->no_memory)
+        qnnrt_lower__refuse(job->lower, job->graph, "Check the checkpoint, or keep this weight in"
+                            " floating point.", "%s", err.text);
+    return result == QNNRT_OK;
+}
+
+/* Write codes (sfixed8) or rounded values (the compute type, float32) in the order of the source,
+   and note what rounding changed. */
+static qnnrt_result qnnrt_lower__small_write(qnnrt_lower *lower, qnnrt_lower__small *s,
+                                             qnnrt_dtype dtype, char *data, qnnrt_error *err)
+{
+    const size_t size = qnnrt_lower__dtype_bytes(dtype);
+    qnnrt_lower__visitor v;
+    qnnrt_result result = QNNRT_OK;
+    uint32_t first, count;
+    memset(&v, 0, sizeof(v));
+    v.lower = lower;
+    v.small = s;
+    v.values = (float *)qnnrt_lower__alloc(lower, QNNRT_LOWER__CHUNK * sizeof(float));
+    if (v.values == NULL) return qnnrt_lower__fail_memory(err);
+    for (first = 0; first < s->count && result == QNNRT_OK; first += count) {
+        qnnrt_weight part;
+        count = s->count - first < QNNRT_LOWER__CHUNK ? s->count - first
+                                                      : (uint32_t)QNNRT_LOWER__CHUNK;
+        v.codes = dtype == QNNRT_DTYPE_S8Q ? (signed char *)data + first : NULL;
+        result = qnnrt_lower__small_visit(&v, QNNRT_LOWER__CODES, first, first + count, err);
+        if (result != QNNRT_OK || dtype == QNNRT_DTYPE_S8Q) continue;
+        qnnrt_lower__as_weight(&part, QNNRT_DTYPE_F32, count, v.values);
+        result = qnnrt_weights_convert(&part, dtype, data + first * size, count * size, NULL, err);
+    }
+    if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
+    qnnrt_lower__dealloc(lower, v.values);
+    if (result != QNNRT_OK) return result;
+    s->about.measured = 1;
+    s->about.worst = v.worst;
+    s->about.snr = v.noise > 0 ? 10 * log10(v.signal / v.noise) : HUGE_VAL;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_lower__small_values(qnnrt_lower *lower, const qnnrt_lower__small *small,
+                                              float *values, qnnrt_error *err)
+{
+    qnnrt_lower__small copy = *small;
+    return qnnrt_lower__small_write(lower, &copy, QNNRT_DTYPE_F32, (char *)values, err);
+}
+
+/* Write the elements of a static tensor, small or not: the builder calls it. */
+static qnnrt_result qnnrt_lower__small_load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+                                            const qnnrt_lower__body *body, void *data, size_t bytes,
+                                            qnnrt_error *err)
+{
+    const size_t size = qnnrt_lower__dtype_bytes(tensor->dtype);
+    qnnrt_result result;
+    char *room = NULL;
+    uint32_t i, moved = 0;
+    if (body->small == NULL) return qnnrt_lower__load(lower, tensor, body, data, bytes, err);
+    if (bytes != tensor->bytes)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "tensor \"%.200s\" has %llu bytes, not %llu",
+                                 tensor->name, (unsigned long long)tensor->bytes,
+                                 (unsigned long long)bytes);
+    for (i = 0; i < body->source_rank; ++i) moved |= (uint32_t)(body->order[i] != i);
+    if (moved) {
+        room = (char *)qnnrt_lower__alloc(lower, bytes);
+        if (room == NULL) return qnnrt_lower__fail_memory(err);
+    }
+    result = qnnrt_lower__small_write(lower, body->small, tensor->dtype,
+                                      moved ? room : (char *)data, err);
+    if (result == QNNRT_OK && moved)
+        qnnrt_lower__permute_copy(room, (char *)data, size, body->source_rank, body->source_dims,
+                                  body->order);
+    qnnrt_lower__dealloc(lower, room);
+    return result;
+}
+
+/* Operators whose input 1 can be small, and the axes of its output channels and its inputs; -1 is
+   the last axis. */
+static const struct {
+    const char *type;
+    int8_t      channels, inputs;        /* inputs 0: they are not summed up */
+} qnnrt_lower__small_types[] = {
+    { "FullyConnected", -2, -1 }, { "MatMul", -1, -2 }, { "Conv2d", -1, -2 },
+    { "DepthWiseConv2d", -1, 0 },
+};
+
+/* Find the axis of the source that axis `at` of a tensor is. Return its step in the source, 0: it
+   is none. */
+static uint32_t qnnrt_lower__small_axis(const qnnrt_lower_tensor *tensor,
+                                        const qnnrt_lower__body *body, uint32_t at)
+{
+    uint64_t inner = 1, stride = 1, step = 1;
+    uint32_t i, k;
+    for (i = at + 1; i < tensor->rank; ++i) inner *= tensor->dims[i];
+    if (tensor->dims[at] == 1) return (uint32_t)tensor->count;
+    for (i = body->source_rank; i-- > 0; stride *= body->source_dims[body->order[i]]) {
+        if (stride != inner || body->source_dims[body->order[i]] != tensor->dims[at]) continue;
+        for (k = body->order[i] + 1; k < body->source_rank; ++k) step *= body->source_dims[k];
+        return (uint32_t)step;
+    }
+    return 0;
+}
+
+/* Return why the library does not take the weight of an operator in the form of s, or NULL: the
+   lines of qnnrt_known.h that do not apply to the weight as it is. */
+static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job,
+                                                   const qnnrt_lower_op *op,
+                                                   const qnnrt_lower__small *s, uint32_t axis)
+{
+    static const char *const names[] = { "Ref", "Cpu", "Htp" };
+    const qnnrt_lower *lower = job->lower;
+    qnnrt_tensor_desc descs[4];
+    const qnnrt_tensor_desc *inputs[3], *output = &descs[3];
+    const char *release = lower->desc.build_id != NULL ? lower->desc.build_id : "";
+    const char *name = names[lower->desc.target];
+    const qnnrt_known *known[2][2];
+    const qnnrt_dtype dtype = qnnrt_lower__at(job, op->inputs[0])->dtype;
+    qnnrt_tensor_desc plain;
+    qnnrt_blocks blocks;
+    qnnrt_known_node facts;
+    size_t i;
+    if (dtype == QNNRT_DTYPE_F32)
+        return "libraries take small weights beside float16, not beside float32";
+    if (!qnnrt_lower__is_float(dtype) && s->blocks == 1 && strcmp(op->type, "MatMul") == 0)
+        return "scales per channel would crash the library here";
+    memset(descs, 0, sizeof(descs));
+    memset(&blocks, 0, sizeof(blocks));
+    for (i = 0; i < 4; ++i) {
+        const int32_t at = i == 3 ? op->outputs[0] : i < op->input_count ? op->inputs[i] : 0;
+        const qnnrt_lower_tensor *from = qnnrt_lower__at(job, at);
+        if (i < 3) inputs[i] = at != QNNRT_LOWER__NONE ? &descs[i] : NULL;
+        descs[i].kind = from->kind;
+        descs[i].dtype = from->dtype;
+        descs[i].rank = from->rank;
+        memcpy(descs[i].dims, from->dims, sizeof(from->dims));
+        descs[i].quant = from->quant;
+    }
+    plain = descs[1];
+    descs[1].dtype = QNNRT_DTYPE_S8Q;
+    blocks.form = s->form;
+    blocks.axis = (int32_t)axis;
+    if (s->blocks > 1) {
+        descs[1].blocks = &blocks;
+    } else {
+        descs[1].quant.encoding = QNNRT_ENCODING_PER_AXIS;
+        descs[1].quant.bitwidth = s->about.bits == 4 ? 4 : 0;
+        descs[1].quant.axis = (int32_t)axis;
+        descs[1].quant.count = s->channels;
+    }
+    facts.type = op->type;
+    facts.inputs = inputs;
+    facts.input_count = op->input_count < 3 ? op->input_count : 3;
+    facts.outputs = &output;
+    facts.output_count = 1;
+    facts.params = op->params;
+    facts.param_count = op->param_count;
+    for (i = 0; i < 2; ++i) {
+        if (i == 1) inputs[1] = &plain;
+        known[i][0] = qnnrt_known_find(name, release, &facts);
+        known[i][1] = qnnrt_known_refusal(name, release, &facts);
+    }
+    for (i = 0; i < 2; ++i)
+        if (known[0][i] != NULL && known[0][i] != known[1][i] &&
+            known[0][i]->what != QNNRT_KNOWN_VALUES)
+            return known[0][i]->why;
+    return NULL;
+}
+
+static int qnnrt_lower__small_same(const qnnrt_lower__small *a, const qnnrt_lower__small *b)
+{
+    return a->source->weight == b->source->weight && a->factor == b->factor &&
+           a->about.bits == b->about.bits && a->about.emulated == b->about.emulated &&
+           a->form == b->form && a->blocks == b->blocks && a->channels == b->channels &&
+           a->channel_step == b->channel_step && a->input_step == b->input_step &&
+           a->inputs == b->inputs && a->about.why == b->about.why &&
+           strcmp(a->about.type, b->about.type) == 0;
+}
+
+/* Return the tensor of a weight in the form of s. It is made if there is none. */
+static int32_t qnnrt_lower__small_tensor(qnnrt_lower__job *job, int32_t from,
+                                         qnnrt_lower__small *s, const uint32_t axes[2])
+{
+    qnnrt_lower__graph *graph = job->graph;
+    const qnnrt_dtype dtype = s->about.emulated ? job->lower->compute : QNNRT_DTYPE_S8Q;
+    int64_t dims[QNNRT_LOWER__RANK];
+    qnnrt_lower_tensor *tensor;
+    qnnrt_lower__body *body;
+    qnnrt_blocks *blocks;
+    uint32_t i;
+    int32_t at;
+    for (at = graph->bodies[from].small_next; at != QNNRT_LOWER__NONE;
+         at = graph->bodies[at].small_next)
+        if (graph->bodies[at].small == s) return at;
+    for (i = 0; i < qnnrt_lower__at(job, from)->rank; ++i)
+        dims[i] = qnnrt_lower__at(job, from)->dims[i];
+    at = qnnrt_lower__tensor(job, QNNRT_TENSOR_STATIC, dtype, i, dims);
+    if (at == QNNRT_LOWER__NONE) return at;
+    tensor = qnnrt_lower__at(job, at);
+    body = &graph->bodies[at];
+    *body = graph->bodies[from];
+    body->root = at;
+    body->small = s;
+    graph->bodies[from].small_next = at;
+    tensor->name = qnnrt_lower__at(job, from)->name;
+    tensor->value = qnnrt_lower__at(job, from)->value;
+    if (s->about.emulated) return at;
+    if (s->form == (qnnrt_block_form)0) {
+        tensor->quant.encoding = QNNRT_ENCODING_PER_AXIS;
+        tensor->quant.bitwidth = s->about.bits == 4 ? 4 : 0;
+        tensor->quant.axis = (int32_t)axes[0];
+        tensor->quant.count = s->channels;
+        tensor->quant.scales = s->scales;
+        return at;
+    }
+    blocks = (qnnrt_blocks *)qnnrt_lower__get(job->lower, 1, sizeof(*blocks));
+    if (blocks == NULL) return QNNRT_LOWER__NONE;
+    blocks->form = s->form;
+    blocks->axis = (int32_t)axes[0];
+    blocks->block_axis = (int32_t)axes[1];
+    blocks->block = s->about.block;
+    blocks->scales = s->outer;
+    blocks->multipliers = s->multipliers;
+    tensor->blocks = blocks;
+    return at;
+}
+
+/* Decide the form of the weight of an operator: s is filled, with .bits 0 and a reason if it stays
+   as it is. axes: of the output channels and the inputs in the tensor */
+static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_lower_op *op,
+                                    size_t type, uint32_t bits, qnnrt_lower__small *s,
+                                    uint32_t axes[2])
+{
+    const qnnrt_lower_desc *desc = &job->lower->desc;
+    const qnnrt_lower_tensor *tensor = qnnrt_lower__at(job, op->inputs[1]);
+    const qnnrt_lower__body *body = &job->graph->bodies[op->inputs[1]];
+    const qnnrt_weight *weight = body->source->weight;
+    const int fixed = !qnnrt_lower__is_float(qnnrt_lower__at(job, op->inputs[0])->dtype);
+    const int summed = qnnrt_lower__small_types[type].inputs != 0;
+    const char *why = "", *refused = NULL;
+    size_t i;
+    int exchanged = 0;
+    memset(s, 0, sizeof(*s));
+    for (i = 0; i < op->param_count; ++i)
+        exchanged |= strcmp(op->params[i].name, "transpose_in1") == 0 && op->params[i].value != 0;
+    axes[0] = (uint32_t)((int)tensor->rank + qnnrt_lower__small_types[type].channels - exchanged);
+    axes[1] = (uint32_t)((int)tensor->rank + qnnrt_lower__small_types[type].inputs + exchanged);
+    s->source = body->source;
+    s->factor = body->scale;
+    s->count = (uint32_t)tensor->count;
+    s->channels = tensor->dims[axes[0]];
+    s->channel_step = qnnrt_lower__small_axis(tensor, body, axes[0]);
+    s->inputs = s->blocks = s->input_step = 1;
+    s->about.name = weight->name[0] != '\0' ? weight->name : tensor->name;
+    s->about.type = op->type;
+    s->about.weight = weight;
+    s->about.rank = tensor->rank;
+    memcpy(s->about.dims, tensor->dims, sizeof(s->about.dims));
+    s->about.bits = bits;
+    s->about.float_bytes = s->about.bytes =
+        tensor->count * qnnrt_lower__dtype_bytes(job->lower->compute);
+    if (bits == 0) { s->about.why = "it is kept"; return; }
+    if (!qnnrt_lower__is_float(weight->dtype) ||
+        weight->bytes != weight->count * qnnrt_ir_dtype_bytes(weight->dtype))
+        why = "the file does not have it as floats";
+    else if (s->channel_step == 0)
+        why = "its output channels are no axis of the weight in the file";
+    if (why[0] != '\0') { s->about.bits = 0; s->about.why = why; return; }
+    if (bits == 4 && desc->weight_block > 0) {
+        const uint32_t inputs = summed ? tensor->dims[axes[1]] : 0;
+        const uint32_t step = summed ? qnnrt_lower__small_axis(tensor, body, axes[1]) : 0;
+        if (!summed) why = "its inputs are not summed up, so it has no blocks";
+        else if (step == 0) why = "its inputs are no axis of the weight in the file";
+        else if (inputs % desc->weight_block != 0) why = "the block does not divide its inputs";
+        else if (inputs != desc->weight_block) {
+            s->form = fixed ? QNNRT_BLOCK_EXPANSION : QNNRT_BLOCK_PLAIN;
+            s->inputs = inputs;
+            s->input_step = step;
+            s->blocks = inputs / desc->weight_block;
+            s->about.block = desc->weight_block;
+            refused = qnnrt_lower__small_refused(job, op, s, axes[0]);
+        }
+        if (refused != NULL && !desc->weight_emulate) {
+            why = refused;
+            s->form = (qnnrt_block_form)0;
+            s->inputs = s->input_step = s->blocks = 1;
+            s->about.block = 0;
+            refused = NULL;
+        }
+    }
+    if (s->blocks == 1) refused = qnnrt_lower__small_refused(job, op, s, axes[0]);
+    if (refused != NULL) {
+        why = refused;
+        if (desc->weight_emulate) s->about.emulated = 1;
+        else s->about.bits = 0;
+    }
+    s->about.why = why;
+    if (s->about.bits != 0 && !s->about.emulated)
+        s->about.bytes = (tensor->count * s->about.bits + 7) / 8 +
+                         (s->form == QNNRT_BLOCK_EXPANSION ? (uint64_t)s->channels * (4 + s->blocks)
+                                                           : (uint64_t)s->channels * s->blocks * 4);
+}
+
+/* Give the weight of an operator its form. */
+static void qnnrt_lower__small_op(qnnrt_lower__job *job, qnnrt_lower_op *op, size_t type,
+                                  uint32_t bits)
+{
+    qnnrt_lower *lower = job->lower;
+    qnnrt_lower__small form, *s;
+    uint32_t axes[2];
+    int32_t *inputs, at;
+    qnnrt_lower__small_form(job, op, type, bits, &form, axes);
+    for (s = lower->smalls; s != NULL && !qnnrt_lower__small_same(s, &form);) s = s->next;
+    if (s == NULL) {
+        s = (qnnrt_lower__small *)qnnrt_lower__copy(lower, &form, sizeof(form));
+        if (s == NULL || (s->about.bits != 0 && !qnnrt_lower__small_scales(job, s))) return;
+        *lower->smalls_last = s;
+        lower->smalls_last = &s->next;
+        lower->small_count += 1;
+    }
+    if (s->about.bits == 0) return;
+    at = qnnrt_lower__small_tensor(job, op->inputs[1], s, axes);
+    inputs = (int32_t *)qnnrt_lower__copy(lower, op->inputs, op->input_count * sizeof(*inputs));
+    if (at == QNNRT_LOWER__NONE || inputs == NULL) return;
+    inputs[1] = at;
+    op->inputs = inputs;
+}
+
+/* Make the weights of a lowered graph small, where that is wanted. */
+static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
+{
+    enum { TYPES = sizeof(qnnrt_lower__small_types) / sizeof(qnnrt_lower__small_types[0]) };
+    qnnrt_lower *lower = job->lower;
+    qnnrt_lower__graph *graph = job->graph;
+    const qnnrt_lower_desc *desc = &lower->desc;
+    const qnnrt_lower__small *s;
+    const char *why = NULL;
+    char *needed;
+    size_t i, k, type, made = 0;
+    if (desc->weight_bits == 0 && desc->weight_bits_of == NULL) return;
+    needed = (char *)qnnrt_lower__get(lower, graph->tensor_count, 1);
+    if (needed == NULL) return;
+    for (i = 0; i < graph->tensor_count; ++i)
+        needed[i] = graph->tensors[i].kind == QNNRT_TENSOR_OUTPUT;
+    for (i = graph->op_count; i-- > 0;) {
+        const qnnrt_lower_op *op = &graph->ops[i];
+        int used = 0;
+        for (k = 0; k < op->output_count; ++k) used |= needed[op->outputs[k]];
+        for (k = 0; k < op->input_count && used; ++k) needed[op->inputs[k]] = 1;
+    }
+    for (i = 0; i < graph->op_count && !lower->no_memory; ++i) {
+        qnnrt_lower_op *op = &graph->ops[i];
+        uint32_t bits = desc->weight_bits;
+        for (type = 0; type < TYPES; ++type)
+            if (strcmp(op->type, qnnrt_lower__small_types[type].type) == 0) break;
+        if (type == TYPES || !needed[op->outputs[0]] ||
+            qnnrt_lower__at(job, op->inputs[1])->kind != QNNRT_TENSOR_STATIC ||
+            graph->bodies[op->inputs[1]].source == NULL)
+            continue;
+        if (desc->weight_bits_of != NULL)
+            bits = desc->weight_bits_of(desc->weight_user,
+                                        qnnrt_lower__at(job, op->inputs[1])->value, op->type, bits);
+        graph->node = op->node;
+        graph->failed = 0;
+        if (bits != 0 && bits != 4 && bits != 8)
+            qnnrt_lower__refuse(lower, graph, NULL, "its weight is to have %lu bits, and can have 8"
+                                " or 4", (unsigned long)bits);
+        else
+            qnnrt_lower__small_op(job, op, type, bits);
+    }
+    graph->node = NULL;
+    graph->failed = 0;
+    for (s = lower->smalls; s != NULL; s = s->next) {
+        made += s->about.bits != 0;
+        if (s->about.bits == 0 && why == NULL && strcmp(s->about.why, "it is kept") != 0)
+            why = s->about.why;
+    }
+    if (made == 0 && why != NULL)
+        qnnrt_lower__refuse(lower, graph, "Compile for a library that takes small weights, leave out"
+                            " weight_bits, or round the weights alone with weight_emulate.",
+                            "no weight can have %lu bits: %s", (unsigned long)desc->weight_bits,
+                            why);
+}
+
+/* Return what is known about small weights as one list, NULL: none, or without memory. */
+static const qnnrt_lower_small *qnnrt_lower__small_list(qnnrt_lower *lower)
+{
+    qnnrt_lower_small *list;
+    const qnnrt_lower__small *s;
+    size_t i = 0;
+    if (lower->small_count == 0) return NULL;
+    list = (qnnrt_lower_small *)qnnrt_lower__get(lower, lower->small_count, sizeof(*list));
+    for (s = lower->smalls; s != NULL && list != NULL; s = s->next) list[i++] = s->about;
+    return list;
+}
+
+/* =====================================================================================
    GRAPH                                                                          >>graph
    A graph of the IR, node by node; its inputs and outputs.
    Needs: >>config >>arena >>tensor >>static >>operator >>layout >>table
@@ -5724,7 +6452,7 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 /* =====================================================================================
    EMIT                                                                            >>emit
    Lowered graphs in a builder.
-   Needs: >>config >>arena >>static     Knows nothing of: the IR's operators, where to cut
+   Needs: >>config >>arena >>static >>small     Knows nothing of: the IR's operators, where to cut
    ===================================================================================== */
 
 /* The builder asks for the elements of a static tensor. */
@@ -5737,8 +6465,8 @@ typedef struct qnnrt_lower__demand {
 static qnnrt_result qnnrt_lower__on_load(void *user, void *data, size_t bytes, qnnrt_error *err)
 {
     const qnnrt_lower__demand *demand = (const qnnrt_lower__demand *)user;
-    return qnnrt_lower__load(demand->lower, &demand->graph->tensors[demand->tensor],
-                             &demand->graph->bodies[demand->tensor], data, bytes, err);
+    return qnnrt_lower__small_load(demand->lower, &demand->graph->tensors[demand->tensor],
+                                   &demand->graph->bodies[demand->tensor], data, bytes, err);
 }
 
 /* A graph while it is added to a context: what stands for its tensors there. */
@@ -5883,7 +6611,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>tensor >>static >>table >>range >>graph >>cut >>emit
+   Needs: >>config >>arena >>tensor >>static >>table >>range >>small >>graph >>cut >>emit
    Knows nothing of: operators
    ===================================================================================== */
 
@@ -5909,6 +6637,9 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
         d->compute != QNNRT_DTYPE_F32)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16"
                                                    " nor float32");
+    if (d->weight_bits != 0 && d->weight_bits != 8 && d->weight_bits != 4)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu, expected"
+                                                   " 8 or 4", (unsigned long)d->weight_bits);
     if ((unsigned)d->target > (unsigned)QNNRT_LOWER_HTP)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
                                  (int)d->target);
@@ -5923,6 +6654,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
                      : d->target == QNNRT_LOWER_HTP ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
     if (lower->desc.positions == 0) lower->desc.positions = 4096;
     lower->last = &lower->first;
+    lower->smalls_last = &lower->smalls;
     if (d->build_id != NULL) {
         lower->desc.build_id = (const char *)qnnrt_lower__copy(lower, d->build_id,
                                                                strlen(d->build_id) + 1);
@@ -6191,6 +6923,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
                 qnnrt_lower__outer(&job, ir->outputs[i], 1, i));
     }
     if (lower->desc.watch && !lower->no_memory) qnnrt_lower__watch(&job);
+    if (!lower->no_memory) qnnrt_lower__small_graph(&job);
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__mark(lower, graph);
     qnnrt_lower__range(&job);
@@ -6286,7 +7019,37 @@ QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower)
     lower->info.finding_count = lower->finding_count;
     lower->info.flushed = lower->loss.flushed;
     lower->info.clamped = lower->clamped;
+    lower->info.smalls = qnnrt_lower__small_list(lower);
+    lower->info.small_count = lower->info.smalls != NULL ? lower->small_count : 0;
     return &lower->info;
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_small_values(qnnrt_lower *lower, size_t number,
+                                                      float *values, qnnrt_error *err)
+{
+    const qnnrt_lower__small *small;
+    if (lower == NULL || values == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_small_values: lower or values is"
+                                                   " NULL");
+    for (small = lower->smalls; small != NULL && number > 0; small = small->next) --number;
+    if (small == NULL || small->about.bits == 0)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_small_values: this weight does not"
+                                                   " exist, or is not small");
+    return qnnrt_lower__small_values(lower, small, values, err);
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t graph,
+                                                     size_t tensor, void *data, size_t bytes,
+                                                     qnnrt_error *err)
+{
+    const qnnrt_lower__graph *at = lower != NULL ? lower->first : NULL;
+    while (at != NULL && graph > 0) { at = at->next; --graph; }
+    if (at == NULL || data == NULL || tensor >= at->tensor_count ||
+        at->tensors[tensor].kind != QNNRT_TENSOR_STATIC)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_static_data: an argument is NULL, or"
+                                                   " this is no static tensor");
+    return qnnrt_lower__small_load(lower, &at->tensors[tensor], &at->bodies[tensor], data, bytes,
+                                   err);
 }
 
 QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)

@@ -42,6 +42,7 @@ typedef struct aten {
     size_t          weights_count;
     qnnrt_lower    *lower;
     aten_graph     *now;               /* that passes work on                           */
+    small_options   small;
     uint64_t        ns[ATEN_PHASES];
 } aten;
 
@@ -83,6 +84,7 @@ static int aten_check(const settings *set)
                         : c->tolerance > 0     ? "--verify_tolerance"
                         : c->positions != 0    ? "--positions"
                         : c->rope_base > 0     ? "--rope_base"
+                        : c->weight_bits != 0  ? "--weight_bits"
                                                : NULL;
     if (graphs == 0 && given != NULL)
         return aten_not_a_graph(set->files.items[0], given);
@@ -92,7 +94,7 @@ static int aten_check(const settings *set)
         return cli_usage("Name --weights once for all graphs, or once for each.",
                          "%lu graph%s and %lu --weights", (unsigned long)graphs, cli_plural(graphs),
                          (unsigned long)c->weights.count);
-    return STATUS_OK;
+    return small_check(c);
 }
 
 /* Name the graphs: as asked, or after their files. Returns STATUS_OK, or STATUS_USAGE after a
@@ -273,7 +275,7 @@ static qnnrt_builder_desc compile_builder(const tool *t)
 }
 
 /* Return how graphs are lowered for the opened backend. */
-static qnnrt_lower_desc aten_desc(const aten *a)
+static qnnrt_lower_desc aten_desc(aten *a)
 {
     const compile_settings *c = &a->t->set.compile;
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(a->t->backend);
@@ -289,6 +291,7 @@ static qnnrt_lower_desc aten_desc(const aten *a)
     desc.graph.optimization_level = c->level;
     desc.graph.vtcm_mib = c->vtcm;
     desc.graph.hvx_threads = c->hvx;
+    small_desc(&a->small, a->t, &desc);
     return desc;
 }
 
@@ -338,6 +341,7 @@ static int aten_lower(aten *a)
     }
     aten_spent(a, ATEN_LOWER, begin);
     if (!good || aten_findings(a, 0, "there is no way to lower") != 0) return 0;
+    if (!small_kept(a->t, &a->small)) return 0;
     for (size_t i = 0; i < a->graph_count; ++i) {
         const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(a->lower)->graphs[i];
         char *bytes = grouped(info->static_bytes);
@@ -389,6 +393,7 @@ static void aten_free(aten *a)
         free(a->graphs[i].default_name);
     }
     for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);
+    free(a->small.kept);
     free(a->weights);
     free(a->graphs);
 }

@@ -265,6 +265,7 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
         progress_end(&shown);
         aten_spent(a, ATEN_BUILD, begin);
         if (a != NULL) aten_loss(a);
+        if (a != NULL && result == QNNRT_OK) small_say(t, qnnrt_lower_get_info(a->lower));
     }
     const uint64_t begin = now_ns();
     char **paths = result == QNNRT_OK ? compile_save(t, model, a, path) : NULL;

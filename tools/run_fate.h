@@ -210,6 +210,7 @@ static void fate_write(const aten *a, char *const *paths)
     if (info->flushed + info->clamped > 0)
         page_add(&p, "\nfloat16\n  %llu values of weights became 0, %llu of constants the largest"
                  " number\n", (unsigned long long)info->flushed, (unsigned long long)info->clamped);
+    small_report(&p, info);
     if (paths != NULL) page_text(&p, "\nfiles\n");
     for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i) {
         struct stat status;

@@ -202,6 +202,21 @@ static const cli_option options[] = {
      FIELD(compile.contexts), .verbs = VERB_COMPILE,
      .help = ".json: number of binaries to cut the graphs into, with equal shares of the weights: "
              "NAME_1_of_N.bin and so on (default 1: NAME.bin)"},
+    {.name = "weight_bits", .value = "8|4|16", .kind = CLI_U32, .least = 4, .most = 16,
+     FIELD(compile.weight_bits), .verbs = VERB_COMPILE,
+     .help = ".json: bits of the weights that operators multiply with: 8 or 4, with one scale per "
+             "output channel, beside activations in floating point (default 16: floating point)"},
+    {.name = "weight_block", .value = "N", .kind = CLI_U32, .least = 2, .most = 1 << 20,
+     FIELD(compile.weight_block), .verbs = VERB_COMPILE,
+     .help = ".json: with --weight_bits 4 a scale for each N inputs of a channel, where the "
+             "library computes that right"},
+    {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST, FIELD(compile.keep_weights),
+     .verbs = VERB_COMPILE,
+     .help = ".json: keep the weights with this name in floating point; * is any text"},
+    {.name = "weight_emulate", .kind = CLI_FLAG, FIELD(compile.weight_emulate),
+     .verbs = VERB_COMPILE,
+     .help = ".json: where the library does not take small weights, round their values to the same "
+             "codes, and store these in floating point"},
     {.name = "positions", .value = "N", .kind = CLI_U32, .least = 1, .most = 1 << 24,
      FIELD(compile.positions), .verbs = VERB_COMPILE,
      .help = ".json: number of positions in the tables of rotary embeddings (default 4096)"},

@@ -1,0 +1,190 @@
+/* run_small.h - a part of qnnrt-run.c: weights of 8 and 4 bits
+
+   ROOM     >>small                                                                            */
+
+/* =====================================================================================
+   SMALL                                                                          >>small
+   --weight_bits and its relatives, and what they did to each weight.
+   ===================================================================================== */
+
+typedef struct small_options {
+    tool   *t;
+    size_t *kept;                      /* of each --keep_weight: its weights            */
+} small_options;
+
+/* Below these SNRs of a weight, in dB, a note names it. */
+enum { SMALL_LOW_8 = 30, SMALL_LOW_4 = 12 };
+
+/* Return true if a name matches a pattern, where * is any text. */
+static int small_matches(const char *pattern, const char *name)
+{
+    const char *star = NULL, *again = name;
+    while (*name != '\0') {
+        if (*pattern == '*') {
+            star = pattern++;
+            again = name;
+        } else if (*pattern == *name) {
+            ++pattern;
+            ++name;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            name = ++again;
+        } else {
+            return 0;
+        }
+    }
+    while (*pattern == '*') ++pattern;
+    return *pattern == '\0';
+}
+
+/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int small_check(const compile_settings *c)
+{
+    static const char *const names[] = {"--weight_block", "--keep_weight", "--weight_emulate"};
+    const int given[] = {c->weight_block != 0, c->keep_weights.count > 0, c->weight_emulate};
+    const int small = c->weight_bits == 8 || c->weight_bits == 4;
+    if (c->weight_bits != 0 && !small && c->weight_bits != 16)
+        return cli_usage("Give 8 or 4, or 16 for weights in floating point.",
+                         "--weight_bits is %lu", (unsigned long)c->weight_bits);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); ++i)
+        if (given[i] && !small)
+            return cli_usage("Add --weight_bits 8 or --weight_bits 4.", "%s needs small weights",
+                             names[i]);
+    if (c->weight_block != 0 && c->weight_bits != 4)
+        return cli_usage("Add --weight_bits 4, or leave --weight_block out.",
+                         "--weight_block needs weights of 4 bits");
+    return STATUS_OK;
+}
+
+/* Say how many bits a weight gets: none with --keep_weight. */
+static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *type,
+                           uint32_t bits)
+{
+    small_options *a = user;
+    const cli_list *keep = &a->t->set.compile.keep_weights;
+    const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
+    const char *key = value->key != NULL ? value->key : value->name;
+    (void)type;
+    for (size_t i = 0; i < keep->count; ++i) {
+        if (!small_matches(keep->items[i], key) && !small_matches(keep->items[i], value->name) &&
+            (weight == NULL || !small_matches(keep->items[i], weight->name))) continue;
+        a->kept[i] += 1;
+        bits = 0;
+    }
+    return bits;
+}
+
+/* Add the options to a descriptor. */
+static void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc)
+{
+    const compile_settings *c = &t->set.compile;
+    if (c->weight_bits != 8 && c->weight_bits != 4) return;
+    desc->weight_bits = c->weight_bits;
+    desc->weight_block = c->weight_block;
+    desc->weight_emulate = c->weight_emulate;
+    if (c->keep_weights.count == 0) return;
+    a->t = t;
+    if (a->kept == NULL) a->kept = cli_alloc(c->keep_weights.count, sizeof(*a->kept));
+    desc->weight_bits_of = small_bits;
+    desc->weight_user = a;
+}
+
+/* Check that each pattern of --keep_weight kept a weight. Return 0 after printing an error. */
+static int small_kept(tool *t, const small_options *a)
+{
+    const cli_list *keep = &t->set.compile.keep_weights;
+    int good = 1;
+    for (size_t i = 0; i < keep->count && a->kept != NULL; ++i) {
+        if (a->kept[i] > 0) continue;
+        fail(t, NULL, "Take a name from --report FILE; * stands for any text.",
+             "--keep_weight %s is the name of no weight that could be small", keep->items[i]);
+        good = 0;
+    }
+    return good;
+}
+
+/* Add a line for each weight that was asked to be small. */
+static void small_report(page *p, const qnnrt_lower_info *info)
+{
+    uint64_t before = 0, after = 0;
+    if (info->small_count == 0) return;
+    page_add(p, "\nsmall weights: %lu\n  %12s %12s %5s %8s %10s\n",
+             (unsigned long)info->small_count, "float bytes", "bytes", "bits", "SNR dB",
+             "worst");
+    for (size_t i = 0; i < info->small_count; ++i) {
+        const qnnrt_lower_small *s = &info->smalls[i];
+        int64_t dims[8];
+        for (uint32_t k = 0; k < s->rank; ++k) dims[k] = s->dims[k];
+        before += s->float_bytes;
+        after += s->bytes;
+        page_add(p, "  %12llu %12llu ", (unsigned long long)s->float_bytes,
+                 (unsigned long long)s->bytes);
+        if (s->bits == 0) page_add(p, "%5s", "-");
+        else page_add(p, "%5lu", (unsigned long)s->bits);
+        if (s->measured) page_add(p, " %8.1f %10.3g ", s->snr, s->worst);
+        else page_add(p, " %8s %10s ", "-", "-");
+        page_add(p, "%s ", s->name);
+        page_dims(p, s->rank, dims);
+        page_add(p, " of %s", s->type);
+        if (s->block != 0) page_add(p, ", blocks of %lu", (unsigned long)s->block);
+        if (s->emulated) page_text(p, ", rounded but stored as it was");
+        if (s->why[0] != '\0') page_add(p, ": %s", s->why);
+        page_text(p, "\n");
+    }
+    page_add(p, "  %12llu %12llu in all\n", (unsigned long long)before, (unsigned long long)after);
+}
+
+/* Say how many weights stay as they are for a reason that none before had. */
+static void small_stay(tool *t, const qnnrt_lower_info *info, size_t first)
+{
+    const qnnrt_lower_small *s = &info->smalls[first];
+    size_t count = 0;
+    for (size_t i = 0; i < info->small_count; ++i) {
+        const qnnrt_lower_small *other = &info->smalls[i];
+        const int same = other->bits == s->bits && other->emulated == s->emulated &&
+                         strcmp(other->why, s->why) == 0 && strcmp(other->type, s->type) == 0;
+        if (same && i < first) return;
+        count += same != 0;
+    }
+    say(t, "note      %lu weight%s of %s %s: %s\n", (unsigned long)count, cli_plural(count),
+        s->type,
+        s->emulated ? "have rounded values, but their size as before"
+        : s->bits == 0 ? "stay in floating point" : "have one scale per channel", s->why);
+}
+
+/* Print a line about all weights that are small, and notes about those that are not, or not good. */
+static void small_say(tool *t, const qnnrt_lower_info *info)
+{
+    const qnnrt_lower_small *low = NULL;
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    uint64_t before = 0, after = 0;
+    size_t count = 0, lows = 0;
+    if (info->small_count == 0) return;
+    for (size_t i = 0; i < info->small_count; ++i) {
+        const qnnrt_lower_small *s = &info->smalls[i];
+        if (s->bits == 0) continue;
+        count += 1;
+        before += s->float_bytes;
+        after += s->bytes;
+        if (!s->measured) continue;
+        if (s->snr > most) most = s->snr;
+        if (s->snr < least) {
+            least = s->snr;
+            low = s;
+        }
+        lows += s->snr < (s->bits == 8 ? SMALL_LOW_8 : SMALL_LOW_4);
+    }
+    char *from = grouped(before), *to = grouped(after);
+    say(t, "small     %lu of %lu weights: %s bytes became %s", (unsigned long)count,
+        (unsigned long)info->small_count, from, to);
+    if (low != NULL) say(t, ", SNR %.1f to %.1f dB", least, most);
+    say(t, "\n");
+    free(from);
+    free(to);
+    for (size_t i = 0; i < info->small_count; ++i)
+        if (info->smalls[i].why[0] != '\0') small_stay(t, info, i);
+    if (lows > 0)
+        say(t, "note      %lu weight%s a low SNR, the lowest is %.1f dB of \"%s\":"
+                  " --keep_weight keeps one, --report lists all\n", (unsigned long)lows,
+            lows == 1 ? " has" : "s have", low->snr, low->name);
+}
