@@ -114,7 +114,7 @@
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table >>range                                                     operators
-       >>small >>graph >>cut >>emit >>public                                        programs
+       >>codes >>small >>graph >>cut >>emit >>public                                        programs
 */
 #ifndef QNNRT_LOWER_H
 #define QNNRT_LOWER_H
@@ -321,7 +321,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_ask(qnnrt_lower *lower, qnnrt_builder *
 QNNRT_LOWER_API const qnnrt_ir_node *qnnrt_lower_node_of(const qnnrt_lower *lower,
                                                          const char *graph, const char *op);
 
-/* Compute the values that a small weight has after rounding, in the order of the weight.
+/* Compute the values that a small weight has after rounding, in the order of the weight, without
+   the factor that its operator multiplies with (alpha of addmm).
    number   in info.smalls; .bits must not be 0
    values   [weight->count]
    Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_MEMORY; QNNRT_E_MISMATCH */
@@ -5305,9 +5306,9 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
-   SMALL                                                                          >>small
-   Weights of 8 and 4 bits: which ones, their scales and codes, and what rounding changed.
-   Needs: >>config >>arena >>tensor >>static     Knows nothing of: the IR's operators, builders
+   CODES                                                                          >>codes
+   Weights as codes: their scales, the codes, and what rounding changed.
+   Needs: >>config >>arena >>tensor >>static     Knows nothing of: operators, libraries
    ===================================================================================== */
 
 /* Elements with one scale are a group: an output channel, or a block of its inputs. In the source
@@ -5348,7 +5349,7 @@ typedef struct qnnrt_lower__visitor {
 } qnnrt_lower__visitor;
 
 /* Convert some elements to float32. */
-static qnnrt_result qnnrt_lower__small_read(qnnrt_lower__visitor *v, uint32_t first, uint32_t count,
+static qnnrt_result qnnrt_lower__codes_read(qnnrt_lower__visitor *v, uint32_t first, uint32_t count,
                                             qnnrt_error *err)
 {
     const qnnrt_weight *weight = v->small->source->weight;
@@ -5370,7 +5371,7 @@ static qnnrt_result qnnrt_lower__small_read(qnnrt_lower__visitor *v, uint32_t fi
 }
 
 /* Return how many elements from e on belong to one group, and which one that is. */
-static uint32_t qnnrt_lower__small_run(const qnnrt_lower__small *s, uint32_t e, uint32_t *group)
+static uint32_t qnnrt_lower__codes_run(const qnnrt_lower__small *s, uint32_t e, uint32_t *group)
 {
     const uint32_t channel = e / s->channel_step % s->channels;
     uint32_t run = s->channel_step - e % s->channel_step;
@@ -5384,15 +5385,15 @@ static uint32_t qnnrt_lower__small_run(const qnnrt_lower__small *s, uint32_t e, 
 }
 
 /* Round to a code, halves away from 0. */
-static int qnnrt_lower__small_code(float value, float scale, int most)
+static int qnnrt_lower__codes_code(float value, float scale, int most)
 {
     const double ratio = (double)value / (double)scale;
-    const double near = ratio < 0 ? ceil(ratio - 0.5) : floor(ratio + 0.5);
+    const double near = ratio < 0 ? -floor(0.5 - ratio) : floor(ratio + 0.5);
     return near > most ? most : near < -most ? -most : (int)near;
 }
 
 /* Add up what a scale would give: products of values and codes, and squares of codes. */
-static void qnnrt_lower__small_sums(const float *values, uint32_t count, float scale,
+static void qnnrt_lower__codes_sums(const float *values, uint32_t count, float scale,
                                     double *products, double *squares)
 {
     const float inverse = 1 / scale;
@@ -5418,7 +5419,7 @@ static void qnnrt_lower__small_sums(const float *values, uint32_t count, float s
 }
 
 /* Visit the values of a run, which belong to one group. */
-static void qnnrt_lower__small_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
+static void qnnrt_lower__codes_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
                                     float *values, uint32_t count, uint32_t group)
 {
     const qnnrt_lower__small *s = v->small;
@@ -5428,7 +5429,7 @@ static void qnnrt_lower__small_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
     uint32_t i;
     if (kind == QNNRT_LOWER__SUMS) {
         if (scale > 0)
-            qnnrt_lower__small_sums(values, count, scale * v->clip / 7, &v->products[group],
+            qnnrt_lower__codes_sums(values, count, scale * v->clip / 7, &v->products[group],
                                     &v->squares[group]);
         return;
     }
@@ -5443,7 +5444,7 @@ static void qnnrt_lower__small_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
         return;
     }
     for (i = 0; i < count; ++i) {
-        const int code = qnnrt_lower__small_code(values[i], scale, most);
+        const int code = qnnrt_lower__codes_code(values[i], scale, most);
         const float rounded = (float)code * scale;
         const double wrong = fabs((double)values[i] - rounded);
         v->signal += (double)values[i] * values[i];
@@ -5455,19 +5456,19 @@ static void qnnrt_lower__small_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
 }
 
 /* Visit the elements from `first` up to, not including, `end`. */
-static qnnrt_result qnnrt_lower__small_visit(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
+static qnnrt_result qnnrt_lower__codes_visit(qnnrt_lower__visitor *v, qnnrt_lower__visit_kind kind,
                                              uint32_t first, uint32_t end, qnnrt_error *err)
 {
     while (first < end) {
         const uint32_t count = end - first < QNNRT_LOWER__CHUNK ? end - first
                                                                 : (uint32_t)QNNRT_LOWER__CHUNK;
-        const qnnrt_result result = qnnrt_lower__small_read(v, first, count, err);
+        const qnnrt_result result = qnnrt_lower__codes_read(v, first, count, err);
         uint32_t i, run, group;
         if (result != QNNRT_OK) return result;
         for (i = 0; i < count; i += run) {
-            run = qnnrt_lower__small_run(v->small, first + i, &group);
+            run = qnnrt_lower__codes_run(v->small, first + i, &group);
             if (run > count - i) run = count - i;
-            qnnrt_lower__small_step(v, kind, v->values + i, run, group);
+            qnnrt_lower__codes_step(v, kind, v->values + i, run, group);
         }
         if (kind == QNNRT_LOWER__CODES) v->count = 0;    /* .values were replaced */
         first += count;
@@ -5476,7 +5477,7 @@ static qnnrt_result qnnrt_lower__small_visit(qnnrt_lower__visitor *v, qnnrt_lowe
 }
 
 /* Return a scale that is a normal number. */
-static float qnnrt_lower__small_scale(double scale)
+static float qnnrt_lower__codes_scale(double scale)
 {
     return scale == 0 ? 1.0f : scale < 1.17549436e-38 ? 1.17549436e-38f : (float)scale;
 }
@@ -5484,7 +5485,7 @@ static float qnnrt_lower__small_scale(double scale)
 /* Choose scales of 4 bits: for each clip the best scale for its codes follows from the sums, and
    the clip with the least square error is taken. Groups are decided in runs of channels if these
    follow each other in the source, so that each is converted once. */
-static qnnrt_result qnnrt_lower__small_clips(qnnrt_lower__visitor *v, double *sums,
+static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *sums,
                                              qnnrt_error *err)
 {
     const qnnrt_lower__small *s = v->small;
@@ -5503,7 +5504,7 @@ static qnnrt_result qnnrt_lower__small_clips(qnnrt_lower__visitor *v, double *su
         for (clip = 0; clip < QNNRT_LOWER__CLIPS && result == QNNRT_OK; ++clip) {
             for (g = from; g < to; ++g) v->products[g] = v->squares[g] = 0;
             v->clip = 1 - 0.08f * (float)clip;
-            result = qnnrt_lower__small_visit(v, QNNRT_LOWER__SUMS, row * s->channel_step,
+            result = qnnrt_lower__codes_visit(v, QNNRT_LOWER__SUMS, row * s->channel_step,
                                               end * s->channel_step, err);
             for (g = from; g < to; ++g) {
                 if (!(v->products[g] > 0 && v->squares[g] > 0)) continue;
@@ -5512,19 +5513,19 @@ static qnnrt_result qnnrt_lower__small_clips(qnnrt_lower__visitor *v, double *su
                 best[g] = v->products[g] / v->squares[g];
             }
         }
-        for (g = from; g < to; ++g) s->scales[g] = qnnrt_lower__small_scale(best[g]);
+        for (g = from; g < to; ++g) s->scales[g] = qnnrt_lower__codes_scale(best[g]);
     }
     return result;
 }
 
 /* Round the scales of blocks to multiples of a scale per channel. */
-static void qnnrt_lower__small_multiples(qnnrt_lower__small *s)
+static void qnnrt_lower__codes_multiples(qnnrt_lower__small *s)
 {
     uint32_t channel, b;
     for (channel = 0; channel < s->channels; ++channel) {
         float *scales = s->scales + (size_t)channel * s->blocks, largest = scales[0];
         for (b = 1; b < s->blocks; ++b) if (scales[b] > largest) largest = scales[b];
-        s->outer[channel] = qnnrt_lower__small_scale((double)largest / 15);
+        s->outer[channel] = qnnrt_lower__codes_scale((double)largest / 15);
         for (b = 0; b < s->blocks; ++b) {
             const double times = floor((double)scales[b] / s->outer[channel] + 0.5);
             const int near = times < 1 ? 1 : times > 15 ? 15 : (int)times;
@@ -5535,7 +5536,7 @@ static void qnnrt_lower__small_multiples(qnnrt_lower__small *s)
 }
 
 /* Compute the scales of a weight. Return 0 after a finding or without memory. */
-static int qnnrt_lower__small_scales(qnnrt_lower__job *job, qnnrt_lower__small *s)
+static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *s)
 {
     const uint32_t groups = s->channels * s->blocks;
     qnnrt_lower__visitor v;
@@ -5558,7 +5559,7 @@ static int qnnrt_lower__small_scales(qnnrt_lower__job *job, qnnrt_lower__small *
         sums = (double *)qnnrt_lower__alloc(job->lower, 4 * (size_t)groups * sizeof(double));
     if (v.values == NULL || (s->about.bits == 4 && sums == NULL)) job->lower->no_memory = 1;
     if (!job->lower->no_memory)
-        result = qnnrt_lower__small_visit(&v, QNNRT_LOWER__LARGEST, 0, s->count, &err);
+        result = qnnrt_lower__codes_visit(&v, QNNRT_LOWER__LARGEST, 0, s->count, &err);
     if (result == QNNRT_OK && v.invalid + v.beyond > 0) {
         result = QNNRT_E_MISMATCH;
         snprintf(err.text, sizeof err.text, "weight \"%.300s\" has %llu values that are %s",
@@ -5567,11 +5568,11 @@ static int qnnrt_lower__small_scales(qnnrt_lower__job *job, qnnrt_lower__small *
     }
     if (result == QNNRT_OK && s->about.bits == 4) {
         memset(sums, 0, 4 * (size_t)groups * sizeof(double));
-        result = qnnrt_lower__small_clips(&v, sums, &err);
+        result = qnnrt_lower__codes_clips(&v, sums, &err);
     }
     for (g = 0; g < groups && result == QNNRT_OK && s->about.bits == 8; ++g)
-        s->scales[g] = qnnrt_lower__small_scale((double)s->scales[g] / 127);
-    if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__small_multiples(s);
+        s->scales[g] = qnnrt_lower__codes_scale((double)s->scales[g] / 127);
+    if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__codes_multiples(s);
     if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
     qnnrt_lower__dealloc(job->lower, sums);
     qnnrt_lower__dealloc(job->lower, v.values);
@@ -5583,7 +5584,7 @@ static int qnnrt_lower__small_scales(qnnrt_lower__job *job, qnnrt_lower__small *
 
 /* Write codes (sfixed8) or rounded values (the compute type, float32) in the order of the source,
    and note what rounding changed. */
-static qnnrt_result qnnrt_lower__small_write(qnnrt_lower *lower, qnnrt_lower__small *s,
+static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__small *s,
                                              qnnrt_dtype dtype, char *data, qnnrt_error *err)
 {
     const size_t size = qnnrt_lower__dtype_bytes(dtype);
@@ -5600,7 +5601,7 @@ static qnnrt_result qnnrt_lower__small_write(qnnrt_lower *lower, qnnrt_lower__sm
         count = s->count - first < QNNRT_LOWER__CHUNK ? s->count - first
                                                       : (uint32_t)QNNRT_LOWER__CHUNK;
         v.codes = dtype == QNNRT_DTYPE_S8Q ? (signed char *)data + first : NULL;
-        result = qnnrt_lower__small_visit(&v, QNNRT_LOWER__CODES, first, first + count, err);
+        result = qnnrt_lower__codes_visit(&v, QNNRT_LOWER__CODES, first, first + count, err);
         if (result != QNNRT_OK || dtype == QNNRT_DTYPE_S8Q) continue;
         qnnrt_lower__as_weight(&part, QNNRT_DTYPE_F32, count, v.values);
         result = qnnrt_weights_convert(&part, dtype, data + first * size, count * size, NULL, err);
@@ -5610,19 +5611,24 @@ static qnnrt_result qnnrt_lower__small_write(qnnrt_lower *lower, qnnrt_lower__sm
     if (result != QNNRT_OK) return result;
     s->about.measured = 1;
     s->about.worst = v.worst;
-    s->about.snr = v.noise > 0 ? 10 * log10(v.signal / v.noise) : HUGE_VAL;
+    s->about.snr = v.noise > 0 ? 4.3429448190325182 * log(v.signal / v.noise) : HUGE_VAL;
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_lower__small_values(qnnrt_lower *lower, const qnnrt_lower__small *small,
+static qnnrt_result qnnrt_lower__codes_values(qnnrt_lower *lower, const qnnrt_lower__small *small,
                                               float *values, qnnrt_error *err)
 {
     qnnrt_lower__small copy = *small;
-    return qnnrt_lower__small_write(lower, &copy, QNNRT_DTYPE_F32, (char *)values, err);
+    const qnnrt_result result = qnnrt_lower__codes_write(lower, &copy, QNNRT_DTYPE_F32,
+                                                         (char *)values, err);
+    uint32_t i;
+    for (i = 0; i < small->count && result == QNNRT_OK && small->factor != 1; ++i)
+        values[i] = (float)(values[i] / small->factor);
+    return result;
 }
 
 /* Write the elements of a static tensor, small or not: the builder calls it. */
-static qnnrt_result qnnrt_lower__small_load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+static qnnrt_result qnnrt_lower__codes_load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
                                             const qnnrt_lower__body *body, void *data, size_t bytes,
                                             qnnrt_error *err)
 {
@@ -5640,7 +5646,7 @@ static qnnrt_result qnnrt_lower__small_load(qnnrt_lower *lower, const qnnrt_lowe
         room = (char *)qnnrt_lower__alloc(lower, bytes);
         if (room == NULL) return qnnrt_lower__fail_memory(err);
     }
-    result = qnnrt_lower__small_write(lower, body->small, tensor->dtype,
+    result = qnnrt_lower__codes_write(lower, body->small, tensor->dtype,
                                       moved ? room : (char *)data, err);
     if (result == QNNRT_OK && moved)
         qnnrt_lower__permute_copy(room, (char *)data, size, body->source_rank, body->source_dims,
@@ -5648,6 +5654,12 @@ static qnnrt_result qnnrt_lower__small_load(qnnrt_lower *lower, const qnnrt_lowe
     qnnrt_lower__dealloc(lower, room);
     return result;
 }
+
+/* =====================================================================================
+   SMALL                                                                          >>small
+   Weights of 8 and 4 bits: which operators get them, and in which form.
+   Needs: >>config >>arena >>tensor >>codes     Knows nothing of: values, builders
+   ===================================================================================== */
 
 /* Operators whose input 1 can be small, and the axes of its output channels and its inputs; -1 is
    the last axis. */
@@ -5887,7 +5899,7 @@ static void qnnrt_lower__small_op(qnnrt_lower__job *job, qnnrt_lower_op *op, siz
     for (s = lower->smalls; s != NULL && !qnnrt_lower__small_same(s, &form);) s = s->next;
     if (s == NULL) {
         s = (qnnrt_lower__small *)qnnrt_lower__copy(lower, &form, sizeof(form));
-        if (s == NULL || (s->about.bits != 0 && !qnnrt_lower__small_scales(job, s))) return;
+        if (s == NULL || (s->about.bits != 0 && !qnnrt_lower__codes_scales(job, s))) return;
         *lower->smalls_last = s;
         lower->smalls_last = &s->next;
         lower->small_count += 1;
@@ -6452,7 +6464,7 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 /* =====================================================================================
    EMIT                                                                            >>emit
    Lowered graphs in a builder.
-   Needs: >>config >>arena >>static >>small     Knows nothing of: the IR's operators, where to cut
+   Needs: >>config >>arena >>codes     Knows nothing of: the IR's operators, where to cut
    ===================================================================================== */
 
 /* The builder asks for the elements of a static tensor. */
@@ -6465,7 +6477,7 @@ typedef struct qnnrt_lower__demand {
 static qnnrt_result qnnrt_lower__on_load(void *user, void *data, size_t bytes, qnnrt_error *err)
 {
     const qnnrt_lower__demand *demand = (const qnnrt_lower__demand *)user;
-    return qnnrt_lower__small_load(demand->lower, &demand->graph->tensors[demand->tensor],
+    return qnnrt_lower__codes_load(demand->lower, &demand->graph->tensors[demand->tensor],
                                    &demand->graph->bodies[demand->tensor], data, bytes, err);
 }
 
@@ -6611,7 +6623,8 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>tensor >>static >>table >>range >>small >>graph >>cut >>emit
+   Needs: >>config >>arena >>tensor >>static >>table >>range >>codes >>small >>graph >>cut
+          >>emit
    Knows nothing of: operators
    ===================================================================================== */
 
@@ -7035,7 +7048,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_small_values(qnnrt_lower *lower, size_t
     if (small == NULL || small->about.bits == 0)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_small_values: this weight does not"
                                                    " exist, or is not small");
-    return qnnrt_lower__small_values(lower, small, values, err);
+    return qnnrt_lower__codes_values(lower, small, values, err);
 }
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t graph,
@@ -7048,7 +7061,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t 
         at->tensors[tensor].kind != QNNRT_TENSOR_STATIC)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_static_data: an argument is NULL, or"
                                                    " this is no static tensor");
-    return qnnrt_lower__small_load(lower, &at->tensors[tensor], &at->bodies[tensor], data, bytes,
+    return qnnrt_lower__codes_load(lower, &at->tensors[tensor], &at->bodies[tensor], data, bytes,
                                    err);
 }
 

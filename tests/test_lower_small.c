@@ -1,0 +1,333 @@
+/* test_lower_small.c - qnnrt_lower.h: weights of 8 and 4 bits, on libQnnRef.so */
+#include "small_case.h"
+#include "ref.h"
+#include "test.h"
+
+static qnnrt_backend *small_backend(void)
+{
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend = NULL;
+    qnnrt_error err;
+    memset(&desc, 0, sizeof(desc));
+    desc.path = TEST_REF_LIB;
+    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) printf("    %s\n", err.text);
+    return backend;
+}
+
+/* Every operator that takes small weights computes what the evaluator does with the rounded weights. */
+TEST(small_weights_compute_what_their_rounded_values_do)
+{
+    static const uint32_t forms[3][2] = { {8, 0}, {4, 0}, {4, 16} };
+    qnnrt_backend *backend = small_backend();
+    size_t i, form;
+    CHECK(backend != NULL);
+    for (i = 0; i < SMALL_CASES; ++i)
+        for (form = 0; form < 3; ++form) {
+            /* Their weight has two forms, or one of two readers takes it as it is: near the float graph, then. */
+            const int two = strcmp(small_cases[i].name, "tied") == 0 || strcmp(small_cases[i].name, "twice") == 0;
+            const double most = !two ? 5e-3 : form == 0 ? 2e-2 : 0.4;
+            small_try t;
+            qnnrt_result result;
+            CHECK(small_begin(&t, small_cases[i].text, NULL));
+            t.desc.compute = QNNRT_DTYPE_F16;
+            t.desc.weight_bits = forms[form][0];
+            t.desc.weight_block = forms[form][1];
+            result = small_lower(&t);
+            if (result == QNNRT_OK) result = small_run(&t, backend, !two);
+            if (result != QNNRT_OK || !(t.error <= most))
+                printf("    %s, %u bits, block %u: error %g %s\n", small_cases[i].name, (unsigned)forms[form][0], (unsigned)forms[form][1],
+                       t.error, t.err.text);
+            CHECK_EQ(result, QNNRT_OK);
+            CHECK(t.error <= most);
+            CHECK(t.info->small_count > 0 && t.info->smalls[0].bits == forms[form][0] && t.info->smalls[0].measured);
+            if (strcmp(small_cases[i].name, "twice") == 0) CHECK_EQ(t.info->small_count, 2);
+            small_end(&t);
+        }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* ---- codes and scales ---- */
+
+/* Return the small static tensor number `skip` of graph 0, 0 if there is none. */
+static size_t small_static(const small_try *t, size_t skip)
+{
+    const qnnrt_lower_graph_info *graph = &t->info->graphs[0];
+    size_t i;
+    for (i = 1; i < graph->tensor_count; ++i)
+        if (graph->tensors[i].used && graph->tensors[i].dtype == QNNRT_DTYPE_S8Q && skip-- == 0) return i;
+    return 0;
+}
+
+/* A slow and obvious version of 8 bits: w[out][in] in the file; `turned`: the file has w[in][out]. */
+TEST(small_codes_are_those_of_a_slow_and_obvious_version)
+{
+    static const struct { const char *name; uint32_t out, in; int turned; } cases[] = { {"linear", 24, 64, 0}, {"matmul", 24, 64, 1} };
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        small_try t;
+        size_t k, at;
+        uint32_t o, e;
+        signed char codes[24 * 64];
+        for (k = 0; strcmp(small_cases[k].name, cases[i].name) != 0;) ++k;
+        CHECK(small_begin(&t, small_cases[k].text, NULL));
+        t.desc.compute = QNNRT_DTYPE_F16;
+        t.desc.weight_bits = 8;
+        CHECK_EQ(small_lower(&t), QNNRT_OK);
+        at = small_static(&t, 0);
+        CHECK(at != 0 && small_static(&t, 1) == 0);
+        CHECK_EQ(qnnrt_lower_static_data(t.lower, 0, at, codes, sizeof codes, &t.err), QNNRT_OK);
+        {
+            const qnnrt_lower_tensor *tensor = &t.info->graphs[0].tensors[at];
+            CHECK_EQ(tensor->quant.count, cases[i].out);
+            CHECK_EQ(tensor->quant.axis, cases[i].turned ? 1 : 0);
+            CHECK_EQ(tensor->bytes, sizeof codes);
+            for (o = 0; o < cases[i].out; ++o) {
+                float largest = 0;
+                const uint32_t row = cases[i].turned ? 1 : cases[i].in, step = cases[i].turned ? cases[i].out : 1;
+                for (e = 0; e < cases[i].in; ++e) {
+                    const float size = fabsf(t.weights[0][o * row + e * step]);
+                    if (size > largest) largest = size;
+                }
+                CHECK(fabs(tensor->quant.scales[o] * 127.0 - largest) <= 1e-7);
+                for (e = 0; e < cases[i].in; ++e) {
+                    const double exact = (double)t.weights[0][o * row + e * step] / tensor->quant.scales[o];
+                    CHECK_EQ(codes[o * row + e * step], (signed char)(exact < 0 ? -(int)(0.5 - exact) : (int)(0.5 + exact)));
+                }
+            }
+        }
+        small_end(&t);
+    }
+}
+
+/* Return the square error of 4-bit codes with a scale. */
+static double square_error(const float *w, uint32_t count, double scale)
+{
+    double sum = 0;
+    uint32_t i;
+    for (i = 0; i < count; ++i) {
+        double code = floor(w[i] / scale + 0.5);
+        code = code > 7 ? 7 : code < -7 ? -7 : code;
+        sum += (w[i] - code * scale) * (w[i] - code * scale);
+    }
+    return sum;
+}
+
+/* The scales of 4 bits: their error is within 3 % of the best of 4000 scales, channel by channel. */
+TEST(small_scales_of_4_bits_are_nearly_the_best)
+{
+    small_try t;
+    size_t at;
+    uint32_t o, i;
+    CHECK(small_begin(&t, small_cases[0].text, NULL));
+    t.weights[0][3 * 64] = 2.5f;                         /* an outlier, which a good scale clips or not */
+    t.desc.compute = QNNRT_DTYPE_F16;
+    t.desc.weight_bits = 4;
+    CHECK_EQ(small_lower(&t), QNNRT_OK);
+    at = small_static(&t, 0);
+    CHECK(at != 0);
+    CHECK_EQ(t.info->graphs[0].tensors[at].quant.bitwidth, 4);
+    for (o = 0; o < 24; ++o) {
+        const float *w = t.weights[0] + o * 64;
+        const double own = square_error(w, 64, t.info->graphs[0].tensors[at].quant.scales[o]);
+        double best = HUGE_VAL, largest = 0, plain;
+        for (i = 0; i < 64; ++i) if (fabs(w[i]) > largest) largest = fabs(w[i]);
+        plain = square_error(w, 64, largest / 7);
+        for (i = 1; i <= 4000; ++i) {
+            const double error = square_error(w, 64, largest / 7 * i / 4000);
+            if (error < best) best = error;
+        }
+        if (own > 1.15 * best) printf("    channel %u: %g, best %g, unclipped %g\n", (unsigned)o, own, best, plain);
+        CHECK(own <= 1.15 * best && own <= plain * 1.0001);
+    }
+    small_end(&t);
+}
+
+/* ---- bad weights ---- */
+
+static void spoil_nan(const qnnrt_ir_value *value, float *data)
+{
+    if (strcmp(value->name, "w") == 0) data[5] = data[9] = (float)HUGE_VAL - (float)HUGE_VAL;
+}
+
+static void spoil_infinite(const qnnrt_ir_value *value, float *data)
+{
+    if (strcmp(value->name, "w") == 0) data[5] = -(float)HUGE_VAL;
+}
+
+static void spoil_large(const qnnrt_ir_value *value, float *data)
+{
+    if (strcmp(value->name, "w") == 0) data[5] = 70000;
+}
+
+/* A channel of zeros, one of tiny values. */
+static void spoil_zeros(const qnnrt_ir_value *value, float *data)
+{
+    size_t i;
+    if (strcmp(value->name, "w") != 0) return;
+    for (i = 0; i < 64; ++i) { data[i] = 0; data[64 + i] *= 1e-38f; }
+}
+
+TEST(small_weights_that_are_no_numbers_are_refused)
+{
+    static void (*const spoils[3])(const qnnrt_ir_value *, float *) = { spoil_nan, spoil_infinite, spoil_large };
+    static const char *const texts[3] = {
+        "has 2 values that are infinite or not a number", "has 1 values that are infinite or not a number",
+        "has 1 values that are too large for float16" };
+    size_t i;
+    for (i = 0; i < 6; ++i) {
+        small_try t;
+        CHECK(small_begin(&t, small_cases[0].text, spoils[i / 2]));
+        t.desc.compute = QNNRT_DTYPE_F16;
+        t.desc.weight_bits = i % 2 == 0 ? 8 : 4;
+        CHECK_EQ(small_lower(&t), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(t.err.text, "weight \"w\"");
+        CHECK_STR(t.err.text, texts[i / 2]);
+        small_end(&t);
+    }
+}
+
+TEST(small_weights_of_zeros_have_scales)
+{
+    uint32_t bits;
+    for (bits = 4; bits <= 8; bits += 4) {
+        small_try t;
+        size_t at, i;
+        signed char codes[24 * 64];
+        CHECK(small_begin(&t, small_cases[0].text, spoil_zeros));
+        t.desc.compute = QNNRT_DTYPE_F16;
+        t.desc.weight_bits = bits;
+        CHECK_EQ(small_lower(&t), QNNRT_OK);
+        at = small_static(&t, 0);
+        CHECK(t.info->graphs[0].tensors[at].quant.scales[0] > 0 && t.info->graphs[0].tensors[at].quant.scales[1] >= 1.17549435e-38f);
+        CHECK_EQ(qnnrt_lower_static_data(t.lower, 0, at, codes, sizeof codes, &t.err), QNNRT_OK);
+        for (i = 0; i < 64; ++i) CHECK_EQ(codes[i], 0);
+        small_end(&t);
+    }
+}
+
+/* ---- what is asked for, and what a library takes ---- */
+
+static uint32_t small_keep(void *user, const qnnrt_ir_value *weight, const char *type, uint32_t bits)
+{
+    const char *const *keep = (const char *const *)user;
+    return strcmp(weight->name, keep[0]) == 0 && strcmp(type, keep[1]) == 0 ? (uint32_t)atoi(keep[2]) : bits;
+}
+
+TEST(small_weights_can_be_kept_one_by_one)
+{
+    static const char *const keep[] = { "w", "MatMul", "0" }, *const odd[] = { "w", "FullyConnected", "5" };
+    small_try t;
+    size_t i;
+    for (i = 0; strcmp(small_cases[i].name, "twice") != 0;) ++i;
+    CHECK(small_begin(&t, small_cases[i].text, NULL));
+    t.desc.compute = QNNRT_DTYPE_F16;
+    t.desc.weight_bits = 8;
+    t.desc.weight_bits_of = small_keep;
+    t.desc.weight_user = (void *)(uintptr_t)keep;
+    CHECK_EQ(small_lower(&t), QNNRT_OK);
+    CHECK_EQ(t.info->small_count, 2);
+    CHECK(t.info->smalls[0].bits == 8 && t.info->smalls[1].bits == 0);
+    CHECK(small_static(&t, 0) != 0 && small_static(&t, 1) == 0);
+    CHECK_EQ(t.info->graphs[0].static_bytes, 32u * 32u * (1 + 2));
+    small_end(&t);
+    CHECK(small_begin(&t, small_cases[i].text, NULL));
+    t.desc.compute = QNNRT_DTYPE_F16;
+    t.desc.weight_bits_of = small_keep;
+    t.desc.weight_user = (void *)(uintptr_t)odd;
+    CHECK_EQ(small_lower(&t), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(t.err.text, "is to have 5 bits");
+    small_end(&t);
+    memset(&t, 0, sizeof(t));
+    t.desc.weight_bits = 3;
+    CHECK_EQ(qnnrt_lower_create(&t.desc, &t.lower, &t.err), QNNRT_E_ARG);
+}
+
+/* float32 takes no small weights on any library: an error, or rounded values in float32. */
+TEST(small_weights_beside_float32_are_an_error_or_emulated)
+{
+    qnnrt_backend *backend = small_backend();
+    int target;
+    CHECK(backend != NULL);
+    for (target = QNNRT_LOWER_REF; target <= QNNRT_LOWER_HTP; ++target) {
+        small_try t;
+        CHECK(small_begin(&t, small_cases[0].text, NULL));
+        t.desc.compute = QNNRT_DTYPE_F32;
+        t.desc.target = (qnnrt_lower_target)target;
+        t.desc.weight_bits = 8;
+        CHECK_EQ(small_lower(&t), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(t.err.text, "no weight can have 8 bits: libraries take small weights beside float16");
+        small_end(&t);
+        CHECK(small_begin(&t, small_cases[0].text, NULL));
+        t.desc.compute = QNNRT_DTYPE_F32;
+        t.desc.target = (qnnrt_lower_target)target;
+        t.desc.weight_bits = 8;
+        t.desc.weight_emulate = 1;
+        CHECK_EQ(small_lower(&t), QNNRT_OK);
+        CHECK(t.info->smalls[0].emulated && t.info->smalls[0].bytes == 24 * 64 * 4);
+        if (target == QNNRT_LOWER_REF) CHECK_EQ(small_run(&t, backend, 1), QNNRT_OK);
+        CHECK(t.error <= 1e-5);
+        small_end(&t);
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* What libQnnHtp.so refuses stays in float16, and the reason is told. */
+TEST(small_weights_that_htp_refuses_stay_float)
+{
+    static const struct { const char *name, *build, *why; uint32_t bits, block, got_bits, got_block; } rows[] = {
+        { "linear", "v2.51.0", "", 8, 0, 8, 0 },
+        { "linear", "v2.51.0", "", 4, 16, 4, 16 },
+        { "linear", "v2.51.0", "does not divide", 4, 48, 4, 0 },
+        { "matmul", "v2.51.0", "", 8, 0, 8, 0 },
+        { "matmul", "v2.51.0", "would crash", 4, 16, 4, 0 },
+        { "matrices", "v2.51.0", "several matrices", 8, 0, 0, 0 },
+        { "conv1x1", "v2.51.0", "", 8, 0, 8, 0 },
+        { "batch_norm", "v2.51.0", "", 8, 0, 8, 0 },
+    };
+    size_t i, k;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        small_try t;
+        for (k = 0; strcmp(small_cases[k].name, rows[i].name) != 0;) ++k;
+        CHECK(small_begin(&t, small_cases[k].text, NULL));
+        t.desc.target = QNNRT_LOWER_HTP;
+        t.desc.build_id = rows[i].build;
+        t.desc.weight_bits = rows[i].bits;
+        t.desc.weight_block = rows[i].block;
+        if (small_lower(&t) != QNNRT_OK) printf("    %s: %s\n", rows[i].name, t.err.text);
+        CHECK(t.info->small_count > 0);
+        if (t.info->smalls[0].bits != rows[i].got_bits) printf("    %s: %s\n", rows[i].name, t.info->smalls[0].why);
+        CHECK_EQ(t.info->smalls[0].bits, rows[i].got_bits);
+        CHECK_EQ(t.info->smalls[0].block, rows[i].got_block);
+        CHECK_STR(t.info->smalls[0].why, rows[i].why);
+        small_end(&t);
+    }
+}
+
+/* Two graphs that share a weight share its scales: they are computed once, and listed once. */
+TEST(small_weights_of_two_graphs_are_one)
+{
+    small_try t;
+    CHECK(small_begin(&t, small_cases[0].text, NULL));
+    t.desc.compute = QNNRT_DTYPE_F16;
+    t.desc.weight_bits = 8;
+    CHECK_EQ(small_lower(&t), QNNRT_OK);
+    CHECK_EQ(qnnrt_lower_graph(t.lower, t.ir, "h", &t.err), QNNRT_OK);
+    t.info = qnnrt_lower_get_info(t.lower);
+    CHECK_EQ(t.info->small_count, 1);
+    CHECK_EQ(t.info->graph_count, 2);
+    CHECK(t.info->graphs[0].static_bytes == t.info->graphs[1].static_bytes && t.info->graphs[0].static_bytes < 24 * 64 * 2);
+    small_end(&t);
+}
+
+TEST_MAIN("lower_small")
+{
+    RUN(small_weights_compute_what_their_rounded_values_do);
+    RUN(small_codes_are_those_of_a_slow_and_obvious_version);
+    RUN(small_scales_of_4_bits_are_nearly_the_best);
+    RUN(small_weights_that_are_no_numbers_are_refused);
+    RUN(small_weights_of_zeros_have_scales);
+    RUN(small_weights_can_be_kept_one_by_one);
+    RUN(small_weights_beside_float32_are_an_error_or_emulated);
+    RUN(small_weights_that_htp_refuses_stay_float);
+    RUN(small_weights_of_two_graphs_are_one);
+}
