@@ -79,7 +79,7 @@
        number; a weight beyond it is an error.
 
    Small weights
-       With desc.weight_bits the weights of FullyConnected, Conv2d, DepthWiseConv2d and MatMul become
+       With desc.weight_bits the weights of FullyConnected, Conv2d, DepthWiseConv2d and MatMul are
        signed codes with one scale per output channel, and activations stay float. 8 bits: the scale
        is the largest value / 127. 4 bits: codes from -7 to 7, with the scale, among those that clip
        some values, whose rounding has the least square error; with desc.weight_block each block of
@@ -174,7 +174,7 @@ typedef struct qnnrt_lower_desc {
                                         says (default NULL) */
     void              *io_user;
     uint32_t           weight_bits;  /* 8 or 4: of the weights that operators multiply with, see
-                                        "Small weights" (default 0: weights have the compute type) */
+                                        "Small weights" (default 0: they have the compute type) */
     uint32_t           weight_block; /* 4 bits: inputs that share a scale (default 0: all inputs of
                                         an output channel) */
     int                weight_emulate;   /* 1: a weight that the library takes in the compute type
@@ -248,7 +248,7 @@ typedef struct qnnrt_lower_small {
     uint32_t            bits;        /* 8 or 4; 0: it stays as it is, see .why */
     uint32_t            block;       /* inputs that share a scale, 0: one scale per channel */
     int                 emulated;    /* 1: stored in the compute type, its values are rounded */
-    const char         *why;         /* it stays as it is, has another form, or is emulated; or "" */
+    const char         *why;         /* it stays as it is, has another form, is emulated; or "" */
     uint64_t            float_bytes; /* in the compute type */
     uint64_t            bytes;       /* codes of .bits and scales */
     int                 measured;    /* 1: it was read by the builder, and these are known: */
@@ -5962,8 +5962,8 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
             why = s->about.why;
     }
     if (made == 0 && why != NULL)
-        qnnrt_lower__refuse(lower, graph, "Compile for a library that takes small weights, leave out"
-                            " weight_bits, or round the weights alone with weight_emulate.",
+        qnnrt_lower__refuse(lower, graph, "Compile for a library that takes small weights, leave"
+                            " weight_bits out, or round the weights alone with weight_emulate.",
                             "no weight can have %lu bits: %s", (unsigned long)desc->weight_bits,
                             why);
 }
@@ -6651,8 +6651,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16"
                                                    " nor float32");
     if (d->weight_bits != 0 && d->weight_bits != 8 && d->weight_bits != 4)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu, expected"
-                                                   " 8 or 4", (unsigned long)d->weight_bits);
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu,"
+                                                   " expected 8 or 4", (unsigned long)d->weight_bits);
     if ((unsigned)d->target > (unsigned)QNNRT_LOWER_HTP)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
                                  (int)d->target);
@@ -7059,8 +7059,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_static_data(qnnrt_lower *lower, size_t 
     while (at != NULL && graph > 0) { at = at->next; --graph; }
     if (at == NULL || data == NULL || tensor >= at->tensor_count ||
         at->tensors[tensor].kind != QNNRT_TENSOR_STATIC)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_static_data: an argument is NULL, or"
-                                                   " this is no static tensor");
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_static_data: an argument is NULL,"
+                                                   " or this is no static tensor");
     return qnnrt_lower__codes_load(lower, &at->tensors[tensor], &at->bodies[tensor], data, bytes,
                                    err);
 }

@@ -152,7 +152,7 @@ static void small_stay(tool *t, const qnnrt_lower_info *info, size_t first)
         : s->bits == 0 ? "stay in floating point" : "have one scale per channel", s->why);
 }
 
-/* Print a line about all weights that are small, and notes about those that are not, or not good. */
+/* Print a line about all weights that are small, and notes about others and bad ones. */
 static void small_say(tool *t, const qnnrt_lower_info *info)
 {
     const qnnrt_lower_small *low = NULL;
