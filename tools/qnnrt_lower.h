@@ -93,7 +93,8 @@
        With desc.contexts the graphs are cut into several contexts with near equal shares of the
        weights, where the fewest bytes cross. Each context has a graph of the same name, so that the
        saved files, loaded as shards, form one pipeline. A weight that several graphs read is in one
-       context for all of them.
+       context for all of them. Graphs that are parts of a model already are put into contexts by
+       qnnrt_lower_place().
 
    A new operator
        Write a function in the room that it belongs to, and a row in >>table. Take the input with
@@ -299,6 +300,13 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_ir *ir,
                                                const char *name, qnnrt_error *err);
 
+/* Put the graphs that are lowered from now on, as a whole, into context number `context`, counted
+   from 0; desc.contexts does not count then. Graphs that were lowered before the first call are in
+   context 0. Each context must get a graph.
+   Returns QNNRT_OK; QNNRT_E_ARG (lower is NULL, or context is 65,535 or more) */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_place(qnnrt_lower *lower, uint32_t context,
+                                               qnnrt_error *err);
+
 /* Add all graphs to a builder, in contexts of their own; it asks the library about each operator
    first. Operators that are known to compute wrong values on the target are refused, too
    (qnnrt_known.h). With several contexts each has a part of each graph, with the same name: as
@@ -441,6 +449,7 @@ struct qnnrt_lower__graph {
     const qnnrt_ir_node   *node;                 /* that is being lowered */
     int                    failed;               /* 1: the node has a finding */
     size_t                 refused;              /* nodes with findings */
+    uint32_t               place;                /* 1 + the context of the whole graph, 0: none */
     qnnrt_lower__graph    *next;
 };
 enum { QNNRT_LOWER__HASH = 4096 };
@@ -459,6 +468,7 @@ struct qnnrt_lower {
     qnnrt_lower__home     **homes;               /* [QNNRT_LOWER__HASH], NULL: not yet needed */
     qnnrt_lower__small     *smalls, **smalls_last;
     size_t                  small_count;
+    uint32_t                place;               /* of the next graph */
     qnnrt_lower_info        info;
     qnnrt_lower_graph_info *graphs;              /* of info */
 };
@@ -6402,6 +6412,21 @@ static void qnnrt_lower__cut_late(qnnrt_lower *lower, qnnrt_lower__graph *graph)
     }
 }
 
+/* Give all operators of each graph the context that it was put into. */
+static void qnnrt_lower__cut_placed(qnnrt_lower *lower)
+{
+    qnnrt_lower__graph *graph;
+    size_t i;
+    lower->info.contexts = 1;
+    for (graph = lower->first; graph != NULL; graph = graph->next) {
+        const uint32_t context = graph->place != 0 ? graph->place - 1 : 0;
+        if (context >= lower->info.contexts) lower->info.contexts = context + 1;
+        for (i = 0; i < graph->op_count; ++i) graph->ops[i].context = context;
+        for (i = 0; i < graph->tensor_count; ++i)
+            graph->tensors[i].context = graph->tensors[i].last = context;
+    }
+}
+
 /* Number the contexts of all operators, and of the tensors that they write. */
 static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 {
@@ -6409,6 +6434,10 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
     qnnrt_lower__graph *graph;
     size_t i, k;
     if (lower->no_memory) return;
+    if (lower->place != 0) {
+        qnnrt_lower__cut_placed(lower);
+        return;
+    }
     if (count > 1) qnnrt_lower__cut_places(lower, lower->first, count, ends);
     lower->info.contexts = 1;
     for (graph = lower->first; graph != NULL; graph = graph->next)
@@ -6912,6 +6941,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     if (graph == NULL) return qnnrt_lower__fail_memory(err);
     graph->info.name = qnnrt_lower__text(lower, "%s", name);
     graph->info.ir = ir;
+    graph->place = lower->place;
     graph->op_hash = (int32_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(int32_t));
     graph->data_hash = (int32_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(int32_t));
     graph->inputs = (int32_t *)qnnrt_lower__get(lower, ir->input_count, sizeof(int32_t));
@@ -6947,6 +6977,16 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     graph->refused = lower->finding_count - first;
     if (lower->finding_count == first) return qnnrt_lower__good(err);
     return qnnrt_lower__findings(lower, first, "nodes cannot be lowered:", name, err);
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_place(qnnrt_lower *lower, uint32_t context,
+                                               qnnrt_error *err)
+{
+    if (lower == NULL || context >= 65535)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_place: lower is NULL, or context %u"
+                                 " is too large", (unsigned)context);
+    lower->place = context + 1;
+    return qnnrt_lower__good(err);
 }
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder *builder,
