@@ -116,6 +116,10 @@ typedef struct qnnrt_manifest_desc {
     const qnnrt_pipeline *const   *wired;       /* pipelines that exist, of one model: all their
                                                    edges are written, with "edges_only" */
     size_t                         wired_count;
+    void                         (*more)(void *user, qnnrt_json_writer *json);
+                                                /* writes other members of the document, such as
+                                                   "llm" (default NULL: there are none) */
+    void                          *more_user;
 } qnnrt_manifest_desc;
 
 /* ---- the writer ---- */
@@ -610,7 +614,7 @@ static void qnnrt_manifest__constants(qnnrt_manifest__writer *w)
     qnnrt_json_write_close(&w->json);
 }
 
-/* Write a qnnrt.json with a program and nothing else.
+/* Write a qnnrt.json with a program, and with what desc->more adds.
 
    write    receives the text in pieces and returns 1 when it accepted a piece
 
@@ -659,6 +663,7 @@ qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *desc,
     w.name = NULL;
     if (w.result != QNNRT_OK) return w.result;
     qnnrt_json_write_close(&w.json);
+    if (desc->more != NULL) desc->more(desc->more_user, &w.json);
     qnnrt_json_write_close(&w.json);
     if (!qnnrt_json_write_end(&w.json))
         qnnrt_manifest__fail(&w, QNNRT_E_IO, "write", w.json.error != NULL ? w.json.error
