@@ -18,6 +18,7 @@ LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strl
 POSIX = set("open read close lseek stat fstat mmap munmap madvise sysconf opendir readdir closedir memchr strpbrk strcpy".split())
 # Path, prefix, what it may call, a function that it calls, how many functions it declares at least and has altogether.
 WEIGHTS, IR, LOWER = "tools/qnnrt_weights.h", "tools/qnnrt_ir.h", "tools/qnnrt_lower.h"
+DECODER = "tools/qnnrt_decoder.h"
 PARTITION = "tools/qnnrt_partition.h"
 CACHE = "tools/qnnrt_cache.h"
 # It writes files.
@@ -29,6 +30,7 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (WEIGHTS, "QNNRT_WEIGHTS", MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           (IR, "QNNRT_IR", MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
           (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
+          (DECODER, "QNNRT_DECODER", MEMORY | {"strcspn", "sqrt", "pow"}, "qnnrt_json_more", 7, 40),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
           (PARTITION, "QNNRT_PARTITION", MEMORY, "qnnrt_utf8_length", 3, 30))
 passed = failed = 0
@@ -61,6 +63,7 @@ check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qn
 
 users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
          (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (PARTITION, ["qnnrt", "qnnrt_json"]),
+         (DECODER, ["qnnrt", "qnnrt_json", "qnnrt_ir", "qnnrt_lower", "qnnrt_weights"]),
          ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):
     for file in sorted(files):

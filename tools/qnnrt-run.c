@@ -30,7 +30,7 @@
             run_manifest.h: >>manifest            run_aten.h: >>aten
             run_verify.h: >>values >>verify       run_fate.h: >>fate
             run_progress.h: >>progress            run_chart.h: >>chart
-            run_small.h: >>small                                                              */
+            run_small.h: >>small                  run_decoder.h: >>decoder                        */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -40,10 +40,12 @@
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
+#define QNNRT_DECODER_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_lower.h"
+#include "qnnrt_decoder.h"
 
 #define CLI_NAME "qnnrt-run"
 #include "cli.h"
@@ -70,7 +72,7 @@ typedef struct compile_settings {
     uint32_t    arch, vtcm, level, hvx;
     int         fp16, share;
     cli_list    weights;               /* from here: graphs in ATen operators              */
-    int         io;                    /* index in io_words                                */
+    int         io;                    /* index in io_words, -1: not given                 */
     int         fp32;
     uint32_t    positions, contexts;
     double      rope_base, tolerance;
@@ -79,6 +81,9 @@ typedef struct compile_settings {
     uint32_t    weight_bits, weight_block;
     int         weight_emulate;
     cli_list    keep_weights;          /* patterns                                         */
+    uint32_t    prefill, decode;       /* from here: language models; UINT32_MAX: not given */
+    uint32_t    context, shards;       /* 0: not given                                     */
+    int         embedding;             /* index in embedding_words                         */
 } compile_settings;
 
 enum { DIMS_MOST = 32 };
@@ -342,6 +347,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_libs.h"
 #include "run_small.h"
 #include "run_aten.h"
+#include "run_decoder.h"
 #include "run_fate.h"
 #include "run_chart.h"
 #include "run_progress.h"
@@ -429,6 +435,7 @@ static const char *const plan_examples[] = {"plan model_dir --svg memory.svg", N
 static const char *const compile_examples[] = {
     "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57",
     "compile model.json --weights model.safetensors --backend_so libQnnHtp.so --output_dir out",
+    "compile Qwen3-0.6B --context 1024 --shards 2 --output_dir out",
     NULL};
 static const char *const libs_examples[] = {
     "libs app/src/main/jniLibs/arm64-v8a --platform android --ctx_dir model_dir", NULL};
@@ -450,13 +457,15 @@ static const cli_verb verbs[] = {
     {.name = "plan", .usage = "FILE|DIR ... [options]", .examples = plan_examples,
      .summary = "Show how much memory the tensors take, and where each one lies.",
      .notes = LOOK_NOTES, .lists = VERB_PLAN, .takes = VERBS_MODEL, .run = verb_plan},
-    {.name = "compile", .usage = "A.dlc|A.json ... --output_dir DIR [options]",
+    {.name = "compile", .usage = "A.dlc|A.json ...|MODEL_DIR --output_dir DIR [options]",
      .examples = compile_examples,
      .summary = "Compile .dlc containers, or graphs of PyTorch in .json files with their weights, "
                 "into one context binary with all their graphs, DIR/A.bin, and write its metadata "
                 "to DIR/A_json.json.",
      .notes = "A .json file is a graph in ATen operators, as pytorch-ir writes it from "
-              "torch.export. All graphs are .dlc containers, or all are .json files.",
+              "torch.export. All graphs are .dlc containers, or all are .json files. MODEL_DIR is "
+              "the folder of a language model, with config.json and .safetensors: DIR is then a "
+              "model for qnnrt-llm.",
      .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
     {.name = "libs", .usage = "FOLDER [options]", .examples = libs_examples,
      .summary = "Check a folder of Qualcomm's libraries before it is shipped: platform, release, "
@@ -532,6 +541,8 @@ int main(int argc, char **argv)
     }
     cli_catch_signals();
     t.set.inferences = 1;
+    t.set.compile.io = -1;
+    t.set.compile.prefill = t.set.compile.decode = UINT32_MAX;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
     if (status == STATUS_OK && !parsed.answered)
         status = perform(&t, &parsed, parsed.operand != NULL && parsed.operand == argv[1]);

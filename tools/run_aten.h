@@ -25,7 +25,8 @@ typedef struct aten_graph {
     const char    *file;
     const char    *name;               /* in the binary                                 */
     char          *default_name;       /* of the file, or NULL                          */
-    char          *text;               /* of the file                                   */
+    uint32_t       context;            /* that it belongs to, of a decoder              */
+    char          *text;               /* of the file, or made                          */
     size_t         bytes;
     qnnrt_ir      *ir;
     qnnrt_weights *weights;            /* one of aten.weights, or NULL                  */
@@ -43,6 +44,7 @@ typedef struct aten {
     qnnrt_lower    *lower;
     aten_graph     *now;               /* that passes work on                           */
     small_options   small;
+    struct decoder *decoder;           /* that the graphs are made of, NULL: of files   */
     uint64_t        ns[ATEN_PHASES];
 } aten;
 
@@ -73,7 +75,7 @@ static int aten_check(const settings *set)
         return cli_usage("Compile them one after the other.",
                          "compile takes .dlc containers or .json graphs, not both at once");
     const char *given = c->weights.count > 0   ? "--weights"
-                        : c->io != 0           ? "--io"
+                        : c->io >= 0           ? "--io"
                         : c->fp32              ? "--fp32"
                         : c->contexts != 0     ? "--contexts"
                         : c->report != NULL    ? "--report"
@@ -129,7 +131,7 @@ static int aten_read_graph(aten *a, aten_graph *g)
     size_t count = 0;
     qnnrt_error err;
     page p = {NULL, 0, 0};
-    g->text = cli_read_file(g->file, ATEN_TEXT_BYTES, &g->bytes);
+    if (g->text == NULL) g->text = cli_read_file(g->file, ATEN_TEXT_BYTES, &g->bytes);
     if (g->text == NULL) {
         fail(a->t, NULL, "Name the .json file that pytorch-ir wrote.", "cannot read %s: %s",
              g->file, strerror(errno));
@@ -283,7 +285,7 @@ static qnnrt_lower_desc aten_desc(aten *a)
     desc.target = qnnrt_lower_target_of(backend);
     desc.build_id = backend->build_id;
     desc.compute = c->fp32 ? QNNRT_DTYPE_F32 : c->fp16 ? QNNRT_DTYPE_F16 : (qnnrt_dtype)0;
-    desc.native_io = c->io;
+    desc.native_io = c->io >= 0 ? c->io : a->decoder != NULL;
     desc.positions = c->positions;
     desc.rope_base = c->rope_base;
     desc.contexts = c->contexts;
@@ -333,6 +335,7 @@ static int aten_lower(aten *a)
     }
     begin = aten_spent(a, ATEN_PASSES, begin);
     for (size_t i = 0; i < a->graph_count && good; ++i) {
+        if (a->decoder != NULL) qnnrt_lower_place(a->lower, a->graphs[i].context, NULL);
         const qnnrt_result result = qnnrt_lower_graph(a->lower, a->graphs[i].ir, a->graphs[i].name,
                                                       &err);
         if (result == QNNRT_OK || result == QNNRT_E_UNSUPPORTED) continue;

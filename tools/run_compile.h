@@ -47,13 +47,15 @@ static int check_compile(const settings *set)
     if (documents_on_stdout(set, documents) > 1)
         return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
                          documents[0], documents[1]);
-    return aten_check(set);
+    const int status = decoder_check(set);
+    return status != STATUS_OK || decoder_is_folder(set->files.items[0]) ? status : aten_check(set);
 }
 
 /* Return DIR/NAME, without ".bin". The caller frees it. */
 static char *compile_path(const settings *set)
 {
     const char *name = set->compile.binary_file;
+    if (name == NULL && decoder_is_folder(set->files.items[0])) name = "model";
     if (name == NULL) {
         const char *slash = strrchr(set->files.items[0], '/');
         name = slash != NULL ? slash + 1 : set->files.items[0];
@@ -97,9 +99,9 @@ static void compile_free(char **paths)
     free(paths);
 }
 
-/* Check that DIR/qnnrt.json, if it exists, is a program and nothing else: it is written anew. Return
-   0 after printing an error. */
-static int compile_replaces(tool *t)
+/* Check that DIR/qnnrt.json, if it exists, has nothing but what is written anew: a program, and
+   with llm the settings of a language model. Return 0 after printing an error. */
+static int compile_replaces(tool *t, int llm)
 {
     enum { MOST = 1 << 26 };
     char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
@@ -111,7 +113,7 @@ static int compile_replaces(tool *t)
         qnnrt_json_begin(&r, text, bytes, NULL);
         good = qnnrt_json_value(&r) == QNNRT_JSON_OBJECT;
         while (good && qnnrt_json_more(&r)) {
-            good = qnnrt_json_is(&r.key, "program");
+            good = qnnrt_json_is(&r.key, "program") || (llm && qnnrt_json_is(&r.key, "llm"));
             qnnrt_json_skip(&r);
         }
         good = good && qnnrt_json_end(&r);
@@ -155,6 +157,22 @@ static qnnrt_pipeline_desc compile_pipeline(const qnnrt_info *model,
     return desc;
 }
 
+/* Write a program as DIR/qnnrt.json. Return 0 after printing an error. */
+static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc)
+{
+    tool *t = a->t;
+    page p = {NULL, 0, 0};
+    char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
+    qnnrt_error err;
+    int good = qnnrt_manifest_write(desc, json_to_page, &p, &err) == QNNRT_OK;
+    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
+    good = good && write_page(t, path, &p, 1);
+    if (good) say(t, "wrote     %s\n", path);
+    free(p.data);
+    free(path);
+    return good;
+}
+
 /* Write DIR/qnnrt.json for graphs whose binaries have these paths. Return 0 after printing an
    error. */
 static int compile_program(const aten *a, qnnrt *model, char *const *paths)
@@ -171,9 +189,6 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     for (size_t i = 0; i < graphs; ++i) inputs += lowered->graphs[i].ir->input_count;
     qnnrt_range_desc *ranges = cli_alloc(inputs * parts, sizeof(*ranges));
     qnnrt_manifest_desc desc = {0};
-    qnnrt_error err;
-    page p = {NULL, 0, 0};
-    char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
     for (size_t i = 0; i < parts; ++i) {
         const char *slash = strrchr(paths[i], '/');
         contexts[i].file = slash != NULL ? slash + 1 : paths[i];
@@ -188,16 +203,13 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     desc.context_count = parts;
     desc.pipelines = pipelines;
     desc.pipeline_count = graphs;
-    int good = qnnrt_manifest_write(&desc, json_to_page, &p, &err) == QNNRT_OK;
-    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
-    good = good && write_page(t, path, &p, 1);
-    if (good) say(t, "wrote     %s\n", path);
+    if (a->decoder != NULL) desc.pipeline_count = 0;
+    const int good = a->decoder != NULL ? decoder_program(a, &desc, compile_manifest)
+                                        : compile_manifest(a, &desc);
     free(pipelines);
     free(steps);
     free(ranges);
     free(contexts);
-    free(p.data);
-    free(path);
     return good;
 }
 
@@ -309,6 +321,7 @@ static int verb_compile(void *user)
     tool *t = user;
     compile_names names = {NULL, NULL};
     aten graphs = {0}, *a = NULL;
+    decoder model = {0};
     qnnrt_backend_desc desc;
     qnnrt_error err;
     int status = check_compile(&t->set);
@@ -320,13 +333,20 @@ static int verb_compile(void *user)
         a->graphs = cli_alloc(a->graph_count, sizeof(*a->graphs));
         for (size_t i = 0; i < a->graph_count; ++i) a->graphs[i].file = t->set.files.items[i];
         status = aten_name(a, names.names);
+    } else if (status == STATUS_OK && decoder_is_folder(t->set.files.items[0])) {
+        a = &graphs;
+        a->t = t;
+        a->decoder = &model;
+        model.folder = t->set.files.items[0];
     }
     char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
     char *missing = NULL, **paths = NULL;
     backend_options(t, &desc);
     desc.soc_model = 0;                          /* the builder's descriptor has it */
-    if (status != STATUS_OK || (a != NULL && !aten_read(a))) {
-    } else if (!compile_folder(t, 1, &missing) || (a != NULL && !compile_replaces(t))) {
+    if (status != STATUS_OK ||
+        (a != NULL && !(a->decoder != NULL ? decoder_read(a) : aten_read(a)))) {
+    } else if (!compile_folder(t, 1, &missing) ||
+               (a != NULL && !compile_replaces(t, a->decoder != NULL))) {
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
         fail_backend(t, &err);
     } else {
@@ -343,6 +363,7 @@ static int verb_compile(void *user)
         compile_free(paths);
     }
     aten_free(&graphs);
+    decoder_free(&model);
     free(missing);
     free(library);
     free(path);

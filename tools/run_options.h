@@ -16,6 +16,7 @@ static const char *const metadata_words[] = {"all", "system", "json", NULL};
 static const char *const form_words[] = {"native", "float", "both", NULL};
 static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
 static const char *const io_words[] = {"float", "native", NULL};
+static const char *const embedding_words[] = {"graph", "host", NULL};
 static const char *const node_words[] = {"none", "first", "all", NULL};
 static const char *const input_form_words[] = {"native", "float", NULL};
 
@@ -193,8 +194,8 @@ static const cli_option options[] = {
              "folder with either. Name it once for all graphs, or once for each graph"},
     {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words, FIELD(compile.io),
      .verbs = VERB_COMPILE,
-     .help = ".json: type of float inputs and outputs: float is float32, native is the type that "
-             "the graphs compute in (default float)"},
+     .help = ".json, folders: type of float inputs and outputs: float is float32, native is the "
+             "type that the graphs compute in (default: float for .json, native for folders)"},
     {.name = "fp32", .kind = CLI_FLAG, FIELD(compile.fp32), .verbs = VERB_COMPILE,
      .help = ".json: make all float tensors float32 (default: float16 on HTP, float32 on other "
              "libraries). With libQnnHtp.so 2.51 the results are not more exact"},
@@ -224,6 +225,26 @@ static const cli_option options[] = {
      FIELD(compile.rope_base), .verbs = VERB_COMPILE,
      .help = ".json: base of rotary embeddings, from which \"inv_freq\" is computed where no file "
              "has it, such as 10000; without it, such a weight is missing"},
+    {.name = "prefill", .value = "N", .kind = CLI_U32, .most = 1 << 14, FIELD(compile.prefill),
+     .verbs = VERB_COMPILE,
+     .help = "folders: tokens that the graph for prompts takes in a call (default 32; 0: no such "
+             "graph)"},
+    {.name = "decode", .value = "N", .kind = CLI_U32, .most = 1 << 14, FIELD(compile.decode),
+     .verbs = VERB_COMPILE,
+     .help = "folders: tokens that the graph for answers takes in a call (default 1; 0: no such "
+             "graph)"},
+    {.name = "context", .value = "N", .kind = CLI_U32, .least = 2, .most = 1 << 24,
+     FIELD(compile.context), .verbs = VERB_COMPILE,
+     .help = "folders: tokens that the model remembers, the new ones included (default: as "
+             "config.json says, at most 4096)"},
+    {.name = "shards", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
+     FIELD(compile.shards), .verbs = VERB_COMPILE,
+     .help = "folders: binaries to make, with equal numbers of layers: model_1_of_N.bin and so on "
+             "(default 1: model.bin)"},
+    {.name = "embedding", .value = "graph|host", .kind = CLI_WORD, .words = embedding_words,
+     FIELD(compile.embedding), .verbs = VERB_COMPILE,
+     .help = "folders: where rows of the table of embeddings are looked up: in the first graph, or "
+             "on the host, in a file that is mapped (default graph)"},
     {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
      .verbs = VERB_COMPILE,
      .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "

@@ -1,0 +1,1773 @@
+/* qnnrt_decoder.h - v0.4.0 - graphs of Llama-like language models, made from their config.json
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt_decoder.h"
+       #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_DECODER_IMPLEMENTATION
+       #include "qnnrt_decoder.h"
+   qnnrt.h, qnnrt_json.h and qnnrt_ir.h lie beside this file or are found by the compiler. Link with
+   -ldl -lm.
+
+       qnnrt_decoder model; qnnrt_decoder_desc desc = {0}; qnnrt_ir *ir; qnnrt_error err;
+       if (qnnrt_decoder_read(text, bytes, &model, &err) != QNNRT_OK) puts(err.text);
+       desc.tokens = 32; desc.context = 1024;           // the prefill graph
+       if (qnnrt_decoder_graph(&model, &desc, &ir, &err) != QNNRT_OK) puts(err.text);
+       // as any graph: qnnrt_lower_weights(), qnnrt_lower_passes(), qnnrt_lower_graph(), ...
+       qnnrt_ir_free(ir);
+
+   Uses     Public names of qnnrt.h, qnnrt_json.h and qnnrt_ir.h, libc and libm
+   Trust    The files may be hostile: numbers are limited, sizes fit in 48 bits. The caller is
+            trusted.
+   Memory   One allocator hook serves every allocation. A qnnrt_decoder owns nothing.
+   Threads  The header creates none. Any thread may read a qnnrt_decoder.
+   Globals  Constant tables only. The header prints nothing and never aborts.
+
+   WORDS
+       config     config.json, as transformers writes it beside a checkpoint
+       part       a run of layers that becomes a graph of its own, a shard
+       AR         tokens that a graph takes per call: .tokens
+       context    tokens that a graph sees, the new ones included; it reads context - AR cells
+
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_DECODER_API   replaces the storage and export prefix of all functions (default:
+                           QNNRT_API)
+       The options of qnnrt_ir.h work here too.
+
+   MANUAL
+
+   Models
+       qnnrt_decoder_known() lists them. Other architectures are refused by name, and so is what
+       these graphs do not compute: quantized checkpoints, scaled positions other than "linear" and
+       "llama3", unknown activations.
+
+   Tensors of a graph
+       They are those of Qualcomm's hub, so that qnnrt_llm.h and Genie know what they are for. All
+       floats are float32; lowering gives them another type.
+           input_ids [1, AR] int64                       part 0, unless desc.embedded
+           attention_mask [1, 1, AR, context]            is added to the scores
+           window_attention_mask                         the same for layers with a sliding window
+                                                         that is smaller than the context
+           position_ids_cos, _sin [1, 1, AR, head_dim / 2]
+           past_key_<i>_in [KV, 1, head_dim, context - AR], past_value_<i>_in [KV, 1, context - AR,
+                                                         head_dim]
+           past_key_<i>_out [KV, 1, head_dim, AR], past_value_<i>_out [KV, 1, AR, head_dim]
+           _model_embed_tokens_Gather_output_0, _model_layers_<i>_Add_1_Add_output_0 [1, AR, width]
+                                                         between parts
+           logits [1, AR, vocabulary]                    last part
+       Keys are stored rotated. Earlier tokens are in the first cells, the new ones in the last AR
+       columns of the mask. Weights have the keys of the checkpoint.
+
+   Positions
+       The caller computes cosines and sines: qnnrt_decoder_settings() writes how, as the object
+       "llm" of qnnrt.json, which qnnrt_llm.h reads. Models that rotate only a part of a head
+       (partial_rotary_factor) use the first columns of the tables; theta is changed so that these
+       have the right angles.
+
+   ROOMS (search for the tag)
+       >>config >>models >>read >>limits >>write >>layer >>graph >>settings >>public
+*/
+#ifndef QNNRT_DECODER_H
+#define QNNRT_DECODER_H
+
+#include "qnnrt.h"
+#include "qnnrt_json.h"
+#include "qnnrt_ir.h"
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
+#error "this qnnrt_decoder.h needs qnnrt.h 0.4 or newer, below 1.0"
+#endif
+
+#ifndef QNNRT_DECODER_API
+#define QNNRT_DECODER_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { QNNRT_DECODER_LAYERS = 1024, QNNRT_DECODER_EOS = 64 };
+
+typedef enum qnnrt_decoder_act {
+    QNNRT_DECODER_SILU = 0, QNNRT_DECODER_GELU, QNNRT_DECODER_GELU_TANH
+} qnnrt_decoder_act;
+
+/* How positions become angles, as in qnnrt_llm.h. */
+typedef enum qnnrt_decoder_scaling {
+    QNNRT_DECODER_PLAIN = 0, QNNRT_DECODER_LINEAR, QNNRT_DECODER_LLAMA3
+} qnnrt_decoder_scaling;
+
+/* What a config says. */
+typedef struct qnnrt_decoder {
+    const char *architecture;        /* "LlamaForCausalLM" */
+    uint32_t    layers, width, heads, kv_heads, head_dim, inner, vocabulary;
+    uint32_t    positions;           /* most tokens of a text: max_position_embeddings */
+    uint32_t    rotary;              /* values of a head that positions rotate, head_dim or less */
+    double      epsilon;             /* of norms */
+    double      theta;               /* of angles, for .rotary values */
+    qnnrt_decoder_scaling scaling;
+    double      factor, low_frequency, high_frequency;
+    uint32_t    original_context;
+    qnnrt_decoder_act act;
+    int         tied;                /* 1: the head is the table of embeddings */
+    int         qkv_bias, o_bias, mlp_bias;
+    int         fused;               /* 1: qkv_proj and gate_up_proj are one weight each */
+    int         head_norms;          /* 1: norms of each head of queries and keys */
+    int         plus_one;            /* 1: norms multiply by 1 + weight */
+    int         four_norms;          /* 1: norms also after attention and MLP, before the sums */
+    double      embedding_scale;     /* 0: none */
+    double      score_scale;         /* of queries times keys */
+    double      score_cap, logit_cap;            /* cap * tanh(x / cap); 0: none */
+    uint32_t    window;              /* tokens that windowed layers see, 0: none */
+    unsigned char windowed[QNNRT_DECODER_LAYERS];
+    int32_t     bos;                 /* -1: none */
+    int32_t     eos[QNNRT_DECODER_EOS];
+    uint32_t    eos_count;
+} qnnrt_decoder;
+
+/* Return the names of architectures one by one, "LlamaForCausalLM", then NULL. */
+QNNRT_DECODER_API const char *qnnrt_decoder_known(size_t index);
+
+/* Read a config.json.
+
+   text     JSON; may be freed after the call
+   out      is undefined on failure
+
+   Returns  QNNRT_OK; QNNRT_E_FORMAT (not JSON, or a key is missing or of another type);
+            QNNRT_E_UNSUPPORTED (an architecture or setting that is not known: text names it);
+            QNNRT_E_LIMIT (a number is too large); QNNRT_E_MISMATCH (numbers that do not fit
+            together); QNNRT_E_ARG */
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read(const char *text, size_t bytes,
+                                                  qnnrt_decoder *out, qnnrt_error *err);
+
+/* Take the begin and end tokens of a generation_config.json, which replace those of config.json.
+   Other settings are skipped. Returns QNNRT_OK; QNNRT_E_FORMAT; QNNRT_E_LIMIT; QNNRT_E_ARG */
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read_generation(const char *text, size_t bytes,
+                                                             qnnrt_decoder *model,
+                                                             qnnrt_error *err);
+
+/* Which graph to make; every 0 is a default. */
+typedef struct qnnrt_decoder_desc {
+    qnnrt_hooks hooks;               /* alloc and free are used */
+    const char *name;                /* of the graph (default NULL: "decoder") */
+    uint32_t    tokens;              /* per call (default 0: 1) */
+    uint32_t    context;             /* more than .tokens (default 0: model.positions) */
+    uint32_t    part, parts;         /* part of a model that is cut into .parts (default 0: 1) with
+                                        near equal numbers of layers */
+    int         embedded;            /* 1: part 0 takes rows of the table of embeddings, under the
+                                        name that they have between parts, instead of input_ids */
+    qnnrt_dtype (*weight_dtype)(void *user, const char *key);
+                                     /* returns the dtype that the checkpoint has for a weight, so
+                                        that what depends on weights alone can be folded (default:
+                                        float32) */
+    void       *weight_user;
+} qnnrt_decoder_desc;
+
+/* Write a graph as JSON that qnnrt_ir_read() reads without findings.
+
+   write    receives the text in pieces and returns 1 when it accepted a piece
+
+   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit); QNNRT_E_LIMIT; QNNRT_E_IO
+            (write returned 0); QNNRT_E_MEMORY
+   Cost     1 ms for 32 layers */
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
+                                                   const qnnrt_decoder_desc *desc,
+                                                   int (*write)(void *user, const char *text,
+                                                                size_t bytes),
+                                                   void *user, qnnrt_error *err);
+
+/* Make a graph. Returns also what qnnrt_ir_read() returns. Frees: qnnrt_ir_free() */
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_graph(const qnnrt_decoder *model,
+                                                   const qnnrt_decoder_desc *desc, qnnrt_ir **out,
+                                                   qnnrt_error *err);
+
+/* Write the value of "llm" in qnnrt.json: rope, bos, eos, window. A begin token that is an end
+   token, too, is left out: tokenizers do not put it before texts.
+
+   context  of the graphs: decides whether there is a window */
+QNNRT_DECODER_API void qnnrt_decoder_settings(const qnnrt_decoder *model, uint32_t context,
+                                              qnnrt_json_writer *writer);
+
+/* Return the first layer of a part; of part == parts: the number of layers. */
+QNNRT_DECODER_API uint32_t qnnrt_decoder_first_layer(const qnnrt_decoder *model, uint32_t part,
+                                                     uint32_t parts);
+
+/* The table of embeddings in the checkpoint. */
+#define QNNRT_DECODER_TABLE "model.embed_tokens.weight"
+/* Its rows, as the first graph takes them with desc.embedded. */
+#define QNNRT_DECODER_EMBEDDED "_model_embed_tokens_Gather_output_0"
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_DECODER_H, end of the declarations */
+
+#ifdef QNNRT_DECODER_IMPLEMENTATION
+#ifndef QNNRT_DECODER__IMPL_ONCE
+#define QNNRT_DECODER__IMPL_ONCE
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   Errors, for every room.
+   Needs: nothing     Knows nothing of: models
+   ===================================================================================== */
+
+/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static qnnrt_result qnnrt_decoder__fail(qnnrt_error *err, qnnrt_result code, const char *format,
+                                        ...)
+{
+    va_list args;
+    char *at;
+    if (err == NULL) return code;
+    err->code = code;
+    err->vendor_code = 0;
+    err->hint[0] = '\0';
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    for (at = err->text; *at != '\0'; ++at)      /* texts of files may contain anything */
+        if ((unsigned char)*at < 32 || (unsigned char)*at > 126) *at = '?';
+    return code;
+}
+
+static qnnrt_result qnnrt_decoder__good(qnnrt_error *err)
+{
+    if (err != NULL) {
+        err->code = QNNRT_OK;
+        err->vendor_code = 0;
+        err->text[0] = err->hint[0] = '\0';
+    }
+    return QNNRT_OK;
+}
+
+/* Set the hint of an error, and return its code. */
+static qnnrt_result qnnrt_decoder__hint(qnnrt_error *err, qnnrt_result code, const char *hint)
+{
+    if (err != NULL) snprintf(err->hint, sizeof err->hint, "%s", hint);
+    return code;
+}
+
+/* =====================================================================================
+   MODELS                                                                        >>models
+   What is fixed by the architecture.
+   Needs: nothing     Knows nothing of: files, graphs
+   ===================================================================================== */
+
+enum {
+    QNNRT_DECODER__QKV_BIAS = 1,     /* always; others have attention_bias */
+    QNNRT_DECODER__FUSED = 2,
+    QNNRT_DECODER__HEAD_NORMS = 4,
+    QNNRT_DECODER__PLUS_ONE = 8,
+    QNNRT_DECODER__FOUR_NORMS = 16,
+    QNNRT_DECODER__SCALED = 32,      /* embeddings, by the root of the width */
+    QNNRT_DECODER__TIED = 64,        /* unless the config says otherwise */
+    QNNRT_DECODER__WINDOW = 128,     /* sliding_window counts in all layers */
+    QNNRT_DECODER__EVERY_OTHER = 256,            /* in layers 0, 2, 4, ... */
+    QNNRT_DECODER__USE_WINDOW = 512, /* from max_window_layers on, if use_sliding_window */
+    QNNRT_DECODER__CAPS = 1024,      /* attn_logit_softcapping and relatives */
+    QNNRT_DECODER__BIASES = 2048     /* attention_bias and mlp_bias count */
+};
+
+typedef struct qnnrt_decoder__model {
+    const char *architecture, *type;
+    unsigned    has;
+    uint32_t    head_dim;            /* 0: width / heads */
+} qnnrt_decoder__model;
+
+static const qnnrt_decoder__model qnnrt_decoder__models[] = {
+    { "LlamaForCausalLM", "llama", QNNRT_DECODER__BIASES, 0 },
+    { "MistralForCausalLM", "mistral", QNNRT_DECODER__WINDOW, 0 },
+    { "Qwen2ForCausalLM", "qwen2", QNNRT_DECODER__QKV_BIAS | QNNRT_DECODER__USE_WINDOW, 0 },
+    { "Qwen3ForCausalLM", "qwen3", QNNRT_DECODER__HEAD_NORMS | QNNRT_DECODER__USE_WINDOW |
+                                   QNNRT_DECODER__BIASES, 128 },
+    { "Phi3ForCausalLM", "phi3", QNNRT_DECODER__FUSED | QNNRT_DECODER__WINDOW, 0 },
+    { "GemmaForCausalLM", "gemma", QNNRT_DECODER__PLUS_ONE | QNNRT_DECODER__SCALED |
+                                   QNNRT_DECODER__TIED | QNNRT_DECODER__BIASES, 256 },
+    { "Gemma2ForCausalLM", "gemma2", QNNRT_DECODER__PLUS_ONE | QNNRT_DECODER__SCALED |
+                                     QNNRT_DECODER__TIED | QNNRT_DECODER__FOUR_NORMS |
+                                     QNNRT_DECODER__EVERY_OTHER | QNNRT_DECODER__CAPS |
+                                     QNNRT_DECODER__BIASES, 256 }
+};
+
+enum { QNNRT_DECODER__MODELS = sizeof(qnnrt_decoder__models) / sizeof(qnnrt_decoder__models[0]) };
+
+/* =====================================================================================
+   READ                                                                            >>read
+   Reads JSON: what the files say, and whether they say it.
+   Needs: >>config     Knows nothing of: models
+   ===================================================================================== */
+
+enum { QNNRT_DECODER__TEXT = 64 };
+
+/* A text of a file; empty: absent or null. */
+typedef struct qnnrt_decoder__word {
+    char text[QNNRT_DECODER__TEXT];
+} qnnrt_decoder__word;
+
+/* A number of a file. */
+typedef struct qnnrt_decoder__number {
+    double value;
+    int    given;                    /* 0: absent or null */
+} qnnrt_decoder__number;
+
+/* The members that are read: X(key, field, kind, most). Kinds: Count, Real, Flag, Word. */
+#define QNNRT_DECODER__MEMBERS(X) \
+    X("num_hidden_layers", layers, COUNT, 1024) \
+    X("hidden_size", width, COUNT, 1 << 17) \
+    X("num_attention_heads", heads, COUNT, 4096) \
+    X("num_key_value_heads", kv_heads, COUNT, 4096) \
+    X("head_dim", head_dim, COUNT, 4096) \
+    X("intermediate_size", inner, COUNT, 1 << 20) \
+    X("vocab_size", vocabulary, COUNT, 1 << 22) \
+    X("max_position_embeddings", positions, COUNT, 1 << 24) \
+    X("sliding_window", window, COUNT, 1 << 30) \
+    X("max_window_layers", window_layers, COUNT, 1 << 20) \
+    X("rms_norm_eps", epsilon, REAL, 1) \
+    X("rope_theta", theta, REAL, 1e30) \
+    X("partial_rotary_factor", partial, REAL, 1) \
+    X("query_pre_attn_scalar", query_scalar, REAL, 1e9) \
+    X("attn_logit_softcapping", score_cap, REAL, 1e9) \
+    X("final_logit_softcapping", logit_cap, REAL, 1e9) \
+    X("tie_word_embeddings", tied, FLAG, 1) \
+    X("attention_bias", attention_bias, FLAG, 1) \
+    X("mlp_bias", mlp_bias, FLAG, 1) \
+    X("use_sliding_window", use_window, FLAG, 1) \
+    X("use_bidirectional_attention", both_ways, FLAG, 1)
+
+/* Members of rope_scaling and rope_parameters. */
+#define QNNRT_DECODER__ROPE_MEMBERS(X) \
+    X("rope_theta", theta, REAL, 1e30) \
+    X("partial_rotary_factor", partial, REAL, 1) \
+    X("factor", factor, REAL, 1e6) \
+    X("low_freq_factor", low, REAL, 1e9) \
+    X("high_freq_factor", high, REAL, 1e9) \
+    X("original_max_position_embeddings", original, COUNT, 1 << 24)
+
+typedef struct qnnrt_decoder__facts {
+#define QNNRT_DECODER_X(key, field, kind, most) qnnrt_decoder__number field;
+    QNNRT_DECODER__MEMBERS(QNNRT_DECODER_X)
+#undef QNNRT_DECODER_X
+    qnnrt_decoder__number factor, low, high, original;
+    qnnrt_decoder__word   architecture, type, act, activation, rope_type;
+    int                   quantized;
+    int                   nested;    /* 1: settings of positions for each kind of layer */
+    unsigned char         windowed[QNNRT_DECODER_LAYERS];
+    uint32_t              kinds;     /* entries of layer_types */
+    int64_t               bos;
+    int                   bos_given, eos_given;
+    int32_t               eos[QNNRT_DECODER_EOS];
+    uint32_t              eos_count;
+} qnnrt_decoder__facts;
+
+typedef enum qnnrt_decoder__kind {
+    QNNRT_DECODER__COUNT, QNNRT_DECODER__REAL, QNNRT_DECODER__FLAG
+} qnnrt_decoder__kind;
+
+typedef struct qnnrt_decoder__member {
+    const char         *key;
+    size_t              at;          /* of its number in the facts */
+    qnnrt_decoder__kind kind;
+    double              most;
+} qnnrt_decoder__member;
+
+#define QNNRT_DECODER_X(key, field, kind, most) \
+    { key, offsetof(qnnrt_decoder__facts, field), QNNRT_DECODER__##kind, most },
+static const qnnrt_decoder__member qnnrt_decoder__members[] = {
+    QNNRT_DECODER__MEMBERS(QNNRT_DECODER_X)
+};
+static const qnnrt_decoder__member qnnrt_decoder__rope_members[] = {
+    QNNRT_DECODER__ROPE_MEMBERS(QNNRT_DECODER_X)
+};
+#undef QNNRT_DECODER_X
+
+/* A file that is being read. */
+typedef struct qnnrt_decoder__reader {
+    qnnrt_json_reader     json;
+    const char           *file;
+    qnnrt_decoder__facts *facts;
+    qnnrt_error          *err;
+    qnnrt_result          result;
+} qnnrt_decoder__reader;
+
+/* Report a value of the wrong kind; the key was read last. */
+static void qnnrt_decoder__read_wrong(qnnrt_decoder__reader *r, qnnrt_result code, const char *key,
+                                      const char *expected)
+{
+    if (r->result != QNNRT_OK || r->json.error != NULL) return;
+    r->result = qnnrt_decoder__fail(r->err, code, "%s: \"%s\": expected %s", r->file, key,
+                                    expected);
+}
+
+/* Read a number or a flag. Null is absent. */
+static void qnnrt_decoder__read_number(qnnrt_decoder__reader *r, const qnnrt_decoder__member *m)
+{
+    qnnrt_decoder__number *out =
+        (qnnrt_decoder__number *)(void *)((char *)r->facts + m->at);
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    char expected[96];
+    uint64_t whole = 0;
+    double value = 0;
+    out->given = 0;
+    if (type == QNNRT_JSON_NULL) return;
+    if (m->kind == QNNRT_DECODER__FLAG) {
+        if (type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE)
+            qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, m->key, "true or false");
+        out->given = 1;
+        out->value = type == QNNRT_JSON_TRUE;
+        return;
+    }
+    snprintf(expected, sizeof expected, m->kind == QNNRT_DECODER__COUNT
+             ? "a whole number from 0 to %.0f" : "a number from 0 to %g", m->most);
+    if (type != QNNRT_JSON_NUMBER || !qnnrt_json_f64(&r->json.value, &value) || !(value >= 0)) {
+        qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, m->key, expected);
+        return;
+    }
+    if (!(value <= m->most)) {
+        qnnrt_decoder__read_wrong(r, QNNRT_E_LIMIT, m->key, expected);
+        return;
+    }
+    if (m->kind == QNNRT_DECODER__COUNT && !qnnrt_json_u64(&r->json.value, &whole)) {
+        qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, m->key, expected);
+        return;
+    }
+    out->given = 1;
+    out->value = value;
+}
+
+/* Copy the string that was read; a longer one is cut. */
+static void qnnrt_decoder__read_copy(const qnnrt_json_text *text, qnnrt_decoder__word *out)
+{
+    size_t bytes = text->bytes < sizeof out->text - 1 ? text->bytes : sizeof out->text - 1;
+    memcpy(out->text, text->text, bytes);
+    out->text[bytes] = '\0';
+}
+
+/* Read a text. Null is absent. */
+static void qnnrt_decoder__read_word(qnnrt_decoder__reader *r, const char *key,
+                                     qnnrt_decoder__word *out)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    out->text[0] = '\0';
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_STRING) qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, key, "a text");
+    else qnnrt_decoder__read_copy(&r->json.value, out);
+}
+
+/* Read "architectures": the first one counts. */
+static void qnnrt_decoder__read_architectures(qnnrt_decoder__reader *r)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    int first = 1;
+    r->facts->architecture.text[0] = '\0';
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_ARRAY) {
+        qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, "architectures", "a list of names");
+        return;
+    }
+    while (qnnrt_json_more(&r->json)) {
+        if (first) qnnrt_decoder__read_word(r, "architectures", &r->facts->architecture);
+        qnnrt_json_skip(&r->json);
+        first = 0;
+    }
+}
+
+/* Read "layer_types". */
+static void qnnrt_decoder__read_kinds(qnnrt_decoder__reader *r)
+{
+    qnnrt_decoder__facts *facts = r->facts;
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    facts->kinds = 0;
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_ARRAY) {
+        qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, "layer_types", "a list of texts");
+        return;
+    }
+    while (qnnrt_json_more(&r->json)) {
+        const int text = qnnrt_json_value(&r->json) == QNNRT_JSON_STRING;
+        const int sliding = text && qnnrt_json_is(&r->json.value, "sliding_attention");
+        if (facts->kinds == QNNRT_DECODER_LAYERS)
+            qnnrt_decoder__read_wrong(r, QNNRT_E_LIMIT, "layer_types", "at most 1024 layers");
+        else if (!sliding && !(text && qnnrt_json_is(&r->json.value, "full_attention")))
+            qnnrt_decoder__read_wrong(r, QNNRT_E_UNSUPPORTED, "layer_types",
+                                      "full_attention and sliding_attention only");
+        if (r->result != QNNRT_OK) return;
+        facts->windowed[facts->kinds++] = (unsigned char)sliding;
+    }
+}
+
+/* Read a token or a list of tokens; null: none. most: QNNRT_DECODER_EOS, or 1 for bos */
+static void qnnrt_decoder__read_tokens(qnnrt_decoder__reader *r, const char *key, int32_t *out,
+                                       uint32_t most, uint32_t *count)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    const int list = type == QNNRT_JSON_ARRAY;
+    *count = 0;
+    if (type == QNNRT_JSON_NULL) return;
+    while (!list || qnnrt_json_more(&r->json)) {
+        int64_t token = -1;
+        const int number = (list ? qnnrt_json_value(&r->json) : type) == QNNRT_JSON_NUMBER;
+        if (!number || !qnnrt_json_i64(&r->json.value, &token) || token < -1 ||
+            token > INT32_MAX)
+            qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, key,
+                                      most > 1 ? "a token or a list of tokens" : "a token");
+        else if (*count == most)
+            qnnrt_decoder__read_wrong(r, QNNRT_E_LIMIT, key,
+                                      most > 1 ? "at most 64 tokens" : "one token");
+        if (r->result != QNNRT_OK) return;
+        if (token >= 0) out[(*count)++] = (int32_t)token;
+        if (!list) return;
+    }
+}
+
+/* Read the member of a table that has the present key. Return 0 if none has it. */
+static int qnnrt_decoder__read_member(qnnrt_decoder__reader *r,
+                                      const qnnrt_decoder__member *members, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !qnnrt_json_is(&r->json.key, members[i].key)) ++i;
+    if (i < count) qnnrt_decoder__read_number(r, &members[i]);
+    return i < count;
+}
+
+/* Read rope_scaling or rope_parameters. */
+static void qnnrt_decoder__read_rope(qnnrt_decoder__reader *r, const char *key)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    if (type == QNNRT_JSON_NULL) return;
+    if (type != QNNRT_JSON_OBJECT) {
+        qnnrt_decoder__read_wrong(r, QNNRT_E_FORMAT, key, "an object");
+        return;
+    }
+    while (r->result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        const qnnrt_json_text *name = &r->json.key;
+        if (qnnrt_json_is(name, "rope_type") || qnnrt_json_is(name, "type"))
+            qnnrt_decoder__read_word(r, key, &r->facts->rope_type);
+        else if (qnnrt_json_is(name, "full_attention") || qnnrt_json_is(name, "sliding_attention"))
+            r->facts->nested = 1;
+        else
+            qnnrt_decoder__read_member(r, qnnrt_decoder__rope_members,
+                                       sizeof(qnnrt_decoder__rope_members) /
+                                       sizeof(qnnrt_decoder__rope_members[0]));
+        qnnrt_json_skip(&r->json);
+    }
+}
+
+/* Read the present member of config.json. */
+static void qnnrt_decoder__read_config(qnnrt_decoder__reader *r)
+{
+    const qnnrt_json_text *key = &r->json.key;
+    qnnrt_decoder__facts *facts = r->facts;
+    if (qnnrt_json_is(key, "architectures")) qnnrt_decoder__read_architectures(r);
+    else if (qnnrt_json_is(key, "model_type")) qnnrt_decoder__read_word(r, "model_type",
+                                                                        &facts->type);
+    else if (qnnrt_json_is(key, "hidden_act")) qnnrt_decoder__read_word(r, "hidden_act",
+                                                                        &facts->act);
+    else if (qnnrt_json_is(key, "hidden_activation"))
+        qnnrt_decoder__read_word(r, "hidden_activation", &facts->activation);
+    else if (qnnrt_json_is(key, "rope_scaling")) qnnrt_decoder__read_rope(r, "rope_scaling");
+    else if (qnnrt_json_is(key, "rope_parameters")) qnnrt_decoder__read_rope(r, "rope_parameters");
+    else if (qnnrt_json_is(key, "layer_types")) qnnrt_decoder__read_kinds(r);
+    else if (qnnrt_json_is(key, "quantization_config"))
+        facts->quantized = qnnrt_json_value(&r->json) != QNNRT_JSON_NULL;
+    else
+        qnnrt_decoder__read_member(r, qnnrt_decoder__members,
+                                   sizeof(qnnrt_decoder__members) /
+                                   sizeof(qnnrt_decoder__members[0]));
+}
+
+/* Read a file: all of config.json, or of generation_config.json the tokens alone. */
+static qnnrt_result qnnrt_decoder__read_file(const char *file, int all, const char *text,
+                                             size_t bytes, qnnrt_decoder__facts *facts,
+                                             qnnrt_error *err)
+{
+    qnnrt_decoder__reader r;
+    memset(&r, 0, sizeof(r));
+    memset(facts, 0, sizeof(*facts));
+    facts->bos = -1;
+    r.file = file;
+    r.facts = facts;
+    r.err = err;
+    qnnrt_json_begin(&r.json, text, bytes, NULL);
+    if (qnnrt_json_value(&r.json) != QNNRT_JSON_OBJECT && r.json.error == NULL)
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "%s: expected an object", file);
+    while (r.result == QNNRT_OK && qnnrt_json_more(&r.json)) {
+        if (qnnrt_json_is(&r.json.key, "bos_token_id")) {
+            int32_t token = -1;
+            uint32_t count = 0;
+            facts->bos_given = 1;
+            qnnrt_decoder__read_tokens(&r, "bos_token_id", &token, 1, &count);
+            facts->bos = count > 0 ? token : -1;
+        } else if (qnnrt_json_is(&r.json.key, "eos_token_id")) {
+            facts->eos_given = 1;
+            qnnrt_decoder__read_tokens(&r, "eos_token_id", facts->eos, QNNRT_DECODER_EOS,
+                                       &facts->eos_count);
+        } else if (all) {
+            qnnrt_decoder__read_config(&r);
+        }
+        qnnrt_json_skip(&r.json);
+    }
+    if (r.json.error != NULL || (r.result == QNNRT_OK && !qnnrt_json_end(&r.json)))
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", file,
+                                   (unsigned long long)r.json.error_at,
+                                   r.json.error != NULL ? r.json.error : "not JSON");
+    return r.result;
+}
+
+/* =====================================================================================
+   LIMITS                                                                        >>limits
+   From what a file says to a model that graphs can be made of.
+   Needs: >>config >>models >>read     Knows nothing of: JSON, graphs
+   ===================================================================================== */
+
+/* Find the row of an architecture, or of a model_type where there is none. */
+static const qnnrt_decoder__model *qnnrt_decoder__limits_model(const qnnrt_decoder__facts *facts,
+                                                               qnnrt_error *err)
+{
+    const char *name = facts->architecture.text[0] != '\0' ? facts->architecture.text
+                                                            : facts->type.text;
+    char known[400];
+    size_t i, used = 0;
+    for (i = 0; i < QNNRT_DECODER__MODELS; ++i) {
+        const qnnrt_decoder__model *m = &qnnrt_decoder__models[i];
+        if (strcmp(name, facts->architecture.text[0] != '\0' ? m->architecture : m->type) == 0)
+            return m;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 m->architecture);
+    }
+    if (name[0] == '\0')
+        qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"architectures\" is missing; known"
+                            " are %s", known);
+    else
+        qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: the architecture is \"%s\";"
+                            " known are %s", name, known);
+    qnnrt_decoder__hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile"
+                                                  " the .json file.");
+    return NULL;
+}
+
+/* Check that a count is there and not 0. */
+static int qnnrt_decoder__limits_count(const qnnrt_decoder__number *n, const char *key,
+                                       uint32_t *out, qnnrt_error *err)
+{
+    *out = (uint32_t)n->value;
+    if (n->given && *out > 0) return 1;
+    qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"%s\" is %s, expected a number above 0",
+                        key, n->given ? "0" : "missing");
+    return 0;
+}
+
+/* Take the settings of positions. */
+static qnnrt_result qnnrt_decoder__limits_rope(const qnnrt_decoder__facts *facts,
+                                               qnnrt_decoder *out, qnnrt_error *err)
+{
+    const char *type = facts->rope_type.text;
+    const double partial = facts->partial.given ? facts->partial.value : 1;
+    out->theta = facts->theta.given ? facts->theta.value : 10000;
+    if (facts->nested)
+        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: \"rope_parameters\" has"
+                                   " settings for each kind of layer, expected the same for all");
+    if (!(out->theta >= 1))
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"rope_theta\" is %g,"
+                                   " expected 1 or more", out->theta);
+    out->rotary = (uint32_t)((double)out->head_dim * partial);
+    if (out->rotary == 0 || out->rotary % 2 != 0 || out->head_dim % 2 != 0)
+        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: positions rotate %u of the"
+                                   " %u values of a head, expected even numbers",
+                                   (unsigned)out->rotary, (unsigned)out->head_dim);
+    if (type[0] == '\0' || strcmp(type, "default") == 0) return QNNRT_OK;
+    if (strcmp(type, "linear") == 0) out->scaling = QNNRT_DECODER_LINEAR;
+    else if (strcmp(type, "llama3") == 0) out->scaling = QNNRT_DECODER_LLAMA3;
+    else
+        return qnnrt_decoder__hint(err,
+            qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: positions are scaled by"
+                                " \"%s\"; known are default, linear and llama3", type),
+            "Export the model with pytorch-ir, which computes its positions in the graph.");
+    if (!facts->factor.given || !(facts->factor.value >= 1e-6))
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: positions are scaled by"
+                                   " \"%s\", but \"factor\" is missing", type);
+    out->factor = facts->factor.value;
+    if (out->scaling == QNNRT_DECODER_LINEAR) return QNNRT_OK;
+    out->low_frequency = facts->low.value;
+    out->high_frequency = facts->high.value;
+    out->original_context = (uint32_t)facts->original.value;
+    if (!(out->low_frequency > 0) || !(out->high_frequency > out->low_frequency) ||
+        out->original_context == 0)
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: positions are scaled by"
+                                   " \"llama3\"; expected 0 < low_freq_factor < high_freq_factor,"
+                                   " and original_max_position_embeddings");
+    return QNNRT_OK;
+}
+
+/* Take which layers have a window. */
+static qnnrt_result qnnrt_decoder__limits_window(const qnnrt_decoder__model *m,
+                                                 const qnnrt_decoder__facts *facts,
+                                                 qnnrt_decoder *out, qnnrt_error *err)
+{
+    const int uses = (m->has & (QNNRT_DECODER__WINDOW | QNNRT_DECODER__EVERY_OTHER)) != 0 ||
+                     ((m->has & QNNRT_DECODER__USE_WINDOW) != 0 && facts->use_window.given &&
+                      facts->use_window.value > 0);
+    uint32_t i;
+    if (facts->kinds != 0 && facts->kinds != out->layers)
+        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: \"layer_types\" has %u"
+                                   " layers, \"num_hidden_layers\" is %u", (unsigned)facts->kinds,
+                                   (unsigned)out->layers);
+    if (!uses || !facts->window.given || facts->window.value < 1) {
+        for (i = 0; i < facts->kinds; ++i)
+            if (facts->windowed[i] && uses)
+                return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"layer_types\" has"
+                                           " sliding_attention, but \"sliding_window\" is missing");
+        return QNNRT_OK;
+    }
+    out->window = (uint32_t)facts->window.value;
+    for (i = 0; i < out->layers; ++i) {
+        if ((m->has & QNNRT_DECODER__WINDOW) != 0) out->windowed[i] = 1;
+        else if (facts->kinds != 0) out->windowed[i] = facts->windowed[i];
+        else if ((m->has & QNNRT_DECODER__EVERY_OTHER) != 0) out->windowed[i] = i % 2 == 0;
+        else out->windowed[i] = i >= (facts->window_layers.given
+                                      ? (uint32_t)facts->window_layers.value : 28);
+    }
+    return QNNRT_OK;
+}
+
+/* Take the function of the MLP. Older configs of Gemma say "gelu" and mean its form with tanh. */
+static qnnrt_result qnnrt_decoder__limits_act(const qnnrt_decoder__model *m,
+                                              const qnnrt_decoder__facts *facts,
+                                              qnnrt_decoder *out, qnnrt_error *err)
+{
+    const int gemma = (m->has & QNNRT_DECODER__PLUS_ONE) != 0;
+    const char *name = facts->activation.text[0] != '\0' ? facts->activation.text
+                       : facts->act.text[0] != '\0' ? facts->act.text
+                       : gemma ? "gelu_pytorch_tanh" : "silu";
+    if (gemma && facts->activation.text[0] == '\0' && strcmp(name, "gelu") == 0)
+        name = "gelu_pytorch_tanh";
+    if (strcmp(name, "silu") == 0 || strcmp(name, "swish") == 0) out->act = QNNRT_DECODER_SILU;
+    else if (strcmp(name, "gelu") == 0) out->act = QNNRT_DECODER_GELU;
+    else if (strcmp(name, "gelu_pytorch_tanh") == 0 || strcmp(name, "gelu_new") == 0)
+        out->act = QNNRT_DECODER_GELU_TANH;
+    else
+        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: the activation is"
+                                   " \"%s\"; known are silu, gelu and gelu_pytorch_tanh", name);
+    return QNNRT_OK;
+}
+
+/* Put tokens into a model. */
+static qnnrt_result qnnrt_decoder__limits_tokens(const char *file,
+                                                 const qnnrt_decoder__facts *facts,
+                                                 qnnrt_decoder *out, qnnrt_error *err)
+{
+    uint32_t i;
+    if (facts->bos_given) out->bos = (int32_t)facts->bos;
+    if (facts->eos_given) {
+        memcpy(out->eos, facts->eos, sizeof(out->eos));
+        out->eos_count = facts->eos_count;
+    }
+    for (i = 0; i < out->eos_count + 1; ++i) {
+        const int32_t token = i < out->eos_count ? out->eos[i] : out->bos;
+        if (token >= 0 && (uint32_t)token >= out->vocabulary)
+            return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "%s: the %s token is %ld, but"
+                                       " \"vocab_size\" is %u", file,
+                                       i < out->eos_count ? "end" : "begin", (long)token,
+                                       (unsigned)out->vocabulary);
+    }
+    return QNNRT_OK;
+}
+
+/* Fill a model. */
+static qnnrt_result qnnrt_decoder__limits_fill(const qnnrt_decoder__facts *facts,
+                                               qnnrt_decoder *out, qnnrt_error *err)
+{
+    const qnnrt_decoder__model *m = qnnrt_decoder__limits_model(facts, err);
+    qnnrt_result result;
+    memset(out, 0, sizeof(*out));
+    out->bos = -1;
+    if (m == NULL)
+        return facts->architecture.text[0] != '\0' || facts->type.text[0] != '\0'
+               ? QNNRT_E_UNSUPPORTED : QNNRT_E_FORMAT;
+    out->architecture = m->architecture;
+    if (facts->quantized)
+        return qnnrt_decoder__hint(err,
+            qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: the checkpoint is quantized"
+                                " (\"quantization_config\"), expected floats"),
+            "Give the checkpoint that it was made from.");
+    if (facts->both_ways.given && facts->both_ways.value > 0)
+        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json:"
+                                   " \"use_bidirectional_attention\" is true, expected false");
+    if (!qnnrt_decoder__limits_count(&facts->layers, "num_hidden_layers", &out->layers, err) ||
+        !qnnrt_decoder__limits_count(&facts->width, "hidden_size", &out->width, err) ||
+        !qnnrt_decoder__limits_count(&facts->heads, "num_attention_heads", &out->heads, err) ||
+        !qnnrt_decoder__limits_count(&facts->inner, "intermediate_size", &out->inner, err) ||
+        !qnnrt_decoder__limits_count(&facts->vocabulary, "vocab_size", &out->vocabulary, err) ||
+        !qnnrt_decoder__limits_count(&facts->positions, "max_position_embeddings",
+                                     &out->positions, err))
+        return QNNRT_E_FORMAT;
+    out->kv_heads = facts->kv_heads.given ? (uint32_t)facts->kv_heads.value : out->heads;
+    out->head_dim = facts->head_dim.given ? (uint32_t)facts->head_dim.value
+                    : m->head_dim != 0 ? m->head_dim : out->width / out->heads;
+    if (out->kv_heads == 0 || out->heads % out->kv_heads != 0)
+        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: \"num_attention_heads\" is"
+                                   " %u, expected a multiple of \"num_key_value_heads\", %u",
+                                   (unsigned)out->heads, (unsigned)out->kv_heads);
+    if (out->head_dim == 0 ||
+        (!facts->head_dim.given && m->head_dim == 0 && out->width % out->heads != 0))
+        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: \"hidden_size\" is %u,"
+                                   " expected a multiple of \"num_attention_heads\", %u",
+                                   (unsigned)out->width, (unsigned)out->heads);
+    out->epsilon = facts->epsilon.given ? facts->epsilon.value : 1e-6;
+    if (!(out->epsilon > 0))
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"rms_norm_eps\" is 0,"
+                                   " expected a number above 0");
+    out->fused = (m->has & QNNRT_DECODER__FUSED) != 0;
+    out->head_norms = (m->has & QNNRT_DECODER__HEAD_NORMS) != 0;
+    out->plus_one = (m->has & QNNRT_DECODER__PLUS_ONE) != 0;
+    out->four_norms = (m->has & QNNRT_DECODER__FOUR_NORMS) != 0;
+    out->tied = facts->tied.given ? facts->tied.value > 0 : (m->has & QNNRT_DECODER__TIED) != 0;
+    if ((m->has & QNNRT_DECODER__BIASES) != 0) {
+        out->qkv_bias = out->o_bias = facts->attention_bias.given &&
+                                      facts->attention_bias.value > 0;
+        out->mlp_bias = facts->mlp_bias.given && facts->mlp_bias.value > 0;
+    }
+    if ((m->has & QNNRT_DECODER__QKV_BIAS) != 0) out->qkv_bias = 1;
+    if ((m->has & QNNRT_DECODER__SCALED) != 0) out->embedding_scale = sqrt((double)out->width);
+    out->score_scale = 1 / sqrt((double)out->head_dim);
+    if ((m->has & QNNRT_DECODER__CAPS) != 0) {
+        const double scalar = facts->query_scalar.given ? facts->query_scalar.value : 256;
+        if (!(scalar > 0))
+            return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"query_pre_attn_scalar\""
+                                       " is 0, expected a number above 0");
+        out->score_scale = 1 / sqrt(scalar);
+        out->score_cap = facts->score_cap.value;
+        out->logit_cap = facts->logit_cap.value;
+    }
+    result = qnnrt_decoder__limits_rope(facts, out, err);
+    if (result == QNNRT_OK) result = qnnrt_decoder__limits_window(m, facts, out, err);
+    if (result == QNNRT_OK) result = qnnrt_decoder__limits_act(m, facts, out, err);
+    if (result == QNNRT_OK) result = qnnrt_decoder__limits_tokens("config.json", facts, out, err);
+    return result;
+}
+
+/* =====================================================================================
+   WRITE                                                                          >>write
+   Values and nodes of a graph, as the exporter pytorch-ir writes them.
+   Needs: >>config     Knows nothing of: models
+   ===================================================================================== */
+
+enum { QNNRT_DECODER__NAME = 80 };
+
+typedef struct qnnrt_decoder__value {
+    char     name[QNNRT_DECODER__NAME];
+    char     key[QNNRT_DECODER__NAME];           /* of a weight in the checkpoint */
+    const char *dtype;
+    uint32_t rank;
+    uint64_t dims[4];
+} qnnrt_decoder__value;
+
+typedef struct qnnrt_decoder__list {
+    qnnrt_decoder__value *items;                 /* [room] */
+    size_t                count, room;
+} qnnrt_decoder__list;
+
+/* A graph while it is written. */
+typedef struct qnnrt_decoder__writer {
+    qnnrt_json_writer         json;
+    const qnnrt_decoder      *model;
+    const qnnrt_decoder_desc *desc;
+    uint32_t                  tokens, context;
+    qnnrt_decoder__list       inputs, outputs, weights;
+    unsigned long             nodes;
+    int                       failed;            /* 1: a list is full, or the sizes are too large */
+} qnnrt_decoder__writer;
+
+static qnnrt_decoder__value qnnrt_decoder__value_of(const char *name, uint32_t rank, uint64_t a,
+                                                    uint64_t b, uint64_t c, uint64_t d)
+{
+    qnnrt_decoder__value v;
+    memset(&v, 0, sizeof(v));
+    snprintf(v.name, sizeof v.name, "%s", name);
+    v.dtype = "float32";
+    v.rank = rank;
+    v.dims[0] = a;
+    v.dims[1] = b;
+    v.dims[2] = c;
+    v.dims[3] = d;
+    return v;
+}
+
+static void qnnrt_decoder__keep(qnnrt_decoder__writer *w, qnnrt_decoder__list *list,
+                                const qnnrt_decoder__value *v)
+{
+    if (list->count == list->room) w->failed = 1;
+    else list->items[list->count++] = *v;
+}
+
+static qnnrt_decoder__value qnnrt_decoder__input(qnnrt_decoder__writer *w, const char *name,
+                                                 uint32_t rank, uint64_t a, uint64_t b, uint64_t c,
+                                                 uint64_t d)
+{
+    qnnrt_decoder__value v = qnnrt_decoder__value_of(name, rank, a, b, c, d);
+    if (strcmp(name, "input_ids") == 0) v.dtype = "int64";
+    qnnrt_decoder__keep(w, &w->inputs, &v);
+    return v;
+}
+
+/* Add a weight: "model.layers.<layer>." before its name, unless layer is below 0. b 0: a vector */
+static qnnrt_decoder__value qnnrt_decoder__weight(qnnrt_decoder__writer *w, long layer,
+                                                  const char *name, uint64_t a, uint64_t b)
+{
+    qnnrt_decoder__value v = qnnrt_decoder__value_of("p_", b != 0 ? 2 : 1, a, b, 0, 0);
+    qnnrt_dtype dtype;
+    size_t i;
+    if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", layer, name);
+    else snprintf(v.key, sizeof v.key, "%s", name);
+    for (i = 0; v.key[i] != '\0' && i + 3 < sizeof v.name; ++i)
+        v.name[i + 2] = v.key[i] == '.' ? '_' : v.key[i];
+    v.name[i + 2] = '\0';
+    dtype = w->desc->weight_dtype != NULL ? w->desc->weight_dtype(w->desc->weight_user, v.key)
+                                          : QNNRT_DTYPE_F32;
+    if (dtype == QNNRT_DTYPE_BF16) v.dtype = "bfloat16";
+    if (dtype == QNNRT_DTYPE_F16) v.dtype = "float16";
+    for (i = 0; i < w->weights.count; ++i)       /* the head may be the table of embeddings */
+        if (strcmp(w->weights.items[i].name, v.name) == 0) return v;
+    qnnrt_decoder__keep(w, &w->weights, &v);
+    return v;
+}
+
+/* Write a value. */
+static void qnnrt_decoder__ref(qnnrt_decoder__writer *w, const qnnrt_decoder__value *v, int key)
+{
+    uint32_t i;
+    qnnrt_json_write_object(&w->json, 1);
+    qnnrt_json_write_key(&w->json, "name");
+    qnnrt_json_write_string(&w->json, key ? v->key : v->name);
+    qnnrt_json_write_key(&w->json, "shape");
+    qnnrt_json_write_array(&w->json, 1);
+    for (i = 0; i < v->rank; ++i) qnnrt_json_write_u64(&w->json, v->dims[i]);
+    qnnrt_json_write_close(&w->json);
+    qnnrt_json_write_key(&w->json, "dtype");
+    qnnrt_json_write_string(&w->json, v->dtype);
+    qnnrt_json_write_close(&w->json);
+}
+
+static void qnnrt_decoder__refs(qnnrt_decoder__writer *w, const char *key,
+                                const qnnrt_decoder__value *const *values, size_t count)
+{
+    size_t i;
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_array(&w->json, 0);
+    for (i = 0; i < count; ++i)
+        if (values[i] != NULL) qnnrt_decoder__ref(w, values[i], 0);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* Begin a node: its attributes follow, then qnnrt_decoder__end(). out->name: "" for a number */
+static void qnnrt_decoder__begin(qnnrt_decoder__writer *w, const char *op,
+                                 const qnnrt_decoder__value *const *inputs, size_t count,
+                                 qnnrt_decoder__value *out)
+{
+    const qnnrt_decoder__value *one = out;
+    char text[QNNRT_DECODER__NAME];
+    uint64_t elements = 1;
+    uint32_t i;
+    if (out->name[0] == '\0')
+        snprintf(out->name, sizeof out->name, "%.*s_%lu", (int)strcspn(op, "."), op, w->nodes);
+    w->nodes += 1;
+    for (i = 0; i < out->rank; ++i) {            /* each dimension is below 2^40 */
+        if (out->dims[i] == 0 || elements > ((uint64_t)1 << 40) / out->dims[i]) w->failed = 1;
+        else elements *= out->dims[i];
+    }
+    snprintf(text, sizeof text, "aten.%s", op);
+    qnnrt_json_write_object(&w->json, 0);
+    qnnrt_json_write_key(&w->json, "name");
+    qnnrt_json_write_string(&w->json, out->name);
+    qnnrt_json_write_key(&w->json, "op_type");
+    qnnrt_json_write_string(&w->json, text);
+    qnnrt_decoder__refs(w, "inputs", inputs, count);
+    qnnrt_decoder__refs(w, "outputs", &one, 1);
+    qnnrt_json_write_key(&w->json, "attrs");
+    qnnrt_json_write_object(&w->json, 1);
+}
+
+static void qnnrt_decoder__end(qnnrt_decoder__writer *w)
+{
+    qnnrt_json_write_close(&w->json);
+    qnnrt_json_write_close(&w->json);
+}
+
+static void qnnrt_decoder__int(qnnrt_decoder__writer *w, const char *key, int64_t value)
+{
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_i64(&w->json, value);
+}
+
+static void qnnrt_decoder__real(qnnrt_decoder__writer *w, const char *key, double value)
+{
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_f64(&w->json, value);
+}
+
+static void qnnrt_decoder__ints(qnnrt_decoder__writer *w, const char *key, const uint64_t *values,
+                                uint32_t count)
+{
+    uint32_t i;
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_array(&w->json, 1);
+    for (i = 0; i < count; ++i) qnnrt_json_write_u64(&w->json, values[i]);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* Write a node without attributes that gives a tensor of the shape of x. y may be NULL. */
+static qnnrt_decoder__value qnnrt_decoder__same(qnnrt_decoder__writer *w, const char *op,
+                                                const qnnrt_decoder__value *x,
+                                                const qnnrt_decoder__value *y, const char *name)
+{
+    const qnnrt_decoder__value *inputs[2];
+    qnnrt_decoder__value out = *x;
+    inputs[0] = x;
+    inputs[1] = y;
+    snprintf(out.name, sizeof out.name, "%s", name);
+    qnnrt_decoder__begin(w, op, inputs, 2, &out);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* Write x times, divided by or plus a number: op is mul, div or add.Tensor. */
+static qnnrt_decoder__value qnnrt_decoder__by(qnnrt_decoder__writer *w, const char *op,
+                                              const qnnrt_decoder__value *x, double number)
+{
+    qnnrt_decoder__value out = *x;
+    out.name[0] = '\0';
+    qnnrt_decoder__begin(w, op, &x, 1, &out);
+    qnnrt_decoder__real(w, "other", number);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+static qnnrt_decoder__value qnnrt_decoder__view(qnnrt_decoder__writer *w,
+                                                const qnnrt_decoder__value *x, uint32_t rank,
+                                                uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    qnnrt_decoder__value out = qnnrt_decoder__value_of("", rank, a, b, c, d);
+    qnnrt_decoder__begin(w, "reshape.default", &x, 1, &out);
+    qnnrt_decoder__ints(w, "shape", out.dims, rank);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* Order four axes anew. name: of the result, "" for a number */
+static qnnrt_decoder__value qnnrt_decoder__permute(qnnrt_decoder__writer *w,
+                                                   const qnnrt_decoder__value *x, unsigned order,
+                                                   const char *name)
+{
+    qnnrt_decoder__value out = *x;
+    uint64_t dims[4];
+    uint32_t i;
+    for (i = 0; i < 4; ++i) {                    /* 0x0213 is 0, 2, 1, 3 */
+        dims[i] = order >> (4 * (3 - i)) & 15;
+        out.dims[i] = x->dims[dims[i]];
+    }
+    snprintf(out.name, sizeof out.name, "%s", name);
+    qnnrt_decoder__begin(w, "permute.default", &x, 1, &out);
+    qnnrt_decoder__ints(w, "dims", dims, 4);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+static qnnrt_decoder__value qnnrt_decoder__slice(qnnrt_decoder__writer *w,
+                                                 const qnnrt_decoder__value *x, uint64_t start,
+                                                 uint64_t end)
+{
+    qnnrt_decoder__value out = *x;
+    out.name[0] = '\0';
+    out.dims[x->rank - 1] = end - start;
+    qnnrt_decoder__begin(w, "slice.Tensor", &x, 1, &out);
+    qnnrt_decoder__int(w, "dim", (int64_t)x->rank - 1);
+    qnnrt_decoder__int(w, "start", (int64_t)start);
+    qnnrt_decoder__int(w, "end", (int64_t)end);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* Join two or three values along an axis; c may be NULL. */
+static qnnrt_decoder__value qnnrt_decoder__join(qnnrt_decoder__writer *w,
+                                                const qnnrt_decoder__value *a,
+                                                const qnnrt_decoder__value *b,
+                                                const qnnrt_decoder__value *c, uint32_t axis)
+{
+    const qnnrt_decoder__value *inputs[3];
+    qnnrt_decoder__value out = *a;
+    inputs[0] = a;
+    inputs[1] = b;
+    inputs[2] = c;
+    out.name[0] = '\0';
+    out.dims[axis] = a->dims[axis] + b->dims[axis] + (c != NULL ? c->dims[axis] : 0);
+    qnnrt_decoder__begin(w, "cat.default", inputs, 3, &out);
+    qnnrt_decoder__int(w, "dim", axis);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* Write a product with a weight "<name>.weight" [rows, columns] and, if biased, "<name>.bias". */
+static qnnrt_decoder__value qnnrt_decoder__linear(qnnrt_decoder__writer *w, long layer,
+                                                  const char *name, const qnnrt_decoder__value *x,
+                                                  uint64_t rows, int biased, const char *out_name)
+{
+    qnnrt_decoder__value weight, bias, out = *x;
+    const qnnrt_decoder__value *inputs[3];
+    char text[QNNRT_DECODER__NAME];
+    snprintf(text, sizeof text, "%.60s.weight", name);
+    weight = qnnrt_decoder__weight(w, layer, text, rows, x->dims[x->rank - 1]);
+    snprintf(text, sizeof text, "%.60s.bias", name);
+    memset(&bias, 0, sizeof(bias));
+    if (biased) bias = qnnrt_decoder__weight(w, layer, text, rows, 0);
+    inputs[0] = x;
+    inputs[1] = &weight;
+    inputs[2] = biased ? &bias : NULL;
+    out.dims[x->rank - 1] = rows;
+    snprintf(out.name, sizeof out.name, "%s", out_name);
+    qnnrt_decoder__begin(w, "linear.default", inputs, 3, &out);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* =====================================================================================
+   LAYER                                                                          >>layer
+   A layer of the model: norms, attention with its cache, and the MLP.
+   Needs: >>config >>write     Knows nothing of: files, parts
+   ===================================================================================== */
+
+/* Inputs that all layers read. */
+typedef struct qnnrt_decoder__shared {
+    qnnrt_decoder__value mask[2];                /* without and with a window */
+    qnnrt_decoder__value tall[2];                /* the same, for heads as rows; name "": not yet */
+    qnnrt_decoder__value cosine, sine;
+} qnnrt_decoder__shared;
+
+/* Write x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. */
+static qnnrt_decoder__value qnnrt_decoder__norm(qnnrt_decoder__writer *w, long layer,
+                                                const char *name, const qnnrt_decoder__value *x)
+{
+    const uint64_t size = x->dims[x->rank - 1];
+    qnnrt_decoder__value weight = qnnrt_decoder__weight(w, layer, name, size, 0), out = *x;
+    const qnnrt_decoder__value *inputs[2];
+    out.name[0] = '\0';
+    if (strcmp(weight.dtype, "float32") != 0) {
+        const qnnrt_decoder__value *one = &weight;
+        qnnrt_decoder__value wide = weight;
+        wide.name[0] = '\0';
+        wide.dtype = "float32";
+        qnnrt_decoder__begin(w, "to.dtype", &one, 1, &wide);
+        qnnrt_json_write_key(&w->json, "dtype");
+        qnnrt_json_write_string(&w->json, "torch.float32");
+        qnnrt_decoder__end(w);
+        weight = wide;
+    }
+    if (w->model->plus_one) weight = qnnrt_decoder__by(w, "add.Tensor", &weight, 1);
+    inputs[0] = x;
+    inputs[1] = &weight;
+    qnnrt_decoder__begin(w, "rms_norm.default", inputs, 2, &out);
+    qnnrt_decoder__ints(w, "normalized_shape", &size, 1);
+    qnnrt_decoder__real(w, "eps", w->model->epsilon);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* Rotate heads [1, n, heads, D] or what has this shape: pairs of values are half a head apart. */
+static qnnrt_decoder__value qnnrt_decoder__rotate(qnnrt_decoder__writer *w,
+                                                  const qnnrt_decoder__value *x,
+                                                  const qnnrt_decoder__shared *shared)
+{
+    const uint64_t half = w->model->rotary / 2, all = w->model->head_dim;
+    const qnnrt_decoder__value low = qnnrt_decoder__slice(w, x, 0, half);
+    const qnnrt_decoder__value high = qnnrt_decoder__slice(w, x, half, 2 * half);
+    const qnnrt_decoder__value *c = &shared->cosine, *s = &shared->sine;
+    const qnnrt_decoder__value a = qnnrt_decoder__same(w, "mul.Tensor", &low, c, "");
+    const qnnrt_decoder__value b = qnnrt_decoder__same(w, "mul.Tensor", &high, s, "");
+    const qnnrt_decoder__value d = qnnrt_decoder__same(w, "mul.Tensor", &high, c, "");
+    const qnnrt_decoder__value e = qnnrt_decoder__same(w, "mul.Tensor", &low, s, "");
+    const qnnrt_decoder__value first = qnnrt_decoder__same(w, "sub.Tensor", &a, &b, "");
+    const qnnrt_decoder__value second = qnnrt_decoder__same(w, "add.Tensor", &d, &e, "");
+    qnnrt_decoder__value rest;
+    if (2 * half == all) return qnnrt_decoder__join(w, &first, &second, NULL, 3);
+    rest = qnnrt_decoder__slice(w, x, 2 * half, all);
+    return qnnrt_decoder__join(w, &first, &second, &rest, 3);
+}
+
+/* Write cap * tanh(x / cap). */
+static qnnrt_decoder__value qnnrt_decoder__cap(qnnrt_decoder__writer *w,
+                                               const qnnrt_decoder__value *x, double cap,
+                                               const char *name)
+{
+    qnnrt_decoder__value out = qnnrt_decoder__by(w, "div.Tensor", x, cap);
+    const qnnrt_decoder__value *one;
+    out = qnnrt_decoder__same(w, "tanh.default", &out, NULL, "");
+    if (name[0] == '\0') return qnnrt_decoder__by(w, "mul.Tensor", &out, cap);
+    {
+        qnnrt_decoder__value named = out;
+        one = &out;
+        snprintf(named.name, sizeof named.name, "%s", name);
+        qnnrt_decoder__begin(w, "mul.Tensor", &one, 1, &named);
+        qnnrt_decoder__real(w, "other", cap);
+        qnnrt_decoder__end(w);
+        return named;
+    }
+}
+
+/* Write attention whose scores have a cap: heads that share a key are rows of one matrix.
+   q: [1, heads, n, D]; k: [KV, 1, D, context]; v: [KV, 1, context, D] */
+static qnnrt_decoder__value qnnrt_decoder__capped(qnnrt_decoder__writer *w,
+                                                  qnnrt_decoder__shared *shared, int windowed,
+                                                  const qnnrt_decoder__value *q,
+                                                  const qnnrt_decoder__value *k,
+                                                  const qnnrt_decoder__value *v)
+{
+    const qnnrt_decoder *m = w->model;
+    const uint64_t n = w->tokens, kv = m->kv_heads, share = m->heads / m->kv_heads;
+    const uint64_t d = m->head_dim;
+    qnnrt_decoder__value x = qnnrt_decoder__view(w, q, 4, kv, 1, share * n, d), out;
+    const qnnrt_decoder__value *inputs[2], *mask = &shared->mask[windowed];
+    inputs[0] = &x;
+    inputs[1] = k;
+    out = qnnrt_decoder__value_of("", 4, kv, 1, share * n, w->context);
+    qnnrt_decoder__begin(w, "matmul.default", inputs, 2, &out);
+    qnnrt_decoder__end(w);
+    x = qnnrt_decoder__by(w, "mul.Tensor", &out, m->score_scale);
+    x = qnnrt_decoder__cap(w, &x, m->score_cap, "");
+    if (share > 1 && n > 1 && shared->tall[windowed].name[0] == '\0') {
+        uint64_t times[4] = { 1, 1, 0, 1 };
+        times[2] = share;
+        shared->tall[windowed] = *mask;
+        shared->tall[windowed].name[0] = '\0';
+        shared->tall[windowed].dims[2] *= share;
+        qnnrt_decoder__begin(w, "repeat.default", &mask, 1, &shared->tall[windowed]);
+        qnnrt_decoder__ints(w, "repeats", times, 4);
+        qnnrt_decoder__end(w);
+    }
+    x = qnnrt_decoder__same(w, "add.Tensor", &x, share > 1 && n > 1 ? &shared->tall[windowed]
+                                                                     : mask, "");
+    inputs[0] = &x;
+    out = x;
+    out.name[0] = '\0';
+    qnnrt_decoder__begin(w, "softmax.int", inputs, 1, &out);
+    qnnrt_decoder__int(w, "dim", 3);
+    qnnrt_decoder__end(w);
+    inputs[0] = &out;
+    inputs[1] = v;
+    x = qnnrt_decoder__value_of("", 4, kv, 1, share * n, d);
+    qnnrt_decoder__begin(w, "matmul.default", inputs, 2, &x);
+    qnnrt_decoder__end(w);
+    return qnnrt_decoder__view(w, &x, 4, 1, m->heads, n, d);
+}
+
+/* Write attention without a cap. */
+static qnnrt_decoder__value qnnrt_decoder__attend(qnnrt_decoder__writer *w,
+                                                  const qnnrt_decoder__value *mask,
+                                                  const qnnrt_decoder__value *q,
+                                                  const qnnrt_decoder__value *k,
+                                                  const qnnrt_decoder__value *v)
+{
+    const qnnrt_decoder *m = w->model;
+    const qnnrt_decoder__value keys = qnnrt_decoder__permute(w, k, 0x1032, "");
+    const qnnrt_decoder__value values = qnnrt_decoder__permute(w, v, 0x1023, "");
+    const qnnrt_decoder__value *inputs[4];
+    qnnrt_decoder__value out = *q;
+    inputs[0] = q;
+    inputs[1] = &keys;
+    inputs[2] = &values;
+    inputs[3] = mask;
+    out.name[0] = '\0';
+    qnnrt_decoder__begin(w, "scaled_dot_product_attention.default", inputs, 4, &out);
+    qnnrt_decoder__real(w, "scale", m->score_scale);
+    qnnrt_json_write_key(&w->json, "enable_gqa");
+    qnnrt_json_write_bool(&w->json, m->heads != m->kv_heads);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* Put new rows after those of the cache, and return both. layer, which: key or value */
+static qnnrt_decoder__value qnnrt_decoder__cache(qnnrt_decoder__writer *w, uint32_t layer,
+                                                 const char *which, unsigned order, uint32_t axis,
+                                                 const qnnrt_decoder__value *rows)
+{
+    const uint64_t cells = w->context - w->tokens;
+    char name[QNNRT_DECODER__NAME];
+    qnnrt_decoder__value past, now;
+    snprintf(name, sizeof name, "past_%s_%u_out", which, (unsigned)layer);
+    now = qnnrt_decoder__permute(w, rows, order, name);
+    qnnrt_decoder__keep(w, &w->outputs, &now);
+    snprintf(name, sizeof name, "past_%s_%u_in", which, (unsigned)layer);
+    past = qnnrt_decoder__input(w, name, 4, now.dims[0], now.dims[1],
+                                axis == 2 ? cells : now.dims[2], axis == 3 ? cells : now.dims[3]);
+    return qnnrt_decoder__join(w, &past, &now, NULL, axis);
+}
+
+/* Write the attention of a layer: from the normed hidden state to what is added to it. */
+static qnnrt_decoder__value qnnrt_decoder__attention(qnnrt_decoder__writer *w, uint32_t layer,
+                                                     const qnnrt_decoder__value *x,
+                                                     qnnrt_decoder__shared *shared)
+{
+    static const char *const names[] = { "self_attn.q_proj", "self_attn.k_proj",
+                                         "self_attn.v_proj" };
+    static const char *const norms[] = { "self_attn.q_norm.weight", "self_attn.k_norm.weight" };
+    const qnnrt_decoder *m = w->model;
+    const uint64_t n = w->tokens, d = m->head_dim;
+    const uint64_t rows = (m->heads + 2 * (uint64_t)m->kv_heads) * d;
+    const int windowed = m->windowed[layer] && m->window < w->context;
+    qnnrt_decoder__value all, part[3], k, v, out;
+    uint64_t at = 0;
+    int i;
+    if (m->fused) all = qnnrt_decoder__linear(w, layer, "self_attn.qkv_proj", x, rows, 0, "");
+    for (i = 0; i < 3; ++i) {
+        const uint64_t heads = i == 0 ? m->heads : m->kv_heads;
+        part[i] = m->fused ? qnnrt_decoder__slice(w, &all, at, at + heads * d)
+                           : qnnrt_decoder__linear(w, layer, names[i], x, heads * d, m->qkv_bias,
+                                                   "");
+        at += heads * d;
+        part[i] = qnnrt_decoder__view(w, &part[i], 4, 1, n, heads, d);
+        if (i < 2 && m->head_norms) part[i] = qnnrt_decoder__norm(w, layer, norms[i], &part[i]);
+        part[i] = qnnrt_decoder__permute(w, &part[i], 0x0213, "");
+        if (i < 2) part[i] = qnnrt_decoder__rotate(w, &part[i], shared);
+    }
+    k = qnnrt_decoder__cache(w, layer, "key", 0x1032, 3, &part[1]);
+    v = qnnrt_decoder__cache(w, layer, "value", 0x1023, 2, &part[2]);
+    out = m->score_cap > 0 ? qnnrt_decoder__capped(w, shared, windowed, &part[0], &k, &v)
+                           : qnnrt_decoder__attend(w, &shared->mask[windowed], &part[0], &k, &v);
+    out = qnnrt_decoder__permute(w, &out, 0x0213, "");
+    out = qnnrt_decoder__view(w, &out, 3, 1, n, m->heads * d, 0);
+    return qnnrt_decoder__linear(w, layer, "self_attn.o_proj", &out, m->width, m->o_bias, "");
+}
+
+/* Write the MLP of a layer. */
+static qnnrt_decoder__value qnnrt_decoder__mlp(qnnrt_decoder__writer *w, uint32_t layer,
+                                               const qnnrt_decoder__value *x)
+{
+    const qnnrt_decoder *m = w->model;
+    qnnrt_decoder__value gate, up, out;
+    if (m->fused) {
+        const qnnrt_decoder__value both = qnnrt_decoder__linear(w, layer, "mlp.gate_up_proj", x,
+                                                                2 * (uint64_t)m->inner, 0, "");
+        gate = qnnrt_decoder__slice(w, &both, 0, m->inner);
+        up = qnnrt_decoder__slice(w, &both, m->inner, 2 * (uint64_t)m->inner);
+    } else {
+        gate = qnnrt_decoder__linear(w, layer, "mlp.gate_proj", x, m->inner, m->mlp_bias, "");
+        up = qnnrt_decoder__linear(w, layer, "mlp.up_proj", x, m->inner, m->mlp_bias, "");
+    }
+    if (m->act == QNNRT_DECODER_SILU) {
+        out = qnnrt_decoder__same(w, "silu.default", &gate, NULL, "");
+    } else {
+        const qnnrt_decoder__value *one = &gate;
+        out = gate;
+        out.name[0] = '\0';
+        qnnrt_decoder__begin(w, "gelu.default", &one, 1, &out);
+        qnnrt_json_write_key(&w->json, "approximate");
+        qnnrt_json_write_string(&w->json, m->act == QNNRT_DECODER_GELU ? "none" : "tanh");
+        qnnrt_decoder__end(w);
+    }
+    out = qnnrt_decoder__same(w, "mul.Tensor", &out, &up, "");
+    return qnnrt_decoder__linear(w, layer, "mlp.down_proj", &out, m->width, m->mlp_bias, "");
+}
+
+/* Write a layer. name: of its result */
+static qnnrt_decoder__value qnnrt_decoder__layer(qnnrt_decoder__writer *w, uint32_t layer,
+                                                 const qnnrt_decoder__value *hidden,
+                                                 qnnrt_decoder__shared *shared, const char *name)
+{
+    const int four = w->model->four_norms;
+    qnnrt_decoder__value x, y = qnnrt_decoder__norm(w, layer, "input_layernorm.weight", hidden);
+    y = qnnrt_decoder__attention(w, layer, &y, shared);
+    if (four) y = qnnrt_decoder__norm(w, layer, "post_attention_layernorm.weight", &y);
+    x = qnnrt_decoder__same(w, "add.Tensor", hidden, &y, "");
+    y = qnnrt_decoder__norm(w, layer, four ? "pre_feedforward_layernorm.weight"
+                                           : "post_attention_layernorm.weight", &x);
+    y = qnnrt_decoder__mlp(w, layer, &y);
+    if (four) y = qnnrt_decoder__norm(w, layer, "post_feedforward_layernorm.weight", &y);
+    return qnnrt_decoder__same(w, "add.Tensor", &x, &y, name);
+}
+
+/* =====================================================================================
+   GRAPH                                                                          >>graph
+   A part of the model as one graph.
+   Needs: >>config >>write >>layer     Knows nothing of: files
+   ===================================================================================== */
+
+static uint32_t qnnrt_decoder__first(const qnnrt_decoder *model, uint32_t part, uint32_t parts)
+{
+    return (uint32_t)((uint64_t)part * model->layers / parts);
+}
+
+/* Name the hidden state before a layer, as Qualcomm's hub does. */
+static void qnnrt_decoder__hidden(char *out, size_t room, uint32_t layer)
+{
+    if (layer == 0) snprintf(out, room, "%s", QNNRT_DECODER_EMBEDDED);
+    else snprintf(out, room, "_model_layers_%u_Add_1_Add_output_0", (unsigned)layer - 1);
+}
+
+/* Write the embedding of input_ids. */
+static qnnrt_decoder__value qnnrt_decoder__embedding(qnnrt_decoder__writer *w)
+{
+    const qnnrt_decoder *m = w->model;
+    const qnnrt_decoder__value ids = qnnrt_decoder__input(w, "input_ids", 2, 1, w->tokens, 0, 0);
+    const qnnrt_decoder__value table = qnnrt_decoder__weight(w, -1, QNNRT_DECODER_TABLE,
+                                                             m->vocabulary, m->width);
+    const qnnrt_decoder__value *inputs[2];
+    qnnrt_decoder__value out = qnnrt_decoder__value_of("", 3, 1, w->tokens, m->width, 0);
+    inputs[0] = &table;
+    inputs[1] = &ids;
+    qnnrt_decoder__begin(w, "embedding.default", inputs, 2, &out);
+    qnnrt_decoder__end(w);
+    return out;
+}
+
+/* Write the inputs that all layers read. */
+static void qnnrt_decoder__shared_inputs(qnnrt_decoder__writer *w, uint32_t first, uint32_t end,
+                                         qnnrt_decoder__shared *shared)
+{
+    static const char *const names[2] = { "attention_mask", "window_attention_mask" };
+    const qnnrt_decoder *m = w->model;
+    int has[2] = { 0, 0 }, i;
+    uint32_t layer;
+    memset(shared, 0, sizeof(*shared));
+    for (layer = first; layer < end; ++layer)
+        has[m->windowed[layer] && m->window < w->context] = 1;
+    for (i = 0; i < 2; ++i)
+        if (has[i]) shared->mask[i] = qnnrt_decoder__input(w, names[i], 4, 1, 1, w->tokens,
+                                                           w->context);
+    shared->cosine = qnnrt_decoder__input(w, "position_ids_cos", 4, 1, 1, w->tokens,
+                                          m->head_dim / 2);
+    shared->sine = qnnrt_decoder__input(w, "position_ids_sin", 4, 1, 1, w->tokens,
+                                        m->head_dim / 2);
+    if (m->rotary == m->head_dim) return;
+    shared->cosine = qnnrt_decoder__slice(w, &shared->cosine, 0, m->rotary / 2);
+    shared->sine = qnnrt_decoder__slice(w, &shared->sine, 0, m->rotary / 2);
+}
+
+/* Write the last norm and the head. */
+static void qnnrt_decoder__head(qnnrt_decoder__writer *w, const qnnrt_decoder__value *hidden)
+{
+    const qnnrt_decoder *m = w->model;
+    const char *name = m->tied ? "model.embed_tokens" : "lm_head";
+    qnnrt_decoder__value x = qnnrt_decoder__norm(w, -1, "model.norm.weight", hidden);
+    x = qnnrt_decoder__linear(w, -1, name, &x, m->vocabulary, 0,
+                              m->logit_cap > 0 ? "" : "logits");
+    if (m->logit_cap > 0) x = qnnrt_decoder__cap(w, &x, m->logit_cap, "logits");
+    qnnrt_decoder__keep(w, &w->outputs, &x);
+}
+
+/* Write the nodes of a part. */
+static void qnnrt_decoder__nodes(qnnrt_decoder__writer *w, uint32_t part, uint32_t parts)
+{
+    const qnnrt_decoder *m = w->model;
+    const uint32_t first = qnnrt_decoder__first(m, part, parts);
+    const uint32_t end = qnnrt_decoder__first(m, part + 1, parts);
+    const int last = part + 1 == parts;
+    qnnrt_decoder__shared shared;
+    qnnrt_decoder__value x;
+    char name[QNNRT_DECODER__NAME];
+    uint32_t layer;
+    if (part == 0 && !w->desc->embedded) {
+        x = qnnrt_decoder__embedding(w);
+    } else {
+        qnnrt_decoder__hidden(name, sizeof name, first);
+        x = qnnrt_decoder__input(w, name, 3, 1, w->tokens, m->width, 0);
+    }
+    if (part == 0 && m->embedding_scale > 0)
+        x = qnnrt_decoder__by(w, "mul.Tensor", &x, m->embedding_scale);
+    qnnrt_decoder__shared_inputs(w, first, end, &shared);
+    for (layer = first; layer < end && !w->failed; ++layer) {
+        name[0] = '\0';
+        if (layer + 1 == end && !last) qnnrt_decoder__hidden(name, sizeof name, end);
+        x = qnnrt_decoder__layer(w, layer, &x, &shared, name);
+    }
+    if (last) qnnrt_decoder__head(w, &x);
+    else qnnrt_decoder__keep(w, &w->outputs, &x);
+}
+
+/* Write a list of values, by their names or keys. */
+static void qnnrt_decoder__list_of(qnnrt_decoder__writer *w, const char *key,
+                                   const qnnrt_decoder__list *list, int keys)
+{
+    size_t i;
+    qnnrt_json_write_key(&w->json, key);
+    qnnrt_json_write_array(&w->json, 0);
+    for (i = 0; i < list->count; ++i) qnnrt_decoder__ref(w, &list->items[i], keys);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* Write the document. */
+static void qnnrt_decoder__document(qnnrt_decoder__writer *w, uint32_t part, uint32_t parts)
+{
+    size_t i;
+    qnnrt_json_write_object(&w->json, 0);
+    qnnrt_json_write_key(&w->json, "model_name");
+    qnnrt_json_write_string(&w->json, w->desc->name != NULL ? w->desc->name : "decoder");
+    qnnrt_json_write_key(&w->json, "nodes");
+    qnnrt_json_write_array(&w->json, 0);
+    qnnrt_decoder__nodes(w, part, parts);
+    qnnrt_json_write_close(&w->json);
+    qnnrt_decoder__list_of(w, "graph_inputs", &w->inputs, 0);
+    qnnrt_decoder__list_of(w, "graph_outputs", &w->outputs, 0);
+    qnnrt_decoder__list_of(w, "weights", &w->weights, 1);
+    qnnrt_json_write_key(&w->json, "weight_name_mapping");
+    qnnrt_json_write_object(&w->json, 0);
+    for (i = 0; i < w->weights.count; ++i) {
+        qnnrt_json_write_key(&w->json, w->weights.items[i].name);
+        qnnrt_json_write_string(&w->json, w->weights.items[i].key);
+    }
+    qnnrt_json_write_close(&w->json);
+    qnnrt_json_write_close(&w->json);
+}
+
+/* =====================================================================================
+   SETTINGS                                                                    >>settings
+   What a runtime has to know: the object "llm" of qnnrt.json.
+   Needs: nothing     Knows nothing of: graphs
+   ===================================================================================== */
+
+static void qnnrt_decoder__setting(qnnrt_json_writer *json, const char *key, double value)
+{
+    qnnrt_json_write_key(json, key);
+    qnnrt_json_write_f64(json, value);
+}
+
+/* Write "rope". Its tables have head_dim / 2 columns, of which graphs use the first rotary / 2:
+   their angles are right for another theta. */
+static void qnnrt_decoder__settings_rope(const qnnrt_decoder *m, qnnrt_json_writer *json)
+{
+    static const char *const words[] = { "plain", "linear", "llama3" };
+    const double theta = m->rotary == m->head_dim
+                         ? m->theta : pow(m->theta, (double)m->head_dim / m->rotary);
+    qnnrt_json_write_key(json, "rope");
+    qnnrt_json_write_object(json, 1);
+    qnnrt_decoder__setting(json, "theta", theta);
+    if (m->scaling != QNNRT_DECODER_PLAIN) {
+        qnnrt_json_write_key(json, "scaling");
+        qnnrt_json_write_string(json, words[m->scaling]);
+        qnnrt_decoder__setting(json, "factor", m->factor);
+    }
+    if (m->scaling == QNNRT_DECODER_LLAMA3) {
+        qnnrt_decoder__setting(json, "low_frequency", m->low_frequency);
+        qnnrt_decoder__setting(json, "high_frequency", m->high_frequency);
+        qnnrt_json_write_key(json, "original_context");
+        qnnrt_json_write_u64(json, m->original_context);
+    }
+    qnnrt_json_write_close(json);
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   Public functions.
+   Needs: >>config >>models >>read >>limits >>write >>graph >>settings     Knows nothing of: layers
+   ===================================================================================== */
+
+QNNRT_DECODER_API const char *qnnrt_decoder_known(size_t index)
+{
+    return index < QNNRT_DECODER__MODELS ? qnnrt_decoder__models[index].architecture : NULL;
+}
+
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read(const char *text, size_t bytes,
+                                                  qnnrt_decoder *out, qnnrt_error *err)
+{
+    qnnrt_decoder__facts facts;
+    qnnrt_result result;
+    if (text == NULL || out == NULL)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "qnnrt_decoder_read: text or out is NULL");
+    result = qnnrt_decoder__read_file("config.json", 1, text, bytes, &facts, err);
+    if (result == QNNRT_OK) result = qnnrt_decoder__limits_fill(&facts, out, err);
+    return result == QNNRT_OK ? qnnrt_decoder__good(err) : result;
+}
+
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read_generation(const char *text, size_t bytes,
+                                                             qnnrt_decoder *model,
+                                                             qnnrt_error *err)
+{
+    qnnrt_decoder__facts facts;
+    qnnrt_result result;
+    if (text == NULL || model == NULL)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG,
+                                   "qnnrt_decoder_read_generation: text or model is NULL");
+    result = qnnrt_decoder__read_file("generation_config.json", 0, text, bytes, &facts, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_decoder__limits_tokens("generation_config.json", &facts, model, err);
+    return result == QNNRT_OK ? qnnrt_decoder__good(err) : result;
+}
+
+QNNRT_DECODER_API uint32_t qnnrt_decoder_first_layer(const qnnrt_decoder *model, uint32_t part,
+                                                     uint32_t parts)
+{
+    if (parts == 0) parts = 1;
+    return part >= parts ? model->layers : qnnrt_decoder__first(model, part, parts);
+}
+
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
+                                                   const qnnrt_decoder_desc *desc,
+                                                   int (*write)(void *user, const char *text,
+                                                                size_t bytes),
+                                                   void *user, qnnrt_error *err)
+{
+    qnnrt_decoder_desc none;
+    qnnrt_decoder__writer *w;
+    const qnnrt_hooks *hooks;
+    uint32_t part, parts, tokens, context, layers;
+    size_t room;
+    int good, failed;
+    memset(&none, 0, sizeof(none));
+    if (desc == NULL) desc = &none;
+    if (model == NULL || write == NULL)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "qnnrt_decoder_write: model or write is NULL");
+    hooks = &desc->hooks;
+    if ((hooks->alloc == NULL) != (hooks->free == NULL))
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "qnnrt_decoder_write: hooks need alloc and"
+                                                     " free");
+    parts = desc->parts != 0 ? desc->parts : 1;
+    part = desc->part;
+    tokens = desc->tokens != 0 ? desc->tokens : 1;
+    context = desc->context != 0 ? desc->context : model->positions;
+    if (parts > model->layers)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "a model of %u layers cannot be cut into %u"
+                                   " parts", (unsigned)model->layers, (unsigned)parts);
+    if (part >= parts)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "part %u of %u does not exist",
+                                   (unsigned)part, (unsigned)parts);
+    if (tokens >= context)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "a graph of %u tokens needs a context of more"
+                                   " than that, got %u", (unsigned)tokens, (unsigned)context);
+    if (context > model->positions)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "a context of %u is more than"
+                                   " \"max_position_embeddings\", %u", (unsigned)context,
+                                   (unsigned)model->positions);
+    layers = qnnrt_decoder__first(model, part + 1, parts) -
+             qnnrt_decoder__first(model, part, parts);
+    room = sizeof(*w) + (9 + 24 * (size_t)layers) * sizeof(qnnrt_decoder__value);
+    w = (qnnrt_decoder__writer *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, room)
+                                                       : malloc(room));
+    if (w == NULL) return qnnrt_decoder__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
+    memset(w, 0, sizeof(*w));
+    w->model = model;
+    w->desc = desc;
+    w->tokens = tokens;
+    w->context = context;
+    w->inputs.items = (qnnrt_decoder__value *)(void *)(w + 1);
+    w->inputs.room = 5 + 2 * (size_t)layers;
+    w->outputs.items = w->inputs.items + w->inputs.room;
+    w->outputs.room = 1 + 2 * (size_t)layers;
+    w->weights.items = w->outputs.items + w->outputs.room;
+    w->weights.room = 3 + 20 * (size_t)layers;
+    qnnrt_json_write_begin(&w->json, write, user, 0);
+    qnnrt_decoder__document(w, part, parts);
+    good = qnnrt_json_write_end(&w->json);
+    failed = w->failed;
+    if (hooks->free != NULL) hooks->free(hooks->alloc_user, w);
+    else free(w);
+    if (failed) return qnnrt_decoder__fail(err, QNNRT_E_LIMIT, "a tensor of the graph would have"
+                                                               " more than 2^40 elements");
+    if (!good) return qnnrt_decoder__fail(err, QNNRT_E_IO, "cannot write the graph");
+    return qnnrt_decoder__good(err);
+}
+
+/* A text that grows. */
+typedef struct qnnrt_decoder__text {
+    const qnnrt_hooks *hooks;
+    char              *data;
+    size_t             used, room;
+} qnnrt_decoder__text;
+
+static void qnnrt_decoder__text_free(qnnrt_decoder__text *text)
+{
+    if (text->hooks->free != NULL && text->data != NULL)
+        text->hooks->free(text->hooks->alloc_user, text->data);
+    else if (text->data != NULL) free(text->data);
+    text->data = NULL;
+}
+
+static int qnnrt_decoder__text_add(void *user, const char *data, size_t bytes)
+{
+    qnnrt_decoder__text *text = (qnnrt_decoder__text *)user;
+    if (text->room - text->used < bytes) {
+        const size_t room = text->room * 2 + bytes + 65536;
+        char *more = (char *)(text->hooks->alloc != NULL
+                              ? text->hooks->alloc(text->hooks->alloc_user, room) : malloc(room));
+        if (more == NULL) return 0;
+        if (text->used > 0) memcpy(more, text->data, text->used);
+        qnnrt_decoder__text_free(text);
+        text->data = more;
+        text->room = room;
+    }
+    memcpy(text->data + text->used, data, bytes);
+    text->used += bytes;
+    return 1;
+}
+
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_graph(const qnnrt_decoder *model,
+                                                   const qnnrt_decoder_desc *desc, qnnrt_ir **out,
+                                                   qnnrt_error *err)
+{
+    qnnrt_decoder_desc none;
+    qnnrt_decoder__text text;
+    qnnrt_ir_desc reading;
+    qnnrt_result result;
+    memset(&none, 0, sizeof(none));
+    memset(&text, 0, sizeof(text));
+    memset(&reading, 0, sizeof(reading));
+    if (desc == NULL) desc = &none;
+    if (out == NULL)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "qnnrt_decoder_graph: out is NULL");
+    *out = NULL;
+    text.hooks = &desc->hooks;
+    reading.hooks = desc->hooks;
+    result = qnnrt_decoder_write(model, desc, qnnrt_decoder__text_add, &text, err);
+    if (result == QNNRT_E_IO)
+        result = qnnrt_decoder__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
+    if (result == QNNRT_OK) result = qnnrt_ir_read(text.data, text.used, &reading, out, err);
+    qnnrt_decoder__text_free(&text);
+    return result;
+}
+
+QNNRT_DECODER_API void qnnrt_decoder_settings(const qnnrt_decoder *model, uint32_t context,
+                                              qnnrt_json_writer *writer)
+{
+    uint32_t i;
+    int ends = 0, windowed = 0;
+    for (i = 0; i < model->eos_count; ++i) ends |= model->eos[i] == model->bos;
+    for (i = 0; i < model->layers; ++i) windowed |= model->windowed[i];
+    qnnrt_json_write_object(writer, 0);
+    qnnrt_decoder__settings_rope(model, writer);
+    if (model->bos >= 0 && !ends) {
+        qnnrt_json_write_key(writer, "bos");
+        qnnrt_json_write_i64(writer, model->bos);
+    }
+    if (model->eos_count > 0) {
+        qnnrt_json_write_key(writer, "eos");
+        qnnrt_json_write_array(writer, 1);
+        for (i = 0; i < model->eos_count; ++i) qnnrt_json_write_i64(writer, model->eos[i]);
+        qnnrt_json_write_close(writer);
+    }
+    if (windowed && model->window < context) {
+        qnnrt_json_write_key(writer, "window");
+        qnnrt_json_write_u64(writer, model->window);
+    }
+    qnnrt_json_write_close(writer);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_DECODER__IMPL_ONCE */
+#endif /* QNNRT_DECODER_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.4.0   First version.
+   --------------------------------------------------------------------------------------------- */

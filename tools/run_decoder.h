@@ -1,0 +1,331 @@
+/* run_decoder.h - a part of qnnrt-run.c: compile a folder with config.json and a checkpoint
+
+   ROOM     >>decoder                                                                          */
+
+/* =====================================================================================
+   DECODER                                                                       >>decoder
+   Language models: their graphs are made from config.json, one for prompts and one for single
+   tokens, in each shard. What qnnrt-llm has to know goes into qnnrt.json.
+   ===================================================================================== */
+
+enum { DECODER_TEXT_BYTES = 1 << 26, DECODER_CONTEXT = 4096, DECODER_GRAPHS = 2 };
+
+static const char decoder_table_file[] = "embeddings.raw";
+
+typedef struct decoder {
+    qnnrt_decoder         model;
+    const char           *folder;
+    char                 *config;                /* path of config.json                 */
+    uint32_t              tokens[DECODER_GRAPHS];        /* of a call; 0: no such graph     */
+    uint32_t              context, shards;
+    const qnnrt_weight   *table;                 /* on the host, or NULL                */
+} decoder;
+
+/* Return true for the folder of a model. */
+static int decoder_is_folder(const char *path)
+{
+    return cli_is_folder(path) && !aten_is_graph(path);
+}
+
+/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int decoder_check(const settings *set)
+{
+    const compile_settings *c = &set->compile;
+    const int folder = set->files.count > 0 && decoder_is_folder(set->files.items[0]);
+    const char *given = c->prefill != UINT32_MAX  ? "--prefill"
+                        : c->decode != UINT32_MAX ? "--decode"
+                        : c->context != 0         ? "--context"
+                        : c->shards != 0          ? "--shards"
+                        : c->embedding != 0       ? "--embedding"
+                                                  : NULL;
+    if (!folder && given != NULL)
+        return cli_usage("Name the folder of a language model, with its config.json.",
+                         "%s is for folders, and %s is not one", given, set->files.items[0]);
+    if (!folder) return STATUS_OK;
+    if (set->files.count > 1)
+        return cli_usage("Compile them one after the other.",
+                         "compile takes one folder, got %lu files and folders",
+                         (unsigned long)set->files.count);
+    given = c->weights.count > 0 ? "--weights"
+            : c->contexts != 0   ? "--contexts"
+            : c->names != NULL   ? "--graph_name"
+            : c->positions != 0  ? "--positions"
+            : c->rope_base > 0   ? "--rope_base"
+                                 : NULL;
+    if (given != NULL)
+        return cli_usage(c->contexts != 0 ? "Use --shards." : "Leave it out.",
+                         "%s is not for folders", given);
+    if (c->fp16 && c->fp32)
+        return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
+    if (c->prefill == 0 && c->decode == 0)
+        return cli_usage("Leave one of them out.", "--prefill 0 and --decode 0 leave no graph");
+    return STATUS_OK;
+}
+
+/* Read one of the folder's files. Return NULL if it does not exist, or after printing an error. */
+static char *decoder_file(aten *a, const char *name, int needed, size_t *bytes)
+{
+    char *path = cli_text("%s/%s", a->decoder->folder, name);
+    char *text = cli_read_file(path, DECODER_TEXT_BYTES, bytes);
+    if (text == NULL && (needed || errno != ENOENT))
+        fail(a->t, NULL, "Name a folder with config.json and model.safetensors.",
+             "cannot read %s: %s", path, strerror(errno));
+    if (needed) a->decoder->config = path;
+    else free(path);
+    return text;
+}
+
+/* Report what is wrong with one of the files. Return 0. */
+static int decoder_wrong(aten *a, const qnnrt_error *err)
+{
+    fail(a->t, NULL, err->hint, "%s: %s", a->decoder->folder, err->text);
+    return 0;
+}
+
+/* Read config.json, and generation_config.json where there is one. Return 0 after printing an
+   error. */
+static int decoder_config(aten *a)
+{
+    decoder *d = a->decoder;
+    const compile_settings *c = &a->t->set.compile;
+    const int failed = a->t->failed;
+    qnnrt_error err;
+    size_t bytes = 0;
+    char *text = decoder_file(a, "config.json", 1, &bytes);
+    int good = text != NULL;
+    if (good && qnnrt_decoder_read(text, bytes, &d->model, &err) != QNNRT_OK)
+        good = decoder_wrong(a, &err);
+    free(text);
+    text = good ? decoder_file(a, "generation_config.json", 0, &bytes) : NULL;
+    if (text != NULL &&
+        qnnrt_decoder_read_generation(text, bytes, &d->model, &err) != QNNRT_OK)
+        good = decoder_wrong(a, &err);
+    free(text);
+    if (!good || a->t->failed != failed) return 0;
+    d->tokens[0] = c->prefill != UINT32_MAX ? c->prefill : 32;
+    d->tokens[1] = c->decode != UINT32_MAX ? c->decode : 1;
+    d->shards = c->shards != 0 ? c->shards : 1;
+    d->context = c->context != 0 ? c->context
+                 : d->model.positions < DECODER_CONTEXT ? d->model.positions : DECODER_CONTEXT;
+    return 1;
+}
+
+/* Return the dtype of a weight in the checkpoint. */
+static qnnrt_dtype decoder_dtype(void *user, const char *key)
+{
+    const qnnrt_weight *weight = qnnrt_weights_match((const qnnrt_weights *)user, key);
+    return weight != NULL ? weight->dtype : QNNRT_DTYPE_F32;
+}
+
+/* Make the graph for `tokens` in a shard. Return 0 after printing an error. */
+static int decoder_make(aten *a, uint32_t shard, size_t which)
+{
+    decoder *d = a->decoder;
+    aten_graph *g = &a->graphs[a->graph_count++];
+    qnnrt_decoder_desc desc = {0};
+    qnnrt_error err;
+    page p = {NULL, 0, 0};
+    g->file = d->config;
+    g->context = shard;
+    g->weights = a->weights[0];
+    g->name = g->default_name =
+        cli_text("%s_ar%u_cl%u_%u_of_%u", which == 0 ? "prompt" : "token",
+                 (unsigned)d->tokens[which], (unsigned)d->context, (unsigned)shard + 1,
+                 (unsigned)d->shards);
+    desc.name = g->name;
+    desc.tokens = d->tokens[which];
+    desc.context = d->context;
+    desc.part = shard;
+    desc.parts = d->shards;
+    desc.embedded = d->table != NULL;
+    desc.weight_dtype = decoder_dtype;
+    desc.weight_user = a->weights[0];
+    if (qnnrt_decoder_write(&d->model, &desc, json_to_page, &p, &err) != QNNRT_OK) {
+        free(p.data);
+        return decoder_wrong(a, &err);
+    }
+    g->text = p.data;
+    g->bytes = p.used;
+    return aten_read_graph(a, g);
+}
+
+/* Read the folder and make all graphs. Return 0 after printing all that is wrong. */
+static int decoder_read(aten *a)
+{
+    decoder *d = a->decoder;
+    tool *t = a->t;
+    qnnrt_error err;
+    uint64_t begin = now_ns();
+    if (!decoder_config(a)) return 0;
+    begin = aten_spent(a, ATEN_READ, begin);
+    t->set.compile.weights.items = cli_alloc(1, sizeof(*t->set.compile.weights.items));
+    t->set.compile.weights.items[0] = d->folder;
+    t->set.compile.weights.count = 1;
+    a->weights = cli_alloc(1, sizeof(*a->weights));
+    if (qnnrt_weights_open(d->folder, NULL, &a->weights[0], &err) != QNNRT_OK) {
+        fail(t, NULL, err.hint, "%s", err.text);
+        return 0;
+    }
+    a->weights_count = 1;
+    if (t->set.compile.embedding != 0) {
+        d->table = qnnrt_weights_match(a->weights[0], QNNRT_DECODER_TABLE);
+        if (d->table == NULL || d->table->rank != 2 || d->table->dims[0] != d->model.vocabulary ||
+            d->table->dims[1] != d->model.width ||
+            (d->table->dtype != QNNRT_DTYPE_F32 && d->table->dtype != QNNRT_DTYPE_F16 &&
+             d->table->dtype != QNNRT_DTYPE_BF16)) {
+            fail(t, NULL, "Give the checkpoint that config.json belongs to.",
+                 "%s: --embedding host needs the weight \"%s\" [%u, %u] in float32, float16 or"
+                 " bfloat16", d->folder, QNNRT_DECODER_TABLE, (unsigned)d->model.vocabulary,
+                 (unsigned)d->model.width);
+            return 0;
+        }
+    }
+    begin = aten_spent(a, ATEN_WEIGHTS, begin);
+    a->graphs = cli_alloc((size_t)d->shards * DECODER_GRAPHS, sizeof(*a->graphs));
+    for (uint32_t shard = 0; shard < d->shards; ++shard)
+        for (size_t i = 0; i < DECODER_GRAPHS; ++i)
+            if (d->tokens[i] != 0 && !decoder_make(a, shard, i)) return 0;
+    aten_spent(a, ATEN_READ, begin);
+    say(t, "model     %s: %u layers of width %u, %u heads, %u of them with keys and values,"
+           " %u tokens\n", d->model.architecture, (unsigned)d->model.layers,
+        (unsigned)d->model.width, (unsigned)d->model.heads, (unsigned)d->model.kv_heads,
+        (unsigned)d->model.vocabulary);
+    return 1;
+}
+
+/* ---- the folder ---- */
+
+/* A pipeline, with all that its description points to. */
+typedef struct decoder_pipeline {
+    char               *name;
+    qnnrt_step_desc    *steps;
+    qnnrt_range_desc    range;
+    qnnrt_host_step     look_up;
+    qnnrt_tensor_info   inputs[2], rows;         /* ids and the table                   */
+    uint32_t            id_dims[2], table_dims[2], row_dims[3];
+    qnnrt_constant_desc constant;
+} decoder_pipeline;
+
+/* Describe the look-up of rows before the first graph. */
+static void decoder_look_up(const decoder *d, const qnnrt_lower_graph_info *graph, size_t which,
+                            decoder_pipeline *p, qnnrt_pipeline_desc *out)
+{
+    p->id_dims[0] = p->row_dims[0] = 1;
+    p->id_dims[1] = p->row_dims[1] = d->tokens[which];
+    p->table_dims[0] = d->model.vocabulary;
+    p->table_dims[1] = p->row_dims[2] = d->model.width;
+    p->inputs[0].name = "input_ids";
+    p->inputs[0].dtype = QNNRT_DTYPE_I32;
+    p->inputs[0].rank = p->inputs[1].rank = 2;
+    p->inputs[0].dims = p->id_dims;
+    p->inputs[1].name = "table";
+    p->inputs[1].dtype = d->table->dtype;
+    p->inputs[1].dims = p->table_dims;
+    p->rows.name = QNNRT_DECODER_EMBEDDED;
+    p->rows.rank = 3;
+    p->rows.dims = p->row_dims;
+    for (size_t i = 0; i < graph->ir->input_count; ++i)
+        if (strcmp(graph->ir->inputs[i]->name, QNNRT_DECODER_EMBEDDED) == 0)
+            p->rows.dtype = graph->tensors[graph->inputs[i]].dtype;
+    p->look_up.name = "embedding";
+    p->look_up.inputs = p->inputs;
+    p->look_up.input_count = 2;
+    p->look_up.outputs = &p->rows;
+    p->look_up.output_count = 1;
+    p->constant.step = 0;
+    p->constant.input = "table";
+    p->constant.data = d->table->data;
+    out->constants = &p->constant;
+    out->constant_count = 1;
+    p->steps[out->step_count++].host = &p->look_up;
+}
+
+/* Describe the pipeline of the graphs for `tokens`. */
+static void decoder_pipeline_of(const aten *a, size_t which, decoder_pipeline *p,
+                                qnnrt_pipeline_desc *out)
+{
+    const decoder *d = a->decoder;
+    const qnnrt_lower_info *lowered = qnnrt_lower_get_info(a->lower);
+    const size_t every = lowered->graph_count / d->shards;
+    const size_t first = every == 1 ? 0 : which;
+    p->name = cli_text("%s_ar%u_cl%u", which == 0 ? "prompt" : "token",
+                       (unsigned)d->tokens[which], (unsigned)d->context);
+    p->steps = cli_alloc(d->shards + 1, sizeof(*p->steps));
+    out->name = p->name;
+    out->steps = p->steps;
+    if (d->table != NULL) decoder_look_up(d, &lowered->graphs[first], which, p, out);
+    for (uint32_t shard = 0; shard < d->shards; ++shard) {
+        const qnnrt_lower_graph_info *graph = &lowered->graphs[first + shard * every];
+        for (size_t i = 0; i < graph->ir->input_count; ++i) {
+            const qnnrt_lower_tensor *tensor = &graph->tensors[graph->inputs[i]];
+            if (!tensor->has_range) continue;    /* input_ids alone */
+            p->range.step = out->step_count;
+            p->range.input = tensor->name;
+            p->range.low = tensor->low;
+            p->range.high = tensor->high;
+            out->ranges = &p->range;
+            out->range_count = 1;
+        }
+        p->steps[out->step_count].context = shard;
+        p->steps[out->step_count++].graph = graph->name;
+    }
+}
+
+static void decoder_settings(void *user, json *j)
+{
+    const decoder *d = user;
+    qnnrt_json_write_key(j, "llm");
+    qnnrt_decoder_settings(&d->model, d->context, j);
+}
+
+/* Write the table of embeddings beside the binaries. Return 0 after printing an error. */
+static int decoder_write_table(const aten *a)
+{
+    const decoder *d = a->decoder;
+    char *path = cli_text("%s/%s", a->t->set.output_dir, decoder_table_file);
+    const int good = write_file(a->t, NULL, path, d->table->data, (size_t)d->table->bytes, 1);
+    if (good) say(a->t, "wrote     %s\n", path);
+    free(path);
+    return good;
+}
+
+/* Complete a program, whose contexts are described, with the pipelines of the model and with what
+   qnnrt-llm has to know. write: receives it. Return 0 after printing an error. */
+static int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
+                           int (*write)(const aten *a, const qnnrt_manifest_desc *desc))
+{
+    const decoder *d = a->decoder;
+    decoder_pipeline parts[DECODER_GRAPHS];
+    qnnrt_pipeline_desc pipelines[DECODER_GRAPHS];
+    qnnrt_manifest_constant constant = {0};
+    const uint32_t dims[2] = {d->model.vocabulary, d->model.width};
+    memset(parts, 0, sizeof(parts));
+    memset(pipelines, 0, sizeof(pipelines));
+    desc->pipelines = pipelines;
+    desc->more = decoder_settings;
+    desc->more_user = a->decoder;
+    if (d->table != NULL) {
+        constant.name = "embeddings";
+        constant.file = decoder_table_file;
+        constant.dtype = d->table->dtype;
+        constant.rank = 2;
+        constant.dims = dims;
+        constant.data = d->table->data;
+        desc->constants = &constant;
+        desc->constant_count = 1;
+    }
+    for (size_t i = 0; i < DECODER_GRAPHS; ++i)
+        if (d->tokens[i] != 0)
+            decoder_pipeline_of(a, i, &parts[i], &pipelines[desc->pipeline_count++]);
+    const int good = (d->table == NULL || decoder_write_table(a)) && write(a, desc);
+    for (size_t i = 0; i < DECODER_GRAPHS; ++i) {
+        free(parts[i].name);
+        free(parts[i].steps);
+    }
+    return good;
+}
+
+static void decoder_free(decoder *d)
+{
+    if (d != NULL) free(d->config);
+}
