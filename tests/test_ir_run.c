@@ -583,7 +583,7 @@ TEST(ir_data_may_have_any_alignment)
     qnnrt_ir *ir = graph(GRAPH(F("x", "3") ", " V("i", "int64", "2"), F("y", "2"), "",
         NODE("y", "index_select.default", F("x", "3") ", " V("i", "int64", "2"), F("y", "2"), "'dim': 0")) "}");
     static const float x[3] = { 5, 6, 7 };
-    static const int64_t i[2] = { 2, -3 };
+    static const int64_t i[2] = { 2, 0 };
     char from_x[16], from_i[24], to[12];
     const void *in[2] = { from_x + 1, from_i + 3 };
     void *out[1] = { to + 1 };
@@ -594,6 +594,79 @@ TEST(ir_data_may_have_any_alignment)
     CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), QNNRT_OK);
     memcpy(y, to + 1, sizeof(y));
     CHECK(y[0] >= 7 && y[0] <= 7 && y[1] >= 5 && y[1] <= 5);
+    qnnrt_ir_free(ir);
+}
+
+TEST(ir_indices_are_those_of_pytorch)
+{
+    /* Only index.Tensor counts from the end. */
+    static const struct { const char *text; int64_t index; const char *why; } c[] = {
+        { NODE("y", "index_select.default", F("x", "3") ", " V("i", "int64", "1"), F("y", "1"), "'dim': 0"), -1,
+          "index -1 is out of range: it may be 0 to 2" },
+        { NODE("y", "gather.default", F("x", "3") ", " V("i", "int64", "1"), F("y", "1"), "'dim': 0"), -1,
+          "index -1 is out of range: it may be 0 to 2" },
+        { NODE("y", "index_select.default", F("x", "3") ", " V("i", "int64", "1"), F("y", "1"), "'dim': 0"), 3,
+          "node \"y\" (index_select.default): index 3 is out of range: it may be 0 to 2" },
+        { NODE("y", "index.Tensor", F("x", "3") ", " V("i", "int64", "1"), F("y", "1"), "'_tensor_list_sizes': [1]"), -4,
+          "index -4 is out of range: it may be -3 to 2" },
+        { NODE("y", "index.Tensor", F("x", "3") ", " V("i", "int64", "1"), F("y", "1"), "'_tensor_list_sizes': [1]"), -3, NULL },
+    };
+    static const float x[3] = { 5, 6, 7 };
+    size_t k;
+    for (k = 0; k < sizeof(c) / sizeof(c[0]); ++k) {
+        char text[1000];
+        float y = 0;
+        const void *in[2];
+        void *out[1];
+        qnnrt_ir *ir;
+        snprintf(text, sizeof text, GRAPH(F("x", "3") ", " V("i", "int64", "1"), F("y", "1"), "", "%s") "}", c[k].text);
+        ir = graph(text);
+        CHECK(ir != NULL);
+        in[0] = x;
+        in[1] = &c[k].index;
+        out[0] = &y;
+        CHECK_EQ(run(ir, NULL, in, out), c[k].why == NULL ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        if (c[k].why == NULL) CHECK(y >= 5 && y <= 5);
+        else CHECK_STR(err.text, c[k].why);
+        qnnrt_ir_free(ir);
+    }
+}
+
+static const void *lent(void *user, const qnnrt_ir_value *weight)
+{
+    return weight->count == 4 ? user : NULL;
+}
+
+TEST(ir_run_reads_weights_in_place_and_leaves_a_ready_graph)
+{
+    qnnrt_ir *ir = graph(GRAPH(F("x", "4"), F("y", "4"), F("w", "4") ", " F("v", "1"),
+        NODE("a", "add.Tensor", F("x", "4") ", " F("w", "4"), F("a", "4"), "") ", "
+        NODE("b", "relu_.default", F("a", "4"), F("b", "4"), "") ", "
+        NODE("y", "mul.Tensor", F("a", "4") ", " F("v", "1"), F("y", "4"), "")) "}");
+    static const float x[4] = { 1, -2, 3, -4 }, w[4] = { 0, 0, 1, 1 };
+    float y[4];
+    const void *in[1] = { x };
+    void *out[1] = { y };
+    qnnrt_ir_run_desc desc;
+    int i;
+    CHECK(ir != NULL);
+    memset(&desc, 0, sizeof(desc));
+    desc.data = lent;
+    desc.data_user = (void *)(uintptr_t)w;
+    CHECK_EQ(run(ir, &desc, in, out), QNNRT_E_ARG);             /* nobody has v */
+    CHECK_STR(err.text, "value \"v\" (v) has no data");
+    desc.load = load_count;
+    for (i = 0; i < 2; ++i) {
+        const qnnrt_ir_node *const *nodes = (const qnnrt_ir_node *const *)ir->nodes;
+        const uint32_t users = ir->nodes[0]->outputs[0]->users;
+        desc.ready = i;
+        events[0] = '\0';
+        CHECK_EQ(run(ir, &desc, in, out), QNNRT_OK);
+        CHECK(y[1] >= 0 && y[1] <= 0);
+        CHECK(strstr(events, "v") != NULL && strstr(events, "w") == NULL);
+        if (i == 1) CHECK(nodes == (const qnnrt_ir_node *const *)ir->nodes && users == ir->nodes[0]->outputs[0]->users);
+    }
+    CHECK_STR(ir->nodes[1]->op, "relu.default");
     qnnrt_ir_free(ir);
 }
 
@@ -612,4 +685,6 @@ TEST_MAIN("ir_run")
     RUN(ir_convolutions_are_sums_in_double);
     RUN(ir_attention_has_shares_of_all_cells);
     RUN(ir_data_may_have_any_alignment);
+    RUN(ir_indices_are_those_of_pytorch);
+    RUN(ir_run_reads_weights_in_place_and_leaves_a_ready_graph);
 }

@@ -325,6 +325,15 @@ typedef struct qnnrt_ir_run_desc {
     void        *watch_user;
     int          wide;               /* 1: float16 and bfloat16 are computed in float32, see
                                         qnnrt_ir_run_dtype() (default 0: as the graph states) */
+    const void *(*data)(void *user, const qnnrt_ir_value *weight);
+                                     /* returns the elements of a weight without data where they
+                                        lie, in any alignment, until the run ends; NULL: load() is
+                                        called (default: none) */
+    void        *data_user;
+    int          ready;              /* 1: qnnrt_ir_pass_inplace() was called for the graph, which
+                                        this run then does not change: several threads may run it at
+                                        once, if the allocator and functions can (default 0: the run
+                                        calls it) */
 } qnnrt_ir_run_desc;
 
 /* Return the dtype of the elements that a run has for a value: the value's own; with desc->wide,
@@ -335,7 +344,7 @@ QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
 /* Compute a graph without findings on the host: the expected result of what a backend computes.
 
    ir       is changed as by qnnrt_ir_pass_inplace(), so that operators that overwrite their input
-            mean what they do in PyTorch
+            mean what they do in PyTorch; not with desc->ready
    desc     may be NULL
    inputs   [ir->input_count] elements of the dtypes of qnnrt_ir_run_dtype()
    outputs  [ir->output_count] receive the elements, of these dtypes; NULL: not wanted
@@ -5674,7 +5683,7 @@ static int qnnrt_ir__eval_topk(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: MOVES                                                         >>eval_move
    Operators that copy, select, repeat and make elements.
-   Needs: >>attr >>wide >>eval_math     Knows nothing of: arithmetic
+   Needs: >>arena >>attr >>wide >>eval_math     Knows nothing of: arithmetic
    ===================================================================================== */
 
 /* Copy all elements in their order: casts, views. */
@@ -5900,11 +5909,22 @@ static int qnnrt_ir__eval_places(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* Get an index, counted from the end if negative. Return 0 if it is out of range. */
+/* Refuse an index. Return 0. */
+static int qnnrt_ir__move_no(qnnrt_ir__eval *e, int64_t index, int64_t least, int64_t size)
+{
+    char text[120], *why;
+    snprintf(text, sizeof text, "index %lld is out of range: it may be %lld to %lld",
+             (long long)index, (long long)least, (long long)size - 1);
+    why = qnnrt_ir__arena_text(e->arena, text, strlen(text));
+    return qnnrt_ir__eval_no(e, why != NULL ? why : "an index is out of range");
+}
+
+/* Check an index that may be counted from the end. Return 0 if it is out of range. */
 static int qnnrt_ir__move_index(qnnrt_ir__eval *e, int64_t *index, int64_t size)
 {
+    if (*index < -size || *index >= size) return qnnrt_ir__move_no(e, *index, -size, size);
     if (*index < 0) *index += size;
-    return (*index >= 0 && *index < size) || qnnrt_ir__eval_no(e, "an index is out of range");
+    return 1;
 }
 
 /* embedding, index_select, gather, index_copy: indices along one dimension */
@@ -5923,8 +5943,9 @@ static int qnnrt_ir__eval_select(qnnrt_ir__eval *e)
         qnnrt_ir__walk_strides(x, stride);
         qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
         for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
-            int64_t from = 0, index = qnnrt_ir__wide_i(ids, k);
-            if (!qnnrt_ir__move_index(e, &index, size)) return 0;
+            const int64_t index = qnnrt_ir__wide_i(ids, k);
+            int64_t from = 0;
+            if (index < 0 || index >= size) return qnnrt_ir__move_no(e, index, 0, size);
             for (d = 0; d < x->rank; ++d) from += (d == axis ? index : w.at[d]) * stride[d];
             qnnrt_ir__wide_move(e->out, k, x, from);
         }
@@ -5933,8 +5954,8 @@ static int qnnrt_ir__eval_select(qnnrt_ir__eval *e)
     if (copies) for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
     for (o = 0; o < outer; ++o) {
         for (n = 0; n < ids->count; ++n) {
-            int64_t index = qnnrt_ir__wide_i(ids, n);
-            if (!qnnrt_ir__move_index(e, &index, size)) return 0;
+            const int64_t index = qnnrt_ir__wide_i(ids, n);
+            if (index < 0 || index >= size) return qnnrt_ir__move_no(e, index, 0, size);
             for (k = 0; k < inner; ++k) {
                 const int64_t row = (o * size + index) * inner + k, item =
                     (o * ids->count + n) * inner + k;
@@ -7696,6 +7717,8 @@ static qnnrt_result qnnrt_ir__run_read(qnnrt_ir__run *r, const qnnrt_ir_value *v
     qnnrt_ir__cell *cell = &r->cells[value->number];
     qnnrt_result result;
     if (cell->data == NULL) cell->data = value->data;
+    if (cell->data == NULL && value->origin == QNNRT_IR_WEIGHT && r->desc.data != NULL)
+        cell->data = r->desc.data(r->desc.data_user, value);
     if (cell->data == NULL && value->origin == QNNRT_IR_WEIGHT && value->count > 0 &&
         r->desc.load != NULL) {
         result = qnnrt_ir__run_make(r, value);
@@ -7788,7 +7811,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
     qnnrt_ir__error_clear(err);
     if (ir == NULL || inputs == NULL || outputs == NULL)
         return qnnrt_ir__fail(err, QNNRT_E_ARG, "ir, inputs or outputs is NULL");
-    result = qnnrt_ir_pass_inplace(ir, err);
+    result = desc != NULL && desc->ready ? QNNRT_OK : qnnrt_ir_pass_inplace(ir, err);
     if (result != QNNRT_OK) return result;
     memset(&r, 0, sizeof(r));
     if (desc != NULL) r.desc = *desc;
