@@ -360,12 +360,17 @@ $(call IN_EACH,decoder.o): tools/qnnrt_decoder.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_DECODER_IMPLEMENTATION
 
+$(call IN_EACH,host.o): tools/qnnrt_host.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_HOST_IMPLEMENTATION
+
 $(call IN_EACH,weights.o): tools/qnnrt_weights.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_WEIGHTS_IMPLEMENTATION
 
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o
+$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
@@ -688,7 +693,7 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
-    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_decoder.h \
+    tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
     tools/qnnrt_partition.h tools/qnnrt_cache.h
 
 .PHONY: install

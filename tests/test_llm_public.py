@@ -21,6 +21,7 @@ WEIGHTS, IR, LOWER = "tools/qnnrt_weights.h", "tools/qnnrt_ir.h", "tools/qnnrt_l
 DECODER = "tools/qnnrt_decoder.h"
 PARTITION = "tools/qnnrt_partition.h"
 CACHE = "tools/qnnrt_cache.h"
+HOST = "tools/qnnrt_host.h"
 # It writes files.
 CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink utime getpid qsort time".split())
 COMPOSE, KNOWN = "tools/qnnrt_compose.h", "tools/qnnrt_known.h"
@@ -32,6 +33,7 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
           (DECODER, "QNNRT_DECODER", MEMORY | {"strcspn", "sqrt", "pow"}, "qnnrt_json_more", 7, 40),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
+          (HOST, "QNNRT_HOST", MEMORY, "qnnrt_ir_run", 6, 30),
           (PARTITION, "QNNRT_PARTITION", MEMORY, "qnnrt_utf8_length", 3, 30))
 passed = failed = 0
 
@@ -62,7 +64,7 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
 users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
-         (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (PARTITION, ["qnnrt", "qnnrt_json"]),
+         (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (HOST, ["qnnrt", "qnnrt_json", "qnnrt_ir"]), (PARTITION, ["qnnrt", "qnnrt_json"]),
          (DECODER, ["qnnrt", "qnnrt_json", "qnnrt_ir", "qnnrt_lower", "qnnrt_weights"]),
          ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
 for folder, _, files in os.walk(os.path.join(TOP, "examples")):

@@ -25,6 +25,8 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
             "tools/qnnrt_partition.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "tools/qnnrt_decoder.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                       ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
+            "tools/qnnrt_host.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
+                                   ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
             "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_cache.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
@@ -39,6 +41,7 @@ WEIGHTS = (("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION", "#if
 LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef QNNRT_LOWER_H", "#endif /* QNNRT_LOWER__IMPL_ONCE */"),)
 PARTITION = (("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION", "#ifndef QNNRT_PARTITION_H", "#endif /* QNNRT_PARTITION__IMPL_ONCE */"),)
 CACHE = (("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION", "#ifndef QNNRT_CACHE_H", "#endif /* QNNRT_CACHE__IMPL_ONCE */"),)
+HOST = (("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION", "#ifndef QNNRT_HOST_H", "#endif /* QNNRT_HOST__IMPL_ONCE */"),)
 IR = (("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION", "#ifndef QNNRT_IR_H", "#endif /* QNNRT_IR__IMPL_ONCE */"),)
 
 DECODER = (("tools/qnnrt_decoder.h", "#ifdef QNNRT_DECODER_IMPLEMENTATION", "#ifndef QNNRT_DECODER_H",
@@ -62,7 +65,7 @@ def load(files, change=lambda path, text: text):
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (DECODER, 9), (PARTITION, 14), (CACHE, 6)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (DECODER, 9), (PARTITION, 14), (CACHE, 6)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:
