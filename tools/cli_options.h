@@ -142,6 +142,13 @@ typedef struct cli_list {
     size_t       count;
 } cli_list;
 
+/* What an option is for the key of a cache. */
+typedef enum cli_key {
+    CLI_KEY_VALUE = 0,                 /* its value decides about the result                   */
+    CLI_KEY_FILE,                      /* the content of the file that it names does           */
+    CLI_KEY_NONE                       /* the result is the same, or the key has it otherwise  */
+} cli_key;
+
 typedef struct cli_option cli_option;
 struct cli_option {
     const char *name, *alias;          /* without "--"; alias may be NULL                      */
@@ -155,6 +162,7 @@ struct cli_option {
     int         above;                 /* 1: the number must be greater than 0                 */
     int         empty;                 /* 1: the value may be empty                            */
     int         repeat;                /* 1: may be repeated, like a CLI_LIST                  */
+    cli_key     key;
     const char *const *words;
     /* Reads the value of a CLI_OWN. Returns STATUS_OK, or STATUS_USAGE after a message. */
     int       (*take)(void *settings, const cli_option *option, const char *value);
@@ -270,11 +278,19 @@ static inline void cli_help(FILE *out, const cli_program *p, const cli_verb *ver
    PARSE                                                                         >>parse
    ===================================================================================== */
 
+/* An option as it stands on the command line. */
+typedef struct cli_given {
+    const cli_option *option;
+    const char       *value;           /* NULL: it takes none */
+} cli_given;
+
 typedef struct cli_parsed {
     const cli_verb *verb;              /* the verb, in a program that has verbs          */
     int             named;             /* 1: the verb stands on the command line         */
     int             answered;          /* 1: --help or --version: there is nothing to do */
     const char     *operand;           /* the first word that is not an option, or NULL  */
+    cli_given      *given;             /* [given_count] as on the command line; free it  */
+    size_t          given_count;
 } cli_parsed;
 
 static inline int cli_takes(const cli_option *o, const cli_verb *verb)
@@ -483,6 +499,8 @@ static inline int cli_parse_option(const cli_program *p, int argc, char **argv, 
             return cli_usage(NULL, "--%s is given twice", o->name);
     }
     seen[o - p->options] = 1;
+    parsed->given[parsed->given_count].option = o;
+    parsed->given[parsed->given_count++].value = value;
     if (o->kind == CLI_HELP) cli_help(out, p, parsed->named ? parsed->verb : NULL);
     if (o->kind == CLI_VERSION) fprintf(out, CLI_NAME " %s\n", qnnrt_version());
     if (o->kind == CLI_HELP || o->kind == CLI_VERSION) parsed->answered = 1;
@@ -535,7 +553,7 @@ static inline int cli_parse_operand(const cli_program *p, const char *word, void
 }
 
 /* Read the command line into the settings. Return STATUS_USAGE after printing what is wrong with
-   it. The caller frees the lists in the settings, after a failure too. */
+   it. The caller frees the lists in the settings, and parsed->given, after a failure too. */
 static inline int cli_parse(const cli_program *p, int argc, char **argv, void *settings, FILE *out,
                             cli_parsed *parsed)
 {
@@ -543,6 +561,7 @@ static inline int cli_parse(const cli_program *p, int argc, char **argv, void *s
     const size_t most = (size_t)argc + 1;
     int status = STATUS_OK, at = 1;
     memset(parsed, 0, sizeof(*parsed));
+    parsed->given = (cli_given *)cli_alloc(most, sizeof(*parsed->given));
     if (p->verb_count > 0) parsed->verb = &p->verbs[0];
     for (size_t v = 0; argc > 1 && v < p->verb_count; ++v) {
         if (strcmp(argv[1], p->verbs[v].name) != 0) continue;

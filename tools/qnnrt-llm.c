@@ -514,6 +514,7 @@ int main(int argc, char **argv)
     t.set.max_gen = UINT64_MAX;
     t.set.power = QNNRT_POWER_CUSTOM;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
+    free(parsed.given);
     if (status == STATUS_OK && !parsed.answered) status = check_options(&t.set);
     if (status == STATUS_OK && !parsed.answered) {
         run(&t);

@@ -9,8 +9,8 @@
        qnnrt-run libs libs/arm64-v8a
        qnnrt-run explain 0x1388
 
-   It uses only the public functions of qnnrt.h, qnnrt_json.h, qnnrt_weights.h, qnnrt_ir.h and
-   qnnrt_lower.h. `qnnrt-run --help` lists the
+   It uses only the public functions of qnnrt.h, qnnrt_json.h, qnnrt_weights.h, qnnrt_ir.h,
+   qnnrt_lower.h and qnnrt_cache.h. `qnnrt-run --help` lists the
    options; each verb has its own --help.
 
    Names in context binaries may be hostile: cli_shown() turns control characters into \xNN, JSON is
@@ -30,7 +30,8 @@
             run_manifest.h: >>manifest            run_aten.h: >>aten
             run_verify.h: >>values >>verify       run_fate.h: >>fate
             run_progress.h: >>progress            run_chart.h: >>chart
-            run_small.h: >>small                  run_decoder.h: >>decoder                        */
+            run_small.h: >>small                  run_decoder.h: >>decoder
+            run_packages.h: >>packages            run_cache.h: >>cache                            */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -41,11 +42,13 @@
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
 #define QNNRT_DECODER_IMPLEMENTATION
+#define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_lower.h"
 #include "qnnrt_decoder.h"
+#include "qnnrt_cache.h"
 
 #define CLI_NAME "qnnrt-run"
 #include "cli.h"
@@ -84,6 +87,9 @@ typedef struct compile_settings {
     uint32_t    prefill, decode;       /* from here: language models; UINT32_MAX: not given */
     uint32_t    context, shards;       /* 0: not given                                     */
     int         embedding;             /* index in embedding_words                         */
+    const char *cache;                 /* --cache                                          */
+    uint64_t    cache_limit;           /* MiB; 0: the default                              */
+    int         cache_list, cache_clear;
 } compile_settings;
 
 enum { DIMS_MOST = 32 };
@@ -106,6 +112,7 @@ typedef struct settings {
     const char     *profile_out;
     cli_role        roles[ROLES_MOST]; /* --backend_so ROLE=FILE                           */
     size_t          role_count;
+    cli_list        packages;          /* --op_package                                     */
     cli_list        files;             /* operands, and values of --retrieve_context       */
     cli_list        graphs, input_texts;
     input_option   *inputs;            /* [input_count], of .input_texts                   */
@@ -182,6 +189,8 @@ typedef struct left_out {              /* what --keep_going leaves out, and why 
 
 typedef struct tool {
     settings       set;
+    const cli_given *given;            /* [given_count] options on the command line */
+    size_t         given_count;
     FILE          *out;                /* standard output, without libraries */
     int            failed, different;
     char          *error;              /* the first error, or NULL           */
@@ -330,6 +339,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_page.h"
 #include "run_step.h"
 #include "run_profile.h"
+#include "run_packages.h"
 #include "run_open.h"
 #include "run_plan.h"
 #include "run_guard.h"
@@ -544,6 +554,8 @@ int main(int argc, char **argv)
     t.set.compile.io = -1;
     t.set.compile.prefill = t.set.compile.decode = UINT32_MAX;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
+    t.given = parsed.given;
+    t.given_count = parsed.given_count;
     if (status == STATUS_OK && !parsed.answered)
         status = perform(&t, &parsed, parsed.operand != NULL && parsed.operand == argv[1]);
     for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);
@@ -557,6 +569,8 @@ int main(int argc, char **argv)
     free((void *)t.set.input_texts.items);
     free((void *)t.set.compile.weights.items);
     free((void *)t.set.compile.keep_weights.items);
+    free((void *)t.set.packages.items);
+    free(parsed.given);
     for (size_t i = 0; i < t.left_count; ++i) {
         free(t.left[i].file);
         free(t.left[i].pipeline);

@@ -99,6 +99,13 @@ static int aten_check(const settings *set)
     return small_check(c);
 }
 
+/* Return true if something is asked for that shows how graphs are lowered. */
+static int aten_wants_lowering(const settings *set)
+{
+    return set->compile.report != NULL || set->svg != NULL || set->dot != NULL ||
+           set->compile.verify != 0 || set->compile.verify_nodes != 0;
+}
+
 /* Name the graphs: as asked, or after their files. Returns STATUS_OK, or STATUS_USAGE after a
    message. */
 static int aten_name(aten *a, const char *const *asked)
@@ -182,14 +189,11 @@ static int aten_read(aten *a)
     return good;
 }
 
-/* Say which weights of a file no graph reads. */
-static void aten_surplus(const aten *a, size_t number)
+/* Return for each weight of a file whether a graph reads it. The caller frees the list. */
+static char *aten_read_weights(const aten *a, size_t number)
 {
-    enum { SHOWN = 5 };
     const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[number]);
     char *read = cli_alloc(info->count, 1);
-    page p = {NULL, 0, 0};
-    size_t surplus = 0;
     for (size_t i = 0; i < a->graph_count; ++i) {
         const aten_graph *g = &a->graphs[i];
         for (size_t k = 0; k < g->ir->value_count && g->weights == a->weights[number]; ++k) {
@@ -199,6 +203,17 @@ static void aten_surplus(const aten *a, size_t number)
             if (weight != NULL) read[weight - info->weights] = 1;
         }
     }
+    return read;
+}
+
+/* Say which weights of a file no graph reads. */
+static void aten_surplus(const aten *a, size_t number)
+{
+    enum { SHOWN = 5 };
+    const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[number]);
+    char *read = aten_read_weights(a, number);
+    page p = {NULL, 0, 0};
+    size_t surplus = 0;
     for (size_t i = 0; i < info->count; ++i) {
         if (read[i]) continue;
         if (surplus++ >= SHOWN) continue;

@@ -32,25 +32,6 @@ static int compile_split(const settings *set, compile_names *out)
     return STATUS_OK;
 }
 
-/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
-static int check_compile(const settings *set)
-{
-    if (set->files.count == 0)
-        return cli_usage("Run qnnrt-run compile --help.",
-                         "compile takes .dlc containers, or .json graphs");
-    if (set->output_dir == NULL)
-        return cli_usage("Name a folder with --output_dir DIR.", "compile needs --output_dir");
-    if (set->compile.binary_file != NULL && strchr(set->compile.binary_file, '/') != NULL)
-        return cli_usage("Name the folder with --output_dir DIR.",
-                         "--binary_file takes a name, not a path: %s", set->compile.binary_file);
-    const char *documents[8];
-    if (documents_on_stdout(set, documents) > 1)
-        return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
-                         documents[0], documents[1]);
-    const int status = decoder_check(set);
-    return status != STATUS_OK || decoder_is_folder(set->files.items[0]) ? status : aten_check(set);
-}
-
 /* Return DIR/NAME, without ".bin". The caller frees it. */
 static char *compile_path(const settings *set)
 {
@@ -241,6 +222,30 @@ static char **compile_save(tool *t, qnnrt *model, const aten *a, const char *pat
     return good ? paths : NULL;
 }
 
+#include "run_cache.h"
+
+/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int check_compile(const settings *set)
+{
+    int status = check_cache(set);
+    if (status == STATUS_OK) status = check_packages(set);
+    if (status != STATUS_OK || set->compile.cache_list || set->compile.cache_clear) return status;
+    if (set->files.count == 0)
+        return cli_usage("Run qnnrt-run compile --help.",
+                         "compile takes .dlc containers, or .json graphs");
+    if (set->output_dir == NULL)
+        return cli_usage("Name a folder with --output_dir DIR.", "compile needs --output_dir");
+    if (set->compile.binary_file != NULL && strchr(set->compile.binary_file, '/') != NULL)
+        return cli_usage("Name the folder with --output_dir DIR.",
+                         "--binary_file takes a name, not a path: %s", set->compile.binary_file);
+    const char *documents[8];
+    if (documents_on_stdout(set, documents) > 1)
+        return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
+                         documents[0], documents[1]);
+    status = decoder_check(set);
+    return status != STATUS_OK || decoder_is_folder(set->files.items[0]) ? status : aten_check(set);
+}
+
 /* Build the binaries and save them. a: the graphs, or NULL: containers. Return their paths, or NULL
    after printing an error. */
 static char **compile_build(tool *t, const compile_names *names, aten *a, const char *path)
@@ -322,9 +327,15 @@ static int verb_compile(void *user)
     compile_names names = {NULL, NULL};
     aten graphs = {0}, *a = NULL;
     decoder model = {0};
+    compile_cache cache = {0};
     qnnrt_backend_desc desc;
     qnnrt_error err;
+    const compile_settings *set = &t->set.compile;
     int status = check_compile(&t->set);
+    if (status == STATUS_OK && (set->cache_list || set->cache_clear)) {
+        cache_manage(t);
+        return STATUS_OK;
+    }
     if (status == STATUS_OK) status = compile_split(&t->set, &names);
     if (status == STATUS_OK && aten_is_graph(t->set.files.items[0])) {
         a = &graphs;
@@ -352,16 +363,24 @@ static int verb_compile(void *user)
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
         say_backend(t, t->backend, "");
-        if (a == NULL || aten_lower(a)) paths = compile_build(t, &names, a, path);
+        if (register_packages(t)) {
+            cache_begin(&cache, t, &names, a, path);
+            paths = cache_take(&cache, t);
+            const int lowers = a != NULL && (paths == NULL || aten_wants_lowering(&t->set));
+            if (!t->failed && (!lowers || aten_lower(a)) && paths == NULL)
+                paths = compile_build(t, &names, a, path);
+        }
         for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
             say(t, "wrote     %s\n", paths[i]);
         const uint64_t begin = now_ns();
         if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
+        cache_keep(&cache, t, a, paths);
         if (a != NULL) fate_write(a, paths);
         if (a != NULL) chart_write(a);
         if (paths != NULL) compile_show(t, paths, library);
         compile_free(paths);
     }
+    qnnrt_cache_close(cache.cache);
     aten_free(&graphs);
     decoder_free(&model);
     free(missing);

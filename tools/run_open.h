@@ -310,6 +310,7 @@ static int open_backend(tool *t)
         return 0;
     }
     say_backend(t, t->backend, "");
+    if (!register_packages(t)) return 0;
     return t->set.power == QNNRT_POWER_CUSTOM || set_power(t, t->backend);
 }
 
@@ -330,7 +331,8 @@ static int show_backends(tool *t)
 static int open_model(tool *t)
 {
     const settings *set = &t->set;
-    const int own = !set->inspect && !opens_backends(set);
+    /* Packages are registered before a graph with their operators is opened. */
+    const int own = !set->inspect && (set->packages.count > 0 || !opens_backends(set));
     if (own && !open_backend(t)) return 0;
     t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);
     if (t->model == NULL || (!set->inspect && !own && !show_backends(t))) return 0;

@@ -179,17 +179,17 @@ static const cli_option options[] = {
              "\"left_out\" of --json say what is missing and why, and the exit status is 1"},
 
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "folder for the files; it is created if it does not exist"},
     {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "names of the graphs, in the order of the files (default: the names in the "
              "containers, or of the .json files); an empty name keeps the default: N1,,N3"},
     {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, FIELD(compile.binary_file),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "name of the binary without .bin (default: the name of the first file)"},
     {.name = "weights", .value = "PATH", .kind = CLI_LIST, FIELD(compile.weights),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: weights of the graphs: a .safetensors file, the .index.json of several, or a "
              "folder with either. Name it once for all graphs, or once for each graph"},
     {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words, FIELD(compile.io),
@@ -246,10 +246,11 @@ static const cli_option options[] = {
      .help = "folders: where rows of the table of embeddings are looked up: in the first graph, or "
              "on the host, in a file that is mapped (default graph)"},
     {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "
              "this program, else by the system's search)"},
     {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_COMPILE,
+     .key = CLI_KEY_FILE,
      .help = "libQnnSystem.so, which reads .dlc (default: the one beside the backend library). "
              "With libQnnRef.so it must be named"},
     {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
@@ -275,32 +276,55 @@ static const cli_option options[] = {
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_COMPILE,
+     .key = CLI_KEY_NONE,
      .help = "print the progress of the compilation to standard error: nodes, bytes of weights "
              "and seconds (default: only on a terminal)"},
     {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.report),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: write what became of each node, the passes, the operators by type, the static "
              "tensors by size, the sizes of the files and the times, also when compiling fails; - "
              "for standard output"},
     {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERB_COMPILE,
+     .key = CLI_KEY_NONE,
      .help = ".json: draw the graphs after the passes, with the operators of each node, and before "
              "the passes in X.before.svg for X.svg, coloured by what became of each node; - writes "
              "the drawing after the passes to standard output"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_COMPILE,
+     .key = CLI_KEY_NONE,
      .help = ".json: write the same drawings for Graphviz: FILE, and X.before.dot for X.dot"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
-     FIELD(compile.verify), .verbs = VERB_COMPILE,
+     FIELD(compile.verify), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: open the written files, run each graph N times with random inputs, and print "
              "the largest differences from what qnnrt computes from the .json file; exit status 1 "
              "if one is too large"},
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
-     .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE,
+     .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
              "0.0001; 0.02 on HTP and with float16)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
-     FIELD(compile.verify_nodes), .verbs = VERB_COMPILE,
+     FIELD(compile.verify_nodes), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: build each graph again with every value as an output, run it once, and print "
              "the first node that differs, or all nodes"},
+    {.name = "cache", .value = "DIR", .kind = CLI_TEXT, FIELD(compile.cache),
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     .help = "folder that keeps what was compiled. If graphs, weights, options, library and "
+             "program are those of an entry, its files are copied; a damaged entry is compiled "
+             "again. Weights are read for that, 0.6 GB each second"},
+    {.name = "cache_limit", .value = "MIB", .kind = CLI_U64, .least = 1, .most = 1 << 30,
+     FIELD(compile.cache_limit), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     .help = "most that the entries of --cache may have, in MiB: those unused for longest are "
+             "removed (default 10240)"},
+    {.name = "cache_list", .kind = CLI_FLAG, FIELD(compile.cache_list), .verbs = VERB_COMPILE,
+     .key = CLI_KEY_NONE,
+     .help = "list the entries of --cache, and compile nothing"},
+    {.name = "cache_clear", .kind = CLI_FLAG, FIELD(compile.cache_clear), .verbs = VERB_COMPILE,
+     .key = CLI_KEY_NONE,
+     .help = "remove the entries of --cache, and compile nothing"},
+    {.name = "op_package", .value = "PATH:PROVIDER[:TARGET]", .kind = CLI_LIST, FIELD(packages),
+     .verbs = VERB_RUN | VERB_COMPILE, .key = CLI_KEY_NONE,
+     .help = "register an op package of the backend before anything else: its library, the "
+             "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
+             "Repeat the option for several"},
 
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
      .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,
@@ -321,7 +345,7 @@ static const cli_option options[] = {
      .help = "libQnnSystem.so of this computer, which reads the files of --ctx_dir"},
 
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
-     .verbs = VERBS_MODEL | VERB_COMPILE,
+     .verbs = VERBS_MODEL | VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
              "3 info, 4 verbose, 5 debug; by number or name (default off)"},
     {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
@@ -372,6 +396,7 @@ static int check_model(settings *set, const cli_parsed *parsed)
     static const char *const words[] = {"--inspect", "inspect", "plan"};
     const char *word = words[set->command], *documents[8];
     int status = check_inputs(set);
+    if (status == STATUS_OK) status = check_packages(set);
     if (status == STATUS_OK) status = check_dims(set);
     if (status != STATUS_OK) return status;
     if (set->diff) status = check_diff(set);

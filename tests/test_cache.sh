@@ -1,0 +1,188 @@
+#!/bin/sh
+# qnnrt-run compile --cache: hits, misses, damage, two processes, and each option in the key.
+#     sh tests/test_cache.sh [BUILD_DIR [RELEASE_DIR]]
+suite=test_cache
+. "$(dirname "$0")/tool.sh"
+ref=$build/libQnnRef.so
+graph=$data/ir/torch_cnn.json
+weights=$tmp/cnn.safetensors
+cache=$tmp/cache
+
+if ! python3 "$tests/make_weights.py" "$weights" "$data/ir/torch_cnn.npz"; then
+    skip weights "python3 makes the weights"
+    finish
+    exit
+fi
+
+# compile FOLDER ARGUMENT ...: a graph with the cache, on libQnnRef.so
+compile() {
+    folder=$1
+    shift
+    run compile "$graph" --weights "$weights" --backend_so "$ref" --output_dir "$tmp/$folder" --cache "$cache" "$@"
+}
+entries() { find "$cache" -type f | wc -l; }
+key() { sed -n 's/^cache     key \([0-9a-f]*\), .*/\1/p' "$tmp/out"; }
+
+# ---- hits, byte for byte ----
+compile fresh
+is fresh 0
+says new out "cache     new entry"
+first=$(key)
+compile again
+is again 0
+says hit out "the files are in entry $first: copied 2"
+lacks not_lowered out "lowered "
+check equal "$(diff -r "$tmp/fresh" "$tmp/again")" diff -r "$tmp/fresh" "$tmp/again"
+run compile "$graph" --weights "$weights" --backend_so "$ref" --output_dir "$tmp/without"
+check equal_without "another binary than without a cache" diff -r "$tmp/without" "$tmp/again"
+check one "$(entries) files" test "$(entries)" -eq 1
+compile verified --verify 2 --report "$tmp/report" --svg "$tmp/x.svg"
+is verified 0
+says verified_hit out "the files are in entry $first"
+says verify_ran out "verified"
+check report "no report" test -s "$tmp/report"
+run --ctx_dir "$tmp/again" --backend_so "$ref"
+is runs 0
+# A file of the same name elsewhere is the same; another name of the binary is not.
+compile renamed --binary_file other
+says renamed out "cache     new entry"
+check renamed_file "$(ls "$tmp/renamed")" test -s "$tmp/renamed/other.bin"
+
+# ---- what is in the key ----
+# Options that change nothing, and those that do, each with a value: all that the help lists.
+none="output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
+cache cache_limit cache_list cache_clear log_level version help"
+values="io=native fp32= fp16= contexts=2 positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
+hvx_threads=2 weight_sharing= system_so=$ref op_package="
+"$tool" compile --help | sed -n 's/^  --\([a-z_0-9]*\).*/\1/p' >"$tmp/options"
+for option in $(cat "$tmp/options"); do
+    value=none
+    for word in $none; do [ "$word" = "$option" ] && value=same; done
+    for word in $values; do [ "${word%%=*}" = "$option" ] && value=${word#*=}; done
+    case $value in
+    none) bad "option_$option" "tests/test_cache.sh does not know it: is it in the key, or among those that change nothing?" ;;
+    same) good ;;
+    *)
+        [ "$option" = op_package ] && continue    # below
+        if [ -n "$value" ]; then compile key "--$option" "$value"; else compile key "--$option"; fi
+        check "key_$option" "the key is $(key), as without it" test "$(key)" != "$first" -a -n "$(key)"
+    esac
+done
+for word in io=float log_level=off verify=1; do
+    compile same "--${word%%=*}" "${word#*=}"
+    case $word in
+    io=*) good ;;                                 # the default written out may be another key
+    *) check "same_$word" "the key is $(key)" test "$(key)" = "$first" ;;
+    esac
+done
+# A weight that the graph reads, one bit of it; one that it does not read; the graph; its name; the library.
+python3 - "$weights" "$tmp" <<'PYTHON'
+import json, struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+for name, key in (("read", None), ("unread", "b1.num_batches_tracked")):
+    key = key or sorted(k for k in header if "weight" in k)[0]
+    copy = bytearray(data)
+    copy[8 + size + header[key]["data_offsets"][0]] ^= 1
+    open("%s/%s.safetensors" % (sys.argv[2], name), "wb").write(copy)
+PYTHON
+keep=$weights
+weights=$tmp/read.safetensors
+compile read
+check key_weight "a bit of a weight is not in the key" test "$(key)" != "$first" -a -n "$(key)"
+weights=$tmp/unread.safetensors
+compile unread
+check key_unread "a weight that nothing reads is in the key" test "$(key)" = "$first"
+weights=$keep
+compile name --graph_name another
+check key_name "the name of a graph is not in the key" test "$(key)" != "$first" -a -n "$(key)"
+cp "$ref" "$tmp/libQnnRef.so"
+printf x >>"$tmp/libQnnRef.so"
+run compile "$graph" --weights "$weights" --backend_so "$tmp/libQnnRef.so" --output_dir "$tmp/library" --cache "$cache"
+check key_library "the library is not in the key" test "$(key)" != "$first" -a -n "$(key)"
+sed 's/"linear"/"linear" /' "$graph" >"$tmp/torch_cnn.json"
+cmp -s "$graph" "$tmp/torch_cnn.json" && printf ' ' >>"$tmp/torch_cnn.json"
+run compile "$tmp/torch_cnn.json" --weights "$weights" --backend_so "$ref" --output_dir "$tmp/text" --cache "$cache"
+check key_graph "the text of a graph is not in the key" test "$(key)" != "$first" -a -n "$(key)"
+
+# ---- damage ----
+entry=$(find "$cache" -name "$first*")
+for damage in flip cut empty foreign; do
+    case $damage in
+    flip) python3 -c 'import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[len(data) - 100] ^= 4
+open(sys.argv[1], "wb").write(data)' "$entry" ;;
+    cut) head -c 20000 "$entry" >"$tmp/cut" && mv "$tmp/cut" "$entry" ;;
+    empty) : >"$entry" ;;
+    foreign) cp "$(find "$cache" -type f | grep -v "$first" | head -n 1)" "$entry" ;;
+    esac
+    rm -rf "$tmp/damaged"
+    compile damaged
+    is "damaged_$damage" 0
+    says "damaged_note_$damage" out "is damaged: "
+    says "damaged_new_$damage" out "cache     new entry $first"
+    check "damaged_equal_$damage" "another binary" diff -r "$tmp/fresh" "$tmp/damaged"
+    compile repaired
+    says "repaired_$damage" out "the files are in entry $first"
+done
+
+# ---- list, limit and clear ----
+run compile --cache "$cache" --cache_list
+is list 0
+says listed out "torch_cnn.bin, qnnrt.json"
+check sum "$(tail -n 1 "$tmp/out")" grep -q "^$(entries) entries, " "$tmp/out"
+big=$(ls -l "$entry" | awk '{ print $5 }')
+compile limited --contexts 3 --cache_limit 1
+is limited 0
+total=$(find "$cache" -type f -exec cat {} + | wc -c)
+check limit "$total bytes, each entry $big" test "$total" -le 1048576
+run compile --cache "$cache" --cache_clear
+is clear 0
+says cleared out "removed "
+check cleared_all "$(ls "$cache")" test "$(entries)" -eq 0
+run compile --cache_list
+is list_alone 2
+run compile --cache_limit 5 "$graph" --output_dir "$tmp/none"
+is limit_alone 2
+run compile "$graph" --cache "$cache" --cache_clear
+is clear_and_compile 2
+run compile --cache "$tmp/nowhere" --cache_list
+is list_nowhere 1
+check nothing_made "a folder was made" test ! -e "$tmp/nowhere"
+
+# ---- a cache that cannot be used is a note ----
+: >"$tmp/file"
+for folder in /proc/self "$tmp/file" "$tmp/no/such"; do
+    rm -rf "$tmp/note"
+    run compile "$graph" --weights "$weights" --backend_so "$ref" --output_dir "$tmp/note" --cache "$folder"
+    is "unusable_$folder" 0
+    check "unusable_says_$folder" "no note in: $(cat "$tmp/out")" grep -q "^note      .*cache" "$tmp/out"
+    check "unusable_equal_$folder" "another binary" diff -r "$tmp/fresh" "$tmp/note"
+done
+# A failed verification keeps nothing.
+run compile "$graph" --weights "$weights" --backend_so "$ref" --output_dir "$tmp/bad" --cache "$cache" --fp16 --verify 1 --verify_tolerance 1e-12
+is wrong 1
+check nothing_kept "$(ls "$cache")" test "$(entries)" -eq 0
+
+# ---- processes ----
+for i in 1 2 3 4; do
+    "$tool" compile "$graph" --weights "$weights" --backend_so "$ref" --output_dir "$tmp/p$i" --cache "$cache" >"$tmp/p$i.out" 2>&1 &
+done
+wait
+for i in 1 2 3 4; do check "process_$i" "$(cat "$tmp/p$i.out")" diff -r "$tmp/fresh" "$tmp/p$i"; done
+check one_entry "$(ls "$cache")" test "$(entries)" -eq 1
+
+# ---- a genuine library ----
+if [ -f "$release/libQnnHtp.so" ]; then
+    run compile "$graph" --weights "$weights" --backend_so "$release/libQnnHtp.so" --output_dir "$tmp/htp1" --cache "$cache"
+    is htp 0
+    run compile "$graph" --weights "$weights" --backend_so "$release/libQnnHtp.so" --output_dir "$tmp/htp2" --cache "$cache" --verify 1
+    is htp_again 0
+    says htp_hit out "the files are in entry"
+    check htp_equal "another binary" diff -r "$tmp/htp1" "$tmp/htp2"
+else
+    skip htp "$release is missing"
+fi
+finish
