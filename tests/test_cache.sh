@@ -49,14 +49,18 @@ says renamed out "cache     new entry"
 check renamed_file "$(ls "$tmp/renamed")" test -s "$tmp/renamed/other.bin"
 
 # ---- what is in the key ----
-# Options that change nothing, and those that do, each with a value: all that the help lists.
+# Options that change nothing, and those that do, each with a value. Others of the help are in the key because the
+# table says nothing else; those that name a file must be here, since its content counts.
 none="output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
 cache cache_limit cache_list cache_clear log_level version help"
 values="io=native fp32= fp16= contexts=2 positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
-hvx_threads=2 weight_sharing= system_so=$ref op_package="
-"$tool" compile --help | sed -n 's/^  --\([a-z_0-9]*\).*/\1/p' >"$tmp/options"
-for option in $(cat "$tmp/options"); do
-    value=none
+hvx_threads=2 weight_sharing= system_so=$ref weight_bits=8 op_package="
+# Of a folder with a language model.
+folders="prefill=8 decode=2 context=64 shards=2 embedding=host"
+"$tool" compile --help | sed -n 's/^  --\([a-z_0-9]*\) *\([^ ,]*\).*/\1=\2/p' >"$tmp/options"
+for line in $(cat "$tmp/options"); do
+    option=${line%%=*}
+    case $line in *FILE* | *PATH* | *LIST* | *DIR*) value=none ;; *) value=same ;; esac
     for word in $none; do [ "$word" = "$option" ] && value=same; done
     for word in $values; do [ "${word%%=*}" = "$option" ] && value=${word#*=}; done
     case $value in
@@ -75,6 +79,27 @@ for word in io=float log_level=off verify=1; do
     *) check "same_$word" "the key is $(key)" test "$(key)" = "$first" ;;
     esac
 done
+if [ -f "$data/llm/model/config.json" ]; then
+    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/llm" --cache "$cache" --prefill 0 --context 32
+    is llm 0
+    model=$(key)
+    rm -rf "$tmp/llm2"
+    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/llm2" --cache "$cache" --prefill 0 --context 32
+    says llm_hit out "the files are in entry $model"
+    check llm_equal "$(diff -r "$tmp/llm" "$tmp/llm2")" diff -r "$tmp/llm" "$tmp/llm2"
+    for word in $folders; do
+        case $word in prefill=*) more="--context 32" ;; context=*) more="--prefill 0" ;; *) more="--prefill 0 --context 32" ;; esac
+        # shellcheck disable=SC2086
+        run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/key" --cache "$cache" $more "--${word%%=*}" "${word#*=}"
+        check "key_${word%%=*}" "the key is $(key), as without it" test "$(key)" != "$model" -a -n "$(key)"
+    done
+    # The table of embeddings is a file beside the binaries.
+    rm -rf "$tmp/key2"
+    run compile "$data/llm/model" --backend_so "$ref" --output_dir "$tmp/key2" --cache "$cache" --prefill 0 --context 32 --embedding host
+    says table_hit out "the files are in entry"
+    check table "$(ls "$tmp/key2")" cmp "$tmp/key/embeddings.raw" "$tmp/key2/embeddings.raw"
+    check table_program "another program" cmp "$tmp/key/qnnrt.json" "$tmp/key2/qnnrt.json"
+fi
 # A weight that the graph reads, one bit of it; one that it does not read; the graph; its name; the library.
 python3 - "$weights" "$tmp" <<'PYTHON'
 import json, struct, sys

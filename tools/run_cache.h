@@ -9,6 +9,9 @@
    the order of their table, so that a new option is in the key unless its row says otherwise.
    ===================================================================================== */
 
+/* Names of files. */
+typedef struct cache_names { char **items; size_t count, room; } cache_names;
+
 typedef struct compile_cache {
     qnnrt_cache *cache;                /* NULL: there is none                 */
     char         key[QNNRT_CACHE_KEY_BYTES];
@@ -236,15 +239,15 @@ static char **cache_take(compile_cache *c, tool *t)
 }
 
 /* Add a name to a list that has none twice. */
-static void cache_name(cli_list *names, size_t *room, const char *name)
+static void cache_name(cache_names *names, const char *name)
 {
     for (size_t i = 0; i < names->count; ++i) if (strcmp(names->items[i], name) == 0) return;
-    names->items = cli_grow((void *)names->items, names->count, room, sizeof(*names->items));
+    names->items = cli_grow(names->items, names->count, &names->room, sizeof(*names->items));
     names->items[names->count++] = cli_text("%s", name);
 }
 
 /* Add the files that the program names, as "file" of its contexts and constants. */
-static void cache_program_names(const char *text, size_t bytes, cli_list *names, size_t *room)
+static void cache_program_names(const char *text, size_t bytes, cache_names *names)
 {
     qnnrt_json_reader r;
     qnnrt_json_begin(&r, text, bytes, NULL);
@@ -252,7 +255,7 @@ static void cache_program_names(const char *text, size_t bytes, cli_list *names,
         if (qnnrt_json_value(&r) == QNNRT_JSON_STRING && qnnrt_json_is(&r.key, "file")) {
             char *name = cli_alloc(r.value.bytes + 1, 1);
             qnnrt_json_copy(&r.value, name);
-            cache_name(names, room, name);
+            cache_name(names, name);
             free(name);
         }
         while (r.error == NULL && r.depth > 0 && !qnnrt_json_more(&r)) {}
@@ -265,32 +268,32 @@ static void cache_program_names(const char *text, size_t bytes, cli_list *names,
 static void cache_keep(const compile_cache *c, const tool *t, const aten *a, char *const *paths)
 {
     enum { MOST = 1 << 26 };
-    cli_list names = {NULL, 0};
-    size_t room = 0, bytes = 0;
+    cache_names names = {NULL, 0, 0};
+    size_t bytes = 0;
     qnnrt_error err;
     if (c->cache == NULL || c->hit || paths == NULL || t->failed) return;
     for (size_t i = 0; paths[i] != NULL; ++i) {
         const char *slash = strrchr(paths[i], '/');
-        cache_name(&names, &room, slash != NULL ? slash + 1 : paths[i]);
+        cache_name(&names, slash != NULL ? slash + 1 : paths[i]);
     }
     char *program = cli_text("%s/qnnrt.json", t->set.output_dir);
     char *steps = cli_text("%s/host.json", t->set.output_dir);
     char *text = a != NULL ? cli_read_file(program, MOST, &bytes) : NULL;
     if (text != NULL) {
-        cache_program_names(text, bytes, &names, &room);
+        cache_program_names(text, bytes, &names);
         if (strstr(text, "\"host\"") != NULL && access(steps, F_OK) == 0)
-            cache_name(&names, &room, "host.json");
-        cache_name(&names, &room, "qnnrt.json");
+            cache_name(&names, "host.json");
+        cache_name(&names, "qnnrt.json");
     }
     cli_hold();
-    if (qnnrt_cache_put(c->cache, c->key, t->set.output_dir, names.items, names.count, &err) ==
-        QNNRT_OK)
+    if (qnnrt_cache_put(c->cache, c->key, t->set.output_dir,
+                        (const char *const *)names.items, names.count, &err) == QNNRT_OK)
         say(t, "cache     new entry %.*s of %lu files\n", CACHE_SHOWN, c->key,
             (unsigned long)names.count);
     else cache_note(t, &err);
     cli_release();
-    for (size_t i = 0; i < names.count; ++i) free((void *)names.items[i]);
-    free((void *)names.items);
+    for (size_t i = 0; i < names.count; ++i) free(names.items[i]);
+    free(names.items);
     free(text);
     free(steps);
     free(program);
