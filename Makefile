@@ -84,7 +84,7 @@ $(TOOLS): $(B)/%: tools/%.c $(B)/.flags
 	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS)
 
 # It evaluates graphs.
-$(B)/qnnrt-run: LIBS += -lm
+$(B)/qnnrt-run $(B)/qnnrt-llm: LIBS += -lm
 
 $(EXAMPLES): $(B)/%: %.c $(B)/.flags
 	$(call say,CC)

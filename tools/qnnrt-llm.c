@@ -18,9 +18,12 @@
 #endif
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
+#define QNNRT_IR_IMPLEMENTATION
+#define QNNRT_HOST_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_llm.h"
+#include "qnnrt_host.h"
 
 #define CLI_NAME "qnnrt-llm"
 #include "cli.h"
@@ -61,6 +64,8 @@ typedef struct tool {
     FILE              *out;            /* standard output, without the output of libraries */
     int                failed;
     qnnrt             *model;
+    qnnrt_host        *host;           /* steps of the model's folder */
+    qnnrt_host_function *functions;    /* these, and those of qnnrt_llm.h */
     qnnrt_llm         *llm;
     qnnrt_llm_session *session;
     qnnrt_llm_cache   *cache;
@@ -328,10 +333,26 @@ static int set_power(tool *t)
     return 1;
 }
 
+/* Give the functions that host steps call: those of the folder's host.json, then "embedding" for
+   models whose table of embeddings is on the host. */
+static int open_host(tool *t, qnnrt_desc *desc)
+{
+    static const qnnrt_host_function embedding = { "embedding", qnnrt_llm_embedding, NULL };
+    qnnrt_error err;
+    size_t count = 0;
+    if (t->set.ctx_dir != NULL && qnnrt_host_open(t->set.ctx_dir, NULL, &t->host, &err) != QNNRT_OK)
+        return fail_error(t, &err);
+    const qnnrt_host_function *functions = qnnrt_host_functions(t->host, &count);
+    t->functions = cli_alloc(count + 1, sizeof(*t->functions));
+    if (count > 0) memcpy(t->functions, functions, count * sizeof(*t->functions));
+    t->functions[count] = embedding;
+    desc->host_functions = t->functions;
+    desc->host_function_count = count + 1;
+    return 1;
+}
+
 static int open_model(tool *t)
 {
-    /* What models with their table of embeddings on the host call. */
-    static const qnnrt_host_function functions[] = { { "embedding", qnnrt_llm_embedding, NULL } };
     const settings *set = &t->set;
     qnnrt_backend_role roles[CLI_ROLES];
     qnnrt_desc desc;
@@ -345,8 +366,6 @@ static int open_model(tool *t)
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
     desc.share_spill_fill = set->share_spill_fill;
-    desc.host_functions = functions;
-    desc.host_function_count = sizeof(functions) / sizeof(functions[0]);
     if (set->progress) desc.progress = cli_progress;
     desc.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {
@@ -361,6 +380,7 @@ static int open_model(tool *t)
     }
     desc.backends = set->role_count > 0 ? roles : NULL;
     desc.backend_count = set->role_count;
+    if (!open_host(t, &desc)) return 0;
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
         return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err,
                            set->describe ? set->system : set->backend, set->describe
@@ -493,6 +513,8 @@ static void close_all(tool *t)
     qnnrt_llm_close(t->llm);
     if (qnnrt_close(t->model) != QNNRT_OK)
         fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
+    qnnrt_host_close(t->host);
+    free(t->functions);
     free(t->said.items);
     free(t->turns);
     free(t->rows);

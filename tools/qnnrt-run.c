@@ -41,12 +41,14 @@
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
+#define QNNRT_HOST_IMPLEMENTATION
 #define QNNRT_DECODER_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
 #include "qnnrt_lower.h"
+#include "qnnrt_host.h"
 #include "qnnrt_decoder.h"
 #include "qnnrt_cache.h"
 
@@ -196,6 +198,8 @@ typedef struct tool {
     char          *error;              /* the first error, or NULL           */
     qnnrt_backend *backend;            /* NULL: the model opens its own      */
     qnnrt         *model, *other;      /* other: the second model of --diff  */
+    qnnrt_host    *hosts[2];           /* [host_count] steps of the folders that were opened */
+    size_t         host_count;
     job           *jobs;
     size_t         job_count;
     left_out      *left;

@@ -217,6 +217,29 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
     free(blob_bytes);
 }
 
+/* Say what the host steps of the folder compute: the operators of each, in order. */
+static void say_host(const tool *t)
+{
+    size_t count = 0;
+    const qnnrt_host_function *functions =
+        qnnrt_host_functions(t->host_count > 0 ? t->hosts[0] : NULL, &count);
+    if (count == 0) return;
+    say(t, "host      %lu step%s in host.json\n", (unsigned long)count, cli_plural(count));
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_ir *part = qnnrt_host_part(t->hosts[0], i);
+        char *name = cli_shown(functions[i].name);
+        say(t, "  %s  %lu node%s:", name, (unsigned long)part->node_count,
+            cli_plural(part->node_count));
+        free(name);
+        for (size_t k = 0; k < part->node_count && k < 8; ++k) {
+            char *op = cli_shown(part->nodes[k]->op);
+            say(t, "%s%s", k > 0 ? ", " : " ", op);
+            free(op);
+        }
+        say(t, part->node_count > 8 ? ", ...\n" : "\n");
+    }
+}
+
 static void say_model(const tool *t)
 {
     size_t count = 0;
@@ -231,4 +254,5 @@ static void say_model(const tool *t)
     free(name);
     free(system_path);
     for (size_t i = 0; i < count; ++i) say_context(t, i, &contexts[i]);
+    say_host(t);
 }

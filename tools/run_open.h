@@ -9,8 +9,8 @@
 
 enum { NPU = 6 };                      /* qnnrt_context_info.backend_id of HTP */
 
-#define HOST_HINT "Run it with a program that has this function; qnnrt-run has none, so it can" \
-    " only inspect and plan the folder."
+#define HOST_HINT "Run it with a program that has this function; qnnrt-run has those of the" \
+    " folder's host.json alone, so it can only inspect and plan the folder."
 
 #define LOG_HINT "Add --log_level error for the library's messages."
 
@@ -233,6 +233,21 @@ static const char *open_hint(const tool *t, const qnnrt_error *err)
         : "Name libraries with --backend_so ROLE=FILE, and libQnnSystem.so with --system_so FILE.");
 }
 
+/* Open the host steps of a folder. Return 0 after a message. */
+static int open_host(tool *t, const char *folder, qnnrt_desc *desc)
+{
+    qnnrt_host_desc options = {0};
+    qnnrt_error err;
+    if (folder == NULL || desc->no_manifest) return 1;
+    if (qnnrt_host_open(folder, &options, &t->hosts[t->host_count], &err) != QNNRT_OK) {
+        fail(t, NULL, err.hint, "%s", err.text);
+        return 0;
+    }
+    desc->host_functions = qnnrt_host_functions(t->hosts[t->host_count++],
+                                                &desc->host_function_count);
+    return 1;
+}
+
 /* Open a folder, or files. NULL after a message. */
 static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
 {
@@ -281,7 +296,8 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.share_spill_fill = set->share_spill_fill;
     desc.no_manifest = set->no_manifest;
     if (set->progress) desc.progress = cli_progress;
-    if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
+    if (folder == NULL) folder = from.folder;
+    if (open_host(t, folder, &desc) && qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK)
         fail(t, NULL, open_hint(t, &err), "%s", err.text);
     free_sources(&from);
     return model;
@@ -506,6 +522,7 @@ static void close_all(tool *t)
     const qnnrt_result model = qnnrt_close(t->model);
     if (model != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the model failed: %s", qnnrt_result_name(model));
+    for (size_t i = 0; i < t->host_count; ++i) qnnrt_host_close(t->hosts[i]);
     const qnnrt_result backend = qnnrt_backend_close(t->backend);
     if (backend != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the backend failed: %s", qnnrt_result_name(backend));
