@@ -113,7 +113,7 @@ elif [ ! -e "$program" ]; then
 else
     libraries=$(ldd "$program" 2>&1)
     echo "$libraries" | sed 's/^[[:space:]]*/libraries: /'
-    empty "$program needs libc and libdl only" \
-        "$(echo "$libraries" | grep -vE '^[[:space:]]*(libc\.so|libdl\.so|linux-vdso\.so|linux-gate\.so|[^ ]*/ld-linux)')"
+    empty "$program needs libc, libdl and libm only" \
+        "$(echo "$libraries" | grep -vE '^[[:space:]]*(libc\.so|libdl\.so|libm\.so|linux-vdso\.so|linux-gate\.so|[^ ]*/ld-linux)')"
 fi
 closing
