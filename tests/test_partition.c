@@ -427,6 +427,16 @@ static void random_scene(scene *s, uint32_t number)
     if (s->desc.value_count > 0) s->values[values[open - 1]].is_output = 1;
 }
 
+/* The plan keeps all rules. */
+static void check(scene *s)
+{
+    uint32_t rule;
+    memset(&err, 0xFF, sizeof err);
+    if (qnnrt_partition_check(&s->desc, info, &rule, &err) != QNNRT_OK) printf("partition: %s\n", err.text);
+    CHECK_EQ(err.code, QNNRT_OK);
+    CHECK_EQ(rule, 0);
+}
+
 TEST(partition_equals_one_processor_or_says_why_not)
 {
     static scene s;
@@ -445,6 +455,7 @@ TEST(partition_equals_one_processor_or_says_why_not)
             fault = run_plan(&s, (const uint32_t (*)[WIDE])expected);
             if (fault != NULL) printf("partition: case %u: %s\n", (unsigned)number, fault);
             CHECK(fault == NULL);
+            TRY(check(&s));
             ++run;
             steps += (uint32_t)info->step_count;
             moves += info->transfer_count;
@@ -517,10 +528,342 @@ TEST(partition_survives_failing_allocations)
     }
 }
 
+/* ---- the rules ------------------------------------------------------------------------------- */
+
+/* A copy of a plan that a test may change. */
+typedef struct copy {
+    qnnrt_partition_info      info;
+    qnnrt_partition_step      steps[NODES];
+    int32_t                   nodes[NODES][NODES], inputs[NODES][VALUES], outputs[NODES][VALUES];
+    qnnrt_partition_transfer  transfers[4 * VALUES];
+    qnnrt_partition_choice    choices[NODES];
+    qnnrt_partition_placement states[STATES];
+    int32_t                   homes[VALUES];
+    const char               *refusals[NODES * BACKENDS];
+} copy;
+
+static void take(copy *c, const scene *s)
+{
+    size_t i;
+    memset(c, 0, sizeof *c);
+    c->info = *info;
+    if (info->step_count > NODES || info->transfer_count > 4 * VALUES - 2) abort();
+    for (i = 0; i < info->step_count; ++i) {
+        c->steps[i] = info->steps[i];
+        memcpy(c->nodes[i], info->steps[i].nodes, info->steps[i].node_count * sizeof(int32_t));
+        memcpy(c->inputs[i], info->steps[i].inputs, info->steps[i].input_count * sizeof(int32_t));
+        memcpy(c->outputs[i], info->steps[i].outputs, info->steps[i].output_count * sizeof(int32_t));
+        c->steps[i].nodes = c->nodes[i];
+        c->steps[i].inputs = c->inputs[i];
+        c->steps[i].outputs = c->outputs[i];
+    }
+    if (info->transfer_count > 0)
+        memcpy(c->transfers, info->transfers, info->transfer_count * sizeof c->transfers[0]);
+    memcpy(c->choices, info->choices, info->choice_count * sizeof c->choices[0]);
+    if (info->state_count > 0) memcpy(c->states, info->states, info->state_count * sizeof c->states[0]);
+    memcpy(c->homes, info->homes, s->desc.value_count * sizeof c->homes[0]);
+    memcpy(c->refusals, info->refusals, s->desc.node_count * s->desc.backend_count * sizeof c->refusals[0]);
+    c->info.steps = c->steps;
+    c->info.transfers = c->transfers;
+    c->info.choices = c->choices;
+    c->info.states = c->states;
+    c->info.homes = c->homes;
+    c->info.refusals = c->refusals;
+}
+
+/* Give transfer and step arrays room for one more element at index i. */
+static void open_transfer(copy *c, size_t i)
+{
+    memmove(&c->transfers[i + 1], &c->transfers[i], (c->info.transfer_count - i) * sizeof c->transfers[0]);
+    ++c->info.transfer_count;
+}
+
+static void drop_transfer(copy *c, size_t i)
+{
+    --c->info.transfer_count;
+    memmove(&c->transfers[i], &c->transfers[i + 1], (c->info.transfer_count - i) * sizeof c->transfers[0]);
+}
+
+/* Return the transfer of a value to a backend, or abort. */
+static size_t transfer_of(const copy *c, int32_t value, int32_t to)
+{
+    size_t i;
+    for (i = 0; i < c->info.transfer_count; ++i)
+        if (c->transfers[i].value == value && c->transfers[i].to == to) return i;
+    abort();
+}
+
+/* NPU: n0 x -> v2, n1 reads the cache -> v3 (an output); CPU: n2 overwrites the cache -> v4, a view of
+   it; NPU: n3 attention over v4 -> v5, n4 a view of it -> v6; CPU: n5 softmax -> v7, an output. */
+static void story(scene *s)
+{
+    int32_t x, cache, a, old, written, y, view, z;
+    scene_init(s);
+    add_backend(s, "npu", 10, 0);
+    add_backend(s, "cpu", 1, 1);
+    s->states[s->desc.state_count++].name = "k_cache";
+    x = add_input(s);
+    cache = add_input(s);
+    s->values[cache].state = 0;
+    s->values[cache].name = "cache_k_l0";
+    a = add_node(s, "matmul", 1, x, -1);
+    old = add_node(s, "mean", 1, cache, -1);
+    s->values[old].is_output = 1;
+    written = add_node(s, "SET_ROWS", 2, a, -1);
+    s->nodes[2].writes = cache;
+    s->values[written].view_of = cache;
+    y = add_node(s, "attention", 1, written, a);
+    view = add_node(s, "view", 3, y, -1);
+    s->values[view].view_of = y;
+    z = add_node(s, "softmax", 2, view, -1);
+    s->values[z].is_output = 1;
+}
+
+static uint32_t broken(scene *s, const copy *c)
+{
+    uint32_t rule = 99;
+    memset(&err, 0xFF, sizeof err);
+    (void)qnnrt_partition_check(&s->desc, &c->info, &rule, &err);
+    if (rule > 0 && rule < 15) {
+        char begin[64];
+        snprintf(begin, sizeof begin, "rule %u (%s): ", (unsigned)rule, qnnrt_partition_rule_name(rule));
+        if (err.code != QNNRT_E_MISMATCH || strncmp(err.text, begin, strlen(begin)) != 0) return 98;
+    }
+    return rule;
+}
+
+/* Move node n from its step to the end of another one. */
+static void move_node(copy *c, int32_t n, uint32_t to)
+{
+    qnnrt_partition_step *from = &c->steps[c->choices[n].step];
+    int32_t *nodes = c->nodes[c->choices[n].step];
+    size_t i = 0;
+    while (nodes[i] != n) ++i;
+    memmove(&nodes[i], &nodes[i + 1], (--from->node_count - i) * sizeof nodes[0]);
+    c->nodes[to][c->steps[to].node_count++] = n;
+    c->choices[n].step = to;
+    c->choices[n].backend = c->steps[to].backend;
+}
+
+TEST(partition_check_finds_each_broken_rule)
+{
+    static scene s, t;
+    static copy c;
+    story(&s);
+    CHECK_EQ(make(&s), QNNRT_OK);
+    CHECK_EQ(info->step_count, 4);
+    take(&c, &s);
+    CHECK_EQ(broken(&s, &c), 0);
+
+    /* 1: a node on the CPU, which does not support it. */
+    move_node(&c, 1, 1);
+    CHECK_EQ(broken(&s, &c), 1);
+    CHECK_STR(err.text, "node \"n1\" is on \"cpu\", which does not support it");
+    /* 2: the NPU as the owner of a state that the CPU overwrites. */
+    take(&c, &s);
+    c.states[0].owner = 0;
+    CHECK_EQ(broken(&s, &c), 2);
+    CHECK_STR(err.text, "\"npu\" owns state \"k_cache\", and node \"n2\", which touches it, is on \"cpu\"");
+    /* 3: a reader of the old content after the write; and a home that cannot be. */
+    take(&c, &s);
+    move_node(&c, 1, 2);
+    CHECK_EQ(broken(&s, &c), 3);
+    CHECK_STR(err.text, "node \"n1\" runs when \"cache_k_l0\" was overwritten 1 times, and reads it after 0");
+    take(&c, &s);
+    c.homes[1] = QNNRT_PARTITION_FIXED;
+    CHECK_EQ(broken(&s, &c), 3);
+    /* 4: a view without its root. */
+    take(&c, &s);
+    move_node(&c, 4, 3);
+    CHECK_EQ(broken(&s, &c), 4);
+    CHECK_STR(err.text, "share memory, and are on \"npu\" and \"cpu\"");
+    /* 5: a node twice, in no step, on another backend than its step. */
+    take(&c, &s);
+    c.nodes[0][c.steps[0].node_count++] = 3;
+    CHECK_EQ(broken(&s, &c), 5);
+    take(&c, &s);
+    --c.steps[2].node_count;
+    CHECK_EQ(broken(&s, &c), 5);
+    CHECK_STR(err.text, "node \"n4\" is in no step");
+    take(&c, &s);
+    c.choices[4].backend = 1;
+    CHECK_EQ(broken(&s, &c), 5);
+    /* 6: a transfer that is missing, that comes twice, late, that nobody needs; lists; an order. */
+    take(&c, &s);
+    drop_transfer(&c, transfer_of(&c, s.outs[0][0], 1));
+    CHECK_EQ(broken(&s, &c), 6);
+    CHECK_STR(err.text, "node \"n2\" reads \"v2\" on \"cpu\", and no transfer brought it");
+    take(&c, &s);
+    open_transfer(&c, transfer_of(&c, s.outs[0][0], 1));
+    CHECK_EQ(broken(&s, &c), 6);
+    CHECK_STR(err.text, "is on cpu already");
+    take(&c, &s);
+    c.transfers[transfer_of(&c, s.outs[4][0], 1)].before_step = 4;
+    CHECK_EQ(broken(&s, &c), 6);
+    take(&c, &s);
+    open_transfer(&c, transfer_of(&c, s.outs[4][0], 1));
+    c.transfers[transfer_of(&c, s.outs[4][0], 1)].value = s.outs[3][0];
+    CHECK_EQ(broken(&s, &c), 6);
+    CHECK_STR(err.text, "nothing reads");
+    take(&c, &s);
+    --c.steps[1].input_count;
+    CHECK_EQ(broken(&s, &c), 6);
+    take(&c, &s);
+    --c.steps[2].output_count;
+    CHECK_EQ(broken(&s, &c), 6);
+    take(&c, &s);
+    c.nodes[2][0] = 4;
+    c.nodes[2][1] = 3;
+    CHECK_EQ(broken(&s, &c), 6);
+    CHECK_STR(err.text, "reads \"v5\" before \"n3\" made it");
+    /* 7: a transfer of the cache before it is overwritten. */
+    take(&c, &s);
+    {
+        const size_t late = transfer_of(&c, s.outs[2][0], 0), early = transfer_of(&c, s.outs[0][0], 1);
+        qnnrt_partition_transfer stale = c.transfers[late];
+        stale.before_step = 1;
+        stale.version = 0;
+        drop_transfer(&c, late);
+        open_transfer(&c, early);
+        c.transfers[early] = stale;
+    }
+    CHECK_EQ(broken(&s, &c), 7);
+    CHECK_STR(err.text, "node \"n3\" reads version 0 of \"v4\" on \"npu\", and the present one is 1");
+    /* 8: another answer; 9: smaller steps; 11: a pin. The description changes, not the plan. */
+    take(&c, &s);
+    t = s;
+    t.desc.user = &t;
+    t.can[0] = 3;
+    CHECK_EQ(broken(&t, &c), 8);
+    CHECK_STR(err.text, "\"cpu\" answers yes now, and no before");
+    s.backends[0].most_inputs = 1;
+    CHECK_EQ(broken(&s, &c), 9);
+    CHECK_STR(err.text, "\"npu\" takes 1 and 0");
+    s.backends[0].most_inputs = 0;
+    s.nodes[4].pin = 1;
+    CHECK_EQ(broken(&s, &c), 11);
+    s.nodes[4].pin = -1;
+    /* 10, 12: no reason, no sentence. */
+    c.refusals[2 * 2 + 0] = "";
+    CHECK_EQ(broken(&s, &c), 10);
+    take(&c, &s);
+    c.choices[2].why = "";
+    CHECK_EQ(broken(&s, &c), 12);
+    take(&c, &s);
+    c.states[0].why = NULL;
+    CHECK_EQ(broken(&s, &c), 12);
+    /* 13: indexes out of range. */
+    take(&c, &s);
+    c.transfers[0].value = (int32_t)s.desc.value_count;
+    CHECK_EQ(broken(&s, &c), 13);
+    take(&c, &s);
+    c.nodes[3][0] = -5;
+    CHECK_EQ(broken(&s, &c), 13);
+    take(&c, &s);
+    c.steps[3].backend = 2;
+    CHECK_EQ(broken(&s, &c), 13);
+    take(&c, &s);
+    c.info.steps = NULL;
+    CHECK_EQ(broken(&s, &c), 13);
+    s.values[1].view_of = 1;
+    CHECK_EQ(broken(&s, &c), 13);
+    s.values[1].view_of = -1;
+    /* 14: an output that stays on the NPU; an input that begins elsewhere. */
+    take(&c, &s);
+    drop_transfer(&c, transfer_of(&c, s.outs[1][0], -1));
+    CHECK_EQ(broken(&s, &c), 14);
+    CHECK_STR(err.text, "\"v3\" is not in host memory at the end");
+    take(&c, &s);
+    c.transfers[transfer_of(&c, 0, 0)].from = 1;
+    CHECK_EQ(broken(&s, &c), 0);     /* the CPU reads host memory: the same */
+    CHECK_STR(qnnrt_partition_rule_name(14), "host");
+    CHECK(strcmp(qnnrt_partition_rule_name(0), "") == 0 && strcmp(qnnrt_partition_rule_name(15), "") == 0);
+}
+
+/* What the check lets pass runs right: random plans, changed at random. */
+TEST(partition_check_lets_no_wrong_plan_pass)
+{
+    static scene s;
+    static copy c;
+    static uint32_t expected[VALUES][WIDE];
+    uint32_t number, rule, found[15], passed = 0, i;
+    memset(found, 0, sizeof found);
+    for (number = 0; number < 4000; ++number) {
+        random_scene(&s, number);
+        if (make(&s) != QNNRT_OK || info->step_count == 0) continue;
+        take(&c, &s);
+        seed = number * 7919 + 3;
+        (void)random_below(5);
+        i = random_below((uint32_t)c.info.step_count);
+        switch (random_below(9)) {
+        case 0:
+            if (c.info.transfer_count > 0) drop_transfer(&c, random_below((uint32_t)c.info.transfer_count));
+            break;
+        case 1:
+            if (c.info.transfer_count > 0) open_transfer(&c, random_below((uint32_t)c.info.transfer_count));
+            break;
+        case 2:
+            if (c.info.transfer_count > 0)
+                c.transfers[random_below((uint32_t)c.info.transfer_count)].before_step =
+                    random_below((uint32_t)c.info.step_count + 1);
+            break;
+        case 3:
+            if (c.info.transfer_count > 0)
+                c.transfers[random_below((uint32_t)c.info.transfer_count)].to =
+                    (int32_t)random_below((uint32_t)s.desc.backend_count + 1) - 1;
+            break;
+        case 4:
+            if (c.info.transfer_count > 0)
+                c.transfers[random_below((uint32_t)c.info.transfer_count)].value =
+                    (int32_t)random_below((uint32_t)s.desc.value_count);
+            break;
+        case 5:
+            if (c.info.step_count > 1)
+                move_node(&c, (int32_t)random_below((uint32_t)s.desc.node_count), i);
+            break;
+        case 6:
+            c.homes[random_below((uint32_t)s.desc.value_count)] =
+                (int32_t)random_below((uint32_t)s.desc.backend_count + 2) - 2;
+            break;
+        case 7:
+            if (c.info.transfer_count > 0)
+                c.transfers[random_below((uint32_t)c.info.transfer_count)].from =
+                    (int32_t)random_below((uint32_t)s.desc.backend_count + 1) - 1;
+            break;
+        default:
+            if (c.steps[i].node_count > 1) {
+                const uint32_t at = random_below((uint32_t)c.steps[i].node_count - 1);
+                const int32_t n = c.nodes[i][at];
+                c.nodes[i][at] = c.nodes[i][at + 1];
+                c.nodes[i][at + 1] = n;
+            }
+        }
+        rule = broken(&s, &c);
+        CHECK(rule < 15);
+        ++found[rule];
+        if (rule != 0) continue;
+        ++passed;
+        info = &c.info;
+        run_list(&s, expected);
+        {
+            const char *fault = run_plan(&s, (const uint32_t (*)[WIDE])expected);
+            if (fault != NULL) printf("partition: case %u: the check passed, and %s\n", (unsigned)number, fault);
+            CHECK(fault == NULL);
+        }
+    }
+    printf("partition: of changed plans the check refused");
+    for (i = 1; i < 15; ++i)
+        if (found[i] > 0) printf(" %u by rule %u,", (unsigned)found[i], (unsigned)i);
+    printf(" and %u were still right\n", (unsigned)passed);
+    CHECK(found[3] > 100 && found[4] > 5 && found[6] > 300 && found[7] > 1 && found[14] > 20);
+}
+
 TEST_MAIN("partition")
 {
     RUN(partition_makes_the_plan_of_the_contract);
     RUN(partition_survives_failing_allocations);
+    RUN(partition_check_finds_each_broken_rule);
+    RUN(partition_check_lets_no_wrong_plan_pass);
     RUN(partition_equals_one_processor_or_says_why_not);
     qnnrt_partition_free(plan);
 }

@@ -77,7 +77,8 @@
 
    ROOMS (search for the tag)
        >>config >>memory >>text >>input >>order >>ask                           the graph
-       >>place >>border >>schedule >>move >>assign >>island >>result >>public   the plan
+       >>place >>border >>schedule >>move >>assign >>island >>result            the plan
+       >>audit >>replay >>public                                                the check
 */
 #ifndef QNNRT_PARTITION_H
 #define QNNRT_PARTITION_H
@@ -284,6 +285,34 @@ QNNRT_PARTITION_API void qnnrt_partition_free(qnnrt_partition *plan);
 QNNRT_PARTITION_API const qnnrt_partition_info *qnnrt_partition_get_info(
     const qnnrt_partition *plan);
 
+/* Return the name of a rule of qnnrt_partition_check(), 1 to 14, such as "views"; else "". */
+QNNRT_PARTITION_API const char *qnnrt_partition_rule_name(uint32_t rule);
+
+/* Check a plan against its description, without knowledge of how it was made.
+
+   rule     receives the number of the broken rule, 0: none; may be NULL
+      1  last resort    each node is on a backend that supports it; nothing supports by default
+      2  placement      the owner of a state supports all that touches it, and runs it
+      3  in place       what overwrites a value does so in its home, or is surrounded by transfers;
+                        earlier readers of the list run before it, later ones after it
+      4  views          a view is on the backend of its root
+      5  totality       each node is in exactly one step, on the backend of its choice
+      6  edges          one transfer for each value, destination and version, before the use
+      7  freshness      no stale copy is read, and nothing moves that did not change
+      8  stability      supports() gives the same answers again
+      9  limits         inputs and outputs of each step
+     10  fallbacks      each refusal has a reason, also where supports() gave none
+     11  pins           are met
+     12  diagnosis      each choice and each state has a sentence
+     13  soundness      every index is in range, so that nothing has to abort
+     14  host           inputs start in host memory, outputs and states end where they are read
+
+   Returns  QNNRT_OK; QNNRT_E_MISMATCH, and the text names the rule, what breaks it and where;
+            QNNRT_E_MEMORY; QNNRT_E_ARG (NULL, or a plan with findings) */
+QNNRT_PARTITION_API qnnrt_result qnnrt_partition_check(const qnnrt_partition_desc *desc,
+                                                       const qnnrt_partition_info *info,
+                                                       uint32_t *rule, qnnrt_error *err);
+
 #ifdef __cplusplus
 }
 #endif
@@ -420,6 +449,20 @@ static void qnnrt_partition__release(qnnrt_partition__arena *arena)
     }
 }
 
+/* QNNRT_PARTITION__NEW(&p->work, int32_t, 5) is an int32_t *, 5 zeros, or NULL. */
+#define QNNRT_PARTITION__NEW(arena, type, count) \
+    ((type *)qnnrt_partition__get(arena, (uint64_t)(count), sizeof(type)))
+
+/* A list of `count` times the same number. */
+static int32_t *qnnrt_partition__numbers(qnnrt_partition__arena *arena, uint64_t count,
+                                         int32_t value)
+{
+    int32_t *list = QNNRT_PARTITION__NEW(arena, int32_t, count);
+    uint64_t i;
+    for (i = 0; list != NULL && i < count; ++i) list[i] = value;
+    return list;
+}
+
 /* =====================================================================================
    TEXT                                                                            >>text
    The plan as an object; names and sentences.
@@ -444,6 +487,14 @@ typedef struct qnnrt_partition__passage {
 typedef struct qnnrt_partition__touch {
     int32_t passage, count;
 } qnnrt_partition__touch;
+
+/* What became of a cluster while islands moved. */
+typedef struct qnnrt_partition__set {
+    int32_t color;                   /* the backend */
+    int32_t from;                    /* the backend before the first move, or -1 */
+    int32_t with;                    /* nodes of the largest island of the last move */
+    double  gain;                    /* what the last move saved, with others of its time */
+} qnnrt_partition__set;
 
 struct qnnrt_partition {
     qnnrt_partition__arena      keep, work;      /* of the result; until the plan is made */
@@ -504,8 +555,7 @@ struct qnnrt_partition {
     uint64_t  moved;
     int       record;                /* 1: transfers are stored */
     /* >>island */
-    int32_t  *moved_from, *moved_with;   /* [clusters] the backend before, or -1; nodes moved */
-    double   *moved_gain;
+    qnnrt_partition__set *sets;      /* [clusters] */
 };
 
 static const char *qnnrt_partition__backend_name(const qnnrt_partition_desc *desc, int32_t backend)
@@ -529,21 +579,25 @@ static const char *qnnrt_partition__state_name(const qnnrt_partition_desc *desc,
     return desc->states[state].name != NULL ? desc->states[state].name : "?";
 }
 
-/* Copy a text into the plan: one line, without what could control a terminal. Return "" when out of
-   memory. */
+/* Make a text one line, without what could control a terminal. */
+static void qnnrt_partition__clean(char *text)
+{
+    while (*text != '\0') {
+        int shown;
+        const size_t length = qnnrt_utf8_length(text, &shown);
+        if (!shown) *text = *text == '\n' ? ' ' : '?';
+        text += shown ? length : 1;
+    }
+}
+
+/* Copy a text into the plan, clean. Return "" when out of memory. */
 static const char *qnnrt_partition__keep(qnnrt_partition *p, const char *text)
 {
     const size_t bytes = strlen(text);
     char *copy = (char *)qnnrt_partition__get(&p->keep, (uint64_t)bytes + 1, 1);
-    char *at = copy;
     if (copy == NULL) return "";
     memcpy(copy, text, bytes);
-    while (*at != '\0') {
-        int shown;
-        const size_t length = qnnrt_utf8_length(at, &shown);
-        if (!shown) *at = *at == '\n' ? ' ' : '?';
-        at += shown ? length : 1;
-    }
+    qnnrt_partition__clean(copy);
     return copy;
 }
 
@@ -598,18 +652,6 @@ static void qnnrt_partition__find(qnnrt_partition *p, qnnrt_result code, int32_t
    The description: checked, roots of views, what is overwritten, places.
    Needs: >>memory >>text     Knows nothing of: backends' answers
    ===================================================================================== */
-
-#define QNNRT_PARTITION__NEW(arena, type, count) \
-    ((type *)qnnrt_partition__get(arena, (uint64_t)(count), sizeof(type)))
-
-static int32_t *qnnrt_partition__numbers(qnnrt_partition__arena *arena, uint64_t count,
-                                         int32_t value)
-{
-    int32_t *list = QNNRT_PARTITION__NEW(arena, int32_t, count);
-    uint64_t i;
-    for (i = 0; list != NULL && i < count; ++i) list[i] = value;
-    return list;
-}
 
 static double qnnrt_partition__cost_of(double cost, double otherwise)
 {
@@ -804,7 +846,7 @@ static int qnnrt_partition__input(qnnrt_partition *p)
    ORDER                                                                          >>order
    Which node must run before which: producers before readers, and readers of old content before
    what overwrites it.
-   Needs: >>memory >>text >>input     Knows nothing of: backends
+   Needs: >>memory >>text     Knows nothing of: backends
    ===================================================================================== */
 
 /* Pairs (key, item), until they become lists. */
@@ -889,6 +931,49 @@ static int qnnrt_partition__order(qnnrt_partition *p)
    Needs: >>memory >>text     Knows nothing of: views and states
    ===================================================================================== */
 
+/* True if the caller reads a value, or the next run. */
+static int qnnrt_partition__stays(const qnnrt_partition *p, int32_t v)
+{
+    const int32_t state = p->state_of[p->root[v]];
+    return p->desc->values[v].is_output || (state >= 0 && p->last[state] == v);
+}
+
+/* Count what a step of this node alone reads and gives. is_read [values]: 1: a node reads it. */
+static void qnnrt_partition__alone(const qnnrt_partition *p, int32_t n, const uint8_t *is_read,
+                                   int32_t *seen, uint32_t *inputs, uint32_t *outputs)
+{
+    const qnnrt_partition_node *node = &p->desc->nodes[n];
+    size_t i;
+    *inputs = *outputs = 0;
+    for (i = 0; i <= node->input_count; ++i) {
+        const int32_t v = i < node->input_count ? node->inputs[i] : node->writes;
+        if (v < 0 || p->constant[p->root[v]] || seen[v] == n) continue;
+        seen[v] = n;
+        ++*inputs;
+    }
+    if (node->writes >= 0) ++*outputs;
+    for (i = 0; i < node->output_count; ++i)
+        if (is_read[node->outputs[i]] || qnnrt_partition__stays(p, node->outputs[i])) ++*outputs;
+}
+
+/* Take away backends whose steps are too small for the node alone. */
+static void qnnrt_partition__ask_limits(qnnrt_partition *p, int32_t n, uint32_t inputs,
+                                        uint32_t outputs)
+{
+    int32_t b;
+    for (b = 0; b < p->backends; ++b) {
+        const qnnrt_partition_backend *backend = &p->desc->backends[b];
+        if ((backend->most_inputs == 0 || inputs <= backend->most_inputs) &&
+            (backend->most_outputs == 0 || outputs <= backend->most_outputs)) continue;
+        p->can[n] &= ~((uint32_t)1 << b);
+    }
+    if (p->can[n] == 0 && p->asked[n] != 0)
+        qnnrt_partition__find(p, QNNRT_E_LIMIT, n, -1, -1, -1, qnnrt_partition__say(p,
+            "node \"%s\": alone it has %u inputs and %u outputs, more than a step may have on each "
+            "backend that supports it", qnnrt_partition__node_name(p->desc, n), inputs, outputs),
+            "Raise most_inputs and most_outputs, or add a backend.");
+}
+
 /* Write why backends cannot: "npu: no such type; cpu: marked". */
 static void qnnrt_partition__reasons(const qnnrt_partition *p, int32_t node, char *text,
                                      size_t room)
@@ -916,14 +1001,23 @@ static int qnnrt_partition__ask(qnnrt_partition *p)
     const qnnrt_partition_desc *desc = p->desc;
     const char *before[QNNRT_PARTITION_BACKENDS];
     char text[700];
-    int32_t n, b;
+    uint8_t *is_read;
+    int32_t *seen, n, b;
+    uint32_t inputs, outputs;
     size_t i;
     memset(before, 0, sizeof before);
     p->can = QNNRT_PARTITION__NEW(&p->work, uint32_t, p->nodes);
     p->asked = QNNRT_PARTITION__NEW(&p->work, uint32_t, p->nodes);
     p->refusals = QNNRT_PARTITION__NEW(&p->keep, const char *,
                                        (uint64_t)p->nodes * (uint64_t)p->backends);
+    is_read = QNNRT_PARTITION__NEW(&p->work, uint8_t, p->values);
+    seen = qnnrt_partition__numbers(&p->work, (uint64_t)p->values, -1);
     if (p->work.failed || p->keep.failed) return 0;
+    for (n = 0; n < p->nodes; ++n)
+        for (i = 0; i <= desc->nodes[n].input_count; ++i) {
+            b = i < desc->nodes[n].input_count ? desc->nodes[n].inputs[i] : desc->nodes[n].writes;
+            if (b >= 0) is_read[b] = 1;
+        }
     for (i = 0; i < desc->mark_count; ++i) {
         const qnnrt_partition_mark *mark = &desc->marks[i];
         const char *none = NULL;
@@ -948,6 +1042,8 @@ static int qnnrt_partition__ask(qnnrt_partition *p)
             else refusals[b] = qnnrt_partition__refusal(p, why, &before[b]);
         }
         p->can[n] = p->asked[n];
+        qnnrt_partition__alone(p, n, is_read, seen, &inputs, &outputs);
+        qnnrt_partition__ask_limits(p, n, inputs, outputs);
         text[0] = '\0';
         if (p->asked[n] == 0) {
             qnnrt_partition__reasons(p, n, text, sizeof text);
@@ -957,13 +1053,14 @@ static int qnnrt_partition__ask(qnnrt_partition *p)
                 node->types != NULL ? ", " : "", node->types != NULL ? node->types : "", text),
                 p->host < 0 ? "Add the host as the last backend." : "");
         }
-        if (node->pin < 0) continue;
+        if (node->pin < 0 || p->can[n] == 0) continue;
         p->can[n] &= (uint32_t)1 << node->pin;
         if (p->can[n] == 0)
             qnnrt_partition__find(p, QNNRT_E_ARG, n, -1, -1, node->pin, qnnrt_partition__say(p,
                 "node \"%s\" (%s): it is pinned to \"%s\", which does not support it: %s",
                 qnnrt_partition__node_name(desc, n), node->op != NULL ? node->op : "?",
-                qnnrt_partition__backend_name(desc, node->pin), refusals[node->pin]),
+                qnnrt_partition__backend_name(desc, node->pin), refusals[node->pin] != NULL ?
+                refusals[node->pin] : "its steps have fewer inputs or outputs than the node"),
                 "Remove the pin, or pin the node to a backend that supports it.");
     }
     return !p->keep.failed;
@@ -973,7 +1070,7 @@ static int qnnrt_partition__ask(qnnrt_partition *p)
    PLACE                                                                          >>place
    Placement before allocation: sets of nodes that must share a backend because of states, views
    and writes in place.
-   Needs: >>memory >>text >>input >>order >>ask     Knows nothing of: costs
+   Needs: >>memory >>text >>order >>ask     Knows nothing of: costs
    ===================================================================================== */
 
 static int32_t qnnrt_partition__leader(qnnrt_partition *p, int32_t node)
@@ -1170,7 +1267,7 @@ static int qnnrt_partition__place(qnnrt_partition *p)
 /* =====================================================================================
    BORDER                                                                        >>border
    What the borders between backends cost, as a function of the backend of each set.
-   Needs: >>memory >>text >>input >>order >>place     Knows nothing of: steps
+   Needs: >>memory >>text >>order >>place     Knows nothing of: steps
    ===================================================================================== */
 
 static int32_t qnnrt_partition__passage_add(qnnrt_partition *p, int32_t value, int32_t source)
@@ -1669,32 +1766,47 @@ static void qnnrt_partition__improve(qnnrt_partition *p)
    ISLAND                                                                        >>island
    Whole islands, connected nodes of one step, move to another backend where the plan as a whole
    becomes cheaper.
-   Needs: >>memory >>text >>input >>order >>border >>schedule >>move >>assign
+   Needs: >>memory >>text >>order >>border >>schedule >>move >>assign
    Knows nothing of: why
    ===================================================================================== */
 
-/* The plans that are compared: colors of the best one, and its totals. */
+/* One of the plans that are compared. */
 typedef struct qnnrt_partition__best {
-    int32_t               *color;
+    qnnrt_partition__set  *sets;     /* [clusters] */
     qnnrt_partition_totals totals;
 } qnnrt_partition__best;
 
-/* Schedule, and keep the plan if it is the best one. Return whether. */
-static int qnnrt_partition__try(qnnrt_partition *p, qnnrt_partition__best *best, int first)
+/* Schedule, and keep the plan if it is cheaper, or the first one. Sets that moved were in an island
+   of `with` nodes. Return whether. */
+static int qnnrt_partition__try(qnnrt_partition *p, qnnrt_partition__best *best, int first,
+                                int32_t with)
 {
     qnnrt_partition_totals totals;
+    double gain;
+    int32_t c;
     qnnrt_partition__schedule(p);
     totals = qnnrt_partition__totals(p);
-    if (!first && !(totals.cost < best->totals.cost - 1e-9 * (1 + best->totals.cost))) return 0;
+    gain = first ? 0 : best->totals.cost - totals.cost;
+    if (!first && !(gain > 1e-9 * (1 + best->totals.cost))) return 0;
     best->totals = totals;
-    memcpy(best->color, p->color, sizeof(int32_t) * (size_t)p->clusters);
+    for (c = 0; c < p->clusters; ++c) {
+        qnnrt_partition__set *set = &best->sets[c];
+        if (first) {
+            set->from = -1;
+        } else if (set->color != p->color[c]) {
+            if (set->from < 0) set->from = set->color;
+            set->with = with;
+            set->gain = gain;
+        }
+        set->color = p->color[c];
+    }
     return 1;
 }
 
 static void qnnrt_partition__restore(qnnrt_partition *p, const qnnrt_partition__best *best)
 {
     int32_t c;
-    for (c = 0; c < p->clusters; ++c) (void)qnnrt_partition__recolor(p, c, best->color[c]);
+    for (c = 0; c < p->clusters; ++c) (void)qnnrt_partition__recolor(p, c, best->sets[c].color);
 }
 
 /* The islands of the present steps: lists of nodes, the smallest first. */
@@ -1731,69 +1843,127 @@ static int qnnrt_partition__islands(qnnrt_partition *p, int32_t *leader, int32_t
     return !p->work.failed && qnnrt_partition__lists_of(p, &pairs, *count, islands);
 }
 
-/* Move an island. Return 0 if a set of it cannot move, and nothing moved. */
-static int qnnrt_partition__island_move(qnnrt_partition *p, const int32_t *nodes, int32_t count,
-                                        int32_t backend, double *cost)
+/* Return which backends can do all nodes of an island. */
+static uint32_t qnnrt_partition__island_mask(const qnnrt_partition *p, const int32_t *nodes,
+                                             int32_t count)
 {
+    uint32_t mask = ((uint32_t)1 << p->backends) - 1;
     int32_t i;
-    *cost = 0;
-    for (i = 0; i < count; ++i)
-        if ((p->cluster_mask[p->cluster[nodes[i]]] >> backend & 1) == 0) return 0;
-    for (i = 0; i < count; ++i)
-        *cost += qnnrt_partition__recolor(p, p->cluster[nodes[i]], backend);
-    return 1;
+    for (i = 0; i < count && mask != 0; ++i) mask &= p->cluster_mask[p->cluster[nodes[i]]];
+    return mask;
 }
 
-/* One round over all islands. trials: how many plans may be tried. Return how many moved. */
-static int32_t qnnrt_partition__island_round(qnnrt_partition *p, qnnrt_partition__best *best,
-                                             const qnnrt_partition__lists *islands, int32_t count,
-                                             int32_t *trials)
+/* Move an island; backend -1: back to the best plan. Return by how much it becomes dearer. */
+static double qnnrt_partition__island_move(qnnrt_partition *p, const qnnrt_partition__best *best,
+                                           const int32_t *nodes, int32_t count, int32_t backend)
 {
-    int32_t i, k, b, moved = 0;
+    double cost = 0;
+    int32_t i;
+    for (i = 0; i < count; ++i) {
+        const int32_t c = p->cluster[nodes[i]];
+        cost += qnnrt_partition__recolor(p, c, backend >= 0 ? backend : best->sets[c].color);
+    }
+    return cost;
+}
+
+/* Move islands one by one, each tried as a whole plan. Return how many moved. */
+static int32_t qnnrt_partition__island_each(qnnrt_partition *p, qnnrt_partition__best *best,
+                                            const qnnrt_partition__lists *islands, int32_t count,
+                                            int32_t *trials)
+{
+    int32_t i, b, moved = 0;
     for (i = 0; i < count; ++i) {
         const int32_t *nodes = islands->item + islands->first[i];
         const int32_t size = islands->first[i + 1] - islands->first[i];
-        uint32_t mask = ((uint32_t)1 << p->backends) - 1;
-        for (k = 0; k < size && mask != 0; ++k) mask &= p->cluster_mask[p->cluster[nodes[k]]];
+        const uint32_t mask = qnnrt_partition__island_mask(p, nodes, size);
         for (b = 0; b < p->backends && *trials > 0; ++b) {
+            /* At most two steps are saved: its own, and one where its neighbours merge. */
+            const double saved = best->totals.steps > 2 ? 2 : (double)best->totals.steps - 1;
             double cost;
             if ((mask >> b & 1) == 0 || p->color[p->cluster[nodes[0]]] == b) continue;
-            if (!qnnrt_partition__island_move(p, nodes, size, b, &cost)) continue;
-            /* At most two steps are saved: its own, and one where its neighbours merge. */
-            if (cost < 2 * p->per_step) {
-                const double before = best->totals.cost;
-                const int32_t from = best->color[p->cluster[nodes[0]]];
+            cost = qnnrt_partition__island_move(p, best, nodes, size, b);
+            if (cost < saved * p->per_step) {
                 --*trials;
-                if (qnnrt_partition__try(p, best, 0)) {
-                    for (k = 0; k < size; ++k) {
-                        const int32_t c = p->cluster[nodes[k]];
-                        if (p->moved_from[c] < 0) p->moved_from[c] = from;
-                        p->moved_with[c] = size;
-                        p->moved_gain[c] = before - best->totals.cost;
-                    }
-                    ++moved;
-                    continue;
-                }
+                if (qnnrt_partition__try(p, best, 0, size)) { ++moved; continue; }
             }
-            for (k = 0; k < size; ++k) {
-                const int32_t c = p->cluster[nodes[k]];
-                (void)qnnrt_partition__recolor(p, c, best->color[c]);
-            }
+            (void)qnnrt_partition__island_move(p, best, nodes, size, -1);
         }
     }
     return moved;
 }
 
+/* Move all islands that cost less than `saved` to where they are cheapest, and try the plan. */
+static int qnnrt_partition__island_all(qnnrt_partition *p, qnnrt_partition__best *best,
+                                       const qnnrt_partition__lists *islands, int32_t count,
+                                       double saved)
+{
+    int32_t i, b, largest = 0;
+    for (i = 0; i < count; ++i) {
+        const int32_t *nodes = islands->item + islands->first[i];
+        const int32_t size = islands->first[i + 1] - islands->first[i];
+        const int32_t from = p->color[p->cluster[nodes[0]]];
+        const uint32_t mask = qnnrt_partition__island_mask(p, nodes, size);
+        double least = saved;
+        int32_t to = -1;
+        for (b = 0; b < p->backends; ++b) {
+            double cost;
+            if ((mask >> b & 1) == 0 || from == b) continue;
+            cost = qnnrt_partition__island_move(p, best, nodes, size, b);
+            if (cost < least) { least = cost; to = b; }
+            (void)qnnrt_partition__island_move(p, best, nodes, size, -1);
+        }
+        if (to < 0) continue;
+        (void)qnnrt_partition__island_move(p, best, nodes, size, to);
+        if (size > largest) largest = size;
+    }
+    if (largest > 0 && qnnrt_partition__try(p, best, 0, largest)) return 1;
+    qnnrt_partition__restore(p, best);
+    return 0;
+}
+
+/* Improve a plan by islands, in at most *trials trials. Return 0 when out of memory. */
+static int qnnrt_partition__island(qnnrt_partition *p, qnnrt_partition__best *best, int32_t *trials,
+                                   int32_t *leader, int32_t *number)
+{
+    qnnrt_partition__lists islands;
+    int32_t round, count, moved = 1;
+    for (round = 0; round < 8 && moved > 0; ++round) {
+        double saved;
+        qnnrt_partition__restore(p, best);
+        qnnrt_partition__schedule(p);
+        if (!qnnrt_partition__islands(p, leader, number, &islands, &count)) return 0;
+        moved = 0;
+        for (saved = 0; saved <= 2; saved += 1)
+            moved += qnnrt_partition__island_all(p, best, &islands, count, saved * p->per_step);
+        moved += qnnrt_partition__island_each(p, best, &islands, count, trials);
+        /* Sets of nodes alone, too: steps cost more than qnnrt_partition__improve() saw. */
+        moved += qnnrt_partition__island_each(p, best, &p->inside, p->clusters, trials);
+    }
+    return 1;
+}
+
+/* Return a number that differs where colors differ, with near certainty. */
+static uint64_t qnnrt_partition__colors(const qnnrt_partition *p)
+{
+    uint64_t hash = 0;
+    int32_t c;
+    for (c = 0; c < p->clusters; ++c)
+        hash = (hash ^ (uint64_t)(uint32_t)p->color[c]) * 0x9E3779B97F4A7C15u + 1;
+    return hash;
+}
+
 /* Choose the best plan; color and steps are its. */
 static int qnnrt_partition__choose(qnnrt_partition *p)
 {
-    qnnrt_partition__best best;
-    qnnrt_partition__lists islands;
+    enum { STARTS = 6 };
+    const size_t size = (size_t)p->next.first[p->nodes] + (size_t)p->nodes + (size_t)p->values + 1;
     int32_t *leader = QNNRT_PARTITION__NEW(&p->work, int32_t, p->nodes);
     int32_t *number = QNNRT_PARTITION__NEW(&p->work, int32_t, p->nodes);
-    int32_t b, round, count, trials;
-    size_t edges = (size_t)p->next.first[p->nodes] + (size_t)p->nodes + (size_t)p->values;
-    best.color = QNNRT_PARTITION__NEW(&p->work, int32_t, p->clusters);
+    qnnrt_partition__best best, start;
+    uint64_t seen[STARTS + 1];
+    int32_t b, k, trials, own;
+    best.sets = QNNRT_PARTITION__NEW(&p->work, qnnrt_partition__set, p->clusters);
+    start.sets = QNNRT_PARTITION__NEW(&p->work, qnnrt_partition__set, p->clusters);
     p->step_of = QNNRT_PARTITION__NEW(&p->work, int32_t, p->nodes);
     p->order = QNNRT_PARTITION__NEW(&p->work, int32_t, p->nodes);
     p->chain = QNNRT_PARTITION__NEW(&p->work, int32_t, p->nodes);
@@ -1803,44 +1973,41 @@ static int qnnrt_partition__choose(qnnrt_partition *p)
     p->have_version = QNNRT_PARTITION__NEW(&p->work, uint32_t, p->values);
     p->version = QNNRT_PARTITION__NEW(&p->work, uint32_t, p->values);
     p->at_home = QNNRT_PARTITION__NEW(&p->work, uint8_t, p->values);
-    p->moved_from = qnnrt_partition__numbers(&p->work, (uint64_t)p->clusters, -1);
-    p->moved_with = QNNRT_PARTITION__NEW(&p->work, int32_t, p->clusters);
-    p->moved_gain = QNNRT_PARTITION__NEW(&p->work, double, p->clusters);
     if (p->work.failed) return 0;
     qnnrt_partition__begin(p, -1);
     qnnrt_partition__schedule_runs(p);
     p->info.before = qnnrt_partition__totals(p);
-    for (b = -1; b < p->backends && b < 6; ++b) {
+    /* Bounded by work, so that large graphs take as long as they are large: one trial takes as long
+       as the graph has nodes and edges. */
+    trials = size < 2500 ? 1000 : (int32_t)(2500000 / size) + 1;
+    memset(&best.totals, 0, sizeof best.totals);
+    for (b = -1; b < p->backends && b < STARTS; ++b) {
         qnnrt_partition__begin(p, b);
         qnnrt_partition__improve(p);
-        (void)qnnrt_partition__try(p, &best, b == -1);
+        seen[b + 1] = qnnrt_partition__colors(p);
+        for (k = -1; k < b && seen[k + 1] != seen[b + 1]; ++k) {}
+        if (k < b) continue;         /* the same plan again */
+        (void)qnnrt_partition__try(p, &start, 1, 0);
+        own = trials;
+        if (size < 20000 && !qnnrt_partition__island(p, &start, &own, leader, number)) return 0;
+        if (b >= 0 && start.totals.cost >= best.totals.cost) continue;
+        best.totals = start.totals;
+        if (p->clusters > 0) memcpy(best.sets, start.sets,
+            sizeof start.sets[0] * (size_t)p->clusters);
     }
-    /* Bounded, so that large graphs take as long as they are large. */
-    trials = (int32_t)(4000000 / (edges + 1) < 4000 ? 4000000 / (edges + 1) + 8 : 4000);
-    for (round = 0; round < 8 && trials > 0; ++round) {
-        qnnrt_partition__restore(p, &best);
-        qnnrt_partition__schedule(p);
-        if (!qnnrt_partition__islands(p, leader, number, &islands, &count)) return 0;
-        if (qnnrt_partition__island_round(p, &best, &islands, count, &trials) == 0) break;
-    }
+    if (size >= 20000 && !qnnrt_partition__island(p, &best, &trials, leader, number)) return 0;
     qnnrt_partition__restore(p, &best);
     qnnrt_partition__schedule(p);
+    p->sets = best.sets;
     return 1;
 }
 
 /* =====================================================================================
    RESULT                                                                        >>result
    Steps with inputs and outputs, limits, and a sentence for each choice.
-   Needs: >>memory >>text >>input >>order >>ask >>place >>border >>schedule >>move
+   Needs: >>memory >>text >>order >>ask >>place >>border >>schedule >>move
    Knows nothing of: how the plan was chosen
    ===================================================================================== */
-
-/* True if the caller reads a value, or the next run. */
-static int qnnrt_partition__stays(const qnnrt_partition *p, int32_t v)
-{
-    const int32_t state = p->state_of[p->root[v]];
-    return p->desc->values[v].is_output || (state >= 0 && p->last[state] == v);
-}
 
 /* Mark values that are read in another step. */
 static void qnnrt_partition__outside(const qnnrt_partition *p, uint8_t *outside)
@@ -1895,8 +2062,7 @@ static void qnnrt_partition__ports(const qnnrt_partition *p, const uint8_t *outs
 /* Where a value stands while a step is cut: seen is 3 * (begin of the piece) + one of these. */
 enum { QNNRT_PARTITION__IN, QNNRT_PARTITION__OUT, QNNRT_PARTITION__DONE };
 
-/* Cut steps that have more inputs or outputs than their backends take. Return 0 for findings and
-   without memory. */
+/* Cut steps that have more inputs or outputs than their backends take. Return 0 without memory. */
 static int qnnrt_partition__limits(qnnrt_partition *p)
 {
     enum { AHEAD = 256 };            /* nodes after which no fitting piece is looked for */
@@ -1948,21 +2114,14 @@ static int qnnrt_partition__limits(qnnrt_partition *p)
             else if (++ahead > AHEAD) break;
         }
         if (most_in == 0 && most_out == 0) good = end;
-        if (good == from) {
-            const int32_t n = p->order[from];
-            qnnrt_partition__find(p, QNNRT_E_LIMIT, n, -1, -1, b, qnnrt_partition__say(p,
-                "node \"%s\": with what it reads and gives it exceeds a step of \"%s\", which has "
-                "at most %u inputs and %u outputs (0: any)", qnnrt_partition__node_name(p->desc, n),
-                qnnrt_partition__backend_name(p->desc, b), most_in, most_out), "");
-            good = from + 1;
-        }
+        if (good == from) good = from + 1;   /* cannot be: see qnnrt_partition__ask_limits() */
         end = good;
         for (at = from; at < end; ++at) step_of[p->order[at]] = step;
         ++step;
     }
     memcpy(p->step_of, step_of, sizeof(int32_t) * (size_t)p->nodes);
     p->steps = step;
-    return p->finding_count == 0;
+    return 1;
 }
 
 /* Fill info->steps. */
@@ -2004,11 +2163,11 @@ static const char *qnnrt_partition__cheapest(qnnrt_partition *p, int32_t c)
     const int32_t own = p->color[c];
     char text[400];
     int32_t b;
-    if (p->moved_from[c] >= 0 && p->moved_from[c] != own)
+    if (p->sets[c].from >= 0 && p->sets[c].from != own)
         return qnnrt_partition__say(p,
-            "moved from %s in an island of %d nodes: the plan costs %.4g less",
-            qnnrt_partition__backend_name(p->desc, p->moved_from[c]), (int)p->moved_with[c],
-            p->moved_gain[c]);
+            "moved from %s in an island of up to %d nodes: the plan costs %.4g less",
+            qnnrt_partition__backend_name(p->desc, p->sets[c].from), (int)p->sets[c].with,
+            p->sets[c].gain);
     snprintf(text, sizeof text, "cheapest on %s", qnnrt_partition__backend_name(p->desc, own));
     for (b = 0; b < p->backends; ++b) {
         double more;
@@ -2053,7 +2212,7 @@ static void qnnrt_partition__reason_of(qnnrt_partition *p, int32_t n, const char
             p->state_of[r] >= 0 ? qnnrt_partition__state_name(desc, p->state_of[r]) : "",
             p->state_of[r] >= 0 ? "\"" : "");
     } else {
-        choice->reason = p->moved_from[c] >= 0 && p->moved_from[c] != choice->backend ?
+        choice->reason = p->sets[c].from >= 0 && p->sets[c].from != choice->backend ?
                          QNNRT_PARTITION_ISLAND : QNNRT_PARTITION_CHEAPEST;
         if (cheapest[c] == NULL) cheapest[c] = qnnrt_partition__cheapest(p, c);
         choice->why = cheapest[c];
@@ -2105,10 +2264,799 @@ static int qnnrt_partition__result(qnnrt_partition *p)
 }
 
 /* =====================================================================================
+   AUDIT                                                                          >>audit
+   The check of a finished plan, in code of its own: what can be seen without running it.
+   Needs: >>config >>memory >>text     Knows nothing of: how a plan is found
+   ===================================================================================== */
+
+typedef struct qnnrt_partition__audit {
+    const qnnrt_partition_desc *desc;
+    const qnnrt_partition_info *info;
+    qnnrt_error                *err;
+    qnnrt_partition__arena      arena;
+    uint32_t  rule;                  /* the broken one, 0: none so far */
+    int32_t   nodes, values, backends, host;
+    int32_t  *root, *maker;          /* [values] */
+    int32_t  *state;                 /* [values] by root */
+    int32_t  *last;                  /* [states] the value that is produced last, or -1 */
+    uint8_t  *written, *plain;       /* [values] by root: plain: in the types of the graph */
+    int32_t  *set;                   /* [nodes] sets that must share a backend */
+    uint32_t *set_mask;              /* [nodes] by set */
+    /* >>replay */
+    int32_t  *copy;                  /* [values * spots] the version that a place has, or -1 */
+    int32_t  *last_move;             /* [values * spots] the transfer that brought it, or -1 */
+    uint8_t  *used;                  /* [transfers] */
+    int32_t  *home_version;          /* [values] by root: -1: the home has nothing yet */
+    int32_t  *now;                   /* [values] by root: the version after what ran */
+    int32_t  *expected, *reads;      /* versions that reads expect; [nodes + 1] where they begin */
+    uint8_t  *ran;                   /* [nodes] */
+    uint8_t  *given;                 /* [values] 1: an output of a step so far */
+    int32_t   spots;                 /* number of places */
+} qnnrt_partition__audit;
+
+static const char *const qnnrt_partition__rules[] = {
+    "", "last resort", "placement", "in place", "views", "totality", "edges", "freshness",
+        "stability", "limits", "fallbacks", "pins", "diagnosis", "soundness", "host"
+};
+
+/* Note that a rule is broken, and return 0. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static int qnnrt_partition__broken(qnnrt_partition__audit *a, uint32_t rule, const char *format,
+                                   ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    qnnrt_partition__clean(text);
+    a->rule = rule;
+    (void)qnnrt_partition__fail(a->err, QNNRT_E_MISMATCH, "rule %u (%s): %s", (unsigned)rule,
+                                qnnrt_partition__rules[rule], text);
+    return 0;
+}
+
+static int qnnrt_partition__audit_range(qnnrt_partition__audit *a, const char *what,
+                                        const void *list, size_t count, size_t wanted)
+{
+    if (count == wanted && (list != NULL || count == 0)) return 1;
+    return qnnrt_partition__broken(a, 13, "there are %u %s, expected %u", (unsigned)count, what,
+                                   (unsigned)wanted);
+}
+
+static int qnnrt_partition__audit_values(qnnrt_partition__audit *a, const char *what, size_t number,
+                                         const int32_t *list, size_t count, int32_t least)
+{
+    size_t i;
+    if (list == NULL && count > 0)
+        return qnnrt_partition__broken(a, 13, "%s %u has no list", what, (unsigned)number);
+    for (i = 0; i < count; ++i)
+        if (list[i] < least || list[i] >= a->values)
+            return qnnrt_partition__broken(a, 13, "%s %u names value %d, and there are %d", what,
+                                           (unsigned)number, (int)list[i], (int)a->values);
+    return 1;
+}
+
+/* Rule 13, of the description: what everything below relies on. */
+static int qnnrt_partition__audit_desc(qnnrt_partition__audit *a)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    int32_t v, n;
+    size_t i;
+    for (v = 0; v < a->values; ++v) {
+        const qnnrt_partition_value *value = &desc->values[v];
+        if (value->view_of < -1 || value->view_of >= a->values || value->state < -1 ||
+            value->state >= (int32_t)desc->state_count)
+            return qnnrt_partition__broken(a, 13,
+                "value %d: view_of or state is out of range", (int)v);
+    }
+    for (n = 0; n < a->nodes; ++n) {
+        const qnnrt_partition_node *node = &desc->nodes[n];
+        if (!qnnrt_partition__audit_values(a, "the inputs of node", (size_t)n, node->inputs,
+                                           node->input_count, -1) ||
+            !qnnrt_partition__audit_values(a, "the outputs of node", (size_t)n, node->outputs,
+                                           node->output_count, 0) ||
+            !qnnrt_partition__audit_values(a, "what is overwritten by node", (size_t)n,
+            &node->writes, 1, -1)) return 0;
+        for (i = 0; i < node->output_count; ++i) a->maker[node->outputs[i]] = n;
+    }
+    for (i = 0; i < desc->mark_count; ++i)
+        if (desc->marks[i].node < 0 || desc->marks[i].node >= a->nodes ||
+            desc->marks[i].backend < 0 || desc->marks[i].backend >= a->backends)
+            return qnnrt_partition__broken(a, 13, "mark %u is out of range", (unsigned)i);
+    /* Roots: a chain longer than there are values is a ring. */
+    for (v = 0; v < a->values; ++v) {
+        int32_t at = v, end, hops = 0;
+        while (a->root[at] < 0 && desc->values[at].view_of >= 0 && hops <= a->values) {
+            at = desc->values[at].view_of;
+            ++hops;
+        }
+        if (hops > a->values)
+            return qnnrt_partition__broken(a, 13, "value %d is a view of itself", (int)v);
+        end = a->root[at] >= 0 ? a->root[at] : at;
+        for (at = v; a->root[at] < 0; at = desc->values[at].view_of) {
+            a->root[at] = end;
+            if (at == end) break;
+        }
+    }
+    return 1;
+}
+
+/* Rule 13, of the plan. */
+static int qnnrt_partition__audit_sound(qnnrt_partition__audit *a)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const qnnrt_partition_info *info = a->info;
+    size_t i, k;
+    if (!qnnrt_partition__audit_range(a, "choices", info->choices, info->choice_count,
+        desc->node_count) ||
+        !qnnrt_partition__audit_range(a, "states", info->states, info->state_count,
+        desc->state_count) ||
+        !qnnrt_partition__audit_range(a, "steps", info->steps, info->step_count,
+        info->step_count) ||
+        !qnnrt_partition__audit_range(a, "transfers", info->transfers, info->transfer_count,
+                                      info->transfer_count)) return 0;
+    if ((info->homes == NULL && a->values > 0) || (info->refusals == NULL && a->nodes > 0))
+        return qnnrt_partition__broken(a, 13, "homes or refusals are missing");
+    for (i = 0; i < info->step_count; ++i) {
+        const qnnrt_partition_step *step = &info->steps[i];
+        if (step->backend < 0 || step->backend >= a->backends)
+            return qnnrt_partition__broken(a, 13,
+                "step %u is on backend %d, and there are %d", (unsigned)i, (int)step->backend,
+                (int)a->backends);
+        if (step->nodes == NULL || step->node_count == 0)
+            return qnnrt_partition__broken(a, 13, "step %u has no nodes", (unsigned)i);
+        for (k = 0; k < step->node_count; ++k)
+            if (step->nodes[k] < 0 || step->nodes[k] >= a->nodes)
+                return qnnrt_partition__broken(a, 13,
+                    "step %u names node %d, and there are %d", (unsigned)i, (int)step->nodes[k],
+                    (int)a->nodes);
+        if (!qnnrt_partition__audit_values(a, "the inputs of step", i, step->inputs,
+            step->input_count, 0) ||
+            !qnnrt_partition__audit_values(a, "the outputs of step", i, step->outputs,
+                                           step->output_count, 0)) return 0;
+    }
+    for (i = 0; i < info->transfer_count; ++i) {
+        const qnnrt_partition_transfer *t = &info->transfers[i];
+        if (t->value < 0 || t->value >= a->values || t->from < -1 || t->from >= a->backends ||
+            t->to < -1 || t->to >= a->backends || t->before_step > info->step_count ||
+            t->bytes != desc->values[t->value].bytes ||
+            (i > 0 && t->before_step < info->transfers[i - 1].before_step))
+            return qnnrt_partition__broken(a, 13,
+                "transfer %u (value %d from %d to %d before step %u): out of range or out of order",
+                (unsigned)i, (int)t->value, (int)t->from, (int)t->to, (unsigned)t->before_step);
+    }
+    for (i = 0; i < desc->node_count; ++i)
+        if (info->choices[i].backend < 0 || info->choices[i].backend >= a->backends)
+            return qnnrt_partition__broken(a, 13,
+                "the choice of node %u is backend %d", (unsigned)i, (int)info->choices[i].backend);
+    for (i = 0; i < desc->state_count; ++i)
+        if (info->states[i].owner < -1 || info->states[i].owner >= a->backends)
+            return qnnrt_partition__broken(a, 13,
+                "the owner of state %u is backend %d", (unsigned)i, (int)info->states[i].owner);
+    for (i = 0; i < desc->value_count; ++i)
+        if (info->homes[i] < -2 || info->homes[i] >= a->backends)
+            return qnnrt_partition__broken(a, 13,
+                "the home of value %u is backend %d", (unsigned)i, (int)info->homes[i]);
+    return 1;
+}
+
+/* What is known of classes. */
+static void qnnrt_partition__audit_classes(qnnrt_partition__audit *a)
+{
+    int32_t v, n, b;
+    size_t i;
+    for (v = 0; v < a->values; ++v) {
+        const qnnrt_partition_value *value = &a->desc->values[v];
+        if (value->state >= 0) a->state[a->root[v]] = value->state;
+        if (a->maker[v] < 0 || value->is_input || value->is_output || value->exact ||
+            value->state >= 0)
+            a->plain[a->root[v]] = 1;
+    }
+    for (n = 0; n < a->nodes; ++n) {
+        const qnnrt_partition_node *node = &a->desc->nodes[n];
+        if (node->writes >= 0) a->written[a->root[node->writes]] = 1;
+        for (i = 0; i < node->output_count; ++i)
+            if (a->state[a->root[node->outputs[i]]] >= 0)
+                a->last[a->state[a->root[node->outputs[i]]]] = node->outputs[i];
+    }
+    for (b = 0; b < a->backends; ++b)
+        if (a->desc->backends[b].is_host) a->host = b;
+}
+
+/* The place where a backend reads a value: 0 is host memory. */
+static int32_t qnnrt_partition__spot(const qnnrt_partition__audit *a, int32_t value,
+                                     int32_t backend)
+{
+    const qnnrt_partition_backend *list = a->desc->backends;
+    int32_t b;
+    if (backend < 0) return 0;
+    if (!list[backend].is_host && !list[backend].is_host_memory) return 1 + backend;
+    if (a->plain[a->root[value]]) return 0;
+    for (b = 0; b < backend; ++b)
+        if ((list[b].is_host || list[b].is_host_memory) &&
+            list[b].precision == list[backend].precision)
+            break;
+    return 1 + a->backends + b;
+}
+
+/* Rules 5, 8, 1, 11, 10, 12: node by node. */
+static int qnnrt_partition__audit_nodes(qnnrt_partition__audit *a)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const qnnrt_partition_info *info = a->info;
+    uint32_t *marked = (uint32_t *)qnnrt_partition__get(&a->arena, desc->node_count,
+        sizeof(uint32_t));
+    int32_t *in_steps = (int32_t *)qnnrt_partition__get(&a->arena, desc->node_count,
+        sizeof(int32_t));
+    int32_t n, b;
+    size_t i, k;
+    if (a->arena.failed) return 0;
+    for (i = 0; i < info->step_count; ++i)
+        for (k = 0; k < info->steps[i].node_count; ++k) {
+            n = info->steps[i].nodes[k];
+            if (++in_steps[n] > 1)
+                return qnnrt_partition__broken(a, 5,
+                    "node \"%s\" is in two steps", qnnrt_partition__node_name(desc, n));
+            if (info->choices[n].step != i || info->choices[n].backend != info->steps[i].backend)
+                return qnnrt_partition__broken(a, 5,
+                    "node \"%s\" is in step %u on \"%s\", and its choice is step %u on \"%s\"",
+                    qnnrt_partition__node_name(desc, n), (unsigned)i,
+                    qnnrt_partition__backend_name(desc, info->steps[i].backend),
+                    (unsigned)info->choices[n].step,
+                    qnnrt_partition__backend_name(desc, info->choices[n].backend));
+        }
+    for (i = 0; i < desc->mark_count; ++i)
+        marked[desc->marks[i].node] |= (uint32_t)1 << desc->marks[i].backend;
+    for (n = 0; n < a->nodes; ++n) {
+        const char *name = qnnrt_partition__node_name(desc, n);
+        const qnnrt_partition_choice *choice = &info->choices[n];
+        if (in_steps[n] == 0)
+            return qnnrt_partition__broken(a, 5, "node \"%s\" is in no step", name);
+        for (b = 0; b < a->backends; ++b) {
+            const size_t pair = (size_t)n * (size_t)a->backends + (size_t)b;
+            const char *why = NULL, *refusal = info->refusals[pair];
+            const uint32_t bit = (uint32_t)1 << b;
+            const int can = (marked[n] & bit) == 0 && desc->supports(desc->user, n, b, &why) != 0;
+            if (can != ((choice->candidates & bit) != 0))
+                return qnnrt_partition__broken(a, 8,
+                    "node \"%s\": \"%s\" answers %s now, and %s before", name,
+                    qnnrt_partition__backend_name(desc, b), can ? "yes" : "no", can ? "no" : "yes");
+            if (!can && (refusal == NULL || refusal[0] == '\0'))
+                return qnnrt_partition__broken(a, 10,
+                    "node \"%s\": the refusal of \"%s\" has no reason", name,
+                    qnnrt_partition__backend_name(desc, b));
+        }
+        if ((choice->candidates >> choice->backend & 1) == 0)
+            return qnnrt_partition__broken(a, 1,
+                "node \"%s\" is on \"%s\", which does not support it", name,
+                qnnrt_partition__backend_name(desc, choice->backend));
+        if (desc->nodes[n].pin >= 0 && desc->nodes[n].pin != choice->backend)
+            return qnnrt_partition__broken(a, 11,
+                "node \"%s\" is pinned to backend %d and runs on \"%s\"", name,
+                (int)desc->nodes[n].pin, qnnrt_partition__backend_name(desc, choice->backend));
+        if (choice->why == NULL || choice->why[0] == '\0')
+            return qnnrt_partition__broken(a, 12,
+                "the choice of node \"%s\" has no sentence", name);
+    }
+    for (i = 0; i < desc->state_count; ++i)
+        if (info->states[i].why == NULL || info->states[i].why[0] == '\0')
+            return qnnrt_partition__broken(a, 12,
+                "state \"%s\" has no sentence", qnnrt_partition__state_name(desc, (int32_t)i));
+    return 1;
+}
+
+/* Rule 2: what touches a state. */
+static int qnnrt_partition__audit_states(qnnrt_partition__audit *a)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    int32_t n;
+    size_t i;
+    for (i = 0; i < desc->state_count; ++i) {
+        const qnnrt_partition_policy own = desc->states[i].policy;
+        if ((own != QNNRT_PARTITION_POLICY_DEFAULT ? own : desc->state_policy) ==
+            QNNRT_PARTITION_POLICY_ALWAYS_HOST && a->info->states[i].owner >= 0)
+            return qnnrt_partition__broken(a, 2,
+                "state \"%s\" is to be in host memory, and \"%s\" owns it",
+                qnnrt_partition__state_name(desc, (int32_t)i),
+                qnnrt_partition__backend_name(desc, a->info->states[i].owner));
+    }
+    for (n = 0; n < a->nodes; ++n) {
+        const qnnrt_partition_node *node = &desc->nodes[n];
+        const int32_t b = a->info->choices[n].backend;
+        for (i = 0; i < node->input_count + node->output_count + 1; ++i) {
+            const int32_t v = i < node->input_count ? node->inputs[i] :
+                i < node->input_count + node->output_count ? node->outputs[i - node->input_count] :
+                node->writes;
+            const int32_t s = v >= 0 ? a->state[a->root[v]] : -1;
+            qnnrt_partition_policy policy;
+            if (s < 0) continue;
+            if (a->info->states[s].owner >= 0 && a->info->states[s].owner != b)
+                return qnnrt_partition__broken(a, 2,
+                    "\"%s\" owns state \"%s\", and node \"%s\", which touches it, is on \"%s\"",
+                    qnnrt_partition__backend_name(desc, a->info->states[s].owner),
+                    qnnrt_partition__state_name(desc, s), qnnrt_partition__node_name(desc, n),
+                    qnnrt_partition__backend_name(desc, b));
+            policy = desc->states[s].policy != QNNRT_PARTITION_POLICY_DEFAULT ?
+                desc->states[s].policy :
+                     desc->state_policy;
+            if (a->info->states[s].owner < 0 && policy == QNNRT_PARTITION_POLICY_ERROR &&
+                b != a->host)
+                return qnnrt_partition__broken(a, 2,
+                    "no backend owns state \"%s\", its policy is ERROR, and node \"%s\" on \"%s\" "
+                    "touches it", qnnrt_partition__state_name(desc, s),
+                    qnnrt_partition__node_name(desc, n), qnnrt_partition__backend_name(desc, b));
+        }
+    }
+    return 1;
+}
+
+static int32_t qnnrt_partition__audit_set(qnnrt_partition__audit *a, int32_t node)
+{
+    while (a->set[node] != node) {
+        a->set[node] = a->set[a->set[node]];
+        node = a->set[node];
+    }
+    return node;
+}
+
+/* Take from a node the backends whose steps are smaller than it. readers [values]: nodes that read
+   a value. */
+static void qnnrt_partition__audit_fits(qnnrt_partition__audit *a, int32_t n,
+                                        const uint8_t *readers)
+{
+    const qnnrt_partition_node *node = &a->desc->nodes[n];
+    uint32_t in = 0, out = node->writes >= 0, limits = 0, b;
+    size_t i, k;
+    for (b = 0; b < (uint32_t)a->backends; ++b)
+        limits |= a->desc->backends[b].most_inputs | a->desc->backends[b].most_outputs;
+    if (limits == 0) return;
+    for (i = 0; i < node->input_count; ++i) {
+        const int32_t v = node->inputs[i];
+        for (k = 0; k < i && node->inputs[k] != v; ++k) {}
+        if (v >= 0 && k == i && v != node->writes && !a->desc->values[a->root[v]].constant) ++in;
+    }
+    if (node->writes >= 0) ++in;
+    for (i = 0; i < node->output_count; ++i) {
+        const int32_t v = node->outputs[i], s = a->state[a->root[v]];
+        if (readers[v] || a->desc->values[v].is_output || (s >= 0 && a->last[s] == v)) ++out;
+    }
+    for (b = 0; b < (uint32_t)a->backends; ++b) {
+        const qnnrt_partition_backend *backend = &a->desc->backends[b];
+        if ((backend->most_inputs > 0 && in > backend->most_inputs) ||
+            (backend->most_outputs > 0 && out > backend->most_outputs))
+            a->set_mask[n] &= ~((uint32_t)1 << b);
+    }
+}
+
+/* Rule 4, and of rule 3 what concerns homes. */
+static int qnnrt_partition__audit_views(qnnrt_partition__audit *a)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const qnnrt_partition_info *info = a->info;
+    int32_t *first = (int32_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values,
+        sizeof(int32_t));
+    int32_t *owner_first = (int32_t *)qnnrt_partition__get(&a->arena, desc->state_count,
+        sizeof(int32_t));
+    uint8_t *viewed = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values, 1);
+    uint8_t *readers = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values, 1);
+    int32_t v, n;
+    size_t i;
+    if (a->arena.failed) return 0;
+    for (n = 0; n < a->nodes; ++n) {
+        for (i = 0; i < desc->nodes[n].input_count; ++i)
+            if (desc->nodes[n].inputs[i] >= 0) readers[desc->nodes[n].inputs[i]] = 1;
+        if (desc->nodes[n].writes >= 0) readers[desc->nodes[n].writes] = 1;
+    }
+    for (v = 0; v < a->values; ++v) {
+        first[v] = -1;
+        if (a->root[v] != v) viewed[a->root[v]] = 1;
+        if (a->written[a->root[v]] != (info->homes[v] != QNNRT_PARTITION_FIXED) ||
+            info->homes[v] != info->homes[a->root[v]])
+            return qnnrt_partition__broken(a, 3,
+                "value \"%s\": its home is backend %d, which cannot be",
+                qnnrt_partition__value_name(desc, v), (int)info->homes[v]);
+    }
+    for (i = 0; i < desc->state_count; ++i) owner_first[i] = -1;
+    for (n = 0; n < a->nodes; ++n) {
+        a->set[n] = n;
+        a->set_mask[n] = info->choices[n].candidates;
+        if (desc->nodes[n].pin >= 0) a->set_mask[n] &= (uint32_t)1 << desc->nodes[n].pin;
+        qnnrt_partition__audit_fits(a, n, readers);
+    }
+    for (n = 0; n < a->nodes; ++n) {
+        const qnnrt_partition_node *node = &desc->nodes[n];
+        const int32_t b = info->choices[n].backend;
+        for (i = 0; i < node->output_count + node->input_count + 1; ++i) {
+            const int out = i < node->output_count;
+            int32_t r, *with, x, y;
+            v = out ? node->outputs[i] : i < node->output_count + node->input_count ?
+                node->inputs[i - node->output_count] : node->writes;
+            if (v < 0) continue;
+            r = a->root[v];
+            if (a->state[r] >= 0 && info->states[a->state[r]].owner >= 0) {
+                with = &owner_first[a->state[r]];
+                a->set_mask[qnnrt_partition__audit_set(a, n)] &= (uint32_t)1 << b;
+            } else if (a->written[r] && (out || v == node->writes)) {
+                /* What makes, views or overwrites it is at home, but for writers: see >>replay. */
+                if (!(node->writes >= 0 && a->root[node->writes] == r) &&
+                    (info->homes[r] < 0 || info->homes[r] != b))
+                    return qnnrt_partition__broken(a, 4,
+                        "node \"%s\" makes \"%s\" on \"%s\", and the memory is on \"%s\"",
+                        qnnrt_partition__node_name(desc, n), qnnrt_partition__value_name(desc, v),
+                        qnnrt_partition__backend_name(desc, b),
+                        qnnrt_partition__backend_name(desc, info->homes[r]));
+                a->set_mask[qnnrt_partition__audit_set(a, n)] &= (uint32_t)1 << b;
+                continue;
+            } else if (out && viewed[r] && !desc->values[r].constant) {
+                with = &first[r];
+            } else {
+                continue;
+            }
+            if (*with < 0) { *with = n; continue; }
+            x = qnnrt_partition__audit_set(a, *with);
+            y = qnnrt_partition__audit_set(a, n);
+            if (x == y) continue;
+            a->set[y] = x;
+            a->set_mask[x] &= a->set_mask[y];
+        }
+    }
+    /* Where a backend can do all that hangs together, it does. */
+    for (n = 0; n < a->nodes; ++n) {
+        const int32_t set = qnnrt_partition__audit_set(a, n);
+        if (a->set_mask[set] != 0 && info->choices[n].backend != info->choices[set].backend)
+            return qnnrt_partition__broken(a, 4,
+                "nodes \"%s\" and \"%s\" share memory, and are on \"%s\" and \"%s\"",
+                qnnrt_partition__node_name(desc, set), qnnrt_partition__node_name(desc, n),
+                qnnrt_partition__backend_name(desc, info->choices[set].backend),
+                qnnrt_partition__backend_name(desc, info->choices[n].backend));
+    }
+    return 1;
+}
+
+/* =====================================================================================
+   REPLAY                                                                        >>replay
+   The check of a finished plan, part two: run it with versions instead of data.
+   Needs: >>memory >>text >>audit     Knows nothing of: how a plan is found
+   ===================================================================================== */
+
+static int32_t *qnnrt_partition__copy_of(const qnnrt_partition__audit *a, int32_t value,
+                                         int32_t spot)
+{
+    return &a->copy[(size_t)value * (size_t)a->spots + (size_t)spot];
+}
+
+/* Set up: versions that reads expect in the order of the list, and what is where before all. */
+static int qnnrt_partition__replay_begin(qnnrt_partition__audit *a)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const uint64_t values = (uint64_t)a->values;
+    uint64_t cells, c;
+    int32_t v, n, count = 0;
+    size_t i, reads = 0;
+    for (n = 0; n < a->nodes; ++n) reads += desc->nodes[n].input_count + 1;
+    a->spots = 1 + 2 * a->backends;
+    cells = values * (uint64_t)a->spots;
+    a->copy = (int32_t *)qnnrt_partition__get(&a->arena, cells, sizeof(int32_t));
+    a->last_move = (int32_t *)qnnrt_partition__get(&a->arena, cells, sizeof(int32_t));
+    a->used = (uint8_t *)qnnrt_partition__get(&a->arena, a->info->transfer_count, 1);
+    a->home_version = (int32_t *)qnnrt_partition__get(&a->arena, values, sizeof(int32_t));
+    a->now = (int32_t *)qnnrt_partition__get(&a->arena, values, sizeof(int32_t));
+    a->expected = (int32_t *)qnnrt_partition__get(&a->arena, reads, sizeof(int32_t));
+    a->reads = (int32_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->nodes + 1, sizeof(int32_t));
+    a->ran = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->nodes, 1);
+    if (a->arena.failed) return 0;
+    for (c = 0; c < cells; ++c) a->copy[c] = a->last_move[c] = -1;
+    for (n = 0; n < a->nodes; ++n) {
+        const qnnrt_partition_node *node = &desc->nodes[n];
+        a->reads[n] = count;
+        for (i = 0; i <= node->input_count; ++i) {
+            v = i < node->input_count ? node->inputs[i] : node->writes;
+            a->expected[count++] = v >= 0 ? a->now[a->root[v]] : 0;
+        }
+        if (node->writes >= 0) ++a->now[a->root[node->writes]];
+    }
+    for (v = 0; v < a->values; ++v) { a->now[v] = 0; a->home_version[v] = -1; }
+    for (v = 0; v < a->values; ++v) {
+        const int32_t r = a->root[v], s = a->state[r];
+        const int32_t spot = qnnrt_partition__spot(a, v, s >= 0 ? a->info->states[s].owner : -1);
+        if (a->maker[v] >= 0 || desc->values[v].constant) continue;
+        *qnnrt_partition__copy_of(a, v, spot) = 0;
+        if (a->written[r] && qnnrt_partition__spot(a, v, a->info->homes[r]) == spot)
+            a->home_version[r] = 0;
+    }
+    return 1;
+}
+
+/* Return the version of a value that a place has, -1: none. Note that it was used. */
+static int32_t qnnrt_partition__seen_at(qnnrt_partition__audit *a, int32_t value, int32_t spot)
+{
+    const int32_t r = a->root[value];
+    int32_t move;
+    if (a->written[r] && qnnrt_partition__spot(a, value, a->info->homes[r]) == spot) {
+        move = a->last_move[(size_t)r * (size_t)a->spots + (size_t)spot];
+        if (move >= 0) a->used[move] = 1;
+        return a->home_version[r];
+    }
+    move = a->last_move[(size_t)value * (size_t)a->spots + (size_t)spot];
+    if (move >= 0) a->used[move] = 1;
+    return *qnnrt_partition__copy_of(a, value, spot);
+}
+
+static int qnnrt_partition__replay_transfer(qnnrt_partition__audit *a, size_t index)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const qnnrt_partition_transfer *t = &a->info->transfers[index];
+    const int32_t v = t->value, r = a->root[v];
+    const int32_t from = qnnrt_partition__spot(a, v, t->from);
+    const int32_t to = qnnrt_partition__spot(a, v, t->to);
+    const int home = a->written[r] && qnnrt_partition__spot(a, v, a->info->homes[r]) == to;
+    const int32_t there = home ? a->home_version[r] : *qnnrt_partition__copy_of(a, v, to);
+    int32_t has;
+    if (desc->values[v].constant || from == to)
+        return qnnrt_partition__broken(a, 6,
+            "transfer %u moves \"%s\", which is there already", (unsigned)index,
+            qnnrt_partition__value_name(desc, v));
+    has = qnnrt_partition__seen_at(a, v, from);
+    if (has < 0)
+        return qnnrt_partition__broken(a, a->maker[v] < 0 ? 14 : 6,
+            "transfer %u reads \"%s\" from %s, where it %s", (unsigned)index,
+            qnnrt_partition__value_name(desc, v), qnnrt_partition__backend_name(desc, t->from),
+            a->maker[v] < 0 ? "is not: it begins in host memory" : "is not");
+    if (has != a->now[r] || t->version != (uint32_t)a->now[r])
+        return qnnrt_partition__broken(a, 7,
+            "transfer %u moves version %u of \"%s\", %s has %d, and the present one is %d",
+            (unsigned)index, (unsigned)t->version, qnnrt_partition__value_name(desc, v),
+            qnnrt_partition__backend_name(desc, t->from), (int)has, (int)a->now[r]);
+    if (there == a->now[r])
+        return qnnrt_partition__broken(a, 6,
+            "transfer %u: version %u of \"%s\" is on %s already", (unsigned)index,
+            (unsigned)t->version, qnnrt_partition__value_name(desc, v),
+            qnnrt_partition__backend_name(desc, t->to));
+    if (home) {
+        /* The root begins there, or what was overwritten elsewhere comes back. */
+        if (v != r && there < 0)
+            return qnnrt_partition__broken(a, 3,
+                "transfer %u brings \"%s\" home, and its root is not there", (unsigned)index,
+                qnnrt_partition__value_name(desc, v));
+        a->home_version[r] = a->now[r];
+        if (there < 0) a->last_move[(size_t)r * (size_t)a->spots + (size_t)to] = (int32_t)index;
+        else a->used[index] = 1;
+        return 1;
+    }
+    *qnnrt_partition__copy_of(a, v, to) = a->now[r];
+    a->last_move[(size_t)v * (size_t)a->spots + (size_t)to] = (int32_t)index;
+    return 1;
+}
+
+/* Rules 3, 6 and 7 for what a node reads. */
+static int qnnrt_partition__replay_read(qnnrt_partition__audit *a, int32_t n, int32_t v,
+                                        int32_t expected)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const int32_t b = a->info->choices[n].backend, r = a->root[v];
+    int32_t has;
+    if (desc->values[r].constant) return 1;
+    if (a->maker[v] >= 0 && !a->ran[a->maker[v]])
+        return qnnrt_partition__broken(a, 6,
+            "node \"%s\" reads \"%s\" before \"%s\" made it", qnnrt_partition__node_name(desc, n),
+            qnnrt_partition__value_name(desc, v), qnnrt_partition__node_name(desc, a->maker[v]));
+    if (a->now[r] != expected)
+        return qnnrt_partition__broken(a, 3,
+            "node \"%s\" runs when \"%s\" was overwritten %d times, and reads it after %d",
+            qnnrt_partition__node_name(desc, n), qnnrt_partition__value_name(desc, v),
+            (int)a->now[r], (int)expected);
+    has = qnnrt_partition__seen_at(a, v, qnnrt_partition__spot(a, v, b));
+    if (has < 0)
+        return qnnrt_partition__broken(a, 6,
+            "node \"%s\" reads \"%s\" on \"%s\", and no transfer brought it",
+            qnnrt_partition__node_name(desc, n), qnnrt_partition__value_name(desc, v),
+            qnnrt_partition__backend_name(desc, b));
+    if (has != expected)
+        return qnnrt_partition__broken(a, 7,
+            "node \"%s\" reads version %d of \"%s\" on \"%s\", and the present one is %d",
+            qnnrt_partition__node_name(desc, n), (int)has, qnnrt_partition__value_name(desc, v),
+            qnnrt_partition__backend_name(desc, b), (int)expected);
+    return 1;
+}
+
+/* Rule 3: what a node overwrites. t: the first transfer that is still to come. */
+static int qnnrt_partition__replay_write(qnnrt_partition__audit *a, int32_t n, size_t step,
+                                         size_t t)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const qnnrt_partition_info *info = a->info;
+    const int32_t w = desc->nodes[n].writes, r = a->root[w], b = info->choices[n].backend;
+    const int32_t spot = qnnrt_partition__spot(a, w, b);
+    ++a->now[r];
+    if (spot == qnnrt_partition__spot(a, w, info->homes[r])) {
+        a->home_version[r] = a->now[r];
+        return 1;
+    }
+    *qnnrt_partition__copy_of(a, w, spot) = a->now[r];
+    if (info->steps[step].node_count != 1)
+        return qnnrt_partition__broken(a, 3,
+            "node \"%s\" overwrites \"%s\", which is not on \"%s\", and is not alone in its step",
+            qnnrt_partition__node_name(desc, n), qnnrt_partition__value_name(desc, w),
+            qnnrt_partition__backend_name(desc, b));
+    for (; t < info->transfer_count && info->transfers[t].before_step == step + 1; ++t) {
+        const qnnrt_partition_transfer *move = &info->transfers[t];
+        if (move->value == w && move->from == b && move->to == info->homes[r]) return 1;
+    }
+    return qnnrt_partition__broken(a, 3,
+        "node \"%s\" overwrites \"%s\" on \"%s\", and no transfer brings it back to \"%s\"",
+        qnnrt_partition__node_name(desc, n), qnnrt_partition__value_name(desc, w),
+        qnnrt_partition__backend_name(desc, b),
+        qnnrt_partition__backend_name(desc, info->homes[r]));
+}
+
+/* Where a value stands in the lists of step s: 8 * s + one of these. */
+enum {
+    QNNRT_PARTITION__READ = 1, QNNRT_PARTITION__MADE, QNNRT_PARTITION__LISTED,
+        QNNRT_PARTITION__GIVEN
+};
+
+/* Rules 6 and 9: the lists of a step. mark [values]: see above. */
+static int qnnrt_partition__replay_lists(qnnrt_partition__audit *a, size_t s, int32_t *mark)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    const qnnrt_partition_step *step = &a->info->steps[s];
+    const qnnrt_partition_backend *backend = &desc->backends[step->backend];
+    const int32_t base = 8 * (int32_t)s;
+    size_t i, k, read = 0;
+    for (k = 0; k < step->node_count; ++k) {
+        const qnnrt_partition_node *node = &desc->nodes[step->nodes[k]];
+        for (i = 0; i <= node->input_count; ++i) {
+            const int32_t v = i < node->input_count ? node->inputs[i] : node->writes;
+            if (v < 0 || desc->values[a->root[v]].constant || mark[v] > base) continue;
+            mark[v] = base + QNNRT_PARTITION__READ;
+            ++read;
+            if (a->maker[v] >= 0 && !a->given[v])
+                return qnnrt_partition__broken(a, 6,
+                    "step %u reads \"%s\", which is no output of the step before", (unsigned)s,
+                    qnnrt_partition__value_name(desc, v));
+        }
+        for (i = 0; i < node->output_count; ++i)
+            mark[node->outputs[i]] = base + QNNRT_PARTITION__MADE;
+    }
+    for (i = 0; i < step->input_count; ++i) {
+        const int32_t v = step->inputs[i];
+        if (mark[v] != base + QNNRT_PARTITION__READ)
+            return qnnrt_partition__broken(a, 6,
+                "input \"%s\" of step %u is listed twice, or not read there",
+                qnnrt_partition__value_name(desc, v), (unsigned)s);
+        mark[v] = base + QNNRT_PARTITION__LISTED;
+    }
+    if (read != step->input_count)
+        return qnnrt_partition__broken(a, 6,
+            "step %u reads %u values and lists %u", (unsigned)s, (unsigned)read,
+            (unsigned)step->input_count);
+    /* What is overwritten is an output, too, but for what is made in the step itself. */
+    for (k = 0; k < step->node_count; ++k) {
+        const int32_t w = desc->nodes[step->nodes[k]].writes;
+        if (w < 0 || mark[w] != base + QNNRT_PARTITION__LISTED) continue;
+        mark[w] = base + QNNRT_PARTITION__MADE;
+        ++read;                      /* from here on: how many must be given, beside others */
+    }
+    read -= step->input_count;
+    for (i = 0; i < step->output_count; ++i) {
+        const int32_t v = step->outputs[i];
+        if (mark[v] != base + QNNRT_PARTITION__MADE)
+            return qnnrt_partition__broken(a, 6,
+                "output \"%s\" of step %u is listed twice, or not made there",
+                qnnrt_partition__value_name(desc, v), (unsigned)s);
+        mark[v] = base + QNNRT_PARTITION__GIVEN;
+        a->given[v] = 1;
+        if (a->maker[v] < 0 || a->info->choices[a->maker[v]].step != s) --read;
+    }
+    if (read != 0)
+        return qnnrt_partition__broken(a, 6,
+            "step %u overwrites %u values that are no outputs of it", (unsigned)s, (unsigned)read);
+    if ((backend->most_inputs > 0 && step->input_count > backend->most_inputs) ||
+        (backend->most_outputs > 0 && step->output_count > backend->most_outputs))
+        return qnnrt_partition__broken(a, 9,
+            "step %u has %u inputs and %u outputs, and \"%s\" takes %u and %u", (unsigned)s,
+            (unsigned)step->input_count, (unsigned)step->output_count,
+            qnnrt_partition__backend_name(desc, step->backend), (unsigned)backend->most_inputs,
+            (unsigned)backend->most_outputs);
+    return 1;
+}
+
+static int qnnrt_partition__replay_step(qnnrt_partition__audit *a, size_t s, size_t t)
+{
+    const qnnrt_partition_step *step = &a->info->steps[s];
+    size_t i, k;
+    for (k = 0; k < step->node_count; ++k) {
+        const int32_t n = step->nodes[k];
+        const qnnrt_partition_node *node = &a->desc->nodes[n];
+        for (i = 0; i <= node->input_count; ++i) {
+            const int32_t v = i < node->input_count ? node->inputs[i] : node->writes;
+            if (v >= 0 && !qnnrt_partition__replay_read(a, n, v,
+                a->expected[a->reads[n] + (int32_t)i]))
+                return 0;
+        }
+        if (node->writes >= 0 && !qnnrt_partition__replay_write(a, n, s, t)) return 0;
+        for (i = 0; i < node->output_count; ++i) {
+            const int32_t v = node->outputs[i], r = a->root[v];
+            const int32_t spot = qnnrt_partition__spot(a, v, step->backend);
+            if (!a->written[r]) *qnnrt_partition__copy_of(a, v, spot) = 0;
+            else if (v == r && qnnrt_partition__spot(a, v, a->info->homes[r]) == spot)
+                a->home_version[r] = a->now[r];
+        }
+        a->ran[n] = 1;
+    }
+    return 1;
+}
+
+/* Rule 14: what the caller and the next run read. */
+static int qnnrt_partition__replay_end(qnnrt_partition__audit *a)
+{
+    const qnnrt_partition_desc *desc = a->desc;
+    int32_t v;
+    size_t i;
+    for (v = 0; v < a->values; ++v) {
+        const int32_t r = a->root[v], s = a->state[r];
+        const int32_t where = s >= 0 ? a->info->states[s].owner : -1;
+        if (desc->values[r].constant) continue;
+        if (!desc->values[v].is_output && !(s >= 0 && a->last[s] == v) &&
+            !(s >= 0 && r == v && a->maker[v] < 0 && a->written[v])) continue;
+        if (a->maker[v] >= 0 && !a->given[v])
+            return qnnrt_partition__broken(a, 14,
+                "\"%s\" is read after the run and is no output of its step",
+                qnnrt_partition__value_name(desc, v));
+        if (qnnrt_partition__seen_at(a, v, qnnrt_partition__spot(a, v, where)) != a->now[r])
+            return qnnrt_partition__broken(a, 14,
+                "\"%s\" is not in %s at the end, or an old version",
+                qnnrt_partition__value_name(desc, v), qnnrt_partition__backend_name(desc, where));
+    }
+    for (i = 0; i < a->info->transfer_count; ++i)
+        if (!a->used[i])
+            return qnnrt_partition__broken(a, 6,
+                "transfer %u: nothing reads \"%s\" on %s", (unsigned)i,
+                qnnrt_partition__value_name(desc, a->info->transfers[i].value),
+                qnnrt_partition__backend_name(desc, a->info->transfers[i].to));
+    return 1;
+}
+
+static int qnnrt_partition__replay(qnnrt_partition__audit *a)
+{
+    int32_t *mark = (int32_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values,
+        sizeof(int32_t));
+    size_t s, t = 0;
+    a->given = (uint8_t *)qnnrt_partition__get(&a->arena, (uint64_t)a->values, 1);
+    if (a->arena.failed || !qnnrt_partition__replay_begin(a)) return 0;
+    for (s = 0; s <= a->info->step_count; ++s) {
+        for (; t < a->info->transfer_count && a->info->transfers[t].before_step == s; ++t)
+            if (!qnnrt_partition__replay_transfer(a, t)) return 0;
+        if (s == a->info->step_count) break;
+        if (!qnnrt_partition__replay_step(a, s, t)) return 0;
+    }
+    for (s = 0; s < a->info->step_count; ++s)
+        if (!qnnrt_partition__replay_lists(a, s, mark)) return 0;
+    return qnnrt_partition__replay_end(a);
+}
+
+/* =====================================================================================
    PUBLIC                                                                        >>public
    Needs: >>config >>memory >>text >>input >>order >>ask >>place >>border >>island >>result
+          >>audit >>replay
    Knows nothing of: how a plan is found
    ===================================================================================== */
+
+/* True if the arrays of a description are there, and not too large. */
+static int qnnrt_partition__complete(const qnnrt_partition_desc *desc)
+{
+    return (desc->nodes != NULL || desc->node_count == 0) &&
+           (desc->values != NULL || desc->value_count == 0) &&
+           (desc->states != NULL || desc->state_count == 0) &&
+           (desc->marks != NULL || desc->mark_count == 0) && desc->backends != NULL &&
+           desc->backend_count > 0 && desc->backend_count <= QNNRT_PARTITION_BACKENDS &&
+           desc->node_count <= QNNRT_PARTITION__MOST &&
+           desc->value_count <= QNNRT_PARTITION__MOST &&
+           desc->state_count <= QNNRT_PARTITION__MOST;
+}
 
 QNNRT_PARTITION_API void qnnrt_partition_free(qnnrt_partition *plan)
 {
@@ -2136,20 +3084,11 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
     *out = NULL;
     if (desc == NULL || desc->supports == NULL)
         return qnnrt_partition__fail(err, QNNRT_E_ARG, "desc or desc->supports is NULL");
-    if ((desc->nodes == NULL && desc->node_count > 0) ||
-        (desc->values == NULL && desc->value_count > 0) ||
-        (desc->states == NULL && desc->state_count > 0) ||
-        (desc->marks == NULL && desc->mark_count > 0) || desc->backends == NULL ||
-        desc->backend_count == 0 || desc->backend_count > QNNRT_PARTITION_BACKENDS)
+    if (!qnnrt_partition__complete(desc))
         return qnnrt_partition__fail(err, QNNRT_E_ARG,
-            "an array is NULL, or there are %u backends, expected 1 to %d",
+            "an array is NULL, there are more than %d nodes, values or states, or there are %u "
+            "backends, expected 1 to %d", (int)QNNRT_PARTITION__MOST,
             (unsigned)desc->backend_count, (int)QNNRT_PARTITION_BACKENDS);
-    if (desc->node_count > QNNRT_PARTITION__MOST || desc->value_count > QNNRT_PARTITION__MOST ||
-        desc->state_count > QNNRT_PARTITION__MOST)
-        return qnnrt_partition__fail(err, QNNRT_E_LIMIT,
-            "%u nodes, %u values and %u states: at most %d of each are possible",
-            (unsigned)desc->node_count, (unsigned)desc->value_count, (unsigned)desc->state_count,
-            (int)QNNRT_PARTITION__MOST);
     memset(&keep, 0, sizeof keep);
     keep.hooks = desc->hooks;
     p = QNNRT_PARTITION__NEW(&keep, qnnrt_partition, 1);
@@ -2178,6 +3117,53 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
         snprintf(err->hint, sizeof err->hint, "%s", p->findings[0].hint);
     }
     return p->findings[0].code;
+}
+
+QNNRT_PARTITION_API const char *qnnrt_partition_rule_name(uint32_t rule)
+{
+    return rule < sizeof qnnrt_partition__rules / sizeof qnnrt_partition__rules[0] ?
+           qnnrt_partition__rules[rule] : "";
+}
+
+QNNRT_PARTITION_API qnnrt_result qnnrt_partition_check(const qnnrt_partition_desc *desc,
+                                                       const qnnrt_partition_info *info,
+                                                       uint32_t *rule, qnnrt_error *err)
+{
+    qnnrt_partition__audit a;
+    qnnrt_result result;
+    qnnrt_partition__error_clear(err);
+    if (rule != NULL) *rule = 0;
+    if (desc == NULL || info == NULL || desc->supports == NULL || !qnnrt_partition__complete(desc))
+        return qnnrt_partition__fail(err, QNNRT_E_ARG, "desc or info is NULL or incomplete");
+    if (info->finding_count > 0)
+        return qnnrt_partition__fail(err, QNNRT_E_ARG, "a plan with findings has nothing to check");
+    memset(&a, 0, sizeof a);
+    a.desc = desc;
+    a.info = info;
+    a.err = err;
+    a.arena.hooks = desc->hooks;
+    a.nodes = (int32_t)desc->node_count;
+    a.values = (int32_t)desc->value_count;
+    a.backends = (int32_t)desc->backend_count;
+    a.host = -1;
+    a.root = qnnrt_partition__numbers(&a.arena, desc->value_count, -1);
+    a.maker = qnnrt_partition__numbers(&a.arena, desc->value_count, -1);
+    a.state = qnnrt_partition__numbers(&a.arena, desc->value_count, -1);
+    a.last = qnnrt_partition__numbers(&a.arena, desc->state_count, -1);
+    a.written = QNNRT_PARTITION__NEW(&a.arena, uint8_t, desc->value_count);
+    a.plain = QNNRT_PARTITION__NEW(&a.arena, uint8_t, desc->value_count);
+    a.set = QNNRT_PARTITION__NEW(&a.arena, int32_t, desc->node_count);
+    a.set_mask = QNNRT_PARTITION__NEW(&a.arena, uint32_t, desc->node_count);
+    if (!a.arena.failed && qnnrt_partition__audit_desc(&a) && qnnrt_partition__audit_sound(&a)) {
+        qnnrt_partition__audit_classes(&a);
+        if (qnnrt_partition__audit_nodes(&a) && qnnrt_partition__audit_states(&a) &&
+            qnnrt_partition__audit_views(&a)) (void)qnnrt_partition__replay(&a);
+    }
+    result = a.rule != 0 ? QNNRT_E_MISMATCH : a.arena.failed ? qnnrt_partition__fail_memory(err) :
+             QNNRT_OK;
+    qnnrt_partition__release(&a.arena);
+    if (rule != NULL) *rule = a.rule;
+    return result;
 }
 
 #undef QNNRT_PARTITION__NEW
