@@ -5336,7 +5336,7 @@ struct qnnrt_lower__small {
     uint8_t                   *multipliers;      /* EXPANSION: [channels * blocks] */
 };
 
-enum { QNNRT_LOWER__CHUNK = 1 << 16, QNNRT_LOWER__CLIPS = 10 };
+enum { QNNRT_LOWER__CHUNK = 1 << 16, QNNRT_LOWER__CLIPS = 8 };
 
 /* What is done with the elements of a weight, which are visited in its own order. */
 typedef enum qnnrt_lower__visit_kind {
@@ -5398,34 +5398,27 @@ static uint32_t qnnrt_lower__codes_run(const qnnrt_lower__small *s, uint32_t e, 
 static int qnnrt_lower__codes_code(float value, float scale, int most)
 {
     const double ratio = (double)value / (double)scale;
-    const double near = ratio < 0 ? -floor(0.5 - ratio) : floor(ratio + 0.5);
-    return near > most ? most : near < -most ? -most : (int)near;
+    return !(ratio < most) ? most : !(ratio > -most) ? -most
+           : (int)(ratio + (ratio < 0 ? -0.5 : 0.5));
 }
 
-/* Add up what a scale would give: products of values and codes, and squares of codes. */
+/* Add up what a scale would give: products of values and codes, and squares of codes. No value is
+   beyond 60 scales. Without branches, which a processor would guess wrong. */
 static void qnnrt_lower__codes_sums(const float *values, uint32_t count, float scale,
                                     double *products, double *squares)
 {
     const float inverse = 1 / scale;
-    float product[4] = {0, 0, 0, 0}, square[4] = {0, 0, 0, 0};
-    uint32_t i, k;
-    for (i = 0; i + 4 <= count; i += 4)
-        for (k = 0; k < 4; ++k) {
-            float x = values[i + k] * inverse;
-            x = x > 7 ? 7 : x < -7 ? -7 : x;
-            x = (x + 12582912.0f) - 12582912.0f;         /* rounds to an integer */
-            product[k] += x * values[i + k];
-            square[k] += x * x;
-        }
-    for (; i < count; ++i) {
-        float x = values[i] * inverse;
-        x = x > 7 ? 7 : x < -7 ? -7 : x;
-        x = (x + 12582912.0f) - 12582912.0f;
-        product[0] += x * values[i];
-        square[0] += x * x;
+    float product[2] = {0, 0};
+    uint32_t i, square = 0;
+    for (i = 0; i < count; ++i) {
+        int32_t code = (int32_t)(values[i] * inverse + 64.5f) - 64;
+        code = code > 7 ? 7 : code;
+        code = code < -7 ? -7 : code;
+        product[i & 1] += (float)code * values[i];
+        square += (uint32_t)(code * code);
     }
-    *products += (double)product[0] + product[1] + product[2] + product[3];
-    *squares += (double)square[0] + square[1] + square[2] + square[3];
+    *products += (double)product[0] + product[1];
+    *squares += square;
 }
 
 /* Visit the values of a run, which belong to one group. */
@@ -5438,7 +5431,7 @@ static void qnnrt_lower__codes_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
     float largest = scale;
     uint32_t i;
     if (kind == QNNRT_LOWER__SUMS) {
-        if (scale > 0)
+        if (scale > 1e-35f)
             qnnrt_lower__codes_sums(values, count, scale * v->clip / 7, &v->products[group],
                                     &v->squares[group]);
         return;
@@ -5513,7 +5506,7 @@ static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *su
         const uint32_t from = apart ? row * s->blocks : 0, to = apart ? end * s->blocks : groups;
         for (clip = 0; clip < QNNRT_LOWER__CLIPS && result == QNNRT_OK; ++clip) {
             for (g = from; g < to; ++g) v->products[g] = v->squares[g] = 0;
-            v->clip = 1 - 0.08f * (float)clip;
+            v->clip = 1 - 0.1f * (float)clip;
             result = qnnrt_lower__codes_visit(v, QNNRT_LOWER__SUMS, row * s->channel_step,
                                               end * s->channel_step, err);
             for (g = from; g < to; ++g) {
