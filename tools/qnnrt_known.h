@@ -379,6 +379,22 @@ static int qnnrt_known__not_1x1_of_8(const qnnrt_known_node *node)
            (w->dims[0] > 1 || w->dims[1] > 1 || w->dims[2] % 8 != 0);
 }
 
+/* Codes of a channel that do not fill whole words of 32 bits, in more than 32 channels. */
+static int qnnrt_known__odd_rows(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    uint32_t channels, inputs;
+    if (!qnnrt_known__channels(node) || w->rank < 2) return 0;
+    channels = w->dims[w->rank - 1];
+    inputs = w->dims[w->rank - 2];
+    if (qnnrt_known__is(node, "FullyConnected") ||
+        (qnnrt_known__is(node, "MatMul") && qnnrt_known__number(node, "transpose_in1", 0) != 0)) {
+        channels = w->dims[w->rank - 2];
+        inputs = w->dims[w->rank - 1];
+    }
+    return channels > 32 && inputs % (w->quant.bitwidth == 4 ? 8 : 4) != 0;
+}
+
 static int qnnrt_known__channels_group(const qnnrt_known_node *node)
 {
     return qnnrt_known__channels(node) && qnnrt_known__number(node, "group", 1) > 1;
@@ -728,6 +744,10 @@ static const qnnrt_known qnnrt_knowns[] = {
   "Use weights in float16." },
 { "htp-channels", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16", qnnrt_known__not_1x1,
   "no convolution of float16 with scales per channel, except 1x1", "Use weights in float16." },
+{ "htp-odd-rows", "Htp", QNNRT_KNOWN_DIFFERS, 0, "FullyConnected MatMul Conv2d", "f16",
+  qnnrt_known__odd_rows,
+  "beside float16, weights with scales per channel are garbage for more than 32 channels whose"
+  " inputs are not a multiple of 4, or of 8 with 4 bits", "Use weights in float16." },
 { "htp-channels", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0x3EA, "Conv2d", "f16",
   qnnrt_known__channels_group,
   "no convolution of float16 in groups with scales per channel", "Use weights in float16." },

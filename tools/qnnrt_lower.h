@@ -5538,6 +5538,23 @@ static void qnnrt_lower__codes_multiples(qnnrt_lower__small *s)
     }
 }
 
+/* Round the scales to float16, as libQnnHtp.so does beside float16: then codes fit what it uses. */
+static void qnnrt_lower__codes_halves(qnnrt_lower__small *s)
+{
+    uint32_t i;
+    for (i = 0; i < s->channels * s->blocks; ++i) {
+        qnnrt_weight one;
+        uint16_t half;
+        float scale;
+        qnnrt_lower__as_weight(&one, QNNRT_DTYPE_F32, 1, &s->scales[i]);
+        qnnrt_weights_convert(&one, QNNRT_DTYPE_F16, &half, sizeof(half), NULL, NULL);
+        qnnrt_lower__as_weight(&one, QNNRT_DTYPE_F16, 1, &half);
+        if (qnnrt_weights_convert(&one, QNNRT_DTYPE_F32, &scale, sizeof(scale), NULL, NULL) ==
+                QNNRT_OK && scale > 0 && scale < 65504)
+            s->scales[i] = scale;
+    }
+}
+
 /* Compute the scales of a weight. Return 0 after a finding or without memory. */
 static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *s)
 {
@@ -5576,6 +5593,8 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
     for (g = 0; g < groups && result == QNNRT_OK && s->about.bits == 8; ++g)
         s->scales[g] = qnnrt_lower__codes_scale((double)s->scales[g] / 127);
     if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__codes_multiples(s);
+    else if (result == QNNRT_OK && job->lower->compute == QNNRT_DTYPE_F16)
+        qnnrt_lower__codes_halves(s);
     if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
     qnnrt_lower__dealloc(job->lower, sums);
     qnnrt_lower__dealloc(job->lower, v.values);
