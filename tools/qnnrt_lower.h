@@ -207,6 +207,7 @@ typedef struct qnnrt_lower_tensor {
     int32_t               low, high;
     uint32_t              context;   /* of its producer; of an input or static: 0 */
     uint32_t              last;      /* context of its last reader */
+    size_t                small;     /* 1 + number in info.smalls, 0: it is not small */
 } qnnrt_lower_tensor;
 
 typedef struct qnnrt_lower_op {
@@ -5328,6 +5329,7 @@ struct qnnrt_lower__small {
     qnnrt_lower__small        *next;
     qnnrt_lower_small          about;
     const qnnrt_lower__record *source;
+    size_t                     number;           /* in info.smalls */
     double                     factor;           /* of its values */
     uint32_t                   count, channels, channel_step, inputs, input_step, blocks;
     qnnrt_block_form           form;             /* 0: a scale per channel */
@@ -5812,6 +5814,7 @@ static int32_t qnnrt_lower__small_tensor(qnnrt_lower__job *job, int32_t from,
     graph->bodies[from].small_next = at;
     tensor->name = qnnrt_lower__at(job, from)->name;
     tensor->value = qnnrt_lower__at(job, from)->value;
+    tensor->small = s->number + 1;
     if (s->about.emulated) return at;
     if (s->form == (qnnrt_block_form)0) {
         tensor->quant.encoding = QNNRT_ENCODING_PER_AXIS;
@@ -5922,6 +5925,7 @@ static void qnnrt_lower__small_op(qnnrt_lower__job *job, qnnrt_lower_op *op, siz
     if (s == NULL) {
         s = (qnnrt_lower__small *)qnnrt_lower__copy(lower, &form, sizeof(form));
         if (s == NULL || (s->about.bits != 0 && !qnnrt_lower__codes_scales(job, s))) return;
+        s->number = lower->small_count;
         *lower->smalls_last = s;
         lower->smalls_last = &s->next;
         lower->small_count += 1;

@@ -146,10 +146,12 @@ static void small_stay(tool *t, const qnnrt_lower_info *info, size_t first)
         if (same && i < first) return;
         count += same != 0;
     }
+    const char *what[] = {"stays in floating point", "has one scale per channel",
+                          "has rounded values, but its size as before", "stay in floating point",
+                          "have one scale per channel",
+                          "have rounded values, but their size as before"};
     say(t, "note      %lu weight%s of %s %s: %s\n", (unsigned long)count, cli_plural(count),
-        s->type,
-        s->emulated ? "have rounded values, but their size as before"
-        : s->bits == 0 ? "stay in floating point" : "have one scale per channel", s->why);
+        s->type, what[(count > 1 ? 3 : 0) + (s->emulated ? 2 : s->bits != 0)], s->why);
 }
 
 /* Print a line about all weights that are small, and notes about others and bad ones. */

@@ -139,10 +139,13 @@ typedef struct verify {                /* one graph                             
     double                        tolerance, most;   /* most: beyond it, values count as it    */
     size_t                        nodes, wrong;      /* of --verify_nodes                      */
     int                           all;               /* 1: a line for each node                */
+    const size_t                 *small;             /* [ir->value_count] 1 + number of the weight
+                                                        whose rounded values it has, or NULL   */
 } verify;
 
 typedef struct verify_sum {            /* two tensors, compared                                */
     double largest, difference;        /* the largest expected value; NaN is infinite          */
+    double signal, noise;              /* squares of expected values and of differences        */
 } verify_sum;
 
 /* Compare an expected value with a computed one. */
@@ -155,6 +158,10 @@ static void verify_one(verify_sum *sum, double expected, double got, double most
     if (got < -most) got = -most;
     const double difference = fabs(expected - got);
     if (fabs(expected) > sum->largest && fabs(expected) < most) sum->largest = fabs(expected);
+    if (fabs(expected) < most) {
+        sum->signal += expected * expected;
+        sum->noise += difference * difference;
+    }
     if (!(difference <= sum->difference)) sum->difference = isnan(difference) ? HUGE_VAL
                                                                               : difference;
 }
@@ -165,14 +172,23 @@ static double verify_relative(const verify_sum *sum)
     return sum->largest > 0 ? sum->difference / sum->largest : sum->difference;
 }
 
+/* Return the SNR in dB, at most 999. */
+static double verify_snr(const verify_sum *sum)
+{
+    const double db = sum->noise > 0 ? 4.3429448190325182 * log(sum->signal / sum->noise) : 999;
+    return db < 999 ? db : 999;
+}
+
 /* Copy the elements of a weight for qnnrt_ir_run(). */
 static qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data,
                                 qnnrt_error *err)
 {
+    const verify *v = user;
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     qnnrt_weights_loss loss = {0, 0, 0};
-    (void)user;
     if (value->count == 0) return QNNRT_OK;
+    if (v->small != NULL && v->small[value->number] > 0)
+        return qnnrt_lower_small_values(v->a->lower, v->small[value->number] - 1, data, err);
     if (weight == NULL) {
         memset(err, 0, sizeof(*err));
         err->code = QNNRT_E_NOT_FOUND;
@@ -222,6 +238,7 @@ static int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_
     qnnrt_ir_run_desc desc = {0};
     qnnrt_error err;
     desc.load = verify_load;
+    desc.load_user = v;
     desc.watch = watch;
     desc.watch_user = v;
     desc.wide = 1;
@@ -270,12 +287,71 @@ static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *exp
     return good;
 }
 
+/* A weight of a node whose place a copy with rounded values has. */
+typedef struct verify_swap {
+    qnnrt_ir_node  *node;
+    size_t          input;
+    qnnrt_ir_value *old;
+} verify_swap;
+
+/* Let each node of the lowered graph that multiplies with a small weight read the rounded values;
+   another node may read the same weight as it is. swaps: [info->op_count]. Return how many were
+   swapped; *small receives what verify.small is, and the caller frees it. */
+static size_t verify_round(const verify *v, verify_swap *swaps, size_t **small)
+{
+    const qnnrt_lower_graph_info *info = v->info;
+    qnnrt_ir *ir = v->g->ir;
+    size_t count = 0;
+    *small = cli_alloc(ir->value_count + info->op_count, sizeof(**small));
+    for (size_t i = 0; i < info->op_count; ++i) {
+        const qnnrt_lower_op *op = &info->ops[i];
+        if (!op->used || op->node == NULL || op->input_count < 2) continue;
+        const qnnrt_lower_tensor *tensor = &info->tensors[op->inputs[1]];
+        qnnrt_ir_node *node = ir->nodes[op->node->at];
+        for (size_t k = 0; k < node->input_count && tensor->small > 0; ++k) {
+            qnnrt_ir_value *old = node->inputs[k];
+            if (old == NULL || old != tensor->value) continue;
+            qnnrt_ir_value *now = qnnrt_ir_add_value(ir, old->name, QNNRT_DTYPE_F32, old->rank,
+                                                     old->dims);
+            if (now == NULL || !qnnrt_ir_set_input(ir, node, k, now)) return count;
+            now->origin = QNNRT_IR_WEIGHT;
+            now->key = old->key;
+            (*small)[now->number] = tensor->small;
+            swaps[count].node = node;
+            swaps[count].input = k;
+            swaps[count++].old = old;
+        }
+    }
+    return count;
+}
+
+/* Run the lowered graph on the host with rounded weights. Return 0 after printing an error. */
+static int verify_host_small(verify *v, void *const *outputs)
+{
+    verify_swap *swaps = cli_alloc(v->info->op_count, sizeof(*swaps));
+    qnnrt_ir *before = v->ir;
+    size_t *small = NULL;
+    const size_t count = verify_round(v, swaps, &small);
+    v->small = small;
+    v->ir = v->g->ir;
+    const int good = verify_host(v, NULL, outputs);
+    v->ir = before;
+    v->small = NULL;
+    for (size_t i = 0; i < count; ++i)
+        qnnrt_ir_set_input(v->g->ir, swaps[i].node, swaps[i].input, swaps[i].old);
+    free(small);
+    free(swaps);
+    return good;
+}
+
 /* Compare `runs` runs with random inputs, and print the largest differences of each output. */
 static void verify_outputs(verify *v, uint32_t runs)
 {
     const size_t count = v->ir->output_count;
     tool *t = v->a->t;
-    verify_sum *sums = cli_alloc(count, sizeof(*sums));
+    const int small = v->a->t->set.compile.weight_bits != 0 &&
+                      qnnrt_lower_get_info(v->a->lower)->small_count > 0;
+    verify_sum *sums = cli_alloc(2 * count, sizeof(*sums)), *checked = small ? sums + count : sums;
     void **outputs = cli_alloc(count, sizeof(*outputs));
     qnnrt_ir_run_desc wide = {0};
     int good = 1;
@@ -283,25 +359,34 @@ static void verify_outputs(verify *v, uint32_t runs)
     for (size_t i = 0; i < count; ++i)
         outputs[i] = cli_alloc((size_t)v->ir->outputs[i]->count, sizeof(double));
     for (uint32_t run = 0; run < runs && good; ++run) {
-        good = verify_fill(v, run + 1) && verify_exec(v) && verify_host(v, NULL, outputs);
-        for (size_t i = 0; i < count && good; ++i)
-            if (v->ir->outputs[i]->count > 0)
-                good = verify_output(v, i, qnnrt_ir_run_dtype(&wide, v->ir->outputs[i]), outputs[i],
-                                     &sums[i]);
+        good = verify_fill(v, run + 1) && verify_exec(v);
+        for (int rounded = 0; rounded <= small && good; ++rounded) {
+            const qnnrt_ir *ir = rounded ? v->g->ir : v->ir;
+            good = rounded ? verify_host_small(v, outputs) : verify_host(v, NULL, outputs);
+            for (size_t i = 0; i < count && good; ++i)
+                if (v->ir->outputs[i]->count > 0)
+                    good = verify_output(v, i, qnnrt_ir_run_dtype(&wide, ir->outputs[i]),
+                                         outputs[i], &sums[(size_t)rounded * count + i]);
+        }
     }
-    if (good) {
-        say(t, "\nverify    graph \"%s\", %lu run%s, tolerance %g\n", v->g->name,
-            (unsigned long)runs, cli_plural(runs), v->tolerance);
-        for (size_t i = 0; i < count; ++i)
-            say(t, "  %-24s largest value %.4g, difference %.3g, relative %.3g\n",
-                v->ir->outputs[i]->name, sums[i].largest, sums[i].difference,
-                verify_relative(&sums[i]));
+    if (good)
+        say(t, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
+            (unsigned long)runs, cli_plural(runs), v->tolerance,
+            small ? " with rounded weights on the host" : "");
+    for (int rounded = small; rounded >= 0 && good; --rounded) {
+        if (small && !rounded) say(t, "  and from the weights as they were:\n");
+        for (size_t i = 0; i < count; ++i) {
+            const verify_sum *sum = &sums[(size_t)rounded * count + i];
+            say(t, "  %-24s largest value %.4g, difference %.3g, relative %.3g, SNR %.1f dB\n",
+                v->ir->outputs[i]->name, sum->largest, sum->difference, verify_relative(sum),
+                verify_snr(sum));
+        }
     }
     for (size_t i = 0; i < count && good; ++i)
-        if (!(verify_relative(&sums[i]) <= v->tolerance))
+        if (!(verify_relative(&checked[i]) <= v->tolerance))
             fail(t, NULL, "Find the first node that differs with --verify_nodes first.",
                  "graph \"%s\": output \"%s\" differs by %.3g of its largest value, more than %g",
-                 v->g->name, v->ir->outputs[i]->name, verify_relative(&sums[i]), v->tolerance);
+                 v->g->name, v->ir->outputs[i]->name, verify_relative(&checked[i]), v->tolerance);
     for (size_t i = 0; i < count; ++i) free(outputs[i]);
     free(outputs);
     free(sums);
@@ -315,7 +400,7 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
     const qnnrt_ir_value *value = node->outputs[output];
     qnnrt_slot slot = qnnrt_run_slot(v->run, value->name);
     qnnrt_ir_run_desc wide = {0};
-    verify_sum sum = {0, 0};
+    verify_sum sum = {0, 0, 0, 0};
     (void)err;
     wide.wide = 1;
     if (slot == QNNRT_NO_SLOT || slot->tensor->count != value->count || value->count == 0)
@@ -431,6 +516,9 @@ static void verify_graph(aten *a, qnnrt *model, size_t number)
         qnnrt_run_destroy(v.run);
         v.run = NULL;
     }
+    /* Nodes are compared with those of the graph as it was read, before its weights were rounded. */
+    if (c->tolerance <= 0 && c->weight_bits == 8) v.tolerance = 0.1;
+    if (c->tolerance <= 0 && c->weight_bits == 4) v.tolerance = 0.5;
     if (c->verify_nodes > 0) verify_nodes(&v);
     for (size_t i = 0; i < v.ir->input_count; ++i) free(v.inputs[i]);
     free(v.inputs);
