@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Export transformers' LlamaForCausalLM with trained weights, for prompts and for one token, in two forms.
+
+    export_llama.py MODEL_DIR OUT [--tokens 32] [--context 128] [--mask inside]
+    export_llama.py MODEL_DIR --record FILE
+
+OUT/static/ has graphs that write the new keys and values into a StaticCache, which they return whole;
+OUT/rows/ has graphs that read caches of context - tokens rows and return the new rows alone. Both have prefill.json
+(--tokens at a time), decode.json (one at a time) and config.json, a copy of the model's. The weights are those of
+MODEL_DIR/model.safetensors. --mask inside: the static form computes its mask and positions from the first position.
+
+--record writes what torch computes in float32: the greedy text after ten prompts, and the negative log likelihood of
+each byte of a text, in windows. Tests compare with this file, so that they need no torch.
+
+This needs torch, transformers, pytorch-ir and safetensors: see "make exports"."""
+import argparse
+import json
+import logging
+import math
+import os
+import shutil
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.CRITICAL)
+
+import torch
+import transformers
+from safetensors.torch import load_file
+from torch import nn
+from torch_ir import extract_ir
+
+torch.cuda.is_current_stream_capturing = lambda: False      # with stubs of the CUDA libraries the original crashes
+
+PROMPTS = ["And the LORD said unto ", "In the beginning ", "And it came to pass ", "The king of Israel ", "Blessed are ",
+           "And Moses ", "Thou shalt not ", "For the ", "Behold, ", "And Jesus answered "]
+WRITTEN = 48                     # bytes after each prompt
+MASKED = -10000.0
+
+
+class Static(nn.Module):
+    """One step that writes into caches of `context` rows, from `cells` on, and returns them whole."""
+
+    def __init__(self, model, context):
+        super().__init__()
+        self.model, self.context = model, context
+
+    def forward(self, input_ids, attention_mask, position_ids, cache_position, *caches):
+        cache = transformers.StaticCache(self.model.config, max_cache_len=self.context)
+        for i, layer in enumerate(cache.layers):
+            k, v = caches[2 * i], caches[2 * i + 1]
+            layer.lazy_initialization(k, v)
+            layer.keys, layer.values = k.clone(), v.clone()
+        # A layer counts its tokens itself; here the caller says where they go.
+        for layer in cache.layers:
+            layer.update = lambda key, value, *a, layer=layer, **o: written(layer, cache_position, key, value)
+        out = self.model(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids,
+                         past_key_values=cache, use_cache=True)
+        return (out.logits, *[x for layer in cache.layers for x in (layer.keys, layer.values)])
+
+
+def written(layer, cells, key, value):
+    layer.keys.index_copy_(2, cells, key)
+    layer.values.index_copy_(2, cells, value)
+    return layer.keys, layer.values
+
+
+class Inside(nn.Module):
+    """The same, as transformers exports it: positions, places and mask follow from the first position."""
+
+    def __init__(self, model, context):
+        super().__init__()
+        self.model, self.context = model, context
+
+    def forward(self, input_ids, first, *caches):
+        cache = transformers.StaticCache(self.model.config, max_cache_len=self.context)
+        for i, layer in enumerate(cache.layers):
+            k, v = caches[2 * i], caches[2 * i + 1]
+            layer.lazy_initialization(k, v)
+            layer.keys, layer.values = k.clone(), v.clone()
+            layer.cumulative_length = first + 0
+        out = self.model(input_ids=input_ids, past_key_values=cache, use_cache=True)
+        return (out.logits, *[x for layer in cache.layers for x in (layer.keys, layer.values)])
+
+
+class Rows(nn.Module):
+    """One step that reads caches and returns the new rows of each."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask, position_ids, *caches):
+        cache, rows = transformers.DynamicCache(), input_ids.shape[1]
+        for i in range(self.model.config.num_hidden_layers):
+            cache.update(caches[2 * i], caches[2 * i + 1], i)
+        out = self.model(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids,
+                         past_key_values=cache, use_cache=True)
+        return (out.logits, *[x[:, :, -rows:] for layer in cache.layers for x in (layer.keys, layer.values)])
+
+
+def load(folder, device):
+    with open(os.path.join(folder, "config.json")) as f:
+        config = transformers.LlamaConfig(**json.load(f), attn_implementation="eager")
+    with torch.device(device):
+        model = transformers.LlamaForCausalLM(config).eval()
+    if device == "cpu":
+        model.load_state_dict(load_file(os.path.join(folder, "model.safetensors")))
+    return model
+
+
+def inputs(config, form, tokens, context):
+    heads, width = config.num_key_value_heads, config.hidden_size // config.num_attention_heads
+    ids = torch.zeros(1, tokens, dtype=torch.long, device="meta")
+    mask = torch.zeros(1, 1, tokens, context, device="meta")
+    cells = context - tokens if form == "rows" else context
+    caches = [torch.zeros(1, heads, cells, width, device="meta") for _ in range(2 * config.num_hidden_layers)]
+    places, cells = [torch.zeros(*n, tokens, dtype=torch.long, device="meta") for n in ((1,), ())]
+    if form == "inside":
+        return (ids, torch.zeros((), dtype=torch.long, device="meta"), *caches)
+    return (ids, mask, places, *([cells] if form == "static" else []), *caches)
+
+
+def export(model, folder, form, tokens, context, path):
+    module = Rows(model) if form == "rows" else (Inside if form == "inside" else Static)(model, context)
+    ir = extract_ir(module, inputs(model.config, form, tokens, context), model_name="llama_%s_%d" % (form, tokens))
+    with open(path, "w") as f:
+        json.dump(ir.to_dict(), f, default=str)
+    print("%s: %d nodes" % (path, len(ir.nodes)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("model")
+    parser.add_argument("out", nargs="?")
+    parser.add_argument("--tokens", type=int, default=32)
+    parser.add_argument("--context", type=int, default=128)
+    parser.add_argument("--mask", choices=("input", "inside"), default="input")
+    parser.add_argument("--record", metavar="FILE")
+    o = parser.parse_args()
+    if o.record:
+        return record(o.model, o.record)
+    model = load(o.model, "meta")
+    for form in ("static" if o.mask == "input" else "inside", "rows"):
+        folder = os.path.join(o.out, form)
+        os.makedirs(folder, exist_ok=True)
+        for name, tokens in (("prefill", o.tokens), ("decode", 1)):
+            export(model, o.model, form, tokens, o.context, "%s/%s.json" % (folder, name))
+        shutil.copy(os.path.join(o.model, "config.json"), folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
