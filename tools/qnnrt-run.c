@@ -31,7 +31,8 @@
             run_verify.h: >>values >>verify       run_fate.h: >>fate
             run_progress.h: >>progress            run_chart.h: >>chart
             run_small.h: >>small                  run_decoder.h: >>decoder
-            run_packages.h: >>packages            run_cache.h: >>cache                            */
+            run_packages.h: >>packages            run_cache.h: >>cache
+            run_kv.h: >>kv                                                                        */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -92,6 +93,9 @@ typedef struct compile_settings {
     const char *cache;                 /* --cache                                          */
     uint64_t    cache_limit;           /* MiB; 0: the default                              */
     int         cache_list, cache_clear;
+    int         kv_rows;
+    int32_t     eos[QNNRT_DECODER_EOS];          /* [eos_count]                            */
+    size_t      eos_count;
 } compile_settings;
 
 enum { DIMS_MOST = 32 };
@@ -360,6 +364,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_explain.h"
 #include "run_libs.h"
 #include "run_small.h"
+#include "run_kv.h"
 #include "run_aten.h"
 #include "run_decoder.h"
 #include "run_fate.h"

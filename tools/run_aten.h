@@ -45,6 +45,7 @@ typedef struct aten {
     aten_graph     *now;               /* that passes work on                           */
     small_options   small;
     struct decoder *decoder;           /* that the graphs are made of, NULL: of files   */
+    kv_facts       *kv;                /* with --kv_rows                                */
     uint64_t        ns[ATEN_PHASES];
 } aten;
 
@@ -87,9 +88,12 @@ static int aten_check(const settings *set)
                         : c->positions != 0    ? "--positions"
                         : c->rope_base > 0     ? "--rope_base"
                         : c->weight_bits != 0  ? "--weight_bits"
+                        : c->kv_rows           ? "--kv_rows"
                                                : NULL;
     if (graphs == 0 && given != NULL)
         return aten_not_a_graph(set->files.items[0], given);
+    if (c->eos_count > 0 && !c->kv_rows)
+        return cli_usage("Add --kv_rows.", "--eos is for language models, compiled with --kv_rows");
     if (c->fp16 && c->fp32)
         return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
     if (graphs > 0 && c->weights.count > 1 && c->weights.count != graphs)
@@ -149,7 +153,8 @@ static int aten_read_graph(aten *a, aten_graph *g)
         return 0;
     }
     g->node_count = g->ir->node_count;
-    if (qnnrt_ir_check(g->ir, &list, &count, &err) == QNNRT_OK) return 1;
+    if (qnnrt_ir_check(g->ir, &list, &count, &err) == QNNRT_OK)
+        return kv_rewrite(a->t, g->file, g->ir, a->kv);
     if (count == 0) {                            /* the check itself failed */
         fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
         return 0;
@@ -173,7 +178,9 @@ static int aten_read(aten *a)
     const cli_list *paths = &a->t->set.compile.weights;
     uint64_t begin = now_ns();
     int good = 1;
+    a->kv = cli_alloc(1, sizeof(*a->kv));
     for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
+    good = good && kv_ends(a->t, a->graphs[0].file, a->kv);
     begin = aten_spent(a, ATEN_READ, begin);
     a->weights = cli_alloc(paths->count, sizeof(*a->weights));
     a->weights_count = paths->count;
@@ -300,7 +307,7 @@ static qnnrt_lower_desc aten_desc(aten *a)
     desc.target = qnnrt_lower_target_of(backend);
     desc.build_id = backend->build_id;
     desc.compute = c->fp32 ? QNNRT_DTYPE_F32 : c->fp16 ? QNNRT_DTYPE_F16 : (qnnrt_dtype)0;
-    desc.native_io = c->io >= 0 ? c->io : a->decoder != NULL;
+    desc.native_io = c->io >= 0 ? c->io : a->decoder != NULL || c->kv_rows;
     desc.positions = c->positions;
     desc.rope_base = c->rope_base;
     desc.contexts = c->contexts;
@@ -414,4 +421,5 @@ static void aten_free(aten *a)
     free(a->small.kept);
     free(a->weights);
     free(a->graphs);
+    free(a->kv);
 }

@@ -184,6 +184,8 @@ static int compile_program(const aten *a, qnnrt *model, char *const *paths)
     desc.context_count = parts;
     desc.pipelines = pipelines;
     desc.pipeline_count = graphs;
+    if (t->set.compile.kv_rows) desc.more = kv_settings;
+    desc.more_user = a->kv;
     if (a->decoder != NULL) desc.pipeline_count = 0;
     const int good = a->decoder != NULL ? decoder_program(a, &desc, compile_manifest)
                                         : compile_manifest(a, &desc);
@@ -357,7 +359,7 @@ static int verb_compile(void *user)
     if (status != STATUS_OK ||
         (a != NULL && !(a->decoder != NULL ? decoder_read(a) : aten_read(a)))) {
     } else if (!compile_folder(t, 1, &missing) ||
-               (a != NULL && !compile_replaces(t, a->decoder != NULL))) {
+               (a != NULL && !compile_replaces(t, a->decoder != NULL || t->set.compile.kv_rows))) {
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
         fail_backend(t, &err);
     } else {

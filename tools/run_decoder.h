@@ -51,6 +51,7 @@ static int decoder_check(const settings *set)
             : c->names != NULL   ? "--graph_name"
             : c->positions != 0  ? "--positions"
             : c->rope_base > 0   ? "--rope_base"
+            : c->kv_rows         ? "--kv_rows"
                                  : NULL;
     if (given != NULL)
         return cli_usage(c->contexts != 0 ? "Use --shards." : "Leave it out.",

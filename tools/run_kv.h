@@ -8,7 +8,13 @@
    of Qualcomm's hub, and DIR/qnnrt.json says which tokens end a text.
    ===================================================================================== */
 
-/* Rewrite a graph that was read. Masks of constants are folded before, so that they are seen. */
+/* What all graphs have in common, and what qnnrt-llm has to know. */
+typedef struct kv_facts {
+    qnnrt_ir_kv_info info;             /* .caches 0: no graph was read yet             */
+    qnnrt_decoder    tokens;           /* .bos, .eos and .eos_count                    */
+} kv_facts;
+
+/* Rewrite a graph that was read. What is constant is folded before, so that it is seen. */
 static qnnrt_result kv_graph(qnnrt_ir *ir, qnnrt_ir_kv_info *info, qnnrt_error *err)
 {
     qnnrt_result result = qnnrt_ir_pass_noops(ir, err);
@@ -17,50 +23,84 @@ static qnnrt_result kv_graph(qnnrt_ir *ir, qnnrt_ir_kv_info *info, qnnrt_error *
     return result == QNNRT_OK ? qnnrt_ir_pass_kv_rows(ir, 1, info, err) : result;
 }
 
-/* Rewrite one of the graphs; the first one says how many caches and columns all have. Return 0
-   after printing an error. */
-static int kv_rewrite(aten *a, aten_graph *g)
+/* Rewrite the graph of a file, if that is wanted. All must have the caches of the first one. Return
+   0 after printing an error. */
+static int kv_rewrite(tool *t, const char *file, qnnrt_ir *ir, kv_facts *facts)
 {
-    qnnrt_ir_kv_info info;
+    qnnrt_ir_kv_info info, *all = &facts->info;
     qnnrt_error err;
-    if (!a->t->set.compile.kv_rows) return 1;
-    if (kv_graph(g->ir, &info, &err) != QNNRT_OK) {
-        fail(a->t, NULL, err.hint, "--kv_rows: %s: %s", g->file, err.text);
+    if (!t->set.compile.kv_rows) return 1;
+    if (kv_graph(ir, &info, &err) != QNNRT_OK) {
+        fail(t, NULL, err.hint, "--kv_rows: %s: %s", file, err.text);
         return 0;
     }
     if (info.caches == 0) {
-        fail(a->t, NULL, "Export a step that reads caches, and writes or returns new rows.",
-             "--kv_rows: %s has no cache of keys and values", g->file);
+        fail(t, NULL, "Export a step that reads caches, and that writes or returns their new rows.",
+             "--kv_rows: %s has no caches of keys and values", file);
         return 0;
     }
-    if (a->kv.caches == 0) a->kv = info;
-    if (info.caches != a->kv.caches || info.context != a->kv.context) {
-        fail(a->t, NULL, "Export all graphs with the same layers and the same context.",
-             "--kv_rows: %s has %lu caches and context %u, %s has %lu and %u", g->file,
-             (unsigned long)info.caches, (unsigned)info.context, a->graphs[0].file,
-             (unsigned long)a->kv.caches, (unsigned)a->kv.context);
+    if (all->caches == 0) *all = info;
+    if (info.caches != all->caches || info.context != all->context) {
+        fail(t, NULL, "Export all graphs with the same layers and the same context.",
+             "--kv_rows: %s has %lu caches and context %u, the graph before it has %lu and %u",
+             file, (unsigned long)info.caches, (unsigned)info.context, (unsigned long)all->caches,
+             (unsigned)all->context);
         return 0;
     }
-    say(a->t, "kv_rows   %s: %lu layers, %u tokens per call, reads %u past rows%s\n", g->file,
+    say(t, "kv_rows   %s: %lu layers, %u tokens per call, %u past rows%s\n", file,
         (unsigned long)(info.caches / 2), (unsigned)info.ar, (unsigned)(info.context - info.ar),
-        info.written ? "" : ", returned new rows already");
+        info.written ? "" : "; returned new rows already");
     return 1;
 }
 
-/* Read --eos: "0", or "1,2". */
-static int take_eos(void *at, const cli_option *o, const char *value)
+/* Take the begin and end tokens: those of --eos, else those of config.json beside the graph, if it
+   is there. Return 0 after printing an error. */
+static int kv_ends(tool *t, const char *graph, kv_facts *facts)
 {
-    compile_settings *set = &((settings *)at)->compile;
-    const char *word = value;
-    set->eos_count = 0;
-    for (;;) {
-        uint64_t token = 0;
-        char *number = cli_text("%.*s", (int)strcspn(word, ","), word);
-        const int good = set->eos_count < EOS_MOST && cli_number(number, INT32_MAX, &token);
-        free(number);
-        if (!good) return cli_wrong_value(o, value, "tokens, joined by commas");
-        set->eos[set->eos_count++] = (int32_t)token;
-        word += strcspn(word, ",");
-        if (*word++ == '\0') return STATUS_OK;
+    enum { MOST = 1 << 24 };
+    const compile_settings *c = &t->set.compile;
+    const char *slash = strrchr(graph, '/');
+    qnnrt_decoder *model = &facts->tokens;
+    qnnrt_error err;
+    size_t bytes = 0;
+    model->bos = -1;
+    if (!c->kv_rows) return 1;
+    char *path = cli_text("%.*sconfig.json", slash != NULL ? (int)(slash + 1 - graph) : 0, graph);
+    char *text = cli_read_file(path, MOST, &bytes);
+    int good = text != NULL || errno == ENOENT;
+    if (!good) fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
+    model->vocabulary = UINT32_MAX;              /* tokens are checked by who reads them */
+    if (text != NULL && qnnrt_decoder_read_generation(text, bytes, model, &err) != QNNRT_OK) {
+        fail(t, NULL, err.hint, "%s: %s", path, err.text);
+        good = 0;
     }
+    if (c->eos_count > 0) {
+        model->eos_count = (uint32_t)c->eos_count;
+        memcpy(model->eos, c->eos, c->eos_count * sizeof(*c->eos));
+    }
+    free(text);
+    free(path);
+    return good;
+}
+
+/* Write the member "llm" of qnnrt.json. A begin token that is an end token, too, is left out:
+   tokenizers do not put it before texts. */
+static void kv_settings(void *user, json *j)
+{
+    const qnnrt_decoder *model = &((const kv_facts *)user)->tokens;
+    int ends = 0;
+    for (uint32_t i = 0; i < model->eos_count; ++i) ends |= model->eos[i] == model->bos;
+    qnnrt_json_write_key(j, "llm");
+    qnnrt_json_write_object(j, 1);
+    if (model->bos >= 0 && !ends) {
+        qnnrt_json_write_key(j, "bos");
+        qnnrt_json_write_i64(j, model->bos);
+    }
+    if (model->eos_count > 0) {
+        qnnrt_json_write_key(j, "eos");
+        qnnrt_json_write_array(j, 1);
+        for (uint32_t i = 0; i < model->eos_count; ++i) qnnrt_json_write_i64(j, model->eos[i]);
+        qnnrt_json_write_close(j);
+    }
+    qnnrt_json_write_close(j);
 }

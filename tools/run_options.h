@@ -37,6 +37,24 @@ static int take_backend(void *at, const cli_option *o, const char *value)
     return cli_take_backend(o, value, &set->backend, set->roles, &set->role_count);
 }
 
+/* Read --eos: tokens, joined by commas. */
+static int take_eos(void *at, const cli_option *o, const char *value)
+{
+    compile_settings *set = &((settings *)at)->compile;
+    set->eos_count = 0;
+    for (const char *word = value;; ++word) {
+        const size_t bytes = strcspn(word, ",");
+        char *number = cli_text("%.*s", (int)bytes, word);
+        uint64_t token = 0;
+        const int good = set->eos_count < QNNRT_DECODER_EOS && cli_number(number, INT32_MAX, &token);
+        free(number);
+        if (!good) return cli_wrong_value(o, value, "tokens, joined by commas");
+        set->eos[set->eos_count++] = (int32_t)token;
+        word += bytes;
+        if (*word == '\0') return STATUS_OK;
+    }
+}
+
 static int take_resident(void *at, const cli_option *o, const char *value)
 {
     settings *set = at;
@@ -245,6 +263,13 @@ static const cli_option options[] = {
      FIELD(compile.embedding), .verbs = VERB_COMPILE,
      .help = "folders: where rows of the table of embeddings are looked up: in the first graph, or "
              "on the host, in a file that is mapped (default graph)"},
+    {.name = "kv_rows", .kind = CLI_FLAG, FIELD(compile.kv_rows), .verbs = VERB_COMPILE,
+     .help = ".json: the graphs are steps of one language model, for prompts and for one token. "
+             "Caches that they write new rows into become caches of past rows, the new rows become "
+             "outputs, and inputs and outputs get the names that qnnrt-llm knows. In a mask, the "
+             "columns of the new tokens come last"},
+    {.name = "eos", .value = "T1,T2", .kind = CLI_OWN, .take = take_eos, .verbs = VERB_COMPILE,
+     .help = "with --kv_rows: tokens that end a text, for qnnrt-llm (default: none)"},
     {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "

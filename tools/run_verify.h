@@ -432,7 +432,9 @@ static qnnrt_ir *verify_read(const aten *a, const aten_graph *g, qnnrt_lower *lo
     qnnrt_ir *ir = NULL;
     qnnrt_error err;
     qnnrt_result result = qnnrt_ir_read(g->text, g->bytes, NULL, &ir, &err);
+    qnnrt_ir_kv_info info;
     if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
+    if (result == QNNRT_OK && a->t->set.compile.kv_rows) result = kv_graph(ir, &info, &err);
     if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, g->weights, &err);
     if (result == QNNRT_OK) return ir;
     fail(a->t, NULL, err.hint, "--verify: %s: %s", g->file, err.text);
