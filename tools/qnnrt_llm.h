@@ -2288,10 +2288,14 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
-/* Return 1 if a pipeline has steps or values that only its author can have given it. */
-static int qnnrt_llm__group_wired(const qnnrt_pipeline_info *info)
+/* Return 1 if the author of a pipeline has wired it: it has steps or values that nobody else can
+   have given it, or it is one of several steps in the program of a manifest. */
+static int qnnrt_llm__group_wired(const qnnrt_llm *llm, const qnnrt_pipeline_info *info)
 {
+    const qnnrt_info *model = qnnrt_get_info(llm->model);
     size_t i;
+    if (info->step_count > 1 && info->failure == NULL && model->context_count > 0 &&
+        model->contexts[0].role[0] != '\0') return 1;
     for (i = 0; i < info->step_count; ++i)
         if (info->steps[i].kind != QNNRT_STEP_GRAPH) return 1;
     for (i = 0; i < info->slot_count; ++i)
@@ -2329,7 +2333,7 @@ static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__it
     graph->name = info->name;
     graph->steps = info->steps;
     graph->step_count = info->step_count;
-    graph->wired = work->desc->made_count > 0 || qnnrt_llm__group_wired(info);
+    graph->wired = work->desc->made_count > 0 || qnnrt_llm__group_wired(work->llm, info);
     for (s = 0; s < info->step_count; ++s)
         if (info->steps[s].kind == QNNRT_STEP_GRAPH && info->steps[s].model != work->llm->model)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_ARG, "step %u is a graph of another"
@@ -2360,7 +2364,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
                                    model->contexts[i].file, model->contexts[i].failure->text);
     for (i = 0; i < all && given == 0; ++i) {
         const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(model->pipelines[i]);
-        joined |= info->step_count == contexts || qnnrt_llm__group_wired(info);
+        joined |= info->step_count == contexts || qnnrt_llm__group_wired(work->llm, info);
     }
     if (given == 0 && !joined && all > 0) return qnnrt_llm__group_join(work);
     for (i = 0; i < count && result == QNNRT_OK; ++i) {
