@@ -62,12 +62,27 @@ static int close_to(const float *got, const float *expected, uint64_t count, con
     return 1;
 }
 
-/* True if the pass keeps what a graph computes. `at`: the rows that are written; at[0] is the value of inputs with one
-   integer. Masks are named mask.., their last dimension has the columns. */
+/* Fill inputs that the pass has made: positions, and a causal mask of past and new columns. */
+static void fill_made(const qnnrt_ir *ir, const int64_t *at, size_t at_count, ends *in)
+{
+    size_t i, r, c;
+    for (i = 0; i < ir->input_count; ++i) {
+        if (strcmp(ir->inputs[i]->name, "position_ids") == 0) memcpy(in->data[i], at, at_count * sizeof(*at));
+        if (strcmp(ir->inputs[i]->name, "attention_mask") != 0) continue;
+        for (r = 0; r < at_count; ++r)
+            for (c = 0; c < CELLS; ++c)
+                in->data[i][r * CELLS + c] = (c < CELLS - at_count ? (int64_t)c < at[0] : c - (CELLS - at_count) <= r)
+                                                 ? 0 : -10000.0f;
+    }
+}
+
+/* True if the pass keeps what a graph computes. `at`: the rows that are written, as inputs of integers have them. Masks
+   are named mask.., their last dimension has the columns. */
 static int keeps(const char *lines, const int64_t *at, size_t at_count)
 {
     static ends in, out, in_new, out_new;
     static float expected[MOST];
+    static const float weight[27] = { 0.5f, 1, 2, -1, 0.25f, 3, -2, 1.5f, 1, 0.75f, -0.5f, 2, 1, 1, -3 };
     qnnrt_ir *old = graph(lines), *now = graph(lines);
     qnnrt_ir_kv_info info;
     int64_t order[CELLS];
@@ -85,6 +100,10 @@ static int keeps(const char *lines, const int64_t *at, size_t at_count)
         printf("    written %d, %u new, context %u\n", info.written, (unsigned)info.ar, (unsigned)info.context);
         good = 0;
     }
+    for (i = 0; i < (good ? old->value_count : 0); ++i)
+        if (old->values[i]->origin == QNNRT_IR_WEIGHT) old->values[i]->data = weight;
+    for (i = 0; i < (good ? now->value_count : 0); ++i)
+        if (now->values[i]->origin == QNNRT_IR_WEIGHT) now->values[i]->data = weight;
     for (i = 0; i < (good ? old->input_count : 0); ++i) {
         const qnnrt_ir_value *x = old->inputs[i], *y = NULL;
         uint32_t d;
@@ -103,6 +122,7 @@ static int keeps(const char *lines, const int64_t *at, size_t at_count)
         else
             memcpy(in_new.data[k], in.data[i], sizeof(in.data[i]));
     }
+    if (good) fill_made(now, at, at_count, &in_new);
     good = good && run(old, &in, &out) && run(now, &in_new, &out_new);
     for (i = 0; i < (good ? old->output_count : 0) && good; ++i) {
         const qnnrt_ir_value *x = old->outputs[i], *y = now->outputs[i];
@@ -123,7 +143,8 @@ static int refuses(const char *lines, const char *first, const char *second)
     qnnrt_ir *ir = graph(lines), *before = graph(lines);
     static char text[4000];
     qnnrt_ir_kv_info info;
-    int good = ir != NULL && before != NULL && qnnrt_ir_pass_inplace(before, &err) == QNNRT_OK;
+    int good = ir != NULL && before != NULL && qnnrt_ir_fold(before, 0, NULL, &err) == QNNRT_OK &&
+        qnnrt_ir_fold(ir, 0, NULL, &err) == QNNRT_OK;
     if (good) {
         strcpy(text, show(before));
         memset(&err, 0xFF, sizeof(err));
@@ -201,6 +222,81 @@ TEST(ir_kv_rows_keeps_the_numbers)
     }
 }
 
+/* Positions, places and masks that follow from the first position, as in exports of transformers' StaticCache. */
+#define FIRST "in q 1,4,2,3\nin k 1,2,2,3\nin v 1,2,2,3\nin first:int64 -\nin pk 1,2,6,3\nin pv 1,2,6,3\n" \
+    "weight w 9,3\nn:int64 2 = arange.default {'end': 2}\np0:int64 - = add.Tensor first {'other': 0}\n" \
+    "p1:int64 - = add.Tensor first {'other': 0}\nat:int64 2 = add.Tensor n p0\nat1:int64 2 = add.Tensor n p1\n"
+#define CAUSAL "row:int64 2,1 = unsqueeze.default at {'dim': 1}\nall:int64 6 = arange.default {'end': 6}\n" \
+    "see:bool 2,6 = le.Tensor all row\n"
+#define STORE "ck 1,2,6,3 = index_copy.default pk at k {'dim': 2}\ncv 1,2,6,3 = index_copy.default pv at1 v {'dim': 2}\n"
+#define ZERO "zero - = full.default {'size': [], 'fill_value': 0.0}\nmw 2,6 = where.ScalarOther see zero {'other': -3e38}\n"
+
+TEST(ir_kv_rows_makes_inputs_of_positions_and_masks)
+{
+    static const char *const graphs[] = {
+        FIRST CAUSAL ZERO "me 1,1,2,6 = expand.default mw {'size': [1, 1, 2, 6]}\n" STORE WIDE SCORES
+        "a 1,4,2,6 = add.Tensor m me\n" SUM OUTPUTS,
+        FIRST CAUSAL STORE ATTEND("see") OUTPUTS,
+        /* The places are an input, which also makes the mask; the new places reach a table of angles. */
+        "in q 1,4,2,3\nin k 1,2,2,3\nin v 1,2,2,3\nin at:int64 2\nin pk 1,2,6,3\nin pv 1,2,6,3\n" CAUSAL ZERO WRITES
+        ATTEND("mw") OUTPUTS,
+        FIRST CAUSAL ZERO "cos 2,3 = embedding.default w at\nq2 1,4,2,3 = mul.Tensor q cos\n" STORE
+        "y 1,4,2,3 = scaled_dot_product_attention.default q2 ck cv mw {'enable_gqa': true}\n" OUTPUTS,
+    };
+    static const int64_t *const places[] = { at_begin, at_middle, at_end };
+    qnnrt_ir *ir;
+    size_t i, k, made = 0;
+    for (i = 0; i < sizeof(graphs) / sizeof(graphs[0]); ++i)
+        for (k = 0; k < 3; ++k) {
+            const int good = keeps(graphs[i], places[k], 2);
+            if (!good) printf("    graph %lu at %lu\n", (unsigned long)i, (unsigned long)k);
+            CHECK(good);
+        }
+    ir = graph(graphs[3]);
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_fold(ir, 0, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_pass_kv_rows(ir, 1, NULL, &err), QNNRT_OK);
+    CHECK(sound(ir));
+    CHECK_EQ(ir->input_count, 7);
+    for (i = 0; i < ir->input_count; ++i) {
+        const qnnrt_ir_value *x = ir->inputs[i];
+        CHECK(strcmp(x->name, "first") != 0 && strcmp(x->name, "input_ids") != 0);
+        made += strcmp(x->name, "attention_mask") == 0 || strcmp(x->name, "position_ids") == 0;
+        if (strcmp(x->name, "attention_mask") == 0)
+            CHECK(x->rank == 4 && x->dims[2] == 2 && x->dims[3] == 6 && x->dtype == QNNRT_DTYPE_F32);
+        if (strcmp(x->name, "position_ids") == 0) CHECK(x->rank == 2 && x->dims[1] == 2 && x->dtype == QNNRT_DTYPE_I64);
+    }
+    CHECK_EQ(made, 2);
+    qnnrt_ir_free(ir);
+}
+
+/* What looks like a causal mask, and is none; a first position that is read in other ways. */
+TEST(ir_kv_rows_refuses_other_masks_and_positions)
+{
+    static const struct { const char *lines, *first, *second; } cases[] = {
+        /* A window of 3 tokens; the token itself is not seen; a mask of booleans that makes numbers. */
+        { FIRST CAUSAL ZERO "low:int64 2,1 = sub.Tensor row {'other': 3}\nnear:bool 2,6 = gt.Tensor all low\n"
+          "both:bool 2,6 = __and__.Tensor see near\nmm 2,6 = where.ScalarOther both zero {'other': -3e38}\n" STORE
+          ATTEND("mm") OUTPUTS, "of a cache", "" },
+        { FIRST "row:int64 2,1 = unsqueeze.default at {'dim': 1}\nall:int64 6 = arange.default {'end': 6}\n"
+          "see:bool 2,6 = lt.Tensor all row\n" STORE ATTEND("see") OUTPUTS, "of a cache", "" },
+        { FIRST CAUSAL STORE WIDE SCORES "a 1,4,2,6 = where.ScalarOther see m {'other': -10000.0}\n" SUM OUTPUTS,
+          "of a cache", "" },
+        { FIRST CAUSAL "zero - = full.default {'size': [], 'fill_value': 0.0}\n"
+          "mw 2,6 = where.ScalarOther see zero {'other': -1.0}\n" STORE ATTEND("mw") OUTPUTS, "of a cache", "" },
+        { FIRST CAUSAL ZERO "f 2 = to.dtype at {'dtype': 'torch.float32'}\none - = to.dtype first {'dtype': 'torch.float32'}\n"
+          "q2 1,4,2,3 = mul.Tensor q one\n" STORE
+          "y 1,4,2,3 = scaled_dot_product_attention.default q2 ck cv mw {'enable_gqa': true}\n" OUTPUTS,
+          "\"q2\" (mul.Tensor)", "reads the first position" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        const int good = refuses(cases[i].lines, cases[i].first, cases[i].second);
+        if (!good) printf("    case %lu\n", (unsigned long)i);
+        CHECK(good);
+    }
+}
+
 /* One token: a place that rotary embedding reads as its position stays. */
 TEST(ir_kv_rows_keeps_inputs_that_others_read)
 {
@@ -216,7 +312,7 @@ TEST(ir_kv_rows_keeps_inputs_that_others_read)
     CHECK(sound(ir));
     CHECK_EQ(ir->input_count, 8);
     CHECK(info.caches == 2 && info.ar == 1 && info.context == 6 && info.written == 1);
-    CHECK(same(show(ir), "r=embedding.default(w,input_ids) qr=mul.Tensor(q,r) ck_1=cat.default(past_key_0_in,"
+    CHECK(same(show(ir), "r=embedding.default(w,position_ids) qr=mul.Tensor(q,r) ck_1=cat.default(past_key_0_in,"
                "past_key_0_out) cv_1=cat.default(past_value_0_in,past_value_0_out) "
                "logits=scaled_dot_product_attention.default(qr,ck_1,cv_1,attention_mask) -> logits past_key_0_out "
                "past_value_0_out"));
@@ -314,7 +410,7 @@ TEST(ir_kv_rows_refuses_what_depends_on_the_order)
         /* Masks that are computed in the graph, or constant. */
         { INPUTS WRITES WIDE SCORES "places:int64 6 = arange.default {'end': 6}\nrow:int64 2,1 = unsqueeze.default at {'dim': 1}\n"
           "no:bool 2,6 = gt.Tensor places row\na 1,4,2,6 = masked_fill.Scalar m no {'value': -10000.0}\n" SUM OUTPUTS,
-          "\"places\" (arange.default)", "computes a mask" },
+          "\"no\" (gt.Tensor)", "another constant" },
         { INPUTS "weight bias 2,6\n" WRITES WIDE SCORES "b 1,4,2,6 = add.Tensor m bias\na 1,4,2,6 = add.Tensor b mask\n" SUM
           OUTPUTS, "\"b\" (add.Tensor)", "another constant or weight" },
         { INPUTS "ma 1,1,2,6 = cumsum.default mask {'dim': -1}\n" WRITES WIDE SCORES "a 1,4,2,6 = add.Tensor m ma\n" SUM OUTPUTS,
@@ -357,8 +453,9 @@ TEST(ir_kv_rows_survives_every_failing_allocation)
         qnnrt_result result = QNNRT_OK;
         qnnrt_ir *ir;
         allocations = 0;
-        ir = graph_with(EAGER, &desc);
-        if (ir != NULL) result = qnnrt_ir_pass_kv_rows(ir, 1, NULL, &err);
+        ir = graph_with(FIRST CAUSAL ZERO STORE ATTEND("mw") OUTPUTS, &desc);
+        if (ir != NULL) result = qnnrt_ir_fold(ir, 0, NULL, &err);
+        if (ir != NULL && result == QNNRT_OK) result = qnnrt_ir_pass_kv_rows(ir, 1, NULL, &err);
         CHECK(result == QNNRT_OK || (result == QNNRT_E_MEMORY && err.code == result));
         done = ir != NULL && result == QNNRT_OK;
         failed += !done;
@@ -380,6 +477,8 @@ TEST(ir_kv_rows_checks_its_arguments)
 TEST_MAIN("ir_kv")
 {
     RUN(ir_kv_rows_keeps_the_numbers);
+    RUN(ir_kv_rows_makes_inputs_of_positions_and_masks);
+    RUN(ir_kv_rows_refuses_other_masks_and_positions);
     RUN(ir_kv_rows_keeps_inputs_that_others_read);
     RUN(ir_kv_rows_converts_and_drops);
     RUN(ir_kv_rows_names_ends_by_what_they_do);

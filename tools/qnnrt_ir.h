@@ -84,7 +84,7 @@
        >>wide >>eval_math >>eval_move >>gemm >>eval_net >>eval >>fold >>public      values
        >>pass >>cleanup >>run >>extract >>write                      passes, a run, parts and files
        >>match >>norms >>merge >>batch >>gelu >>attention >>trace >>rope             patterns
-       >>columns >>kv_rows                                                          caches
+       >>columns >>causal >>kv_rows                                                 caches
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -573,8 +573,8 @@ typedef struct qnnrt_ir_kv_info {
     size_t   caches;                 /* of keys and of values; 0: the graph has none */
     uint32_t ar;                     /* new rows of each: tokens per call */
     uint32_t context;                /* past and new rows: columns of the mask */
-    int      written;                /* 1: the graph wrote into them, and was changed; 0: it returned
-                                        new rows already */
+    int      written;                /* 1: the graph wrote into them, and was changed; 0: it
+                                        returned new rows already */
 } qnnrt_ir_kv_info;
 
 /* Let a step of a language model read caches of past rows and return its new rows alone, as runners
@@ -592,7 +592,10 @@ typedef struct qnnrt_ir_kv_info {
    where the rows go, if nothing else reads it.
 
    The order of the columns of a mask is another one: the first context - ar are those of the past
-   rows, the last ar those of the new ones. The caller of the compiled graph has to give it so.
+   rows, the last ar those of the new ones. The caller of the compiled graph has to give it so. A
+   causal mask that the graph computes from the place of the new rows becomes an input
+   "attention_mask" [1, 1, ar, context], which is added to the scores. If it gets the first place
+   alone, that becomes "position_ids" [1, ar].
 
    The result is the same as before for caches without the cells that would be overwritten. The pass
    follows the cells through the graph: whatever depends on their order, other than a mask that is
@@ -10030,16 +10033,19 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positi
    ===================================================================================== */
 
 enum { QNNRT_IR__KEY = 1, QNNRT_IR__VALUE = 2, QNNRT_IR__MASKS = 8 };
+enum { QNNRT_IR__GIVEN_POSITIONS = 1, QNNRT_IR__GIVEN_MASK = 2 };
 
 typedef struct qnnrt_ir__along {
     int      axis;                           /* the dimension that runs along the cells, -1: none */
     uint32_t cache;                          /* 1 + the cache whose elements these are, 0: none */
-    int      checked;                        /* 1 + the dimension along which it was checked, or 0 */
+    int      checked;                        /* 1 + the dimension that was checked, or 0 */
+    int      given, follows;                 /* not 0: the caller will give it; it follows from
+                                                what the caller will give. See >>causal */
 } qnnrt_ir__along;
 
 /* What products of matrices do with a cache. */
 typedef struct qnnrt_ir__use {
-    int    kinds;                            /* KEY: cells stay, as columns; VALUE: they are summed */
+    int    kinds;                            /* KEY: cells stay columns; VALUE: they are summed */
     size_t at;                               /* of the first such product, in the order of nodes */
 } qnnrt_ir__use;
 
@@ -10126,8 +10132,8 @@ static int qnnrt_ir__columns_level(const qnnrt_ir_value *x, int d)
     return 1;
 }
 
-/* Check that column by column of an operand, along its dimension d, depends on that column of inputs
-   of the graph alone: masks. Return 0 if not, with an error. */
+/* Check that each column of an operand, along its dimension d, depends on that column of inputs of
+   the graph alone: masks. Return 0 if not, with an error. */
 static int qnnrt_ir__columns_mask(qnnrt_ir__columns *c, const qnnrt_ir_node *reader,
                                   qnnrt_ir_value *x, int d, unsigned depth)
 {
@@ -10136,14 +10142,18 @@ static int qnnrt_ir__columns_mask(qnnrt_ir__columns *c, const qnnrt_ir_node *rea
     int64_t order[QNNRT_IR_RANK];
     size_t i;
     if (x->dims[d] == 1 || own->checked == d + 1) return 1;
+    if (own->given == QNNRT_IR__GIVEN_MASK && d == (int)x->rank - 1 &&
+        !c->of[reader->outputs[0]->number].follows) return 1;
     own->checked = d + 1;
     if (x->origin == QNNRT_IR_INPUT) {
         for (i = 0; i < c->mask_count && c->masks[i] != x;) ++i;
-        if (i == QNNRT_IR__MASKS) return qnnrt_ir__columns_refuse(c, reader, "reads too many masks");
+        if (i == QNNRT_IR__MASKS)
+            return qnnrt_ir__columns_refuse(c, reader, "reads too many masks");
         if (i == c->mask_count) c->masks[c->mask_count++] = x;
         return 1;
     }
-    if (x->origin == QNNRT_IR_CONSTANT && x->data != NULL && qnnrt_ir__columns_level(x, d)) return 1;
+    if (x->origin == QNNRT_IR_CONSTANT && x->data != NULL && qnnrt_ir__columns_level(x, d))
+        return 1;
     if (node == NULL || own->axis >= 0 || depth == 64)
         return qnnrt_ir__columns_refuse(c, reader, "reads another constant or weight for each cell "
                                                    "of a cache");
@@ -10330,9 +10340,317 @@ static int qnnrt_ir__columns_node(qnnrt_ir__columns *c, const qnnrt_ir_node *nod
 }
 
 /* =====================================================================================
+   CAUSAL                                                                        >>causal
+   Finds positions and causal masks that a graph computes from one input: the position of its first
+   token, or the positions of all. It computes them for some positions, and compares.
+   Needs: >>config >>arena >>dtype >>number >>graph >>public >>pass >>columns
+   Knows nothing of: caches, attention
+   ===================================================================================== */
+
+enum { QNNRT_IR__CAUSAL_LARGE = 1 << 24 };   /* elements of a value */
+
+typedef struct qnnrt_ir__causal {
+    qnnrt_ir__columns *c;
+    qnnrt_ir__arena    arena;                /* of the elements */
+    qnnrt_ir_value    *source;               /* an input of integers */
+    qnnrt_ir_value    *positions;            /* an input with all of them; NULL: not known */
+    int64_t            ar, cells;
+    void             **data;                 /* [ir->value_count] NULL: not from source */
+    unsigned char     *raw;                  /* [ir->value_count] 1: read as it is, not through
+                                                positions or masks */
+    const void        *in[16];
+} qnnrt_ir__causal;
+
+/* Return the only input of integers that a value depends on, or NULL. */
+static qnnrt_ir_value *qnnrt_ir__causal_source(qnnrt_ir_value *value, unsigned depth)
+{
+    const qnnrt_ir_node *node = qnnrt_ir__pass_from(value);
+    qnnrt_ir_value *found = NULL;
+    size_t i;
+    if (value->origin == QNNRT_IR_INPUT)
+        return qnnrt_ir__dtype_kind(value->dtype) == 1 ? value : NULL;
+    if (node == NULL || depth == 0) return NULL;
+    for (i = 0; i < node->input_count; ++i) {
+        qnnrt_ir_value *from = node->inputs[i] != NULL
+                                   ? qnnrt_ir__causal_source(node->inputs[i], depth - 1) : NULL;
+        if (from != NULL && found != NULL && from != found) return NULL;
+        if (from != NULL) found = from;
+    }
+    return found;
+}
+
+/* Make room for all values that follow from the source and from constants alone. Return 0 when out
+   of memory. */
+static int qnnrt_ir__causal_room(qnnrt_ir__causal *f)
+{
+    const qnnrt_ir *ir = f->c->p.ir;
+    const size_t count = ir->value_count + 1;
+    size_t i, k;
+    f->data = (void **)qnnrt_ir__arena_get(&f->arena, count, sizeof(*f->data));
+    f->raw = (unsigned char *)qnnrt_ir__arena_get(&f->arena, count, 1);
+    if (f->data == NULL || f->raw == NULL) return 0;
+    memset(f->data, 0, count * sizeof(*f->data));
+    memset(f->raw, 0, count);
+    f->data[f->source->number] = qnnrt_ir__arena_get(&f->arena, (size_t)f->source->count + 1,
+                                                     sizeof(int64_t));
+    if (f->data[f->source->number] == NULL) return 0;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        int follows = 0, good = node->output_count == 1 && node->input_count <= 16 &&
+                                node->outputs[0]->count <= QNNRT_IR__CAUSAL_LARGE;
+        for (k = 0; k < node->input_count && good; ++k) {
+            const qnnrt_ir_value *x = node->inputs[k];
+            if (x == NULL) continue;
+            follows |= f->data[x->number] != NULL;
+            good = f->data[x->number] != NULL ||
+                   (x->origin == QNNRT_IR_CONSTANT && x->data != NULL);
+        }
+        if (!good || !follows) continue;
+        f->data[node->outputs[0]->number] = qnnrt_ir__arena_get(
+            &f->arena, (size_t)node->outputs[0]->count + 1,
+            qnnrt_ir_dtype_bytes(node->outputs[0]->dtype));
+        if (f->data[node->outputs[0]->number] == NULL) return 0;
+    }
+    return 1;
+}
+
+/* Compute all values for a first position; what cannot be computed does not follow. Return 0 when
+   out of memory. */
+static int qnnrt_ir__causal_compute(qnnrt_ir__causal *f, int64_t first)
+{
+    const qnnrt_ir *ir = f->c->p.ir;
+    const size_t bytes = qnnrt_ir_dtype_bytes(f->source->dtype);
+    qnnrt_result result;
+    qnnrt_error err;
+    size_t i, k;
+    for (i = 0; i < (size_t)f->source->count; ++i)
+        qnnrt_ir__number_put((char *)f->data[f->source->number] + i * bytes, f->source->dtype,
+                             first + (int64_t)i, 0);
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        void **y = node->output_count == 1 ? &f->data[node->outputs[0]->number] : NULL;
+        if (y == NULL || *y == NULL) continue;
+        for (k = 0; k < node->input_count && *y != NULL; ++k) {
+            const qnnrt_ir_value *x = node->inputs[k];
+            f->in[k] = x == NULL ? NULL : f->data[x->number] != NULL ? f->data[x->number] : x->data;
+            if (x != NULL && f->in[k] == NULL) *y = NULL;
+        }
+        if (*y == NULL) continue;
+        result = qnnrt_ir_eval_node(&f->arena.hooks, node, f->in, y, &err);
+        if (result == QNNRT_E_MEMORY) return 0;
+        if (result != QNNRT_OK) *y = NULL;
+    }
+    return 1;
+}
+
+/* Return true if the elements of a value are the positions from `first` on. */
+static int qnnrt_ir__causal_positions(const qnnrt_ir__causal *f, const qnnrt_ir_value *value,
+                                      int64_t first)
+{
+    const size_t bytes = qnnrt_ir_dtype_bytes(value->dtype);
+    const char *data = (const char *)f->data[value->number];
+    int64_t i;
+    if (value->count != (uint64_t)f->ar || qnnrt_ir__dtype_kind(value->dtype) != 1) return 0;
+    for (i = 0; i < f->ar; ++i)
+        if (qnnrt_ir__number_whole(data + (size_t)i * bytes, value->dtype) != first + i) return 0;
+    return 1;
+}
+
+/* Return true if a value lets the token at each position from `first` on see the cells up to its
+   own: true, or 0 where others are -10000 or less. */
+static int qnnrt_ir__causal_mask(const qnnrt_ir__causal *f, const qnnrt_ir_value *value,
+                                 int64_t first)
+{
+    const size_t bytes = qnnrt_ir_dtype_bytes(value->dtype);
+    const char *at = (const char *)f->data[value->number];
+    const int kind = qnnrt_ir__dtype_kind(value->dtype);
+    int64_t i, k;
+    if (value->rank < 2 || value->dims[value->rank - 1] != f->cells || kind == 1 || kind < 0 ||
+        value->count != (uint64_t)f->ar * (uint64_t)f->cells) return 0;
+    for (i = 0; i < f->ar; ++i)
+        for (k = 0; k < f->cells; ++k, at += bytes) {
+            const int seen = k <= first + i;
+            const double x = kind == 0 ? 0 : qnnrt_ir__number_float(at, value->dtype);
+            if (kind == 0 ? (*at != 0) != seen
+                          : seen ? x < 0 || x > 0 : !(x <= -10000.0)) return 0;
+        }
+    return 1;
+}
+
+/* Return true if a node reads a value that follows from the source, and does not follow itself. */
+static int qnnrt_ir__causal_ends(const qnnrt_ir__causal *f, const qnnrt_ir_node *node,
+                                 const qnnrt_ir_value *value)
+{
+    size_t k;
+    if (node->output_count == 0 || f->data[node->outputs[0]->number] != NULL) return 0;
+    for (k = 0; k < node->input_count; ++k) if (node->inputs[k] == value) return 1;
+    return 0;
+}
+
+/* Return the node that reads a mask, if it does not follow from the source; NULL: there is none. A
+   mask of booleans must be one of scaled_dot_product_attention: *good receives 0 if it is not. */
+static const qnnrt_ir_node *qnnrt_ir__causal_reader(const qnnrt_ir__causal *f,
+                                                    const qnnrt_ir_value *mask, int *good)
+{
+    const qnnrt_ir *ir = f->c->p.ir;
+    const qnnrt_ir_node *found = NULL;
+    size_t i;
+    *good = 1;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        if (!qnnrt_ir__causal_ends(f, node, mask)) continue;
+        found = node;
+        if (mask->dtype == QNNRT_DTYPE_BOOL8 &&
+            !qnnrt_ir__pass_is(node, "scaled_dot_product_attention.default")) *good = 0;
+    }
+    return found;
+}
+
+/* Mark positions and masks in f->c->of. Return 0 when out of memory. */
+static int qnnrt_ir__causal_find(qnnrt_ir__causal *f)
+{
+    const qnnrt_ir *ir = f->c->p.ir;
+    const int rounds = f->ar * f->cells > 1 << 18 ? 5 : 16;
+    uint32_t random = 2463534242u;
+    size_t i;
+    int round, good;
+    if (!qnnrt_ir__causal_room(f)) return 0;
+    for (round = 0; round < rounds; ++round) {
+        const int64_t last = f->cells - f->ar;
+        const int64_t first = round < 2 && round <= last ? round
+                              : round == 2 ? last : (int64_t)(random % ((uint32_t)last + 1));
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        if (!qnnrt_ir__causal_compute(f, first)) return 0;
+        for (i = 0; i < ir->value_count; ++i) {
+            const qnnrt_ir_value *value = ir->values[i];
+            int *given = &f->c->of[i].given;
+            if (f->data[i] == NULL || (round > 0 && *given == 0)) *given = 0;
+            else if (qnnrt_ir__causal_positions(f, value, first))
+                *given = QNNRT_IR__GIVEN_POSITIONS;
+            else
+                *given = qnnrt_ir__causal_mask(f, value, first) ? QNNRT_IR__GIVEN_MASK : 0;
+        }
+    }
+    for (i = 0; i < ir->value_count; ++i) {
+        f->c->of[i].follows = f->data[i] != NULL;
+        if (f->c->of[i].given != QNNRT_IR__GIVEN_MASK) continue;
+        qnnrt_ir__causal_reader(f, ir->values[i], &good);
+        if (!good) f->c->of[i].given = 0;
+    }
+    return 1;
+}
+
+/* Check that nothing reads the source but through positions and masks. Return 0 if not. */
+static int qnnrt_ir__causal_check(qnnrt_ir__causal *f)
+{
+    const qnnrt_ir *ir = f->c->p.ir;
+    size_t i, k;
+    f->raw[f->source->number] = f->c->of[f->source->number].given == 0;
+    for (i = 0; i < ir->node_count; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        for (k = 0; k < node->input_count; ++k) {
+            const qnnrt_ir_value *x = node->inputs[k];
+            const qnnrt_ir_value *y = node->output_count > 0 ? node->outputs[0] : NULL;
+            if (x == NULL || y == NULL || !f->raw[x->number]) continue;
+            if (f->data[y->number] == NULL)
+                return qnnrt_ir__columns_refuse(f->c, node, "reads the first position in another "
+                                                "way than as positions or as a causal mask");
+            f->raw[y->number] = f->c->of[y->number].given == 0;
+        }
+    }
+    return 1;
+}
+
+/* Add an input to the graph. Return NULL when out of memory. */
+static qnnrt_ir_value *qnnrt_ir__causal_input(qnnrt_ir *ir, const char *name, qnnrt_dtype dtype,
+                                              uint32_t rank, const int64_t *dims)
+{
+    qnnrt_ir_value **list = (qnnrt_ir_value **)qnnrt_ir__arena_get(
+        &ir->own->arena, ir->input_count + 1, sizeof(*list));
+    qnnrt_ir_value *value = qnnrt_ir__graph_value(ir, name, dtype, rank, dims);
+    if (list == NULL || value == NULL) return NULL;
+    if (ir->input_count > 0) memcpy(list, ir->inputs, ir->input_count * sizeof(*list));
+    list[ir->input_count++] = value;
+    ir->inputs = list;
+    value->origin = QNNRT_IR_INPUT;
+    return value;
+}
+
+/* Let all readers of a value read an input instead, in its shape and of a dtype. */
+static int qnnrt_ir__causal_replace(qnnrt_ir__causal *f, const qnnrt_ir_value *old,
+                                    qnnrt_ir_value *input, qnnrt_dtype dtype)
+{
+    qnnrt_ir__pass *p = &f->c->p;
+    const qnnrt_ir_node *before = old->node;
+    qnnrt_ir_value *view = input, *now;
+    qnnrt_ir_node *node;
+    if (!qnnrt_ir__pass_same_shape(old, input)) {
+        view = qnnrt_ir_add_value(p->ir, input->name, input->dtype, old->rank, old->dims);
+        node = view != NULL ? qnnrt_ir_add_node(p->ir, before, "view.default", &input, 1, &view, 1)
+                            : NULL;
+        if (node == NULL || !qnnrt_ir_set_ints(p->ir, node, "size", old->dims, old->rank))
+            return qnnrt_ir__pass_memory(p);
+    }
+    now = view;
+    if (view->dtype != dtype) {
+        now = qnnrt_ir_add_value(p->ir, input->name, dtype, old->rank, old->dims);
+        if (now == NULL) return qnnrt_ir__pass_memory(p);
+        if (!qnnrt_ir__pass_convert(p, before, view, now)) return 0;
+    }
+    qnnrt_ir_replace(p->ir, old, now);
+    return 1;
+}
+
+/* Make inputs of positions, if the source has the first one alone, and of the masks. */
+static int qnnrt_ir__causal_apply(qnnrt_ir__causal *f)
+{
+    qnnrt_ir *ir = f->c->p.ir;
+    const size_t count = ir->value_count;
+    const int alone = f->c->of[f->source->number].given == 0;
+    qnnrt_ir_value *mask = NULL;
+    int64_t dims[4] = { 1, 1, 0, 0 };
+    size_t i;
+    f->positions = alone ? NULL : f->source;
+    for (i = 0; i < count; ++i) {
+        const qnnrt_ir_value *value = ir->values[i];
+        const int given = f->c->of[i].given;
+        const qnnrt_ir_node *reader = NULL;
+        qnnrt_dtype dtype = value->dtype;
+        int good;
+        if (given == 0 || value->origin != QNNRT_IR_NODE) continue;
+        if (given == QNNRT_IR__GIVEN_MASK) {
+            reader = qnnrt_ir__causal_reader(f, value, &good);
+            if (reader == NULL) continue;
+            if (dtype == QNNRT_DTYPE_BOOL8) dtype = reader->inputs[0]->dtype;
+            dims[2] = f->ar;
+            dims[3] = f->cells;
+            if (mask == NULL && f->c->mask_count < QNNRT_IR__MASKS) {
+                mask = qnnrt_ir__causal_input(ir, "attention_mask", dtype, 4, dims);
+                f->c->masks[f->c->mask_count++] = mask;
+            }
+        } else if (alone) {
+            dims[1] = f->ar;
+            if (f->positions == NULL)
+                f->positions = qnnrt_ir__causal_input(ir, "position_ids", f->source->dtype, 2,
+                                                      dims);
+            dims[1] = 1;
+        } else {
+            continue;
+        }
+        if ((reader != NULL ? mask : f->positions) == NULL)
+            return qnnrt_ir__pass_memory(&f->c->p);
+        if (!qnnrt_ir__causal_replace(f, value, reader != NULL ? mask : f->positions, dtype))
+            return 0;
+    }
+    return 1;
+}
+
+/* =====================================================================================
    KEYS AND VALUES                                                              >>kv_rows
    Caches that a graph updates become caches that it reads, and new rows that it returns.
-   Needs: >>config >>arena >>symbol >>graph >>public >>pass >>cleanup >>match >>columns
+   Needs: >>config >>arena >>symbol >>graph >>public >>pass >>cleanup >>match >>columns >>causal
    Knows nothing of: how attention is computed
    ===================================================================================== */
 
@@ -10350,7 +10668,8 @@ typedef struct qnnrt_ir__kv {
     qnnrt_ir__arena     arena;
     qnnrt_ir__kv_cache *caches;              /* [count], in the order of the graph's inputs */
     size_t              count;
-    unsigned char      *read;                /* [ir->input_count] 1: nodes read the input at first */
+    qnnrt_ir__causal    causal;              /* .source NULL: it finds nothing */
+    unsigned char      *read;                /* [ir->input_count] 1: a node read it at first */
     int64_t             ar;
 } qnnrt_ir__kv;
 
@@ -10493,8 +10812,9 @@ static int qnnrt_ir__kv_find(qnnrt_ir__kv *k)
     size_t i, n;
     k->caches = (qnnrt_ir__kv_cache *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 1,
                                                           sizeof(*k->caches));
-    k->read = (unsigned char *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 1, 1);
+    k->read = (unsigned char *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 3, 1);
     if (k->caches == NULL || k->read == NULL) return qnnrt_ir__pass_memory(&k->c.p);
+    memset(k->read, 0, ir->input_count + 3);             /* two inputs may be added */
     for (i = 0; i < ir->input_count; ++i) {
         qnnrt_ir_value *past = ir->inputs[i];
         qnnrt_ir__kv_cache *cache = &k->caches[k->count];
@@ -10514,21 +10834,39 @@ static int qnnrt_ir__kv_find(qnnrt_ir__kv *k)
     return qnnrt_ir__kv_agree(k);
 }
 
+/* Make the records of values and caches, and find the positions and masks that follow from what the
+   caches are written by. */
+static int qnnrt_ir__kv_places(qnnrt_ir__kv *k)
+{
+    const qnnrt_ir *ir = k->c.p.ir;
+    qnnrt_ir__columns *c = &k->c;
+    qnnrt_ir__causal *f = &k->causal;
+    size_t i;
+    c->of = (qnnrt_ir__along *)qnnrt_ir__arena_get(&k->arena, ir->value_count + 1, sizeof(*c->of));
+    c->uses = (qnnrt_ir__use *)qnnrt_ir__arena_get(&k->arena, k->count + 1, sizeof(*c->uses));
+    if (c->of == NULL || c->uses == NULL) return qnnrt_ir__pass_memory(&c->p);
+    memset(c->uses, 0, (k->count + 1) * sizeof(*c->uses));
+    memset(c->of, 0, (ir->value_count + 1) * sizeof(*c->of));
+    for (i = 0; i < ir->value_count; ++i) c->of[i].axis = -1;
+    f->source = k->caches[0].index != NULL ? qnnrt_ir__causal_source(k->caches[0].index, 32) : NULL;
+    if (f->source != NULL && f->source->count != 1 && f->source->count != (uint64_t)k->ar)
+        f->source = NULL;
+    if (f->source == NULL) return 1;
+    f->c = c;
+    f->ar = k->ar;
+    f->cells = c->cells;
+    f->arena = k->arena;
+    f->arena.blocks = NULL;
+    f->arena.bytes = 0;
+    return qnnrt_ir__causal_find(f) ? qnnrt_ir__causal_check(f) : qnnrt_ir__pass_memory(&c->p);
+}
+
 /* Follow the cells of all caches. */
 static int qnnrt_ir__kv_trace(qnnrt_ir__kv *k)
 {
     const qnnrt_ir *ir = k->c.p.ir;
     qnnrt_ir__columns *c = &k->c;
     size_t i, n;
-    c->of = (qnnrt_ir__along *)qnnrt_ir__arena_get(&k->arena, ir->value_count + 1, sizeof(*c->of));
-    c->uses = (qnnrt_ir__use *)qnnrt_ir__arena_get(&k->arena, k->count + 1, sizeof(*c->uses));
-    if (c->of == NULL || c->uses == NULL) return qnnrt_ir__pass_memory(&c->p);
-    memset(c->uses, 0, (k->count + 1) * sizeof(*c->uses));
-    for (i = 0; i < ir->value_count; ++i) {
-        c->of[i].axis = -1;
-        c->of[i].cache = 0;
-        c->of[i].checked = 0;
-    }
     for (i = 0; i < k->count; ++i) {
         c->of[k->caches[i].whole->number].axis = (int)k->caches[i].axis;
         c->of[k->caches[i].whole->number].cache = (uint32_t)i + 1;
@@ -10637,14 +10975,18 @@ static qnnrt_ir_value *qnnrt_ir__kv_input(qnnrt_ir_value *value)
     return NULL;
 }
 
-/* Return the input with token ids: rows of a weight. */
-static qnnrt_ir_value *qnnrt_ir__kv_tokens(const qnnrt_ir *ir)
+/* Return the input with token ids, which are rows of a weight; positions may be, too. */
+static qnnrt_ir_value *qnnrt_ir__kv_tokens(const qnnrt_ir__kv *k)
 {
+    const qnnrt_ir *ir = k->c.p.ir;
     size_t i;
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
-        if (qnnrt_ir__pass_is(node, "embedding.default") &&
-            node->inputs[0]->origin == QNNRT_IR_WEIGHT) return qnnrt_ir__kv_input(node->inputs[1]);
+        qnnrt_ir_value *from;
+        if (!qnnrt_ir__pass_is(node, "embedding.default") ||
+            node->inputs[0]->origin != QNNRT_IR_WEIGHT) continue;
+        from = qnnrt_ir__kv_input(node->inputs[1]);
+        if (from != NULL && from != k->causal.positions) return from;
     }
     return NULL;
 }
@@ -10654,7 +10996,7 @@ static qnnrt_ir_value *qnnrt_ir__kv_tokens(const qnnrt_ir *ir)
 static int qnnrt_ir__kv_others(qnnrt_ir__kv *k)
 {
     qnnrt_ir *ir = k->c.p.ir;
-    qnnrt_ir_value *tokens = qnnrt_ir__kv_tokens(ir), *places = NULL, *logits = NULL;
+    qnnrt_ir_value *tokens = qnnrt_ir__kv_tokens(k), *places = NULL, *logits = NULL;
     size_t i, n, place_count = 0, logits_count = 0;
     for (i = 0; i < ir->input_count; ++i) {
         qnnrt_ir_value *x = ir->inputs[i];
@@ -10716,6 +11058,14 @@ static int qnnrt_ir__kv_names(qnnrt_ir__kv *k)
     return qnnrt_ir__kv_others(k);
 }
 
+static void qnnrt_ir__kv_tell(const qnnrt_ir__kv *k, qnnrt_ir_kv_info *info)
+{
+    info->caches = k->count;
+    info->ar = (uint32_t)k->ar;
+    info->context = (uint32_t)k->c.cells;
+    info->written = k->caches[0].index != NULL;
+}
+
 static int qnnrt_ir__kv_all(qnnrt_ir__kv *k, int names, qnnrt_ir_kv_info *info)
 {
     size_t i;
@@ -10723,8 +11073,13 @@ static int qnnrt_ir__kv_all(qnnrt_ir__kv *k, int names, qnnrt_ir_kv_info *info)
     if (!qnnrt_ir__kv_find(k)) return 0;
     if (k->count == 0) return 1;
     written = k->caches[0].index != NULL;
-    if ((written || names) && !qnnrt_ir__kv_trace(k)) return 0;
+    if (!written && !names) {
+        qnnrt_ir__kv_tell(k, info);
+        return 1;
+    }
+    if (!qnnrt_ir__kv_places(k) || !qnnrt_ir__kv_trace(k)) return 0;
     if (names && !qnnrt_ir__kv_kinds(k)) return 0;
+    if (k->causal.source != NULL && !qnnrt_ir__causal_apply(&k->causal)) return 0;
     for (i = 0; i < k->count && written; ++i)
         if (!qnnrt_ir__kv_change(k, &k->caches[i])) return 0;
     if (written) {
@@ -10732,10 +11087,7 @@ static int qnnrt_ir__kv_all(qnnrt_ir__kv *k, int names, qnnrt_ir_kv_info *info)
         if (k->c.p.result != QNNRT_OK) return 0;
         qnnrt_ir__kv_inputs(k);
     }
-    info->caches = k->count;
-    info->ar = (uint32_t)k->ar;
-    info->context = (uint32_t)k->c.cells;
-    info->written = written;
+    qnnrt_ir__kv_tell(k, info);
     return !names || qnnrt_ir__kv_names(k) || qnnrt_ir__pass_memory(&k->c.p);
 }
 
@@ -10758,6 +11110,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_i
     k.arena.blocks = NULL;
     k.arena.bytes = 0;
     qnnrt_ir__kv_all(&k, names, &found);
+    if (k.causal.source != NULL) qnnrt_ir__arena_free(&k.causal.arena);
     qnnrt_ir__arena_free(&k.arena);
     if (k.c.p.result == QNNRT_OK && info != NULL) *info = found;
     return k.c.p.result;
