@@ -161,6 +161,11 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
     for (size_t i = 0; a != NULL && i < a->graph_count; ++i)
         if (!cache_add_graph(&key, &a->graphs[i], err)) return 0;
     if (a != NULL && a->decoder != NULL && !cache_add_decoder(&key, a->decoder, err)) return 0;
+    if (a != NULL && t->set.compile.kv_rows) {           /* the tokens of config.json */
+        const qnnrt_decoder *model = &a->kv->tokens;
+        qnnrt_cache_key_add(&key, "bos", &model->bos, sizeof(model->bos));
+        qnnrt_cache_key_add(&key, "eos", model->eos, model->eos_count * sizeof(*model->eos));
+    }
     if (a != NULL) bytes = cache_add_weights(&key, a);
     qnnrt_cache_key_end(&key, text);
     char *shown = grouped(bytes);
