@@ -1505,6 +1505,29 @@ static int qnnrt_ir__shape_topk(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* sort has values and indices, argsort has indices. */
+static int qnnrt_ir__shape_sort(qnnrt_ir__shape *s)
+{
+    uint32_t axis;
+    if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (strncmp(s->node->op, "sort", 4) == 0) s->outputs = 2;
+    if (s->outputs == 1 || s->index == 1) s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+/* self, mask, source */
+static int qnnrt_ir__shape_masked_scatter(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *mask = s->node->inputs[1];
+    const qnnrt_ir_value *source = s->node->inputs[2];
+    if (mask->dtype != QNNRT_DTYPE_BOOL8 || source->dtype != x->dtype)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "mask and source are %s and %s, expected "
+                                    "bool and %s", qnnrt_dtype_name(mask->dtype),
+                                    qnnrt_dtype_name(source->dtype), qnnrt_dtype_name(x->dtype));
+    qnnrt_ir__shape_same(s);
+    return qnnrt_ir__shape_broadcast(s, mask->rank, mask->dims);
+}
+
 static int qnnrt_ir__shape_cumulate(qnnrt_ir__shape *s)
 {
     uint32_t axis;
@@ -2486,6 +2509,28 @@ static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_indices(s, ids);
 }
 
+/* self, index, and a source unless a value is given */
+static int qnnrt_ir__shape_scatter(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
+    const qnnrt_ir_value *source = s->node->input_count > 2 ? s->node->inputs[2] : NULL;
+    uint32_t axis, i;
+    if (!qnnrt_ir__shape_rank(s, 1, x->rank, x->rank) ||
+        (source != NULL && !qnnrt_ir__shape_rank(s, 2, x->rank, x->rank))) return 0;
+    if (source != NULL && source->dtype != x->dtype)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
+                                    qnnrt_dtype_name(source->dtype), qnnrt_dtype_name(x->dtype));
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_axis(s, "dim", x->rank, &axis)) return 0;
+    for (i = 0; i < x->rank; ++i)
+        if ((i != axis && ids->dims[i] > x->dims[i]) ||
+            (source != NULL && ids->dims[i] > source->dims[i]))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "dimension %u of the indices is "
+                                        "larger than that of the input or the source",
+                                        (unsigned)i);
+    return qnnrt_ir__shape_indices(s, ids);
+}
+
 /* self, index, source */
 static int qnnrt_ir__shape_index_copy(qnnrt_ir__shape *s)
 {
@@ -2789,6 +2834,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk, topk) \
+    X("sort.default", 1, 1, "int dim=-1, bool descending=false", sort, sort) \
+    X("argsort.default", 1, 1, "int dim=-1, bool descending=false", sort, sort) \
     X("var.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
     X("var.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm, reduce) \
     X("std.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
@@ -2856,6 +2903,9 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("index.Tensor", 2, 255, "", index, index) \
     X("index_select.default", 2, 2, "int dim", index_select, select) \
     X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather, select) \
+    X("scatter.src", 3, 3, "int dim", scatter, scatter) \
+    X("scatter.value", 2, 2, "int dim, Scalar value", scatter, scatter) \
+    X("masked_scatter.default", 3, 3, "", masked_scatter, masked_scatter) \
     X("index_copy.default", 3, 3, "int dim", index_copy, select) \
     X("index_copy_.default", 3, 3, "int dim", index_copy, select) \
     X("embedding.default", 2, 2, \
@@ -5965,6 +6015,107 @@ static int qnnrt_ir__eval_select(qnnrt_ir__eval *e)
                 if (copies) qnnrt_ir__wide_move(e->out, row, &e->in[2], item);
                 else qnnrt_ir__wide_move(e->out, item, x, row);
             }
+        }
+    }
+    return 1;
+}
+
+/* scatter: each element of the source, or the value, goes where its index says. */
+static int qnnrt_ir__eval_scatter(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *ids = &e->in[1], *source = qnnrt_ir__eval_in(e, 2);
+    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
+    const int64_t size = x->rank == 0 ? 1 : x->dims[axis];
+    int64_t k, stride[QNNRT_IR_RANK], apart[QNNRT_IR_RANK];
+    qnnrt_ir__wide value;
+    qnnrt_ir__walk w;
+    uint32_t d;
+    if (source == NULL && !qnnrt_ir__eval_scalar(e, "value", &value)) return 0;
+    if (source == NULL) memset(apart, 0, sizeof(apart));
+    else qnnrt_ir__walk_strides(source, apart);
+    qnnrt_ir__walk_strides(x, stride);
+    for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
+    qnnrt_ir__walk_begin(&w, ids->rank, ids->dims);
+    for (k = 0; k < ids->count; ++k, qnnrt_ir__walk_next(&w)) {
+        const int64_t index = qnnrt_ir__wide_i(ids, k);
+        int64_t to = 0, from = 0;
+        if (index < 0 || index >= size) return qnnrt_ir__move_no(e, index, 0, size);
+        for (d = 0; d < x->rank; ++d) {
+            to += (d == axis ? index : w.at[d]) * stride[d];
+            from += w.at[d] * apart[d];
+        }
+        qnnrt_ir__wide_move(e->out, to, source != NULL ? source : &value, from);
+    }
+    return 1;
+}
+
+/* masked_scatter: elements under the mask are those of the source, one after the other. */
+static int qnnrt_ir__eval_masked_scatter(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *source = &e->in[2];
+    qnnrt_ir__walk w;
+    int64_t k, next = 0;
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    qnnrt_ir__walk_add(&w, 0, &e->in[0]);
+    qnnrt_ir__walk_add(&w, 1, &e->in[1]);
+    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
+        if (qnnrt_ir__wide_i(&e->in[1], w.place[1]) == 0) {
+            qnnrt_ir__wide_move(e->out, k, &e->in[0], w.place[0]);
+        } else {
+            if (next == source->count)
+                return qnnrt_ir__eval_no(e, "the mask has more elements than the source");
+            qnnrt_ir__wide_move(e->out, k, source, next++);
+        }
+    }
+    return 1;
+}
+
+/* Return true if element a comes after element b. NaN counts as the largest. */
+static int qnnrt_ir__move_after(const qnnrt_ir__wide *x, int64_t a, int64_t b, int descending)
+{
+    double f, g;
+    if (x->whole) {
+        const int64_t i = qnnrt_ir__wide_i(x, a), j = qnnrt_ir__wide_i(x, b);
+        return descending ? i < j : i > j;
+    }
+    f = qnnrt_ir__wide_f(x, a);
+    g = qnnrt_ir__wide_f(x, b);
+    if (descending) return f < g || (f == f && g != g);
+    return f > g || (f != f && g == g);
+}
+
+/* sort and argsort: merge runs of 1, 2, 4, ... elements; equal ones keep their order. */
+static int qnnrt_ir__eval_sort(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int descending = qnnrt_ir__attr_int(e->node, "descending", 0) != 0;
+    qnnrt_ir__wide *const places = &e->out[e->out_count - 1];
+    int64_t outer, size, inner, o, n, run, *now, *next;
+    qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
+    now = (int64_t *)qnnrt_ir__arena_get(e->arena, (uint64_t)size + 1, sizeof(*now));
+    next = (int64_t *)qnnrt_ir__arena_get(e->arena, (uint64_t)size + 1, sizeof(*next));
+    if (now == NULL || next == NULL) return qnnrt_ir__eval_no(e, "out of memory");
+    for (o = 0; o < outer * inner; ++o) {
+        const int64_t from = o / inner * size * inner + o % inner;
+        for (n = 0; n < size; ++n) now[n] = n;
+        for (run = 1; run < size; run *= 2) {
+            int64_t *const was = now;
+            for (n = 0; n < size; n += 2 * run) {
+                const int64_t middle = n + run < size ? n + run : size;
+                const int64_t end = n + 2 * run < size ? n + 2 * run : size;
+                int64_t a = n, b = middle, to = n;
+                while (to < end)
+                    next[to++] = b == end || (a < middle && !qnnrt_ir__move_after(
+                        x, from + now[a] * inner, from + now[b] * inner, descending))
+                                 ? now[a++] : now[b++];
+            }
+            now = next;
+            next = was;
+        }
+        for (n = 0; n < size; ++n) {
+            qnnrt_ir__wide_set(places, from + n * inner, now[n]);
+            if (e->out_count > 1)
+                qnnrt_ir__wide_move(e->out, from + n * inner, x, from + now[n] * inner);
         }
     }
     return 1;
