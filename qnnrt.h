@@ -1383,7 +1383,7 @@ typedef struct qnnrt_pipeline_desc {
    first reader, so the numbers of later steps grow; edges that convert an output in the same way
    share one. The descriptor and its strings are copied; host steps keep their `user`.
    Without edges_only, every step after the first needs an edge from the one before it; with
-   edges_only an edge from or to any other.
+   edges_only, steps that no edge joins run one after the other.
    Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge, input, constant
             or range); QNNRT_E_MISMATCH (two tensors or a constant do not fit, a range is for an
             input that is not int32, a step lacks edges, or the backends of two steps have other
@@ -13253,18 +13253,6 @@ static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
     return 0;
 }
 
-/* Return 1 if a given edge leads to or from a step. */
-static int qnnrt__wiring_touched(const qnnrt_pipeline *p, uint32_t step)
-{
-    const qnnrt_graph_info *graph = p->steps[step].graph;
-    size_t i;
-    for (i = 0; i < graph->input_count; ++i)
-        if (p->inputs[step][i].source != NULL) return 1;
-    for (i = 0; i < graph->output_count; ++i)
-        if (p->outputs[step][i].readers > 0) return 1;
-    return 0;
-}
-
 /* Fail because nothing joins two steps, and list up to three candidates of each. */
 static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
                                              qnnrt_error *err)
@@ -13885,11 +13873,8 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_apart(p, desc, program, err);
     if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_constants(p, desc, program, err);
     if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
-    for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
-        if (rules ? qnnrt__wiring_joined(p, step) : qnnrt__wiring_touched(p, step)) continue;
-        result = rules ? qnnrt__wiring_by_shape(p, step, &looks, err)
-                       : qnnrt__wiring_unjoined(p, step, 0, err);
-    }
+    for (step = 1; step < p->info.step_count && rules && result == QNNRT_OK; ++step)
+        if (!qnnrt__wiring_joined(p, step)) result = qnnrt__wiring_by_shape(p, step, &looks, err);
     if (result != QNNRT_OK) return result;
     result = qnnrt__wiring_share(p, err);
     qnnrt__slot_flatten(p);

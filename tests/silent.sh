@@ -25,6 +25,7 @@ llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON
 ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 partition_macros='QNNRT_PARTITION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 decoder_macros='QNNRT_DECODER_API=extern QNNRT_STATIC+QNNRT_IR_IMPLEMENTATION+QNNRT_IMPLEMENTATION'
+program_macros='QNNRT_PROGRAM_API=extern'
 host_macros='QNNRT_HOST_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_IR_IMPLEMENTATION'
 lower_macros='QNNRT_LOWER_API=extern QNNRT_WEIGHTS_IMPLEMENTATION+QNNRT_IR_IMPLEMENTATION+QNNRT_IMPLEMENTATION'
 # What the headers that are checked now cannot do without.
@@ -192,6 +193,7 @@ check() {
     check tools/qnnrt_weights.h $weights_macros
     check tools/qnnrt_cache.h $cache_macros
     check tools/qnnrt_ir.h $ir_macros
+    check tools/qnnrt_program.h $program_macros
     check tools/qnnrt_host.h $host_macros
     check tools/qnnrt_decoder.h $decoder_macros
     check tools/qnnrt_partition.h $partition_macros

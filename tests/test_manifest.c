@@ -182,12 +182,17 @@ TEST(edges_only_and_apart)
     put(folder, "qnnrt.json", PIPELINES("{\"name\": \"a\", \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}],"
                                         " \"edges\": [" EDGE "], \"edges_only\": true},"
                                         "{\"apart\": [[1, \"x\"]], \"edges_only\": false, \"edges\": [" EDGE "],"
-                                        " \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}], \"name\": \"b\"}"));
+                                        " \"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}], \"name\": \"b\"},"
+                                        "{\"steps\": [{\"context\": 1, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"other\"}],"
+                                        " \"edges_only\": true, \"name\": \"c\"}"));
     OPENS(folder, &desc, &model);
     p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
     CHECK_EQ(p->slot_count, 3);
     p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[1]);
     CHECK_EQ(p->slot_count, 4);
+    p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[2]);
+    CHECK_EQ(p->edge_count, 0);                     /* steps that nothing joins run one after the other */
+    CHECK_EQ(p->step_count, 2);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     TRY(nothing_left());
 }
@@ -204,7 +209,6 @@ TEST(a_pipeline_that_cannot_be_made_is_an_error)
     BAD(PIPELINE(STEPS ", \"edges\": [{\"from\": [0, \"y\"], \"to\": [9, \"u\"]}]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 0", NULL);
     BAD(PIPELINE(STEPS ", \"edges\": [" EDGE ", " EDGE "]"), QNNRT_E_FORMAT, "pipeline \"main\": edge 1", "\"u\"");
     BAD(PIPELINE(STEPS ", \"apart\": [[1, \"none\"]]"), QNNRT_E_NOT_FOUND, "pipeline \"main\": apart 0", "\"none\"");
-    BAD(PIPELINE(STEPS ", \"edges_only\": true"), QNNRT_E_MISMATCH, "pipeline \"main\"", "step 1");
 }
 
 TEST(what_needs_a_file_that_did_not_load_is_left_out)

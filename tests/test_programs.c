@@ -263,7 +263,7 @@ typedef struct class_ {             /* an input of the program as the caller see
     const unsigned char *now;       /* one of these two */
 } class_;
 
-enum { WRONG_NOTHING, WRONG_FORGOTTEN, WRONG_NEEDLESS, WRONG_ORDER, WRONG_NAME, WRONG_FORBIDDEN, WRONG_ALONE,
+enum { WRONG_NOTHING, WRONG_FORGOTTEN, WRONG_NEEDLESS, WRONG_ORDER, WRONG_NAME, WRONG_FORBIDDEN,
        WRONG_HOST_ONLY, WRONG_PLACES, WRONGS };
 static const struct { qnnrt_result result; const char *text; } wrongs[WRONGS] = {
     { QNNRT_OK, "right" },
@@ -272,7 +272,6 @@ static const struct { qnnrt_result result; const char *text; } wrongs[WRONGS] = 
     { QNNRT_E_ARG, "an edge leads back" },
     { QNNRT_E_NOT_FOUND, "an edge to nowhere" },
     { QNNRT_E_NOT_FOUND, "no backend can do it" },
-    { QNNRT_E_MISMATCH, "a step without edges" },
     { QNNRT_E_ARG, "no graph at all" },
     { QNNRT_E_ARG, "a place destroys a value" } };
 
@@ -924,7 +923,7 @@ static void spoil(void)
 
 static void describe(void)
 {
-    int at, i, graphs = 0, alone = 0;
+    int at, i, graphs = 0;
     w.desc.name = "program";
     w.desc.steps = w.steps;
     w.desc.edges = w.edges;
@@ -937,11 +936,7 @@ static void describe(void)
         for (i = 0; i < p.segments[at].in_count; ++i) describe_input(at, &p.segments[at].ins[i]);
     for (at = 0; at < p.segment_count; ++at) {
         const segment *s = &p.segments[at];
-        int joined = 0;
         describe_step(at);
-        for (i = 0; i < s->in_count; ++i) joined |= s->ins[i].value != ANYWHERE;
-        for (i = 0; i < s->out_count; ++i) joined |= p.values[s->outs[i]].readers > 0;
-        alone |= !joined && at > 0;
         graphs += w.steps[at].model != NULL;
         if (s->forbidden && p.forbidden == NULL) p.forbidden = s->name;
     }
@@ -949,7 +944,6 @@ static void describe(void)
     if (graphs == 0) p.wrong = WRONG_HOST_ONLY;
     else if (p.forbidden != NULL) p.wrong = WRONG_FORBIDDEN;
     else if (chance(12)) spoil();
-    if (p.wrong == WRONG_NOTHING && alone) p.wrong = WRONG_ALONE;
 }
 
 /* Check that a wrong program is refused by name. */

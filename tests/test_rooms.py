@@ -27,6 +27,13 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
                                       ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
             "tools/qnnrt_host.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                    ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION")),
+            "tools/qnnrt_program.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
+                                      ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
+                                      ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"),
+                                      ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
+                                      ("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION"),
+                                      ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
+                                      ("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION")),
             "tools/qnnrt_weights.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
             "tools/qnnrt_cache.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
@@ -42,6 +49,7 @@ LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef Q
 PARTITION = (("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION", "#ifndef QNNRT_PARTITION_H", "#endif /* QNNRT_PARTITION__IMPL_ONCE */"),)
 CACHE = (("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION", "#ifndef QNNRT_CACHE_H", "#endif /* QNNRT_CACHE__IMPL_ONCE */"),)
 HOST = (("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION", "#ifndef QNNRT_HOST_H", "#endif /* QNNRT_HOST__IMPL_ONCE */"),)
+PROGRAM = (("tools/qnnrt_program.h", "#ifdef QNNRT_PROGRAM_IMPLEMENTATION", "#ifndef QNNRT_PROGRAM_H", "#endif /* QNNRT_PROGRAM__IMPL_ONCE */"),)
 IR = (("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION", "#ifndef QNNRT_IR_H", "#endif /* QNNRT_IR__IMPL_ONCE */"),)
 
 DECODER = (("tools/qnnrt_decoder.h", "#ifdef QNNRT_DECODER_IMPLEMENTATION", "#ifndef QNNRT_DECODER_H",
@@ -65,7 +73,7 @@ def load(files, change=lambda path, text: text):
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (DECODER, 9), (PARTITION, 14), (CACHE, 6)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:

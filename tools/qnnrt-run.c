@@ -32,7 +32,7 @@
             run_progress.h: >>progress            run_chart.h: >>chart
             run_small.h: >>small                  run_decoder.h: >>decoder
             run_packages.h: >>packages            run_cache.h: >>cache
-            run_kv.h: >>kv                                                                        */
+            run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices                  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -42,14 +42,15 @@
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
-#define QNNRT_HOST_IMPLEMENTATION
 #define QNNRT_DECODER_IMPLEMENTATION
 #define QNNRT_CACHE_IMPLEMENTATION
+#define QNNRT_PARTITION_IMPLEMENTATION
+#define QNNRT_HOST_IMPLEMENTATION
+#define QNNRT_PROGRAM_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_manifest.h"
-#include "qnnrt_lower.h"
-#include "qnnrt_host.h"
+#include "qnnrt_program.h"
 #include "qnnrt_decoder.h"
 #include "qnnrt_cache.h"
 
@@ -82,6 +83,10 @@ typedef struct compile_settings {
     int         fp32;
     uint32_t    positions, contexts;
     double      rope_base, tolerance;
+    const char *backends;              /* --backends A,B,host                              */
+    cli_list    pins, speeds;
+    int         state_policy;          /* index in state_words                             */
+    int         explain, no_ask;
     uint32_t    verify;                /* runs of --verify                                 */
     int         verify_nodes;          /* index in node_words                              */
     uint32_t    weight_bits, weight_block;
@@ -371,6 +376,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_chart.h"
 #include "run_progress.h"
 #include "run_verify.h"
+#include "run_mixed.h"
 #include "run_compile.h"
 #include "run_options.h"
 

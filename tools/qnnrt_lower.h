@@ -154,6 +154,9 @@ typedef struct qnnrt_lower_desc {
     qnnrt_lower_target target;
     qnnrt_dtype        compute;      /* F16 or F32 (default 0: F16 for HTP, else F32) */
     int                native_io;    /* 1: inputs and outputs have the compute type */
+    int                no_ask;       /* 1: qnnrt_lower_emit() asks neither the library nor
+                                        qnnrt_known.h about operators: finalize alone decides, and
+                                        known errors of libraries are not avoided */
     int                watch;        /* 1: every value of the graph becomes an output, if it is
                                         stored in a tensor of its own */
     const char        *build_id;     /* of the library, as in qnnrt_backend_info: what is known to
@@ -6660,7 +6663,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
         node.output_count = op->output_count;
         node.params = op->params;
         node.param_count = op->param_count;
-        qnnrt_lower__ask(&part, op, &node);
+        if (ask || !lower->desc.no_ask) qnnrt_lower__ask(&part, op, &node);
         if (!ask) qnnrt_builder_node(builder, &node);
     }
 }

@@ -7,6 +7,7 @@
        #define QNNRT_IR_IMPLEMENTATION
        #define QNNRT_LOWER_IMPLEMENTATION
        #define QNNRT_PARTITION_IMPLEMENTATION
+       #define QNNRT_HOST_IMPLEMENTATION
        #define QNNRT_PROGRAM_IMPLEMENTATION
        #include "qnnrt_program.h"
    The headers that it includes lie beside this file or are found by the compiler. Link with
@@ -53,7 +54,7 @@
        Each context is finalized. If that fails, the node is found that is to blame: the library's
        log names it, or else a search does, which compiles shorter and shorter parts. The node is
        marked, the plan is made again, and desc.told hears about the move. Pins are never moved: a
-       pinned node that fails is an error.
+       pinned node that fails is an error. With desc.lower.no_ask nothing but finalize decides.
 
    Types
        Borders have the type that the backend computes with: float16 on HTP, float32 elsewhere.
@@ -63,8 +64,8 @@
    States
        An output that index_copy makes from an input, with the same shape and type, is one tensor
        with it. A backend keeps it only if it can compute every node that touches it. Otherwise it
-       lives on the host, and the steps get copies (QNNRT_PARTITION_HOST), or the build is an error
-       that names the tensor, the nodes and the reason of each backend (QNNRT_PARTITION_ERROR).
+       lives on the host, and the steps get copies; or, with desc.state_error, the build is an
+       error that names the tensor, the nodes and the reason of each backend.
 
    Several graphs
        Steps that are the same in number on a backend share a context: the first step on "npu" of
@@ -78,6 +79,7 @@
 
 #include "qnnrt_lower.h"
 #include "qnnrt_partition.h"
+#include "qnnrt_host.h"
 
 #ifndef QNNRT_PROGRAM_API
 #define QNNRT_PROGRAM_API QNNRT_API
@@ -114,9 +116,9 @@ typedef struct qnnrt_program_desc {
     double                       byte;           /* cost of a byte that is converted, in
                                                     microseconds (default 0: 0.001) */
     uint32_t                     moves;          /* most nodes to move (default 0: 1,000) */
-    qnnrt_lower_desc             lower;          /* options of all steps; .hooks, .target, .build_id,
-                                                    .contexts, .watch, .io and .compute of libQnnCpu.so
-                                                    are not used */
+    qnnrt_lower_desc             lower;          /* options of all steps; .hooks, .target,
+                                                    .build_id, .contexts, .watch and .io are not
+                                                    used, nor .compute for libQnnCpu.so */
     void                       (*told)(void *user, const char *text);
                                                  /* is called with one line for each move (default
                                                     NULL) */
@@ -170,6 +172,9 @@ typedef struct qnnrt_program_info {
     size_t                        constant_count;
     const qnnrt_program_move     *moves;
     size_t                        move_count;
+    qnnrt_partition_costs         costs;         /* of the plans, in microseconds */
+    const qnnrt_program_backend  *backends;      /* as in the description, with their speeds */
+    size_t                        backend_count;
     uint64_t                      flushed, clamped;      /* as in qnnrt_lower_info */
 } qnnrt_program_info;
 
@@ -191,9 +196,10 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *program, qnnrt_i
                                                  qnnrt_error *err);
 
 /* Ask the backends about all nodes, and divide the graphs. qnnrt_program_build() does it, too.
-   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (nodes that no backend has, pins or states that cannot be
-            met: the text lists them with the reasons); QNNRT_E_NOT_FOUND (a pin for a node that does
-            not exist); the error of a builder; QNNRT_E_MEMORY */
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (nodes that no backend has, states that cannot be met: the
+            text lists them with the reasons); QNNRT_E_ARG (a pin that cannot be met);
+            QNNRT_E_NOT_FOUND (a pin for a node that does not exist); the error of a builder;
+            QNNRT_E_MEMORY */
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *program, qnnrt_error *err);
 
 /* Plan, lower and finalize all steps; move nodes that fail, and try again.
@@ -235,7 +241,6 @@ extern "C" {
 #define QNNRT_PROGRAM__HOST SIZE_MAX             /* "context" of a step on the host */
 
 enum {
-    QNNRT_PROGRAM__LARGE = 65536,    /* bytes of a constant that a file of its own holds */
     QNNRT_PROGRAM__TRIED = 1 << 26   /* bytes of a node that the host tries to compute */
 };
 
@@ -258,6 +263,8 @@ typedef struct qnnrt_program__part {
     const qnnrt_ir_value       **inputs, **outputs;      /* of the graph's IR */
     size_t                       input_count, output_count, outer_count;  /* outputs of the graph
                                                             come first */
+    const qnnrt_ir_value       **weights;        /* [weight_count], of a part of the host */
+    size_t                       weight_count;
     qnnrt_ir                    *ir;             /* the nodes alone */
 } qnnrt_program__part;
 
@@ -435,15 +442,6 @@ static int qnnrt_program__is_static(const qnnrt_ir_value *value)
     return value->origin == QNNRT_IR_WEIGHT || value->origin == QNNRT_IR_CONSTANT;
 }
 
-/* Return true if the host reads a value from a file of its own. */
-static int qnnrt_program__is_filed(const qnnrt_ir_value *value)
-{
-    if (value->count == 0) return 0;
-    if (value->origin == QNNRT_IR_WEIGHT) return 1;
-    return value->origin == QNNRT_IR_CONSTANT && value->dtype != QNNRT_DTYPE_I64 &&
-           value->count * qnnrt_ir_dtype_bytes(value->dtype) > QNNRT_PROGRAM__LARGE;
-}
-
 /* Which part makes a value, and which parts read it. */
 typedef struct qnnrt_program__flow {
     const size_t *part_of;           /* [node_count] */
@@ -461,17 +459,19 @@ static void qnnrt_program__inputs(qnnrt_program *p, qnnrt_program__part *part,
     size_t i, k, count = 0, total = 0;
     for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->input_count;
     part->inputs = (const qnnrt_ir_value **)qnnrt_program__get(p, total, sizeof(*part->inputs));
-    if (part->inputs == NULL) return;
+    part->weights = (const qnnrt_ir_value **)qnnrt_program__get(p, host ? total : 0,
+                                                                sizeof(*part->weights));
+    if (p->no_memory) return;
     for (i = 0; i < part->node_count; ++i)
         for (k = 0; k < part->nodes[i]->input_count; ++k) {
             const qnnrt_ir_value *value = part->nodes[i]->inputs[k];
             if (value == NULL || flow->seen[value->number] == part->number + 1 ||
                 flow->maker[value->number] == part->number + 1 || value->count == 0)
                 continue;
-            if (qnnrt_program__is_static(value) && !(host && qnnrt_program__is_filed(value)))
-                continue;
             flow->seen[value->number] = part->number + 1;
-            part->inputs[count++] = value;
+            if (!qnnrt_program__is_static(value)) part->inputs[count++] = value;
+            else if (host && value->origin == QNNRT_IR_WEIGHT)
+                part->weights[part->weight_count++] = value;
         }
     part->input_count = count;
     for (i = k = 0; i < ir->input_count && count > 0; ++i) {         /* a stable order */
@@ -564,8 +564,14 @@ static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *g
 /* =====================================================================================
    BORDER                                                                        >>border
    The types of what parts read and make.
-   Needs: >>config >>steps     Knows nothing of: libraries
+   Needs: >>config     Knows nothing of: libraries
    ===================================================================================== */
+
+static int qnnrt_program__is_float(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16 || dtype == QNNRT_DTYPE_F32 ||
+           dtype == QNNRT_DTYPE_F64;
+}
 
 /* Return the type in which a backend computes floats. */
 static qnnrt_dtype qnnrt_program__compute(const qnnrt_program *p, size_t backend)
@@ -584,15 +590,10 @@ static qnnrt_dtype qnnrt_program__border(const qnnrt_program *p, const qnnrt_pro
                                          const qnnrt_ir_value *value, int output, size_t index)
 {
     const int outer = output ? index < part->outer_count : value->origin == QNNRT_IR_INPUT;
-    switch (value->dtype) {
-    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16: case QNNRT_DTYPE_F32: case QNNRT_DTYPE_F64:
-        if (outer && !p->desc.lower.native_io) return QNNRT_DTYPE_F32;
-        return qnnrt_program__compute(p, part->info.backend);
-    case QNNRT_DTYPE_BOOL8:
-        return QNNRT_DTYPE_BOOL8;
-    default:
-        return QNNRT_DTYPE_I32;
-    }
+    if (!qnnrt_program__is_float(value->dtype))
+        return value->dtype == QNNRT_DTYPE_BOOL8 ? QNNRT_DTYPE_BOOL8 : QNNRT_DTYPE_I32;
+    if (outer && !p->desc.lower.native_io) return QNNRT_DTYPE_F32;
+    return qnnrt_program__compute(p, part->info.backend);
 }
 
 /* =====================================================================================
@@ -665,7 +666,7 @@ static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__
     if (result == QNNRT_OK || result == QNNRT_E_UNSUPPORTED)
         result = qnnrt_builder_create(p->backends[backend].backend, &p->backends[backend].builder,
                                       &builder, err);
-    if (result == QNNRT_OK) result = qnnrt_lower_ask(lower, builder, err);
+    if (result == QNNRT_OK && !desc.no_ask) result = qnnrt_lower_ask(lower, builder, err);
     if (result == QNNRT_OK)
         (void)qnnrt_program__take_findings(p, graph, backend, qnnrt_lower_get_info(lower));
     qnnrt_builder_destroy(builder);
@@ -695,7 +696,8 @@ static void qnnrt_program__ask_host(qnnrt_program *p, qnnrt_program__graph *grap
         const uint64_t size = value != NULL ? value->count * qnnrt_ir_dtype_bytes(value->dtype) : 0;
         if (size > bytes) bytes = size;          /* all inputs read the same zeros */
     }
-    if (node->input_count > 256 || node->output_count > 256 || bytes >= QNNRT_PROGRAM__TRIED) return;
+    if (node->input_count > 256 || node->output_count > 256 || bytes >= QNNRT_PROGRAM__TRIED)
+        return;
     for (i = 0; i < node->output_count; ++i) {
         const uint64_t size = node->outputs[i]->count *
                               qnnrt_ir_dtype_bytes(node->outputs[i]->dtype);
@@ -711,6 +713,20 @@ static void qnnrt_program__ask_host(qnnrt_program *p, qnnrt_program__graph *grap
         qnnrt_program__refuse(p, graph, backend, number, err.text);
     if (hooks->free != NULL) hooks->free(hooks->alloc_user, zeros);
     else free(zeros);
+}
+
+/* Return the name of the node that a node became part of, or its own. */
+static const char *qnnrt_program__became(const qnnrt_ir *ir, const char *name)
+{
+    static const char fused[] = "fused into ";
+    size_t i, hops;
+    for (hops = 0; hops < ir->removed_count; ++hops) {
+        for (i = 0; i < ir->removed_count && (strcmp(ir->removed[i]->name, name) != 0 ||
+             strncmp(ir->removed[i]->fate, fused, sizeof(fused) - 1) != 0); ++i) {}
+        if (i == ir->removed_count) break;
+        name = ir->removed[i]->fate + sizeof(fused) - 1;
+    }
+    return name;
 }
 
 /* Give the nodes of a graph their numbers and pins. */
@@ -730,12 +746,19 @@ static qnnrt_result qnnrt_program__number(qnnrt_program *p, qnnrt_program__graph
     for (i = 0; i < ir->node_count; ++i) {
         graph->node_at[ir->nodes[i]->number] = i;
         graph->pins[i] = -1;
-        for (k = 0; k < p->desc.pin_count; ++k) {
-            if (strcmp(p->pins[k].node, ir->nodes[i]->name) != 0) continue;
+    }
+    for (k = 0; k < p->desc.pin_count; ++k) {
+        const char *name = qnnrt_program__became(ir, p->pins[k].node);
+        for (b = 0; strcmp(p->pins[k].role, qnnrt_program__role(p, b)) != 0; ++b) {}
+        for (i = 0; i < ir->node_count; ++i) {
+            if (strcmp(name, ir->nodes[i]->name) != 0) continue;
+            if (graph->pins[i] >= 0 && graph->pins[i] != (int32_t)b)
+                return qnnrt_program__fail(err, QNNRT_E_ARG, "node \"%.200s\" is pinned to"
+                                           " \"%.100s\" and to \"%.100s\"", name,
+                                           qnnrt_program__role(p, (size_t)graph->pins[i]),
+                                           p->pins[k].role);
             p->pin_used[k] = 1;
-            for (b = 0; b < p->desc.backend_count; ++b)
-                if (strcmp(p->pins[k].role, qnnrt_program__role(p, b)) == 0)
-                    graph->pins[i] = (int32_t)b;
+            graph->pins[i] = (int32_t)b;
         }
     }
     return QNNRT_OK;
@@ -765,7 +788,7 @@ static qnnrt_result qnnrt_program__ask(qnnrt_program *p, qnnrt_program__graph *g
 /* =====================================================================================
    CHOOSE                                                                        >>choose
    A graph as the planner sees it: values, states, and the work of nodes.
-   Needs: >>config >>arena >>ask     Knows nothing of: parts
+   Needs: >>config >>arena >>steps >>border     Knows nothing of: parts
    ===================================================================================== */
 
 /* Return the node that makes a value, if it overwrites a part of its first input. */
@@ -834,12 +857,14 @@ static size_t qnnrt_program__values(qnnrt_program *p, const qnnrt_program__graph
         values[i].is_input = value->origin == QNNRT_IR_INPUT;
         values[i].is_output = value->is_output != 0;
         values[i].constant = qnnrt_program__is_static(value);
+        values[i].exact = !qnnrt_program__is_float(value->dtype);
     }
     for (i = 0; i < ir->output_count; ++i) {
         const qnnrt_ir_value *value = ir->outputs[i], *root = qnnrt_program__state(value);
         if (root == NULL || values[root->number].state >= 0) continue;
         states[count].name = root->name;
-        states[count].policy = p->desc.state_error ? QNNRT_PARTITION_ERROR : QNNRT_PARTITION_HOST;
+        states[count].policy = p->desc.state_error ? QNNRT_PARTITION_POLICY_ERROR
+                                                     : QNNRT_PARTITION_POLICY_HOST;
         while (value != root) {
             values[value->number].state = (int32_t)count;
             value = value->node->inputs[0];
@@ -876,10 +901,10 @@ static void qnnrt_program__nodes(qnnrt_program *p, const qnnrt_program__graph *g
     }
 }
 
-static int qnnrt_program__supports(void *user, size_t node, size_t backend, const char **why)
+static int qnnrt_program__supports(void *user, int32_t node, int32_t backend, const char **why)
 {
     const qnnrt_program__graph *graph = (const qnnrt_program__graph *)user;
-    *why = graph->refused[backend * graph->asked + node].why;
+    *why = graph->refused[(size_t)backend * graph->asked + (size_t)node].why;
     return *why == NULL;
 }
 
@@ -907,6 +932,7 @@ static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph
         backends[b].is_host = backend->backend == NULL;
         backends[b].is_host_memory = 1;
         backends[b].speed = backend->speed;
+        backends[b].precision = qnnrt_program__compute(p, b) == QNNRT_DTYPE_F16;
     }
     desc.hooks = p->desc.hooks;
     desc.backends = backends;
@@ -918,8 +944,7 @@ static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph
     qnnrt_program__nodes(p, graph, nodes);
     desc.nodes = nodes;
     desc.node_count = ir->node_count;
-    desc.per_crossing = p->desc.crossing;
-    desc.per_byte = p->desc.byte;
+    desc.costs = p->info.costs;
     desc.supports = qnnrt_program__supports;
     desc.user = graph;
     if (p->no_memory) return qnnrt_program__fail_memory(err);
@@ -929,13 +954,13 @@ static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph
     graph->info.partition = graph->partition != NULL ? qnnrt_partition_get_info(graph->partition)
                                                      : NULL;
     if (result != QNNRT_OK) return result;
-    return qnnrt_partition_check(&desc, graph->info.partition, err);
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
    UNIT                                                                            >>unit
    Contexts: the parts of all graphs that one library compiles together.
-   Needs: >>config >>arena >>steps >>border >>ask     Knows nothing of: plans
+   Needs: >>config >>arena >>border >>ask     Knows nothing of: plans
    ===================================================================================== */
 
 static qnnrt_dtype qnnrt_program__io(void *user, const qnnrt_ir *ir, const qnnrt_ir_value *value,
@@ -951,6 +976,27 @@ static qnnrt_dtype qnnrt_program__io(void *user, const qnnrt_ir *ir, const qnnrt
             return qnnrt_program__border(unit->program, part, value, output, index);
         }
     return (qnnrt_dtype)0;
+}
+
+/* Let a part of the host give away a value twice under two names: the second one is a copy. */
+static int qnnrt_program__copy_outputs(qnnrt_ir *ir)
+{
+    size_t i, k;
+    for (i = 0; i < ir->output_count; ++i) {
+        qnnrt_ir_value *value = ir->outputs[i], *copy;
+        for (k = 0; k < i && ir->outputs[k] != value; ++k) {}
+        if (k == i) continue;
+        copy = qnnrt_ir_add_value(ir, value->name, value->dtype, value->rank, value->dims);
+        if (copy == NULL ||
+            qnnrt_ir_add_node(ir, NULL, "alias.default", &value, 1, &copy, 1) == NULL)
+            return 0;
+        ir->outputs[i] = copy;
+        copy->is_output += 1;
+        copy->users += 1;
+        value->is_output -= 1;
+        value->users -= 1;
+    }
+    return 1;
 }
 
 /* Release what the units of the last attempt hold. */
@@ -989,7 +1035,10 @@ static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
                 part->outputs, part->output_count, part->info.name, &part->ir, err);
             if (result != QNNRT_OK) return result;
             part->info.ir = part->ir;
-            if (p->backends[part->info.backend].backend == NULL) continue;
+            if (p->backends[part->info.backend].backend == NULL) {
+                if (!qnnrt_program__copy_outputs(part->ir)) return qnnrt_program__fail_memory(err);
+                continue;
+            }
             for (k = 0; k < i; ++k)
                 ordinal += graph->parts[k].info.backend == part->info.backend;
             for (k = 0; k < p->unit_count; ++k)
@@ -1093,7 +1142,7 @@ static void qnnrt_program__count(qnnrt_program__unit *unit)
    BLAME                                                                          >>blame
    Which node makes a library fail to compile a part: the one that its log names, else the last
    node of the shortest beginning of the part that fails.
-   Needs: >>config >>arena >>unit     Knows nothing of: plans
+   Needs: >>config >>arena >>ask >>unit     Knows nothing of: plans
    ===================================================================================== */
 
 /* Compile the first `count` nodes of a part alone. */
@@ -1241,7 +1290,7 @@ static qnnrt_result qnnrt_program__compile(qnnrt_program *p, size_t backend, siz
 /* =====================================================================================
    WIRE                                                                            >>wire
    The pipelines of the parts: steps, edges with conversions, constants, ranges.
-   Needs: >>config >>arena >>steps >>border     Knows nothing of: plans, files
+   Needs: >>config >>arena >>border     Knows nothing of: plans, files
    ===================================================================================== */
 
 /* Return the name of output `index` of a part, as qnnrt_lower_graph() names it. */
@@ -1249,98 +1298,69 @@ static const char *qnnrt_program__output_name(qnnrt_program *p, const qnnrt_prog
                                               size_t index)
 {
     size_t k = 0;
+    if (p->backends[part->info.backend].backend == NULL) return part->ir->outputs[index]->name;
     while (k < index && part->outputs[k] != part->outputs[index]) ++k;
     return k == index ? part->outputs[index]->name
                       : qnnrt_program__text(p, "%.200s.%lu", part->outputs[index]->name,
                                             (unsigned long)index);
 }
 
-/* Describe a tensor of a host step. */
-static qnnrt_tensor_info qnnrt_program__tensor(qnnrt_program *p, const qnnrt_ir_value *value,
-                                               const char *name, qnnrt_dtype dtype)
-{
-    qnnrt_tensor_info info;
-    uint32_t *dims = (uint32_t *)qnnrt_program__get(p, QNNRT_IR_RANK, sizeof(*dims));
-    uint32_t i;
-    memset(&info, 0, sizeof(info));
-    info.name = name;
-    info.dtype = dtype;
-    info.rank = value->rank > 0 ? value->rank : 1;
-    info.dims = dims;
-    if (dims == NULL) return info;
-    dims[0] = 1;
-    for (i = 0; i < value->rank; ++i) dims[i] = (uint32_t)value->dims[i];
-    return info;
-}
-
-/* Return the constant of a value, which is added unless it is there. */
+/* Return the constant of a weight, which is added unless it is there. tensor: as the host reads
+   it. */
 static const qnnrt_program_constant *qnnrt_program__constant(qnnrt_program *p,
-                                                             const qnnrt_ir_value *value)
+                                                             const qnnrt_ir_value *value,
+                                                             const qnnrt_host_tensor *tensor)
 {
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     const void *identity = weight != NULL ? (const void *)weight : (const void *)value;
     qnnrt_program_constant *constant;
-    qnnrt_tensor_info info;
-    size_t i;
+    size_t i, room = p->constant_room;
     for (i = 0; i < p->constant_count; ++i)
-        if (p->constants[i].data == identity && p->constants[i].dtype == value->dtype)
+        if (p->constants[i].data == identity && p->constants[i].dtype == tensor->dtype)
             return &p->constants[i];
-    {
-        size_t room = p->constant_room;
-        p->constants = (qnnrt_program_constant *)qnnrt_program__more(
-            p, p->constants, p->constant_count, &room, sizeof(*p->constants));
-        p->constant_values = (const qnnrt_ir_value **)qnnrt_program__more(
-            p, (void *)p->constant_values, p->constant_count, &p->constant_room,
-            sizeof(*p->constant_values));
-    }
-    if (p->constants == NULL || p->constant_values == NULL) return NULL;
-    info = qnnrt_program__tensor(p, value, value->name, value->dtype);
-    if (info.dims == NULL) return NULL;
+    p->constants = (qnnrt_program_constant *)qnnrt_program__more(
+        p, p->constants, p->constant_count, &room, sizeof(*p->constants));
+    p->constant_values = (const qnnrt_ir_value **)qnnrt_program__more(
+        p, (void *)p->constant_values, p->constant_count, &p->constant_room,
+        sizeof(*p->constant_values));
+    if (p->no_memory) return NULL;
     constant = &p->constants[p->constant_count];
     constant->name = qnnrt_program__text(p, "%.200s.%lu", value->name,
                                          (unsigned long)p->constant_count);
-    constant->dtype = value->dtype;
-    constant->rank = info.rank;
-    memcpy(constant->dims, info.dims, sizeof(constant->dims));
-    constant->bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
+    constant->dtype = tensor->dtype;
+    constant->rank = tensor->rank;
+    for (i = 0; i < tensor->rank; ++i) constant->dims[i] = tensor->dims[i];
+    constant->bytes = value->count * qnnrt_ir_dtype_bytes(tensor->dtype);
     constant->data = identity;
     p->constant_values[p->constant_count++] = value;
     return constant;
 }
 
-/* Return the type of an input of a part, a constant's included. */
-static qnnrt_dtype qnnrt_program__input_type(const qnnrt_program *p,
-                                             const qnnrt_program__part *part, size_t index)
+/* Return the tensors of the step of the host that a part is; *count receives their number. */
+static const qnnrt_host_tensor *qnnrt_program__tensors(qnnrt_program *p,
+                                                       const qnnrt_program__part *part, int outputs,
+                                                       size_t *count)
 {
-    const qnnrt_ir_value *value = part->inputs[index];
-    return qnnrt_program__is_static(value) ? value->dtype
-                                           : qnnrt_program__border(p, part, value, 0, index);
+    qnnrt_host_tensor *list;
+    *count = qnnrt_host_tensors(part->ir, outputs, NULL, 0);
+    list = (qnnrt_host_tensor *)qnnrt_program__get(p, *count, sizeof(*list));
+    if (list == NULL) *count = 0;
+    else qnnrt_host_tensors(part->ir, outputs, list, *count);
+    return list;
 }
 
-/* Describe the step of the host that a part is. */
-static const qnnrt_host_step *qnnrt_program__host(qnnrt_program *p,
-                                                  const qnnrt_program__part *part)
+static const qnnrt_tensor_info *qnnrt_program__infos(qnnrt_program *p,
+                                                     const qnnrt_host_tensor *list, size_t count)
 {
-    qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_program__get(p, 1, sizeof(*step));
-    qnnrt_tensor_info *inputs = (qnnrt_tensor_info *)qnnrt_program__get(p, part->input_count,
-                                                                        sizeof(*inputs));
-    qnnrt_tensor_info *outputs = (qnnrt_tensor_info *)qnnrt_program__get(p, part->output_count,
-                                                                         sizeof(*outputs));
+    qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_program__get(p, count, sizeof(*infos));
     size_t i;
-    if (p->no_memory) return NULL;
-    for (i = 0; i < part->input_count; ++i)
-        inputs[i] = qnnrt_program__tensor(p, part->inputs[i], part->inputs[i]->name,
-                                          qnnrt_program__input_type(p, part, i));
-    for (i = 0; i < part->output_count; ++i)
-        outputs[i] = qnnrt_program__tensor(p, part->outputs[i],
-                                           qnnrt_program__output_name(p, part, i),
-                                           qnnrt_program__border(p, part, part->outputs[i], 1, i));
-    step->name = part->info.name;
-    step->inputs = inputs;
-    step->outputs = outputs;
-    step->input_count = part->input_count;
-    step->output_count = part->output_count;
-    return step;
+    for (i = 0; i < count && infos != NULL; ++i) {
+        infos[i].name = list[i].value->name;
+        infos[i].dtype = list[i].dtype;
+        infos[i].rank = list[i].rank;
+        infos[i].dims = list[i].dims;
+    }
+    return infos;
 }
 
 /* Return what became of a part in its context; NULL: the host computes it. */
@@ -1375,6 +1395,7 @@ typedef struct qnnrt_program__wires {
     qnnrt_edge_desc     *edges;
     qnnrt_constant_desc *constants;
     qnnrt_range_desc    *ranges;
+    qnnrt_name_desc     *names;
 } qnnrt_program__wires;
 
 /* Wire input `index` of a part. */
@@ -1387,14 +1408,7 @@ static void qnnrt_program__wire_input(qnnrt_program *p, qnnrt_program__graph *gr
     qnnrt_pipeline_desc *desc = &graph->pipeline;
     size_t from, output;
     if (lowered != NULL && lowered->inputs[index] <= 0) return;      /* nothing reads it */
-    if (qnnrt_program__is_static(value)) {
-        const qnnrt_program_constant *constant = qnnrt_program__constant(p, value);
-        qnnrt_constant_desc *wire = &wires->constants[desc->constant_count++];
-        wire->step = part->number;
-        wire->input = value->name;
-        wire->data = constant != NULL ? constant->data : NULL;
-        wire->bytes = constant != NULL ? (size_t)constant->bytes : 0;
-    } else if (qnnrt_program__source(graph, value, &from, &output)) {
+    if (qnnrt_program__source(graph, value, &from, &output)) {
         const qnnrt_program__part *source = &graph->parts[from];
         qnnrt_edge_desc *wire = &wires->edges[desc->edge_count++];
         wire->from_step = from;
@@ -1413,6 +1427,55 @@ static void qnnrt_program__wire_input(qnnrt_program *p, qnnrt_program__graph *gr
     }
 }
 
+/* Describe the step of the host that a part is, and bind its weights. */
+static const qnnrt_host_step *qnnrt_program__wire_host(qnnrt_program *p,
+                                                       qnnrt_program__graph *graph,
+                                                       const qnnrt_program__part *part,
+                                                       qnnrt_program__wires *wires)
+{
+    qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_program__get(p, 1, sizeof(*step));
+    const qnnrt_host_tensor *inputs, *outputs;
+    size_t i, k;
+    if (step == NULL) return NULL;
+    step->name = part->info.name;
+    inputs = qnnrt_program__tensors(p, part, 0, &step->input_count);
+    outputs = qnnrt_program__tensors(p, part, 1, &step->output_count);
+    step->inputs = qnnrt_program__infos(p, inputs, step->input_count);
+    step->outputs = qnnrt_program__infos(p, outputs, step->output_count);
+    for (i = 0; i < step->input_count && !p->no_memory; ++i) {
+        const qnnrt_program_constant *constant;
+        qnnrt_constant_desc *wire;
+        if (inputs[i].value->origin != QNNRT_IR_WEIGHT) continue;
+        for (k = 0; k < part->weight_count &&
+                    strcmp(part->weights[k]->name, inputs[i].value->name) != 0; ++k) {}
+        if (k == part->weight_count) continue;
+        constant = qnnrt_program__constant(p, part->weights[k], &inputs[i]);
+        if (constant == NULL) break;
+        wire = &wires->constants[graph->pipeline.constant_count++];
+        wire->step = part->number;
+        wire->input = inputs[i].value->name;
+        wire->data = constant->data;
+        wire->bytes = (size_t)constant->bytes;
+    }
+    return step;
+}
+
+/* Let the name of an output of the graph find it, where an edge has the same name. */
+static void qnnrt_program__wire_outputs(qnnrt_program__graph *graph,
+                                        const qnnrt_program__part *part,
+                                        qnnrt_program__wires *wires)
+{
+    size_t i, from, output;
+    for (i = 0; i < part->outer_count; ++i) {
+        qnnrt_name_desc *name = &wires->names[graph->pipeline.name_count];
+        if (!qnnrt_program__source(graph, part->outputs[i], &from, &output)) continue;
+        name->name = name->tensor = part->outputs[i]->name;
+        name->step = part->number;
+        name->output = 1;
+        graph->pipeline.name_count += 1;
+    }
+}
+
 /* Describe the pipeline of a graph. */
 static void qnnrt_program__wire(qnnrt_program *p, qnnrt_program__graph *graph)
 {
@@ -1420,30 +1483,35 @@ static void qnnrt_program__wire(qnnrt_program *p, qnnrt_program__graph *graph)
     qnnrt_program__wires wires;
     qnnrt_step_desc *steps;
     size_t i, k, inputs = 0;
-    for (i = 0; i < graph->info.step_count; ++i) inputs += graph->parts[i].input_count;
+    for (i = 0; i < graph->info.step_count; ++i)
+        inputs += graph->parts[i].input_count + graph->parts[i].weight_count;
     memset(desc, 0, sizeof(*desc));
     steps = (qnnrt_step_desc *)qnnrt_program__get(p, graph->info.step_count, sizeof(*steps));
     wires.edges = (qnnrt_edge_desc *)qnnrt_program__get(p, inputs, sizeof(*wires.edges));
     wires.constants = (qnnrt_constant_desc *)qnnrt_program__get(p, inputs,
                                                                 sizeof(*wires.constants));
     wires.ranges = (qnnrt_range_desc *)qnnrt_program__get(p, inputs, sizeof(*wires.ranges));
+    wires.names = (qnnrt_name_desc *)qnnrt_program__get(p, graph->ir->output_count,
+                                                        sizeof(*wires.names));
     if (p->no_memory) return;
     desc->name = graph->info.name;
     desc->steps = steps;
     desc->edges = wires.edges;
     desc->constants = wires.constants;
     desc->ranges = wires.ranges;
+    desc->names = wires.names;
     desc->edges_only = 1;
     for (i = 0; i < graph->info.step_count; ++i) {
         qnnrt_program__part *part = &graph->parts[i];
         if (part->info.context == QNNRT_PROGRAM__HOST) {
-            steps[i].host = qnnrt_program__host(p, part);
+            steps[i].host = qnnrt_program__wire_host(p, graph, part, &wires);
         } else {
             steps[i].context = part->info.context;
             steps[i].graph = part->info.name;
         }
         for (k = 0; k < part->input_count && !p->no_memory; ++k)
             qnnrt_program__wire_input(p, graph, part, k, &wires);
+        qnnrt_program__wire_outputs(graph, part, &wires);
         desc->step_count += 1;
     }
     graph->info.pipeline = desc;
@@ -1559,6 +1627,11 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *de
         qnnrt_program_free(p);
         return qnnrt_program__fail_memory(err);
     }
+    p->info.costs.per_step = p->desc.crossing;
+    p->info.costs.per_crossing = 2;              /* a call of qnnrt_exec()'s conversion */
+    p->info.costs.per_byte = p->desc.byte;
+    p->info.backends = p->backends;
+    p->info.backend_count = p->desc.backend_count;
     /* Patterns that HTP needs fused are lowered in parts elsewhere. */
     options = p->desc.lower;
     options.hooks = p->desc.hooks;

@@ -333,6 +333,7 @@ static int verb_compile(void *user)
     qnnrt_backend_desc desc;
     qnnrt_error err;
     const compile_settings *set = &t->set.compile;
+    mixed m = {0};
     int status = check_compile(&t->set);
     if (status == STATUS_OK && (set->cache_list || set->cache_clear)) {
         cache_manage(t);
@@ -346,12 +347,20 @@ static int verb_compile(void *user)
         a->graphs = cli_alloc(a->graph_count, sizeof(*a->graphs));
         for (size_t i = 0; i < a->graph_count; ++i) a->graphs[i].file = t->set.files.items[i];
         status = aten_name(a, names.names);
+        m.a = a;
+        if (status == STATUS_OK) status = mixed_check(&m);
     } else if (status == STATUS_OK && decoder_is_folder(t->set.files.items[0])) {
         a = &graphs;
         a->t = t;
         a->decoder = &model;
         model.folder = t->set.files.items[0];
     }
+    if (status == STATUS_OK && m.a == NULL && t->set.compile.backends != NULL)
+        status = cli_usage("Leave it out.", "--backends is for .json graphs, and %s is not one",
+                           t->set.files.items[0]);
+    if (status == STATUS_OK && m.a == NULL && t->set.role_count > 0)
+        status = cli_usage("Write --backend_so FILE.", "--backend_so has a role, and there is no"
+                           " --backends");
     char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
     char *missing = NULL, **paths = NULL;
     backend_options(t, &desc);
@@ -360,6 +369,16 @@ static int verb_compile(void *user)
         (a != NULL && !(a->decoder != NULL ? decoder_read(a) : aten_read(a)))) {
     } else if (!compile_folder(t, 1, &missing) ||
                (a != NULL && !compile_replaces(t, a->decoder != NULL || t->set.compile.kv_rows))) {
+    } else if (m.backend_count > 0) {
+        if (mixed_open(&m)) {
+            t->backend = m.backends[0].backend;
+            if (mixed_compile(&m, path)) {
+                for (size_t i = 0; i < m.path_count; ++i) say(t, "wrote     %s\n", m.paths[i]);
+                const uint64_t begin = now_ns();
+                if (mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
+            }
+            t->backend = NULL;                   /* it is closed with the others */
+        }
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
         fail_backend(t, &err);
     } else {
@@ -383,6 +402,7 @@ static int verb_compile(void *user)
         compile_free(paths);
     }
     qnnrt_cache_close(cache.cache);
+    mixed_free(&m);
     aten_free(&graphs);
     decoder_free(&model);
     free(missing);

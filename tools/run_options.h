@@ -18,6 +18,7 @@ static const char *const platform_words[] = {"any", "android", "linux", "x86_64"
 static const char *const io_words[] = {"float", "native", NULL};
 static const char *const embedding_words[] = {"graph", "host", NULL};
 static const char *const node_words[] = {"none", "first", "all", NULL};
+static const char *const state_words[] = {"host", "error", NULL};
 static const char *const input_form_words[] = {"native", "float", NULL};
 
 /* Read --align: a power of two. */
@@ -270,10 +271,34 @@ static const cli_option options[] = {
              "columns of the new tokens come last"},
     {.name = "eos", .value = "T1,T2", .kind = CLI_OWN, .take = take_eos, .verbs = VERB_COMPILE,
      .help = "with --kv_rows: tokens that end a text, for qnnrt-llm (default: none)"},
-    {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "backends", .value = "A,B,host", .kind = CLI_TEXT, FIELD(compile.backends),
+     .verbs = VERB_COMPILE,
+     .help = ".json: roles of several backends, the preferred one first, such as npu,cpu,host. Each "
+             "node is computed by one that can; host is this project's own evaluator, for what no "
+             "library has. The folder opens as one program"},
+    {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, FIELD(compile.pins), .repeat = 1,
+     .verbs = VERB_COMPILE,
+     .help = "with --backends: let this backend compute the node, or fail"},
+    {.name = "speed", .value = "ROLE=N", .kind = CLI_LIST, FIELD(compile.speeds), .repeat = 1,
+     .verbs = VERB_COMPILE,
+     .help = "with --backends: operations in a microsecond, to compare backends (default 1000000 "
+             "for libQnnHtp.so, 20000 for other libraries, 500 for the host)"},
+    {.name = "state_policy", .value = "host|error", .kind = CLI_WORD, .words = state_words,
+     FIELD(compile.state_policy), .verbs = VERB_COMPILE,
+     .help = "with --backends: where a cache that index_copy updates lives if no backend can compute "
+             "all nodes that touch it: on the host (default), or nowhere: an error with the reasons"},
+    {.name = "no_ask", .kind = CLI_FLAG, FIELD(compile.no_ask), .verbs = VERB_COMPILE,
+     .help = "with --backends: do not ask the library about each operator, and do not avoid its known "
+             "errors: only what fails to compile moves to another backend"},
+    {.name = "explain_plan", .kind = CLI_FLAG, FIELD(compile.explain), .verbs = VERB_COMPILE,
+     .key = CLI_KEY_NONE,
+     .help = "with --backends: print for each node which backends can compute it, which one does, "
+             "and why"},
+    {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
+     .take = take_backend, .repeat = 1, .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "
-             "this program, else by the system's search)"},
+             "this program, else by the system's search). With --backends, cpu=FILE is the library "
+             "of the role cpu"},
     {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_COMPILE,
      .key = CLI_KEY_FILE,
      .help = "libQnnSystem.so, which reads .dlc (default: the one beside the backend library). "

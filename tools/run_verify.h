@@ -132,8 +132,8 @@ static void value_fill(const qnnrt_ir *ir, const qnnrt_ir_value *value, uint64_t
 typedef struct verify {                /* one graph                                            */
     aten                         *a;
     const aten_graph             *g;
-    const qnnrt_lower_graph_info *info;          /* what became of it                          */
     qnnrt_ir                     *ir;            /* as read, with its weights                  */
+    const char                  **ins, **outs;   /* names of inputs and outputs; NULL: not there */
     qnnrt_run                    *run;
     double                      **inputs;        /* [ir->input_count]                          */
     double                        tolerance, most;   /* most: beyond it, values count as it    */
@@ -201,13 +201,23 @@ static qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *d
 }
 
 /* Return the place of a tensor of the compiled graph and its facts, or NULL. */
-static void *verify_tensor(const verify *v, int32_t tensor, const qnnrt_tensor_info **facts)
+static void *verify_tensor(const verify *v, const char *name, const qnnrt_tensor_info **facts)
 {
-    qnnrt_slot slot = tensor > 0 ? qnnrt_run_slot(v->run, v->info->tensors[tensor].name)
-                                 : QNNRT_NO_SLOT;
+    qnnrt_slot slot = name != NULL ? qnnrt_run_slot(v->run, name) : QNNRT_NO_SLOT;
     if (slot == QNNRT_NO_SLOT) return NULL;
     *facts = slot->tensor;
-    return qnnrt_data(v->run, v->info->tensors[tensor].name, NULL);
+    return qnnrt_data(v->run, name, NULL);
+}
+
+/* Take the names of inputs and outputs: those of the lowered graph, or of the graph itself (NULL). */
+static void verify_names(verify *v, const qnnrt_lower_graph_info *info)
+{
+    for (size_t i = 0; i < v->ir->input_count; ++i)
+        v->ins[i] = info == NULL ? v->ir->inputs[i]->name
+                    : info->inputs[i] > 0 ? info->tensors[info->inputs[i]].name : NULL;
+    for (size_t i = 0; i < v->ir->output_count; ++i)
+        v->outs[i] = info == NULL ? v->ir->outputs[i]->name
+                     : info->outputs[i] > 0 ? info->tensors[info->outputs[i]].name : NULL;
 }
 
 /* Fill the inputs of one run, on the host and on the backend. Return 0 after printing an error. */
@@ -217,7 +227,7 @@ static int verify_fill(verify *v, uint64_t seed)
     for (size_t i = 0; i < v->ir->input_count; ++i) {
         const qnnrt_ir_value *value = v->ir->inputs[i];
         value_fill(v->ir, value, seed * 1000 + i, v->inputs[i]);
-        void *data = verify_tensor(v, v->info->inputs[i], &facts);
+        void *data = verify_tensor(v, v->ins[i], &facts);
         if (data == NULL) continue;              /* nothing reads this input */
         if (facts->count == value->count &&
             value_put(facts->dtype, v->inputs[i], data, value->count) &&
@@ -272,7 +282,7 @@ static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *exp
 {
     const qnnrt_ir_value *value = v->ir->outputs[i];
     const qnnrt_tensor_info *facts = NULL;
-    const void *data = verify_tensor(v, v->info->outputs[i], &facts);
+    const void *data = verify_tensor(v, v->outs[i], &facts);
     double *a = cli_alloc((size_t)value->count, sizeof(*a));
     double *b = cli_alloc((size_t)value->count, sizeof(*b));
     const int good = data != NULL && facts->count == value->count &&
@@ -451,7 +461,6 @@ static void verify_nodes(verify *v)
     qnnrt_lower *lower = NULL;
     qnnrt_builder *builder = NULL;
     qnnrt_run *before = v->run;
-    const qnnrt_lower_graph_info *info = v->info;
     qnnrt_ir *ir = NULL;
     qnnrt *model = NULL;
     qnnrt_error err;
@@ -475,7 +484,7 @@ static void verify_nodes(verify *v)
     }
     if (result != QNNRT_OK) fail(a->t, NULL, err.hint, "--verify_nodes: %s", err.text);
     if (v->run != NULL) {
-        v->info = &qnnrt_lower_get_info(lower)->graphs[0];
+        verify_names(v, &qnnrt_lower_get_info(lower)->graphs[0]);
         say(a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
         void **none = cli_alloc(v->ir->output_count, sizeof(*none));
         if (verify_fill(v, 1) && verify_exec(v) && verify_host(v, verify_watch, none))
@@ -488,23 +497,22 @@ static void verify_nodes(verify *v)
     qnnrt_ir_free(ir);
     qnnrt_lower_free(lower);
     v->run = before;
-    v->info = info;
 }
 
-/* Compare graph `number` of an opened model. */
-static void verify_graph(aten *a, qnnrt *model, size_t number)
+/* Compare graph `number` of an opened model. half: a backend computes in float16; named: inputs and
+   outputs have the names of the graph. */
+static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int named)
 {
     const compile_settings *c = &a->t->set.compile;
-    const qnnrt_lower_desc desc = aten_desc(a);
-    /* HTP computes with float32 tensors as exactly as with float16. */
-    const int half = desc.compute == QNNRT_DTYPE_F16 || desc.target == QNNRT_LOWER_HTP;
     verify v = {0};
     qnnrt_error err;
     v.a = a;
     v.g = &a->graphs[number];
     v.ir = verify_read(a, v.g, a->lower);
     if (v.ir == NULL) return;
-    v.info = &qnnrt_lower_get_info(a->lower)->graphs[number];
+    v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
+    v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
+    verify_names(&v, named ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number]);
     v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
     v.most = half ? 65504 : 1e38;
     v.all = c->verify_nodes == 2;
@@ -524,6 +532,8 @@ static void verify_graph(aten *a, qnnrt *model, size_t number)
     if (c->verify_nodes > 0) verify_nodes(&v);
     for (size_t i = 0; i < v.ir->input_count; ++i) free(v.inputs[i]);
     free(v.inputs);
+    free(v.ins);
+    free(v.outs);
     qnnrt_ir_free(v.ir);
 }
 
@@ -533,6 +543,9 @@ static int verify_files(aten *a, char *const *paths)
 {
     tool *t = a->t;
     const compile_settings *c = &t->set.compile;
+    const qnnrt_lower_desc lowered = aten_desc(a);
+    /* HTP computes with float32 tensors as exactly as with float16. */
+    const int half = lowered.compute == QNNRT_DTYPE_F16 || lowered.target == QNNRT_LOWER_HTP;
     qnnrt_file *files;
     qnnrt_desc desc = {0};
     qnnrt_error err;
@@ -555,7 +568,7 @@ static int verify_files(aten *a, char *const *paths)
             break;
         }
         for (size_t i = 0; i < a->graph_count; ++i)
-            if (a->decoder == NULL || a->graphs[i].context == first) verify_graph(a, model, i);
+            if (a->decoder == NULL || a->graphs[i].context == first) verify_graph(a, model, i, half, 0);
         qnnrt_close(model);
         model = NULL;
     }

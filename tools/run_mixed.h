@@ -1,0 +1,495 @@
+/* run_mixed.h - a part of qnnrt-run.c: compile graphs for several backends
+
+   ROOMS    >>mixed >>choices                                                                  */
+
+/* =====================================================================================
+   MIXED                                                                          >>mixed
+   --backends: the backends by role, the program of all graphs, and its folder.
+   ===================================================================================== */
+
+static int compile_folder(tool *t, int try_only, char **missing);        /* of >>compile */
+
+typedef struct mixed {
+    aten                  *a;
+    qnnrt_program_backend *backends;   /* [backend_count]; NULL: the host                  */
+    qnnrt_program_pin     *pins;       /* [pin_count]                                      */
+    size_t                 backend_count, pin_count;
+    char                 **words;      /* texts of roles and pins                          */
+    size_t                 word_count, word_room;
+    qnnrt_program         *program;
+    char                 **paths;      /* of the files that were written                   */
+    size_t                 path_count, path_room;
+} mixed;
+
+/* Keep a text until the end. */
+static char *mixed_keep(mixed *m, char *text)
+{
+    m->words = cli_grow(m->words, m->word_count, &m->word_room, sizeof(*m->words));
+    m->words[m->word_count++] = text;
+    return text;
+}
+
+/* Return the library of a role: --backend_so ROLE=FILE, or FILE for the first one; NULL: none. */
+static const char *mixed_library(const settings *set, const char *role, int first)
+{
+    for (size_t i = 0; i < set->role_count; ++i)
+        if (strcmp(set->roles[i].role, role) == 0) return set->roles[i].file;
+    return first ? set->backend : NULL;
+}
+
+/* Read --backends A,B,host. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int mixed_roles(mixed *m)
+{
+    const settings *set = &m->a->t->set;
+    char *word = mixed_keep(m, cli_text("%s", set->compile.backends));
+    m->backends = cli_alloc(ROLES_MOST + 1, sizeof(*m->backends));
+    while (word != NULL) {
+        char *comma = strchr(word, ',');
+        if (comma != NULL) *comma++ = '\0';
+        if (word[0] == '\0' || m->backend_count > ROLES_MOST)
+            return cli_usage("Write --backends npu,cpu,host.", "--backends takes 1 to %d roles,"
+                             " separated by commas", ROLES_MOST);
+        for (size_t i = 0; i < m->backend_count; ++i)
+            if (strcmp(m->backends[i].role, word) == 0)
+                return cli_usage(NULL, "--backends has the role \"%s\" twice", word);
+        if (m->backend_count > 0 && strcmp(m->backends[m->backend_count - 1].role, "host") == 0)
+            return cli_usage("Put host at the end.", "--backends has a role after host");
+        if (strcmp(word, "host") != 0 && mixed_library(set, word, m->backend_count == 0) == NULL)
+            return cli_usage("Name the library with --backend_so ROLE=FILE.",
+                             "--backends has the role \"%s\", which has no library", word);
+        m->backends[m->backend_count++].role = word;
+        word = comma;
+    }
+    if (strcmp(m->backends[0].role, "host") == 0)
+        return cli_usage("Name npu or cpu before it.", "--backends cannot be the host alone");
+    for (size_t i = 0; i < set->role_count; ++i) {
+        size_t k = 0;
+        while (k < m->backend_count && strcmp(m->backends[k].role, set->roles[i].role) != 0) ++k;
+        if (k == m->backend_count)
+            return cli_usage("Add it to --backends.", "--backend_so names a library for \"%s\","
+                             " which is not one of the --backends", set->roles[i].role);
+    }
+    return STATUS_OK;
+}
+
+/* Read --pin NODE=ROLE and --speed ROLE=N. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int mixed_pins(mixed *m)
+{
+    const compile_settings *c = &m->a->t->set.compile;
+    m->pins = cli_alloc(c->pins.count, sizeof(*m->pins));
+    for (size_t i = 0; i < c->pins.count; ++i) {
+        char *node = mixed_keep(m, cli_text("%s", c->pins.items[i])), *role = strrchr(node, '=');
+        size_t k = 0;
+        if (role == NULL || role == node || role[1] == '\0')
+            return cli_usage("Write --pin NODE=ROLE.", "--pin takes NODE=ROLE, not \"%s\"", node);
+        *role++ = '\0';
+        while (k < m->backend_count && strcmp(m->backends[k].role, role) != 0) ++k;
+        if (k == m->backend_count)
+            return cli_usage("Add it to --backends.", "--pin %s=%s: no backend has this role", node,
+                             role);
+        m->pins[m->pin_count].node = node;
+        m->pins[m->pin_count++].role = role;
+    }
+    for (size_t i = 0; i < c->speeds.count; ++i) {
+        char *role = mixed_keep(m, cli_text("%s", c->speeds.items[i])), *end = NULL;
+        char *number = strchr(role, '=');
+        size_t k = 0;
+        if (number != NULL) *number++ = '\0';
+        const double speed = number != NULL ? strtod(number, &end) : 0;
+        if (number == NULL || end == number || *end != '\0' || !(speed > 0) || speed > 1e12)
+            return cli_usage("Write --speed ROLE=N, such as npu=1000000.",
+                             "--speed takes a role and a positive number, not \"%s\"",
+                             c->speeds.items[i]);
+        while (k < m->backend_count && strcmp(m->backends[k].role, role) != 0) ++k;
+        if (k == m->backend_count)
+            return cli_usage("Add it to --backends.", "--speed %s=: no backend has this role",
+                             role);
+        m->backends[k].speed = speed;
+    }
+    return STATUS_OK;
+}
+
+/* Check the options of several backends, without --backends that there are none. Returns STATUS_OK,
+   or STATUS_USAGE after a message. */
+static int mixed_check(mixed *m)
+{
+    const settings *set = &m->a->t->set;
+    const compile_settings *c = &set->compile;
+    const char *given = set->role_count > 0  ? "--backend_so ROLE=FILE"
+                        : c->pins.count > 0   ? "--pin"
+                        : c->speeds.count > 0 ? "--speed"
+                        : c->explain          ? "--explain_plan"
+                        : c->no_ask           ? "--no_ask"
+                        : c->state_policy > 0 ? "--state_policy"
+                                              : NULL;
+    if (c->backends == NULL && given != NULL)
+        return cli_usage("Name the backends with --backends npu,cpu,host.",
+                         "%s needs --backends", given);
+    if (c->backends == NULL) return STATUS_OK;
+    const char *alone = c->contexts != 0       ? "--contexts"
+                        : c->kv_rows           ? "--kv_rows"
+                        : c->cache != NULL     ? "--cache"
+                        : c->verify_nodes != 0 ? "--verify_nodes"
+                        : set->svg != NULL     ? "--svg"
+                        : set->dot != NULL     ? "--dot"
+                                               : NULL;
+    if (alone != NULL)
+        return cli_usage("Leave it out; qnnrt-run inspect draws the folder.",
+                         "%s is for one backend, and --backends names several", alone);
+    int status = mixed_roles(m);
+    return status == STATUS_OK ? mixed_pins(m) : status;
+}
+
+static void mixed_told(void *user, const char *text)
+{
+    say(user, "moved     %s\n", text);
+}
+
+/* Open the backends. Return 0 after printing an error. */
+static int mixed_open(mixed *m)
+{
+    tool *t = m->a->t;
+    for (size_t i = 0; i < m->backend_count; ++i) {
+        qnnrt_program_backend *backend = &m->backends[i];
+        qnnrt_backend_desc desc;
+        qnnrt_error err;
+        if (strcmp(backend->role, "host") == 0) continue;
+        backend_options(t, &desc);
+        desc.soc_model = 0;                      /* the builder's descriptor has it */
+        desc.path = mixed_library(&t->set, backend->role, i == 0);
+        if (qnnrt_backend_open(&desc, &backend->backend, &err) != QNNRT_OK) {
+            fail_backend(t, &err);
+            return 0;
+        }
+        backend->builder = compile_builder(t);
+        say_backend(t, backend->backend, backend->role);
+    }
+    return 1;
+}
+
+/* Name and size of a file that was written. */
+static char *mixed_path(mixed *m, char *path)
+{
+    m->paths = cli_grow(m->paths, m->path_count, &m->path_room, sizeof(*m->paths));
+    m->paths[m->path_count++] = path;
+    return path;
+}
+
+static const char *mixed_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Write a constant of the host to a file. Return 0 after printing an error. */
+static int mixed_constant(mixed *m, size_t number, const char *path)
+{
+    const qnnrt_program_constant *constant =
+        &qnnrt_program_get_info(m->program)->constants[number];
+    void *data = cli_alloc((size_t)constant->bytes, 1);
+    qnnrt_error err;
+    int good = qnnrt_program_load(m->program, number, data, &err) == QNNRT_OK;
+    if (!good) fail(m->a->t, NULL, err.hint, "%s", err.text);
+    else if (!(good = cli_write_file(path, data, (size_t)constant->bytes, 0)))
+        fail(m->a->t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
+    free(data);
+    return good;
+}
+
+/* Write the program of the folder. Return 0 after printing an error. */
+static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
+                          const qnnrt_manifest_constant *constants)
+{
+    tool *t = m->a->t;
+    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    qnnrt_pipeline_desc *pipelines = cli_alloc(info->graph_count, sizeof(*pipelines));
+    char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
+    qnnrt_manifest_desc desc = {0};
+    page p = {NULL, 0, 0};
+    qnnrt_error err;
+    for (size_t i = 0; i < info->graph_count; ++i) pipelines[i] = *info->graphs[i].pipeline;
+    desc.contexts = contexts;
+    desc.context_count = info->context_count;
+    desc.constants = constants;
+    desc.constant_count = info->constant_count;
+    desc.pipelines = pipelines;
+    desc.pipeline_count = info->graph_count;
+    int good = qnnrt_manifest_write(&desc, json_to_page, &p, &err) == QNNRT_OK;
+    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
+    good = good && write_page(t, path, &p, 1);
+    if (good) mixed_path(m, path);
+    else free(path);
+    free(p.data);
+    free(pipelines);
+    return good;
+}
+
+/* Write the parts that the host computes. Return 0 after printing an error. */
+static int mixed_host(mixed *m)
+{
+    tool *t = m->a->t;
+    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    qnnrt_host_entry *parts;
+    size_t count = 0;
+    for (size_t i = 0; i < info->graph_count; ++i)
+        for (size_t k = 0; k < info->graphs[i].step_count; ++k)
+            count += info->graphs[i].steps[k].context == SIZE_MAX;
+    if (count == 0) return 1;
+    parts = cli_alloc(count, sizeof(*parts));
+    count = 0;
+    for (size_t i = 0; i < info->graph_count; ++i)
+        for (size_t k = 0; k < info->graphs[i].step_count; ++k)
+            if (info->graphs[i].steps[k].context == SIZE_MAX) {
+                parts[count].name = info->graphs[i].steps[k].name;
+                parts[count++].part = info->graphs[i].steps[k].ir;
+            }
+    char *path = cli_text("%s/host.json", t->set.output_dir);
+    page p = {NULL, 0, 0};
+    qnnrt_error err;
+    int good = qnnrt_host_write(parts, count, json_to_page, &p, &err) == QNNRT_OK;
+    if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
+    good = good && write_page(t, path, &p, 1);
+    if (good) mixed_path(m, path);
+    else free(path);
+    free(p.data);
+    free(parts);
+    return good;
+}
+
+/* Save everything below `path`, the name without ".bin". Return 0 after printing an error: then
+   nothing was written. */
+static int mixed_save(mixed *m, const char *path)
+{
+    tool *t = m->a->t;
+    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
+    qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
+    char *missing = NULL;
+    qnnrt_error err;
+    cli_hold();                                  /* a signal leaves no part of the files */
+    int good = compile_folder(t, 0, &missing);
+    for (size_t i = 0; i < info->context_count && good; ++i) {
+        const qnnrt_program_context *context = &info->contexts[i];
+        const char *role = m->backends[context->backend].role;
+        char *file = info->context_count == 1
+                         ? cli_text("%s.bin", path)
+                         : cli_text("%s_%s_%lu.bin", path, role, (unsigned long)context->number);
+        good = qnnrt_save(context->model, context->number, file, &err) == QNNRT_OK;
+        if (!good) fail(t, NULL, err.hint, "%s", err.text);
+        contexts[i].file = mixed_base(file);
+        contexts[i].backend = role;
+        if (good) mixed_path(m, file);
+        else free(file);
+    }
+    for (size_t i = 0; i < info->constant_count && good; ++i) {
+        const qnnrt_program_constant *from = &info->constants[i];
+        char *file = cli_text("%s_host_%lu.raw", path, (unsigned long)i);
+        good = mixed_constant(m, i, file);
+        constants[i].name = from->name;
+        constants[i].file = mixed_base(file);
+        constants[i].dtype = from->dtype;
+        constants[i].rank = from->rank;
+        constants[i].dims = from->dims;
+        constants[i].data = from->data;
+        if (good) mixed_path(m, file);
+        else free(file);
+    }
+    good = good && mixed_host(m) && mixed_manifest(m, contexts, constants);
+    while (!good && m->path_count > 0) {
+        unlink(m->paths[--m->path_count]);
+        free(m->paths[m->path_count]);
+    }
+    if (!good && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
+    cli_release();
+    free(missing);
+    free(contexts);
+    free(constants);
+    return good;
+}
+
+/* =====================================================================================
+   CHOICES                                                                      >>choices
+   What --backends decided: steps for everyone, each node with --explain_plan.
+   ===================================================================================== */
+
+/* Return the role of a backend of a plan; -1: memory of the host. */
+static const char *choice_role(const mixed *m, int32_t backend)
+{
+    return backend >= 0 ? m->backends[backend].role : "host";
+}
+
+/* Print each node with its candidates, and why it is where it is. */
+static void choice_nodes(const mixed *m, const qnnrt_program_graph *graph)
+{
+    const tool *t = m->a->t;
+    const qnnrt_partition_info *plan = graph->partition;
+    for (size_t i = 0; i < plan->choice_count; ++i) {
+        const qnnrt_partition_choice *choice = &plan->choices[i];
+        page p = {NULL, 0, 0};
+        page_text(&p, "");
+        for (size_t b = 0; b < m->backend_count; ++b)
+            if (choice->candidates >> b & 1)
+                page_add(&p, "%s%s", p.used > 0 ? "," : "", m->backends[b].role);
+        say(t, "  %-28s %-34s step %-3lu %-6s of %-14s %s\n", graph->ir->nodes[i]->name,
+            graph->ir->nodes[i]->op, (unsigned long)choice->step, choice_role(m, choice->backend),
+            p.data, choice->why);
+        for (size_t b = 0; b < m->backend_count; ++b) {
+            const char *why = plan->refusals[i * m->backend_count + b];
+            if (why != NULL) say(t, "    not %s: %s\n", m->backends[b].role, why);
+        }
+        free(p.data);
+    }
+}
+
+/* Print the plan of a graph. */
+static void choice_graph(const mixed *m, const qnnrt_program_graph *graph)
+{
+    const tool *t = m->a->t;
+    const qnnrt_partition_info *plan = graph->partition;
+    if (plan == NULL) return;
+    say(t, "\nplan      graph \"%s\": %lu nodes in %lu step%s, %lu transfer%s, %llu bytes\n",
+        graph->name, (unsigned long)graph->ir->node_count, (unsigned long)plan->step_count,
+        cli_plural(plan->step_count), (unsigned long)plan->transfer_count,
+        cli_plural(plan->transfer_count), (unsigned long long)plan->after.bytes);
+    say(t, "          estimated %.6g us, %.6g of it work; in the order of the nodes: %lu steps,"
+           " %.6g us\n", plan->after.cost, plan->after.work, (unsigned long)plan->before.steps,
+        plan->before.cost);
+    for (size_t i = 0; i < plan->step_count; ++i) {
+        const qnnrt_partition_step *step = &plan->steps[i];
+        for (size_t k = 0; k < plan->transfer_count; ++k) {
+            const qnnrt_partition_transfer *move = &plan->transfers[k];
+            if (move->before_step != i) continue;
+            say(t, "  %-6s   \"%s\" from %s to %s, %llu bytes\n", "", graph->ir->values[move->value]
+                ->name, choice_role(m, move->from), choice_role(m, move->to),
+                (unsigned long long)move->bytes);
+        }
+        say(t, "  step %-3lu %-6s %lu nodes, \"%s\" to \"%s\"", (unsigned long)i,
+            choice_role(m, step->backend), (unsigned long)step->node_count,
+            graph->ir->nodes[step->nodes[0]]->name,
+            graph->ir->nodes[step->nodes[step->node_count - 1]]->name);
+        if (graph->step_count > i && graph->steps[i].op_count > 0)
+            say(t, ", %lu operators", (unsigned long)graph->steps[i].op_count);
+        say(t, "\n");
+    }
+    for (size_t i = 0; i < plan->state_count; ++i)
+        say(t, "  state    %s: %s\n", choice_role(m, plan->states[i].owner), plan->states[i].why);
+    if (t->set.compile.explain) choice_nodes(m, graph);
+}
+
+/* Print the speeds, and the plans of all graphs. */
+static void choices(const mixed *m)
+{
+    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
+    say(m->a->t, "\ncosts     a step %g us, a transfer %g us and %g us for a byte; operations in a"
+                 " us:", info->costs.per_step, info->costs.per_crossing, info->costs.per_byte);
+    for (size_t i = 0; i < info->backend_count; ++i)
+        say(m->a->t, " %s %g", info->backends[i].role, info->backends[i].speed);
+    say(m->a->t, "\n");
+    for (size_t i = 0; i < info->graph_count; ++i) choice_graph(m, &info->graphs[i]);
+    if (info->flushed > 0)
+        say(m->a->t, "note      %llu values of weights are 0 in float16\n",
+            (unsigned long long)info->flushed);
+    if (info->clamped > 0)
+        say(m->a->t, "note      %llu values of constants are too large for float16 and became its"
+            " largest number\n", (unsigned long long)info->clamped);
+}
+
+/* Open the folder with the backends that compiled it, and compare all graphs. Return 0 if that is
+   not wanted. */
+static int mixed_verify(mixed *m)
+{
+    aten *a = m->a;
+    tool *t = a->t;
+    const qnnrt_lower_desc lowered = aten_desc(a);
+    qnnrt_backend_role roles[ROLES_MOST];
+    qnnrt_host *host = NULL;
+    qnnrt_desc desc = {0};
+    qnnrt *model = NULL;
+    qnnrt_error err;
+    int half = lowered.compute == QNNRT_DTYPE_F16;
+    if (t->set.compile.verify == 0) return 0;
+    memset(roles, 0, sizeof(roles));
+    for (size_t i = 0; i < m->backend_count; ++i) {
+        qnnrt_backend *backend = m->backends[i].backend;
+        if (backend == NULL) continue;
+        roles[desc.backend_count].role = m->backends[i].role;
+        roles[desc.backend_count++].backend = backend;
+        half |= qnnrt_lower_target_of(qnnrt_backend_get_info(backend)) == QNNRT_LOWER_HTP;
+    }
+    desc.backends = roles;
+    desc.system_path = t->set.system;
+    qnnrt_result result = qnnrt_host_open(t->set.output_dir, NULL, &host, &err);
+    if (result == QNNRT_OK) {
+        desc.host_functions = qnnrt_host_functions(host, &desc.host_function_count);
+        result = qnnrt_open(t->set.output_dir, &desc, &model, &err);
+    }
+    if (result == QNNRT_OK) result = qnnrt_lower_create(&lowered, &a->lower, &err);
+    if (result != QNNRT_OK) fail(t, NULL, err.hint, "--verify: %s", err.text);
+    for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i)
+        verify_graph(a, model, i, half, 1);
+    qnnrt_close(model);
+    qnnrt_host_close(host);
+    return 1;
+}
+
+/* Compile for several backends, and write the folder. Return 0 after printing an error. */
+static int mixed_compile(mixed *m, const char *path)
+{
+    aten *a = m->a;
+    tool *t = a->t;
+    qnnrt_program_desc desc = {0};
+    progress shown;
+    qnnrt_error err;
+    int good = 1;
+    progress_begin(&shown, &t->set);
+    for (size_t i = 0; i < m->backend_count; ++i) {
+        m->backends[i].builder.progress = progress_build;
+        m->backends[i].builder.progress_user = &shown;
+    }
+    desc.backends = m->backends;
+    desc.backend_count = m->backend_count;
+    desc.pins = m->pins;
+    desc.pin_count = m->pin_count;
+    desc.state_error = t->set.compile.state_policy == 1;
+    desc.lower = aten_desc(a);
+    desc.lower.no_ask = t->set.compile.no_ask;
+    desc.told = mixed_told;
+    desc.told_user = t;
+    if (qnnrt_program_create(&desc, &m->program, &err) != QNNRT_OK) {
+        fail(t, NULL, err.hint, "%s", err.text);
+        return 0;
+    }
+    for (size_t i = 0; i < a->weights_count; ++i) aten_surplus(a, i);
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        aten_graph *g = &a->graphs[i];
+        const qnnrt_result result = qnnrt_program_add(m->program, g->ir, g->weights, g->name, &err);
+        if (result == QNNRT_E_NOT_FOUND || result == QNNRT_E_MISMATCH) aten_missing(a, g, &err);
+        else if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s: %s", g->file, err.text);
+        if (result != QNNRT_OK) good = 0;
+    }
+    if (!good) return 0;
+    const uint64_t begin = now_ns();
+    const qnnrt_result result = qnnrt_program_build(m->program, &err);
+    progress_end(&shown);
+    aten_spent(a, ATEN_BUILD, begin);
+    if (result != QNNRT_OK) {
+        fail(t, NULL, err.hint, "%s", err.text);
+        choices(m);
+        return 0;
+    }
+    choices(m);
+    return mixed_save(m, path);
+}
+
+/* Close what mixed_open() and mixed_compile() made. */
+static void mixed_free(mixed *m)
+{
+    qnnrt_program_free(m->program);
+    for (size_t i = 0; i < m->backend_count; ++i) qnnrt_backend_close(m->backends[i].backend);
+    for (size_t i = 0; i < m->path_count; ++i) free(m->paths[i]);
+    for (size_t i = 0; i < m->word_count; ++i) free(m->words[i]);
+    free(m->paths);
+    free(m->words);
+    free(m->pins);
+    free(m->backends);
+}
