@@ -133,6 +133,7 @@ typedef struct verify {                /* one graph                             
     aten                         *a;
     const aten_graph             *g;
     qnnrt_ir                     *ir;            /* as read, with its weights                  */
+    const qnnrt_lower_graph_info *info;          /* what became of it, NULL: several parts     */
     const char                  **ins, **outs;   /* names of inputs and outputs; NULL: not there */
     qnnrt_run                    *run;
     double                      **inputs;        /* [ir->input_count]                          */
@@ -512,7 +513,8 @@ static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int nam
     if (v.ir == NULL) return;
     v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
     v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
-    verify_names(&v, named ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number]);
+    v.info = named ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number];
+    verify_names(&v, v.info);
     v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
     v.most = half ? 65504 : 1e38;
     v.all = c->verify_nodes == 2;
