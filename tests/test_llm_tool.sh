@@ -69,10 +69,32 @@ made model "$data/llm/model" --type w8a16 --shards 2
 made heads "$data/llm/model" --type w8a16 --naming executorch
 made prefill "$data/llm/model" --type f32 --decode 0
 
+# ---- perplexity -----------------------------------------------------------------------------------
+
+# torch.json has what torch computes in float32, see tests/exports/export_llama.py.
+torch=$(sed -n 's/.*"perplexity": \([0-9.]*\).*/\1/p' "$data/llm/torch.json")
+llm_with prefill --perplexity "$data/llm/passage.txt" --seq_len 64
+is perplexity 0
+holds perplexity_is_that_of_torch 'ours > torch - 1e-4 && ours < torch + 1e-4' \
+    -v torch="$torch" -v ours="$(sed -n 's/^perplexity *//p' "$tmp/out")"
+says perplexity_counts out 'of 469'
+od -An -v -tu1 "$data/llm/passage.txt" >"$tmp/numbers"
+llm_with prefill --perplexity "$tmp/numbers" --numbers --seq_len 64
+is perplexity_of_numbers 0
+holds perplexity_of_numbers_is_the_same 'ours > torch - 1e-4 && ours < torch + 1e-4' \
+    -v torch="$torch" -v ours="$(sed -n 's/^perplexity *//p' "$tmp/out")"
+printf a >"$tmp/one"
+llm_with prefill --perplexity "$tmp/one"
+failed perplexity_of_one_token 'nothing to predict'
+llm_with prefill --perplexity "$tmp/none"
+failed perplexity_without_a_file 'cannot read'
+llm_with prefill --perplexity "$tmp/one" --prompt a
+is perplexity_excludes_prompts 2
+
 # ---- options --------------------------------------------------------------------------------------
 
 values='ctx_dir backend_so system_so prompt prompt_file tokens max_gen seq_len temperature top_k top_p
-min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_level memory resident'
+min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_level memory resident perplexity'
 run --help
 is help 0
 silent help err

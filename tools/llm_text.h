@@ -66,7 +66,8 @@ static char *read_all(tool *t, const char *path, size_t *bytes)
     char *data = cli_read_file(path, MOST, bytes);
     if (data != NULL) return data;
     char *shown = cli_shown(path);
-    const char *option = t->set.tokens_file != NULL ? "tokens" : "prompt_file";
+    const char *option = t->set.perplexity != NULL    ? "perplexity"
+                         : t->set.tokens_file != NULL ? "tokens" : "prompt_file";
     char *hint = cli_text("Name a file with --%s FILE.", option);
     fail(t, hint, "cannot read %s: %s", shown, strerror(errno));
     free(shown);

@@ -12,7 +12,7 @@
 
    ROOMS    >>text >>options >>open >>main        cli.h: messages, files, options, help
             llm_text.h: >>tokens >>terminal      llm_stats.h: >>clock >>stats
-            llm_talk.h: >>write >>room >>talk                                                    */
+            llm_talk.h: >>write >>room >>talk    llm_perplexity.h: >>perplexity                  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -37,7 +37,7 @@ typedef struct settings {
     const char     *ctx_dir, *backend, *system;
     cli_role        roles[CLI_ROLES];  /* --backend_so ROLE=FILE       */
     size_t          role_count;
-    const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits;
+    const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits, *perplexity;
     uint64_t        max_gen;           /* most tokens to write; UINT64_MAX: as many as fit */
     int64_t         seq_len;
     int             seq_len_given, describe, numbers;
@@ -237,6 +237,11 @@ static const cli_option options[] = {
              "token, time inside and outside of the backend, memory"},
     {.name = "dump_logits", .value = "FILE", .kind = CLI_TEXT, FIELD(dump_logits),
      .help = "write a row of float32 logits for each token that the model reads, prompts included"},
+    {.name = "perplexity", .value = "FILE", .kind = CLI_TEXT, FIELD(perplexity),
+     .help = "print how well the model predicts a text, and end: exp of the mean of -log of the "
+             "probability of each token. FILE holds bytes, or for other models and with --numbers "
+             "token numbers. It is read in windows of as many tokens as the model remembers, or of "
+             "--seq_len; each begins anew, and its first token is not counted"},
     {.name = "describe", .kind = CLI_FLAG, FIELD(describe),
      .help = "print the role of each tensor and the reason for it, and end. This opens no backend: "
              "it needs --system_so, or the JSON of each binary (forward_0_json.json)"},
@@ -284,6 +289,10 @@ static int check_options(const settings *set)
         return cli_usage("Use --tokens FILE for a prompt of numbers.",
                          "--numbers is about standard input: it excludes --prompt, --prompt_file"
                          " and --tokens");
+    if (set->perplexity != NULL && (prompts > 0 || set->describe || set->dump_logits != NULL))
+        return cli_usage("Leave it out.", "--perplexity writes no text: it does not take %s",
+                         prompts > 0 ? "a prompt" : set->describe ? "--describe"
+                         : "--dump_logits");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
         return cli_usage("Leave it out.", "--describe runs nothing: it does not take %s",
                          prompts > 0 ? "a prompt" : set->stats != NULL ? "--stats"
@@ -421,7 +430,7 @@ static int open_files(tool *t)
 {
     const settings *set = &t->set;
     if (!open_file(t, &t->stats, set->stats) || !open_file(t, &t->dump, set->dump_logits)) return 0;
-    if (set->dump_logits == NULL) return 1;
+    if (set->dump_logits == NULL && set->perplexity == NULL) return 1;
     t->rows = calloc((size_t)t->info->ar * t->info->vocabulary, sizeof(*t->rows));
     return t->rows != NULL || fail(t, NULL, "no memory for logits");
 }
@@ -476,6 +485,7 @@ static void describe_line(void *user, const char *text)
 }
 
 #include "llm_talk.h"
+#include "llm_perplexity.h"
 
 /* =====================================================================================
    MAIN                                                                           >>main
@@ -495,6 +505,11 @@ static void run(tool *t)
     if (!set_power(t) || !open_session(t) || !open_files(t)) return;
     t->load_end = clock_ns(NULL);
     cli_catch(SIGINT, on_interrupt);
+    if (set->perplexity != NULL) {
+        if (take_text(t, &prompt)) perplexity_text(t, &prompt);
+        free(prompt.items);
+        return;
+    }
     if (set->prompt == NULL && set->prompt_file == NULL && set->tokens_file == NULL) talk(t);
     else if (take_prompt(t, &prompt) && prompt_fits(t, prompt.count, 0)) answer(t, &prompt, 0);
     free(prompt.items);

@@ -2,15 +2,16 @@
 """Export transformers' LlamaForCausalLM with trained weights, for prompts and for one token, in two forms.
 
     export_llama.py MODEL_DIR OUT [--tokens 32] [--context 128] [--mask inside]
-    export_llama.py MODEL_DIR --record FILE
+    export_llama.py MODEL_DIR --record FILE --text TEXT
 
 OUT/static/ has graphs that write the new keys and values into a StaticCache, which they return whole;
 OUT/rows/ has graphs that read caches of context - tokens rows and return the new rows alone. Both have prefill.json
 (--tokens at a time), decode.json (one at a time) and config.json, a copy of the model's. The weights are those of
 MODEL_DIR/model.safetensors. --mask inside: the static form computes its mask and positions from the first position.
 
---record writes what torch computes in float32: the greedy text after ten prompts, and the negative log likelihood of
-each byte of a text, in windows. Tests compare with this file, so that they need no torch.
+--record writes what torch computes in float32: the greedy text after ten prompts, and the perplexity of a text in
+windows of 64 bytes, each of which begins anew; the first byte of a window is not counted. Tests compare with this
+file, so that they need no torch.
 
 This needs torch, transformers, pytorch-ir and safetensors: see "make exports"."""
 import argparse
@@ -36,7 +37,7 @@ torch.cuda.is_current_stream_capturing = lambda: False      # with stubs of the 
 PROMPTS = ["And the LORD said unto ", "In the beginning ", "And it came to pass ", "The king of Israel ", "Blessed are ",
            "And Moses ", "Thou shalt not ", "For the ", "Behold, ", "And Jesus answered "]
 WRITTEN = 48                     # bytes after each prompt
-MASKED = -10000.0
+WINDOW = 64                      # bytes of a text at a time
 
 
 class Static(nn.Module):
@@ -130,6 +131,31 @@ def export(model, folder, form, tokens, context, path):
     print("%s: %d nodes" % (path, len(ir.nodes)))
 
 
+@torch.no_grad()
+def record(folder, path, text):
+    model = load(folder, "cpu")
+    cases = []
+    for prompt in PROMPTS:
+        ids = list(prompt.encode())
+        for _ in range(WRITTEN):
+            ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
+        cases.append({"prompt": prompt, "text": bytes(ids[-WRITTEN:]).decode("latin-1")})
+    with open(text, "rb") as f:
+        data = list(f.read())
+    nats, top = [], []
+    for begin in range(0, len(data), WINDOW):
+        ids = torch.tensor(data[begin:begin + WINDOW])
+        logits = model(ids[None]).logits[0].double()
+        nats += (-torch.log_softmax(logits[:-1], -1)[range(len(ids) - 1), ids[1:]]).tolist()
+        top += logits[:-1].argmax(-1).tolist()
+    with open(path, "w") as f:
+        json.dump({"made_by": "tests/exports/export_llama.py with torch %s, transformers %s, float32"
+                   % (torch.__version__.split("+")[0], transformers.__version__), "window": WINDOW, "counted": len(nats),
+                   "perplexity": math.exp(sum(nats) / len(nats)), "cases": cases,
+                   "nats": [round(x, 6) for x in nats], "top": top}, f, indent=1)
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model")
@@ -138,9 +164,10 @@ def main():
     parser.add_argument("--context", type=int, default=128)
     parser.add_argument("--mask", choices=("input", "inside"), default="input")
     parser.add_argument("--record", metavar="FILE")
+    parser.add_argument("--text", metavar="FILE")
     o = parser.parse_args()
     if o.record:
-        return record(o.model, o.record)
+        return record(o.model, o.record, o.text)
     model = load(o.model, "meta")
     for form in ("static" if o.mask == "input" else "inside", "rows"):
         folder = os.path.join(o.out, form)
