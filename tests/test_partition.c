@@ -1076,6 +1076,7 @@ TEST(partition_names_faults_of_descriptions)
 {
     static scene s;
     uint32_t rule;
+    qnnrt_partition_free(plan);
     CHECK_EQ(qnnrt_partition_create(NULL, &plan, &err), QNNRT_E_ARG);
     CHECK(plan == NULL && qnnrt_partition_get_info(NULL) == NULL);
     qnnrt_partition_free(NULL);
