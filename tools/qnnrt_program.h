@@ -954,7 +954,7 @@ static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph
     graph->info.partition = graph->partition != NULL ? qnnrt_partition_get_info(graph->partition)
                                                      : NULL;
     if (result != QNNRT_OK) return result;
-    return QNNRT_OK;
+    return qnnrt_partition_check(&desc, graph->info.partition, NULL, err);
 }
 
 /* =====================================================================================
