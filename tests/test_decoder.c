@@ -195,10 +195,18 @@ static const char *const decoder_variants[][2] = {
 };
 enum { DECODER_VARIANTS = sizeof(decoder_variants) / sizeof(decoder_variants[0]) };
 
+static qnnrt_dtype decoder_bf16(void *user, const char *key)
+{
+    (void)key;
+    ++*(int *)user;
+    return QNNRT_DTYPE_BF16;
+}
+
 TEST(decoder_graphs_have_no_finding)
 {
     qnnrt_decoder m;
     qnnrt_error err;
+    int asked = 0;
     for (size_t i = 0; i < DECODER_VARIANTS; ++i)
         for (uint32_t parts = 1; parts <= 3; ++parts)
             for (uint32_t k = 0; k < parts * 4; ++k) {
@@ -213,6 +221,8 @@ TEST(decoder_graphs_have_no_finding)
                 desc.part = k % parts;
                 desc.parts = parts;
                 desc.embedded = k / parts > 1;
+                desc.weight_dtype = parts > 1 ? decoder_bf16 : NULL;
+                desc.weight_user = &asked;
                 CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_OK);
                 if (qnnrt_ir_check(ir, &list, &count, &err) != QNNRT_OK) CHECK_STR(list[0].text, "no finding");
                 CHECK_EQ(strcmp(ir->inputs[0]->name, desc.part > 0 ? desc.part + 1 < parts || parts == 2 ? "_model_layers_0_Add_1_Add_output_0"
@@ -222,6 +232,7 @@ TEST(decoder_graphs_have_no_finding)
                                 : desc.part == 0 ? "_model_layers_0_Add_1_Add_output_0" : "_model_layers_1_Add_1_Add_output_0"), 0);
                 qnnrt_ir_free(ir);
             }
+    CHECK(asked > 0);
 }
 
 TEST(decoder_refuses_wrong_parts_and_lengths)

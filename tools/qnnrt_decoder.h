@@ -157,8 +157,7 @@ typedef struct qnnrt_decoder_desc {
                                         name that they have between parts, instead of input_ids */
     qnnrt_dtype (*weight_dtype)(void *user, const char *key);
                                      /* returns the dtype that the checkpoint has for a weight, so
-                                        that what depends on weights alone can be folded (default:
-                                        float32) */
+                                        that 1 + weight can be folded (default: float32) */
     void       *weight_user;
 } qnnrt_decoder_desc;
 
@@ -921,22 +920,24 @@ static qnnrt_decoder__value qnnrt_decoder__input(qnnrt_decoder__writer *w, const
     return v;
 }
 
-/* Add a weight: "model.layers.<layer>." before its name, unless layer is below 0. b 0: a vector */
+/* Add a weight: "model.layers.<layer>." before its name, unless layer is below 0. b 0: a vector.
+   typed: with the dtype of the checkpoint, else float32 */
 static qnnrt_decoder__value qnnrt_decoder__weight(qnnrt_decoder__writer *w, long layer,
-                                                  const char *name, uint64_t a, uint64_t b)
+                                                  const char *name, uint64_t a, uint64_t b,
+                                                  int typed)
 {
     qnnrt_decoder__value v = qnnrt_decoder__value_of("p_", b != 0 ? 2 : 1, a, b, 0, 0);
-    qnnrt_dtype dtype;
     size_t i;
     if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", layer, name);
     else snprintf(v.key, sizeof v.key, "%s", name);
     for (i = 0; v.key[i] != '\0' && i + 3 < sizeof v.name; ++i)
         v.name[i + 2] = v.key[i] == '.' ? '_' : v.key[i];
     v.name[i + 2] = '\0';
-    dtype = w->desc->weight_dtype != NULL ? w->desc->weight_dtype(w->desc->weight_user, v.key)
-                                          : QNNRT_DTYPE_F32;
-    if (dtype == QNNRT_DTYPE_BF16) v.dtype = "bfloat16";
-    if (dtype == QNNRT_DTYPE_F16) v.dtype = "float16";
+    if (typed && w->desc->weight_dtype != NULL) {
+        const qnnrt_dtype dtype = w->desc->weight_dtype(w->desc->weight_user, v.key);
+        if (dtype == QNNRT_DTYPE_BF16) v.dtype = "bfloat16";
+        if (dtype == QNNRT_DTYPE_F16) v.dtype = "float16";
+    }
     for (i = 0; i < w->weights.count; ++i)       /* the head may be the table of embeddings */
         if (strcmp(w->weights.items[i].name, v.name) == 0) return v;
     qnnrt_decoder__keep(w, &w->weights, &v);
@@ -1126,10 +1127,10 @@ static qnnrt_decoder__value qnnrt_decoder__linear(qnnrt_decoder__writer *w, long
     const qnnrt_decoder__value *inputs[3];
     char text[QNNRT_DECODER__NAME];
     snprintf(text, sizeof text, "%.60s.weight", name);
-    weight = qnnrt_decoder__weight(w, layer, text, rows, x->dims[x->rank - 1]);
+    weight = qnnrt_decoder__weight(w, layer, text, rows, x->dims[x->rank - 1], 0);
     snprintf(text, sizeof text, "%.60s.bias", name);
     memset(&bias, 0, sizeof(bias));
-    if (biased) bias = qnnrt_decoder__weight(w, layer, text, rows, 0);
+    if (biased) bias = qnnrt_decoder__weight(w, layer, text, rows, 0, 0);
     inputs[0] = x;
     inputs[1] = &weight;
     inputs[2] = biased ? &bias : NULL;
@@ -1158,7 +1159,9 @@ static qnnrt_decoder__value qnnrt_decoder__norm(qnnrt_decoder__writer *w, long l
                                                 const char *name, const qnnrt_decoder__value *x)
 {
     const uint64_t size = x->dims[x->rank - 1];
-    qnnrt_decoder__value weight = qnnrt_decoder__weight(w, layer, name, size, 0), out = *x;
+    const int plus_one = w->model->plus_one;
+    qnnrt_decoder__value weight = qnnrt_decoder__weight(w, layer, name, size, 0, plus_one);
+    qnnrt_decoder__value out = *x;
     const qnnrt_decoder__value *inputs[2];
     out.name[0] = '\0';
     if (strcmp(weight.dtype, "float32") != 0) {
@@ -1172,7 +1175,7 @@ static qnnrt_decoder__value qnnrt_decoder__norm(qnnrt_decoder__writer *w, long l
         qnnrt_decoder__end(w);
         weight = wide;
     }
-    if (w->model->plus_one) weight = qnnrt_decoder__by(w, "add.Tensor", &weight, 1);
+    if (plus_one) weight = qnnrt_decoder__by(w, "add.Tensor", &weight, 1);
     inputs[0] = x;
     inputs[1] = &weight;
     qnnrt_decoder__begin(w, "rms_norm.default", inputs, 2, &out);
@@ -1418,7 +1421,7 @@ static qnnrt_decoder__value qnnrt_decoder__embedding(qnnrt_decoder__writer *w)
     const qnnrt_decoder *m = w->model;
     const qnnrt_decoder__value ids = qnnrt_decoder__input(w, "input_ids", 2, 1, w->tokens, 0, 0);
     const qnnrt_decoder__value table = qnnrt_decoder__weight(w, -1, QNNRT_DECODER_TABLE,
-                                                             m->vocabulary, m->width);
+                                                             m->vocabulary, m->width, 0);
     const qnnrt_decoder__value *inputs[2];
     qnnrt_decoder__value out = qnnrt_decoder__value_of("", 3, 1, w->tokens, m->width, 0);
     inputs[0] = &table;

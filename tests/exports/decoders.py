@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Compare what `qnnrt-run compile MODEL_DIR` makes with torch: small random models of each architecture that it knows.
+
+    decoders.py FOLDER [--tools build] [--backend LIB] [--only NAME] [--tolerance T] [--option WORD ...]
+
+FOLDER gets a folder for each model, with config.json and model.safetensors as transformers saves them, and the compiled
+model. qnnrt-llm reads a prompt in chunks and writes greedily; torch reads the same tokens at once, without a cache. A
+line for each model says how far the logits of all tokens are apart, as a part of the largest one, and how many of the
+most probable tokens are the same. This needs torch and transformers; `make exports` installs them."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import torch
+import transformers
+
+SIZES = dict(vocab_size=300, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+             max_position_embeddings=128, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32,
+          "rope_theta": 10000.0}
+CASES = {
+    "llama": ("Llama", dict(head_dim=16)),
+    "llama_biased": ("Llama", dict(attention_bias=True, mlp_bias=True, tie_word_embeddings=True, num_key_value_heads=4)),
+    "llama3": ("Llama", dict(rope_parameters=LLAMA3)),
+    "llama_linear": ("Llama", dict(rope_parameters={"rope_type": "linear", "factor": 3.0, "rope_theta": 5000.0})),
+    "mistral": ("Mistral", dict(sliding_window=None, head_dim=24)),
+    "mistral_window": ("Mistral", dict(sliding_window=20)),
+    "qwen2": ("Qwen2", dict(tie_word_embeddings=True)),
+    "qwen2_window": ("Qwen2", dict(use_sliding_window=True, sliding_window=20, max_window_layers=1)),
+    "qwen3": ("Qwen3", dict(head_dim=32, tie_word_embeddings=True)),
+    "phi3": ("Phi3", dict(sliding_window=None)),
+    "phi3_partial": ("Phi3", dict(rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.75},
+                                  sliding_window=200)),
+    "gemma": ("Gemma", dict(head_dim=32, num_key_value_heads=1)),
+    "gemma_bf16": ("Gemma", dict(head_dim=32, num_key_value_heads=1)),
+    "gemma2": ("Gemma2", dict(head_dim=32, query_pre_attn_scalar=24, sliding_window=20)),
+    "gemma2_bf16": ("Gemma2", dict(head_dim=32, sliding_window=4096)),
+}
+
+
+def make(name, folder):
+    """Save a model whose weights, biases and norms are random. Return it in float32."""
+    kind, options = CASES[name]
+    torch.manual_seed(sorted(CASES).index(name))
+    config = getattr(transformers, kind + "Config")(**{**SIZES, **options}, attn_implementation="eager")
+    model = getattr(transformers, kind + "ForCausalLM")(config).eval()
+    with torch.no_grad():
+        for key, weight in model.named_parameters():
+            if "norm" in key:
+                weight.add_(torch.randn_like(weight) * 0.3)
+            elif weight.dim() == 1:
+                weight.copy_(torch.randn_like(weight) * 0.3)
+            else:
+                weight.copy_(torch.randn_like(weight) * weight.shape[-1] ** -0.5 * (4 if "embed" in key else 1.5))
+        if name.endswith("bf16"):
+            model = model.to(torch.bfloat16)
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder)
+    # Read again: .to(bfloat16) has rounded the frequencies of positions, which are not saved.
+    return getattr(transformers, kind + "ForCausalLM").from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit("%s\n%s%s" % (" ".join(words), done.stdout, done.stderr))
+    return done.stdout
+
+
+def compare(name, o):
+    folder, out = os.path.join(o.folder, name), os.path.join(o.folder, name + ".qnn")
+    model = make(name, folder)
+    shutil.rmtree(out, ignore_errors=True)
+    run(os.path.join(o.tools, "qnnrt-run"), "compile", folder, "--output_dir", out, "--backend_so", o.backend, "--prefill", "16", "--context", "96",
+        *o.option)
+    prompt = torch.randint(3, SIZES["vocab_size"], (37,)).tolist()
+    with open(os.path.join(out, "prompt.txt"), "w") as file:
+        file.write(" ".join(map(str, prompt)))
+    logits = os.path.join(out, "logits.raw")
+    text = run(os.path.join(o.tools, "qnnrt-llm"), "--ctx_dir", out, "--backend_so", o.backend, "--tokens", os.path.join(out, "prompt.txt"),
+               "--max_gen", "24", "--dump_logits", logits)
+    tokens = prompt + list(map(int, text.split()))
+    rows = torch.frombuffer(bytearray(open(logits, "rb").read()), dtype=torch.float32).reshape(-1, SIZES["vocab_size"])
+    with torch.no_grad():
+        expected = model(torch.tensor([tokens])).logits[0][:len(rows)]
+        greedy = model.generate(torch.tensor([prompt]), max_new_tokens=len(tokens) - len(prompt), do_sample=False, eos_token_id=-1)[0].tolist()
+    error = ((rows - expected).abs().max() / expected.abs().max()).item()
+    same = (rows.argmax(-1) == expected.argmax(-1)).float().mean().item()
+    alike = next((i for i, (a, b) in enumerate(zip(tokens, greedy)) if a != b), len(tokens)) - len(prompt)
+    written = json.load(open(os.path.join(out, "qnnrt.json")))["llm"]
+    print("%-16s %3d rows, largest logit %6.2f, difference %.2g, same token %5.1f %%, greedy text %d of %d  %s" %
+          (name, len(rows), expected.abs().max(), error, 100 * same, alike, len(tokens) - len(prompt), json.dumps(written)), flush=True)
+    return error
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--tools", default="build")
+    parser.add_argument("--backend", default="build/libQnnRef.so")
+    parser.add_argument("--only")
+    parser.add_argument("--tolerance", type=float, default=2e-5)
+    parser.add_argument("--option", action="append", default=[])
+    o = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    os.makedirs(o.folder, exist_ok=True)
+    wrong = [name for name in CASES if o.only in (None, name) and compare(name, o) > o.tolerance]
+    print("FAILED: %s" % " ".join(wrong) if wrong else "all within %g" % o.tolerance)
+    return len(wrong) != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
