@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 """Compare what `qnnrt-run compile MODEL_DIR` makes with torch: small random models of each architecture that it knows.
 
-    decoders.py FOLDER [--tools build] [--backend LIB] [--only NAME] [--tolerance T] [--option WORD ...]
+    decoders.py FOLDER [--tools build] [--backend LIB] [--only NAME] [--tolerance T] [--option=WORD ...]
 
 FOLDER gets a folder for each model, with config.json and model.safetensors as transformers saves them, and the compiled
 model. qnnrt-llm reads a prompt in chunks and writes greedily; torch reads the same tokens at once, without a cache. A
 line for each model says how far the logits of all tokens are apart, as a part of the largest one, and how many of the
-most probable tokens are the same. This needs torch and transformers; `make exports` installs them."""
+most probable tokens are the same.
+
+With --model DIR this is done with a model of bytes, such as tests/data/llm/model, and ten prompts: how many of the 64
+bytes after each are those of torch, and the perplexity of prompts and torch's texts in both.
+
+This needs torch and transformers; `make exports` installs them."""
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -19,6 +25,8 @@ import transformers
 
 SIZES = dict(vocab_size=300, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
              max_position_embeddings=128, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+PROMPTS = ("And the LORD said unto ", "In the beginning ", "Blessed are the ", "Jesus answered and said ", "And it came to pass ",
+           "The children of Israel ", "Thou shalt not ", "Behold, I will ", "For the kingdom of ", "Now these are the names of ")
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32,
           "rope_theta": 10000.0}
 CASES = {
@@ -70,6 +78,45 @@ def run(*words):
     return done.stdout
 
 
+def llm(out, prompt, count, o):
+    """Return the tokens that qnnrt-llm writes after a prompt, and the logits of all tokens that it read."""
+    path, logits = os.path.join(out, "prompt.txt"), os.path.join(out, "logits.raw")
+    with open(path, "w") as file:
+        file.write(" ".join(map(str, prompt)))
+    text = run(os.path.join(o.tools, "qnnrt-llm"), "--ctx_dir", out, "--backend_so", o.backend, "--tokens", path, "--max_gen", str(count),
+               "--dump_logits", logits)
+    rows = torch.frombuffer(bytearray(open(logits, "rb").read()), dtype=torch.float32)
+    return list(map(int, text.split())), rows
+
+
+def trained(o):
+    """Compare a model of bytes. Return the number of texts that differ."""
+    out = os.path.join(o.folder, "trained.qnn")
+    shutil.rmtree(out, ignore_errors=True)
+    run(os.path.join(o.tools, "qnnrt-run"), "compile", o.model, "--output_dir", out, "--backend_so", o.backend, *o.option)
+    model = transformers.LlamaForCausalLM.from_pretrained(o.model, dtype=torch.float32, attn_implementation="eager").eval()
+    wrong, worst, sums, count = 0, 0.0, [0.0, 0.0], 0
+    for prompt in PROMPTS:
+        tokens = list(prompt.encode())
+        with torch.no_grad():
+            whole = model.generate(torch.tensor([tokens]), max_new_tokens=64, do_sample=False, eos_token_id=-1, pad_token_id=0)[0].tolist()
+            expected = model(torch.tensor([whole])).logits[0]
+        written, _ = llm(out, tokens, 64, o)
+        _, rows = llm(out, whole, 0, o)
+        rows = rows.reshape(-1, 256)
+        alike = next((i for i, (a, b) in enumerate(zip(written, whole[len(tokens):])) if a != b), len(written))
+        wrong += alike != 64
+        worst = max(worst, (rows - expected).abs().max().item())
+        for i, logits in enumerate((expected, rows)):
+            sums[i] += torch.nn.functional.cross_entropy(logits[:-1], torch.tensor(whole[1:]), reduction="sum").item()
+        count += len(whole) - 1
+        print("%2d of %d  %s%s" % (alike, len(written), prompt, bytes(written).decode(errors="replace")), flush=True)
+    sizes = sum(os.path.getsize(os.path.join(out, name)) for name in os.listdir(out) if name.endswith(".bin"))
+    print("%d of %d texts are torch's; logits differ by at most %.3g; perplexity %.4f, torch's %.4f; %d bytes" %
+          (len(PROMPTS) - wrong, len(PROMPTS), worst, math.exp(sums[1] / count), math.exp(sums[0] / count), sizes))
+    return wrong
+
+
 def compare(name, o):
     folder, out = os.path.join(o.folder, name), os.path.join(o.folder, name + ".qnn")
     model = make(name, folder)
@@ -77,22 +124,17 @@ def compare(name, o):
     run(os.path.join(o.tools, "qnnrt-run"), "compile", folder, "--output_dir", out, "--backend_so", o.backend, "--prefill", "16", "--context", "96",
         *o.option)
     prompt = torch.randint(3, SIZES["vocab_size"], (37,)).tolist()
-    with open(os.path.join(out, "prompt.txt"), "w") as file:
-        file.write(" ".join(map(str, prompt)))
-    logits = os.path.join(out, "logits.raw")
-    text = run(os.path.join(o.tools, "qnnrt-llm"), "--ctx_dir", out, "--backend_so", o.backend, "--tokens", os.path.join(out, "prompt.txt"),
-               "--max_gen", "24", "--dump_logits", logits)
-    tokens = prompt + list(map(int, text.split()))
-    rows = torch.frombuffer(bytearray(open(logits, "rb").read()), dtype=torch.float32).reshape(-1, SIZES["vocab_size"])
+    written, rows = llm(out, prompt, 24, o)
+    tokens, rows = prompt + written, rows.reshape(-1, SIZES["vocab_size"])
     with torch.no_grad():
         expected = model(torch.tensor([tokens])).logits[0][:len(rows)]
         greedy = model.generate(torch.tensor([prompt]), max_new_tokens=len(tokens) - len(prompt), do_sample=False, eos_token_id=-1)[0].tolist()
     error = ((rows - expected).abs().max() / expected.abs().max()).item()
     same = (rows.argmax(-1) == expected.argmax(-1)).float().mean().item()
     alike = next((i for i, (a, b) in enumerate(zip(tokens, greedy)) if a != b), len(tokens)) - len(prompt)
-    written = json.load(open(os.path.join(out, "qnnrt.json")))["llm"]
+    settings = json.load(open(os.path.join(out, "qnnrt.json")))["llm"]
     print("%-16s %3d rows, largest logit %6.2f, difference %.2g, same token %5.1f %%, greedy text %d of %d  %s" %
-          (name, len(rows), expected.abs().max(), error, 100 * same, alike, len(tokens) - len(prompt), json.dumps(written)), flush=True)
+          (name, len(rows), expected.abs().max(), error, 100 * same, alike, len(written), json.dumps(settings)), flush=True)
     return error
 
 
@@ -102,12 +144,15 @@ def main():
     parser.add_argument("--tools", default="build")
     parser.add_argument("--backend", default="build/libQnnRef.so")
     parser.add_argument("--only")
+    parser.add_argument("--model")
     parser.add_argument("--tolerance", type=float, default=2e-5)
     parser.add_argument("--option", action="append", default=[])
     o = parser.parse_args()
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     os.makedirs(o.folder, exist_ok=True)
+    if o.model:
+        return trained(o) != 0
     wrong = [name for name in CASES if o.only in (None, name) and compare(name, o) > o.tolerance]
     print("FAILED: %s" % " ".join(wrong) if wrong else "all within %g" % o.tolerance)
     return len(wrong) != 0
