@@ -1,0 +1,96 @@
+#!/bin/sh
+# qnnrt-run compile MODEL_DIR: the model of tests/data/llm/model from its config.json alone, and what is refused.
+#     sh tests/test_decoder_tool.sh [BUILD_DIR [RELEASE_DIR]]
+suite=test_decoder_tool
+. "$(dirname "$0")/tool.sh"
+ref=$build/libQnnRef.so
+model=$data/llm/model
+out=$tmp/o
+prompt='And the LORD said unto '
+expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".*/\1/p' "$data/llm/expected.json")
+
+# makes NAME LIBRARY OPTION ...: compile the model, and let it write
+makes() {
+    name=$1 library=$2
+    shift 2
+    rm -rf "$out"
+    run compile "$model" --output_dir "$out" --backend_so "$library" "$@"
+    is "$name" 0
+    mv "$tmp/out" "$tmp/said"
+    "$build/qnnrt-llm" --ctx_dir "$out" --backend_so "$library" --prompt "$prompt" --max_gen 64 >"$tmp/text" 2>"$tmp/err"
+    check "$name" "wrote '$(cat "$tmp/text")': $(head -n 3 "$tmp/err")" test "$(cat "$tmp/text")" = "$expected"
+}
+holds() { check "$1" "no '$3' in $2" grep -qF -- "$3" "$2"; }
+
+makes one "$ref" --verify 1
+holds one "$tmp/said" 'LlamaForCausalLM: 4 layers of width 128, 4 heads, 2 of them with keys and values, 256 tokens'
+holds one "$tmp/said" 'graph "token_ar1_cl128_1_of_1", 12 inputs, 9 outputs'
+holds one "$out/qnnrt.json" '{"context": 0, "graph": "prompt_ar32_cl128_1_of_1"}'
+holds one "$out/qnnrt.json" '"rope": {"theta": 10000.0}'
+holds one "$out/qnnrt.json" '"eos": [0]'
+holds one "$out/qnnrt.json" '{"step": 0, "input": "input_ids", "low": 0, "high": 255}'
+check one "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 3
+# The folder is written again over itself; another pipeline takes other lengths.
+run compile "$model" --output_dir "$out" --backend_so "$ref" --prefill 5 --context 100
+is again 0
+holds again "$out/qnnrt.json" '"graph": "prompt_ar5_cl100_1_of_1"'
+for shards in 2 3 4; do makes "shards_$shards" "$ref" --shards $shards --verify 1; done
+holds shards "$out/qnnrt.json" '{"context": 3, "graph": "token_ar1_cl128_4_of_4"}'
+check shards "not one binary for each" test -e "$out/model_4_of_4.bin"
+makes host "$ref" --embedding host --shards 2 --verify 1
+holds host "$out/qnnrt.json" '"host": "embedding"'
+check host "$(ls -l "$out")" test "$(wc -c <"$out/embeddings.raw")" -eq 131072
+holds host "$tmp/said" 'no graph reads 1 of the 39 weights'
+makes decode_alone "$ref" --prefill 0 --embedding host
+makes prefill_alone "$ref" --prefill 7 --decode 0
+
+# ---- what is refused ----
+# refuses NAME STATUS TEXT FOLDER OPTION ...: nothing is written
+refuses() {
+    name=$1 wanted=$2 text=$3 folder=$4
+    shift 4
+    rm -rf "$out"
+    run compile "$folder" --output_dir "$out" --backend_so "$ref" "$@"
+    is "$name" "$wanted"
+    says "$name" err "$text"
+    check "$name" "left $out" test ! -e "$out"
+}
+mkdir "$tmp/empty" "$tmp/m"
+refuses no_config 1 'empty/config.json: No such file' "$tmp/empty"
+hinted no_config 'config.json and model.safetensors'
+refuses two 2 'compile takes one folder, got 2' "$model" "$model"
+refuses graph_option 2 '--contexts is not for folders' "$model" --contexts 2
+hinted graph_option --shards
+refuses weights 2 '--weights is not for folders' "$model" --weights "$model"
+refuses no_graph 2 '--prefill 0 and --decode 0 leave no graph' "$model" --prefill 0 --decode 0
+refuses folder_option 2 '--shards is for folders' "$data/ir/torch_cnn.json" --shards 2
+refuses shards_5 1 'a model of 4 layers cannot be cut into 5 parts' "$model" --shards 5
+refuses no_room 1 'a graph of 32 tokens needs a context of more than that, got 32' "$model" --context 32
+refuses long 1 'a context of 129 is more than "max_position_embeddings", 128' "$model" --context 129
+refuses embedding 2 '--embedding takes graph or host' "$model" --embedding file
+# config NAME TEXT SED: config.json, changed
+config() {
+    sed "$3" "$model/config.json" >"$tmp/m/config.json"
+    refuses "$1" 1 "$2" "$tmp/m"
+}
+config no_weights 'safetensors' ''
+cp "$model/model.safetensors" "$tmp/m/"
+config architecture 'the architecture is "mamba"; known are LlamaForCausalLM, MistralForCausalLM' 's/"llama"/"mamba"/'
+config huge '"num_hidden_layers": expected a whole number from 0 to 1024' 's/"num_hidden_layers": 4/"num_hidden_layers": 4000000000/'
+config more_layers '"model.layers.4.input_layernorm.weight" [128] is missing' 's/"num_hidden_layers": 4/"num_hidden_layers": 5/'
+config shape '"model.layers.0.mlp.gate_proj.weight" [385,128] is [384,128]' 's/384/385/'
+config yarn 'positions are scaled by "yarn"' 's/"vocab_size"/"rope_scaling": {"type": "yarn", "factor": 2}, "vocab_size"/'
+config cut 'config.json: byte ' 's/}//'
+cp "$model/config.json" "$tmp/m/"
+echo '{"eos_token_id": [5, 6]}' >"$tmp/m/generation_config.json"
+rm -rf "$out"
+run compile "$tmp/m" --output_dir "$out" --backend_so "$ref"
+is generation 0
+holds generation "$out/qnnrt.json" '"eos": [5, 6]'
+echo '{"eos_token_id": 256}' >"$tmp/m/generation_config.json"
+refuses generation_wrong 1 'generation_config.json: the end token is 256' "$tmp/m"
+
+if [ -f "$release/libQnnHtp.so" ]; then makes htp "$release/libQnnHtp.so" --shards 2 --embedding host
+else skip htp "no libQnnHtp.so in $release: make qnn-libs"
+fi
+finish
