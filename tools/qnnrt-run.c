@@ -101,6 +101,9 @@ typedef struct compile_settings {
     int         kv_rows;
     int32_t     eos[QNNRT_DECODER_EOS];          /* [eos_count]                            */
     size_t      eos_count;
+    cli_list    calibrate;
+    const char *calibrate_so;
+    uint32_t    act_bits;
 } compile_settings;
 
 enum { DIMS_MOST = 32 };
@@ -376,6 +379,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_chart.h"
 #include "run_progress.h"
 #include "run_verify.h"
+#include "run_calibrate.h"
 #include "run_mixed.h"
 #include "run_compile.h"
 #include "run_options.h"

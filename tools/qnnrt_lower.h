@@ -89,6 +89,24 @@
        does not take stays as it is, and info.smalls says why; if that is so for all weights it is a
        finding. With desc.weight_emulate such weights are rounded as well, and stored as floats.
 
+   Activations
+       With desc.act_bits the float tensors of a graph become unsigned codes of 16 or 8 bits, each
+       with a scale and an offset. Ranges come from the graph itself: lower it with watch = 2, run
+       it with samples, and give what the outputs and inputs had as desc.encodings of a second
+       `lower`; tensors have the same names there. Or give the scales that another tool chose.
+           desc.act_bits = 16;   desc.encodings = encodings;   desc.encoding_count = n;
+           // create, weights, passes, graph
+           qnnrt_builder_create(backend, NULL, &scratch, &err);
+           if (qnnrt_lower_quantize(lower, scratch, &err) != QNNRT_OK) puts(err.text);
+           qnnrt_builder_destroy(scratch);
+           // emit, finish
+       Tensors that an operator only moves (Reshape, Concat, StridedSlice, Gather, PoolMax2d ...)
+       have one encoding. Weights of layers become int8 with a scale for each output channel, or
+       for all of them where the library wants that; biases int32. An operator that the library
+       refuses with codes computes in floats, between Dequantize and Quantize: op.in_float says
+       why. Inputs and outputs stay float32; with native_io they are codes.
+       A tensor without a range is an error.
+
    Contexts
        With desc.contexts the graphs are cut into several contexts with near equal shares of the
        weights, where the fewest bytes cross. Each context has a graph of the same name, so that the
@@ -115,7 +133,8 @@
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table >>range                                                     operators
-       >>codes >>small >>graph >>cut >>emit >>public                                        programs
+       >>codes >>small >>graph >>encode >>spread >>forms >>quant                    programs
+       >>cut >>emit >>public
 */
 #ifndef QNNRT_LOWER_H
 #define QNNRT_LOWER_H
@@ -149,6 +168,32 @@ typedef enum qnnrt_lower_target {
 /* Return the target of an opened backend. */
 QNNRT_LOWER_API qnnrt_lower_target qnnrt_lower_target_of(const qnnrt_backend_info *backend);
 
+/* How the codes of a tensor become real numbers, or which range they have to cover. */
+typedef struct qnnrt_lower_encoding {
+    const char  *graph;              /* NULL: all graphs */
+    const char  *name;               /* of a tensor, as in qnnrt_lower_tensor or of the value that
+                                        it holds, or of a weight, as in its file */
+    uint32_t     bits;               /* 8 or 16, of a weight 4 or 8 (default 0: act_bits, of a
+                                        weight 8) */
+    float        scale;              /* real = (code + offset) * scale; codes are unsigned
+                                        (default 0: low and high decide) */
+    int32_t      offset;             /* 1 - 2^bits to 0 */
+    double       low, high;          /* what was measured */
+    int          masked;             /* 1: values at or below QNNRT_LOWER_MASKED were met, too */
+    const float *scales;             /* of a weight: [count], one for each output channel */
+    uint32_t     count;
+} qnnrt_lower_encoding;
+
+/* Values at or below are those of masks. A range does not cover them: codes only keep them so far
+   below the others that Softmax makes them 0. */
+#define QNNRT_LOWER_MASKED (-10000.0)
+
+/* Two inputs or outputs, of one graph or of two, that have one encoding: the two ends of a state. */
+typedef struct qnnrt_lower_same {
+    const char *graphs[2];           /* NULL: every graph */
+    const char *names[2];
+} qnnrt_lower_same;
+
 typedef struct qnnrt_lower_desc {
     qnnrt_hooks        hooks;        /* alloc and free are used */
     qnnrt_lower_target target;
@@ -158,7 +203,8 @@ typedef struct qnnrt_lower_desc {
                                         qnnrt_known.h about operators: finalize alone decides, and
                                         known errors of libraries are not avoided */
     int                watch;        /* 1: every value of the graph becomes an output, if it is
-                                        stored in a tensor of its own */
+                                        stored in a tensor of its own; 2: so does every float
+                                        tensor that an operator computes, with its name */
     const char        *build_id;     /* of the library, as in qnnrt_backend_info: what is known to
                                         be wrong differs (default NULL: any release) */
     uint32_t           contexts;     /* to cut the graphs into, by bytes of weights (default 0:
@@ -189,6 +235,13 @@ typedef struct qnnrt_lower_desc {
                                      /* returns the bits of a weight, 0, 8 or 4, that an operator of
                                         this type reads; bits: the default (default NULL: `bits`) */
     void              *weight_user;
+    uint32_t           act_bits;     /* 8 or 16: activations are codes of so many bits, see
+                                        "Activations" (default 0: floats) */
+    const qnnrt_lower_encoding *encodings;       /* [encoding_count]; a later one of the same name
+                                        replaces an earlier one, and a scale replaces ranges */
+    size_t             encoding_count;
+    const qnnrt_lower_same *same;    /* [same_count] */
+    size_t             same_count;
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -223,6 +276,8 @@ typedef struct qnnrt_lower_op {
     size_t                  param_count;
     int                     used;    /* 0: nothing that an output needs reads it */
     uint32_t                context; /* that it belongs to */
+    const char             *in_float;            /* of quantized graphs: why it computes in floats,
+                                        NULL: it does not, or was not asked to */
 } qnnrt_lower_op;
 
 typedef struct qnnrt_lower_finding {
@@ -310,6 +365,17 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
    Returns QNNRT_OK; QNNRT_E_ARG (lower is NULL, or context is 65,535 or more) */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_place(qnnrt_lower *lower, uint32_t context,
                                                qnnrt_error *err);
+
+/* Make activations codes of desc.act_bits bits, with desc.encodings: call it after all graphs were
+   lowered, before qnnrt_lower_emit(). Without act_bits it does nothing.
+
+   scratch  builder of the same backend and chip, in which the library is asked about operators: do
+            not finish it, destroy it afterwards
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND: tensors have no range, or encodings have no tensor: the
+            text lists them; QNNRT_E_MISMATCH: an encoding or a range is not usable, or a weight
+            has NaN; QNNRT_E_ARG; QNNRT_E_MEMORY; the builder's error */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_builder *scratch,
+                                                  qnnrt_error *err);
 
 /* Add all graphs to a builder, in contexts of their own; it asks the library about each operator
    first. Operators that are known to compute wrong values on the target are refused, too
@@ -450,6 +516,7 @@ struct qnnrt_lower__graph {
     size_t                 op_count, op_room;
     int32_t               *op_hash, *data_hash;  /* [QNNRT_LOWER__HASH] */
     int32_t               *inputs, *outputs;
+    size_t                 base;                 /* of its tensors among those of all graphs */
     const qnnrt_ir_node   *node;                 /* that is being lowered */
     int                    failed;               /* 1: the node has a finding */
     size_t                 refused;              /* nodes with findings */
@@ -469,6 +536,7 @@ struct qnnrt_lower {
     size_t                  finding_count, finding_room;
     qnnrt_weights_loss      loss;                /* of weights, over all loads */
     uint64_t                clamped;
+    int                     quantized;           /* 1: qnnrt_lower_quantize() was called */
     qnnrt_lower__home     **homes;               /* [QNNRT_LOWER__HASH], NULL: not yet needed */
     qnnrt_lower__small     *smalls, **smalls_last;
     size_t                  small_count;
@@ -764,8 +832,11 @@ static qnnrt_lower_tensor *qnnrt_lower__at(const qnnrt_lower__job *job, int32_t 
 
 static size_t qnnrt_lower__dtype_bytes(qnnrt_dtype dtype)
 {
-    return dtype == QNNRT_DTYPE_F16 ? 2
-           : dtype == QNNRT_DTYPE_BOOL8 || dtype == QNNRT_DTYPE_S8Q ? 1 : 4;
+    switch (dtype) {
+    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_U16Q: return 2;
+    case QNNRT_DTYPE_BOOL8: case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_S8Q: return 1;
+    default: return 4;
+    }
 }
 
 static int qnnrt_lower__is_float(qnnrt_dtype dtype)
@@ -1000,10 +1071,10 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
     return QNNRT_OK;
 }
 
-/* Write the elements of a static tensor: the builder calls it. */
-static qnnrt_result qnnrt_lower__load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
-                                      const qnnrt_lower__body *body, void *data, size_t bytes,
-                                      qnnrt_error *err)
+/* Write the elements of a static tensor that has no codes. */
+static qnnrt_result qnnrt_lower__load_plain(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+                                            const qnnrt_lower__body *body, void *data, size_t bytes,
+                                            qnnrt_error *err)
 {
     const size_t size = qnnrt_lower__dtype_bytes(tensor->dtype);
     qnnrt_result result = QNNRT_OK;
@@ -1043,6 +1114,80 @@ static qnnrt_result qnnrt_lower__load(qnnrt_lower *lower, const qnnrt_lower_tens
         qnnrt_lower__permute_copy(room, (char *)data, size, body->source_rank, body->source_dims,
                                   body->order);
     qnnrt_lower__dealloc(lower, room);
+    return result;
+}
+
+static int qnnrt_lower__is_codes(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_U8Q || dtype == QNNRT_DTYPE_U16Q || dtype == QNNRT_DTYPE_S8Q ||
+           dtype == QNNRT_DTYPE_S32Q;
+}
+
+/* Write floats as codes of a tensor: rounded half away from zero, and clamped. */
+static void qnnrt_lower__write_codes(const qnnrt_lower_tensor *tensor, const float *values,
+                                     void *data)
+{
+    const qnnrt_quant *quant = &tensor->quant;
+    const int axes = quant->encoding == QNNRT_ENCODING_PER_AXIS;
+    const double half = quant->bitwidth != 0 ? (double)(1u << (quant->bitwidth - 1)) : 128;
+    double low = -half, high = half - 1;
+    uint64_t inner = 1, i;
+    uint32_t k;
+    if (tensor->dtype == QNNRT_DTYPE_U8Q || tensor->dtype == QNNRT_DTYPE_U16Q) {
+        low = 0;
+        high = tensor->dtype == QNNRT_DTYPE_U8Q ? 255 : 65535;
+    } else if (tensor->dtype == QNNRT_DTYPE_S32Q) {
+        low = -2147483648.0;
+        high = 2147483647.0;
+    }
+    for (k = tensor->rank; axes && k-- > (uint32_t)quant->axis + 1;) inner *= tensor->dims[k];
+    for (i = 0; i < tensor->count; ++i) {
+        const uint64_t at = axes ? i / inner % quant->count : 0;
+        const double scale = (double)(axes ? quant->scales[at] : quant->scale);
+        const double offset = !axes ? quant->offset : quant->offsets != NULL ? quant->offsets[at]
+                                                                             : 0;
+        double code = (double)values[i] / scale;
+        code = (code < 0 ? -floor(0.5 - code) : floor(code + 0.5)) - offset;
+        code = code >= low ? code > high ? high : code : low;
+        switch (tensor->dtype) {
+        case QNNRT_DTYPE_U8Q: ((uint8_t *)data)[i] = (uint8_t)code; break;
+        case QNNRT_DTYPE_U16Q: ((uint16_t *)data)[i] = (uint16_t)code; break;
+        case QNNRT_DTYPE_S8Q: ((int8_t *)data)[i] = (int8_t)code; break;
+        default: ((int32_t *)data)[i] = (int32_t)code; break;
+        }
+    }
+}
+
+/* Read a static tensor of floats into `values`, [tensor->count]. */
+static qnnrt_result qnnrt_lower__load_floats(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+                                             const qnnrt_lower__body *body, float *values,
+                                             qnnrt_error *err)
+{
+    qnnrt_lower_tensor plain = *tensor;
+    const size_t bytes = (size_t)tensor->count * sizeof(float);
+    qnnrt_weight weight;
+    plain.dtype = QNNRT_DTYPE_F32;
+    plain.bytes = bytes;
+    if (body->source != NULL)
+        return qnnrt_lower__load_plain(lower, &plain, body, values, bytes, err);
+    qnnrt_lower__as_weight(&weight, tensor->dtype, tensor->count, body->data);
+    return qnnrt_weights_convert(&weight, QNNRT_DTYPE_F32, values, bytes, NULL, err);
+}
+
+/* Write the elements of a static tensor: the builder calls it. */
+static qnnrt_result qnnrt_lower__load(qnnrt_lower *lower, const qnnrt_lower_tensor *tensor,
+                                      const qnnrt_lower__body *body, void *data, size_t bytes,
+                                      qnnrt_error *err)
+{
+    qnnrt_result result;
+    float *values;
+    if (!qnnrt_lower__is_codes(tensor->dtype) || body->source == NULL || bytes != tensor->bytes)
+        return qnnrt_lower__load_plain(lower, tensor, body, data, bytes, err);
+    values = (float *)qnnrt_lower__alloc(lower, (size_t)tensor->count * sizeof(float) + 1);
+    if (values == NULL) return qnnrt_lower__fail_memory(err);
+    result = qnnrt_lower__load_floats(lower, tensor, body, values, err);
+    if (result == QNNRT_OK) qnnrt_lower__write_codes(tensor, values, data);
+    qnnrt_lower__dealloc(lower, values);
     return result;
 }
 
@@ -6175,13 +6320,18 @@ static char *qnnrt_lower__clashes(qnnrt_lower *lower, const qnnrt_lower__graph *
     return clash;
 }
 
-/* Mark what the outputs need, count readers, and give all that is used names of its own. */
-static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph)
+/* Mark what the outputs need, count readers, and give all that is used names of its own, except
+   tensors before `named`, which have theirs. */
+static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph, size_t named)
 {
     const char *clash = qnnrt_lower__clashes(lower, graph);
     size_t i, k;
-    for (i = 0; i < graph->tensor_count; ++i)
+    graph->info.used_ops = 0;
+    graph->info.static_bytes = 0;
+    for (i = 0; i < graph->tensor_count; ++i) {
         graph->tensors[i].used = graph->tensors[i].kind == QNNRT_TENSOR_OUTPUT;
+        graph->tensors[i].readers = 0;
+    }
     for (i = graph->op_count; i-- > 0;) {
         qnnrt_lower_op *op = &graph->ops[i];
         for (k = 0; k < op->output_count; ++k) op->used |= graph->tensors[op->outputs[k]].used;
@@ -6202,8 +6352,9 @@ static void qnnrt_lower__mark(qnnrt_lower *lower, qnnrt_lower__graph *graph)
         qnnrt_lower_tensor *tensor = &graph->tensors[i];
         if (!tensor->used) continue;
         if (tensor->kind == QNNRT_TENSOR_STATIC) graph->info.static_bytes += tensor->bytes;
-        if (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT)
-            tensor->name = qnnrt_lower__text(lower, "%.200s.%lu", tensor->name, (unsigned long)i);
+        if (tensor->kind == QNNRT_TENSOR_INPUT || tensor->kind == QNNRT_TENSOR_OUTPUT || i < named)
+            continue;
+        tensor->name = qnnrt_lower__text(lower, "%.200s.%lu", tensor->name, (unsigned long)i);
         while (clash != NULL && clash[i] && !lower->no_memory && qnnrt_lower__taken(graph, i))
             tensor->name = qnnrt_lower__text(lower, "%s_", tensor->name);
     }
@@ -6218,6 +6369,18 @@ static void qnnrt_lower__forget(const qnnrt_ir *ir)
         if (record == NULL) continue;
         record->tensor = record->statics = QNNRT_LOWER__NONE;
         record->narrow = record->ranged = 0;
+    }
+}
+
+/* Let the app read every float tensor that an operator computes. */
+static void qnnrt_lower__watch_all(qnnrt_lower__graph *graph)
+{
+    size_t i;
+    for (i = 1; i < graph->tensor_count; ++i) {
+        qnnrt_lower_tensor *tensor = &graph->tensors[i];
+        if (tensor->used && tensor->kind == QNNRT_TENSOR_INNER && tensor->op >= 0 &&
+            qnnrt_lower__is_float(tensor->dtype))
+            tensor->kind = QNNRT_TENSOR_OUTPUT;
     }
 }
 
@@ -6236,6 +6399,1289 @@ static qnnrt_result qnnrt_lower__findings(const qnnrt_lower *lower, size_t first
         used += (size_t)snprintf(err->text + used, sizeof err->text - used, "\n  %s",
                                  lower->findings[i].text);
     return QNNRT_E_UNSUPPORTED;
+}
+
+/* =====================================================================================
+   ENCODE                                                                        >>encode
+   Encodings of ranges, and static tensors of codes.
+   Needs: >>config >>arena >>tensor >>static     Knows nothing of: operators, builders
+   ===================================================================================== */
+
+/* Tensors that have one encoding, and what it has to cover. */
+typedef struct qnnrt_lower__group {
+    double   low, high;                  /* of all tensors, if .known */
+    double   under;                      /* masked values stay so far below */
+    float    scale;                      /* 0: not yet encoded */
+    int32_t  offset;
+    uint32_t bits;
+    int      known, masked, symmetric;
+    int      exact;                      /* 1: an encoding has the scale; 2: two that differ have */
+    int      told;                       /* 1: a finding says that it is not known */
+} qnnrt_lower__group;
+
+/* A static tensor of codes. */
+typedef struct qnnrt_lower__coded {
+    struct qnnrt_lower__coded *next;
+    int32_t                    from, tensor;
+    qnnrt_dtype                dtype;
+    qnnrt_quant                quant;
+} qnnrt_lower__coded;
+
+/* What graphs are quantized with. */
+typedef struct qnnrt_lower__quantizer {
+    qnnrt_lower         *lower;
+    qnnrt_lower__graph  *graph;          /* in work */
+    qnnrt_builder       *builder;        /* to ask the library */
+    size_t               trials;         /* tensors in it */
+    size_t               total;          /* tensors of all graphs */
+    int32_t             *roots;          /* [total]: of their groups */
+    qnnrt_lower__group  *groups;         /* [total], of roots */
+    char                *hidden;         /* [total], 1: its reader's range counts, not its own */
+    const qnnrt_lower_encoding **given;  /* [total] */
+    char                *met;            /* [encoding_count], 1: there is such a tensor */
+    /* of the graph in work, by its tensors before: */
+    size_t               count;
+    qnnrt_dtype         *was;            /* [count] */
+    int32_t             *plain, *codes, *bytes;  /* [count]: the same value as floats, as codes, as
+                                            other codes of 8 bits; 0: not made */
+    int32_t             *alias;          /* [count]: of which it is a float Cast, 0: of none */
+    qnnrt_lower__coded  *coded;
+} qnnrt_lower__quantizer;
+
+static size_t qnnrt_lower__root(const qnnrt_lower__quantizer *q, size_t at)
+{
+    while ((size_t)q->roots[at] != at) at = (size_t)(q->roots[at] = q->roots[q->roots[at]]);
+    return at;
+}
+
+static qnnrt_lower__group *qnnrt_lower__group_of(const qnnrt_lower__quantizer *q, int32_t tensor)
+{
+    return &q->groups[qnnrt_lower__root(q, q->graph->base + (size_t)tensor)];
+}
+
+/* Let a group cover a range, too. */
+static void qnnrt_lower__cover(qnnrt_lower__group *group, double low, double high)
+{
+    if (!group->known || low < group->low) group->low = low;
+    if (!group->known || high > group->high) group->high = high;
+    group->known = 1;
+}
+
+/* Choose scale and offset of unsigned codes, so that 0 is a code and low to high are covered. */
+static void qnnrt_lower__encode(double low, double high, uint32_t bits, int symmetric,
+                                float *scale, int32_t *offset)
+{
+    const double most = bits == 8 ? 255 : 65535, middle = (most + 1) / 2, least = 1e-6;
+    double width;
+    if (low > 0) low = 0;
+    if (high < 0) high = 0;
+    if (symmetric) {
+        const double half = -low > high ? -low : high;
+        *scale = (float)((half > least ? half : least) / (middle - 1));
+        *offset = (int32_t)-middle;
+        return;
+    }
+    width = high - low > least ? high - low : least;
+    *scale = (float)(width / most);
+    *offset = (int32_t)-floor(-low / width * most + 0.5);
+}
+
+/* Encode a group, unless that is done. */
+static void qnnrt_lower__encode_group(const qnnrt_lower__quantizer *q, qnnrt_lower__group *group)
+{
+    const double margin = group->bits == 8 ? 12 : 32;
+    if (group->bits == 0) group->bits = q->lower->desc.act_bits;
+    if (group->scale > 0) return;
+    qnnrt_lower__encode(group->low - (group->masked ? margin + group->under : 0), group->high,
+                        group->bits, group->symmetric && group->bits == 16, &group->scale,
+                        &group->offset);
+}
+
+static qnnrt_dtype qnnrt_lower__code_dtype(uint32_t bits)
+{
+    return bits == 8 ? QNNRT_DTYPE_U8Q : QNNRT_DTYPE_U16Q;
+}
+
+static qnnrt_quant qnnrt_lower__per_tensor(float scale, int32_t offset)
+{
+    qnnrt_quant quant;
+    memset(&quant, 0, sizeof(quant));
+    quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+    quant.scale = scale;
+    quant.offset = offset;
+    return quant;
+}
+
+static int qnnrt_lower__quant_same(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    return a->encoding == b->encoding && a->bitwidth == b->bitwidth && a->count == b->count &&
+           (a->encoding == QNNRT_ENCODING_PER_AXIS
+                ? memcmp(a->scales, b->scales, a->count * sizeof(*a->scales)) == 0
+                : memcmp(&a->scale, &b->scale, sizeof(a->scale)) == 0 && a->offset == b->offset);
+}
+
+/* Return the elements of a static tensor of floats, NULL after a finding. The caller frees them
+   with qnnrt_lower__dealloc(). */
+static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
+{
+    const qnnrt_lower_tensor *tensor = &q->graph->tensors[from];
+    float *values = (float *)qnnrt_lower__alloc(q->lower, (size_t)tensor->count * sizeof(float) + 1);
+    uint64_t i, bad = 0;
+    qnnrt_error err;
+    if (values == NULL) {
+        q->lower->no_memory = 1;
+        return NULL;
+    }
+    err.text[0] = '\0';
+    if (qnnrt_lower__load_floats(q->lower, tensor, &q->graph->bodies[from], values, &err) ==
+        QNNRT_OK) {
+        const int weight = q->graph->bodies[from].source != NULL &&
+                           q->graph->bodies[from].source->file != NULL;
+        for (i = 0; i < tensor->count; ++i) {
+            if (isnan(values[i]) || (weight && isinf(values[i]))) ++bad;
+            else if (values[i] > 65504.0f) values[i] = 65504.0f;
+            else if (values[i] < -65504.0f) values[i] = -65504.0f;
+        }
+        if (bad == 0) return values;
+        snprintf(err.text, sizeof err.text, "tensor \"%.200s\" has %llu values that are NaN or"
+                 " infinite", tensor->name, (unsigned long long)bad);
+    }
+    qnnrt_lower__dealloc(q->lower, values);
+    qnnrt_lower__refuse(q->lower, q->graph, "Repair the weights.", "%s", err.text);
+    return NULL;
+}
+
+/* Find the range of the elements of a static tensor. masked: is not NULL: values of masks do not
+   count; receives whether there are any. Return 0 after a finding. */
+static int qnnrt_lower__static_range(const qnnrt_lower__quantizer *q, int32_t from, double *low,
+                                     double *high, int *masked)
+{
+    float *values = qnnrt_lower__floats(q, from);
+    uint64_t i;
+    int any = 0;
+    if (values == NULL) return 0;
+    *low = *high = 0;
+    if (masked != NULL) *masked = 0;
+    for (i = 0; i < q->graph->tensors[from].count; ++i) {
+        const double value = (double)values[i];
+        if (masked != NULL && value <= QNNRT_LOWER_MASKED) { *masked = 1; continue; }
+        if (!any || value < *low) *low = value;
+        if (!any || value > *high) *high = value;
+        any = 1;
+    }
+    qnnrt_lower__dealloc(q->lower, values);
+    return 1;
+}
+
+/* Return a static tensor with the elements of `from` as codes. The same one is made once. */
+static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qnnrt_dtype dtype,
+                                     const qnnrt_quant *quant)
+{
+    qnnrt_lower__job job;
+    qnnrt_lower__coded *coded;
+    qnnrt_lower__body *body;
+    qnnrt_lower_tensor *tensor;
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    int32_t at;
+    for (coded = q->coded; coded != NULL; coded = coded->next)
+        if (coded->from == from && coded->dtype == dtype &&
+            qnnrt_lower__quant_same(&coded->quant, quant))
+            return coded->tensor;
+    job.lower = q->lower;
+    job.graph = q->graph;
+    job.node = q->graph->node;
+    for (i = 0; i < q->graph->tensors[from].rank; ++i) dims[i] = q->graph->tensors[from].dims[i];
+    at = qnnrt_lower__tensor(&job, QNNRT_TENSOR_STATIC, dtype, q->graph->tensors[from].rank, dims);
+    coded = (qnnrt_lower__coded *)qnnrt_lower__get(q->lower, 1, sizeof(*coded));
+    if (at == QNNRT_LOWER__NONE || coded == NULL) return QNNRT_LOWER__NONE;
+    tensor = &q->graph->tensors[at];
+    body = &q->graph->bodies[at];
+    tensor->name = q->graph->tensors[from].name;
+    tensor->value = q->graph->tensors[from].value;
+    tensor->quant = *quant;
+    *body = q->graph->bodies[from];
+    body->root = at;
+    body->next = QNNRT_LOWER__NONE;
+    if (body->source == NULL) {                  /* made here: coded at once */
+        float *values = qnnrt_lower__floats(q, from);
+        void *data = qnnrt_lower__get(q->lower, tensor->bytes, 1);
+        if (values != NULL && data != NULL) qnnrt_lower__write_codes(tensor, values, data);
+        qnnrt_lower__dealloc(q->lower, values);
+        body->data = data;
+    }
+    coded->from = from;
+    coded->tensor = at;
+    coded->dtype = dtype;
+    coded->quant = *quant;
+    coded->next = q->coded;
+    q->coded = coded;
+    return at;
+}
+
+/* =====================================================================================
+   SPREAD                                                                        >>spread
+   Which tensors have one encoding, and what it has to cover.
+   Needs: >>config >>arena >>tensor >>static >>encode     Knows nothing of: builders
+   ===================================================================================== */
+
+static int qnnrt_lower__one_of(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    const char *at = list;
+    while ((at = strstr(at, word)) != NULL) {
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return 1;
+        at += length;
+    }
+    return 0;
+}
+
+/* Operators that move codes: float inputs and outputs have one encoding. */
+static const char qnnrt_lower__movers[] =
+    "Reshape Transpose ExpandDims Squeeze Concat Pack UnPack Split StridedSlice Gather"
+    " GatherElements GatherNd ScatterNd ScatterElements Pad PoolMax2d Tile ElementWiseSelect"
+    " TopK DepthToSpace SpaceToDepth ChannelShuffle ResizeNearestNeighbor Cast";
+/* The CPU library moves codes there, too. */
+static const char qnnrt_lower__cpu_movers[] = "Relu ReduceMax ReduceMin";
+/* Inputs are compared: as codes, if they have one encoding. */
+static const char qnnrt_lower__comparers[] =
+    "ElementWiseEqual ElementWiseNotEqual ElementWiseLess ElementWiseLessEqual ElementWiseGreater"
+    " ElementWiseGreaterEqual";
+
+static int qnnrt_lower__is_spread(const qnnrt_lower__quantizer *q, int32_t tensor)
+{
+    return tensor != QNNRT_LOWER__NONE &&
+           q->graph->tensors[tensor].kind != QNNRT_TENSOR_STATIC &&
+           qnnrt_lower__is_float(q->graph->tensors[tensor].dtype);
+}
+
+static void qnnrt_lower__unite(qnnrt_lower__quantizer *q, size_t a, size_t b)
+{
+    const size_t from = qnnrt_lower__root(q, a), to = qnnrt_lower__root(q, b);
+    q->roots[from > to ? from : to] = (int32_t)(from > to ? to : from);
+}
+
+/* Join the tensors of an operator that have one encoding. */
+static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op)
+{
+    const size_t base = q->graph->base;
+    const int mover = qnnrt_lower__one_of(qnnrt_lower__movers, op->type) ||
+                      (q->lower->desc.target == QNNRT_LOWER_CPU &&
+                       qnnrt_lower__one_of(qnnrt_lower__cpu_movers, op->type));
+    const int clips = strcmp(op->type, "Relu") == 0 || strcmp(op->type, "ReluMinMax") == 0;
+    int32_t first = QNNRT_LOWER__NONE;
+    size_t i;
+    if (clips) {                                 /* what it clips needs no codes */
+        const qnnrt_lower_tensor *x = &q->graph->tensors[op->inputs[0]];
+        if (qnnrt_lower__is_spread(q, op->inputs[0]) && x->readers == 1 && x->op >= 0 &&
+            x->kind == QNNRT_TENSOR_INNER &&
+            (q->given[base + (size_t)op->inputs[0]] == NULL ||
+             !(q->given[base + (size_t)op->inputs[0]]->scale > 0))) {
+            q->hidden[base + (size_t)op->inputs[0]] = 1;
+            qnnrt_lower__unite(q, base + (size_t)op->inputs[0], base + (size_t)op->outputs[0]);
+        }
+    }
+    if (!mover && !qnnrt_lower__one_of(qnnrt_lower__comparers, op->type)) return;
+    for (i = 0; i < op->input_count + op->output_count; ++i) {
+        const int32_t t = i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count];
+        if (!qnnrt_lower__is_spread(q, t)) continue;
+        if (first != QNNRT_LOWER__NONE)
+            qnnrt_lower__unite(q, base + (size_t)first, base + (size_t)t);
+        first = t;
+    }
+}
+
+/* Let the group of a tensor cover a range, unless its encoding was given. */
+static void qnnrt_lower__cover_more(const qnnrt_lower__quantizer *q, int32_t tensor, double low,
+                                    double high, int masked)
+{
+    qnnrt_lower__group *group = qnnrt_lower__group_of(q, tensor);
+    if (group->exact) return;
+    qnnrt_lower__cover(group, low, high);
+    group->masked |= masked;
+}
+
+/* Let groups cover what operators say about their results, and the statics that they move. Return
+   0 after a finding. */
+static int qnnrt_lower__cover_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op)
+{
+    size_t i;
+    q->graph->node = op->node;
+    q->graph->failed = 0;
+    if (strcmp(op->type, "Softmax") == 0 || strcmp(op->type, "Sigmoid") == 0)
+        qnnrt_lower__cover_more(q, op->outputs[0], 0, 1, 0);
+    if (strcmp(op->type, "MatMul") == 0 && qnnrt_lower__is_spread(q, op->inputs[1]))
+        qnnrt_lower__group_of(q, op->inputs[1])->symmetric = 1;
+    if (qnnrt_lower__one_of(qnnrt_lower__movers, op->type) ||
+        qnnrt_lower__one_of(qnnrt_lower__comparers, op->type))
+        for (i = 0; i < op->input_count; ++i) {
+            const qnnrt_lower_tensor *tensor = &q->graph->tensors[op->inputs[i]];
+            int32_t other = qnnrt_lower__is_spread(q, op->outputs[0]) ? op->outputs[0]
+                            : op->inputs[i == 0];
+            double low, high;
+            int masked;
+            if (op->inputs[i] == QNNRT_LOWER__NONE || tensor->kind != QNNRT_TENSOR_STATIC ||
+                !qnnrt_lower__is_float(tensor->dtype) || !qnnrt_lower__is_spread(q, other))
+                continue;
+            if (!qnnrt_lower__static_range(q, op->inputs[i], &low, &high, &masked)) return 0;
+            qnnrt_lower__cover_more(q, other, low, high, masked);
+        }
+    return 1;
+}
+
+/* Let masks be so far below that what is added to them stays there. */
+static void qnnrt_lower__cover_masks(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op)
+{
+    size_t i;
+    if (strcmp(op->type, "ElementWiseAdd") != 0) return;
+    for (i = 0; i < 2; ++i) {
+        qnnrt_lower__group *mask, *other;
+        if (!qnnrt_lower__is_spread(q, op->inputs[i]) || !qnnrt_lower__is_spread(q, op->inputs[!i]))
+            continue;
+        mask = qnnrt_lower__group_of(q, op->inputs[i]);
+        other = qnnrt_lower__group_of(q, op->inputs[!i]);
+        if (mask->masked && other->known && other->high - other->low > mask->under)
+            mask->under = other->high - other->low;
+    }
+}
+
+/* Return true if an encoding is meant for a tensor of the graph in work. */
+static int qnnrt_lower__is_meant(const qnnrt_lower__quantizer *q, const qnnrt_lower_encoding *e,
+                                 size_t tensor)
+{
+    const qnnrt_lower_tensor *t = &q->graph->tensors[tensor];
+    if (e->graph != NULL && strcmp(e->graph, q->graph->info.name) != 0) return 0;
+    if (strcmp(e->name, t->name) == 0) return 1;
+    return t->value != NULL && (strcmp(e->name, t->value->name) == 0 ||
+                                (t->value->key != NULL && strcmp(e->name, t->value->key) == 0));
+}
+
+static uint32_t qnnrt_lower__hash_text(const char *text)
+{
+    return qnnrt_lower__hash_bytes(2166136261u, text, strlen(text)) % QNNRT_LOWER__HASH;
+}
+
+/* Give each tensor of the graph in work its encoding. heads: of lists of encodings by hash, as
+   numbers from 1; next: [encoding_count]. */
+static void qnnrt_lower__give(qnnrt_lower__quantizer *q, const size_t *heads, const size_t *next)
+{
+    const qnnrt_lower_desc *desc = &q->lower->desc;
+    const qnnrt_ir *ir = q->graph->info.ir;
+    size_t t, i, k;
+    for (t = 1; t < q->graph->tensor_count; ++t) {
+        const qnnrt_lower_tensor *tensor = &q->graph->tensors[t];
+        const qnnrt_lower_encoding **given = &q->given[q->graph->base + t];
+        const char *names[3];
+        names[0] = tensor->name;
+        names[1] = tensor->value != NULL ? tensor->value->name : NULL;
+        names[2] = tensor->value != NULL ? tensor->value->key : NULL;
+        for (k = 0; k < 3; ++k) {
+            if (names[k] == NULL || (k > 0 && strcmp(names[k], names[0]) == 0)) continue;
+            for (i = heads[qnnrt_lower__hash_text(names[k])]; i != 0; i = next[i - 1]) {
+                const qnnrt_lower_encoding *e = &desc->encodings[i - 1];
+                if (strcmp(e->name, names[k]) != 0 || !qnnrt_lower__is_meant(q, e, t)) continue;
+                q->met[i - 1] = 1;
+                if (*given == NULL || (e->scale > 0) > ((*given)->scale > 0) ||
+                    ((e->scale > 0) == ((*given)->scale > 0) && e > *given))
+                    *given = e;
+            }
+        }
+    }
+    for (i = 0; i < ir->value_count; ++i) {      /* values that have the tensor of another one */
+        const qnnrt_lower__record *record = (const qnnrt_lower__record *)ir->values[i]->note;
+        for (k = heads[qnnrt_lower__hash_text(ir->values[i]->name)]; k != 0; k = next[k - 1]) {
+            const qnnrt_lower_encoding *e = &desc->encodings[k - 1];
+            if (strcmp(e->name, ir->values[i]->name) != 0 ||
+                (e->graph != NULL && strcmp(e->graph, q->graph->info.name) != 0))
+                continue;
+            q->met[k - 1] = 1;
+            if (record != NULL && record->tensor != QNNRT_LOWER__NONE &&
+                q->given[q->graph->base + (size_t)record->tensor] == NULL)
+                q->given[q->graph->base + (size_t)record->tensor] = e;
+        }
+    }
+}
+
+/* Let groups cover what was given for their tensors. */
+static void qnnrt_lower__cover_given(qnnrt_lower__quantizer *q)
+{
+    size_t t;
+    for (t = 1; t < q->graph->tensor_count; ++t) {
+        const qnnrt_lower_encoding *e = q->given[q->graph->base + t];
+        qnnrt_lower__group *group;
+        double low, high;
+        if (e == NULL || !qnnrt_lower__is_spread(q, (int32_t)t)) continue;
+        group = qnnrt_lower__group_of(q, (int32_t)t);
+        if (!(e->scale > 0)) {
+            if (e->bits > group->bits && !group->exact) group->bits = e->bits;
+            if (q->hidden[q->graph->base + t] || group->exact) continue;
+            qnnrt_lower__cover(group, e->low, e->high);
+            group->masked |= e->masked;
+            continue;
+        }
+        group->bits = e->bits != 0 ? e->bits : q->lower->desc.act_bits;
+        low = (double)e->scale * e->offset;
+        high = (double)e->scale * (e->offset + (group->bits == 8 ? 255.0 : 65535.0));
+        if (!group->exact) group->known = group->masked = 0;     /* instead of ranges */
+        qnnrt_lower__cover(group, low, high);
+        if (group->exact && (e->offset != group->offset ||
+                             memcmp(&e->scale, &group->scale, sizeof(e->scale)) != 0))
+            group->exact = 2;
+        if (group->exact == 2) { group->scale = 0; continue; }
+        group->exact = 1;
+        group->scale = e->scale;
+        group->offset = e->offset;
+    }
+}
+
+/* Number the tensors of all graphs, and join those that have one encoding. Return 0 without
+   memory. */
+static int qnnrt_lower__begin(qnnrt_lower__quantizer *q)
+{
+    qnnrt_lower *lower = q->lower;
+    const qnnrt_lower_desc *desc = &lower->desc;
+    size_t *heads = (size_t *)qnnrt_lower__get(lower, QNNRT_LOWER__HASH, sizeof(*heads));
+    size_t *next = (size_t *)qnnrt_lower__get(lower, desc->encoding_count, sizeof(*next));
+    size_t i;
+    for (q->graph = lower->first; q->graph != NULL; q->graph = q->graph->next) {
+        q->graph->base = q->total;
+        q->total += q->graph->tensor_count;
+    }
+    if (q->total > INT32_MAX) lower->no_memory = 1;
+    q->roots = (int32_t *)qnnrt_lower__get(lower, q->total, sizeof(*q->roots));
+    q->groups = (qnnrt_lower__group *)qnnrt_lower__get(lower, q->total, sizeof(*q->groups));
+    q->hidden = (char *)qnnrt_lower__get(lower, q->total, 1);
+    q->given = (const qnnrt_lower_encoding **)qnnrt_lower__get(lower, q->total, sizeof(*q->given));
+    q->met = (char *)qnnrt_lower__get(lower, desc->encoding_count, 1);
+    if (lower->no_memory) return 0;
+    for (i = 0; i < q->total; ++i) q->roots[i] = (int32_t)i;
+    for (i = 0; i < desc->encoding_count; ++i) {
+        size_t *head = &heads[qnnrt_lower__hash_text(desc->encodings[i].name)];
+        next[i] = *head;
+        *head = i + 1;
+    }
+    for (q->graph = lower->first; q->graph != NULL; q->graph = q->graph->next) {
+        qnnrt_lower__give(q, heads, next);
+        for (i = 0; i < q->graph->op_count; ++i)
+            if (q->graph->ops[i].used) qnnrt_lower__join_op(q, &q->graph->ops[i]);
+    }
+    return 1;
+}
+
+/* Join what has to be the same. Return QNNRT_OK, or an error that names what is not there. */
+static qnnrt_result qnnrt_lower__join_same(qnnrt_lower__quantizer *q, qnnrt_error *err)
+{
+    const qnnrt_lower_desc *desc = &q->lower->desc;
+    size_t i, k, first;
+    for (i = 0; i < desc->same_count; ++i) {
+        int there[2] = {0, 0}, any = 0;
+        first = 0;
+        for (q->graph = q->lower->first; q->graph != NULL; q->graph = q->graph->next)
+            for (k = 1; k < q->graph->tensor_count; ++k) {
+                const qnnrt_lower_tensor *tensor = &q->graph->tensors[k];
+                int end;
+                if (!tensor->used || !qnnrt_lower__is_spread(q, (int32_t)k) ||
+                    (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT))
+                    continue;
+                for (end = 0; end < 2; ++end) {
+                    if (strcmp(tensor->name, desc->same[i].names[end]) != 0 ||
+                        (desc->same[i].graphs[end] != NULL &&
+                         strcmp(desc->same[i].graphs[end], q->graph->info.name) != 0))
+                        continue;
+                    there[end] = 1;
+                    if (any) qnnrt_lower__unite(q, first, q->graph->base + k);
+                    else first = q->graph->base + k;
+                    any = 1;
+                }
+            }
+        if (there[0] && there[1]) continue;
+        qnnrt_lower__fail(err, QNNRT_E_NOT_FOUND, "\"%.200s\" and \"%.200s\" shall have one encoding,"
+                          " but no graph has a float input or output \"%.200s\"",
+                          desc->same[i].names[0], desc->same[i].names[1],
+                          desc->same[i].names[there[0]]);
+        return QNNRT_E_NOT_FOUND;
+    }
+    return QNNRT_OK;
+}
+
+/* Check that encodings can be used. */
+static qnnrt_result qnnrt_lower__check_given(const qnnrt_lower *lower, qnnrt_error *err)
+{
+    const qnnrt_lower_desc *desc = &lower->desc;
+    size_t i, k, bad = 0;
+    char first[400] = "";
+    for (i = 0; i < desc->encoding_count; ++i) {
+        const qnnrt_lower_encoding *e = &desc->encodings[i];
+        const uint32_t bits = e->bits != 0 ? e->bits : desc->act_bits;
+        const char *why = NULL;
+        if (e->name == NULL)
+            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: encoding %lu has no"
+                                     " name", (unsigned long)i);
+        if (bits != 4 && bits != 8 && bits != 16) why = "its bits are not 4, 8 or 16";
+        else if (!(e->scale >= 0) || isinf(e->scale)) why = "its scale is not a positive number";
+        else if (e->scale > 0 && (e->offset > 0 || e->offset <= -(int32_t)(1u << bits)))
+            why = "its offset is beyond its codes";
+        else if (e->count > 0 && e->scales == NULL) why = "it has no scales";
+        for (k = 0; k < e->count && why == NULL; ++k)
+            if (!(e->scales[k] > 0) || isinf(e->scales[k])) why = "a scale is not a positive number";
+        if (why == NULL && !(e->scale > 0) && e->count == 0) {
+            if (isnan(e->low) || isnan(e->high)) why = "its range is NaN";
+            else if (isinf(e->low) || isinf(e->high)) why = "its range is infinite";
+            else if (e->low > e->high) why = "its range is empty";
+        }
+        if (why != NULL && bad++ == 0) snprintf(first, sizeof first, "\"%.300s\": %s", e->name, why);
+    }
+    if (bad == 0) return QNNRT_OK;
+    qnnrt_lower__clean(first);
+    return qnnrt_lower__fail(err, QNNRT_E_MISMATCH, "%lu encoding%s cannot be used; the first is"
+                             " %s", (unsigned long)bad, bad == 1 ? "" : "s", first);
+}
+
+/* Count the changes that make one text another, up to 100 characters of each. */
+static size_t qnnrt_lower__distance(const char *a, const char *b)
+{
+    size_t row[101], i, k, diagonal, m = strlen(a), n = strlen(b);
+    if (m > 100) m = 100;
+    if (n > 100) n = 100;
+    for (k = 0; k <= n; ++k) row[k] = k;
+    for (i = 1; i <= m; ++i) {
+        diagonal = row[0];
+        row[0] = i;
+        for (k = 1; k <= n; ++k) {
+            size_t least = diagonal + (a[i - 1] != b[k - 1]);
+            if (row[k] + 1 < least) least = row[k] + 1;
+            if (row[k - 1] + 1 < least) least = row[k - 1] + 1;
+            diagonal = row[k];
+            row[k] = least;
+        }
+    }
+    return row[n];
+}
+
+/* Make an error of encodings without a tensor, with the names that are most like theirs. */
+static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *err)
+{
+    const qnnrt_lower_desc *desc = &q->lower->desc;
+    char list[1200] = "";
+    size_t i, k, count = 0, used = 0;
+    for (i = 0; i < desc->encoding_count; ++i) {
+        const char *best = NULL;
+        size_t least = SIZE_MAX;
+        char line[500];
+        if (q->met[i]) continue;
+        if (++count > 5) continue;
+        for (q->graph = q->lower->first; q->graph != NULL; q->graph = q->graph->next)
+            for (k = 0; k < q->graph->info.ir->value_count; ++k) {
+                const char *name = q->graph->info.ir->values[k]->name;
+                const size_t distance = qnnrt_lower__distance(desc->encodings[i].name, name);
+                if (distance < least) { least = distance; best = name; }
+            }
+        snprintf(line, sizeof line, "\"%.150s\"%s%.150s%s", desc->encodings[i].name,
+                 best != NULL ? " (closest: \"" : "", best != NULL ? best : "",
+                 best != NULL ? "\")" : "");
+        qnnrt_lower__clean(line);
+        if (used + strlen(line) + 4 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "\n  %s", line);
+    }
+    if (count == 0) return QNNRT_OK;
+    qnnrt_lower__fail(err, QNNRT_E_NOT_FOUND, "%lu encoding%s of tensors that no graph has:%s%s",
+                      (unsigned long)count, count == 1 ? " is" : "s are", list,
+                      count > 5 ? "\n  ..." : "");
+    qnnrt_lower__hint(err, "Use the names of the graph's values or weights.");
+    return QNNRT_E_NOT_FOUND;
+}
+
+/* =====================================================================================
+   FORMS                                                                          >>forms
+   How the inputs and outputs of an operator on codes are encoded, so that the library takes it.
+   Needs: >>config >>arena >>tensor >>codes >>small >>encode >>spread     Knows nothing of: ATen operators
+   ===================================================================================== */
+
+/* How the inputs of an operator are encoded, a letter for each; the first form that the library
+   takes is used.
+       a  as activations, of the bits of the result      w  int8 or less, for each output channel
+       c  as an activation of 8 bits, symmetric          W  int8, one scale
+       8  8 bits, one scale                              b  int32, in steps of the products
+       i  int32, one scale */
+typedef struct qnnrt_lower__form {
+    const char *type;
+    int32_t     axis;                            /* of the weight's output channels */
+    const char *forms[4];
+} qnnrt_lower__form;
+
+static const qnnrt_lower__form qnnrt_lower__forms[] = {
+    { "FullyConnected", 0, { "awb", "aWb", NULL, NULL } },
+    { "Conv2d", 3, { "awb", "aWb", NULL, NULL } },
+    { "DepthWiseConv2d", 3, { "awb", "aWb", NULL, NULL } },
+    { "TransposeConv2d", 3, { "awb", "aWb", NULL, NULL } },
+    { "MatMul", 0, { "aaa", "aca", NULL, NULL } },
+    { "LayerNorm", 0, { "a8i", "a88", NULL, NULL } },
+    { "RmsNorm", 0, { "aaa", "a88", NULL, NULL } },
+    { "", 0, { "aaaaaaaa", NULL, NULL, NULL } },
+};
+
+/* What an input of an operator on codes is. */
+typedef struct qnnrt_lower__end {
+    int32_t     tensor;                          /* STATIC: of codes, else before */
+    qnnrt_dtype dtype;
+    qnnrt_quant quant;
+} qnnrt_lower__end;
+
+/* Return the encoding of a tensor with so many bits; scale 0 after a finding: no range is known. */
+static qnnrt_quant qnnrt_lower__quant_of(qnnrt_lower__quantizer *q, int32_t tensor, uint32_t bits,
+                                         int symmetric)
+{
+    qnnrt_lower__group *group = qnnrt_lower__group_of(q, tensor);
+    float scale = 0;
+    int32_t offset = 0;
+    if (!group->known) {
+        q->graph->failed = group->told;
+        qnnrt_lower__refuse(q->lower, q->graph, "Calibrate the graph, or give an encoding for this"
+                            " tensor.", "missing scale: tensor \"%.200s\" has no range and no"
+                            " encoding", q->graph->tensors[tensor].name);
+        group->told = 1;
+        return qnnrt_lower__per_tensor(0, 0);
+    }
+    qnnrt_lower__encode_group(q, group);
+    if (bits == group->bits && !symmetric)
+        return qnnrt_lower__per_tensor(group->scale, group->offset);
+    qnnrt_lower__encode((double)group->scale * group->offset, (double)group->scale *
+                        (group->offset + (group->bits == 8 ? 255.0 : 65535.0)), bits, symmetric,
+                        &scale, &offset);
+    return qnnrt_lower__per_tensor(scale, offset);
+}
+
+/* Return the bits of a tensor's codes. */
+static uint32_t qnnrt_lower__bits_of(const qnnrt_lower__quantizer *q, int32_t tensor)
+{
+    const qnnrt_lower__group *group = qnnrt_lower__group_of(q, tensor);
+    return group->bits != 0 ? group->bits : q->lower->desc.act_bits;
+}
+
+static int qnnrt_lower__was_float(const qnnrt_lower__quantizer *q, int32_t tensor)
+{
+    return tensor != QNNRT_LOWER__NONE && qnnrt_lower__is_float(q->was[tensor]);
+}
+
+/* Return the bits of the weight of an operator: 0: it stays as floats. */
+static uint32_t qnnrt_lower__weight_bits(const qnnrt_lower__quantizer *q, const qnnrt_lower_op *op)
+{
+    const qnnrt_lower_desc *desc = &q->lower->desc;
+    const uint32_t bits = desc->weight_bits != 0 ? desc->weight_bits : 8;
+    const qnnrt_lower_encoding *e = q->given[q->graph->base + (size_t)op->inputs[1]];
+    if (e != NULL && e->bits != 0) return e->bits;
+    if (desc->weight_bits_of == NULL || q->graph->tensors[op->inputs[1]].value == NULL) return bits;
+    return desc->weight_bits_of(desc->weight_user, q->graph->tensors[op->inputs[1]].value, op->type,
+                                bits);
+}
+
+/* Compute the scales of a weight, one for each channel. Return NULL after a finding. */
+static float *qnnrt_lower__weigh_scales(qnnrt_lower__quantizer *q, int32_t from, int32_t axis,
+                                        uint32_t channels, uint32_t bits)
+{
+    const qnnrt_lower_tensor *tensor = &q->graph->tensors[from];
+    const qnnrt_lower__body *body = &q->graph->bodies[from];
+    const double most = (double)((1u << (bits - 1)) - 1);
+    float *scales, *values;
+    uint64_t inner = 1, i;
+    uint32_t k;
+    if (body->source != NULL && (bits == 4 || bits == 8)) {
+        qnnrt_lower__small form;
+        qnnrt_lower__job job;
+        job.lower = q->lower;
+        job.graph = q->graph;
+        job.node = q->graph->node;
+        memset(&form, 0, sizeof(form));
+        form.source = body->source;
+        form.factor = body->scale;
+        form.count = (uint32_t)tensor->count;
+        form.channels = channels;
+        form.channel_step = channels == 1 ? form.count
+                            : qnnrt_lower__small_axis(tensor, body, (uint32_t)axis);
+        form.inputs = form.blocks = form.input_step = 1;
+        form.about.name = tensor->name;
+        form.about.bits = bits;
+        if (form.channel_step != 0 && qnnrt_lower__is_float(body->source->weight->dtype))
+            return qnnrt_lower__codes_scales(&job, &form) ? form.scales : NULL;
+    }
+    scales = (float *)qnnrt_lower__get(q->lower, channels, sizeof(*scales));
+    values = qnnrt_lower__floats(q, from);
+    if (scales == NULL || values == NULL) {
+        qnnrt_lower__dealloc(q->lower, values);
+        return NULL;
+    }
+    for (k = (uint32_t)axis + 1; k < tensor->rank; ++k) inner *= tensor->dims[k];
+    for (i = 0; i < tensor->count; ++i) {
+        const double value = fabs((double)values[i]) / most;
+        const uint64_t at = channels > 1 ? i / inner % channels : 0;
+        if (value > (double)scales[at]) scales[at] = (float)value;
+    }
+    for (k = 0; k < channels; ++k) scales[k] = qnnrt_lower__codes_scale((double)scales[k]);
+    qnnrt_lower__dealloc(q->lower, values);
+    return scales;
+}
+
+/* Find the encoding of a weight with a scale for each output channel (channels: their number, else
+   1), and with `bias` so that int32 holds it in steps of step * scale. Return 0 after a finding. */
+static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t axis,
+                              uint32_t channels, int32_t bias, float step, uint32_t bits,
+                              qnnrt_quant *quant)
+{
+    const qnnrt_lower_encoding *e = q->given[q->graph->base + (size_t)from];
+    float *scales = qnnrt_lower__weigh_scales(q, from, axis, channels, bits), *terms = NULL;
+    float largest = 0;
+    uint64_t i;
+    uint32_t k;
+    memset(quant, 0, sizeof(*quant));
+    if (scales == NULL) return 0;
+    if (bias != QNNRT_LOWER__NONE && (terms = qnnrt_lower__floats(q, bias)) == NULL) return 0;
+    for (k = 0; k < channels; ++k) if (scales[k] > largest && scales[k] != 1.0f) largest = scales[k];
+    for (k = 0; k < channels; ++k)               /* those of empty channels, so that none is far off */
+        if (scales[k] == 1.0f || scales[k] < largest * 1e-6f)
+            scales[k] = largest > 0 ? scales[k] == 1.0f ? largest : largest * 1e-6f : 1.0f;
+    if (e != NULL && (e->scale > 0 || e->count > 0))
+        for (k = 0; k < channels; ++k)
+            scales[k] = e->count == channels ? e->scales[k] : e->count > 0 ? e->scales[0] : e->scale;
+    for (i = 0; terms != NULL && step > 0 && i < q->graph->tensors[bias].count; ++i) {
+        const double least = fabs((double)terms[i]) / ((double)step * 1073741824.0);
+        const uint64_t at = channels > 1 ? i % channels : 0;
+        if ((double)scales[at] < least) scales[at] = (float)least;
+    }
+    qnnrt_lower__dealloc(q->lower, terms);
+    quant->encoding = channels > 1 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_PER_TENSOR;
+    quant->bitwidth = bits < 8 ? bits : 0;
+    quant->axis = axis;
+    quant->count = channels > 1 ? channels : 0;
+    quant->scales = channels > 1 ? scales : NULL;
+    quant->scale = channels > 1 ? 0 : scales[0];
+    return 1;
+}
+
+/* Find the encoding of a bias: steps of the products, or its own if it belongs to no weight. */
+static void qnnrt_lower__bias(qnnrt_lower__quantizer *q, const qnnrt_lower__end *x,
+                              const qnnrt_lower__end *w, qnnrt_quant *quant)
+{
+    float *scales;
+    uint32_t i;
+    *quant = w->quant;
+    quant->bitwidth = 0;
+    quant->axis = 0;
+    quant->scale = x->quant.scale * w->quant.scale;
+    if (w->quant.encoding != QNNRT_ENCODING_PER_AXIS) return;
+    scales = (float *)qnnrt_lower__get(q->lower, w->quant.count, sizeof(*scales));
+    for (i = 0; scales != NULL && i < w->quant.count; ++i)
+        scales[i] = x->quant.scale * w->quant.scales[i];
+    quant->scales = scales;
+}
+
+/* Find the encoding of a static input that is neither a weight nor a bias, with so many bits.
+   Return 0 after a finding. */
+static int qnnrt_lower__constant(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op, size_t input,
+                                 uint32_t bits, qnnrt_quant *quant)
+{
+    const int32_t from = op->inputs[input];
+    const qnnrt_lower_encoding *e = q->given[q->graph->base + (size_t)from];
+    const int add = strcmp(op->type, "ElementWiseAdd") == 0;
+    const int moved = qnnrt_lower__one_of(qnnrt_lower__movers, op->type) ||
+                      qnnrt_lower__one_of(qnnrt_lower__comparers, op->type);
+    double low, high;
+    float scale;
+    int32_t offset;
+    int masked = 0;
+    if (moved) {
+        const int32_t other = qnnrt_lower__was_float(q, op->outputs[0]) ? op->outputs[0]
+                              : op->inputs[input == 0];
+        if (q->graph->tensors[other].kind != QNNRT_TENSOR_STATIC) {
+            *quant = qnnrt_lower__quant_of(q, other, bits, 0);
+            return quant->scale > 0;
+        }
+    }
+    if (e != NULL && e->scale > 0 && (e->bits == 0 || e->bits == bits)) {
+        *quant = qnnrt_lower__per_tensor(e->scale, e->offset);
+        return 1;
+    }
+    if (!qnnrt_lower__static_range(q, from, &low, &high, add ? &masked : NULL)) return 0;
+    if (masked) {
+        const qnnrt_lower__group *other = NULL;
+        if (q->graph->tensors[op->inputs[!input]].kind != QNNRT_TENSOR_STATIC)
+            other = qnnrt_lower__group_of(q, op->inputs[!input]);
+        low -= bits == 8 ? 12 : 32;
+        if (other != NULL && other->known) low -= other->high - other->low;
+    }
+    qnnrt_lower__encode(low, high, bits, strcmp(op->type, "MatMul") == 0 && bits == 16, &scale,
+                        &offset);
+    *quant = qnnrt_lower__per_tensor(scale, offset);
+    return 1;
+}
+
+/* Never called: the library is only asked. */
+static qnnrt_result qnnrt_lower__no_load(void *user, void *data, size_t bytes, qnnrt_error *err)
+{
+    (void)user;
+    (void)data;
+    (void)bytes;
+    return qnnrt_lower__fail(err, QNNRT_E_STATE, "a builder of qnnrt_lower_quantize() was finished");
+}
+
+/* Describe one end of an operator to the builder that asks. */
+static qnnrt_tensor qnnrt_lower__trial(qnnrt_lower__quantizer *q, const qnnrt_lower__end *end,
+                                       qnnrt_tensor_desc *desc)
+{
+    const qnnrt_lower_tensor *tensor = &q->graph->tensors[end->tensor];
+    char name[32];
+    qnnrt_tensor handle;
+    snprintf(name, sizeof name, "%lu", (unsigned long)++q->trials);
+    memset(desc, 0, sizeof(*desc));
+    desc->name = name;
+    desc->kind = tensor->kind == QNNRT_TENSOR_STATIC ? QNNRT_TENSOR_STATIC : QNNRT_TENSOR_INNER;
+    desc->dtype = end->dtype;
+    desc->rank = tensor->rank;
+    memcpy(desc->dims, tensor->dims, sizeof(desc->dims));
+    desc->quant = end->quant;
+    if (desc->kind == QNNRT_TENSOR_STATIC) desc->load = qnnrt_lower__no_load;
+    handle = qnnrt_builder_tensor(q->builder, desc);
+    desc->name = tensor->name;
+    return handle;
+}
+
+/* Return the line of a refusal that says most: what the library logged, else the first one. */
+static const char *qnnrt_lower__reason(qnnrt_lower *lower, const char *text)
+{
+    static const char mark[] = "the library logged first, the likely cause: ";
+    const char *at = strstr(text, mark);
+    const char *line = at != NULL ? at + sizeof(mark) - 1 : text;
+    return qnnrt_lower__text(lower, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* Ask the library and the table of known errors about an operator on codes. Return why not, or
+   NULL. */
+static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op,
+                                          const qnnrt_lower__end *inputs,
+                                          const qnnrt_lower__end *outputs)
+{
+    static const char *const names[] = { "Ref", "Cpu", "Htp" };
+    const size_t most = QNNRT_LOWER__MOST_INPUTS;
+    qnnrt_tensor_desc *descs;
+    const qnnrt_tensor_desc *in[QNNRT_LOWER__MOST_INPUTS], *out[QNNRT_LOWER__MOST_INPUTS];
+    qnnrt_tensor handles[2 * QNNRT_LOWER__MOST_INPUTS];
+    const char *release = q->lower->desc.build_id, *why = NULL;
+    const qnnrt_known *known;
+    qnnrt_known_node facts;
+    qnnrt_node_desc node;
+    qnnrt_error err;
+    size_t i;
+    if (op->input_count > most || op->output_count > most) return "it has too many inputs";
+    descs = (qnnrt_tensor_desc *)qnnrt_lower__alloc(q->lower, 2 * most * sizeof(*descs));
+    if (descs == NULL) {
+        q->lower->no_memory = 1;
+        return "out of memory";
+    }
+    for (i = 0; i < op->input_count; ++i) {
+        in[i] = inputs[i].tensor != QNNRT_LOWER__NONE ? &descs[i] : NULL;
+        handles[i] = in[i] != NULL ? qnnrt_lower__trial(q, &inputs[i], &descs[i])
+                                   : QNNRT_NO_TENSOR;
+    }
+    for (i = 0; i < op->output_count; ++i) {
+        out[i] = &descs[most + i];
+        handles[most + i] = qnnrt_lower__trial(q, &outputs[i], &descs[most + i]);
+    }
+    facts.type = op->type;
+    facts.inputs = in;
+    facts.input_count = op->input_count;
+    facts.outputs = out;
+    facts.output_count = op->output_count;
+    facts.params = op->params;
+    facts.param_count = op->param_count;
+    known = qnnrt_known_find(names[q->lower->desc.target], release != NULL ? release : "", &facts);
+    memset(&node, 0, sizeof(node));
+    node.name = op->name;
+    node.type = op->type;
+    node.inputs = handles;
+    node.input_count = op->input_count;
+    node.outputs = &handles[most];
+    node.output_count = op->output_count;
+    node.params = op->params;
+    node.param_count = op->param_count;
+    if (known != NULL && known->what != QNNRT_KNOWN_VALUES) why = known->why;
+    else if (qnnrt_builder_supports(q->builder, &node, &err) != QNNRT_OK)
+        why = qnnrt_lower__reason(q->lower, err.text);
+    qnnrt_lower__dealloc(q->lower, descs);
+    return why;
+}
+
+/* Find out how the inputs and outputs of an operator are encoded in one form. Return 0 after a
+   finding. */
+static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op, int32_t axis,
+                             const char *form, uint32_t bits, qnnrt_lower__end *inputs,
+                             qnnrt_lower__end *outputs)
+{
+    const size_t letters = strlen(form);
+    size_t i;
+    for (i = 0; i < op->input_count + op->output_count; ++i) {
+        const int out = i >= op->input_count;
+        qnnrt_lower__end *end = out ? &outputs[i - op->input_count] : &inputs[i];
+        const int32_t t = out ? op->outputs[i - op->input_count] : op->inputs[i];
+        const qnnrt_lower_tensor *tensor = &q->graph->tensors[t];
+        const int statics = tensor->kind == QNNRT_TENSOR_STATIC;
+        const char letter = out || i >= letters ? 'a' : form[i];
+        const uint32_t own = letter == '8' || letter == 'c' ? 8 : out
+                                 ? qnnrt_lower__bits_of(q, t) : bits;
+        memset(end, 0, sizeof(*end));
+        end->tensor = t;
+        end->dtype = tensor->dtype;
+        end->quant = tensor->quant;
+        if (!qnnrt_lower__was_float(q, t)) continue;
+        end->dtype = qnnrt_lower__code_dtype(own);
+        if (!statics) {
+            end->quant = qnnrt_lower__quant_of(q, t, own, letter == 'c' && bits == 16);
+            if (!(end->quant.scale > 0)) return 0;
+        } else if (letter == 'w' || letter == 'W' || (letter != 'a' && strcmp(op->type, "MatMul") == 0)) {
+            const int32_t bias = op->input_count > 2 && letters > 2 && form[2] == 'b'
+                                     ? op->inputs[2] : QNNRT_LOWER__NONE;
+            end->dtype = QNNRT_DTYPE_S8Q;
+            if (!qnnrt_lower__weigh(q, t, axis, letter == 'w' ? tensor->dims[axis] : 1, bias,
+                                    inputs[0].quant.scale,
+                                    letter == 'W' ? 8 : qnnrt_lower__weight_bits(q, op),
+                                    &end->quant))
+                return 0;
+        } else if (letter == 'b') {
+            end->dtype = QNNRT_DTYPE_S32Q;
+            qnnrt_lower__bias(q, &inputs[0], &inputs[1], &end->quant);
+        } else if (letter == 'i') {
+            double low, high;
+            end->dtype = QNNRT_DTYPE_S32Q;
+            if (!qnnrt_lower__static_range(q, t, &low, &high, NULL)) return 0;
+            if (-low > high) high = -low;
+            end->quant = qnnrt_lower__per_tensor((float)((high > 1e-6 ? high : 1e-6) /
+                                                         1073741824.0), 0);
+        } else if (!qnnrt_lower__constant(q, op, i, own, &end->quant)) {
+            return 0;
+        }
+        if (!statics) continue;
+        end->tensor = qnnrt_lower__coded_of(q, t, end->dtype, &end->quant);
+        if (end->tensor == QNNRT_LOWER__NONE) return 0;
+    }
+    return 1;
+}
+
+/* =====================================================================================
+   QUANT                                                                          >>quant
+   Graphs written anew, with operators on codes. One that the library refuses computes in floats,
+   between Dequantize and Quantize.
+   Needs: >>config >>arena >>params >>tensor >>operator >>graph >>encode >>spread >>forms
+   Knows nothing of: ATen operators, where to cut
+   ===================================================================================== */
+
+/* Return a new tensor with the dims of another one. */
+static int32_t qnnrt_lower__twin(const qnnrt_lower__quantizer *q, int32_t of, qnnrt_dtype dtype)
+{
+    qnnrt_lower__job job;
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t i;
+    int32_t at;
+    job.lower = q->lower;
+    job.graph = q->graph;
+    job.node = q->graph->node;
+    for (i = 0; i < q->graph->tensors[of].rank; ++i) dims[i] = q->graph->tensors[of].dims[i];
+    at = qnnrt_lower__tensor(&job, QNNRT_TENSOR_INNER, dtype, q->graph->tensors[of].rank, dims);
+    if (at == QNNRT_LOWER__NONE) return at;
+    q->graph->tensors[at].name = q->graph->tensors[of].name;
+    q->graph->tensors[at].value = q->graph->tensors[of].value;
+    return at;
+}
+
+/* Make a tensor one of codes. */
+static void qnnrt_lower__make_codes(const qnnrt_lower__quantizer *q, int32_t at, qnnrt_dtype dtype,
+                                    const qnnrt_quant *quant)
+{
+    qnnrt_lower_tensor *tensor = &q->graph->tensors[at];
+    tensor->dtype = dtype;
+    tensor->bytes = tensor->count * qnnrt_lower__dtype_bytes(dtype);
+    tensor->quant = *quant;
+}
+
+/* Add an operator with one input and one output. */
+static void qnnrt_lower__convert_op(const qnnrt_lower__quantizer *q, const char *type, int32_t from,
+                                    int32_t to)
+{
+    qnnrt_lower__job job;
+    job.lower = q->lower;
+    job.graph = q->graph;
+    job.node = q->graph->node;
+    if (from != QNNRT_LOWER__NONE && to != QNNRT_LOWER__NONE)
+        qnnrt_lower__add(&job, type, &from, 1, &to, 1, NULL);
+}
+
+/* Return true if an app reads and writes codes. */
+static int qnnrt_lower__is_native(const qnnrt_lower__quantizer *q)
+{
+    return q->lower->desc.native_io && q->lower->desc.io == NULL;
+}
+
+/* Return a tensor as floats, as it was before. */
+static int32_t qnnrt_lower__plain_of(qnnrt_lower__quantizer *q, int32_t t)
+{
+    int32_t from;
+    if (!qnnrt_lower__was_float(q, t) || q->graph->tensors[t].kind == QNNRT_TENSOR_STATIC) return t;
+    if (q->plain[t] != QNNRT_LOWER__NONE) return q->plain[t];
+    for (from = t; q->codes[from] == QNNRT_LOWER__NONE && q->plain[from] == QNNRT_LOWER__NONE &&
+                   q->alias[from] != QNNRT_LOWER__NONE;)
+        from = q->alias[from];
+    q->plain[t] = q->codes[t] == t ? qnnrt_lower__twin(q, t, q->was[t]) : t;
+    if (q->plain[from] != QNNRT_LOWER__NONE && from != t)
+        qnnrt_lower__convert_op(q, "Cast", q->plain[from], q->plain[t]);
+    else qnnrt_lower__convert_op(q, "Dequantize", q->codes[from], q->plain[t]);
+    return q->plain[t];
+}
+
+/* Return a tensor as codes of so many bits. */
+static int32_t qnnrt_lower__codes_of(qnnrt_lower__quantizer *q, int32_t t, const qnnrt_quant *quant,
+                                     uint32_t bits)
+{
+    const qnnrt_dtype dtype = qnnrt_lower__code_dtype(bits);
+    int32_t from = t, at;
+    while (q->alias[from] != QNNRT_LOWER__NONE && q->codes[from] == QNNRT_LOWER__NONE)
+        from = q->alias[from];
+    if (q->codes[from] == QNNRT_LOWER__NONE) {
+        qnnrt_quant own = qnnrt_lower__quant_of(q, from, qnnrt_lower__bits_of(q, from), 0);
+        q->codes[from] = at = qnnrt_lower__twin(q, from, qnnrt_lower__code_dtype(
+                                                   qnnrt_lower__bits_of(q, from)));
+        if (at == QNNRT_LOWER__NONE) return at;
+        qnnrt_lower__make_codes(q, at, q->graph->tensors[at].dtype, &own);
+        qnnrt_lower__convert_op(q, "Quantize", q->plain[from], at);
+    }
+    at = q->codes[from];
+    if (q->graph->tensors[at].dtype == dtype &&
+        qnnrt_lower__quant_same(&q->graph->tensors[at].quant, quant))
+        return at;
+    if (q->bytes[from] != QNNRT_LOWER__NONE &&
+        q->graph->tensors[q->bytes[from]].dtype == dtype &&
+        qnnrt_lower__quant_same(&q->graph->tensors[q->bytes[from]].quant, quant))
+        return q->bytes[from];
+    q->bytes[from] = qnnrt_lower__twin(q, from, dtype);
+    if (q->bytes[from] == QNNRT_LOWER__NONE) return QNNRT_LOWER__NONE;
+    qnnrt_lower__make_codes(q, q->bytes[from], dtype, quant);
+    qnnrt_lower__convert_op(q, "Convert", at, q->bytes[from]);
+    return q->bytes[from];
+}
+
+/* Add an operator on codes, if the library takes it in one of its forms. Return 0 if it does not,
+   or after a finding; *why then says why not. */
+static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op,
+                                 const char **why)
+{
+    const qnnrt_lower__form *form = qnnrt_lower__forms;
+    qnnrt_lower__end inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
+    int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
+    qnnrt_lower__params params;
+    qnnrt_lower__job job;
+    uint32_t bits = 0;
+    size_t i, k;
+    *why = NULL;
+    for (i = op->output_count; i-- > 0;)
+        if (qnnrt_lower__was_float(q, op->outputs[i])) bits = qnnrt_lower__bits_of(q, op->outputs[i]);
+    for (i = op->input_count; i-- > 0 && bits == 0;)
+        if (qnnrt_lower__was_float(q, op->inputs[i]))
+            bits = qnnrt_lower__bits_of(q, op->inputs[i]);
+    while (form->type[0] != '\0' && strcmp(form->type, op->type) != 0) ++form;
+    if (form->forms[0][1] == 'w' && op->input_count > 1 &&
+        q->graph->tensors[op->inputs[1]].kind == QNNRT_TENSOR_STATIC &&
+        qnnrt_lower__weight_bits(q, op) == 0) {
+        *why = "its weight is kept in floating point";
+        return 0;
+    }
+    for (k = 0; form->forms[k] != NULL; ++k) {
+        /* The CPU library crashes when it loads a binary with scales of channels. */
+        if (q->lower->desc.target == QNNRT_LOWER_CPU && strchr(form->forms[k], 'w') != NULL)
+            continue;
+        if (!qnnrt_lower__ends(q, op, form->axis, form->forms[k], bits, inputs, outputs)) return 0;
+        *why = qnnrt_lower__ask_codes(q, op, inputs, outputs);
+        if (*why == NULL) break;
+    }
+    if (*why != NULL) return 0;
+    for (i = 0; i < op->input_count; ++i) {
+        in[i] = inputs[i].tensor;
+        if (qnnrt_lower__was_float(q, op->inputs[i]) &&
+            q->graph->tensors[op->inputs[i]].kind != QNNRT_TENSOR_STATIC)
+            in[i] = qnnrt_lower__codes_of(q, op->inputs[i], &inputs[i].quant,
+                                          inputs[i].dtype == QNNRT_DTYPE_U8Q ? 8 : 16);
+    }
+    for (i = 0; i < op->output_count; ++i) {
+        const int32_t t = op->outputs[i];
+        const int outer = q->graph->tensors[t].kind == QNNRT_TENSOR_OUTPUT;
+        out[i] = t;
+        if (!qnnrt_lower__was_float(q, t)) continue;
+        if (outer && !qnnrt_lower__is_native(q)) out[i] = qnnrt_lower__twin(q, t, outputs[i].dtype);
+        if (out[i] == QNNRT_LOWER__NONE) return 0;
+        qnnrt_lower__make_codes(q, out[i], outputs[i].dtype, &outputs[i].quant);
+        q->codes[t] = out[i];
+    }
+    job.lower = q->lower;
+    job.graph = q->graph;
+    job.node = q->graph->node;
+    memset(&params, 0, sizeof(params));
+    params.count = op->param_count;
+    for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
+    qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
+    for (i = 0; i < op->output_count; ++i) {     /* an app reads floats */
+        const int32_t t = op->outputs[i];
+        if (out[i] == t) continue;
+        qnnrt_lower__convert_op(q, "Dequantize", out[i], t);
+        q->plain[t] = t;
+    }
+    return 1;
+}
+
+/* Add an operator that computes in floats. */
+static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op,
+                                  const char *why)
+{
+    int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
+    qnnrt_lower__params params;
+    qnnrt_lower_op *made;
+    qnnrt_lower__job job;
+    size_t i;
+    for (i = 0; i < op->input_count; ++i) in[i] = qnnrt_lower__plain_of(q, op->inputs[i]);
+    for (i = 0; i < op->output_count; ++i) {
+        const int32_t t = op->outputs[i];
+        out[i] = t;
+        if (!qnnrt_lower__was_float(q, t)) continue;
+        if (qnnrt_lower__is_native(q) && q->graph->tensors[t].kind == QNNRT_TENSOR_OUTPUT)
+            out[i] = qnnrt_lower__twin(q, t, q->was[t]);
+        q->plain[t] = out[i];
+    }
+    job.lower = q->lower;
+    job.graph = q->graph;
+    job.node = q->graph->node;
+    memset(&params, 0, sizeof(params));
+    params.count = op->param_count;
+    for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
+    made = qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
+    if (made != NULL) made->in_float = why;
+    for (i = 0; i < op->output_count; ++i) {     /* an app reads codes */
+        const int32_t t = op->outputs[i];
+        if (out[i] == t || out[i] == QNNRT_LOWER__NONE) continue;
+        {
+            const uint32_t bits = qnnrt_lower__bits_of(q, t);
+            const qnnrt_quant quant = qnnrt_lower__quant_of(q, t, bits, 0);
+            qnnrt_lower__make_codes(q, t, qnnrt_lower__code_dtype(bits), &quant);
+            qnnrt_lower__convert_op(q, "Quantize", out[i], t);
+            q->codes[t] = t;
+        }
+    }
+}
+
+/* Write an operator anew. */
+static void qnnrt_lower__rewrite_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op)
+{
+    const int cast = strcmp(op->type, "Cast") == 0;
+    const char *why = NULL;
+    int floats = 0;
+    size_t i;
+    q->graph->node = op->node;
+    q->graph->failed = 0;
+    for (i = 0; i < op->input_count; ++i) floats |= qnnrt_lower__was_float(q, op->inputs[i]);
+    for (i = 0; i < op->output_count; ++i) floats |= qnnrt_lower__was_float(q, op->outputs[i]);
+    if (cast && qnnrt_lower__was_float(q, op->inputs[0]) &&
+        qnnrt_lower__was_float(q, op->outputs[0]) &&
+        q->graph->tensors[op->inputs[0]].kind != QNNRT_TENSOR_STATIC) {
+        q->alias[op->outputs[0]] = op->inputs[0];
+        if (q->graph->tensors[op->outputs[0]].kind == QNNRT_TENSOR_OUTPUT)
+            qnnrt_lower__plain_of(q, op->outputs[0]);
+        return;
+    }
+    if (floats && !cast && qnnrt_lower__quant_op(q, op, &why)) return;
+    if (q->lower->no_memory) return;
+    qnnrt_lower__float_op(q, op, !floats ? NULL : cast ? "codes are not cast" : why);
+}
+
+/* Write a graph anew. */
+static void qnnrt_lower__rewrite(qnnrt_lower__quantizer *q)
+{
+    qnnrt_lower *lower = q->lower;
+    qnnrt_lower__graph *graph = q->graph;
+    const qnnrt_lower_op *ops = graph->ops;
+    const size_t op_count = graph->op_count, count = graph->tensor_count;
+    qnnrt_graph_desc desc = lower->desc.graph;
+    size_t i;
+    q->count = count;
+    q->was = (qnnrt_dtype *)qnnrt_lower__get(lower, count, sizeof(*q->was));
+    q->plain = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->plain));
+    q->codes = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->codes));
+    q->bytes = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->bytes));
+    q->alias = (int32_t *)qnnrt_lower__get(lower, count, sizeof(*q->alias));
+    q->coded = NULL;
+    if (lower->no_memory) return;
+    desc.name = graph->info.name;
+    qnnrt_builder_graph(q->builder, &desc);
+    for (i = 1; i < count; ++i) {
+        q->was[i] = graph->tensors[i].dtype;
+        if (!graph->tensors[i].used || graph->tensors[i].kind != QNNRT_TENSOR_INPUT ||
+            !qnnrt_lower__is_float(q->was[i]))
+            continue;
+        if (qnnrt_lower__is_native(q)) {
+            const uint32_t bits = qnnrt_lower__bits_of(q, (int32_t)i);
+            qnnrt_quant quant;
+            graph->node = NULL;
+            graph->failed = 0;
+            quant = qnnrt_lower__quant_of(q, (int32_t)i, bits, 0);
+            qnnrt_lower__make_codes(q, (int32_t)i, qnnrt_lower__code_dtype(bits), &quant);
+            q->codes[i] = (int32_t)i;
+        } else {
+            q->plain[i] = (int32_t)i;
+        }
+    }
+    graph->ops = NULL;
+    graph->op_next = NULL;
+    graph->op_count = graph->op_room = 0;
+    for (i = 0; i < op_count && !lower->no_memory; ++i)
+        if (ops[i].used) qnnrt_lower__rewrite_op(q, &ops[i]);
+    if (lower->no_memory) return;
+    memset(graph->op_hash, 0, QNNRT_LOWER__HASH * sizeof(*graph->op_hash));
+    qnnrt_lower__mark(lower, graph, count);
+}
+
+/* Quantize all graphs. */
+static qnnrt_result qnnrt_lower__quantize(qnnrt_lower *lower, qnnrt_builder *scratch,
+                                          qnnrt_error *err)
+{
+    const size_t first = lower->finding_count;
+    qnnrt_lower__quantizer q;
+    qnnrt_result result;
+    size_t i;
+    memset(&q, 0, sizeof(q));
+    q.lower = lower;
+    q.builder = scratch;
+    result = qnnrt_lower__check_given(lower, err);
+    if (result != QNNRT_OK) return result;
+    if (!qnnrt_lower__begin(&q)) return qnnrt_lower__fail_memory(err);
+    result = qnnrt_lower__unmet(&q, err);
+    if (result == QNNRT_OK) result = qnnrt_lower__join_same(&q, err);
+    if (result != QNNRT_OK) return result;
+    for (q.graph = lower->first; q.graph != NULL; q.graph = q.graph->next)
+        qnnrt_lower__cover_given(&q);
+    for (q.graph = lower->first; q.graph != NULL; q.graph = q.graph->next)
+        for (i = 0; i < q.graph->op_count; ++i)
+            if (q.graph->ops[i].used) qnnrt_lower__cover_op(&q, &q.graph->ops[i]);
+    for (q.graph = lower->first; q.graph != NULL; q.graph = q.graph->next)
+        for (i = 0; i < q.graph->op_count; ++i)
+            if (q.graph->ops[i].used) qnnrt_lower__cover_masks(&q, &q.graph->ops[i]);
+    qnnrt_builder_context(scratch, &lower->desc.context);
+    for (q.graph = lower->first; q.graph != NULL && lower->finding_count == first;
+         q.graph = q.graph->next)
+        qnnrt_lower__rewrite(&q);
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    lower->quantized = 1;
+    if (lower->finding_count != first) {
+        qnnrt_lower__findings(lower, first, "tensors cannot be quantized:",
+                              lower->first->info.name, err);
+        if (err != NULL) err->code = QNNRT_E_NOT_FOUND;
+        return QNNRT_E_NOT_FOUND;
+    }
+    if (qnnrt_builder_error(scratch)->code != QNNRT_OK && err != NULL)
+        *err = *qnnrt_builder_error(scratch);
+    if (qnnrt_builder_error(scratch)->code != QNNRT_OK) return qnnrt_builder_error(scratch)->code;
+    return qnnrt_lower__good(err);
 }
 
 /* =====================================================================================
@@ -6671,7 +8117,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>tensor >>static >>table >>range >>codes >>small >>graph >>cut
+   Needs: >>config >>arena >>tensor >>static >>table >>range >>codes >>small >>graph >>quant >>cut
           >>emit
    Knows nothing of: operators
    ===================================================================================== */
@@ -6701,6 +8147,9 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     if (d->weight_bits != 0 && d->weight_bits != 8 && d->weight_bits != 4)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu,"
                                                    " expected 8 or 4", (unsigned long)d->weight_bits);
+    if (d->act_bits != 0 && d->act_bits != 8 && d->act_bits != 16)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: act_bits is %lu, not 0, 8"
+                                 " or 16", (unsigned long)d->act_bits);
     if ((unsigned)d->target > (unsigned)QNNRT_LOWER_HTP)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
                                  (int)d->target);
@@ -6984,10 +8433,11 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
                 : qnnrt_lower__text(lower, "%.200s.%lu", ir->outputs[i]->name, (unsigned long)i),
                 qnnrt_lower__outer(&job, ir->outputs[i], 1, i));
     }
-    if (lower->desc.watch && !lower->no_memory) qnnrt_lower__watch(&job);
-    if (!lower->no_memory) qnnrt_lower__small_graph(&job);
+    if (lower->desc.watch == 1 && !lower->no_memory) qnnrt_lower__watch(&job);
+    if (lower->desc.act_bits == 0 && !lower->no_memory) qnnrt_lower__small_graph(&job);
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
-    qnnrt_lower__mark(lower, graph);
+    qnnrt_lower__mark(lower, graph, 0);
+    if (lower->desc.watch > 1) qnnrt_lower__watch_all(graph);
     qnnrt_lower__range(&job);
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     *lower->last = graph;
@@ -7008,6 +8458,25 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_place(qnnrt_lower *lower, uint32_t cont
     return qnnrt_lower__good(err);
 }
 
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_builder *scratch,
+                                                  qnnrt_error *err)
+{
+    const qnnrt_lower__graph *graph;
+    if (lower == NULL || scratch == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: lower or scratch is NULL");
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    if (lower->desc.act_bits == 0) return qnnrt_lower__good(err);
+    if (lower->first == NULL || lower->quantized)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, lower->quantized
+                                 ? "qnnrt_lower_quantize: the graphs are quantized already"
+                                 : "qnnrt_lower_quantize: no graph was lowered");
+    for (graph = lower->first; graph != NULL; graph = graph->next)
+        if (graph->refused != 0)
+            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: graph \"%.200s\" has"
+                                     " nodes that cannot be lowered", graph->info.name);
+    return qnnrt_lower__quantize(lower, scratch, err);
+}
+
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder *builder,
                                               qnnrt_error *err)
 {
@@ -7019,6 +8488,9 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_emit(qnnrt_lower *lower, qnnrt_builder 
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     if (lower->first == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: no graph was lowered");
+    if (lower->desc.act_bits != 0 && !lower->quantized)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: call qnnrt_lower_quantize()"
+                                                   " first");
     for (graph = lower->first; graph != NULL; graph = graph->next)
         if (graph->refused != 0)
             return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_emit: graph \"%.200s\" has"

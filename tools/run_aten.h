@@ -46,6 +46,8 @@ typedef struct aten {
     small_options   small;
     struct decoder *decoder;           /* that the graphs are made of, NULL: of files   */
     kv_facts       *kv;                /* with --kv_rows                                */
+    qnnrt_lower_encoding *encodings;   /* [encoding_count] of activations               */
+    size_t          encoding_count, encoding_room;
     uint64_t        ns[ATEN_PHASES];
 } aten;
 
@@ -89,6 +91,8 @@ static int aten_check(const settings *set)
                         : c->rope_base > 0     ? "--rope_base"
                         : c->weight_bits != 0  ? "--weight_bits"
                         : c->kv_rows           ? "--kv_rows"
+                        : c->calibrate.count > 0 ? "--calibrate"
+                        : c->act_bits != 0     ? "--activation_bits"
                                                : NULL;
     if (graphs == 0 && given != NULL)
         return aten_not_a_graph(set->files.items[0], given);
@@ -100,6 +104,15 @@ static int aten_check(const settings *set)
         return cli_usage("Name --weights once for all graphs, or once for each.",
                          "%lu graph%s and %lu --weights", (unsigned long)graphs, cli_plural(graphs),
                          (unsigned long)c->weights.count);
+    if (c->calibrate.count > 1 && c->calibrate.count != graphs)
+        return cli_usage("Name --calibrate once for all graphs, or once for each.",
+                         "%lu graph%s and %lu --calibrate", (unsigned long)graphs,
+                         cli_plural(graphs), (unsigned long)c->calibrate.count);
+    if (c->calibrate.count > 0 && c->kv_rows)
+        return cli_usage("Choose one.", "--calibrate and --kv_rows exclude each other");
+    if (c->act_bits != 0 && c->calibrate.count == 0)
+        return cli_usage("Name a list of samples with --calibrate LIST.",
+                         "--activation_bits needs ranges");
     return small_check(c);
 }
 
@@ -316,6 +329,9 @@ static qnnrt_lower_desc aten_desc(aten *a)
     desc.graph.vtcm_mib = c->vtcm;
     desc.graph.hvx_threads = c->hvx;
     small_desc(&a->small, a->t, &desc);
+    if (c->calibrate.count > 0) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
+    desc.encodings = a->encodings;
+    desc.encoding_count = a->encoding_count;
     return desc;
 }
 
@@ -326,6 +342,39 @@ static void aten_passed(void *user, const char *pass, const qnnrt_ir *ir)
     if (a->now->pass_count == ATEN_PASSES_MOST) return;
     a->now->passes[a->now->pass_count].name = pass;
     a->now->passes[a->now->pass_count++].nodes = ir->node_count;
+}
+
+/* Make activations codes, if that is wanted, and say what stays float. Return 0 after printing an
+   error. */
+static int aten_quantize(aten *a, qnnrt_lower *lower)
+{
+    qnnrt_builder_desc desc = compile_builder(a->t);
+    qnnrt_builder *scratch = NULL;
+    qnnrt_error err;
+    qnnrt_result result = qnnrt_builder_create(a->t->backend, &desc, &scratch, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_quantize(lower, scratch, &err);
+    qnnrt_builder_destroy(scratch);
+    if (result == QNNRT_OK) return 1;
+    fail(a->t, NULL, err.hint, "%s", err.text);
+    return 0;
+}
+
+/* Say which operators of quantized graphs compute in floats, and why. */
+static void aten_say_floats(const aten *a, const qnnrt_lower_graph_info *info)
+{
+    enum { SHOWN = 8 };
+    size_t count = 0;
+    for (size_t i = 0; i < info->op_count; ++i)
+        count += info->ops[i].used && info->ops[i].in_float != NULL;
+    if (count == 0) return;
+    say(a->t, "note      graph \"%s\": %lu operator%s in floats:\n", info->name,
+        (unsigned long)count, count == 1 ? " computes" : "s compute");
+    for (size_t i = 0, shown = 0; i < info->op_count && shown < SHOWN; ++i) {
+        if (!info->ops[i].used || info->ops[i].in_float == NULL) continue;
+        say(a->t, "            %s: %s\n", info->ops[i].name, info->ops[i].in_float);
+        ++shown;
+    }
+    if (count > SHOWN) say(a->t, "            and %lu more\n", (unsigned long)(count - SHOWN));
 }
 
 /* Lower all graphs for an opened backend. Return 0 after printing all that is wrong. */
@@ -364,9 +413,10 @@ static int aten_lower(aten *a)
         fail(a->t, NULL, err.hint, "%s: %s", a->graphs[i].file, err.text);
         good = 0;
     }
-    aten_spent(a, ATEN_LOWER, begin);
     if (!good || aten_findings(a, 0, "there is no way to lower") != 0) return 0;
     if (!small_kept(a->t, &a->small)) return 0;
+    if (desc.act_bits != 0 && !aten_quantize(a, a->lower)) return 0;
+    aten_spent(a, ATEN_LOWER, begin);
     for (size_t i = 0; i < a->graph_count; ++i) {
         const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(a->lower)->graphs[i];
         char *bytes = grouped(info->static_bytes);
@@ -374,6 +424,7 @@ static int aten_lower(aten *a)
                   " of weights\n", info->name, (unsigned long)a->graphs[i].node_count,
             (unsigned long)info->ir->node_count, (unsigned long)info->used_ops, bytes);
         free(bytes);
+        aten_say_floats(a, info);
         for (size_t k = 0; k < info->ir->input_count; ++k)
             if (info->inputs[k] <= 0)
                 say(a->t, "note      nothing reads input \"%s\" of graph \"%s\": it is left out\n",
@@ -419,6 +470,8 @@ static void aten_free(aten *a)
     }
     for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);
     free(a->small.kept);
+    for (size_t i = 0; i < a->encoding_count; ++i) free((char *)(uintptr_t)a->encodings[i].name);
+    free(a->encodings);
     free(a->weights);
     free(a->graphs);
     free(a->kv);

@@ -376,6 +376,19 @@ static const cli_option options[] = {
              "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
              "Repeat the option for several"},
 
+    {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, FIELD(compile.calibrate),
+     .verbs = VERB_COMPILE,
+     .help = ".json: make activations codes, with ranges that samples show. LIST is a text file "
+             "with a line for each sample: the files of the inputs in their order, or as "
+             "INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type. Name it "
+             "once for all graphs, or once for each graph"},
+    {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.calibrate_so),
+     .verbs = VERB_COMPILE,
+     .help = ".json: library that runs the samples (default: the one that compiles)"},
+    {.name = "activation_bits", .value = "16|8", .kind = CLI_U32, .least = 8, .most = 16,
+     FIELD(compile.act_bits), .verbs = VERB_COMPILE,
+     .help = ".json: bits of activations with --calibrate (default 16)"},
+
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
      .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,
      .help = "what the libraries must be made for; linux is arm64 with glibc (default any: that of "

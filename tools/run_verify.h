@@ -473,6 +473,12 @@ static void verify_nodes(verify *v)
     if (ir != NULL) {
         result = qnnrt_lower_passes(lower, ir, &err);
         if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, ir, v->g->name, &err);
+        if (result == QNNRT_OK && desc.act_bits != 0 && !aten_quantize(a, lower)) {
+            qnnrt_ir_free(ir);
+            qnnrt_lower_free(lower);
+            v->run = before;
+            return;
+        }
         if (result == QNNRT_OK)
             result = qnnrt_builder_create(a->t->backend, &builder_desc, &builder, &err);
         if (result == QNNRT_OK) result = qnnrt_lower_emit(lower, builder, &err);

@@ -1,0 +1,422 @@
+/* run_calibrate.h - a part of qnnrt-run.c: ranges of activations from samples
+
+   ROOMS    >>samples >>calibrate                                                              */
+
+/* =====================================================================================
+   SAMPLES                                                                      >>samples
+   Inputs of a graph from the files that a line of a list names: .raw, .npy or .safetensors.
+   ===================================================================================== */
+
+enum { SAMPLE_BYTES = 1 << 30, SAMPLE_LIST_BYTES = 1 << 24 };    /* most bytes of a file */
+
+/* What an .npy file says about its elements. */
+typedef struct npy_head {
+    qnnrt_dtype dtype;
+    uint32_t    rank;
+    uint64_t    dims[8], count;
+    size_t      begin;                 /* of the elements, in bytes                       */
+} npy_head;
+
+/* Read the head of an .npy file. Return NULL, or why it cannot be read. */
+static const char *npy_read(const unsigned char *data, size_t bytes, npy_head *out)
+{
+    static const struct { const char *word; qnnrt_dtype dtype; } types[] = {
+        {"<f4", QNNRT_DTYPE_F32}, {"<f8", QNNRT_DTYPE_F64}, {"<f2", QNNRT_DTYPE_F16},
+        {"<i8", QNNRT_DTYPE_I64}, {"<i4", QNNRT_DTYPE_I32}, {"<i2", QNNRT_DTYPE_I16},
+        {"|i1", QNNRT_DTYPE_I8}, {"|u1", QNNRT_DTYPE_U8}, {"|b1", QNNRT_DTYPE_BOOL8},
+    };
+    char head[1024];
+    size_t length, at = 10;
+    memset(out, 0, sizeof(*out));
+    if (bytes < 12 || memcmp(data, "\x93NUMPY", 6) != 0) return "it is no .npy file";
+    length = data[8] + 256u * data[9];
+    if (data[6] > 1) {
+        length += 65536u * data[10] + 16777216u * (size_t)data[11];
+        at = 12;
+    }
+    if (length >= sizeof(head) || length > bytes - at) return "its head is cut short or too long";
+    memcpy(head, data + at, length);
+    head[length] = '\0';
+    const char *type = strstr(head, "'descr':"), *shape = strstr(head, "'shape':");
+    if (type == NULL || shape == NULL) return "its head lacks descr or shape";
+    if (strstr(head, "'fortran_order': True") != NULL) return "its order is Fortran's";
+    type += strcspn(type + 8, "'\"\n") + 9;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i)
+        if (strncmp(type, types[i].word, 3) == 0) out->dtype = types[i].dtype;
+    if (out->dtype == QNNRT_DTYPE_UNDEFINED) return "its type is none of f2, f4, f8, i1, i2, i4, i8,"
+                                                    " u1 and b1";
+    shape += strcspn(shape, "(");
+    if (*shape++ != '(') return "its shape is damaged";
+    out->count = 1;
+    while (*shape != ')' && *shape != '\0') {
+        uint64_t dim = 0;
+        if (*shape == ' ' || *shape == ',') { ++shape; continue; }
+        if (*shape < '0' || *shape > '9' || out->rank == 8) return "its shape is damaged";
+        while (*shape >= '0' && *shape <= '9' && dim < SAMPLE_BYTES)
+            dim = 10 * dim + (uint64_t)(*shape++ - '0');
+        if (dim >= SAMPLE_BYTES || (dim != 0 && out->count > SAMPLE_BYTES / dim))
+            return "its shape is too large";
+        out->dims[out->rank++] = dim;
+        out->count *= dim;
+    }
+    out->begin = at + length;
+    if (out->count * qnnrt_ir_dtype_bytes(out->dtype) != bytes - out->begin)
+        return "its size is not that of its shape";
+    return NULL;
+}
+
+/* Print that a file is not usable for an input. Return 0. */
+static int sample_fail(const tool *t, const char *path, const qnnrt_ir_value *value,
+                       const char *why)
+{
+    page p = {NULL, 0, 0};
+    page_dims(&p, value->rank, value->dims);
+    fail((tool *)(uintptr_t)t, NULL, "Write the samples with the shapes of the graph's inputs.",
+         "calibration data %s for input \"%s\", %s %s: %s", path, value->name,
+         qnnrt_ir_dtype_name(value->dtype), p.data, why);
+    free(p.data);
+    return 0;
+}
+
+/* Return true if dims of a file are those of an input. */
+static int sample_fits(const qnnrt_ir_value *value, uint32_t rank, const uint64_t *dims)
+{
+    if (rank != value->rank) return 0;
+    for (uint32_t i = 0; i < rank; ++i)
+        if (dims[i] != (uint64_t)value->dims[i]) return 0;
+    return 1;
+}
+
+/* Say which dims a file has. The caller frees the text. */
+static char *sample_dims(uint32_t rank, const uint64_t *dims)
+{
+    int64_t shape[QNNRT_WEIGHTS_RANK];
+    page p = {NULL, 0, 0};
+    page_add(&p, "it has ");
+    for (uint32_t i = 0; i < rank && i < QNNRT_WEIGHTS_RANK; ++i) shape[i] = (int64_t)dims[i];
+    page_dims(&p, rank, shape);
+    return p.data;
+}
+
+/* Read the elements of an input from a file: [value->count]. Return 0 after printing an error. */
+static int sample_read(const tool *t, const char *path, const qnnrt_ir_value *value, double *out)
+{
+    const size_t length = strlen(path);
+    size_t bytes = 0;
+    char *text = NULL;
+    int good = 0;
+    if (length > 12 && strcasecmp(path + length - 12, ".safetensors") == 0) {
+        qnnrt_weights *file = NULL;
+        qnnrt_error err;
+        if (qnnrt_weights_open(path, NULL, &file, &err) != QNNRT_OK) {
+            fail((tool *)(uintptr_t)t, NULL, err.hint, "%s", err.text);
+            return 0;
+        }
+        const qnnrt_weights_info *info = qnnrt_weights_get_info(file);
+        const qnnrt_weight *weight = qnnrt_weights_find(file, value->name);
+        if (weight == NULL && info->count == 1) weight = &info->weights[0];
+        if (weight == NULL) sample_fail(t, path, value, "it has no tensor of this name");
+        else if (!sample_fits(value, weight->rank, weight->dims)) {
+            text = sample_dims(weight->rank, weight->dims);
+            sample_fail(t, path, value, text);
+            free(text);
+        } else {
+            good = value_get(weight->dtype, weight->data, out, weight->count);
+            if (!good) sample_fail(t, path, value, "its type cannot be read");
+        }
+        qnnrt_weights_close(file);
+        return good;
+    }
+    text = cli_read_file(path, SAMPLE_BYTES, &bytes);
+    if (text == NULL) return sample_fail(t, path, value, strerror(errno));
+    if (length > 4 && strcasecmp(path + length - 4, ".npy") == 0) {
+        npy_head head;
+        const char *why = npy_read((const unsigned char *)text, bytes, &head);
+        if (why != NULL) sample_fail(t, path, value, why);
+        else if (!sample_fits(value, head.rank, head.dims)) {
+            char *dims = sample_dims(head.rank, head.dims);
+            sample_fail(t, path, value, dims);
+            free(dims);
+        } else {
+            good = value_get(head.dtype, text + head.begin, out, head.count);
+        }
+    } else {
+        const qnnrt_dtype outer = value_is_float(value->dtype) ? QNNRT_DTYPE_F32 : QNNRT_DTYPE_I32;
+        const qnnrt_dtype types[] = {value->dtype, outer};
+        for (size_t i = 0; i < 2 && !good; ++i)
+            good = bytes == value->count * qnnrt_ir_dtype_bytes(types[i]) &&
+                   value_get(types[i], text, out, value->count);
+        if (!good) {
+            char *why = cli_text("it has %lu bytes, expected %llu", (unsigned long)bytes,
+                                 (unsigned long long)(value->count *
+                                                      qnnrt_ir_dtype_bytes(value->dtype)));
+            sample_fail(t, path, value, why);
+            free(why);
+        }
+    }
+    free(text);
+    return good;
+}
+
+/* =====================================================================================
+   CALIBRATE                                                                  >>calibrate
+   Builds the float graphs with every float tensor as an output, runs them with the samples, and
+   keeps what the tensors had.
+   ===================================================================================== */
+
+/* What the runs of one graph have shown. */
+typedef struct calibration {
+    aten                 *a;
+    aten_graph           *g;
+    const char           *list;        /* path                                            */
+    qnnrt_lower          *lower;
+    qnnrt_ir             *ir;
+    qnnrt                *model;
+    qnnrt_run            *run;
+    double              **inputs;      /* [ir->input_count]                               */
+    qnnrt_lower_encoding *ranges;      /* [tensor_count], of tensors; .name NULL: of none */
+    size_t                samples;
+    int                   half;        /* 1: the graph computes in float16                */
+} calibration;
+
+/* Take a sample's inputs from a line of the list. Return 0 after printing an error. */
+static int calibrate_line(calibration *c, char *line, size_t number)
+{
+    tool *t = c->a->t;
+    const size_t inputs = c->ir->input_count;
+    char *given = cli_alloc(inputs, 1);
+    size_t count = 0;
+    int good = 1;
+    for (char *word = strtok(line, " \t\r"); word != NULL && good; word = strtok(NULL, " \t\r")) {
+        char *file = strstr(word, ":=");
+        size_t at = count++;
+        if (file != NULL) {
+            *file = '\0';
+            file += 2;
+            for (at = 0; at < inputs && strcmp(c->ir->inputs[at]->name, word) != 0; ++at) {}
+        } else {
+            file = word;
+        }
+        if (at >= inputs)
+            fail(t, NULL, "Name the files of the inputs in their order, or as INPUT:=FILE.",
+                 file == word ? "%s, line %lu: \"%s\" is one file more than graph \"%s\" has inputs"
+                              : "%s, line %lu: \"%s\" is no input of graph \"%s\"",
+                 c->list, (unsigned long)number, word, c->g->name);
+        else if (given[at])
+            fail(t, NULL, "Give one file for each input.", "%s, line %lu: input \"%s\" has two files",
+                 c->list, (unsigned long)number, c->ir->inputs[at]->name);
+        good = at < inputs && !given[at] && sample_read(t, file, c->ir->inputs[at], c->inputs[at]);
+        if (good) given[at] = 1;
+    }
+    for (size_t i = 0; i < inputs && good; ++i) {
+        if (given[i] || c->ir->inputs[i]->count == 0) continue;
+        fail(t, NULL, "Give one file for each input.", "%s, line %lu: input \"%s\" has no file",
+             c->list, (unsigned long)number, c->ir->inputs[i]->name);
+        good = 0;
+    }
+    free(given);
+    return good;
+}
+
+/* Put the inputs into the run, and execute it. Return 0 after printing an error. */
+static int calibrate_exec(calibration *c, size_t number)
+{
+    const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(c->lower)->graphs[0];
+    for (size_t i = 0; i < c->ir->input_count; ++i) {
+        const qnnrt_ir_value *value = c->ir->inputs[i];
+        const char *name = info->tensors[info->inputs[i]].name;
+        const qnnrt_slot slot = info->inputs[i] > 0 ? qnnrt_run_slot(c->run, name) : QNNRT_NO_SLOT;
+        const int half = c->half && value_is_float(value->dtype);
+        if (slot == QNNRT_NO_SLOT) continue;
+        if (half)                                /* as constants are */
+            for (uint64_t k = 0; k < value->count; ++k) {
+                if (c->inputs[i][k] > 65504) c->inputs[i][k] = 65504;
+                if (c->inputs[i][k] < -65504) c->inputs[i][k] = -65504;
+            }
+        if (slot->tensor->count != value->count ||
+            !value_put(slot->tensor->dtype, c->inputs[i], qnnrt_data(c->run, name, NULL),
+                       value->count)) {
+            fail(c->a->t, NULL, NULL, "calibration: input \"%s\" has another type", value->name);
+            return 0;
+        }
+    }
+    if (qnnrt_exec(c->run) == QNNRT_OK) return 1;
+    fail(c->a->t, NULL, qnnrt_run_error(c->run)->hint, "%s, line %lu: %s", c->list,
+         (unsigned long)number, qnnrt_run_error(c->run)->text);
+    return 0;
+}
+
+/* Look at all float tensors of a run. Return 0 after printing an error. */
+static int calibrate_look(calibration *c, size_t number)
+{
+    const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(c->lower)->graphs[0];
+    uint64_t bad = 0;
+    size_t tensors = 0;
+    const char *first = NULL;
+    for (size_t i = 1; i < info->tensor_count; ++i) {
+        const qnnrt_lower_tensor *tensor = &info->tensors[i];
+        if (!tensor->used || !value_is_float(tensor->dtype) ||
+            (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT)) continue;
+        const qnnrt_slot slot = qnnrt_run_slot(c->run, tensor->name);
+        if (slot == QNNRT_NO_SLOT) continue;
+        double *values = cli_alloc((size_t)tensor->count, sizeof(*values));
+        qnnrt_lower_encoding *range = &c->ranges[i];
+        uint64_t wrong = 0;
+        if (!value_get(slot->tensor->dtype, qnnrt_data(c->run, tensor->name, NULL), values,
+                       tensor->count)) wrong = tensor->count;
+        int any = range->name != NULL;
+        for (uint64_t k = 0; k < tensor->count && wrong < tensor->count; ++k) {
+            if (isnan(values[k]) || values[k] > 3e38) { ++wrong; continue; }
+            if (values[k] <= QNNRT_LOWER_MASKED) { range->masked = 1; continue; }
+            if (!any || values[k] < range->low) range->low = values[k];
+            if (!any || values[k] > range->high) range->high = values[k];
+            any = 1;
+        }
+        range->graph = c->g->name;
+        range->name = tensor->value != NULL ? tensor->value->name : tensor->name;
+        free(values);
+        if (wrong > 0 && tensors++ == 0) first = range->name;
+        bad += wrong;
+    }
+    if (bad == 0) return 1;
+    fail(c->a->t, NULL, "Leave this sample out, or repair the model.",
+         "%s, line %lu: %llu values of %lu tensors are NaN or infinite, the first in \"%s\"", c->list,
+         (unsigned long)number, (unsigned long long)bad, (unsigned long)tensors, first);
+    return 0;
+}
+
+/* Run all samples of a list. Return 0 after printing an error. */
+static int calibrate_samples(calibration *c)
+{
+    size_t bytes = 0, number = 0;
+    char *text = cli_read_file(c->list, SAMPLE_LIST_BYTES, &bytes);
+    int good = 1;
+    if (text == NULL) {
+        fail(c->a->t, NULL, "Name a text file with a line for each sample.", "cannot read %s: %s",
+             c->list, strerror(errno));
+        return 0;
+    }
+    for (char *line = text, *end; line != NULL && good; line = end) {
+        end = strchr(line, '\n');
+        if (end != NULL) *end++ = '\0';
+        ++number;
+        if (line[strspn(line, " \t\r")] == '\0' || line[0] == '#') continue;
+        good = calibrate_line(c, line, number) && calibrate_exec(c, number) &&
+               calibrate_look(c, number);
+        c->samples += good != 0;
+    }
+    free(text);
+    if (good && c->samples == 0) {
+        fail(c->a->t, NULL, "Write a line for each sample: its files, in the order of the inputs.",
+             "%s has no samples", c->list);
+        good = 0;
+    }
+    return good;
+}
+
+/* Build the float graph with all its float tensors as outputs. Return 0 after printing an error. */
+static int calibrate_build(calibration *c, qnnrt_backend *backend)
+{
+    qnnrt_lower_desc desc = aten_desc(c->a);
+    qnnrt_builder_desc builder_desc = compile_builder(c->a->t);
+    qnnrt_builder *builder = NULL;
+    qnnrt_error err;
+    c->half = desc.compute == QNNRT_DTYPE_F16 ||
+              (desc.compute == (qnnrt_dtype)0 && desc.target == QNNRT_LOWER_HTP);
+    desc.watch = 2;
+    desc.contexts = 1;
+    desc.act_bits = 0;
+    desc.encodings = NULL;
+    desc.encoding_count = 0;
+    desc.weight_bits = desc.weight_block = 0;
+    desc.weight_bits_of = NULL;
+    qnnrt_result result = qnnrt_lower_create(&desc, &c->lower, &err);
+    if (result == QNNRT_OK) result = qnnrt_ir_read(c->g->text, c->g->bytes, NULL, &c->ir, &err);
+    if (result == QNNRT_OK) result = qnnrt_ir_check(c->ir, NULL, NULL, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_weights(c->lower, c->ir, c->g->weights, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_passes(c->lower, c->ir, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_graph(c->lower, c->ir, c->g->name, &err);
+    if (result == QNNRT_OK) result = qnnrt_builder_create(backend, &builder_desc, &builder, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_emit(c->lower, builder, &err);
+    if (result == QNNRT_OK) {
+        result = qnnrt_builder_finish(builder, &c->model, &err);
+        builder = NULL;
+    }
+    qnnrt_builder_destroy(builder);
+    if (result == QNNRT_OK) result = qnnrt_prepare(c->model, c->g->name, &c->run, &err);
+    if (result == QNNRT_OK) return 1;
+    fail(c->a->t, NULL, err.hint, "calibration of graph \"%s\": %s", c->g->name, err.text);
+    return 0;
+}
+
+/* Calibrate one graph, and append its ranges to a->encodings. Return 0 after printing an error. */
+static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backend *backend)
+{
+    calibration c = {0};
+    const uint64_t begin = now_ns();
+    if (g->text == NULL) {
+        fail(a->t, NULL, "Leave --calibrate out.", "graph \"%s\" is made of config.json: it cannot be"
+             " calibrated", g->name);
+        return 0;
+    }
+    c.a = a;
+    c.g = g;
+    c.list = list;
+    int good = calibrate_build(&c, backend);
+    if (good) {
+        const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(c.lower)->graphs[0];
+        const size_t tensors = info->tensor_count;
+        size_t count = 0;
+        c.ranges = cli_alloc(tensors, sizeof(*c.ranges));
+        c.inputs = cli_alloc(c.ir->input_count, sizeof(*c.inputs));
+        for (size_t i = 0; i < c.ir->input_count; ++i)
+            c.inputs[i] = cli_alloc((size_t)c.ir->inputs[i]->count, sizeof(double));
+        good = calibrate_samples(&c);
+        for (size_t i = 0; i < tensors && good; ++i) {
+            if (c.ranges[i].name == NULL) continue;
+            a->encodings = cli_grow(a->encodings, a->encoding_count, &a->encoding_room,
+                                    sizeof(*a->encodings));
+            a->encodings[a->encoding_count] = c.ranges[i];
+            a->encodings[a->encoding_count++].name = cli_text("%s", c.ranges[i].name);
+            ++count;
+        }
+        if (good)
+            say(a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %.2f s\n",
+                g->name, (unsigned long)c.samples, (unsigned long)count,
+                (double)(now_ns() - begin) / 1e9);
+        for (size_t i = 0; i < c.ir->input_count; ++i) free(c.inputs[i]);
+        free(c.inputs);
+        free(c.ranges);
+    }
+    qnnrt_run_destroy(c.run);
+    qnnrt_close(c.model);
+    qnnrt_ir_free(c.ir);
+    qnnrt_lower_free(c.lower);
+    return good;
+}
+
+/* Calibrate all graphs, if that is wanted. Return 0 after printing an error. */
+static int calibrate(aten *a)
+{
+    const compile_settings *c = &a->t->set.compile;
+    qnnrt_backend_desc desc;
+    qnnrt_backend *other = NULL;
+    qnnrt_error err;
+    int good = 1;
+    if (c->calibrate.count == 0) return 1;
+    backend_options(a->t, &desc);
+    desc.soc_model = 0;
+    if (c->calibrate_so != NULL) {
+        desc.path = c->calibrate_so;
+        if (qnnrt_backend_open(&desc, &other, &err) != QNNRT_OK) {
+            fail_backend(a->t, &err);
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < a->graph_count && good; ++i)
+        good = calibrate_graph(a, &a->graphs[i],
+                               c->calibrate.items[c->calibrate.count == 1 ? 0 : i],
+                               other != NULL ? other : a->t->backend);
+    qnnrt_backend_close(other);
+    return good;
+}
