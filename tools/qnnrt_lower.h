@@ -188,7 +188,7 @@ typedef struct qnnrt_lower_encoding {
    below the others that Softmax makes them 0. */
 #define QNNRT_LOWER_MASKED (-10000.0)
 
-/* Two inputs or outputs, of one graph or of two, that have one encoding: the two ends of a state. */
+/* Two inputs or outputs, of one graph or of two, with one encoding: the two ends of a state. */
 typedef struct qnnrt_lower_same {
     const char *graphs[2];           /* NULL: every graph */
     const char *names[2];
@@ -6525,7 +6525,8 @@ static int qnnrt_lower__quant_same(const qnnrt_quant *a, const qnnrt_quant *b)
 static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
 {
     const qnnrt_lower_tensor *tensor = &q->graph->tensors[from];
-    float *values = (float *)qnnrt_lower__alloc(q->lower, (size_t)tensor->count * sizeof(float) + 1);
+    const size_t bytes = (size_t)tensor->count * sizeof(float);
+    float *values = (float *)qnnrt_lower__alloc(q->lower, bytes + 1);
     uint64_t i, bad = 0;
     qnnrt_error err;
     if (values == NULL) {
@@ -6895,8 +6896,8 @@ static qnnrt_result qnnrt_lower__join_same(qnnrt_lower__quantizer *q, qnnrt_erro
                 }
             }
         if (there[0] && there[1]) continue;
-        qnnrt_lower__fail(err, QNNRT_E_NOT_FOUND, "\"%.200s\" and \"%.200s\" shall have one encoding,"
-                          " but no graph has a float input or output \"%.200s\"",
+        qnnrt_lower__fail(err, QNNRT_E_NOT_FOUND, "\"%.200s\" and \"%.200s\" shall have one"
+                          " encoding, but no graph has a float input or output \"%.200s\"",
                           desc->same[i].names[0], desc->same[i].names[1],
                           desc->same[i].names[there[0]]);
         return QNNRT_E_NOT_FOUND;
@@ -6923,13 +6924,15 @@ static qnnrt_result qnnrt_lower__check_given(const qnnrt_lower *lower, qnnrt_err
             why = "its offset is beyond its codes";
         else if (e->count > 0 && e->scales == NULL) why = "it has no scales";
         for (k = 0; k < e->count && why == NULL; ++k)
-            if (!(e->scales[k] > 0) || isinf(e->scales[k])) why = "a scale is not a positive number";
+            if (!(e->scales[k] > 0) || isinf(e->scales[k]))
+                why = "a scale is not a positive number";
         if (why == NULL && !(e->scale > 0) && e->count == 0) {
             if (isnan(e->low) || isnan(e->high)) why = "its range is NaN";
             else if (isinf(e->low) || isinf(e->high)) why = "its range is infinite";
             else if (e->low > e->high) why = "its range is empty";
         }
-        if (why != NULL && bad++ == 0) snprintf(first, sizeof first, "\"%.300s\": %s", e->name, why);
+        if (why != NULL && bad++ == 0)
+            snprintf(first, sizeof first, "\"%.300s\": %s", e->name, why);
     }
     if (bad == 0) return QNNRT_OK;
     qnnrt_lower__clean(first);
@@ -6994,7 +6997,8 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
 /* =====================================================================================
    FORMS                                                                          >>forms
    How the inputs and outputs of an operator on codes are encoded, so that the library takes it.
-   Needs: >>config >>arena >>tensor >>codes >>small >>encode >>spread     Knows nothing of: ATen operators
+   Needs: >>config >>arena >>tensor >>codes >>small >>encode >>spread
+   Knows nothing of: ATen operators
    ===================================================================================== */
 
 /* How the inputs of an operator are encoded, a letter for each; the first form that the library
@@ -7135,13 +7139,15 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
     memset(quant, 0, sizeof(*quant));
     if (scales == NULL) return 0;
     if (bias != QNNRT_LOWER__NONE && (terms = qnnrt_lower__floats(q, bias)) == NULL) return 0;
-    for (k = 0; k < channels; ++k) if (scales[k] > largest && scales[k] != 1.0f) largest = scales[k];
-    for (k = 0; k < channels; ++k)               /* those of empty channels, so that none is far off */
+    for (k = 0; k < channels; ++k)
+        if (scales[k] > largest && scales[k] != 1.0f) largest = scales[k];
+    for (k = 0; k < channels; ++k)               /* those of empty channels: none is far off */
         if (scales[k] == 1.0f || scales[k] < largest * 1e-6f)
             scales[k] = largest > 0 ? scales[k] == 1.0f ? largest : largest * 1e-6f : 1.0f;
     if (e != NULL && (e->scale > 0 || e->count > 0))
         for (k = 0; k < channels; ++k)
-            scales[k] = e->count == channels ? e->scales[k] : e->count > 0 ? e->scales[0] : e->scale;
+            scales[k] = e->count == channels ? e->scales[k]
+                        : e->count > 0       ? e->scales[0] : e->scale;
     for (i = 0; terms != NULL && step > 0 && i < q->graph->tensors[bias].count; ++i) {
         const double least = fabs((double)terms[i]) / ((double)step * 1073741824.0);
         const uint64_t at = channels > 1 ? i % channels : 0;
@@ -7220,7 +7226,8 @@ static qnnrt_result qnnrt_lower__no_load(void *user, void *data, size_t bytes, q
     (void)user;
     (void)data;
     (void)bytes;
-    return qnnrt_lower__fail(err, QNNRT_E_STATE, "a builder of qnnrt_lower_quantize() was finished");
+    return qnnrt_lower__fail(err, QNNRT_E_STATE, "the builder of qnnrt_lower_quantize() is for"
+                                                 " questions alone");
 }
 
 /* Describe one end of an operator to the builder that asks. */
@@ -7335,7 +7342,8 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
         if (!statics) {
             end->quant = qnnrt_lower__quant_of(q, t, own, letter == 'c' && bits == 16);
             if (!(end->quant.scale > 0)) return 0;
-        } else if (letter == 'w' || letter == 'W' || (letter != 'a' && strcmp(op->type, "MatMul") == 0)) {
+        } else if (letter == 'w' || letter == 'W' ||
+                   (letter != 'a' && strcmp(op->type, "MatMul") == 0)) {
             const int32_t bias = op->input_count > 2 && letters > 2 && form[2] == 'b'
                                      ? op->inputs[2] : QNNRT_LOWER__NONE;
             end->dtype = QNNRT_DTYPE_S8Q;
@@ -7479,7 +7487,8 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     size_t i, k;
     *why = NULL;
     for (i = op->output_count; i-- > 0;)
-        if (qnnrt_lower__was_float(q, op->outputs[i])) bits = qnnrt_lower__bits_of(q, op->outputs[i]);
+        if (qnnrt_lower__was_float(q, op->outputs[i]))
+            bits = qnnrt_lower__bits_of(q, op->outputs[i]);
     for (i = op->input_count; i-- > 0 && bits == 0;)
         if (qnnrt_lower__was_float(q, op->inputs[i]))
             bits = qnnrt_lower__bits_of(q, op->inputs[i]);
@@ -8463,7 +8472,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_quantize(qnnrt_lower *lower, qnnrt_buil
 {
     const qnnrt_lower__graph *graph;
     if (lower == NULL || scratch == NULL)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: lower or scratch is NULL");
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: lower or scratch is"
+                                                   " NULL");
     if (lower->no_memory) return qnnrt_lower__fail_memory(err);
     if (lower->desc.act_bits == 0) return qnnrt_lower__good(err);
     if (lower->first == NULL || lower->quantized)

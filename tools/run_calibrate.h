@@ -43,8 +43,8 @@ static const char *npy_read(const unsigned char *data, size_t bytes, npy_head *o
     type += strcspn(type + 8, "'\"\n") + 9;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i)
         if (strncmp(type, types[i].word, 3) == 0) out->dtype = types[i].dtype;
-    if (out->dtype == QNNRT_DTYPE_UNDEFINED) return "its type is none of f2, f4, f8, i1, i2, i4, i8,"
-                                                    " u1 and b1";
+    if (out->dtype == QNNRT_DTYPE_UNDEFINED)
+        return "its type is none of f2, f4, f8, i1, i2, i4, i8, u1 and b1";
     shape += strcspn(shape, "(");
     if (*shape++ != '(') return "its shape is damaged";
     out->count = 1;
@@ -203,8 +203,8 @@ static int calibrate_line(calibration *c, char *line, size_t number)
                               : "%s, line %lu: \"%s\" is no input of graph \"%s\"",
                  c->list, (unsigned long)number, word, c->g->name);
         else if (given[at])
-            fail(t, NULL, "Give one file for each input.", "%s, line %lu: input \"%s\" has two files",
-                 c->list, (unsigned long)number, c->ir->inputs[at]->name);
+            fail(t, NULL, "Give one file for each input.",
+                 "%s, line %lu: input \"%s\" has two files", c->list, (unsigned long)number, c->ir->inputs[at]->name);
         good = at < inputs && !given[at] && sample_read(t, file, c->ir->inputs[at], c->inputs[at]);
         if (good) given[at] = 1;
     }
@@ -280,8 +280,8 @@ static int calibrate_look(calibration *c, size_t number)
     }
     if (bad == 0) return 1;
     fail(c->a->t, NULL, "Leave this sample out, or repair the model.",
-         "%s, line %lu: %llu values of %lu tensors are NaN or infinite, the first in \"%s\"", c->list,
-         (unsigned long)number, (unsigned long long)bad, (unsigned long)tensors, first);
+         "%s, line %lu: %llu values of %lu tensors are NaN or infinite, the first in \"%s\"",
+         c->list, (unsigned long)number, (unsigned long long)bad, (unsigned long)tensors, first);
     return 0;
 }
 
