@@ -167,6 +167,12 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
         qnnrt_cache_key_add(&key, "eos", model->eos, model->eos_count * sizeof(*model->eos));
     }
     if (a != NULL) bytes = cache_add_weights(&key, a);
+    for (size_t i = 0; a != NULL && i < a->encoding_count; ++i) {      /* what samples showed */
+        const qnnrt_lower_encoding *e = &a->encodings[i];
+        char *range = cli_text("%.17g %.17g %d", e->low, e->high, e->masked);
+        cache_add_text(&key, e->name, range);
+        free(range);
+    }
     qnnrt_cache_key_end(&key, text);
     char *shown = grouped(bytes);
     say(t, "cache     key %.*s, %s bytes of weights, %.0f ms\n", CACHE_SHOWN, text, shown,
