@@ -681,6 +681,19 @@ bench-compile: $(B)/bench/bench_compile $(B)/libQnnRef.so
 	    $(EXPORTS)/venv/bin/python tests/bench/bench_export.py; \
 	else echo "bench-compile: without torch.export: make exports installs it"; fi
 
+# Real widths, two layers: width 1536 with make_llama_ir.py, which needs numpy; else the graphs of the tests.
+SMALL_REAL   ?= $(B)/bench/small
+.PHONY: bench-small
+## bench-small: bytes, SNR, time and memory of weights of 16, 8 and 4 bits on HTP (SMALL_PYTHON=python with numpy)
+bench-small: $(B)/bench/bench_small
+	@$(call fetch,2.51)
+	@mkdir -p $(SMALL_REAL)
+	@if [ ! -f $(SMALL_REAL)/model.safetensors ]; then $(or $(SMALL_PYTHON),$(PYTHON)) tests/exports/make_llama_ir.py real \
+	    $(SMALL_REAL) --vocabulary 8192 || echo "bench-small: without real widths"; fi
+	@$(PYTHON) tests/make_weights.py $(SMALL_REAL)/llama.safetensors tests/data/ir/tiny_prefill.json
+	@$(PIN) $(B)/bench/bench_small $(QNN51)/libQnnHtp.so tests/data/ir/tiny_prefill.json $(SMALL_REAL)/llama.safetensors \
+	    $(if $(wildcard $(SMALL_REAL)/prefill/model.json),$(SMALL_REAL)/prefill/model.json $(SMALL_REAL)/model.safetensors)
+
 # Genie and a bare loop run the same file as we do, each through a library that records when it computes.
 LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/bench/libllm_proxy.so
 
