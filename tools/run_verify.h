@@ -506,9 +506,9 @@ static void verify_nodes(verify *v)
     v->run = before;
 }
 
-/* Compare graph `number` of an opened model. half: a backend computes in float16; named: inputs and
+/* Compare graph `number` of an opened model. half: a backend computes in float16; by_name: inputs and
    outputs have the names of the graph. */
-static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int named)
+static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int by_name)
 {
     const compile_settings *c = &a->t->set.compile;
     verify v = {0};
@@ -519,7 +519,7 @@ static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int nam
     if (v.ir == NULL) return;
     v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
     v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
-    v.info = named ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number];
+    v.info = by_name ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number];
     verify_names(&v, v.info);
     v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
     v.most = half ? 65504 : 1e38;
