@@ -51,6 +51,18 @@ TEST(lower_refuses_wrong_arguments)
     desc.compute = QNNRT_DTYPE_I32;
     CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_E_ARG);
     desc.compute = (qnnrt_dtype)0;
+    desc.act_bits = 8;                           /* what libQnnCpu.so computes with codes is wrong */
+    desc.target = QNNRT_LOWER_CPU;
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "libQnnCpu.so cannot be trusted");
+    CHECK(lower == NULL);
+    desc.target = QNNRT_LOWER_HTP;
+    desc.weight_bits = 4;
+    desc.weight_block = 16;
+    CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "weight_block is for float activations");
+    desc.weight_bits = desc.weight_block = desc.act_bits = 0;
+    desc.target = QNNRT_LOWER_REF;
     desc.contexts = 4;
     CHECK_EQ(qnnrt_lower_create(&desc, &lower, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_lower_weights(lower, NULL, NULL, &err), QNNRT_E_ARG);

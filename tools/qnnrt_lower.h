@@ -105,7 +105,8 @@
        for all of them where the library wants that; biases int32. An operator that the library
        refuses with codes computes in floats, between Dequantize and Quantize: op.in_float says
        why. Inputs and outputs stay float32; with native_io they are codes.
-       A tensor without a range is an error.
+       A tensor without a range is an error. libQnnCpu.so is refused: it computes wrong values with
+       codes, or crashes when it opens the binary. Weights in blocks are for float activations.
 
    Contexts
        With desc.contexts the graphs are cut into several contexts with near equal shares of the
@@ -6642,8 +6643,6 @@ static const char qnnrt_lower__movers[] =
     "Reshape Transpose ExpandDims Squeeze Concat Pack UnPack Split StridedSlice Gather"
     " GatherElements GatherNd ScatterNd ScatterElements Pad PoolMax2d Tile ElementWiseSelect"
     " TopK DepthToSpace SpaceToDepth ChannelShuffle ResizeNearestNeighbor Cast";
-/* The CPU library moves codes there, too. */
-static const char qnnrt_lower__cpu_movers[] = "Relu ReduceMax ReduceMin";
 /* Inputs are compared: as codes, if they have one encoding. */
 static const char qnnrt_lower__comparers[] =
     "ElementWiseEqual ElementWiseNotEqual ElementWiseLess ElementWiseLessEqual ElementWiseGreater"
@@ -6666,9 +6665,7 @@ static void qnnrt_lower__unite(qnnrt_lower__quantizer *q, size_t a, size_t b)
 static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op)
 {
     const size_t base = q->graph->base;
-    const int mover = qnnrt_lower__one_of(qnnrt_lower__movers, op->type) ||
-                      (q->lower->desc.target == QNNRT_LOWER_CPU &&
-                       qnnrt_lower__one_of(qnnrt_lower__cpu_movers, op->type));
+    const int mover = qnnrt_lower__one_of(qnnrt_lower__movers, op->type);
     const int clips = strcmp(op->type, "Relu") == 0 || strcmp(op->type, "ReluMinMax") == 0;
     int32_t first = QNNRT_LOWER__NONE;
     size_t i;
@@ -7500,9 +7497,6 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         return 0;
     }
     for (k = 0; form->forms[k] != NULL; ++k) {
-        /* The CPU library crashes when it loads a binary with scales of channels. */
-        if (q->lower->desc.target == QNNRT_LOWER_CPU && strchr(form->forms[k], 'w') != NULL)
-            continue;
         if (!qnnrt_lower__ends(q, op, form->axis, form->forms[k], bits, inputs, outputs)) return 0;
         *why = qnnrt_lower__ask_codes(q, op, inputs, outputs);
         if (*why == NULL) break;
@@ -8159,6 +8153,17 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     if (d->act_bits != 0 && d->act_bits != 8 && d->act_bits != 16)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: act_bits is %lu, not 0, 8"
                                  " or 16", (unsigned long)d->act_bits);
+    if (d->act_bits != 0 && (d->weight_block != 0 || d->weight_emulate))
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: %s is for float"
+                                 " activations, and act_bits is %lu", d->weight_block != 0
+                                 ? "weight_block" : "weight_emulate", (unsigned long)d->act_bits);
+    if (d->act_bits != 0 && d->target == QNNRT_LOWER_CPU) {
+        qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with activations"
+                          " as codes: it computes wrong values, or crashes when it opens the"
+                          " binary");
+        qnnrt_lower__hint(err, "Compile for the CPU with float activations.");
+        return QNNRT_E_UNSUPPORTED;
+    }
     if ((unsigned)d->target > (unsigned)QNNRT_LOWER_HTP)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
                                  (int)d->target);

@@ -395,6 +395,18 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
     return good;
 }
 
+/* Ask whether the opened backend takes activations as codes. Return 0 after printing an error. */
+static int calibrate_is_possible(aten *a)
+{
+    const qnnrt_lower_desc desc = aten_desc(a);
+    qnnrt_lower *lower = NULL;
+    qnnrt_error err;
+    const int good = qnnrt_lower_create(&desc, &lower, &err) == QNNRT_OK;
+    if (!good) fail(a->t, NULL, err.hint, "%s", err.text);
+    qnnrt_lower_free(lower);
+    return good;
+}
+
 /* Calibrate all graphs, if that is wanted. Return 0 after printing an error. */
 static int calibrate(aten *a)
 {
@@ -404,6 +416,7 @@ static int calibrate(aten *a)
     qnnrt_error err;
     int good = 1;
     if (c->calibrate.count == 0) return 1;
+    if (!calibrate_is_possible(a)) return 0;         /* before samples are run */
     backend_options(a->t, &desc);
     desc.soc_model = 0;
     if (c->calibrate_so != NULL) {

@@ -130,6 +130,7 @@ static int mixed_check(mixed *m)
                         : c->kv_rows           ? "--kv_rows"
                         : c->cache != NULL     ? "--cache"
                         : c->verify_nodes != 0 ? "--verify_nodes"
+                        : c->calibrate.count > 0 ? "--calibrate"
                         : set->svg != NULL     ? "--svg"
                         : set->dot != NULL     ? "--dot"
                                                : NULL;

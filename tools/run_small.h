@@ -53,6 +53,10 @@ static int small_check(const compile_settings *c)
     if (c->weight_block != 0 && c->weight_bits != 4)
         return cli_usage("Add --weight_bits 4, or leave --weight_block out.",
                          "--weight_block needs weights of 4 bits");
+    if (c->calibrate.count > 0 && (c->weight_block != 0 || c->weight_emulate))
+        return cli_usage("Leave it out, or compile without --calibrate.",
+                         "%s is for float activations, and --calibrate makes them codes",
+                         c->weight_block != 0 ? "--weight_block" : "--weight_emulate");
     return STATUS_OK;
 }
 
