@@ -184,8 +184,71 @@ TEST(lower_survives_every_failing_allocation)
     free(text);
 }
 
+/* The graph's operator is "aten.mylib.line": without its prefix it is no operator of PyTorch. */
+TEST(lower_takes_operators_of_the_caller)
+{
+    static const char *const names[] = { "mylib.line" };
+    static const uint32_t beyond[] = { 1 };
+    qnnrt_lower_custom_param params[3] = { { "slope", "gradient", QNNRT_DTYPE_F32, 0, 0 },
+                                           { "axes", NULL, QNNRT_DTYPE_U32, 0, 0 },
+                                           { "bias", NULL, QNNRT_DTYPE_I32, 7, 1 } };
+    qnnrt_lower_custom row = { "mylib.line", "my.package", "LineOf", NULL, 0, params, 3 };
+    int i;
+    for (i = 0; i < 5; ++i) {
+        static const char *const words[] = { NULL, "is missing", "is not what", "is number 1", "no rule" };
+        qnnrt_ir_desc read;
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        qnnrt_error err;
+        char text[1024];
+        memset(&read, 0, sizeof(read));
+        memset(&desc, 0, sizeof(desc));
+        snprintf(text, sizeof text, "{\"model_name\":\"m\",\"graph_inputs\":[{\"name\":\"x\",\"shape\":[2,3],\"dtype\":\"float32\"}],"
+                 "\"graph_outputs\":[{\"name\":\"y\",\"shape\":[3],\"dtype\":\"float32\"}],\"weights\":[],\"weight_name_mapping\":{},"
+                 "\"constants\":{},\"nodes\":[{\"name\":\"y\",\"op_type\":\"aten.mylib.line\",\"inputs\":[{\"name\":\"x\",\"shape\":[2,3],"
+                 "\"dtype\":\"float32\"}],\"outputs\":[{\"name\":\"y\",\"shape\":[3],\"dtype\":\"float32\"}],\"attrs\":{%s\"axes\":%s}}]}",
+                 i == 1 ? "" : "\"gradient\":2.5,", i == 2 ? "\"x\"" : "[1,0]");
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_E_UNSUPPORTED);     /* not declared */
+        qnnrt_ir_free(ir);
+        read.custom = names;
+        read.custom_count = 1;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), &read, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        row.inputs = i == 3 ? beyond : NULL;
+        row.input_count = i == 3;
+        desc.custom = i == 4 ? NULL : &row;
+        desc.custom_count = i != 4;
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_weights(lower, ir, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), i == 0 ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        if (i == 0) {
+            const qnnrt_lower_graph_info *graph = qnnrt_lower_get_info(lower)->graphs;
+            const qnnrt_lower_op *op = graph->ops;
+            CHECK_EQ(graph->op_count, 1);
+            CHECK_STR(op->package, "my.package");
+            CHECK_STR(op->type, "LineOf");
+            CHECK_EQ(op->param_count, 3);
+            CHECK_STR(op->params[0].name, "slope");
+            CHECK(op->params[0].value == 2.5);
+            CHECK_EQ(op->params[1].dims[0], 2);
+            CHECK_EQ(((const uint32_t *)op->params[1].data)[0], 1);
+            CHECK(op->params[2].value == 7);
+            CHECK_EQ(graph->tensors[op->outputs[0]].rank, 1);
+            CHECK_EQ(graph->tensors[op->outputs[0]].dims[0], 3);
+        } else {
+            CHECK_STR(err.text, words[i]);
+        }
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
 TEST_MAIN("lower_misuse")
 {
+    RUN(lower_takes_operators_of_the_caller);
     RUN(lower_refuses_wrong_arguments);
     RUN(lower_gives_tensors_names_that_the_graph_does_not_have);
     RUN(lower_names_what_is_too_large);

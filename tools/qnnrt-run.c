@@ -31,7 +31,7 @@
             run_verify.h: >>values >>verify       run_fate.h: >>fate
             run_progress.h: >>progress            run_chart.h: >>chart
             run_small.h: >>small                  run_decoder.h: >>decoder
-            run_packages.h: >>packages            run_cache.h: >>cache
+            run_packages.h: >>packages >>op_map   run_cache.h: >>cache
             run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices                  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -104,6 +104,7 @@ typedef struct compile_settings {
     cli_list    calibrate;
     const char *calibrate_so;
     uint32_t    act_bits;
+    const char *op_map;                /* --op_map                                         */
 } compile_settings;
 
 enum { DIMS_MOST = 32 };

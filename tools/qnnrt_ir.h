@@ -206,6 +206,11 @@ typedef struct qnnrt_ir_desc {
     uint64_t    memory_bytes;        /* of one graph, with constants (default 0: 4 GiB) */
     uint32_t    nodes;               /* (default 0: 1,000,000) */
     uint32_t    findings;            /* that are kept; the others are counted (default 0: 1,000) */
+    const char *const *custom;       /* [custom_count] operators of the caller, such as
+                                        "mylib.line.default": they are not findings; their arguments
+                                        and the shapes of their outputs are taken as written. Copied
+                                        (default NULL) */
+    size_t      custom_count;
 } qnnrt_ir_desc;
 
 /* Read a graph.
@@ -3097,6 +3102,8 @@ typedef struct qnnrt_ir__own {
     qnnrt_ir_finding *findings;              /* the first `kept` ones are of reading */
     size_t            kept, found, finding_room, most;
     size_t            lost, lost_kept;       /* findings over the limit; those of reading */
+    const char      **custom;                /* [custom_count] operators of the caller */
+    size_t            custom_count;
 } qnnrt_ir__own;
 
 /* Make an empty graph. Return NULL when out of memory. */
@@ -3640,6 +3647,14 @@ static int qnnrt_ir__check_inputs_of(qnnrt_ir *ir, const qnnrt_ir_node *node, in
     return 1;
 }
 
+/* Return true for an operator of the caller. */
+static int qnnrt_ir__check_custom(const qnnrt_ir *ir, const char *op)
+{
+    size_t i = 0;
+    while (i < ir->own->custom_count && strcmp(ir->own->custom[i], op) != 0) ++i;
+    return i < ir->own->custom_count;
+}
+
 /* Check all nodes. Return 0 when out of memory. */
 static int qnnrt_ir__check_all(qnnrt_ir *ir)
 {
@@ -3661,6 +3676,7 @@ static int qnnrt_ir__check_all(qnnrt_ir *ir)
         const qnnrt_ir_node *node = ir->nodes[i];
         if (node->dead) continue;
         if (!qnnrt_ir__check_inputs_of(ir, node, &known)) return 0;
+        if (node->info == NULL && qnnrt_ir__check_custom(ir, node->op)) continue;
         if (node->info == NULL) {                         /* each unknown operator once */
             qnnrt_ir__symbol *op = qnnrt_ir__graph_symbol(ir, node->op, strlen(node->op));
             if (op == NULL) return 0;
@@ -7109,12 +7125,23 @@ static int qnnrt_ir__public_python(qnnrt_ir__parse *p)
     return 1;
 }
 
-/* Make an empty graph with the limits of a descriptor. */
+/* Make an empty graph with the limits and the operators of a descriptor. */
 static qnnrt_ir *qnnrt_ir__public_make(const qnnrt_ir_desc *desc)
 {
-    return qnnrt_ir__graph_make(&desc->hooks,
-                                desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30,
-                                desc->findings != 0 ? desc->findings : 1000);
+    qnnrt_ir *ir = qnnrt_ir__graph_make(
+        &desc->hooks, desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30,
+        desc->findings != 0 ? desc->findings : 1000);
+    size_t i;
+    if (ir == NULL || desc->custom_count == 0) return ir;
+    ir->own->custom = (const char **)qnnrt_ir__arena_get(&ir->own->arena, desc->custom_count,
+                                                         sizeof(*ir->own->custom));
+    for (i = 0; ir->own->custom != NULL && i < desc->custom_count; ++i) {
+        ir->own->custom[i] = qnnrt_ir__graph_text(ir, desc->custom[i]);
+        if (ir->own->custom[i] == NULL) ir->own->custom = NULL;
+    }
+    if (ir->own->custom != NULL) ir->own->custom_count = desc->custom_count;
+    else { qnnrt_ir__graph_free(ir); return NULL; }
+    return ir;
 }
 
 QNNRT_IR_API void qnnrt_ir_free(qnnrt_ir *ir)
@@ -8165,6 +8192,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
     x.to = qnnrt_ir__graph_make(&ir->own->arena.hooks, ir->own->arena.most, ir->own->most);
     if (x.to != NULL) {
         x.to->own->number = ir->own->number;
+        x.to->own->custom = ir->own->custom;     /* the graph outlives its parts */
+        x.to->own->custom_count = ir->own->custom_count;
         x.to->name = qnnrt_ir__graph_text(x.to, name != NULL ? name : ir->name);
         x.to->version = qnnrt_ir__graph_text(x.to, ir->version);
     }

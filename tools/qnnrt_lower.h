@@ -122,6 +122,16 @@
        stored. __op() returns an operator that exists already instead of a second one, and 0 after a
        finding; functions pass 0 on, so that no check is needed between the steps.
 
+   Operators of your own
+       An op package (qnnrt_backend_register_ops()) has operators that no library has. desc.custom
+       says which operator of the graph becomes which one of a package, and which of its arguments
+       become parameters; the library is asked about them as about others. Such a row comes before
+       the rules of this header, and after the passes. Name the operators in qnnrt_ir_desc.custom,
+       too, so that they are no findings: the shapes of their outputs are those of the file.
+           qnnrt_lower_custom_param slope = { "slope", NULL, QNNRT_DTYPE_F32, 0, 0 };
+           qnnrt_lower_custom row = { "mylib.line.default", "my.package", "LineOf", NULL, 0,
+                                      &slope, 1 };
+
    Indices
        An index that is not a row of a table makes HTP fail (0x44c). libQnnCpu.so fails (0x1770) or,
        with -1, computes with a wrong row. Only index.Tensor takes indices below 0. So an input has
@@ -134,7 +144,7 @@
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
        >>select >>table >>range                                                     operators
-       >>codes >>small >>graph >>encode >>spread >>forms >>quant                    programs
+       >>codes >>small >>custom >>graph >>encode >>spread >>forms >>quant           programs
        >>cut >>emit >>public
 */
 #ifndef QNNRT_LOWER_H
@@ -195,6 +205,27 @@ typedef struct qnnrt_lower_same {
     const char *names[2];
 } qnnrt_lower_same;
 
+/* A parameter of an operator of the caller. */
+typedef struct qnnrt_lower_custom_param {
+    const char *name;                /* of the operator: "slope" */
+    const char *attr;                /* argument of the node (default NULL: .name). A list of
+                                        integers becomes a vector */
+    qnnrt_dtype dtype;               /* F32, I32, U32, I16, U16, I8, U8 or BOOL8 */
+    double      value;               /* if the node does not have the argument ... */
+    int         optional;            /* 1: ... and this is set (default 0: then it is a finding) */
+} qnnrt_lower_custom_param;
+
+/* An operator of an op package (qnnrt_backend_register_ops()) for an operator of the graph. */
+typedef struct qnnrt_lower_custom {
+    const char *op;                  /* of the graph: "mylib.line.default" */
+    const char *package, *type;      /* of the library: "my.package", "LineOf" */
+    const uint32_t *inputs;          /* [input_count] which input of the node each input of the
+                                        operator is (default NULL: all of them, in their order) */
+    size_t      input_count;
+    const qnnrt_lower_custom_param *params;
+    size_t      param_count;         /* at most 8 */
+} qnnrt_lower_custom;
+
 typedef struct qnnrt_lower_desc {
     qnnrt_hooks        hooks;        /* alloc and free are used */
     qnnrt_lower_target target;
@@ -243,6 +274,10 @@ typedef struct qnnrt_lower_desc {
     size_t             encoding_count;
     const qnnrt_lower_same *same;    /* [same_count] */
     size_t             same_count;
+    const qnnrt_lower_custom *custom;    /* [custom_count] operators of op packages, see "Operators
+                                            of your own" (default NULL); it must live as long as
+                                            the result of qnnrt_lower_create() */
+    size_t             custom_count;
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -269,6 +304,7 @@ typedef struct qnnrt_lower_tensor {
 
 typedef struct qnnrt_lower_op {
     const char             *type;    /* "MatMul" */
+    const char             *package; /* NULL: the library's own */
     const char             *name;    /* for the library, "relu.Relu.7"; NULL: not used */
     const qnnrt_ir_node    *node;    /* that it was made for; NULL: an input or output */
     const int32_t          *inputs, *outputs;    /* indices in .tensors; 0: an omitted input */
@@ -6113,7 +6149,8 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
         qnnrt_lower_op *op = &graph->ops[i];
         uint32_t bits = desc->weight_bits;
         for (type = 0; type < TYPES; ++type)
-            if (strcmp(op->type, qnnrt_lower__small_types[type].type) == 0) break;
+            if (op->package == NULL &&
+                strcmp(op->type, qnnrt_lower__small_types[type].type) == 0) break;
         if (type == TYPES || !needed[op->outputs[0]] ||
             qnnrt_lower__at(job, op->inputs[1])->kind != QNNRT_TENSOR_STATIC ||
             graph->bodies[op->inputs[1]].source == NULL)
@@ -6156,9 +6193,98 @@ static const qnnrt_lower_small *qnnrt_lower__small_list(qnnrt_lower *lower)
 }
 
 /* =====================================================================================
+   CUSTOM                                                                        >>custom
+   Operators of op packages, by the table of the caller.
+   Needs: >>config >>arena >>params >>tensor >>operator >>layout
+   Knows nothing of: ATen operators
+   ===================================================================================== */
+
+/* Return the row of the caller for an operator, or NULL. */
+static const qnnrt_lower_custom *qnnrt_lower__custom_of(const qnnrt_lower *lower, const char *op)
+{
+    size_t i = 0;
+    while (i < lower->desc.custom_count && strcmp(lower->desc.custom[i].op, op) != 0) ++i;
+    return i < lower->desc.custom_count ? &lower->desc.custom[i] : NULL;
+}
+
+/* Describe a parameter of an operator of the caller. */
+static void qnnrt_lower__custom_param(qnnrt_lower__job *job, qnnrt_lower__params *p,
+                                      const qnnrt_lower_custom_param *from)
+{
+    enum { MOST = sizeof(p->numbers) / sizeof(p->numbers[0]) };
+    const char *name = from->attr != NULL ? from->attr : from->name;
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(job->node, name);
+    const int number = attr != NULL && (attr->kind == QNNRT_IR_INT || attr->kind == QNNRT_IR_BOOL ||
+                                        attr->kind == QNNRT_IR_FLOAT);
+    const int list = attr != NULL && attr->kind == QNNRT_IR_INTS && attr->count > 0 &&
+                     attr->count <= MOST - p->used &&
+                     (from->dtype == QNNRT_DTYPE_I32 || from->dtype == QNNRT_DTYPE_U32);
+    const int absent = attr == NULL || attr->kind == QNNRT_IR_NULL;
+    if (number)
+        qnnrt_lower__scalar(p, from->name, from->dtype, from->dtype == QNNRT_DTYPE_F32
+                            ? (double)(float)attr->f : attr->f);
+    else if (list)
+        qnnrt_lower__numbers(p, from->name, from->dtype, attr->ints, (uint32_t)attr->count, 0);
+    else if (absent && from->optional)
+        qnnrt_lower__scalar(p, from->name, from->dtype, from->value);
+    else
+        qnnrt_lower__refuse(job->lower, job->graph, "Correct the table of operators.",
+                            absent ? "the argument \"%.100s\" is missing, which parameter"
+                                     " \"%.100s\" needs"
+                            : "the argument \"%.100s\" is not what parameter \"%.100s\" takes",
+                            name, from->name);
+}
+
+/* Lower a node to an operator of the caller. Its values have the order of the graph. */
+static void qnnrt_lower__custom(qnnrt_lower__job *job, const qnnrt_lower_custom *custom)
+{
+    const qnnrt_ir_node *node = job->node;
+    const size_t count = custom->inputs != NULL ? custom->input_count : node->input_count;
+    int32_t inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
+    qnnrt_lower__params p;
+    qnnrt_lower_op *op;
+    size_t i;
+    memset(&p, 0, sizeof(p));
+    if (count > QNNRT_LOWER__MOST_INPUTS || node->output_count > QNNRT_LOWER__MOST_INPUTS ||
+        node->output_count == 0 || custom->param_count > sizeof(p.list) / sizeof(p.list[0])) {
+        qnnrt_lower__refuse(job->lower, job->graph, NULL, "it has no outputs, or too many inputs,"
+                            " outputs or parameters");
+        return;
+    }
+    for (i = 0; i < count; ++i) {
+        const size_t at = custom->inputs != NULL ? custom->inputs[i] : i;
+        qnnrt_lower__view view;
+        if (at >= node->input_count) {
+            qnnrt_lower__refuse(job->lower, job->graph, "Correct the table of operators.",
+                                "it has %lu inputs, and input %lu of %s is number %lu",
+                                (unsigned long)node->input_count, (unsigned long)i, custom->type,
+                                (unsigned long)at);
+            return;
+        }
+        inputs[i] = QNNRT_LOWER__NONE;
+        if (node->inputs[at] == NULL) continue;
+        view = qnnrt_lower__in(job, at);
+        inputs[i] = qnnrt_lower__plain(job, &view);
+    }
+    for (i = 0; i < custom->param_count; ++i)
+        qnnrt_lower__custom_param(job, &p, &custom->params[i]);
+    if (job->graph->failed) return;
+    for (i = 0; i < node->output_count; ++i) {
+        const qnnrt_ir_value *out = node->outputs[i];
+        outputs[i] = qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER,
+                                         qnnrt_lower__dtype(job, out->dtype), out->rank, out->dims);
+        if (outputs[i] == QNNRT_LOWER__NONE) return;
+    }
+    op = qnnrt_lower__add(job, custom->type, inputs, count, outputs, node->output_count, &p);
+    if (op == NULL) return;
+    op->package = custom->package;
+    for (i = 0; i < node->output_count; ++i) qnnrt_lower__set(job, i, outputs[i], NULL);
+}
+
+/* =====================================================================================
    GRAPH                                                                          >>graph
    A graph of the IR, node by node; its inputs and outputs.
-   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>table
+   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>table >>custom
    Knows nothing of: operators, builders
    ===================================================================================== */
 
@@ -6246,6 +6372,7 @@ static void qnnrt_lower__watch(qnnrt_lower__job *job)
    nodes can be checked. */
 static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 {
+    const qnnrt_lower_custom *custom = qnnrt_lower__custom_of(job->lower, node->op);
     const int rule = qnnrt_lower__rule_of(node->op);
     const qnnrt_ir_value *large = NULL;
     size_t i;
@@ -6266,6 +6393,8 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
         qnnrt_lower__refuse(job->lower, job->graph, NULL, "\"%.200s\" has %llu elements, at most"
                             " 2147483647 are lowered", large->name,
                             (unsigned long long)large->count);
+    else if (custom != NULL)
+        qnnrt_lower__custom(job, custom);
     else if (rule < 0)
         qnnrt_lower__refuse(job->lower, job->graph,
                             "Compute it on the host, or change the model.",
@@ -8046,8 +8175,9 @@ static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op
     facts.param_count = op->param_count;
     part->graph->node = op->node;
     part->graph->failed = 0;
-    known = qnnrt_known_find(names[part->lower->desc.target], release != NULL ? release : "",
-                             &facts);
+    known = op->package != NULL ? NULL
+            : qnnrt_known_find(names[part->lower->desc.target], release != NULL ? release : "",
+                               &facts);
     if (known != NULL && known->what != QNNRT_KNOWN_VALUES)
         qnnrt_lower__refuse(part->lower, part->graph, known->instead,
                             "%s is known to be wrong here: %s", op->type, known->why);
@@ -8105,6 +8235,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
         }
         memset(&node, 0, sizeof(node));
         node.name = op->name;
+        node.package = op->package;
         node.type = op->type;
         node.inputs = inputs;
         node.input_count = op->input_count;

@@ -49,6 +49,7 @@ typedef struct aten {
     qnnrt_lower_encoding *encodings;   /* [encoding_count] of activations               */
     size_t          encoding_count, encoding_room;
     uint64_t        ns[ATEN_PHASES];
+    op_map          map;               /* of --op_map                                   */
 } aten;
 
 /* Return true if a file is a graph in ATen operators, by its name. */
@@ -81,6 +82,7 @@ static int aten_check(const settings *set)
                         : c->io >= 0           ? "--io"
                         : c->fp32              ? "--fp32"
                         : c->contexts != 0     ? "--contexts"
+                        : c->op_map != NULL    ? "--op_map"
                         : c->report != NULL    ? "--report"
                         : set->svg != NULL     ? "--svg"
                         : set->dot != NULL     ? "--dot"
@@ -152,6 +154,7 @@ static uint64_t aten_spent(aten *a, int phase, uint64_t begin)
 static int aten_read_graph(aten *a, aten_graph *g)
 {
     const qnnrt_ir_finding *list = NULL;
+    qnnrt_ir_desc desc = {0};
     size_t count = 0;
     qnnrt_error err;
     page p = {NULL, 0, 0};
@@ -161,7 +164,9 @@ static int aten_read_graph(aten *a, aten_graph *g)
              g->file, strerror(errno));
         return 0;
     }
-    if (qnnrt_ir_read(g->text, g->bytes, NULL, &g->ir, &err) != QNNRT_OK) {
+    desc.custom = a->map.names;
+    desc.custom_count = a->map.count;
+    if (qnnrt_ir_read(g->text, g->bytes, &desc, &g->ir, &err) != QNNRT_OK) {
         fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
         return 0;
     }
@@ -328,6 +333,8 @@ static qnnrt_lower_desc aten_desc(aten *a)
     desc.graph.optimization_level = c->level;
     desc.graph.vtcm_mib = c->vtcm;
     desc.graph.hvx_threads = c->hvx;
+    desc.custom = a->map.rows;
+    desc.custom_count = a->map.count;
     small_desc(&a->small, a->t, &desc);
     if (c->calibrate.count > 0) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
     desc.encodings = a->encodings;
@@ -463,6 +470,7 @@ static void aten_loss(const aten *a)
 static void aten_free(aten *a)
 {
     qnnrt_lower_free(a->lower);
+    op_map_free(&a->map);
     for (size_t i = 0; i < a->graph_count; ++i) {
         qnnrt_ir_free(a->graphs[i].ir);
         free(a->graphs[i].text);

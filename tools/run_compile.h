@@ -366,7 +366,8 @@ static int verb_compile(void *user)
     backend_options(t, &desc);
     desc.soc_model = 0;                          /* the builder's descriptor has it */
     if (status != STATUS_OK ||
-        (a != NULL && !(a->decoder != NULL ? decoder_read(a) : aten_read(a)))) {
+        (a != NULL && (!op_map_read(t, &a->map) ||
+                       !(a->decoder != NULL ? decoder_read(a) : aten_read(a))))) {
     } else if (!compile_folder(t, 1, &missing) ||
                (a != NULL && !compile_replaces(t, a->decoder != NULL || t->set.compile.kv_rows))) {
     } else if (m.backend_count > 0) {

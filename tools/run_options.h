@@ -376,6 +376,12 @@ static const cli_option options[] = {
      .help = "register an op package of the backend before anything else: its library, the "
              "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
              "Repeat the option for several"},
+    {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.op_map),
+     .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
+     .help = ".json: table of operators of graphs that become operators of op packages: "
+             "{\"mylib.line.default\": {\"package\": \"my.package\", \"type\": \"LineOf\", "
+             "\"inputs\": [0], \"params\": {\"slope\": {\"attr\": \"slope\", \"dtype\": "
+             "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out"},
 
     {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, FIELD(compile.calibrate),
      .verbs = VERB_COMPILE,
