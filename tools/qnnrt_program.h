@@ -684,6 +684,7 @@ static void qnnrt_program__ask_host(qnnrt_program *p, qnnrt_program__graph *grap
     const void *inputs[256];
     void *outputs[256];
     uint64_t bytes = 0;
+    qnnrt_result result;
     qnnrt_error err;
     char *zeros;
     size_t i;
@@ -709,7 +710,9 @@ static void qnnrt_program__ask_host(qnnrt_program *p, qnnrt_program__graph *grap
     memset(zeros, 0, (size_t)bytes + 1);
     for (i = 0; i < node->input_count; ++i) inputs[i] = node->inputs[i] != NULL ? zeros : NULL;
     for (i = 0; i < node->output_count; ++i) outputs[i] = NULL;
-    if (qnnrt_ir_eval_node(hooks, node, inputs, outputs, &err) == QNNRT_E_UNSUPPORTED)
+    result = qnnrt_ir_eval_node(hooks, node, inputs, outputs, &err);
+    if (result == QNNRT_E_MEMORY) p->no_memory = 1;
+    if (result == QNNRT_E_UNSUPPORTED)
         qnnrt_program__refuse(p, graph, backend, number, err.text);
     if (hooks->free != NULL) hooks->free(hooks->alloc_user, zeros);
     else free(zeros);
@@ -978,25 +981,47 @@ static qnnrt_dtype qnnrt_program__io(void *user, const qnnrt_ir *ir, const qnnrt
     return (qnnrt_dtype)0;
 }
 
+/* Let a node copy output `index` of a graph, and give the copy away. Return 0 when out of
+   memory. */
+static int qnnrt_program__copy_output(qnnrt_ir *ir, size_t index, const char *name, const char *op)
+{
+    qnnrt_ir_value *value = ir->outputs[index];
+    qnnrt_ir_value *copy = qnnrt_ir_add_value(ir, name, value->dtype, value->rank, value->dims);
+    if (copy == NULL || qnnrt_ir_add_node(ir, NULL, op, &value, 1, &copy, 1) == NULL) return 0;
+    ir->outputs[index] = copy;
+    copy->is_output += 1;
+    copy->users += 1;
+    value->is_output -= 1;
+    value->users -= 1;
+    return 1;
+}
+
 /* Let a part of the host give away a value twice under two names: the second one is a copy. */
 static int qnnrt_program__copy_outputs(qnnrt_ir *ir)
 {
     size_t i, k;
     for (i = 0; i < ir->output_count; ++i) {
-        qnnrt_ir_value *value = ir->outputs[i], *copy;
-        for (k = 0; k < i && ir->outputs[k] != value; ++k) {}
+        for (k = 0; k < i && ir->outputs[k] != ir->outputs[i]; ++k) {}
         if (k == i) continue;
-        copy = qnnrt_ir_add_value(ir, value->name, value->dtype, value->rank, value->dims);
-        if (copy == NULL ||
-            qnnrt_ir_add_node(ir, NULL, "alias.default", &value, 1, &copy, 1) == NULL)
-            return 0;
-        ir->outputs[i] = copy;
-        copy->is_output += 1;
-        copy->users += 1;
-        value->is_output -= 1;
-        value->users -= 1;
+        if (!qnnrt_program__copy_output(ir, i, ir->outputs[i]->name, "alias.default")) return 0;
     }
     return 1;
+}
+
+/* Let a node make each output of a graph: one that is an input, a weight or a constant is copied,
+   under the name that qnnrt_lower_graph() gives it. */
+static int qnnrt_program__make_outputs(qnnrt_program *p, qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; i < ir->output_count; ++i) {
+        const qnnrt_ir_value *value = ir->outputs[i];
+        if (value->origin == QNNRT_IR_NODE || value->count == 0) continue;
+        if (!qnnrt_program__copy_output(ir, i, qnnrt_program__text(p, "%.200s.%lu", value->name,
+                                                                   (unsigned long)i),
+                                        "clone.default"))
+            return 0;
+    }
+    return !p->no_memory;
 }
 
 /* Release what the units of the last attempt hold. */
@@ -1014,7 +1039,11 @@ static void qnnrt_program__drop(qnnrt_program *p)
         for (i = 0; graph->parts != NULL && i < graph->info.step_count; ++i)
             qnnrt_ir_free(graph->parts[i].ir);
         graph->parts = NULL;
+        graph->info.step_count = 0;
+        graph->info.pipeline = NULL;
     }
+    p->info.contexts = NULL;
+    p->info.context_count = p->constant_count = 0;
 }
 
 /* Put the parts of all graphs in units, and make a graph of each. */
@@ -1461,7 +1490,7 @@ static const qnnrt_host_step *qnnrt_program__wire_host(qnnrt_program *p,
 }
 
 /* Let the name of an output of the graph find it, where an edge has the same name. */
-static void qnnrt_program__wire_outputs(qnnrt_program__graph *graph,
+static void qnnrt_program__wire_outputs(qnnrt_program *p, qnnrt_program__graph *graph,
                                         const qnnrt_program__part *part,
                                         qnnrt_program__wires *wires)
 {
@@ -1469,7 +1498,7 @@ static void qnnrt_program__wire_outputs(qnnrt_program__graph *graph,
     for (i = 0; i < part->outer_count; ++i) {
         qnnrt_name_desc *name = &wires->names[graph->pipeline.name_count];
         if (!qnnrt_program__source(graph, part->outputs[i], &from, &output)) continue;
-        name->name = name->tensor = part->outputs[i]->name;
+        name->name = name->tensor = qnnrt_program__output_name(p, part, i);
         name->step = part->number;
         name->output = 1;
         graph->pipeline.name_count += 1;
@@ -1511,7 +1540,7 @@ static void qnnrt_program__wire(qnnrt_program *p, qnnrt_program__graph *graph)
         }
         for (k = 0; k < part->input_count && !p->no_memory; ++k)
             qnnrt_program__wire_input(p, graph, part, k, &wires);
-        qnnrt_program__wire_outputs(graph, part, &wires);
+        qnnrt_program__wire_outputs(p, graph, part, &wires);
         desc->step_count += 1;
     }
     graph->info.pipeline = desc;
@@ -1587,7 +1616,12 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *de
     if (desc->backends[0].backend == NULL)
         return qnnrt_program__fail(err, QNNRT_E_ARG, "the host alone is no program: name a backend"
                                                      " before it");
+    if (desc->pin_count > 0 && desc->pins == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: pins is NULL");
     for (i = 0; i < desc->pin_count; ++i) {
+        if (desc->pins[i].node == NULL || desc->pins[i].role == NULL)
+            return qnnrt_program__fail(err, QNNRT_E_ARG, "pin %lu has no node or no role",
+                                       (unsigned long)i);
         for (k = 0; k < desc->backend_count &&
                     strcmp(desc->pins[i].role, desc->backends[k].role) != 0; ++k) {}
         if (k == desc->backend_count)
@@ -1680,6 +1714,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *p, qnnrt_ir *ir,
     result = qnnrt_lower_weights(p->main, ir, weights, err);
     if (result == QNNRT_OK) result = qnnrt_lower_passes(p->main, ir, err);
     if (result != QNNRT_OK) return result;
+    if (!qnnrt_program__make_outputs(p, ir)) return qnnrt_program__fail_memory(err);
     graph = (qnnrt_program__graph *)qnnrt_program__get(p, 1, sizeof(*graph));
     if (graph == NULL) return qnnrt_program__fail_memory(err);
     graph->info.name = qnnrt_program__text(p, "%s", name);

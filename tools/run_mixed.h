@@ -402,6 +402,7 @@ static int mixed_verify(mixed *m)
     aten *a = m->a;
     tool *t = a->t;
     const qnnrt_lower_desc lowered = aten_desc(a);
+    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
     qnnrt_backend_role roles[ROLES_MOST];
     qnnrt_host *host = NULL;
     qnnrt_desc desc = {0};
@@ -412,7 +413,9 @@ static int mixed_verify(mixed *m)
     memset(roles, 0, sizeof(roles));
     for (size_t i = 0; i < m->backend_count; ++i) {
         qnnrt_backend *backend = m->backends[i].backend;
-        if (backend == NULL) continue;
+        size_t k = 0;
+        while (k < info->context_count && info->contexts[k].backend != i) ++k;
+        if (backend == NULL || k == info->context_count) continue;       /* it has no step */
         roles[desc.backend_count].role = m->backends[i].role;
         roles[desc.backend_count++].backend = backend;
         half |= qnnrt_lower_target_of(qnnrt_backend_get_info(backend)) == QNNRT_LOWER_HTP;
