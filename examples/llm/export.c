@@ -8,7 +8,8 @@
    Each binary has a prefill graph and a decode graph:
 
        hub          prompt_ar32_cl128_1_of_2 and token_ar1_cl128_1_of_2; a tensor for the keys of
-                    a layer and one for its values; the caller computes cosines and sines
+                    a layer and one for its values; the caller computes cosines and sines. With
+                    --type f32 the graphs come from qnnrt_decoder.h, as in qnnrt-run compile
        executorch   prefill_forward and kv_forward; tensors for each head; the caller gives
                     positions, and the first shard has cosines and sines for all
 
@@ -21,7 +22,12 @@
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE
 #define QNNRT_WEIGHTS_IMPLEMENTATION
+#define QNNRT_IR_IMPLEMENTATION
+#define QNNRT_LOWER_IMPLEMENTATION
+#define QNNRT_DECODER_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_decoder.h"
+#include "tools/qnnrt_lower.h"
 
 #define CLI_NAME "export"
 #include "tools/cli.h"
@@ -129,6 +135,73 @@ static void check_options(settings *o, llm_config *is)
     is->context = o->context;
 }
 
+/* The name of a graph on the hub. */
+static void hub_name(char *name, size_t room, const settings *o, int decode, uint32_t shard)
+{
+    snprintf(name, room, "%s_ar%u_cl%u_%u_of_%u", decode ? "token" : "prompt",
+             (unsigned)(decode ? o->decode : o->prefill), (unsigned)o->context,
+             (unsigned)shard + 1, (unsigned)o->shards);
+}
+
+/* Graphs in ATen operators, and what becomes of them. */
+typedef struct made {
+    qnnrt_decoder model;
+    qnnrt_lower  *lower;                        /* reads the weights until the model is finished */
+    qnnrt_ir    **graphs;                       /* [count] */
+    size_t        count;
+} made;
+
+/* Make the graph of a shard from config.json, and lower it. */
+static void make_graph(made *d, llm_maker *m, const settings *o, uint32_t shard, int decode)
+{
+    qnnrt_decoder_desc desc = {0};
+    qnnrt_ir **ir = &d->graphs[d->count++];
+    qnnrt_error err;
+    char name[64];
+    hub_name(name, sizeof name, o, decode, shard);
+    desc.tokens = decode ? o->decode : o->prefill;
+    desc.context = o->context;
+    desc.part = shard;
+    desc.parts = o->shards;
+    if (qnnrt_decoder_graph(&d->model, &desc, ir, &err) != QNNRT_OK ||
+        qnnrt_ir_check(*ir, NULL, NULL, &err) != QNNRT_OK ||
+        qnnrt_lower_weights(d->lower, *ir, m->weights->file, &err) != QNNRT_OK ||
+        qnnrt_lower_passes(d->lower, *ir, &err) != QNNRT_OK ||
+        qnnrt_lower_place(d->lower, shard, &err) != QNNRT_OK ||
+        qnnrt_lower_graph(d->lower, *ir, name, &err) != QNNRT_OK)
+        stop_error(&err);
+}
+
+/* Make all graphs from config.json, and add them to the builder. */
+static void make_all(made *d, llm_maker *m, const settings *o, const qnnrt_backend *backend)
+{
+    qnnrt_lower_desc desc = {0};
+    qnnrt_error err;
+    char path[512], *text;
+    size_t bytes;
+    uint32_t i;
+    snprintf(path, sizeof path, "%s/config.json", o->model);
+    text = read_text(path, &bytes);
+    if (qnnrt_decoder_read(text, bytes, &d->model, &err) != QNNRT_OK) stop_error(&err);
+    free(text);
+    d->graphs = (qnnrt_ir **)room(2 * (size_t)o->shards, sizeof *d->graphs);
+    desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));
+    desc.build_id = qnnrt_backend_get_info(backend)->build_id;
+    if (qnnrt_lower_create(&desc, &d->lower, &err) != QNNRT_OK) stop_error(&err);
+    for (i = 0; i < o->shards; ++i) {
+        if (o->prefill != 0) make_graph(d, m, o, i, 0);
+        if (o->decode != 0) make_graph(d, m, o, i, 1);
+    }
+    if (qnnrt_lower_emit(d->lower, m->builder, &err) != QNNRT_OK) stop_error(&err);
+}
+
+static void free_made(made *d)
+{
+    qnnrt_lower_free(d->lower);
+    while (d->count > 0) qnnrt_ir_free(d->graphs[--d->count]);
+    free(d->graphs);
+}
+
 /* Describe all shards, each with its graphs. */
 static void build(llm_maker *m, const settings *o)
 {
@@ -151,9 +224,7 @@ static void build(llm_maker *m, const settings *o)
             if (m->names == LLM_EXECUTORCH)
                 snprintf(name, sizeof name, "%s_forward", g == 0 ? "prefill" : "kv");
             else
-                snprintf(name, sizeof name, "%s_ar%u_cl%u_%u_of_%u", g == 0 ? "prompt" : "token",
-                         (unsigned)tokens[g], (unsigned)m->is.context, (unsigned)i + 1,
-                         (unsigned)n);
+                hub_name(name, sizeof name, o, g != 0, i);
             graph.name = name;
             graph.fp16 = m->ranges == NULL;         /* NPUs compute no float32 */
             qnnrt_builder_graph(m->builder, &graph);
@@ -192,6 +263,7 @@ int main(int argc, char **argv)
     qnnrt *model;
     qnnrt_error err;
     llm_weights weights;
+    made graphs = {0};
     static llm_maker m;
     static llm_ranges ranges;
     settings o = {0};
@@ -217,7 +289,8 @@ int main(int argc, char **argv)
         return 1;
     }
     if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop_error(&err);
-    build(&m, &o);
+    if (o.type == F32 && o.naming == HUB) make_all(&graphs, &m, &o, backend);
+    else build(&m, &o);
     if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK) stop_error(&err);
     cli_catch_signals();
     for (i = 0; i < o.shards; ++i) {
@@ -232,6 +305,7 @@ int main(int argc, char **argv)
            o.shards == 1 ? "y" : "ies", o.out, qnnrt_backend_get_info(backend)->path);
     qnnrt_close(model);
     qnnrt_backend_close(backend);
+    free_made(&graphs);
     llm_free_weights(&weights);
     free((void *)o.folders.items);
     return 0;
