@@ -229,6 +229,7 @@ typedef struct qnnrt_partition_choice {
 } qnnrt_partition_choice;
 
 typedef struct qnnrt_partition_placement {
+    const char *name;                /* of the state */
     int32_t     owner;               /* a backend, or QNNRT_PARTITION_HOST: host memory */
     size_t      node_count;          /* that touch it */
     const char *why;
@@ -2241,6 +2242,7 @@ static int qnnrt_partition__result(qnnrt_partition *p)
     }
     for (s = 0; s < p->states; ++s) {
         const int32_t owner = p->owner_node[s];
+        states[s].name = qnnrt_partition__say(p, "%s", qnnrt_partition__state_name(p->desc, s));
         states[s].node_count = (size_t)(p->touching.first[s + 1] - p->touching.first[s]);
         states[s].owner = owner >= 0 ? qnnrt_partition__backend_of(p, owner) : QNNRT_PARTITION_HOST;
         states[s].why = owner >= 0 ? qnnrt_partition__say(p,

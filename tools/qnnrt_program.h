@@ -996,14 +996,31 @@ static int qnnrt_program__copy_output(qnnrt_ir *ir, size_t index, const char *na
     return 1;
 }
 
-/* Let a part of the host give away a value twice under two names: the second one is a copy. */
-static int qnnrt_program__copy_outputs(qnnrt_ir *ir)
+/* Return a name that no value of a graph has. */
+static const char *qnnrt_program__new_name(qnnrt_program *p, const qnnrt_ir *ir, const char *name)
+{
+    const char *text = name;
+    size_t i, number = 0;
+    for (i = 0; i < ir->value_count && !p->no_memory; ++i)
+        if (strcmp(ir->values[i]->name, text) == 0) {
+            text = qnnrt_program__text(p, "%.200s.%lu", name, (unsigned long)++number);
+            i = SIZE_MAX;                        /* begin again */
+        }
+    return text;
+}
+
+/* Let a part of the host give away a value twice under two names: the second one is a copy, whose
+   name no value of the whole graph has. */
+static int qnnrt_program__copy_outputs(qnnrt_program *p, const qnnrt_ir *whole, qnnrt_ir *ir)
 {
     size_t i, k;
     for (i = 0; i < ir->output_count; ++i) {
         for (k = 0; k < i && ir->outputs[k] != ir->outputs[i]; ++k) {}
         if (k == i) continue;
-        if (!qnnrt_program__copy_output(ir, i, ir->outputs[i]->name, "alias.default")) return 0;
+        if (!qnnrt_program__copy_output(ir, i, qnnrt_program__new_name(p, whole,
+                                                                       ir->outputs[i]->name),
+                                        "alias.default"))
+            return 0;
     }
     return 1;
 }
@@ -1065,7 +1082,8 @@ static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
             if (result != QNNRT_OK) return result;
             part->info.ir = part->ir;
             if (p->backends[part->info.backend].backend == NULL) {
-                if (!qnnrt_program__copy_outputs(part->ir)) return qnnrt_program__fail_memory(err);
+                if (!qnnrt_program__copy_outputs(p, graph->ir, part->ir))
+                    return qnnrt_program__fail_memory(err);
                 continue;
             }
             for (k = 0; k < i; ++k)

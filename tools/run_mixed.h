@@ -373,7 +373,8 @@ static void choice_graph(const mixed *m, const qnnrt_program_graph *graph)
         say(t, "\n");
     }
     for (size_t i = 0; i < plan->state_count; ++i)
-        say(t, "  state    %s: %s\n", choice_role(m, plan->states[i].owner), plan->states[i].why);
+        say(t, "  state    %s: %s: %s\n", choice_role(m, plan->states[i].owner),
+            plan->states[i].name, plan->states[i].why);
     if (t->set.compile.explain) choice_nodes(m, graph);
 }
 

@@ -1,0 +1,204 @@
+#!/bin/sh
+# qnnrt-run compile --backends: graphs over several backends, and what it says about bad input.
+#     sh tests/test_compile_mixed.sh [BUILD_DIR [RELEASE_DIR]]
+# The genuine libraries are RELEASE_DIR/libQnnHtp.so, and libQnnCpu.so of the release 2.47 beside it.
+suite=test_compile_mixed
+. "$(dirname "$0")/tool.sh"
+ir=$data/ir
+ref=$build/libQnnRef.so
+htp=$release/libQnnHtp.so
+cpu=$build/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
+out=$tmp/o
+
+# mixed NAME STATUS TEXT ARGUMENT ...: compile ends with STATUS, prints TEXT, and leaves no folder if it fails
+mixed() {
+    name=$1 wanted=$2 text=$3
+    shift 3
+    rm -rf "$out"
+    run compile "$@" --output_dir "$out"
+    if [ $status -ne "$wanted" ]; then bad "$name" "status $status, not $wanted: $(cat "$tmp/out" "$tmp/err")"
+    elif ! cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then bad "$name" "no '$text' in: $(cat "$tmp/out" "$tmp/err")"
+    elif [ "$wanted" -ne 0 ] && [ -e "$out" ]; then bad "$name" "left $(ls -R "$out")"
+    else good; fi
+}
+
+# equal NAME FILE FILE MOST: two files of floats differ by at most MOST of the largest value
+equal() {
+    check "$1" "$2 and $3 differ" python3 -c 'import array, sys
+a, b = (array.array("f", open(path, "rb").read()) for path in sys.argv[1:3])
+sys.exit(not a or len(a) != len(b) or
+         not max(abs(x - y) for x, y in zip(a, b)) <= float(sys.argv[3]) * max(map(abs, b)))' "$2" "$3" "$4"
+}
+
+if ! python3 "$tests/make_weights.py" "$tmp/cnn.safetensors" "$ir/torch_cnn.npz"; then
+    skip weights "python3 makes the weights"
+    finish
+    exit
+fi
+python3 "$tests/make_weights.py" "$tmp/llama.safetensors" "$ir/torch_llama.npz"
+python3 "$tests/make_weights.py" "$tmp/decode.safetensors" "$ir/tiny_decode.json"
+# What PyTorch was given, and what it computed.
+python3 -c 'import array, sys, zipfile
+for npz, name, path in zip(*[iter(sys.argv[1:])] * 3):
+    data = zipfile.ZipFile(npz).read(name)
+    size = 10 + data[8] + 256 * data[9]
+    body = data[size:]
+    if b"<i8" in data[:size]: body = array.array("i", array.array("q", body)).tobytes()
+    open(path, "wb").write(body)' \
+    "$ir/torch_cnn.npz" in/0.npy "$tmp/x.raw" "$ir/torch_cnn.npz" out/0.npy "$tmp/y.raw" \
+    "$ir/torch_llama.npz" in/0.npy "$tmp/ids.raw" "$ir/torch_llama.npz" in/1.npy "$tmp/mask.raw" \
+    "$ir/torch_llama.npz" in/2.npy "$tmp/pos.raw" "$ir/torch_llama.npz" out/0.npy "$tmp/logits.raw"
+cnn="$ir/torch_cnn.json --weights $tmp/cnn.safetensors"
+llama="$ir/torch_llama.json --weights $tmp/llama.safetensors"
+decode="$ir/tiny_decode.json --weights $tmp/decode.safetensors --rope_base 1000000"
+middle="--pin conv2d=npu --pin linear=npu"
+
+# steps NAME NPU CPU ROLE MOST: torch_cnn as npu -> ROLE -> npu, compared with PyTorch; the folder opens again
+steps() {
+    # shellcheck disable=SC2086  # several words
+    mixed "$1" 0 'verify    graph "torch_cnn"' $cnn --backends npu,cpu,host --backend_so "npu=$2" --backend_so "cpu=$3" \
+        $middle --pin "relu_=$4" --verify 2 --explain_plan
+    says "$1_three" out ' nodes in 3 steps, '
+    says "$1_first" out '  step 0   npu '
+    says "$1_middle" out "  step 1   $4 "
+    says "$1_last" out '  step 2   npu '
+    check "$1_pin" "$(grep relu_ "$tmp/out")" grep -qE "^  relu_ .* $4 +of .*pinned" "$tmp/out"
+    set -- "$@" "--backend_so npu=$2"
+    if [ "$4" = cpu ]; then set -- "$1" "$2" "$3" "$4" "$5" "$6 --backend_so cpu=$3"; fi
+    rm -rf "$tmp/y"
+    # shellcheck disable=SC2086
+    run --ctx_dir "$out" $6 --input "x=$tmp/x.raw" --output_dir "$tmp/y"
+    is "$1_runs" 0
+    equal "$1_pytorch" "$tmp/y/torch_cnn/softmax.raw" "$tmp/y.raw" "$5"
+    if [ "$2" = "$ref" ]; then system=$ref; else system=$release/libQnnSystem.so; fi
+    run inspect "$out" --system_so "$system" --svg "$tmp/mixed.svg"
+    is "$1_inspect" 0
+    check "$1_svg" "not XML" python3 -c 'import sys, xml.dom.minidom
+xml.dom.minidom.parse(sys.argv[1])' "$tmp/mixed.svg"
+    check "$1_svg_steps" "no step in the picture" grep -q 'torch_cnn' "$tmp/mixed.svg"
+}
+
+# ---- libQnnRef.so in both roles ----
+steps ref_cpu "$ref" "$ref" cpu 1e-5
+steps ref_host "$ref" "$ref" host 1e-5
+check host_json "no host.json" test -s "$out/host.json"
+# shellcheck disable=SC2086
+mixed one_role 0 'verify    graph "torch_cnn"' $cnn --backends npu,cpu,host --backend_so "npu=$ref" --backend_so "cpu=$ref" \
+    --pin softmax=cpu --speed npu=1 --verify 1
+says one_step out '12 nodes in 1 step,'
+
+# ---- caches ----
+refs="--backends npu,host --backend_so npu=$ref"
+# shellcheck disable=SC2086
+mixed state_error 1 'state "past_kv_flat_0": no backend supports all 2 nodes that touch it' $decode $refs \
+    --pin index_copy=host --state_policy error
+says state_error_node err '"index_copy" (index_copy.default) is pinned to host'
+# shellcheck disable=SC2086
+mixed state_host 0 'verify    graph "tiny_decode"' $decode $refs --pin index_copy=host --state_policy host --verify 2
+says state_owner out '  state    host: past_kv_flat_0: '
+says state_others out '  state    npu: past_kv_flat_1: '
+
+# ---- the genuine libraries ----
+if [ -f "$htp" ] && [ -f "$cpu" ]; then
+    steps htp_cpu "$htp" "$cpu" cpu 1e-2
+    steps htp_host "$htp" "$cpu" host 1e-2
+    both="--backends npu,cpu,host --backend_so npu=$htp --backend_so cpu=$cpu"
+    # shellcheck disable=SC2086
+    mixed soc_85 0 'verify    graph "torch_cnn", 2 runs, tolerance 0.0001' $cnn $both --soc_model 85 --verify 2
+    says soc_85_cpu out '  step 0   cpu    12 nodes'
+    run --ctx_dir "$out" --backend_so "cpu=$cpu" --input "x=$tmp/x.raw" --output_dir "$tmp/y85"
+    is soc_85_runs 0
+    equal soc_85_pytorch "$tmp/y85/torch_cnn/softmax.raw" "$tmp/y.raw" 1e-5
+    for role in cpu host; do
+        # shellcheck disable=SC2086
+        mixed llama_$role 0 'verify    graph "torch_llama"' $llama $both --pin linear=npu --pin softmax=$role --pin linear_1=npu --verify 2
+        says llama_${role}_step out "  step 1   $role "
+        roles="--backend_so npu=$htp"
+        if [ $role = cpu ]; then roles="$roles --backend_so cpu=$cpu"; fi
+        # shellcheck disable=SC2086
+        run --ctx_dir "$out" $roles --input "ids=$tmp/ids.raw" --input "mask=$tmp/mask.raw" --input "pos=$tmp/pos.raw" \
+            --output_dir "$tmp/llama_$role"
+        is llama_${role}_runs 0
+        equal llama_${role}_pytorch "$tmp/llama_$role/torch_llama/linear_1.raw" "$tmp/logits.raw" 1e-2
+    done
+    # shellcheck disable=SC2086
+    mixed decode_host 0 'verify    graph "tiny_decode"' $decode $both --pin softmax=host --verify 2
+    # shellcheck disable=SC2086
+    mixed decode_state 0 'verify    graph "tiny_decode"' $decode $both --pin index_copy=host --state_policy host --verify 2
+elif [ ! -f "$release/libQnnSystem.so" ]; then
+    skip genuine "$htp or $cpu is missing"
+fi
+
+# ---- bad input ----
+refs="--backends npu,cpu,host --backend_so npu=$ref --backend_so cpu=$ref"
+# wrong NAME STATUS TEXT ARGUMENT ...: torch_cnn on libQnnRef.so in two roles
+wrong() {
+    name=$1 wanted=$2 text=$3
+    shift 3
+    # shellcheck disable=SC2086
+    mixed "$name" "$wanted" "$text" $cnn $refs "$@"
+}
+wrong pin_of_none 1 'no graph has a node "conv9", which is pinned to "cpu"' --pin conv9=cpu
+wrong pin_no_role 2 '--pin relu=gpu: no backend has this role' --pin relu=gpu
+wrong pin_alone 2 '--pin takes NODE=ROLE, not "relu"' --pin relu
+wrong pin_twice 1 'node "relu" is pinned to "cpu" and to "npu"' --pin relu=cpu --pin relu=npu
+wrong pin_fused 0 'pinned to cpu' --pin conv2d=cpu --pin relu=npu --explain_plan
+says pin_resolved out '  step 0   cpu    1 nodes, "batch_norm" to "batch_norm"'
+wrong speed_words 2 '--speed takes a role and a positive number, not "npu=fast"' --speed npu=fast
+wrong speed_zero 2 'not "npu=0"' --speed npu=0
+wrong speed_nan 2 'not "npu=nan"' --speed npu=nan
+wrong speed_role 2 '--speed gpu=: no backend has this role' --speed gpu=1
+wrong with_contexts 2 '--contexts is for one backend, and --backends names several' --contexts 2
+printf 'PK\003\004' >"$tmp/a.dlc"
+# shellcheck disable=SC2086
+mixed with_dlc 2 '--backends is for .json graphs, and' "$tmp/a.dlc" $refs
+# shellcheck disable=SC2086
+mixed role_twice 2 '--backends has the role "npu" twice' $cnn --backends npu,npu --backend_so "npu=$ref"
+# shellcheck disable=SC2086
+mixed no_library 2 'the role "cpu", which has no library' $cnn --backends npu,cpu --backend_so "npu=$ref"
+# shellcheck disable=SC2086
+mixed host_alone 2 '--backends cannot be the host alone' $cnn --backends host
+# shellcheck disable=SC2086
+mixed host_first 2 '--backends has a role after host' $cnn --backends npu,host,cpu --backend_so "npu=$ref" --backend_so "cpu=$ref"
+# shellcheck disable=SC2086
+mixed role_too_many 2 '--backend_so names a library for "cpu", which is not one of the --backends' $cnn --backends npu \
+    --backend_so "npu=$ref" --backend_so "cpu=$ref"
+# shellcheck disable=SC2086
+mixed pins_alone 2 '--pin needs --backends' $cnn --backend_so "$ref" --pin relu=cpu
+mkdir "$tmp/model" && echo '{"architectures": ["LlamaForCausalLM"]}' >"$tmp/model/config.json"
+mixed with_folder 2 '--backends is for .json graphs, and' "$tmp/model" --backends npu --backend_so "npu=$ref"
+sed 's/aten.relu.default/aten.frobnicate.default/' "$ir/torch_cnn.json" >"$tmp/unknown.json"
+# shellcheck disable=SC2086
+mixed unknown_op 1 'frobnicate' "$tmp/unknown.json" --weights "$tmp/cnn.safetensors" $refs
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$tmp/shut" && chmod a-w "$tmp/shut"
+    # shellcheck disable=SC2086
+    run compile $cnn $refs --output_dir "$tmp/shut"
+    is shut 1
+    check shut_empty "$(ls "$tmp/shut")" test -z "$(ls "$tmp/shut")"
+fi
+# A disk without room: all files of the folder are removed again.
+(
+    trap '' XFSZ
+    ulimit -f 8
+    # shellcheck disable=SC2086
+    "$tool" compile $cnn $refs $middle --pin relu_=cpu --output_dir "$out/a" >"$tmp/out" 2>"$tmp/err"
+    echo $? >"$tmp/status"
+) 2>/dev/null
+status=$(cat "$tmp/status")
+is no_room 1
+check no_room_left "$(ls -R "$out" 2>/dev/null)" test ! -e "$out/a"
+
+# ---- a signal in the library's finalize: nothing is left ----
+rm -rf "$out"
+# shellcheck disable=SC2086
+QNNREF_FAULTS='delay=graphFinalize:60000ms' "$tool" compile $cnn $refs --output_dir "$out" --progress >"$tmp/out" 2>"$tmp/err" &
+child=$!
+until grep -q 'the library compiles' "$tmp/err" || ! kill -0 $child 2>/dev/null; do sleep 0.05; done
+kill -TERM $child
+wait $child 2>/dev/null
+status=$?
+is signal 143
+check signal_leaves "$(ls -R "$out" 2>/dev/null)" test ! -e "$out"
+
+finish
