@@ -27,9 +27,10 @@ static qnnrt_result kv_graph(qnnrt_ir *ir, qnnrt_ir_kv_info *info, qnnrt_error *
    0 after printing an error. */
 static int kv_rewrite(tool *t, const char *file, qnnrt_ir *ir, kv_facts *facts)
 {
-    qnnrt_ir_kv_info info, *all = &facts->info;
+    qnnrt_ir_kv_info info, *all;
     qnnrt_error err;
     if (!t->set.compile.kv_rows) return 1;
+    all = &facts->info;
     if (kv_graph(ir, &info, &err) != QNNRT_OK) {
         fail(t, NULL, err.hint, "--kv_rows: %s: %s", file, err.text);
         return 0;
