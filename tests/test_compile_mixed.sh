@@ -87,6 +87,19 @@ mixed one_role 0 'verify    graph "torch_cnn"' $cnn --backends npu,cpu,host --ba
     --pin softmax=cpu --speed npu=1 --verify 1
 says one_step out '12 nodes in 1 step,'
 
+# ---- a library that fails in finalize: a search finds the node ----
+# The whole context and the whole graph alone fail, 6 of 12 nodes compile, 9 and 7 fail: it is the seventh, add.
+QNNREF_FAULTS='fail=graphFinalize:1:0x3ea; fail=graphFinalize:2:0x3ea; fail=graphFinalize:4:0x3ea; fail=graphFinalize:5:0x3ea'
+export QNNREF_FAULTS
+# shellcheck disable=SC2086
+mixed searched 0 'moved     graph "torch_cnn": node "add" (add.Tensor) moves away from "npu": ' $cnn --backends npu,host \
+    --backend_so "npu=$ref" --pin conv2d_2=npu --pin relu_1=npu --verify 2
+says searched_host out '  step 1   host   1 nodes, "add" to "add"'
+QNNREF_FAULTS='fail=graphFinalize:0x3ea'
+# shellcheck disable=SC2086
+mixed never 1 'moved     graph "torch_cnn": node ' $cnn --backends npu,host --backend_so "npu=$ref"
+unset QNNREF_FAULTS
+
 # ---- caches ----
 refs="--backends npu,host --backend_so npu=$ref"
 # shellcheck disable=SC2086
@@ -109,6 +122,9 @@ if [ -f "$htp" ] && [ -f "$cpu" ]; then
     run --ctx_dir "$out" --backend_so "cpu=$cpu" --input "x=$tmp/x.raw" --output_dir "$tmp/y85"
     is soc_85_runs 0
     equal soc_85_pytorch "$tmp/y85/torch_cnn/softmax.raw" "$tmp/y.raw" 1e-5
+    # shellcheck disable=SC2086
+    mixed not_asked 0 '(conv2d.default) moves away from "npu": ' $cnn $both --soc_model 85 --no_ask --verify 2
+    says not_asked_why out "The SocModel doesn't support FP16"
     for role in cpu host; do
         # shellcheck disable=SC2086
         mixed llama_$role 0 'verify    graph "torch_llama"' $llama $both --pin linear=npu --pin softmax=$role --pin linear_1=npu --verify 2

@@ -283,8 +283,13 @@ def write_report(path, rows, models, results, size):
     good = sum(not r.get("stage") for r in results)
     lines += ["", "%d of %d runs are within the bar of their backend: %s." % (good, len(results), ", ".join(
         "%s %.0e" % (NAMES[b], BARS[b]) for b in backends)), ""]
+    kept = ""                                    # sections that this program does not write
+    if os.path.exists(path):
+        with open(path) as f:
+            _, mark, rest = f.read().partition("\n## ")
+            kept = mark + rest
     with open(path, "w") as f:
-        f.write("\n".join(lines))
+        f.write("\n".join(lines) + kept)
 
 
 def main():
