@@ -52,7 +52,7 @@ check renamed_file "$(ls "$tmp/renamed")" test -s "$tmp/renamed/other.bin"
 echo '{}' >"$tmp/map.json"
 # Options that change nothing, and those that do, each with a value. Others of the help are in the key because the
 # table says nothing else; those that name a file must be here, since its content counts.
-none="output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
+none="calibrate calibrate_so output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
 cache cache_limit cache_list cache_clear log_level version help"
 values="io=native fp32= fp16= contexts=2 positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
 hvx_threads=2 weight_sharing= system_so=$ref weight_bits=8 op_package= op_map=$tmp/map.json"
@@ -101,6 +101,30 @@ if [ -f "$data/llm/model/config.json" ]; then
     check table "$(ls "$tmp/key2")" cmp "$tmp/key/embeddings.raw" "$tmp/key2/embeddings.raw"
     check table_program "another program" cmp "$tmp/key/qnnrt.json" "$tmp/key2/qnnrt.json"
 fi
+# Samples: what they show is in the key, and how the files are named is not.
+python3 - "$tmp" <<'PYTHON'
+import struct, sys
+for name, most in (("x", 1.0), ("same", 1.0), ("larger", 1.5)):
+    values = [most * ((i * 37) % 768 - 384) / 384 for i in range(768)]
+    open("%s/%s.raw" % (sys.argv[1], name), "wb").write(struct.pack("<768f", *values))
+    open("%s/%s.txt" % (sys.argv[1], name), "w").write("%s/%s.raw\n" % (sys.argv[1], name))
+PYTHON
+compile codes --calibrate "$tmp/x.txt"
+is codes 0
+codes=$(key)
+check key_codes "the key of codes is that of floats" test "$codes" != "$first" -a -n "$codes"
+compile codes_again --calibrate "$tmp/same.txt" --calibrate_so "$ref"
+says codes_hit out "the files are in entry $codes"
+check codes_equal "another binary" diff -r "$tmp/codes" "$tmp/codes_again"
+cp "$tmp/larger.raw" "$tmp/x.raw"
+compile codes_other --calibrate "$tmp/x.txt"
+is codes_other 0
+check key_samples "the samples are not in the key" test "$(key)" != "$codes" -a -n "$(key)"
+compile codes_more --calibrate "$tmp/same.txt" --activation_bits 8
+is codes_more 0
+check key_bits "the bits of activations are not in the key" test "$(key)" != "$codes" -a -n "$(key)"
+run compile "$graph" --weights "$weights" --calibrate_so "$ref" --output_dir "$tmp/none"
+is samples_missing 2
 # A weight that the graph reads, one bit of it; one that it does not read; the graph; its name; the library.
 python3 - "$weights" "$tmp" <<'PYTHON'
 import json, struct, sys

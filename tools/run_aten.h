@@ -115,6 +115,9 @@ static int aten_check(const settings *set)
     if (c->act_bits != 0 && c->calibrate.count == 0)
         return cli_usage("Name a list of samples with --calibrate LIST.",
                          "--activation_bits needs ranges");
+    if (c->calibrate_so != NULL && c->calibrate.count == 0)
+        return cli_usage("Name a list of samples with --calibrate LIST.",
+                         "--calibrate_so needs samples");
     return small_check(c);
 }
 

@@ -103,6 +103,20 @@ static uint64_t cache_add_weights(qnnrt_cache_key *key, const aten *a)
     return bytes;
 }
 
+/* Add what the samples of --calibrate have shown. All that a list, its files and the library of
+   --calibrate_so decide is in these ranges. */
+static void cache_add_ranges(qnnrt_cache_key *key, const aten *a)
+{
+    if (a->t->set.compile.calibrate.count > 0) cache_add_text(key, "activations", "codes");
+    for (size_t i = 0; i < a->encoding_count; ++i) {
+        const qnnrt_lower_encoding *e = &a->encodings[i];
+        char *range = cli_text("%.17g %.17g %d", e->low, e->high, e->masked);
+        cache_add_text(key, "graph of a range", e->graph);
+        cache_add_text(key, e->name, range);
+        free(range);
+    }
+}
+
 /* Write a text of a graph into a key, through a hash. */
 static int cache_hash_text(void *user, const char *text, size_t bytes)
 {
@@ -167,12 +181,7 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
         qnnrt_cache_key_add(&key, "eos", model->eos, model->eos_count * sizeof(*model->eos));
     }
     if (a != NULL) bytes = cache_add_weights(&key, a);
-    for (size_t i = 0; a != NULL && i < a->encoding_count; ++i) {      /* what samples showed */
-        const qnnrt_lower_encoding *e = &a->encodings[i];
-        char *range = cli_text("%.17g %.17g %d", e->low, e->high, e->masked);
-        cache_add_text(&key, e->name, range);
-        free(range);
-    }
+    if (a != NULL) cache_add_ranges(&key, a);
     qnnrt_cache_key_end(&key, text);
     char *shown = grouped(bytes);
     say(t, "cache     key %.*s, %s bytes of weights, %.0f ms\n", CACHE_SHOWN, text, shown,

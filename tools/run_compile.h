@@ -385,7 +385,7 @@ static int verb_compile(void *user)
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
         say_backend(t, t->backend, "");
-        if (register_packages(t) && (a == NULL || calibrate(a))) {
+        if (register_packages(t, t->backend) && (a == NULL || calibrate(a))) {
             cache_begin(&cache, t, &names, a, path);
             paths = cache_take(&cache, t);
             const int lowers = a != NULL && (paths == NULL || aten_wants_lowering(&t->set));

@@ -326,7 +326,7 @@ static int open_backend(tool *t)
         return 0;
     }
     say_backend(t, t->backend, "");
-    if (!register_packages(t)) return 0;
+    if (!register_packages(t, t->backend)) return 0;
     return t->set.power == QNNRT_POWER_CUSTOM || set_power(t, t->backend);
 }
 

@@ -384,13 +384,13 @@ static const cli_option options[] = {
              "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out"},
 
     {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, FIELD(compile.calibrate),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: make activations codes, with ranges that samples show. LIST is a text file "
              "with a line for each sample: the files of the inputs in their order, or as "
              "INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type. Name it "
              "once for all graphs, or once for each graph"},
     {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.calibrate_so),
-     .verbs = VERB_COMPILE,
+     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: library that runs the samples (default: the one that compiles)"},
     {.name = "activation_bits", .value = "16|8", .kind = CLI_U32, .least = 8, .most = 16,
      FIELD(compile.act_bits), .verbs = VERB_COMPILE,

@@ -55,14 +55,14 @@ static int check_packages(const settings *set)
     return STATUS_OK;
 }
 
-/* Register the packages. Return 0 after printing an error. */
-static int register_packages(tool *t)
+/* Register the packages with a backend. Return 0 after printing an error. */
+static int register_packages(tool *t, qnnrt_backend *backend)
 {
     for (size_t i = 0; i < t->set.packages.count; ++i) {
         op_package package;
         qnnrt_error err;
         if (!package_split(t->set.packages.items[i], &package)) return 0;
-        const qnnrt_result result = qnnrt_backend_register_ops(t->backend, package.path,
+        const qnnrt_result result = qnnrt_backend_register_ops(backend, package.path,
                                                                package.provider, package.target,
                                                                &err);
         if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);
