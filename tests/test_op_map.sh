@@ -69,6 +69,9 @@ for text in libOne.so :P libOne.so: a:b:c:d a:b:; do
 done
 run run "$data" --op_package a
 is usage_run 2
+compile several_packages 2 "--op_package is for one backend, and --backends" --backends npu,host --backend_so "$ref" --op_package "$package"
+compile several_roles 2 "--op_package is for one backend, and --backend_so" --backends npu,host --backend_so "npu=$ref" --op_package "$package"
+compile several_maps 2 "--op_map is for one backend" --backends npu,host --backend_so "$ref" --op_map "$tmp/map.json"
 
 # ---- a genuine package on a genuine library ----
 if [ ! -f "$cpu" ]; then

@@ -131,11 +131,15 @@ static int mixed_check(mixed *m)
                         : c->cache != NULL     ? "--cache"
                         : c->verify_nodes != 0 ? "--verify_nodes"
                         : c->calibrate.count > 0 ? "--calibrate"
+                        : set->packages.count > 0 ? "--op_package"
+                        : c->op_map != NULL    ? "--op_map"
                         : set->svg != NULL     ? "--svg"
                         : set->dot != NULL     ? "--dot"
                                                : NULL;
     if (alone != NULL)
-        return cli_usage("Leave it out; qnnrt-run inspect draws the folder.",
+        return cli_usage(set->svg != NULL || set->dot != NULL
+                             ? "Leave it out; qnnrt-run inspect draws the folder."
+                             : "Leave it out, or compile for one backend.",
                          "%s is for one backend, and --backends names several", alone);
     int status = mixed_roles(m);
     return status == STATUS_OK ? mixed_pins(m) : status;
