@@ -47,7 +47,62 @@ compile no_list 1 "cannot read $tmp/none.list" --calibrate "$tmp/none.list"
 compile nan 1 'values of ' --calibrate "$tmp/nan.raw.list"
 says counted err 'tensors are NaN or infinite, the first in "x"'
 
+# ---- files of encodings ----
+# edit NAME CODE: $tmp/NAME.json, the encodings of the calibrated graph after CODE
+edit() {
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+a = {e["name"]: e for e in d["activation_encodings"]}
+p = {e["name"]: e for e in d["param_encodings"]}
+exec(sys.argv[3])
+json.dump(d, open(sys.argv[2], "w"))' "$tmp/e.json" "$tmp/$1.json" "$2"
+}
+compile write 0 "wrote     $tmp/e.json: encodings of " --calibrate "$tmp/x.npy.list" --activation_bits 8 --write_encodings "$tmp/e.json"
+cp "$out/torch_cnn.bin" "$tmp/codes.bin"
+compile read 0 "encodings of " --encodings "$tmp/e.json" --write_encodings "$tmp/again.json" --verify 1
+check same_binary "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
+check same_encodings "$(diff "$tmp/e.json" "$tmp/again.json")" cmp "$tmp/e.json" "$tmp/again.json"
+# The older form, where a bias has 32 bits.
+edit older 'def old(e):
+    return [{"bitwidth": e["bw"], "is_symmetric": str(e["is_sym"]), "dtype": "int", "scale": s, "offset": o,
+             "min": s * o, "max": s * (o + 255)} for s, o in zip(e["scale"], e["offset"])]
+d = {"version": "0.6.1", "activation_encodings": {n: old(e) for n, e in a.items()},
+     "param_encodings": {n: old(e) for n, e in p.items()}, "quantizer_args": {"param_bitwidth": 8}}
+d["param_encodings"]["fc.bias"] = [{"bitwidth": 32, "dtype": "int", "is_symmetric": "True"}]'
+compile older 0 "encodings of " --encodings "$tmp/older.json"
+check older_binary "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
+# One tensor over what samples show.
+edit one 'd["param_encodings"] = []; a["flatten"]["scale"] = [0.5]; d["activation_encodings"] = [a["flatten"]]'
+compile over 0 "encodings of 1 tensors" --encodings "$tmp/one.json" --calibrate "$tmp/x.npy.list" --activation_bits 8 --write_encodings "$tmp/over.json"
+check over_scale "$(cat "$tmp/over.json")" grep -q '"name": "flatten".*"scale": \[0.5\]' "$tmp/over.json"
+check over_binary "the same bytes" sh -c '! cmp "$1" "$2"' - "$tmp/codes.bin" "$out/torch_cnn.bin"
+
+# refused NAME TEXT CODE: the edited file is refused
+refused() {
+    edit "$1" "$3"
+    compile "$1" 1 "$2" --encodings "$tmp/$1.json"
+}
+refused unknown '"dw.weigth" (closest: "dw.weight")' 'p["dw.weight"]["name"] = "dw.weigth"'
+refused unknown_value '"flaten" (closest: "flatten")' 'a["flatten"]["name"] = "flaten"'
+refused no_scale 'encoding of "flatten": missing scale' 'del a["flatten"]["scale"]'
+refused no_scales 'encoding of "flatten": missing scale' 'a["flatten"]["scale"] = []'
+refused zero 'encoding of "flatten": its scale is not a positive number' 'a["flatten"]["scale"] = [0]'
+refused left_out 'missing scale: tensor "linear" has no range' 'd["activation_encodings"] = [e for e in a.values() if e["name"] in ("x", "softmax")]'
+refused no_offset 'encoding of "flatten": missing offset' 'del a["flatten"]["offset"]'
+refused offset 'encoding of "flatten": its offset is beyond its codes' 'a["flatten"]["offset"] = [-256]'
+refused bits 'encoding of "flatten": its bits are not 8 or 16' 'a["flatten"]["bw"] = 7'
+refused floats 'encoding of "flatten": it is of floats' 'a["flatten"]["dtype"] = "FLOAT"'
+refused blocks_of 'encoding of "fc.weight": its enc_type is' 'p["fc.weight"]["enc_type"] = "PER_BLOCK"'
+refused channels '"fc.weight" has 2 scales' 'p["fc.weight"]["scale"] = [1, 2]; p["fc.weight"]["offset"] = [-128, -128]'
+refused lopsided '"fc.weight" has offset -3, expected -128' 'p["fc.weight"]["scale"] = [1]; p["fc.weight"]["offset"] = [-3]'
+refused sections 'no activation_encodings' 'd = {"version": "1.0.0"}'
+head -c 200 "$tmp/e.json" >"$tmp/cut.json"
+compile cut 1 "$tmp/cut.json" --encodings "$tmp/cut.json"
+compile no_file 1 "cannot read $tmp/none.json" --encodings "$tmp/none.json"
+
 # ---- what does not go together ----
+compile writes_none 2 '--write_encodings needs ranges' --write_encodings "$tmp/none.json"
+compile backends_file 2 '--encodings is for one backend' --encodings "$tmp/e.json" --backends npu,cpu
 compile backends 2 '--calibrate is for one backend' --calibrate "$tmp/x.npy.list" --backends npu,cpu
 compile blocks 2 '--weight_block is for float activations' --calibrate "$tmp/x.npy.list" --weight_bits 4 --weight_block 16
 compile no_ranges 2 '--activation_bits needs ranges' --activation_bits 8

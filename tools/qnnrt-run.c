@@ -103,6 +103,7 @@ typedef struct compile_settings {
     size_t      eos_count;
     cli_list    calibrate;
     const char *calibrate_so;
+    const char *encodings, *write_encodings;
     uint32_t    act_bits;
     const char *op_map;                /* --op_map                                         */
 } compile_settings;
@@ -381,6 +382,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_progress.h"
 #include "run_verify.h"
 #include "run_calibrate.h"
+#include "run_encodings.h"
 #include "run_mixed.h"
 #include "run_compile.h"
 #include "run_options.h"

@@ -7101,7 +7101,8 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
         if (++count > 5) continue;
         for (q->graph = q->lower->first; q->graph != NULL; q->graph = q->graph->next)
             for (k = 0; k < q->graph->info.ir->value_count; ++k) {
-                const char *name = q->graph->info.ir->values[k]->name;
+                const qnnrt_ir_value *value = q->graph->info.ir->values[k];
+                const char *name = value->key != NULL ? value->key : value->name;
                 const size_t distance = qnnrt_lower__distance(desc->encodings[i].name, name);
                 if (distance < least) { least = distance; best = name; }
             }
@@ -7162,13 +7163,15 @@ static qnnrt_quant qnnrt_lower__quant_of(qnnrt_lower__quantizer *q, int32_t tens
                                          int symmetric)
 {
     qnnrt_lower__group *group = qnnrt_lower__group_of(q, tensor);
+    const qnnrt_ir_value *value = q->graph->tensors[tensor].value;
     float scale = 0;
     int32_t offset = 0;
     if (!group->known) {
         q->graph->failed = group->told;
         qnnrt_lower__refuse(q->lower, q->graph, "Calibrate the graph, or give an encoding for this"
                             " tensor.", "missing scale: tensor \"%.200s\" has no range and no"
-                            " encoding", q->graph->tensors[tensor].name);
+                            " encoding", value != NULL ? value->name
+                                                       : q->graph->tensors[tensor].name);
         group->told = 1;
         return qnnrt_lower__per_tensor(0, 0);
     }
@@ -7270,10 +7273,32 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
     for (k = 0; k < channels; ++k)               /* those of empty channels: none is far off */
         if (scales[k] == 1.0f || scales[k] < largest * 1e-6f)
             scales[k] = largest > 0 ? scales[k] == 1.0f ? largest : largest * 1e-6f : 1.0f;
+    if (e != NULL && e->count > 1 && channels > 1 && e->count != channels) {
+        qnnrt_lower__dealloc(q->lower, terms);
+        qnnrt_lower__refuse(q->lower, q->graph, "Give a scale for each output channel, or one for"
+                            " all.", "the encoding of weight \"%.200s\" has %lu scales, and the"
+                            " weight has %lu output channels", e->name, (unsigned long)e->count,
+                            (unsigned long)channels);
+        return 0;
+    }
+    if (e != NULL && e->scale > 0 && e->offset != 0) {
+        const int32_t half = bits <= 16 ? (int32_t)(1u << (bits - 1)) : 0;
+        if (e->offset != -half && e->offset != 1 - half) {
+            qnnrt_lower__dealloc(q->lower, terms);
+            qnnrt_lower__refuse(q->lower, q->graph, "Quantize weights symmetrically.", "the"
+                                " encoding of weight \"%.200s\" has offset %ld, expected %ld", e->name,
+                                (long)e->offset, -(long)half);
+            return 0;
+        }
+    }
     if (e != NULL && (e->scale > 0 || e->count > 0))
-        for (k = 0; k < channels; ++k)
+        for (k = 0; k < channels; ++k) {
+            uint32_t c;
             scales[k] = e->count == channels ? e->scales[k]
                         : e->count > 0       ? e->scales[0] : e->scale;
+            for (c = 0; c < e->count && e->count != channels; ++c)       /* one scale for all */
+                if (e->scales[c] > scales[k]) scales[k] = e->scales[c];
+        }
     for (i = 0; terms != NULL && step > 0 && i < q->graph->tensors[bias].count; ++i) {
         const double least = fabs((double)terms[i]) / ((double)step * 1073741824.0);
         const uint64_t at = channels > 1 ? i % channels : 0;
@@ -8289,8 +8314,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
                                  " activations, and act_bits is %lu", d->weight_block != 0
                                  ? "weight_block" : "weight_emulate", (unsigned long)d->act_bits);
     if (d->act_bits != 0 && d->target == QNNRT_LOWER_CPU) {
-        qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with activations"
-                          " as codes: it computes wrong values, or crashes when it opens the"
+        qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with"
+                          " activations as codes: it computes wrong values, or crashes when it opens the"
                           " binary");
         qnnrt_lower__hint(err, "Compile for the CPU with float activations.");
         return QNNRT_E_UNSUPPORTED;

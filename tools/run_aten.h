@@ -94,6 +94,8 @@ static int aten_check(const settings *set)
                         : c->weight_bits != 0  ? "--weight_bits"
                         : c->kv_rows           ? "--kv_rows"
                         : c->calibrate.count > 0 ? "--calibrate"
+                        : c->encodings != NULL ? "--encodings"
+                        : c->write_encodings != NULL ? "--write_encodings"
                         : c->act_bits != 0     ? "--activation_bits"
                                                : NULL;
     if (graphs == 0 && given != NULL)
@@ -110,21 +112,25 @@ static int aten_check(const settings *set)
         return cli_usage("Name --calibrate once for all graphs, or once for each.",
                          "%lu graph%s and %lu --calibrate", (unsigned long)graphs,
                          cli_plural(graphs), (unsigned long)c->calibrate.count);
-    if (c->calibrate.count > 0 && c->kv_rows)
-        return cli_usage("Choose one.", "--calibrate and --kv_rows exclude each other");
-    if (c->act_bits != 0 && c->calibrate.count == 0)
-        return cli_usage("Name a list of samples with --calibrate LIST.",
-                         "--activation_bits needs ranges");
     if (c->calibrate_so != NULL && c->calibrate.count == 0)
         return cli_usage("Name a list of samples with --calibrate LIST.",
                          "--calibrate_so needs samples");
+    if (codes_wanted(c) && c->kv_rows)
+        return cli_usage("Choose one.", "%s and --kv_rows exclude each other",
+                         c->calibrate.count > 0 ? "--calibrate" : "--encodings");
+    if ((c->act_bits != 0 || c->write_encodings != NULL) && !codes_wanted(c))
+        return cli_usage("Name a list of samples with --calibrate LIST.", "%s needs ranges",
+                         c->act_bits != 0 ? "--activation_bits" : "--write_encodings");
+    if (c->write_encodings != NULL && graphs != 1)
+        return cli_usage("Compile the graphs one after the other.",
+                         "--write_encodings is for one graph");
     return small_check(c);
 }
 
 /* Return true if something is asked for that shows how graphs are lowered. */
 static int aten_wants_lowering(const settings *set)
 {
-    return set->compile.report != NULL || set->svg != NULL || set->dot != NULL ||
+    return set->compile.report != NULL || set->compile.write_encodings != NULL || set->svg != NULL || set->dot != NULL ||
            set->compile.verify != 0 || set->compile.verify_nodes != 0;
 }
 
@@ -339,7 +345,7 @@ static qnnrt_lower_desc aten_desc(aten *a)
     desc.custom = a->map.rows;
     desc.custom_count = a->map.count;
     small_desc(&a->small, a->t, &desc);
-    if (c->calibrate.count > 0) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
+    if (codes_wanted(c)) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
     desc.encodings = a->encodings;
     desc.encoding_count = a->encoding_count;
     return desc;
@@ -481,7 +487,10 @@ static void aten_free(aten *a)
     }
     for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);
     free(a->small.kept);
-    for (size_t i = 0; i < a->encoding_count; ++i) free((char *)(uintptr_t)a->encodings[i].name);
+    for (size_t i = 0; i < a->encoding_count; ++i) {
+        free((char *)(uintptr_t)a->encodings[i].name);
+        free((float *)(uintptr_t)a->encodings[i].scales);
+    }
     free(a->encodings);
     free(a->weights);
     free(a->graphs);

@@ -415,8 +415,9 @@ static int calibrate(aten *a)
     qnnrt_backend *other = NULL;
     qnnrt_error err;
     int good = 1;
-    if (c->calibrate.count == 0) return 1;
+    if (!codes_wanted(c)) return 1;
     if (!calibrate_is_possible(a)) return 0;         /* before samples are run */
+    if (c->calibrate.count == 0) return 1;
     backend_options(a->t, &desc);
     desc.soc_model = 0;
     if (c->calibrate_so != NULL) {

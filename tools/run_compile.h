@@ -385,7 +385,8 @@ static int verb_compile(void *user)
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
         say_backend(t, t->backend, "");
-        if (register_packages(t, t->backend) && (a == NULL || calibrate(a))) {
+        if (register_packages(t, t->backend) &&
+            (a == NULL || (encodings_read(a) && calibrate(a)))) {
             cache_begin(&cache, t, &names, a, path);
             paths = cache_take(&cache, t);
             const int lowers = a != NULL && (paths == NULL || aten_wants_lowering(&t->set));
@@ -398,6 +399,7 @@ static int verb_compile(void *user)
         if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
         cache_keep(&cache, t, a, paths);
         if (a != NULL) fate_write(a, paths);
+        if (a != NULL && paths != NULL) encodings_write(a);
         if (a != NULL) chart_write(a);
         if (paths != NULL) compile_show(t, paths, library);
         compile_free(paths);

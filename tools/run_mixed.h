@@ -133,6 +133,7 @@ static int mixed_check(mixed *m)
                         : c->calibrate.count > 0 ? "--calibrate"
                         : set->packages.count > 0 ? "--op_package"
                         : c->op_map != NULL    ? "--op_map"
+                        : c->encodings != NULL ? "--encodings"
                         : set->svg != NULL     ? "--svg"
                         : set->dot != NULL     ? "--dot"
                                                : NULL;

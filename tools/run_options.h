@@ -395,6 +395,13 @@ static const cli_option options[] = {
     {.name = "activation_bits", .value = "16|8", .kind = CLI_U32, .least = 8, .most = 16,
      FIELD(compile.act_bits), .verbs = VERB_COMPILE,
      .help = ".json: bits of activations with --calibrate (default 16)"},
+    {.name = "encodings", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.encodings),
+     .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
+     .help = ".json: make activations codes, with scales and offsets from a file that AIMET wrote; "
+             "with --calibrate, the tensors that it names get these, the others what samples show"},
+    {.name = "write_encodings", .value = "FILE", .kind = CLI_TEXT,
+     FIELD(compile.write_encodings), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     .help = ".json: write the scales and offsets of activations and weights, as AIMET does"},
 
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
      .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,

@@ -37,6 +37,12 @@ static int small_matches(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
+/* Return true if activations become codes. */
+static int codes_wanted(const compile_settings *c)
+{
+    return c->calibrate.count > 0 || c->encodings != NULL;
+}
+
 /* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int small_check(const compile_settings *c)
 {
@@ -53,10 +59,10 @@ static int small_check(const compile_settings *c)
     if (c->weight_block != 0 && c->weight_bits != 4)
         return cli_usage("Add --weight_bits 4, or leave --weight_block out.",
                          "--weight_block needs weights of 4 bits");
-    if (c->calibrate.count > 0 && (c->weight_block != 0 || c->weight_emulate))
-        return cli_usage("Leave it out, or compile without --calibrate.",
-                         "%s is for float activations, and --calibrate makes them codes",
-                         c->weight_block != 0 ? "--weight_block" : "--weight_emulate");
+    const char *by = c->calibrate.count > 0 ? "--calibrate" : "--encodings";
+    if (codes_wanted(c) && (c->weight_block != 0 || c->weight_emulate))
+        return cli_usage("Choose one.", "%s is for float activations, and %s makes them codes",
+                         c->weight_block != 0 ? "--weight_block" : "--weight_emulate", by);
     return STATUS_OK;
 }
 

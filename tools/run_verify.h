@@ -522,7 +522,7 @@ static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int by_
     v.info = by_name ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number];
     verify_names(&v, v.info);
     v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
-    if (c->tolerance <= 0 && c->calibrate.count > 0) v.tolerance = c->act_bits == 8 ? 0.2 : 2e-2;
+    if (c->tolerance <= 0 && codes_wanted(c)) v.tolerance = c->act_bits == 8 ? 0.2 : 2e-2;
     v.most = half ? 65504 : 1e38;
     v.all = c->verify_nodes == 2;
     v.inputs = cli_alloc(v.ir->input_count, sizeof(*v.inputs));
