@@ -62,6 +62,12 @@ cp "$out/torch_cnn.bin" "$tmp/codes.bin"
 compile read 0 "encodings of " --encodings "$tmp/e.json" --write_encodings "$tmp/again.json" --verify 1
 check same_binary "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
 check same_encodings "$(diff "$tmp/e.json" "$tmp/again.json")" cmp "$tmp/e.json" "$tmp/again.json"
+for hit in first second; do
+    rm -f "$tmp/again.json"
+    compile "cache_$hit" 0 "wrote     $tmp/again.json" --encodings "$tmp/e.json" --cache "$tmp/cache" --write_encodings "$tmp/again.json"
+    check "cached_$hit" "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
+    check "cached_encodings_$hit" "other encodings" cmp "$tmp/e.json" "$tmp/again.json"
+done
 # The older form, where a bias has 32 bits.
 edit older 'def old(e):
     return [{"bitwidth": e["bw"], "is_symmetric": str(e["is_sym"]), "dtype": "int", "scale": s, "offset": o,

@@ -111,7 +111,7 @@ static void cache_add_ranges(qnnrt_cache_key *key, const aten *a)
     for (size_t i = 0; i < a->encoding_count; ++i) {
         const qnnrt_lower_encoding *e = &a->encodings[i];
         char *range = cli_text("%.17g %.17g %d", e->low, e->high, e->masked);
-        cache_add_text(key, "graph of a range", e->graph);
+        cache_add_text(key, "graph of a range", e->graph != NULL ? e->graph : "");
         cache_add_text(key, e->name, range);
         free(range);
     }
