@@ -78,6 +78,9 @@ is perplexity 0
 holds perplexity_is_that_of_torch 'ours > torch - 1e-4 && ours < torch + 1e-4' \
     -v torch="$torch" -v ours="$(sed -n 's/^perplexity *//p' "$tmp/out")"
 says perplexity_counts out 'of 469'
+llm_with prefill --perplexity "$data/llm/passage.txt" --seq_len 64 --dump_logits "$tmp/rows"
+is perplexity_dumps_logits 0
+equal perplexity_dumps_logits $((256 * 4 * $(wc -c <"$data/llm/passage.txt"))) "$(wc -c <"$tmp/rows")"
 od -An -v -tu1 "$data/llm/passage.txt" >"$tmp/numbers"
 llm_with prefill --perplexity "$tmp/numbers" --numbers --seq_len 64
 is perplexity_of_numbers 0

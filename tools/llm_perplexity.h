@@ -71,6 +71,7 @@ static int perplexity_window(tool *t, const int32_t *tokens, size_t count, perpl
         for (size_t i = 0; i < batch.count && at + i + 1 < count && good; ++i)
             perplexity_add(p, t->rows + i * t->info->vocabulary, t->info->vocabulary,
                            tokens[at + i + 1]);
+        if (good && t->dump.file != NULL) good = write_rows(t, batch.count);
     }
     free(wanted);
     return good && !interrupted;

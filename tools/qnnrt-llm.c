@@ -238,10 +238,11 @@ static const cli_option options[] = {
     {.name = "dump_logits", .value = "FILE", .kind = CLI_TEXT, FIELD(dump_logits),
      .help = "write a row of float32 logits for each token that the model reads, prompts included"},
     {.name = "perplexity", .value = "FILE", .kind = CLI_TEXT, FIELD(perplexity),
-     .help = "print how well the model predicts a text, and end: exp of the mean of -log of the "
-             "probability of each token. FILE holds bytes, or for other models and with --numbers "
-             "token numbers. It is read in windows of as many tokens as the model remembers, or of "
-             "--seq_len; each begins anew, and its first token is not counted"},
+     .help = "print how well the model predicts a text, and end: the perplexity is exp(m), where m "
+             "is the mean of -log of the probability of each token. FILE holds bytes; with "
+             "--numbers, and for models that do not have 256 tokens, it holds token numbers. The "
+             "model reads windows of as many tokens as it remembers, or of --seq_len, each with an "
+             "empty memory; the first token of a window is not counted"},
     {.name = "describe", .kind = CLI_FLAG, FIELD(describe),
      .help = "print the role of each tensor and the reason for it, and end. This opens no backend: "
              "it needs --system_so, or the JSON of each binary (forward_0_json.json)"},
@@ -289,10 +290,9 @@ static int check_options(const settings *set)
         return cli_usage("Use --tokens FILE for a prompt of numbers.",
                          "--numbers is about standard input: it excludes --prompt, --prompt_file"
                          " and --tokens");
-    if (set->perplexity != NULL && (prompts > 0 || set->describe || set->dump_logits != NULL))
+    if (set->perplexity != NULL && (prompts > 0 || set->describe))
         return cli_usage("Leave it out.", "--perplexity writes no text: it does not take %s",
-                         prompts > 0 ? "a prompt" : set->describe ? "--describe"
-                         : "--dump_logits");
+                         prompts > 0 ? "a prompt" : "--describe");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
         return cli_usage("Leave it out.", "--describe runs nothing: it does not take %s",
                          prompts > 0 ? "a prompt" : set->stats != NULL ? "--stats"
