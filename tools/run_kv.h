@@ -48,9 +48,10 @@ static int kv_rewrite(tool *t, const char *file, qnnrt_ir *ir, kv_facts *facts)
              (unsigned)all->context);
         return 0;
     }
-    say(t, "kv_rows   %s: %lu layers, %u tokens per call, %u past rows%s\n", file,
-        (unsigned long)(info.caches / 2), (unsigned)info.ar, (unsigned)(info.context - info.ar),
-        info.written ? "" : "; returned new rows already");
+    say(t, "kv_rows   %s: %lu layer%s, %u token%s per call, %u past row%s%s\n", file,
+        (unsigned long)(info.caches / 2), cli_plural(info.caches / 2), (unsigned)info.ar,
+        cli_plural(info.ar), (unsigned)(info.context - info.ar),
+        cli_plural(info.context - info.ar), info.written ? "" : "; returned new rows already");
     return 1;
 }
 

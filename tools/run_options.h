@@ -265,12 +265,13 @@ static const cli_option options[] = {
      .help = "folders: where rows of the table of embeddings are looked up: in the first graph, or "
              "on the host, in a file that is mapped (default graph)"},
     {.name = "kv_rows", .kind = CLI_FLAG, FIELD(compile.kv_rows), .verbs = VERB_COMPILE,
-     .help = ".json: the graphs are steps of one language model, for prompts and for one token. "
-             "Caches that they write new rows into become caches of past rows, the new rows become "
-             "outputs, and inputs and outputs get the names that qnnrt-llm knows. In a mask, the "
-             "columns of the new tokens come last"},
+     .help = ".json: the graphs are the steps of one language model, for prompts and for single "
+             "tokens. A cache that a graph updates becomes an input with the past rows and an "
+             "output with the new rows, and inputs and outputs get the names that qnnrt-llm knows. "
+             "In the mask, the columns of the new tokens come last"},
     {.name = "eos", .value = "T1,T2", .kind = CLI_OWN, .take = take_eos, .verbs = VERB_COMPILE,
-     .help = "with --kv_rows: tokens that end a text, for qnnrt-llm (default: none)"},
+     .help = "with --kv_rows: numbers of the tokens that end a text, for qnnrt-llm (default: those "
+             "of config.json in the folder of the first graph, if it is there)"},
     {.name = "backends", .value = "A,B,host", .kind = CLI_TEXT, FIELD(compile.backends),
      .verbs = VERB_COMPILE,
      .help = ".json: roles of several backends, the preferred one first, such as npu,cpu,host. Each "
