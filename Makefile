@@ -193,7 +193,7 @@ llm-htp: $(LLM_PROGRAMS)
 	$(llm_model)
 
 .PHONY: llm-table
-## llm-table: compile the sample model in float and with small weights; print bytes, errors, texts (2 min; python3)
+## llm-table: compile the sample model in float and with small weights; print bytes, errors, texts (5 min; python3)
 llm-table: $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so
 	@$(call fetch,2.51)
 	$(PYTHON) tests/exports/llm_table.py $(B)/llm-table --tools $(B) --htp $(QNN51)
