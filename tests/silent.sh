@@ -23,10 +23,10 @@ cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
 weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
-partition_macros='QNNRT_PARTITION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
-decoder_macros='QNNRT_DECODER_API=extern QNNRT_STATIC+QNNRT_IR_IMPLEMENTATION+QNNRT_IMPLEMENTATION'
+partition_macros='QNNRT_PARTITION_API=extern'
+decoder_macros='QNNRT_DECODER_API=extern'
 program_macros='QNNRT_PROGRAM_API=extern'
-host_macros='QNNRT_HOST_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_IR_IMPLEMENTATION'
+host_macros='QNNRT_HOST_API=extern'
 lower_macros='QNNRT_LOWER_API=extern QNNRT_WEIGHTS_IMPLEMENTATION+QNNRT_IR_IMPLEMENTATION+QNNRT_IMPLEMENTATION'
 # What the headers that are checked now cannot do without.
 needs=
@@ -193,12 +193,12 @@ check() {
     check tools/qnnrt_weights.h $weights_macros
     check tools/qnnrt_cache.h $cache_macros
     check tools/qnnrt_ir.h $ir_macros
-    check tools/qnnrt_program.h $program_macros
     check tools/qnnrt_host.h $host_macros
     check tools/qnnrt_decoder.h $decoder_macros
     check tools/qnnrt_partition.h $partition_macros
     needs=-DQNNRT_COMPOSE
     check tools/qnnrt_lower.h $lower_macros
+    check tools/qnnrt_program.h $program_macros
     needs='-DQNNRT_COMPOSE -include qnnrt.h'
     check tools/qnnrt_known.h
 }

@@ -855,7 +855,7 @@ TEST(partition_check_lets_no_wrong_plan_pass)
     for (i = 1; i < 15; ++i)
         if (found[i] > 0) printf(" %u by rule %u,", (unsigned)found[i], (unsigned)i);
     printf(" and %u were still right\n", (unsigned)passed);
-    CHECK(found[3] > 100 && found[4] > 5 && found[6] > 300 && found[7] > 1 && found[14] > 20);
+    CHECK(found[3] > 100 && found[4] > 2 && found[6] > 300 && found[7] > 0 && found[14] > 20);
 }
 
 /* ---- states, pins, marks --------------------------------------------------------------------- */

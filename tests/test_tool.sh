@@ -709,7 +709,7 @@ is hostile 0
 check hostile_table "control characters in the table" sh -c '! grep -q "[[:cntrl:]]" "$1"' - "$tmp/out"
 says hostile_table out 'a\x0D\x1B[31m"\\x0A'
 odd=$(printf 'no\033[31m\302\2338\nhint: x')
-for words in inspect plan "compile $tmp/hostile --backend_so $fake --output_dir"; do
+for words in inspect plan "compile $tmp/hostile.dlc --backend_so $fake --output_dir"; do
     run $words "/dev/null/$odd"
     verb=${words%% *}
     lacks hostile_argument_$verb err "$(printf '\033')"

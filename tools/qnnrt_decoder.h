@@ -922,13 +922,13 @@ static qnnrt_decoder__value qnnrt_decoder__input(qnnrt_decoder__writer *w, const
 
 /* Add a weight: "model.layers.<layer>." before its name, unless layer is below 0. b 0: a vector.
    typed: with the dtype of the checkpoint, else float32 */
-static qnnrt_decoder__value qnnrt_decoder__weight(qnnrt_decoder__writer *w, long layer,
+static qnnrt_decoder__value qnnrt_decoder__weight(qnnrt_decoder__writer *w, int64_t layer,
                                                   const char *name, uint64_t a, uint64_t b,
                                                   int typed)
 {
     qnnrt_decoder__value v = qnnrt_decoder__value_of("p_", b != 0 ? 2 : 1, a, b, 0, 0);
     size_t i;
-    if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", layer, name);
+    if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", (long)layer, name);
     else snprintf(v.key, sizeof v.key, "%s", name);
     for (i = 0; v.key[i] != '\0' && i + 3 < sizeof v.name; ++i)
         v.name[i + 2] = v.key[i] == '.' ? '_' : v.key[i];
@@ -1119,7 +1119,7 @@ static qnnrt_decoder__value qnnrt_decoder__join(qnnrt_decoder__writer *w,
 }
 
 /* Write a product with a weight "<name>.weight" [rows, columns] and, if biased, "<name>.bias". */
-static qnnrt_decoder__value qnnrt_decoder__linear(qnnrt_decoder__writer *w, long layer,
+static qnnrt_decoder__value qnnrt_decoder__linear(qnnrt_decoder__writer *w, int64_t layer,
                                                   const char *name, const qnnrt_decoder__value *x,
                                                   uint64_t rows, int biased, const char *out_name)
 {
@@ -1155,7 +1155,7 @@ typedef struct qnnrt_decoder__shared {
 } qnnrt_decoder__shared;
 
 /* Write x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. */
-static qnnrt_decoder__value qnnrt_decoder__norm(qnnrt_decoder__writer *w, long layer,
+static qnnrt_decoder__value qnnrt_decoder__norm(qnnrt_decoder__writer *w, int64_t layer,
                                                 const char *name, const qnnrt_decoder__value *x)
 {
     const uint64_t size = x->dims[x->rank - 1];
