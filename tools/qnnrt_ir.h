@@ -8380,7 +8380,8 @@ static int qnnrt_ir__write_finite(double f)
 /* Write elements as nested lists. */
 static void qnnrt_ir__write_list(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 {
-    const size_t size = qnnrt_ir_dtype_bytes(v->dtype);
+    const int row = qnnrt_ir__dtype_row(v->dtype);
+    const size_t size = row >= 0 ? (size_t)qnnrt_ir__dtypes[row].bytes : 0;
     const int kind = qnnrt_ir__dtype_kind(v->dtype);
     uint64_t i;
     uint32_t d;
