@@ -13,6 +13,8 @@
 #include <math.h>
 #include <sys/mman.h>
 #include "random_program.h"
+#include "ir_graph.h"
+#include "sink.h"
 
 static qnnrt_error err;
 
@@ -20,42 +22,7 @@ static qnnrt_error err;
 
 static qnnrt_ir *graph(const char *text)
 {
-    const size_t bytes = strlen(text);
-    char *json = (char *)malloc(bytes + 1);
-    qnnrt_ir *ir = NULL;
-    size_t i;
-    if (json == NULL) abort();
-    for (i = 0; i <= bytes; ++i) json[i] = (char)(text[i] == '\'' ? '"' : text[i]);
-    memset(&err, 0xFF, sizeof(err));
-    if (qnnrt_ir_read(json, bytes, NULL, &ir, &err) == QNNRT_OK && qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK) {
-        qnnrt_ir_free(ir);
-        ir = NULL;
-    }
-    if (ir == NULL) printf("    %s\n", err.text);
-    free(json);
-    return ir;
-}
-
-#define V(name, dtype, shape) "{'name': '" name "', 'shape': [" shape "], 'dtype': '" dtype "'}"
-#define F(name, shape) V(name, "float32", shape)
-#define NODE(name, op, in, out, attrs) \
-    "{'name': '" name "', 'op_type': 'aten." op "', 'inputs': [" in "], 'outputs': [" out "], 'attrs': {" attrs "}}"
-#define GRAPH(inputs, outputs, weights, nodes) \
-    "{'graph_inputs': [" inputs "], 'graph_outputs': [" outputs "], 'weights': [" weights "], 'nodes': [" nodes "]"
-
-typedef struct sink { char *text; size_t used, room; } sink;
-
-static int sink_write(void *user, const char *text, size_t bytes)
-{
-    sink *s = (sink *)user;
-    if (s->used + bytes > s->room) {
-        s->room = 2 * (s->used + bytes);
-        s->text = (char *)realloc(s->text, s->room);
-        if (s->text == NULL) abort();
-    }
-    memcpy(s->text + s->used, text, bytes);
-    s->used += bytes;
-    return 1;
+    return ir_graph(text, NULL, &err);
 }
 
 static int refuse(void *user, const char *text, size_t bytes)
@@ -67,13 +34,9 @@ static int refuse(void *user, const char *text, size_t bytes)
 /* Write a text with ' instead of " as host.json of a folder. */
 static void put_text(const char *dir, const char *text)
 {
-    const size_t bytes = strlen(text);
-    char path[1200], *json = (char *)malloc(bytes + 1);
-    size_t i;
-    if (json == NULL) abort();
-    for (i = 0; i < bytes; ++i) json[i] = (char)(text[i] == '\'' ? '"' : text[i]);
+    char path[1200], *json = ir_quoted(text);
     snprintf(path, sizeof path, "%s/host.json", dir);
-    test_write_file(path, json, bytes);
+    test_write_file(path, json, strlen(json));
     free(json);
 }
 
@@ -82,7 +45,7 @@ static qnnrt_host *opened_with(const char *dir, const qnnrt_host_entry *steps, s
 {
     char path[1200];
     qnnrt_host *host = NULL;
-    sink s = { NULL, 0, 0 };
+    sink s = { NULL, 0, 0, 0 };
     memset(&err, 0xFF, sizeof(err));
     if (qnnrt_host_write(steps, count, sink_write, &s, &err) == QNNRT_OK) {
         snprintf(path, sizeof path, "%s/host.json", dir);
@@ -233,16 +196,10 @@ static int same_as_run(qnnrt_ir *ir)
 TEST(host_steps_compute_what_a_run_computes)
 {
     static const char *const files[] = { "tiny_cnn", "tiny_prefill", "tiny_decode", "torch_cnn", "torch_llama" };
-    size_t i, bytes;
+    size_t i;
     for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
-        char path[200];
-        void *text;
-        qnnrt_ir *ir = NULL;
-        snprintf(path, sizeof path, "tests/data/ir/%s.json", files[i]);
-        text = test_read_file(path, &bytes);
-        CHECK(text != NULL);
-        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
-        free(text);
+        qnnrt_ir *ir = ir_file(files[i], &err);
+        CHECK(ir != NULL);
         if (!same_as_run(ir)) { printf("    %s\n", files[i]); CHECK(0); }
         qnnrt_ir_free(ir);
     }
@@ -722,7 +679,7 @@ TEST(host_write_checks_its_steps)
 {
     qnnrt_ir *a = graph(PLAIN);
     qnnrt_host_entry steps[2];
-    sink s = { NULL, 0, 0 };
+    sink s = { NULL, 0, 0, 0 };
     CHECK(a != NULL);
     steps[0].name = steps[1].name = "a";
     steps[0].part = steps[1].part = a;
@@ -842,7 +799,7 @@ static void make_folder(const char *dir, const qnnrt_ir *first, const qnnrt_ir *
     qnnrt *model = NULL;
     qnnrt_tensor x, m, y;
     char path[1200];
-    sink s = { NULL, 0, 0 };
+    sink s = { NULL, 0, 0, 0 };
     size_t i;
     for (i = 0; i < 128; ++i) table_data[i] = (uint16_t)(0x3800 + 37 * (i % 61) + (i % 3 == 0 ? 0x8000 : 0));
     snprintf(path, sizeof path, "%s/table.raw", dir);

@@ -7,6 +7,7 @@
 #include "counted.h"
 #include "test.h"
 #include <math.h>
+#include "ir_graph.h"
 
 static qnnrt_error err;
 static const qnnrt_ir_finding *list;
@@ -15,16 +16,7 @@ static size_t count;
 /* Read a graph that is written with ' instead of ". Return NULL after an error. */
 static qnnrt_ir *graph_with(const char *text, const qnnrt_ir_desc *desc)
 {
-    const size_t bytes = strlen(text);
-    char *json = (char *)malloc(bytes + 1);
-    qnnrt_ir *ir = NULL;
-    size_t i;
-    if (json == NULL) abort();
-    for (i = 0; i <= bytes; ++i) json[i] = (char)(text[i] == '\'' ? '"' : text[i]);
-    memset(&err, 0xFF, sizeof(err));
-    if (qnnrt_ir_read(json, bytes, desc, &ir, &err) != QNNRT_OK) ir = NULL;
-    free(json);
-    return ir;
+    return ir_graph_unchecked(text, desc, &err);
 }
 
 static qnnrt_ir *graph(const char *text)
@@ -51,13 +43,12 @@ static int found(const char *a, const char *b)
 
 /* ---- pieces of graphs ---- */
 
-#define X "{'name': 'x', 'shape': [2, 3], 'dtype': 'float32'}"
-#define Y "{'name': 'y', 'shape': [2, 3], 'dtype': 'float32'}"
+#define X F("x", "2, 3")
+#define Y F("y", "2, 3")
 #define RELU "{'name': 'y', 'op_type': 'aten.relu.default', 'inputs': [" X "], 'outputs': [" Y "]}"
 /* A graph of input x and output y. */
-#define GRAPH(weights, nodes) \
+#define XY_GRAPH(weights, nodes) \
     "{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [" weights "], 'nodes': [" nodes "]}"
-#define TENSOR(name, shape) "{'name': '" name "', 'shape': [" shape "], 'dtype': 'float32'}"
 
 TEST(ir_reads_a_graph)
 {
@@ -94,14 +85,14 @@ TEST(ir_reads_a_graph)
 TEST(ir_reads_both_habits_of_weight_names)
 {
     static const char *const texts[] = {
-        "{'graph_inputs': [" X "], 'graph_outputs': [" TENSOR("y", "2, 4") "], "
-        "'weights': [" TENSOR("fc.weight", "4, 3") "], 'weight_name_mapping': {'p_fc_weight': 'fc.weight'}, 'nodes': "
-        "[{'name': 'y', 'op_type': 'aten.linear.default', 'inputs': [" X ", " TENSOR("p_fc_weight", "4, 3") "], "
-        "'outputs': [" TENSOR("y", "2, 4") "], 'attrs': {}}]}",
-        "{'nodes': [{'name': 'y', 'op_type': 'aten.linear.default', 'inputs': [" X ", " TENSOR("p_fc_weight", "4, 3")
-        "], 'outputs': [" TENSOR("y", "2, 4") "], 'attrs': null}], "
-        "'weights': [" TENSOR("p_fc_weight", "4, 3") "], 'weight_name_mapping': {'p_fc_weight': 'fc.weight'}, "
-        "'graph_inputs': [" X "], 'graph_outputs': [" TENSOR("y", "2, 4") "]}",
+        "{'graph_inputs': [" X "], 'graph_outputs': [" F("y", "2, 4") "], "
+        "'weights': [" F("fc.weight", "4, 3") "], 'weight_name_mapping': {'p_fc_weight': 'fc.weight'}, 'nodes': "
+        "[{'name': 'y', 'op_type': 'aten.linear.default', 'inputs': [" X ", " F("p_fc_weight", "4, 3") "], "
+        "'outputs': [" F("y", "2, 4") "], 'attrs': {}}]}",
+        "{'nodes': [{'name': 'y', 'op_type': 'aten.linear.default', 'inputs': [" X ", " F("p_fc_weight", "4, 3")
+        "], 'outputs': [" F("y", "2, 4") "], 'attrs': null}], "
+        "'weights': [" F("p_fc_weight", "4, 3") "], 'weight_name_mapping': {'p_fc_weight': 'fc.weight'}, "
+        "'graph_inputs': [" X "], 'graph_outputs': [" F("y", "2, 4") "]}",
     };
     size_t i;
     for (i = 0; i < 2; ++i) {
@@ -174,16 +165,10 @@ TEST(ir_reads_the_data_files)
     static const struct { const char *name; size_t nodes; } files[] = {
         { "tiny_cnn", 12 }, { "tiny_prefill", 168 }, { "tiny_decode", 162 }, { "torch_cnn", 14 }, { "torch_llama", 39 },
     };
-    size_t i, bytes;
+    size_t i;
     for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
-        char path[200];
-        void *text;
-        qnnrt_ir *ir = NULL;
-        snprintf(path, sizeof path, "tests/data/ir/%s.json", files[i].name);
-        text = test_read_file(path, &bytes);
-        CHECK(text != NULL);
-        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
-        free(text);
+        qnnrt_ir *ir = ir_file(files[i].name, &err);
+        CHECK(ir != NULL);
         CHECK_EQ(check(ir), QNNRT_OK);
         CHECK_EQ(ir->node_count, files[i].nodes);
         CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
@@ -234,7 +219,7 @@ TEST(ir_refuses_what_is_no_graph)
         { "{'nodes': [{'name': 'a', 'attrs': 1}]}", QNNRT_E_FORMAT, "\"attrs\" is not an object", "" },
         { "{'nodes': [{'inputs': 1}]}", QNNRT_E_FORMAT, "\"inputs\" is not a list", "" },
         { "{'constants': {'a': []}}", QNNRT_E_FORMAT, "\"constants{}\" is not an object", "" },
-        { GRAPH("", RELU) " x", QNNRT_E_FORMAT, "not JSON", "text after the document" },
+        { XY_GRAPH("", RELU) " x", QNNRT_E_FORMAT, "not JSON", "text after the document" },
     };
     qnnrt_ir_desc desc;
     size_t i;
@@ -247,12 +232,12 @@ TEST(ir_refuses_what_is_no_graph)
     CHECK(graph("{'nodes': []}") == NULL && strlen(err.hint) > 0);
     memset(&desc, 0, sizeof(desc));
     desc.text_bytes = 100;
-    CHECK(graph_with(GRAPH("", RELU), &desc) == NULL);
+    CHECK(graph_with(XY_GRAPH("", RELU), &desc) == NULL);
     CHECK_EQ(err.code, QNNRT_E_LIMIT);
     CHECK_STR(err.text, "text_bytes");
     memset(&desc, 0, sizeof(desc));
     desc.nodes = 1;
-    CHECK(graph_with(GRAPH("", RELU ", " RELU), &desc) == NULL);
+    CHECK(graph_with(XY_GRAPH("", RELU ", " RELU), &desc) == NULL);
     CHECK_EQ(err.code, QNNRT_E_LIMIT);
     CHECK_STR(err.text, "more than 1 nodes");
     memset(&desc, 0, sizeof(desc));
@@ -261,7 +246,7 @@ TEST(ir_refuses_what_is_no_graph)
                      "1, 1, 1, 1]}", &desc) == NULL);
     CHECK_EQ(err.code, QNNRT_E_FORMAT);
     desc.memory_bytes = 1000;
-    CHECK(graph_with(GRAPH("", RELU), &desc) == NULL);
+    CHECK(graph_with(XY_GRAPH("", RELU), &desc) == NULL);
     CHECK_EQ(err.code, QNNRT_E_MEMORY);
     CHECK_EQ(qnnrt_ir_read(NULL, 0, NULL, NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_ir_check(NULL, NULL, NULL, &err), QNNRT_E_ARG);
@@ -270,7 +255,7 @@ TEST(ir_refuses_what_is_no_graph)
 }
 
 /* A node y = op(x) with other tensors. */
-#define NODE(op, in, out) "{'name': 'y', 'op_type': '" op "', 'inputs': [" in "], 'outputs': [" out "]}"
+#define XY_NODE(op, in, out) "{'name': 'y', 'op_type': '" op "', 'inputs': [" in "], 'outputs': [" out "]}"
 #define NAMED(name, op, in, out) \
     "{'name': '" name "', 'op_type': '" op "', 'inputs': [" in "], 'outputs': [" out "]}"
 #define OF(name, producer, index) "{'name': '" name "', 'shape': [2, 3], 'dtype': 'float32', " \
@@ -283,41 +268,41 @@ TEST(ir_finds_every_fault)
 {
     static const struct { const char *text; qnnrt_result code; const char *a, *b; } c[] = {
         /* names */
-        { GRAPH("", RELU ", " RELU), QNNRT_E_FORMAT, "node \"y\"", "has a node of the same name" },
-        { GRAPH("", RELU ", " NAMED("z", "aten.relu.default", X, Y)), QNNRT_E_FORMAT, "node \"z\"",
+        { XY_GRAPH("", RELU ", " RELU), QNNRT_E_FORMAT, "node \"y\"", "has a node of the same name" },
+        { XY_GRAPH("", RELU ", " NAMED("z", "aten.relu.default", X, Y)), QNNRT_E_FORMAT, "node \"z\"",
           "\"y\" has the name of another value" },
-        { GRAPH("", NAMED("z", "aten.relu.default", X, X) ", " RELU), QNNRT_E_FORMAT, "node \"z\"",
+        { XY_GRAPH("", NAMED("z", "aten.relu.default", X, X) ", " RELU), QNNRT_E_FORMAT, "node \"z\"",
           "\"x\" has the name of another value" },
         { "{'graph_inputs': [" X ", " X "], 'graph_outputs': [" Y "], 'weights': [], 'nodes': [" RELU "]}",
           QNNRT_E_FORMAT, "graph input \"x\"", "twice" },
-        { GRAPH(TENSOR("w", "2") ", " TENSOR("w", "3"), RELU), QNNRT_E_FORMAT, "weight \"w\"", "twice" },
-        { GRAPH("", "{'op_type': 'aten.relu.default', 'inputs': [" X "], 'outputs': [" Y "]}"), QNNRT_E_FORMAT,
+        { XY_GRAPH(F("w", "2") ", " F("w", "3"), RELU), QNNRT_E_FORMAT, "weight \"w\"", "twice" },
+        { XY_GRAPH("", "{'op_type': 'aten.relu.default', 'inputs': [" X "], 'outputs': [" Y "]}"), QNNRT_E_FORMAT,
           "no name", "" },
-        { GRAPH("", "{'name': 'y', 'inputs': [" X "], 'outputs': [" Y "]}"), QNNRT_E_FORMAT, "node \"y\"",
+        { XY_GRAPH("", "{'name': 'y', 'inputs': [" X "], 'outputs': [" Y "]}"), QNNRT_E_FORMAT, "node \"y\"",
           "op_type is missing" },
-        { GRAPH("", NODE("aten.relu.default", TENSOR("z", "2, 3"), Y)), QNNRT_E_FORMAT, "node \"y\"",
+        { XY_GRAPH("", XY_NODE("aten.relu.default", F("z", "2, 3"), Y)), QNNRT_E_FORMAT, "node \"y\"",
           "reads \"z\", which is neither" },
-        { GRAPH("", NODE("aten.relu.default", OF("x", "nobody", "0"), Y)), QNNRT_E_FORMAT, "node \"y\"",
+        { XY_GRAPH("", XY_NODE("aten.relu.default", OF("x", "nobody", "0"), Y)), QNNRT_E_FORMAT, "node \"y\"",
           "node \"nobody\", which does not exist" },
-        { GRAPH("", NAMED("a", "aten.relu.default", X, TENSOR("a", "2, 3")) ", "
-                NODE("aten.relu.default", OF("a", "a", "1"), Y)), QNNRT_E_FORMAT, "node \"y\"",
+        { XY_GRAPH("", NAMED("a", "aten.relu.default", X, F("a", "2, 3")) ", "
+                XY_NODE("aten.relu.default", OF("a", "a", "1"), Y)), QNNRT_E_FORMAT, "node \"y\"",
           "reads output 1 of \"a\", which has 1" },
-        { GRAPH("", NAMED("a", "aten.relu.default", X, TENSOR("a", "2, 3")) ", "
-                NODE("aten.relu.default", OF("b", "a", "0"), Y)), QNNRT_E_FORMAT, "reads \"b\" as output 0",
+        { XY_GRAPH("", NAMED("a", "aten.relu.default", X, F("a", "2, 3")) ", "
+                XY_NODE("aten.relu.default", OF("b", "a", "0"), Y)), QNNRT_E_FORMAT, "reads \"b\" as output 0",
           "which is \"a\"" },
-        { "{'graph_inputs': [" X "], 'graph_outputs': [" TENSOR("q", "1") "], 'weights': [], 'nodes': [" RELU "]}",
+        { "{'graph_inputs': [" X "], 'graph_outputs': [" F("q", "1") "], 'weights': [], 'nodes': [" RELU "]}",
           QNNRT_E_FORMAT, "graph output \"q\" is neither", "" },
         { "{'graph_inputs': [" X "], 'graph_outputs': [], 'weights': [], 'nodes': [" RELU "]}", QNNRT_E_FORMAT,
           "no outputs", "" },
         { "{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [], 'nodes': [" RELU "], "
           "'weight_name_mapping': {'p': 'a', 'p': 'b'}}", QNNRT_E_FORMAT, "\"p\" has two names", "\"b\"" },
         /* order */
-        { GRAPH("", NODE("aten.relu.default", OF("z", "z", "0"), Y) ", "
-                NAMED("z", "aten.relu.default", X, TENSOR("z", "2, 3"))), QNNRT_E_FORMAT,
+        { XY_GRAPH("", XY_NODE("aten.relu.default", OF("z", "z", "0"), Y) ", "
+                NAMED("z", "aten.relu.default", X, F("z", "2, 3"))), QNNRT_E_FORMAT,
           "node \"y\"", "node \"z\" computes later" },
-        { GRAPH("", NODE("aten.relu.default", OF("y", "y", "0"), Y)), QNNRT_E_FORMAT, "is on a cycle", "node \"y\"" },
+        { XY_GRAPH("", XY_NODE("aten.relu.default", OF("y", "y", "0"), Y)), QNNRT_E_FORMAT, "is on a cycle", "node \"y\"" },
         /* tensors */
-        { GRAPH("", NODE("aten.relu.default", "1", Y)), QNNRT_E_FORMAT, "not an object", "node \"y\"" },
+        { XY_GRAPH("", XY_NODE("aten.relu.default", "1", Y)), QNNRT_E_FORMAT, "not an object", "node \"y\"" },
         { INPUT("{'shape': [2, 3], 'dtype': 'float32'}, " X), QNNRT_E_FORMAT, "graph input \"?\"", "its name is missing" },
         { INPUT("{'name': 'x', 'dtype': 'float32'}"), QNNRT_E_FORMAT, "graph input \"x\"", "its shape is missing" },
         { INPUT("{'name': 'x', 'shape': [2, 3]}"), QNNRT_E_FORMAT, "graph input \"x\"", "its dtype is missing" },
@@ -333,9 +318,9 @@ TEST(ir_finds_every_fault)
         { INPUT(SHAPED("[9223372036854775807]")), QNNRT_E_LIMIT, "graph input \"x\"", "2^48" },
         { INPUT(SHAPED("[18446744073709551615]")), QNNRT_E_UNSUPPORTED, "graph input \"x\"", "" },
         { INPUT(SHAPED("[281474976710656, 281474976710656]")), QNNRT_E_LIMIT, "graph input \"x\"", "2^48 elements" },
-        { GRAPH("", NODE("aten.relu.default", SHAPED("[3, 2]"), Y)), QNNRT_E_MISMATCH, "node \"y\"",
+        { XY_GRAPH("", XY_NODE("aten.relu.default", SHAPED("[3, 2]"), Y)), QNNRT_E_MISMATCH, "node \"y\"",
           "stated as [3, 2] float32, but it is [2, 3] float32" },
-        { "{'graph_inputs': [" X "], 'graph_outputs': [" TENSOR("y", "6") "], 'weights': [], 'nodes': [" RELU "]}",
+        { "{'graph_inputs': [" X "], 'graph_outputs': [" F("y", "6") "], 'weights': [], 'nodes': [" RELU "]}",
           QNNRT_E_MISMATCH, "graph output \"y\" is stated as [6]", "it is [2, 3]" },
         /* constants */
         { "{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [], 'nodes': [" RELU "], "
@@ -353,30 +338,30 @@ TEST(ir_finds_every_fault)
           "'constants': {'c': {'dtype': 'uint8'}}}", QNNRT_E_FORMAT, "constant \"c\"", "data is missing" },
         { "{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [], 'nodes': [" RELU "], "
           "'constants': {'c': {'data': [1]}}}", QNNRT_E_FORMAT, "constant \"c\"", "dtype is missing" },
-        { "{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [" TENSOR("c", "2") "], 'nodes': [" RELU "], "
+        { "{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [" F("c", "2") "], 'nodes': [" RELU "], "
           "'constants': {'c': {'data': [1], 'dtype': 'float32'}}}", QNNRT_E_MISMATCH, "constant \"c\"", "[2]" },
         /* operators */
-        { GRAPH("", NODE("aten.nonsense.default", X, Y)), QNNRT_E_UNSUPPORTED, "node \"y\" (nonsense.default)",
+        { XY_GRAPH("", XY_NODE("aten.nonsense.default", X, Y)), QNNRT_E_UNSUPPORTED, "node \"y\" (nonsense.default)",
           "unknown" },
-        { GRAPH("", NODE("aten.relu.default", X ", " X, Y)), QNNRT_E_ARG, "node \"y\" (relu.default)", "2 inputs" },
-        { GRAPH("", NODE("aten.relu.default", X, TENSOR("y", "3, 2"))), QNNRT_E_MISMATCH,
+        { XY_GRAPH("", XY_NODE("aten.relu.default", X ", " X, Y)), QNNRT_E_ARG, "node \"y\" (relu.default)", "2 inputs" },
+        { XY_GRAPH("", XY_NODE("aten.relu.default", X, F("y", "3, 2"))), QNNRT_E_MISMATCH,
           "output \"y\" is [3, 2] float32, expected [2, 3] float32", "inputs [2, 3] float32" },
-        { GRAPH("", NODE("aten.relu.default", X, "{'name': 'y', 'shape': [2, 3], 'dtype': 'int64'}")), QNNRT_E_MISMATCH,
+        { XY_GRAPH("", XY_NODE("aten.relu.default", X, "{'name': 'y', 'shape': [2, 3], 'dtype': 'int64'}")), QNNRT_E_MISMATCH,
           "output \"y\" is [2, 3] int64, expected [2, 3] float32", "" },
-        { GRAPH("", NODE("aten.relu.default", X, Y ", " TENSOR("y2", "2, 3"))), QNNRT_E_MISMATCH, "2 outputs", "expected 1" },
-        { GRAPH("", NODE("aten.add.Tensor", X, Y)), QNNRT_E_ARG, "node \"y\"", "second operand is missing" },
-        { GRAPH("", NODE("aten.transpose.int", X, Y)), QNNRT_E_ARG, "node \"y\"", "dim0 is missing" },
-        { GRAPH("", "{'name': 'y', 'op_type': 'aten.transpose.int', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
+        { XY_GRAPH("", XY_NODE("aten.relu.default", X, Y ", " F("y2", "2, 3"))), QNNRT_E_MISMATCH, "2 outputs", "expected 1" },
+        { XY_GRAPH("", XY_NODE("aten.add.Tensor", X, Y)), QNNRT_E_ARG, "node \"y\"", "second operand is missing" },
+        { XY_GRAPH("", XY_NODE("aten.transpose.int", X, Y)), QNNRT_E_ARG, "node \"y\"", "dim0 is missing" },
+        { XY_GRAPH("", "{'name': 'y', 'op_type': 'aten.transpose.int', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
                 "{'dim0': 'a', 'dim1': 0}}"), QNNRT_E_ARG, "node \"y\"", "dim0 is not of type int" },
-        { GRAPH("", "{'name': 'y', 'op_type': 'aten.transpose.int', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
+        { XY_GRAPH("", "{'name': 'y', 'op_type': 'aten.transpose.int', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
                 "{'dim0': 5, 'dim1': 0}}"), QNNRT_E_ARG, "dim0 is 5", "expected -2 to 1" },
-        { GRAPH("", "{'name': 'y', 'op_type': 'aten.relu.default', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
+        { XY_GRAPH("", "{'name': 'y', 'op_type': 'aten.relu.default', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
                 "{'slope': 1, 'device': 'meta', 'layout': null}}"), QNNRT_E_UNSUPPORTED, "\"slope\"", "unknown" },
-        { GRAPH("", "{'name': 'y', 'op_type': 'aten.full.default', 'inputs': [], 'outputs': [" Y "], 'attrs': {'size': "
+        { XY_GRAPH("", "{'name': 'y', 'op_type': 'aten.full.default', 'inputs': [], 'outputs': [" Y "], 'attrs': {'size': "
                 "[1000000000, 1000000000], 'fill_value': 1}}"), QNNRT_E_ARG, "size is negative or too large", "" },
-        { GRAPH("", "{'name': 'y', 'op_type': 'aten.repeat.default', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
+        { XY_GRAPH("", "{'name': 'y', 'op_type': 'aten.repeat.default', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
                 "{'repeats': [9223372036854775807, 9223372036854775807]}}"), QNNRT_E_LIMIT, "too many elements", "" },
-        { GRAPH("", "{'name': 'y', 'op_type': 'aten.to.dtype', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
+        { XY_GRAPH("", "{'name': 'y', 'op_type': 'aten.to.dtype', 'inputs': [" X "], 'outputs': [" Y "], 'attrs': "
                 "{'dtype': 'torch.complex128'}}"), QNNRT_E_UNSUPPORTED, "torch.complex128", "" },
     };
     size_t i;
@@ -398,9 +383,9 @@ TEST(ir_finds_all_faults_of_a_graph_at_once)
     qnnrt_ir *ir;
     const char *text =
         "{'graph_inputs': [" X "], 'graph_outputs': [" Y "], 'weights': [],\n"
-        "'nodes': [\n" NAMED("a", "aten.foo.default", X, TENSOR("a", "2, 3")) ",\n"
-        NAMED("b", "aten.bar.default", X, TENSOR("b", "2, 3")) ",\n" NAMED("c", "aten.foo.default", X, TENSOR("c", "2, 3"))
-        ",\n" NAMED("d", "aten.relu.default", TENSOR("b", "2, 3"), TENSOR("d", "1")) ",\n" RELU "]}";
+        "'nodes': [\n" NAMED("a", "aten.foo.default", X, F("a", "2, 3")) ",\n"
+        NAMED("b", "aten.bar.default", X, F("b", "2, 3")) ",\n" NAMED("c", "aten.foo.default", X, F("c", "2, 3"))
+        ",\n" NAMED("d", "aten.relu.default", F("b", "2, 3"), F("d", "1")) ",\n" RELU "]}";
     ir = graph(text);
     CHECK(ir != NULL);
     CHECK_EQ(check(ir), QNNRT_E_UNSUPPORTED);
@@ -499,10 +484,10 @@ TEST(ir_finds_every_wrong_shape_and_dtype)
 
 TEST(ir_arguments_have_the_defaults_of_aten)
 {
-    qnnrt_ir *ir = graph("{'graph_inputs': [" TENSOR("x", "1, 4, 8, 8") ", " TENSOR("w", "4, 4, 3, 3") "], 'graph_outputs': ["
-                         TENSOR("y", "1, 4, 6, 6") "], 'weights': [], 'nodes': [{'name': 'y', 'op_type': "
-                         "'aten.conv2d.default', 'inputs': [" TENSOR("x", "1, 4, 8, 8") ", " TENSOR("w", "4, 4, 3, 3")
-                         "], 'outputs': [" TENSOR("y", "1, 4, 6, 6") "], 'attrs': {'stride': [1, 1], 'dilation': null, "
+    qnnrt_ir *ir = graph("{'graph_inputs': [" F("x", "1, 4, 8, 8") ", " F("w", "4, 4, 3, 3") "], 'graph_outputs': ["
+                         F("y", "1, 4, 6, 6") "], 'weights': [], 'nodes': [{'name': 'y', 'op_type': "
+                         "'aten.conv2d.default', 'inputs': [" F("x", "1, 4, 8, 8") ", " F("w", "4, 4, 3, 3")
+                         "], 'outputs': [" F("y", "1, 4, 6, 6") "], 'attrs': {'stride': [1, 1], 'dilation': null, "
                          "'f': 2.5, 'big': 9223372036854775807, 'huge': 1e300, 'inf': -Infinity, 'nan': NaN, 'yes': true, "
                          "'text': 'torch.bfloat16', 'long': [1,2,3,4,5,6,7,8,9], 'floats': [1, 2.5], 'nested': [[1], [2]], "
                          "'object': {'a': [1]}, 'N': 'N', 'none': 'None'}}]}");
@@ -572,11 +557,11 @@ TEST(ir_puts_absent_inputs_where_they_belong)
 /* ---- editing ---- */
 
 /* x -> a -> b -> y, and b2 = relu(b) that nothing reads */
-#define CHAIN GRAPH("", NAMED("a", "aten.relu.default", X, TENSOR("a", "2, 3")) ", " \
-    NAMED("b", "aten.neg.default", TENSOR("a", "2, 3"), TENSOR("b", "2, 3")) ", " \
-    NAMED("b2", "aten.relu.default", TENSOR("b", "2, 3"), TENSOR("b2", "2, 3")) ", " \
-    NAMED("b3", "aten.relu.default", TENSOR("b2", "2, 3"), TENSOR("b3", "2, 3")) ", " \
-    NODE("aten.abs.default", TENSOR("b", "2, 3"), Y))
+#define CHAIN XY_GRAPH("", NAMED("a", "aten.relu.default", X, F("a", "2, 3")) ", " \
+    NAMED("b", "aten.neg.default", F("a", "2, 3"), F("b", "2, 3")) ", " \
+    NAMED("b2", "aten.relu.default", F("b", "2, 3"), F("b2", "2, 3")) ", " \
+    NAMED("b3", "aten.relu.default", F("b2", "2, 3"), F("b3", "2, 3")) ", " \
+    XY_NODE("aten.abs.default", F("b", "2, 3"), Y))
 
 TEST(ir_edits_keep_users_and_order)
 {
@@ -651,11 +636,11 @@ TEST(ir_edits_keep_users_and_order)
 
 TEST(ir_tidy_orders_nodes_and_refuses_cycles)
 {
-    qnnrt_ir *ir = graph(GRAPH("", NODE("aten.relu.default", TENSOR("z", "2, 3"), Y)));
+    qnnrt_ir *ir = graph(XY_GRAPH("", XY_NODE("aten.relu.default", F("z", "2, 3"), Y)));
     CHECK(ir != NULL && check(ir) == QNNRT_E_FORMAT);
     qnnrt_ir_free(ir);
-    ir = graph(GRAPH("", NODE("aten.relu.default", OF("z", "z", "0"), Y) ", " NAMED("z", "aten.relu.default", X,
-               TENSOR("z", "2, 3"))));
+    ir = graph(XY_GRAPH("", XY_NODE("aten.relu.default", OF("z", "z", "0"), Y) ", " NAMED("z", "aten.relu.default", X,
+               F("z", "2, 3"))));
     CHECK(ir != NULL && check(ir) == QNNRT_E_FORMAT);
     CHECK_EQ(qnnrt_ir_tidy(ir, &err), QNNRT_OK);
     CHECK(strcmp(ir->nodes[0]->name, "z") == 0 && strcmp(ir->nodes[1]->name, "y") == 0);
@@ -826,13 +811,13 @@ TEST(ir_folds_what_depends_on_constants_alone)
 {
     /* y = x + cumsum(arange(3)) * c, and w + w of a weight, and an index out of range */
     qnnrt_ir *ir = graph(
-        "{'graph_inputs': [" X "], 'graph_outputs': [" Y ", " TENSOR("z", "3") ", " I64("bad", "1") ", " I64("sum", "3") "], "
-        "'weights': [" TENSOR("w", "3") "], 'constants': {'c': {'data': [2, 3, 4], 'dtype': 'int64'}, 'one': {'data': [9], "
+        "{'graph_inputs': [" X "], 'graph_outputs': [" Y ", " F("z", "3") ", " I64("bad", "1") ", " I64("sum", "3") "], "
+        "'weights': [" F("w", "3") "], 'constants': {'c': {'data': [2, 3, 4], 'dtype': 'int64'}, 'one': {'data': [9], "
         "'dtype': 'int64'}}, 'nodes': ["
         NODE_WITH("r", "aten.arange.default", "", I64("r", "3"), "'end': 3") ", "
         NODE_WITH("sum", "aten.cumsum.default", I64("r", "3"), I64("sum", "3"), "'dim': 0") ", "
         NODE_WITH("m", "aten.mul.Tensor", I64("sum", "3") ", " I64("c", "3"), I64("m", "3"), "") ", "
-        NODE_WITH("z", "aten.add.Tensor", TENSOR("w", "3") ", " TENSOR("w", "3"), TENSOR("z", "3"), "") ", "
+        NODE_WITH("z", "aten.add.Tensor", F("w", "3") ", " F("w", "3"), F("z", "3"), "") ", "
         NODE_WITH("bad", "aten.index_select.default", I64("c", "3") ", " I64("one", "1"), I64("bad", "1"), "'dim': 0") ", "
         NODE_WITH("y", "aten.add.Tensor", X ", " I64("m", "3"), Y, "") "]}");
     const qnnrt_ir_value *m, *sum;
@@ -869,13 +854,13 @@ TEST(ir_folds_weights_that_have_data)
     int step;
     memcpy(mapped + 1, table, sizeof(table));                       /* as in a file: not aligned */
     for (step = 0; step < 4; ++step) {
-        ir = graph("{'graph_inputs': [" TENSOR("x", "3") "], 'graph_outputs': [" TENSOR("y", "3") ", " TENSOR("both", "6") "], "
-            "'weights': [" TENSOR("t", "4") ", " TENSOR("w", "6") "], 'constants': {'i': {'data': [3, 0, 2], 'dtype': 'int64'}}, 'nodes': ["
-            NODE_WITH("row", "aten.index_select.default", TENSOR("t", "4") ", " I64("i", "3"), TENSOR("row", "3"), "'dim': 0") ", "
-            NODE_WITH("bias", "aten.add.Tensor", TENSOR("row", "3"), TENSOR("bias", "3"), "'other': 1") ", "
-            NODE_WITH("wide", "aten.cat.default", TENSOR("bias", "3") ", " TENSOR("bias", "3"), TENSOR("wide", "6"), "") ", "
-            NODE_WITH("both", "aten.add.Tensor", TENSOR("wide", "6") ", " TENSOR("w", "6"), TENSOR("both", "6"), "") ", "
-            NODE_WITH("y", "aten.add.Tensor", TENSOR("x", "3") ", " TENSOR("bias", "3"), TENSOR("y", "3"), "") "]}");
+        ir = graph("{'graph_inputs': [" F("x", "3") "], 'graph_outputs': [" F("y", "3") ", " F("both", "6") "], "
+            "'weights': [" F("t", "4") ", " F("w", "6") "], 'constants': {'i': {'data': [3, 0, 2], 'dtype': 'int64'}}, 'nodes': ["
+            NODE_WITH("row", "aten.index_select.default", F("t", "4") ", " I64("i", "3"), F("row", "3"), "'dim': 0") ", "
+            NODE_WITH("bias", "aten.add.Tensor", F("row", "3"), F("bias", "3"), "'other': 1") ", "
+            NODE_WITH("wide", "aten.cat.default", F("bias", "3") ", " F("bias", "3"), F("wide", "6"), "") ", "
+            NODE_WITH("both", "aten.add.Tensor", F("wide", "6") ", " F("w", "6"), F("both", "6"), "") ", "
+            NODE_WITH("y", "aten.add.Tensor", F("x", "3") ", " F("bias", "3"), F("y", "3"), "") "]}");
         CHECK(ir != NULL);
         CHECK_EQ(check(ir), QNNRT_OK);
         CHECK_EQ(qnnrt_ir_fold_weights(ir, 0, 0, &folded, &err), QNNRT_OK);
@@ -938,7 +923,7 @@ TEST(ir_evaluation_refuses_what_it_cannot_compute)
 
 TEST(ir_reads_rope_in_both_orders)
 {
-    static const char *const orders[] = { TENSOR("f", "2") ", " I64("p", "1, 3"), I64("p", "1, 3") ", " TENSOR("f", "2") };
+    static const char *const orders[] = { F("f", "2") ", " I64("p", "1, 3"), I64("p", "1, 3") ", " F("f", "2") };
     static const float freq[2] = { 1, 0.5f };
     static const int64_t positions[3] = { 0, 1, 2 };
     size_t i;
@@ -948,11 +933,11 @@ TEST(ir_reads_rope_in_both_orders)
         float cosine[12], sine[12];
         void *out[2];
         qnnrt_ir *ir;
-        snprintf(text, sizeof text, "{'graph_inputs': [" TENSOR("f", "2") ", " I64("p", "1, 3") "], 'graph_outputs': ["
-                 TENSOR("y", "1, 3, 4") "], 'weights': [], 'nodes': [{'name': 'w', 'op_type': 'wrap_with_set_grad_enabled', "
-                 "'inputs': [%s], 'outputs': [" TENSOR("w_0", "1, 3, 4") ", " TENSOR("w_1", "1, 3, 4") "]}, "
+        snprintf(text, sizeof text, "{'graph_inputs': [" F("f", "2") ", " I64("p", "1, 3") "], 'graph_outputs': ["
+                 F("y", "1, 3, 4") "], 'weights': [], 'nodes': [{'name': 'w', 'op_type': 'wrap_with_set_grad_enabled', "
+                 "'inputs': [%s], 'outputs': [" F("w_0", "1, 3, 4") ", " F("w_1", "1, 3, 4") "]}, "
                  NODE_WITH("y", "<built-in function getitem>", OF("w_0", "w", "0") ", " OF("w_1", "w", "1"),
-                           TENSOR("y", "1, 3, 4"), "'index': 1") "]}", orders[i]);
+                           F("y", "1, 3, 4"), "'index': 1") "]}", orders[i]);
         while (strstr(text, "'shape': [2, 3]") != NULL) memcpy(strstr(text, "'shape': [2, 3]"), "'shape':[1,3,4]", 15);
         ir = graph(text);
         CHECK(ir != NULL);

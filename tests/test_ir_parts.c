@@ -9,38 +9,20 @@
 #include "test.h"
 #include <math.h>
 #include "random_program.h"
+#include "ir_graph.h"
+#include "sink.h"
 
 static qnnrt_error err;
 
 static qnnrt_ir *graph_with(const char *text, const qnnrt_ir_desc *desc)
 {
-    const size_t bytes = strlen(text);
-    char *json = (char *)malloc(bytes + 1);
-    qnnrt_ir *ir = NULL;
-    size_t i;
-    if (json == NULL) abort();
-    for (i = 0; i <= bytes; ++i) json[i] = (char)(text[i] == '\'' ? '"' : text[i]);
-    memset(&err, 0xFF, sizeof(err));
-    if (qnnrt_ir_read(json, bytes, desc, &ir, &err) == QNNRT_OK && qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK) {
-        qnnrt_ir_free(ir);
-        ir = NULL;
-    }
-    if (ir == NULL) printf("    %s\n", err.text);
-    free(json);
-    return ir;
+    return ir_graph(text, desc, &err);
 }
 
 static qnnrt_ir *graph(const char *text)
 {
     return graph_with(text, NULL);
 }
-
-#define V(name, dtype, shape) "{'name': '" name "', 'shape': [" shape "], 'dtype': '" dtype "'}"
-#define F(name, shape) V(name, "float32", shape)
-#define NODE(name, op, in, out, attrs) \
-    "{'name': '" name "', 'op_type': 'aten." op "', 'inputs': [" in "], 'outputs': [" out "], 'attrs': {" attrs "}}"
-#define GRAPH(inputs, outputs, weights, nodes) \
-    "{'graph_inputs': [" inputs "], 'graph_outputs': [" outputs "], 'weights': [" weights "], 'nodes': [" nodes "]"
 
 /* ---- numbers ---- */
 
@@ -241,17 +223,11 @@ static int cut_and_compare(qnnrt_ir *ir, uint32_t longest, size_t *parts)
 TEST(ir_parts_compute_what_the_whole_computes)
 {
     static const char *const files[] = { "tiny_cnn", "tiny_prefill", "tiny_decode", "torch_cnn", "torch_llama" };
-    size_t i, bytes, parts = 0;
+    size_t i, parts = 0;
     int again;
     for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
-        char path[200];
-        void *text;
-        qnnrt_ir *ir = NULL;
-        snprintf(path, sizeof path, "tests/data/ir/%s.json", files[i]);
-        text = test_read_file(path, &bytes);
-        CHECK(text != NULL);
-        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
-        free(text);
+        qnnrt_ir *ir = ir_file(files[i], &err);
+        CHECK(ir != NULL);
         CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
         fill_weights(ir);
         CHECK_EQ(qnnrt_ir_pass_inplace(ir, &err), QNNRT_OK);
@@ -519,22 +495,6 @@ TEST(ir_extract_survives_every_failing_allocation)
 
 /* ---- write ---- */
 
-typedef struct sink { char *text; size_t used, room, most; } sink;
-
-static int sink_write(void *user, const char *text, size_t bytes)
-{
-    sink *s = (sink *)user;
-    if (s->most > 0 && s->used + bytes > s->most) return 0;
-    if (s->used + bytes > s->room) {
-        s->room = 2 * (s->used + bytes);
-        s->text = (char *)realloc(s->text, s->room);
-        if (s->text == NULL) abort();
-    }
-    memcpy(s->text + s->used, text, bytes);
-    s->used += bytes;
-    return 1;
-}
-
 static qnnrt_result write_graph(const qnnrt_ir *ir, sink *s)
 {
     qnnrt_json_writer w;
@@ -659,17 +619,11 @@ TEST(ir_write_gives_back_the_data_files)
         qnnrt_ir_pass_silu, qnnrt_ir_pass_linear, qnnrt_ir_pass_attention, qnnrt_ir_pass_gqa, qnnrt_ir_pass_gelu,
         qnnrt_ir_pass_matmul_transpose, qnnrt_ir_pass_bn_fold,
     };
-    size_t i, k, bytes;
+    size_t i, k;
     for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
         const int run = i < 5;                                  /* the last one has hundreds of outputs */
-        char path[200];
-        void *text;
-        qnnrt_ir *ir = NULL;
-        snprintf(path, sizeof path, "tests/data/ir/%s.json", files[i]);
-        text = test_read_file(path, &bytes);
-        CHECK(text != NULL);
-        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
-        free(text);
+        qnnrt_ir *ir = ir_file(files[i], &err);
+        CHECK(ir != NULL);
         fill_weights(ir);
         CHECK(round_trip(ir, 0, run));
         for (k = 0; k < sizeof(passes) / sizeof(passes[0]); ++k) {

@@ -6,25 +6,13 @@
 #include "counted.h"
 #include "test.h"
 #include <math.h>
+#include "ir_graph.h"
 
 static qnnrt_error err;
 
 static qnnrt_ir *graph(const char *text)
 {
-    const size_t bytes = strlen(text);
-    char *json = (char *)malloc(bytes + 1);
-    qnnrt_ir *ir = NULL;
-    size_t i;
-    if (json == NULL) abort();
-    for (i = 0; i <= bytes; ++i) json[i] = (char)(text[i] == '\'' ? '"' : text[i]);
-    memset(&err, 0xFF, sizeof(err));
-    if (qnnrt_ir_read(json, bytes, NULL, &ir, &err) == QNNRT_OK && qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK) {
-        qnnrt_ir_free(ir);
-        ir = NULL;
-    }
-    if (ir == NULL) printf("    %s\n", err.text);
-    free(json);
-    return ir;
+    return ir_graph(text, NULL, &err);
 }
 
 static qnnrt_result run(qnnrt_ir *ir, const qnnrt_ir_run_desc *desc, const void *const *inputs, void *const *outputs)
@@ -32,13 +20,6 @@ static qnnrt_result run(qnnrt_ir *ir, const qnnrt_ir_run_desc *desc, const void 
     memset(&err, 0xFF, sizeof(err));
     return qnnrt_ir_run(ir, desc, inputs, outputs, &err);
 }
-
-#define V(name, dtype, shape) "{'name': '" name "', 'shape': [" shape "], 'dtype': '" dtype "'}"
-#define F(name, shape) V(name, "float32", shape)
-#define NODE(name, op, in, out, attrs) \
-    "{'name': '" name "', 'op_type': 'aten." op "', 'inputs': [" in "], 'outputs': [" out "], 'attrs': {" attrs "}}"
-#define GRAPH(inputs, outputs, weights, nodes) \
-    "{'graph_inputs': [" inputs "], 'graph_outputs': [" outputs "], 'weights': [" weights "], 'nodes': [" nodes "]"
 
 /* ---- files of numpy ---- */
 
@@ -90,19 +71,17 @@ static qnnrt_result load_array(void *user, const qnnrt_ir_value *weight, void *d
 static double differs(const char *stem, int passes)
 {
     char path[100];
-    size_t size = 0, bytes = 0, i;
-    qnnrt_ir *ir = NULL;
+    size_t bytes = 0, i;
+    qnnrt_ir *ir = ir_file(stem, &err);
     qnnrt_ir_run_desc desc;
     const void *in[4] = { NULL, NULL, NULL, NULL };
-    void *copies[4] = { NULL, NULL, NULL, NULL }, *out[1], *text;
+    void *copies[4] = { NULL, NULL, NULL, NULL }, *out[1];
     const float *expected;
     double most = 0, largest = 0;
     npz file;
-    snprintf(path, sizeof path, "tests/data/ir/%s.json", stem);
-    text = test_read_file(path, &size);
     snprintf(path, sizeof path, "tests/data/ir/%s.npz", stem);
     file.data = (unsigned char *)test_read_file(path, &file.size);
-    if (text == NULL || file.data == NULL || qnnrt_ir_read((const char *)text, size, NULL, &ir, &err) != QNNRT_OK) abort();
+    if (ir == NULL || file.data == NULL) abort();
     for (i = 0; i < ir->input_count; ++i) {
         const void *from;
         snprintf(path, sizeof path, "in/%lu", (unsigned long)i);
@@ -130,7 +109,6 @@ static double differs(const char *stem, int passes)
     }
     for (i = 0; i < 4; ++i) free(copies[i]);
     free(out[0]);
-    free(text);
     free(file.data);
     qnnrt_ir_free(ir);
     return most / largest;

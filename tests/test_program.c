@@ -5,9 +5,7 @@
 #define QNNRT_COMPOSE
 #include "qnnrt_program.h"
 #include "ref.h"
-#include "test.h"
-#include <math.h>
-#include "random_program.h"
+#include "random_run.h"
 
 static qnnrt_error err;
 
@@ -47,8 +45,8 @@ static qnnrt_result wire(const qnnrt_program_info *info, const qnnrt_program_gra
     return result;
 }
 
-/* Run a pipeline; return the largest relative difference from the expected outputs. */
-static double differ(qnnrt_pipeline *pipeline, const qnnrt_ir *ir, const float *const *inputs, float *const *expected)
+/* Run a pipeline; return the largest relative difference from what the evaluator computed. */
+static double differ(qnnrt_pipeline *pipeline, const random_run *r)
 {
     qnnrt_plan_desc plan_desc;
     qnnrt_entry_desc entry;
@@ -56,8 +54,7 @@ static double differ(qnnrt_pipeline *pipeline, const qnnrt_ir *ir, const float *
     qnnrt_mem *mem = NULL;
     qnnrt_run *run = NULL;
     qnnrt_result result;
-    double worst = 0;
-    size_t i, k;
+    double worst = HUGE_VAL;
     memset(&plan_desc, 0, sizeof(plan_desc));
     memset(&entry, 0, sizeof(entry));
     entry.pipeline = pipeline;
@@ -66,33 +63,12 @@ static double differ(qnnrt_pipeline *pipeline, const qnnrt_ir *ir, const float *
     result = qnnrt_plan_create(&plan_desc, &plan, &err);
     if (result == QNNRT_OK) result = qnnrt_mem_create(plan, NULL, &mem, &err);
     if (result == QNNRT_OK) result = qnnrt_run_create(mem, 0, &run, &err);
-    for (i = 0; i < ir->input_count && result == QNNRT_OK; ++i) {
-        const qnnrt_slot slot = qnnrt_run_slot(run, ir->inputs[i]->name);
-        if (slot == QNNRT_NO_SLOT) continue;                    /* nothing reads it */
-        result = qnnrt_write_f32(run, slot, 0, inputs[i], (size_t)ir->inputs[i]->count);
-        if (result != QNNRT_OK) err = *qnnrt_run_error(run);
-    }
-    if (result == QNNRT_OK && (result = qnnrt_exec(run)) != QNNRT_OK) err = *qnnrt_run_error(run);
-    for (i = 0; i < ir->output_count && result == QNNRT_OK; ++i) {
-        const size_t count = (size_t)ir->outputs[i]->count;
-        float *data = (float *)malloc(count * sizeof(float));
-        double most = 1e-3;
-        if (data == NULL) abort();
-        result = qnnrt_read_f32(run, qnnrt_run_slot(run, ir->outputs[i]->name), 0, data, count);
-        if (result != QNNRT_OK) err = *qnnrt_run_error(run);
-        for (k = 0; k < count; ++k) if (fabs((double)expected[i][k]) > most) most = fabs((double)expected[i][k]);
-        for (k = 0; k < count && result == QNNRT_OK; ++k) {
-            const double d = fabs((double)data[k] - (double)expected[i][k]) / most;
-            if (!(d <= worst)) worst = isnan(d) ? HUGE_VAL : d;
-        }
-        free(data);
-    }
+    if (result == QNNRT_OK) worst = random_run_differs(r, run);
+    else printf("    %s\n", err.text);
     qnnrt_run_destroy(run);
     qnnrt_mem_destroy(mem);
     qnnrt_plan_destroy(plan);
-    if (result == QNNRT_OK) return worst;
-    printf("    %s\n", err.text);
-    return HUGE_VAL;
+    return worst;
 }
 
 typedef struct bench { qnnrt_program_backend backends[3]; } bench;
@@ -118,9 +94,9 @@ static void close_backends(bench *b)
 }
 
 /* Divide a graph with random pins, compile and run it. Return the largest difference. */
-static double divided(const bench *b, program *p, qnnrt_ir *ir, size_t *steps, const float *const *inputs,
-                      float *const *expected)
+static double divided(const bench *b, random_run *r, size_t *steps)
 {
+    qnnrt_ir *ir = r->ir;
     qnnrt_program_desc desc;
     qnnrt_program_pin *pins = (qnnrt_program_pin *)calloc(ir->node_count, sizeof(*pins));
     qnnrt_program *prog = NULL;
@@ -138,9 +114,9 @@ static double divided(const bench *b, program *p, qnnrt_ir *ir, size_t *steps, c
     prog = NULL;
     for (i = 0; i < ir->value_count; ++i) ir->values[i]->note = NULL;
     for (i = 0; i < ir->node_count && result == QNNRT_OK; ++i) {
-        if (draw(p, 3) == 0) continue;
+        if (draw(&r->p, 3) == 0) continue;
         pins[desc.pin_count].node = ir->nodes[i]->name;
-        pins[desc.pin_count++].role = b->backends[i == 0 ? draw(p, 2) : draw(p, 3)].role;
+        pins[desc.pin_count++].role = b->backends[i == 0 ? draw(&r->p, 2) : draw(&r->p, 3)].role;
     }
     desc.pins = pins;
     if (result == QNNRT_OK) result = qnnrt_program_create(&desc, &prog, &err);
@@ -151,7 +127,7 @@ static double divided(const bench *b, program *p, qnnrt_ir *ir, size_t *steps, c
         const qnnrt_program_info *info = qnnrt_program_get_info(prog);
         *steps += info->graphs[0].step_count;
         result = wire(info, &info->graphs[0], &pipeline);
-        if (result == QNNRT_OK) worst = differ(pipeline, ir, inputs, expected);
+        if (result == QNNRT_OK) worst = differ(pipeline, r);
         qnnrt_pipeline_destroy(pipeline);
     }
     if (result != QNNRT_OK && worst > 0) printf("    %s\n", err.text);
@@ -165,45 +141,25 @@ TEST(program_random_programs_are_right)
     const char *wanted = getenv("PROGRAMS");
     const unsigned long programs = wanted != NULL ? strtoul(wanted, NULL, 10) : 300;
     bench b;
-    program *p = (program *)malloc(sizeof(*p));
+    random_run *r = (random_run *)malloc(sizeof(*r));
     unsigned long i, ran = 0;
     size_t steps = 0;
-    if (p == NULL) abort();
+    if (r == NULL) abort();
     open_backends(&b);
     for (i = 0; i < programs; ++i) {
-        float *inputs[2], *outputs[3] = { NULL, NULL, NULL };
-        qnnrt_ir *ir = NULL;
-        size_t k, n;
         double d;
-        write_program(p, (uint32_t)i);
-        if (p->count < 3) continue;
-        CHECK_EQ(qnnrt_ir_read(p->text, p->used, NULL, &ir, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
-        for (k = 0; k < 2; ++k) {
-            const size_t count = (size_t)ir->inputs[k]->count;
-            inputs[k] = (float *)malloc(count * sizeof(float));
-            if (inputs[k] == NULL) abort();
-            for (n = 0; n < count; ++n) inputs[k][n] = (float)draw(p, 2001) / 1000 - 1;
-        }
-        for (k = 0; k < ir->output_count; ++k) {
-            outputs[k] = (float *)malloc((size_t)ir->outputs[k]->count * sizeof(float));
-            if (outputs[k] == NULL) abort();
-        }
-        CHECK_EQ(qnnrt_ir_run(ir, NULL, (const void *const *)inputs, (void *const *)outputs, &err), QNNRT_OK);
-        for (k = 0; k < ir->value_count; ++k) ir->values[k]->note = NULL;
-        d = divided(&b, p, ir, &steps, (const float *const *)inputs, outputs);
-        if (!(d <= 1e-5)) printf("    program %lu: %g\n%s\n", i, d, p->text);
+        if (!random_run_make(r, (uint32_t)i)) continue;
+        d = divided(&b, r, &steps);
+        if (!(d <= 1e-5)) printf("    program %lu: %g\n%s\n", i, d, r->p.text);
         CHECK(d <= 1e-5);
         ran += d >= 0;
-        for (k = 0; k < 2; ++k) free(inputs[k]);
-        for (k = 0; k < 3; ++k) free(outputs[k]);
-        qnnrt_ir_free(ir);
+        random_run_end(r);
     }
     printf("    %lu of %lu programs ran, in %.1f steps\n", ran, programs, (double)steps / (double)(ran > 0 ? ran : 1));
     CHECK(ran * 10 >= programs * 7);
     CHECK(2 * steps > 3 * ran);
     close_backends(&b);
-    free(p);
+    free(r);
 }
 
 TEST_MAIN("program")

@@ -8,6 +8,7 @@
 #include "qnnrt_json.h"
 #define FUZZ_NAME "fuzz_ir"
 #include "fuzz.h"
+#include "../sink.h"
 
 enum { CONTROL = 4 };
 
@@ -61,22 +62,6 @@ static void edit(qnnrt_ir *ir, unsigned char how)
     if (value == NULL || qnnrt_ir_add_node(ir, node, "neg.default", node->outputs, 1, &value, 1) == NULL) return;
     qnnrt_ir_replace(ir, node->inputs[0], value);
     qnnrt_ir_kill(ir, node, "edited");
-}
-
-typedef struct sink { char *text; size_t used, room; } sink;
-
-static int sink_write(void *user, const char *text, size_t bytes)
-{
-    sink *s = (sink *)user;
-    if (s->used + bytes > s->room) {
-        char *more = (char *)realloc(s->text, 2 * (s->used + bytes));
-        if (more == NULL) return 0;
-        s->text = more;
-        s->room = 2 * (s->used + bytes);
-    }
-    memcpy(s->text + s->used, text, bytes);
-    s->used += bytes;
-    return 1;
 }
 
 static qnnrt_result write_graph(const qnnrt_ir *ir, sink *s)
