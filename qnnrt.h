@@ -259,9 +259,10 @@
            qnnrt_bind_at(decode_run, key_in, mem, cache->offset + moved);  // moved: your bytes
        examples/02_prefill_decode.c is the whole program. desc.guard gives every tensor pages of its
        own with an inaccessible page after its last byte, so that an overrun by the caller or the
-       backend faults at once; tensors are then aligned to their elements only. desc.per_tensor gives
-       every tensor bytes of its own, so that edges can be read after an exec. desc.no_zero leaves
-       the memory unfilled, which saves writing all of it once if every input is written anyway.
+       backend faults at once; tensors are then aligned to their elements only. desc.per_tensor
+       gives every tensor bytes of its own, so that edges can be read after an exec. desc.no_zero
+       leaves the memory unfilled, which saves writing all of it once if every input is written
+       anyway.
 
    Shared memory
        An NPU cannot see plain memory: its library copies each input and output at every exec. It
@@ -1077,20 +1078,21 @@ QNNRT_API qnnrt_result qnnrt_unload(qnnrt *model, size_t context, qnnrt_error *e
 
 /* Recover from a restart of the DSP (vendor codes 1007 and 1011; any call can return them). Device,
    backend and all contexts that existed are freed and created again, and op packages registered
-   again, for every model that shares this model's backend; errors of freeing are logged. Of several backends of a model, those whose
-   library has returned such a code are recovered; all of them if none has. Runs, what is bound to
-   them, buffers and KV caches stay as they are: execute again what failed. Profiling is off and
-   votes for power are gone: set them again.
+   again, for every model that shares this model's backend; errors of freeing are logged. Of several
+   backends of a model, those whose library has returned such a code are recovered; all of them if
+   none has. Runs, what is bound to them, buffers and KV caches stay as they are: execute again what
+   failed. Profiling is off and votes for power are gone: set them again.
 
    Returns  QNNRT_OK
-            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and open
-                                 the file. Nothing was freed
+            QNNRT_E_UNSUPPORTED  a model on the backend was built here: close it, or save it and
+                                 open the file. Nothing was freed
             QNNRT_E_STATE        the model was opened with desc.inspect, or one on the backend from
                                  memory that it had during qnnrt_open() only. Nothing was freed
             QNNRT_E_IO           a file was replaced, or cannot be read. Nothing was freed
             QNNRT_E_BUSY         a builder uses the backend. Nothing was freed
-            QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another qnnrt_recover() succeeds,
-                                 what needs the backend returns QNNRT_E_STATE. Closing works
+            QNNRT_E_BACKEND      the vendor failed again, or refused an op package. Until another
+                                 qnnrt_recover() succeeds, what needs the backend returns
+                                 QNNRT_E_STATE. Closing works
             QNNRT_E_MEMORY
    Threads  nothing may use the backend during this call */
 QNNRT_API qnnrt_result qnnrt_recover(qnnrt *model, qnnrt_error *err);
@@ -1648,10 +1650,10 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or the CPU
             library needs dims that are not set); what a host step returned; QNNRT_E_MISMATCH (a
-            value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group is
-            executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007 and
-            1011 see qnnrt_recover()). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file
-            was replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are
+            value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group
+            is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007
+            and 1011 see qnnrt_recover()). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a
+            file was replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are
             undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
@@ -4313,7 +4315,8 @@ QNNRT__WIDE static uint32_t qnnrt__loop_store_16(const qnnrt__loop *loop, const 
 /* Write 8-bit codes in float arithmetic, which is twice as fast. Return 0 if the result may differ
    from that of exact arithmetic: a value is out of range, or so close to the middle between two
    codes that two roundings of float, 2^-23 of it together, may have moved it across. */
-QNNRT__INLINE int qnnrt__loop_try_8(const qnnrt__loop *loop, const unsigned char *QNNRT__RESTRICT src,
+QNNRT__INLINE int qnnrt__loop_try_8(const qnnrt__loop *loop,
+                                    const unsigned char *QNNRT__RESTRICT src,
                                     unsigned char *QNNRT__RESTRICT dst, size_t n)
 {
     const float magic = 12582912.0f;            /* 1.5 * 2^23: leaves integers */
@@ -6989,7 +6992,8 @@ static void qnnrt__convert_choose(qnnrt__convert_walk *walk)
 
     memset(loop, 0, sizeof(*loop));
     walk->way = QNNRT__CONVERT_EACH;
-    if (to->dtype == QNNRT_DTYPE_F32 && (from->kind == QNNRT__DTYPE_FLOAT || !from->fixed || whole)) {
+    if (to->dtype == QNNRT_DTYPE_F32 &&
+        (from->kind == QNNRT__DTYPE_FLOAT || !from->fixed || whole)) {
         if (from->dtype != QNNRT_DTYPE_F64) walk->way = QNNRT__CONVERT_READ;
     } else if (from->kind == QNNRT__DTYPE_FLOAT ? from->dtype != QNNRT_DTYPE_F64
                                                 : !from->fixed && from->bits <= 16) {
@@ -7001,7 +7005,8 @@ static void qnnrt__convert_choose(qnnrt__convert_walk *walk)
     } else if (whole && half && from->scale >= 1.17549435e-38f) {       /* no result is denormal */
         loop->kind = from->bits == 8 ? QNNRT__LOOP_ODD_8 : QNNRT__LOOP_ODD_16;
         qnnrt__loop_source(loop, from);
-    } else if (whole && to->by_unit && QNNRT__LOOP_UNIT_WRITES && (to->bits == 8 || to->bits == 16)) {
+    } else if (whole && to->by_unit && QNNRT__LOOP_UNIT_WRITES &&
+               (to->bits == 8 || to->bits == 16)) {
         loop->kind = from->bits == 8 ? to->bits == 8 ? QNNRT__LOOP_8_TO_8 : QNNRT__LOOP_8_TO_16
                                      : to->bits == 8 ? QNNRT__LOOP_16_TO_8 : QNNRT__LOOP_16_TO_16;
         qnnrt__loop_source(loop, from);
@@ -7031,8 +7036,8 @@ static size_t qnnrt__convert_seek(qnnrt__convert_walk *walk, size_t index, size_
 }
 
 /* Store floats; 16-bit floats end at their largest finite value, float16 for infinities, too. */
-static uint64_t qnnrt__convert_write(unsigned char *dst, const qnnrt__value_form *form, size_t index,
-                                     const unsigned char *floats, size_t n)
+static uint64_t qnnrt__convert_write(unsigned char *dst, const qnnrt__value_form *form,
+                                     size_t index, const unsigned char *floats, size_t n)
 {
     const int f16 = form->dtype == QNNRT_DTYPE_F16, half = f16 || form->dtype == QNNRT_DTYPE_BF16;
     const uint32_t least = f16 ? 0x477FF000u : 0x7F7F8000u, most = f16 ? 0x7F800000u : 0x7F7FFFFFu;
@@ -7050,12 +7055,14 @@ static uint64_t qnnrt__convert_write(unsigned char *dst, const qnnrt__value_form
 
 /* Convert n elements that share their scales. Return how many do not fit. */
 static uint64_t qnnrt__convert_same(const qnnrt__convert_walk *walk, const unsigned char *src,
-                                    size_t src_index, unsigned char *dst, size_t dst_index, size_t n)
+                                    size_t src_index, unsigned char *dst, size_t dst_index,
+                                    size_t n)
 {
     unsigned char room[QNNRT__CONVERT_CHUNK * 4];
     const qnnrt__value_form *from = &walk->from.form, *to = &walk->to.form;
     const int between = walk->way == QNNRT__CONVERT_FLOATS ||
-                        walk->loop.kind == QNNRT__LOOP_ODD_8 || walk->loop.kind == QNNRT__LOOP_ODD_16;
+                        walk->loop.kind == QNNRT__LOOP_ODD_8 ||
+                        walk->loop.kind == QNNRT__LOOP_ODD_16;
     uint64_t lost = 0;
 
     if (walk->way == QNNRT__CONVERT_EACH) {
@@ -7269,7 +7276,8 @@ static qnnrt_result qnnrt__convert_make(const qnnrt_tensor_info *from, const qnn
     }
     if (turns ? !qnnrt__convert_turned(nhwc ? from : to, nhwc ? to : from)
               : from->rank != to->rank ||
-                (from->rank > 0 && memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) != 0))
+                    (from->rank > 0 &&
+                     memcmp(from->dims, to->dims, from->rank * sizeof(uint32_t)) != 0))
         return qnnrt__convert_fail(err, QNNRT_E_MISMATCH, from, to,
                                    !turns ? "the dimensions differ" : nhwc
                                    ? "the dimensions are not those of NCHW and NHWC"
@@ -10798,8 +10806,8 @@ static void qnnrt__profile_stop(qnnrt__profile *profile)
     qnnrt__mem_free(&hooks, profile);
 }
 
-/* Make a profile for a run whose first graph is on b; the caller fills in the graph and the backend of each step. Return NULL when out
-   of memory. */
+/* Make a profile for a run whose first graph is on b; the caller fills in the graph and the backend
+   of each step. Return NULL when out of memory. */
 static qnnrt__profile *qnnrt__profile_new(qnnrt_backend *b, size_t steps)
 {
     const qnnrt_hooks *hooks = &b->hooks;
@@ -17547,7 +17555,8 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->took = (uint64_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
                                                sizeof(*run->took));
     result = run->steps == NULL || run->slots == NULL || run->generations == NULL ||
-                     run->took == NULL || run->parts == NULL || run->of == NULL || run->conversions == NULL
+                     run->took == NULL || run->parts == NULL || run->of == NULL ||
+                     run->conversions == NULL
                  ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
@@ -17844,7 +17853,8 @@ static qnnrt_result qnnrt__exec_unbound(qnnrt_run *run)
     return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
 }
 
-static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step, qnnrt__abi_code code)
+static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step,
+                                       qnnrt__abi_code code)
 {
     const size_t at = (size_t)(step - run->steps);
     const qnnrt__run_part *part = run->of[at];
