@@ -22,14 +22,6 @@ mixed() {
     else good; fi
 }
 
-# equal NAME FILE FILE MOST: two files of floats differ by at most MOST of the largest value
-equal() {
-    check "$1" "$2 and $3 differ" python3 -c 'import array, sys
-a, b = (array.array("f", open(path, "rb").read()) for path in sys.argv[1:3])
-sys.exit(not a or len(a) != len(b) or
-         not max(abs(x - y) for x, y in zip(a, b)) <= float(sys.argv[3]) * max(map(abs, b)))' "$2" "$3" "$4"
-}
-
 if ! python3 "$tests/make_weights.py" "$tmp/cnn.safetensors" "$ir/torch_cnn.npz"; then
     skip weights "python3 makes the weights"
     finish
@@ -38,16 +30,8 @@ fi
 python3 "$tests/make_weights.py" "$tmp/llama.safetensors" "$ir/torch_llama.npz"
 python3 "$tests/make_weights.py" "$tmp/decode.safetensors" "$ir/tiny_decode.json"
 # What PyTorch was given, and what it computed.
-python3 -c 'import array, sys, zipfile
-for npz, name, path in zip(*[iter(sys.argv[1:])] * 3):
-    data = zipfile.ZipFile(npz).read(name)
-    size = 10 + data[8] + 256 * data[9]
-    body = data[size:]
-    if b"<i8" in data[:size]: body = array.array("i", array.array("q", body)).tobytes()
-    open(path, "wb").write(body)' \
-    "$ir/torch_cnn.npz" in/0.npy "$tmp/x.raw" "$ir/torch_cnn.npz" out/0.npy "$tmp/y.raw" \
-    "$ir/torch_llama.npz" in/0.npy "$tmp/ids.raw" "$ir/torch_llama.npz" in/1.npy "$tmp/mask.raw" \
-    "$ir/torch_llama.npz" in/2.npy "$tmp/pos.raw" "$ir/torch_llama.npz" out/0.npy "$tmp/logits.raw"
+arrays "$ir/torch_cnn.npz" in/0 "$tmp/x.raw" out/0 "$tmp/y.raw"
+arrays "$ir/torch_llama.npz" in/0 "$tmp/ids.raw" in/1 "$tmp/mask.raw" in/2 "$tmp/pos.raw" out/0 "$tmp/logits.raw"
 cnn="$ir/torch_cnn.json --weights $tmp/cnn.safetensors"
 llama="$ir/torch_llama.json --weights $tmp/llama.safetensors"
 decode="$ir/tiny_decode.json --weights $tmp/decode.safetensors --rope_base 1000000"

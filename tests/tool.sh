@@ -82,6 +82,26 @@ wrong() {
 # hinted NAME TEXT: the last line of standard error is a hint that has the text
 hinted() { check "$1" "no hint with '$2': $(tail -n 2 "$tmp/err")" sh -c 'tail -n 1 "$1" | grep "^hint: " | grep -qF -- "$2"' - "$tmp/err" "$2"; }
 
+# equal NAME FILE FILE MOST: two files of floats differ by at most MOST of the largest value
+equal() {
+    check "$1" "$2 and $3 differ" python3 -c 'import array, sys
+a, b = (array.array("f", open(path, "rb").read()) for path in sys.argv[1:3])
+sys.exit(not a or len(a) != len(b) or
+         not max(abs(x - y) for x, y in zip(a, b)) <= float(sys.argv[3]) * max(map(abs, b)))' "$2" "$3" "$4"
+}
+
+# arrays NPZ NAME FILE ...: write arrays of a .npz file as raw bytes, int64 as int32
+arrays() {
+    python3 -c 'import array, sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+for name, path in zip(sys.argv[2::2], sys.argv[3::2]):
+    data = archive.read(name + ".npy")
+    size = 10 + data[8] + 256 * data[9]
+    body = data[size:]
+    if b"<i8" in data[:size]: body = array.array("i", array.array("q", body)).tobytes()
+    open(path, "wb").write(body)' "$@"
+}
+
 # finish: print the sum; fail if a check failed
 finish() {
     if [ "$skipped" -gt 0 ]; then
