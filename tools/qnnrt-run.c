@@ -211,6 +211,7 @@ typedef struct tool {
     int            failed, different;
     char          *error;              /* the first error, or NULL           */
     qnnrt_backend *backend;            /* NULL: the model opens its own      */
+    qnnrt_backend *roles[ROLES_MOST];  /* of set.roles, likewise             */
     qnnrt         *model, *other;      /* other: the second model of --diff  */
     qnnrt_host    *hosts[2];           /* [host_count] steps of the folders that were opened */
     size_t         host_count;

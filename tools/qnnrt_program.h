@@ -56,6 +56,13 @@
        marked, the plan is made again, and desc.told hears about the move. Pins are never moved: a
        pinned node that fails is an error. With desc.lower.no_ask nothing but finalize decides.
 
+   Operators of op packages
+       A row of desc.lower.custom holds for every backend, and one of backend.custom for that one
+       alone. The library is asked about the operator of the row: without the package it refuses,
+       and the node is another backend's. Where no row holds, the rules of qnnrt_lower.h do. The
+       host computes what qnnrt_ir.h knows: a row says how a library computes an operator, not what
+       the operator is.
+
    Types
        Borders have the type that the backend computes with: float16 on HTP, float32 elsewhere.
        Where they differ, the edge of the pipeline converts, on the host. Inputs and outputs of the
@@ -95,6 +102,10 @@ typedef struct qnnrt_program_backend {
     qnnrt_builder_desc builder;      /* options of its builder */
     double             speed;        /* operations in a microsecond, to compare backends (default
                                         0: 1,000,000 for HTP, 500 for the host, else 20,000) */
+    const qnnrt_lower_custom *custom;            /* [custom_count] operators of the op packages that
+                                        are registered with it (default NULL: desc.lower.custom).
+                                        The table must live as long as the program */
+    size_t             custom_count;
 } qnnrt_program_backend;
 
 typedef struct qnnrt_program_pin {
@@ -628,6 +639,10 @@ static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t ba
     desc.contexts = 0;
     desc.watch = 0;
     desc.passed = NULL;
+    if (p->backends[backend].custom != NULL) {
+        desc.custom = p->backends[backend].custom;
+        desc.custom_count = p->backends[backend].custom_count;
+    }
     return desc;
 }
 

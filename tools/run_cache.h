@@ -48,10 +48,11 @@ static void cache_add_makers(qnnrt_cache_key *key, const tool *t)
     for (size_t i = 0; i < t->set.packages.count; ++i) {
         op_package package;
         if (!package_split(t->set.packages.items[i], &package)) continue;
+        if (package.role != NULL) cache_add_text(key, "role of ops", package.role);
         cache_add_text(key, "provider of ops", package.provider);
         cache_add_text(key, "target of ops", package.target != NULL ? package.target : "");
         qnnrt_cache_key_file(key, "ops", package.path, NULL);
-        free(package.path);
+        free(package.text);
     }
 }
 

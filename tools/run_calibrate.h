@@ -426,7 +426,7 @@ static int calibrate(aten *a)
             fail_backend(a->t, &err);
             return 0;
         }
-        good = register_packages(a->t, other);
+        good = register_packages(a->t, other, NULL, 1);
     }
     for (size_t i = 0; i < a->graph_count && good; ++i)
         good = calibrate_graph(a, &a->graphs[i],

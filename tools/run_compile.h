@@ -358,6 +358,8 @@ static int verb_compile(void *user)
     if (status == STATUS_OK && m.a == NULL && t->set.compile.backends != NULL)
         status = cli_usage("Leave it out.", "--backends is for .json graphs, and %s is not one",
                            t->set.files.items[0]);
+    if (status == STATUS_OK && m.backend_count == 0)
+        status = check_package_roles(&t->set, NULL, 0, "Write --op_package PATH:PROVIDER.");
     if (status == STATUS_OK && m.a == NULL && t->set.role_count > 0)
         status = cli_usage("Write --backend_so FILE.", "--backend_so has a role, and there is no"
                            " --backends");
@@ -366,7 +368,7 @@ static int verb_compile(void *user)
     backend_options(t, &desc);
     desc.soc_model = 0;                          /* the builder's descriptor has it */
     if (status != STATUS_OK ||
-        (a != NULL && (!op_map_read(t, &a->map) ||
+        (a != NULL && (!op_map_read(t, &a->map) || !mixed_map(&m, a) ||
                        !(a->decoder != NULL ? decoder_read(a) : aten_read(a))))) {
     } else if (!compile_folder(t, 1, &missing) ||
                (a != NULL && !compile_replaces(t, a->decoder != NULL || t->set.compile.kv_rows))) {
@@ -385,7 +387,7 @@ static int verb_compile(void *user)
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
         say_backend(t, t->backend, "");
-        if (register_packages(t, t->backend) &&
+        if (register_packages(t, t->backend, NULL, 1) &&
             (a == NULL || (encodings_read(a) && calibrate(a)))) {
             cache_begin(&cache, t, &names, a, path);
             paths = cache_take(&cache, t);

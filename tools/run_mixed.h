@@ -109,6 +109,17 @@ static int mixed_pins(mixed *m)
     return STATUS_OK;
 }
 
+/* Check the roles of --op_package. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int mixed_packages(const mixed *m)
+{
+    const char *roles[ROLES_MOST + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < m->backend_count; ++i)
+        if (strcmp(m->backends[i].role, "host") != 0) roles[count++] = m->backends[i].role;
+    return check_package_roles(&m->a->t->set, roles, count,
+                               "Name a role of --backends, except the host.");
+}
+
 /* Check the options of several backends, without --backends that there are none. Returns STATUS_OK,
    or STATUS_USAGE after a message. */
 static int mixed_check(mixed *m)
@@ -131,8 +142,6 @@ static int mixed_check(mixed *m)
                         : c->cache != NULL     ? "--cache"
                         : c->verify_nodes != 0 ? "--verify_nodes"
                         : c->calibrate.count > 0 ? "--calibrate"
-                        : set->packages.count > 0 ? "--op_package"
-                        : c->op_map != NULL    ? "--op_map"
                         : c->encodings != NULL ? "--encodings"
                         : set->svg != NULL     ? "--svg"
                         : set->dot != NULL     ? "--dot"
@@ -143,7 +152,34 @@ static int mixed_check(mixed *m)
                              : "Leave it out, or compile for one backend.",
                          "%s is for one backend, and --backends names several", alone);
     int status = mixed_roles(m);
+    if (status == STATUS_OK) status = mixed_packages(m);
     return status == STATUS_OK ? mixed_pins(m) : status;
+}
+
+/* Give each backend the rows of --op_map that are for its role or for all. Return 0 after printing
+   an error. */
+static int mixed_map(mixed *m, const aten *a)
+{
+    const op_map *map = &a->map;
+    for (size_t i = 0; i < map->count; ++i) {
+        size_t b = 0;
+        while (b < m->backend_count && map->roles[i] != NULL &&
+               (strcmp(m->backends[b].role, "host") == 0 ||
+                strcmp(m->backends[b].role, map->roles[i]) != 0)) ++b;
+        if (b < m->backend_count || map->roles[i] == NULL) continue;
+        fail(a->t, NULL, "Name a role of --backends, except the host.",
+             "%s: operator \"%s\": no backend has the role \"%s\"",
+             a->t->set.compile.op_map, map->names[i], map->roles[i]);
+        return 0;
+    }
+    for (size_t b = 0; b < m->backend_count && map->count > 0; ++b) {
+        qnnrt_lower_custom *rows = cli_alloc(map->count, sizeof(*rows));
+        m->backends[b].custom = rows;
+        for (size_t i = 0; i < map->count; ++i)
+            if (map->roles[i] == NULL || strcmp(map->roles[i], m->backends[b].role) == 0)
+                rows[m->backends[b].custom_count++] = map->rows[i];
+    }
+    return 1;
 }
 
 static void mixed_told(void *user, const char *text)
@@ -169,6 +205,7 @@ static int mixed_open(mixed *m)
         }
         backend->builder = compile_builder(t);
         say_backend(t, backend->backend, backend->role);
+        if (!register_packages(t, backend->backend, backend->role, i == 0)) return 0;
     }
     return 1;
 }
@@ -495,7 +532,10 @@ static int mixed_compile(mixed *m, const char *path)
 static void mixed_free(mixed *m)
 {
     qnnrt_program_free(m->program);
-    for (size_t i = 0; i < m->backend_count; ++i) qnnrt_backend_close(m->backends[i].backend);
+    for (size_t i = 0; i < m->backend_count; ++i) {
+        qnnrt_backend_close(m->backends[i].backend);
+        free((void *)(uintptr_t)m->backends[i].custom);
+    }
     for (size_t i = 0; i < m->path_count; ++i) free(m->paths[i]);
     for (size_t i = 0; i < m->word_count; ++i) free(m->words[i]);
     free(m->paths);

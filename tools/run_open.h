@@ -276,7 +276,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     if (t->backend == NULL) backend_options(t, &desc.backend_desc);
     for (size_t i = 0; i < set->role_count; ++i) {
         roles[i].role = set->roles[i].role;
-        roles[i].backend = NULL;
+        roles[i].backend = t->roles[i];
         backend_options(t, &roles[i].desc);
         roles[i].desc.path = set->roles[i].file;
     }
@@ -326,8 +326,34 @@ static int open_backend(tool *t)
         return 0;
     }
     say_backend(t, t->backend, "");
-    if (!register_packages(t, t->backend)) return 0;
+    if (!register_packages(t, t->backend, NULL, 1)) return 0;
     return t->set.power == QNNRT_POWER_CUSTOM || set_power(t, t->backend);
+}
+
+/* Open the backends of --backend_so before the model, so that they have their op packages when it
+   opens its graphs. Packages without a role are for FILE alone, else for the first role. */
+static int open_roles(tool *t)
+{
+    qnnrt_error err;
+    qnnrt_backend_desc desc;
+    int good = 1;
+    backend_options(t, &desc);
+    if (t->set.backend != NULL) {
+        if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
+            fail_backend(t, &err);
+            return 0;
+        }
+        good = register_packages(t, t->backend, NULL, 1);
+    }
+    for (size_t i = 0; i < t->set.role_count && good; ++i) {
+        backend_options(t, &desc);
+        desc.path = t->set.roles[i].file;
+        good = qnnrt_backend_open(&desc, &t->roles[i], &err) == QNNRT_OK;
+        if (!good) fail_backend(t, &err);
+        good = good && register_packages(t, t->roles[i], t->set.roles[i].role,
+                                         i == 0 && t->set.backend == NULL);
+    }
+    return good;
 }
 
 /* Show the backends that the model opened, and set the power of the NPU, or of the first. */
@@ -348,8 +374,10 @@ static int open_model(tool *t)
 {
     const settings *set = &t->set;
     /* Packages are registered before a graph with their operators is opened. */
-    const int own = !set->inspect && (set->packages.count > 0 || !opens_backends(set));
+    const int packages = !set->inspect && set->packages.count > 0;
+    const int own = !set->inspect && (packages ? set->role_count == 0 : !opens_backends(set));
     if (own && !open_backend(t)) return 0;
+    if (packages && !own && !open_roles(t)) return 0;
     t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);
     if (t->model == NULL || (!set->inspect && !own && !show_backends(t))) return 0;
     if (set->command != COMMAND_INSPECT) say_contexts(t);
@@ -523,7 +551,11 @@ static void close_all(tool *t)
     if (model != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the model failed: %s", qnnrt_result_name(model));
     for (size_t i = 0; i < t->host_count; ++i) qnnrt_host_close(t->hosts[i]);
-    const qnnrt_result backend = qnnrt_backend_close(t->backend);
+    qnnrt_result backend = qnnrt_backend_close(t->backend);
+    for (size_t i = 0; i < ROLES_MOST; ++i) {
+        const qnnrt_result one = qnnrt_backend_close(t->roles[i]);
+        if (backend == QNNRT_OK) backend = one;
+    }
     if (backend != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the backend failed: %s", qnnrt_result_name(backend));
 }

@@ -372,17 +372,19 @@ static const cli_option options[] = {
     {.name = "cache_clear", .kind = CLI_FLAG, FIELD(compile.cache_clear), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = "remove the entries of --cache, and compile nothing"},
-    {.name = "op_package", .value = "PATH:PROVIDER[:TARGET]", .kind = CLI_LIST, FIELD(packages),
-     .verbs = VERB_RUN | VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "op_package", .value = "[ROLE=]PATH:PROVIDER[:TARGET]", .kind = CLI_LIST,
+     FIELD(packages), .verbs = VERB_RUN | VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "register an op package of the backend before anything else: its library, the "
              "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
+             "With several backends cpu=PATH... is for the role cpu, and PATH... for the first one. "
              "Repeat the option for several"},
     {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.op_map),
      .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
      .help = ".json: table of operators of graphs that become operators of op packages: "
              "{\"mylib.line.default\": {\"package\": \"my.package\", \"type\": \"LineOf\", "
              "\"inputs\": [0], \"params\": {\"slope\": {\"attr\": \"slope\", \"dtype\": "
-             "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out"},
+             "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out. \"role\": "
+             "\"npu\" makes it a row of one of the --backends"},
 
     {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, FIELD(compile.calibrate),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
@@ -477,7 +479,11 @@ static int check_model(settings *set, const cli_parsed *parsed)
     if (status == STATUS_OK) status = check_packages(set);
     if (status == STATUS_OK) status = check_dims(set);
     if (status != STATUS_OK) return status;
-    if (set->diff) status = check_diff(set);
+    const char *roles[ROLES_MOST];
+    for (size_t i = 0; i < set->role_count; ++i) roles[i] = set->roles[i].role;
+    status = check_package_roles(set, roles, set->role_count,
+                                 "Name the library of the role with --backend_so ROLE=FILE.");
+    if (status == STATUS_OK && set->diff) status = check_diff(set);
     if (status != STATUS_OK) return status;
     if (set->ctx_dir != NULL && set->files.count > 0)
         return cli_usage("Name the model once.",

@@ -4,69 +4,96 @@
 
 /* =====================================================================================
    PACKAGES                                                                     >>packages
-   --op_package PATH:PROVIDER[:TARGET], registered with the opened backend.
+   --op_package [ROLE=]PATH:PROVIDER[:TARGET], registered with an opened backend.
    ===================================================================================== */
 
 typedef struct op_package {
-    char *path;                        /* begins the text of all three; free it */
-    char *provider, *target;           /* target: NULL, the library chooses     */
+    char *text;                        /* holds all of them; free it              */
+    char *role;                        /* NULL: the first backend                 */
+    char *path, *provider, *target;    /* target: NULL, the library chooses       */
 } op_package;
 
-/* Cut PATH:PROVIDER[:TARGET] at its colons. Return 0 if it is something else; path is NULL then. */
+/* Cut [ROLE=]PATH:PROVIDER[:TARGET]. Return 0 if it is something else; text is NULL then. What is
+   before '=' is a role only if it looks like one, as with --backend_so. */
 static int package_split(const char *text, op_package *out)
 {
+    const size_t bytes = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     char *colons[2] = {NULL, NULL};
     size_t count = 0;
     memset(out, 0, sizeof(*out));
-    char *copy = cli_text("%s", text);
-    for (char *c = copy; *c != '\0'; ++c) {
+    out->text = out->path = cli_text("%s", text);
+    if (bytes > 0 && text[bytes] == '=') {
+        out->role = out->text;
+        out->text[bytes] = '\0';
+        out->path += bytes + 1;
+    }
+    for (char *c = out->path; *c != '\0'; ++c) {
         if (*c != ':') continue;
         if (count < 2) colons[count] = c;
         ++count;
     }
     int good = count == 1 || count == 2;
     for (size_t i = 0; good && i < count; ++i) *colons[i] = '\0';
-    good = good && copy[0] != '\0' && colons[0][1] != '\0' &&
+    good = good && out->path[0] != '\0' && colons[0][1] != '\0' &&
         (count == 1 || colons[1][1] != '\0');
     if (!good) {
-        free(copy);
+        free(out->text);
+        out->text = NULL;
         return 0;
     }
-    out->path = copy;
     out->provider = colons[0] + 1;
     out->target = count == 2 ? colons[1] + 1 : NULL;
     return 1;
 }
 
-/* Check --op_package. Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Check how --op_package is written. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int check_packages(const settings *set)
 {
     for (size_t i = 0; i < set->packages.count; ++i) {
         op_package package;
         if (!package_split(set->packages.items[i], &package))
             return cli_usage("Write --op_package PATH:PROVIDER, with no colon in PATH.",
-                             "--op_package takes PATH:PROVIDER[:TARGET], not \"%s\"",
+                             "--op_package takes [ROLE=]PATH:PROVIDER[:TARGET], not \"%s\"",
                              set->packages.items[i]);
-        free(package.path);
+        free(package.text);
     }
-    if (set->packages.count > 0 && set->role_count > 0)
-        return cli_usage("Name one library with --backend_so FILE.",
-                         "--op_package is for one backend, and --backend_so names roles");
     return STATUS_OK;
 }
 
-/* Register the packages with a backend. Return 0 after printing an error. */
-static int register_packages(tool *t, qnnrt_backend *backend)
+/* Check that each role of --op_package is one of `roles`. Returns STATUS_OK, or STATUS_USAGE after
+   a message. */
+static int check_package_roles(const settings *set, const char *const *roles, size_t count,
+                               const char *hint)
+{
+    for (size_t i = 0; i < set->packages.count; ++i) {
+        op_package package;
+        size_t k = 0;
+        if (!package_split(set->packages.items[i], &package)) continue;
+        while (package.role != NULL && k < count && strcmp(roles[k], package.role) != 0) ++k;
+        const int good = package.role == NULL || k < count;
+        free(package.text);
+        if (!good)
+            return cli_usage(hint, "--op_package %s: no backend has this role",
+                             set->packages.items[i]);
+    }
+    return STATUS_OK;
+}
+
+/* Register packages with a backend: those of its role (NULL: all packages have none), and with
+   `first` those without a role. Return 0 after printing an error. */
+static int register_packages(tool *t, qnnrt_backend *backend, const char *role, int first)
 {
     for (size_t i = 0; i < t->set.packages.count; ++i) {
         op_package package;
         qnnrt_error err;
+        qnnrt_result result = QNNRT_OK;
         if (!package_split(t->set.packages.items[i], &package)) return 0;
-        const qnnrt_result result = qnnrt_backend_register_ops(backend, package.path,
-                                                               package.provider, package.target,
-                                                               &err);
-        if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);
-        free(package.path);
+        if (package.role == NULL ? first : role != NULL && strcmp(package.role, role) == 0) {
+            result = qnnrt_backend_register_ops(backend, package.path, package.provider,
+                                                package.target, &err);
+            if (result != QNNRT_OK) fail(t, NULL, err.hint, "%s", err.text);
+        }
+        free(package.text);
         if (result != QNNRT_OK) return 0;
     }
     return 1;
@@ -77,17 +104,21 @@ static int register_packages(tool *t, qnnrt_backend *backend)
    --op_map FILE: which operators of graphs become which ones of op packages.
        { "mylib.line.default": { "package": "my.package", "type": "LineOf", "inputs": [0],
                                  "params": { "slope": { "attr": "slope", "dtype": "float32",
-                                                        "default": 1 } } } }
+                                                        "default": 1 } },
+                                 "role": "npu" } }
    Without "inputs" all are taken in their order, without "attr" the argument has the name of the
-   parameter, and without "default" it must be there.
+   parameter, and without "default" it must be there. With "role" the row is for one of the
+   --backends: the others lower the operator by their own rules, if they have one. A list of such
+   objects is possible, too.
    ===================================================================================== */
 
 typedef struct op_map {
     const char              **names;             /* [count] operators of graphs             */
     qnnrt_lower_custom       *rows;              /* [count]                                 */
+    const char              **roles;             /* [count] NULL: of every backend          */
     qnnrt_lower_custom_param **params;           /* [count] lists that rows have            */
     uint32_t                **inputs;
-    size_t                    count, room, name_room;
+    size_t                    count, at[5];      /* at: the rooms of the lists              */
     char                    **texts;             /* all strings                             */
     size_t                    text_count, text_room;
 } op_map;
@@ -144,12 +175,31 @@ static const char *op_map_param(op_map *map, qnnrt_json_reader *r, qnnrt_lower_c
     return param->dtype == QNNRT_DTYPE_UNDEFINED ? "a parameter has no \"dtype\"" : NULL;
 }
 
-/* Read one row. Return what is wrong, or NULL. */
-static const char *op_map_row(op_map *map, qnnrt_json_reader *r, qnnrt_lower_custom *row,
-                              qnnrt_lower_custom_param *params, uint32_t *inputs)
+/* Return a new row for an operator. */
+static size_t op_map_add(op_map *map, const char *op)
 {
+    const size_t i = map->count++;
+    map->names = cli_grow((void *)(uintptr_t)map->names, i, &map->at[0], sizeof(*map->names));
+    map->rows = cli_grow(map->rows, i, &map->at[1], sizeof(*map->rows));
+    map->params = cli_grow(map->params, i, &map->at[2], sizeof(*map->params));
+    map->inputs = cli_grow(map->inputs, i, &map->at[3], sizeof(*map->inputs));
+    map->roles = cli_grow((void *)(uintptr_t)map->roles, i, &map->at[4], sizeof(*map->roles));
+    map->params[i] = cli_alloc(OP_MAP_PARAMS, sizeof(**map->params));
+    map->inputs[i] = cli_alloc(OP_MAP_INPUTS, sizeof(**map->inputs));
+    map->names[i] = map->rows[i].op = op;
+    return i;
+}
+
+/* Read a row for an operator, whose value is of the given type. Return what is wrong, or NULL. */
+static const char *op_map_row(op_map *map, qnnrt_json_reader *r, const char *op,
+                              qnnrt_json_type type)
+{
+    const size_t at = op_map_add(map, op);
+    qnnrt_lower_custom *row = &map->rows[at];
+    qnnrt_lower_custom_param *params = map->params[at];
+    uint32_t *inputs = map->inputs[at];
     const char *wrong = NULL;
-    if (qnnrt_json_value(r) != QNNRT_JSON_OBJECT) return "an operator is not an object";
+    if (type != QNNRT_JSON_OBJECT) return "an operator is not an object";
     while (wrong == NULL && qnnrt_json_more(r)) {
         if (qnnrt_json_is(&r->key, "package")) {
             row->package = op_map_string(map, r);
@@ -157,6 +207,9 @@ static const char *op_map_row(op_map *map, qnnrt_json_reader *r, qnnrt_lower_cus
         } else if (qnnrt_json_is(&r->key, "type")) {
             row->type = op_map_string(map, r);
             if (row->type == NULL) wrong = "\"type\" is not a name";
+        } else if (qnnrt_json_is(&r->key, "role")) {
+            map->roles[at] = op_map_string(map, r);
+            if (map->roles[at] == NULL) wrong = "\"role\" is not a name";
         } else if (qnnrt_json_is(&r->key, "inputs")) {
             row->inputs = inputs;
             if (qnnrt_json_value(r) != QNNRT_JSON_ARRAY) return "\"inputs\" is not a list";
@@ -176,7 +229,7 @@ static const char *op_map_row(op_map *map, qnnrt_json_reader *r, qnnrt_lower_cus
                 param->name = op_map_text(map, &r->key);
                 wrong = op_map_param(map, r, param);
             }
-        } else wrong = "an operator has another key than package, type, inputs and params";
+        } else wrong = "an operator has another key than package, type, inputs, params and role";
     }
     if (wrong != NULL) return wrong;
     return row->package == NULL || row->type == NULL ? "an operator has no \"package\" or no"
@@ -192,6 +245,7 @@ static void op_map_free(op_map *map)
     for (size_t i = 0; i < map->text_count; ++i) free(map->texts[i]);
     free((void *)map->names);
     free(map->rows);
+    free((void *)map->roles);
     free(map->params);
     free(map->inputs);
     free(map->texts);
@@ -203,7 +257,7 @@ static int op_map_read(tool *t, op_map *map)
 {
     const char *path = t->set.compile.op_map, *wrong = NULL;
     qnnrt_json_reader r;
-    size_t bytes = 0, at[4] = {0, 0, 0, 0};
+    size_t bytes = 0;
     if (path == NULL) return 1;
     char *text = cli_read_file(path, OP_MAP_BYTES, &bytes);
     if (text == NULL) {
@@ -213,16 +267,12 @@ static int op_map_read(tool *t, op_map *map)
     qnnrt_json_begin(&r, text, bytes, NULL);
     if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT && r.error == NULL) wrong = "it is not an object";
     while (wrong == NULL && qnnrt_json_more(&r)) {
-        const size_t i = map->count;
-        map->names = cli_grow((void *)(uintptr_t)map->names, i, &at[0], sizeof(*map->names));
-        map->rows = cli_grow(map->rows, i, &at[1], sizeof(*map->rows));
-        map->params = cli_grow(map->params, i, &at[2], sizeof(*map->params));
-        map->inputs = cli_grow(map->inputs, i, &at[3], sizeof(*map->inputs));
-        map->params[i] = cli_alloc(OP_MAP_PARAMS, sizeof(**map->params));
-        map->inputs[i] = cli_alloc(OP_MAP_INPUTS, sizeof(**map->inputs));
-        map->count += 1;
-        map->names[i] = map->rows[i].op = op_map_text(map, &r.key);
-        wrong = op_map_row(map, &r, &map->rows[i], map->params[i], map->inputs[i]);
+        const char *op = op_map_text(map, &r.key);
+        const qnnrt_json_type type = qnnrt_json_value(&r);
+        if (type != QNNRT_JSON_ARRAY) wrong = op_map_row(map, &r, op, type);
+        else
+            while (wrong == NULL && qnnrt_json_more(&r))
+                wrong = op_map_row(map, &r, op, qnnrt_json_value(&r));
     }
     if (r.error != NULL || (wrong == NULL && !qnnrt_json_end(&r)))
         fail(t, NULL, "Correct the table of operators.", "%s: byte %lu: %s", path,
