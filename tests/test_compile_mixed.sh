@@ -95,11 +95,29 @@ mixed state_host 0 'verify    graph "tiny_decode"' $decode $refs --pin index_cop
 says state_owner out '  state    host: past_kv_flat_0: '
 says state_others out '  state    npu: past_kv_flat_1: '
 
+# ---- small weights: one backend has them, the host does not ----
+refs="--backends npu,cpu,host --backend_so npu=$ref --backend_so cpu=$ref"
+# shellcheck disable=SC2086
+mixed small 0 'small     1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $refs --fp16 --pin linear=host --pin linear_1=npu \
+    --weight_bits 8 --verify 2 --report "$tmp/report"
+says small_host out 'note      2 weights of host steps on host stay in floating point: the host computes with floats'
+check small_report "$(cat "$tmp/report")" grep -qE '^ +1024 +1024 +- +- +- q.weight \[16,16\] of host steps: the host computes' "$tmp/report"
+check small_steps "$(cat "$tmp/report")" grep -qE '^  linear_1 .*linear.default .*step . +npu .*pinned to npu' "$tmp/report"
+rm -f "$tmp/report"
+# shellcheck disable=SC2086
+mixed small_none 1 'no weight can have 8 bits: on "npu" "q.weight" of FullyConnected stays in floating point: libraries take small' \
+    $llama $refs --weight_bits 8
+# shellcheck disable=SC2086
+mixed small_emulated 0 'have rounded values, but their size as before' $llama $refs --weight_bits 8 --weight_emulate --verify 1
+# shellcheck disable=SC2086
+mixed small_pattern 1 '--keep_weight q.wei is the name of no weight' $llama $refs --fp16 --weight_bits 8 --keep_weight q.wei
+
 # ---- the genuine libraries ----
 if [ -f "$htp" ] && [ -f "$cpu" ]; then
     steps htp_cpu "$htp" "$cpu" cpu 1e-2
     steps htp_host "$htp" "$cpu" host 1e-2
-    both="--backends npu,cpu,host --backend_so npu=$htp --backend_so cpu=$cpu"
+    both_so="--backend_so npu=$htp --backend_so cpu=$cpu"
+    both="--backends npu,cpu,host $both_so"
     # shellcheck disable=SC2086
     mixed soc_85 0 'verify    graph "torch_cnn", 2 runs, tolerance 0.0001' $cnn $both --soc_model 85 --verify 2
     says soc_85_cpu out '  step 0   cpu    12 nodes'
@@ -121,6 +139,15 @@ if [ -f "$htp" ] && [ -f "$cpu" ]; then
         is llama_${role}_runs 0
         equal llama_${role}_pytorch "$tmp/llama_$role/torch_llama/linear_1.raw" "$tmp/logits.raw" 1e-2
     done
+    # shellcheck disable=SC2086
+    mixed htp_small 0 'small     1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $both --pin linear=cpu --pin linear_1=npu \
+        --weight_bits 8 --verify 2
+    says htp_small_cpu out 'on cpu stays in floating point: libraries take small weights beside float16, not beside float32'
+    # shellcheck disable=SC2086
+    run --ctx_dir "$out" $both_so --input "ids=$tmp/ids.raw" --input "mask=$tmp/mask.raw" --input "pos=$tmp/pos.raw" \
+        --output_dir "$tmp/llama_small"
+    is htp_small_runs 0
+    equal htp_small_pytorch "$tmp/llama_small/torch_llama/linear_1.raw" "$tmp/logits.raw" 2e-2
     # shellcheck disable=SC2086
     mixed decode_host 0 'verify    graph "tiny_decode"' $decode $both --pin softmax=host --verify 2
     # shellcheck disable=SC2086

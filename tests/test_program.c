@@ -45,29 +45,38 @@ static qnnrt_result wire(const qnnrt_program_info *info, const qnnrt_program_gra
     return result;
 }
 
-/* Run a pipeline; return the largest relative difference from what the evaluator computed. */
-static double differ(qnnrt_pipeline *pipeline, const random_run *r)
+/* A pipeline with all that it needs to run. */
+typedef struct prepared { qnnrt_plan *plan; qnnrt_mem *mem; qnnrt_run *run; } prepared;
+
+static int prepare(prepared *t, qnnrt_pipeline *pipeline)
 {
     qnnrt_plan_desc plan_desc;
     qnnrt_entry_desc entry;
-    qnnrt_plan *plan = NULL;
-    qnnrt_mem *mem = NULL;
-    qnnrt_run *run = NULL;
-    qnnrt_result result;
-    double worst = HUGE_VAL;
+    memset(t, 0, sizeof(*t));
     memset(&plan_desc, 0, sizeof(plan_desc));
     memset(&entry, 0, sizeof(entry));
     entry.pipeline = pipeline;
     plan_desc.entries = &entry;
     plan_desc.entry_count = 1;
-    result = qnnrt_plan_create(&plan_desc, &plan, &err);
-    if (result == QNNRT_OK) result = qnnrt_mem_create(plan, NULL, &mem, &err);
-    if (result == QNNRT_OK) result = qnnrt_run_create(mem, 0, &run, &err);
-    if (result == QNNRT_OK) worst = random_run_differs(r, run);
-    else printf("    %s\n", err.text);
-    qnnrt_run_destroy(run);
-    qnnrt_mem_destroy(mem);
-    qnnrt_plan_destroy(plan);
+    if (qnnrt_plan_create(&plan_desc, &t->plan, &err) == QNNRT_OK && qnnrt_mem_create(t->plan, NULL, &t->mem, &err) == QNNRT_OK &&
+        qnnrt_run_create(t->mem, 0, &t->run, &err) == QNNRT_OK) return 1;
+    printf("    %s\n", err.text);
+    return 0;
+}
+
+static void release(prepared *t)
+{
+    qnnrt_run_destroy(t->run);
+    qnnrt_mem_destroy(t->mem);
+    qnnrt_plan_destroy(t->plan);
+}
+
+/* Run a pipeline; return the largest relative difference from what the evaluator computed. */
+static double differ(qnnrt_pipeline *pipeline, const random_run *r)
+{
+    prepared t;
+    const double worst = prepare(&t, pipeline) ? random_run_differs(r, t.run) : HUGE_VAL;
+    release(&t);
     return worst;
 }
 
@@ -162,7 +171,98 @@ TEST(program_random_programs_are_right)
     free(r);
 }
 
+static uint32_t keep_all(void *user, const qnnrt_ir_value *weight, const char *type, uint32_t bits)
+{
+    (void)user; (void)weight; (void)type; (void)bits;
+    return 0;
+}
+
+/* Two steps read one weight: the library's has 8 bits, the host's is as it was. */
+TEST(program_small_weights_are_for_backends_that_take_them)
+{
+    enum { ROWS = 24, WIDTH = 32 };
+    static const char text[] = "{\"model_name\":\"m\",\"graph_inputs\":[{\"name\":\"x\",\"shape\":[2,32],\"dtype\":\"float32\"}],"
+        "\"graph_outputs\":[{\"name\":\"a\",\"shape\":[2,24],\"dtype\":\"float32\"},{\"name\":\"b\",\"shape\":[2,24],\"dtype\":\"float32\"}],"
+        "\"weights\":[{\"name\":\"w\",\"shape\":[24,32],\"dtype\":\"float32\"}],\"weight_name_mapping\":{\"p_w\":\"w\"},\"nodes\":["
+        "{\"name\":\"a\",\"op_type\":\"aten.linear.default\",\"inputs\":[{\"name\":\"x\",\"shape\":[2,32],\"dtype\":\"float32\"},"
+        "{\"name\":\"p_w\",\"shape\":[24,32],\"dtype\":\"float32\"}],\"outputs\":[{\"name\":\"a\",\"shape\":[2,24],\"dtype\":\"float32\"}]},"
+        "{\"name\":\"n\",\"op_type\":\"aten.neg.default\",\"inputs\":[{\"name\":\"x\",\"shape\":[2,32],\"dtype\":\"float32\"}],"
+        "\"outputs\":[{\"name\":\"n\",\"shape\":[2,32],\"dtype\":\"float32\"}]},"
+        "{\"name\":\"b\",\"op_type\":\"aten.linear.default\",\"inputs\":[{\"name\":\"n\",\"shape\":[2,32],\"dtype\":\"float32\"},"
+        "{\"name\":\"p_w\",\"shape\":[24,32],\"dtype\":\"float32\"}],\"outputs\":[{\"name\":\"b\",\"shape\":[2,24],\"dtype\":\"float32\"}]}]}";
+    static const qnnrt_program_pin pins[] = { { "a", "npu" }, { "n", "host" }, { "b", "host" } };
+    float w[ROWS * WIDTH], x[2 * WIDTH], outputs[2][2 * ROWS];
+    const void *inputs[] = { x };
+    void *places[] = { outputs[0], outputs[1] };
+    int form;                                    /* float16; float32; float32, emulated; float16, kept */
+    for (form = 0; form < 4; ++form) {
+        qnnrt_program_desc desc;
+        qnnrt_program *prog = NULL;
+        qnnrt_pipeline *pipeline = NULL;
+        double each[2] = { -1, -1 };
+        qnnrt_ir *ir = NULL;
+        uint32_t state = 7;
+        bench b;
+        size_t i;
+        for (i = 0; i < ROWS * WIDTH; ++i) w[i] = (float)((state = state * 1664525u + 1013904223u) >> 8) / 16777216.0f - 0.5f;
+        for (i = 0; i < 2 * WIDTH; ++i) x[i] = (float)((state = state * 1664525u + 1013904223u) >> 8) / 16777216.0f - 0.5f;
+        open_backends(&b);
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        for (i = 0; i < ir->value_count; ++i) if (ir->values[i]->origin == QNNRT_IR_WEIGHT) ir->values[i]->data = w;
+        CHECK_EQ(qnnrt_ir_run(ir, NULL, inputs, places, &err), QNNRT_OK);
+        for (i = 0; i < ir->value_count; ++i) ir->values[i]->note = NULL;
+        memset(&desc, 0, sizeof(desc));
+        desc.backends = b.backends;
+        desc.backend_count = 3;
+        desc.pins = pins;
+        desc.pin_count = 3;
+        desc.lower.weight_bits = 8;
+        desc.lower.compute = form == 0 || form == 3 ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
+        desc.lower.weight_emulate = form == 2;
+        desc.lower.weight_bits_of = form == 3 ? keep_all : NULL;
+        CHECK_EQ(qnnrt_program_create(&desc, &prog, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_program_add(prog, ir, NULL, "m", &err), QNNRT_OK);
+        CHECK(qnnrt_program_get_info(prog)->smalls == NULL);
+        if (form == 1) {
+            CHECK_EQ(qnnrt_program_build(prog, &err), QNNRT_E_UNSUPPORTED);
+            CHECK_STR(err.text, "no weight can have 8 bits: on \"npu\" \"p_w\" of FullyConnected stays in floating point");
+            CHECK(qnnrt_program_get_info(prog)->smalls == NULL && qnnrt_program_get_info(prog)->context_count == 0);
+        } else {
+            const qnnrt_program_info *info;
+            const qnnrt_program_smalls *smalls;
+            prepared t;
+            CHECK_EQ(qnnrt_program_build(prog, &err), QNNRT_OK);
+            info = qnnrt_program_get_info(prog);
+            smalls = info->smalls;
+            CHECK(smalls != NULL && smalls[0].count == 1 && smalls[1].count == 0 && smalls[2].count == 1);
+            CHECK(smalls[0].list[0].bits == (form == 3 ? 0 : 8) && smalls[0].list[0].emulated == (form == 2));
+            CHECK_EQ(smalls[0].list[0].kept, form == 3);
+            CHECK(smalls[2].list[0].bits == 0 && smalls[2].list[0].bytes == sizeof(w));
+            CHECK_STR(smalls[2].list[0].why, form == 3 ? "it is kept" : "the host computes with floats");
+            CHECK_EQ(wire(info, &info->graphs[0], &pipeline), QNNRT_OK);
+            CHECK(prepare(&t, pipeline));
+            CHECK_EQ(qnnrt_write_f32(t.run, qnnrt_run_slot(t.run, "x"), 0, x, 2 * WIDTH), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec(t.run), QNNRT_OK);
+            for (i = 0; i < 2; ++i) {
+                float data[2 * ROWS];
+                size_t k;
+                CHECK_EQ(qnnrt_read_f32(t.run, qnnrt_run_slot(t.run, i == 0 ? "a" : "b"), 0, data, 2 * ROWS), QNNRT_OK);
+                for (k = 0; k < 2 * ROWS; ++k) if (!(fabs((double)data[k] - (double)outputs[i][k]) <= each[i])) each[i] = fabs((double)data[k] - (double)outputs[i][k]);
+            }
+            release(&t);
+            CHECK(each[0] > (form == 3 ? 0 : 1e-3) && each[0] < (form == 3 ? 1e-3 : 1e-2));
+            CHECK(each[1] >= 0 && each[1] < 1e-6);
+            qnnrt_pipeline_destroy(pipeline);
+        }
+        qnnrt_program_free(prog);
+        qnnrt_ir_free(ir);
+        close_backends(&b);
+    }
+}
+
 TEST_MAIN("program")
 {
+    RUN(program_small_weights_are_for_backends_that_take_them);
     RUN(program_random_programs_are_right);
 }

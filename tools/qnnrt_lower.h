@@ -278,6 +278,8 @@ typedef struct qnnrt_lower_desc {
                                             of your own" (default NULL); it must live as long as
                                             the result of qnnrt_lower_create() */
     size_t             custom_count;
+    int                weight_optional;  /* 1: a graph in which no weight can have weight_bits keeps
+                                            all of them (default 0: that is an error) */
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -352,6 +354,7 @@ typedef struct qnnrt_lower_small {
     double              snr;         /* power of the weight to that of the rounding, in dB; infinite
                                         if all values are exact */
     double              worst;       /* largest difference */
+    int                 kept;        /* 1: weight_bits_of said that it stays */
 } qnnrt_lower_small;
 
 typedef struct qnnrt_lower_info {
@@ -6055,6 +6058,7 @@ static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_low
     s->about.bits = bits;
     s->about.float_bytes = s->about.bytes =
         tensor->count * qnnrt_lower__dtype_bytes(job->lower->compute);
+    s->about.kept = bits == 0;
     if (bits == 0) { s->about.why = "it is kept"; return; }
     if (!qnnrt_lower__is_float(weight->dtype) ||
         weight->bytes != weight->count * qnnrt_ir_dtype_bytes(weight->dtype))
@@ -6170,10 +6174,10 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
     graph->failed = 0;
     for (s = lower->smalls; s != NULL; s = s->next) {
         made += s->about.bits != 0;
-        if (s->about.bits == 0 && why == NULL && strcmp(s->about.why, "it is kept") != 0)
+        if (s->about.bits == 0 && why == NULL && !s->about.kept)
             why = s->about.why;
     }
-    if (made == 0 && why != NULL)
+    if (made == 0 && why != NULL && !desc->weight_optional)
         qnnrt_lower__refuse(lower, graph, "Compile for a library that takes small weights, leave"
                             " weight_bits out, or round the weights alone with weight_emulate.",
                             "no weight can have %lu bits: %s", (unsigned long)desc->weight_bits,

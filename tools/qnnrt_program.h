@@ -68,6 +68,12 @@
        Where they differ, the edge of the pipeline converts, on the host. Inputs and outputs of the
        whole graph are float32, as with qnnrt_lower.h.
 
+   Small weights
+       desc.lower.weight_bits is for the backends that compute in float16. On the others the same
+       weights stay float, or are rounded and stored as floats with weight_emulate; the host
+       computes with them as they are. info.smalls says it for each weight, by backend. If no
+       backend can make any weight small, the build is an error.
+
    States
        An output that index_copy makes from an input, with the same shape and type, is one tensor
        with it. A backend keeps it only if it can compute every node that touches it. Otherwise it
@@ -79,7 +85,7 @@
        the prefill graph and of the decode graph, with the weights that both read.
 
    ROOMS (search for the tag)
-       >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>public
+       >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>small >>public
 */
 #ifndef QNNRT_PROGRAM_H
 #define QNNRT_PROGRAM_H
@@ -174,6 +180,12 @@ typedef struct qnnrt_program_move {
     const char *why;
 } qnnrt_program_move;
 
+/* The weights that were asked to be small on one backend. */
+typedef struct qnnrt_program_smalls {
+    const qnnrt_lower_small *list;   /* [count]; of the host: all weights that its steps read */
+    size_t                   count;
+} qnnrt_program_smalls;
+
 typedef struct qnnrt_program_info {
     const qnnrt_program_graph    *graphs;
     size_t                        graph_count;
@@ -187,6 +199,7 @@ typedef struct qnnrt_program_info {
     const qnnrt_program_backend  *backends;      /* as in the description, with their speeds */
     size_t                        backend_count;
     uint64_t                      flushed, clamped;      /* as in qnnrt_lower_info */
+    const qnnrt_program_smalls   *smalls;        /* [backend_count], of the last build */
 } qnnrt_program_info;
 
 /* Begin. desc and what it points to, except backends, may be freed after the call.
@@ -215,7 +228,8 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *program, qnnrt_
 
 /* Plan, lower and finalize all steps; move nodes that fail, and try again.
    Returns  QNNRT_OK; as qnnrt_program_plan(); as qnnrt_builder_finish(), for what is not the fault
-            of a node; QNNRT_E_LIMIT (too many moves) */
+            of a node; QNNRT_E_UNSUPPORTED (no weight can be small); QNNRT_E_LIMIT (too many
+            moves) */
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *program, qnnrt_error *err);
 
 /* Write the elements of a constant, row-major, to `data` of constant->bytes bytes. */
@@ -323,6 +337,7 @@ struct qnnrt_program {
     qnnrt_program_move     *moves;
     size_t                  move_count, move_room;
     qnnrt_program_graph    *graphs;              /* of info */
+    qnnrt_program_smalls   *smalls;              /* [backend_count], of info */
     qnnrt_program_info      info;
 };
 
@@ -643,6 +658,7 @@ static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t ba
         desc.custom = p->backends[backend].custom;
         desc.custom_count = p->backends[backend].custom_count;
     }
+    desc.weight_optional = 1;                    /* another backend may have small ones */
     return desc;
 }
 
@@ -1076,6 +1092,7 @@ static void qnnrt_program__drop(qnnrt_program *p)
     }
     p->info.contexts = NULL;
     p->info.context_count = p->constant_count = 0;
+    p->smalls = NULL;
 }
 
 /* Put the parts of all graphs in units, and make a graph of each. */
@@ -1611,9 +1628,99 @@ static qnnrt_result qnnrt_program__finish(qnnrt_program *p, qnnrt_error *err)
 }
 
 /* =====================================================================================
+   SMALL                                                                          >>small
+   What became of the weights that were asked to be small.
+   Needs: >>config >>arena >>border     Knows nothing of: plans, operators
+   ===================================================================================== */
+
+static int qnnrt_program__wants_small(const qnnrt_program *p)
+{
+    return p->desc.lower.weight_bits != 0 || p->desc.lower.weight_bits_of != NULL;
+}
+
+/* List what the units of a backend did. */
+static void qnnrt_program__smalls_of(qnnrt_program *p, size_t backend)
+{
+    qnnrt_lower_small *list;
+    size_t i, total = 0, count = 0;
+    for (i = 0; i < p->unit_count; ++i)
+        if (p->units[i].backend == backend && p->units[i].lower != NULL)
+            total += qnnrt_lower_get_info(p->units[i].lower)->small_count;
+    list = (qnnrt_lower_small *)qnnrt_program__get(p, total, sizeof(*list));
+    for (i = 0; i < p->unit_count && list != NULL; ++i)
+        if (p->units[i].backend == backend && p->units[i].lower != NULL) {
+            const qnnrt_lower_info *info = qnnrt_lower_get_info(p->units[i].lower);
+            if (info->small_count > 0)
+                memcpy(list + count, info->smalls, info->small_count * sizeof(*list));
+            count += info->small_count;
+        }
+    p->smalls[backend].list = list;
+    p->smalls[backend].count = count;
+}
+
+/* List the float matrices that steps of the host read: they stay as they are. */
+static void qnnrt_program__smalls_host(qnnrt_program *p, size_t backend)
+{
+    const size_t room = p->constant_count;
+    qnnrt_lower_small *list = (qnnrt_lower_small *)qnnrt_program__get(p, room, sizeof(*list));
+    size_t i, k, count = 0;
+    for (i = 0; i < room && list != NULL; ++i) {
+        const qnnrt_program_constant *constant = &p->constants[i];
+        const qnnrt_ir_value *value = p->constant_values[i];
+        const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
+        qnnrt_lower_small *small = &list[count];
+        if (!qnnrt_program__is_float(value->dtype) || value->rank < 2) continue;
+        small->name = weight != NULL && weight->name[0] != '\0' ? weight->name : value->name;
+        small->type = "host steps";
+        small->weight = weight;
+        small->rank = constant->rank;
+        for (k = 0; k < constant->rank; ++k) small->dims[k] = constant->dims[k];
+        small->kept = p->desc.lower.weight_bits_of != NULL &&
+                      p->desc.lower.weight_bits_of(p->desc.lower.weight_user, value, small->type,
+                                                   p->desc.lower.weight_bits) == 0;
+        small->why = small->kept ? "it is kept" : "the host computes with floats";
+        small->float_bytes = small->bytes = constant->bytes;
+        count += 1;
+    }
+    p->smalls[backend].list = list;
+    p->smalls[backend].count = count;
+}
+
+/* List all weights that were asked to be small. Fail if none of them is. */
+static qnnrt_result qnnrt_program__smalls(qnnrt_program *p, qnnrt_error *err)
+{
+    const qnnrt_lower_small *first = NULL;
+    size_t b, i, role = 0, made = 0;
+    if (!qnnrt_program__wants_small(p)) return QNNRT_OK;
+    p->smalls = (qnnrt_program_smalls *)qnnrt_program__get(p, p->desc.backend_count,
+                                                           sizeof(*p->smalls));
+    for (b = 0; b < p->desc.backend_count && !p->no_memory; ++b) {
+        if (p->backends[b].backend != NULL) qnnrt_program__smalls_of(p, b);
+        else qnnrt_program__smalls_host(p, b);
+    }
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    for (b = 0; b < p->desc.backend_count; ++b)
+        for (i = 0; i < p->smalls[b].count; ++i) {
+            const qnnrt_lower_small *small = &p->smalls[b].list[i];
+            made += small->bits != 0;
+            if (first != NULL || small->kept) continue;
+            first = small;
+            role = b;
+        }
+    if (made > 0 || first == NULL) return QNNRT_OK;
+    qnnrt_program__fail(err, QNNRT_E_UNSUPPORTED, "no weight can have %lu bits: on \"%.100s\""
+                        " \"%.200s\" of %.60s stays in floating point: %.900s",
+                        (unsigned long)p->desc.lower.weight_bits, qnnrt_program__role(p, role),
+                        first->name, first->type, first->why);
+    qnnrt_program__hint(err, "Let a backend that computes in float16 have the nodes, leave"
+                             " weight_bits out, or round the weights alone with weight_emulate.");
+    return QNNRT_E_UNSUPPORTED;
+}
+
+/* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>steps >>ask >>choose >>unit >>blame >>wire
+   Needs: >>config >>arena >>steps >>ask >>choose >>unit >>blame >>wire >>small
    Knows nothing of: operators
    ===================================================================================== */
 
@@ -1819,6 +1926,9 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *p, qnnrt_error
         }
     } while (result != QNNRT_OK && moved > 0);
     if (result == QNNRT_OK) result = qnnrt_program__finish(p, err);
+    if (result != QNNRT_OK) return result;
+    result = qnnrt_program__smalls(p, err);
+    if (result != QNNRT_OK) qnnrt_program__drop(p);
     return result;
 }
 
@@ -1861,6 +1971,7 @@ QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program
     p->info.constant_count = p->constant_count;
     p->info.moves = p->moves;
     p->info.move_count = p->move_count;
+    p->info.smalls = p->smalls;
     p->info.flushed = p->info.clamped = 0;
     for (i = 0; i < p->unit_count; ++i) {
         const qnnrt_lower_info *info = p->units[i].lower != NULL

@@ -284,7 +284,9 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
         progress_end(&shown);
         aten_spent(a, ATEN_BUILD, begin);
         if (a != NULL) aten_loss(a);
-        if (a != NULL && result == QNNRT_OK) small_say(t, qnnrt_lower_get_info(a->lower));
+        if (a != NULL && result == QNNRT_OK)
+            small_say(t, qnnrt_lower_get_info(a->lower)->smalls,
+                      qnnrt_lower_get_info(a->lower)->small_count, "");
     }
     const uint64_t begin = now_ns();
     char **paths = result == QNNRT_OK ? compile_save(t, model, a, path) : NULL;
@@ -380,6 +382,7 @@ static int verb_compile(void *user)
                 const uint64_t begin = now_ns();
                 if (mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
             }
+            choices_report(&m);
             t->backend = NULL;                   /* it is closed with the others */
         }
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {

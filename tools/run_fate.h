@@ -186,18 +186,38 @@ static void fate_memory(page *p)
     free(text);
 }
 
-/* Write the report, of a compilation that failed, too. paths: the binaries, or NULL. */
-static void fate_write(const aten *a, char *const *paths)
+/* Add the files that were written, the times, and the memory; and write the report. */
+static void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count)
 {
     static const char *const phases[ATEN_PHASES] = {
         "read and check", "open weights", "passes", "lower", "ask the library", "build", "save",
         "verify"
     };
+    if (path_count > 0) page_text(p, "\nfiles\n");
+    for (size_t i = 0; i < path_count; ++i) {
+        struct stat status;
+        if (stat(paths[i], &status) == 0)
+            page_add(p, "  %12llu %s\n", (unsigned long long)status.st_size, paths[i]);
+    }
+    page_text(p, "\ntimes\n");
+    for (size_t i = 0; i < ATEN_PHASES; ++i)
+        if (a->ns[i] != 0) page_add(p, "  %-28s %10.3f ms\n", phases[i], ms(a->ns[i]));
+    fate_memory(p);
+    char *shown = cli_shown_text(p->data, 2);    /* names in files may be hostile */
+    page out = {shown, strlen(shown), 0};
+    write_named(a->t, a->t->set.compile.report, &out, 0);
+    free(shown);
+    free(p->data);
+}
+
+/* Write the report, of a compilation that failed, too. paths: the binaries, or NULL. */
+static void fate_write(const aten *a, char *const *paths)
+{
     tool *t = a->t;
-    const char *file = t->set.compile.report;
+    size_t path_count = 0;
     const qnnrt_lower_info *info = a->lower != NULL ? qnnrt_lower_get_info(a->lower) : NULL;
     page p = {NULL, 0, 0};
-    if (file == NULL || info == NULL) return;
+    if (t->set.compile.report == NULL || info == NULL) return;
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
     page_add(&p, "compiled for %s, build %s\n", backend->provider, backend->build_id);
     for (size_t i = 0; i < info->graph_count; ++i)
@@ -210,20 +230,7 @@ static void fate_write(const aten *a, char *const *paths)
     if (info->flushed + info->clamped > 0)
         page_add(&p, "\nfloat16\n  %llu values of weights became 0, %llu of constants the largest"
                  " number\n", (unsigned long long)info->flushed, (unsigned long long)info->clamped);
-    small_report(&p, info);
-    if (paths != NULL) page_text(&p, "\nfiles\n");
-    for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i) {
-        struct stat status;
-        if (stat(paths[i], &status) == 0)
-            page_add(&p, "  %12llu %s\n", (unsigned long long)status.st_size, paths[i]);
-    }
-    page_text(&p, "\ntimes\n");
-    for (size_t i = 0; i < ATEN_PHASES; ++i)
-        if (a->ns[i] != 0) page_add(&p, "  %-28s %10.3f ms\n", phases[i], ms(a->ns[i]));
-    fate_memory(&p);
-    char *shown = cli_shown_text(p.data, 2);     /* names in files may be hostile */
-    page out = {shown, strlen(shown), 0};
-    write_named(t, file, &out, 0);
-    free(shown);
-    free(p.data);
+    small_report(&p, info->smalls, info->small_count, "");
+    while (paths != NULL && paths[path_count] != NULL) ++path_count;
+    fate_end_page(a, &p, paths, path_count);
 }

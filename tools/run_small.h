@@ -113,16 +113,15 @@ static int small_kept(tool *t, const small_options *a)
     return good;
 }
 
-/* Add a line for each weight that was asked to be small. */
-static void small_report(page *p, const qnnrt_lower_info *info)
+/* Add a line for each weight that was asked to be small. on: " on npu" for several backends. */
+static void small_report(page *p, const qnnrt_lower_small *list, size_t count, const char *on)
 {
     uint64_t before = 0, after = 0;
-    if (info->small_count == 0) return;
-    page_add(p, "\nsmall weights: %lu\n  %12s %12s %5s %8s %10s\n",
-             (unsigned long)info->small_count, "float bytes", "bytes", "bits", "SNR dB",
-             "worst");
-    for (size_t i = 0; i < info->small_count; ++i) {
-        const qnnrt_lower_small *s = &info->smalls[i];
+    if (count == 0) return;
+    page_add(p, "\nsmall weights%s: %lu\n  %12s %12s %5s %8s %10s\n", on, (unsigned long)count,
+             "float bytes", "bytes", "bits", "SNR dB", "worst");
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_lower_small *s = &list[i];
         int64_t dims[8];
         for (uint32_t k = 0; k < s->rank; ++k) dims[k] = s->dims[k];
         before += s->float_bytes;
@@ -145,12 +144,13 @@ static void small_report(page *p, const qnnrt_lower_info *info)
 }
 
 /* Say how many weights stay as they are for a reason that none before had. */
-static void small_stay(tool *t, const qnnrt_lower_info *info, size_t first)
+static void small_stay(tool *t, const qnnrt_lower_small *list, size_t length, size_t first,
+                       const char *on)
 {
-    const qnnrt_lower_small *s = &info->smalls[first];
+    const qnnrt_lower_small *s = &list[first];
     size_t count = 0;
-    for (size_t i = 0; i < info->small_count; ++i) {
-        const qnnrt_lower_small *other = &info->smalls[i];
+    for (size_t i = 0; i < length; ++i) {
+        const qnnrt_lower_small *other = &list[i];
         const int same = other->bits == s->bits && other->emulated == s->emulated &&
                          strcmp(other->why, s->why) == 0 && strcmp(other->type, s->type) == 0;
         if (same && i < first) return;
@@ -160,20 +160,21 @@ static void small_stay(tool *t, const qnnrt_lower_info *info, size_t first)
                           "has rounded values, but its size as before", "stay in floating point",
                           "have one scale per channel",
                           "have rounded values, but their size as before"};
-    say(t, "note      %lu weight%s of %s %s: %s\n", (unsigned long)count, cli_plural(count),
-        s->type, what[(count > 1 ? 3 : 0) + (s->emulated ? 2 : s->bits != 0)], s->why);
+    say(t, "note      %lu weight%s of %s%s %s: %s\n", (unsigned long)count, cli_plural(count),
+        s->type, on, what[(count > 1 ? 3 : 0) + (s->emulated ? 2 : s->bits != 0)], s->why);
 }
 
-/* Print a line about all weights that are small, and notes about others and bad ones. */
-static void small_say(tool *t, const qnnrt_lower_info *info)
+/* Print a line about all weights that are small, and notes about others and bad ones. on: as of
+   small_report(). */
+static void small_say(tool *t, const qnnrt_lower_small *list, size_t length, const char *on)
 {
     const qnnrt_lower_small *low = NULL;
     double least = HUGE_VAL, most = -HUGE_VAL;
     uint64_t before = 0, after = 0;
     size_t count = 0, lows = 0;
-    if (info->small_count == 0) return;
-    for (size_t i = 0; i < info->small_count; ++i) {
-        const qnnrt_lower_small *s = &info->smalls[i];
+    if (length == 0) return;
+    for (size_t i = 0; i < length; ++i) {
+        const qnnrt_lower_small *s = &list[i];
         if (s->bits == 0) continue;
         count += 1;
         before += s->float_bytes;
@@ -187,14 +188,14 @@ static void small_say(tool *t, const qnnrt_lower_info *info)
         lows += s->snr < (s->bits == 8 ? SMALL_LOW_8 : SMALL_LOW_4);
     }
     char *from = grouped(before), *to = grouped(after);
-    say(t, "small     %lu of %lu weights: %s bytes became %s", (unsigned long)count,
-        (unsigned long)info->small_count, from, to);
+    say(t, "small     %lu of %lu weights%s", (unsigned long)count, (unsigned long)length, on);
+    if (count > 0) say(t, ": %s bytes became %s", from, to);
     if (low != NULL) say(t, ", SNR %.1f to %.1f dB", least, most);
     say(t, "\n");
     free(from);
     free(to);
-    for (size_t i = 0; i < info->small_count; ++i)
-        if (info->smalls[i].why[0] != '\0') small_stay(t, info, i);
+    for (size_t i = 0; i < length; ++i)
+        if (list[i].why[0] != '\0') small_stay(t, list, length, i, on);
     if (lows > 0)
         say(t, "note      %lu weight%s a low SNR, the lowest is %.1f dB of \"%s\":"
                   " --keep_weight keeps one, --report lists all\n", (unsigned long)lows,
