@@ -1024,6 +1024,11 @@ TENSOR(load_of_input, t.kind = QNNRT_TENSOR_INPUT; t.load = load_source; t.data 
 TENSOR(load_too_large, t.load = load_source; t.data = NULL; t.bytes = 0; t.rank = 2; t.dims[0] = 65536; t.dims[1] = 16384)
 TENSOR(float_with_scale, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = 1)
 CODED(no_encoding, (void)0)
+CODED(no_encoding_s16, t.dtype = QNNRT_DTYPE_S16Q; t.bytes = 8)
+CODED(no_encoding_u16, t.dtype = QNNRT_DTYPE_U16Q; t.bytes = 8)
+CODED(no_encoding_of_input, t.kind = QNNRT_TENSOR_INPUT; t.data = NULL; t.bytes = 0)
+CODED(no_encoding_of_inner, t.kind = QNNRT_TENSOR_INNER; t.data = NULL; t.bytes = 0)
+CODED(scale_0_s16, t.dtype = QNNRT_DTYPE_S16Q; t.bytes = 8; t.quant.encoding = QNNRT_ENCODING_PER_TENSOR)
 CODED(other_encoding, t.quant.encoding = QNNRT_ENCODING_OTHER)
 CODED(scale_0, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR)
 CODED(scale_nan, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = (float)NAN)
@@ -1241,7 +1246,8 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(load_and_data, ARG, "\"t\"", "both data and load"), M(load_bytes, ARG, "\"t\"", "needs 16 bytes", "got 15"),
     M(load_of_input, ARG, "\"t\"", "STATIC"), M(load_too_large, LIMIT, "\"t\"", "4 GiB"), M(param_loaded, ARG, "\"p\"", "\"l\"", "load"),
     M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
-    M(no_encoding, ARG, "(sfixed8)", "needs an encoding"), M(other_encoding, ARG, "needs an encoding"), M(scale_0, ARG, "scale"),
+    M(no_encoding, ARG, "(sfixed8)", "needs an encoding"), M(no_encoding_s16, ARG, "(sfixed16)", "needs an encoding"), M(no_encoding_u16, ARG, "(ufixed16)", "needs an encoding"),
+    M(no_encoding_of_input, ARG, "needs an encoding"), M(no_encoding_of_inner, ARG, "needs an encoding"), M(scale_0_s16, ARG, "(sfixed16)", "scale"), M(other_encoding, ARG, "needs an encoding"), M(scale_0, ARG, "scale"),
     M(scale_nan, ARG, "scale"), M(scale_infinite, ARG, "scale"), M(bitwidth_9, ARG, "bitwidth"), M(axis_behind, ARG, "axis is outside"),
     M(axis_negative, ARG, "axis is outside"), M(axis_count, ARG, "number of scales"), M(axis_no_scales, ARG, "missing"),
     M(axis_scale_negative, ARG, "a scale of the axis"), M(blocks_and_quant, ARG, "both quant and blocks"), M(blocks_form, ARG, "blocks.form"),

@@ -32,7 +32,30 @@ two_backends() {
 }
 if two_backends "$build/libQnnRef.so" "$build/libQnnRef.so"; then good; else bad two_backends "$(cat "$out/text" "$out/log")"; fi
 
+# 08: an operator on the CPU, X2X, and a module with a pattern for each operator, near what plain C computes.
+mobile() {
+    "$build/examples/08_mobile_backend" "$@" >"$out/text" 2>"$out/log" &&
+        grep -qx 'step 0: host "Embedding"' "$out/text" &&
+        grep -qx 'step 1: convert embedding: float16 -> float32, 256 bytes' "$out/text" &&
+        grep -q '^step 2: graph "block" of context 0 on ' "$out/text" && grep -q '^largest difference from plain C: 0\.0[01]' "$out/text"
+}
+if mobile "$build/libQnnRef.so"; then good; else bad mobile "$(cat "$out/text" "$out/log")"; fi
+if mobile "$build/libQnnRef.so" debug && [ "$(grep -c ' largest value ' "$out/text")" = 11 ]; then good
+else bad mobile_debug "$(cat "$out/text" "$out/log")"; fi
+# mistake NAME TEXT: an error, before anything is built
+mistake() {
+    if "$build/examples/08_mobile_backend" "$build/libQnnRef.so" "$1" >"$out/text" 2>"$out/log"; then bad "mobile_$1" "status 0"
+    elif [ ! -s "$out/text" ] && grep -qF -- "$2" "$out/log"; then good
+    else bad "mobile_$1" "no '$2' in: $(cat "$out/text" "$out/log")"; fi
+}
+mistake scale 'tensor "down.weight" (sfixed8): scale is not positive'
+mistake twice 'two tensors are named "up"'
+mistake unknown 'no pattern for operator 2, Mystery'
+mistake unwritten 'no node writes OUTPUT tensor "y"'
+
 if [ -f "$release/libQnnHtp.so" ]; then
+    if mobile "$release/libQnnHtp.so" && grep -q ' on HTP_QTI_AISW$' "$out/text"; then good
+    else bad mobile_genuine "$(cat "$out/text" "$out/log")"; fi
     cpu=$build/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
     if two_backends "$release/libQnnHtp.so" "$cpu" && grep -q '^step 2: .* on CPU_QTI_AISW$' "$out/text"; then good
     else bad two_genuine_backends "$(cat "$out/text" "$out/log")"; fi
@@ -59,7 +82,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     if grep -q '^refused: .*shares its weights with other graphs' "$out/text"; then good
     else bad cnn_transformer_refuses_shared_weights "$(cat "$out/text")"; fi
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
-else skipped=$((skipped + 8)); fi
+else skipped=$((skipped + 9)); fi
 
 if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
 [ $failed -eq 0 ]

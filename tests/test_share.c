@@ -348,6 +348,43 @@ TEST(moving_tensors_register_sixteen_offsets)
 }
 
 /* A mem at the address of one that was destroyed: handles of the old one are void. */
+/* A registration has a shape: the bytes where x of prefill lies get another one for x of kv. */
+TEST(memory_is_registered_for_each_shape)
+{
+    qnnrt *model;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
+    qnnrt_mem_desc desc;
+    qnnrt_run *runs[2];
+    qnnrt_error err;
+    uint64_t in;
+    size_t count, bytes;
+    int i;
+    begin("");
+    memset(&desc, 0, sizeof desc);
+    desc.kind = QNNRT_MEM_MEMFD;
+    model = open_model(QNNRT_MEM_HEAP);
+    plan = plan_of(model, 0);
+    CHECK_EQ(qnnrt_mem_create(plan, &desc, &mem, &err), QNNRT_OK);
+    in = qnnrt_mem_get_info(mem)->buffers[0].offset + ROOM;
+    for (i = 0; i < 2; ++i) CHECK_EQ(qnnrt_run_create(mem, (uint32_t)i, &runs[i], &err), QNNRT_OK);
+    CHECK_EQ(alive(), 8);
+    for (i = 0; i < 6; ++i) {
+        qnnrt_run *run = runs[i % 2];
+        CHECK_EQ(qnnrt_bind_at(run, qnnrt_run_slot(run, "x"), mem, in), QNNRT_OK);
+        CHECK(qnnrt_data(run, "x", &bytes) == (char *)qnnrt_mem_get_info(mem)->buffers[0].data + ROOM);
+        CHECK_EQ(registered(run, &count), 4);
+        CHECK(right(run, i % 2 == 0 ? LIFE_ROWS : 1));
+    }
+    CHECK_EQ(alive(), 8 + 2);
+    CHECK_EQ(calls("memRegister("), 8 + 2);
+    for (i = 0; i < 2; ++i) qnnrt_run_destroy(runs[i]);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
 TEST(a_new_mem_never_gets_the_registrations_of_an_old_one)
 {
     qnnrt *model;
@@ -1000,6 +1037,7 @@ TEST_MAIN("share")
     RUN(runs_share_registrations);
     RUN(a_tensor_in_the_callers_memory_is_plain_and_comes_back);
     RUN(moving_tensors_register_sixteen_offsets);
+    RUN(memory_is_registered_for_each_shape);
     RUN(a_new_mem_never_gets_the_registrations_of_an_old_one);
     RUN(spots_in_destroyed_memory_are_used_again);
     RUN(memory_of_another_backend_is_plain);
