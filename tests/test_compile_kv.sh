@@ -61,6 +61,9 @@ check plain "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 3
 makes contexts --contexts 2
 check contexts "$(ls "$out")" test -s "$out/prefill_2_of_2.bin"
 makes verify --verify 1
+makes mixed --backends npu,host --pin embedding=host --verify 1
+says mixed out '  step 0   host   1 nodes, "embedding" to "embedding"'
+check mixed "no host.json" test -s "$out/host.json"
 
 # ---- tokens that end a text ----
 # The text stops before the first end token: 44 is the comma.

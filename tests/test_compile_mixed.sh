@@ -178,7 +178,7 @@ wrong speed_role 2 '--speed gpu=: no backend has this role' --speed gpu=1
 wrong with_contexts 2 '--contexts is for one backend, and --backends names several' --contexts 2
 printf 'PK\003\004' >"$tmp/a.dlc"
 # shellcheck disable=SC2086
-mixed with_dlc 2 '--backends is for .json graphs, and' "$tmp/a.dlc" $refs
+mixed with_dlc 2 '--backends is for .json graphs and folders of language models, and' "$tmp/a.dlc" $refs
 # shellcheck disable=SC2086
 mixed role_twice 2 '--backends has the role "npu" twice' $cnn --backends npu,npu --backend_so "npu=$ref"
 # shellcheck disable=SC2086
@@ -192,8 +192,6 @@ mixed role_too_many 2 '--backend_so names a library for "cpu", which is not one 
     --backend_so "npu=$ref" --backend_so "cpu=$ref"
 # shellcheck disable=SC2086
 mixed pins_alone 2 '--pin needs --backends' $cnn --backend_so "$ref" --pin relu=cpu
-mkdir "$tmp/model" && echo '{"architectures": ["LlamaForCausalLM"]}' >"$tmp/model/config.json"
-mixed with_folder 2 '--backends is for .json graphs, and' "$tmp/model" --backends npu --backend_so "npu=$ref"
 sed 's/aten.relu.default/aten.frobnicate.default/' "$ir/torch_cnn.json" >"$tmp/unknown.json"
 # shellcheck disable=SC2086
 mixed unknown_op 1 'frobnicate' "$tmp/unknown.json" --weights "$tmp/cnn.safetensors" $refs

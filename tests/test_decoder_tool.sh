@@ -9,7 +9,8 @@ out=$tmp/o
 prompt='And the LORD said unto '
 expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".*/\1/p' "$data/llm/expected.json")
 
-# makes NAME LIBRARY OPTION ...: compile the model, and let it write
+# makes NAME LIBRARY OPTION ...: compile the model, and let it write $length bytes
+length=64
 makes() {
     name=$1 library=$2
     shift 2
@@ -17,8 +18,9 @@ makes() {
     run compile "$model" --output_dir "$out" --backend_so "$library" "$@"
     is "$name" 0
     mv "$tmp/out" "$tmp/said"
-    "$build/qnnrt-llm" --ctx_dir "$out" --backend_so "$library" --prompt "$prompt" --max_gen 64 >"$tmp/text" 2>"$tmp/err"
-    check "$name" "wrote '$(cat "$tmp/text")': $(head -n 3 "$tmp/err")" test "$(cat "$tmp/text")" = "$expected"
+    "$build/qnnrt-llm" --ctx_dir "$out" --backend_so "$library" --prompt "$prompt" --max_gen $length >"$tmp/text" 2>"$tmp/err"
+    check "$name" "wrote '$(cat "$tmp/text")': $(head -n 3 "$tmp/err")" \
+        test "$(cat "$tmp/text")" = "$(printf %.${length}s "$expected")"
 }
 holds() { check "$1" "no '$3' in $2" grep -qF -- "$3" "$2"; }
 
@@ -44,6 +46,27 @@ holds host "$tmp/said" 'no graph reads 1 of the 39 weights'
 makes decode_alone "$ref" --prefill 0 --embedding host
 makes prefill_alone "$ref" --prefill 7 --decode 0
 
+# ---- several backends: the table of embeddings, and what else is pinned, is on the host ----
+refs="--backends npu,cpu,host --backend_so npu=$ref --backend_so cpu=$ref"
+# mixed NAME OPTION ...: compile for several backends, compare with the evaluator, and let it write
+mixed() {
+    name=$1
+    shift
+    # shellcheck disable=SC2086
+    makes "$name" "$ref" $refs "$@" --verify 1
+}
+# makes() names one library: qnnrt-llm takes it for all roles
+mixed embedded --embedding host
+holds embedded "$tmp/said" '  step 0   host   1 nodes, "embedding" to "embedding"'
+holds embedded "$out/qnnrt.json" '"rope": {"theta": 10000.0}'
+check embedded_table "$(ls -l "$out")" test "$(wc -c <"$out/model_host_0.raw")" -eq 131072
+check embedded_steps "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 4
+mixed embedded_small --embedding host --fp16 --weight_bits 8
+holds embedded_small "$tmp/said" 'small     29 of 29 weights on npu: 1,638,400 bytes became '
+mixed attention --pin scaled_dot_product_attention_35=host --pin linear_41=npu --pin embedding=npu
+holds attention "$tmp/said" '  step 1   host   1 nodes, "scaled_dot_product_attention_35"'
+mixed head --pin logits=host --pin cat_30=cpu --prefill 5
+
 # ---- what is refused ----
 # refuses NAME STATUS TEXT FOLDER OPTION ...: nothing is written
 refuses() {
@@ -67,6 +90,8 @@ refuses folder_option 2 '--shards is for folders' "$data/ir/torch_cnn.json" --sh
 refuses shards_5 1 'a model of 4 layers cannot be cut into 5 parts' "$model" --shards 5
 refuses no_room 1 'a graph of 32 tokens needs a context of more than that, got 32' "$model" --context 32
 refuses long 1 'a context of 129 is more than "max_position_embeddings", 128' "$model" --context 129
+refuses mixed_shards 2 '--shards is for one backend, and --backends names several' "$model" --backends npu,host --shards 2
+refuses no_host 2 '--embedding host needs the host, which is not one of the --backends' "$model" --backends npu --embedding host
 refuses embedding 2 '--embedding takes graph or host' "$model" --embedding file
 # config NAME TEXT SED: config.json, changed
 config() {
@@ -90,7 +115,11 @@ holds generation "$out/qnnrt.json" '"eos": [5, 6]'
 echo '{"eos_token_id": 256}' >"$tmp/m/generation_config.json"
 refuses generation_wrong 1 'generation_config.json: the end token is 256' "$tmp/m"
 
-if [ -f "$release/libQnnHtp.so" ]; then makes htp "$release/libQnnHtp.so" --shards 2 --embedding host
+if [ -f "$release/libQnnHtp.so" ]; then
+    makes htp "$release/libQnnHtp.so" --shards 2 --embedding host
+    length=8                                     # the emulator takes 0.4 s for each
+    makes htp_mixed "$release/libQnnHtp.so" --backends npu,host --embedding host --weight_bits 8 --verify 1
+    holds htp_mixed "$tmp/said" '  step 1   npu    186 nodes, '
 else skip htp "no libQnnHtp.so in $release: make qnn-libs"
 fi
 finish

@@ -194,8 +194,8 @@ TEST(program_small_weights_are_for_backends_that_take_them)
     float w[ROWS * WIDTH], x[2 * WIDTH], outputs[2][2 * ROWS];
     const void *inputs[] = { x };
     void *places[] = { outputs[0], outputs[1] };
-    int form;                                    /* float16; float32; float32, emulated; float16, kept */
-    for (form = 0; form < 4; ++form) {
+    int form;                                    /* float16; float32; float32, emulated; float16, kept; no part on the host */
+    for (form = 0; form < 5; ++form) {
         qnnrt_program_desc desc;
         qnnrt_program *prog = NULL;
         qnnrt_pipeline *pipeline = NULL;
@@ -216,9 +216,10 @@ TEST(program_small_weights_are_for_backends_that_take_them)
         desc.backends = b.backends;
         desc.backend_count = 3;
         desc.pins = pins;
-        desc.pin_count = 3;
+        desc.pin_count = form == 4 ? 0 : 3;
         desc.lower.weight_bits = 8;
-        desc.lower.compute = form == 0 || form == 3 ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
+        desc.lower.native_io = form != 0;
+        desc.lower.compute = form == 0 || form >= 3 ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
         desc.lower.weight_emulate = form == 2;
         desc.lower.weight_bits_of = form == 3 ? keep_all : NULL;
         CHECK_EQ(qnnrt_program_create(&desc, &prog, &err), QNNRT_OK);
@@ -235,6 +236,18 @@ TEST(program_small_weights_are_for_backends_that_take_them)
             CHECK_EQ(qnnrt_program_build(prog, &err), QNNRT_OK);
             info = qnnrt_program_get_info(prog);
             smalls = info->smalls;
+            if (form == 4) {                     /* one type for all inputs and outputs: the host's, else that of the backends */
+                CHECK_EQ(wire(info, &info->graphs[0], &pipeline), QNNRT_OK);
+                CHECK(prepare(&t, pipeline));
+                CHECK_EQ(qnnrt_run_slot(t.run, "x")->tensor->dtype, QNNRT_DTYPE_F16);
+                CHECK_EQ(qnnrt_run_slot(t.run, "b")->tensor->dtype, QNNRT_DTYPE_F16);
+                release(&t);
+                qnnrt_pipeline_destroy(pipeline);
+                qnnrt_program_free(prog);
+                qnnrt_ir_free(ir);
+                close_backends(&b);
+                continue;
+            }
             CHECK(smalls != NULL && smalls[0].count == 1 && smalls[1].count == 0 && smalls[2].count == 1);
             CHECK(smalls[0].list[0].bits == (form == 3 ? 0 : 8) && smalls[0].list[0].emulated == (form == 2));
             CHECK_EQ(smalls[0].list[0].kept, form == 3);
@@ -242,6 +255,7 @@ TEST(program_small_weights_are_for_backends_that_take_them)
             CHECK_STR(smalls[2].list[0].why, form == 3 ? "it is kept" : "the host computes with floats");
             CHECK_EQ(wire(info, &info->graphs[0], &pipeline), QNNRT_OK);
             CHECK(prepare(&t, pipeline));
+            CHECK_EQ(qnnrt_run_slot(t.run, "a")->tensor->dtype, QNNRT_DTYPE_F32);
             CHECK_EQ(qnnrt_write_f32(t.run, qnnrt_run_slot(t.run, "x"), 0, x, 2 * WIDTH), QNNRT_OK);
             CHECK_EQ(qnnrt_exec(t.run), QNNRT_OK);
             for (i = 0; i < 2; ++i) {

@@ -192,6 +192,7 @@ QNNRT_DECODER_API uint32_t qnnrt_decoder_first_layer(const qnnrt_decoder *model,
 
 /* The table of embeddings in the checkpoint. */
 #define QNNRT_DECODER_TABLE "model.embed_tokens.weight"
+#define QNNRT_DECODER_LOOK_UP  "embedding"   /* the node that looks rows up in it */
 /* Its rows, as the first graph takes them with desc.embedded. */
 #define QNNRT_DECODER_EMBEDDED "_model_embed_tokens_Gather_output_0"
 
@@ -1426,6 +1427,7 @@ static qnnrt_decoder__value qnnrt_decoder__embedding(qnnrt_decoder__writer *w)
     qnnrt_decoder__value out = qnnrt_decoder__value_of("", 3, 1, w->tokens, m->width, 0);
     inputs[0] = &table;
     inputs[1] = &ids;
+    snprintf(out.name, sizeof out.name, "%s", QNNRT_DECODER_LOOK_UP);
     qnnrt_decoder__begin(w, "embedding.default", inputs, 2, &out);
     qnnrt_decoder__end(w);
     return out;

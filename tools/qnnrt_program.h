@@ -66,7 +66,9 @@
    Types
        Borders have the type that the backend computes with: float16 on HTP, float32 elsewhere.
        Where they differ, the edge of the pipeline converts, on the host. Inputs and outputs of the
-       whole graph are float32, as with qnnrt_lower.h.
+       whole graph are float32, as with qnnrt_lower.h. With desc.lower.native_io they are float16 if
+       all steps that touch floats among them, in all graphs, compute in it: caches of language
+       models have one type.
 
    Small weights
        desc.lower.weight_bits is for the backends that compute in float16. On the others the same
@@ -338,6 +340,7 @@ struct qnnrt_program {
     size_t                  move_count, move_room;
     qnnrt_program_graph    *graphs;              /* of info */
     qnnrt_program_smalls   *smalls;              /* [backend_count], of info */
+    qnnrt_dtype             outer;               /* of float inputs and outputs of all graphs */
     qnnrt_program_info      info;
 };
 
@@ -618,8 +621,33 @@ static qnnrt_dtype qnnrt_program__border(const qnnrt_program *p, const qnnrt_pro
     const int outer = output ? index < part->outer_count : value->origin == QNNRT_IR_INPUT;
     if (!qnnrt_program__is_float(value->dtype))
         return value->dtype == QNNRT_DTYPE_BOOL8 ? QNNRT_DTYPE_BOOL8 : QNNRT_DTYPE_I32;
-    if (outer && !p->desc.lower.native_io) return QNNRT_DTYPE_F32;
-    return qnnrt_program__compute(p, part->info.backend);
+    return outer ? p->outer : qnnrt_program__compute(p, part->info.backend);
+}
+
+/* Return true if a part reads floats that are inputs of its graph, or makes such outputs. */
+static int qnnrt_program__is_outer(const qnnrt_program__part *part)
+{
+    size_t i;
+    for (i = 0; i < part->input_count; ++i)
+        if (part->inputs[i]->origin == QNNRT_IR_INPUT &&
+            qnnrt_program__is_float(part->inputs[i]->dtype))
+            return 1;
+    for (i = 0; i < part->outer_count; ++i)
+        if (qnnrt_program__is_float(part->outputs[i]->dtype)) return 1;
+    return 0;
+}
+
+/* Choose the type of float inputs and outputs of all graphs, which are cut. */
+static void qnnrt_program__choose_outer(qnnrt_program *p)
+{
+    const qnnrt_program__graph *graph;
+    size_t i;
+    p->outer = p->desc.lower.native_io ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_F32;
+    for (graph = p->first; graph != NULL; graph = graph->next)
+        for (i = 0; i < graph->info.step_count; ++i)
+            if (qnnrt_program__is_outer(&graph->parts[i]) &&
+                qnnrt_program__compute(p, graph->parts[i].info.backend) != QNNRT_DTYPE_F16)
+                p->outer = QNNRT_DTYPE_F32;
 }
 
 /* =====================================================================================
@@ -1906,6 +1934,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *p, qnnrt_error 
         result = qnnrt_program__choose(p, graph, err);
         if (result == QNNRT_OK) result = qnnrt_program__cut(p, graph, err);
     }
+    if (result == QNNRT_OK) qnnrt_program__choose_outer(p);
     return result == QNNRT_OK ? qnnrt_program__good(err) : result;
 }
 

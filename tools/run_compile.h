@@ -356,9 +356,11 @@ static int verb_compile(void *user)
         a->t = t;
         a->decoder = &model;
         model.folder = t->set.files.items[0];
+        m.a = a;
+        status = mixed_check(&m);
     }
     if (status == STATUS_OK && m.a == NULL && t->set.compile.backends != NULL)
-        status = cli_usage("Leave it out.", "--backends is for .json graphs, and %s is not one",
+        status = cli_usage("Leave it out.", "--backends is for .json graphs and folders of language models, and %s is neither",
                            t->set.files.items[0]);
     if (status == STATUS_OK && m.backend_count == 0)
         status = check_package_roles(&t->set, NULL, 0, "Write --op_package PATH:PROVIDER.");

@@ -129,10 +129,13 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     g->file = d->config;
     g->context = shard;
     g->weights = a->weights[0];
-    g->name = g->default_name =
-        cli_text("%s_ar%u_cl%u_%u_of_%u", which == 0 ? "prompt" : "token",
-                 (unsigned)d->tokens[which], (unsigned)d->context, (unsigned)shard + 1,
-                 (unsigned)d->shards);
+    /* With --backends a graph becomes a pipeline, and its parts have names of their own. */
+    char *pipeline = cli_text("%s_ar%u_cl%u", which == 0 ? "prompt" : "token",
+                              (unsigned)d->tokens[which], (unsigned)d->context);
+    g->default_name = a->t->set.compile.backends != NULL ? cli_text("%s", pipeline)
+                      : cli_text("%s_%u_of_%u", pipeline, (unsigned)shard + 1, (unsigned)d->shards);
+    g->name = g->default_name;
+    free(pipeline);
     desc.name = g->name;
     desc.tokens = d->tokens[which];
     desc.context = d->context;
@@ -168,7 +171,7 @@ static int decoder_read(aten *a)
         return 0;
     }
     a->weights_count = 1;
-    if (t->set.compile.embedding != 0) {
+    if (t->set.compile.embedding != 0 && t->set.compile.backends == NULL) {
         d->table = qnnrt_weights_match(a->weights[0], QNNRT_DECODER_TABLE);
         if (d->table == NULL || d->table->rank != 2 || d->table->dims[0] != d->model.vocabulary ||
             d->table->dims[1] != d->model.width ||

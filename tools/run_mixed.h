@@ -76,7 +76,11 @@ static int mixed_roles(mixed *m)
 static int mixed_pins(mixed *m)
 {
     const compile_settings *c = &m->a->t->set.compile;
-    m->pins = cli_alloc(c->pins.count, sizeof(*m->pins));
+    m->pins = cli_alloc(c->pins.count + 1, sizeof(*m->pins));
+    if (c->embedding != 0) {
+        m->pins[m->pin_count].node = QNNRT_DECODER_LOOK_UP;
+        m->pins[m->pin_count++].role = "host";
+    }
     for (size_t i = 0; i < c->pins.count; ++i) {
         char *node = mixed_keep(m, cli_text("%s", c->pins.items[i])), *role = strrchr(node, '=');
         size_t k = 0;
@@ -138,7 +142,7 @@ static int mixed_check(mixed *m)
                          "%s needs --backends", given);
     if (c->backends == NULL) return STATUS_OK;
     const char *alone = c->contexts != 0       ? "--contexts"
-                        : c->kv_rows           ? "--kv_rows"
+                        : c->shards != 0       ? "--shards"
                         : c->cache != NULL     ? "--cache"
                         : c->verify_nodes != 0 ? "--verify_nodes"
                         : c->calibrate.count > 0 ? "--calibrate"
@@ -152,6 +156,10 @@ static int mixed_check(mixed *m)
                              : "Leave it out, or compile for one backend.",
                          "%s is for one backend, and --backends names several", alone);
     int status = mixed_roles(m);
+    if (status == STATUS_OK && c->embedding != 0 &&
+        strcmp(m->backends[m->backend_count - 1].role, "host") != 0)
+        status = cli_usage("Add host to --backends.", "--embedding host needs the host, which is"
+                           " not one of the --backends");
     if (status == STATUS_OK) status = mixed_packages(m);
     return status == STATUS_OK ? mixed_pins(m) : status;
 }
@@ -257,6 +265,9 @@ static int mixed_manifest(mixed *m, const qnnrt_manifest_context *contexts,
     desc.constant_count = info->constant_count;
     desc.pipelines = pipelines;
     desc.pipeline_count = info->graph_count;
+    if (m->a->decoder != NULL) desc.more = decoder_settings;
+    else if (t->set.compile.kv_rows) desc.more = kv_settings;
+    desc.more_user = m->a->decoder != NULL ? (void *)m->a->decoder : (void *)m->a->kv;
     int good = qnnrt_manifest_write(&desc, json_to_page, &p, &err) == QNNRT_OK;
     if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
     good = good && write_page(t, path, &p, 1);
@@ -392,16 +403,16 @@ static void choice_graph(page *out, const mixed *m, const qnnrt_program_graph *g
         graph->name, (unsigned long)graph->ir->node_count, (unsigned long)plan->step_count,
         cli_plural(plan->step_count), (unsigned long)plan->transfer_count,
         cli_plural(plan->transfer_count), (unsigned long long)plan->after.bytes);
-    page_add(out, "          estimated %.6g us, %.6g of it work; in the order of the nodes: %lu steps,"
-           " %.6g us\n", plan->after.cost, plan->after.work, (unsigned long)plan->before.steps,
+    page_add(out, "          estimated %.6g us, %.6g of it work; in the order of the nodes: %lu"
+           " steps, %.6g us\n", plan->after.cost, plan->after.work, (unsigned long)plan->before.steps,
         plan->before.cost);
     for (size_t i = 0; i < plan->step_count; ++i) {
         const qnnrt_partition_step *step = &plan->steps[i];
         for (size_t k = 0; k < plan->transfer_count; ++k) {
             const qnnrt_partition_transfer *move = &plan->transfers[k];
             if (move->before_step != i) continue;
-            page_add(out, "  %-6s   \"%s\" from %s to %s, %llu bytes\n", "", graph->ir->values[move->value]
-                ->name, choice_role(m, move->from), choice_role(m, move->to),
+            page_add(out, "           \"%s\" from %s to %s, %llu bytes\n",
+                     graph->ir->values[move->value]->name, choice_role(m, move->from), choice_role(m, move->to),
                 (unsigned long long)move->bytes);
         }
         page_add(out, "  step %-3lu %-6s %lu nodes, \"%s\" to \"%s\"", (unsigned long)i,

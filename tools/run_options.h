@@ -274,9 +274,9 @@ static const cli_option options[] = {
              "of config.json in the folder of the first graph, if it is there)"},
     {.name = "backends", .value = "A,B,host", .kind = CLI_TEXT, FIELD(compile.backends),
      .verbs = VERB_COMPILE,
-     .help = ".json: roles of several backends, the preferred one first, such as npu,cpu,host. Each "
-             "node is computed by one that can; host is this project's own evaluator, for what no "
-             "library has. The folder opens as one program"},
+     .help = ".json, folders: roles of several backends, the preferred one first, such as "
+             "npu,cpu,host. Each node is computed by one that can; host is this project's own "
+             "evaluator, for what no library has. The folder opens as one program"},
     {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, FIELD(compile.pins), .repeat = 1,
      .verbs = VERB_COMPILE,
      .help = "with --backends: let this backend compute the node, or fail"},
