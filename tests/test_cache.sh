@@ -52,7 +52,7 @@ check renamed_file "$(ls "$tmp/renamed")" test -s "$tmp/renamed/other.bin"
 echo '{}' >"$tmp/map.json"
 # Options that change nothing, and those that do, each with a value. Others of the help are in the key because the
 # table says nothing else; those that name a file must be here, since its content counts.
-none="calibrate calibrate_so encodings write_encodings output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
+none="calibrate calibrate_so calibrate_method encodings write_encodings output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
 cache cache_limit cache_list cache_clear log_level version help"
 values="io=native fp32= fp16= contexts=2 positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
 hvx_threads=2 weight_sharing= system_so=$ref weight_bits=8 op_package= op_map=$tmp/map.json"

@@ -100,14 +100,14 @@ TEST(small_codes_are_those_of_a_slow_and_obvious_version)
     }
 }
 
-/* Return the square error of 4-bit codes with a scale. */
-static double square_error(const float *w, uint32_t count, double scale)
+/* Return the square error of codes up to `most` with a scale. */
+static double square_error(const float *w, uint32_t count, double scale, int most)
 {
     double sum = 0;
     uint32_t i;
     for (i = 0; i < count; ++i) {
         double code = floor(w[i] / scale + 0.5);
-        code = code > 7 ? 7 : code < -7 ? -7 : code;
+        code = code > most ? most : code < -most ? -most : code;
         sum += (w[i] - code * scale) * (w[i] - code * scale);
     }
     return sum;
@@ -129,18 +129,53 @@ TEST(small_scales_of_4_bits_are_nearly_the_best)
     CHECK_EQ(t.info->graphs[0].tensors[at].quant.bitwidth, 4);
     for (o = 0; o < 24; ++o) {
         const float *w = t.weights[0] + o * 64;
-        const double own = square_error(w, 64, t.info->graphs[0].tensors[at].quant.scales[o]);
+        const double own = square_error(w, 64, t.info->graphs[0].tensors[at].quant.scales[o], 7);
         double best = HUGE_VAL, largest = 0, plain;
         for (i = 0; i < 64; ++i) if (fabs(w[i]) > largest) largest = fabs(w[i]);
-        plain = square_error(w, 64, largest / 7);
+        plain = square_error(w, 64, largest / 7, 7);
         for (i = 1; i <= 4000; ++i) {
-            const double error = square_error(w, 64, largest / 7 * i / 4000);
+            const double error = square_error(w, 64, largest / 7 * i / 4000, 7);
             if (error < best) best = error;
         }
         if (own > 1.15 * best) printf("    channel %u: %g, best %g, unclipped %g\n", (unsigned)o, own, best, plain);
         CHECK(own <= 1.15 * best && own <= plain * 1.0001);
     }
     small_end(&t);
+}
+
+/* Scales by each method: min-max has the largest value as its largest code, and the error by mse is never larger than
+   that; with 4 bits and an outlier it is a quarter smaller. */
+TEST(small_scales_by_mse_are_better_than_by_min_max)
+{
+    double errors[2][2][24];                             /* [8 or 4 bits][method][channel] */
+    uint32_t bits, method, o, i;
+    for (bits = 0; bits < 2; ++bits)
+        for (method = 0; method < 2; ++method) {
+            const int most = bits ? 7 : 127;
+            small_try t;
+            size_t at;
+            CHECK(small_begin(&t, small_cases[0].text, NULL));
+            for (i = 0; i < 64; ++i)                     /* an outlier, and values between codes of its scale */
+                t.weights[0][5 * 64 + i] = i == 7 ? 1.0f : (i % 2 ? 0.45f : -0.45f) / (float)most;
+            t.desc.compute = QNNRT_DTYPE_F16;
+            t.desc.weight_bits = bits ? 4 : 8;
+            t.desc.weight_method = method ? QNNRT_LOWER_MSE : QNNRT_LOWER_MINMAX;
+            CHECK_EQ(small_lower(&t), QNNRT_OK);
+            at = small_static(&t, 0);
+            CHECK(at != 0);
+            for (o = 0; o < 24; ++o) {
+                const float *w = t.weights[0] + o * 64, scale = t.info->graphs[0].tensors[at].quant.scales[o];
+                float largest = 0;
+                for (i = 0; i < 64; ++i) if (fabsf(w[i]) > largest) largest = fabsf(w[i]);
+                if (method == 0) CHECK(fabs((double)scale * most - largest) <= largest / 2048);
+                errors[bits][method][o] = square_error(w, 64, scale, most);
+            }
+            small_end(&t);
+        }
+    for (bits = 0; bits < 2; ++bits) {
+        for (o = 0; o < 24; ++o) CHECK(errors[bits][1][o] <= errors[bits][0][o] * 1.01);
+    }
+    CHECK(errors[1][1][5] < errors[1][0][5] * 0.75);      /* 8 bits have too many codes for that */
 }
 
 /* ---- bad weights ---- */
@@ -325,6 +360,7 @@ TEST_MAIN("lower_small")
     RUN(small_weights_compute_what_their_rounded_values_do);
     RUN(small_codes_are_those_of_a_slow_and_obvious_version);
     RUN(small_scales_of_4_bits_are_nearly_the_best);
+    RUN(small_scales_by_mse_are_better_than_by_min_max);
     RUN(small_weights_that_are_no_numbers_are_refused);
     RUN(small_weights_of_zeros_have_scales);
     RUN(small_weights_can_be_kept_one_by_one);

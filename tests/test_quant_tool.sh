@@ -47,6 +47,50 @@ compile no_list 1 "cannot read $tmp/none.list" --calibrate "$tmp/none.list"
 compile nan 1 'values of ' --calibrate "$tmp/nan.raw.list"
 says counted err 'tensors are NaN or infinite, the first in "x"'
 
+# ---- ranges without outliers ----
+# A sample with outliers, and 300 without. The slow and obvious version sorts all values, or tries many ranges.
+python3 -c 'import random, struct, sys
+r = random.Random(3)
+x = [r.gauss(0, 1) for i in range(768)]
+open(sys.argv[1] + "/plain.raw", "wb").write(struct.pack("<768f", *x))
+x[10], x[200], x[600] = 6.0, -7.5, 8.0
+open(sys.argv[1] + "/out.raw", "wb").write(struct.pack("<768f", *x))
+open(sys.argv[1] + "/out.list", "w").write((sys.argv[1] + "/plain.raw\n") * 300 + sys.argv[1] + "/out.raw\n")' "$tmp"
+for method in minmax percentile percentile:99.5 mse; do
+    compile "method_$method" 0 'calibrated graph "torch_cnn": 301 samples' --calibrate "$tmp/out.list" --activation_bits 8 \
+        --calibrate_method $method --write_encodings "$tmp/$method.enc"
+done
+says cut out ' of them cut, '
+if ! python3 -c 'import json, math, struct, sys
+plain, out = (struct.unpack("<768f", open(sys.argv[1] + "/%s.raw" % name, "rb").read()) for name in ("plain", "out"))
+x = sorted(plain * 300 + out)
+def range_of(method):
+    e = [e for e in json.load(open(sys.argv[1] + "/" + method + ".enc"))["activation_encodings"] if e["name"] == "x"][0]
+    return e["scale"][0] * e["offset"][0], e["scale"][0] * (e["offset"][0] + 255)
+def error(low, high):
+    s = (high - low) / 255
+    o = round(low / s)
+    return sum(n * (v - s * (min(max(math.floor(v / s + .5) - o, 0), 255) + o)) ** 2 for n, l in ((300, plain), (1, out)) for v in l)
+def near(method, low, high):
+    got = range_of(method)
+    if abs(got[0] - low) > limit or abs(got[1] - high) > limit: sys.exit("%s has %s, not %g to %g" % (method, got, low, high))
+limit = (x[-1] - x[0]) / 255 + (x[-1] - x[0]) / 4096     # a code, and a bin of the histogram
+near("minmax", x[0], x[-1])
+for method, percent in (("percentile", 99.99), ("percentile:99.5", 99.5)):
+    left = math.floor(len(x) * (100 - percent) / 100)
+    near(method, x[left], x[-1 - left])
+own, minmax, best = error(*range_of("mse")), error(*range_of("minmax")), math.inf
+for i in range(1, 21):
+    for k in range(1, 21):
+        best = min(best, error(x[0] * i / 20, x[-1] * k / 20))
+if not (own <= 1.03 * best and own < 0.7 * minmax): sys.exit("error %g, the best of 400 ranges has %g, min-max %g" % (own, best, minmax))' \
+    "$tmp" >"$tmp/why" 2>&1; then bad methods "$(cat "$tmp/why")"; else good; fi
+compile method_word 2 '--calibrate_method is "median"' --calibrate "$tmp/out.list" --calibrate_method median
+for percent in 50 100.1 nan x '' 99x; do
+    compile "method_$percent" 2 "--calibrate_method is \"percentile:$percent\"" --calibrate "$tmp/out.list" --calibrate_method "percentile:$percent"
+done
+compile method_none 2 '--calibrate_method needs samples' --calibrate_method mse
+
 # ---- files of encodings ----
 # edit NAME CODE: $tmp/NAME.json, the encodings of the calibrated graph after CODE
 edit() {

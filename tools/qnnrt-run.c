@@ -91,6 +91,7 @@ typedef struct compile_settings {
     int         verify_nodes;          /* index in node_words                              */
     uint32_t    weight_bits, weight_block;
     int         weight_emulate;
+    int         weight_method;         /* index in method_words                            */
     cli_list    keep_weights;          /* patterns                                         */
     uint32_t    prefill, decode;       /* from here: language models; UINT32_MAX: not given */
     uint32_t    context, shards;       /* 0: not given                                     */
@@ -103,6 +104,7 @@ typedef struct compile_settings {
     size_t      eos_count;
     cli_list    calibrate;
     const char *calibrate_so;
+    const char *calibrate_method;      /* see range_method_of()                            */
     const char *encodings, *write_encodings;
     uint32_t    act_bits;
     const char *op_map;                /* --op_map                                         */

@@ -226,6 +226,13 @@ typedef struct qnnrt_lower_custom {
     size_t      param_count;         /* at most 8 */
 } qnnrt_lower_custom;
 
+/* How the scales of a small weight are found. */
+typedef enum qnnrt_lower_method {
+    QNNRT_LOWER_MINMAX = 1,          /* the largest value has the largest code */
+    QNNRT_LOWER_MSE                  /* the least square error of 8 scales up to that, each with the
+                                        factor that fits its codes best */
+} qnnrt_lower_method;
+
 typedef struct qnnrt_lower_desc {
     qnnrt_hooks        hooks;        /* alloc and free are used */
     qnnrt_lower_target target;
@@ -280,6 +287,8 @@ typedef struct qnnrt_lower_desc {
     size_t             custom_count;
     int                weight_optional;  /* 1: a graph in which no weight can have weight_bits keeps
                                             all of them (default 0: that is an error) */
+    qnnrt_lower_method weight_method;    /* how scales of small weights are found (default 0: MINMAX
+                                        for 8 bits, MSE for 4) */
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -5531,7 +5540,7 @@ enum { QNNRT_LOWER__CHUNK = 1 << 16, QNNRT_LOWER__CLIPS = 8 };
 /* What is done with the elements of a weight, which are visited in its own order. */
 typedef enum qnnrt_lower__visit_kind {
     QNNRT_LOWER__LARGEST,            /* scales: the largest magnitudes */
-    QNNRT_LOWER__SUMS,               /* products and squares of the codes for scales * clip / 7 */
+    QNNRT_LOWER__SUMS,               /* products and squares of the codes for scales * clip / most */
     QNNRT_LOWER__CODES               /* codes, rounded values, and what rounding changed */
 } qnnrt_lower__visit_kind;
 
@@ -5592,23 +5601,39 @@ static int qnnrt_lower__codes_code(float value, float scale, int most)
            : (int)(ratio + (ratio < 0 ? -0.5 : 0.5));
 }
 
+static int qnnrt_lower__codes_most(const qnnrt_lower__small *s)
+{
+    return s->about.bits == 4 ? 7 : 127;
+}
+
+/* Return true if scales are those with the least square error. */
+static int qnnrt_lower__codes_fit(const qnnrt_lower *lower, const qnnrt_lower__small *s)
+{
+    return lower->desc.weight_method != (qnnrt_lower_method)0
+               ? lower->desc.weight_method == QNNRT_LOWER_MSE : s->about.bits == 4;
+}
+
 /* Add up what a scale would give: products of values and codes, and squares of codes. No value is
-   beyond 60 scales. Without branches, which a processor would guess wrong. */
-static void qnnrt_lower__codes_sums(const float *values, uint32_t count, float scale,
+   beyond 500 scales. Without branches, which a processor would guess wrong. */
+static void qnnrt_lower__codes_sums(const float *values, uint32_t count, float scale, int most,
                                     double *products, double *squares)
 {
     const float inverse = 1 / scale;
-    float product[2] = {0, 0};
-    uint32_t i, square = 0;
-    for (i = 0; i < count; ++i) {
-        int32_t code = (int32_t)(values[i] * inverse + 64.5f) - 64;
-        code = code > 7 ? 7 : code;
-        code = code < -7 ? -7 : code;
-        product[i & 1] += (float)code * values[i];
-        square += (uint32_t)(code * code);
+    uint32_t first, i;
+    for (first = 0; first < count; first += 1024) {      /* short sums: exact enough for 8 bits */
+        const uint32_t end = count - first < 1024 ? count : first + 1024;
+        float product[2] = {0, 0};
+        uint32_t square = 0;
+        for (i = first; i < end; ++i) {
+            int32_t code = (int32_t)(values[i] * inverse + 512.5f) - 512;
+            code = code > most ? most : code;
+            code = code < -most ? -most : code;
+            product[i & 1] += (float)code * values[i];
+            square += (uint32_t)(code * code);
+        }
+        *products += (double)product[0] + product[1];
+        *squares += square;
     }
-    *products += (double)product[0] + product[1];
-    *squares += square;
 }
 
 /* Visit the values of a run, which belong to one group. */
@@ -5616,14 +5641,14 @@ static void qnnrt_lower__codes_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
                                     float *values, uint32_t count, uint32_t group)
 {
     const qnnrt_lower__small *s = v->small;
-    const int most = s->about.bits == 4 ? 7 : 127, half = v->lower->compute == QNNRT_DTYPE_F16;
+    const int most = qnnrt_lower__codes_most(s), half = v->lower->compute == QNNRT_DTYPE_F16;
     const float scale = s->scales[group];
     float largest = scale;
     uint32_t i;
     if (kind == QNNRT_LOWER__SUMS) {
         if (scale > 1e-35f)
-            qnnrt_lower__codes_sums(values, count, scale * v->clip / 7, &v->products[group],
-                                    &v->squares[group]);
+            qnnrt_lower__codes_sums(values, count, scale * v->clip / (float)most, most,
+                                    &v->products[group], &v->squares[group]);
         return;
     }
     if (kind == QNNRT_LOWER__LARGEST) {
@@ -5675,7 +5700,7 @@ static float qnnrt_lower__codes_scale(double scale)
     return scale == 0 ? 1.0f : scale < 1.17549436e-38 ? 1.17549436e-38f : (float)scale;
 }
 
-/* Choose scales of 4 bits: for each clip the best scale for its codes follows from the sums, and
+/* Choose scales with the least square error: for each clip the best scale for its codes follows from the sums, and
    the clip with the least square error is taken. Groups are decided in runs of channels if these
    follow each other in the source, so that each is converted once. */
 static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *sums,
@@ -5749,6 +5774,7 @@ static void qnnrt_lower__codes_halves(qnnrt_lower__small *s)
 static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *s)
 {
     const uint32_t groups = s->channels * s->blocks;
+    const int fit = qnnrt_lower__codes_fit(job->lower, s);
     qnnrt_lower__visitor v;
     double *sums = NULL;
     qnnrt_result result = QNNRT_E_MEMORY;
@@ -5765,9 +5791,9 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
         s->outer = (float *)qnnrt_lower__get(job->lower, s->channels, sizeof(float));
         s->multipliers = (uint8_t *)qnnrt_lower__get(job->lower, groups, 1);
     }
-    if (s->about.bits == 4)
+    if (fit)
         sums = (double *)qnnrt_lower__alloc(job->lower, 4 * (size_t)groups * sizeof(double));
-    if (v.values == NULL || (s->about.bits == 4 && sums == NULL)) job->lower->no_memory = 1;
+    if (v.values == NULL || (fit && sums == NULL)) job->lower->no_memory = 1;
     if (!job->lower->no_memory)
         result = qnnrt_lower__codes_visit(&v, QNNRT_LOWER__LARGEST, 0, s->count, &err);
     if (result == QNNRT_OK && v.invalid + v.beyond > 0) {
@@ -5776,12 +5802,12 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
                  s->about.name, (unsigned long long)(v.invalid > 0 ? v.invalid : v.beyond),
                  v.invalid > 0 ? "infinite or not a number" : "too large for float16");
     }
-    if (result == QNNRT_OK && s->about.bits == 4) {
+    if (result == QNNRT_OK && fit) {
         memset(sums, 0, 4 * (size_t)groups * sizeof(double));
         result = qnnrt_lower__codes_clips(&v, sums, &err);
     }
-    for (g = 0; g < groups && result == QNNRT_OK && s->about.bits == 8; ++g)
-        s->scales[g] = qnnrt_lower__codes_scale((double)s->scales[g] / 127);
+    for (g = 0; g < groups && result == QNNRT_OK && !fit; ++g)
+        s->scales[g] = qnnrt_lower__codes_scale((double)s->scales[g] / qnnrt_lower__codes_most(s));
     if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__codes_multiples(s);
     else if (result == QNNRT_OK && job->lower->compute == QNNRT_DTYPE_F16)
         qnnrt_lower__codes_halves(s);

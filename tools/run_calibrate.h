@@ -1,6 +1,6 @@
 /* run_calibrate.h - a part of qnnrt-run.c: ranges of activations from samples
 
-   ROOMS    >>samples >>calibrate                                                              */
+   ROOMS    >>samples >>histogram >>calibrate                                                  */
 
 /* =====================================================================================
    SAMPLES                                                                      >>samples
@@ -159,9 +159,140 @@ static int sample_read(const tool *t, const char *path, const qnnrt_ir_value *va
 }
 
 /* =====================================================================================
+   HISTOGRAM                                                                  >>histogram
+   The values of a tensor in bins of equal width, and the ranges that leave outliers out. Limits of
+   ranges are edges of bins: a tensor takes 32 KiB, and no range is finer than 1/4096 of what was
+   measured.
+   ===================================================================================== */
+
+enum { HISTOGRAM_BINS = 4096, HISTOGRAM_CUTS = 161 };
+
+typedef struct histogram {
+    double   low, width;               /* of the first bin: its lower edge; of each bin   */
+    uint64_t zeros;                    /* values in .bins that are 0                      */
+    uint64_t bins[HISTOGRAM_BINS];
+} histogram;
+
+/* Sums over the bins below an edge, or above it. */
+typedef struct histogram_sums {
+    double count[HISTOGRAM_BINS + 1], cost[HISTOGRAM_BINS + 1];
+} histogram_sums;
+
+/* Return the edge number i. */
+static double histogram_edge(const histogram *h, size_t i)
+{
+    return h->low + h->width * (double)i;
+}
+
+/* Count a value. One that no earlier run had counts as the nearest. */
+static void histogram_add(histogram *h, double value)
+{
+    const double at = h->width > 0 ? (value - h->low) / h->width : 0;
+    h->zeros += value == 0;
+    h->bins[!(at > 0) ? 0 : at < HISTOGRAM_BINS ? (size_t)at : HISTOGRAM_BINS - 1] += 1;
+}
+
+/* Move the limits of a range inwards, so that the values beyond each are at most so many of 100. */
+static void histogram_percentile(const histogram *h, double percent, double *low, double *high)
+{
+    double total = 0, left = 0;
+    size_t i = 0;
+    for (size_t k = 0; k < HISTOGRAM_BINS; ++k) total += (double)h->bins[k];
+    const double most = floor(total * (100 - percent) / 100);
+    for (; i < HISTOGRAM_BINS && left + (double)h->bins[i] <= most; ++i) left += (double)h->bins[i];
+    if (histogram_edge(h, i) > *low) *low = histogram_edge(h, i);
+    for (i = HISTOGRAM_BINS, left = 0; i > 0 && left + (double)h->bins[i - 1] <= most; --i)
+        left += (double)h->bins[i - 1];
+    if (histogram_edge(h, i) < *high) *high = histogram_edge(h, i);
+}
+
+/* Sum up what clipping at each edge costs: below: of the values below the edge, else above it. */
+static void histogram_costs(const histogram *h, int below, histogram_sums *sums)
+{
+    double count = 0, first = 0, second = 0;     /* of distances to the edge, in bins */
+    for (size_t i = 0; i <= HISTOGRAM_BINS; ++i) {
+        const size_t edge = below ? i : HISTOGRAM_BINS - i;
+        if (i > 0) {                             /* all are a bin farther; those of one bin more */
+            const double more = (double)h->bins[below ? i - 1 : HISTOGRAM_BINS - i];
+            second += 2 * first + count + more / 4;
+            first += count + more / 2;
+            count += more;
+        }
+        sums->count[edge] = count;
+        sums->cost[edge] = second * h->width * h->width;
+    }
+}
+
+/* Return the square error of codes from edge `from` to edge `to`: a 12th of a step for values
+   between them, except 0, and the distance of those beyond. */
+static double histogram_error(const histogram *h, const histogram_sums *below,
+                              const histogram_sums *above, size_t from, size_t to, double most)
+{
+    const double step = (double)(to - from) * h->width / most;
+    const double inside = below->count[HISTOGRAM_BINS] - below->count[from] - above->count[to] -
+                          (double)h->zeros;
+    return inside * step * step / 12 + below->cost[from] + above->cost[to];
+}
+
+/* List edges between which a limit may lie, from the outermost at a distance of `bins` from 0 to
+   the one next to 0, in steps of 2^(1/16). Return how many. */
+static size_t histogram_cuts(double bins, size_t cuts[HISTOGRAM_CUTS])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < HISTOGRAM_CUTS; ++i) {
+        const size_t cut = (size_t)ceil(bins * pow(2, -(double)i / 16));
+        if (count == 0 || cut < cuts[count - 1]) cuts[count++] = cut;
+    }
+    return count;
+}
+
+/* Choose the limits with the least square error of codes of so many bits: among pairs of cuts, then
+   one limit after the other among all edges. */
+static void histogram_mse(const histogram *h, uint32_t bits, double *low, double *high)
+{
+    const double most = bits == 8 ? 255 : 65535;
+    const size_t zero = h->width > 0 ? (size_t)floor(-h->low / h->width) : 0;
+    const size_t lowest = zero < HISTOGRAM_BINS ? zero : HISTOGRAM_BINS;     /* edges around 0 */
+    const size_t highest = histogram_edge(h, lowest) < 0 ? lowest + 1 : lowest;
+    histogram_sums *below = cli_alloc(1, sizeof(*below)), *above = cli_alloc(1, sizeof(*above));
+    size_t lows[HISTOGRAM_CUTS], highs[HISTOGRAM_CUTS];
+    size_t from = 0, to = HISTOGRAM_BINS;
+    histogram_costs(h, 1, below);
+    histogram_costs(h, 0, above);
+    const size_t low_count = histogram_cuts((double)lowest, lows);
+    const size_t high_count = histogram_cuts((double)(HISTOGRAM_BINS - highest), highs);
+    double best = histogram_error(h, below, above, from, to, most), before;
+    for (size_t i = 0; i < low_count; ++i)
+        for (size_t k = 0; k < high_count; ++k) {
+            const size_t a = lowest - lows[i], b = highest + highs[k];
+            const double error = histogram_error(h, below, above, a, b, most);
+            if (!(error < best)) continue;
+            best = error;
+            from = a;
+            to = b;
+        }
+    do {
+        before = best;
+        for (int upper = 0; upper < 2; ++upper)
+            for (size_t i = upper ? highest : 0; i <= (upper ? HISTOGRAM_BINS : lowest); ++i) {
+                const size_t a = upper ? from : i, b = upper ? i : to;
+                const double error = histogram_error(h, below, above, a, b, most);
+                if (!(error < best)) continue;
+                best = error;
+                from = a;
+                to = b;
+            }
+    } while (best < before);
+    if (from > 0 && histogram_edge(h, from) > *low) *low = histogram_edge(h, from);
+    if (to < HISTOGRAM_BINS && histogram_edge(h, to) < *high) *high = histogram_edge(h, to);
+    free(below);
+    free(above);
+}
+
+/* =====================================================================================
    CALIBRATE                                                                  >>calibrate
    Builds the float graphs with every float tensor as an output, runs them with the samples, and
-   keeps what the tensors had.
+   keeps what the tensors had. Methods with histograms run the samples a second time.
    ===================================================================================== */
 
 /* What the runs of one graph have shown. */
@@ -175,6 +306,9 @@ typedef struct calibration {
     qnnrt_run            *run;
     double              **inputs;      /* [ir->input_count]                               */
     qnnrt_lower_encoding *ranges;      /* [tensor_count], of tensors; .name NULL: of none */
+    range_method          method;
+    double                percent;     /* of RANGE_PERCENTILE                             */
+    histogram           **histograms;  /* [tensor_count] of the second run, NULL: first   */
     size_t                samples;
     int                   half;        /* 1: the graph computes in float16                */
 } calibration;
@@ -264,10 +398,12 @@ static int calibrate_look(calibration *c, size_t number)
         uint64_t wrong = 0;
         if (!value_get(slot->tensor->dtype, qnnrt_data(c->run, tensor->name, NULL), values,
                        tensor->count)) wrong = tensor->count;
+        histogram *h = c->histograms != NULL ? c->histograms[i] : NULL;
         int any = range->name != NULL;
         for (uint64_t k = 0; k < tensor->count && wrong < tensor->count; ++k) {
             if (isnan(values[k]) || values[k] > 3e38) { ++wrong; continue; }
             if (values[k] <= QNNRT_LOWER_MASKED) { range->masked = 1; continue; }
+            if (h != NULL) { histogram_add(h, values[k]); continue; }
             if (!any || values[k] < range->low) range->low = values[k];
             if (!any || values[k] > range->high) range->high = values[k];
             any = 1;
@@ -289,6 +425,7 @@ static int calibrate_look(calibration *c, size_t number)
 static int calibrate_samples(calibration *c)
 {
     size_t bytes = 0, number = 0;
+    c->samples = 0;
     char *text = cli_read_file(c->list, SAMPLE_LIST_BYTES, &bytes);
     int good = 1;
     if (text == NULL) {
@@ -312,6 +449,35 @@ static int calibrate_samples(calibration *c)
         good = 0;
     }
     return good;
+}
+
+/* Run all samples again for histograms, and cut the ranges. Return how many were cut, or -1 after
+   printing an error. */
+static long calibrate_cut(calibration *c, size_t tensors)
+{
+    const uint32_t bits = c->a->t->set.compile.act_bits == 8 ? 8 : 16;
+    long cut = 0;
+    c->histograms = cli_alloc(tensors, sizeof(*c->histograms));
+    for (size_t i = 0; i < tensors; ++i) {
+        const qnnrt_lower_encoding *range = &c->ranges[i];
+        if (range->name == NULL) continue;
+        histogram *h = c->histograms[i] = cli_alloc(1, sizeof(*h));
+        h->low = range->low < 0 ? range->low : 0;
+        h->width = ((range->high > 0 ? range->high : 0) - h->low) / HISTOGRAM_BINS;
+    }
+    const int good = calibrate_samples(c);
+    for (size_t i = 0; i < tensors; ++i) {
+        qnnrt_lower_encoding *range = &c->ranges[i];
+        const double low = range->low, high = range->high;
+        if (c->histograms[i] == NULL) continue;
+        if (c->method == RANGE_MSE) histogram_mse(c->histograms[i], bits, &range->low, &range->high);
+        else histogram_percentile(c->histograms[i], c->percent, &range->low, &range->high);
+        cut += range->low > low || range->high < high;
+        free(c->histograms[i]);
+    }
+    free(c->histograms);
+    c->histograms = NULL;
+    return good ? cut : -1;
 }
 
 /* Build the float graph with all its float tensors as outputs. Return 0 after printing an error. */
@@ -371,7 +537,11 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
         c.inputs = cli_alloc(c.ir->input_count, sizeof(*c.inputs));
         for (size_t i = 0; i < c.ir->input_count; ++i)
             c.inputs[i] = cli_alloc((size_t)c.ir->inputs[i]->count, sizeof(double));
+        range_method_of(a->t->set.compile.calibrate_method, &c.method, &c.percent);
         good = calibrate_samples(&c);
+        long cut = 0;
+        if (good && c.method != RANGE_MINMAX) cut = calibrate_cut(&c, tensors);
+        good = good && cut >= 0;
         for (size_t i = 0; i < tensors && good; ++i) {
             if (c.ranges[i].name == NULL) continue;
             a->encodings = cli_grow(a->encodings, a->encoding_count, &a->encoding_room,
@@ -381,8 +551,8 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
             ++count;
         }
         if (good)
-            say(a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %.2f s\n",
-                g->name, (unsigned long)c.samples, (unsigned long)count,
+            say(a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %ld of them cut,"
+                      " %.2f s\n", g->name, (unsigned long)c.samples, (unsigned long)count, cut,
                 (double)(now_ns() - begin) / 1e9);
         for (size_t i = 0; i < c.ir->input_count; ++i) free(c.inputs[i]);
         free(c.inputs);

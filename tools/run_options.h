@@ -18,6 +18,7 @@ static const char *const platform_words[] = {"any", "android", "linux", "x86_64"
 static const char *const io_words[] = {"float", "native", NULL};
 static const char *const embedding_words[] = {"graph", "host", NULL};
 static const char *const node_words[] = {"none", "first", "all", NULL};
+static const char *const method_words[] = {"default", "minmax", "mse", NULL};
 static const char *const state_words[] = {"host", "error", NULL};
 static const char *const input_form_words[] = {"native", "float", NULL};
 
@@ -230,6 +231,10 @@ static const cli_option options[] = {
      FIELD(compile.weight_block), .verbs = VERB_COMPILE,
      .help = ".json: with --weight_bits 4 a scale for each N inputs of a channel, where the "
              "library computes that right"},
+    {.name = "weight_method", .value = "minmax|mse", .kind = CLI_WORD, .words = method_words,
+     FIELD(compile.weight_method), .verbs = VERB_COMPILE,
+     .help = ".json: scales of small weights: from the largest value, or with the least square "
+             "error (default: minmax for 8 bits, mse for 4)"},
     {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST, FIELD(compile.keep_weights),
      .verbs = VERB_COMPILE,
      .help = ".json: keep the weights with this name in floating point; * is any text"},
@@ -395,6 +400,11 @@ static const cli_option options[] = {
     {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.calibrate_so),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json: library that runs the samples (default: the one that compiles)"},
+    {.name = "calibrate_method", .value = "minmax|percentile[:P]|mse", .kind = CLI_TEXT,
+     FIELD(compile.calibrate_method), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     .help = ".json: range of a tensor with --calibrate: all that samples show (default); without "
+             "the highest and the lowest 100 - P percent of the values (P: 99.99 if it is left "
+             "out); or with the least square error. The last two run the samples twice"},
     {.name = "activation_bits", .value = "16|8", .kind = CLI_U32, .least = 8, .most = 16,
      FIELD(compile.act_bits), .verbs = VERB_COMPILE,
      .help = ".json: bits of activations with --calibrate (default 16)"},

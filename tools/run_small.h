@@ -4,7 +4,7 @@
 
 /* =====================================================================================
    SMALL                                                                          >>small
-   --weight_bits and its relatives, and what they did to each weight.
+   --weight_bits, --calibrate and their relatives, and what they did to each weight.
    ===================================================================================== */
 
 typedef struct small_options {
@@ -43,11 +43,34 @@ static int codes_wanted(const compile_settings *c)
     return c->calibrate.count > 0 || c->encodings != NULL;
 }
 
+/* Ways from what samples show to a range. */
+typedef enum range_method { RANGE_MINMAX, RANGE_PERCENTILE, RANGE_MSE } range_method;
+
+/* Read --calibrate_method: the method, and which percentage of the values lies below the highest,
+   and above the lowest value of a range. Return 0 if the text is none. */
+static int range_method_of(const char *text, range_method *method, double *percent)
+{
+    char *end = NULL;
+    *method = RANGE_MINMAX;
+    *percent = 99.99;
+    if (text == NULL || strcmp(text, "minmax") == 0) return 1;
+    *method = RANGE_MSE;
+    if (strcmp(text, "mse") == 0) return 1;
+    *method = RANGE_PERCENTILE;
+    if (strncmp(text, "percentile", 10) != 0) return 0;
+    if (text[10] == '\0') return 1;
+    if (text[10] != ':' || text[11] < '0' || text[11] > '9') return 0;
+    *percent = strtod(text + 11, &end);
+    return *end == '\0' && *percent > 50 && *percent <= 100;
+}
+
 /* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int small_check(const compile_settings *c)
 {
-    static const char *const names[] = {"--weight_block", "--keep_weight", "--weight_emulate"};
-    const int given[] = {c->weight_block != 0, c->keep_weights.count > 0, c->weight_emulate};
+    static const char *const names[] = {"--weight_block", "--keep_weight", "--weight_emulate",
+                                        "--weight_method"};
+    const int given[] = {c->weight_block != 0, c->keep_weights.count > 0, c->weight_emulate,
+                         c->weight_method != 0 && !codes_wanted(c)};
     const int small = c->weight_bits == 8 || c->weight_bits == 4;
     if (c->weight_bits != 0 && !small && c->weight_bits != 16)
         return cli_usage("Give 8 or 4, or 16 for weights in floating point.",
@@ -59,6 +82,14 @@ static int small_check(const compile_settings *c)
     if (c->weight_block != 0 && c->weight_bits != 4)
         return cli_usage("Add --weight_bits 4, or leave --weight_block out.",
                          "--weight_block needs weights of 4 bits");
+    range_method method;
+    double percent;
+    if (!range_method_of(c->calibrate_method, &method, &percent))
+        return cli_usage("Give minmax, percentile, percentile:P with P above 50 and up to 100, or"
+                         " mse.", "--calibrate_method is \"%s\"", c->calibrate_method);
+    if (c->calibrate_method != NULL && c->calibrate.count == 0)
+        return cli_usage("Name a list of samples with --calibrate LIST.",
+                         "--calibrate_method needs samples");
     const char *by = c->calibrate.count > 0 ? "--calibrate" : "--encodings";
     if (codes_wanted(c) && (c->weight_block != 0 || c->weight_emulate))
         return cli_usage("Choose one.", "%s is for float activations, and %s makes them codes",
@@ -88,6 +119,7 @@ static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *
 static void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc)
 {
     const compile_settings *c = &t->set.compile;
+    desc->weight_method = (qnnrt_lower_method)c->weight_method;
     if (c->weight_bits != 8 && c->weight_bits != 4) return;
     desc->weight_bits = c->weight_bits;
     desc->weight_block = c->weight_block;

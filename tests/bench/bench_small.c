@@ -2,7 +2,7 @@
 
        bench_small LIBRARY (GRAPH.json WEIGHTS)...
 
-   Each form of each graph is compiled in a process of its own. "lower" has the scales, "codes" is what the builder's loads
+   Each form of each graph, with scales by each method, is compiled in a process of its own. "lower" has the scales, "codes" is what the builder's loads
    take, measured alone, and "library" is what is left of finishing the builder. */
 #define _POSIX_C_SOURCE 200809L
 #define QNNRT_COMPOSE
@@ -52,7 +52,8 @@ static char *read_text(const char *path, size_t *bytes)
     return text;
 }
 
-static void compile(const char *library, const char *graph, const char *checkpoint, uint32_t bits, uint32_t block)
+static void compile(const char *library, const char *graph, const char *checkpoint, uint32_t bits, uint32_t block,
+                    qnnrt_lower_method method)
 {
     qnnrt_backend_desc open;
     qnnrt_lower_desc desc;
@@ -81,6 +82,7 @@ static void compile(const char *library, const char *graph, const char *checkpoi
     desc.rope_base = 1e6;
     desc.weight_bits = bits == 16 ? 0 : bits;
     desc.weight_block = block;
+    desc.weight_method = method;
     if (qnnrt_ir_read(text, bytes, NULL, &ir, &err) != QNNRT_OK || qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK ||
         qnnrt_weights_open(checkpoint, NULL, &weights, &err) != QNNRT_OK || qnnrt_lower_create(&desc, &lower, &err) != QNNRT_OK ||
         qnnrt_lower_weights(lower, ir, weights, &err) != QNNRT_OK || qnnrt_lower_passes(lower, ir, &err) != QNNRT_OK) die(&err);
@@ -97,8 +99,9 @@ static void compile(const char *library, const char *graph, const char *checkpoi
     if (file != NULL) fclose(file);
     remove(path);
     snprintf(form, sizeof form, block != 0 ? "W%u/%u" : bits == 16 ? "f16" : "W%u", (unsigned)bits, (unsigned)block);
+    if (bits != 16) strcat(form, method == QNNRT_LOWER_MSE ? " mse" : " minmax");
     info = qnnrt_lower_get_info(lower);
-    printf("%-24.24s %-6s %8.1f MB", name, form, (double)binary * 1e-6);
+    printf("%-24.24s %-12s %8.1f MB", name, form, (double)binary * 1e-6);
     for (i = 0; i < info->small_count; ++i) {
         if (!info->smalls[i].measured) continue;
         if (info->smalls[i].snr < least) least = info->smalls[i].snr;
@@ -132,17 +135,18 @@ static void compile(const char *library, const char *graph, const char *checkpoi
 int main(int argc, char **argv)
 {
     static const uint32_t forms[4][2] = { {16, 0}, {8, 0}, {4, 0}, {4, 64} };
+    int method;
     int i, status = 0;
     size_t f;
-    printf("%-24s %-6s %11s  %17s  %8s %8s %8s %6s %10s\n", "graph", "form", "binary", "SNR of weights", "lower", "codes",
+    printf("%-24s %-12s %11s  %17s  %8s %8s %8s %6s %10s\n", "graph", "form", "binary", "SNR of weights", "lower", "codes",
            "library", "ratio", "most");
     for (i = 2; i + 1 < argc; i += 2)
-        for (f = 0; f < 4; ++f) {
+        for (f = 0; f < 4; ++f) for (method = QNNRT_LOWER_MINMAX; method <= (f > 0 ? QNNRT_LOWER_MSE : QNNRT_LOWER_MINMAX); ++method) {
             pid_t pid;
             fflush(stdout);
             pid = fork();
             if (pid == 0) {
-                compile(argv[1], argv[i], argv[i + 1], forms[f][0], forms[f][1]);
+                compile(argv[1], argv[i], argv[i + 1], forms[f][0], forms[f][1], (qnnrt_lower_method)method);
                 fflush(stdout);
                 _exit(0);
             }
