@@ -1748,7 +1748,7 @@ static qnnrt_result qnnrt_program__smalls(qnnrt_program *p, qnnrt_error *err)
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>steps >>ask >>choose >>unit >>blame >>wire >>small
+   Needs: >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>small
    Knows nothing of: operators
    ===================================================================================== */
 
