@@ -56,7 +56,56 @@ block() {
     equal "$label computes what PyTorch does" "$tmp/$label/torch_mobile/linear_7.raw" "$tmp/logits.raw" "$most"
 }
 
+# ---- what examples/MOBILE.md says: each test that it names is there, each function, and each option ----
+python3 - "$tests" "$tool" >"$tmp/out" <<'PYTHON'
+import glob, os, re, subprocess, sys
+tests = sys.argv[1]
+top = os.path.dirname(os.path.abspath(tests))
+read = lambda path: open(path, encoding="utf-8").read()
+headers = "".join(map(read, glob.glob(top + "/*.h") + glob.glob(top + "/tools/*.h")))
+text = read(top + "/examples/MOBILE.md")
+count = 0
+for line in text.split("\n"):
+    if not line.startswith("| ") or line.startswith("| topic") or line.startswith("| |"): continue
+    last = re.split(r"(?<!\\)\|", line)[-2]
+    names = re.findall(r"`([^`]+)`", last)
+    count += len(names)
+    if not names: print("no test:", line)
+    source = ""
+    for name in names:
+        path = tests + "/" + (name if name.endswith(".sh") else
+                              name + ".c" if name.startswith("real/") else "test_" + name + ".c")
+        if os.path.exists(path): source = read(path)
+        elif not re.search(r"^(TEST\(|compile |refused )%s\b" % re.escape(name), source, re.M):
+            print("no test", name, "of:", line)
+for name in re.findall(r"`(qnnrt_\w+)", text):
+    if not re.search(r"\b%s\b" % name, headers): print("no", name)
+for name in re.findall(r"`(QNNRT_[A-Z_]+)`", text):
+    if name not in headers: print("no", name)
+usage = subprocess.run([sys.argv[2], "compile", "--help"], stdout=subprocess.PIPE).stdout.decode()
+for name in re.findall(r"`(--\w+)", text):
+    if name not in usage: print("no", name)
+if count < 60: print("only", count, "tests")
+PYTHON
+silent mobile_md out
+
 # ---- graphs of a file ----
+# Alone on a backend, each operator becomes those of its pattern.
+run compile "$data/ir/torch_mobile.json" --weights "$tmp/mobile.safetensors" --backend_so "$build/libQnnRef.so" \
+    --output_dir "$tmp/one" --report "$tmp/report"
+is one_backend 0
+# becomes NODE TEXT: the report says so of a node
+becomes() { check "becomes $1" "$(grep "^    $1 = " "$tmp/report")" grep -qE "^    $1 = .*$2" "$tmp/report"; }
+becomes embedding 'embedding\.Gather'
+becomes mul_1 'q\.rms_norm, .*; mul_1\.RmsNorm\.[0-9]+$'
+becomes linear ': linear\.FullyConnected\.[0-9]+$'
+becomes view 'no operator'
+becomes transpose 'no operator'                # its readers take the axes in this order
+becomes to 'to\.Cast\.[0-9]+$'
+becomes silu 'silu\.Sigmoid\.[0-9]+, silu\.ElementWiseMultiply\.[0-9]+$'
+becomes mul_11 ': mul_11\.ElementWiseMultiply\.[0-9]+$'
+becomes add_5 ': add_5\.ElementWiseAdd\.[0-9]+$'
+
 block ref "$build/libQnnRef.so" 0 1e-5
 says ref_rms_norm ref.plan 'q.rms_norm'
 if [ -f "$release/libQnnHtp.so" ]; then
