@@ -10,8 +10,9 @@ OUT/rows/ has graphs that read caches of context - tokens rows and return the ne
 MODEL_DIR/model.safetensors. --mask inside: the static form computes its mask and positions from the first position.
 
 --record writes what torch computes in float32: the greedy text after ten prompts, and the perplexity of a text in
-windows of 64 bytes, each of which begins anew; the first byte of a window is not counted. Tests compare with this
-file, so that they need no torch.
+windows of 64 bytes, each of which begins anew; the first byte of a window is not counted. Once more it does so with
+the weights of linear layers rounded to 8 and to 4 bits per output channel: what a model with small weights has to
+give. Tests compare with this file, so that they need no torch.
 
 This needs torch, transformers, pytorch-ir and safetensors: see "make exports"."""
 import argparse
@@ -131,28 +132,56 @@ def export(model, folder, form, tokens, context, path):
     print("%s: %d nodes" % (path, len(ir.nodes)))
 
 
+def rounded(weight, bits):
+    """Return a weight as codes times scales, a scale for each output channel: 8 bits reach the largest value; 4 bits
+    clip it to one of eight parts of it, with the scale that is best for the codes, whichever leaves the least error."""
+    w, most = weight.double(), 127 if bits == 8 else 7
+    largest = w.abs().amax(1, keepdim=True)
+    scale = largest / most
+    gain = torch.zeros_like(scale)
+    for clip in range(8 if bits == 4 else 0):
+        codes = torch.floor(w / (largest * (1 - 0.1 * clip) / most) + 0.5).clamp(-most, most)
+        product, square = (codes * w).sum(1, keepdim=True), (codes * codes).sum(1, keepdim=True)
+        better = product * product / square > gain
+        gain = torch.where(better, product * product / square, gain)
+        scale = torch.where(better, product / square, scale)
+    scale = scale.float().double()
+    ratio = w / scale
+    return (torch.sign(ratio) * torch.floor(ratio.abs() + 0.5).clamp(0, most) * scale).float()
+
+
 @torch.no_grad()
-def record(folder, path, text):
-    model = load(folder, "cpu")
-    cases = []
+def measured(model, data):
+    """Return the texts after all prompts, and nats and most probable bytes of a text."""
+    cases, nats, top = [], [], []
     for prompt in PROMPTS:
         ids = list(prompt.encode())
         for _ in range(WRITTEN):
             ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
         cases.append({"prompt": prompt, "text": bytes(ids[-WRITTEN:]).decode("latin-1")})
-    with open(text, "rb") as f:
-        data = list(f.read())
-    nats, top = [], []
     for begin in range(0, len(data), WINDOW):
         ids = torch.tensor(data[begin:begin + WINDOW])
         logits = model(ids[None]).logits[0].double()
         nats += (-torch.log_softmax(logits[:-1], -1)[range(len(ids) - 1), ids[1:]]).tolist()
         top += logits[:-1].argmax(-1).tolist()
+    return {"perplexity": math.exp(sum(nats) / len(nats)), "cases": cases, "nats": [round(x, 6) for x in nats], "top": top}
+
+
+def record(folder, path, text):
+    with open(text, "rb") as f:
+        data = list(f.read())
+    out = {"made_by": "tests/exports/export_llama.py with torch %s, transformers %s, float32"
+           % (torch.__version__.split("+")[0], transformers.__version__), "window": WINDOW}
+    out.update(measured(load(folder, "cpu"), data))
+    out["counted"] = len(out["nats"])
+    for bits in (8, 4):
+        model = load(folder, "cpu")
+        for module in model.modules():
+            if isinstance(module, nn.Linear):
+                module.weight.data = rounded(module.weight.data, bits)
+        out["weights of %d bits" % bits] = measured(model, data)
     with open(path, "w") as f:
-        json.dump({"made_by": "tests/exports/export_llama.py with torch %s, transformers %s, float32"
-                   % (torch.__version__.split("+")[0], transformers.__version__), "window": WINDOW, "counted": len(nats),
-                   "perplexity": math.exp(sum(nats) / len(nats)), "cases": cases,
-                   "nats": [round(x, 6) for x in nats], "top": top}, f, indent=1)
+        json.dump(out, f, indent=1)
     return 0
 
 

@@ -10,8 +10,11 @@ bytes       all files that were written
 SNR         of the weights that became small, lowest and highest, as compile prints it
 perplexity  of tests/data/llm/passage.txt in windows of 64 bytes
 top-1       tokens of that text after which the most probable byte is torch's
+texts       of 48 bytes, written greedily, that are torch's to the last byte
 seconds     to compile, libQnnHtp.so for SoC 57; the other columns do not depend on the machine
-texts       of 48 bytes, written greedily, that are torch's to the last byte"""
+
+Rows of torch with weights of 8 and 4 bits say what rounding costs, whoever computes. "same weights" compares a row
+with torch that computes with the same rounded weights: what the compiler and the library change."""
 import argparse
 import array
 import concurrent.futures
@@ -25,44 +28,32 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.relpath(os.path.join(HERE, "..", "data", "llm"))
-ROWS = (("Ref f32", "ref", ()), ("HTP f16", "htp", ()), ("HTP W8", "htp", ("--weight_bits", "8")),
-        ("HTP W4", "htp", ("--weight_bits", "4")))
+ROWS = (("Ref f32", "ref", 0), ("HTP f16", "htp", 0), ("HTP W8", "htp", 8), ("HTP W4", "htp", 4))
 
 
 def run(*words):
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, capture_output=True, encoding="latin-1")
     if done.returncode != 0:
         raise SystemExit("%s\n%s%s" % (" ".join(words), done.stdout, done.stderr))
     return done.stdout
 
 
-def compiled(o, name, library, options):
+def compiled(o, name, library, bits):
     """Compile the model. Return its folder, the SNR of weights, and the seconds."""
     out = os.path.join(o.folder, name.replace(" ", "_").lower())
     shutil.rmtree(out, ignore_errors=True)
     begin = time.monotonic()
     said = run(os.path.join(o.tools, "qnnrt-run"), "compile", os.path.join(DATA, "model"), "--output_dir", out, "--backend_so", library,
-               *options)
+               *(("--weight_bits", str(bits)) if bits else ()))
     seconds = time.monotonic() - begin
     small = re.search(r"^small .*, SNR ([0-9.]+) to ([0-9.]+) dB$", said, re.M)
-    if ("--weight_bits" in options) != (small is not None):
+    if bool(bits) != (small is not None):
         raise SystemExit("%s: not the line on small weights: %s" % (name, said))
     return out, "%s..%s" % small.groups() if small else "-", seconds
 
 
-def writes(llm, prompt, text):
-    """Return whether the model writes this text; stop it at the first byte that differs."""
-    with subprocess.Popen([*llm, "--prompt", prompt, "--max_gen", str(len(text))], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
-        for byte in text:
-            if p.stdout.read(1) != bytes([byte]):
-                p.kill()
-                return False
-        p.stdout.read()
-    return p.returncode == 0
-
-
 def measured(o, torch, out, library):
-    """Return the perplexity, how many most probable bytes are torch's, and how many texts."""
+    """Return what torch.json has of torch, of a folder: perplexity, most probable bytes and texts."""
     llm = [os.path.join(o.tools, "qnnrt-llm"), "--ctx_dir", out, "--backend_so", library]
     passage, logits = os.path.join(DATA, "passage.txt"), os.path.join(out, "logits.raw")
     said = run(*llm, "--perplexity", passage, "--seq_len", str(torch["window"]), "--dump_logits", logits)
@@ -76,9 +67,16 @@ def measured(o, torch, out, library):
         if (i + 1) % torch["window"] != 0 and i + 1 < count:      # the last token of a window predicts nothing
             row = values[i * 256:(i + 1) * 256]
             top.append(row.index(max(row)))
-    alike = sum(a == b for a, b in zip(top, torch["top"], strict=True))
-    texts = sum(writes(llm, case["prompt"], case["text"].encode("latin-1")) for case in torch["cases"])
-    return float(re.search(r"^perplexity +([0-9.]+)$", said, re.M).group(1)), alike, texts
+    return {"perplexity": float(re.search(r"^perplexity +([0-9.]+)$", said, re.M).group(1)), "top": top,
+            "cases": [{"text": run(*llm, "--prompt", case["prompt"], "--max_gen", str(len(case["text"])))[:len(case["text"])]}
+                      for case in torch["cases"]]}
+
+
+def alike(got, torch):
+    """Return how many most probable bytes and how many texts are the same, as words."""
+    pairs = [(a["text"], b["text"]) for a, b in zip(got["cases"], torch["cases"], strict=True)]
+    return ("%d/%d" % (sum(a == b for a, b in zip(got["top"], torch["top"], strict=True)), len(torch["top"])),
+            "%d/%d" % (sum(a == b for a, b in pairs), len(pairs)))
 
 
 def main():
@@ -93,17 +91,21 @@ def main():
     libraries = {"ref": os.path.join(o.tools, "libQnnRef.so"), "htp": os.path.join(o.htp, "libQnnHtp.so")}
     os.makedirs(o.folder, exist_ok=True)
     rows = [row for row in ROWS if o.only in row[0]]
-    made = [compiled(o, name, libraries[kind], options) for name, kind, options in rows]
+    made = [compiled(o, name, libraries[kind], bits) for name, kind, bits in rows]
     sizes = [sum(entry.stat().st_size for entry in os.scandir(out)) for out, _, _ in made]
-    line = "%-8s %10s  %-10s  %10s  %10s  %7s  %6s"
-    print(line % ("", "bytes", "SNR dB", "perplexity", "top-1", "seconds", "texts"), flush=True)
-    print(line % ("torch", "-", "-", "%.6f" % torch["perplexity"], "%d" % len(torch["top"]), "-", len(torch["cases"])), flush=True)
+    line = "%-8s %10s  %-10s  %10s  %8s  %6s  %8s  %6s  %7s"
+    print(line % ("", "", "", "", "as torch", "", "same weights", "", ""))
+    print(line % ("", "bytes", "SNR dB", "perplexity", "top-1", "texts", "top-1", "texts", "seconds"), flush=True)
+    for name, bits in (("torch", 0), ("torch W8", 8), ("torch W4", 4)):
+        of = torch["weights of %d bits" % bits] if bits else torch
+        print(line % (name, "-", "-", "%.6f" % of["perplexity"], *alike(of, torch), "-", "-", "-"), flush=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(measured, o, torch, out, libraries[kind]) for (_, kind, _), (out, _, _) in zip(rows, made)]
-        for (name, _, _), (_, snr, seconds), size, job in zip(rows, made, sizes, jobs):
-            perplexity, alike, texts = job.result()
-            print(line % (name, format(size, ","), snr, "%.6f" % perplexity, "%d / %d" % (alike, len(torch["top"])), "%.2f" % seconds,
-                          "%d/%d" % (texts, len(torch["cases"]))), flush=True)
+        for (name, _, bits), (_, snr, seconds), size, job in zip(rows, made, sizes, jobs):
+            got = job.result()
+            same = torch["weights of %d bits" % bits] if bits else torch
+            print(line % (name, format(size, ","), snr, "%.6f" % got["perplexity"], *alike(got, torch), *alike(got, same),
+                          "%.2f" % seconds), flush=True)
     return 0
 
 
