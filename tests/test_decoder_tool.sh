@@ -85,6 +85,11 @@ refuses two 2 'compile takes one folder, got 2' "$model" "$model"
 refuses graph_option 2 '--contexts is not for folders' "$model" --contexts 2
 hinted graph_option --shards
 refuses weights 2 '--weights is not for folders' "$model" --weights "$model"
+refuses eos 2 '--eos is not for folders' "$model" --eos 3
+refuses block 2 '--weight_block needs weights of 4 bits' "$model" --weight_bits 8 --weight_block 16
+refuses keep 2 '--keep_weight needs small weights' "$model" --keep_weight lm_head.weight
+refuses no_ranges 2 '--activation_bits needs ranges' "$model" --activation_bits 8
+refuses encodings 2 '--encodings is not for folders' "$model" --encodings "$model/config.json"
 refuses no_graph 2 '--prefill 0 and --decode 0 leave no graph' "$model" --prefill 0 --decode 0
 refuses folder_option 2 '--shards is for folders' "$data/ir/torch_cnn.json" --shards 2
 refuses shards_5 1 'a model of 4 layers cannot be cut into 5 parts' "$model" --shards 5

@@ -69,7 +69,39 @@ static int aten_not_a_graph(const char *path, const char *option)
                      "%s is for .json graphs, and %s is not one", option, path);
 }
 
-/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Check options that depend on each other. graphs: how many there are, 0: containers. Returns
+   STATUS_OK, or STATUS_USAGE after a message. */
+static int aten_agree(const settings *set, size_t graphs)
+{
+    const compile_settings *c = &set->compile;
+    if (c->eos_count > 0 && !c->kv_rows)
+        return cli_usage("Add --kv_rows.", "--eos is for language models, compiled with --kv_rows");
+    if (c->fp16 && c->fp32)
+        return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
+    if (graphs > 0 && c->weights.count > 1 && c->weights.count != graphs)
+        return cli_usage("Name --weights once for all graphs, or once for each.",
+                         "%lu graph%s and %lu --weights", (unsigned long)graphs, cli_plural(graphs),
+                         (unsigned long)c->weights.count);
+    if (c->calibrate.count > 1 && c->calibrate.count != graphs)
+        return cli_usage("Name --calibrate once for all graphs, or once for each.",
+                         "%lu graph%s and %lu --calibrate", (unsigned long)graphs,
+                         cli_plural(graphs), (unsigned long)c->calibrate.count);
+    if (c->calibrate_so != NULL && c->calibrate.count == 0)
+        return cli_usage("Name a list of samples with --calibrate LIST.",
+                         "--calibrate_so needs samples");
+    if (codes_wanted(c) && c->kv_rows)
+        return cli_usage("Choose one.", "%s and --kv_rows exclude each other",
+                         c->calibrate.count > 0 ? "--calibrate" : "--encodings");
+    if ((c->act_bits != 0 || c->write_encodings != NULL) && !codes_wanted(c))
+        return cli_usage("Name a list of samples with --calibrate LIST.", "%s needs ranges",
+                         c->act_bits != 0 ? "--activation_bits" : "--write_encodings");
+    if (c->write_encodings != NULL && graphs != 1)
+        return cli_usage("Compile the graphs one after the other.",
+                         "--write_encodings is for one graph");
+    return small_check(c);
+}
+
+/* Check which options go with the kind of the files. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int aten_check(const settings *set)
 {
     const compile_settings *c = &set->compile;
@@ -100,31 +132,7 @@ static int aten_check(const settings *set)
                                                : NULL;
     if (graphs == 0 && given != NULL)
         return aten_not_a_graph(set->files.items[0], given);
-    if (c->eos_count > 0 && !c->kv_rows)
-        return cli_usage("Add --kv_rows.", "--eos is for language models, compiled with --kv_rows");
-    if (c->fp16 && c->fp32)
-        return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
-    if (graphs > 0 && c->weights.count > 1 && c->weights.count != graphs)
-        return cli_usage("Name --weights once for all graphs, or once for each.",
-                         "%lu graph%s and %lu --weights", (unsigned long)graphs, cli_plural(graphs),
-                         (unsigned long)c->weights.count);
-    if (c->calibrate.count > 1 && c->calibrate.count != graphs)
-        return cli_usage("Name --calibrate once for all graphs, or once for each.",
-                         "%lu graph%s and %lu --calibrate", (unsigned long)graphs,
-                         cli_plural(graphs), (unsigned long)c->calibrate.count);
-    if (c->calibrate_so != NULL && c->calibrate.count == 0)
-        return cli_usage("Name a list of samples with --calibrate LIST.",
-                         "--calibrate_so needs samples");
-    if (codes_wanted(c) && c->kv_rows)
-        return cli_usage("Choose one.", "%s and --kv_rows exclude each other",
-                         c->calibrate.count > 0 ? "--calibrate" : "--encodings");
-    if ((c->act_bits != 0 || c->write_encodings != NULL) && !codes_wanted(c))
-        return cli_usage("Name a list of samples with --calibrate LIST.", "%s needs ranges",
-                         c->act_bits != 0 ? "--activation_bits" : "--write_encodings");
-    if (c->write_encodings != NULL && graphs != 1)
-        return cli_usage("Compile the graphs one after the other.",
-                         "--write_encodings is for one graph");
-    return small_check(c);
+    return aten_agree(set, graphs);
 }
 
 /* Return true if something is asked for that shows how graphs are lowered. */

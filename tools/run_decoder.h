@@ -52,15 +52,16 @@ static int decoder_check(const settings *set)
             : c->positions != 0  ? "--positions"
             : c->rope_base > 0   ? "--rope_base"
             : c->kv_rows         ? "--kv_rows"
+            : c->eos_count > 0   ? "--eos"
+            : c->encodings       ? "--encodings"
                                  : NULL;
     if (given != NULL)
-        return cli_usage(c->contexts != 0 ? "Use --shards." : "Leave it out.",
-                         "%s is not for folders", given);
-    if (c->fp16 && c->fp32)
-        return cli_usage("Choose one.", "--fp16 and --fp32 exclude each other");
+        return cli_usage(c->contexts != 0 ? "Use --shards."
+                         : c->eos_count > 0 ? "Write it into config.json, as eos_token_id."
+                                            : "Leave it out.", "%s is not for folders", given);
     if (c->prefill == 0 && c->decode == 0)
         return cli_usage("Leave one of them out.", "--prefill 0 and --decode 0 leave no graph");
-    return STATUS_OK;
+    return aten_agree(set, (size_t)(c->prefill != 0) + (c->decode != 0));
 }
 
 /* Read one of the folder's files. Return NULL if it does not exist, or after printing an error. */
