@@ -103,7 +103,7 @@ real() {
             skip "real_$base@$release" qnn "$folder is missing: $fetch"
         fi
     done
-    if [ -f "$B/qnn/2.51/.stamp" ] && { [ -n "$all" ] || [ "$seconds" -le 20 ]; }; then
+    if [ -f "$B/qnn/2.51/.stamp" ] && { [ -n "$all" ] || [ "$seconds" -le 8 ]; }; then
         put $((2 * seconds)) "asan/real_$base@2.51" "$limit_real" "$(goals asan "$needs" "$B/asan/real_$base")" \
             "ASAN_OPTIONS=detect_leaks=0 $asan_env $B/asan/real_$base $B/qnn/2.51/onnxruntime_qnn tests/data"
     fi
