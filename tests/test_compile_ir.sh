@@ -192,6 +192,50 @@ is report_full 1
 says no_room err "cannot write /dev/full: No space left"
 rm -rf "$out"
 
+# ---- values that are no numbers ----
+# A weight with NaN is refused where passes fold it, where it is read, and where it becomes small; so is an infinite one.
+# One that is 0 or -infinity everywhere is a mask.
+python3 -c 'import json, struct, sys
+tmp = sys.argv[1]
+def spoil(name, out, *values):
+    data = bytearray(open(tmp + "/cnn.safetensors", "rb").read())
+    size = struct.unpack("<Q", data[:8])[0]
+    begin = 8 + size + json.loads(data[8:8 + size])[name]["data_offsets"][0]
+    for at, value in values: struct.pack_into("<f", data, begin + 4 * at, float(value))
+    open(tmp + "/" + out + ".safetensors", "wb").write(data)
+spoil("fc.weight", "nan", (3, "nan"), (5, "inf"), (9, "-nan"))
+spoil("fc.bias", "inf", (2, "-inf"))
+spoil("b1.running_var", "folded", (1, "nan"))
+t = lambda name, **k: dict({"name": name, "shape": [1, 4], "dtype": "float32"}, **k)
+node = lambda name, op, *inputs, **attrs: {"name": name, "op_type": "aten." + op, "inputs": list(inputs), "outputs": [t(name)], "attrs": attrs}
+of = lambda name: t(name, producer_node=name, producer_output_idx=0)
+def graph(name, *nodes):
+    json.dump({"graph_inputs": [t("x")], "graph_outputs": [t(nodes[-1]["name"])], "weights": [t("mask")], "weight_name_mapping": {"p_mask": "mask"},
+               "nodes": nodes}, open(tmp + "/" + name + ".json", "w"))
+graph("masked", node("add", "add.Tensor", of("x"), t("p_mask")), node("soft", "softmax.int", of("add"), dim=-1))
+graph("log", node("add", "add.Tensor", of("x"), t("p_mask")), node("log", "log.default", of("add")), node("neg", "neg.default", of("log")))
+for name, last in (("mask", "-inf"), ("half", "1"), ("plain", "0")):
+    head = json.dumps({"mask": {"dtype": "F32", "shape": [1, 4], "data_offsets": [0, 16]}}).encode()
+    open(tmp + "/" + name + ".safetensors", "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<4f", 0, float("-inf") if name != "plain" else 0, 0, float(last)))
+' "$tmp"
+what='values that are NaN and'
+compile nan_weight 1 "weight \"fc.weight\" has 2 $what 1 that are infinite, of 1280; the first is number 3" "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors"
+compile nan_small 1 'weight "fc.weight" has 3 values that are infinite or not a number' "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors" --fp16 --weight_bits 8
+compile infinite_weight 1 "weight \"fc.bias\" has 0 $what 1 that are infinite, of 10; the first is number 2" "$ir/torch_cnn.json" --weights "$tmp/inf.safetensors" --fp16
+compile nan_folded 1 "weight \"b1.running_var\" has 1 $what 0" "$ir/torch_cnn.json" --weights "$tmp/folded.safetensors"
+compile nan_host 1 "weight \"fc.weight\" has 2 $what 1" "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors" --backends npu,host --backend_so "npu=$ref" --pin linear=host
+compile mask 0 'wrote     ' "$tmp/masked.json" --weights "$tmp/mask.safetensors" --verify 3
+compile mask_half 0 '2 values of constants are too large for float16' "$tmp/masked.json" --weights "$tmp/mask.safetensors" --fp16 --verify 3
+rm -rf "$out"
+compile mask_not 1 "weight \"mask\" has 0 $what 1 that are infinite" "$tmp/masked.json" --weights "$tmp/half.safetensors"
+# NaN that a graph computes: the host and the backend agree, and it is an error all the same.
+run compile "$tmp/log.json" --weights "$tmp/plain.safetensors" --backend_so "$ref" --output_dir "$out" --verify 5 --verify_nodes first
+check nan_verify "status $status" test "$status" -eq 1
+says nan_verify_counted err 'values of output "neg" are NaN on the host, in 5 runs'
+says nan_verify_first out '  NaN      log  '
+says nan_verify_nodes out '3 of 3 nodes compared, 0 differ, 2 have NaN'
+rm -rf "$out"
+
 # ---- pictures ----
 # shellcheck disable=SC2086
 compile pictures 0 "wrote     $tmp/cnn.svg" $cnn --svg "$tmp/cnn.svg" --dot "$tmp/cnn.dot"

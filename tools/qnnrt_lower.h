@@ -397,7 +397,17 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
    may differ from the value's. */
 QNNRT_LOWER_API const qnnrt_weight *qnnrt_lower_weight_of(const qnnrt_ir_value *value);
 
-/* Run the passes of qnnrt_ir.h that the target wants, and fold what is constant. */
+/* Count the values of a weight that are NaN or infinite. A mask may be infinite: a weight in which
+   every value is 0 or -infinity. Integers are good.
+
+   Returns  QNNRT_OK; QNNRT_E_MISMATCH: the text has the name, the counts and the first of them;
+            QNNRT_E_ARG
+   Cost     reads the weight once */
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_check_weight(const qnnrt_weight *weight, qnnrt_error *err);
+
+/* Run the passes of qnnrt_ir.h that the target wants, and fold what is constant. Weights that are
+   folded are checked: QNNRT_E_MISMATCH, see qnnrt_lower_check_weight(). The others are checked when
+   the builder asks for them. */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err);
 
 /* Lower a graph. ir must live as long as `lower`, and must not change.
@@ -1036,6 +1046,84 @@ static void qnnrt_lower__permute_copy(const char *from, char *to, size_t size, u
     }
 }
 
+/* Values of a weight that are no numbers. */
+typedef struct qnnrt_lower__strange {
+    uint64_t nans, infinite, first;
+    int      mask;                   /* 1: all values are 0 or -infinity */
+} qnnrt_lower__strange;
+
+/* Count the values whose exponent has all bits: `ones`, in elements of `size` bytes. */
+static uint64_t qnnrt_lower__strange_count(const char *data, uint64_t count, size_t size,
+                                           uint64_t ones)
+{
+    const uint32_t low = (uint32_t)ones;
+    uint64_t found = 0, i;
+    if (size == 2)
+        for (i = 0; i < count; ++i) {
+            uint16_t bits;
+            memcpy(&bits, data + 2 * i, 2);
+            found += (bits & low) == low;
+        }
+    else if (size == 4)
+        for (i = 0; i < count; ++i) {
+            uint32_t bits;
+            memcpy(&bits, data + 4 * i, 4);
+            found += (bits & low) == low;
+        }
+    else
+        for (i = 0; i < count; ++i) {
+            uint64_t bits;
+            memcpy(&bits, data + 8 * i, 8);
+            found += (bits & ones) == ones;
+        }
+    return found;
+}
+
+/* Find the values of a weight that are no numbers. */
+static void qnnrt_lower__strange_find(const qnnrt_weight *weight, qnnrt_lower__strange *out)
+{
+    static const struct { qnnrt_dtype dtype; size_t size; uint64_t ones; } types[] = {
+        { QNNRT_DTYPE_F16, 2, 0x7C00 }, { QNNRT_DTYPE_BF16, 2, 0x7F80 },
+        { QNNRT_DTYPE_F32, 4, 0x7F800000 }, { QNNRT_DTYPE_F64, 8, 0x7FF0000000000000 },
+    };
+    const char *data = (const char *)weight->data;
+    uint64_t i, other = 0;
+    size_t t = 0;
+    memset(out, 0, sizeof(*out));
+    while (t < sizeof(types) / sizeof(types[0]) && types[t].dtype != weight->dtype) ++t;
+    if (t == sizeof(types) / sizeof(types[0]) || weight->data == NULL ||
+        weight->bytes != weight->count * types[t].size ||
+        qnnrt_lower__strange_count(data, weight->count, types[t].size, types[t].ones) == 0)
+        return;
+    for (i = 0; i < weight->count; ++i) {
+        const uint64_t sign = (uint64_t)1 << (8 * types[t].size - 1);
+        uint64_t bits = 0;
+        memcpy((char *)&bits, data + i * types[t].size, types[t].size);
+        other += (bits & (sign - 1)) != 0 && bits != (sign | types[t].ones);
+        if ((bits & types[t].ones) != types[t].ones) continue;
+        if (out->nans + out->infinite == 0) out->first = i;
+        if ((bits & (sign - 1)) != types[t].ones) out->nans += 1;
+        else out->infinite += 1;
+    }
+    out->mask = other == 0;
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_check_weight(const qnnrt_weight *weight, qnnrt_error *err)
+{
+    qnnrt_lower__strange strange;
+    if (weight == NULL)
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_check_weight: weight is NULL");
+    qnnrt_lower__strange_find(weight, &strange);
+    if (strange.nans + strange.infinite == 0 || strange.mask) return qnnrt_lower__good(err);
+    qnnrt_lower__fail(err, QNNRT_E_MISMATCH, "weight \"%.300s\" has %llu values that are NaN and"
+                      " %llu that are infinite, of %llu; the first is number %llu, counted from 0",
+                      weight->name, (unsigned long long)strange.nans,
+                      (unsigned long long)strange.infinite, (unsigned long long)weight->count,
+                      (unsigned long long)strange.first);
+    qnnrt_lower__hint(err, "Repair the checkpoint, or export the model again.");
+    return QNNRT_E_MISMATCH;
+}
+
 /* Read the elements of a weight as doubles. */
 static qnnrt_result qnnrt_lower__read(const qnnrt_weight *weight, double *values, qnnrt_error *err)
 {
@@ -1096,12 +1184,15 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
 {
     const int constant = source->weight == &source->own;
     qnnrt_weights_loss loss = {0, 0, 0};
-    const qnnrt_result result = qnnrt_lower__convert_any(lower, source->weight, dtype, data, bytes,
-                                                         &loss, err);
     uint16_t *halves = (uint16_t *)data;
+    qnnrt_result result = QNNRT_OK;
     uint64_t i;
+    if (!constant) result = qnnrt_lower_check_weight(source->weight, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_lower__convert_any(lower, source->weight, dtype, data, bytes, &loss, err);
     if (result != QNNRT_OK) return result;
-    if (constant && dtype == QNNRT_DTYPE_F16)            /* infinities, too */
+    if (dtype == QNNRT_DTYPE_F16 && (constant || loss.overflowed == 0) &&    /* infinities, too */
+        qnnrt_lower__strange_count((const char *)data, source->weight->count, 2, 0x7C00) > 0)
         for (i = 0; i < source->weight->count; ++i)
             if ((halves[i] & 0x7FFFu) == 0x7C00u) {
                 halves[i] = (uint16_t)((halves[i] & 0x8000u) | 0x7BFFu);
@@ -1147,8 +1238,11 @@ static qnnrt_result qnnrt_lower__load_plain(qnnrt_lower *lower, const qnnrt_lowe
         qnnrt_weight scaled;
         float *values = (float *)room;
         uint64_t k;
-        result = qnnrt_lower__convert_any(lower, body->source->weight, QNNRT_DTYPE_F32, room,
-                                          bytes / size * 4, NULL, err);
+        if (body->source->weight != &body->source->own)
+            result = qnnrt_lower_check_weight(body->source->weight, err);
+        if (result == QNNRT_OK)
+            result = qnnrt_lower__convert_any(lower, body->source->weight, QNNRT_DTYPE_F32, room,
+                                              bytes / size * 4, NULL, err);
         for (k = 0; result == QNNRT_OK && k < tensor->count; ++k)
             values[k] = (float)(values[k] * body->scale);
         qnnrt_lower__as_weight(&scaled, QNNRT_DTYPE_F32, tensor->count, room);
@@ -1383,7 +1477,9 @@ static double *qnnrt_lower__values(qnnrt_lower__job *job, const qnnrt_ir_value *
     }
     values = (double *)qnnrt_lower__table(job, value->count, 1, sizeof(double));
     if (values == NULL) return NULL;
-    if (qnnrt_lower__read(record->weight, values, &err) == QNNRT_OK) return values;
+    if ((record->weight == &record->own ||
+         qnnrt_lower_check_weight(record->weight, &err) == QNNRT_OK) &&
+        qnnrt_lower__read(record->weight, values, &err) == QNNRT_OK) return values;
     qnnrt_lower__refuse(job->lower, job->graph, NULL, "%s", err.text);
     qnnrt_lower__dealloc(job->lower, values);
     return NULL;
@@ -6696,10 +6792,8 @@ static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
     err.text[0] = '\0';
     if (qnnrt_lower__load_floats(q->lower, tensor, &q->graph->bodies[from], values, &err) ==
         QNNRT_OK) {
-        const int weight = q->graph->bodies[from].source != NULL &&
-                           q->graph->bodies[from].source->file != NULL;
         for (i = 0; i < tensor->count; ++i) {
-            if (isnan(values[i]) || (weight && isinf(values[i]))) ++bad;
+            if (isnan(values[i])) ++bad;
             else if (values[i] > 65504.0f) values[i] = 65504.0f;
             else if (values[i] < -65504.0f) values[i] = -65504.0f;
         }
@@ -8458,6 +8552,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
         weight = weights != NULL ? qnnrt_weights_match(weights, value->key) : NULL;
         if (weight != NULL && qnnrt_lower__weight_fits(weight, value)) {
             record->weight = weight;
+            record->file = weights;
             if (qnnrt_lower__is_frequencies(value))
                 qnnrt_lower__take_frequencies(lower, value, weight);
             continue;
@@ -8556,43 +8651,67 @@ typedef struct qnnrt_lower__pass {
     qnnrt_result (*run)(qnnrt_ir *ir, qnnrt_error *err);
     qnnrt_result (*own)(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err);
     unsigned targets;                /* bits of those that want it */
+    int folds;                       /* 1: it computes new data from weights */
 } qnnrt_lower__pass;
 
 static const qnnrt_lower__pass qnnrt_lower__passes[] = {
-    { "inplace", qnnrt_ir_pass_inplace, NULL, 7 },
-    { "noops", qnnrt_ir_pass_noops, NULL, 7 },
-    { "rope_table", NULL, qnnrt_lower__rope, 7 },              /* HTP has no cos of large angles */
-    { "fold", NULL, qnnrt_lower__fold, 7 },
-    { "noops", qnnrt_ir_pass_noops, NULL, 7 },
-    { "native", qnnrt_ir_pass_native, NULL, 7 },
-    { "bn_fold", qnnrt_ir_pass_bn_fold, NULL, 7 },
+    { "inplace", qnnrt_ir_pass_inplace, NULL, 7, 0 },
+    { "noops", qnnrt_ir_pass_noops, NULL, 7, 0 },
+    { "rope_table", NULL, qnnrt_lower__rope, 7, 1 },           /* HTP has no cos of large angles */
+    { "fold", NULL, qnnrt_lower__fold, 7, 1 },
+    { "noops", qnnrt_ir_pass_noops, NULL, 7, 0 },
+    { "native", qnnrt_ir_pass_native, NULL, 7, 0 },
+    { "bn_fold", qnnrt_ir_pass_bn_fold, NULL, 7, 1 },
     /* Squares overflow in float16, which an operator avoids; the CPU library's is another one. */
-    { "rms_norm", qnnrt_ir_pass_rms_norm, NULL, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP },
-    { "layer_norm", qnnrt_ir_pass_layer_norm, NULL, 7 },
-    { "gelu", qnnrt_ir_pass_gelu, NULL, 7 },
-    { "silu", qnnrt_ir_pass_silu, NULL, 7 },
-    { "attention", qnnrt_ir_pass_attention, NULL, 7 },
-    { "gqa", qnnrt_ir_pass_gqa, NULL, 7 },
-    { "linear", qnnrt_ir_pass_linear, NULL, 7 },
-    { "matmul_transpose", qnnrt_ir_pass_matmul_transpose, NULL, 7 },
-    { "dead", qnnrt_ir_pass_dead, NULL, 7 },
+    { "rms_norm", qnnrt_ir_pass_rms_norm, NULL, 1u << QNNRT_LOWER_REF | 1u << QNNRT_LOWER_HTP, 0 },
+    { "layer_norm", qnnrt_ir_pass_layer_norm, NULL, 7, 0 },
+    { "gelu", qnnrt_ir_pass_gelu, NULL, 7, 0 },
+    { "silu", qnnrt_ir_pass_silu, NULL, 7, 0 },
+    { "attention", qnnrt_ir_pass_attention, NULL, 7, 0 },
+    { "gqa", qnnrt_ir_pass_gqa, NULL, 7, 0 },
+    { "linear", qnnrt_ir_pass_linear, NULL, 7, 0 },
+    { "matmul_transpose", qnnrt_ir_pass_matmul_transpose, NULL, 7, 0 },
+    { "dead", qnnrt_ir_pass_dead, NULL, 7, 0 },
 };
+
+/* Check the weights that a pass has folded: those which had readers before. */
+static qnnrt_result qnnrt_lower__folded(const qnnrt_ir *ir, const char *before, size_t count,
+                                        qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        const qnnrt_weight *weight = qnnrt_lower_weight_of(ir->values[i]);
+        if (before[i] && ir->values[i]->users == 0 && weight != NULL)
+            result = qnnrt_lower_check_weight(weight, err);
+    }
+    return result;
+}
 
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_passes(qnnrt_lower *lower, qnnrt_ir *ir, qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
-    size_t i;
+    char *read;                      /* [ir->value_count] 1: a weight that has readers */
+    size_t i, k, most;
     if (lower == NULL || ir == NULL)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_passes: lower or ir is NULL");
+    most = ir->value_count;          /* weights were there before any pass */
+    read = (char *)qnnrt_lower__alloc(lower, most + 1);
+    if (read == NULL) return qnnrt_lower__fail_memory(err);
     qnnrt_lower__lend(ir);
     for (i = 0; i < sizeof(qnnrt_lower__passes) / sizeof(qnnrt_lower__passes[0]); ++i) {
         const qnnrt_lower__pass *pass = &qnnrt_lower__passes[i];
+        const size_t count = ir->value_count < most ? ir->value_count : most;
         if (result != QNNRT_OK || !(pass->targets >> lower->desc.target & 1)) continue;
+        for (k = 0; k < count && pass->folds; ++k)
+            read[k] = ir->values[k]->origin == QNNRT_IR_WEIGHT && ir->values[k]->users > 0;
         result = pass->run != NULL ? pass->run(ir, err) : pass->own(lower, ir, err);
+        if (result == QNNRT_OK && pass->folds) result = qnnrt_lower__folded(ir, read, count, err);
         if (result == QNNRT_OK && lower->desc.passed != NULL)
             lower->desc.passed(lower->desc.passed_user, pass->name, ir);
     }
     qnnrt_lower__take_back(ir);
+    qnnrt_lower__dealloc(lower, read);
     return result;
 }
 

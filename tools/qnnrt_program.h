@@ -1971,9 +1971,12 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *p, size_t
                                                      " constant, or data is NULL");
     value = p->constant_values[constant];
     weight = qnnrt_lower_weight_of(value);
-    if (value->data == NULL && weight != NULL)
+    if (value->data == NULL && weight != NULL) {
+        const qnnrt_result result = qnnrt_lower_check_weight(weight, err);
+        if (result != QNNRT_OK) return result;
         return qnnrt_weights_convert(weight, value->dtype, data,
                                      (size_t)p->constants[constant].bytes, NULL, err);
+    }
     if (value->data == NULL)
         return qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "weight \"%.200s\" has no data",
                                    value->name);

@@ -138,7 +138,7 @@ typedef struct verify {                /* one graph                             
     qnnrt_run                    *run;
     double                      **inputs;        /* [ir->input_count]                          */
     double                        tolerance, most;   /* most: beyond it, values count as it    */
-    size_t                        nodes, wrong;      /* of --verify_nodes                      */
+    size_t                        nodes, wrong, nans;    /* of --verify_nodes                  */
     int                           all;               /* 1: a line for each node                */
     const size_t                 *small;             /* [ir->value_count] 1 + number of the weight
                                                         whose rounded values it has, or NULL   */
@@ -147,11 +147,13 @@ typedef struct verify {                /* one graph                             
 typedef struct verify_sum {            /* two tensors, compared                                */
     double largest, difference;        /* the largest expected value; NaN is infinite          */
     double signal, noise;              /* squares of expected values and of differences        */
+    uint64_t nans;                     /* expected values that are NaN                         */
 } verify_sum;
 
 /* Compare an expected value with a computed one. */
 static void verify_one(verify_sum *sum, double expected, double got, double most)
 {
+    sum->nans += isnan(expected) != 0;
     if (isnan(expected) && isnan(got)) return;
     if (expected > most) expected = most;
     if (expected < -most) expected = -most;
@@ -394,7 +396,12 @@ static void verify_outputs(verify *v, uint32_t runs)
         }
     }
     for (size_t i = 0; i < count && good; ++i)
-        if (!(verify_relative(&checked[i]) <= v->tolerance))
+        if (checked[i].nans > 0)
+            fail(t, NULL, "Find where they come from with --verify_nodes first.",
+                 "graph \"%s\": %llu values of output \"%s\" are NaN on the host, in %lu run%s",
+                 v->g->name, (unsigned long long)checked[i].nans, v->ir->outputs[i]->name,
+                 (unsigned long)runs, cli_plural(runs));
+        else if (!(verify_relative(&checked[i]) <= v->tolerance))
             fail(t, NULL, "Find the first node that differs with --verify_nodes first.",
                  "graph \"%s\": output \"%s\" differs by %.3g of its largest value, more than %g",
                  v->g->name, v->ir->outputs[i]->name, verify_relative(&checked[i]), v->tolerance);
@@ -411,7 +418,7 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
     const qnnrt_ir_value *value = node->outputs[output];
     qnnrt_slot slot = qnnrt_run_slot(v->run, value->name);
     qnnrt_ir_run_desc wide = {0};
-    verify_sum sum = {0, 0, 0, 0};
+    verify_sum sum = {0};
     (void)err;
     wide.wide = 1;
     if (slot == QNNRT_NO_SLOT || slot->tensor->count != value->count || value->count == 0)
@@ -423,6 +430,9 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
         for (uint64_t k = 0; k < value->count; ++k) verify_one(&sum, a[k], b[k], v->most);
         const int wrong = !(verify_relative(&sum) <= v->tolerance);
         v->nodes += 1;
+        if (sum.nans > 0 && v->nans++ == 0)
+            say(v->a->t, "  NaN      %-24s %-28s %llu of %llu values on the host\n", value->name,
+                node->op, (unsigned long long)sum.nans, (unsigned long long)value->count);
         v->wrong += wrong != 0;
         if (v->all || (wrong && v->wrong == 1))
             say(v->a->t, "  %s %-24s %-28s largest value %.4g, difference %.3g, relative %.3g\n",
@@ -497,8 +507,9 @@ static void verify_nodes(verify *v)
         say(a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
         void **none = cli_alloc(v->ir->output_count, sizeof(*none));
         if (verify_fill(v, 1) && verify_exec(v) && verify_host(v, verify_watch, none))
-            say(a->t, "  %lu of %lu nodes compared, %lu differ\n", (unsigned long)v->nodes,
-                (unsigned long)v->ir->node_count, (unsigned long)v->wrong);
+            say(a->t, "  %lu of %lu nodes compared, %lu differ, %lu have NaN\n",
+                (unsigned long)v->nodes, (unsigned long)v->ir->node_count, (unsigned long)v->wrong,
+                (unsigned long)v->nans);
         free(none);
     }
     qnnrt_run_destroy(v->run);
