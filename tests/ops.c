@@ -1028,7 +1028,8 @@ static int known_find(const ops_job *job, int which)
         case QNNRT_KNOWN_REFUSED: same = result->what == OPS_REFUSED && k->code == result->code; break;
         case QNNRT_KNOWN_EXEC_FAILED: same = result->what == OPS_EXEC_FAILED && k->code == result->code; break;
         case QNNRT_KNOWN_CRASHES: same = result->what == OPS_CRASHED; break;
-        case QNNRT_KNOWN_SOMETIMES: same = result->what != OPS_REFUSED; break;
+        case QNNRT_KNOWN_SOMETIMES:
+        case QNNRT_KNOWN_MAY_CRASH: same = result->what != OPS_REFUSED; break;
         default: same = result->what == OPS_DIFFERS; break;
         }
         if (same && qnnrt_known_applies(k, backend, release, &n.node)) found = i;
@@ -1046,7 +1047,8 @@ static int known_contradicted(const ops_job *job, int which)
     backend_split(which, backend, release);
     node_read(job, &n);
     known = qnnrt_known_find(backend, release, &n.node);
-    if (known == NULL || known->what == QNNRT_KNOWN_SOMETIMES || known->what == QNNRT_KNOWN_VALUES)
+    if (known == NULL || known->what == QNNRT_KNOWN_SOMETIMES || known->what == QNNRT_KNOWN_MAY_CRASH ||
+        known->what == QNNRT_KNOWN_VALUES)
         known = qnnrt_known_refusal(backend, release, &n.node);
     graph_free(&n.g);
     return known != NULL ? (int)(known - qnnrt_knowns) : -1;
@@ -1059,7 +1061,8 @@ static void outcome_text(const ops_job *job, int which, char text[64])
     double d = job->difference[which], bound = 2;
     size_t i = 0;
     /* The kind of failure may depend on the content of memory. */
-    if (job->known[which] >= 0 && qnnrt_knowns[job->known[which]].what == QNNRT_KNOWN_SOMETIMES) {
+    if (job->known[which] >= 0 && (qnnrt_knowns[job->known[which]].what == QNNRT_KNOWN_SOMETIMES ||
+                                   qnnrt_knowns[job->known[which]].what == QNNRT_KNOWN_MAY_CRASH)) {
         snprintf(text, 64, "wrong");
         return;
     }

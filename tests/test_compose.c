@@ -1677,6 +1677,38 @@ TEST(a_refused_node_stops_the_build)
     CHECK(close_backend());
 }
 
+/* With no_validate the library is not asked, except by qnnrt_builder_supports(); what would crash it is refused. */
+TEST(a_library_need_not_be_asked)
+{
+    static const char *const knobs[] = { "", "fail=graphAddNode:0x44c" };
+    qnnrt_builder_desc desc;
+    qnnrt_tensor x, y;
+    qnnrt_builder *b;
+    qnnrt *built;
+    int i;
+    memset(&desc, 0, sizeof(desc));
+    desc.no_validate = 1;
+    for (i = 0; i < 4; ++i) {
+        open_backend(i < 2 ? knobs[i] : "id=3", 0);
+        if (i == 3) desc.no_validate = 0;
+        b = builder_of(&desc);
+        add_graph(b, "g");
+        x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+        y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+        add_node(b, "bad", i < 2 ? "Refused" : "Split", x, QNNRT_NO_TENSOR, y);
+        built = NULL;
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err),
+                 i == 0 ? QNNRT_OK : i == 1 ? QNNRT_E_BACKEND : QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(traced("Validate"), 0);
+        CHECK_EQ(traced("graphAddNode") != 0, i < 2);
+        if (i == 1) CHECK_STR(err.text, "the library refuses it\n");
+        if (i > 1) CHECK_STR(err.text, "this node would crash it");
+        if (i > 0) CHECK_STR(qnnrt_builder_failed_node(b), "bad");
+        qnnrt_close(built);
+        CHECK(close_backend());
+    }
+}
+
 /* Calls that crash the CPU's or the HTP's library are refused by qnnrt. */
 /* With many tensors and parameters, the text has the first few. */
 TEST(a_refused_node_is_described_in_short)
@@ -3058,6 +3090,7 @@ TEST_MAIN("compose")
     RUN(supports_asks_and_adds_nothing);
     RUN(the_failed_node_has_a_name);
     RUN(a_refused_node_stops_the_build);
+    RUN(a_library_need_not_be_asked);
     RUN(a_refused_node_is_described_in_short);
     RUN(a_split_that_crashes_is_not_asked);
     RUN(what_crashes_is_not_asked);

@@ -246,8 +246,67 @@ TEST(lower_takes_operators_of_the_caller)
     }
 }
 
+/* A Tile that ends HTP's process, and one that does not; with no_ask nobody else is asked. */
+TEST(lower_refuses_what_ends_the_process)
+{
+    static const char *const names[] = { "mylib.tile" };
+    static const qnnrt_lower_custom_param multiples = { "multiples", "times", QNNRT_DTYPE_U32, 0, 0 };
+    const qnnrt_lower_custom row = { "mylib.tile", "qti.aisw", "Tile", NULL, 0, &multiples, 1 };
+    int i;
+    for (i = 0; i < 8; ++i) {
+        const int crash = (i & 1) == 0, no_ask = (i & 2) != 0, htp = (i & 4) == 0;
+        const qnnrt_lower_finding *finding;
+        qnnrt_backend_desc open;
+        qnnrt_backend *backend = NULL;
+        qnnrt_builder *builder = NULL;
+        qnnrt_ir_desc read;
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        qnnrt_error err;
+        char text[1024];
+        memset(&open, 0, sizeof(open));
+        memset(&read, 0, sizeof(read));
+        memset(&desc, 0, sizeof(desc));
+        snprintf(text, sizeof text, "{\"model_name\":\"m\",\"graph_inputs\":[{\"name\":\"x\",\"shape\":[1,1,1,2,3],\"dtype\":\"float32\"}],"
+                 "\"graph_outputs\":[{\"name\":\"y\",\"shape\":[1,1,1,2,%d],\"dtype\":\"float32\"}],\"weights\":[],"
+                 "\"weight_name_mapping\":{},\"constants\":{},\"nodes\":[{\"name\":\"y\",\"op_type\":\"aten.mylib.tile\","
+                 "\"inputs\":[{\"name\":\"x\",\"shape\":[1,1,1,2,3],\"dtype\":\"float32\"}],"
+                 "\"outputs\":[{\"name\":\"y\",\"shape\":[1,1,1,2,%d],\"dtype\":\"float32\"}],\"attrs\":{\"times\":[1,1,1,1,%d]}}]}",
+                 crash ? 3 : 6, crash ? 3 : 6, crash ? 1 : 2);
+        read.custom = names;
+        read.custom_count = 1;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), &read, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        desc.custom = &row;
+        desc.custom_count = 1;
+        desc.target = htp ? QNNRT_LOWER_HTP : QNNRT_LOWER_REF;
+        desc.no_ask = no_ask;
+        desc.compute = QNNRT_DTYPE_F32;
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_weights(lower, ir, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+        open.path = TEST_REF_LIB;
+        CHECK_EQ(qnnrt_backend_open(&open, &backend, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_emit(lower, builder, &err), crash && htp ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_get_info(lower)->finding_count, (size_t)(crash && htp));
+        if (crash && htp) {
+            finding = qnnrt_lower_get_info(lower)->findings;
+            CHECK_STR(finding->text, "Tile is known to end the process here: with multiples of 1 alone");
+            CHECK_STR(finding->hint, "Leave it out.");
+        }
+        qnnrt_builder_destroy(builder);
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+        CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+    }
+}
+
 TEST_MAIN("lower_misuse")
 {
+    RUN(lower_refuses_what_ends_the_process);
     RUN(lower_takes_operators_of_the_caller);
     RUN(lower_refuses_wrong_arguments);
     RUN(lower_gives_tensors_names_that_the_graph_does_not_have);

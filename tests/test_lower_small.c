@@ -310,15 +310,20 @@ TEST(small_weights_beside_float32_are_an_error_or_emulated)
 /* What libQnnHtp.so refuses stays in float16, and the reason is told. */
 TEST(small_weights_that_htp_refuses_stay_float)
 {
-    static const struct { const char *name, *build, *why; uint32_t bits, block, got_bits, got_block; } rows[] = {
-        { "linear", "v2.51.0", "", 8, 0, 8, 0 },
-        { "linear", "v2.51.0", "", 4, 16, 4, 16 },
-        { "linear", "v2.51.0", "does not divide", 4, 48, 4, 0 },
-        { "matmul", "v2.51.0", "", 8, 0, 8, 0 },
-        { "matmul", "v2.51.0", "would crash", 4, 16, 4, 0 },
-        { "matrices", "v2.51.0", "several matrices", 8, 0, 0, 0 },
-        { "conv1x1", "v2.51.0", "", 8, 0, 8, 0 },
-        { "batch_norm", "v2.51.0", "", 8, 0, 8, 0 },
+    /* no_ask skips what is refused, and not what would crash. */
+    static const struct { const char *name, *build, *why; uint32_t bits, block, got_bits, got_block; int no_ask; } rows[] = {
+        { "linear", "v2.51.0", "", 8, 0, 8, 0, 0 },
+        { "linear", "v2.51.0", "", 4, 16, 4, 16, 0 },
+        { "linear", "v2.51.0", "does not divide", 4, 48, 4, 0, 0 },
+        { "matmul", "v2.51.0", "", 8, 0, 8, 0, 0 },
+        { "matmul", "v2.51.0", "would crash", 4, 16, 4, 0, 0 },
+        { "matrices", "v2.51.0", "several matrices", 8, 0, 0, 0, 0 },
+        { "conv1x1", "v2.51.0", "", 8, 0, 8, 0, 0 },
+        { "batch_norm", "v2.51.0", "", 8, 0, 8, 0, 0 },
+        { "matmul", "v2.51.0", "would crash", 4, 16, 4, 0, 1 },
+        { "matrices", "v2.51.0", "", 8, 0, 8, 0, 1 },
+        { "linear", "v2.51.0", "", 8, 0, 8, 0, 2 },          /* 2: in float32, too */
+        { "linear", "v2.51.0", "", 4, 16, 4, 16, 2 },
     };
     size_t i, k;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
@@ -329,6 +334,8 @@ TEST(small_weights_that_htp_refuses_stay_float)
         t.desc.build_id = rows[i].build;
         t.desc.weight_bits = rows[i].bits;
         t.desc.weight_block = rows[i].block;
+        t.desc.no_ask = rows[i].no_ask;
+        if (rows[i].no_ask == 2) t.desc.compute = QNNRT_DTYPE_F32;
         if (small_lower(&t) != QNNRT_OK) printf("    %s: %s\n", rows[i].name, t.err.text);
         CHECK(t.info->small_count > 0);
         if (t.info->smalls[0].bits != rows[i].got_bits) printf("    %s: %s\n", rows[i].name, t.info->smalls[0].why);

@@ -86,7 +86,7 @@ typedef struct compile_settings {
     const char *backends;              /* --backends A,B,host                              */
     cli_list    pins, speeds;
     int         state_policy;          /* index in state_words                             */
-    int         explain, no_ask;
+    int         explain, no_ask, no_validate;
     uint32_t    verify;                /* runs of --verify                                 */
     int         verify_nodes;          /* index in node_words                              */
     uint32_t    weight_bits, weight_block;

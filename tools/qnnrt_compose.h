@@ -103,6 +103,9 @@ typedef struct qnnrt_builder_desc {
                                  /* finish calls it for each node, tensor with data and graph, under
                                     the rules of qnnrt_load_fn (default NULL) */
     void        *progress_user;
+    int          no_validate;    /* 1: finish does not ask the library about each node before it
+                                    adds it: finalize alone decides. Nodes that would crash the
+                                    library are refused all the same (default 0) */
 } qnnrt_builder_desc;
 
 typedef struct qnnrt_context_desc {
@@ -430,13 +433,15 @@ static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
     }
 }
 
-/* Ask the vendor about a node. The caller holds the lock; graph is a name for the error. */
-static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, const char *graph,
-                                    qnnrt_error *err)
+/* Ask the vendor about a node; ask 0: only whether the question would crash it. The caller holds
+   the lock; graph is a name for the error. */
+static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, int ask,
+                                    const char *graph, qnnrt_error *err)
 {
     char what[480], text[160];
     const char *crashes = qnnrt__validate_crashes(b, op, text);
     qnnrt__abi_code code = 0;
+    if (crashes == NULL && !ask) return QNNRT_OK;
     if (crashes == NULL) {
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->backend_validate_op(b->backend, *op);
@@ -880,6 +885,7 @@ struct qnnrt_builder {
     uint32_t                soc_model, dsp_arch;
     qnnrt_profile_level     profile_level;
     const char             *system_path;
+    int                     no_validate;
     qnnrt__build_list       contexts;
     qnnrt__build_context   *context;    /* the context and the graph that are being filled */
     qnnrt__build_graph     *graph;
@@ -1991,7 +1997,7 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
     for (i = 0; i < graph->nodes.count; ++i) {
         const qnnrt__build_node *node = (const qnnrt__build_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__node_op(node, room);
-        result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
+        result = qnnrt__validate(backend, &op, !b->no_validate, graph->desc.name, b->err);
         if (result != QNNRT_OK) {
             b->op = &node->op;
             return result;
@@ -2004,7 +2010,8 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
             continue;
         }
         b->op = &node->op;
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it, although it validated it");
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it%s",
+                          b->no_validate ? "" : ", although it validated it");
         qnnrt__validate_describe(b->err, &op);
         qnnrt__err_add(b->err, "\n  ");
         return qnnrt__build_explain(b, "graphAddNode", code);
@@ -2320,6 +2327,7 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b->arena.hooks = backend->hooks;
     b->soc_model = desc->soc_model;
     b->dsp_arch = desc->dsp_arch;
+    b->no_validate = desc->no_validate;
     qnnrt__model_limits(&desc->limits, &b->limits);
     if (desc->system_path != NULL &&
         (b->system_path = qnnrt__arena_text(b->into, desc->system_path,
@@ -2503,7 +2511,7 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
             qnnrt__hooks_lock(&b->backend->hooks);
             result = qnnrt__device_choose(b);           /* validators use the newest device */
             if (result == QNNRT_OK)
-                result = qnnrt__validate(b->backend, &op, b->graph->desc.name, err);
+                result = qnnrt__validate(b->backend, &op, 1, b->graph->desc.name, err);
             qnnrt__hooks_unlock(&b->backend->hooks);
         }
     }

@@ -44,10 +44,11 @@ typedef enum qnnrt_known_what {
     QNNRT_KNOWN_EXEC_FAILED,    /* accepted; fails when it runs, with .code */
     QNNRT_KNOWN_CRASHES,        /* accepted; ends the process when it runs */
     QNNRT_KNOWN_DIFFERS,        /* accepted; computes something else */
-    QNNRT_KNOWN_SOMETIMES,      /* the same, or a crash, for some of these nodes: avoid them all */
+    QNNRT_KNOWN_SOMETIMES,      /* the same, for some of these nodes: avoid them all */
     QNNRT_KNOWN_VALUES,         /* the same, depending on the values of the inputs */
-    QNNRT_KNOWN_EXTREMES        /* the same, for values that a model should not have: out of range,
+    QNNRT_KNOWN_EXTREMES,       /* the same, for values that a model should not have: out of range,
                                    halfway between two results, ... */
+    QNNRT_KNOWN_MAY_CRASH       /* as SOMETIMES, and some of these nodes end the process */
 } qnnrt_known_what;
 
 /* A node, described as for a builder. An input that is left out is NULL. */
@@ -700,14 +701,14 @@ static const qnnrt_known qnnrt_knowns[] = {
   "Use ReluMinMax." },
 { "cpu-cast-large", "Cpu", QNNRT_KNOWN_EXTREMES, 0, "Cast", "f32", qnnrt_known__to_i32,
   "values that are too large for int32 become its least number", "" },
-{ "cpu-rank5", "Cpu", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseAdd ElementWiseSubtract", "u8 i32",
+{ "cpu-rank5", "Cpu", QNNRT_KNOWN_MAY_CRASH, 0, "ElementWiseAdd ElementWiseSubtract", "u8 i32",
   qnnrt_known__rank5_broadcast,
   "broadcast of rank 5 aborts the process while it runs, or is wrong",
   "Use Tile, or Reshape to rank 4." },
 { "cpu-rank5", "Cpu", QNNRT_KNOWN_CRASHES, 0, "ElementWiseAnd ElementWiseOr", "b8",
   qnnrt_known__rank5_broadcast,
   "broadcast of rank 5 aborts the process while it runs", "Use Tile, or Reshape to rank 4." },
-{ "cpu-rank5", "Cpu", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseFloorDiv ElementWiseSquaredDifference",
+{ "cpu-rank5", "Cpu", QNNRT_KNOWN_MAY_CRASH, 0, "ElementWiseFloorDiv ElementWiseSquaredDifference",
   "f32", qnnrt_known__rank5_broadcast, "broadcast of rank 5 aborts the process while it runs",
   "Use other operators, or Reshape to rank 4." },
 { "cpu-conv-mixed", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "Conv2d", "u8", qnnrt_known__mixed,
@@ -804,10 +805,10 @@ static const qnnrt_known qnnrt_knowns[] = {
   "Reshape the indices to rank 1." },
 { "htp-tile", "Htp", QNNRT_KNOWN_CRASHES, 0, "Tile", "f32 f16", qnnrt_known__tile_rank5,
   "with multiples of 1 alone, in rank 5, it ends the process", "Leave it out." },
-{ "htp-matmul-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "MatMul", "f32 f16",
+{ "htp-matmul-rank5", "Htp", QNNRT_KNOWN_MAY_CRASH, 0, "MatMul", "f32 f16",
   qnnrt_known__matmul_rank5,
   "in rank 5 some shapes are wrong or end the process", "Reshape the batch to one dimension." },
-{ "htp-matmul-transposed", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "MatMul", "f32 f16",
+{ "htp-matmul-transposed", "Htp", QNNRT_KNOWN_MAY_CRASH, 0, "MatMul", "f32 f16",
   qnnrt_known__matmul_transposed,
   "a batch of static matrices, both operands transposed: wrong, or ends the process",
   "Store the matrices transposed, without transpose_in1." },
@@ -842,7 +843,7 @@ static const qnnrt_known qnnrt_knowns[] = {
 { "htp-select-single", "Htp-2.47", QNNRT_KNOWN_SOMETIMES, 0, "ElementWiseSelect", "i32",
   qnnrt_known__select_single,
   "a single value for one of the operands is read wrong in int32", "Use Tile." },
-{ "htp-i32-rank5", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "StridedSlice ReduceSum ReduceMin", "i32",
+{ "htp-i32-rank5", "Htp", QNNRT_KNOWN_MAY_CRASH, 0, "StridedSlice ReduceSum ReduceMin", "i32",
   qnnrt_known__rank5,
   "int32 in rank 5: some shapes are wrong or end the process", "Reshape to rank 4." },
 { "htp-cumulative-i32", "Htp", QNNRT_KNOWN_SOMETIMES, 0, "CumulativeSum", "i32",
@@ -926,6 +927,18 @@ QNNRT_KNOWN__API const qnnrt_known *qnnrt_known_find(const char *backend, const 
         if (values == NULL) values = known;
     }
     return values;
+}
+
+/* Return a line that says that a node, though accepted, ends the process or may do so, or NULL. */
+QNNRT_KNOWN__API const qnnrt_known *qnnrt_known_crash(const char *backend, const char *release,
+                                                      const qnnrt_known_node *node)
+{
+    size_t i;
+    for (i = 0; i < QNNRT_KNOWN_COUNT; ++i)
+        if ((qnnrt_knowns[i].what == QNNRT_KNOWN_CRASHES ||
+             qnnrt_knowns[i].what == QNNRT_KNOWN_MAY_CRASH) &&
+            qnnrt_known_applies(&qnnrt_knowns[i], backend, release, node)) return &qnnrt_knowns[i];
+    return NULL;
 }
 
 /* Return the first line that explains why a node is refused, or NULL. */

@@ -218,7 +218,8 @@ typedef struct qnnrt_lower_custom_param {
 /* An operator of an op package (qnnrt_backend_register_ops()) for an operator of the graph. */
 typedef struct qnnrt_lower_custom {
     const char *op;                  /* of the graph: "mylib.line.default" */
-    const char *package, *type;      /* of the library: "my.package", "LineOf" */
+    const char *package, *type;      /* of the library: "my.package", "LineOf"; "qti.aisw" has the
+                                        operators that come with it */
     const uint32_t *inputs;          /* [input_count] which input of the node each input of the
                                         operator is (default NULL: all of them, in their order) */
     size_t      input_count;
@@ -239,8 +240,10 @@ typedef struct qnnrt_lower_desc {
     qnnrt_dtype        compute;      /* F16 or F32 (default 0: F16 for HTP, else F32) */
     int                native_io;    /* 1: inputs and outputs have the compute type */
     int                no_ask;       /* 1: qnnrt_lower_emit() asks neither the library nor
-                                        qnnrt_known.h about operators: finalize alone decides, and
-                                        known errors of libraries are not avoided */
+                                        qnnrt_known.h about operators, except whether they end the
+                                        process: qnnrt_builder_finish() decides, and known errors of
+                                        libraries are not avoided, nor weights that they refuse.
+                                        See also qnnrt_builder_desc.no_validate */
     int                watch;        /* 1: every value of the graph becomes an output, if it is
                                         stored in a tensor of its own; 2: so does every float
                                         tensor that an operator computes, with its name */
@@ -6034,13 +6037,14 @@ static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job,
     const qnnrt_tensor_desc *inputs[3], *output = &descs[3];
     const char *release = lower->desc.build_id != NULL ? lower->desc.build_id : "";
     const char *name = names[lower->desc.target];
+    const int htp = lower->desc.target == QNNRT_LOWER_HTP;
     const qnnrt_known *known[2][2];
     const qnnrt_dtype dtype = qnnrt_lower__at(job, op->inputs[0])->dtype;
     qnnrt_tensor_desc plain;
     qnnrt_blocks blocks;
     qnnrt_known_node facts;
     size_t i;
-    if (dtype == QNNRT_DTYPE_F32)
+    if (dtype == QNNRT_DTYPE_F32 && !(htp && lower->desc.no_ask))
         return "libraries take small weights beside float16, not beside float32";
     if (!qnnrt_lower__is_float(dtype) && s->blocks == 1 && strcmp(op->type, "MatMul") == 0)
         return "scales per channel would crash the library here";
@@ -6080,10 +6084,13 @@ static const char *qnnrt_lower__small_refused(const qnnrt_lower__job *job,
         known[i][0] = qnnrt_known_find(name, release, &facts);
         known[i][1] = qnnrt_known_refusal(name, release, &facts);
     }
-    for (i = 0; i < 2; ++i)
-        if (known[0][i] != NULL && known[0][i] != known[1][i] &&
-            known[0][i]->what != QNNRT_KNOWN_VALUES)
-            return known[0][i]->why;
+    for (i = 0; i < 2; ++i) {
+        const qnnrt_known *line = known[0][i];
+        if (line == NULL || line == known[1][i] || line->what == QNNRT_KNOWN_VALUES) continue;
+        /* What compose does not call would end the process. */
+        if (!lower->desc.no_ask || (line->what == QNNRT_KNOWN_REFUSED && line->code == 0))
+            return line->why;
+    }
     return NULL;
 }
 
@@ -6403,7 +6410,7 @@ static void qnnrt_lower__custom(qnnrt_lower__job *job, const qnnrt_lower_custom 
     }
     op = qnnrt_lower__add(job, custom->type, inputs, count, outputs, node->output_count, &p);
     if (op == NULL) return;
-    op->package = custom->package;
+    op->package = strcmp(custom->package, "qti.aisw") != 0 ? custom->package : NULL;
     for (i = 0; i < node->output_count; ++i) qnnrt_lower__set(job, i, outputs[i], NULL);
 }
 
@@ -8301,11 +8308,13 @@ static void qnnrt_lower__emit_tensor(qnnrt_lower__part *part, int32_t at)
     part->handles[at] = qnnrt_builder_tensor(part->builder, desc);
 }
 
-/* Ask the library and the table of known errors about an operator; add a finding if one refuses. */
+/* Ask the library and the table of known errors about an operator; add a finding if one refuses.
+   ask 0: only whether it is known to end the process. */
 static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op *op,
-                             const qnnrt_node_desc *node)
+                             const qnnrt_node_desc *node, int ask)
 {
     static const char *const names[] = { "Ref", "Cpu", "Htp" };
+    const char *name = names[part->lower->desc.target];
     const qnnrt_tensor_desc *inputs[QNNRT_LOWER__MOST_INPUTS], *output;
     const char *release = part->lower->desc.build_id;
     const qnnrt_known *known;
@@ -8324,9 +8333,15 @@ static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op
     facts.param_count = op->param_count;
     part->graph->node = op->node;
     part->graph->failed = 0;
-    known = op->package != NULL ? NULL
-            : qnnrt_known_find(names[part->lower->desc.target], release != NULL ? release : "",
-                               &facts);
+    if (release == NULL) release = "";
+    known = op->package != NULL ? NULL : qnnrt_known_crash(name, release, &facts);
+    if (known != NULL) {
+        qnnrt_lower__refuse(part->lower, part->graph, known->instead,
+                            "%s is known to end the process here: %s", op->type, known->why);
+        return;
+    }
+    if (!ask) return;
+    known = op->package != NULL ? NULL : qnnrt_known_find(name, release, &facts);
     if (known != NULL && known->what != QNNRT_KNOWN_VALUES)
         qnnrt_lower__refuse(part->lower, part->graph, known->instead,
                             "%s is known to be wrong here: %s", op->type, known->why);
@@ -8392,7 +8407,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
         node.output_count = op->output_count;
         node.params = op->params;
         node.param_count = op->param_count;
-        if (ask || !lower->desc.no_ask) qnnrt_lower__ask(&part, op, &node);
+        qnnrt_lower__ask(&part, op, &node, ask || !lower->desc.no_ask);
         if (!ask) qnnrt_builder_node(builder, &node);
     }
 }

@@ -54,7 +54,9 @@
        Each context is finalized. If that fails, the node is found that is to blame: the library's
        log names it, or else a search does, which compiles shorter and shorter parts. The node is
        marked, the plan is made again, and desc.told hears about the move. Pins are never moved: a
-       pinned node that fails is an error. With desc.lower.no_ask nothing but finalize decides.
+       pinned node that fails is an error. With desc.lower.no_ask nobody is asked beforehand, except
+       about nodes that are known to end the process; with builder.no_validate a library is not
+       asked while it builds, either, and finalize alone decides.
 
    Operators of op packages
        A row of desc.lower.custom holds for every backend, and one of backend.custom for that one
@@ -1735,7 +1737,8 @@ static qnnrt_result qnnrt_program__smalls(qnnrt_program *p, qnnrt_error *err)
             first = small;
             role = b;
         }
-    if (made > 0 || first == NULL) return QNNRT_OK;
+    /* A node that moved took its weight to a backend that keeps it as it is: that was told. */
+    if (made > 0 || first == NULL || p->move_count > 0) return QNNRT_OK;
     qnnrt_program__fail(err, QNNRT_E_UNSUPPORTED, "no weight can have %lu bits: on \"%.100s\""
                         " \"%.200s\" of %.60s stays in floating point: %.900s",
                         (unsigned long)p->desc.lower.weight_bits, qnnrt_program__role(p, role),

@@ -135,6 +135,7 @@ static int mixed_check(mixed *m)
                         : c->speeds.count > 0 ? "--speed"
                         : c->explain          ? "--explain_plan"
                         : c->no_ask           ? "--no_ask"
+                        : c->no_validate      ? "--no_validate"
                         : c->state_policy > 0 ? "--state_policy"
                                               : NULL;
     if (c->backends == NULL && given != NULL)
@@ -212,6 +213,7 @@ static int mixed_open(mixed *m)
             return 0;
         }
         backend->builder = compile_builder(t);
+        backend->builder.no_validate = t->set.compile.no_validate;
         say_backend(t, backend->backend, backend->role);
         if (!register_packages(t, backend->backend, backend->role, i == 0)) return 0;
     }
@@ -551,7 +553,7 @@ static int mixed_compile(mixed *m, const char *path)
     desc.pin_count = m->pin_count;
     desc.state_error = t->set.compile.state_policy == 1;
     desc.lower = aten_desc(a);
-    desc.lower.no_ask = t->set.compile.no_ask;
+    desc.lower.no_ask = t->set.compile.no_ask || t->set.compile.no_validate;
     desc.told = mixed_told;
     desc.told_user = t;
     if (qnnrt_program_create(&desc, &m->program, &err) != QNNRT_OK) {

@@ -295,7 +295,11 @@ static const cli_option options[] = {
              "all nodes that touch it: on the host (default), or nowhere: an error with the reasons"},
     {.name = "no_ask", .kind = CLI_FLAG, FIELD(compile.no_ask), .verbs = VERB_COMPILE,
      .help = "with --backends: do not ask the library about each operator, and do not avoid its known "
-             "errors: only what fails to compile moves to another backend"},
+             "errors, except those that end the process: only what fails to compile moves to another "
+             "backend"},
+    {.name = "no_validate", .kind = CLI_FLAG, FIELD(compile.no_validate), .verbs = VERB_COMPILE,
+     .help = "as --no_ask, and the library is not asked about nodes that are added, either: only "
+             "those move whose finalize fails"},
     {.name = "explain_plan", .kind = CLI_FLAG, FIELD(compile.explain), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = "with --backends: print for each node which backends can compute it, which one does, "
