@@ -161,7 +161,7 @@ others() {
         *.sh | *.py)
             case $kind in test | all) ;; *) continue ;; esac
             case $name in
-            *.sh) put "$seconds" "script/$name" "$limit_slow" "$(goals script "$needs" '')" "sh tests/$name" ;;
+            *.sh) put "$seconds" "script/$name" "$limit_slow" "$(goals script "$needs" '')" "${all:+QNNRT_TEST_ALL=1 }sh tests/$name" ;;
             *)
                 if [ -n "$python" ]; then
                     put "$seconds" "script/$name" "$limit" "$(goals script "$needs" '')" "$PYTHON tests/$name"

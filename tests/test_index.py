@@ -54,6 +54,11 @@ def backends(path, seen):
     return found
 
 
+# The top of the repository is fixed; build/ and the rest of a checkout are made by tools.
+top = {name for name in os.listdir(TOP) if not name.startswith(".")} - {"build"}
+wanted = {"qnnrt.h", "qnnrt_json.h", "examples", "tests", "tools", "Makefile", "LICENSE", "README.md"}
+check(top == wanted, "the top of the repository has %s" % sorted(top ^ wanted))
+
 for name in sorted(needs):
     if re.match(r"\w+$", name):
         opened = backends(os.path.join(TOP, "tests", "test_%s.c" % name), set())
