@@ -41,7 +41,7 @@ goals() {
     list=$3
     for word in $(echo "$2" | tr ',' ' '); do
         case $word in
-        - | c++ | c++all | oracle) continue ;;
+        - | c++ | c++all | asanall | oracle) continue ;;
         qnn) if [ ! -f "$B/qnn/2.51/.stamp" ]; then list=$list,qnn; fi; continue ;;
         fake) case $1 in check | aarch64 | m32) word=$1/fake/libQnnFake.so ;; *) word=fake/libQnnFake.so ;; esac ;;
         cdsprpc)
@@ -128,8 +128,10 @@ others() {
     put 5 make-host "$limit_slow" "$B/examples/host/host,$B/examples/llm/export,$B/libQnnRef.so" "$make host && $summary"
     oracle=
     if [ -n "$python" ]; then oracle="--oracle $B/oracle_ops.txt"; fi
-    put 40 asan/ops "$limit_slow" "$B/asan/ops,$B/asan/libQnnRef.so${oracle:+,$B/oracle_ops.txt}" \
-        "$asan_env $B/asan/ops $B/asan/libQnnRef.so - $oracle"
+    if [ -n "$all" ]; then
+        put 40 asan/ops "$limit_slow" "$B/asan/ops,$B/asan/libQnnRef.so${oracle:+,$B/oracle_ops.txt}" \
+            "$asan_env $B/asan/ops $B/asan/libQnnRef.so - $oracle"
+    fi
     if [ -f "$B/qnn/2.47/.stamp" ] && [ -f "$B/qnn/2.51/.stamp" ]; then
         put 40 ops "$limit_real" "$B/c99/ops,$B/libQnnRef.so${oracle:+,$B/oracle_ops.txt}" \
             "$B/c99/ops $B/libQnnRef.so $B/qnn $oracle${oracle:+ --golden tests/golden/ops.txt}"
@@ -178,7 +180,7 @@ others() {
         *)
             unit c99 1 "$limit"
             if has c++ "$needs" || { [ -n "$all" ] && has c++all "$needs"; }; then unit c++11 1 "$limit"; fi
-            unit asan 4 "$limit_slow"
+            if [ -n "$all" ] || ! has asanall "$needs"; then unit asan 4 "$limit_slow"; fi
             if [ -n "$all" ]; then
                 # On 32 bits qnnrt.h refuses every backend: tests that need one are left out.
                 if [ -z "$no_m32" ] && ! has fake "$needs" && ! has ref "$needs"; then unit m32 1 "$limit"; fi
