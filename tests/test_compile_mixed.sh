@@ -89,6 +89,7 @@ refs="--backends npu,host --backend_so npu=$ref"
 # shellcheck disable=SC2086
 mixed state_error 1 'state "past_kv_flat_0": no backend supports all 2 nodes that touch it' $decode $refs \
     --pin index_copy=host --state_policy error
+hinted state_error_hint '--state_policy host'
 says state_error_node err '"index_copy" (index_copy.default) is pinned to host'
 # shellcheck disable=SC2086
 mixed state_host 0 'verify    graph "tiny_decode"' $decode $refs --pin index_copy=host --state_policy host --verify 2

@@ -901,7 +901,9 @@ TEST(partition_places_a_cache_before_it_is_allocated)
     /* Of the state alone. */
     s.desc.state_policy = QNNRT_PARTITION_POLICY_DEFAULT;
     s.states[0].policy = QNNRT_PARTITION_POLICY_ERROR;
+    s.desc.state_hint = "Say it in the words of the caller.";
     CHECK_EQ(make(&s), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(TEST_TOLD(err), "in the words of the caller");
     s.states[0].policy = QNNRT_PARTITION_POLICY_HOST;
     CHECK_EQ(make(&s), QNNRT_OK);
     /* With SET_ROWS on the GPU it owns the cache, and nothing of it moves. */

@@ -187,6 +187,9 @@ typedef struct qnnrt_partition_desc {
     int                          (*supports)(void *user, int32_t node, int32_t backend,
                                              const char **why);
     void                          *user;
+    const char                    *state_hint; /* hint where the policy ERROR refuses a state; it must
+                                                  live as long as the result (default NULL: one that
+                                                  names the policy) */
 } qnnrt_partition_desc;
 
 /* ---------------------------------------------------------------------------------- result -- */
@@ -1165,7 +1168,8 @@ static void qnnrt_partition__state_finding(qnnrt_partition *p, int32_t s, const 
     qnnrt_partition__find(p, QNNRT_E_UNSUPPORTED, listed > 0 ? nodes[0] : -1, -1, s, -1,
         qnnrt_partition__say(p, "state \"%s\": no backend supports all %d nodes that touch it%s",
                              qnnrt_partition__state_name(p->desc, s), (int)count, text),
-        "Keep it on the host: set the policy of the state to HOST.");
+        p->desc->state_hint != NULL ? p->desc->state_hint
+        : "Keep it on the host: set the policy of the state to HOST.");
 }
 
 static qnnrt_partition_policy qnnrt_partition__policy(const qnnrt_partition *p, int32_t state)

@@ -144,6 +144,9 @@ typedef struct qnnrt_program_desc {
                                                  /* is called with one line for each move (default
                                                     NULL) */
     void                        *told_user;
+    const char                  *state_hint;     /* hint of the error of .state_error; it must live as
+                                                    long as the program (default NULL: one that
+                                                    names .state_error) */
 } qnnrt_program_desc;
 
 typedef struct qnnrt_program qnnrt_program;
@@ -1011,6 +1014,8 @@ static qnnrt_result qnnrt_program__choose(qnnrt_program *p, qnnrt_program__graph
     desc.costs = p->info.costs;
     desc.supports = qnnrt_program__supports;
     desc.user = graph;
+    desc.state_hint = p->desc.state_hint != NULL ? p->desc.state_hint
+                      : "Keep it on the host: set state_error to 0.";
     if (p->no_memory) return qnnrt_program__fail_memory(err);
     qnnrt_partition_free(graph->partition);
     graph->partition = NULL;

@@ -554,6 +554,7 @@ static int mixed_compile(mixed *m, const char *path)
     desc.state_error = t->set.compile.state_policy == 1;
     desc.lower = aten_desc(a);
     desc.lower.no_ask = t->set.compile.no_ask || t->set.compile.no_validate;
+    desc.state_hint = "Keep it on the host with --state_policy host.";
     desc.told = mixed_told;
     desc.told_user = t;
     if (qnnrt_program_create(&desc, &m->program, &err) != QNNRT_OK) {
