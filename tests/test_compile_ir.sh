@@ -269,8 +269,14 @@ printf 'PK\003\004' >"$tmp/a.dlc"
 compile mixed 2 "not both at once" $cnn "$tmp/a.dlc"
 compile dlc_weights 2 "--weights is for .json graphs" "$tmp/a.dlc" --weights "$tmp/cnn.safetensors"
 hinted dlc_weights_hint "Leave it out."
-compile pt_graph 2 "a.pt is not one" "$tmp/a.pt" --weights "$tmp/cnn.safetensors"
-hinted pt_graph_hint "pytorch-ir"
+compile other_graph 2 "a.txt is not one" "$tmp/a.txt" --weights "$tmp/cnn.safetensors"
+hinted other_graph_hint "pytorch-ir"
+for tail in pt pth PT2 onnx gguf tflite; do
+    compile "$tail" 2 "and $tmp/a.$tail is neither" "$tmp/a.$tail" --weights "$tmp/cnn.safetensors"
+    hinted "${tail}_hint" "pytorch-ir"
+done
+compile weights_alone 2 "$tmp/cnn.safetensors has weights alone" "$tmp/cnn.safetensors"
+hinted weights_alone_hint "Name a .json graph and --weights"
 # shellcheck disable=SC2086
 compile equal_names 2 "--graph_name N1,N2" $cnn "$ir/torch_cnn.json"
 # shellcheck disable=SC2086
@@ -295,6 +301,9 @@ wrong_graph empty "not JSON"
 echo '{"ir_version": 8, "graph": {}}' >"$tmp/schema.json"
 wrong_graph schema 'not an exported graph: "nodes" is missing'
 hinted schema_hint "pytorch-ir"
+cp "$data/llm/model/config.json" "$tmp/config.json"
+wrong_graph config 'not an exported graph: "nodes" is missing'
+hinted config_hint "Name the folder of the language model"
 changed dynamic 's/"shape": \[2, 4\]/"shape": ["s0", 4]/'
 wrong_graph dynamic 'graph input "x": a dimension is not a number'
 says dynamic_node err 'node "relu" (relu.default)'

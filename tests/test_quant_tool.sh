@@ -43,6 +43,9 @@ compile codes_8 0 "wrote     $out/torch_cnn.bin" --calibrate "$tmp/x.npy.list" -
 compile shape 1 'it has [2,3]' --calibrate "$tmp/shape.npy.list"
 says input err 'for input "x", float32 [1,3,'
 compile missing 1 "calibration data $tmp/none.npy for input \"x\"" --calibrate "$tmp/none.npy.list"
+hinted missing_hint "found from the current folder"
+compile binary_list 1 "$tmp/x.npy is to be a list of samples, and has binary data" --calibrate "$tmp/x.npy"
+hinted binary_list_hint "Name a text file"
 compile no_list 1 "cannot read $tmp/none.list" --calibrate "$tmp/none.list"
 compile nan 1 'values of ' --calibrate "$tmp/nan.raw.list"
 says counted err 'tensors are NaN or infinite, the first in "x"'

@@ -6307,8 +6307,9 @@ static void qnnrt_lower__small_graph(qnnrt_lower__job *job)
             why = s->about.why;
     }
     if (made == 0 && why != NULL && !desc->weight_optional)
-        qnnrt_lower__refuse(lower, graph, "Compile for a library that takes small weights, leave"
-                            " weight_bits out, or round the weights alone with weight_emulate.",
+        qnnrt_lower__refuse(lower, graph, "Compute in float16 where the library takes small"
+                            " weights, leave weight_bits out, or round the weights alone with"
+                            " weight_emulate.",
                             "no weight can have %lu bits: %s", (unsigned long)desc->weight_bits,
                             why);
 }

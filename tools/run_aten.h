@@ -69,6 +69,25 @@ static int aten_not_a_graph(const char *path, const char *option)
                      "%s is for .json graphs, and %s is not one", option, path);
 }
 
+/* Check that a file is none of those that compile cannot read, by its name: others are containers,
+   whatever they are called. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int aten_foreign(const char *path)
+{
+    static const char *const tails[] = {".safetensors", ".gguf", ".onnx", ".tflite", ".pt",
+                                        ".pth",         ".pt2"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); ++i) {
+        const size_t bytes = strlen(tails[i]);
+        if (length <= bytes || strcasecmp(path + length - bytes, tails[i]) != 0) continue;
+        if (i == 0)
+            return cli_usage("Name a .json graph and --weights, or the folder of a language model.",
+                             "compile needs a graph, and %s has weights alone", path);
+        return cli_usage("Export the model to a .json file with pytorch-ir, and name that file.",
+                         "compile reads .json graphs and .dlc containers, and %s is neither", path);
+    }
+    return STATUS_OK;
+}
+
 /* Check options that depend on each other. graphs: how many there are, 0: containers. Returns
    STATUS_OK, or STATUS_USAGE after a message. */
 static int aten_agree(const settings *set, size_t graphs)
@@ -106,7 +125,10 @@ static int aten_check(const settings *set)
 {
     const compile_settings *c = &set->compile;
     size_t graphs = 0;
-    for (size_t i = 0; i < set->files.count; ++i) graphs += aten_is_graph(set->files.items[i]) != 0;
+    for (size_t i = 0; i < set->files.count; ++i) {
+        if (aten_foreign(set->files.items[i]) != STATUS_OK) return STATUS_USAGE;
+        graphs += aten_is_graph(set->files.items[i]) != 0;
+    }
     if (graphs > 0 && graphs < set->files.count)
         return cli_usage("Compile them one after the other.",
                          "compile takes .dlc containers or .json graphs, not both at once");
@@ -184,7 +206,10 @@ static int aten_read_graph(aten *a, aten_graph *g)
     desc.custom = a->map.names;
     desc.custom_count = a->map.count;
     if (qnnrt_ir_read(g->text, g->bytes, &desc, &g->ir, &err) != QNNRT_OK) {
-        fail(a->t, NULL, err.hint, "%s: %s", g->file, err.text);
+        const char *slash = strrchr(g->file, '/');
+        const int config = strcmp(slash != NULL ? slash + 1 : g->file, "config.json") == 0;
+        fail(a->t, NULL, config ? "Name the folder of the language model, not this file." : err.hint,
+             "%s: %s", g->file, err.text);
         return 0;
     }
     g->node_count = g->ir->node_count;

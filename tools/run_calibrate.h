@@ -65,15 +65,18 @@ static const char *npy_read(const unsigned char *data, size_t bytes, npy_head *o
     return NULL;
 }
 
-/* Print that a file is not usable for an input. Return 0. */
+/* Print that a file is not usable for an input: why, or NULL if it could not be read. Return 0. */
 static int sample_fail(const tool *t, const char *path, const qnnrt_ir_value *value,
                        const char *why)
 {
+    const char *reason = strerror(errno);
     page p = {NULL, 0, 0};
     page_dims(&p, value->rank, value->dims);
-    fail((tool *)(uintptr_t)t, NULL, "Write the samples with the shapes of the graph's inputs.",
+    fail((tool *)(uintptr_t)t, NULL,
+         why == NULL ? "Name the files of samples as they are found from the current folder."
+                     : "Write the samples with the shapes of the graph's inputs.",
          "calibration data %s for input \"%s\", %s %s: %s", path, value->name,
-         qnnrt_ir_dtype_name(value->dtype), p.data, why);
+         qnnrt_ir_dtype_name(value->dtype), p.data, why != NULL ? why : reason);
     free(p.data);
     return 0;
 }
@@ -128,7 +131,7 @@ static int sample_read(const tool *t, const char *path, const qnnrt_ir_value *va
         return good;
     }
     text = cli_read_file(path, SAMPLE_BYTES, &bytes);
-    if (text == NULL) return sample_fail(t, path, value, strerror(errno));
+    if (text == NULL) return sample_fail(t, path, value, NULL);
     if (length > 4 && strcasecmp(path + length - 4, ".npy") == 0) {
         npy_head head;
         const char *why = npy_read((const unsigned char *)text, bytes, &head);
@@ -432,6 +435,11 @@ static int calibrate_samples(calibration *c)
         fail(c->a->t, NULL, "Name a text file with a line for each sample.", "cannot read %s: %s",
              c->list, strerror(errno));
         return 0;
+    }
+    if (memchr(text, '\0', bytes) != NULL) {
+        fail(c->a->t, NULL, "Name a text file with a line for each sample.",
+             "%s is to be a list of samples, and has binary data", c->list);
+        good = 0;
     }
     for (char *line = text, *end; line != NULL && good; line = end) {
         end = strchr(line, '\n');

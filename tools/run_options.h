@@ -217,31 +217,32 @@ static const cli_option options[] = {
      .help = ".json, folders: type of float inputs and outputs: float is float32, native is the "
              "type that the graphs compute in (default: float for .json, native for folders)"},
     {.name = "fp32", .kind = CLI_FLAG, FIELD(compile.fp32), .verbs = VERB_COMPILE,
-     .help = ".json: make all float tensors float32 (default: float16 on HTP, float32 on other "
-             "libraries). With libQnnHtp.so 2.51 the results are not more exact"},
+     .help = ".json, folders: make all float tensors float32 (default: float16 on HTP, float32 on "
+             "other libraries). With libQnnHtp.so 2.51 the results are not more exact"},
     {.name = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
      FIELD(compile.contexts), .verbs = VERB_COMPILE,
      .help = ".json: number of binaries to cut the graphs into, with equal shares of the weights: "
              "NAME_1_of_N.bin and so on (default 1: NAME.bin)"},
     {.name = "weight_bits", .value = "8|4|16", .kind = CLI_U32, .least = 4, .most = 16,
      FIELD(compile.weight_bits), .verbs = VERB_COMPILE,
-     .help = ".json: bits of the weights that operators multiply with: 8 or 4, with one scale per "
-             "output channel, beside activations in floating point (default 16: floating point)"},
+     .help = ".json, folders: bits of the weights that operators multiply with: 8 or 4, with one "
+             "scale per output channel, beside activations in floating point (default 16: "
+             "floating point)"},
     {.name = "weight_block", .value = "N", .kind = CLI_U32, .least = 2, .most = 1 << 20,
      FIELD(compile.weight_block), .verbs = VERB_COMPILE,
-     .help = ".json: with --weight_bits 4 a scale for each N inputs of a channel, where the "
-             "library computes that right"},
+     .help = ".json, folders: with --weight_bits 4 a scale for each N inputs of a channel, where "
+             "the library computes that right"},
     {.name = "weight_method", .value = "minmax|mse", .kind = CLI_WORD, .words = method_words,
      FIELD(compile.weight_method), .verbs = VERB_COMPILE,
-     .help = ".json: scales of small weights: from the largest value, or with the least square "
-             "error (default: minmax for 8 bits, mse for 4)"},
+     .help = ".json, folders: scales of small weights: from the largest value, or with the least "
+             "square error (default: minmax for 8 bits, mse for 4)"},
     {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST, FIELD(compile.keep_weights),
      .verbs = VERB_COMPILE,
-     .help = ".json: keep the weights with this name in floating point; * is any text"},
+     .help = ".json, folders: keep the weights with this name in floating point; * is any text"},
     {.name = "weight_emulate", .kind = CLI_FLAG, FIELD(compile.weight_emulate),
      .verbs = VERB_COMPILE,
-     .help = ".json: where the library does not take small weights, round their values to the same "
-             "codes, and store these in floating point"},
+     .help = ".json, folders: where the library does not take small weights, round their values "
+             "to the same codes, and store these in floating point"},
     {.name = "positions", .value = "N", .kind = CLI_U32, .least = 1, .most = 1 << 24,
      FIELD(compile.positions), .verbs = VERB_COMPILE,
      .help = ".json: number of positions in the tables of rotary embeddings (default 4096)"},
@@ -267,8 +268,8 @@ static const cli_option options[] = {
              "(default 1: model.bin)"},
     {.name = "embedding", .value = "graph|host", .kind = CLI_WORD, .words = embedding_words,
      FIELD(compile.embedding), .verbs = VERB_COMPILE,
-     .help = "folders: where rows of the table of embeddings are looked up: in the first graph, or "
-             "on the host, in a file that is mapped (default graph)"},
+     .help = "folders: where rows of the table of embeddings are looked up: in the first graph, "
+             "or on the host, in a file that is mapped (default graph)"},
     {.name = "kv_rows", .kind = CLI_FLAG, FIELD(compile.kv_rows), .verbs = VERB_COMPILE,
      .help = ".json: the graphs are the steps of one language model, for prompts and for single "
              "tokens. A cache that a graph updates becomes an input with the past rows and an "
@@ -321,8 +322,8 @@ static const cli_option options[] = {
      FIELD(compile.arch), .verbs = VERB_COMPILE,
      .help = "HTP: NPU generation, such as 75 (default: the chip's)"},
     {.name = "fp16", .kind = CLI_FLAG, FIELD(compile.fp16), .verbs = VERB_COMPILE,
-     .help = "HTP: compute float32 graphs of containers in half precision; .json: make all float "
-             "tensors float16, on every library"},
+     .help = "HTP: compute float32 graphs of containers in half precision; .json, folders: make "
+             "all float tensors float16, on every library"},
     {.name = "optimization_level", .value = "N", .kind = CLI_U32, .least = 1, .most = 3,
      FIELD(compile.level), .verbs = VERB_COMPILE,
      .help = "HTP: 1 to 3 (default: the library's choice)"},
@@ -341,22 +342,23 @@ static const cli_option options[] = {
              "and seconds (default: only on a terminal)"},
     {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.report),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json: write what became of each node, the passes, the operators by type, the static "
-             "tensors by size, the sizes of the files and the times, also when compiling fails; - "
-             "for standard output"},
+     .help = ".json, folders: write what became of each node, the passes, the operators by type, "
+             "the static tensors by size, the sizes of the files and the times, also when "
+             "compiling fails; - for standard output"},
     {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
-     .help = ".json: draw the graphs after the passes, with the operators of each node, and before "
-             "the passes in X.before.svg for X.svg, coloured by what became of each node; - writes "
-             "the drawing after the passes to standard output"},
+     .help = ".json, folders: draw the graphs after the passes, with the operators of each node, "
+             "and before the passes in X.before.svg for X.svg, coloured by what became of each "
+             "node; - writes the drawing after the passes to standard output"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
-     .help = ".json: write the same drawings for Graphviz: FILE, and X.before.dot for X.dot"},
+     .help = ".json, folders: write the same drawings for Graphviz: FILE, and X.before.dot for "
+             "X.dot"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
      FIELD(compile.verify), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json: open the written files, run each graph N times with random inputs, and print "
-             "the largest differences from what qnnrt computes from the .json file; exit status 1 "
-             "if one is too large"},
+     .help = ".json, folders: open the written files, run each graph N times with random inputs, "
+             "and print the largest differences from what qnnrt computes from the .json file; "
+             "exit status 1 if one is too large"},
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
      .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
@@ -364,8 +366,8 @@ static const cli_option options[] = {
              "and activations of 16 bits; 0.2 with 8)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
      FIELD(compile.verify_nodes), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json: build each graph again with every value as an output, run it once, and print "
-             "the first node that differs, or all nodes"},
+     .help = ".json, folders: build each graph again with every value as an output, run it once, "
+             "and print the first node that differs, or all nodes"},
     {.name = "cache", .value = "DIR", .kind = CLI_TEXT, FIELD(compile.cache),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "folder that keeps what was compiled. If graphs, weights, options, library and "
@@ -389,36 +391,39 @@ static const cli_option options[] = {
              "Repeat the option for several"},
     {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.op_map),
      .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
-     .help = ".json: table of operators of graphs that become operators of op packages: "
+     .help = ".json, folders: table of operators of graphs that become operators of op packages: "
              "{\"mylib.line.default\": {\"package\": \"my.package\", \"type\": \"LineOf\", "
              "\"inputs\": [0], \"params\": {\"slope\": {\"attr\": \"slope\", \"dtype\": "
-             "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out. \"role\": "
-             "\"npu\" makes it a row of one of the --backends"},
+             "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out. "
+             "\"role\": \"npu\" makes it a row of one of the --backends"},
 
     {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, FIELD(compile.calibrate),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json: make activations codes, with ranges that samples show. LIST is a text file "
-             "with a line for each sample: the files of the inputs in their order, or as "
-             "INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type. Name it "
-             "once for all graphs, or once for each graph"},
+     .help = ".json, folders: make activations codes, with ranges that samples show. LIST is a "
+             "text file with a line for each sample: the files of the inputs in their order, or "
+             "as INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type, and "
+             "is found from the current folder. Name LIST once for all graphs, or once for each "
+             "graph"},
     {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.calibrate_so),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json: library that runs the samples (default: the one that compiles)"},
+     .help = ".json, folders: library that runs the samples (default: the one that compiles)"},
     {.name = "calibrate_method", .value = "minmax|percentile[:P]|mse", .kind = CLI_TEXT,
      FIELD(compile.calibrate_method), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json: range of a tensor with --calibrate: all that samples show (default); without "
-             "the highest and the lowest 100 - P percent of the values (P: 99.99 if it is left "
-             "out); or with the least square error. The last two run the samples twice"},
+     .help = ".json, folders: range of a tensor with --calibrate: all that samples show "
+             "(default); without the highest and the lowest 100 - P percent of the values (P: "
+             "99.99 if it is left out); or with the least square error. The last two run the "
+             "samples twice"},
     {.name = "activation_bits", .value = "16|8", .kind = CLI_U32, .least = 8, .most = 16,
      FIELD(compile.act_bits), .verbs = VERB_COMPILE,
-     .help = ".json: bits of activations with --calibrate (default 16)"},
+     .help = ".json, folders: bits of activations with --calibrate (default 16)"},
     {.name = "encodings", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.encodings),
      .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
      .help = ".json: make activations codes, with scales and offsets from a file that AIMET wrote; "
              "with --calibrate, the tensors that it names get these, the others what samples show"},
     {.name = "write_encodings", .value = "FILE", .kind = CLI_TEXT,
      FIELD(compile.write_encodings), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = ".json: write the scales and offsets of activations and weights, as AIMET does"},
+     .help = ".json, folders: write the scales and offsets of activations and weights, as AIMET "
+             "does"},
 
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
      .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,
