@@ -4342,9 +4342,8 @@ static void qnnrt_ir__parse_place(qnnrt_ir__parse *p, qnnrt_ir_node *node)
     while (p->line_at < node->byte) {
         const char *next =
             (const char *)memchr(p->text + p->line_at, '\n', node->byte - p->line_at);
-        if (next == NULL) break;
-        p->line_at = (size_t)(next - p->text) + 1;
-        ++p->line;
+        p->line_at = next != NULL ? (size_t)(next - p->text) + 1 : node->byte;
+        p->line += next != NULL;
     }
     node->line = p->line;
 }
