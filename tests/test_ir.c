@@ -773,6 +773,7 @@ TEST(ir_evaluates_what_pytorch_computes)
             out[k] = malloc((size_t)(y->count + 1) * qnnrt_ir_dtype_bytes(y->dtype));
             CHECK(out[k] != NULL);
         }
+        CHECK_EQ(qnnrt_ir_eval_ask(node, &err), QNNRT_OK);
         if (qnnrt_ir_eval_node(NULL, node, in, out, &err) != QNNRT_OK) {
             printf("    %s\n", err.text);
             ++wrong;
@@ -921,6 +922,54 @@ TEST(ir_evaluation_refuses_what_it_cannot_compute)
     qnnrt_ir_free(ir);
 }
 
+/* What is asked about is refused for the same reason as what is computed, and needs neither data nor memory. */
+TEST(ir_evaluation_is_asked_without_data)
+{
+    static const struct { const char *inputs, *outputs, *op, *attrs, *why; } rows[] = {
+        { F("x", "4"), F("y", "4"), "dropout.default", "'p': 0.5, 'train': true", "dropout in training is random" },
+        { F("x", "4"), F("y", "4"), "dropout.default", "'p': 0.5, 'train': false", NULL },
+        { F("x", "4"), F("y", "4"), "tril.default", "", "fewer than 2 dimensions" },
+        { F("x", "1, 2, 3"), F("y", "1, 2, 6"), "upsample_nearest2d.default", "'output_size': [6]", "not 4 dimensions" },
+        { F("x", "4"), F("y", "12"), "pad.default", "'pad': [4, 4], 'mode': 'reflect'", "pad is larger than the input" },
+        { F("x", "4"), F("y", "10"), "pad.default", "'pad': [3, 3], 'mode': 'reflect'", NULL },
+        { F("x", "4"), F("y", "13"), "pad.default", "'pad': [4, 5], 'mode': 'circular'", "pad is larger than the input" },
+        { F("x", "4"), F("y", "14"), "pad.default", "'pad': [5, 5], 'mode': 'replicate'", NULL },
+        { F("q", "1, 2, 4") ", " F("k", "1, 2, 4") ", " F("v", "1, 2, 4"), F("y", "1, 2, 4"), "scaled_dot_product_attention.default",
+          "'dropout_p': 0.1", "dropout is random" },
+        { F("x", "1, 4, 2") ", " F("a", "4") ", " F("b", "4") ", " F("c", "4") ", " F("d", "4"), F("y", "1, 4, 2"),
+          "instance_norm.default", "'use_input_stats': false, 'momentum': 0.1, 'eps': 1e-5, 'cudnn_enabled': false",
+          "running statistics are not evaluated" },
+        { F("x", "1, 4, 2") ", " F("a", "4") ", " F("b", "4") ", " F("c", "4") ", " F("d", "4"), F("y", "1, 4, 2"),
+          "batch_norm.default", "'training': true, 'momentum': 0.1, 'eps': 1e-5, 'cudnn_enabled': false",
+          "statistics of the batch are not evaluated" },
+        /* 4 TiB for each matrix: it would not be computed in time */
+        { F("x", "1048576, 1048576") ", " F("w", "1048576, 1048576"), F("y", "1048576, 1048576"), "matmul.default", "", NULL },
+    };
+    static const double zeros[64];
+    size_t i, k;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        const void *in[5] = { zeros, zeros, zeros, zeros, zeros };
+        void *out[1] = { NULL };
+        char text[4000];
+        qnnrt_result asked;
+        qnnrt_ir *ir;
+        snprintf(text, sizeof text, "{'graph_inputs': [%s], 'graph_outputs': [%s], 'weights': [], 'nodes': [{'name': 'y', 'op_type': "
+                 "'aten.%s', 'inputs': [%s], 'outputs': [%s], 'attrs': {%s}}]}", rows[i].inputs, rows[i].outputs, rows[i].op,
+                 rows[i].inputs, rows[i].outputs, rows[i].attrs);
+        ir = graph(text);
+        if (ir == NULL || check(ir) != QNNRT_OK) printf("    row %lu: %s\n", (unsigned long)i, err.text);
+        CHECK(ir != NULL && count == 0);
+        asked = qnnrt_ir_eval_ask(ir->nodes[0], &err);
+        if (asked != (rows[i].why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_OK)) printf("    row %lu: %s\n", (unsigned long)i, err.text);
+        CHECK_EQ(asked, rows[i].why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
+        if (rows[i].why != NULL) CHECK_STR(err.text, rows[i].why);
+        for (k = 0; k < ir->value_count && ir->values[k]->count <= 64; ++k) {}
+        if (k == ir->value_count) CHECK_EQ(qnnrt_ir_eval_node(NULL, ir->nodes[0], in, out, &err), asked);
+        qnnrt_ir_free(ir);
+    }
+    CHECK_EQ(qnnrt_ir_eval_ask(NULL, &err), QNNRT_E_ARG);
+}
+
 TEST(ir_reads_rope_in_both_orders)
 {
     static const char *const orders[] = { F("f", "2") ", " I64("p", "1, 3"), I64("p", "1, 3") ", " F("f", "2") };
@@ -957,6 +1006,7 @@ TEST(ir_reads_rope_in_both_orders)
 
 TEST_MAIN("ir")
 {
+    RUN(ir_evaluation_is_asked_without_data);
     RUN(ir_reads_rope_in_both_orders);
     RUN(ir_folds_what_depends_on_constants_alone);
     RUN(ir_folds_weights_that_have_data);

@@ -314,6 +314,11 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
                                              const void *const *inputs, void *const *outputs,
                                              qnnrt_error *err);
 
+/* Return QNNRT_OK if qnnrt_ir_eval_node() computes a node whatever its data are, except indices out
+   of range; or else what it would return. No data are needed or touched: the cost does not depend
+   on sizes. */
+QNNRT_IR_API qnnrt_result qnnrt_ir_eval_ask(const qnnrt_ir_node *node, qnnrt_error *err);
+
 /* How a graph is computed; every 0 is a default. */
 typedef struct qnnrt_ir_run_desc {
     qnnrt_hooks  hooks;              /* alloc and free are used */
@@ -5760,8 +5765,6 @@ static int qnnrt_ir__eval_copy(qnnrt_ir__eval *e)
     const qnnrt_ir__wide *x = &e->in[0];
     const int test = e->node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8;
     int64_t k;
-    if (qnnrt_ir__attr_int(e->node, "train", 0) != 0 && qnnrt_ir__attr_float(e->node, "p", 0) > 0)
-        return qnnrt_ir__eval_no(e, "dropout in training is random");
     for (k = 0; k < e->out->count; ++k) {
         const double f = test && !x->whole ? qnnrt_ir__wide_f(x, k) : 0;
         if (test) qnnrt_ir__wide_set(e->out, k, x->whole ? qnnrt_ir__wide_i(x, k) != 0
@@ -5968,7 +5971,6 @@ static int qnnrt_ir__eval_places(qnnrt_ir__eval *e)
             at = w.at[lead + d] - shift[d];
             if (pad != NULL) at = qnnrt_ir__move_pad(at, x->dims[d], mode);
             else at = (at % x->dims[d] + x->dims[d]) % x->dims[d];
-            if (at >= x->dims[d]) return qnnrt_ir__eval_no(e, "pad is larger than the input");
             from = at < 0 ? -1 : from + at * stride[d];
         }
         if (from >= 0) qnnrt_ir__wide_move(e->out, k, x, from);
@@ -6181,7 +6183,6 @@ static int qnnrt_ir__eval_triangle(qnnrt_ir__eval *e)
     const int64_t diagonal = qnnrt_ir__attr_int(e->node, "diagonal", 0);
     const int upper = qnnrt_ir__eval_is(e->node, "triu");
     int64_t k, rows, columns;
-    if (x->rank < 2) return qnnrt_ir__eval_no(e, "fewer than 2 dimensions");
     rows = x->dims[x->rank - 2];
     columns = x->dims[x->rank - 1];
     for (k = 0; k < x->count; ++k) {
@@ -6583,8 +6584,6 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
     qnnrt_ir__wide scores;
     qnnrt_ir__gemm to, from;
     qnnrt_ir__walk w;
-    if (qnnrt_ir__attr_float(e->node, "dropout_p", 0) > 0)
-        return qnnrt_ir__eval_no(e, "dropout is random");
     dims[0] = QNNRT_IR__ROWS;
     dims[1] = cells;
     if (!qnnrt_ir__wide_begin(&scores, QNNRT_DTYPE_F64, 2, dims) ||
@@ -6757,7 +6756,6 @@ static int qnnrt_ir__eval_upsample(qnnrt_ir__eval *e)
     int64_t in[2], out[2], k, from[2][2];
     double scale[2], part[2];
     int d;
-    if (x->rank != 4) return qnnrt_ir__eval_no(e, "not 4 dimensions");
     for (d = 0; d < 2; ++d) {
         in[d] = x->dims[2 + d];
         out[d] = e->out->dims[2 + d];
@@ -6852,9 +6850,6 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
         for (i = 2; i < x->rank; ++i) inner *= x->dims[i];
         count = qnnrt_ir__attr_has(e->node, "num_groups")
                     ? x->dims[1] / qnnrt_ir__attr_int(e->node, "num_groups", 1) * inner : inner;
-        if (qnnrt_ir__eval_in(e, 3) != NULL &&
-            qnnrt_ir__attr_int(e->node, "use_input_stats", 1) == 0)
-            return qnnrt_ir__eval_no(e, "running statistics are not evaluated");
     } else {
         if (n == 0) n = 1;                               /* q.rms_norm: the last dimension */
         for (i = 0; i < n; ++i) count *= x->dims[x->rank - 1 - i];
@@ -6891,10 +6886,6 @@ static int qnnrt_ir__eval_batch_norm(qnnrt_ir__eval *e)
     const double eps = qnnrt_ir__attr_float(e->node, "eps", 0);
     int64_t inner = 1, k;
     uint32_t d;
-    if (mean == NULL || var == NULL || qnnrt_ir__attr_int(e->node, "training", 0) != 0 ||
-        (e->out_count > 2 && e->out[1].count > 0 &&
-         e->node->outputs[1]->users + e->node->outputs[2]->users > 0))
-        return qnnrt_ir__eval_no(e, "statistics of the batch are not evaluated");
     for (d = 2; d < x->rank; ++d) inner *= x->dims[d];
     for (k = 0; k < x->count; ++k) {
         const int64_t c = k / inner % x->dims[1];
@@ -6933,30 +6924,52 @@ static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
 #undef QNNRT_IR_X
 };
 
-/* Make the tensors of a node, and compute it. */
-static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inputs,
-                                       void *const *outputs, qnnrt_error *err)
+/* Return true if a reflected or circular pad takes more than the input has. */
+static int qnnrt_ir__eval_pads_too_far(const qnnrt_ir_node *node)
 {
-    const qnnrt_ir_node *node = e->node;
-    qnnrt_ir__shape s;
+    const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(node, "pad");
+    const qnnrt_ir_value *x = node->inputs[0];
+    const int reflects = qnnrt_ir__eval_text(node, "mode", "reflect");
+    size_t i;
+    if (pad == NULL || (!reflects && !qnnrt_ir__eval_text(node, "mode", "circular"))) return 0;
+    for (i = 0; i < pad->count; ++i)
+        if (pad->ints[i] > x->dims[x->rank - 1 - i / 2] - reflects) return 1;
+    return 0;
+}
+
+/* Return why a node with right shapes is not computed, or NULL: nothing depends on data. */
+static const char *qnnrt_ir__eval_refusal(const qnnrt_ir_node *node)
+{
+    int (*const eval)(qnnrt_ir__eval *e) = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops];
+    const qnnrt_ir_value *in[5];
     size_t k;
-    e->in = (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->input_count + 1, sizeof(*e->in));
-    e->out =
-        (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->output_count + 1, sizeof(*e->out));
-    if (e->in == NULL || e->out == NULL) return qnnrt_ir__fail_memory(err);
-    e->in_count = node->input_count;
-    e->out_count = node->output_count;
-    for (k = 0; k < node->input_count; ++k) {
-        const qnnrt_ir_value *x = node->inputs[k];
-        if (x == NULL) continue;
-        if (qnnrt_ir__dtype_row(x->dtype) < 0 || (inputs[k] == NULL && x->count > 0))
-            return qnnrt_ir__fail(err, QNNRT_E_ARG,
-                                  "node \"%.200s\" (%.100s): input %u has no data",
-                                  node->name, node->op, (unsigned)k);
-        if (!qnnrt_ir__wide_begin(&e->in[k], qnnrt_ir__wide_dtype(x, e->widen), x->rank, x->dims))
-            return qnnrt_ir__fail_memory(err);
-        e->in[k].data = (const unsigned char *)inputs[k];
-    }
+    for (k = 0; k < 5; ++k) in[k] = k < node->input_count ? node->inputs[k] : NULL;
+    if (eval == qnnrt_ir__eval_copy && qnnrt_ir__attr_int(node, "train", 0) != 0 &&
+        qnnrt_ir__attr_float(node, "p", 0) > 0)
+        return "dropout in training is random";
+    if (eval == qnnrt_ir__eval_attention && qnnrt_ir__attr_float(node, "dropout_p", 0) > 0)
+        return "dropout is random";
+    if (eval == qnnrt_ir__eval_triangle && in[0]->rank < 2) return "fewer than 2 dimensions";
+    if (eval == qnnrt_ir__eval_upsample && in[0]->rank != 4) return "not 4 dimensions";
+    if (eval == qnnrt_ir__eval_places && qnnrt_ir__eval_pads_too_far(node))
+        return "pad is larger than the input";
+    if (eval == qnnrt_ir__eval_norm && in[3] != NULL &&
+        qnnrt_ir__attr_int(node, "use_input_stats", 1) == 0)
+        return "running statistics are not evaluated";
+    if (eval == qnnrt_ir__eval_batch_norm &&
+        (in[3] == NULL || in[4] == NULL || qnnrt_ir__attr_int(node, "training", 0) != 0 ||
+         (node->output_count > 2 && node->outputs[1]->count > 0 &&
+          node->outputs[1]->users + node->outputs[2]->users > 0)))
+        return "statistics of the batch are not evaluated";
+    return NULL;
+}
+
+/* Check that a node can be computed, but for its data. */
+static qnnrt_result qnnrt_ir__eval_ask(const qnnrt_ir_node *node, qnnrt_error *err)
+{
+    qnnrt_ir__shape s;
+    const char *why;
+    size_t k;
     for (k = 0; k < node->output_count || k == 0; ++k) {
         const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
         if (!qnnrt_ir__ops_infer(node, k, &s))
@@ -6975,6 +6988,41 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
                                   "node \"%.200s\" (%.100s): output %u has another "
                                   "shape or dtype than the operator computes", node->name, node->op,
                                   (unsigned)k);
+    }
+    why = qnnrt_ir__eval_refusal(node);
+    return why == NULL ? QNNRT_OK
+                       : qnnrt_ir__fail(err, QNNRT_E_UNSUPPORTED, "node \"%.200s\" (%.100s): %s",
+                                        node->name, node->op, why);
+}
+
+/* Make the tensors of a node, and compute it. */
+static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inputs,
+                                       void *const *outputs, qnnrt_error *err)
+{
+    const qnnrt_ir_node *node = e->node;
+    qnnrt_result result;
+    size_t k;
+    e->in = (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->input_count + 1, sizeof(*e->in));
+    e->out =
+        (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->output_count + 1, sizeof(*e->out));
+    if (e->in == NULL || e->out == NULL) return qnnrt_ir__fail_memory(err);
+    e->in_count = node->input_count;
+    e->out_count = node->output_count;
+    for (k = 0; k < node->input_count; ++k) {
+        const qnnrt_ir_value *x = node->inputs[k];
+        if (x == NULL) continue;
+        if (qnnrt_ir__dtype_row(x->dtype) < 0 || (inputs[k] == NULL && x->count > 0))
+            return qnnrt_ir__fail(err, QNNRT_E_ARG,
+                                  "node \"%.200s\" (%.100s): input %u has no data",
+                                  node->name, node->op, (unsigned)k);
+        if (!qnnrt_ir__wide_begin(&e->in[k], qnnrt_ir__wide_dtype(x, e->widen), x->rank, x->dims))
+            return qnnrt_ir__fail_memory(err);
+        e->in[k].data = (const unsigned char *)inputs[k];
+    }
+    result = qnnrt_ir__eval_ask(node, err);
+    if (result != QNNRT_OK) return result;
+    for (k = 0; k < node->output_count; ++k) {
+        const qnnrt_ir_value *y = node->outputs[k];
         if (!qnnrt_ir__wide_begin(&e->out[k], qnnrt_ir__wide_dtype(y, e->widen), y->rank,
                                   y->dims))
             return qnnrt_ir__fail_memory(err);
@@ -7308,6 +7356,13 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
     if (node == NULL || inputs == NULL || outputs == NULL)
         return qnnrt_ir__fail(err, QNNRT_E_ARG, "node, inputs or outputs is NULL");
     return qnnrt_ir__eval_node(hooks, node, 0, inputs, outputs, err);
+}
+
+QNNRT_IR_API qnnrt_result qnnrt_ir_eval_ask(const qnnrt_ir_node *node, qnnrt_error *err)
+{
+    qnnrt_ir__error_clear(err);
+    if (node == NULL) return qnnrt_ir__fail(err, QNNRT_E_ARG, "node is NULL");
+    return qnnrt_ir__eval_ask(node, err);
 }
 
 /* ---- editing ---- */

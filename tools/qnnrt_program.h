@@ -46,9 +46,9 @@
    How a graph is divided
        The passes of qnnrt_ir.h run once for the whole graph. Then each backend is asked about each
        node: is there a rule to lower it, does the library accept the operators, are they known to
-       be wrong there (qnnrt_known.h)? The host is asked, too: it computes with qnnrt_ir_eval_node()
-       what that can compute. qnnrt_partition.h chooses a backend for each node, by these answers,
-       pins, states and costs, and orders the nodes in steps.
+       be wrong there (qnnrt_known.h)? The host is asked, too, with qnnrt_ir_eval_ask().
+       qnnrt_partition.h chooses a backend for each node, by these answers, pins, states and costs,
+       and orders the nodes in steps.
 
    What a library accepts may still fail
        Each context is finalized. If that fails, the node is found that is to blame: the library's
@@ -271,10 +271,6 @@ extern "C" {
    ===================================================================================== */
 
 #define QNNRT_PROGRAM__HOST SIZE_MAX             /* "context" of a step on the host */
-
-enum {
-    QNNRT_PROGRAM__TRIED = 1 << 26   /* bytes of a node that the host tries to compute */
-};
 
 typedef struct qnnrt_program__block {
     struct qnnrt_program__block *next;
@@ -739,47 +735,16 @@ static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__
     return result;
 }
 
-/* Try a node on the host with zeros, if it is not large. */
+/* Ask whether the host computes a node. */
 static void qnnrt_program__ask_host(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
                                     size_t number)
 {
     const qnnrt_ir_node *node = graph->ir->nodes[number];
-    const qnnrt_hooks *hooks = &p->desc.hooks;
-    const void *inputs[256];
-    void *outputs[256];
-    uint64_t bytes = 0;
-    qnnrt_result result;
     qnnrt_error err;
-    char *zeros;
-    size_t i;
-    if (node->info == NULL) {
+    if (node->info == NULL)
         qnnrt_program__refuse(p, graph, backend, number, "the host does not have this operator");
-        return;
-    }
-    for (i = 0; i < node->input_count && bytes < QNNRT_PROGRAM__TRIED; ++i) {
-        const qnnrt_ir_value *value = node->inputs[i];
-        const uint64_t size = value != NULL ? value->count * qnnrt_ir_dtype_bytes(value->dtype) : 0;
-        if (size > bytes) bytes = size;          /* all inputs read the same zeros */
-    }
-    if (node->input_count > 256 || node->output_count > 256 || bytes >= QNNRT_PROGRAM__TRIED)
-        return;
-    for (i = 0; i < node->output_count; ++i) {
-        const uint64_t size = node->outputs[i]->count *
-                              qnnrt_ir_dtype_bytes(node->outputs[i]->dtype);
-        if (size >= QNNRT_PROGRAM__TRIED) return;
-    }
-    zeros = (char *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, (size_t)bytes + 1)
-                                          : malloc((size_t)bytes + 1));
-    if (zeros == NULL) { p->no_memory = 1; return; }
-    memset(zeros, 0, (size_t)bytes + 1);
-    for (i = 0; i < node->input_count; ++i) inputs[i] = node->inputs[i] != NULL ? zeros : NULL;
-    for (i = 0; i < node->output_count; ++i) outputs[i] = NULL;
-    result = qnnrt_ir_eval_node(hooks, node, inputs, outputs, &err);
-    if (result == QNNRT_E_MEMORY) p->no_memory = 1;
-    if (result == QNNRT_E_UNSUPPORTED)
+    else if (qnnrt_ir_eval_ask(node, &err) != QNNRT_OK)
         qnnrt_program__refuse(p, graph, backend, number, err.text);
-    if (hooks->free != NULL) hooks->free(hooks->alloc_user, zeros);
-    else free(zeros);
 }
 
 /* Return the name of the node that a node became part of, or its own. */
