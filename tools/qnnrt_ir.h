@@ -6915,7 +6915,8 @@ static int qnnrt_ir__eval_rope(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION                                                                      >>eval
    Computes nodes and graphs.
-   Needs: >>config >>arena >>dtype >>shape >>ops >>wide >>eval_math     Knows nothing of: files
+   Needs: >>config >>arena >>attr >>dtype >>shape >>ops >>wide >>eval_math >>eval_move >>gemm
+   >>eval_net     Knows nothing of: files
    ===================================================================================== */
 
 static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
