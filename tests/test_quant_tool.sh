@@ -124,6 +124,43 @@ d = {"version": "0.6.1", "activation_encodings": {n: old(e) for n, e in a.items(
 d["param_encodings"]["fc.bias"] = [{"bitwidth": 32, "dtype": "int", "is_symmetric": "True"}]'
 compile older 0 "encodings of " --encodings "$tmp/older.json"
 check older_binary "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
+says older_biases out '1 of them have 32 bits'
+# What AIMET writes: every tensor of the graph, in the forms of its three versions, by hand. Those that passes fold are listed.
+edit aimet_061 'old = lambda e: [{"bitwidth": e["bw"], "dtype": "int", "is_symmetric": str(e["is_sym"]), "max": s * (o + 2 ** e["bw"] - 1),
+    "min": s * o, "offset": o, "scale": s} for s, o in zip(e["scale"], e["offset"])]
+d = {"activation_encodings": {n: old(e) for n, e in a.items()}, "excluded_layers": [], "param_encodings": {n: old(e) for n, e in p.items()},
+     "quantizer_args": {"activation_bitwidth": 8, "dtype": "int", "is_symmetric": True, "param_bitwidth": 8, "per_channel_quantization": True,
+                        "quant_scheme": "post_training_tf_enhanced"}, "version": "0.6.1"}
+d["activation_encodings"]["conv2d"] = old(a["relu"])
+d["param_encodings"]["c1.weight"] = old(p["fc.weight"])[:1] * 16
+d["param_encodings"]["fc.bias"] = [{"bitwidth": 32, "dtype": "int", "is_symmetric": "True", "max": 1.5, "min": -1.5, "offset": -2147483648, "scale": 7e-10}]'
+edit aimet_100 'for e in a.values(): e["enc_type"] = "PER_TENSOR"
+a["conv2d"] = dict(a["relu"], name="conv2d")
+c1 = dict(p["fc.weight"], name="c1.weight", scale=p["fc.weight"]["scale"][:1] * 16, offset=[-128] * 16)
+bias = {"bw": 32, "dtype": "INT", "enc_type": "PER_CHANNEL", "is_sym": True, "name": "fc.bias", "offset": [-2147483648] * 10, "scale": [7e-10] * 10}
+d = {"activation_encodings": list(a.values()), "excluded_layers": [], "param_encodings": list(p.values()) + [c1, bias], "producer": "aimet-onnx 2.9",
+     "quantizer_args": {"activation_bitwidth": 8, "is_symmetric": True}, "version": "1.0.0"}'
+edit aimet_200 'one = lambda l: l[0] if len(l) == 1 else l
+d = {"version": "2.0.0", "encodings":
+     [{"name": n, "output_dtype": "uint%d" % e["bw"], "y_scale": one(e["scale"]), "y_zero_point": one([-o for o in e["offset"]])} for n, e in a.items()] +
+     [{"axis": 0, "name": n, "output_dtype": "int%d" % e["bw"], "y_scale": one(e["scale"])} for n, e in p.items()] +
+     [{"name": "conv2d", "output_dtype": "uint8", "y_scale": 0.1, "y_zero_point": 3},
+      {"axis": 0, "name": "c1.weight", "output_dtype": "int8", "y_scale": [[0.1]] * 16},
+      {"axis": 0, "name": "fc.bias", "output_dtype": "int32", "y_scale": [7e-10] * 10}]}'
+for form in aimet_061 aimet_100 aimet_200; do
+    compile $form 0 'note      2 encodings are not used' --encodings "$tmp/$form.json" --report "$tmp/$form.txt"
+    says ${form}_names out '            conv2d'
+    says ${form}_biases out 'note      1 of them have 32 bits'
+    check ${form}_report "$(cat "$tmp/$form.txt")" grep -qx '  c1.weight' "$tmp/$form.txt"
+    check ${form}_binary "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
+done
+# Minima and maxima alone, in the oldest form.
+edit ends 'd = {"activation_encodings": {n: [{"bitwidth": 8, "min": e["scale"][0] * e["offset"][0], "max": e["scale"][0] * (e["offset"][0] + 255)}]
+    for n, e in a.items()}, "param_encodings": {}}'
+compile ends 0 "encodings of " --encodings "$tmp/ends.json" --write_encodings "$tmp/ends.enc"
+check ends_same "$(diff "$tmp/ends.enc" "$tmp/e.json")" python3 -c 'import json, sys
+a, b = ({e["name"]: e for e in json.load(open(path))["activation_encodings"]} for path in sys.argv[1:])
+sys.exit(a.keys() != b.keys() or any(a[n]["offset"] != b[n]["offset"] or abs(a[n]["scale"][0] / b[n]["scale"][0] - 1) > 1e-6 for n in a))' "$tmp/ends.enc" "$tmp/e.json"
 # One tensor over what samples show.
 edit one 'd["param_encodings"] = []; a["flatten"]["scale"] = [0.5]; d["activation_encodings"] = [a["flatten"]]'
 compile over 0 "encodings of 1 tensors" --encodings "$tmp/one.json" --calibrate "$tmp/x.npy.list" --activation_bits 8 --write_encodings "$tmp/over.json"
@@ -136,6 +173,15 @@ refused() {
     compile "$1" 1 "$2" --encodings "$tmp/$1.json"
 }
 refused unknown '"dw.weigth" (closest: "dw.weight")' 'p["dw.weight"]["name"] = "dw.weigth"'
+refused unknown_bias '"fc.bais" (closest: "fc.bias")' 'p["b"] = dict(p["fc.weight"], name="fc.bais", bw=32); d["param_encodings"].append(p["b"])'
+refused lpbq 'encoding of "fc.weight": it has scales of blocks' 'p["fc.weight"].update(enc_type="LPBQ", bw=8, compressed_bw=4, block_size=32, per_block_int_scale=[1] * 40)'
+refused lpbq_200 'encoding of "fc.weight": it has scales of blocks' 'd = {"version": "2.0.0", "encodings": [{"name": "fc.weight", "output_dtype": "int4", "axis": 1, "block_size": 32,
+    "per_channel_float_scale": [[0.1]] * 10, "per_block_int_scale": [[1] * 4] * 10}]}'
+refused floats_200 'encoding of "x": its output_dtype is not int' 'd = {"version": "2.0.0", "encodings": [{"name": "x", "output_dtype": "float16"}]}'
+refused point_200 'encoding of "x": its offset is beyond its codes' 'd = {"version": "2.0.0", "encodings": [{"name": "x", "output_dtype": "uint8", "y_scale": 1, "y_zero_point": 256}]}'
+refused weightlike 'the encoding of "flatten" has 8 bits and 2 scales: that is for weights' 'd["param_encodings"].append(dict(p["fc.weight"], name="flatten", scale=[1, 2], offset=[-128, -128])); a["flatten"]["name"] = "x"; d["activation_encodings"] = list(a.values())[1:]'
+refused weightlike_4 'the encoding of "flatten" has 4 bits' 'd["param_encodings"].append(dict(p["fc.weight"], name="flatten", bw=4, scale=[1], offset=[-8])); a["flatten"]["name"] = "x"; d["activation_encodings"] = list(a.values())[1:]'
+refused range_empty 'encoding of "x": its range is empty' 'd = {"activation_encodings": {"x": [{"bitwidth": 8, "min": 0, "max": 0}]}}'
 refused unknown_value '"flaten" (closest: "flatten")' 'a["flatten"]["name"] = "flaten"'
 refused no_scale 'encoding of "flatten": missing scale' 'del a["flatten"]["scale"]'
 refused no_scales 'encoding of "flatten": missing scale' 'a["flatten"]["scale"] = []'
@@ -145,7 +191,7 @@ refused no_offset 'encoding of "flatten": missing offset' 'del a["flatten"]["off
 refused offset 'encoding of "flatten": its offset is beyond its codes' 'a["flatten"]["offset"] = [-256]'
 refused bits 'encoding of "flatten": its bits are not 8 or 16' 'a["flatten"]["bw"] = 7'
 refused floats 'encoding of "flatten": it is of floats' 'a["flatten"]["dtype"] = "FLOAT"'
-refused blocks_of 'encoding of "fc.weight": its enc_type is' 'p["fc.weight"]["enc_type"] = "PER_BLOCK"'
+refused blocks_of 'encoding of "fc.weight": it has scales of blocks' 'p["fc.weight"]["enc_type"] = "PER_BLOCK"'
 refused channels '"fc.weight" has 2 scales' 'p["fc.weight"]["scale"] = [1, 2]; p["fc.weight"]["offset"] = [-128, -128]'
 refused lopsided '"fc.weight" has offset -3, expected -128' 'p["fc.weight"]["scale"] = [1]; p["fc.weight"]["offset"] = [-3]'
 refused sections 'no activation_encodings' 'd = {"version": "1.0.0"}'

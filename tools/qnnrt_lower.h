@@ -185,7 +185,8 @@ typedef struct qnnrt_lower_encoding {
     const char  *name;               /* of a tensor, as in qnnrt_lower_tensor or of the value that
                                         it holds, or of a weight, as in its file */
     uint32_t     bits;               /* 8 or 16, of a weight 4 or 8 (default 0: act_bits, of a
-                                        weight 8) */
+                                        weight 8); 32 of a bias: its scale follows from its weight
+                                        and input, and this one is not used */
     float        scale;              /* real = (code + offset) * scale; codes are unsigned
                                         (default 0: low and high decide) */
     int32_t      offset;             /* 1 - 2^bits to 0 */
@@ -379,6 +380,10 @@ typedef struct qnnrt_lower_info {
     uint64_t                      clamped;       /* values of constants beyond float16 */
     const qnnrt_lower_small      *smalls;        /* in the order in which operators read them */
     size_t                        small_count;
+    const char *const            *folded;        /* names of encodings with scales that were not
+                                                    used, after qnnrt_lower_quantize(): passes have
+                                                    folded or fused their tensors */
+    size_t                        folded_count;
 } qnnrt_lower_info;
 
 /* Begin. desc may be NULL or on the stack.
@@ -6702,7 +6707,8 @@ typedef struct qnnrt_lower__quantizer {
     qnnrt_lower__group  *groups;         /* [total], of roots */
     char                *hidden;         /* [total], 1: its reader's range counts, not its own */
     const qnnrt_lower_encoding **given;  /* [total] */
-    char                *met;            /* [encoding_count], 1: there is such a tensor */
+    char                *met;            /* [encoding_count], 1: there is such a tensor; 2: the
+                                            graph had it before the passes */
     /* of the graph in work, by its tensors before: */
     size_t               count;
     qnnrt_dtype         *was;            /* [count] */
@@ -7040,6 +7046,7 @@ static void qnnrt_lower__give(qnnrt_lower__quantizer *q, const size_t *heads, co
                 const qnnrt_lower_encoding *e = &desc->encodings[i - 1];
                 if (strcmp(e->name, names[k]) != 0 || !qnnrt_lower__is_meant(q, e, t)) continue;
                 q->met[i - 1] = 1;
+                if (e->bits == 32 && tensor->kind == QNNRT_TENSOR_STATIC) continue;
                 if (*given == NULL || (e->scale > 0) > ((*given)->scale > 0) ||
                     ((e->scale > 0) == ((*given)->scale > 0) && e > *given))
                     *given = e;
@@ -7047,21 +7054,28 @@ static void qnnrt_lower__give(qnnrt_lower__quantizer *q, const size_t *heads, co
         }
     }
     for (i = 0; i < ir->value_count; ++i) {      /* values that have the tensor of another one */
-        const qnnrt_lower__record *record = (const qnnrt_lower__record *)ir->values[i]->note;
-        for (k = heads[qnnrt_lower__hash_text(ir->values[i]->name)]; k != 0; k = next[k - 1]) {
-            const qnnrt_lower_encoding *e = &desc->encodings[k - 1];
-            if (strcmp(e->name, ir->values[i]->name) != 0 ||
-                (e->graph != NULL && strcmp(e->graph, q->graph->info.name) != 0))
-                continue;
-            q->met[k - 1] = 1;
-            if (record != NULL && record->tensor != QNNRT_LOWER__NONE &&
-                q->given[q->graph->base + (size_t)record->tensor] == NULL)
-                q->given[q->graph->base + (size_t)record->tensor] = e;
+        const qnnrt_ir_value *value = ir->values[i];
+        const qnnrt_lower__record *record = (const qnnrt_lower__record *)value->note;
+        const int there = record != NULL && record->tensor != QNNRT_LOWER__NONE;
+        for (t = 0; t < 2; ++t) {
+            const char *name = t == 0 ? value->name : value->key;
+            if (name == NULL || (t == 1 && strcmp(name, value->name) == 0)) continue;
+            for (k = heads[qnnrt_lower__hash_text(name)]; k != 0; k = next[k - 1]) {
+                const qnnrt_lower_encoding *e = &desc->encodings[k - 1];
+                if (strcmp(e->name, name) != 0 ||
+                    (e->graph != NULL && strcmp(e->graph, q->graph->info.name) != 0))
+                    continue;
+                if (q->met[k - 1] != 1) q->met[k - 1] = there ? 1 : 2;
+                if (there && q->given[q->graph->base + (size_t)record->tensor] == NULL &&
+                    (e->bits != 32 ||
+                     q->graph->tensors[record->tensor].kind != QNNRT_TENSOR_STATIC))
+                    q->given[q->graph->base + (size_t)record->tensor] = e;
+            }
         }
     }
 }
 
-/* Let groups cover what was given for their tensors. */
+/* Let groups cover what was given for their tensors. One that is for weights alone is a finding. */
 static void qnnrt_lower__cover_given(qnnrt_lower__quantizer *q)
 {
     size_t t;
@@ -7071,6 +7085,14 @@ static void qnnrt_lower__cover_given(qnnrt_lower__quantizer *q)
         double low, high;
         if (e == NULL || !qnnrt_lower__is_spread(q, (int32_t)t)) continue;
         group = qnnrt_lower__group_of(q, (int32_t)t);
+        if (e->count > 0 || e->bits == 4 || e->bits == 32) {
+            q->graph->failed = 0;
+            qnnrt_lower__refuse(q->lower, q->graph, "Give one scale, for 8 or 16 bits.", "the encoding"
+                                " of \"%.200s\" has %lu bits and %lu scales: that is for weights, and"
+                                " an operator computes this tensor", e->name,
+                                (unsigned long)e->bits, (unsigned long)e->count);
+            continue;
+        }
         if (!(e->scale > 0)) {
             if (e->bits > group->bits && !group->exact) group->bits = e->bits;
             if (q->hidden[q->graph->base + t] || group->exact) continue;
@@ -7176,15 +7198,17 @@ static qnnrt_result qnnrt_lower__check_given(const qnnrt_lower *lower, qnnrt_err
         if (e->name == NULL)
             return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_quantize: encoding %lu has no"
                                      " name", (unsigned long)i);
-        if (bits != 4 && bits != 8 && bits != 16) why = "its bits are not 4, 8 or 16";
+        if (bits == 32) {
+            if (e->name[0] == '\0') why = "it has no name";
+        } else if (bits != 4 && bits != 8 && bits != 16) why = "its bits are not 4, 8, 16 or 32";
         else if (!(e->scale >= 0) || isinf(e->scale)) why = "its scale is not a positive number";
         else if (e->scale > 0 && (e->offset > 0 || e->offset <= -(int32_t)(1u << bits)))
             why = "its offset is beyond its codes";
         else if (e->count > 0 && e->scales == NULL) why = "it has no scales";
-        for (k = 0; k < e->count && why == NULL; ++k)
+        for (k = 0; k < e->count && why == NULL && bits != 32; ++k)
             if (!(e->scales[k] > 0) || isinf(e->scales[k]))
                 why = "a scale is not a positive number";
-        if (why == NULL && !(e->scale > 0) && e->count == 0) {
+        if (why == NULL && !(e->scale > 0) && e->count == 0 && bits != 32) {
             if (isnan(e->low) || isnan(e->high)) why = "its range is NaN";
             else if (isinf(e->low) || isinf(e->high)) why = "its range is infinite";
             else if (e->low > e->high) why = "its range is empty";
@@ -7219,6 +7243,24 @@ static size_t qnnrt_lower__distance(const char *a, const char *b)
     return row[n];
 }
 
+/* List the encodings whose tensors were folded. */
+static qnnrt_result qnnrt_lower__unused(const qnnrt_lower__quantizer *q, qnnrt_error *err)
+{
+    qnnrt_lower *lower = q->lower;
+    const qnnrt_lower_desc *desc = &lower->desc;
+    size_t i, count = 0;
+    const char **names = (const char **)qnnrt_lower__get(lower, desc->encoding_count + 1,
+                                                         sizeof(*names));
+    if (names == NULL) return qnnrt_lower__fail_memory(err);
+    for (i = 0; i < desc->encoding_count; ++i)
+        if (q->met[i] == 2 && (desc->encodings[i].scale > 0 || desc->encodings[i].count > 0))
+            names[count++] = qnnrt_lower__text(lower, "%s", desc->encodings[i].name);
+    if (lower->no_memory) return qnnrt_lower__fail_memory(err);
+    lower->info.folded = names;
+    lower->info.folded_count = count;
+    return QNNRT_OK;
+}
+
 /* Make an error of encodings without a tensor, with the names that are most like theirs. */
 static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *err)
 {
@@ -7245,7 +7287,7 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
         if (used + strlen(line) + 4 < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "\n  %s", line);
     }
-    if (count == 0) return QNNRT_OK;
+    if (count == 0) return qnnrt_lower__unused(q, err);
     qnnrt_lower__fail(err, QNNRT_E_NOT_FOUND, "%lu encoding%s of tensors that no graph has:%s%s",
                       (unsigned long)count, count == 1 ? " is" : "s are", list,
                       count > 5 ? "\n  ..." : "");

@@ -48,6 +48,7 @@ typedef struct aten {
     kv_facts       *kv;                /* with --kv_rows                                */
     qnnrt_lower_encoding *encodings;   /* [encoding_count] of activations               */
     size_t          encoding_count, encoding_room;
+    size_t          encoding_biases;   /* of them                                       */
     uint64_t        ns[ATEN_PHASES];
     op_map          map;               /* of --op_map                                   */
 } aten;
@@ -408,6 +409,22 @@ static int aten_quantize(aten *a, qnnrt_lower *lower)
     return 0;
 }
 
+/* Say which encodings of a file were not used, since passes have folded their tensors. */
+static void aten_say_folded(const aten *a)
+{
+    enum { SHOWN = 8 };
+    const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
+    if (info->folded_count == 0) return;
+    say(a->t, "note      %lu encoding%s not used, since passes have folded or fused the tensors%s:\n",
+        (unsigned long)info->folded_count, info->folded_count == 1 ? " is" : "s are",
+        info->folded_count > SHOWN ? " (--report lists all)" : "");
+    for (size_t i = 0; i < info->folded_count && i < SHOWN; ++i) {
+        char *name = cli_shown(info->folded[i]);
+        say(a->t, "            %s\n", name);
+        free(name);
+    }
+}
+
 /* Say which operators of quantized graphs compute in floats, and why. */
 static void aten_say_floats(const aten *a, const qnnrt_lower_graph_info *info)
 {
@@ -465,6 +482,7 @@ static int aten_lower(aten *a)
     if (!good || aten_findings(a, 0, "there is no way to lower") != 0) return 0;
     if (!small_kept(a->t, &a->small)) return 0;
     if (desc.act_bits != 0 && !aten_quantize(a, a->lower)) return 0;
+    aten_say_folded(a);
     aten_spent(a, ATEN_LOWER, begin);
     for (size_t i = 0; i < a->graph_count; ++i) {
         const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(a->lower)->graphs[i];

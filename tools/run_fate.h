@@ -230,6 +230,8 @@ static void fate_write(const aten *a, char *const *paths)
     if (info->flushed + info->clamped > 0)
         page_add(&p, "\nfloat16\n  %llu values of weights became 0, %llu of constants the largest"
                  " number\n", (unsigned long long)info->flushed, (unsigned long long)info->clamped);
+    if (info->folded_count > 0) page_text(&p, "\nencodings that are not used\n");
+    for (size_t i = 0; i < info->folded_count; ++i) page_add(&p, "  %s\n", info->folded[i]);
     small_report(&p, info->smalls, info->small_count, "");
     while (paths != NULL && paths[path_count] != NULL) ++path_count;
     fate_end_page(a, &p, paths, path_count);
