@@ -178,6 +178,66 @@ open(sys.argv[1], "wb").write(data)' "$entry" ;;
     says "repaired_$damage" out "the files are in entry $first"
 done
 
+# ---- several backends ----
+# mixed FOLDER ARGUMENT ...: torch_cnn on libQnnRef.so in two roles and the host, whose weights lie in files
+mixed() {
+    folder=$1
+    shift
+    run compile "$graph" --weights "$weights" --backends npu,cpu,host --backend_so "npu=$ref" --backend_so "cpu=${cpu:-$ref}" \
+        --pin conv2d=npu --pin linear=host --pin softmax=cpu --output_dir "$tmp/$folder" --cache "$cache" "$@"
+}
+mixed mixed1 --verify 1
+is mixed 0
+says mixed_new out "cache     new entry"
+several=$(key)
+check mixed_files "$(ls "$tmp/mixed1")" test -s "$tmp/mixed1/host.json" -a -s "$tmp/mixed1/torch_cnn_host_0.raw" -a \
+    -s "$tmp/mixed1/torch_cnn_npu_0.bin" -a -s "$tmp/mixed1/torch_cnn_cpu_0.bin" -a -s "$tmp/mixed1/qnnrt.json"
+mixed mixed2 --verify 1
+is mixed_again 0
+says mixed_hit out "the files are in entry $several: copied $(find "$tmp/mixed1" -type f | wc -l)"
+lacks mixed_no_plan out 'plan      graph'
+says mixed_verified out 'verify    graph "torch_cnn", 1 run'
+check mixed_equal "$(diff -r "$tmp/mixed1" "$tmp/mixed2")" diff -r "$tmp/mixed1" "$tmp/mixed2"
+for word in --explain_plan "--report $tmp/mixed.txt"; do
+    # shellcheck disable=SC2086
+    mixed mixed3 $word
+    says "mixed_plan_${word%% *}" out "cache     not read: ${word%% *} needs the plan"
+    says "mixed_shown_${word%% *}" out 'plan      graph "torch_cnn"'
+    check "mixed_made_${word%% *}" "another folder" diff -r "$tmp/mixed1" "$tmp/mixed3"
+    check "mixed_same_${word%% *}" "the key is $(key)" test "$(key)" = "$several"
+done
+for word in "--pin relu=cpu" "--speed cpu=7" "--state_policy error" --no_ask --no_validate --fp32; do
+    # shellcheck disable=SC2086
+    mixed other $word
+    check "mixed_key_$word" "the key is $(key), as without it" test "$(key)" != "$several" -a -n "$(key)"
+done
+cpu=$tmp/libQnnRef.so
+mixed other
+cpu=
+check mixed_key_library "the library of the second role is not in the key" test "$(key)" != "$several" -a -n "$(key)"
+run compile "$graph" --weights "$weights" --backends cpu,npu,host --backend_so "npu=$ref" --backend_so "cpu=$ref" --output_dir "$tmp/other" \
+    --pin conv2d=npu --pin linear=host --pin softmax=cpu --cache "$cache"
+check mixed_key_roles "the order of the roles is not in the key" test "$(key)" != "$several" -a -n "$(key)"
+mixed_entry=$(find "$cache" -name "$several*")
+python3 -c 'import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[len(data) // 2] ^= 4
+open(sys.argv[1], "wb").write(data)' "$mixed_entry"
+rm -rf "$tmp/mixed2"
+mixed mixed2
+says mixed_damaged out "is damaged: "
+says mixed_rebuilt out "cache     new entry $several"
+check mixed_damaged_equal "another folder" diff -r "$tmp/mixed1" "$tmp/mixed2"
+rm -rf "$tmp/mixed2"
+mixed mixed2
+says mixed_repaired out "the files are in entry $several"
+run run "$tmp/mixed2" --backend_so "npu=$ref" --backend_so "cpu=$ref"
+is mixed_runs 0
+rm -rf "$tmp/never"
+mixed never --verify 1 --verify_tolerance 1e-30 --speed cpu=9
+is mixed_wrong 1
+lacks mixed_wrong_kept out "cache     new entry"
+
 # ---- list, limit and clear ----
 run compile --cache "$cache" --cache_list
 is list 0

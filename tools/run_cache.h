@@ -32,19 +32,29 @@ static void cache_add_text(qnnrt_cache_key *key, const char *name, const char *t
     qnnrt_cache_key_add(key, name, text, strlen(text));
 }
 
-/* Add the program and the library. A part that cannot be read adds its name alone. */
-static void cache_add_makers(qnnrt_cache_key *key, const tool *t)
+/* Add a library. A part that cannot be read adds its name alone. */
+static void cache_add_library(qnnrt_cache_key *key, const qnnrt_backend *backend)
 {
-    const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
     const uint32_t versions[6] = {info->core_api.major, info->core_api.minor, info->core_api.patch,
                                   info->backend_api.major, info->backend_api.minor,
                                   info->backend_api.patch};
-    cache_add_text(key, "qnnrt", qnnrt_version());
-    qnnrt_cache_key_file(key, "program", "/proc/self/exe", NULL);
     cache_add_text(key, "provider", info->provider);
     cache_add_text(key, "build id", info->build_id);
     qnnrt_cache_key_add(key, "versions", versions, sizeof(versions));
     qnnrt_cache_key_file(key, "library", info->path, NULL);
+}
+
+/* Add the program, the library or those of all roles, and op packages. */
+static void cache_add_makers(qnnrt_cache_key *key, const tool *t, const mixed *m)
+{
+    cache_add_text(key, "qnnrt", qnnrt_version());
+    qnnrt_cache_key_file(key, "program", "/proc/self/exe", NULL);
+    if (m->backend_count == 0) cache_add_library(key, t->backend);
+    for (size_t i = 0; i < m->backend_count; ++i) {
+        cache_add_text(key, "role", m->backends[i].role);
+        if (m->backends[i].backend != NULL) cache_add_library(key, m->backends[i].backend);
+    }
     for (size_t i = 0; i < t->set.packages.count; ++i) {
         op_package package;
         if (!package_split(t->set.packages.items[i], &package)) continue;
@@ -158,15 +168,15 @@ static int cache_add_decoder(qnnrt_cache_key *key, const decoder *d, qnnrt_error
 }
 
 /* Make the key. a: the graphs, or NULL: containers. Return 0 after filling the error. */
-static int cache_key(const tool *t, const compile_names *names, const aten *a, const char *path,
-                     char text[QNNRT_CACHE_KEY_BYTES], qnnrt_error *err)
+static int cache_key(const tool *t, const compile_names *names, const aten *a, const mixed *m,
+                     const char *path, char text[QNNRT_CACHE_KEY_BYTES], qnnrt_error *err)
 {
     const char *slash = strrchr(path, '/');
     const uint64_t begin = now_ns();
     uint64_t bytes = 0;
     qnnrt_cache_key key;
     qnnrt_cache_key_begin(&key);
-    cache_add_makers(&key, t);
+    cache_add_makers(&key, t, m);
     if (!cache_add_options(&key, t, err)) return 0;
     cache_add_text(&key, "file name", slash != NULL ? slash + 1 : path);
     for (size_t i = 0; a == NULL && i < t->set.files.count; ++i) {
@@ -193,7 +203,7 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
 
 /* Open the cache of --cache, and make the key. */
 static void cache_begin(compile_cache *c, const tool *t, const compile_names *names, const aten *a,
-                        const char *path)
+                        const mixed *m, const char *path)
 {
     qnnrt_cache_desc desc = {0};
     qnnrt_error err;
@@ -201,7 +211,7 @@ static void cache_begin(compile_cache *c, const tool *t, const compile_names *na
     if (t->set.compile.cache == NULL) return;
     desc.limit = t->set.compile.cache_limit << 20;
     int good = qnnrt_cache_open(t->set.compile.cache, &desc, &c->cache, &err) == QNNRT_OK;
-    good = good && cache_key(t, names, a, path, c->key, &err);
+    good = good && cache_key(t, names, a, m, path, c->key, &err);
     if (good) return;
     cache_note(t, &err);
     qnnrt_cache_close(c->cache);

@@ -144,7 +144,6 @@ static int mixed_check(mixed *m)
     if (c->backends == NULL) return STATUS_OK;
     const char *alone = c->contexts != 0       ? "--contexts"
                         : c->shards != 0       ? "--shards"
-                        : c->cache != NULL     ? "--cache"
                         : c->verify_nodes != 0 ? "--verify_nodes"
                         : c->calibrate.count > 0 ? "--calibrate"
                         : c->encodings != NULL ? "--encodings"
@@ -492,6 +491,28 @@ static void choices_report(const mixed *m)
     fate_end_page(a, &p, m->paths, m->path_count);
 }
 
+/* Find out which backends have a context in the program of the folder. */
+static void mixed_used(const mixed *m, char used[ROLES_MOST + 1])
+{
+    enum { MOST = 1 << 26 };
+    char *path = cli_text("%s/qnnrt.json", m->a->t->set.output_dir);
+    size_t bytes = 0;
+    char *text = cli_read_file(path, MOST, &bytes);
+    qnnrt_json_reader r;
+    memset(used, 0, ROLES_MOST + 1);
+    if (text != NULL) qnnrt_json_begin(&r, text, bytes, NULL);
+    while (text != NULL) {
+        const int string = qnnrt_json_value(&r) == QNNRT_JSON_STRING;
+        for (size_t i = 0; string && i < m->backend_count; ++i)
+            if (qnnrt_json_is(&r.key, "backend") && qnnrt_json_is(&r.value, m->backends[i].role))
+                used[i] = 1;
+        while (r.error == NULL && r.depth > 0 && !qnnrt_json_more(&r)) {}
+        if (r.error != NULL || r.depth == 0) break;
+    }
+    free(text);
+    free(path);
+}
+
 /* Open the folder with the backends that compiled it, and compare all graphs. Return 0 if that is
    not wanted. */
 static int mixed_verify(mixed *m)
@@ -499,8 +520,8 @@ static int mixed_verify(mixed *m)
     aten *a = m->a;
     tool *t = a->t;
     const qnnrt_lower_desc lowered = aten_desc(a);
-    const qnnrt_program_info *info = qnnrt_program_get_info(m->program);
     qnnrt_backend_role roles[ROLES_MOST];
+    char used[ROLES_MOST + 1];
     qnnrt_host *host = NULL;
     qnnrt_desc desc = {0};
     qnnrt *model = NULL;
@@ -508,11 +529,10 @@ static int mixed_verify(mixed *m)
     int half = lowered.compute == QNNRT_DTYPE_F16;
     if (t->set.compile.verify == 0) return 0;
     memset(roles, 0, sizeof(roles));
+    mixed_used(m, used);
     for (size_t i = 0; i < m->backend_count; ++i) {
         qnnrt_backend *backend = m->backends[i].backend;
-        size_t k = 0;
-        while (k < info->context_count && info->contexts[k].backend != i) ++k;
-        if (backend == NULL || k == info->context_count) continue;       /* it has no step */
+        if (backend == NULL || !used[i]) continue;       /* it has no step */
         roles[desc.backend_count].role = m->backends[i].role;
         roles[desc.backend_count++].backend = backend;
         half |= qnnrt_lower_target_of(qnnrt_backend_get_info(backend)) == QNNRT_LOWER_HTP;
