@@ -174,6 +174,7 @@ static int refuses(const char *lines, const char *first, const char *second)
     "m 1,4,2,6 = mul.Tensor s {'other': 0.5}\n"
 #define SUM "f 1,4,2,6 = softmax.int a {'dim': -1}\ny 1,4,2,3 = matmul.default f rv\n"
 #define OUTPUTS "out y\nout ck\nout cv\n"
+#define ALONG "{'_tensor_list_sizes': [1], '_tensor_list_none_masks': [[true, true, false]]}\n"
 #define EAGER INPUTS WRITES WIDE SCORES "a 1,4,2,6 = add.Tensor m mask\n" SUM OUTPUTS
 #define ATTEND(mask) "y 1,4,2,3 = scaled_dot_product_attention.default q ck cv " mask " {'enable_gqa': true}\n"
 
@@ -201,6 +202,13 @@ TEST(ir_kv_rows_keeps_the_numbers)
         /* Caches that are overwritten, as StaticCache does; the copy of an output. */
         INPUTS "ck 1,2,6,3 = index_copy_.default pk at k {'dim': 2}\ncv 1,2,6,3 = index_copy_.default pv at v {'dim': 2}\n"
         ATTEND("mask") OUTPUTS,
+        /* What writes rows in other words: cache[:, :, at] = k, with and without a view of k, and scatter. */
+        INPUTS "kr 2,2,3 = view.default k {'size': [2, 2, 3]}\nck 1,2,6,3 = index_put_.default pk at kr " ALONG
+        "cv 1,2,6,3 = index_put.default pv at v " ALONG ATTEND("mask") OUTPUTS,
+        INPUTS "iv:int64 1,1,2,1 = view.default at {'size': [1, 1, -1, 1]}\nik:int64 1,2,2,3 = expand.default iv {'size': [1, 2, 2, 3]}\n"
+        "ck 1,2,6,3 = scatter.src pk ik k {'dim': 2}\nu:int64 1,2 = unsqueeze.default at {'dim': 0}\n"
+        "w:int64 1,2,1 = unsqueeze.default u {'dim': 2}\niw:int64 1,2,2,3 = expand_as.default w v\n"
+        "cv 1,2,6,3 = scatter_.src pv iw v {'dim': -2}\n" ATTEND("mask") OUTPUTS,
         /* Without a mask; cells before heads; the place is computed from another input. */
         "in q 1,2,2,3\nin k 1,2,2,3\nin v 1,2,2,3\nin first:int64 2\nin pk 1,6,2,3\nin pv 1,6,2,3\n"
         "at:int64 2 = add.Tensor first {'other': 0}\nat2:int64 2 = add.Tensor first {'other': 0}\n"
@@ -218,6 +226,38 @@ TEST(ir_kv_rows_keeps_the_numbers)
         const int good = keeps(graphs[i], at_begin, 2) && keeps(graphs[i], at_middle, 2) && keeps(graphs[i], at_end, 2) &&
             keeps(graphs[i], at_turned, 2);
         if (!good) printf("    graph %lu\n", (unsigned long)i);
+        CHECK(good);
+    }
+}
+
+/* slice_scatter says where the rows go as a number: caches of a prefill that begins at row 2. */
+TEST(ir_kv_rows_takes_slices_at_constant_places)
+{
+    static const char lines[] =
+        "in q 1,4,2,3\nin k 1,2,2,3\nin v 1,2,2,3\nin mask 1,1,2,6\nin pk 1,2,6,3\nin pv 1,2,6,3\n"
+        "ck 1,2,6,3 = slice_scatter.default pk k {'dim': 2, 'start': 2, 'end': 4}\n"
+        "cv 1,2,6,3 = slice_scatter.default pv v {'dim': -2, 'start': -4, 'end': 4}\n" ATTEND("mask") OUTPUTS;
+    CHECK(keeps(lines, at_middle, 2));
+}
+
+/* Writes that are no rows at one place for all heads. */
+TEST(ir_kv_rows_refuses_other_writes)
+{
+    static const struct { const char *lines, *first; } cases[] = {
+        { INPUTS "h:int64 2 = arange.default {'end': 2}\nk2 1,2,3 = select.int k {'dim': 2, 'index': 0}\n"
+          "ck 1,2,6,3 = index_put.default pk h at k2 {'_tensor_list_sizes': [2], '_tensor_list_none_masks': [[true, false, false]]}\n"
+          "cv 1,2,6,3 = index_copy.default pv at v {'dim': 2}\n" ATTEND("mask") OUTPUTS, "\"ck\" (index_put.default)" },
+        { INPUTS "ck 1,2,6,3 = index_copy.default pk at k {'dim': 2}\n"
+          "cv 1,2,6,3 = slice_scatter.default pv v {'dim': 2, 'start': 0, 'end': 3, 'step': 2}\n" ATTEND("mask") OUTPUTS,
+          "\"cv\" (slice_scatter.default)" },
+        { "in q 1,4,2,3\nin k 1,2,2,3\nin v 1,2,2,3\nin mask 1,1,2,6\nin at:int64 1,2,2,3\nin pk 1,2,6,3\nin pv 1,2,6,3\n"
+          "ck 1,2,6,3 = scatter.src pk at k {'dim': 2}\ncv 1,2,6,3 = scatter.src pv at v {'dim': 2}\n" ATTEND("mask") OUTPUTS,
+          "\"ck\" (scatter.src)" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        const int good = refuses(cases[i].lines, cases[i].first, "writes other parts of a cache than rows");
+        if (!good) printf("    case %lu\n", (unsigned long)i);
         CHECK(good);
     }
 }
@@ -477,6 +517,8 @@ TEST(ir_kv_rows_checks_its_arguments)
 TEST_MAIN("ir_kv")
 {
     RUN(ir_kv_rows_keeps_the_numbers);
+    RUN(ir_kv_rows_takes_slices_at_constant_places);
+    RUN(ir_kv_rows_refuses_other_writes);
     RUN(ir_kv_rows_makes_inputs_of_positions_and_masks);
     RUN(ir_kv_rows_refuses_other_masks_and_positions);
     RUN(ir_kv_rows_keeps_inputs_that_others_read);

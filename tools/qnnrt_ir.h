@@ -515,7 +515,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err);
 /* Rename operators of core ATen, which exports have after run_decompositions(), to those that
    passes know: convolution to conv1d, conv2d, conv3d or conv_transpose; native_layer_norm to
    layer_norm; native_batch_norm and _native_batch_norm_legit_no_training to batch_norm. Those whose
-   other results are read stay. */
+   other results are read stay. What writes rows of one dimension becomes index_copy: index_put with
+   one index, slice_scatter of neighbours, scatter by an index that is expanded from one dimension.
+   Negative indices, which index_put alone may have, are then out of range. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err);
 
 /* Remove nodes whose outputs nothing reads. Inputs of the graph stay. */
@@ -595,8 +597,8 @@ typedef struct qnnrt_ir_kv_info {
             certain. Layers are numbered as attention comes
    info     receives what was found; may be NULL
 
-   A cache is an input of the graph [.., context, ..] which index_copy writes `ar` new rows into;
-   attention reads the whole, and the graph returns it. Afterwards the input is
+   A cache is an input of the graph [.., context, ..] which index_copy, or what qnnrt_ir_pass_native()
+   makes of it, writes `ar` new rows into; attention reads the whole, and the graph returns it. Afterwards the input is
    [.., context - ar, ..], attention reads past and new rows behind each other, and the output is
    the new rows [.., ar, ..]; with ar = context the input vanishes. So does the input that said
    where the rows go, if nothing else reads it.
@@ -611,7 +613,7 @@ typedef struct qnnrt_ir_kv_info {
    follows the cells through the graph: whatever depends on their order, other than a mask that is
    an input, is refused. Run qnnrt_ir_fold() first.
    Returns  also QNNRT_E_UNSUPPORTED: text names the node and the reason. The graph is then as
-            before */
+            before, except for names of operators as above */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_ir_kv_info *info,
                                                 qnnrt_error *err);
 
@@ -1812,6 +1814,21 @@ static int qnnrt_ir__shape_slice(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* slice_scatter: self, and what replaces a slice of it */
+static int qnnrt_ir__shape_slice_scatter(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *from = s->node->inputs[1];
+    if (!qnnrt_ir__shape_slice(s)) return 0;
+    if (from->dtype != x->dtype)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
+                                    qnnrt_dtype_name(from->dtype), qnnrt_dtype_name(x->dtype));
+    if (from->rank != s->rank || memcmp(from->dims, s->dims, s->rank * sizeof(*s->dims)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source does not have the shape of the"
+                                                         " slice");
+    qnnrt_ir__shape_same(s);
+    return 1;
+}
+
 static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
 {
     int64_t begin, length;
@@ -2558,20 +2575,20 @@ static int qnnrt_ir__shape_index_copy(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_indices(s, ids);
 }
 
-/* index.Tensor: x, then one list of indices for each dimension, NULL for all of it. The indexed
-   dimensions become one group, in place if they are adjacent, else in front. */
-static int qnnrt_ir__shape_index(qnnrt_ir__shape *s)
+/* What a list of indices selects: one for each dimension, NULL for all of it. The indexed dimensions
+   become one group, in place if they are adjacent, else in front. */
+static int qnnrt_ir__shape_indexed(qnnrt_ir__shape *s, size_t count)
 {
     const qnnrt_ir_node *node = s->node;
     const qnnrt_ir_value *x = node->inputs[0];
     uint32_t first = 0, last = 0, found = 0, i, rank = 0, place;
     int64_t dims[QNNRT_IR_RANK];
-    if (node->input_count > x->rank + 1)
+    if (count > x->rank)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%u indices, the input has %u dimensions",
-                                    (unsigned)(node->input_count - 1), (unsigned)x->rank);
+                                    (unsigned)count, (unsigned)x->rank);
     s->rank = 0;
     s->dtype = x->dtype;
-    for (i = 0; i + 1 < node->input_count; ++i) {
+    for (i = 0; i < count; ++i) {
         const qnnrt_ir_value *ids = node->inputs[i + 1];
         if (ids == NULL) continue;
         if (ids->dtype == QNNRT_DTYPE_BOOL8 || ids->dtype == QNNRT_DTYPE_U8)
@@ -2592,7 +2609,7 @@ static int qnnrt_ir__shape_index(qnnrt_ir__shape *s)
             rank += s->rank;
             place = 99;
         }
-        if (qnnrt_ir__shape_in(s, i + 1) == NULL) dims[rank++] = x->dims[i];
+        if (i >= count || node->inputs[i + 1] == NULL) dims[rank++] = x->dims[i];
     }
     if (place != 99) {
         memcpy(dims + rank, s->dims, s->rank * sizeof(*dims));
@@ -2600,6 +2617,35 @@ static int qnnrt_ir__shape_index(qnnrt_ir__shape *s)
     }
     s->rank = rank;
     memcpy(s->dims, dims, rank * sizeof(*dims));
+    return 1;
+}
+
+/* index.Tensor: x, then the indices */
+static int qnnrt_ir__shape_index(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_indexed(s, s->node->input_count - 1);
+}
+
+/* index_put: self, the indices, then values that are broadcast to what they select */
+static int qnnrt_ir__shape_index_put(qnnrt_ir__shape *s)
+{
+    const size_t last = s->node->input_count - 1;
+    const qnnrt_ir_value *from = s->node->inputs[last];
+    uint32_t i;
+    if (from == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "there are no values");
+    if (qnnrt_ir__attr_int(s->node, "accumulate", 0) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "accumulate is true");
+    if (!qnnrt_ir__shape_indexed(s, last - 1)) return 0;
+    if (from->dtype != s->dtype)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the values are %s, expected %s",
+                                    qnnrt_dtype_name(from->dtype), qnnrt_dtype_name(s->dtype));
+    for (i = 0; i < from->rank; ++i) {
+        const int64_t dim = from->dims[from->rank - 1 - i];
+        if (dim != 1 && (i >= s->rank || dim != s->dims[s->rank - 1 - i]))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the values do not have the shape of"
+                                                             " what the indices select");
+    }
+    qnnrt_ir__shape_same(s);
     return 1;
 }
 
@@ -2915,7 +2961,12 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather, select) \
     X("scatter.src", 3, 3, "int dim", scatter, scatter) \
     X("scatter.value", 2, 2, "int dim, Scalar value", scatter, scatter) \
+    X("scatter_.src", 3, 3, "int dim", scatter, scatter) \
     X("masked_scatter.default", 3, 3, "", masked_scatter, masked_scatter) \
+    X("index_put.default", 3, 255, "bool accumulate=false", index_put, index) \
+    X("index_put_.default", 3, 255, "bool accumulate=false", index_put, index) \
+    X("slice_scatter.default", 2, 2, "int dim=0, int? start, int? end, int step=1", \
+      slice_scatter, slice_scatter) \
     X("index_copy.default", 3, 3, "int dim", index_copy, select) \
     X("index_copy_.default", 3, 3, "int dim", index_copy, select) \
     X("embedding.default", 2, 2, \
@@ -4900,7 +4951,8 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
         node->input_count = to;
         return 1;
     }
-    if (strcmp(node->op, "index.Tensor") == 0 && mask != NULL && mask->ints != NULL) {
+    if ((strcmp(node->op, "index.Tensor") == 0 || strncmp(node->op, "index_put", 9) == 0) &&
+        mask != NULL && mask->ints != NULL) {
         list = (qnnrt_ir_value **)qnnrt_ir__arena_get(&p->ir->own->arena,
                                                       node->input_count + mask->count + 1,
                                                       sizeof(*list));
@@ -6138,31 +6190,45 @@ static int qnnrt_ir__eval_sort(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* index.Tensor: the indexed dimensions become one group, in place if adjacent, else in front. */
+/* index.Tensor, index_put: the indexed dimensions become one group, in place if adjacent, else in
+   front. index_put writes where index.Tensor reads. */
 static int qnnrt_ir__eval_index(qnnrt_ir__eval *e)
 {
-    const qnnrt_ir__wide *x = &e->in[0];
-    int64_t stride[QNNRT_IR_RANK], k;
-    uint32_t group = 0, first = 99, last = 0, found = 0, place, d, r;
+    const int puts = qnnrt_ir__eval_is(e->node, "index_put");
+    const qnnrt_ir__wide *x = &e->in[0], *from = puts ? &e->in[e->in_count - 1] : NULL;
+    const size_t count = e->in_count - 1 - (size_t)puts;
+    int64_t stride[QNNRT_IR_RANK], dims[QNNRT_IR_RANK], shape[QNNRT_IR_RANK], total = 1, k;
+    uint32_t group = 0, first = 99, last = 0, found = 0, place, rank = 0, d, r;
     qnnrt_ir__walk w, g;
     qnnrt_ir__walk_strides(x, stride);
-    for (d = 0; d < x->rank; ++d) {
+    for (r = 0; r < QNNRT_IR_RANK; ++r) dims[r] = 1;     /* of the group, from the last on */
+    for (d = 0; d < count; ++d) {
         const qnnrt_ir__wide *ids = qnnrt_ir__eval_in(e, d + 1);
         if (ids == NULL) continue;
         if (ids->rank > group) group = ids->rank;
+        for (r = 0; r < ids->rank; ++r)
+            if (ids->dims[ids->rank - 1 - r] != 1) dims[r] = ids->dims[ids->rank - 1 - r];
         if (found++ == 0) first = d;
         last = d;
     }
     place = last - first + 1 == found ? first : 0;
-    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
-    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
-        int64_t from = 0, index;
+    for (d = 0; d <= x->rank; ++d) {
+        for (r = 0; r < group && rank == place + r; ++r) shape[rank++] = dims[group - 1 - r];
+        if (d < x->rank && (d >= count || qnnrt_ir__eval_in(e, d + 1) == NULL))
+            shape[rank++] = x->dims[d];
+    }
+    for (d = 0; d < rank; ++d) total *= shape[d];
+    for (k = 0; puts && k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
+    qnnrt_ir__walk_begin(&w, rank, shape);
+    if (puts) qnnrt_ir__walk_add(&w, 0, from);
+    for (k = 0; k < total; ++k, qnnrt_ir__walk_next(&w)) {
+        int64_t to = 0, index;
         uint32_t at = 0;
         for (d = 0; d < x->rank; ++d) {
-            const qnnrt_ir__wide *ids = qnnrt_ir__eval_in(e, d + 1);
+            const qnnrt_ir__wide *ids = d < count ? qnnrt_ir__eval_in(e, d + 1) : NULL;
             if (ids == NULL) {
                 if (at == place) at += group;
-                from += w.at[at++] * stride[d];
+                to += w.at[at++] * stride[d];
                 continue;
             }
             qnnrt_ir__walk_begin(&g, group, w.dims + place);
@@ -6170,9 +6236,28 @@ static int qnnrt_ir__eval_index(qnnrt_ir__eval *e)
             for (index = 0, r = 0; r < group; ++r) index += w.at[place + r] * g.stride[0][r];
             index = qnnrt_ir__wide_i(ids, index);
             if (!qnnrt_ir__move_index(e, &index, x->dims[d])) return 0;
-            from += index * stride[d];
+            to += index * stride[d];
         }
-        qnnrt_ir__wide_move(e->out, k, x, from);
+        if (puts) qnnrt_ir__wide_move(e->out, to, from, w.place[0]);
+        else qnnrt_ir__wide_move(e->out, k, x, to);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_slice_scatter(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *from = &e->in[1];
+    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
+    const int64_t step = qnnrt_ir__attr_int(e->node, "step", 1);
+    int64_t begin = qnnrt_ir__attr_int(e->node, "start", 0), outer, size, inner, k;
+    qnnrt_ir__wide_split(from, axis, &outer, &size, &inner);
+    if (begin < 0) begin += x->dims[axis];
+    if (begin < 0) begin = 0;
+    for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
+    for (k = 0; k < from->count; ++k) {
+        const int64_t row = begin + k / inner % size * step;
+        qnnrt_ir__wide_move(e->out, (k / inner / size * x->dims[axis] + row) * inner + k % inner,
+                            from, k);
     }
     return 1;
 }
@@ -7849,9 +7934,135 @@ static int qnnrt_ir__cleanup_native(qnnrt_ir__pass *p, qnnrt_ir_node *node)
     return 1;
 }
 
+/* ---- writes of rows ---- */
+
+/* Return a value with these dims, which a view or an expansion before the node makes, or the value
+   itself. NULL: out of memory. */
+static qnnrt_ir_value *qnnrt_ir__cleanup_shaped(qnnrt_ir__pass *p, qnnrt_ir_node *before,
+                                                qnnrt_ir_value *value, uint32_t rank,
+                                                const int64_t *dims)
+{
+    qnnrt_ir_value *out;
+    qnnrt_ir_node *node;
+    char name[300];
+    if (value->rank == rank && memcmp(value->dims, dims, rank * sizeof(*dims)) == 0) return value;
+    snprintf(name, sizeof name, "%.250s_rows", before->name);
+    out = qnnrt_ir_add_value(p->ir, name, value->dtype, rank, dims);
+    if (out == NULL) return NULL;
+    node = qnnrt_ir_add_node(p->ir, before, out->count == value->count ? "view.default"
+                                                                      : "expand.default",
+                             &value, 1, &out, 1);
+    return node != NULL && qnnrt_ir_set_ints(p->ir, node, "size", dims, rank) ? out : NULL;
+}
+
+/* Let a node be index_copy of rows at `index`, whose rank is 1. The rows have the dimensions of its
+   output, with those of the index along the axis, or are broadcast to them. */
+static int qnnrt_ir__cleanup_copies(qnnrt_ir__pass *p, qnnrt_ir_node *node, uint32_t axis,
+                                    qnnrt_ir_value *index, qnnrt_ir_value *rows)
+{
+    const qnnrt_ir_value *x = node->inputs[0];
+    qnnrt_ir_value *inputs[3];
+    int64_t dims[QNNRT_IR_RANK];
+    memcpy(dims, x->dims, x->rank * sizeof(*dims));
+    dims[axis] = (int64_t)index->count;
+    inputs[0] = node->inputs[0];
+    inputs[1] = index;
+    inputs[2] = qnnrt_ir__cleanup_shaped(p, node, rows, x->rank, dims);
+    if (inputs[2] == NULL) return qnnrt_ir__pass_memory(p);
+    return qnnrt_ir__pass_become(p, node, "index_copy.default", inputs, 3) &&
+           (qnnrt_ir_set_int(p->ir, node, "dim", (int64_t)axis) || qnnrt_ir__pass_memory(p));
+}
+
+/* index_put with one index of rank 1, which is not known to count from the end */
+static int qnnrt_ir__cleanup_index_put(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    qnnrt_ir_value *index = NULL;
+    uint32_t axis = 0;
+    size_t i;
+    uint64_t k;
+    for (i = 1; i + 1 < node->input_count; ++i) {
+        if (node->inputs[i] == NULL) continue;
+        if (index != NULL) return 1;
+        index = node->inputs[i];
+        axis = (uint32_t)i - 1;
+    }
+    if (index == NULL || index->rank != 1 || index->count == 0) return 1;
+    for (k = 0; index->origin == QNNRT_IR_CONSTANT && k < index->count; ++k)
+        if (index->dtype == QNNRT_DTYPE_I64 ? ((const int64_t *)index->data)[k] < 0
+            : index->dtype != QNNRT_DTYPE_I32 || ((const int32_t *)index->data)[k] < 0)
+            return 1;
+    return qnnrt_ir__cleanup_copies(p, node, axis, index, node->inputs[node->input_count - 1]);
+}
+
+/* slice_scatter of neighbours, which has at least one */
+static int qnnrt_ir__cleanup_slice_scatter(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *x = node->inputs[0];
+    const int64_t dim = qnnrt_ir_int(node, "dim", 0);
+    const uint32_t axis = (uint32_t)(dim < 0 ? dim + (int64_t)x->rank : dim);
+    int64_t begin = qnnrt_ir_int(node, "start", 0), count = node->inputs[1]->dims[axis], i;
+    qnnrt_ir_value *index;
+    void *room = NULL;
+    char name[300];
+    if (count == 0 || (count > 1 && qnnrt_ir_int(node, "step", 1) != 1)) return 1;
+    if (begin < 0) begin += x->dims[axis];
+    if (begin < 0) begin = 0;
+    snprintf(name, sizeof name, "%.250s_index", node->name);
+    index = qnnrt_ir_add_constant(p->ir, name, QNNRT_DTYPE_I64, 1, &count, NULL, &room);
+    if (index == NULL) return qnnrt_ir__pass_memory(p);
+    for (i = 0; i < count; ++i) ((int64_t *)room)[i] = begin + i;
+    return qnnrt_ir__cleanup_copies(p, node, axis, index, node->inputs[1]);
+}
+
+/* scatter of whole rows: the index is expanded from one dimension */
+static int qnnrt_ir__cleanup_scatter(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    static const char *const expands[] = { "expand.default", "expand_as.default", NULL };
+    static const char *const views[] = {
+        "view.default", "reshape.default", "unsqueeze.default", NULL
+    };
+    const qnnrt_ir_value *x = node->inputs[0], *ids = node->inputs[1];
+    const qnnrt_ir_node *from = qnnrt_ir__pass_from(ids);
+    const int64_t dim = qnnrt_ir_int(node, "dim", 0);
+    const uint32_t axis = (uint32_t)(dim < 0 ? dim + (int64_t)x->rank : dim);
+    qnnrt_ir_value *index;
+    int64_t count;
+    uint32_t d;
+    if (x->rank == 0 || !qnnrt_ir__pass_same_shape(ids, node->inputs[2]) || from == NULL ||
+        !qnnrt_ir__pass_in(from, expands)) return 1;
+    index = from->inputs[0];
+    count = ids->dims[axis];
+    if (count == 0 || index->count != (uint64_t)count) return 1;
+    for (d = 0; d < x->rank; ++d) {
+        const int64_t own = d + index->rank < x->rank ? 1 : index->dims[d + index->rank - x->rank];
+        if (d != axis && (own != 1 || ids->dims[d] != x->dims[d])) return 1;
+    }
+    while (index->rank != 1 && (from = qnnrt_ir__pass_from(index)) != NULL &&
+           qnnrt_ir__pass_in(from, views) && from->inputs[0]->count == index->count)
+        index = from->inputs[0];                         /* views of one dimension */
+    index = qnnrt_ir__cleanup_shaped(p, node, index, 1, &count);
+    if (index == NULL) return qnnrt_ir__pass_memory(p);
+    return qnnrt_ir__cleanup_copies(p, node, axis, index, node->inputs[2]);
+}
+
+/* Make index_copy of what writes rows of one dimension. */
+static int qnnrt_ir__cleanup_writes(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    if (node->output_count != 1) return 1;
+    if (qnnrt_ir__pass_is(node, "index_put.default")) return qnnrt_ir__cleanup_index_put(p, node);
+    if (qnnrt_ir__pass_is(node, "scatter.src")) return qnnrt_ir__cleanup_scatter(p, node);
+    return !qnnrt_ir__pass_is(node, "slice_scatter.default") ||
+           qnnrt_ir__cleanup_slice_scatter(p, node);
+}
+
+static int qnnrt_ir__cleanup_all(qnnrt_ir__pass *p, qnnrt_ir_node *node)
+{
+    return qnnrt_ir__cleanup_native(p, node) && qnnrt_ir__cleanup_writes(p, node);
+}
+
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_native);
+    return qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_all);
 }
 
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
@@ -11044,6 +11255,9 @@ static int qnnrt_ir__kv_agree(qnnrt_ir__kv *k)
 /* Find the caches of a graph. Return 0 after an error. */
 static int qnnrt_ir__kv_find(qnnrt_ir__kv *k)
 {
+    static const char *const writes[] = {
+        "index_put.default", "slice_scatter.default", "scatter.src", "masked_scatter.default", NULL
+    };
     const qnnrt_ir *ir = k->c.p.ir;
     size_t i, n;
     k->caches = (qnnrt_ir__kv_cache *)qnnrt_ir__arena_get(&k->arena, ir->input_count + 1,
@@ -11066,6 +11280,9 @@ static int qnnrt_ir__kv_find(qnnrt_ir__kv *k)
         memset(cache, 0, sizeof(*cache));
         if (qnnrt_ir__kv_written(k, past, node, cache) ||
             qnnrt_ir__kv_joined(k, past, node, cache)) ++k->count;
+        else if (qnnrt_ir__pass_in(node, writes) && node->inputs[0] == past)
+            return qnnrt_ir__kv_refuse(k, node, "writes other parts of a cache than rows at one"
+                                                " place of each:", past->name);
     }
     return qnnrt_ir__kv_agree(k);
 }
@@ -11336,7 +11553,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names, qnnrt_i
     memset(&found, 0, sizeof(found));
     if (info != NULL) *info = found;
     qnnrt_ir__error_clear(err);
-    result = qnnrt_ir_pass_inplace(ir, err);
+    result = qnnrt_ir__cleanup_run(ir, err, qnnrt_ir__cleanup_writes);
     if (result != QNNRT_OK) return result;
     memset(&k, 0, sizeof(k));
     k.c.p.ir = ir;
