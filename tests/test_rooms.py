@@ -3,7 +3,9 @@
 
     python3 tests/test_rooms.py [-v]        -v: prints the used names of each room
 
-Prints the rooms, their lines and the names they use; tests/rooms.py finds them."""
+Prints the rooms, their lines and the names they use; tests/rooms.py finds them. No line of a header or tool
+has more than 100 characters."""
+import glob
 import os
 import sys
 
@@ -14,6 +16,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST = 600
 DATA = {"vendor_codes", "vendor_lines"}
 FLOOR = {"config"}
+# Characters of a line.
+WIDEST = 100
 
 # Headers whose declarations these include.
 DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION")),
@@ -70,9 +74,27 @@ def load(files, change=lambda path, text: text):
     return headers
 
 
+def wide(paths):
+    """Return the lines that are too long."""
+    found = []
+    for path in paths:
+        with open(os.path.join(TOP, path), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if len(line.rstrip("\n")) > WIDEST:
+                    found.append("%s:%d: %d characters, at most %d" % (path, number, len(line.rstrip("\n")), WIDEST))
+    return found
+
+
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
+    paths = ["qnnrt.h", "qnnrt_json.h"]
+    paths += sorted(os.path.relpath(path, TOP) for kind in "hc" for path in glob.glob(os.path.join(TOP, "tools", "*." + kind)))
+    wrong = wide(paths)
+    for text in wrong:
+        print("rooms: " + text)
+    failed += len(wrong)
+    passed += len(paths) - len({text.split(":")[0] for text in wrong})
     for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)

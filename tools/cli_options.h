@@ -369,8 +369,8 @@ typedef struct cli_role {              /* --backend_so ROLE=FILE           */
     const char *file;
 } cli_role;
 
-/* Read --backend_so: FILE into *file, or ROLE=FILE into roles. What is before '=' is a role only if it
-   looks like one, so that a path with a slash before it is a path. */
+/* Read --backend_so: FILE into *file, or ROLE=FILE into roles. What is before '=' is a role only if
+   it looks like one, so that a path with a slash before it is a path. */
 static inline int cli_take_backend(const cli_option *o, const char *value, const char **file,
                                    cli_role roles[CLI_ROLES], size_t *count)
 {

@@ -7,8 +7,8 @@
    The model reads a prompt and writes an answer.
    ===================================================================================== */
 
-/* Let the model read a batch. After a restart of the DSP recover the model, and try once more: a step
-   that fails leaves the cache as it was. */
+/* Let the model read a batch. After a restart of the DSP recover the model, and try once more: a
+   step that fails leaves the cache as it was. */
 static qnnrt_result decode(tool *t, const qnnrt_llm_batch *batch)
 {
     const qnnrt_result result = qnnrt_llm_decode(t->cache, batch);

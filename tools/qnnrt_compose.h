@@ -244,9 +244,10 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
 /* Return the name of the node, or of the graph, that the first error belongs to, or NULL. It is
-   valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After finish ask again: the name is
-   valid until qnnrt_backend_close() then, and cut after 1,023 bytes. When the library fails to
-   finalize a graph, the node is the one that its log blames; HTP's does so where it has no kernel. */
+   valid until qnnrt_builder_finish() or qnnrt_builder_destroy(). After finish ask again: then the
+   name is valid until qnnrt_backend_close(), and cut after 1,023 bytes. When the library fails to
+   finalize a graph, the node is the one that its log blames; HTP's log names one where HTP has no
+   kernel. */
 QNNRT_API const char *qnnrt_builder_failed_node(const qnnrt_builder *builder);
 QNNRT_API const char *qnnrt_builder_failed_graph(const qnnrt_builder *builder);
 

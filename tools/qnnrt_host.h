@@ -5,11 +5,11 @@
        #define QNNRT_IR_IMPLEMENTATION
        #define QNNRT_HOST_IMPLEMENTATION
        #include "qnnrt_host.h"
-   qnnrt_ir.h lies beside this file; qnnrt.h and qnnrt_json.h too, or they are found by the compiler.
-   Link with -ldl -lm.
+   qnnrt_ir.h lies beside this file; qnnrt.h and qnnrt_json.h too, or the compiler finds them. Link
+   with -ldl -lm.
 
        qnnrt_host *host; qnnrt *model; qnnrt_error err; qnnrt_desc desc = {0};
-       if (qnnrt_host_open("model_dir", NULL, &host, &err) != QNNRT_OK) { puts(err.text); return 1; }
+       if (qnnrt_host_open("model_dir", NULL, &host, &err) != QNNRT_OK) return puts(err.text);
        desc.host_functions = qnnrt_host_functions(host, &desc.host_function_count);
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) puts(err.text);
        ...
@@ -93,8 +93,8 @@ typedef struct qnnrt_host_desc {
 QNNRT_HOST_API qnnrt_result qnnrt_host_open(const char *dir, const qnnrt_host_desc *desc,
                                             qnnrt_host **out, qnnrt_error *err);
 
-/* Return the functions for qnnrt_desc.host_functions, in the order of the file. They are valid until
-   qnnrt_host_close(). count may be NULL. */
+/* Return the functions for qnnrt_desc.host_functions, in the order of the file. They are valid
+   until qnnrt_host_close(). count may be NULL. Without host steps the list may be NULL. */
 QNNRT_HOST_API const qnnrt_host_function *qnnrt_host_functions(const qnnrt_host *host,
                                                                size_t *count);
 

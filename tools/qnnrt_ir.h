@@ -441,7 +441,7 @@ QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text);
    Returns QNNRT_OK; QNNRT_E_FORMAT (a cycle: text names a node on it); QNNRT_E_MEMORY */
 QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
 
-/* ----------------------------------------------------------------------------- parts and files -- */
+/* --------------------------------------------------------------------------- parts and files -- */
 
 /* Make a graph of some nodes of another one.
 
@@ -449,8 +449,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
              other passes see to that). It must outlive the new graph, which borrows the data of its
              constants and weights, and may be changed meanwhile
    nodes     in any order, each once; they keep the order of ir->nodes
-   inputs    of the new graph, in this order, each once: any values that no node of `nodes` computes,
-             also weights and constants. May be NULL
+   inputs    of the new graph, in this order, each once: any values that no node of `nodes`
+             computes, also weights and constants. May be NULL
    outputs   of the new graph, in this order: any values, also of ir->inputs, weights and constants
    name      of the new graph (NULL: that of `ir`); it is copied
    out       receives the graph, NULL on failure
@@ -540,8 +540,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err);
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err);
 
 /* Turn products of x with a transposed weight (matmul, mm), such products with a bias (addmm), and
-   "linear.default" whose only reader adds a bias, into "linear.default". Weight and bias are weights
-   or constants. */
+   "linear.default" whose only reader adds a bias, into "linear.default". Weight and bias are
+   weights or constants. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err);
 
 /* Fold batch_norm into the convolution before it: the node of batch_norm becomes the convolution,

@@ -159,8 +159,9 @@
 
    Embeddings on the host
        A table of embeddings is large and only a few rows of it are read, so that it may stay out of
-       the graphs. They then take the hidden state, and a pipeline begins with a host step that looks
-       rows up: qnnrt_llm_embedding(), under the name "embedding". The folder's qnnrt.json says so
+       the graphs. They then take the hidden state, and a pipeline begins with a host step that
+       looks rows up: qnnrt_llm_embedding(), under the name "embedding". The folder's qnnrt.json
+       says so
        ("program", see "Programs" in qnnrt.h; 05_make_model --host_embedding writes one):
            qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
            qnnrt_desc opening = {0};
@@ -429,8 +430,9 @@ typedef struct qnnrt_llm_session_info {
     uint64_t exec_ns, host_ns;     /* time inside and outside of qnnrt_exec(), with a clock */
     qnnrt_mem_kind mem_kind;       /* what its memory is */
     const char *mem_reason;        /* why it is not shared, or ""; see qnnrt_mem_info.reason */
-    size_t tensors, registered;    /* of the steps of all graphs; and of these, those that the device
-                                      uses in place. Tensors of a cache count from its first step */
+    size_t tensors, registered;    /* of the steps of all graphs; and of these, those that the
+                                      device uses in place. Tensors of a cache count from its first
+                                      step */
 } qnnrt_llm_session_info;
 
 /* Return sizes and counts of a session; all 0 for NULL. */
@@ -622,8 +624,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
                 table   [.., rows, width] float32, float16, bfloat16, or codes with one scale
                 output  [.., n, width]    the same types
    Returns  QNNRT_OK; QNNRT_E_ARG (an id below 0 or not below `rows`: the text names the step, the
-            id and its place); QNNRT_E_MISMATCH (other shapes); QNNRT_E_UNSUPPORTED (other types). On
-            failure the output is as it was
+            id and its place); QNNRT_E_MISMATCH (other shapes); QNNRT_E_UNSUPPORTED (other types).
+            On failure the output is as it was
    Threads  any
    Cost     reads n rows of the table: a mapped table costs memory for the rows that were read */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_info *step,
@@ -1771,7 +1773,7 @@ static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
              (unsigned long long)left);
 }
 
-/* Write 'forward_1.bin, graph "decode"', with the file without its folder, or 'host "embedding"'. */
+/* Write 'forward_1.bin, graph "decode"', the file without its folder, or 'host "embedding"'. */
 static const char *qnnrt_llm__items_step(const qnnrt_step_info *step, char *text, size_t room)
 {
     const char *file, *slash;
@@ -2032,7 +2034,8 @@ static qnnrt_result qnnrt_llm__items_wired(qnnrt_llm__items *work, qnnrt_llm__it
         qnnrt_llm__items_settle(graph, graph->first[edge->from_step] + from->input_count +
                                            (size_t)(edge->from - from->outputs),
                                 QNNRT_LLM_ROLE_EDGE, "the pipeline wires it");
-        qnnrt_llm__items_settle(graph, graph->first[edge->to_step] + (size_t)(edge->to - to->inputs),
+        qnnrt_llm__items_settle(graph, graph->first[edge->to_step] +
+                                           (size_t)(edge->to - to->inputs),
                                 QNNRT_LLM_ROLE_EDGE, "the pipeline wires it");
     }
     return QNNRT_OK;
@@ -7274,7 +7277,8 @@ QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_
     info = session->info;
     for (p = 0; p < session->part_count; ++p)
         for (g = 0; g < session->parts[p].llm->info.graph_count; ++g) {
-            if (qnnrt_run_memory(session->parts[p].runs[g].run, &list, &count) != QNNRT_OK) continue;
+            if (qnnrt_run_memory(session->parts[p].runs[g].run, &list, &count) != QNNRT_OK)
+                continue;
             info.tensors += count;
             for (i = 0; i < count; ++i) info.registered += list[i].registered != 0;
         }

@@ -5644,7 +5644,7 @@ enum { QNNRT_LOWER__CHUNK = 1 << 16, QNNRT_LOWER__CLIPS = 8 };
 /* What is done with the elements of a weight, which are visited in its own order. */
 typedef enum qnnrt_lower__visit_kind {
     QNNRT_LOWER__LARGEST,            /* scales: the largest magnitudes */
-    QNNRT_LOWER__SUMS,               /* products and squares of the codes for scales * clip / most */
+    QNNRT_LOWER__SUMS,               /* products and squares of the codes for scale * clip / most */
     QNNRT_LOWER__CODES               /* codes, rounded values, and what rounding changed */
 } qnnrt_lower__visit_kind;
 
@@ -5804,9 +5804,9 @@ static float qnnrt_lower__codes_scale(double scale)
     return scale == 0 ? 1.0f : scale < 1.17549436e-38 ? 1.17549436e-38f : (float)scale;
 }
 
-/* Choose scales with the least square error: for each clip the best scale for its codes follows from the sums, and
-   the clip with the least square error is taken. Groups are decided in runs of channels if these
-   follow each other in the source, so that each is converted once. */
+/* Choose scales with the least square error: for each clip the best scale for its codes follows
+   from the sums, and the clip with the least square error is taken. Groups are decided in runs of
+   channels if these follow each other in the source, so that each is converted once. */
 static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *sums,
                                              qnnrt_error *err)
 {
@@ -6434,7 +6434,8 @@ static qnnrt_dtype qnnrt_lower__outer(const qnnrt_lower__job *job, const qnnrt_i
     const qnnrt_lower_desc *desc = &job->lower->desc;
     qnnrt_dtype dtype = (qnnrt_dtype)0;
     if (!qnnrt_lower__is_float(value->dtype)) return qnnrt_lower__dtype(job, value->dtype);
-    if (desc->io != NULL) dtype = desc->io(desc->io_user, job->graph->info.ir, value, output, index);
+    if (desc->io != NULL)
+        dtype = desc->io(desc->io_user, job->graph->info.ir, value, output, index);
     if (dtype != (qnnrt_dtype)0) return dtype;
     return desc->native_io ? job->lower->compute : QNNRT_DTYPE_F32;
 }
@@ -7087,9 +7088,9 @@ static void qnnrt_lower__cover_given(qnnrt_lower__quantizer *q)
         group = qnnrt_lower__group_of(q, (int32_t)t);
         if (e->count > 0 || e->bits == 4 || e->bits == 32) {
             q->graph->failed = 0;
-            qnnrt_lower__refuse(q->lower, q->graph, "Give one scale, for 8 or 16 bits.", "the encoding"
-                                " of \"%.200s\" has %lu bits and %lu scales: that is for weights, and"
-                                " an operator computes this tensor", e->name,
+            qnnrt_lower__refuse(q->lower, q->graph, "Give one scale, for 8 or 16 bits.",
+                                "the encoding of \"%.200s\" has %lu bits and %lu scales: that is"
+                                " for weights, and an operator computes this tensor", e->name,
                                 (unsigned long)e->bits, (unsigned long)e->count);
             continue;
         }
@@ -7460,8 +7461,8 @@ static int qnnrt_lower__weigh(qnnrt_lower__quantizer *q, int32_t from, int32_t a
         if (e->offset != -half && e->offset != 1 - half) {
             qnnrt_lower__dealloc(q->lower, terms);
             qnnrt_lower__refuse(q->lower, q->graph, "Quantize weights symmetrically.", "the"
-                                " encoding of weight \"%.200s\" has offset %ld, expected %ld", e->name,
-                                (long)e->offset, -(long)half);
+                                " encoding of weight \"%.200s\" has offset %ld, expected %ld",
+                                e->name, (long)e->offset, -(long)half);
             return 0;
         }
     }
@@ -8486,8 +8487,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16"
                                                    " nor float32");
     if (d->weight_bits != 0 && d->weight_bits != 8 && d->weight_bits != 4)
-        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu,"
-                                                   " expected 8 or 4", (unsigned long)d->weight_bits);
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu, not 0,"
+                                 " 8 or 4", (unsigned long)d->weight_bits);
     if (d->act_bits != 0 && d->act_bits != 8 && d->act_bits != 16)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: act_bits is %lu, not 0, 8"
                                  " or 16", (unsigned long)d->act_bits);
@@ -8497,8 +8498,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
                                  ? "weight_block" : "weight_emulate", (unsigned long)d->act_bits);
     if (d->act_bits != 0 && d->target == QNNRT_LOWER_CPU) {
         qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with"
-                          " activations as codes: it computes wrong values, or crashes when it opens the"
-                          " binary");
+                          " activations as codes: it computes wrong values, or crashes when it"
+                          " opens the binary");
         qnnrt_lower__hint(err, "Compile for the CPU with float activations.");
         return QNNRT_E_UNSUPPORTED;
     }

@@ -187,9 +187,9 @@ typedef struct qnnrt_partition_desc {
     int                          (*supports)(void *user, int32_t node, int32_t backend,
                                              const char **why);
     void                          *user;
-    const char                    *state_hint; /* hint where the policy ERROR refuses a state; it must
-                                                  live as long as the result (default NULL: one that
-                                                  names the policy) */
+    const char                    *state_hint; /* hint where the policy ERROR refuses a state; it
+                                                  must live as long as the result (default NULL: one
+                                                  that names the policy) */
 } qnnrt_partition_desc;
 
 /* ---------------------------------------------------------------------------------- result -- */

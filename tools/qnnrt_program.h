@@ -144,8 +144,8 @@ typedef struct qnnrt_program_desc {
                                                  /* is called with one line for each move (default
                                                     NULL) */
     void                        *told_user;
-    const char                  *state_hint;     /* hint of the error of .state_error; it must live as
-                                                    long as the program (default NULL: one that
+    const char                  *state_hint;     /* hint of the error of .state_error; it must live
+                                                    as long as the program (default NULL: one that
                                                     names .state_error) */
 } qnnrt_program_desc;
 

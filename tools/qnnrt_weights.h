@@ -439,8 +439,9 @@ static void qnnrt_weights__sort(const void **list, size_t count, qnnrt_weights__
    Needs: >>config     Knows nothing of: weights, JSON
    ===================================================================================== */
 
-/* O_CLOEXEC and MADV_DONTNEED of Linux (all architectures that QNN exists for), and madvise(): hidden
-   by -std=c99. posix_madvise() does nothing with this advice. C++ compilers do not hide them. */
+/* O_CLOEXEC and MADV_DONTNEED of Linux (all architectures that QNN exists for), and madvise():
+   hidden by -std=c99. posix_madvise() does nothing with this advice. C++ compilers do not hide
+   them. */
 #define QNNRT_WEIGHTS__CLOEXEC 02000000
 #define QNNRT_WEIGHTS__DONTNEED 4
 #ifndef __cplusplus

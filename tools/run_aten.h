@@ -121,7 +121,8 @@ static int aten_agree(const settings *set, size_t graphs)
     return small_check(c);
 }
 
-/* Check which options go with the kind of the files. Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Check which options go with the kind of the files. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
 static int aten_check(const settings *set)
 {
     const compile_settings *c = &set->compile;
@@ -161,8 +162,9 @@ static int aten_check(const settings *set)
 /* Return true if something is asked for that shows how graphs are lowered. */
 static int aten_wants_lowering(const settings *set)
 {
-    return set->compile.report != NULL || set->compile.write_encodings != NULL || set->svg != NULL || set->dot != NULL ||
-           set->compile.verify != 0 || set->compile.verify_nodes != 0;
+    return set->compile.report != NULL || set->compile.write_encodings != NULL ||
+           set->svg != NULL || set->dot != NULL || set->compile.verify != 0 ||
+           set->compile.verify_nodes != 0;
 }
 
 /* Name the graphs: as asked, or after their files. Returns STATUS_OK, or STATUS_USAGE after a
@@ -209,7 +211,8 @@ static int aten_read_graph(aten *a, aten_graph *g)
     if (qnnrt_ir_read(g->text, g->bytes, &desc, &g->ir, &err) != QNNRT_OK) {
         const char *slash = strrchr(g->file, '/');
         const int config = strcmp(slash != NULL ? slash + 1 : g->file, "config.json") == 0;
-        fail(a->t, NULL, config ? "Name the folder of the language model, not this file." : err.hint,
+        fail(a->t, NULL,
+             config ? "Name the folder of the language model, not this file." : err.hint,
              "%s: %s", g->file, err.text);
         return 0;
     }
@@ -415,7 +418,8 @@ static void aten_say_folded(const aten *a)
     enum { SHOWN = 8 };
     const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
     if (info->folded_count == 0) return;
-    say(a->t, "note      %lu encoding%s not used, since passes have folded or fused the tensors%s:\n",
+    say(a->t,
+        "note      %lu encoding%s not used, since passes have folded or fused the tensors%s:\n",
         (unsigned long)info->folded_count, info->folded_count == 1 ? " is" : "s are",
         info->folded_count > SHOWN ? " (--report lists all)" : "");
     for (size_t i = 0; i < info->folded_count && i < SHOWN; ++i) {

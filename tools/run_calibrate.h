@@ -341,7 +341,8 @@ static int calibrate_line(calibration *c, char *line, size_t number)
                  c->list, (unsigned long)number, word, c->g->name);
         else if (given[at])
             fail(t, NULL, "Give one file for each input.",
-                 "%s, line %lu: input \"%s\" has two files", c->list, (unsigned long)number, c->ir->inputs[at]->name);
+                 "%s, line %lu: input \"%s\" has two files", c->list, (unsigned long)number,
+                 c->ir->inputs[at]->name);
         good = at < inputs && !given[at] && sample_read(t, file, c->ir->inputs[at], c->inputs[at]);
         if (good) given[at] = 1;
     }
@@ -478,7 +479,8 @@ static long calibrate_cut(calibration *c, size_t tensors)
         qnnrt_lower_encoding *range = &c->ranges[i];
         const double low = range->low, high = range->high;
         if (c->histograms[i] == NULL) continue;
-        if (c->method == RANGE_MSE) histogram_mse(c->histograms[i], bits, &range->low, &range->high);
+        if (c->method == RANGE_MSE)
+            histogram_mse(c->histograms[i], bits, &range->low, &range->high);
         else histogram_percentile(c->histograms[i], c->percent, &range->low, &range->high);
         cut += range->low > low || range->high < high;
         free(c->histograms[i]);
@@ -529,8 +531,8 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
     calibration c = {0};
     const uint64_t begin = now_ns();
     if (g->text == NULL) {
-        fail(a->t, NULL, "Leave --calibrate out.", "graph \"%s\" is made of config.json: it cannot be"
-             " calibrated", g->name);
+        fail(a->t, NULL, "Leave --calibrate out.", "graph \"%s\" is made of config.json: it cannot"
+             " be calibrated", g->name);
         return 0;
     }
     c.a = a;
@@ -559,9 +561,9 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
             ++count;
         }
         if (good)
-            say(a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %ld of them cut,"
-                      " %.2f s\n", g->name, (unsigned long)c.samples, (unsigned long)count, cut,
-                (double)(now_ns() - begin) / 1e9);
+            say(a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %ld of them"
+                      " cut, %.2f s\n", g->name, (unsigned long)c.samples, (unsigned long)count,
+                cut, (double)(now_ns() - begin) / 1e9);
         for (size_t i = 0; i < c.ir->input_count; ++i) free(c.inputs[i]);
         free(c.inputs);
         free(c.ranges);

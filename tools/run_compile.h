@@ -24,8 +24,8 @@ static int compile_split(const settings *set, compile_names *out)
         char *comma = strchr(word, ',');
         if (comma != NULL) *comma++ = '\0';
         if (count == set->files.count)
-            return cli_usage("Give one name for each file.", "--graph_name has more names than there are"
-                             " files (%lu)", (unsigned long)set->files.count);
+            return cli_usage("Give one name for each file.", "--graph_name has more names than"
+                             " there are files (%lu)", (unsigned long)set->files.count);
         out->names[count++] = word[0] != '\0' ? word : NULL;
         word = comma;
     }
@@ -360,8 +360,8 @@ static int verb_compile(void *user)
         status = mixed_check(&m);
     }
     if (status == STATUS_OK && m.a == NULL && t->set.compile.backends != NULL)
-        status = cli_usage("Leave it out.", "--backends is for .json graphs and folders of language models, and %s is neither",
-                           t->set.files.items[0]);
+        status = cli_usage("Leave it out.", "--backends is for .json graphs and folders of language"
+                           " models, and %s is neither", t->set.files.items[0]);
     if (status == STATUS_OK && m.backend_count == 0)
         status = check_package_roles(&t->set, NULL, 0, "Write --op_package PATH:PROVIDER.");
     if (status == STATUS_OK && m.a == NULL && t->set.role_count > 0)

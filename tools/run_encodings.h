@@ -10,8 +10,9 @@
    where min and max are enough. Version 1.0.0 has lists:
        {"name": "x", "enc_type": "PER_TENSOR", "dtype": "INT", "bw": 8, "is_sym": false,
         "scale": [0.1], "offset": [-12]}
-   In both a code c is (c + offset) * scale, with c from 0 to 2^bits - 1. Version 2.0.0 has one list,
-   "encodings", and the zero points of ONNX: (c - y_zero_point) * y_scale, where int8 is from -128:
+   In both, a code c means (c + offset) * scale, with c from 0 to 2^bits - 1. Version 2.0.0 has one
+   list, "encodings", and the zero points of ONNX: (c - y_zero_point) * y_scale, where int8 begins
+   at -128:
        {"name": "x", "output_dtype": "uint8", "y_scale": 0.1, "y_zero_point": 12}
    ===================================================================================== */
 
@@ -347,8 +348,8 @@ static int encodings_read(aten *a)
     if (good)
         say(a->t, "encodings of %lu tensors from %s\n", (unsigned long)a->encoding_count, path);
     if (good && a->encoding_biases > 0)
-        say(a->t, "note      %lu of them have 32 bits: scales of biases follow from weights and inputs,"
-                  " and these are not used\n", (unsigned long)a->encoding_biases);
+        say(a->t, "note      %lu of them have 32 bits: scales of biases follow from weights and"
+                  " inputs, and these are not used\n", (unsigned long)a->encoding_biases);
     free(text);
     return good;
 }

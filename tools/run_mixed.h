@@ -405,16 +405,16 @@ static void choice_graph(page *out, const mixed *m, const qnnrt_program_graph *g
         cli_plural(plan->step_count), (unsigned long)plan->transfer_count,
         cli_plural(plan->transfer_count), (unsigned long long)plan->after.bytes);
     page_add(out, "          estimated %.6g us, %.6g of it work; in the order of the nodes: %lu"
-           " steps, %.6g us\n", plan->after.cost, plan->after.work, (unsigned long)plan->before.steps,
-        plan->before.cost);
+             " steps, %.6g us\n", plan->after.cost, plan->after.work,
+             (unsigned long)plan->before.steps, plan->before.cost);
     for (size_t i = 0; i < plan->step_count; ++i) {
         const qnnrt_partition_step *step = &plan->steps[i];
         for (size_t k = 0; k < plan->transfer_count; ++k) {
             const qnnrt_partition_transfer *move = &plan->transfers[k];
             if (move->before_step != i) continue;
             page_add(out, "           \"%s\" from %s to %s, %llu bytes\n",
-                     graph->ir->values[move->value]->name, choice_role(m, move->from), choice_role(m, move->to),
-                (unsigned long long)move->bytes);
+                     graph->ir->values[move->value]->name, choice_role(m, move->from),
+                     choice_role(m, move->to), (unsigned long long)move->bytes);
         }
         page_add(out, "  step %-3lu %-6s %lu nodes, \"%s\" to \"%s\"", (unsigned long)i,
             choice_role(m, step->backend), (unsigned long)step->node_count,

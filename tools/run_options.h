@@ -48,7 +48,8 @@ static int take_eos(void *at, const cli_option *o, const char *value)
         const size_t bytes = strcspn(word, ",");
         char *number = cli_text("%.*s", (int)bytes, word);
         uint64_t token = 0;
-        const int good = set->eos_count < QNNRT_DECODER_EOS && cli_number(number, INT32_MAX, &token);
+        const int good = set->eos_count < QNNRT_DECODER_EOS &&
+                         cli_number(number, INT32_MAX, &token);
         free(number);
         if (!good) return cli_wrong_value(o, value, "tokens, joined by commas");
         set->eos[set->eos_count++] = (int32_t)token;
@@ -292,12 +293,13 @@ static const cli_option options[] = {
              "for libQnnHtp.so, 20000 for other libraries, 500 for the host)"},
     {.name = "state_policy", .value = "host|error", .kind = CLI_WORD, .words = state_words,
      FIELD(compile.state_policy), .verbs = VERB_COMPILE,
-     .help = "with --backends: where a cache that index_copy updates lives if no backend can compute "
-             "all nodes that touch it: on the host (default), or nowhere: an error with the reasons"},
+     .help = "with --backends: where a cache that index_copy updates lives if no backend can "
+             "compute all nodes that touch it: on the host (default), or nowhere: an error with "
+             "the reasons"},
     {.name = "no_ask", .kind = CLI_FLAG, FIELD(compile.no_ask), .verbs = VERB_COMPILE,
-     .help = "with --backends: do not ask the library about each operator, and do not avoid its known "
-             "errors, except those that end the process: only what fails to compile moves to another "
-             "backend"},
+     .help = "with --backends: do not ask the library about each operator, and do not avoid its "
+             "known errors, except those that end the process: only what fails to compile moves to "
+             "another backend"},
     {.name = "no_validate", .kind = CLI_FLAG, FIELD(compile.no_validate), .verbs = VERB_COMPILE,
      .help = "as --no_ask, and the library is not asked about nodes that are added, either: only "
              "those move whose finalize fails"},
@@ -387,8 +389,8 @@ static const cli_option options[] = {
      FIELD(packages), .verbs = VERB_RUN | VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "register an op package of the backend before anything else: its library, the "
              "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
-             "With several backends cpu=PATH... is for the role cpu, and PATH... for the first one. "
-             "Repeat the option for several"},
+             "With several backends cpu=PATH... is for the role cpu, and PATH... for the first "
+             "one. Repeat the option for several"},
     {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, FIELD(compile.op_map),
      .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
      .help = ".json, folders: table of operators of graphs that become operators of op packages: "

@@ -116,14 +116,16 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
     page_add(&p, " viewBox=\"0 0 %.0f %.0f\">\n", width, height);
     page_text(&p,
         "<style>\n"
-        "text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace }\n"
+        "text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', "
+        "monospace }\n"
         "text { fill: #1d2733; white-space: pre }\n"
         ".h1 { font-size: 15px; font-weight: bold }\n"
         ".meta { font-size: 11px; fill: #5d6b7a }\n"
         ".tiny { font-size: 10px; fill: #5d6b7a }\n"
         ".head { font-size: 11px; font-weight: bold }\n"
         ".end { text-anchor: end } .mid { text-anchor: middle }\n"
-        ".on { fill: #ffffff } .dim { fill: #b9c6d6; font-size: 11px } .bold { font-weight: bold }\n"
+        ".on { fill: #ffffff } .dim { fill: #b9c6d6; font-size: 11px } "
+        ".bold { font-weight: bold }\n"
         ".step { fill: #24344d }\n"
         ".input { fill: #dbe9f6; stroke: #5b8db8 } .t-input { fill: #2f6391 }\n"
         ".edge { fill: #fde3c4; stroke: #d98324 } .t-edge { fill: #a85b0c }\n"

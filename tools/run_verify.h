@@ -212,7 +212,8 @@ static void *verify_tensor(const verify *v, const char *name, const qnnrt_tensor
     return qnnrt_data(v->run, name, NULL);
 }
 
-/* Take the names of inputs and outputs: those of the lowered graph, or of the graph itself (NULL). */
+/* Take the names of inputs and outputs: those of the lowered graph, or of the graph itself
+   (NULL). */
 static void verify_names(verify *v, const qnnrt_lower_graph_info *info)
 {
     for (size_t i = 0; i < v->ir->input_count; ++i)
@@ -519,8 +520,8 @@ static void verify_nodes(verify *v)
     v->run = before;
 }
 
-/* Compare graph `number` of an opened model. half: a backend computes in float16; by_name: inputs and
-   outputs have the names of the graph. */
+/* Compare graph `number` of an opened model. half: a backend computes in float16; by_name: inputs
+   and outputs have the names of the graph. */
 static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int by_name)
 {
     const compile_settings *c = &a->t->set.compile;
@@ -551,7 +552,7 @@ static void verify_graph(aten *a, qnnrt *model, size_t number, int half, int by_
         qnnrt_run_destroy(v.run);
         v.run = NULL;
     }
-    /* Nodes are compared with those of the graph as it was read, before its weights were rounded. */
+    /* Nodes are compared with those of the graph as it was read, before weights were rounded. */
     if (c->tolerance <= 0 && c->weight_bits == 8) v.tolerance = 0.1;
     if (c->tolerance <= 0 && c->weight_bits == 4) v.tolerance = 0.5;
     if (c->verify_nodes > 0) verify_nodes(&v);
@@ -593,7 +594,8 @@ static int verify_files(aten *a, char *const *paths)
             break;
         }
         for (size_t i = 0; i < a->graph_count; ++i)
-            if (a->decoder == NULL || a->graphs[i].context == first) verify_graph(a, model, i, half, 0);
+            if (a->decoder == NULL || a->graphs[i].context == first)
+                verify_graph(a, model, i, half, 0);
         qnnrt_close(model);
         model = NULL;
     }
