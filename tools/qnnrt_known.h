@@ -373,6 +373,12 @@ static int qnnrt_known__not_1x1(const qnnrt_known_node *node)
     return qnnrt_known__channels(node) && w->rank == 4 && (w->dims[0] > 1 || w->dims[1] > 1);
 }
 
+static int qnnrt_known__blocks_not_1x1(const qnnrt_known_node *node)
+{
+    const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
+    return qnnrt_known__blocks(node) && w->rank == 4 && (w->dims[0] > 1 || w->dims[1] > 1);
+}
+
 static int qnnrt_known__not_1x1_of_8(const qnnrt_known_node *node)
 {
     const qnnrt_tensor_desc *w = qnnrt_known__in(node, 1);
@@ -394,6 +400,11 @@ static int qnnrt_known__odd_rows(const qnnrt_known_node *node)
         inputs = w->dims[w->rank - 1];
     }
     return channels > 32 && inputs % (w->quant.bitwidth == 4 ? 8 : 4) != 0;
+}
+
+static int qnnrt_known__blocks_group(const qnnrt_known_node *node)
+{
+    return qnnrt_known__blocks(node) && qnnrt_known__number(node, "group", 1) > 1;
 }
 
 static int qnnrt_known__channels_group(const qnnrt_known_node *node)
@@ -650,7 +661,7 @@ static const qnnrt_known qnnrt_knowns[] = {
   "its validator would crash on these types: compose does not call it", QNNRT_KNOWN__FLOAT },
 { "cpu-dequantize", "Cpu", QNNRT_KNOWN_REFUSED, 0xC26, "Dequantize", "u8 u16", qnnrt_known__to_f16,
   "it dequantizes to float32 only", "Dequantize to float32, then use Cast." },
-{ "cpu-blocks", "Cpu", QNNRT_KNOWN_REFUSED, 0, "Conv2d", "u8 u16", qnnrt_known__blocks,
+{ "cpu-blocks", "Cpu", QNNRT_KNOWN_REFUSED, 0, "Conv2d", "f16 u8 u16", qnnrt_known__blocks,
   "block-wise weights would crash it: compose does not call it", QNNRT_KNOWN__FLOAT },
 { "cpu-blocks", "Cpu", QNNRT_KNOWN_DIFFERS, 0, "FullyConnected", "u8", qnnrt_known__blocks,
   "block-wise weights are accepted, and their scales are not used", QNNRT_KNOWN__FLOAT },
@@ -739,6 +750,10 @@ static const qnnrt_known qnnrt_knowns[] = {
   "Give a beta of zeros, and use ElementWiseAdd." },
 { "htp-blocks", "Htp-2.47", QNNRT_KNOWN_REFUSED, 0x3EA, "MatMul", "u8 u16", qnnrt_known__blocks,
   "2.47 has no MatMul with block-wise weights", "Use FullyConnected." },
+{ "htp-blocks", "Htp", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16", qnnrt_known__blocks_not_1x1,
+  "no convolution of float16 with scales per block, except 1x1", "Use weights in float16." },
+{ "htp-blocks", "Htp", QNNRT_KNOWN_REFUSED, 0x3EA, "Conv2d", "f16", qnnrt_known__blocks_group,
+  "no convolution of float16 in groups with scales per block", "Use weights in float16." },
 { "htp-channels", "Htp-2.51", QNNRT_KNOWN_REFUSED, 0xC26, "Conv2d", "f16",
   qnnrt_known__not_1x1_of_8,
   "no convolution of float16 with scales per channel, except 1x1 of a multiple of 8 channels",
