@@ -193,10 +193,10 @@ llm-htp: $(LLM_PROGRAMS)
 	$(llm_model)
 
 .PHONY: llm-table
-## llm-table: compile the sample model in float and with small weights; print bytes, errors, texts (5 min; python3)
-llm-table: $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so
+## llm-table: compile the sample model in float and with small weights; print bytes, errors, texts (10 min; python3)
+llm-table: $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so $(B)/bench/llm_genie
 	@$(call fetch,2.51)
-	$(PYTHON) tests/exports/llm_table.py $(B)/llm-table --tools $(B) --htp $(QNN51)
+	$(PYTHON) tests/exports/llm_table.py $(B)/llm-table --tools $(B) --htp $(QNN51) --genie $(B)/bench/llm_genie
 
 llm-%:
 	@echo "llm: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
