@@ -339,7 +339,8 @@ struct qnnrt_program {
     qnnrt_program_context  *contexts;
     qnnrt_program_move     *moves;
     size_t                  move_count, move_room;
-    qnnrt_program_graph    *graphs;              /* of info */
+    qnnrt_program_graph    *graphs;              /* [graph_count], of info */
+    size_t                  graph_room;
     qnnrt_program_smalls   *smalls;              /* [backend_count], of info */
     qnnrt_dtype             outer;               /* of float inputs and outputs of all graphs */
     qnnrt_program_info      info;
@@ -447,14 +448,14 @@ static const char *qnnrt_program__text(qnnrt_program *p, const char *format, ...
     return copy;
 }
 
-/* Return an array with room for one more element. */
+/* Return an array with room for one more element; the same one when out of memory. */
 static void *qnnrt_program__more(qnnrt_program *p, void *array, size_t count, size_t *room,
                                  size_t size)
 {
     void *larger;
     if (count < *room) return array;
     larger = qnnrt_program__get(p, 2 * *room + 8, size);
-    if (larger == NULL) return NULL;
+    if (larger == NULL) return array;
     if (count > 0) memcpy(larger, array, count * size);
     *room = 2 * *room + 8;
     return larger;
@@ -474,7 +475,6 @@ static int qnnrt_program__is_static(const qnnrt_ir_value *value)
 
 /* Which part makes a value, and which parts read it. */
 typedef struct qnnrt_program__flow {
-    const size_t *part_of;           /* [node_count] */
     size_t       *maker;             /* [value_count]: part + 1; 0: none */
     size_t       *seen;              /* [value_count]: part + 1 that listed it last */
     char         *crosses;           /* [value_count]: 1: another part reads it */
@@ -545,7 +545,6 @@ static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *g
     qnnrt_program__flow flow;
     size_t *part_of = (size_t *)qnnrt_program__get(p, ir->node_count, sizeof(*part_of));
     size_t i, k;
-    flow.part_of = part_of;
     flow.maker = (size_t *)qnnrt_program__get(p, ir->value_count, sizeof(*flow.maker));
     flow.seen = (size_t *)qnnrt_program__get(p, ir->value_count, sizeof(*flow.seen));
     flow.crosses = (char *)qnnrt_program__get(p, ir->value_count, 1);
@@ -691,18 +690,17 @@ static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t ba
     return desc;
 }
 
-/* Refuse the nodes of all findings. Return how many findings concern no node. */
-static size_t qnnrt_program__take_findings(qnnrt_program *p, qnnrt_program__graph *graph,
-                                           size_t backend, const qnnrt_lower_info *info)
+/* Refuse the nodes of all findings. Those about inputs and outputs of the whole graph concern no
+   node: if a part has them, too, lowering it is an error. */
+static void qnnrt_program__take_findings(qnnrt_program *p, qnnrt_program__graph *graph,
+                                         size_t backend, const qnnrt_lower_info *info)
 {
-    size_t i, others = 0;
-    for (i = 0; i < info->finding_count; ++i) {
-        const qnnrt_ir_node *node = info->findings[i].node;
-        if (node == NULL) others += 1;
-        else qnnrt_program__refuse(p, graph, backend, qnnrt_program__origin(graph, node),
-                                   info->findings[i].text);
-    }
-    return others;
+    size_t i;
+    for (i = 0; i < info->finding_count; ++i)
+        if (info->findings[i].node != NULL)
+            qnnrt_program__refuse(p, graph, backend,
+                                  qnnrt_program__origin(graph, info->findings[i].node),
+                                  info->findings[i].text);
 }
 
 /* Ask a library about all nodes of a graph. */
@@ -728,7 +726,7 @@ static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__
                                       &builder, err);
     if (result == QNNRT_OK && !desc.no_ask) result = qnnrt_lower_ask(lower, builder, err);
     if (result == QNNRT_OK)
-        (void)qnnrt_program__take_findings(p, graph, backend, qnnrt_lower_get_info(lower));
+        qnnrt_program__take_findings(p, graph, backend, qnnrt_lower_get_info(lower));
     qnnrt_builder_destroy(builder);
     qnnrt_lower_free(lower);
     qnnrt_ir_free(copy);
@@ -1092,6 +1090,7 @@ static void qnnrt_program__drop(qnnrt_program *p)
     }
     p->info.contexts = NULL;
     p->info.context_count = p->constant_count = 0;
+    p->info.flushed = p->info.clamped = 0;
     p->smalls = NULL;
 }
 
@@ -1146,7 +1145,7 @@ static void qnnrt_program__move(qnnrt_program *p, qnnrt_program__graph *graph, s
     if (graph->refused[backend * graph->asked + node].why != NULL) return;
     p->moves = (qnnrt_program_move *)qnnrt_program__more(p, p->moves, p->move_count, &p->move_room,
                                                          sizeof(*p->moves));
-    if (p->moves == NULL) return;
+    if (p->no_memory) return;
     qnnrt_program__refuse(p, graph, backend, node, why);
     move = &p->moves[p->move_count++];
     move->graph = graph->info.name;
@@ -1208,13 +1207,15 @@ static qnnrt_result qnnrt_program__lower(qnnrt_program *p, qnnrt_program__unit *
     return result;
 }
 
-/* Count the operators of each part of a unit. */
+/* Count the operators of each part of a unit, and what float16 changed. */
 static void qnnrt_program__count(qnnrt_program__unit *unit)
 {
     const qnnrt_lower_info *info = qnnrt_lower_get_info(unit->lower);
     size_t i;
     for (i = 0; i < unit->part_count && i < info->graph_count; ++i)
         unit->parts[i]->info.op_count = info->graphs[i].used_ops;
+    unit->program->info.flushed += info->flushed;
+    unit->program->info.clamped += info->clamped;
 }
 
 /* =====================================================================================
@@ -1857,7 +1858,9 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *p, qnnrt_ir *ir,
     if (result != QNNRT_OK) return result;
     if (!qnnrt_program__make_outputs(p, ir)) return qnnrt_program__fail_memory(err);
     graph = (qnnrt_program__graph *)qnnrt_program__get(p, 1, sizeof(*graph));
-    if (graph == NULL) return qnnrt_program__fail_memory(err);
+    p->graphs = (qnnrt_program_graph *)qnnrt_program__more(p, p->graphs, p->graph_count,
+                                                           &p->graph_room, sizeof(*p->graphs));
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
     graph->info.name = qnnrt_program__text(p, "%s", name);
     graph->info.ir = graph->ir = ir;
     graph->weights = weights;
@@ -1962,8 +1965,7 @@ QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program
     qnnrt_program__graph *graph;
     size_t i = 0, k;
     if (p == NULL) return NULL;
-    p->graphs = (qnnrt_program_graph *)qnnrt_program__get(p, p->graph_count, sizeof(*p->graphs));
-    for (graph = p->first; graph != NULL && p->graphs != NULL; graph = graph->next) {
+    for (graph = p->first; graph != NULL; graph = graph->next) {
         for (k = 0; graph->parts != NULL && k < graph->info.step_count; ++k)
             graph->steps[k] = graph->parts[k].info;
         graph->info.steps = graph->steps;
@@ -1971,20 +1973,12 @@ QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program
         p->graphs[i++] = graph->info;
     }
     p->info.graphs = p->graphs;
-    p->info.graph_count = p->graphs != NULL ? p->graph_count : 0;
+    p->info.graph_count = p->graph_count;
     p->info.constants = p->constants;
     p->info.constant_count = p->constant_count;
     p->info.moves = p->moves;
     p->info.move_count = p->move_count;
     p->info.smalls = p->smalls;
-    p->info.flushed = p->info.clamped = 0;
-    for (i = 0; i < p->unit_count; ++i) {
-        const qnnrt_lower_info *info = p->units[i].lower != NULL
-                                           ? qnnrt_lower_get_info(p->units[i].lower) : NULL;
-        if (info == NULL) continue;
-        p->info.flushed += info->flushed;
-        p->info.clamped += info->clamped;
-    }
     return &p->info;
 }
 
