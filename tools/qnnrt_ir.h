@@ -597,11 +597,11 @@ typedef struct qnnrt_ir_kv_info {
             certain. Layers are numbered as attention comes
    info     receives what was found; may be NULL
 
-   A cache is an input of the graph [.., context, ..] which index_copy, or what qnnrt_ir_pass_native()
-   makes of it, writes `ar` new rows into; attention reads the whole, and the graph returns it. Afterwards the input is
-   [.., context - ar, ..], attention reads past and new rows behind each other, and the output is
-   the new rows [.., ar, ..]; with ar = context the input vanishes. So does the input that said
-   where the rows go, if nothing else reads it.
+   A cache is an input of the graph [.., context, ..] which index_copy writes `ar` new rows into, or
+   what qnnrt_ir_pass_native() renames to it; attention reads the whole, and the graph returns it.
+   Afterwards the input is [.., context - ar, ..], attention reads past and new rows behind each
+   other, and the output is the new rows [.., ar, ..]; with ar = context the input vanishes. So does
+   the input that said where the rows go, if nothing else reads it.
 
    The order of the columns of a mask is another one: the first context - ar are those of the past
    rows, the last ar those of the new ones. The caller of the compiled graph has to give it so. A
@@ -2575,8 +2575,8 @@ static int qnnrt_ir__shape_index_copy(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_indices(s, ids);
 }
 
-/* What a list of indices selects: one for each dimension, NULL for all of it. The indexed dimensions
-   become one group, in place if they are adjacent, else in front. */
+/* What a list of indices selects: one for each dimension, NULL for all of it. The indexed
+   dimensions become one group, in place if they are adjacent, else in front. */
 static int qnnrt_ir__shape_indexed(qnnrt_ir__shape *s, size_t count)
 {
     const qnnrt_ir_node *node = s->node;
