@@ -154,6 +154,15 @@ for form in aimet_061 aimet_100 aimet_200; do
     check ${form}_report "$(cat "$tmp/$form.txt")" grep -qx '  c1.weight' "$tmp/$form.txt"
     check ${form}_binary "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
 done
+# Tensors that the compiler made for another library are no error, unless the graph does not have their values.
+edit made 'd["activation_encodings"] += [dict(a["relu"], name="conv2d.99"), dict(a["relu"], name="fc.bias.1")]'
+compile made 1 '"fc.bias.1" (closest: ' --encodings "$tmp/made.json"
+edit made 'd["activation_encodings"] += [dict(a["relu"], name="conv2d.99")]'
+compile made_elsewhere 0 'note      1 encoding is not used' --encodings "$tmp/made.json"
+says made_name out '            conv2d.99'
+check made_binary "other bytes" cmp "$tmp/codes.bin" "$out/torch_cnn.bin"
+edit made 'd["activation_encodings"] += [dict(a["relu"], name="conv2d.")]'
+compile made_no_number 1 '"conv2d." (closest: ' --encodings "$tmp/made.json"
 # Minima and maxima alone, in the oldest form.
 edit ends 'd = {"activation_encodings": {n: [{"bitwidth": 8, "min": e["scale"][0] * e["offset"][0], "max": e["scale"][0] * (e["offset"][0] + 255)}]
     for n, e in a.items()}, "param_encodings": {}}'

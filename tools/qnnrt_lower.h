@@ -382,7 +382,8 @@ typedef struct qnnrt_lower_info {
     size_t                        small_count;
     const char *const            *folded;        /* names of encodings with scales that were not
                                                     used, after qnnrt_lower_quantize(): passes have
-                                                    folded or fused their tensors */
+                                                    folded or fused their tensors, or another
+                                                    library has them */
     size_t                        folded_count;
 } qnnrt_lower_info;
 
@@ -7244,6 +7245,23 @@ static size_t qnnrt_lower__distance(const char *a, const char *b)
     return row[n];
 }
 
+/* Return 1 for the name of a tensor that the lowering made, VALUE.NUMBER, where VALUE is of a
+   graph: another library or other options have other ones. */
+static int qnnrt_lower__made_name(const qnnrt_lower *lower, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const qnnrt_lower__graph *graph;
+    size_t k;
+    if (dot == NULL || dot[1] == '\0' || dot[1 + strspn(dot + 1, "0123456789")] != '\0') return 0;
+    for (graph = lower->first; graph != NULL; graph = graph->next)
+        for (k = 0; k < graph->info.ir->value_count; ++k) {
+            const char *value = graph->info.ir->values[k]->name;
+            if (strlen(value) == (size_t)(dot - name) && strncmp(value, name, strlen(value)) == 0)
+                return 1;
+        }
+    return 0;
+}
+
 /* List the encodings whose tensors were folded. */
 static qnnrt_result qnnrt_lower__unused(const qnnrt_lower__quantizer *q, qnnrt_error *err)
 {
@@ -7273,6 +7291,7 @@ static qnnrt_result qnnrt_lower__unmet(qnnrt_lower__quantizer *q, qnnrt_error *e
         size_t least = SIZE_MAX;
         char line[500];
         if (q->met[i]) continue;
+        if (qnnrt_lower__made_name(q->lower, desc->encodings[i].name)) { q->met[i] = 2; continue; }
         if (++count > 5) continue;
         for (q->graph = q->lower->first; q->graph != NULL; q->graph = q->graph->next)
             for (k = 0; k < q->graph->info.ir->value_count; ++k) {

@@ -419,7 +419,8 @@ static void aten_say_folded(const aten *a)
     const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
     if (info->folded_count == 0) return;
     say(a->t,
-        "note      %lu encoding%s not used, since passes have folded or fused the tensors%s:\n",
+        "note      %lu encoding%s not used: passes have folded or fused the tensors, or another"
+        " library has them%s:\n",
         (unsigned long)info->folded_count, info->folded_count == 1 ? " is" : "s are",
         info->folded_count > SHOWN ? " (--report lists all)" : "");
     for (size_t i = 0; i < info->folded_count && i < SHOWN; ++i) {

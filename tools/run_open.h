@@ -226,6 +226,8 @@ static const char *open_hint(const tool *t, const qnnrt_error *err)
 {
     const settings *set = &t->set;
     if (strstr(err->text, "desc.host_functions") != NULL) return HOST_HINT;
+    if (strstr(err->text, "desc.backends has the role") != NULL)
+        return "Leave out the --backend_so of roles that the model does not have.";
     if (err->code != QNNRT_E_LIBRARY) return err->hint;
     return cli_library_hint(err, set->system, set->inspect
         ? "Name the library with --system_so FILE, or add JSON for every binary."
