@@ -79,6 +79,10 @@ hinted role_of_run "--backend_so ROLE=FILE"
 # ROLE: rows of roles, and a list of rows
 wrong row_role_empty "{\"mylib.line.default\": {$row, \"role\": \"\"}}" '"role" is not a name'
 wrong row_list "{\"mylib.line.default\": [{$row, $slope}, 1]}" 'operator "mylib.line.default": an operator is not an object'
+wrong row_twice "{\"mylib.line.default\": {$row, $slope}, \"mylib.line.default\": {$row, $slope}}" 'there are two rows for one backend'
+wrong row_twice_for "{\"mylib.line.default\": [{$row, $slope, \"role\": \"npu\"}, {$row, $slope, \"role\": \"npu\"}]}" 'there are two rows for npu'
+wrong rows_too_many "{$(awk 'BEGIN { for (i = 0; i < 4097; ++i) printf "%s\"op%d\": {\"package\": \"p\", \"type\": \"t\"}", i ? "," : "", i }')}" \
+    'operator "op4095": the table has more than 4096 rows'
 wrong row_alone "{\"mylib.line.default\": {$row, $slope, \"role\": \"npu\"}}" 'no backend has the role "npu"'
 for role in host cpu; do
     map "{\"mylib.line.default\": {$row, $slope, \"role\": \"$role\"}}"

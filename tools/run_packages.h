@@ -123,7 +123,7 @@ typedef struct op_map {
     size_t                    text_count, text_room;
 } op_map;
 
-enum { OP_MAP_BYTES = 1 << 24, OP_MAP_PARAMS = 8, OP_MAP_INPUTS = 64 };
+enum { OP_MAP_BYTES = 1 << 24, OP_MAP_ROWS = 4096, OP_MAP_PARAMS = 8, OP_MAP_INPUTS = 64 };
 
 /* Copy a string of the file; what has a 0 in it is cut there. */
 static const char *op_map_text(op_map *map, const qnnrt_json_text *from)
@@ -194,6 +194,7 @@ static size_t op_map_add(op_map *map, const char *op)
 static const char *op_map_row(op_map *map, qnnrt_json_reader *r, const char *op,
                               qnnrt_json_type type)
 {
+    if (map->count == OP_MAP_ROWS) return "the table has more than 4096 rows";
     const size_t at = op_map_add(map, op);
     qnnrt_lower_custom *row = &map->rows[at];
     qnnrt_lower_custom_param *params = map->params[at];
@@ -252,6 +253,17 @@ static void op_map_free(op_map *map)
     memset(map, 0, sizeof(*map));
 }
 
+/* Return the number of a row of an operator and a backend that have an earlier one; count: none. */
+static size_t op_map_twice(const op_map *map)
+{
+    for (size_t i = 0; i < map->count; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (strcmp(map->names[i], map->names[k]) == 0 &&
+                (map->roles[i] == NULL || map->roles[k] == NULL ||
+                 strcmp(map->roles[i], map->roles[k]) == 0)) return i;
+    return map->count;
+}
+
 /* Read the table of --op_map, if there is one. Return 0 after printing an error. */
 static int op_map_read(tool *t, op_map *map)
 {
@@ -281,7 +293,12 @@ static int op_map_read(tool *t, op_map *map)
         fail(t, NULL, "Correct the table of operators; qnnrt-run compile --help shows one.",
              "%s: operator \"%s\": %s", path, map->count > 0 ? map->names[map->count - 1] : "",
              wrong);
-    const int good = r.error == NULL && wrong == NULL && !t->failed;
+    const size_t twice = op_map_twice(map);
+    if (!t->failed && twice < map->count)
+        fail(t, NULL, "Leave one of them out, or give each a \"role\".",
+             "%s: operator \"%s\": there are two rows for %s", path, map->names[twice],
+             map->roles[twice] != NULL ? map->roles[twice] : "one backend");
+    const int good = !t->failed;
     free(text);
     return good;
 }
