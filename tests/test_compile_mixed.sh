@@ -113,6 +113,33 @@ mixed small_emulated 0 'have rounded values, but their size as before' $llama $r
 # shellcheck disable=SC2086
 mixed small_pattern 1 '--keep_weight q.wei is the name of no weight' $llama $refs --fp16 --weight_bits 8 --keep_weight q.wei
 
+# ---- activations as codes: libraries have them, the host computes with floats ----
+echo "$tmp/x.raw" >"$tmp/x.list"
+# shellcheck disable=SC2086
+mixed codes 0 'calibrated graph "torch_cnn.2": 1 samples' $cnn $refs $middle --pin relu_=host --calibrate "$tmp/x.list" --verify 2
+says codes_tolerance out 'tolerance 0.02'
+rm -rf "$tmp/y"
+run --ctx_dir "$out" --backend_so "npu=$ref" --input "x=$tmp/x.raw" --output_dir "$tmp/y"
+is codes_runs 0
+equal codes_pytorch "$tmp/y/torch_cnn/softmax.raw" "$tmp/y.raw" 5e-3
+check codes_round "the result is as exact as in floats" python3 -c 'import array, sys
+a, b = (array.array("f", open(path, "rb").read()) for path in sys.argv[1:3])
+sys.exit(max(abs(x - y) for x, y in zip(a, b)) < 1e-6)' "$tmp/y/torch_cnn/softmax.raw" "$tmp/y.raw"
+# A scale for the input of the first step and for the border that the second step reads in floats; samples give the others.
+echo '{"activation_encodings": {"x": [{"bitwidth": 16, "scale": 0.0005, "offset": -32768}], "relu_": [{"bitwidth": 8,
+    "scale": 0.02, "offset": 0}]}, "param_encodings": {}}' >"$tmp/some.json"
+# shellcheck disable=SC2086
+mixed encodings 0 'encodings of 2 tensors' $cnn $refs $middle --pin relu_=host --calibrate "$tmp/x.list" --encodings "$tmp/some.json" --verify 1
+# shellcheck disable=SC2086
+mixed encodings_alone 1 'tensor "batch_norm" has no range and no encoding' $cnn $refs $middle --pin relu_=host --encodings "$tmp/some.json"
+sed 's/"relu_"/"relu_9"/' "$tmp/some.json" >"$tmp/none.json"
+# shellcheck disable=SC2086
+mixed encodings_none 1 'an encoding is of the tensor "relu_9", which no graph has' $cnn $refs --encodings "$tmp/none.json"
+# shellcheck disable=SC2086
+mixed codes_so 2 '--calibrate_so is for one backend' $cnn $refs --calibrate "$tmp/x.list" --calibrate_so "$ref"
+# shellcheck disable=SC2086
+mixed codes_list 1 'binary data' $cnn $refs --calibrate "$tmp/x.raw"
+
 # ---- the genuine libraries ----
 if [ -f "$htp" ] && [ -f "$cpu" ]; then
     steps htp_cpu "$htp" "$cpu" cpu 1e-2
@@ -140,6 +167,12 @@ if [ -f "$htp" ] && [ -f "$cpu" ]; then
         is llama_${role}_runs 0
         equal llama_${role}_pytorch "$tmp/llama_$role/torch_llama/linear_1.raw" "$tmp/logits.raw" 1e-2
     done
+    # shellcheck disable=SC2086
+    mixed htp_codes 0 'calibrated graph "torch_cnn.0": 1 samples' $cnn $both $middle --pin relu_=cpu --calibrate "$tmp/x.list" --verify 2
+    says htp_codes_cpu out '  step 1   cpu '
+    # shellcheck disable=SC2086
+    mixed cpu_codes 1 'none of the --backends computes with activations as codes' $cnn --backends cpu,host --backend_so "cpu=$cpu" \
+        --calibrate "$tmp/x.list"
     # shellcheck disable=SC2086
     mixed htp_small 0 'small     1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $both --pin linear=cpu --pin linear_1=npu \
         --weight_bits 8 --verify 2

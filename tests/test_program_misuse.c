@@ -169,6 +169,46 @@ TEST(program_forgets_what_it_released)
     qnnrt_ir_free(ir);
 }
 
+/* A step alone has all its tensors; a step of the host, and one that does not exist, cannot be watched. */
+TEST(program_watches_steps_of_libraries)
+{
+    bench b;
+    qnnrt_program *p = NULL;
+    qnnrt_program_watched watched;
+    qnnrt_ir *ir = misuse_graph(three, "e", NULL);
+    const qnnrt_program_graph *graph;
+    size_t i, seen = 0;
+    CHECK(ir != NULL);
+    describe(&b, three_pins);
+    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "m", &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_program_watch(p, 0, 0, &watched, &err), QNNRT_E_ARG);     /* no plan */
+    CHECK_EQ(qnnrt_program_plan(p, &err), QNNRT_OK);
+    graph = &qnnrt_program_get_info(p)->graphs[0];
+    CHECK_EQ(qnnrt_program_watch(NULL, 0, 0, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_program_watch(p, 1, 0, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_program_watch(p, 0, graph->step_count, &watched, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_program_watch(p, 0, 0, NULL, &err), QNNRT_E_ARG);
+    for (i = 0; i < graph->step_count; ++i) {
+        const int host = b.backends[graph->steps[i].backend].backend == NULL;
+        memset(&watched, 0xFF, sizeof(watched));
+        CHECK_EQ(qnnrt_program_watch(p, 0, i, &watched, &err), host ? QNNRT_E_ARG : QNNRT_OK);
+        if (!host) {
+            const qnnrt_graph_info *built = qnnrt_get_info(watched.model)->contexts[0].graphs;
+            CHECK(built != NULL && built->output_count >= watched.ir->node_count);
+            ++seen;
+        } else {
+            CHECK(watched.model == NULL && watched.ir == NULL && watched.lower == NULL);
+        }
+        qnnrt_program_unwatch(&watched);
+        qnnrt_program_unwatch(&watched);
+    }
+    CHECK(seen >= 3);
+    qnnrt_program_unwatch(NULL);
+    qnnrt_program_free(p);
+    qnnrt_ir_free(ir);
+}
+
 /* Check that the pipeline of the only graph has each name of its outputs once: an output of a step that no edge hides, or
    a name. Return how many outputs it has. */
 static size_t outputs_of(qnnrt_program *p)
@@ -277,6 +317,7 @@ TEST_MAIN("program_misuse")
     counting.free = counted_free;
     RUN(program_refuses_wrong_arguments);
     RUN(program_forgets_what_it_released);
+    RUN(program_watches_steps_of_libraries);
     RUN(program_copies_outputs_that_no_node_makes);
     RUN(program_gives_a_value_away_twice);
     RUN(program_survives_every_failing_allocation);

@@ -78,6 +78,15 @@
        computes with them as they are. info.smalls says it for each weight, by backend. If no
        backend can make any weight small, the build is an error.
 
+   Activations as codes
+       desc.lower.act_bits and .encodings are for the libraries that can compute with codes: all
+       except libQnnCpu.so, whose steps and those of the host stay float. Each step converts its
+       inputs and outputs itself. An encoding of a graph is for each step with such a tensor. For
+       ranges, plan a program without act_bits; qnnrt_program_watch() then builds one step in
+       floats, with all its tensors as inputs and outputs: feed it what the evaluator has for its
+       inputs. In the program that is built, encodings name the step as their graph: the same graph
+       with the same options has the same steps.
+
    States
        An output that index_copy makes from an input, with the same shape and type, is one tensor
        with it. A backend keeps it only if it can compute every node that touches it. Otherwise it
@@ -138,8 +147,8 @@ typedef struct qnnrt_program_desc {
                                                     microseconds (default 0: 0.001) */
     uint32_t                     moves;          /* most nodes to move (default 0: 1,000) */
     qnnrt_lower_desc             lower;          /* options of all steps; .hooks, .target,
-                                                    .build_id, .contexts, .watch and .io are not
-                                                    used, nor .compute for libQnnCpu.so */
+                                                    .build_id, .contexts, .watch, .same and .io are
+                                                    not used, nor .compute for libQnnCpu.so */
     void                       (*told)(void *user, const char *text);
                                                  /* is called with one line for each move (default
                                                     NULL) */
@@ -239,6 +248,23 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *program, qnnrt_
             moves) */
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *program, qnnrt_error *err);
 
+/* A step that is built alone, to look into it. */
+typedef struct qnnrt_program_watched {
+    qnnrt_ir    *ir;                 /* the step */
+    qnnrt_lower *lower;              /* of this graph alone */
+    qnnrt       *model;              /* with a graph of the step's name */
+} qnnrt_program_watched;
+
+/* Build a step of a plan in floats, with every float tensor as an input or output.
+   graph, step  in info.graphs and its .steps, not of the host
+   out          valid as long as the program, until the next plan
+   Returns      QNNRT_OK; as qnnrt_lower_graph() and qnnrt_builder_finish(); QNNRT_E_ARG
+   Frees        qnnrt_program_unwatch() */
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *program, size_t graph,
+                                                   size_t step, qnnrt_program_watched *out,
+                                                   qnnrt_error *err);
+QNNRT_PROGRAM_API void qnnrt_program_unwatch(qnnrt_program_watched *watched);
+
 /* Write the elements of a constant, row-major, to `data` of constant->bytes bytes. */
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *program, size_t constant,
                                                   void *data, qnnrt_error *err);
@@ -318,6 +344,7 @@ typedef struct qnnrt_program__unit {
     qnnrt_program__part **parts;                 /* [part_count], at most one of each graph */
     size_t                part_count;
     qnnrt_lower          *lower;
+    int                   watch;                 /* 1: all tensors are inputs or outputs */
 } qnnrt_program__unit;
 
 struct qnnrt_program {
@@ -670,6 +697,14 @@ static size_t qnnrt_program__origin(const qnnrt_program__graph *graph, const qnn
     return graph->node_at[node->number];
 }
 
+/* Let activations stay floats. */
+static void qnnrt_program__in_floats(qnnrt_lower_desc *desc)
+{
+    desc->act_bits = 0;
+    desc->encodings = NULL;
+    desc->encoding_count = 0;
+}
+
 /* Return the options to lower parts for a backend. */
 static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t backend)
 {
@@ -687,6 +722,8 @@ static qnnrt_lower_desc qnnrt_program__options(const qnnrt_program *p, size_t ba
         desc.custom_count = p->backends[backend].custom_count;
     }
     desc.weight_optional = 1;                    /* another backend may have small ones */
+    desc.same_count = 0;
+    if (desc.target == QNNRT_LOWER_CPU) qnnrt_program__in_floats(&desc);
     return desc;
 }
 
@@ -714,6 +751,7 @@ static qnnrt_result qnnrt_program__ask_library(qnnrt_program *p, qnnrt_program__
     const qnnrt_ir *ir = graph->ir;
     qnnrt_result result;
     desc.native_io = 1;                          /* borders are asked about when they are known */
+    qnnrt_program__in_floats(&desc);             /* what a library refuses with codes stays float */
     result = qnnrt_ir_extract(ir, (const qnnrt_ir_node *const *)ir->nodes, ir->node_count,
                               (const qnnrt_ir_value *const *)ir->inputs, ir->input_count,
                               (const qnnrt_ir_value *const *)ir->outputs, ir->output_count,
@@ -1178,6 +1216,53 @@ static size_t qnnrt_program__move_findings(qnnrt_program *p, const qnnrt_program
     return moved;
 }
 
+/* Return true if an encoding is for a part. */
+static int qnnrt_program__is_meant(const qnnrt_program__part *part, const qnnrt_lower_encoding *e)
+{
+    const qnnrt_ir *ir = part->ir;
+    size_t i;
+    if (e->graph != NULL && strcmp(e->graph, part->info.name) == 0) return 1;
+    if (e->graph != NULL && strcmp(e->graph, part->graph->info.name) != 0) return 0;
+    for (i = 0; i < ir->value_count; ++i)
+        if (strcmp(ir->values[i]->name, e->name) == 0 ||
+            (ir->values[i]->key != NULL && strcmp(ir->values[i]->key, e->name) == 0))
+            return 1;
+    return 0;
+}
+
+/* Give a unit the encodings of its parts, with their names as graphs. */
+static qnnrt_result qnnrt_program__encodings(qnnrt_program *p, const qnnrt_program__unit *unit,
+                                             qnnrt_lower_desc *desc, qnnrt_error *err)
+{
+    const size_t most = desc->encoding_count;
+    qnnrt_lower_encoding *list = NULL;
+    size_t i, k, count = 0, room = 0;
+    for (k = 0; k < unit->part_count; ++k)
+        for (i = 0; i < most; ++i) {
+            if (!qnnrt_program__is_meant(unit->parts[k], &desc->encodings[i])) continue;
+            list = (qnnrt_lower_encoding *)qnnrt_program__more(p, list, count, &room,
+                                                               sizeof(*list));
+            if (p->no_memory) return qnnrt_program__fail_memory(err);
+            list[count] = desc->encodings[i];
+            list[count++].graph = unit->parts[k]->info.name;
+        }
+    desc->encodings = list;
+    desc->encoding_count = count;
+    return QNNRT_OK;
+}
+
+/* Make codes of the activations of a unit, if that is wanted. */
+static qnnrt_result qnnrt_program__quantize(qnnrt_program *p, const qnnrt_program__unit *unit,
+                                            qnnrt_error *err)
+{
+    const qnnrt_program_backend *backend = &p->backends[unit->backend];
+    qnnrt_builder *scratch = NULL;
+    qnnrt_result result = qnnrt_builder_create(backend->backend, &backend->builder, &scratch, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_quantize(unit->lower, scratch, err);
+    qnnrt_builder_destroy(scratch);
+    return result;
+}
+
 /* Lower the parts of a unit, and add them to a builder. *moved receives how many nodes the library
    refused there; then the result is QNNRT_E_UNSUPPORTED. */
 static qnnrt_result qnnrt_program__lower(qnnrt_program *p, qnnrt_program__unit *unit,
@@ -1189,7 +1274,15 @@ static qnnrt_result qnnrt_program__lower(qnnrt_program *p, qnnrt_program__unit *
     size_t i;
     desc.io = qnnrt_program__io;
     desc.io_user = unit;
-    result = qnnrt_lower_create(&desc, &unit->lower, err);
+    if (unit->watch) {
+        qnnrt_program__in_floats(&desc);
+        desc.watch = 2;
+        desc.weight_bits = desc.weight_block = 0;
+        desc.weight_emulate = 0;
+        desc.weight_bits_of = NULL;
+    }
+    result = qnnrt_program__encodings(p, unit, &desc, err);
+    if (result == QNNRT_OK) result = qnnrt_lower_create(&desc, &unit->lower, err);
     for (i = 0; i < unit->part_count && result == QNNRT_OK; ++i) {
         const qnnrt_program__part *part = unit->parts[i];
         result = qnnrt_lower_weights(unit->lower, part->ir, part->graph->weights, err);
@@ -1202,6 +1295,7 @@ static qnnrt_result qnnrt_program__lower(qnnrt_program *p, qnnrt_program__unit *
         result = QNNRT_OK;
     }
     if (result == QNNRT_OK) result = worst;
+    if (result == QNNRT_OK && desc.act_bits != 0) result = qnnrt_program__quantize(p, unit, err);
     if (result == QNNRT_OK) result = qnnrt_lower_emit(unit->lower, builder, err);
     if (result == QNNRT_E_UNSUPPORTED) *moved += qnnrt_program__move_findings(p, unit);
     return result;
@@ -1813,6 +1907,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *de
     options.hooks = p->desc.hooks;
     options.target = htp ? QNNRT_LOWER_HTP : qnnrt_program__target(p, 0);
     options.contexts = 0;
+    qnnrt_program__in_floats(&options);
     result = qnnrt_lower_create(&options, &p->main, err);
     if (result != QNNRT_OK) {
         qnnrt_program_free(p);
@@ -1896,6 +1991,31 @@ static qnnrt_result qnnrt_program__check_pins(const qnnrt_program *p, qnnrt_erro
     return QNNRT_OK;
 }
 
+/* Check that each encoding of a whole graph has a tensor. */
+static qnnrt_result qnnrt_program__check_encodings(const qnnrt_program *p, qnnrt_error *err)
+{
+    const qnnrt_lower_desc *desc = &p->desc.lower;
+    const qnnrt_program__graph *graph;
+    size_t i, k;
+    for (i = 0; i < desc->encoding_count; ++i) {
+        const qnnrt_lower_encoding *e = &desc->encodings[i];
+        int met = e->graph != NULL;              /* steps are checked when they are lowered */
+        for (graph = p->first; graph != NULL && !met; graph = graph->next)
+            for (k = 0; k < graph->ir->value_count && !met; ++k) {
+                const qnnrt_ir_value *value = graph->ir->values[k];
+                met = strcmp(value->name, e->name) == 0 ||
+                      (value->key != NULL && strcmp(value->key, e->name) == 0);
+            }
+        if (met) continue;
+        qnnrt_program__fail(err, QNNRT_E_NOT_FOUND, "an encoding is of the tensor \"%.200s\", which"
+                            " no graph has", e->name);
+        qnnrt_program__hint(err, "Use the names of the graph's values or weights; samples give the"
+                                 " ranges of tensors inside of operators.");
+        return QNNRT_E_NOT_FOUND;
+    }
+    return QNNRT_OK;
+}
+
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *p, qnnrt_error *err)
 {
     qnnrt_program__graph *graph;
@@ -1906,6 +2026,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *p, qnnrt_error 
     for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next)
         result = qnnrt_program__ask(p, graph, err);
     if (result == QNNRT_OK) result = qnnrt_program__check_pins(p, err);
+    if (result == QNNRT_OK) result = qnnrt_program__check_encodings(p, err);
     for (graph = p->first; graph != NULL && result == QNNRT_OK; graph = graph->next) {
         result = qnnrt_program__choose(p, graph, err);
         if (result == QNNRT_OK) result = qnnrt_program__cut(p, graph, err);
@@ -1935,6 +2056,60 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *p, qnnrt_error
     result = qnnrt_program__smalls(p, err);
     if (result != QNNRT_OK) qnnrt_program__drop(p);
     return result;
+}
+
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *p, size_t number, size_t step,
+                                                   qnnrt_program_watched *out, qnnrt_error *err)
+{
+    qnnrt_program__graph *graph = p != NULL ? p->first : NULL;
+    qnnrt_program__part *part, **list;
+    qnnrt_program__unit *unit;
+    qnnrt_builder *builder = NULL;
+    qnnrt_result result;
+    size_t moved = 0;
+    if (out != NULL) memset(out, 0, sizeof(*out));
+    for (; graph != NULL && number > 0; --number) graph = graph->next;
+    if (out == NULL || graph == NULL || graph->parts == NULL || step >= graph->info.step_count ||
+        p->backends[graph->parts[step].info.backend].backend == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_watch: there is no such step"
+                                                     " on a backend, or out is NULL");
+    part = (qnnrt_program__part *)qnnrt_program__get(p, 1, sizeof(*part));
+    list = (qnnrt_program__part **)qnnrt_program__get(p, 1, sizeof(*list));
+    unit = (qnnrt_program__unit *)qnnrt_program__get(p, 1, sizeof(*unit));
+    if (p->no_memory) return qnnrt_program__fail_memory(err);
+    *part = graph->parts[step];
+    part->ir = NULL;
+    list[0] = part;
+    unit->program = p;
+    unit->backend = part->info.backend;
+    unit->parts = list;
+    unit->part_count = 1;
+    unit->watch = 1;
+    result = qnnrt_ir_extract(graph->ir, part->nodes, part->node_count, part->inputs,
+                              part->input_count, part->outputs, part->output_count,
+                              part->info.name, &part->ir, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_builder_create(p->backends[unit->backend].backend,
+                                      &p->backends[unit->backend].builder, &builder, err);
+    if (result == QNNRT_OK) result = qnnrt_program__lower(p, unit, builder, &moved, err);
+    if (result == QNNRT_OK) {
+        result = qnnrt_builder_finish(builder, &out->model, err);
+        builder = NULL;
+    }
+    qnnrt_builder_destroy(builder);
+    out->ir = part->ir;
+    out->lower = unit->lower;
+    if (result != QNNRT_OK) qnnrt_program_unwatch(out);
+    return result;
+}
+
+QNNRT_PROGRAM_API void qnnrt_program_unwatch(qnnrt_program_watched *watched)
+{
+    if (watched == NULL) return;
+    qnnrt_close(watched->model);
+    qnnrt_lower_free(watched->lower);
+    qnnrt_ir_free(watched->ir);
+    memset(watched, 0, sizeof(*watched));
 }
 
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *p, size_t constant,

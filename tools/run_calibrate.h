@@ -304,10 +304,13 @@ typedef struct calibration {
     aten_graph           *g;
     const char           *list;        /* path                                            */
     qnnrt_lower          *lower;
-    qnnrt_ir             *ir;
+    qnnrt_ir             *ir;          /* that the samples are for                        */
+    const qnnrt_ir       *part;        /* of it that is calibrated, NULL: all             */
+    const char           *name;        /* of the graph that is calibrated                 */
     qnnrt                *model;
     qnnrt_run            *run;
     double              **inputs;      /* [ir->input_count]                               */
+    double              **fed;         /* [part->input_count]                             */
     qnnrt_lower_encoding *ranges;      /* [tensor_count], of tensors; .name NULL: of none */
     range_method          method;
     double                percent;     /* of RANGE_PERCENTILE                             */
@@ -356,23 +359,75 @@ static int calibrate_line(calibration *c, char *line, size_t number)
     return good;
 }
 
+/* Keep a value that the part reads. */
+static qnnrt_result calibrate_watch(void *user, const qnnrt_ir_node *node, size_t output,
+                                    const void *data, qnnrt_error *err)
+{
+    const calibration *c = user;
+    const qnnrt_ir_value *value = node->outputs[output];
+    qnnrt_ir_run_desc wide = {0};
+    (void)err;
+    wide.wide = 1;
+    for (size_t i = 0; i < c->part->input_count; ++i)
+        if (strcmp(c->part->inputs[i]->name, value->name) == 0)
+            value_get(qnnrt_ir_run_dtype(&wide, value), data, c->fed[i], value->count);
+    return QNNRT_OK;
+}
+
+/* Compute what the part reads, on the host. Return 0 after printing an error. */
+static int calibrate_feed(calibration *c, size_t number)
+{
+    const size_t inputs = c->ir->input_count;
+    const void **given = cli_alloc(inputs, sizeof(*given));
+    void **room = cli_alloc(inputs, sizeof(*room));
+    void **none = cli_alloc(c->ir->output_count, sizeof(*none));
+    qnnrt_ir_run_desc desc = {0};
+    verify loads = {0};
+    qnnrt_error err;
+    desc.load = verify_load;
+    desc.load_user = &loads;
+    desc.watch = calibrate_watch;
+    desc.watch_user = c;
+    desc.wide = desc.ready = 1;
+    for (size_t i = 0; i < inputs; ++i) {
+        const qnnrt_ir_value *value = c->ir->inputs[i];
+        const qnnrt_dtype dtype = qnnrt_ir_run_dtype(&desc, value);
+        given[i] = room[i] = cli_alloc((size_t)value->count, qnnrt_ir_dtype_bytes(dtype));
+        value_put(dtype, c->inputs[i], room[i], value->count);
+        for (size_t k = 0; k < c->part->input_count; ++k)
+            if (strcmp(c->part->inputs[k]->name, value->name) == 0)
+                memcpy(c->fed[k], c->inputs[i], (size_t)value->count * sizeof(double));
+    }
+    const int good = qnnrt_ir_run(c->ir, &desc, given, none, &err) == QNNRT_OK;
+    if (!good) fail(c->a->t, NULL, err.hint, "%s, line %lu: %s", c->list, (unsigned long)number,
+                    err.text);
+    for (size_t i = 0; i < inputs; ++i) free(room[i]);
+    free(room);
+    free(none);
+    free((void *)given);
+    return good;
+}
+
 /* Put the inputs into the run, and execute it. Return 0 after printing an error. */
 static int calibrate_exec(calibration *c, size_t number)
 {
     const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(c->lower)->graphs[0];
-    for (size_t i = 0; i < c->ir->input_count; ++i) {
-        const qnnrt_ir_value *value = c->ir->inputs[i];
+    const qnnrt_ir *ir = c->part != NULL ? c->part : c->ir;
+    double **inputs = c->part != NULL ? c->fed : c->inputs;
+    if (c->part != NULL && !calibrate_feed(c, number)) return 0;
+    for (size_t i = 0; i < ir->input_count; ++i) {
+        const qnnrt_ir_value *value = ir->inputs[i];
         const char *name = info->tensors[info->inputs[i]].name;
         const qnnrt_slot slot = info->inputs[i] > 0 ? qnnrt_run_slot(c->run, name) : QNNRT_NO_SLOT;
         const int half = c->half && value_is_float(value->dtype);
         if (slot == QNNRT_NO_SLOT) continue;
         if (half)                                /* as constants are */
             for (uint64_t k = 0; k < value->count; ++k) {
-                if (c->inputs[i][k] > 65504) c->inputs[i][k] = 65504;
-                if (c->inputs[i][k] < -65504) c->inputs[i][k] = -65504;
+                if (inputs[i][k] > 65504) inputs[i][k] = 65504;
+                if (inputs[i][k] < -65504) inputs[i][k] = -65504;
             }
         if (slot->tensor->count != value->count ||
-            !value_put(slot->tensor->dtype, c->inputs[i], qnnrt_data(c->run, name, NULL),
+            !value_put(slot->tensor->dtype, inputs[i], qnnrt_data(c->run, name, NULL),
                        value->count)) {
             fail(c->a->t, NULL, NULL, "calibration: input \"%s\" has another type", value->name);
             return 0;
@@ -412,7 +467,7 @@ static int calibrate_look(calibration *c, size_t number)
             if (!any || values[k] > range->high) range->high = values[k];
             any = 1;
         }
-        range->graph = c->g->name;
+        range->graph = c->name;
         range->name = tensor->value != NULL ? tensor->value->name : tensor->name;
         free(values);
         if (wrong > 0 && tensors++ == 0) first = range->name;
@@ -525,6 +580,39 @@ static int calibrate_build(calibration *c, qnnrt_backend *backend)
     return 0;
 }
 
+/* Run the samples, and append what they show to the encodings. Return 0 after printing an error. */
+static int calibrate_run(calibration *c, uint64_t begin)
+{
+    const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(c->lower)->graphs[0];
+    const size_t tensors = info->tensor_count;
+    size_t count = 0;
+    c->ranges = cli_alloc(tensors, sizeof(*c->ranges));
+    c->inputs = cli_alloc(c->ir->input_count, sizeof(*c->inputs));
+    for (size_t i = 0; i < c->ir->input_count; ++i)
+        c->inputs[i] = cli_alloc((size_t)c->ir->inputs[i]->count, sizeof(double));
+    range_method_of(c->a->t->set.compile.calibrate_method, &c->method, &c->percent);
+    int good = calibrate_samples(c);
+    long cut = 0;
+    if (good && c->method != RANGE_MINMAX) cut = calibrate_cut(c, tensors);
+    good = good && cut >= 0;
+    for (size_t i = 0; i < tensors && good; ++i) {
+        if (c->ranges[i].name == NULL) continue;
+        c->a->encodings = cli_grow(c->a->encodings, c->a->encoding_count, &c->a->encoding_room,
+                                sizeof(*c->a->encodings));
+        c->a->encodings[c->a->encoding_count] = c->ranges[i];
+        c->a->encodings[c->a->encoding_count++].name = cli_text("%s", c->ranges[i].name);
+        ++count;
+    }
+    if (good)
+        say(c->a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %ld of them"
+                  " cut, %.2f s\n", c->name, (unsigned long)c->samples, (unsigned long)count,
+            cut, (double)(now_ns() - begin) / 1e9);
+    for (size_t i = 0; i < c->ir->input_count; ++i) free(c->inputs[i]);
+    free(c->inputs);
+    free(c->ranges);
+    return good;
+}
+
 /* Calibrate one graph, and append its ranges to a->encodings. Return 0 after printing an error. */
 static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backend *backend)
 {
@@ -538,36 +626,8 @@ static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backe
     c.a = a;
     c.g = g;
     c.list = list;
-    int good = calibrate_build(&c, backend);
-    if (good) {
-        const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(c.lower)->graphs[0];
-        const size_t tensors = info->tensor_count;
-        size_t count = 0;
-        c.ranges = cli_alloc(tensors, sizeof(*c.ranges));
-        c.inputs = cli_alloc(c.ir->input_count, sizeof(*c.inputs));
-        for (size_t i = 0; i < c.ir->input_count; ++i)
-            c.inputs[i] = cli_alloc((size_t)c.ir->inputs[i]->count, sizeof(double));
-        range_method_of(a->t->set.compile.calibrate_method, &c.method, &c.percent);
-        good = calibrate_samples(&c);
-        long cut = 0;
-        if (good && c.method != RANGE_MINMAX) cut = calibrate_cut(&c, tensors);
-        good = good && cut >= 0;
-        for (size_t i = 0; i < tensors && good; ++i) {
-            if (c.ranges[i].name == NULL) continue;
-            a->encodings = cli_grow(a->encodings, a->encoding_count, &a->encoding_room,
-                                    sizeof(*a->encodings));
-            a->encodings[a->encoding_count] = c.ranges[i];
-            a->encodings[a->encoding_count++].name = cli_text("%s", c.ranges[i].name);
-            ++count;
-        }
-        if (good)
-            say(a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %ld of them"
-                      " cut, %.2f s\n", g->name, (unsigned long)c.samples, (unsigned long)count,
-                cut, (double)(now_ns() - begin) / 1e9);
-        for (size_t i = 0; i < c.ir->input_count; ++i) free(c.inputs[i]);
-        free(c.inputs);
-        free(c.ranges);
-    }
+    c.name = g->name;
+    const int good = calibrate_build(&c, backend) && calibrate_run(&c, begin);
     qnnrt_run_destroy(c.run);
     qnnrt_close(c.model);
     qnnrt_ir_free(c.ir);

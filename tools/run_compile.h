@@ -379,25 +379,27 @@ static int verb_compile(void *user)
     } else if (m.backend_count > 0) {
         if (mixed_open(&m)) {
             t->backend = m.backends[0].backend;
-            cache_begin(&cache, t, &names, a, &m, path);
-            if (cache.cache != NULL && (set->explain || set->report != NULL))
-                say(t, "cache     not read: %s needs the plan\n",
-                    set->explain ? "--explain_plan" : "--report");
-            else paths = cache_take(&cache, t);
-            const int made = paths == NULL && !t->failed && mixed_compile(&m, path);
-            for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
-                say(t, "wrote     %s\n", paths[i]);
-            for (size_t i = 0; made && i < m.path_count; ++i)
-                say(t, "wrote     %s\n", m.paths[i]);
-            const uint64_t begin = now_ns();
-            if ((made || paths != NULL) && mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
-            if (made) {
-                paths = cli_alloc(m.path_count + 1, sizeof(*paths));
-                for (size_t i = 0; i < m.path_count; ++i) paths[i] = cli_text("%s", m.paths[i]);
-                cache_keep(&cache, t, a, paths);
+            if (mixed_ranges(&m)) {
+                cache_begin(&cache, t, &names, a, &m, path);
+                if (cache.cache != NULL && (set->explain || set->report != NULL))
+                    say(t, "cache     not read: %s needs the plan\n",
+                        set->explain ? "--explain_plan" : "--report");
+                else paths = cache_take(&cache, t);
+                const int made = paths == NULL && !t->failed && mixed_compile(&m, path);
+                for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
+                    say(t, "wrote     %s\n", paths[i]);
+                for (size_t i = 0; made && i < m.path_count; ++i)
+                    say(t, "wrote     %s\n", m.paths[i]);
+                const uint64_t begin = now_ns();
+                if ((made || paths != NULL) && mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
+                if (made) {
+                    paths = cli_alloc(m.path_count + 1, sizeof(*paths));
+                    for (size_t i = 0; i < m.path_count; ++i) paths[i] = cli_text("%s", m.paths[i]);
+                    cache_keep(&cache, t, a, paths);
+                }
+                compile_free(paths);
+                choices_report(&m);
             }
-            compile_free(paths);
-            choices_report(&m);
             t->backend = NULL;                   /* it is closed with the others */
         }
     } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {

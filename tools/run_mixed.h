@@ -145,8 +145,8 @@ static int mixed_check(mixed *m)
     const char *alone = c->contexts != 0       ? "--contexts"
                         : c->shards != 0       ? "--shards"
                         : c->verify_nodes != 0 ? "--verify_nodes"
-                        : c->calibrate.count > 0 ? "--calibrate"
-                        : c->encodings != NULL ? "--encodings"
+                        : c->calibrate_so != NULL ? "--calibrate_so"
+                        : c->write_encodings != NULL ? "--write_encodings"
                         : set->svg != NULL     ? "--svg"
                         : set->dot != NULL     ? "--dot"
                                                : NULL;
@@ -553,12 +553,126 @@ static int mixed_verify(mixed *m)
     return 1;
 }
 
+/* Return what all programs have in common. */
+static qnnrt_program_desc mixed_desc(const mixed *m)
+{
+    const compile_settings *c = &m->a->t->set.compile;
+    qnnrt_program_desc desc = {0};
+    desc.backends = m->backends;
+    desc.backend_count = m->backend_count;
+    desc.pins = m->pins;
+    desc.pin_count = m->pin_count;
+    desc.state_error = c->state_policy == 1;
+    desc.lower = aten_desc(m->a);
+    desc.lower.no_ask = c->no_ask || c->no_validate;
+    desc.state_hint = "Keep it on the host with --state_policy host.";
+    return desc;
+}
+
+/* Return true if a backend computes with codes. */
+static int mixed_has_codes(const qnnrt_backend *backend)
+{
+    return backend != NULL &&
+           qnnrt_lower_target_of(qnnrt_backend_get_info(backend)) != QNNRT_LOWER_CPU;
+}
+
+/* Calibrate a step of a plan. Return 0 after printing an error. */
+static int mixed_calibrate_step(mixed *m, qnnrt_program *program, size_t graph, size_t step)
+{
+    aten *a = m->a;
+    const compile_settings *set = &a->t->set.compile;
+    const qnnrt_program_graph *whole = &qnnrt_program_get_info(program)->graphs[graph];
+    const size_t backend = whole->steps[step].backend;
+    const qnnrt_lower_desc lowered = aten_desc(a);
+    const uint64_t begin = now_ns();
+    qnnrt_program_watched watched;
+    calibration c = {0};
+    qnnrt_error err;
+    c.a = a;
+    c.g = &a->graphs[graph];
+    c.list = set->calibrate.items[set->calibrate.count == 1 ? 0 : graph];
+    c.ir = (qnnrt_ir *)(uintptr_t)whole->ir;
+    c.name = mixed_keep(m, cli_text("%s", whole->steps[step].name));
+    c.half = lowered.compute == QNNRT_DTYPE_F16 ||
+             (lowered.compute == (qnnrt_dtype)0 &&
+              qnnrt_lower_target_of(qnnrt_backend_get_info(m->backends[backend].backend)) ==
+                  QNNRT_LOWER_HTP);
+    qnnrt_result result = qnnrt_program_watch(program, graph, step, &watched, &err);
+    if (result == QNNRT_OK) result = qnnrt_prepare(watched.model, c.name, &c.run, &err);
+    if (result != QNNRT_OK)
+        fail(a->t, NULL, err.hint, "calibration of graph \"%s\": %s", c.name, err.text);
+    int good = result == QNNRT_OK;
+    if (good) {
+        c.part = watched.ir;
+        c.lower = watched.lower;
+        c.fed = cli_alloc(c.part->input_count, sizeof(*c.fed));
+        for (size_t i = 0; i < c.part->input_count; ++i)
+            c.fed[i] = cli_alloc((size_t)c.part->inputs[i]->count, sizeof(double));
+        good = calibrate_run(&c, begin);
+        for (size_t i = 0; i < c.part->input_count; ++i) free(c.fed[i]);
+        free(c.fed);
+    }
+    qnnrt_run_destroy(c.run);
+    qnnrt_program_unwatch(&watched);
+    return good;
+}
+
+/* Plan the graphs in floats, and calibrate the steps of backends that compute with codes. Return 0
+   after printing an error. */
+static int mixed_calibrate(mixed *m)
+{
+    aten *a = m->a;
+    qnnrt_program_desc desc = mixed_desc(m);
+    qnnrt_ir **graphs = cli_alloc(a->graph_count, sizeof(*graphs));
+    qnnrt_program *program = NULL;
+    qnnrt_error err;
+    desc.lower.act_bits = 0;
+    desc.lower.encodings = NULL;
+    desc.lower.encoding_count = 0;
+    qnnrt_result result = qnnrt_program_create(&desc, &program, &err);
+    for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i) {
+        const aten_graph *g = &a->graphs[i];
+        result = qnnrt_ir_read(g->text, g->bytes, NULL, &graphs[i], &err);
+        if (result == QNNRT_OK) result = qnnrt_ir_check(graphs[i], NULL, NULL, &err);
+        if (result == QNNRT_OK)
+            result = qnnrt_program_add(program, graphs[i], g->weights, g->name, &err);
+    }
+    if (result == QNNRT_OK) result = qnnrt_program_plan(program, &err);
+    if (result != QNNRT_OK) fail(a->t, NULL, err.hint, "calibration: %s", err.text);
+    int good = result == QNNRT_OK;
+    const qnnrt_program_info *info = good ? qnnrt_program_get_info(program) : NULL;
+    for (size_t i = 0; good && i < info->graph_count; ++i)
+        for (size_t k = 0; k < info->graphs[i].step_count && good; ++k)
+            if (mixed_has_codes(m->backends[info->graphs[i].steps[k].backend].backend))
+                good = mixed_calibrate_step(m, program, i, k);
+    qnnrt_program_free(program);
+    for (size_t i = 0; i < a->graph_count; ++i) qnnrt_ir_free(graphs[i]);
+    free(graphs);
+    return good;
+}
+
+/* Find the ranges of activations, if they are to be codes. Return 0 after printing an error. */
+static int mixed_ranges(mixed *m)
+{
+    aten *a = m->a;
+    size_t i = 0;
+    if (!codes_wanted(&a->t->set.compile)) return 1;
+    while (i < m->backend_count && !mixed_has_codes(m->backends[i].backend)) ++i;
+    if (i == m->backend_count) {
+        fail(a->t, NULL, "Name a library that computes with codes, such as libQnnHtp.so.",
+             "none of the --backends computes with activations as codes");
+        return 0;
+    }
+    return encodings_read(a) &&
+           (a->t->set.compile.calibrate.count == 0 || mixed_calibrate(m));
+}
+
 /* Compile for several backends, and write the folder. Return 0 after printing an error. */
 static int mixed_compile(mixed *m, const char *path)
 {
     aten *a = m->a;
     tool *t = a->t;
-    qnnrt_program_desc desc = {0};
+    qnnrt_program_desc desc;
     progress shown;
     qnnrt_error err;
     int good = 1;
@@ -567,14 +681,7 @@ static int mixed_compile(mixed *m, const char *path)
         m->backends[i].builder.progress = progress_build;
         m->backends[i].builder.progress_user = &shown;
     }
-    desc.backends = m->backends;
-    desc.backend_count = m->backend_count;
-    desc.pins = m->pins;
-    desc.pin_count = m->pin_count;
-    desc.state_error = t->set.compile.state_policy == 1;
-    desc.lower = aten_desc(a);
-    desc.lower.no_ask = t->set.compile.no_ask || t->set.compile.no_validate;
-    desc.state_hint = "Keep it on the host with --state_policy host.";
+    desc = mixed_desc(m);
     desc.told = mixed_told;
     desc.told_user = t;
     if (qnnrt_program_create(&desc, &m->program, &err) != QNNRT_OK) {
