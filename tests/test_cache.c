@@ -202,6 +202,33 @@ TEST(the_content_of_a_file_is_a_field)
     CHECK_EQ(qnnrt_cache_key_file(&key, NULL, path, &err), QNNRT_E_ARG);
 }
 
+/* Without one of its fields a key would find the entry of another model. */
+TEST(a_key_without_a_field_is_no_key)
+{
+    place p;
+    qnnrt_cache_key key;
+    char text[QNNRT_CACHE_KEY_BYTES];
+    int i;
+    CHECK(begin(&p, 0));
+    for (i = 0; i < 5; ++i) {
+        memset(&key, 0xFF, sizeof(key));
+        memset(text, 'a', sizeof(text));
+        qnnrt_cache_key_begin(&key);
+        qnnrt_cache_key_add(&key, "graph", "g", 1);
+        if (i == 0) qnnrt_cache_key_add(&key, NULL, "b", 1);
+        if (i == 1) qnnrt_cache_key_add(&key, "b", NULL, 1);
+        if (i == 2) CHECK_EQ(qnnrt_cache_key_file(&key, "w", "/no/such/file", &err), QNNRT_E_NOT_FOUND);
+        if (i == 3) CHECK_EQ(qnnrt_cache_key_file(&key, "w", NULL, NULL), QNNRT_E_ARG);
+        if (i == 4) qnnrt_cache_key_add(&key, "b", NULL, 0);
+        qnnrt_cache_key_add(&key, "last", "l", 1);
+        qnnrt_cache_key_end(&key, text);
+        CHECK_EQ(strlen(text), i == 4 ? 64 : 0);
+        CHECK_EQ(qnnrt_cache_get(p.c, text, p.out, NULL, &err), i == 4 ? QNNRT_E_NOT_FOUND : QNNRT_E_ARG);
+        CHECK(i == 4 || qnnrt_cache_put(p.c, text, p.from, two_names, 2, &err) == QNNRT_E_ARG);
+    }
+    qnnrt_cache_close(p.c);
+}
+
 /* ---- entries ----------------------------------------------------------------------------------- */
 
 TEST(what_is_put_is_got)
@@ -676,6 +703,28 @@ static int busy(const char *cache, const char *folder, int number)
     return 0;
 }
 
+/* A killed process left a file, and this one has its number; two caches of one process, too. */
+TEST(a_file_that_is_in_the_way_stops_no_put)
+{
+    place p;
+    qnnrt_cache *other = NULL;
+    char left[200];
+    int i;
+    CHECK(begin(&p, 0));
+    for (i = 0; i < 3; ++i) {
+        snprintf(left, sizeof(left), "%s.qnnrt.%ld.%d.tmp", key_a, (long)getpid(), i);
+        CHECK(write_all(in(p.cache, left), "cut", 3));
+    }
+    CHECK_EQ(qnnrt_cache_open(p.cache, NULL, &other, &err), QNNRT_OK);
+    CHECK(put_two(&p, key_a));
+    CHECK_EQ(qnnrt_cache_put(other, key_a, p.from, two_names, 2, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_cache_get(other, key_a, p.out, NULL, &err), QNNRT_OK);
+    CHECK(file_is(in(p.out, "model.bin"), "binary\0binary", 13));
+    CHECK(file_is(in(p.cache, left), "cut", 3));
+    qnnrt_cache_close(other);
+    qnnrt_cache_close(p.c);
+}
+
 TEST(processes_share_a_cache)
 {
     enum { PROCESSES = 6 };
@@ -705,6 +754,7 @@ TEST_MAIN("cache")
     RUN(hashes_are_those_of_blake2b);
     RUN(fields_of_a_key_do_not_run_into_each_other);
     RUN(the_content_of_a_file_is_a_field);
+    RUN(a_key_without_a_field_is_no_key);
     RUN(what_is_put_is_got);
     RUN(files_larger_than_the_buffer_are_whole);
     RUN(a_flipped_byte_anywhere_is_found);
@@ -717,5 +767,6 @@ TEST_MAIN("cache")
     RUN(folders_that_cannot_be_used_are_named);
     RUN(a_full_disk_leaves_what_was_there);
     RUN(memory_that_runs_out_is_told);
+    RUN(a_file_that_is_in_the_way_stops_no_put);
     RUN(processes_share_a_cache);
 }

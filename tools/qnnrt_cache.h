@@ -1,4 +1,4 @@
-/* qnnrt_cache.h - v0.1.0 - a folder of compiled models, each found by a hash of what it was made of
+/* qnnrt_cache.h - v0.4.0 - a folder of compiled models, each found by a hash of what it was made of
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_cache.h"
@@ -89,24 +89,30 @@ typedef struct qnnrt_cache_hash {
     size_t        used;                  /* of block */
 } qnnrt_cache_hash;
 
-/* Compute BLAKE2b with 32 bytes: begin, then add any number of times, then end once. */
+/* Compute BLAKE2b with 32 bytes: begin, then add any number of times, then end once. data may be
+   NULL if bytes is 0; other pointers must not be NULL. */
 QNNRT_CACHE_API void qnnrt_cache_hash_begin(qnnrt_cache_hash *hash);
 QNNRT_CACHE_API void qnnrt_cache_hash_add(qnnrt_cache_hash *hash, const void *data, uint64_t bytes);
 QNNRT_CACHE_API void qnnrt_cache_hash_end(qnnrt_cache_hash *hash,
                                           unsigned char out[QNNRT_CACHE_HASH]);
 
 /* A key that is being made of fields. */
-typedef struct qnnrt_cache_key { qnnrt_cache_hash hash; } qnnrt_cache_key;
+typedef struct qnnrt_cache_key {
+    qnnrt_cache_hash hash;
+    int              spoilt;             /* 1: a field is missing; there will be no key */
+} qnnrt_cache_key;
 
 /* Make a key: begin, then add each field, then end once. The order of the fields counts.
-   data may be NULL if bytes is 0 */
+   data may be NULL if bytes is 0. A field with a name or data that is NULL, or a file that cannot
+   be read, spoils the key: its text is "", which qnnrt_cache_get() and qnnrt_cache_put() refuse. */
 QNNRT_CACHE_API void qnnrt_cache_key_begin(qnnrt_cache_key *key);
 QNNRT_CACHE_API void qnnrt_cache_key_add(qnnrt_cache_key *key, const char *name, const void *data,
                                          uint64_t bytes);
 QNNRT_CACHE_API void qnnrt_cache_key_end(qnnrt_cache_key *key, char text[QNNRT_CACHE_KEY_BYTES]);
 
 /* Add the content of a regular file as a field. Its path is not part of the key.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_IO: the key is spoilt; QNNRT_E_ARG
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_IO (it cannot be read, or is no regular file);
+            QNNRT_E_ARG. After an error the key is spoilt
    Cost     0.6 GB/s on one core of an x86-64 server, for a file that is in memory */
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_key_file(qnnrt_cache_key *key, const char *name,
                                                   const char *path, qnnrt_error *err);
@@ -176,7 +182,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
                                              size_t count, qnnrt_error *err);
 
 /* Call visit with each entry, the one that was used the longest ago first. Heads are checked, the
-   hashes of files are not. An entry is valid during the call.
+   hashes of files are not. An entry is valid during the call, in which this cache must not be used.
    Returns  QNNRT_OK; QNNRT_E_IO; QNNRT_E_MEMORY; QNNRT_E_ARG */
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_list(qnnrt_cache *cache,
                                               void (*visit)(void *user,
@@ -341,7 +347,8 @@ static const unsigned char qnnrt_cache__order[10][16] = {
     QNNRT_CACHE__MIX(0, 5, 10, 15, r, 8); QNNRT_CACHE__MIX(1, 6, 11, 12, r, 10); \
     QNNRT_CACHE__MIX(2, 7, 8, 13, r, 12); QNNRT_CACHE__MIX(3, 4, 9, 14, r, 14)
 
-static uint64_t qnnrt_cache__number_of(const unsigned char *from)
+/* Read 8 bytes, the lowest first. */
+static uint64_t qnnrt_cache__u64_read(const unsigned char *from)
 {
     return (uint64_t)from[0] | (uint64_t)from[1] << 8 | (uint64_t)from[2] << 16 |
            (uint64_t)from[3] << 24 | (uint64_t)from[4] << 32 | (uint64_t)from[5] << 40 |
@@ -353,7 +360,7 @@ static void qnnrt_cache__hash_block(qnnrt_cache_hash *hash, const unsigned char 
 {
     uint64_t m[16], v[16];
     int i;
-    for (i = 0; i < 16; ++i) m[i] = qnnrt_cache__number_of(block + 8 * i);
+    for (i = 0; i < 16; ++i) m[i] = qnnrt_cache__u64_read(block + 8 * i);
     for (i = 0; i < 8; ++i) {
         v[i] = hash->state[i];
         v[i + 8] = qnnrt_cache__start[i];
@@ -408,8 +415,8 @@ QNNRT_CACHE_API void qnnrt_cache_hash_end(qnnrt_cache_hash *hash,
         out[i] = (unsigned char)(hash->state[i / 8] >> (8 * (i % 8)));
 }
 
-/* Write a number as 8 bytes. */
-static void qnnrt_cache__number(unsigned char out[8], uint64_t value)
+/* Write 8 bytes, the lowest first. */
+static void qnnrt_cache__u64_write(unsigned char out[8], uint64_t value)
 {
     int i;
     for (i = 0; i < 8; ++i) out[i] = (unsigned char)(value >> (8 * i));
@@ -418,14 +425,15 @@ static void qnnrt_cache__number(unsigned char out[8], uint64_t value)
 QNNRT_CACHE_API void qnnrt_cache_key_begin(qnnrt_cache_key *key)
 {
     qnnrt_cache_hash_begin(&key->hash);
+    key->spoilt = 0;
 }
 
 /* Begin a field: the lengths of its name and its data, and its name. */
 static void qnnrt_cache__key_field(qnnrt_cache_key *key, const char *name, uint64_t bytes)
 {
     unsigned char sizes[16];
-    qnnrt_cache__number(sizes, strlen(name));
-    qnnrt_cache__number(sizes + 8, bytes);
+    qnnrt_cache__u64_write(sizes, strlen(name));
+    qnnrt_cache__u64_write(sizes + 8, bytes);
     qnnrt_cache_hash_add(&key->hash, sizes, sizeof(sizes));
     qnnrt_cache_hash_add(&key->hash, name, strlen(name));
 }
@@ -433,6 +441,10 @@ static void qnnrt_cache__key_field(qnnrt_cache_key *key, const char *name, uint6
 QNNRT_CACHE_API void qnnrt_cache_key_add(qnnrt_cache_key *key, const char *name, const void *data,
                                          uint64_t bytes)
 {
+    if (name == NULL || (data == NULL && bytes > 0)) {
+        key->spoilt = 1;
+        return;
+    }
     qnnrt_cache__key_field(key, name, bytes);
     qnnrt_cache_hash_add(&key->hash, data, bytes);
 }
@@ -444,6 +456,7 @@ QNNRT_CACHE_API void qnnrt_cache_key_end(qnnrt_cache_key *key, char text[QNNRT_C
     qnnrt_cache_hash_end(&key->hash, hash);
     for (i = 0; i < QNNRT_CACHE_HASH; ++i)
         snprintf(text + 2 * i, 3, "%02x", (unsigned)hash[i]);
+    if (key->spoilt) text[0] = '\0';
 }
 
 /* =====================================================================================
@@ -527,6 +540,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_key_file(qnnrt_cache_key *key, const ch
     unsigned char part[16384];
     uint64_t bytes, done = 0;
     int fd;
+    if (key != NULL) key->spoilt += 1;           /* until the whole file was read */
     if (key == NULL || name == NULL || path == NULL)
         return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_key_file: an argument is NULL");
     fd = qnnrt_cache__open(path, &bytes);
@@ -545,7 +559,9 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_key_file(qnnrt_cache_key *key, const ch
         qnnrt_cache__fail(err, QNNRT_E_IO, "", "cannot read %.600s: %s", path,
                           errno != 0 ? strerror(errno) : "it became shorter while it was read");
     close(fd);
-    return done < bytes ? QNNRT_E_IO : qnnrt_cache__good(err);
+    if (done < bytes) return QNNRT_E_IO;
+    key->spoilt -= 1;
+    return qnnrt_cache__good(err);
 }
 
 /* =====================================================================================
@@ -609,8 +625,8 @@ static const char *qnnrt_cache__entry_rows(qnnrt_cache *cache, size_t bytes, uin
         qnnrt_cache_file *file = &cache->files[i];
         uint64_t name_bytes;
         if ((size_t)(end - at) < QNNRT_CACHE__ROW) return "its list of files is cut short";
-        file->bytes = qnnrt_cache__number_of(at);
-        name_bytes = qnnrt_cache__number_of(at + 8 + QNNRT_CACHE_HASH);
+        file->bytes = qnnrt_cache__u64_read(at);
+        name_bytes = qnnrt_cache__u64_read(at + 8 + QNNRT_CACHE_HASH);
         at += QNNRT_CACHE__ROW;
         if (name_bytes >= (uint64_t)(end - at) || at[name_bytes] != 0)
             return "its list of files is cut short";
@@ -654,8 +670,8 @@ static qnnrt_result qnnrt_cache__entry_read(qnnrt_cache *cache, int fd, const ch
     entry->damage = "it is the entry of another key";
     if (memcmp(fixed + 16, key, 64) != 0) return QNNRT_E_FORMAT;
     entry->damage = "the hash of its head is wrong";
-    count = qnnrt_cache__number_of(fixed + 80);
-    head = qnnrt_cache__number_of(fixed + 88);
+    count = qnnrt_cache__u64_read(fixed + 80);
+    head = qnnrt_cache__u64_read(fixed + 88);
     if (count == 0 || count > QNNRT_CACHE__MOST_FILES || head > QNNRT_CACHE__MOST_HEAD ||
         head < sizeof fixed || head > bytes - QNNRT_CACHE_HASH)
         return QNNRT_E_FORMAT;
@@ -715,7 +731,7 @@ static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *h
         uint64_t bytes = 0, left;
         const int fd = qnnrt_cache__path(path, folder, names[i]) ? qnnrt_cache__open(path, &bytes)
                                                                  : -1;
-        int good = fd >= 0 && bytes == qnnrt_cache__number_of(row);
+        int good = fd >= 0 && bytes == qnnrt_cache__u64_read(row);
         qnnrt_cache_hash_begin(&sum);
         for (left = bytes; good && left > 0;) {
             const size_t part = left < QNNRT_CACHE__COPY ? (size_t)left
@@ -873,8 +889,8 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_open(const char *folder, const qnnrt_ca
     if (out != NULL) *out = NULL;
     if (folder == NULL || folder[0] == '\0' || out == NULL ||
         (hooks.alloc == NULL) != (hooks.free == NULL))
-        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_open: folder or out is NULL or"
-                                 " empty, or one of hooks.alloc and hooks.free");
+        return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_open: folder is NULL or empty,"
+                                 " out is NULL, or only one of hooks.alloc and hooks.free is set");
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM,
                                  "cannot make the cache %.600s: %s", folder, strerror(errno));
@@ -908,11 +924,14 @@ QNNRT_CACHE_API void qnnrt_cache_close(qnnrt_cache *cache)
     qnnrt_cache__free(&hooks, cache);
 }
 
-/* Write the path of a file of an entry until all are right. */
-static int qnnrt_cache__aside(const char *folder, size_t i, char path[QNNRT_CACHE__PATH])
+/* Write the path of file i of an entry until all are right. Other processes and caches have other
+   paths, so that two may copy to one folder at once. */
+static int qnnrt_cache__aside(const qnnrt_cache *cache, const char *folder, size_t i,
+                              char path[QNNRT_CACHE__PATH])
 {
     char name[96];
-    snprintf(name, sizeof name, ".qnnrt_cache.%ld.%lu.tmp", (long)getpid(), (unsigned long)i);
+    snprintf(name, sizeof name, ".qnnrt_cache.%ld.%lx.%lu.tmp", (long)getpid(),
+             (unsigned long)(uintptr_t)cache, (unsigned long)i);
     return qnnrt_cache__path(path, folder, name);
 }
 
@@ -924,7 +943,7 @@ static qnnrt_result qnnrt_cache__copy_all(qnnrt_cache *cache, int fd, const char
     qnnrt_result result = QNNRT_OK;
     for (*done = 0; *done < cache->entry.file_count && result == QNNRT_OK;) {
         int to = -1;
-        if (qnnrt_cache__aside(folder, *done, path)) {
+        if (qnnrt_cache__aside(cache, folder, *done, path)) {
             unlink(path);                        /* of a killed process with this number */
             to = qnnrt_cache__create(path);
         }
@@ -963,10 +982,10 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
     if (result == QNNRT_E_MEMORY) qnnrt_cache__fail_memory(err);
     if (result == QNNRT_E_IO)
         qnnrt_cache__fail(err, result, "", "cannot read the entry %s of the cache: %s", key,
-                          strerror(errno));
+                          errno != 0 ? strerror(errno) : "it became shorter while it was read");
     if (result == QNNRT_OK) result = qnnrt_cache__copy_all(cache, fd, folder, &done, err);
     for (; result == QNNRT_OK && renamed < done; ++renamed) {
-        qnnrt_cache__aside(folder, renamed, aside);
+        qnnrt_cache__aside(cache, folder, renamed, aside);
         if (qnnrt_cache__path(path, folder, cache->files[renamed].name) &&
             rename(aside, path) == 0) continue;
         result = qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write %.600s: %s",
@@ -982,7 +1001,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
         if (qnnrt_cache__folder_path(cache, key, path)) unlink(path);
     }
     for (; done > renamed; --done)
-        if (qnnrt_cache__aside(folder, done - 1, aside)) unlink(aside);
+        if (qnnrt_cache__aside(cache, folder, done - 1, aside)) unlink(aside);
     for (; result != QNNRT_OK && renamed > 0; --renamed)
         if (qnnrt_cache__path(path, folder, cache->files[renamed - 1].name)) unlink(path);
     if (result != QNNRT_OK) return result;
@@ -1017,8 +1036,8 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
     }
     memcpy(head, qnnrt_cache__magic, sizeof qnnrt_cache__magic);
     memcpy(head + 16, key, 64);
-    qnnrt_cache__number(head + 80, count);
-    qnnrt_cache__number(head + 88, *bytes);
+    qnnrt_cache__u64_write(head + 80, count);
+    qnnrt_cache__u64_write(head + 88, *bytes);
     at = head + QNNRT_CACHE__FIXED;
     for (i = 0; i < count; ++i) {
         uint64_t size = 0;
@@ -1035,19 +1054,37 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
             qnnrt_cache__free(&cache->hooks, head);
             return NULL;
         }
-        qnnrt_cache__number(at, size);
-        qnnrt_cache__number(at + 8 + QNNRT_CACHE_HASH, strlen(names[i]));
+        qnnrt_cache__u64_write(at, size);
+        qnnrt_cache__u64_write(at + 8 + QNNRT_CACHE_HASH, strlen(names[i]));
         memcpy(at + QNNRT_CACHE__ROW, names[i], strlen(names[i]));
         at += QNNRT_CACHE__ROW + strlen(names[i]) + 1;
     }
     return head;
 }
 
+/* Create the file in which an entry is written. The name may be taken: by another cache of this
+   process, by a process with this number in another container, or by one that was killed. */
+static int qnnrt_cache__create_aside(qnnrt_cache *cache, const char *key,
+                                     char aside[QNNRT_CACHE__PATH])
+{
+    enum { TRIES = 1000 };
+    char name[128];
+    int i, fd = -1;
+    for (i = 0; fd < 0 && i < TRIES; ++i) {
+        snprintf(name, sizeof name, "%s%s.%ld.%lu.tmp", key, qnnrt_cache__tail, (long)getpid(),
+                 (unsigned long)cache->serial++);
+        if (!qnnrt_cache__path(aside, cache->folder, name)) return -1;
+        fd = qnnrt_cache__create(aside);
+        if (fd < 0 && errno != EEXIST) return -1;
+    }
+    return fd;
+}
+
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key,
                                              const char *folder, const char *const *names,
                                              size_t count, qnnrt_error *err)
 {
-    char path[QNNRT_CACHE__PATH], name[128], aside[QNNRT_CACHE__PATH];
+    char path[QNNRT_CACHE__PATH], aside[QNNRT_CACHE__PATH];
     qnnrt_error own;
     unsigned char *head;
     size_t bytes;
@@ -1059,11 +1096,8 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
                                  " key is not one, or there are 0 or too many files");
     head = qnnrt_cache__head(cache, key, folder, names, count, &bytes, err);
     if (head == NULL) return err->code;
-    snprintf(name, sizeof name, "%s%s.%ld.%lu.tmp", key, qnnrt_cache__tail, (long)getpid(),
-             (unsigned long)cache->serial++);
-    if (qnnrt_cache__path(aside, cache->folder, name) &&
-        qnnrt_cache__folder_path(cache, key, path))
-        to = qnnrt_cache__create(aside);
+    if (qnnrt_cache__folder_path(cache, key, path))
+        to = qnnrt_cache__create_aside(cache, key, aside);
     if (to >= 0)
         good = qnnrt_cache__entry_write(cache, to, head, bytes, folder, names, count, err);
     qnnrt_cache__free(&cache->hooks, head);
@@ -1148,5 +1182,5 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
    LICENSE.
 
    HISTORY
-   0.1.0   First version.
+   0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

@@ -32,7 +32,14 @@ static void cache_add_text(qnnrt_cache_key *key, const char *name, const char *t
     qnnrt_cache_key_add(key, name, text, strlen(text));
 }
 
-/* Add a library. A part that cannot be read adds its name alone. */
+/* Add the content of a file; of one that the loader finds elsewhere, the path. */
+static void cache_add_file(qnnrt_cache_key *key, const char *name, const char *path)
+{
+    if (access(path, R_OK) == 0) qnnrt_cache_key_file(key, name, path, NULL);
+    else cache_add_text(key, name, path);
+}
+
+/* Add a library. */
 static void cache_add_library(qnnrt_cache_key *key, const qnnrt_backend *backend)
 {
     const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
@@ -42,14 +49,14 @@ static void cache_add_library(qnnrt_cache_key *key, const qnnrt_backend *backend
     cache_add_text(key, "provider", info->provider);
     cache_add_text(key, "build id", info->build_id);
     qnnrt_cache_key_add(key, "versions", versions, sizeof(versions));
-    qnnrt_cache_key_file(key, "library", info->path, NULL);
+    cache_add_file(key, "library", info->path);
 }
 
 /* Add the program, the library or those of all roles, and op packages. */
 static void cache_add_makers(qnnrt_cache_key *key, const tool *t, const mixed *m)
 {
     cache_add_text(key, "qnnrt", qnnrt_version());
-    qnnrt_cache_key_file(key, "program", "/proc/self/exe", NULL);
+    cache_add_file(key, "program", "/proc/self/exe");
     if (m->backend_count == 0) cache_add_library(key, t->backend);
     for (size_t i = 0; i < m->backend_count; ++i) {
         cache_add_text(key, "role", m->backends[i].role);
@@ -61,7 +68,7 @@ static void cache_add_makers(qnnrt_cache_key *key, const tool *t, const mixed *m
         if (package.role != NULL) cache_add_text(key, "role of ops", package.role);
         cache_add_text(key, "provider of ops", package.provider);
         cache_add_text(key, "target of ops", package.target != NULL ? package.target : "");
-        qnnrt_cache_key_file(key, "ops", package.path, NULL);
+        cache_add_file(key, "ops", package.path);
         free(package.text);
     }
 }
