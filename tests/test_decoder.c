@@ -265,6 +265,11 @@ TEST(decoder_refuses_wrong_parts_and_lengths)
     CHECK_EQ(qnnrt_decoder_graph(NULL, NULL, &ir, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_decoder_graph(&m, NULL, NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_decoder_write(&m, NULL, NULL, NULL, &err), QNNRT_E_ARG);
+    m.layers = QNNRT_DECODER_LAYERS + 1;
+    CHECK_EQ(qnnrt_decoder_graph(&m, NULL, &ir, &err), QNNRT_E_ARG);
+    m.layers = 3;
+    m.kv_heads = 0;
+    CHECK_EQ(qnnrt_decoder_graph(&m, NULL, &ir, &err), QNNRT_E_ARG);
     /* The largest numbers that are read make tensors that no graph has. */
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", "\"max_position_embeddings\": 16777216, \"intermediate_size\": 1048576"),
                           &m, &err), QNNRT_OK);

@@ -695,6 +695,8 @@ TEST(host_write_checks_its_steps)
     CHECK_EQ(qnnrt_host_write(NULL, 1, sink_write, &s, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_host_write(steps, 1, refuse, NULL, &err), QNNRT_E_IO);
     CHECK_EQ(s.used, 0);
+    CHECK_EQ(qnnrt_host_tensors(a, 0, NULL, 100), qnnrt_host_tensors(a, 0, NULL, 0));
+    CHECK_EQ(qnnrt_host_tensors(NULL, 0, NULL, 100), 0);
     qnnrt_ir_free(a);
 }
 

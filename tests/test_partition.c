@@ -1091,6 +1091,19 @@ TEST(partition_names_faults_of_descriptions)
     example(&s);
     s.desc.supports = NULL;
     CHECK_EQ(make(&s), QNNRT_E_ARG);
+    example(&s);
+    s.desc.hooks.free = NULL;
+    s.desc.hooks.alloc = (void *(*)(void *, size_t))1;
+    CHECK_EQ(make(&s), QNNRT_E_ARG);
+    CHECK_STR(err.text, "hooks need alloc and free");
+    example(&s);
+    s.nodes[2].inputs = NULL;
+    CHECK_EQ(make(&s), QNNRT_E_ARG);
+    CHECK(plan == NULL);
+    CHECK_STR(err.text, "an array is NULL");
+    example(&s);
+    s.nodes[2].outputs = NULL;
+    CHECK_EQ(make(&s), QNNRT_E_ARG);
 #define FAULT(change, words)                                                                       \
     do {                                                                                           \
         example(&s);                                                                               \
@@ -1102,14 +1115,14 @@ TEST(partition_names_faults_of_descriptions)
     FAULT(s.ins[2][0] = 99, "node \"n2\": reads a value that is not there");
     FAULT(s.outs[2][0] = -1, "node \"n2\": produces a value that is not there");
     FAULT(s.ins[2][0] = s.outs[4][0], "node \"n4\": comes after a reader of its output, value 5");
-    FAULT(s.outs[4][0] = s.outs[3][0], "node \"n4\": produces once more value 4");
+    FAULT(s.outs[4][0] = s.outs[3][0], "node \"n4\": is the second one to produce value 4");
     FAULT(s.values[5].is_input = 1, "node \"n4\": produces an input or a constant, value 5");
-    FAULT(s.nodes[1].pin = 2, "node \"n1\": is pinned to a backend that is not there: 2");
-    FAULT(s.nodes[1].work = -1, "node \"n1\": has a work that is no cost");
+    FAULT(s.nodes[1].pin = 2, "node \"n1\": is pinned to a backend that is not there");
+    FAULT(s.nodes[1].work = -1, "node \"n1\": its work is not from 0 to 1e300");
     FAULT(s.values[3].view_of = 3, "value \"v3\": it is a view of itself");
     FAULT((s.values[3].view_of = 4, s.values[4].view_of = 3), "a view of itself");
     FAULT(s.values[3].view_of = 77, "value \"v3\": it is a view of a value that is not there");
-    FAULT(s.values[3].view_of = 0, "node \"n2\": does not read of what its output is a view, value 3");
+    FAULT(s.values[3].view_of = 0, "node \"n2\": does not read the value of which its output is a view: value 3");
     FAULT(s.values[3].state = 0, "value \"v3\": it belongs to a state that is not there");
     FAULT((s.values[0].constant = 1, s.nodes[1].writes = 0), "node \"n1\": overwrites a constant, value 0");
     FAULT(s.backends[0].is_host = 1, "there is another host");

@@ -129,8 +129,8 @@ QNNRT_DECODER_API const char *qnnrt_decoder_known(size_t index);
 
 /* Read a config.json.
 
-   text     JSON; may be freed after the call
-   out      is undefined on failure
+   text     JSON of `bytes` bytes; may be freed after the call
+   out      owns nothing; undefined on failure
 
    Returns  QNNRT_OK; QNNRT_E_FORMAT (not JSON, or a key is missing or of another type);
             QNNRT_E_UNSUPPORTED (an architecture or setting that is not known: text names it);
@@ -140,7 +140,8 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read(const char *text, size_t bytes
                                                   qnnrt_decoder *out, qnnrt_error *err);
 
 /* Take the begin and end tokens of a generation_config.json, which replace those of config.json.
-   Other settings are skipped. Returns QNNRT_OK; QNNRT_E_FORMAT; QNNRT_E_LIMIT; QNNRT_E_ARG */
+   Other settings are skipped.
+   Returns  QNNRT_OK; QNNRT_E_FORMAT; QNNRT_E_LIMIT; QNNRT_E_ARG */
 QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read_generation(const char *text, size_t bytes,
                                                              qnnrt_decoder *model,
                                                              qnnrt_error *err);
@@ -163,6 +164,8 @@ typedef struct qnnrt_decoder_desc {
 
 /* Write a graph as JSON that qnnrt_ir_read() reads without findings.
 
+   model    from qnnrt_decoder_read()
+   desc     may be NULL
    write    receives the text in pieces and returns 1 when it accepted a piece
 
    Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit); QNNRT_E_LIMIT; QNNRT_E_IO
@@ -174,7 +177,12 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
                                                                 size_t bytes),
                                                    void *user, qnnrt_error *err);
 
-/* Make a graph. Returns also what qnnrt_ir_read() returns. Frees: qnnrt_ir_free() */
+/* Make a graph, without findings: what qnnrt_decoder_write() writes, read.
+
+   out      receives the graph, NULL on failure
+
+   Returns  as qnnrt_decoder_write() and qnnrt_ir_read()
+   Frees    qnnrt_ir_free() */
 QNNRT_DECODER_API qnnrt_result qnnrt_decoder_graph(const qnnrt_decoder *model,
                                                    const qnnrt_decoder_desc *desc, qnnrt_ir **out,
                                                    qnnrt_error *err);
@@ -182,7 +190,8 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_graph(const qnnrt_decoder *model,
 /* Write the value of "llm" in qnnrt.json: rope, bos, eos, window. A begin token that is an end
    token, too, is left out: tokenizers do not put it before texts.
 
-   context  of the graphs: decides whether there is a window */
+   context  of the graphs: decides whether there is a window
+   writer   of qnnrt_json.h; the caller begins and ends it, and learns there of errors */
 QNNRT_DECODER_API void qnnrt_decoder_settings(const qnnrt_decoder *model, uint32_t context,
                                               qnnrt_json_writer *writer);
 
@@ -1637,6 +1646,9 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
     part = desc->part;
     tokens = desc->tokens != 0 ? desc->tokens : 1;
     context = desc->context != 0 ? desc->context : model->positions;
+    if (model->layers > QNNRT_DECODER_LAYERS || model->heads == 0 || model->kv_heads == 0)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "qnnrt_decoder_write: the model is not one of"
+                                                     " qnnrt_decoder_read()");
     if (parts > model->layers)
         return qnnrt_decoder__fail(err, QNNRT_E_ARG, "a model of %u layers cannot be cut into %u"
                                    " parts", (unsigned)model->layers, (unsigned)parts);

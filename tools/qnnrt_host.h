@@ -1,4 +1,4 @@
-/* qnnrt_host.h - v0.1.0 - host steps of a folder: what no backend computes, as graphs of qnnrt_ir.h
+/* qnnrt_host.h - v0.4.0 - host steps of a folder: what no backend computes, as graphs of qnnrt_ir.h
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_host.h"
@@ -119,9 +119,9 @@ typedef struct qnnrt_host_tensor {
    qnnrt_host_step. Values of origin QNNRT_IR_WEIGHT need constants, with their elements as stored.
 
    outputs  0: inputs and weights; 1: outputs
-   list     receives up to `room` tensors; may be NULL if room is 0
+   list     receives up to `room` tensors; NULL: only their number is wanted
 
-   Returns  their number, which may be more than room */
+   Returns  their number, which may be more than room; 0 if part is NULL */
 QNNRT_HOST_API size_t qnnrt_host_tensors(const qnnrt_ir *part, int outputs, qnnrt_host_tensor *list,
                                          size_t room);
 
@@ -495,7 +495,7 @@ static qnnrt_result qnnrt_host__call_check(const qnnrt_host__step *step,
     return QNNRT_OK;
 }
 
-/* Take memory for the elements of a tensor that is converted. */
+/* Take a part of the scratch memory, for the elements of a tensor that is converted. */
 static unsigned char *qnnrt_host__call_room(qnnrt_host__call *call, size_t bytes)
 {
     unsigned char *const room = call->scratch + call->used;
@@ -919,6 +919,8 @@ QNNRT_HOST_API qnnrt_result qnnrt_host_open(const char *dir, const qnnrt_host_de
         return qnnrt_host__fail(err, QNNRT_E_ARG, "dir or out is NULL");
     memset(&f, 0, sizeof(f));
     if (desc != NULL) f.desc = *desc;
+    if ((f.desc.hooks.alloc == NULL) != (f.desc.hooks.free == NULL))
+        return qnnrt_host__fail(err, QNNRT_E_ARG, "hooks need alloc and free");
     if (f.desc.file_bytes == 0) f.desc.file_bytes = (uint64_t)256 << 20;
     if (f.desc.steps == 0) f.desc.steps = 4096;
     if (f.desc.value_bytes == 0) f.desc.value_bytes = (uint64_t)4 << 30;
@@ -955,7 +957,7 @@ QNNRT_HOST_API void qnnrt_host_close(qnnrt_host *host)
 QNNRT_HOST_API size_t qnnrt_host_tensors(const qnnrt_ir *part, int outputs, qnnrt_host_tensor *list,
                                          size_t room)
 {
-    return part != NULL ? qnnrt_host__part_list(part, outputs, list, room) : 0;
+    return part != NULL ? qnnrt_host__part_list(part, outputs, list, list != NULL ? room : 0) : 0;
 }
 
 QNNRT_HOST_API qnnrt_result qnnrt_host_write(const qnnrt_host_entry *steps, size_t count,
@@ -1000,5 +1002,5 @@ QNNRT_HOST_API qnnrt_result qnnrt_host_write(const qnnrt_host_entry *steps, size
    LICENSE.
 
    HISTORY
-   0.1.0   First version.
+   0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

@@ -281,7 +281,7 @@ typedef struct qnnrt_partition qnnrt_partition;
    The same description gives the same plan. Plans are not always the cheapest: of 1,000 graphs of 3
    to 8 nodes 994 cost as little as the best of all assignments, and the worst 17 % more.
    Returns  QNNRT_OK; else the code of the first finding, and the text of err has the first
-            findings, one a line; QNNRT_E_MEMORY
+            findings, one on each line; QNNRT_E_MEMORY; QNNRT_E_ARG
    Frees    qnnrt_partition_free(), after findings too
    Cost     0.2 to 0.4 s for 20,000 nodes and 3 backends on x86-64, in proportion to the nodes */
 QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_desc *desc,
@@ -665,12 +665,14 @@ static double qnnrt_partition__cost_of(double cost, double otherwise)
     return cost > 0 ? cost : cost < 0 ? 0 : otherwise;
 }
 
+/* Find fault with a node; value: which one it concerns, -1: none. */
 static void qnnrt_partition__bad_node(qnnrt_partition *p, int32_t node, int32_t value,
                                       const char *what)
 {
+    const char *name = qnnrt_partition__node_name(p->desc, node);
     qnnrt_partition__find(p, QNNRT_E_ARG, node, value, -1, -1,
-        qnnrt_partition__say(p, "node \"%s\": %s %d", qnnrt_partition__node_name(p->desc, node),
-                             what, (int)value), "");
+        value >= 0 ? qnnrt_partition__say(p, "node \"%s\": %s %d", name, what, (int)value)
+                   : qnnrt_partition__say(p, "node \"%s\": %s", name, what), "");
 }
 
 /* Find producers and check the order of the list. */
@@ -685,7 +687,7 @@ static void qnnrt_partition__input_nodes(qnnrt_partition *p)
             const int32_t v = i < node->input_count ? node->inputs[i] : node->writes;
             if (v == -1) continue;
             if (v < -1 || v >= p->values) {
-                qnnrt_partition__bad_node(p, n, -1, "reads a value that is not there, as");
+                qnnrt_partition__bad_node(p, n, -1, "reads a value that is not there");
             } else if (p->producer[v] < 0 && !desc->values[v].constant) {
                 p->producer[v] = -2;         /* read before any production */
             }
@@ -693,20 +695,20 @@ static void qnnrt_partition__input_nodes(qnnrt_partition *p)
         for (i = 0; i < node->output_count; ++i) {
             const int32_t v = node->outputs[i];
             if (v < 0 || v >= p->values)
-                qnnrt_partition__bad_node(p, n, -1, "produces a value that is not there, as");
+                qnnrt_partition__bad_node(p, n, -1, "produces a value that is not there");
             else if (p->producer[v] == -2)
                 qnnrt_partition__bad_node(p, n, v, "comes after a reader of its output, value");
             else if (p->producer[v] >= 0)
-                qnnrt_partition__bad_node(p, n, v, "produces once more value");
+                qnnrt_partition__bad_node(p, n, v, "is the second one to produce value");
             else if (desc->values[v].constant || desc->values[v].is_input)
                 qnnrt_partition__bad_node(p, n, v, "produces an input or a constant, value");
             else
                 p->producer[v] = n;
         }
         if (node->pin < -1 || node->pin >= p->backends)
-            qnnrt_partition__bad_node(p, n, node->pin, "is pinned to a backend that is not there:");
+            qnnrt_partition__bad_node(p, n, -1, "is pinned to a backend that is not there");
         if (!(node->work >= 0 && node->work < 1e300))
-            qnnrt_partition__bad_node(p, n, -1, "has a work that is no cost, as number");
+            qnnrt_partition__bad_node(p, n, -1, "its work is not from 0 to 1e300");
     }
     for (n = 0; n < p->values; ++n)
         if (p->producer[n] == -2) p->producer[n] = -1;
@@ -784,7 +786,8 @@ static void qnnrt_partition__input_classes(qnnrt_partition *p)
             for (k = 0; k < node->input_count && node->inputs[k] != of; ++k) {}
             if (k == node->input_count)
                 qnnrt_partition__bad_node(p, n, v_out,
-                                          "does not read of what its output is a view, value");
+                                          "does not read the value of which its output is a view:"
+                                          " value");
         }
     }
     for (v = 0; v < p->values; ++v)
@@ -3057,6 +3060,10 @@ static int qnnrt_partition__replay(qnnrt_partition__audit *a)
 /* True if the arrays of a description are there, and not too large. */
 static int qnnrt_partition__complete(const qnnrt_partition_desc *desc)
 {
+    size_t n;
+    for (n = 0; desc->nodes != NULL && n < desc->node_count; ++n)
+        if ((desc->nodes[n].inputs == NULL && desc->nodes[n].input_count > 0) ||
+            (desc->nodes[n].outputs == NULL && desc->nodes[n].output_count > 0)) return 0;
     return (desc->nodes != NULL || desc->node_count == 0) &&
            (desc->values != NULL || desc->value_count == 0) &&
            (desc->states != NULL || desc->state_count == 0) &&
@@ -3093,6 +3100,8 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
     *out = NULL;
     if (desc == NULL || desc->supports == NULL)
         return qnnrt_partition__fail(err, QNNRT_E_ARG, "desc or desc->supports is NULL");
+    if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
+        return qnnrt_partition__fail(err, QNNRT_E_ARG, "hooks need alloc and free");
     if (!qnnrt_partition__complete(desc))
         return qnnrt_partition__fail(err, QNNRT_E_ARG,
             "an array is NULL, there are more than %d nodes, values or states, or there are %u "
