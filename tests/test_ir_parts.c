@@ -308,6 +308,19 @@ TEST(ir_extract_takes_inputs_in_the_given_order)
     inputs[1] = named(ir, "r");
     inputs[2] = named(ir, "p_fc_weight");
     outputs[0] = named(ir, "out");
+    nodes[2] = NULL;
+    CHECK_EQ(qnnrt_ir_extract(ir, nodes, 3, inputs, 3, outputs, 1, NULL, &part, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "node 2 is no node of the graph");
+    nodes[2] = ir->nodes[3];
+    inputs[3] = NULL;
+    CHECK_EQ(qnnrt_ir_extract(ir, nodes, 3, inputs, 4, outputs, 1, NULL, &part, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "input 3 is no value of the graph");
+    inputs[3] = outputs[0];
+    outputs[0] = NULL;
+    CHECK_EQ(qnnrt_ir_extract(ir, nodes, 3, inputs, 3, outputs, 1, NULL, &part, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "output 0 is no value of the graph");
+    CHECK(part == NULL);
+    outputs[0] = inputs[3];
     CHECK_EQ(qnnrt_ir_extract(ir, nodes, 3, inputs, 3, outputs, 1, "step 1", &part, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_ir_check(part, NULL, NULL, &err), QNNRT_OK);
     CHECK_STR(part->name, "step 1");
@@ -384,6 +397,23 @@ TEST(ir_extract_gives_every_kind_of_output)
     ", {'name': 'a', 'op_type': '<built-in function getitem>', 'inputs': [" F("sp_0", "2") ", " F("sp_1", "2") ", " \
     F("sp_2", "2") "], 'outputs': [" F("a", "2") "], 'attrs': {'index': 2}}, " \
     NODE("b", "clamp.default", F("x", "6"), F("b", "6"), "'max': 0.5")) "}"
+
+/* Nodes and values of another graph, which may be larger. */
+TEST(ir_extract_refuses_parts_of_another_graph)
+{
+    qnnrt_ir *ir = graph(SMALL), *other = graph(SMALL), *part = NULL;
+    const qnnrt_ir_node *node;
+    const qnnrt_ir_value *given;
+    CHECK(ir != NULL && other != NULL);
+    node = other->nodes[0];
+    given = other->inputs[0];
+    CHECK_EQ(qnnrt_ir_extract(ir, &node, 1, NULL, 0, NULL, 0, NULL, &part, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_ir_extract(ir, NULL, 0, &given, 1, NULL, 0, NULL, &part, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_ir_extract(ir, NULL, 0, NULL, 0, &given, 1, NULL, &part, &err), QNNRT_E_ARG);
+    CHECK(part == NULL);
+    qnnrt_ir_free(ir);
+    qnnrt_ir_free(other);
+}
 
 TEST(ir_extract_keeps_outputs_that_nothing_reads)
 {
@@ -950,6 +980,7 @@ TEST_MAIN("ir_parts")
     RUN(ir_extract_keeps_names_arguments_and_numbers);
     RUN(ir_extract_takes_inputs_in_the_given_order);
     RUN(ir_extract_gives_every_kind_of_output);
+    RUN(ir_extract_refuses_parts_of_another_graph);
     RUN(ir_extract_keeps_outputs_that_nothing_reads);
     RUN(ir_extract_keeps_absent_inputs);
     RUN(ir_extract_refuses_nodes_that_overwrite);

@@ -21,6 +21,8 @@
             whole.
    Threads  The header creates none. One graph belongs to one thread at a time.
    Globals  Constant tables only. The header prints nothing and never aborts.
+   Pointers Functions that return QNNRT_E_ARG check theirs for NULL. Those that look up or edit a
+            part of a graph do not: graph, node and value must be there, and belong together.
 
    WORDS
        value         a tensor of the graph: an input, a weight, a constant, or an output of a node
@@ -461,7 +463,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err);
    operator, arguments, source, line and number, so that a node of the new graph has the number of
    the one in `ir`; nodes that are added later have larger ones. Findings and fates stay behind.
    Returns  QNNRT_OK; QNNRT_E_ARG (a node that is dead or occurs twice, an input that is computed
-            inside or occurs twice: text names it); QNNRT_E_UNSUPPORTED (a node overwrites its
+            inside or occurs twice: text names it; one that is NULL or of another graph);
+            QNNRT_E_UNSUPPORTED (a node overwrites its
             input); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_ir_free()
    Cost     time for the nodes, and a little for each value of `ir` */
@@ -7294,6 +7297,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
     if (text == NULL || out == NULL)
         return qnnrt_ir__fail(err, QNNRT_E_ARG, "%s is NULL", text == NULL ? "text" : "out");
     if (desc != NULL) plain = *desc;
+    if ((plain.hooks.alloc == NULL) != (plain.hooks.free == NULL) ||
+        (plain.custom == NULL && plain.custom_count > 0))
+        return qnnrt_ir__fail(err, QNNRT_E_ARG, "hooks need alloc and free, and custom its list");
     if (bytes > (plain.text_bytes != 0 ? plain.text_bytes : UINT64_C(1) << 30))
         return qnnrt_ir__fail(err, QNNRT_E_LIMIT, "the graph has %llu bytes, more than "
                               "qnnrt_ir_desc.text_bytes", (unsigned long long)bytes);
@@ -8370,6 +8376,23 @@ static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_i
     return node;
 }
 
+static int qnnrt_ir__extract_owns(const qnnrt_ir *ir, const qnnrt_ir_value *value)
+{
+    return value != NULL && value->number < ir->value_count && ir->values[value->number] == value;
+}
+
+/* Check the outputs that were asked for. */
+static qnnrt_result qnnrt_ir__extract_outputs(const qnnrt_ir__extract *x,
+                                              const qnnrt_ir_value *const *outputs, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; ++i)
+        if (!qnnrt_ir__extract_owns(x->from, outputs[i]))
+            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "output %lu is no value of the graph",
+                                  (unsigned long)i);
+    return QNNRT_OK;
+}
+
 /* Take the inputs that were asked for. */
 static qnnrt_result qnnrt_ir__extract_inputs(qnnrt_ir__extract *x,
                                              const qnnrt_ir_value *const *inputs, size_t count)
@@ -8377,6 +8400,9 @@ static qnnrt_result qnnrt_ir__extract_inputs(qnnrt_ir__extract *x,
     size_t i;
     for (i = 0; i < count; ++i) {
         const qnnrt_ir_value *from = inputs[i];
+        if (!qnnrt_ir__extract_owns(x->from, from))
+            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "input %lu is no value of the graph",
+                                  (unsigned long)i);
         if (from->origin == QNNRT_IR_NODE && from->node != NULL && !from->node->dead &&
             x->taken[from->node->at])
             return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "input \"%.200s\" is computed inside, by "
@@ -8396,6 +8422,10 @@ static qnnrt_result qnnrt_ir__extract_take(qnnrt_ir__extract *x, const qnnrt_ir_
     size_t i;
     for (i = 0; i < count; ++i) {
         const qnnrt_ir_node *node = nodes[i];
+        if (node == NULL || (!node->dead && (node->at >= x->from->node_count ||
+                                             x->from->nodes[node->at] != node)))
+            return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "node %lu is no node of the graph",
+                                  (unsigned long)i);
         if (node->dead || x->taken[node->at])
             return qnnrt_ir__fail(x->err, QNNRT_E_ARG, "node \"%.200s\" (%.100s) %s", node->name,
                                   node->op, node->dead ? "is dead" : "occurs twice");
@@ -8470,6 +8500,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
         x.taken == NULL) result = qnnrt_ir__fail_memory(err);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_take(&x, nodes, node_count);
     if (result == QNNRT_OK) result = qnnrt_ir__extract_inputs(&x, inputs, input_count);
+    if (result == QNNRT_OK) result = qnnrt_ir__extract_outputs(&x, outputs, output_count);
     if (result == QNNRT_OK && !qnnrt_ir__extract_all(&x, outputs, output_count))
         result = x.to->own->arena.failed == 2
                      ? qnnrt_ir__fail(err, QNNRT_E_LIMIT, "the graph needs more memory than "

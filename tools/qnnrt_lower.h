@@ -281,7 +281,8 @@ typedef struct qnnrt_lower_desc {
     uint32_t           act_bits;     /* 8 or 16: activations are codes of so many bits, see
                                         "Activations" (default 0: floats) */
     const qnnrt_lower_encoding *encodings;       /* [encoding_count]; a later one of the same name
-                                        replaces an earlier one, and a scale replaces ranges */
+                                        replaces an earlier one, and a scale replaces ranges. As
+                                        .same it must live until qnnrt_lower_free() */
     size_t             encoding_count;
     const qnnrt_lower_same *same;    /* [same_count] */
     size_t             same_count;
@@ -387,8 +388,8 @@ typedef struct qnnrt_lower_info {
     size_t                        folded_count;
 } qnnrt_lower_info;
 
-/* Begin. desc may be NULL or on the stack.
-   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_MEMORY
+/* Begin. desc may be NULL or on the stack; its lists must live as long as the result.
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (act_bits for libQnnCpu.so); QNNRT_E_MEMORY
    Frees    qnnrt_lower_free(), after the model is finished: the builder reads from it */
 QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qnnrt_lower **out,
                                                 qnnrt_error *err);
@@ -8490,21 +8491,24 @@ QNNRT_LOWER_API qnnrt_lower_target qnnrt_lower_target_of(const qnnrt_backend_inf
                                                                   : QNNRT_LOWER_REF;
 }
 
-QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qnnrt_lower **out,
-                                                qnnrt_error *err)
+/* Check a description. */
+static qnnrt_result qnnrt_lower__check_desc(const qnnrt_lower_desc *d, qnnrt_error *err)
 {
-    qnnrt_lower_desc none;
-    const qnnrt_lower_desc *d = desc != NULL ? desc : &none;
-    qnnrt_lower *lower;
-    memset(&none, 0, sizeof(none));
-    if (out == NULL) return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: out is NULL");
-    *out = NULL;
+    size_t i;
     if ((d->hooks.alloc == NULL) != (d->hooks.free == NULL))
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: hooks need alloc and free");
     if (d->compute != (qnnrt_dtype)0 && d->compute != QNNRT_DTYPE_F16 &&
         d->compute != QNNRT_DTYPE_F32)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16"
                                                    " nor float32");
+    if ((d->encodings == NULL && d->encoding_count > 0) || (d->same == NULL && d->same_count > 0) ||
+        (d->custom == NULL && d->custom_count > 0))
+        return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: encodings, same or custom"
+                                                   " is NULL, and its count is not 0");
+    for (i = 0; i < d->custom_count; ++i)
+        if (d->custom[i].op == NULL || d->custom[i].package == NULL || d->custom[i].type == NULL)
+            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: operator %lu of custom"
+                                     " has no op, package or type", (unsigned long)i);
     if (d->weight_bits != 0 && d->weight_bits != 8 && d->weight_bits != 4)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu, not 0,"
                                  " 8 or 4", (unsigned long)d->weight_bits);
@@ -8525,6 +8529,21 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qn
     if ((unsigned)d->target > (unsigned)QNNRT_LOWER_HTP)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: target is %d",
                                  (int)d->target);
+    return QNNRT_OK;
+}
+
+QNNRT_LOWER_API qnnrt_result qnnrt_lower_create(const qnnrt_lower_desc *desc, qnnrt_lower **out,
+                                                qnnrt_error *err)
+{
+    qnnrt_lower_desc none;
+    const qnnrt_lower_desc *d = desc != NULL ? desc : &none;
+    qnnrt_lower *lower;
+    qnnrt_result result;
+    memset(&none, 0, sizeof(none));
+    if (out == NULL) return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: out is NULL");
+    *out = NULL;
+    result = qnnrt_lower__check_desc(d, err);
+    if (result != QNNRT_OK) return result;
     lower = (qnnrt_lower *)(d->hooks.alloc != NULL
                                 ? d->hooks.alloc(d->hooks.alloc_user, sizeof(*lower))
                                 : malloc(sizeof(*lower)));
