@@ -133,11 +133,42 @@ TEST(program_refuses_wrong_arguments)
     CHECK_EQ(qnnrt_program_get_info(p)->graph_count, 0);
     CHECK_EQ(qnnrt_program_add(p, NULL, NULL, "m", &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_program_add(p, ir, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "", &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_program_add(p, ir, NULL, "m", &err), QNNRT_OK);
     CHECK_EQ(qnnrt_program_add(p, other, NULL, "m", &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_program_add(p, ir, NULL, "again", &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "graph \"again\" was added as \"m\"");
     qnnrt_program_free(p);
     qnnrt_ir_free(ir);
     qnnrt_ir_free(other);
+}
+
+/* Roles and names of any length: two that differ in their last character are two. */
+TEST(program_keeps_long_names_whole)
+{
+    enum { LENGTH = 5000 };
+    static char roles[2][LENGTH + 1];
+    const char *pins[] = { "a", roles[1], "b", roles[0], NULL };
+    qnnrt_program *p = NULL;
+    qnnrt_ir *ir = misuse_graph(three, "e", NULL);
+    const qnnrt_program_info *info;
+    bench b;
+    CHECK(ir != NULL);
+    memset(roles, 'r', sizeof(roles));
+    roles[0][LENGTH] = roles[1][LENGTH] = '\0';
+    roles[1][LENGTH - 1] = 's';
+    describe(&b, pins);
+    b.backends[0].role = roles[0];
+    b.backends[1].role = roles[1];
+    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_program_add(p, ir, NULL, roles[0], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_program_plan(p, &err), QNNRT_OK);
+    info = qnnrt_program_get_info(p);
+    CHECK_EQ(info->graph_count, 1);
+    CHECK_EQ(strlen(info->graphs[0].name), LENGTH);
+    CHECK(info->graphs[0].step_count >= 2 && info->graphs[0].steps[0].backend == 1);
+    qnnrt_program_free(p);
+    qnnrt_ir_free(ir);
 }
 
 /* What was made is gone with the next call that makes anew: no pointer to a closed model stays. */
@@ -316,6 +347,7 @@ TEST_MAIN("program_misuse")
     counting.alloc = counted_alloc;
     counting.free = counted_free;
     RUN(program_refuses_wrong_arguments);
+    RUN(program_keeps_long_names_whole);
     RUN(program_forgets_what_it_released);
     RUN(program_watches_steps_of_libraries);
     RUN(program_copies_outputs_that_no_node_makes);

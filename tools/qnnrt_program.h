@@ -141,11 +141,10 @@ typedef struct qnnrt_program_desc {
     size_t                       pin_count;
     int                          state_error;    /* 1: a state that no backend can keep is an error
                                                     (default 0: it lives on the host) */
-    double                       crossing;       /* cost of a step more, in microseconds (default 0:
-                                                    50) */
-    double                       byte;           /* cost of a byte that is converted, in
-                                                    microseconds (default 0: 0.001) */
-    uint32_t                     moves;          /* most nodes to move (default 0: 1,000) */
+    qnnrt_partition_costs        costs;          /* in microseconds; per_byte is that of a
+                                                    conversion (default 0: 50 for each step, 2 for
+                                                    each crossing, 0.001 for each byte) */
+    uint32_t                     most_moves;     /* more is QNNRT_E_LIMIT (default 0: 1,000) */
     qnnrt_lower_desc             lower;          /* options of all steps; .hooks, .target,
                                                     .build_id, .contexts, .watch, .same and .io are
                                                     not used, nor .compute for libQnnCpu.so */
@@ -218,9 +217,10 @@ typedef struct qnnrt_program_info {
     const qnnrt_program_smalls   *smalls;        /* [backend_count], of the last build */
 } qnnrt_program_info;
 
-/* Begin. desc and what it points to, except backends, may be freed after the call.
-   Returns  QNNRT_OK; QNNRT_E_ARG (no backend, two of one role, a host that is not the last);
-            QNNRT_E_MEMORY
+/* Begin. desc, its pins and its roles may be freed after the call; opened backends, custom rows and
+   the lists of desc.lower must live as long as the program.
+   Returns  QNNRT_OK; QNNRT_E_ARG (no backend, two of one role, a host that is not the last, a pin
+            to a role that no backend has); as qnnrt_lower_create(); QNNRT_E_MEMORY
    Frees    qnnrt_program_free(), before the backends are closed */
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *desc,
                                                     qnnrt_program **out, qnnrt_error *err);
@@ -228,9 +228,11 @@ QNNRT_PROGRAM_API void qnnrt_program_free(qnnrt_program *program);
 
 /* Add a graph: find its weights and run the passes, which change it. ir and weights must live as
    long as the program.
-   name     of the pipeline, unique
+   weights  may be NULL if the graph has none
+   name     of the pipeline: not empty, unique; it is copied
    Returns  QNNRT_OK; as qnnrt_lower_weights() and qnnrt_lower_passes(); QNNRT_E_ARG;
-            QNNRT_E_MEMORY */
+            QNNRT_E_MEMORY. After an error ir may be changed; it must live all the same until the
+            program is freed */
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *program, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, const char *name,
                                                  qnnrt_error *err);
@@ -243,6 +245,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *program, qnnrt_i
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_plan(qnnrt_program *program, qnnrt_error *err);
 
 /* Plan, lower and finalize all steps; move nodes that fail, and try again.
+   A second call builds anew, with graphs that were added meanwhile; nodes that moved stay moved.
    Returns  QNNRT_OK; as qnnrt_program_plan(); as qnnrt_builder_finish(), for what is not the fault
             of a node; QNNRT_E_UNSUPPORTED (no weight can be small); QNNRT_E_LIMIT (too many
             moves) */
@@ -265,11 +268,18 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_watch(qnnrt_program *program, size_
                                                    qnnrt_error *err);
 QNNRT_PROGRAM_API void qnnrt_program_unwatch(qnnrt_program_watched *watched);
 
-/* Write the elements of a constant, row-major, to `data` of constant->bytes bytes. */
+/* Write the elements of a constant for the folder, row-major and of the constant's dtype.
+
+   constant  number in info.constants, after a build
+   data      of info.constants[constant].bytes bytes
+
+   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_NOT_FOUND (its weight has no data); QNNRT_E_MISMATCH
+             (the weight has NaN or infinite values); as qnnrt_weights_convert() */
 QNNRT_PROGRAM_API qnnrt_result qnnrt_program_load(const qnnrt_program *program, size_t constant,
                                                   void *data, qnnrt_error *err);
 
-/* Return what was made, valid until the next call with `program`. Models belong to the program. */
+/* Return what was made, valid until the next call with `program`; NULL for NULL. Models belong to
+   the program: do not close them. */
 QNNRT_PROGRAM_API const qnnrt_program_info *qnnrt_program_get_info(qnnrt_program *program);
 
 #ifdef __cplusplus
@@ -455,7 +465,17 @@ static void *qnnrt_program__get(qnnrt_program *p, size_t count, size_t size)
     return data;
 }
 
-/* Return a text made as by printf. */
+/* Return a copy of a text of any length. */
+static const char *qnnrt_program__copy(qnnrt_program *p, const char *text)
+{
+    const size_t length = strlen(text);
+    char *copy = (char *)qnnrt_program__get(p, length + 1, 1);
+    if (copy == NULL) return "";
+    memcpy(copy, text, length);
+    return copy;
+}
+
+/* Return a text made as by printf, of at most 2,399 bytes. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -463,16 +483,10 @@ static const char *qnnrt_program__text(qnnrt_program *p, const char *format, ...
 {
     char text[2400];
     va_list args;
-    char *copy;
-    size_t length;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    length = strlen(text);
-    copy = (char *)qnnrt_program__get(p, length + 1, 1);
-    if (copy == NULL) return "";
-    memcpy(copy, text, length);
-    return copy;
+    return qnnrt_program__copy(p, text);
 }
 
 /* Return an array with room for one more element; the same one when out of memory. */
@@ -1872,22 +1886,20 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *de
     memset(p, 0, sizeof(*p));
     p->desc = *desc;
     p->last = &p->first;
-    if (p->desc.crossing <= 0) p->desc.crossing = 50;
-    if (p->desc.byte <= 0) p->desc.byte = 0.001;
-    if (p->desc.moves == 0) p->desc.moves = 1000;
+    if (p->desc.most_moves == 0) p->desc.most_moves = 1000;
     p->backends = (qnnrt_program_backend *)qnnrt_program__get(p, desc->backend_count,
                                                               sizeof(*p->backends));
     p->pins = (qnnrt_program_pin *)qnnrt_program__get(p, desc->pin_count, sizeof(*p->pins));
     p->pin_used = (int *)qnnrt_program__get(p, desc->pin_count, sizeof(*p->pin_used));
     p->models = (qnnrt **)qnnrt_program__get(p, desc->backend_count, sizeof(*p->models));
     for (i = 0; i < desc->pin_count && !p->no_memory; ++i) {
-        p->pins[i].node = qnnrt_program__text(p, "%s", desc->pins[i].node);
-        p->pins[i].role = qnnrt_program__text(p, "%s", desc->pins[i].role);
+        p->pins[i].node = qnnrt_program__copy(p, desc->pins[i].node);
+        p->pins[i].role = qnnrt_program__copy(p, desc->pins[i].role);
     }
     for (i = 0; i < desc->backend_count && !p->no_memory; ++i) {
         qnnrt_program_backend *backend = &p->backends[i];
         *backend = desc->backends[i];
-        backend->role = qnnrt_program__text(p, "%s", backend->role);
+        backend->role = qnnrt_program__copy(p, backend->role);
         if (backend->backend != NULL && qnnrt_program__target(p, i) == QNNRT_LOWER_HTP) htp = 1;
         if (backend->speed <= 0)
             backend->speed = backend->backend == NULL ? 500
@@ -1897,9 +1909,10 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *de
         qnnrt_program_free(p);
         return qnnrt_program__fail_memory(err);
     }
-    p->info.costs.per_step = p->desc.crossing;
-    p->info.costs.per_crossing = 2;              /* a call of qnnrt_exec()'s conversion */
-    p->info.costs.per_byte = p->desc.byte;
+    p->info.costs = desc->costs;
+    if (p->info.costs.per_step == 0) p->info.costs.per_step = 50;
+    if (p->info.costs.per_crossing == 0) p->info.costs.per_crossing = 2;
+    if (p->info.costs.per_byte == 0) p->info.costs.per_byte = 0.001;
     p->info.backends = p->backends;
     p->info.backend_count = p->desc.backend_count;
     /* Patterns that HTP needs fused are lowered in parts elsewhere. */
@@ -1943,8 +1956,14 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *p, qnnrt_ir *ir,
 {
     qnnrt_program__graph *graph;
     qnnrt_result result;
-    if (p == NULL || ir == NULL || name == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_add: an argument is NULL");
+    if (p == NULL || ir == NULL || name == NULL || name[0] == '\0')
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_add: an argument is NULL, or"
+                                                     " the name is empty");
+    for (graph = p->first; graph != NULL; graph = graph->next)
+        if (graph->ir == ir)
+            return qnnrt_program__fail(err, QNNRT_E_ARG, "graph \"%.200s\" was added as \"%.200s\","
+                                       " and is changed by that: read it twice", name,
+                                       graph->info.name);
     for (graph = p->first; graph != NULL; graph = graph->next)
         if (strcmp(graph->info.name, name) == 0)
             return qnnrt_program__fail(err, QNNRT_E_ARG, "two graphs are named \"%.200s\"", name);
@@ -1956,7 +1975,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_add(qnnrt_program *p, qnnrt_ir *ir,
     p->graphs = (qnnrt_program_graph *)qnnrt_program__more(p, p->graphs, p->graph_count,
                                                            &p->graph_room, sizeof(*p->graphs));
     if (p->no_memory) return qnnrt_program__fail_memory(err);
-    graph->info.name = qnnrt_program__text(p, "%s", name);
+    graph->info.name = qnnrt_program__copy(p, name);
     graph->info.ir = graph->ir = ir;
     graph->weights = weights;
     *p->last = graph;
@@ -2045,7 +2064,7 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_build(qnnrt_program *p, qnnrt_error
         moved = 0;
         for (b = 0; result == QNNRT_OK && b < p->desc.backend_count; ++b)
             result = qnnrt_program__compile(p, b, &moved, err);
-        if (p != NULL && moved > 0 && p->move_count > p->desc.moves) {
+        if (p != NULL && moved > 0 && p->move_count > p->desc.most_moves) {
             qnnrt_program__drop(p);
             return qnnrt_program__fail(err, QNNRT_E_LIMIT, "%lu nodes failed to compile, more than"
                                        " the limit", (unsigned long)p->move_count);
