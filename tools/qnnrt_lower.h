@@ -105,8 +105,10 @@
        for all of them where the library wants that; biases int32. An operator that the library
        refuses with codes computes in floats, between Dequantize and Quantize: op.in_float says
        why. Inputs and outputs stay float32; with native_io they are codes.
-       A tensor without a range is an error. libQnnCpu.so is refused: it computes wrong values with
-       codes, or crashes when it opens the binary. Weights in blocks are for float activations.
+       A tensor without a range is an error. libQnnCpu.so 2.47 is refused: what Quantize and
+       Dequantize compute is 0 from the second execution on, Relu on codes clips nothing, the library
+       crashes when it opens a binary with Conv2d or DepthWiseConv2d on codes, and it has no
+       operators for codes of 16 bits. Weights in blocks are for float activations.
 
    Contexts
        With desc.contexts the graphs are cut into several contexts with near equal shares of the
@@ -8521,8 +8523,8 @@ static qnnrt_result qnnrt_lower__check_desc(const qnnrt_lower_desc *d, qnnrt_err
                                  ? "weight_block" : "weight_emulate", (unsigned long)d->act_bits);
     if (d->act_bits != 0 && d->target == QNNRT_LOWER_CPU) {
         qnnrt_lower__fail(err, QNNRT_E_UNSUPPORTED, "libQnnCpu.so cannot be trusted with"
-                          " activations as codes: it computes wrong values, or crashes when it"
-                          " opens the binary");
+                          " activations as codes: results are wrong from the second execution on,"
+                          " and it crashes when it opens a binary with Conv2d on codes");
         qnnrt_lower__hint(err, "Compile for the CPU with float activations.");
         return QNNRT_E_UNSUPPORTED;
     }

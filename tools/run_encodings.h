@@ -183,7 +183,7 @@ static void encoding_of_ends(encoding_read *e)
 static void encoding_of_points(encoding_read *e)
 {
     const int64_t half = e->sign && e->bits > 0 && e->bits <= 16 ? (int64_t)1 << (e->bits - 1) : 0;
-    if (!e->points) return;
+    if (!e->points || e->why != NULL) return;
     if (e->offset_count == 0) {
         e->offsets = cli_alloc(e->scale_count + 1, sizeof(*e->offsets));
         e->offset_count = e->scale_count;

@@ -683,6 +683,67 @@ TEST(supports_tells_what_the_library_says)
     CHECK_EQ(asks("libQnnCpu.so", "Argmax", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);
 }
 
+/* Why qnnrt_lower.h refuses activations as codes for libQnnCpu.so: x -> Quantize -> Dequantize gives x once, and
+   zeros from the second execution on. If this test fails, the library has been repaired. */
+TEST(the_cpu_computes_with_codes_only_once)
+{
+    static const char *const types[2] = { "Quantize", "Dequantize" };
+    const float in[4] = { 1, 2, -3, 1.5f };
+    float out[4];
+    int wrong[3], i, k;
+    qnnrt_backend *backend;
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_run *run;
+    qnnrt_graph_desc graph;
+    qnnrt_tensor tensors[3];
+    char path[1024];
+    if (real_no_device()) SKIP("the library runs nothing here");
+    if (!real_exists(real_library(path, "libQnnCpu.so"))) SKIP("this release has no libQnnCpu.so");
+    backend = open_library("libQnnCpu.so");
+    CHECK(backend != NULL);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    memset(&graph, 0, sizeof(graph));
+    graph.name = "codes";
+    qnnrt_builder_graph(b, &graph);
+    for (i = 0; i < 3; ++i) {
+        static const char *const names[3] = { "x", "q", "y" };
+        static const qnnrt_tensor_kind kinds[3] = { QNNRT_TENSOR_INPUT, QNNRT_TENSOR_INNER, QNNRT_TENSOR_OUTPUT };
+        qnnrt_tensor_desc t = tensor_desc(names[i], kinds[i], 1, 4);
+        if (i == 1) {
+            t.dtype = QNNRT_DTYPE_U8Q;
+            t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+            t.quant.scale = 0.03125f;
+            t.quant.offset = -128;
+        }
+        tensors[i] = qnnrt_builder_tensor(b, &t);
+    }
+    for (i = 0; i < 2; ++i) {
+        qnnrt_node_desc node;
+        memset(&node, 0, sizeof(node));
+        node.type = types[i];
+        node.inputs = &tensors[i];
+        node.input_count = 1;
+        node.outputs = &tensors[i + 1];
+        node.output_count = 1;
+        qnnrt_builder_node(b, &node);
+    }
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    CHECK_EQ(qnnrt_prepare(built, "codes", &run, &err), QNNRT_OK);
+    for (i = 0; i < 3; ++i) {
+        CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, in, 4), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, out, 4), QNNRT_OK);
+        for (wrong[i] = 0, k = 0; k < 4; ++k) wrong[i] += fabs((double)(out[k] - in[k])) > 0.032;
+    }
+    CHECK_EQ(wrong[0], 0);
+    CHECK(wrong[1] > 0 && wrong[2] > 0);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 /* tests/fake/op_package.c, which is made for the CPU library: y = 3 x + 1. */
 TEST(an_op_package_of_the_cpu_computes)
 {
@@ -869,6 +930,7 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
 {
     make_weights();
     /* The first test, because a few bytes of the file depend on what the process did before. */
+    RUN(the_cpu_computes_with_codes_only_once);
     RUN(containers_of_the_language_model_compose);
     RUN(the_htp_builds_runs_and_restores);
     if (has_cpu()) RUN(the_cpu_builds_runs_and_restores);
