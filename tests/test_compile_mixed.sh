@@ -200,6 +200,7 @@ wrong() {
     mixed "$name" "$wanted" "$text" $cnn $refs "$@"
 }
 wrong pin_of_none 1 'no graph has a node "conv9", which is pinned to "cpu"' --pin conv9=cpu
+hinted pin_of_none_hint '--explain_plan without --pin lists them'
 wrong pin_no_role 2 '--pin relu=gpu: no backend has this role' --pin relu=gpu
 wrong pin_alone 2 '--pin takes NODE=ROLE, not "relu"' --pin relu
 wrong pin_twice 1 'node "relu" is pinned to "cpu" and to "npu"' --pin relu=cpu --pin relu=npu

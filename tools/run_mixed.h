@@ -702,7 +702,10 @@ static int mixed_compile(mixed *m, const char *path)
     progress_end(&shown);
     aten_spent(a, ATEN_BUILD, begin);
     if (result != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+        const int no_node = strstr(err.text, "no graph has a node") == err.text;
+        fail(t, NULL, no_node ? "Name a node as the .json file does;"
+                                " --explain_plan without --pin lists them." : err.hint,
+             "%s", err.text);
         choices(m);
         return 0;
     }
