@@ -70,6 +70,7 @@ check host_json "no host.json" test -s "$out/host.json"
 mixed one_role 0 'verify    graph "torch_cnn"' $cnn --backends npu,cpu,host --backend_so "npu=$ref" --backend_so "cpu=$ref" \
     --pin softmax=cpu --speed npu=1 --verify 1
 says one_step out '12 nodes in 1 step,'
+says one_step_costs out 'costs     a step 50 us, a transfer 2 us and 0.001 us for a byte; operations in a us: npu 1 cpu 20000 host 500'
 
 # ---- a library that fails in finalize: a search finds the node ----
 # The whole context and the whole graph alone fail, 6 of 12 nodes compile, 9 and 7 fail: it is the seventh, add.

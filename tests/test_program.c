@@ -275,8 +275,57 @@ TEST(program_small_weights_are_for_backends_that_take_them)
     }
 }
 
+#define V(name) "{\"name\":\"" name "\",\"shape\":[2,4],\"dtype\":\"float32\"}"
+#define W(name) "{\"name\":\"" name "\",\"shape\":[4,4],\"dtype\":\"float32\"}"
+#define NODE(name, op, inputs) "{\"name\":\"" name "\",\"op_type\":\"aten." op "\",\"inputs\":[" inputs "],\"outputs\":[" V(name) "]}"
+#define GRAPH(output, weights, nodes) "{\"model_name\":\"m\",\"graph_inputs\":[" V("x") "],\"graph_outputs\":[" V(output) "]," \
+    "\"weights\":[" weights "],\"weight_name_mapping\":{\"p_w\":\"w\",\"p_u\":\"u\"},\"nodes\":[" nodes "]}"
+
+/* Steps of two graphs share a context where they read the same weights, not where they have the same number. */
+TEST(program_steps_with_the_same_weights_share_a_context)
+{
+    static const char *const texts[] = {
+        GRAPH("c", W("w") "," W("u"), NODE("a", "linear.default", V("x") "," W("p_w")) "," NODE("b", "neg.default", V("a")) ","
+              NODE("c", "linear.default", V("b") "," W("p_u"))),
+        GRAPH("e", W("u"), NODE("d", "neg.default", V("x")) "," NODE("e", "linear.default", V("d") "," W("p_u"))),
+    };
+    static const qnnrt_program_pin pins[] = { { "a", "npu" }, { "b", "host" }, { "c", "npu" }, { "d", "host" }, { "e", "npu" } };
+    static const float w[16] = { 1, 2, 3 }, u[16] = { 4, 5, 6 };
+    qnnrt_program_desc desc;
+    qnnrt_program *prog = NULL;
+    const qnnrt_program_info *info;
+    qnnrt_ir *graphs[2];
+    bench b;
+    size_t i, k;
+    open_backends(&b);
+    memset(&desc, 0, sizeof(desc));
+    desc.backends = b.backends;
+    desc.backend_count = 3;
+    desc.pins = pins;
+    desc.pin_count = 5;
+    CHECK_EQ(qnnrt_program_create(&desc, &prog, &err), QNNRT_OK);
+    for (i = 0; i < 2; ++i) {
+        CHECK_EQ(qnnrt_ir_read(texts[i], strlen(texts[i]), NULL, &graphs[i], &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(graphs[i], NULL, NULL, &err), QNNRT_OK);
+        for (k = 0; k < graphs[i]->value_count; ++k)
+            if (graphs[i]->values[k]->origin == QNNRT_IR_WEIGHT)
+                graphs[i]->values[k]->data = strcmp(graphs[i]->values[k]->name, "p_w") == 0 ? w : u;
+        CHECK_EQ(qnnrt_program_add(prog, graphs[i], NULL, i == 0 ? "first" : "second", &err), QNNRT_OK);
+    }
+    CHECK_EQ(qnnrt_program_build(prog, &err), QNNRT_OK);
+    info = qnnrt_program_get_info(prog);
+    CHECK(info->context_count == 2 && info->graphs[0].step_count == 3 && info->graphs[1].step_count == 2);
+    CHECK_EQ(info->graphs[1].steps[1].context, info->graphs[0].steps[2].context);
+    CHECK(info->graphs[0].steps[0].context != info->graphs[0].steps[2].context);
+    qnnrt_program_free(prog);
+    qnnrt_ir_free(graphs[0]);
+    qnnrt_ir_free(graphs[1]);
+    close_backends(&b);
+}
+
 TEST_MAIN("program")
 {
+    RUN(program_steps_with_the_same_weights_share_a_context);
     RUN(program_small_weights_are_for_backends_that_take_them);
     RUN(program_random_programs_are_right);
 }

@@ -94,8 +94,10 @@
        error that names the tensor, the nodes and the reason of each backend.
 
    Several graphs
-       Steps that are the same in number on a backend share a context: the first step on "npu" of
-       the prefill graph and of the decode graph, with the weights that both read.
+       A context has at most one step of each graph. Steps of several graphs share it where they
+       read the same weights, the most bytes first; those without such weights where they have the
+       same number on their backend: the first step on "npu" of the prefill graph and of the decode
+       graph.
 
    ROOMS (search for the tag)
        >>config >>arena >>steps >>border >>ask >>choose >>unit >>blame >>wire >>small >>public
@@ -318,6 +320,12 @@ typedef struct qnnrt_program__refusal {
     const char *why;                 /* NULL: it computes it */
 } qnnrt_program__refusal;
 
+/* A weight, as several graphs know it. */
+typedef struct qnnrt_program__key {
+    const void *identity;
+    uint64_t    bytes;
+} qnnrt_program__key;
+
 /* A part of a graph on one backend. */
 typedef struct qnnrt_program__part {
     struct qnnrt_program__graph *graph;
@@ -329,6 +337,8 @@ typedef struct qnnrt_program__part {
                                                             come first */
     const qnnrt_ir_value       **weights;        /* [weight_count], of a part of the host */
     size_t                       weight_count;
+    const qnnrt_program__key    *keys;           /* [key_count] of all weights, sorted */
+    size_t                       key_count;
     qnnrt_ir                    *ir;             /* the nodes alone */
 } qnnrt_program__part;
 
@@ -1146,6 +1156,76 @@ static void qnnrt_program__drop(qnnrt_program *p)
     p->smalls = NULL;
 }
 
+/* Return what identifies a weight in all graphs. */
+static const void *qnnrt_program__identity(const qnnrt_ir_value *value)
+{
+    const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
+    return weight != NULL ? (const void *)weight : value->data != NULL ? value->data : value;
+}
+
+static int qnnrt_program__key_order(const void *left, const void *right)
+{
+    const uintptr_t a = (uintptr_t)((const qnnrt_program__key *)left)->identity;
+    const uintptr_t b = (uintptr_t)((const qnnrt_program__key *)right)->identity;
+    return a < b ? -1 : a > b;
+}
+
+/* List the weights that a part reads, each once. */
+static void qnnrt_program__keys(qnnrt_program *p, qnnrt_program__part *part)
+{
+    qnnrt_program__key *keys;
+    size_t i, k, total = 0, count = 0, kept = 0;
+    for (i = 0; i < part->node_count; ++i) total += part->nodes[i]->input_count;
+    keys = (qnnrt_program__key *)qnnrt_program__get(p, total, sizeof(*keys));
+    for (i = 0; i < part->node_count && keys != NULL; ++i)
+        for (k = 0; k < part->nodes[i]->input_count; ++k) {
+            const qnnrt_ir_value *value = part->nodes[i]->inputs[k];
+            if (value == NULL || value->origin != QNNRT_IR_WEIGHT || value->count == 0) continue;
+            keys[count].identity = qnnrt_program__identity(value);
+            keys[count++].bytes = value->count * qnnrt_ir_dtype_bytes(value->dtype);
+        }
+    if (count > 1) qsort(keys, count, sizeof(*keys), qnnrt_program__key_order);
+    for (i = 0; i < count; ++i)
+        if (kept == 0 || keys[kept - 1].identity != keys[i].identity) keys[kept++] = keys[i];
+    part->keys = keys;
+    part->key_count = kept;
+}
+
+/* Return how many bytes of weights two parts share. */
+static uint64_t qnnrt_program__shared(const qnnrt_program__part *a, const qnnrt_program__part *b)
+{
+    uint64_t bytes = 0;
+    size_t i = 0, k = 0;
+    while (i < a->key_count && k < b->key_count) {
+        const int order = qnnrt_program__key_order(&a->keys[i], &b->keys[k]);
+        if (order == 0) bytes += a->keys[i].bytes;
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return bytes;
+}
+
+/* Return the unit that a part belongs to, p->unit_count if that is a new one. */
+static size_t qnnrt_program__unit_of(const qnnrt_program *p, const qnnrt_program__part *part,
+                                     size_t ordinal)
+{
+    size_t best = p->unit_count, i, k;
+    uint64_t most = 0;
+    for (i = 0; i < p->unit_count; ++i) {
+        const qnnrt_program__unit *unit = &p->units[i];
+        uint64_t bytes = unit->ordinal == ordinal;       /* decides where no weight does */
+        int has = unit->backend != part->info.backend;
+        for (k = 0; k < unit->part_count && !has; ++k) {
+            has = unit->parts[k]->graph == part->graph;
+            bytes += 2 * qnnrt_program__shared(unit->parts[k], part);
+        }
+        if (has || bytes <= most) continue;
+        most = bytes;
+        best = i;
+    }
+    return best;
+}
+
 /* Put the parts of all graphs in units, and make a graph of each. */
 static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
 {
@@ -1171,9 +1251,9 @@ static qnnrt_result qnnrt_program__units(qnnrt_program *p, qnnrt_error *err)
             }
             for (k = 0; k < i; ++k)
                 ordinal += graph->parts[k].info.backend == part->info.backend;
-            for (k = 0; k < p->unit_count; ++k)
-                if (p->units[k].backend == part->info.backend && p->units[k].ordinal == ordinal)
-                    break;
+            qnnrt_program__keys(p, part);
+            if (p->no_memory) return qnnrt_program__fail_memory(err);
+            k = qnnrt_program__unit_of(p, part, ordinal);
             unit = &p->units[k];
             if (k == p->unit_count) {
                 p->unit_count += 1;
