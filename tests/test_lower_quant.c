@@ -491,7 +491,60 @@ TEST(lower_codes_are_those_of_a_slow_simulation)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* A mask covers what Softmax makes 0 in so many bits and no more: 12 below the scores in 8 bits, 32 in 16. Ranges do
+   not say their bits. */
+TEST(lower_masks_cost_no_more_codes_than_softmax_needs)
+{
+    static const char text[] = GRAPH(T("x", "[4]") "," T("mask", "[4]"), T("y", "[4]"), "", "",
+        NODE("s", "add.Tensor", T("x", "[4]") "," T("mask", "[4]"), T("s", "[4]"), "") ","
+        NODE("y", "softmax.int", T("s", "[4]"), T("y", "[4]"), "\"dim\":-1"));
+    qnnrt_backend *backend = opened();
+    uint32_t bits;
+    for (bits = 8; bits <= 16; bits += 8) {
+        const double margin = bits == 8 ? 12 : 32, most = bits == 8 ? 255 : 65535;
+        qnnrt_lower_encoding given[3];
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_builder *builder = NULL;
+        qnnrt_ir *ir = NULL;
+        const qnnrt_lower_graph_info *info;
+        size_t t, found = 0;
+        memset(&desc, 0, sizeof(desc));
+        memset(given, 0, sizeof(given));
+        given[0].name = "x";
+        given[1].name = "mask";
+        given[2].name = "s";
+        given[0].low = given[2].low = -4;
+        given[0].high = given[2].high = 4;
+        given[1].masked = given[2].masked = 1;
+        desc.act_bits = bits;
+        desc.encodings = given;
+        desc.encoding_count = 3;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_weights(lower, ir, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_quantize(lower, builder, &err), QNNRT_OK);
+        info = &qnnrt_lower_get_info(lower)->graphs[0];
+        for (t = 1; t < info->tensor_count; ++t) {
+            const qnnrt_lower_tensor *tensor = &info->tensors[t];
+            if (tensor->quant.encoding != QNNRT_ENCODING_PER_TENSOR || tensor->value == NULL ||
+                strcmp(tensor->value->name, "mask") != 0) continue;
+            CHECK(fabs(tensor->quant.scale * most - (margin + 8)) < 1e-3);
+            ++found;
+        }
+        CHECK(found > 0);
+        qnnrt_builder_destroy(builder);
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST_MAIN("lower_quant")
 {
     RUN(lower_codes_are_those_of_a_slow_simulation);
+    RUN(lower_masks_cost_no_more_codes_than_softmax_needs);
 }

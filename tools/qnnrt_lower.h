@@ -5635,8 +5635,9 @@ struct qnnrt_lower__small {
     qnnrt_lower_small          about;
     const qnnrt_lower__record *source;
     size_t                     number;           /* in info.smalls */
-    double                     factor;           /* of its values */
-    uint32_t                   count, channels, channel_step, inputs, input_step, blocks;
+    double                     factor;           /* that its operator multiplies its values with */
+    uint32_t                   count, channels, channel_step, inputs, input_step;
+    uint32_t                   blocks;           /* of a channel */
     qnnrt_block_form           form;             /* 0: a scale per channel */
     float                     *scales;           /* [channels * blocks] */
     float                     *outer;            /* EXPANSION: [channels], else .scales */
@@ -5808,9 +5809,10 @@ static float qnnrt_lower__codes_scale(double scale)
     return scale == 0 ? 1.0f : scale < 1.17549436e-38 ? 1.17549436e-38f : (float)scale;
 }
 
-/* Choose scales with the least square error: for each clip the best scale for its codes follows
-   from the sums, and the clip with the least square error is taken. Groups are decided in runs of
-   channels if these follow each other in the source, so that each is converted once. */
+/* Choose scales with the least square error. For codes c of values x the scale with the least sum
+   of (x - scale * c)^2 is sum(x * c) / sum(c^2), and it lowers that sum by sum(x * c)^2 / sum(c^2):
+   the clip whose codes lower it most is taken. Groups are decided in runs of channels if these
+   follow each other in the source, so that each is converted once. */
 static qnnrt_result qnnrt_lower__codes_clips(qnnrt_lower__visitor *v, double *sums,
                                              qnnrt_error *err)
 {
@@ -5956,6 +5958,7 @@ static qnnrt_result qnnrt_lower__codes_write(qnnrt_lower *lower, qnnrt_lower__sm
     qnnrt_lower__dealloc(lower, v.values);
     if (result != QNNRT_OK) return result;
     s->about.measured = 1;
+    /* dB: 10 * log10(ratio), which is 10 / ln(10) * log(ratio). */
     s->about.worst = v.worst;
     s->about.snr = v.noise > 0 ? 4.3429448190325182 * log(v.signal / v.noise) : HUGE_VAL;
     return QNNRT_OK;
@@ -6742,7 +6745,9 @@ static void qnnrt_lower__cover(qnnrt_lower__group *group, double low, double hig
     group->known = 1;
 }
 
-/* Choose scale and offset of unsigned codes, so that 0 is a code and low to high are covered. */
+/* Choose scale and offset of unsigned codes, real = (code + offset) * scale, so that 0 is a code
+   and low to high are covered. symmetric: as many codes below 0 as above. A range of less than 1e-6
+   is made that wide. */
 static void qnnrt_lower__encode(double low, double high, uint32_t bits, int symmetric,
                                 float *scale, int32_t *offset)
 {
@@ -6764,9 +6769,10 @@ static void qnnrt_lower__encode(double low, double high, uint32_t bits, int symm
 /* Encode a group, unless that is done. */
 static void qnnrt_lower__encode_group(const qnnrt_lower__quantizer *q, qnnrt_lower__group *group)
 {
-    const double margin = group->bits == 8 ? 12 : 32;
+    double margin;
     if (group->bits == 0) group->bits = q->lower->desc.act_bits;
     if (group->scale > 0) return;
+    margin = group->bits == 8 ? 12 : 32;         /* Softmax: exp(-margin) is 0 in codes */
     qnnrt_lower__encode(group->low - (group->masked ? margin + group->under : 0), group->high,
                         group->bits, group->symmetric && group->bits == 16, &group->scale,
                         &group->offset);
@@ -6795,8 +6801,8 @@ static int qnnrt_lower__quant_same(const qnnrt_quant *a, const qnnrt_quant *b)
                 : memcmp(&a->scale, &b->scale, sizeof(a->scale)) == 0 && a->offset == b->offset);
 }
 
-/* Return the elements of a static tensor of floats, NULL after a finding. The caller frees them
-   with qnnrt_lower__dealloc(). */
+/* Return the elements of a static tensor of floats, clamped to those of float16; NULL after a
+   finding. The caller frees them with qnnrt_lower__dealloc(). */
 static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
 {
     const qnnrt_lower_tensor *tensor = &q->graph->tensors[from];
@@ -6817,8 +6823,8 @@ static float *qnnrt_lower__floats(const qnnrt_lower__quantizer *q, int32_t from)
             else if (values[i] < -65504.0f) values[i] = -65504.0f;
         }
         if (bad == 0) return values;
-        snprintf(err.text, sizeof err.text, "tensor \"%.200s\" has %llu values that are NaN or"
-                 " infinite", tensor->name, (unsigned long long)bad);
+        snprintf(err.text, sizeof err.text, "tensor \"%.200s\" has %llu values that are NaN",
+                 tensor->name, (unsigned long long)bad);
     }
     qnnrt_lower__dealloc(q->lower, values);
     qnnrt_lower__refuse(q->lower, q->graph, "Repair the weights.", "%s", err.text);
@@ -8507,10 +8513,22 @@ static qnnrt_result qnnrt_lower__check_desc(const qnnrt_lower_desc *d, qnnrt_err
         (d->custom == NULL && d->custom_count > 0))
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: encodings, same or custom"
                                                    " is NULL, and its count is not 0");
-    for (i = 0; i < d->custom_count; ++i)
-        if (d->custom[i].op == NULL || d->custom[i].package == NULL || d->custom[i].type == NULL)
+    for (i = 0; i < d->same_count; ++i)
+        if (d->same[i].names[0] == NULL || d->same[i].names[1] == NULL)
+            return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: pair %lu of same has no"
+                                     " two names", (unsigned long)i);
+    for (i = 0; i < d->custom_count; ++i) {
+        const qnnrt_lower_custom *row = &d->custom[i];
+        size_t k;
+        if (row->op == NULL || row->package == NULL || row->type == NULL ||
+            (row->params == NULL && row->param_count > 0))
             return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: operator %lu of custom"
-                                     " has no op, package or type", (unsigned long)i);
+                                     " has no op, package, type or params", (unsigned long)i);
+        for (k = 0; k < row->param_count; ++k)
+            if (row->params[k].name == NULL)
+                return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: a parameter of"
+                                         " \"%.200s\" has no name", row->type);
+    }
     if (d->weight_bits != 0 && d->weight_bits != 8 && d->weight_bits != 4)
         return qnnrt_lower__fail(err, QNNRT_E_ARG, "qnnrt_lower_create: weight_bits is %lu, not 0,"
                                  " 8 or 4", (unsigned long)d->weight_bits);

@@ -1914,17 +1914,10 @@ static qnnrt_result qnnrt_program__smalls(qnnrt_program *p, qnnrt_error *err)
    Knows nothing of: operators
    ===================================================================================== */
 
-QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *desc,
-                                                    qnnrt_program **out, qnnrt_error *err)
+/* Check a description. */
+static qnnrt_result qnnrt_program__check_desc(const qnnrt_program_desc *desc, qnnrt_error *err)
 {
-    qnnrt_program *p;
-    qnnrt_lower_desc options;
-    qnnrt_result result;
     size_t i, k;
-    int htp = 0;
-    if (out == NULL)
-        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: out is NULL");
-    *out = NULL;
     if (desc == NULL || desc->backends == NULL || desc->backend_count == 0)
         return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: there is no backend");
     if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
@@ -1959,6 +1952,22 @@ QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *de
                                        " \"%.100s\", which no backend has", desc->pins[i].node,
                                        desc->pins[i].role);
     }
+    return QNNRT_OK;
+}
+
+QNNRT_PROGRAM_API qnnrt_result qnnrt_program_create(const qnnrt_program_desc *desc,
+                                                    qnnrt_program **out, qnnrt_error *err)
+{
+    qnnrt_program *p;
+    qnnrt_lower_desc options;
+    qnnrt_result result;
+    size_t i;
+    int htp = 0;
+    if (out == NULL)
+        return qnnrt_program__fail(err, QNNRT_E_ARG, "qnnrt_program_create: out is NULL");
+    *out = NULL;
+    result = qnnrt_program__check_desc(desc, err);
+    if (result != QNNRT_OK) return result;
     p = (qnnrt_program *)(desc->hooks.alloc != NULL
                               ? desc->hooks.alloc(desc->hooks.alloc_user, sizeof(*p))
                               : malloc(sizeof(*p)));
