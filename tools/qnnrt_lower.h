@@ -106,8 +106,8 @@
        refuses with codes computes in floats, between Dequantize and Quantize: op.in_float says
        why. Inputs and outputs stay float32; with native_io they are codes.
        A tensor without a range is an error. libQnnCpu.so 2.47 is refused: what Quantize and
-       Dequantize compute is 0 from the second execution on, Relu on codes clips nothing, the library
-       crashes when it opens a binary with Conv2d or DepthWiseConv2d on codes, and it has no
+       Dequantize compute is 0 from the second execution on, Relu on codes clips nothing, the
+       library crashes when it opens a binary with Conv2d or DepthWiseConv2d on codes, and it has no
        operators for codes of 16 bits. Weights in blocks are for float activations.
 
    Contexts
