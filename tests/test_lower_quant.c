@@ -4,6 +4,7 @@
    here in double, slowly, each result rounded to the codes of its tensor: the codes must be equal to 1. */
 #define QNNRT_COMPOSE
 #include "qnnrt_lower.h"
+#include "counted.h"
 #include "ref.h"
 #include "test.h"
 #include <math.h>
@@ -543,8 +544,67 @@ TEST(lower_masks_cost_no_more_codes_than_softmax_needs)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* Every allocation fails once: an error that says so, or none is needed, and nothing is lost. */
+TEST(lower_codes_without_memory_are_an_error)
+{
+    static const char *const texts[3] = { mlp, cnn, attention };
+    qnnrt_backend *backend = opened();
+    ranges *r = (ranges *)malloc(sizeof(*r));
+    float floats[4096];
+    long at, failed = 0;
+    size_t i;
+    for (i = 0; i < 3; ++i) {
+        CHECK(calibrated(backend, texts[i], 3, 2, r, floats));
+        for (at = 0; ; ++at) {
+            qnnrt_ir *ir = read_graph(texts[i], 3);
+            qnnrt_builder *scratch = NULL, *builder = NULL;
+            qnnrt_lower_desc desc;
+            qnnrt_lower *lower = NULL;
+            qnnrt *model = NULL;
+            qnnrt_result result;
+            memset(&desc, 0, sizeof(desc));
+            desc.hooks.alloc = counted_alloc;
+            desc.hooks.free = counted_free;
+            desc.act_bits = 8;
+            desc.encodings = r->list;
+            desc.encoding_count = r->count;
+            allocations = live = 0;
+            fail_at = at;
+            CHECK_EQ(qnnrt_builder_create(backend, NULL, &scratch, &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &err), QNNRT_OK);
+            memset(&err, 0xFF, sizeof(err));
+            result = qnnrt_lower_create(&desc, &lower, &err);
+            if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, NULL, &err);
+            if (result == QNNRT_OK) result = qnnrt_lower_passes(lower, ir, &err);
+            if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, ir, "g", &err);
+            if (result == QNNRT_OK) result = qnnrt_lower_quantize(lower, scratch, &err);
+            if (result == QNNRT_OK) result = qnnrt_lower_emit(lower, builder, &err);
+            if (result == QNNRT_OK) result = qnnrt_builder_finish(builder, &model, &err);
+            else qnnrt_builder_destroy(builder);
+            qnnrt_builder_destroy(scratch);
+            if (result != QNNRT_OK) {
+                if (result != QNNRT_E_MEMORY) printf("    graph %u, allocation %ld: %s\n", (unsigned)i, at, err.text);
+                CHECK_EQ(result, QNNRT_E_MEMORY);
+                CHECK_EQ(err.code, QNNRT_E_MEMORY);
+                ++failed;
+            }
+            fail_at = -1;
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            qnnrt_lower_free(lower);
+            free_graph(ir);
+            CHECK_EQ(live, 0);
+            if (result == QNNRT_OK && allocations <= at) break;
+        }
+    }
+    printf("    %ld allocations failed\n", failed);
+    CHECK(failed > 50);
+    free(r);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST_MAIN("lower_quant")
 {
     RUN(lower_codes_are_those_of_a_slow_simulation);
     RUN(lower_masks_cost_no_more_codes_than_softmax_needs);
+    RUN(lower_codes_without_memory_are_an_error);
 }

@@ -1,5 +1,6 @@
 /* test_lower_small.c - qnnrt_lower.h: weights of 8 and 4 bits, on libQnnRef.so */
 #include "small_case.h"
+#include "counted.h"
 #include "ref.h"
 #include "test.h"
 
@@ -365,6 +366,64 @@ TEST(small_weights_of_two_graphs_are_one)
     small_end(&t);
 }
 
+/* ---- memory ---- */
+
+/* Every allocation fails once: an error that says so, or none is needed, and nothing is lost. */
+TEST(small_weights_without_memory_are_an_error)
+{
+    static const struct { const char *name; uint32_t bits, block; } forms[] = { {"linear", 8, 0}, {"linear", 4, 16}, {"matmul", 4, 0}, {"conv", 8, 0} };
+    qnnrt_backend *backend = small_backend();
+    long at, failed = 0;
+    size_t i, k;
+    CHECK(backend != NULL);
+    for (i = 0; i < sizeof(forms) / sizeof(forms[0]); ++i)
+        for (at = 0; ; ++at) {
+            qnnrt_builder *builder = NULL;
+            qnnrt *model = NULL;
+            float *values;
+            small_try t;
+            qnnrt_result result;
+            for (k = 0; k + 1 < SMALL_CASES && strcmp(small_cases[k].name, forms[i].name) != 0;) ++k;
+            CHECK(small_begin(&t, small_cases[k].text, NULL));
+            t.desc.hooks.alloc = counted_alloc;
+            t.desc.hooks.free = counted_free;
+            t.desc.compute = QNNRT_DTYPE_F16;
+            t.desc.weight_bits = forms[i].bits;
+            t.desc.weight_block = forms[i].block;
+            allocations = live = 0;
+            fail_at = at;
+            memset(&t.err, 0xFF, sizeof(t.err));
+            result = small_lower(&t);
+            if (result == QNNRT_OK) CHECK_EQ(qnnrt_builder_create(backend, NULL, &builder, &t.err), QNNRT_OK);
+            if (result == QNNRT_OK) result = qnnrt_lower_emit(t.lower, builder, &t.err);
+            if (result == QNNRT_OK) result = qnnrt_builder_finish(builder, &model, &t.err);
+            else qnnrt_builder_destroy(builder);
+            if (result == QNNRT_OK) {
+                t.info = qnnrt_lower_get_info(t.lower);
+                CHECK(t.info->small_count > 0 || allocations > at);
+                if (t.info->small_count > 0) {
+                    values = (float *)malloc((size_t)t.info->smalls[0].weight->count * sizeof(float));
+                    result = qnnrt_lower_small_values(t.lower, 0, values, &t.err);
+                    free(values);
+                }
+            }
+            if (result != QNNRT_OK) {
+                if (result != QNNRT_E_MEMORY) printf("    %s, allocation %ld: %s\n", forms[i].name, at, t.err.text);
+                CHECK_EQ(result, QNNRT_E_MEMORY);
+                CHECK_EQ(t.err.code, QNNRT_E_MEMORY);
+                ++failed;
+            }
+            fail_at = -1;
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            small_end(&t);
+            CHECK_EQ(live, 0);
+            if (result == QNNRT_OK && allocations <= at) break;
+        }
+    printf("    %ld allocations failed\n", failed);
+    CHECK(failed > 20);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST_MAIN("lower_small")
 {
     RUN(small_weights_compute_what_their_rounded_values_do);
@@ -377,4 +436,5 @@ TEST_MAIN("lower_small")
     RUN(small_weights_beside_float32_are_an_error_or_emulated);
     RUN(small_weights_that_htp_refuses_stay_float);
     RUN(small_weights_of_two_graphs_are_one);
+    RUN(small_weights_without_memory_are_an_error);
 }
