@@ -72,6 +72,7 @@ rm -rf "$out"
 compile small 0 "small     4 of 4 weights: 13,216 bytes became 6,968, SNR 4" $cnn --fp16 --weight_bits 8 --verify 2 --report "$tmp/small"
 says small_verify out "tolerance 0.02 with rounded weights on the host"
 says small_snr out "and from the weights as they were:"
+check small_end "$(cat "$tmp/small")" sh -c '[ "$(grep -c "^  softmax .* relative .*, SNR [0-9.]* dB, top-1 equal in 2 of 2$" "$1")" -eq 2 ]' - "$tmp/small"
 check small_report "$(cat "$tmp/small")" grep -q '^ *2560 *1320 *8 .* fc.weight .10,128. of FullyConnected$' "$tmp/small"
 rm -rf "$out"
 # shellcheck disable=SC2086

@@ -51,6 +51,7 @@ typedef struct aten {
     size_t          encoding_biases;   /* of them                                       */
     uint64_t        ns[ATEN_PHASES];
     op_map          map;               /* of --op_map                                   */
+    page            verified;          /* what --verify has printed, for --report       */
 } aten;
 
 /* Return true if a file is a graph in ATen operators, by its name. */
@@ -548,6 +549,7 @@ static void aten_free(aten *a)
         free((float *)(uintptr_t)a->encodings[i].scales);
     }
     free(a->encodings);
+    free(a->verified.data);
     free(a->weights);
     free(a->graphs);
     free(a->kv);

@@ -186,13 +186,15 @@ static void fate_memory(page *p)
     free(text);
 }
 
-/* Add the files that were written, the times, and the memory; and write the report. */
+/* Add what --verify found, the files that were written, the times, and the memory; and write the
+   report. */
 static void fate_end_page(const aten *a, page *p, char *const *paths, size_t path_count)
 {
     static const char *const phases[ATEN_PHASES] = {
         "read and check", "open weights", "passes", "lower", "ask the library", "build", "save",
         "verify"
     };
+    if (a->verified.data != NULL) page_text(p, a->verified.data);
     if (path_count > 0) page_text(p, "\nfiles\n");
     for (size_t i = 0; i < path_count; ++i) {
         struct stat status;

@@ -364,8 +364,8 @@ static const cli_option options[] = {
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
      .above = 1, FIELD(compile.tolerance), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
-             "0.0001; 0.02 on HTP, with float16 "
-             "and activations of 16 bits; 0.2 with 8)"},
+             "0.0001; 0.02 on HTP, with float16, and with activations of 16 bits; 0.2 with 8 bits; "
+             "of --verify_nodes 0.1 with weights of 8 bits, and 0.5 with 4)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
      FIELD(compile.verify_nodes), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: build each graph again with every value as an output, run it once, "

@@ -148,6 +148,8 @@ typedef struct verify_sum {            /* two tensors, compared                 
     double largest, difference;        /* the largest expected value; NaN is infinite          */
     double signal, noise;              /* squares of expected values and of differences        */
     uint64_t nans;                     /* expected values that are NaN                         */
+    uint64_t rows, agreed;             /* along the last axis; whose largest values are at one
+                                          place, 0: not counted                                */
 } verify_sum;
 
 /* Compare an expected value with a computed one. */
@@ -280,6 +282,38 @@ static int verify_exec(verify *v)
     return 0;
 }
 
+/* Count the rows whose largest values are at one place, if they have at least VERIFY_CLASSES: such a
+   row may be scores of a vocabulary. */
+static void verify_top(verify_sum *sum, const qnnrt_ir_value *value, const double *expected,
+                       const double *got)
+{
+    enum { VERIFY_CLASSES = 10 };
+    const uint64_t last = value->rank > 0 ? (uint64_t)value->dims[value->rank - 1] : 0;
+    if (last < VERIFY_CLASSES || !value_is_float(value->dtype)) return;
+    for (uint64_t row = 0; row < value->count / last; ++row) {
+        const double *a = expected + row * last, *b = got + row * last;
+        uint64_t top[2] = {0, 0};
+        for (uint64_t k = 1; k < last; ++k) {
+            if (a[k] > a[top[0]]) top[0] = k;
+            if (b[k] > b[top[1]]) top[1] = k;
+        }
+        sum->rows += 1;
+        sum->agreed += top[0] == top[1];
+    }
+}
+
+/* Print a line of --verify, and keep it for --report. */
+CLI_FORMAT(2, 3) static void verify_say(aten *a, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = cli_text_list(format, list);
+    va_end(list);
+    say(a->t, "%s", text);
+    page_text(&a->verified, text);
+    free(text);
+}
+
 /* Add the differences of one output to its sum. Return 0 after printing an error. */
 static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *expected,
                          verify_sum *sum)
@@ -293,6 +327,7 @@ static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *exp
                      value_get(dtype, expected, a, value->count) &&
                      value_get(facts->dtype, data, b, value->count);
     for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], v->most);
+    if (good) verify_top(sum, value, a, b);
     free(a);
     free(b);
     if (!good)
@@ -384,16 +419,20 @@ static void verify_outputs(verify *v, uint32_t runs)
         }
     }
     if (good)
-        say(t, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
-            (unsigned long)runs, cli_plural(runs), v->tolerance,
-            small ? " with rounded weights on the host" : "");
+        verify_say(v->a, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
+                   (unsigned long)runs, cli_plural(runs), v->tolerance,
+                   small ? " with rounded weights on the host" : "");
     for (int rounded = small; rounded >= 0 && good; --rounded) {
-        if (small && !rounded) say(t, "  and from the weights as they were:\n");
+        if (small && !rounded) verify_say(v->a, "  and from the weights as they were:\n");
         for (size_t i = 0; i < count; ++i) {
             const verify_sum *sum = &sums[(size_t)rounded * count + i];
-            say(t, "  %-24s largest value %.4g, difference %.3g, relative %.3g, SNR %.1f dB\n",
-                v->ir->outputs[i]->name, sum->largest, sum->difference, verify_relative(sum),
-                verify_snr(sum));
+            verify_say(v->a, "  %-24s largest value %.4g, difference %.3g, relative %.3g, SNR %.1f dB",
+                       v->ir->outputs[i]->name, sum->largest, sum->difference,
+                       verify_relative(sum), verify_snr(sum));
+            if (sum->rows > 0)
+                verify_say(v->a, ", top-1 equal in %llu of %llu", (unsigned long long)sum->agreed,
+                           (unsigned long long)sum->rows);
+            verify_say(v->a, "\n");
         }
     }
     for (size_t i = 0; i < count && good; ++i)
