@@ -593,7 +593,7 @@ typedef struct qnnrt_ir_kv_info {
 } qnnrt_ir_kv_info;
 
 /* Let a step of a language model read caches of past rows and return its new rows alone, as runners
-   of compiled models expect it.
+   of compiled models expect it. A row is the key, or the value, of one token.
 
    names    1: rename inputs and outputs: input_ids, attention_mask, position_ids, past_key_<i>_in,
             past_value_<i>_in, past_key_<i>_out, past_value_<i>_out, logits, as far as their role is
@@ -10510,15 +10510,18 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positi
    Knows nothing of: how caches are written
    ===================================================================================== */
 
+/* Kinds of caches, as bits of qnnrt_ir__use.kinds; most masks of a graph. */
 enum { QNNRT_IR__KEY = 1, QNNRT_IR__VALUE = 2, QNNRT_IR__MASKS = 8 };
+/* What becomes an input, qnnrt_ir__along.given: "position_ids" and "attention_mask". */
 enum { QNNRT_IR__GIVEN_POSITIONS = 1, QNNRT_IR__GIVEN_MASK = 2 };
 
 typedef struct qnnrt_ir__along {
     int      axis;                           /* the dimension that runs along the cells, -1: none */
     uint32_t cache;                          /* 1 + the cache whose elements these are, 0: none */
     int      checked;                        /* 1 + the dimension that was checked, or 0 */
-    int      given, follows;                 /* not 0: the caller will give it; it follows from
-                                                what the caller will give. See >>causal */
+    int      given;                          /* which of the inputs that >>causal makes it becomes,
+                                                0: none */
+    int      follows;                        /* 1: it is computed from such an input */
 } qnnrt_ir__along;
 
 /* What products of matrices do with a cache. */
@@ -10547,7 +10550,7 @@ static int qnnrt_ir__columns_refuse(qnnrt_ir__columns *c, const qnnrt_ir_node *n
     return 0;
 }
 
-/* Operators that compute each element from the elements in its place, with broadcast. */
+/* Return true for operators that compute each element from those in its place, with broadcast. */
 static int qnnrt_ir__columns_each(const qnnrt_ir_node *node)
 {
     static const char *const each[] = {
