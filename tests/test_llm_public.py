@@ -34,7 +34,7 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
           (DECODER, "QNNRT_DECODER", MEMORY | {"strcspn", "sqrt", "pow"}, "qnnrt_json_more", 7, 40),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
-          (PROGRAM, "QNNRT_PROGRAM", MEMORY, "qnnrt_lower_emit", 7, 7),
+          (PROGRAM, "QNNRT_PROGRAM", MEMORY | {"qsort"}, "qnnrt_lower_emit", 7, 7),
           (HOST, "QNNRT_HOST", MEMORY, "qnnrt_ir_run", 6, 20),
           (PARTITION, "QNNRT_PARTITION", MEMORY, "qnnrt_utf8_length", 3, 30))
 passed = failed = 0

@@ -282,8 +282,8 @@ static int verify_exec(verify *v)
     return 0;
 }
 
-/* Count the rows whose largest values are at one place, if they have at least VERIFY_CLASSES: such a
-   row may be scores of a vocabulary. */
+/* Count the rows whose largest values are at one place, if they have at least VERIFY_CLASSES: such
+   a row may be scores of a vocabulary. */
 static void verify_top(verify_sum *sum, const qnnrt_ir_value *value, const double *expected,
                        const double *got)
 {
@@ -426,7 +426,8 @@ static void verify_outputs(verify *v, uint32_t runs)
         if (small && !rounded) verify_say(v->a, "  and from the weights as they were:\n");
         for (size_t i = 0; i < count; ++i) {
             const verify_sum *sum = &sums[(size_t)rounded * count + i];
-            verify_say(v->a, "  %-24s largest value %.4g, difference %.3g, relative %.3g, SNR %.1f dB",
+            verify_say(v->a,
+                       "  %-24s largest value %.4g, difference %.3g, relative %.3g, SNR %.1f dB",
                        v->ir->outputs[i]->name, sum->largest, sum->difference,
                        verify_relative(sum), verify_snr(sum));
             if (sum->rows > 0)
