@@ -243,7 +243,7 @@ static size_t histogram_cuts(double bins, size_t cuts[HISTOGRAM_CUTS])
 {
     size_t count = 0;
     for (size_t i = 0; i < HISTOGRAM_CUTS; ++i) {
-        const size_t cut = (size_t)ceil(bins * pow(2, -(double)i / 16));
+        const size_t cut = (size_t)-floor(-bins * pow(2, -(double)i / 16));
         if (count == 0 || cut < cuts[count - 1]) cuts[count++] = cut;
     }
     return count;
