@@ -171,6 +171,47 @@ TEST(program_keeps_long_names_whole)
     qnnrt_ir_free(ir);
 }
 
+/* Build two graphs, the first one in several steps: no two steps have one name. */
+static void named_apart(const char *name, const char *other_name, const char *nodes, const char *output, const char *first)
+{
+    bench b;
+    qnnrt_program *p = NULL;
+    qnnrt_ir *ir = misuse_graph(three, "e", NULL), *other = misuse_graph(nodes, output, NULL);
+    const qnnrt_program_graph *graphs;
+    size_t i, k;
+    int good = 1;
+    CHECK(ir != NULL && other != NULL);
+    describe(&b, three_pins);
+    CHECK_EQ(qnnrt_program_create(&b.desc, &p, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_program_add(p, ir, NULL, name, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_program_add(p, other, NULL, other_name, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_program_build(p, &err), QNNRT_OK);
+    graphs = qnnrt_program_get_info(p)->graphs;
+    CHECK(graphs[0].step_count > 2);
+    for (i = 0; i < graphs[0].step_count; ++i)
+        for (k = 0; k < graphs[1].step_count; ++k)
+            good = good && strcmp(graphs[0].steps[i].name, graphs[1].steps[k].name) != 0;
+    if (first != NULL) CHECK_STR(graphs[0].steps[0].name, first);
+    qnnrt_program_free(p);
+    qnnrt_ir_free(ir);
+    qnnrt_ir_free(other);
+    CHECK(good);
+}
+
+TEST(program_names_no_two_steps_alike)
+{
+    char names[2][1001];
+    size_t i;
+    named_apart("m", "n", "z relu.default x", "z", "m.0");
+    named_apart("m", "m.0", "z relu.default x", "z", "m.0_1");
+    for (i = 0; i < 2; ++i) {
+        memset(names[i], 'r', 1000);
+        names[i][1000] = '\0';
+    }
+    names[1][999] = 's';
+    named_apart(names[0], names[1], three, "e", NULL);
+}
+
 /* What was made is gone with the next call that makes anew: no pointer to a closed model stays. */
 TEST(program_forgets_what_it_released)
 {
@@ -348,6 +389,7 @@ TEST_MAIN("program_misuse")
     counting.free = counted_free;
     RUN(program_refuses_wrong_arguments);
     RUN(program_keeps_long_names_whole);
+    RUN(program_names_no_two_steps_alike);
     RUN(program_forgets_what_it_released);
     RUN(program_watches_steps_of_libraries);
     RUN(program_copies_outputs_that_no_node_makes);

@@ -587,6 +587,27 @@ static void qnnrt_program__outputs(qnnrt_program *p, qnnrt_program__part *part,
         }
 }
 
+/* Return the name of step i of a graph with several: GRAPH.i, or GRAPH.i_N if that is the name of
+   another graph, or of a step of one whose name has the same beginning. */
+static const char *qnnrt_program__step_name(qnnrt_program *p, const char *name, size_t i)
+{
+    const char *text = qnnrt_program__text(p, "%.900s.%lu", name, (unsigned long)i);
+    const qnnrt_program__graph *graph = p->first;
+    size_t k, number = 0;
+    while (graph != NULL && text != NULL) {
+        const int near = graph->info.name != name && strncmp(graph->info.name, name, 900) == 0;
+        int taken = strcmp(graph->info.name, text) == 0;
+        for (k = 0; near && graph->parts != NULL && k < graph->info.step_count && !taken; ++k)
+            taken = graph->parts[k].info.name != NULL &&
+                    strcmp(graph->parts[k].info.name, text) == 0;
+        if (taken)
+            text = qnnrt_program__text(p, "%.900s.%lu_%lu", name, (unsigned long)i,
+                                       (unsigned long)++number);
+        graph = taken ? p->first : graph->next;
+    }
+    return text;
+}
+
 /* Cut a graph in parts, as its plan says. */
 static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *graph,
                                        qnnrt_error *err)
@@ -612,8 +633,7 @@ static qnnrt_result qnnrt_program__cut(qnnrt_program *p, qnnrt_program__graph *g
         part->info.backend = (size_t)plan->steps[i].backend;
         part->info.context = QNNRT_PROGRAM__HOST;
         part->info.name = plan->step_count == 1 ? graph->info.name
-                          : qnnrt_program__text(p, "%.900s.%lu", graph->info.name,
-                                                (unsigned long)i);
+                          : qnnrt_program__step_name(p, graph->info.name, i);
         part->node_count = plan->steps[i].node_count;
         part->nodes = (const qnnrt_ir_node **)qnnrt_program__get(p, part->node_count,
                                                                  sizeof(*part->nodes));
