@@ -945,7 +945,7 @@ TEST(ir_evaluation_is_asked_without_data)
         /* 4 TiB for each matrix: it would not be computed in time */
         { F("x", "1048576, 1048576") ", " F("w", "1048576, 1048576"), F("y", "1048576, 1048576"), "matmul.default", "", NULL },
     };
-    static const double zeros[64];
+    static const double zeros[64] = { 0 };
     size_t i, k;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
         const void *in[5] = { zeros, zeros, zeros, zeros, zeros };
