@@ -694,11 +694,12 @@ SMALL_REAL   ?= $(B)/bench/small
 bench-small: $(B)/bench/bench_small
 	@$(call fetch,2.51)
 	@mkdir -p $(SMALL_REAL)
-	@if [ ! -f $(SMALL_REAL)/model.safetensors ]; then $(or $(SMALL_PYTHON),$(PYTHON)) tests/exports/make_llama_ir.py real \
-	    $(SMALL_REAL) --vocabulary 8192 || echo "bench-small: without real widths"; fi
+	@python='$(or $(SMALL_PYTHON),$(PYTHON))'; if [ -f $(SMALL_REAL)/model.safetensors ]; then :; \
+	elif $$python -c 'import numpy' 2>/dev/null; then $$python tests/exports/make_llama_ir.py real $(SMALL_REAL) --vocabulary 8192; \
+	else echo "bench-small: without width 1536: $$python has no numpy (SMALL_PYTHON=python with numpy)"; fi
 	@$(PYTHON) tests/make_weights.py $(SMALL_REAL)/llama.safetensors tests/data/ir/tiny_prefill.json
-	@$(PIN) $(B)/bench/bench_small $(QNN51)/libQnnHtp.so tests/data/ir/tiny_prefill.json $(SMALL_REAL)/llama.safetensors \
-	    $(if $(wildcard $(SMALL_REAL)/prefill/model.json),$(SMALL_REAL)/prefill/model.json $(SMALL_REAL)/model.safetensors)
+	@real=; if [ -f $(SMALL_REAL)/model.safetensors ]; then real='$(SMALL_REAL)/prefill/model.json $(SMALL_REAL)/model.safetensors'; fi; \
+	$(PIN) $(B)/bench/bench_small $(QNN51)/libQnnHtp.so tests/data/ir/tiny_prefill.json $(SMALL_REAL)/llama.safetensors $$real
 
 # Genie and a bare loop run the same file as we do, each through a library that records when it computes.
 LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/bench/libllm_proxy.so
