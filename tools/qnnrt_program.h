@@ -315,11 +315,6 @@ typedef struct qnnrt_program__block {
     size_t                       used, size;     /* of the bytes after this struct */
 } qnnrt_program__block;
 
-/* A node that a backend does not compute. */
-typedef struct qnnrt_program__refusal {
-    const char *why;                 /* NULL: it computes it */
-} qnnrt_program__refusal;
-
 /* A weight, as several graphs know it. */
 typedef struct qnnrt_program__key {
     const void *identity;
@@ -346,7 +341,8 @@ typedef struct qnnrt_program__graph {
     qnnrt_program_graph     info;
     qnnrt_ir               *ir;
     const qnnrt_weights    *weights;
-    qnnrt_program__refusal *refused;             /* [backend_count][node_count] */
+    const char            **refused;             /* [backend_count][node_count]: why a backend does
+                                                    not compute a node, or NULL */
     size_t                  asked;               /* node_count of the answers; 0: not asked */
     size_t                 *node_at;             /* [node->number]: index in ir->nodes */
     int32_t                *pins;                /* [node_count]: a backend, or -1 */
@@ -731,8 +727,8 @@ static void qnnrt_program__choose_outer(qnnrt_program *p)
 static void qnnrt_program__refuse(qnnrt_program *p, qnnrt_program__graph *graph, size_t backend,
                                   size_t node, const char *why)
 {
-    qnnrt_program__refusal *refusal = &graph->refused[backend * graph->asked + node];
-    if (refusal->why == NULL) refusal->why = qnnrt_program__text(p, "%.2000s", why);
+    const char **refused = &graph->refused[backend * graph->asked + node];
+    if (*refused == NULL) *refused = qnnrt_program__text(p, "%.2000s", why);
 }
 
 /* Return the index of a node of a part in the graph that it is from. */
@@ -852,7 +848,7 @@ static qnnrt_result qnnrt_program__number(qnnrt_program *p, qnnrt_program__graph
     graph->asked = ir->node_count;
     graph->node_at = (size_t *)qnnrt_program__get(p, most + 1, sizeof(*graph->node_at));
     graph->pins = (int32_t *)qnnrt_program__get(p, ir->node_count, sizeof(*graph->pins));
-    graph->refused = (qnnrt_program__refusal *)qnnrt_program__get(
+    graph->refused = (const char **)qnnrt_program__get(
         p, ir->node_count * p->desc.backend_count, sizeof(*graph->refused));
     if (p->no_memory) return qnnrt_program__fail_memory(err);
     for (i = 0; i < ir->node_count; ++i) {
@@ -1016,7 +1012,7 @@ static void qnnrt_program__nodes(qnnrt_program *p, const qnnrt_program__graph *g
 static int qnnrt_program__supports(void *user, int32_t node, int32_t backend, const char **why)
 {
     const qnnrt_program__graph *graph = (const qnnrt_program__graph *)user;
-    *why = graph->refused[(size_t)backend * graph->asked + (size_t)node].why;
+    *why = graph->refused[(size_t)backend * graph->asked + (size_t)node];
     return *why == NULL;
 }
 
@@ -1294,7 +1290,7 @@ static void qnnrt_program__move(qnnrt_program *p, qnnrt_program__graph *graph, s
                                 size_t node, const char *why)
 {
     qnnrt_program_move *move;
-    if (graph->refused[backend * graph->asked + node].why != NULL) return;
+    if (graph->refused[backend * graph->asked + node] != NULL) return;
     p->moves = (qnnrt_program_move *)qnnrt_program__more(p, p->moves, p->move_count, &p->move_room,
                                                          sizeof(*p->moves));
     if (p->no_memory) return;
@@ -1304,7 +1300,7 @@ static void qnnrt_program__move(qnnrt_program *p, qnnrt_program__graph *graph, s
     move->node = graph->ir->nodes[node]->name;
     move->op = graph->ir->nodes[node]->op;
     move->role = qnnrt_program__role(p, backend);
-    move->why = graph->refused[backend * graph->asked + node].why;
+    move->why = graph->refused[backend * graph->asked + node];
     if (p->desc.told != NULL)
         p->desc.told(p->desc.told_user, qnnrt_program__text(
             p, "graph \"%.200s\": node \"%.200s\" (%.100s) moves away from \"%.60s\": %.1500s",
