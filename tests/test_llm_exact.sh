@@ -27,13 +27,14 @@ says_it() {
 }
 
 trained=$data/llm/model codes=$tmp/codes
-says_it hub_f32_1 490 "$trained" trained '' --type f32 --shards 1
+says_it hub_f32_1 80 "$trained" trained '' --type f32 --shards 1
 says_it hub_w8a16_1 80 "$trained" trained "$codes" --shards 1
 says_it hub_w8a16_4 80 "$trained" trained "$codes" --shards 4
 says_it executorch_w8a16_2 80 "$trained" trained "$codes" --naming executorch --shards 2
 says_it executorch_f32_2 80 "$trained" trained '' --type f32 --naming executorch --shards 2
 # The other numbers of shards: make test-all.
 if [ -n "${QNNRT_TEST_ALL-}" ]; then
+    says_it hub_f32_1_all 490 "$trained" trained '' --type f32 --shards 1
     says_it hub_w8a16_2 80 "$trained" trained "$codes" --shards 2
     says_it hub_w8a16_4_all 490 "$trained" trained "$codes" --shards 4
     says_it executorch_w8a16_1 80 "$trained" trained "$codes" --naming executorch --shards 1
