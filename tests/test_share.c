@@ -347,7 +347,6 @@ TEST(moving_tensors_register_sixteen_offsets)
     NOTHING_LEFT();
 }
 
-/* A mem at the address of one that was destroyed: handles of the old one are void. */
 /* A registration has a shape: the bytes where x of prefill lies get another one for x of kv. */
 TEST(memory_is_registered_for_each_shape)
 {
@@ -385,6 +384,7 @@ TEST(memory_is_registered_for_each_shape)
     NOTHING_LEFT();
 }
 
+/* A mem at the address of one that was destroyed: handles of the old one are void. */
 TEST(a_new_mem_never_gets_the_registrations_of_an_old_one)
 {
     qnnrt *model;
