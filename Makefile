@@ -361,6 +361,11 @@ $(call IN_EACH,cache.o): tools/qnnrt_cache.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_CACHE_IMPLEMENTATION
 
+$(call IN_EACH,session.o): tools/qnnrt_session.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_SESSION_IMPLEMENTATION
+
 $(call IN_EACH,decoder.o): tools/qnnrt_decoder.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -381,7 +386,7 @@ $(call IN_EACH,program.o): tools/qnnrt_program.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_PROGRAM_IMPLEMENTATION
 
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o
+$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
@@ -724,7 +729,7 @@ VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
     tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
-    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h
+    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h
 
 .PHONY: install
 ## install: install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)

@@ -21,6 +21,7 @@ config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TE
     QNNRT_PROFILE_LOG'
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
 cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
+session_macros='QNNRT_SESSION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
@@ -192,6 +193,7 @@ check() {
     check tools/qnnrt_llm.h $llm_macros
     check tools/qnnrt_weights.h $weights_macros
     check tools/qnnrt_cache.h $cache_macros
+    check tools/qnnrt_session.h $session_macros
     check tools/qnnrt_ir.h $ir_macros
     check tools/qnnrt_host.h $host_macros
     check tools/qnnrt_decoder.h $decoder_macros
