@@ -723,30 +723,61 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 	else echo "bench-llm: without Genie: $(QNN51)/libGenie.so is missing"; fi; \
 	$(PIN) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so || status=1; exit $$status
 
+# ---- the shared library ---------------------------------------------------------------------------
+
+# All headers in one object. Calls between its functions stay inside, whatever the program defines. VERSION is read once.
+VERSION    = $(eval VERSION := $$(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h))$(VERSION)
+SOVERSION  = $(firstword $(subst ., ,$(VERSION)))
+LIB_FLAGS := -fPIC -fvisibility=hidden -shared -Wl,--no-undefined -Wl,-Bsymbolic-functions
+$(B)/libqnnrt.so: tools/lib/qnnrt_lib.c $(B)/.flags
+	$(call say,CC)
+	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. -Itools $(DEPEND) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS) \
+	    -Wl,-soname,libqnnrt.so.$(SOVERSION) -o $@ $< $(LDFLAGS) -lm -ldl
+	@ln -sf libqnnrt.so $@.$(SOVERSION)
+
+.PHONY: lib
+## lib: build build/libqnnrt.so, a shared library with the functions of all headers
+lib: $(B)/libqnnrt.so
+
 # ---- install --------------------------------------------------------------------------------------
 
-VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
     tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
-    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h
+    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/qnnrt.hpp
+INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
+INSTALL_TO       = $(DESTDIR)$(PREFIX)
+LIB_NAMES        = libqnnrt.so.$(VERSION) libqnnrt.so.$(SOVERSION) libqnnrt.so
+
+# pc NAME TEXT FLAGS LIBS: a file for pkg-config; qnnrt has the headers alone, libqnnrt the shared library, too
+pc = { echo 'prefix=$(PREFIX)'; echo 'includedir=$${prefix}/include'; echo 'libdir=$${prefix}/lib'; echo; echo 'Name: $(1)'; \
+       echo 'Description: Run compiled Qualcomm QNN models from C99, $(2)'; echo 'Version: $(VERSION)'; \
+       echo 'Cflags: -I"$${includedir}"'; echo 'Libs: $(3)'; } > $(B)/$(1).pc
 
 .PHONY: install
-## install: install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)
-install: $(TOOLS)
-	@{ echo 'prefix=$(PREFIX)'; echo 'includedir=$${prefix}/include'; echo; echo 'Name: qnnrt'; \
-	   echo 'Description: Run compiled Qualcomm QNN models from C99, one header'; echo 'Version: $(VERSION)'; \
-	   echo 'Cflags: -I$${includedir}'; echo 'Libs: -ldl'; } > $(B)/qnnrt.pc
-	$(INSTALL) -d '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
-	$(INSTALL) -m 644 $(INSTALL_HEADERS) '$(DESTDIR)$(PREFIX)/include'
-	$(INSTALL) -m 755 $(TOOLS) '$(DESTDIR)$(PREFIX)/bin'
-	$(INSTALL) -m 644 $(B)/qnnrt.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+## install: install the headers, libqnnrt.so, the tools, and files for pkg-config and CMake (PREFIX, DESTDIR)
+install: $(TOOLS) $(B)/libqnnrt.so
+	@$(call pc,qnnrt,one header,-ldl)
+	@$(call pc,libqnnrt,as a shared library,-L"$${libdir}" -lqnnrt)
+	@for file in $(INSTALL_CMAKE); do \
+	    sed 's/@VERSION@/$(VERSION)/; s/@SOVERSION@/$(SOVERSION)/' tools/lib/$$file > $(B)/$$file || exit 1; done
+	$(INSTALL) -d '$(INSTALL_TO)/include' '$(INSTALL_TO)/bin' '$(INSTALL_TO)/lib/pkgconfig' '$(INSTALL_TO)/lib/cmake/qnnrt'
+	$(INSTALL) -m 644 $(INSTALL_HEADERS) '$(INSTALL_TO)/include'
+	$(INSTALL) -m 755 $(TOOLS) '$(INSTALL_TO)/bin'
+	$(INSTALL) -m 755 $(B)/libqnnrt.so '$(INSTALL_TO)/lib/$(word 1,$(LIB_NAMES))'
+	ln -sf $(word 1,$(LIB_NAMES)) '$(INSTALL_TO)/lib/$(word 2,$(LIB_NAMES))'
+	ln -sf $(word 2,$(LIB_NAMES)) '$(INSTALL_TO)/lib/$(word 3,$(LIB_NAMES))'
+	$(INSTALL) -m 644 $(B)/qnnrt.pc $(B)/libqnnrt.pc '$(INSTALL_TO)/lib/pkgconfig'
+	$(INSTALL) -m 644 $(INSTALL_CMAKE:%=$(B)/%) '$(INSTALL_TO)/lib/cmake/qnnrt'
 
 .PHONY: uninstall
 ## uninstall: remove what install put there
 uninstall:
-	rm -f $(patsubst %,'$(DESTDIR)$(PREFIX)/include/%',$(notdir $(INSTALL_HEADERS))) \
-	    $(patsubst %,'$(DESTDIR)$(PREFIX)/bin/%',$(notdir $(TOOLS))) '$(DESTDIR)$(PREFIX)/lib/pkgconfig/qnnrt.pc'
+	rm -f $(patsubst %,'$(INSTALL_TO)/include/%',$(notdir $(INSTALL_HEADERS))) \
+	    $(patsubst %,'$(INSTALL_TO)/bin/%',$(notdir $(TOOLS))) $(LIB_NAMES:%='$(INSTALL_TO)/lib/%') \
+	    '$(INSTALL_TO)/lib/pkgconfig/qnnrt.pc' '$(INSTALL_TO)/lib/pkgconfig/libqnnrt.pc' \
+	    $(INSTALL_CMAKE:%='$(INSTALL_TO)/lib/cmake/qnnrt/%')
+	@rmdir '$(INSTALL_TO)/lib/cmake/qnnrt' 2>/dev/null || true
 
 .PHONY: clean
 ## clean: remove what was built, but not the fetched libraries

@@ -1,0 +1,31 @@
+/* libqnnrt.so: the implementation of every header, for programs that link it instead of compiling
+   one. `make lib` builds it; users include the headers without defining an implementation.
+
+       cc -O2 -I. -Itools -fPIC -fvisibility=hidden -shared -Wl,-soname,libqnnrt.so.0 \
+           -o libqnnrt.so tools/lib/qnnrt_lib.c -lm -ldl
+
+   It exports the functions that the headers declare, those of builds with QNNRT_COMPOSE and
+   QNNRT_PROFILE_LOG included, and nothing else: tests/test_lib.sh. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define QNNRT_API extern __attribute__((visibility("default")))
+#define QNNRT_COMPOSE
+#define QNNRT_PROFILE_LOG
+#define QNNRT_IMPLEMENTATION
+#define QNNRT_LLM_IMPLEMENTATION
+#define QNNRT_WEIGHTS_IMPLEMENTATION
+#define QNNRT_IR_IMPLEMENTATION
+#define QNNRT_LOWER_IMPLEMENTATION
+#define QNNRT_DECODER_IMPLEMENTATION
+#define QNNRT_CACHE_IMPLEMENTATION
+#define QNNRT_PARTITION_IMPLEMENTATION
+#define QNNRT_HOST_IMPLEMENTATION
+#define QNNRT_PROGRAM_IMPLEMENTATION
+#define QNNRT_SESSION_IMPLEMENTATION
+#include "qnnrt.h"
+#include "qnnrt_llm.h"
+#include "qnnrt_program.h"
+#include "qnnrt_decoder.h"
+#include "qnnrt_cache.h"
+#include "qnnrt_session.h"
