@@ -616,6 +616,41 @@ TEST(finish_tells_how_far_it_is)
     CHECK(close_backend());
 }
 
+/* Set a flag in call number `at` of a builder. */
+static struct { int calls, at; volatile int stop; } ending;
+
+static void end_at(void *user, const qnnrt_build_progress *at)
+{
+    (void)user; (void)at;
+    if (++ending.calls == ending.at) ending.stop = 1;
+}
+
+/* The flag ends the build at each of the 5 calls: 2 nodes, data of a tensor, before and after it is finalized. */
+TEST(finish_ends_when_it_is_told_to)
+{
+    int at;
+    for (at = 1; at <= 6; ++at) {
+        qnnrt_builder_desc desc;
+        qnnrt_builder *b;
+        qnnrt *built = NULL;
+        memset(&desc, 0, sizeof(desc));
+        desc.progress = end_at;
+        desc.stop = &ending.stop;
+        ending.calls = ending.stop = 0;
+        ending.at = at;
+        open_backend("", 0);
+        b = builder_of(&desc);
+        add_right(b, "a");
+        add_tensor(b, "w", QNNRT_TENSOR_STATIC);
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), at <= 5 ? QNNRT_E_CANCELLED : QNNRT_OK);
+        if (at <= 5) CHECK_STR(err.text, "graph \"a\": desc.stop ended the build after");
+        CHECK_EQ(built == NULL, at <= 5);
+        CHECK_EQ(ending.calls, at <= 5 ? at : 5);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
 /* Hooks that count the bytes that are allocated at a time. */
 static struct { size_t now, most, calls; } taken;
 
@@ -3073,6 +3108,7 @@ TEST_MAIN("compose")
     RUN(each_tensor_is_loaded_once_under_the_lock);
     RUN(an_error_of_load_ends_finish);
     RUN(finish_tells_how_far_it_is);
+    RUN(finish_ends_when_it_is_told_to);
     RUN(one_loaded_tensor_is_in_memory_at_a_time);
     RUN(supports_asks_about_tensors_that_are_not_loaded);
     RUN(several_contexts_are_wired_as_shards);

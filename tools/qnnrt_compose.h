@@ -58,7 +58,7 @@
    qnnrt_builder_finish() and qnnrt_builder_supports() call the vendor. After the first error later
    calls do nothing, and finish returns that error with the node or tensor it belongs to.
    Descriptors and all that they point to may be freed when a call returns, except for tensors' data
-   with .borrow, and what .load_user and .progress_user point to.
+   with .borrow, and what .load_user, .progress_user and .stop point to.
    Threads  one builder by one thread at a time; calls to the vendor: one per backend
    Cost     static data is in memory twice or more until finish returns: ours and the library's;
             with .load of its tensors only the library's, and one tensor of ours */
@@ -106,6 +106,8 @@ typedef struct qnnrt_builder_desc {
     int          no_validate;    /* 1: finish does not ask the library about each node before it
                                     adds it: finalize alone decides. Nodes that would crash the
                                     library are refused all the same (default 0) */
+    const volatile int *stop;    /* not 0: finish ends with QNNRT_E_CANCELLED. It is read after each
+                                    call of .progress, or where there would be one (default NULL) */
 } qnnrt_builder_desc;
 
 typedef struct qnnrt_context_desc {
@@ -901,6 +903,7 @@ struct qnnrt_builder {
     qnnrt_build_progress    at;         /* .node_count and .byte_count: recorded so far */
     void                  (*progress)(void *user, const qnnrt_build_progress *progress);
     void                   *progress_user;
+    const volatile int     *stop;
     char                    failed_node[1024], failed_graph[1024];   /* once spent */
 };
 
@@ -1823,11 +1826,17 @@ typedef struct qnnrt__compose_made {
     qnnrt__abi_handle handle;
 } qnnrt__compose_made;
 
-static void qnnrt__compose_tell(qnnrt_builder *b, qnnrt_build_phase phase, const char *graph)
+/* Tell the caller how far it is. Return QNNRT_E_CANCELLED if he wants it to end. */
+static qnnrt_result qnnrt__compose_tell(qnnrt_builder *b, qnnrt_build_phase phase,
+                                        const char *graph)
 {
     b->at.phase = phase;
     b->at.graph = graph;
     if (b->progress != NULL) (b->progress)(b->progress_user, &b->at);
+    if (b->stop == NULL || *b->stop == 0) return QNNRT_OK;
+    return qnnrt__fail(b->err, QNNRT_E_CANCELLED, "graph \"%.200s\": desc.stop ended the build after"
+                       " %lu of %lu nodes", graph, (unsigned long)b->at.nodes,
+                       (unsigned long)b->at.node_count);
 }
 
 /* Return the node of the graph that the library's log blames since a mark, or NULL.
@@ -1873,14 +1882,18 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
     if (b->profile_level != QNNRT_PROFILE_OFF)
         result = qnnrt__profile_open(backend, b->profile_level, &profile, b->err);
     if (result != QNNRT_OK) return result;
-    qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZE, name);
+    result = qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZE, name);
+    if (result != QNNRT_OK) {
+        qnnrt__profile_close(backend, profile);
+        return result;
+    }
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->graph_finalize(graph, profile, NULL);
     if (code == 0 && profile != NULL)
         result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
     qnnrt__profile_close(backend, profile);
     if (code == 0) {
-        qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZED, name);
+        if (result == QNNRT_OK) result = qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZED, name);
         return result;
     }
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
@@ -1973,7 +1986,7 @@ static qnnrt_result qnnrt__compose_tensors(qnnrt_builder *b, qnnrt__abi_handle h
         if (code == 0) {
             const uint64_t bytes = tensor->load_bytes + (uint64_t)body->buffer.bytes;
             b->at.bytes += bytes;
-            if (bytes > 0) qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+            if (bytes > 0) result = qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
             continue;
         }
         qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
@@ -2007,7 +2020,8 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
         code = calls->graph_add_node(handle, op);
         if (code == 0) {
             b->at.nodes += 1;
-            qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+            result = qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+            if (result != QNNRT_OK) return result;
             continue;
         }
         b->op = &node->op;
@@ -2325,6 +2339,7 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b->profile_level = desc->profile_level;
     b->progress = desc->progress;
     b->progress_user = desc->progress_user;
+    b->stop = desc->stop;
     b->arena.hooks = backend->hooks;
     b->soc_model = desc->soc_model;
     b->dsp_arch = desc->dsp_arch;
