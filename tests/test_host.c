@@ -566,11 +566,15 @@ TEST(host_folder_without_a_file_has_no_steps)
 
 TEST(host_file_lists_steps_in_order)
 {
+    const char *dir = test_tmpdir();
     qnnrt_ir *a = graph(PLAIN), *b = graph(EMBED);
     qnnrt_host_entry steps[3];
     qnnrt_host *host;
     const qnnrt_host_function *functions;
-    size_t count;
+    qnnrt_host_desc desc;
+    char *text, path[1200];
+    size_t count, bytes;
+    memset(&desc, 0, sizeof(desc));
     CHECK(a != NULL && b != NULL);
     steps[0].name = "z \"}\\ \x1b\xe2\x80\xae";
     steps[0].part = a;
@@ -578,13 +582,29 @@ TEST(host_file_lists_steps_in_order)
     steps[1].part = b;
     steps[2].name = "b";
     steps[2].part = a;
-    host = opened_with(test_tmpdir(), steps, 3, NULL);
+    host = opened_with(dir, steps, 3, NULL);
     CHECK(host != NULL);
     functions = qnnrt_host_functions(host, &count);
     CHECK(count == 3 && strcmp(functions[0].name, steps[0].name) == 0 && strcmp(functions[1].name, "a") == 0 &&
           strcmp(functions[2].name, "b") == 0);
     CHECK(strcmp(qnnrt_host_part(host, 1)->outputs[0]->name, "e") == 0 && qnnrt_host_part(host, 3) == NULL);
     qnnrt_host_close(host);
+    snprintf(path, sizeof path, "%s/host.json", dir);
+    text = (char *)test_read_file(path, &bytes);
+    CHECK(text != NULL);
+    CHECK_EQ(qnnrt_host_read(text, bytes, NULL, &host, &err), QNNRT_OK);
+    memset(text, 0, bytes);
+    functions = qnnrt_host_functions(host, &count);
+    CHECK(count == 3 && strcmp(functions[0].name, steps[0].name) == 0 && strcmp(functions[2].name, "b") == 0);
+    qnnrt_host_close(host);
+    free(text);
+    CHECK_EQ(qnnrt_host_read("{}", 2, NULL, &host, &err), QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "host steps: \"version\" is missing");
+    CHECK_EQ(qnnrt_host_read("{}", 1, NULL, &host, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_host_read("", 0, NULL, &host, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_host_read(NULL, 0, NULL, &host, &err), QNNRT_E_ARG);
+    desc.file_bytes = 1;
+    CHECK_EQ(qnnrt_host_read("{}", 2, &desc, &host, &err), QNNRT_E_LIMIT);
     host = opened_with(test_tmpdir(), NULL, 0, NULL);
     CHECK(host != NULL);
     qnnrt_host_functions(host, &count);

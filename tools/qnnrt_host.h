@@ -93,6 +93,14 @@ typedef struct qnnrt_host_desc {
 QNNRT_HOST_API qnnrt_result qnnrt_host_open(const char *dir, const qnnrt_host_desc *desc,
                                             qnnrt_host **out, qnnrt_error *err);
 
+/* Read host steps from the text of a host.json that is in memory.
+   text     may be freed after the call
+   Returns  as qnnrt_host_open()
+   Frees    qnnrt_host_close() */
+QNNRT_HOST_API qnnrt_result qnnrt_host_read(const char *text, size_t bytes,
+                                            const qnnrt_host_desc *desc, qnnrt_host **out,
+                                            qnnrt_error *err);
+
 /* Return the functions for qnnrt_desc.host_functions, in the order of the file. They are valid
    until qnnrt_host_close(). count may be NULL. Without host steps the list may be NULL. */
 QNNRT_HOST_API const qnnrt_host_function *qnnrt_host_functions(const qnnrt_host *host,
@@ -641,7 +649,8 @@ struct qnnrt_host {
 typedef struct qnnrt_host__file {
     qnnrt_host        *host;
     qnnrt_host_desc    desc;
-    char              *path, *text;
+    char              *path;
+    const char        *text;
     size_t             bytes;
     qnnrt_json_reader  json;
     qnnrt_error       *err;
@@ -658,8 +667,8 @@ static qnnrt_result qnnrt_host__file_bad(const qnnrt_host__file *f, const char *
                             (unsigned long)line, f->json.error);
 }
 
-/* Read the text of the file. *bytes is 0 if there is none. */
-static qnnrt_result qnnrt_host__file_read(qnnrt_host__file *f, const char *dir)
+/* Read the text of the file. *text receives its memory, NULL if there is no file. */
+static qnnrt_result qnnrt_host__file_read(qnnrt_host__file *f, const char *dir, char **text)
 {
     const size_t room = strlen(dir) + sizeof("/host.json");
     uint64_t bytes, again;
@@ -673,9 +682,10 @@ static qnnrt_result qnnrt_host__file_read(qnnrt_host__file *f, const char *dir)
     if (bytes > f->desc.file_bytes)
         return qnnrt_host__fail(f->err, QNNRT_E_LIMIT, "%.300s: it has %llu bytes, more than "
                                 "qnnrt_host_desc.file_bytes", f->path, (unsigned long long)bytes);
-    f->text = (char *)qnnrt_host__get(&f->desc.hooks, bytes, 1);
-    if (f->text == NULL) return qnnrt_host__fail_memory(f->err);
-    result = qnnrt_file_read(f->path, f->text, (size_t)bytes, &again, f->err);
+    *text = (char *)qnnrt_host__get(&f->desc.hooks, bytes, 1);
+    if (*text == NULL) return qnnrt_host__fail_memory(f->err);
+    f->text = *text;
+    result = qnnrt_file_read(f->path, *text, (size_t)bytes, &again, f->err);
     if (result != QNNRT_OK) return result;
     if (again != bytes)
         return qnnrt_host__fail(f->err, QNNRT_E_IO, "%.300s: it changed while it was read",
@@ -908,6 +918,35 @@ static qnnrt_result qnnrt_host__write_all(qnnrt_json_writer *json, const qnnrt_h
    Needs: >>config >>part >>call >>file >>write     Knows nothing of: JSON
    ===================================================================================== */
 
+/* Read host steps, from the file in `dir` or from the text that f has. */
+static qnnrt_result qnnrt_host__public_read(qnnrt_host__file *f, const char *dir,
+                                            const qnnrt_host_desc *desc, qnnrt_host **out)
+{
+    char *text = NULL;
+    qnnrt_result result = QNNRT_OK;
+    if (desc != NULL) f->desc = *desc;
+    if ((f->desc.hooks.alloc == NULL) != (f->desc.hooks.free == NULL))
+        return qnnrt_host__fail(f->err, QNNRT_E_ARG, "hooks need alloc and free");
+    if (f->desc.file_bytes == 0) f->desc.file_bytes = (uint64_t)256 << 20;
+    if (f->desc.steps == 0) f->desc.steps = 4096;
+    if (f->desc.value_bytes == 0) f->desc.value_bytes = (uint64_t)4 << 30;
+    f->host = (qnnrt_host *)qnnrt_host__get(&f->desc.hooks, 1, sizeof(*f->host));
+    if (f->host == NULL) return qnnrt_host__fail_memory(f->err);
+    f->host->hooks = f->desc.hooks;
+    if (dir != NULL) {
+        result = qnnrt_host__file_read(f, dir, &text);
+    } else if (f->bytes > f->desc.file_bytes) {
+        result = qnnrt_host__fail(f->err, QNNRT_E_LIMIT, "%.300s: it has %llu bytes, more than "
+                                  "qnnrt_host_desc.file_bytes", f->path,
+                                  (unsigned long long)f->bytes);
+    }
+    if (result == QNNRT_OK) result = qnnrt_host__file_all(f);
+    qnnrt_host__put(&f->desc.hooks, text);
+    if (result == QNNRT_OK) *out = f->host;
+    else qnnrt_host__file_free(f->host);
+    return result;
+}
+
 QNNRT_HOST_API qnnrt_result qnnrt_host_open(const char *dir, const qnnrt_host_desc *desc,
                                             qnnrt_host **out, qnnrt_error *err)
 {
@@ -918,23 +957,28 @@ QNNRT_HOST_API qnnrt_result qnnrt_host_open(const char *dir, const qnnrt_host_de
     if (dir == NULL || out == NULL)
         return qnnrt_host__fail(err, QNNRT_E_ARG, "dir or out is NULL");
     memset(&f, 0, sizeof(f));
-    if (desc != NULL) f.desc = *desc;
-    if ((f.desc.hooks.alloc == NULL) != (f.desc.hooks.free == NULL))
-        return qnnrt_host__fail(err, QNNRT_E_ARG, "hooks need alloc and free");
-    if (f.desc.file_bytes == 0) f.desc.file_bytes = (uint64_t)256 << 20;
-    if (f.desc.steps == 0) f.desc.steps = 4096;
-    if (f.desc.value_bytes == 0) f.desc.value_bytes = (uint64_t)4 << 30;
     f.err = err;
-    f.host = (qnnrt_host *)qnnrt_host__get(&f.desc.hooks, 1, sizeof(*f.host));
-    if (f.host == NULL) return qnnrt_host__fail_memory(err);
-    f.host->hooks = f.desc.hooks;
-    result = qnnrt_host__file_read(&f, dir);
-    if (result == QNNRT_OK) result = qnnrt_host__file_all(&f);
+    result = qnnrt_host__public_read(&f, dir, desc, out);
     qnnrt_host__put(&f.desc.hooks, f.path);
-    qnnrt_host__put(&f.desc.hooks, f.text);
-    if (result == QNNRT_OK) *out = f.host;
-    else qnnrt_host__file_free(f.host);
     return result;
+}
+
+QNNRT_HOST_API qnnrt_result qnnrt_host_read(const char *text, size_t bytes,
+                                            const qnnrt_host_desc *desc, qnnrt_host **out,
+                                            qnnrt_error *err)
+{
+    qnnrt_host__file f;
+    char name[] = "host steps";
+    qnnrt_host__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (text == NULL || out == NULL)
+        return qnnrt_host__fail(err, QNNRT_E_ARG, "text or out is NULL");
+    memset(&f, 0, sizeof(f));
+    f.err = err;
+    f.path = name;
+    f.text = text;
+    f.bytes = bytes;
+    return qnnrt_host__public_read(&f, NULL, desc, out);
 }
 
 QNNRT_HOST_API const qnnrt_host_function *qnnrt_host_functions(const qnnrt_host *host,
