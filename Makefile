@@ -366,6 +366,16 @@ $(call IN_EACH,session.o): tools/qnnrt_session.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_SESSION_IMPLEMENTATION
 
+$(call IN_EACH,engine_qnn.o): tools/engines/qnnrt_qnn.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_QNN_IMPLEMENTATION
+
+$(call IN_EACH,engines.o): tools/engines/qnnrt_engines.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_ENGINES_LIST_IMPLEMENTATION
+
 $(call IN_EACH,decoder.o): tools/qnnrt_decoder.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -386,7 +396,7 @@ $(call IN_EACH,program.o): tools/qnnrt_program.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_PROGRAM_IMPLEMENTATION
 
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o
+$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o $$(@D)/engine_qnn.o $$(@D)/engines.o
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
@@ -744,7 +754,7 @@ lib: $(B)/libqnnrt.so
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
     tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
-    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/qnnrt.hpp
+    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
 INSTALL_TO       = $(DESTDIR)$(PREFIX)
 LIB_NAMES        = libqnnrt.so.$(VERSION) libqnnrt.so.$(SOVERSION) libqnnrt.so

@@ -22,6 +22,11 @@ config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TE
 json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
 cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
 session_macros='QNNRT_SESSION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
+# All headers in one file, as users have them.
+everything=QNNRT_STATIC
+for header in '' CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ HOST_ PROGRAM_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
+engine_qnn_macros="QNNRT_QNN_API=extern $everything"
+engines_macros='QNNRT_ENGINES_API=extern QNNRT_ENGINES_LIST_IMPLEMENTATION QNNRT_ENGINES_IMPLEMENTATION+QNNRT_STATIC'
 weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 ir_macros='QNNRT_IR_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
@@ -201,6 +206,9 @@ check() {
     needs=-DQNNRT_COMPOSE
     check tools/qnnrt_lower.h $lower_macros
     check tools/qnnrt_program.h $program_macros
+    needs='-DQNNRT_COMPOSE -Itools'
+    check tools/engines/qnnrt_qnn.h $engine_qnn_macros
+    check tools/engines/qnnrt_engines.h $engines_macros
     needs='-DQNNRT_COMPOSE -include qnnrt.h'
     check tools/qnnrt_known.h
 }

@@ -24,6 +24,7 @@ CACHE = "tools/qnnrt_cache.h"
 HOST = "tools/qnnrt_host.h"
 PROGRAM = "tools/qnnrt_program.h"
 SESSION = "tools/qnnrt_session.h"
+ENGINE_QNN, ENGINES = "tools/engines/qnnrt_qnn.h", "tools/engines/qnnrt_engines.h"
 # It writes files.
 CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink utime getpid qsort time".split())
 COMPOSE, KNOWN = "tools/qnnrt_compose.h", "tools/qnnrt_known.h"
@@ -34,6 +35,7 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (IR, "QNNRT_IR", MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
           (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
           (SESSION, "QNNRT_SESSION", MEMORY | {"open", "read", "close", "stat", "strstr"}, "qnnrt_utf8_length", 14, 30),
+          (ENGINE_QNN, "QNNRT_QNN", MEMORY | {"dlopen", "dlsym", "dlclose", "fopen", "fwrite", "fclose", "strtod", "strpbrk"}, "qnnrt_program_build", 1, 60),
           (DECODER, "QNNRT_DECODER", MEMORY | {"strcspn", "sqrt", "pow"}, "qnnrt_json_more", 7, 40),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
           (PROGRAM, "QNNRT_PROGRAM", MEMORY | {"qsort"}, "qnnrt_lower_emit", 7, 7),
@@ -67,7 +69,10 @@ check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", 
       ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
-users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]), (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
+users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]),
+         (ENGINE_QNN, ["qnnrt", "qnnrt_json", "qnnrt_cache", "qnnrt_session", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_host", "qnnrt_program",
+                       "qnnrt_manifest"]), (ENGINES, ["qnnrt", "qnnrt_session", "qnnrt_qnn", "qnnrt_onnxruntime", "qnnrt_openvino"]),
+         (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
          (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (HOST, ["qnnrt", "qnnrt_json", "qnnrt_ir"]),
          (PROGRAM, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_host"]), (PARTITION, ["qnnrt", "qnnrt_json"]),
          (DECODER, ["qnnrt", "qnnrt_json", "qnnrt_ir", "qnnrt_lower", "qnnrt_weights"]),
@@ -87,7 +92,7 @@ declared = set(re.findall(r"\b(qnnrt_\w+)\s*\(", read("qnnrt.h").split("#ifdef Q
                           read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0] +
                           read(COMPOSE).split("#endif /* QNNRT_COMPOSE_H")[0] +
                           "".join(read(path).split("#ifdef %s_IMPLEMENTATION" % prefix)[0] for path, prefix in
-                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_HOST"), (CACHE, "QNNRT_CACHE")))))
+                                  ((WEIGHTS, "QNNRT_WEIGHTS"), (IR, "QNNRT_IR"), (LOWER, "QNNRT_LOWER"), (PARTITION, "QNNRT_PARTITION"), (HOST, "QNNRT_HOST"), (CACHE, "QNNRT_CACHE"), (PROGRAM, "QNNRT_PROGRAM"), (SESSION, "QNNRT_SESSION")))))
 
 
 class Layer:
@@ -101,7 +106,7 @@ class Layer:
     def symbols(self, flags, option, what):
         path = os.path.join(self.folder, "layer.o")
         if self.made != flags:
-            made = subprocess.run(CC.split() + ["-std=c99", "-O1", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-I" + TOP, "-DQNNRT_COMPOSE",
+            made = subprocess.run(CC.split() + ["-std=c99", "-O1", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-I" + TOP, "-I" + TOP + "/tools", "-DQNNRT_COMPOSE",
                                                 "-D%s_IMPLEMENTATION" % self.prefix, "-x", "c", "-c", os.path.join(TOP, self.path),
                                                 "-o", path] + flags, capture_output=True, text=True)
             check(made.returncode == 0, "%s alone does not compile %s: %s" % (self.path, what, made.stderr[:2000]))

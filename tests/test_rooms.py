@@ -42,6 +42,12 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
             "tools/qnnrt_cache.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"),),
             "tools/qnnrt_session.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                       ("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION")),
+            "tools/engines/qnnrt_qnn.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
+                                          ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION"), ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
+                                          ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"), ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
+                                          ("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION"), ("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION"),
+                                          ("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION"), ("tools/qnnrt_program.h", "#ifdef QNNRT_PROGRAM_IMPLEMENTATION"),
+                                          ("tools/qnnrt_manifest.h", "/* ---- the writer ---- */")),
             "qnnrt.h": (("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),)}
 
 # Files of one translation unit: path, where the implementation begins, the guard, where it ends.
@@ -55,6 +61,7 @@ LOWER = (("tools/qnnrt_lower.h", "#ifdef QNNRT_LOWER_IMPLEMENTATION", "#ifndef Q
 PARTITION = (("tools/qnnrt_partition.h", "#ifdef QNNRT_PARTITION_IMPLEMENTATION", "#ifndef QNNRT_PARTITION_H", "#endif /* QNNRT_PARTITION__IMPL_ONCE */"),)
 CACHE = (("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION", "#ifndef QNNRT_CACHE_H", "#endif /* QNNRT_CACHE__IMPL_ONCE */"),)
 SESSION = (("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION", "#ifndef QNNRT_SESSION_H", "#endif /* QNNRT_SESSION__IMPL_ONCE */"),)
+ENGINE_QNN = (("tools/engines/qnnrt_qnn.h", "#ifdef QNNRT_QNN_IMPLEMENTATION", "#ifndef QNNRT_QNN_H", "#endif /* QNNRT_QNN__IMPL_ONCE */"),)
 HOST = (("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION", "#ifndef QNNRT_HOST_H", "#endif /* QNNRT_HOST__IMPL_ONCE */"),)
 PROGRAM = (("tools/qnnrt_program.h", "#ifdef QNNRT_PROGRAM_IMPLEMENTATION", "#ifndef QNNRT_PROGRAM_H", "#endif /* QNNRT_PROGRAM__IMPL_ONCE */"),)
 IR = (("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION", "#ifndef QNNRT_IR_H", "#endif /* QNNRT_IR__IMPL_ONCE */"),)
@@ -92,13 +99,14 @@ def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
     paths = ["qnnrt.h", "qnnrt_json.h"]
-    paths += sorted(os.path.relpath(path, TOP) for kind in "hc" for path in glob.glob(os.path.join(TOP, "tools", "*." + kind)))
+    paths += sorted(os.path.relpath(path, TOP) for kind in "hc" for path in glob.glob(os.path.join(TOP, "tools", "*." + kind)) +
+                    glob.glob(os.path.join(TOP, "tools", "engines", "*." + kind)))
     wrong = wide(paths)
     for text in wrong:
         print("rooms: " + text)
     failed += len(wrong)
     passed += len(paths) - len({text.split(":")[0] for text in wrong})
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (SESSION, 7)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (SESSION, 7), (ENGINE_QNN, 13)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:

@@ -1834,8 +1834,8 @@ static qnnrt_result qnnrt__compose_tell(qnnrt_builder *b, qnnrt_build_phase phas
     b->at.graph = graph;
     if (b->progress != NULL) (b->progress)(b->progress_user, &b->at);
     if (b->stop == NULL || *b->stop == 0) return QNNRT_OK;
-    return qnnrt__fail(b->err, QNNRT_E_CANCELLED, "graph \"%.200s\": desc.stop ended the build after"
-                       " %lu of %lu nodes", graph, (unsigned long)b->at.nodes,
+    return qnnrt__fail(b->err, QNNRT_E_CANCELLED, "graph \"%.200s\": desc.stop ended the build"
+                       " after %lu of %lu nodes", graph, (unsigned long)b->at.nodes,
                        (unsigned long)b->at.node_count);
 }
 

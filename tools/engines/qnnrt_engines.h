@@ -1,0 +1,108 @@
+/* qnnrt_engines.h - v0.4.0 - the engines of this project, as a list for sessions
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_ENGINES_IMPLEMENTATION         #include "qnnrt_engines.h"
+       #include "qnnrt_engines.h"
+   This implements all headers that it includes, qnnrt.h and qnnrt_session.h among them: include it
+   before them. They lie beside this file or are found by the compiler (-I tools -I .). Link with
+   -ldl -lm. The libraries of the engines are opened when a session needs them.
+
+       qnnrt_session_desc desc = {0};
+       desc.engines = qnnrt_engines_default();
+       if (qnnrt_session_create(argv[1], &desc, &session, &err) != QNNRT_OK) puts(err.text);
+
+   Uses     Public names of the headers that it includes
+   Memory   The header allocates nothing.
+   Threads  Any thread may call it.
+   Globals  The list: the first call fills it, and it stays as it is.
+
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_ENGINES_LIST_IMPLEMENTATION   implements the list alone, where each header is an object
+                                           of its own
+*/
+#ifdef QNNRT_ENGINES_IMPLEMENTATION
+#ifndef QNNRT_COMPOSE
+#define QNNRT_COMPOSE
+#endif
+#define QNNRT_ENGINES_LIST_IMPLEMENTATION
+#define QNNRT_IMPLEMENTATION
+#define QNNRT_CACHE_IMPLEMENTATION
+#define QNNRT_SESSION_IMPLEMENTATION
+#define QNNRT_WEIGHTS_IMPLEMENTATION
+#define QNNRT_IR_IMPLEMENTATION
+#define QNNRT_LOWER_IMPLEMENTATION
+#define QNNRT_PARTITION_IMPLEMENTATION
+#define QNNRT_HOST_IMPLEMENTATION
+#define QNNRT_PROGRAM_IMPLEMENTATION
+#define QNNRT_QNN_IMPLEMENTATION
+#include "qnnrt.h"
+#include "qnnrt_cache.h"
+#include "qnnrt_session.h"
+#include "qnnrt_weights.h"
+#include "qnnrt_ir.h"
+#include "qnnrt_lower.h"
+#include "qnnrt_partition.h"
+#include "qnnrt_host.h"
+#include "qnnrt_program.h"
+#include "qnnrt_qnn.h"
+#endif
+
+#ifndef QNNRT_ENGINES_H
+#define QNNRT_ENGINES_H
+
+#include "qnnrt_qnn.h"
+
+#ifndef QNNRT_ENGINES_API
+#define QNNRT_ENGINES_API QNNRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Return the engines of this project, ended by NULL, in the order in which "auto" tries them:
+   "qnn". */
+QNNRT_ENGINES_API const qnnrt_engine *const *qnnrt_engines_default(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_ENGINES_H, end of the declarations */
+
+#ifdef QNNRT_ENGINES_LIST_IMPLEMENTATION
+#ifndef QNNRT_ENGINES__IMPL_ONCE
+#define QNNRT_ENGINES__IMPL_ONCE
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One thread fills the list, others wait for it. */
+QNNRT_ENGINES_API const qnnrt_engine *const *qnnrt_engines_default(void)
+{
+    static const qnnrt_engine *list[2];
+    static int filled;                   /* 0 no, 1 a thread is at it, 2 yes */
+    int none = 0;
+    if (__atomic_load_n(&filled, __ATOMIC_ACQUIRE) == 2) return list;
+    if (__atomic_compare_exchange_n(&filled, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        list[0] = qnnrt_engine_qnn();
+        __atomic_store_n(&filled, 2, __ATOMIC_RELEASE);
+    }
+    while (__atomic_load_n(&filled, __ATOMIC_ACQUIRE) != 2) {}
+    return list;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* QNNRT_ENGINES__IMPL_ONCE */
+#endif /* QNNRT_ENGINES_LIST_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.4.0   First version.
+   --------------------------------------------------------------------------------------------- */
