@@ -26,6 +26,7 @@ PROGRAM = "tools/qnnrt_program.h"
 SESSION = "tools/qnnrt_session.h"
 ENGINE_QNN, ENGINES = "tools/engines/qnnrt_qnn.h", "tools/engines/qnnrt_engines.h"
 # It writes files.
+SESSION_POSIX = POSIX - {"mmap", "munmap", "madvise"} | set("dlopen dlsym dlclose flock getpid mkdir qsort rmdir strstr unlink".split())
 CACHE_POSIX = POSIX | set("calloc write mkdir rename unlink utime getpid qsort time".split())
 COMPOSE, KNOWN = "tools/qnnrt_compose.h", "tools/qnnrt_known.h"
 MEMORY = LIBC - set("fopen fclose fread ferror".split())
@@ -34,8 +35,8 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (WEIGHTS, "QNNRT_WEIGHTS", MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           (IR, "QNNRT_IR", MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
           (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
-          (SESSION, "QNNRT_SESSION", MEMORY | {"open", "read", "close", "stat", "strstr"}, "qnnrt_utf8_length", 14, 30),
           (ENGINE_QNN, "QNNRT_QNN", MEMORY | {"dlopen", "dlsym", "dlclose", "fopen", "fwrite", "fclose", "strtod", "strpbrk"}, "qnnrt_program_build", 1, 60),
+          (SESSION, "QNNRT_SESSION", MEMORY | SESSION_POSIX, "qnnrt_cache_put", 16, 60),
           (DECODER, "QNNRT_DECODER", MEMORY | {"strcspn", "sqrt", "pow"}, "qnnrt_json_more", 7, 40),
           (LOWER, "QNNRT_LOWER", MEMORY | LIBM | {"strcspn", "strspn", "strstr"}, "qnnrt_builder_supports", 10, 100),
           (PROGRAM, "QNNRT_PROGRAM", MEMORY | {"qsort"}, "qnnrt_lower_emit", 7, 7),

@@ -47,8 +47,42 @@
                           QNNRT_API)
        The options of qnnrt.h work here too: QNNRT_STATIC, QNNRT_API
 
+   MANUAL
+
+   Choice
+       With engine "auto", all engines of the list that load this kind of model are candidates; with
+       device "auto", the devices are npu, gpu, cpu, in this order. For each device, each engine is
+       tried in the order of the list, and the first that loads the model is taken. A device that is
+       named is the only one, unless allow_fallback adds "cpu" after it. "gpu" finds a device named
+       "gpu", "gpu:..." or "cuda...". info.candidates says for each candidate why it was or was not
+       taken; info.fallback is set when the device is not the one that was asked for, or the engine
+       runs parts of the model elsewhere. Both are logged.
+
+   Cache
+       With cache_dir, compiled models are kept in a folder of qnnrt_cache.h. The key is made of the
+       content of the model and of all files that it reads (external data, weights, files that are
+       named by options), the engine, its version and build, the device, and all settings that
+       change what is compiled. An entry that is damaged, or that the engine refuses, is made again,
+       with a warning. A cache that cannot be used is a warning, too: the model loads without it.
+       Without cache_dir nothing is written.
+
+   Policies
+       Kernel policy: {"preferences": {"Conv": "npu"}, "auto_strategy": 1, "default_precision":
+       "fp16"}. preferences go to the engine. auto_strategy 0 takes the first candidate that loads
+       (default); 1 loads all, runs each 1 + 5 times with zeros, and takes the one with the least
+       median; 2 never chooses: engine and device must be named.
+       Execution policy: {"target": "npu", "precision": "fp16", "static_shape": true,
+       "fixed_shapes": {"x": [1, 3, 224, 224]}, "allow_fallback": false, "optimize_level": 3,
+       "cache_compiled": true, "cache_dir": "/var/tmp/models", "compile_timeout_ms": 60000,
+       "execution_timeout_ms": 1000}. static_shape needs fixed_shapes, and then no input may keep a
+       free dimension. A timeout of 0 is no limit. A member that is absent changes nothing. What an
+       engine cannot do it refuses by name: under "auto" the next candidate is tried. Fields of
+       qnnrt_session_desc that are set win over policies, and precision over default_precision; what
+       loses, or has no effect, is in info.warnings.
+
    ROOMS (search for the tag)
-       >>config >>shape >>file >>match >>load >>run >>public
+       >>config >>shape >>file >>match >>policy >>merge >>wire >>onnx >>key >>store >>engine
+       >>attempt >>bind >>choose >>batch >>public
 */
 #ifndef QNNRT_SESSION_H
 #define QNNRT_SESSION_H
@@ -392,6 +426,40 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_run(qnnrt_binding *binding);
 QNNRT_SESSION_API qnnrt_result qnnrt_binding_get(qnnrt_binding *binding, const char *output,
                                                  qnnrt_value *value);
 
+/* ---------------------------------------------------------------------------------- policies -- */
+
+typedef enum qnnrt_policy_kind {
+    QNNRT_POLICY_KERNEL = 0, QNNRT_POLICY_EXECUTION
+} qnnrt_policy_kind;
+
+enum { QNNRT_POLICY_BYTES = 65536 };     /* most of a policy */
+
+/* Check a policy without a model.
+
+   text     JSON, see "Policies"
+   warn     called with each warning, a line; may be NULL
+
+   Returns  QNNRT_OK
+            QNNRT_E_FORMAT       not valid JSON, a value of another type or out of range, or a
+                                 member twice: the text has the offset, and both values
+            QNNRT_E_UNSUPPORTED  a member that does not exist: the text names it
+            QNNRT_E_LIMIT        over QNNRT_POLICY_BYTES
+            QNNRT_E_ARG */
+QNNRT_SESSION_API qnnrt_result qnnrt_policy_check(qnnrt_policy_kind kind, const char *text,
+                                                  void (*warn)(void *user, const char *line),
+                                                  void *user, qnnrt_error *err);
+
+/* Merge two policies: what `over` says wins; in preferences and fixed_shapes, each entry does.
+
+   base, over   JSON; NULL or "" is a policy that says nothing
+   out, room    receive the merged policy, a string that ends with a newline
+   bytes        receives its length without the NUL, also when room is too small; may be NULL
+
+   Returns  as qnnrt_policy_check(), and QNNRT_E_LIMIT if room is too small: out is "" then */
+QNNRT_SESSION_API qnnrt_result qnnrt_policy_merge(qnnrt_policy_kind kind, const char *base,
+                                                  const char *over, char *out, size_t room,
+                                                  size_t *bytes, qnnrt_error *err);
+
 #ifdef __cplusplus
 }
 #endif
@@ -410,12 +478,15 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_get(qnnrt_binding *binding, const c
 #endif
 #include "qnnrt_json.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -427,13 +498,30 @@ extern "C" {
 /* =====================================================================================
    CONFIGURATION                                                                 >>config
    The objects, errors and memory, for every room.
-   Needs: nothing     Knows nothing of: engines' functions, files, JSON
+   Needs: nothing     Knows nothing of: engines' functions, files of models, JSON
    ===================================================================================== */
+
+enum {
+    QNNRT_SESSION__PATH = 4096, QNNRT_SESSION__NAME = 256,
+    QNNRT_SESSION__REASON = 600          /* of a candidate that failed, in bytes */
+};
 
 typedef struct qnnrt_session__block {    /* memory that lives as long as the session */
     struct qnnrt_session__block *next;
     uint64_t                     unused; /* keeps what follows aligned to 16 bytes */
 } qnnrt_session__block;
+
+/* What policies say. Numbers are -1 where they say nothing. */
+typedef struct qnnrt_session__policy {
+    qnnrt_session_pair  *preferences;
+    size_t               preference_count;
+    qnnrt_session_shape *shapes;
+    size_t               shape_count;
+    const char          *target, *cache_dir;
+    int                  auto_strategy, default_precision, precision, static_shape, allow_fallback,
+                         optimize_level, cache_compiled;
+    int64_t              compile_ms, run_ms;
+} qnnrt_session__policy;
 
 /* An engine of the list, with its library when it was opened. */
 typedef struct qnnrt_session__engine {
@@ -441,29 +529,78 @@ typedef struct qnnrt_session__engine {
     void                 *library;
     qnnrt_engine_library  facts;
     qnnrt_engine_open     open;
-    qnnrt_result          result;        /* of opening */
-    int                   tried;
-    const char           *failure;       /* why it could not be opened */
+    int                   tried;         /* 1: open was called */
+    qnnrt_result          result;        /* of it */
+    uint64_t              vendor_code;
+    const char           *text, *hint;   /* why it could not be opened */
 } qnnrt_session__engine;
+
+/* A folder for files that an engine reads or writes, below the cache's. */
+typedef struct qnnrt_session__scratch {
+    char *path, *lock_path;              /* NULL: there is none */
+    int   lock;                          /* the open file, which is locked; else -1 */
+} qnnrt_session__scratch;
+
+/* A model that was loaded, or tried, on a device. */
+typedef struct qnnrt_session__attempt {
+    qnnrt_session__engine  *engine;
+    const char             *device;
+    void                   *model;
+    qnnrt_engine_model      facts;
+    qnnrt_engine_load       load;
+    qnnrt_session__scratch  scratch;
+    const char             *cache, *cache_key;
+    int                     stage;       /* how far it came: see >>attempt */
+    qnnrt_result            result;
+    uint64_t                vendor_code;
+    const char             *text, *hint; /* of the error */
+    double                  us;          /* median of a run; < 0: not measured */
+} qnnrt_session__attempt;
+
+/* What qnnrt_session_run() uses again and again. */
+typedef struct qnnrt_session__batch {
+    size_t  *inputs, *outputs;           /* of each tensor: its place in the caller's list + 1, or
+                                            0 */
+    void   **memory;                     /* [outputs] of results that are put together */
+    size_t  *room;                       /* [outputs] */
+    uint64_t nothing[2];                 /* where values without elements are */
+} qnnrt_session__batch;
 
 struct qnnrt_session {
     qnnrt_hooks             hooks;       /* alloc and free are set */
     qnnrt_error             error;
     unsigned char           busy;        /* 1: a call uses the session; atomic */
     unsigned char           stop;        /* 1: qnnrt_session_cancel() was called; atomic */
+    uint32_t                max_batch;
     const qnnrt_engine     *engine;      /* that was taken */
     void                   *model;
     qnnrt_engine_model      facts;
-    qnnrt_engine_load       load;
-    qnnrt_binding          *own;         /* of qnnrt_session_run(); made with its first call */
+    struct qnnrt_binding   *own;         /* of qnnrt_session_run(); made with its first call */
+    qnnrt_session__batch   *batch;       /* of it */
     size_t                  bindings;    /* of the caller */
     void                  (*dispatch)(void *user, const qnnrt_dispatch *row);
     void                   *dispatch_user;
+    qnnrt_dispatch         *rows;        /* [row_room] */
+    size_t                  row_room;
+    int                   (*clock)(int, void *);
     qnnrt_session__engine  *engines;
     size_t                  engine_count;
-    qnnrt_session__block   *blocks;
-    qnnrt_session_info      info;
+    qnnrt_session__attempt *attempts;    /* [info.candidate_count] */
+    qnnrt_session__attempt *taken;
     qnnrt_session_candidate *candidates;
+    const char            **warnings;    /* [warning_room] */
+    size_t                  warning_room;
+    qnnrt_session__block   *blocks;
+    qnnrt_session__policy   policy;
+    qnnrt_engine_load       load;        /* what is the same for all candidates */
+    qnnrt_cache            *cache;       /* while the model is loaded; NULL: none */
+    const char             *cache_dir, *cache_why;       /* why there is none */
+    uint64_t                cache_bytes;
+    qnnrt_cache_key         model_key;   /* of the model and its files, if model_keyed */
+    int                     model_keyed;
+    const char            **files;       /* that the model reads, relative to its folder */
+    size_t                  file_count;
+    qnnrt_session_info      info;
 };
 
 struct qnnrt_binding {
@@ -473,6 +610,9 @@ struct qnnrt_binding {
     int            ran;                  /* 1: the last run succeeded */
     unsigned char *placed;               /* [inputs + outputs] */
 };
+
+/* O_CLOEXEC of Linux (all architectures that QNN exists for): -std=c99 hides it. */
+#define QNNRT_SESSION__CLOEXEC 02000000
 
 #if defined(__GNUC__)
 #define QNNRT_SESSION__PRINTF(a, b) __attribute__((cold, format(printf, a, b)))
@@ -508,13 +648,23 @@ static qnnrt_result qnnrt_session__fail(qnnrt_error *err, qnnrt_result code, con
     return code;
 }
 
+/* Add to the text of an error. */
+QNNRT_SESSION__PRINTF(2, 3)
+static void qnnrt_session__more(qnnrt_error *err, const char *format, ...)
+{
+    const size_t used = strlen(err->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text + used, sizeof err->text - used, format, args);
+    va_end(args);
+    qnnrt_session__clean(err->text + used);
+}
+
 static qnnrt_result qnnrt_session__good(qnnrt_error *err)
 {
-    if (err != NULL) {
-        err->code = QNNRT_OK;
-        err->vendor_code = 0;
-        err->text[0] = err->hint[0] = '\0';
-    }
+    err->code = QNNRT_OK;
+    err->vendor_code = 0;
+    err->text[0] = err->hint[0] = '\0';
     return QNNRT_OK;
 }
 
@@ -540,8 +690,9 @@ static uint64_t qnnrt_session__available(void)
 
 static qnnrt_result qnnrt_session__fail_memory(qnnrt_error *err, size_t bytes)
 {
-    return qnnrt_session__fail(err, QNNRT_E_MEMORY, "", "out of memory: requested %lu bytes, %llu"
-                               " available", (unsigned long)bytes,
+    return qnnrt_session__fail(err, QNNRT_E_MEMORY, "Free memory, or use a smaller model or batch.",
+                               "out of memory: requested %lu bytes, %llu available",
+                               (unsigned long)bytes,
                                (unsigned long long)qnnrt_session__available());
 }
 
@@ -599,27 +750,75 @@ static const char *qnnrt_session__keep_text(qnnrt_session *session, const char *
 }
 
 /* Log a line. */
-QNNRT_SESSION__PRINTF(3, 4)
-static void qnnrt_session__log(const qnnrt_hooks *hooks, qnnrt_log_level level,
-                               const char *format, ...)
+static void qnnrt_session__log(const qnnrt_session *session, qnnrt_log_level level,
+                               const char *line)
 {
-    char text[2048], *at;
+    if (session->hooks.log != NULL)
+        session->hooks.log(session->hooks.log_user, level, "session", 0, line);
+}
+
+/* Keep a warning, and log it. Return 0 after filling the error. */
+QNNRT_SESSION__PRINTF(3, 4)
+static int qnnrt_session__warn(qnnrt_session *session, qnnrt_error *err, const char *format, ...)
+{
+    char text[1024], *at;
+    const char *kept;
     va_list args;
-    if (hooks->log == NULL) return;
+    const size_t count = session->info.warning_count;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     for (at = text; *at != '\0'; ++at)
         if (*at == '\n') *at = ' ';
     qnnrt_session__clean(text);
-    hooks->log(hooks->log_user, level, "session", 0, text);
+    if (count == session->warning_room) {
+        const char **more = (const char **)qnnrt_session__keep(session, 2 * count + 8,
+                                                               sizeof(*more), err);
+        if (more == NULL) return 0;
+        if (count > 0) memcpy((void *)more, (const void *)session->warnings, count * sizeof(*more));
+        session->warnings = more;
+        session->warning_room = 2 * count + 8;
+        session->info.warnings = more;
+    }
+    kept = qnnrt_session__keep_text(session, text, err);
+    if (kept == NULL) return 0;
+    session->warnings[count] = kept;
+    session->info.warning_count = count + 1;
+    qnnrt_session__log(session, QNNRT_LOG_WARN, text);
+    return 1;
+}
+
+/* Return the nanoseconds of a monotonic clock, or 0 if there is none. */
+static uint64_t qnnrt_session__clock(const qnnrt_session *session)
+{
+    struct { long sec, nsec; } now = { 0, 0 };   /* the layout of the plain symbol */
+    if (session->clock == NULL || session->clock(1 /* CLOCK_MONOTONIC */, (void *)&now) != 0)
+        return 0;
+    return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
+}
+
+/* Find the clock: -std=c99 hides its name. */
+static void qnnrt_session__clock_find(qnnrt_session *session)
+{
+    void *self = dlopen(NULL, RTLD_NOW);
+    void *found = self != NULL ? dlsym(self, "clock_gettime") : NULL;
+    if (self != NULL) dlclose(self);
+    memcpy((void *)&session->clock, (const void *)&found, sizeof(session->clock));
 }
 
 /* =====================================================================================
    SHAPE                                                                           >>shape
-   Sizes of values, and their texts.
+   Sizes and names of what values are.
    Needs: nothing     Knows nothing of: engines, sessions
    ===================================================================================== */
+
+QNNRT_SESSION_API const char *qnnrt_precision_name(qnnrt_precision precision)
+{
+    return precision == QNNRT_PRECISION_FP32 ? "fp32"
+         : precision == QNNRT_PRECISION_FP16 ? "fp16"
+         : precision == QNNRT_PRECISION_INT8 ? "int8"
+                                             : "default";
+}
 
 /* Return the bits of an element, or 0 if the dtype is unknown. */
 static unsigned qnnrt_session__shape_bits(qnnrt_dtype dtype)
@@ -730,6 +929,35 @@ static qnnrt_result qnnrt_session__file_kind(const char *path, qnnrt_model_kind 
                                " .engine or .plan", path);
 }
 
+/* Return true if a name from a file leads to a file in the folder of that file, or below it. */
+static int qnnrt_session__file_inside(const char *name)
+{
+    size_t i, part = 0;
+    if (name[0] == '\0' || name[0] == '/') return 0;
+    for (i = 0;; ++i) {
+        const unsigned char c = (unsigned char)name[i];
+        if (c == '/' || c == '\0') {
+            if (i - part == 2 && name[part] == '.' && name[part + 1] == '.') return 0;
+            if (c == '\0') return i > part;
+            part = i + 1;
+        } else if (c < 0x20 || c == 0x7F || c == '\\') {
+            return 0;
+        }
+    }
+}
+
+/* Join the folder of a path and a name. Return 0 if the result is too long. */
+static int qnnrt_session__file_beside(const char *path, const char *name,
+                                      char out[QNNRT_SESSION__PATH])
+{
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0, bytes = strlen(name) + 1;
+    if (folder + bytes > QNNRT_SESSION__PATH) return 0;
+    memcpy(out, path, folder);
+    memcpy(out + folder, name, bytes);
+    return 1;
+}
+
 /* =====================================================================================
    MATCH                                                                           >>match
    Values of the caller against the model's facts.
@@ -801,88 +1029,1429 @@ static qnnrt_result qnnrt_session__match_value(const qnnrt_session_tensor *tenso
 }
 
 /* =====================================================================================
-   LOAD                                                                             >>load
-   Opens engines, and loads the model.
-   Needs: >>file     Knows nothing of: values, runs
+   POLICY                                                                         >>policy
+   Reads policies, and checks every member.
+   Needs: >>shape     Knows nothing of: engines, files
+   ===================================================================================== */
+
+/* Where a policy is being read. */
+typedef struct qnnrt_session__reading {
+    qnnrt_json_reader      json;
+    const char            *what;         /* "kernel policy" */
+    const char            *text;         /* that is read */
+    qnnrt_session         *session;      /* that keeps lists and texts; NULL: nothing is kept */
+    qnnrt_session__policy *policy;
+    qnnrt_error           *err;
+} qnnrt_session__reading;
+
+typedef struct qnnrt_session__member { const char *name; int id; } qnnrt_session__member;
+
+enum {
+    QNNRT_SESSION__PREFERENCES, QNNRT_SESSION__STRATEGY, QNNRT_SESSION__DEFAULT_PRECISION,
+    QNNRT_SESSION__TARGET, QNNRT_SESSION__PRECISION, QNNRT_SESSION__STATIC, QNNRT_SESSION__SHAPES,
+    QNNRT_SESSION__FALLBACK, QNNRT_SESSION__LEVEL, QNNRT_SESSION__COMPILED, QNNRT_SESSION__DIR,
+    QNNRT_SESSION__COMPILE_MS, QNNRT_SESSION__RUN_MS
+};
+static const qnnrt_session__member qnnrt_session__kernel_members[] = {
+    { "preferences", QNNRT_SESSION__PREFERENCES }, { "auto_strategy", QNNRT_SESSION__STRATEGY },
+    { "default_precision", QNNRT_SESSION__DEFAULT_PRECISION }, { NULL, 0 }
+};
+static const qnnrt_session__member qnnrt_session__execution_members[] = {
+    { "target", QNNRT_SESSION__TARGET }, { "precision", QNNRT_SESSION__PRECISION },
+    { "static_shape", QNNRT_SESSION__STATIC }, { "fixed_shapes", QNNRT_SESSION__SHAPES },
+    { "allow_fallback", QNNRT_SESSION__FALLBACK }, { "optimize_level", QNNRT_SESSION__LEVEL },
+    { "cache_compiled", QNNRT_SESSION__COMPILED }, { "cache_dir", QNNRT_SESSION__DIR },
+    { "compile_timeout_ms", QNNRT_SESSION__COMPILE_MS },
+    { "execution_timeout_ms", QNNRT_SESSION__RUN_MS }, { NULL, 0 }
+};
+
+static const qnnrt_session__member *qnnrt_session__policy_members(qnnrt_policy_kind kind)
+{
+    return kind == QNNRT_POLICY_KERNEL ? qnnrt_session__kernel_members
+                                       : qnnrt_session__execution_members;
+}
+
+static const char *qnnrt_session__policy_what(qnnrt_policy_kind kind)
+{
+    return kind == QNNRT_POLICY_KERNEL ? "kernel policy" : "execution policy";
+}
+
+/* Set all to "says nothing". */
+static void qnnrt_session__policy_clear(qnnrt_session__policy *policy)
+{
+    memset(policy, 0, sizeof(*policy));
+    policy->auto_strategy = policy->default_precision = policy->precision = policy->static_shape
+        = policy->allow_fallback = policy->optimize_level = policy->cache_compiled = -1;
+    policy->compile_ms = policy->run_ms = -1;
+}
+
+/* Report a value that is not what it must be, or invalid JSON. */
+static int qnnrt_session__policy_wrong(qnnrt_session__reading *r, const char *name,
+                                       const char *expected)
+{
+    static const char *const types[] = { "nothing", "null", "false", "true", "a number", "a string",
+                                         "an array", "an object" };
+    const qnnrt_json_reader *json = &r->json;
+    const int plain = json->type == QNNRT_JSON_NUMBER || json->type == QNNRT_JSON_STRING;
+    const char *place = plain ? json->value.text
+                              : json->key.text != NULL ? json->key.text : r->text;
+    if (json->error != NULL)
+        qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: byte %lu: %s", r->what,
+                            (unsigned long)json->error_at, json->error);
+    else if (plain)
+        qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: byte %lu: \"%s\" is %s%.*s%s, expected"
+                            " %s", r->what, (unsigned long)(place - r->text), name,
+                            json->type == QNNRT_JSON_STRING ? "\"" : "",
+                            (int)(json->value.bytes < 60 ? json->value.bytes : 60),
+                            json->value.text, json->type == QNNRT_JSON_STRING ? "\"" : "",
+                            expected);
+    else
+        qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: byte %lu: \"%s\" is %s, expected %s",
+                            r->what, (unsigned long)(place - r->text), name,
+                            types[json->type], expected);
+    return 0;
+}
+
+/* Copy a string of JSON that names something. Return 0 after filling the error. */
+static int qnnrt_session__policy_name(qnnrt_session__reading *r, const qnnrt_json_text *from,
+                                      const char *what, char out[QNNRT_SESSION__PATH])
+{
+    size_t bytes;
+    if (from->bytes >= QNNRT_SESSION__PATH)
+        return qnnrt_session__fail(r->err, QNNRT_E_LIMIT, "", "%s: %s has %lu bytes, at most %d",
+                                   r->what, what, (unsigned long)from->bytes,
+                                   QNNRT_SESSION__PATH - 1) == QNNRT_OK;
+    bytes = qnnrt_json_copy(from, out);
+    if (bytes == 0 || strlen(out) != bytes)
+        return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: %s is empty or has a zero byte",
+                                   r->what, what) == QNNRT_OK;
+    return 1;
+}
+
+/* Return true if the member of the object at `begin` that has this key was read before: it is one
+   of the first `count`. */
+static int qnnrt_session__policy_twice(const qnnrt_json_reader *begin, size_t count,
+                                       const char *key)
+{
+    qnnrt_json_reader again = *begin;
+    for (; count > 0 && qnnrt_json_more(&again); --count) {
+        if (qnnrt_json_is(&again.key, key)) return 1;
+        if (!qnnrt_json_skip(&again)) return 0;
+    }
+    return 0;
+}
+
+/* Read a string, and keep it. */
+static int qnnrt_session__policy_text(qnnrt_session__reading *r, const char *name, const char **out)
+{
+    char text[QNNRT_SESSION__PATH];
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING)
+        return qnnrt_session__policy_wrong(r, name, "a string");
+    if (!qnnrt_session__policy_name(r, &r->json.value, name, text)) return 0;
+    if (r->session == NULL) *out = "";
+    else *out = qnnrt_session__keep_text(r->session, text, r->err);
+    return *out != NULL;
+}
+
+static int qnnrt_session__policy_bool(qnnrt_session__reading *r, const char *name, int *out)
+{
+    const qnnrt_json_type type = qnnrt_json_value(&r->json);
+    if (type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE)
+        return qnnrt_session__policy_wrong(r, name, "true or false");
+    *out = type == QNNRT_JSON_TRUE;
+    return 1;
+}
+
+static int qnnrt_session__policy_number(qnnrt_session__reading *r, const char *name, uint64_t most,
+                                        const char *expected, uint64_t *out)
+{
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER || !qnnrt_json_u64(&r->json.value, out) ||
+        *out > most)
+        return qnnrt_session__policy_wrong(r, name, expected);
+    return 1;
+}
+
+static int qnnrt_session__policy_precision(qnnrt_session__reading *r, const char *name, int *out)
+{
+    int i;
+    if (qnnrt_json_value(&r->json) == QNNRT_JSON_STRING)
+        for (i = QNNRT_PRECISION_DEFAULT; i <= QNNRT_PRECISION_INT8; ++i) {
+            if (!qnnrt_json_is(&r->json.value, qnnrt_precision_name((qnnrt_precision)i))) continue;
+            *out = i;
+            return 1;
+        }
+    return qnnrt_session__policy_wrong(r, name, "\"fp32\", \"fp16\", \"int8\" or \"default\"");
+}
+
+/* Count the members of the object that begins here. Its content is not checked. */
+static size_t qnnrt_session__policy_count(const qnnrt_json_reader *begin)
+{
+    qnnrt_json_reader again = *begin;
+    size_t count = 0;
+    while (qnnrt_json_more(&again) && qnnrt_json_skip(&again)) ++count;
+    return count;
+}
+
+/* Read {"Conv": "npu"}. */
+static int qnnrt_session__policy_preferences(qnnrt_session__reading *r)
+{
+    qnnrt_session__policy *policy = r->policy;
+    qnnrt_json_reader begin;
+    char key[QNNRT_SESSION__PATH];
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_session__policy_wrong(r, "preferences", "an object of operators and kernels");
+    begin = r->json;
+    if (r->session != NULL) {
+        policy->preferences = (qnnrt_session_pair *)qnnrt_session__keep(
+            r->session, qnnrt_session__policy_count(&begin), sizeof(*policy->preferences), r->err);
+        if (policy->preferences == NULL) return 0;
+    }
+    for (policy->preference_count = 0; qnnrt_json_more(&r->json); ++policy->preference_count) {
+        const char *value = NULL;
+        if (!qnnrt_session__policy_name(r, &r->json.key, "a key of preferences", key)) return 0;
+        if (qnnrt_session__policy_twice(&begin, policy->preference_count, key))
+            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: preferences has \"%.200s\""
+                                       " twice", r->what, key) == QNNRT_OK;
+        if (!qnnrt_session__policy_text(r, "a kernel of preferences", &value)) return 0;
+        if (r->session == NULL) continue;
+        policy->preferences[policy->preference_count].value = value;
+        value = qnnrt_session__keep_text(r->session, key, r->err);
+        if (value == NULL) return 0;
+        policy->preferences[policy->preference_count].key = value;
+    }
+    return 1;
+}
+
+/* Read {"x": [1, 3, 224, 224]}. */
+static int qnnrt_session__policy_shapes(qnnrt_session__reading *r)
+{
+    qnnrt_session__policy *policy = r->policy;
+    qnnrt_json_reader begin;
+    char key[QNNRT_SESSION__PATH];
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_session__policy_wrong(r, "fixed_shapes", "an object of inputs and dimensions");
+    begin = r->json;
+    if (r->session != NULL) {
+        policy->shapes = (qnnrt_session_shape *)qnnrt_session__keep(
+            r->session, qnnrt_session__policy_count(&begin), sizeof(*policy->shapes), r->err);
+        if (policy->shapes == NULL) return 0;
+    }
+    for (policy->shape_count = 0; qnnrt_json_more(&r->json); ++policy->shape_count) {
+        qnnrt_session_shape shape;
+        memset(&shape, 0, sizeof shape);
+        if (!qnnrt_session__policy_name(r, &r->json.key, "a key of fixed_shapes", key)) return 0;
+        if (qnnrt_session__policy_twice(&begin, policy->shape_count, key))
+            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: fixed_shapes has \"%.200s\""
+                                       " twice", r->what, key) == QNNRT_OK;
+        if (qnnrt_json_value(&r->json) != QNNRT_JSON_ARRAY)
+            return qnnrt_session__policy_wrong(r, key, "an array of dimensions");
+        while (qnnrt_json_more(&r->json)) {
+            uint64_t dim;
+            if (!qnnrt_session__policy_number(r, key, INT64_MAX, "dimensions from 0", &dim))
+                return 0;
+            if (shape.rank == QNNRT_SESSION_RANK)
+                return qnnrt_session__fail(r->err, QNNRT_E_LIMIT, "", "%s: fixed_shapes: \"%.200s\""
+                                           " has more than %d dimensions", r->what, key,
+                                           QNNRT_SESSION_RANK) == QNNRT_OK;
+            shape.dims[shape.rank++] = (int64_t)dim;
+        }
+        if (shape.rank == 0 && r->json.error == NULL)
+            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: fixed_shapes: \"%.200s\""
+                                       " has no dimensions", r->what, key) == QNNRT_OK;
+        if (r->session == NULL) continue;
+        shape.name = qnnrt_session__keep_text(r->session, key, r->err);
+        if (shape.name == NULL) return 0;
+        policy->shapes[policy->shape_count] = shape;
+    }
+    return 1;
+}
+
+/* Read the value of a member. */
+static int qnnrt_session__policy_member(qnnrt_session__reading *r, const char *name, int id)
+{
+    qnnrt_session__policy *policy = r->policy;
+    uint64_t number = 0;
+    int good = 1;
+    switch (id) {
+    case QNNRT_SESSION__PREFERENCES: return qnnrt_session__policy_preferences(r);
+    case QNNRT_SESSION__SHAPES: return qnnrt_session__policy_shapes(r);
+    case QNNRT_SESSION__TARGET: return qnnrt_session__policy_text(r, name, &policy->target);
+    case QNNRT_SESSION__DIR: return qnnrt_session__policy_text(r, name, &policy->cache_dir);
+    case QNNRT_SESSION__STATIC: return qnnrt_session__policy_bool(r, name, &policy->static_shape);
+    case QNNRT_SESSION__FALLBACK:
+        return qnnrt_session__policy_bool(r, name, &policy->allow_fallback);
+    case QNNRT_SESSION__COMPILED:
+        return qnnrt_session__policy_bool(r, name, &policy->cache_compiled);
+    case QNNRT_SESSION__PRECISION:
+        return qnnrt_session__policy_precision(r, name, &policy->precision);
+    case QNNRT_SESSION__DEFAULT_PRECISION:
+        return qnnrt_session__policy_precision(r, name, &policy->default_precision);
+    case QNNRT_SESSION__STRATEGY:
+        good = qnnrt_session__policy_number(r, name, 2, "0, 1 or 2", &number);
+        policy->auto_strategy = (int)number;
+        return good;
+    case QNNRT_SESSION__LEVEL:
+        good = qnnrt_session__policy_number(r, name, 3, "0, 1, 2 or 3", &number);
+        policy->optimize_level = (int)number;
+        return good;
+    default:
+        good = qnnrt_session__policy_number(r, name, UINT32_MAX, "milliseconds from 0", &number);
+        if (id == QNNRT_SESSION__COMPILE_MS) policy->compile_ms = (int64_t)number;
+        else policy->run_ms = (int64_t)number;
+        return good;
+    }
+}
+
+/* Read a policy into one that was cleared or read before. Texts and lists are kept if there is a
+   session. */
+static qnnrt_result qnnrt_session__policy_read(qnnrt_policy_kind kind, const char *text,
+                                               qnnrt_session *session,
+                                               qnnrt_session__policy *policy, qnnrt_error *err)
+{
+    const qnnrt_session__member *members = qnnrt_session__policy_members(kind), *member;
+    qnnrt_session__reading r;
+    const size_t bytes = strlen(text);
+    unsigned seen = 0;
+    r.what = qnnrt_session__policy_what(kind);
+    r.text = text;
+    r.session = session;
+    r.policy = policy;
+    r.err = err;
+    if (bytes > QNNRT_POLICY_BYTES)
+        return qnnrt_session__fail(err, QNNRT_E_LIMIT, "", "%s: it has %lu bytes, at most %d",
+                                   r.what, (unsigned long)bytes, QNNRT_POLICY_BYTES);
+    qnnrt_json_begin(&r.json, text, bytes, NULL);
+    if (qnnrt_json_value(&r.json) != QNNRT_JSON_OBJECT) {
+        qnnrt_session__policy_wrong(&r, "the policy", "an object");
+        return err->code;
+    }
+    while (qnnrt_json_more(&r.json)) {
+        for (member = members; member->name != NULL; ++member)
+            if (qnnrt_json_is(&r.json.key, member->name)) break;
+        if (member->name == NULL) {
+            qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "Remove the member, or correct its name.",
+                                "%s: there is no member \"%.*s\"; those that exist are", r.what,
+                                (int)(r.json.key.bytes < 200 ? r.json.key.bytes : 200),
+                                r.json.key.text);
+            for (member = members; member->name != NULL; ++member)
+                qnnrt_session__more(err, "%s %s", member > members ? "," : "", member->name);
+            return QNNRT_E_UNSUPPORTED;
+        }
+        if ((seen & 1u << member->id) != 0)
+            return qnnrt_session__fail(err, QNNRT_E_FORMAT, "", "%s: byte %lu: \"%s\" is there"
+                                       " twice", r.what,
+                                       (unsigned long)(r.json.key.text - text), member->name);
+        seen |= 1u << member->id;
+        if (!qnnrt_session__policy_member(&r, member->name, member->id)) return err->code;
+    }
+    if (!qnnrt_json_end(&r.json)) {
+        qnnrt_session__policy_wrong(&r, "the end", "nothing");
+        return err->code;
+    }
+    return QNNRT_OK;
+}
+
+/* Check what only a whole policy can have wrong. */
+static qnnrt_result qnnrt_session__policy_whole(const qnnrt_session__policy *policy,
+                                                qnnrt_error *err)
+{
+    if (policy->static_shape == 1 && policy->shape_count == 0)
+        return qnnrt_session__fail(err, QNNRT_E_FORMAT, "Add fixed_shapes with all inputs.",
+                                   "execution policy: static_shape is true, but fixed_shapes is"
+                                   " missing or empty");
+    return QNNRT_OK;
+}
+
+/* Return warning i of a policy that was read, or NULL. */
+static const char *qnnrt_session__policy_warning(qnnrt_policy_kind kind,
+                                                 const qnnrt_session__policy *policy, size_t i)
+{
+    const char *all[8];
+    size_t count = 0;
+    if (kind == QNNRT_POLICY_EXECUTION) {
+        if (policy->shape_count > 0 && policy->static_shape != 1)
+            all[count++] = "execution policy: fixed_shapes has no effect without static_shape";
+        if (policy->cache_dir != NULL && policy->cache_compiled == 0)
+            all[count++] = "execution policy: cache_dir has no effect, cache_compiled is false";
+        if (policy->cache_dir == NULL && policy->cache_compiled == 1)
+            all[count++] = "execution policy: cache_compiled has no effect without a cache_dir";
+        if (policy->compile_ms == 0)
+            all[count++] = "execution policy: compile_timeout_ms is 0, which is no limit";
+        if (policy->run_ms == 0)
+            all[count++] = "execution policy: execution_timeout_ms is 0, which is no limit";
+    } else if (policy->preferences != NULL && policy->preference_count == 0) {
+        all[count++] = "kernel policy: preferences is empty";
+    }
+    return i < count ? all[i] : NULL;
+}
+
+/* =====================================================================================
+   MERGE                                                                           >>merge
+   Writes two policies as one.
+   Needs: >>policy     Knows nothing of: engines, files, sessions
+   ===================================================================================== */
+
+typedef struct qnnrt_session__text { char *out; size_t room, bytes; } qnnrt_session__text;
+
+static int qnnrt_session__merge_write(void *user, const char *text, size_t bytes)
+{
+    qnnrt_session__text *to = (qnnrt_session__text *)user;
+    if (to->bytes < to->room && bytes < to->room - to->bytes)
+        memcpy(to->out + to->bytes, text, bytes);
+    to->bytes += bytes;
+    return 1;
+}
+
+/* Write the next value: a number, bool or string, or an array of numbers. It was checked. */
+static void qnnrt_session__merge_value(qnnrt_json_reader *from, qnnrt_json_writer *to)
+{
+    char text[QNNRT_SESSION__PATH];
+    uint64_t number;
+    switch (qnnrt_json_value(from)) {
+    case QNNRT_JSON_TRUE: qnnrt_json_write_bool(to, 1); break;
+    case QNNRT_JSON_FALSE: qnnrt_json_write_bool(to, 0); break;
+    case QNNRT_JSON_STRING:
+        qnnrt_json_copy(&from->value, text);
+        qnnrt_json_write_string(to, text);
+        break;
+    case QNNRT_JSON_NUMBER:
+        qnnrt_json_u64(&from->value, &number);
+        qnnrt_json_write_u64(to, number);
+        break;
+    case QNNRT_JSON_ARRAY:
+        qnnrt_json_write_array(to, 1);
+        while (qnnrt_json_more(from))
+            if (qnnrt_json_value_u64(from, &number)) qnnrt_json_write_u64(to, number);
+            else if (!qnnrt_json_skip(from)) break;
+        qnnrt_json_write_close(to);
+        break;
+    default: break;
+    }
+}
+
+/* Go to the value of a member. Return 0 if there is none. */
+static int qnnrt_session__merge_find(const qnnrt_json_reader *object, const char *key,
+                                     qnnrt_json_reader *at)
+{
+    *at = *object;
+    while (qnnrt_json_more(at)) {
+        if (qnnrt_json_is(&at->key, key)) return 1;
+        if (!qnnrt_json_skip(at)) return 0;
+    }
+    return 0;
+}
+
+/* Write the members of an object, without those that `except` has. Each may be NULL. */
+static void qnnrt_session__merge_members(const qnnrt_json_reader *object,
+                                         const qnnrt_json_reader *except, qnnrt_json_writer *to)
+{
+    qnnrt_json_reader at, found;
+    char key[QNNRT_SESSION__PATH];
+    if (object == NULL) return;
+    at = *object;
+    while (qnnrt_json_more(&at)) {
+        qnnrt_json_copy(&at.key, key);
+        if (except != NULL && qnnrt_session__merge_find(except, key, &found)) {
+            if (!qnnrt_json_skip(&at)) return;
+            continue;
+        }
+        qnnrt_json_write_key(to, key);
+        qnnrt_session__merge_value(&at, to);
+    }
+}
+
+QNNRT_SESSION_API qnnrt_result qnnrt_policy_merge(qnnrt_policy_kind kind, const char *base,
+                                                  const char *over, char *out, size_t room,
+                                                  size_t *bytes, qnnrt_error *err)
+{
+    const char *texts[2];
+    const qnnrt_session__member *member;
+    qnnrt_session__policy policy;
+    qnnrt_json_reader roots[2];
+    qnnrt_json_writer writer;
+    qnnrt_session__text to;
+    qnnrt_error own;
+    size_t i;
+    if (err == NULL) err = &own;
+    qnnrt_session__good(err);
+    if (bytes != NULL) *bytes = 0;
+    if (out != NULL && room > 0) out[0] = '\0';
+    if ((out == NULL && room > 0) ||
+        (kind != QNNRT_POLICY_KERNEL && kind != QNNRT_POLICY_EXECUTION))
+        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_policy_merge: out is NULL, or kind"
+                                   " is unknown");
+    texts[0] = base != NULL && base[0] != '\0' ? base : "{}";
+    texts[1] = over != NULL && over[0] != '\0' ? over : "{}";
+    for (i = 0; i < 2; ++i) {
+        qnnrt_session__policy_clear(&policy);
+        if (qnnrt_session__policy_read(kind, texts[i], NULL, &policy, err) != QNNRT_OK)
+            return err->code;
+        qnnrt_json_begin(&roots[i], texts[i], strlen(texts[i]), NULL);
+        qnnrt_json_value(&roots[i]);
+    }
+    to.out = out;
+    to.room = room;
+    to.bytes = 0;
+    qnnrt_json_write_begin(&writer, qnnrt_session__merge_write, &to, 0);
+    qnnrt_json_write_object(&writer, 0);
+    for (member = qnnrt_session__policy_members(kind); member->name != NULL; ++member) {
+        qnnrt_json_reader at[2];
+        int has[2];
+        for (i = 0; i < 2; ++i)
+            has[i] = qnnrt_session__merge_find(&roots[i], member->name, &at[i]);
+        if (!has[0] && !has[1]) continue;
+        qnnrt_json_write_key(&writer, member->name);
+        if (member->id != QNNRT_SESSION__PREFERENCES && member->id != QNNRT_SESSION__SHAPES) {
+            qnnrt_session__merge_value(&at[has[1]], &writer);
+            continue;
+        }
+        for (i = 0; i < 2; ++i)
+            if (has[i]) qnnrt_json_value(&at[i]);
+        qnnrt_json_write_object(&writer, 0);
+        qnnrt_session__merge_members(has[0] ? &at[0] : NULL, has[1] ? &at[1] : NULL, &writer);
+        qnnrt_session__merge_members(has[1] ? &at[1] : NULL, NULL, &writer);
+        qnnrt_json_write_close(&writer);
+    }
+    qnnrt_json_write_close(&writer);
+    if (!qnnrt_json_write_end(&writer))
+        return qnnrt_session__fail(err, QNNRT_E_FORMAT, "", "cannot write the policy: %s",
+                                   writer.error != NULL ? writer.error : "unknown");
+    if (bytes != NULL) *bytes = to.bytes;
+    if (to.bytes < room) {
+        out[to.bytes] = '\0';
+        return QNNRT_OK;
+    }
+    if (out != NULL && room > 0) out[0] = '\0';
+    return qnnrt_session__fail(err, QNNRT_E_LIMIT, "", "the policy has %lu bytes, and room for %lu",
+                               (unsigned long)to.bytes + 1, (unsigned long)room);
+}
+
+/* =====================================================================================
+   WIRE                                                                             >>wire
+   Reads the fields of a protobuf file, which may be hostile, through a window. Lengths are
+   checked against what is around them.
+   Needs: nothing     Knows nothing of: what the fields mean
+   ===================================================================================== */
+
+enum { QNNRT_SESSION__WINDOW = 16384 };
+
+typedef struct qnnrt_session__wire {
+    unsigned char *window;               /* [QNNRT_SESSION__WINDOW] */
+    int            fd;
+    uint64_t       bytes, at;            /* of the file; where reading goes on */
+    uint64_t       begin;                /* of the window in the file */
+    size_t         filled;
+    const char    *wrong;                /* NULL, or the first error */
+} qnnrt_session__wire;
+
+typedef struct qnnrt_session__field {
+    uint32_t number, type;               /* 0 varint, 1 and 5: 8 and 4 bytes, 2: a length */
+    uint64_t value;                      /* of type 0 */
+    uint64_t begin, end;                 /* of type 2, in the file */
+} qnnrt_session__field;
+
+static int qnnrt_session__wire_wrong(qnnrt_session__wire *wire, const char *why)
+{
+    if (wire->wrong == NULL) wire->wrong = why;
+    return 0;
+}
+
+/* Return the next byte, or -1. */
+static int qnnrt_session__wire_byte(qnnrt_session__wire *wire)
+{
+    if (wire->at - wire->begin >= wire->filled || wire->at < wire->begin) {
+        ptrdiff_t got = -1;
+        if (wire->at >= wire->bytes || lseek(wire->fd, (off_t)wire->at, SEEK_SET) < 0) return -1;
+        do got = read(wire->fd, wire->window, QNNRT_SESSION__WINDOW);
+        while (got < 0 && errno == EINTR);
+        wire->begin = wire->at;
+        wire->filled = got > 0 ? (size_t)got : 0;
+        if (wire->filled == 0) return -1;
+    }
+    return wire->window[wire->at++ - wire->begin];
+}
+
+static int qnnrt_session__wire_varint(qnnrt_session__wire *wire, uint64_t end, uint64_t *out)
+{
+    unsigned shift;
+    *out = 0;
+    for (shift = 0; shift < 70; shift += 7) {
+        const int byte = wire->at < end ? qnnrt_session__wire_byte(wire) : -1;
+        if (byte < 0) return qnnrt_session__wire_wrong(wire, "it is cut short");
+        if (shift < 64) *out |= (uint64_t)(byte & 0x7F) << shift;
+        if ((byte & 0x80) == 0) return 1;
+    }
+    return qnnrt_session__wire_wrong(wire, "a number has no end");
+}
+
+/* Read the next field of a message that ends at `end`, and go after it. Return 0 at the end, and
+   after an error. */
+static int qnnrt_session__wire_field(qnnrt_session__wire *wire, uint64_t end,
+                                     qnnrt_session__field *field)
+{
+    uint64_t tag, size = 0;
+    if (wire->wrong != NULL || wire->at >= end) return 0;
+    if (!qnnrt_session__wire_varint(wire, end, &tag)) return 0;
+    field->number = (uint32_t)(tag >> 3 & 0x1FFFFFFF);
+    field->type = (uint32_t)(tag & 7);
+    if (tag >> 32 != 0 || field->number == 0)
+        return qnnrt_session__wire_wrong(wire, "a field has no number");
+    switch (field->type) {
+    case 0: return qnnrt_session__wire_varint(wire, end, &field->value);
+    case 1: size = 8; break;
+    case 2:
+        if (!qnnrt_session__wire_varint(wire, end, &size)) return 0;
+        break;
+    case 5: size = 4; break;
+    default: return qnnrt_session__wire_wrong(wire, "a field has an unknown type");
+    }
+    if (size > end - wire->at)
+        return qnnrt_session__wire_wrong(wire, "a field is longer than what is around it");
+    field->begin = wire->at;
+    field->end = wire->at += size;
+    return 1;
+}
+
+/* Copy a text. Return 0 after an error, and if it is empty, too long or has a zero byte. */
+static int qnnrt_session__wire_text(qnnrt_session__wire *wire, const qnnrt_session__field *field,
+                                    char *out, size_t room)
+{
+    const uint64_t back = wire->at;
+    size_t i, bytes;
+    out[0] = '\0';
+    if (field->type != 2 || field->end - field->begin >= room) return 0;
+    bytes = (size_t)(field->end - field->begin);
+    wire->at = field->begin;
+    for (i = 0; i < bytes; ++i) {
+        const int byte = qnnrt_session__wire_byte(wire);
+        if (byte <= 0) break;
+        out[i] = (char)byte;
+    }
+    out[i] = '\0';
+    wire->at = back;
+    return i == bytes && bytes > 0;
+}
+
+/* =====================================================================================
+   ONNX                                                                             >>onnx
+   Finds the files that an ONNX model reads: external data of tensors, and binaries of
+   EPContext nodes. What decides is that a name is there, not whether an engine will use it.
+   Needs: >>file >>wire     Knows nothing of: engines, caches
+   ===================================================================================== */
+
+enum {
+    QNNRT_SESSION__DEPTH = 100,          /* of messages; protobuf's own limit */
+    QNNRT_SESSION__SLOTS = 8192, QNNRT_SESSION__FILES = QNNRT_SESSION__SLOTS / 2
+};
+
+/* Messages of ONNX that lead to tensors. */
+typedef enum qnnrt_session__message {
+    QNNRT_SESSION__NO_MESSAGE, QNNRT_SESSION__MODEL, QNNRT_SESSION__GRAPH, QNNRT_SESSION__NODE,
+    QNNRT_SESSION__ATTRIBUTE, QNNRT_SESSION__TENSOR, QNNRT_SESSION__SPARSE, QNNRT_SESSION__ENTRY,
+    QNNRT_SESSION__FUNCTION, QNNRT_SESSION__TRAINING
+} qnnrt_session__message;
+
+typedef struct qnnrt_session__leads { qnnrt_session__message from; uint32_t field;
+                                      qnnrt_session__message to; } qnnrt_session__leads;
+
+static const qnnrt_session__leads qnnrt_session__onnx_leads[] = {
+    { QNNRT_SESSION__MODEL, 7, QNNRT_SESSION__GRAPH },
+    { QNNRT_SESSION__MODEL, 20, QNNRT_SESSION__TRAINING },
+    { QNNRT_SESSION__MODEL, 25, QNNRT_SESSION__FUNCTION },
+    { QNNRT_SESSION__TRAINING, 1, QNNRT_SESSION__GRAPH },
+    { QNNRT_SESSION__TRAINING, 2, QNNRT_SESSION__GRAPH },
+    { QNNRT_SESSION__FUNCTION, 7, QNNRT_SESSION__NODE },
+    { QNNRT_SESSION__FUNCTION, 11, QNNRT_SESSION__ATTRIBUTE },
+    { QNNRT_SESSION__GRAPH, 1, QNNRT_SESSION__NODE },
+    { QNNRT_SESSION__GRAPH, 5, QNNRT_SESSION__TENSOR },
+    { QNNRT_SESSION__GRAPH, 15, QNNRT_SESSION__SPARSE },
+    { QNNRT_SESSION__NODE, 5, QNNRT_SESSION__ATTRIBUTE },
+    { QNNRT_SESSION__ATTRIBUTE, 5, QNNRT_SESSION__TENSOR },
+    { QNNRT_SESSION__ATTRIBUTE, 6, QNNRT_SESSION__GRAPH },
+    { QNNRT_SESSION__ATTRIBUTE, 10, QNNRT_SESSION__TENSOR },
+    { QNNRT_SESSION__ATTRIBUTE, 11, QNNRT_SESSION__GRAPH },
+    { QNNRT_SESSION__ATTRIBUTE, 22, QNNRT_SESSION__SPARSE },
+    { QNNRT_SESSION__ATTRIBUTE, 23, QNNRT_SESSION__SPARSE },
+    { QNNRT_SESSION__SPARSE, 1, QNNRT_SESSION__TENSOR },
+    { QNNRT_SESSION__SPARSE, 2, QNNRT_SESSION__TENSOR },
+    { QNNRT_SESSION__TENSOR, 13, QNNRT_SESSION__ENTRY }
+};
+
+/* The files that were found, and where the scan is. */
+typedef struct qnnrt_session__onnx {
+    qnnrt_session__wire wire;
+    qnnrt_session      *session;         /* keeps the names */
+    const char         *path;            /* of the model */
+    const char        **names;           /* [QNNRT_SESSION__SLOTS], by a hash; NULL: free */
+    size_t              count;
+    qnnrt_error        *err;
+} qnnrt_session__onnx;
+
+/* Enter a file. Return 0 after filling the error. */
+static int qnnrt_session__onnx_enter(qnnrt_session__onnx *scan, const char *what, const char *name)
+{
+    const char *at;
+    uint32_t slot = 2166136261u;
+    if (!qnnrt_session__file_inside(name))
+        return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "Move the file beside the model.",
+                                   "model \"%.600s\": %s \"%.600s\" leads out of the model's"
+                                   " folder", scan->path, what, name) == QNNRT_OK;
+    for (at = name; *at != '\0'; ++at) slot = (slot ^ (unsigned char)*at) * 16777619u;
+    for (slot %= QNNRT_SESSION__SLOTS; scan->names[slot] != NULL;
+         slot = (slot + 1) % QNNRT_SESSION__SLOTS)
+        if (strcmp(scan->names[slot], name) == 0) return 1;
+    if (scan->count == QNNRT_SESSION__FILES)
+        return qnnrt_session__fail(scan->err, QNNRT_E_LIMIT, "", "model \"%.600s\" has more than %d"
+                                   " files of external data", scan->path,
+                                   QNNRT_SESSION__FILES) == QNNRT_OK;
+    scan->names[slot] = qnnrt_session__keep_text(scan->session, name, scan->err);
+    scan->count += scan->names[slot] != NULL;
+    return scan->names[slot] != NULL;
+}
+
+/* Read the entry of a tensor's external data from here to `end`. */
+static int qnnrt_session__onnx_entry(qnnrt_session__onnx *scan, uint64_t end)
+{
+    char key[16], value[QNNRT_SESSION__PATH];
+    qnnrt_session__field field;
+    int is_location = 0, good = 0;
+    value[0] = '\0';
+    while (qnnrt_session__wire_field(&scan->wire, end, &field)) {
+        if (field.number == 1)
+            is_location = qnnrt_session__wire_text(&scan->wire, &field, key, sizeof key) &&
+                          strcmp(key, "location") == 0;
+        if (field.number == 2)
+            good = qnnrt_session__wire_text(&scan->wire, &field, value, sizeof value);
+    }
+    if (!is_location || scan->wire.wrong != NULL) return 1;
+    if (!good)
+        return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "", "model \"%.600s\": the name of"
+                                   " external data is empty, too long, or has a zero byte",
+                                   scan->path) == QNNRT_OK;
+    return qnnrt_session__onnx_enter(scan, "external data", value);
+}
+
+/* Read a node from here to `end`: if it is an EPContext, its binary is in the file or in another
+   one. */
+static int qnnrt_session__onnx_context(qnnrt_session__onnx *scan, uint64_t end)
+{
+    char name[32], value[QNNRT_SESSION__PATH];
+    const uint64_t begin = scan->wire.at;
+    qnnrt_session__field field, part;
+    int is_context = 0, embedded = 1, good = 0;
+    value[0] = '\0';
+    while (qnnrt_session__wire_field(&scan->wire, end, &field))
+        if (field.number == 4)
+            is_context = qnnrt_session__wire_text(&scan->wire, &field, name, sizeof name) &&
+                         strcmp(name, "EPContext") == 0;
+    scan->wire.at = begin;
+    if (!is_context || scan->wire.wrong != NULL) return 1;
+    while (qnnrt_session__wire_field(&scan->wire, end, &field)) {
+        char text[QNNRT_SESSION__PATH];
+        const uint64_t after = scan->wire.at;
+        uint64_t number = 1;
+        int has_text = 0;
+        name[0] = text[0] = '\0';
+        if (field.number != 5 || field.type != 2) continue;
+        scan->wire.at = field.begin;
+        while (qnnrt_session__wire_field(&scan->wire, field.end, &part)) {
+            if (part.number == 1) qnnrt_session__wire_text(&scan->wire, &part, name, sizeof name);
+            if (part.number == 3 && part.type == 0) number = part.value;
+            if (part.number == 4)
+                has_text = qnnrt_session__wire_text(&scan->wire, &part, text, sizeof text);
+        }
+        scan->wire.at = after;
+        if (strcmp(name, "embed_mode") == 0) embedded = number != 0;
+        if (strcmp(name, "ep_cache_context") == 0) {
+            good = has_text;
+            memcpy(value, text, sizeof value);
+        }
+    }
+    scan->wire.at = begin;
+    if (embedded || !good || scan->wire.wrong != NULL) return 1;
+    return qnnrt_session__onnx_enter(scan, "the binary of an EPContext node", value);
+}
+
+/* Scan the messages of the file. */
+static int qnnrt_session__onnx_walk(qnnrt_session__onnx *scan)
+{
+    struct { qnnrt_session__message kind; uint64_t end; } stack[QNNRT_SESSION__DEPTH];
+    size_t depth = 1, i;
+    qnnrt_session__field field;
+    stack[0].kind = QNNRT_SESSION__MODEL;
+    stack[0].end = scan->wire.bytes;
+    while (depth > 0 && scan->wire.wrong == NULL) {
+        qnnrt_session__message kind = QNNRT_SESSION__NO_MESSAGE;
+        if (!qnnrt_session__wire_field(&scan->wire, stack[depth - 1].end, &field)) {
+            --depth;
+            continue;
+        }
+        for (i = 0; field.type == 2 && kind == QNNRT_SESSION__NO_MESSAGE &&
+                    i < sizeof qnnrt_session__onnx_leads / sizeof qnnrt_session__onnx_leads[0]; ++i)
+            if (qnnrt_session__onnx_leads[i].from == stack[depth - 1].kind &&
+                qnnrt_session__onnx_leads[i].field == field.number)
+                kind = qnnrt_session__onnx_leads[i].to;
+        if (kind == QNNRT_SESSION__NO_MESSAGE) continue;
+        scan->wire.at = field.begin;
+        if (kind == QNNRT_SESSION__ENTRY) {
+            if (!qnnrt_session__onnx_entry(scan, field.end)) return 0;
+            scan->wire.at = field.end;
+            continue;
+        }
+        if (kind == QNNRT_SESSION__NODE && !qnnrt_session__onnx_context(scan, field.end)) return 0;
+        if (depth == QNNRT_SESSION__DEPTH) {
+            qnnrt_session__wire_wrong(&scan->wire, "messages are nested too deep");
+            break;
+        }
+        stack[depth].kind = kind;
+        stack[depth++].end = field.end;
+    }
+    if (scan->wire.wrong == NULL) return 1;
+    return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "Copy the file again and compare its"
+                               " hash.", "model \"%.900s\" is damaged at byte %llu: %s", scan->path,
+                               (unsigned long long)scan->wire.at, scan->wire.wrong) == QNNRT_OK;
+}
+
+/* Order by name. */
+static int qnnrt_session__onnx_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* List the files that a model reads, in order. */
+static qnnrt_result qnnrt_session__onnx_files(qnnrt_session *session, qnnrt_error *err)
+{
+    const char *path = session->info.path;
+    qnnrt_session__onnx scan;
+    struct stat facts;
+    size_t i, used = 0;
+    int good = 0;
+    memset(&scan, 0, sizeof scan);
+    scan.session = session;
+    scan.path = path;
+    scan.err = err;
+    scan.names = (const char **)qnnrt_session__keep(session, QNNRT_SESSION__SLOTS,
+                                                    sizeof(*scan.names), err);
+    scan.wire.window = (unsigned char *)qnnrt_session__alloc(&session->hooks,
+                                                             QNNRT_SESSION__WINDOW);
+    if (scan.names == NULL || scan.wire.window == NULL) {
+        qnnrt_session__free(&session->hooks, scan.wire.window);
+        return qnnrt_session__fail_memory(err, QNNRT_SESSION__WINDOW);
+    }
+    scan.wire.fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT_SESSION__CLOEXEC);
+    if (scan.wire.fd < 0 || fstat(scan.wire.fd, &facts) != 0 || !S_ISREG(facts.st_mode))
+        qnnrt_session__fail(err, QNNRT_E_IO, "", "cannot read model \"%.900s\": %s", path,
+                            scan.wire.fd < 0 ? strerror(errno) : "it is not a file");
+    else {
+        scan.wire.bytes = (uint64_t)facts.st_size;
+        good = qnnrt_session__onnx_walk(&scan);
+    }
+    if (scan.wire.fd >= 0) close(scan.wire.fd);
+    qnnrt_session__free(&session->hooks, scan.wire.window);
+    if (!good) return err->code;
+    for (i = 0; i < QNNRT_SESSION__SLOTS; ++i)
+        if (scan.names[i] != NULL) scan.names[used++] = scan.names[i];
+    if (used > 1) qsort((void *)scan.names, used, sizeof(*scan.names), qnnrt_session__onnx_order);
+    session->files = scan.names;
+    session->file_count = used;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   KEY                                                                               >>key
+   The key of a compiled model: all that decides about what is compiled.
+   Needs: >>file >>onnx     Knows nothing of: folders of caches, runs
+   ===================================================================================== */
+
+static void qnnrt_session__key_text(qnnrt_cache_key *key, const char *name, const char *text)
+{
+    if (text == NULL) text = "";
+    qnnrt_cache_key_add(key, name, text, strlen(text));
+}
+
+static void qnnrt_session__key_number(qnnrt_cache_key *key, const char *name, uint64_t number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    qnnrt_session__key_text(key, name, text);
+}
+
+/* Add a file if it is there. */
+static qnnrt_result qnnrt_session__key_file(qnnrt_cache_key *key, const char *name,
+                                            const char *path, int needed, qnnrt_error *err)
+{
+    struct stat facts;
+    qnnrt_session__key_text(key, "file", name);
+    if (!needed && (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))) return QNNRT_OK;
+    return qnnrt_cache_key_file(key, "content", path, err);
+}
+
+/* Return true for weights beside a graph. */
+static int qnnrt_session__key_is_weights(const char *name)
+{
+    static const char *const endings[] = { ".safetensors", ".safetensors.index.json" };
+    const size_t length = strlen(name);
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        const size_t bytes = strlen(endings[i]);
+        if (length > bytes && strcmp(name + length - bytes, endings[i]) == 0) return 1;
+    }
+    return 0;
+}
+
+/* List the weights in the folder of a graph, in order. */
+static qnnrt_result qnnrt_session__key_weights(qnnrt_session *session, qnnrt_error *err)
+{
+    const char *path = session->info.path, **names = NULL;
+    size_t count = 0;
+    char folder[QNNRT_SESSION__PATH];
+    const struct dirent *item;
+    size_t room = 0;
+    DIR *dir = qnnrt_session__file_beside(path, ".", folder) ? opendir(folder) : NULL;
+    qnnrt_result result = QNNRT_OK;
+    if (dir == NULL)
+        return qnnrt_session__fail(err, QNNRT_E_IO, "", "cannot list the folder of \"%.900s\": %s",
+                                   path, strerror(errno));
+    while (result == QNNRT_OK && (item = readdir(dir)) != NULL) {
+        if (!qnnrt_session__key_is_weights(item->d_name)) continue;
+        if (count == room) {
+            const char **more = (const char **)qnnrt_session__keep(session, 2 * room + 8,
+                                                                   sizeof(*more), err);
+            if (more == NULL) {
+                result = QNNRT_E_MEMORY;
+                break;
+            }
+            if (room > 0) memcpy((void *)more, (const void *)names, room * sizeof(*more));
+            names = more;
+            room = 2 * room + 8;
+        }
+        names[count] = qnnrt_session__keep_text(session, item->d_name, err);
+        if (names[count] == NULL) result = QNNRT_E_MEMORY;
+        else ++count;
+    }
+    closedir(dir);
+    if (count > 1) qsort((void *)names, count, sizeof(*names), qnnrt_session__onnx_order);
+    session->files = names;
+    session->file_count = count;
+    return result;
+}
+
+/* Add the model, and all files that it reads. */
+static qnnrt_result qnnrt_session__key_model(qnnrt_session *session, qnnrt_cache_key *key,
+                                             qnnrt_error *err)
+{
+    const char *path = session->info.path;
+    char other[QNNRT_SESSION__PATH];
+    qnnrt_result result = qnnrt_session__key_file(key, "model", path, 1, err);
+    size_t i;
+    if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_GRAPH)
+        result = qnnrt_session__key_weights(session, err);
+    for (i = 0; i < session->file_count && result == QNNRT_OK; ++i) {
+        if (!qnnrt_session__file_beside(path, session->files[i], other))
+            return qnnrt_session__fail(err, QNNRT_E_IO, "", "the path of \"%.600s\" is too long",
+                                       session->files[i]);
+        result = qnnrt_session__key_file(key, session->files[i], other, 1, err);
+    }
+    if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_OPENVINO &&
+        strlen(path) < sizeof other) {
+        snprintf(other, sizeof other, "%.*sbin", (int)(strlen(path) - 3), path);
+        result = qnnrt_session__key_file(key, "weights", other, 0, err);
+    }
+    return result;
+}
+
+/* Make the key of an attempt. "" and an error: there is none. */
+static qnnrt_result qnnrt_session__key_make(qnnrt_session *session,
+                                            const qnnrt_session__attempt *attempt,
+                                            char text[QNNRT_CACHE_KEY_BYTES], qnnrt_error *err)
+{
+    const qnnrt_engine_load *load = &attempt->load;
+    const qnnrt_session__engine *engine = attempt->engine;
+    qnnrt_cache_key key;
+    qnnrt_result result;
+    size_t i;
+    uint32_t k;
+    text[0] = '\0';
+    if (!session->model_keyed) {                 /* the files are read once */
+        qnnrt_cache_key_begin(&session->model_key);
+        qnnrt_session__key_text(&session->model_key, "qnnrt", qnnrt_version());
+        result = qnnrt_session__key_model(session, &session->model_key, err);
+        if (result != QNNRT_OK) return result;
+        session->model_keyed = 1;
+    }
+    key = session->model_key;
+    result = QNNRT_OK;
+    qnnrt_session__key_number(&key, "kind", (uint64_t)load->kind);
+    qnnrt_session__key_text(&key, "engine", engine->table->name);
+    qnnrt_session__key_text(&key, "version", engine->facts.version);
+    qnnrt_session__key_text(&key, "build", engine->facts.build);
+    qnnrt_session__key_text(&key, "device", load->device);
+    qnnrt_session__key_number(&key, "precision", (uint64_t)load->precision);
+    qnnrt_session__key_number(&key, "threads", load->threads);
+    qnnrt_session__key_number(&key, "max_batch", load->max_batch);
+    qnnrt_session__key_number(&key, "workspace", load->workspace_bytes);
+    qnnrt_session__key_number(&key, "fallback", load->allow_fallback != 0);
+    qnnrt_session__key_number(&key, "level", (uint64_t)(load->optimize_level + 1));
+    qnnrt_session__key_number(&key, "native_io", load->native_io != 0);
+    qnnrt_session__key_number(&key, "shapes", load->shape_count);
+    for (i = 0; i < load->shape_count; ++i) {
+        qnnrt_session__key_text(&key, "shape", load->shapes[i].name);
+        qnnrt_session__key_number(&key, "rank", load->shapes[i].rank);
+        for (k = 0; k < load->shapes[i].rank + (load->shapes[i].rank == 0); ++k)
+            qnnrt_session__key_number(&key, "dim", (uint64_t)load->shapes[i].dims[k]);
+    }
+    qnnrt_session__key_number(&key, "options", load->option_count);
+    for (i = 0; i < load->option_count && result == QNNRT_OK; ++i) {
+        qnnrt_session__key_text(&key, "key", load->options[i].key);
+        qnnrt_session__key_text(&key, "value", load->options[i].value);
+        result = qnnrt_session__key_file(&key, "option", load->options[i].value, 0, err);
+    }
+    qnnrt_session__key_number(&key, "preferences", load->preference_count);
+    for (i = 0; i < load->preference_count; ++i) {
+        qnnrt_session__key_text(&key, "operator", load->preferences[i].key);
+        qnnrt_session__key_text(&key, "kernel", load->preferences[i].value);
+    }
+    if (result == QNNRT_OK) qnnrt_cache_key_end(&key, text);
+    return result;
+}
+
+/* =====================================================================================
+   STORE                                                                           >>store
+   Folders for files that engines read or write, below the cache's: .session.<pid>.<number>.
+   A locked file beside each says that it is in use; what killed processes left is removed.
+   Needs: nothing     Knows nothing of: keys, engines
+   ===================================================================================== */
+
+enum { QNNRT_SESSION__TRIES = 1000, QNNRT_SESSION__NESTED = 8 };
+
+static const char qnnrt_session__store_begin[] = ".session.", qnnrt_session__store_end[] = ".lock";
+
+/* Remove what is in a folder, and the folder. Links are removed, not followed. */
+static void qnnrt_session__store_remove(const char *path, int depth, int keep)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *item;
+    char child[QNNRT_SESSION__PATH];
+    while (dir != NULL && (item = readdir(dir)) != NULL) {
+        if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
+        if (snprintf(child, sizeof child, "%s/%s", path, item->d_name) >= (int)sizeof child)
+            continue;
+        if (unlink(child) != 0 && depth > 0) qnnrt_session__store_remove(child, depth - 1, 0);
+    }
+    if (dir != NULL) closedir(dir);
+    if (!keep) rmdir(path);
+}
+
+/* Open and lock a file. Return -1 with errno if it cannot be opened, -2 if another session or
+   process has it. */
+static int qnnrt_session__store_lock(const char *path, int create)
+{
+    struct stat opened, named;
+    const int fd = open(path, O_RDWR | (create ? O_CREAT | O_EXCL : 0) | QNNRT_SESSION__CLOEXEC,
+                        0600);
+    if (fd < 0) return -1;
+    /* Another process may have removed it between opening and locking. */
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &opened) == 0 && stat(path, &named) == 0 &&
+        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) return fd;
+    close(fd);
+    return -2;
+}
+
+/* Remove the folders that killed processes left. */
+static void qnnrt_session__store_sweep(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *item;
+    char path[QNNRT_SESSION__PATH];
+    while (dir != NULL && (item = readdir(dir)) != NULL) {
+        const size_t length = strlen(item->d_name), end = sizeof qnnrt_session__store_end - 1;
+        int fd;
+        if (length <= end || strncmp(item->d_name, qnnrt_session__store_begin,
+                                     sizeof qnnrt_session__store_begin - 1) != 0 ||
+            strcmp(item->d_name + length - end, qnnrt_session__store_end) != 0 ||
+            snprintf(path, sizeof path, "%s/%s", folder, item->d_name) >= (int)sizeof path)
+            continue;
+        fd = qnnrt_session__store_lock(path, 0);
+        if (fd < 0) continue;
+        path[strlen(path) - end] = '\0';
+        qnnrt_session__store_remove(path, QNNRT_SESSION__NESTED, 0);
+        path[strlen(path)] = qnnrt_session__store_end[0];
+        unlink(path);
+        close(fd);
+    }
+    if (dir != NULL) closedir(dir);
+}
+
+/* Make a folder that no other session uses. */
+static qnnrt_result qnnrt_session__store_make(qnnrt_session *session, const char *folder,
+                                              qnnrt_session__scratch *scratch, qnnrt_error *err)
+{
+    const size_t room = strlen(folder) + 96;
+    unsigned i;
+    scratch->lock = -1;
+    scratch->path = (char *)qnnrt_session__keep(session, room, 1, err);
+    scratch->lock_path = (char *)qnnrt_session__keep(session, room, 1, err);
+    if (scratch->path == NULL || scratch->lock_path == NULL) {
+        scratch->path = NULL;
+        return QNNRT_E_MEMORY;
+    }
+    qnnrt_session__store_sweep(folder);
+    for (i = 0; i < QNNRT_SESSION__TRIES; ++i) {
+        snprintf(scratch->path, room, "%s/%s%ld.%u", folder, qnnrt_session__store_begin,
+                 (long)getpid(), i);
+        snprintf(scratch->lock_path, room, "%s%s", scratch->path, qnnrt_session__store_end);
+        scratch->lock = qnnrt_session__store_lock(scratch->lock_path, 1);
+        if (scratch->lock == -1 && errno != EEXIST) break;
+        if (scratch->lock < 0) continue;
+        if (mkdir(scratch->path, 0700) == 0) return QNNRT_OK;
+        unlink(scratch->lock_path);
+        close(scratch->lock);
+        scratch->lock = -1;
+        if (errno != EEXIST) break;
+    }
+    scratch->path = NULL;
+    return qnnrt_session__fail(err, QNNRT_E_IO, "Choose a folder that exists, has room, and is"
+                               " writable.", "cannot make a folder in the cache \"%.600s\": %s",
+                               folder, strerror(errno));
+}
+
+static void qnnrt_session__store_end_use(qnnrt_session__scratch *scratch)
+{
+    if (scratch->path == NULL) return;
+    qnnrt_session__store_remove(scratch->path, QNNRT_SESSION__NESTED, 0);
+    unlink(scratch->lock_path);
+    close(scratch->lock);
+    scratch->path = NULL;
+}
+
+/* =====================================================================================
+   ENGINE                                                                         >>engine
+   Opens engines' libraries, finds their devices, and completes their errors.
+   Needs: nothing     Knows nothing of: values, runs, caches
    ===================================================================================== */
 
 /* Put the name of an engine in front of its text, and complete an error that it left half done. */
-static qnnrt_result qnnrt_session__load_told(const qnnrt_engine *engine, qnnrt_result result,
-                                             qnnrt_error *err)
+static qnnrt_result qnnrt_session__engine_told(const qnnrt_engine *engine, qnnrt_result result,
+                                               qnnrt_error *err)
 {
     char text[sizeof err->text];
     const size_t length = strlen(engine->name);
     if (result == QNNRT_OK) return result;
+    err->text[sizeof err->text - 1] = err->hint[sizeof err->hint - 1] = '\0';
     if (err->code != result) {
         err->code = result;
+        err->vendor_code = 0;
         err->hint[0] = '\0';
-        snprintf(err->text, sizeof err->text, "%s", qnnrt_result_text(result));
+        err->text[0] = '\0';
     }
-    err->text[sizeof err->text - 1] = '\0';
+    if (err->text[0] == '\0')
+        snprintf(err->text, sizeof err->text, "%s", qnnrt_result_text(result));
     if (strncmp(err->text, engine->name, length) != 0 || err->text[length] != ':') {
         memcpy(text, err->text, sizeof text);
         snprintf(err->text, sizeof err->text, "%.60s: %.1900s", engine->name, text);
     }
+    if (result == QNNRT_E_MEMORY && strstr(err->text, "available") == NULL)
+        qnnrt_session__more(err, " (%llu bytes available)",
+                            (unsigned long long)qnnrt_session__available());
     qnnrt_session__clean(err->text);
     return result;
 }
 
-/* Return an error if an engine cannot take a kind of model. */
-static qnnrt_result qnnrt_session__load_takes(const qnnrt_engine *engine, qnnrt_model_kind kind,
-                                              qnnrt_error *err)
+/* Check a list of engines. */
+static qnnrt_result qnnrt_session__engine_check(const qnnrt_engine *const *engines, size_t *count,
+                                                qnnrt_error *err)
 {
-    if (engine->version != QNNRT_ENGINE_VERSION)
-        return qnnrt_session__fail(err, QNNRT_E_VERSION, "", "engine %.60s is of version %u,"
-                                   " expected %u", engine->name, (unsigned)engine->version,
-                                   QNNRT_ENGINE_VERSION);
-    if ((engine->kinds & (uint32_t)kind) == 0)
-        return qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "", "%.60s does not load %s",
-                                   engine->name, qnnrt_session__file_kind_text(kind));
-    return QNNRT_OK;
+    size_t i, k;
+    for (i = 0; engines[i] != NULL; ++i) {
+        const qnnrt_engine *e = engines[i];
+        if (e->version != QNNRT_ENGINE_VERSION)
+            return qnnrt_session__fail(err, QNNRT_E_VERSION, "", "engine %lu of the list is of"
+                                       " version %u, expected %u", (unsigned long)i,
+                                       (unsigned)e->version, QNNRT_ENGINE_VERSION);
+        if (e->name == NULL || e->name[0] == '\0' || e->open == NULL || e->close == NULL ||
+            e->load == NULL || e->unload == NULL || e->binding_create == NULL ||
+            e->binding_destroy == NULL || e->set == NULL || e->run == NULL || e->get == NULL)
+            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "engine %lu of the list has no name,"
+                                       " or lacks a function", (unsigned long)i);
+        for (k = 0; k < i; ++k)
+            if (strcmp(engines[k]->name, e->name) == 0)
+                return qnnrt_session__fail(err, QNNRT_E_ARG, "", "two engines of the list have the"
+                                           " name \"%.60s\"", e->name);
+    }
+    *count = i;
+    if (i > 0) return QNNRT_OK;
+    return qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "the list of engines is empty");
 }
 
 /* Find an engine by name. */
-static qnnrt_result qnnrt_session__load_engine(const qnnrt_engine *const *engines, const char *name,
+static qnnrt_result qnnrt_session__engine_find(const qnnrt_engine *const *engines, const char *name,
                                                size_t *index, qnnrt_error *err)
 {
-    size_t i, used;
+    size_t i;
     for (i = 0; engines[i] != NULL; ++i) {
         if (strcmp(engines[i]->name, name) != 0) continue;
         *index = i;
         return QNNRT_OK;
     }
     qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "unknown engine \"%.200s\"; there are", name);
-    used = strlen(err->text);
-    for (i = 0; engines[i] != NULL && used < sizeof err->text; ++i)
-        used += (size_t)snprintf(err->text + used, sizeof err->text - used, "%s \"%.60s\"",
-                                 i > 0 ? "," : "", engines[i]->name);
+    for (i = 0; engines[i] != NULL; ++i)
+        qnnrt_session__more(err, "%s \"%.60s\"", i > 0 ? "," : "", engines[i]->name);
+    return QNNRT_E_NOT_FOUND;
+}
+
+/* Open an engine, once. */
+static qnnrt_result qnnrt_session__engine_open(qnnrt_session *session, qnnrt_session__engine *e,
+                                               qnnrt_error *err)
+{
+    if (!e->tried) {
+        e->tried = 1;
+        e->result = qnnrt_session__engine_told(e->table, e->table->open(&e->open, &e->library,
+                                                                        &e->facts, err), err);
+        if (e->result != QNNRT_OK) e->library = NULL;
+        if (e->facts.version == NULL) e->facts.version = "";
+        if (e->facts.path == NULL) e->facts.path = "";
+        if (e->facts.build == NULL) e->facts.build = "";
+        if (e->result == QNNRT_OK) return QNNRT_OK;
+        e->vendor_code = err->vendor_code;
+        e->text = qnnrt_session__keep_text(session, err->text, NULL);
+        e->hint = qnnrt_session__keep_text(session, err->hint, NULL);
+        return e->result;
+    }
+    if (e->result == QNNRT_OK) return QNNRT_OK;
+    qnnrt_session__fail(err, e->result, e->hint != NULL ? e->hint : "", "%s",
+                        e->text != NULL ? e->text : qnnrt_result_text(e->result));
+    err->vendor_code = e->vendor_code;
+    return e->result;
+}
+
+static void qnnrt_session__engine_close(qnnrt_session__engine *e)
+{
+    if (e->library != NULL) e->table->close(e->library);
+    e->library = NULL;
+}
+
+/* Find a device of an engine: the one with this name, or the first that is such a device. */
+static qnnrt_result qnnrt_session__engine_device(const qnnrt_session__engine *e, const char *wanted,
+                                                 const char **device, qnnrt_error *err)
+{
+    const size_t length = strlen(wanted);
+    size_t i;
+    for (i = 0; i < e->facts.device_count; ++i)
+        if (strcmp(e->facts.devices[i], wanted) == 0) {
+            *device = e->facts.devices[i];
+            return QNNRT_OK;
+        }
+    for (i = 0; i < e->facts.device_count; ++i) {
+        const char *has = e->facts.devices[i];
+        if ((strncmp(has, wanted, length) == 0 && has[length] == ':') ||
+            (strcmp(wanted, "gpu") == 0 && strncmp(has, "cuda", 4) == 0)) {
+            *device = has;
+            return QNNRT_OK;
+        }
+    }
+    qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "%.60s has no device \"%.60s\"; it has",
+                        e->table->name, wanted);
+    for (i = 0; i < e->facts.device_count; ++i)
+        qnnrt_session__more(err, "%s \"%.60s\"", i > 0 ? "," : "", e->facts.devices[i]);
+    if (e->facts.device_count == 0) qnnrt_session__more(err, " none");
     return QNNRT_E_NOT_FOUND;
 }
 
 /* =====================================================================================
-   RUN                                                                               >>run
-   Bindings and runs.
-   Needs: >>match >>load     Knows nothing of: files, JSON
+   ATTEMPT                                                                       >>attempt
+   Loads the model with one engine on one device, through the cache.
+   Needs: >>shape >>file >>key >>store >>engine     Knows nothing of: other candidates, runs
+   ===================================================================================== */
+
+enum { QNNRT_SESSION__STAGE_KIND = 1, QNNRT_SESSION__STAGE_OPEN, QNNRT_SESSION__STAGE_DEVICE,
+       QNNRT_SESSION__STAGE_LOAD };
+
+/* Keep a text; of one that cannot be kept, a constant. */
+static const char *qnnrt_session__attempt_text(qnnrt_session *session, const char *text)
+{
+    const char *kept = qnnrt_session__keep_text(session, text, NULL);
+    return kept != NULL ? kept : "out of memory for a text";
+}
+
+/* Say why an attempt does not use the cache, with a warning. */
+static void qnnrt_session__attempt_uncached(qnnrt_session *session, qnnrt_session__attempt *a,
+                                            const char *why)
+{
+    char text[700];
+    snprintf(text, sizeof text, "not cached: %.600s", why);
+    a->cache = qnnrt_session__attempt_text(session, text);
+    qnnrt_session__warn(session, NULL, "%s", text);
+}
+
+static qnnrt_result qnnrt_session__attempt_call(qnnrt_session__attempt *a, qnnrt_error *err)
+{
+    qnnrt_result result;
+    qnnrt_session__good(err);
+    memset(&a->facts, 0, sizeof a->facts);
+    a->model = NULL;
+    result = a->engine->table->load(a->engine->library, &a->load, &a->model, &a->facts, err);
+    if (result != QNNRT_OK) a->model = NULL;
+    return qnnrt_session__engine_told(a->engine->table, result, err);
+}
+
+/* Find the entry of the key, and set load.cached or load.save. A cache that cannot be used is a
+   warning. */
+static void qnnrt_session__attempt_get(qnnrt_session *session, qnnrt_session__attempt *a,
+                                       char key[QNNRT_CACHE_KEY_BYTES])
+{
+    qnnrt_error err;
+    qnnrt_result result = qnnrt_session__key_make(session, a, key, &err);
+    if (result == QNNRT_OK && key[0] == '\0')
+        result = qnnrt_session__fail(&err, QNNRT_E_IO, "", "a file of the model cannot be read");
+    if (result == QNNRT_OK) {
+        a->cache_key = qnnrt_session__keep_text(session, key, &err);
+        if (a->cache_key == NULL) result = QNNRT_E_MEMORY;
+    }
+    if (result == QNNRT_OK)
+        result = qnnrt_session__store_make(session, session->cache_dir, &a->scratch, &err);
+    if (result != QNNRT_OK) {
+        key[0] = '\0';
+        qnnrt_session__attempt_uncached(session, a, err.text);
+        return;
+    }
+    result = qnnrt_cache_get(session->cache, key, a->scratch.path, NULL, &err);
+    if (result == QNNRT_OK) {
+        a->load.cached = a->scratch.path;
+        return;
+    }
+    a->load.save = a->scratch.path;
+    if (result != QNNRT_E_NOT_FOUND)
+        qnnrt_session__warn(session, NULL, "the model is compiled again: %.800s", err.text);
+}
+
+/* Store what the engine saved. */
+static void qnnrt_session__attempt_put(qnnrt_session *session, qnnrt_session__attempt *a,
+                                       const char *key)
+{
+    qnnrt_error err;
+    if (a->facts.saved_count == 0) {
+        char text[200];
+        snprintf(text, sizeof text, "not cached: %.60s saves nothing of this model",
+                 a->engine->table->name);
+        a->cache = qnnrt_session__attempt_text(session, text);
+        return;
+    }
+    a->cache = "stored";
+    if (qnnrt_cache_put(session->cache, key, a->scratch.path, a->facts.saved, a->facts.saved_count,
+                        &err) != QNNRT_OK)
+        qnnrt_session__attempt_uncached(session, a, err.text);
+}
+
+/* Return an error if an input keeps a free dimension that the policy forbids. */
+static qnnrt_result qnnrt_session__attempt_static(const qnnrt_session *session,
+                                                  const qnnrt_session__attempt *a,
+                                                  qnnrt_error *err)
+{
+    char shape[400];
+    size_t i;
+    uint32_t k;
+    if (session->policy.static_shape != 1) return QNNRT_OK;
+    for (i = 0; i < a->facts.input_count; ++i) {
+        const qnnrt_session_tensor *t = &a->facts.inputs[i];
+        for (k = 0; k < t->rank && t->dims[k] >= 0; ++k) {}
+        if (k == t->rank && !t->any_rank) continue;
+        qnnrt_session__shape_text(t->dtype, t->rank, t->dims, t->any_rank, shape, sizeof shape);
+        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Add the input to fixed_shapes.",
+                                   "%.60s: static_shape is true, and input \"%.200s\" is %s",
+                                   a->engine->table->name, t->name, shape);
+    }
+    return QNNRT_OK;
+}
+
+static void qnnrt_session__attempt_unload(qnnrt_session__attempt *a)
+{
+    if (a->model != NULL) a->engine->table->unload(a->model);
+    a->model = NULL;
+    qnnrt_session__store_end_use(&a->scratch);
+}
+
+/* Load the model through the cache. */
+static qnnrt_result qnnrt_session__attempt_load(qnnrt_session *session, qnnrt_session__attempt *a,
+                                                qnnrt_error *err)
+{
+    char key[QNNRT_CACHE_KEY_BYTES] = "";
+    qnnrt_result result;
+    if (session->cache != NULL) qnnrt_session__attempt_get(session, a, key);
+    result = qnnrt_session__attempt_call(a, err);
+    if (result != QNNRT_OK && a->load.cached != NULL) {
+        qnnrt_session__warn(session, NULL, "the model is compiled again, because the cached files"
+                            " do not load: %.600s", err->text);
+        qnnrt_session__store_remove(a->scratch.path, QNNRT_SESSION__NESTED, 1);
+        a->load.cached = NULL;
+        a->load.save = a->scratch.path;
+        result = qnnrt_session__attempt_call(a, err);
+    }
+    if (result == QNNRT_E_IO && a->load.save != NULL) {
+        qnnrt_session__attempt_uncached(session, a, err->text);
+        qnnrt_session__store_end_use(&a->scratch);
+        a->load.save = NULL;
+        result = qnnrt_session__attempt_call(a, err);
+    }
+    if (result == QNNRT_OK) result = qnnrt_session__attempt_static(session, a, err);
+    if (result == QNNRT_OK && a->load.cached != NULL) a->cache = "hit";
+    if (result == QNNRT_OK && a->load.save != NULL) qnnrt_session__attempt_put(session, a, key);
+    if (result != QNNRT_OK) qnnrt_session__attempt_unload(a);
+    return result;
+}
+
+/* Give an attempt the options of its engine, and load. *err and a->stage say how far it came. */
+static qnnrt_result qnnrt_session__attempt_try(qnnrt_session *session, qnnrt_session__attempt *a,
+                                               const char *wanted, qnnrt_error *err)
+{
+    qnnrt_session__engine *engine = a->engine;
+    qnnrt_result result;
+    a->device = wanted;
+    a->stage = QNNRT_SESSION__STAGE_KIND;
+    a->cache = session->cache_why != NULL ? session->cache_why : "off";
+    a->cache_key = "";
+    a->us = -1;
+    if ((engine->table->kinds & (uint32_t)session->info.kind) == 0)
+        return qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "", "%.60s does not load %s",
+                                   engine->table->name,
+                                   qnnrt_session__file_kind_text(session->info.kind));
+    a->stage = QNNRT_SESSION__STAGE_OPEN;
+    result = qnnrt_session__engine_open(session, engine, err);
+    if (result != QNNRT_OK) return result;
+    a->stage = QNNRT_SESSION__STAGE_DEVICE;
+    result = qnnrt_session__engine_device(engine, wanted, &a->device, err);
+    if (result != QNNRT_OK) return result;
+    a->stage = QNNRT_SESSION__STAGE_LOAD;
+    /* The library may be closed before the session is. */
+    a->device = qnnrt_session__keep_text(session, a->device, err);
+    if (a->device == NULL) {
+        a->device = wanted;
+        return QNNRT_E_MEMORY;
+    }
+    a->load = session->load;
+    a->load.device = a->device;
+    a->load.options = engine->open.options;
+    a->load.option_count = engine->open.option_count;
+    return qnnrt_session__attempt_load(session, a, err);
+}
+
+/* =====================================================================================
+   BIND                                                                             >>bind
+   Bindings, one run of them, and the dispatch log.
+   Needs: >>engine     Knows nothing of: files, policies, batches
    ===================================================================================== */
 
 /* Take the session for this thread. Return 0 if another one has it. */
-static int qnnrt_session__run_enter(qnnrt_session *session)
+static int qnnrt_session__bind_enter(qnnrt_session *session)
 {
     return __atomic_exchange_n(&session->busy, 1, __ATOMIC_ACQUIRE) == 0;
 }
 
-static void qnnrt_session__run_leave(qnnrt_session *session)
+static void qnnrt_session__bind_leave(qnnrt_session *session)
 {
     __atomic_store_n(&session->busy, 0, __ATOMIC_RELEASE);
 }
 
-static qnnrt_result qnnrt_session__run_busy(qnnrt_error *err)
-{
-    return qnnrt_session__fail(err, QNNRT_E_BUSY, "Give each thread a session of its own.",
-                               "another thread uses the session");
-}
-
-static void qnnrt_session__run_free(qnnrt_binding *binding)
+static void qnnrt_session__bind_free(qnnrt_binding *binding)
 {
     qnnrt_session *session;
     if (binding == NULL) return;
@@ -892,8 +2461,8 @@ static void qnnrt_session__run_free(qnnrt_binding *binding)
     qnnrt_session__free(&session->hooks, binding);
 }
 
-static qnnrt_result qnnrt_session__run_make(qnnrt_session *session, qnnrt_binding **out,
-                                            qnnrt_error *err)
+static qnnrt_result qnnrt_session__bind_make(qnnrt_session *session, qnnrt_binding **out,
+                                             qnnrt_error *err)
 {
     const size_t count = session->facts.input_count + session->facts.output_count;
     qnnrt_result result;
@@ -904,61 +2473,695 @@ static qnnrt_result qnnrt_session__run_make(qnnrt_session *session, qnnrt_bindin
     binding->session = session;
     binding->placed = (unsigned char *)qnnrt_session__alloc(&session->hooks, count + 1);
     if (binding->placed == NULL) {
-        qnnrt_session__run_free(binding);
+        qnnrt_session__bind_free(binding);
         return qnnrt_session__fail_memory(err, count + 1);
     }
     for (i = 0; i < session->facts.input_count; ++i)
         if (!session->facts.inputs[i].optional) ++binding->missing;
     result = session->engine->binding_create(session->model, &binding->binding, err);
     if (result != QNNRT_OK) {
-        qnnrt_session__run_free(binding);
-        return qnnrt_session__load_told(session->engine, result, err);
+        binding->binding = NULL;
+        qnnrt_session__bind_free(binding);
+        return qnnrt_session__engine_told(session->engine, result, err);
     }
     *out = binding;
     return QNNRT_OK;
 }
 
-/* Place a value, which is checked here. */
-static qnnrt_result qnnrt_session__run_set(qnnrt_binding *binding, int output, size_t index,
-                                           const qnnrt_value *value, qnnrt_error *err)
+static const qnnrt_session_tensor *qnnrt_session__bind_tensor(const qnnrt_session *session,
+                                                              int output, size_t index)
+{
+    return output ? &session->facts.outputs[index] : &session->facts.inputs[index];
+}
+
+/* Place a value that is checked and complete. */
+static qnnrt_result qnnrt_session__bind_set(qnnrt_binding *binding, int output, size_t index,
+                                            const qnnrt_value *value, qnnrt_error *err)
 {
     qnnrt_session *session = binding->session;
-    const qnnrt_session_tensor *tensor = output ? &session->facts.outputs[index]
-                                                : &session->facts.inputs[index];
     unsigned char *placed = &binding->placed[(output ? session->facts.input_count : 0) + index];
-    qnnrt_value whole = *value;
-    qnnrt_result result = qnnrt_session__match_value(tensor, output, &whole, err);
-    if (result != QNNRT_OK) return result;
-    result = session->engine->set(binding->binding, output, index, &whole, err);
-    if (result != QNNRT_OK) return qnnrt_session__load_told(session->engine, result, err);
-    if (!output && !tensor->optional && *placed != (whole.data != NULL))
-        binding->missing += whole.data != NULL ? (size_t)-1 : 1;
-    *placed = whole.data != NULL;
+    const qnnrt_result result = session->engine->set(binding->binding, output, index, value, err);
+    if (result != QNNRT_OK) return qnnrt_session__engine_told(session->engine, result, err);
+    if (!output && !session->facts.inputs[index].optional && *placed != (value->data != NULL))
+        binding->missing += value->data != NULL ? (size_t)-1 : 1;
+    *placed = value->data != NULL;
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_session__run_missing(const qnnrt_binding *binding, qnnrt_error *err)
+static qnnrt_result qnnrt_session__bind_missing(const qnnrt_binding *binding, qnnrt_error *err)
 {
     const qnnrt_session *session = binding->session;
     size_t i;
-    for (i = 0; i < session->facts.input_count; ++i)
-        if (!session->facts.inputs[i].optional && !binding->placed[i]) break;
-    return qnnrt_session__fail(err, QNNRT_E_STATE, "", "missing input \"%.200s\"",
-                               session->facts.inputs[i].name);
+    int more = 0;
+    qnnrt_session__fail(err, QNNRT_E_STATE, "", "missing input");
+    for (i = 0; i < session->facts.input_count; ++i) {
+        if (session->facts.inputs[i].optional || binding->placed[i]) continue;
+        qnnrt_session__more(err, "%s \"%.200s\"", more ? "," : "", session->facts.inputs[i].name);
+        more = 1;
+    }
+    return QNNRT_E_STATE;
+}
+
+/* Get a result of the last run. */
+static qnnrt_result qnnrt_session__bind_get(qnnrt_binding *binding, size_t index,
+                                            qnnrt_value *value, qnnrt_error *err)
+{
+    const qnnrt_session *session = binding->session;
+    qnnrt_result result;
+    memset(value, 0, sizeof(*value));
+    result = session->engine->get(binding->binding, index, value, err);
+    value->name = session->facts.outputs[index].name;
+    return qnnrt_session__engine_told(session->engine, result, err);
+}
+
+/* Call the dispatch log with each step of the last run, which took `us`. */
+static void qnnrt_session__bind_log(qnnrt_binding *binding, double us)
+{
+    qnnrt_session *session = binding->session;
+    qnnrt_dispatch one;
+    qnnrt_value value;
+    qnnrt_error err;
+    size_t count = 0, i;
+    if (session->engine->steps != NULL) {
+        count = session->engine->steps(binding->binding, session->rows, session->row_room);
+        if (count > session->row_room) {
+            qnnrt_dispatch *more = count < (size_t)-1 / 2 / sizeof(*more)
+                ? (qnnrt_dispatch *)qnnrt_session__alloc(&session->hooks, count * sizeof(*more))
+                : NULL;
+            if (more != NULL) {
+                qnnrt_session__free(&session->hooks, session->rows);
+                session->rows = more;
+                session->row_room = count;
+            }
+            count = session->engine->steps(binding->binding, session->rows, session->row_room);
+            if (count > session->row_room) count = session->row_room;
+        }
+        for (i = 0; i < count; ++i) {
+            session->rows[i].engine = session->engine->name;
+            if (session->rows[i].device == NULL) session->rows[i].device = session->info.device;
+            session->dispatch(session->dispatch_user, &session->rows[i]);
+        }
+    }
+    if (count > 0) return;
+    memset(&one, 0, sizeof one);
+    one.name = strrchr(session->info.path, '/');
+    one.name = one.name != NULL && one.name[1] != '\0' ? one.name + 1 : session->info.path;
+    one.engine = session->engine->name;
+    one.device = session->info.device;
+    one.us = us;
+    if (session->facts.output_count > 0 &&
+        qnnrt_session__bind_get(binding, 0, &value, &err) == QNNRT_OK) {
+        one.dtype = value.dtype;
+        one.rank = value.rank;
+        memcpy(one.dims, value.dims, sizeof one.dims);
+    }
+    session->dispatch(session->dispatch_user, &one);
+}
+
+/* Run what is placed. */
+static qnnrt_result qnnrt_session__bind_run(qnnrt_binding *binding, qnnrt_error *err)
+{
+    qnnrt_session *session = binding->session;
+    qnnrt_result result;
+    uint64_t begin = 0;
+    binding->ran = 0;
+    if (binding->missing > 0) return qnnrt_session__bind_missing(binding, err);
+    if (session->dispatch != NULL) begin = qnnrt_session__clock(session);
+    result = session->engine->run(binding->binding, err);
+    if (result != QNNRT_OK) return qnnrt_session__engine_told(session->engine, result, err);
+    binding->ran = 1;
+    if (session->dispatch != NULL)
+        qnnrt_session__bind_log(binding, begin != 0 ? (double)(qnnrt_session__clock(session)
+                                                               - begin) / 1000 : -1);
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   CHOOSE                                                                         >>choose
+   Tries candidates in order, and takes one.
+   Needs: >>shape >>engine >>attempt >>bind     Knows nothing of: JSON, what files hold
+   ===================================================================================== */
+
+enum { QNNRT_SESSION__RUNS = 5 };        /* measured, after one that is not */
+
+/* Use the model of an attempt. */
+static void qnnrt_session__choose_use(qnnrt_session *session, qnnrt_session__attempt *a)
+{
+    session->engine = a->engine->table;
+    session->model = a->model;
+    session->facts = a->facts;
+    session->info.device = a->device;
+}
+
+/* Place zeros in all inputs. Free dimensions are 1. memory[i] receives what is to be freed. */
+static qnnrt_result qnnrt_session__choose_zeros(qnnrt_binding *binding, void **memory,
+                                                qnnrt_error *err)
+{
+    qnnrt_session *session = binding->session;
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k;
+    for (i = 0; i < session->facts.input_count && result == QNNRT_OK; ++i) {
+        const qnnrt_session_tensor *t = &session->facts.inputs[i];
+        qnnrt_value value;
+        if (t->optional) continue;
+        memset(&value, 0, sizeof value);
+        value.name = t->name;
+        value.dtype = t->dtype;
+        value.rank = t->rank;
+        for (k = 0; k < t->rank; ++k) value.dims[k] = t->dims[k] < 0 ? 1 : t->dims[k];
+        if (!qnnrt_session_bytes(value.dtype, value.rank, value.dims, &value.bytes))
+            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "input \"%.200s\" has no size",
+                                       t->name);
+        memory[i] = qnnrt_session__alloc(&session->hooks, value.bytes + 16);
+        if (memory[i] == NULL) return qnnrt_session__fail_memory(err, value.bytes + 16);
+        value.data = memory[i];
+        if (t->dtype == QNNRT_DTYPE_STRING)
+            for (k = 0; k < value.bytes / sizeof(char *); ++k) ((const char **)value.data)[k] = "";
+        result = qnnrt_session__bind_set(binding, 0, i, &value, err);
+    }
+    return result;
+}
+
+/* Measure the median of a few runs with zeros. */
+static qnnrt_result qnnrt_session__choose_measure(qnnrt_session *session, qnnrt_session__attempt *a,
+                                                  qnnrt_error *err)
+{
+    void (*const dispatch)(void *, const qnnrt_dispatch *) = session->dispatch;
+    double times[QNNRT_SESSION__RUNS];
+    qnnrt_binding *binding = NULL;
+    qnnrt_result result;
+    void **memory = NULL;
+    size_t i, k;
+    qnnrt_session__choose_use(session, a);
+    session->dispatch = NULL;
+    result = qnnrt_session__bind_make(session, &binding, err);
+    if (result == QNNRT_OK) {
+        memory = (void **)qnnrt_session__alloc(&session->hooks, (a->facts.input_count + 1)
+                                                                * sizeof(*memory));
+        result = memory != NULL ? qnnrt_session__choose_zeros(binding, memory, err)
+                                : qnnrt_session__fail_memory(err, sizeof(*memory));
+    }
+    if (result == QNNRT_OK) result = qnnrt_session__bind_run(binding, err);
+    for (i = 0; i < QNNRT_SESSION__RUNS && result == QNNRT_OK; ++i) {
+        const uint64_t begin = qnnrt_session__clock(session);
+        double us;
+        result = qnnrt_session__bind_run(binding, err);
+        us = (double)(qnnrt_session__clock(session) - begin) / 1000;
+        for (k = i; k > 0 && times[k - 1] > us; --k) times[k] = times[k - 1];
+        times[k] = us;
+    }
+    if (result == QNNRT_OK) a->us = times[QNNRT_SESSION__RUNS / 2];
+    qnnrt_session__bind_free(binding);
+    for (i = 0; memory != NULL && i < a->facts.input_count; ++i)
+        qnnrt_session__free(&session->hooks, memory[i]);
+    qnnrt_session__free(&session->hooks, memory);
+    session->dispatch = dispatch;
+    return result;
+}
+
+/* Fill the rows of info.candidates with what became of the attempts. */
+static void qnnrt_session__choose_reasons(qnnrt_session *session, int measured, int asked)
+{
+    size_t i;
+    for (i = 0; i < session->info.candidate_count; ++i) {
+        const qnnrt_session__attempt *a = &session->attempts[i];
+        qnnrt_session_candidate *row = &session->candidates[i];
+        char text[QNNRT_SESSION__REASON], *at;
+        row->engine = a->engine->table->name;
+        row->device = a->device;
+        row->taken = a == session->taken;
+        if (a->result != QNNRT_OK)
+            snprintf(text, sizeof text, "%s", a->text != NULL ? a->text
+                                                              : qnnrt_result_text(a->result));
+        else if (measured)
+            snprintf(text, sizeof text, "%s: %.1f us", row->taken ? "the fastest" : "slower",
+                     a->us);
+        else
+            snprintf(text, sizeof text, "%s", asked ? "it was asked for" : "the first that loads");
+        for (at = text; *at != '\0'; ++at)
+            if (*at == '\n') *at = ' ';
+        qnnrt_session__clean(text);                      /* a character may be cut */
+        row->reason = qnnrt_session__attempt_text(session, text);
+        snprintf(text, sizeof text, "%s %.60s on %.60s: %.400s", row->taken ? "take" : "not",
+                 row->engine, row->device, row->reason);
+        qnnrt_session__log(session, QNNRT_LOG_INFO, text);
+    }
+}
+
+/* Fill the error after all candidates failed: of one, its own; else all reasons, with the code of
+   the one that came furthest. */
+static qnnrt_result qnnrt_session__choose_failed(qnnrt_session *session, qnnrt_error *err)
+{
+    const qnnrt_session__attempt *best = &session->attempts[0];
+    const size_t count = session->info.candidate_count;
+    const size_t room = sizeof err->text / (count + 1) - 40;
+    size_t i;
+    for (i = 1; i < count; ++i)
+        if (session->attempts[i].stage > best->stage) best = &session->attempts[i];
+    qnnrt_session__fail(err, best->result, best->hint != NULL ? best->hint : "", "%s",
+                        best->text != NULL ? best->text : qnnrt_result_text(best->result));
+    err->vendor_code = best->vendor_code;
+    if (count == 1) return best->result;
+    snprintf(err->text, sizeof err->text, "no engine runs \"%.300s\":", session->info.path);
+    for (i = 0; i < count; ++i)
+        qnnrt_session__more(err, "%s %.30s on %.20s: %.*s", i > 0 ? ";" : "",
+                            session->candidates[i].engine, session->candidates[i].device, (int)room,
+                            session->candidates[i].reason);
+    qnnrt_session__clean(err->text);
+    return best->result;
+}
+
+/* Try one candidate. Its error is kept. */
+static void qnnrt_session__choose_try(qnnrt_session *session, qnnrt_session__engine *engine,
+                                      const char *device, int measure)
+{
+    qnnrt_session__attempt *a = &session->attempts[session->info.candidate_count++];
+    qnnrt_error err;
+    memset(&err, 0, sizeof err);
+    a->engine = engine;
+    a->result = qnnrt_session__attempt_try(session, a, device, &err);
+    if (a->result == QNNRT_OK && measure) {
+        a->result = qnnrt_session__choose_measure(session, a, &err);
+        if (a->result != QNNRT_OK) qnnrt_session__attempt_unload(a);
+    }
+    if (a->result == QNNRT_OK) return;
+    a->vendor_code = err.vendor_code;
+    a->text = qnnrt_session__attempt_text(session, err.text);
+    a->hint = qnnrt_session__keep_text(session, err.hint, NULL);
+}
+
+/* Load the model: with engine `only` (or all if it is -1), on the devices in this order. */
+static qnnrt_result qnnrt_session__choose(qnnrt_session *session, ptrdiff_t only,
+                                          const char *const *devices, size_t device_count,
+                                          int named, qnnrt_error *err)
+{
+    const size_t rows = device_count * (only >= 0 ? 1 : session->engine_count);
+    const int measure = session->policy.auto_strategy == 1 && rows > 1;
+    size_t i, k;
+    session->attempts = (qnnrt_session__attempt *)qnnrt_session__keep(
+        session, rows, sizeof(*session->attempts), err);
+    session->candidates = (qnnrt_session_candidate *)qnnrt_session__keep(
+        session, rows, sizeof(*session->candidates), err);
+    if (session->attempts == NULL || session->candidates == NULL) return QNNRT_E_MEMORY;
+    session->info.candidates = session->candidates;
+    for (i = 0; i < device_count && session->taken == NULL; ++i) {
+        for (k = 0; k < session->engine_count && session->taken == NULL; ++k) {
+            qnnrt_session__attempt *a = &session->attempts[session->info.candidate_count];
+            if (only >= 0 && (size_t)only != k) continue;
+            qnnrt_session__choose_try(session, &session->engines[k], devices[i], measure);
+            if (a->result == QNNRT_OK && !measure) session->taken = a;
+        }
+        /* A fallback is for a device that has nothing, whatever it costs. */
+        if (named && measure)
+            for (k = 0; k < session->info.candidate_count; ++k)
+                if (session->attempts[k].result == QNNRT_OK) i = device_count - 1;
+    }
+    for (i = 0; measure && i < session->info.candidate_count; ++i) {
+        qnnrt_session__attempt *a = &session->attempts[i];
+        if (a->result == QNNRT_OK && (session->taken == NULL || a->us < session->taken->us))
+            session->taken = a;
+    }
+    qnnrt_session__choose_reasons(session, measure, rows == 1);
+    for (i = 0; i < session->info.candidate_count; ++i)
+        if (&session->attempts[i] != session->taken)
+            qnnrt_session__attempt_unload(&session->attempts[i]);
+    for (i = 0; i < session->engine_count; ++i)
+        if (session->taken == NULL || session->taken->engine != &session->engines[i])
+            qnnrt_session__engine_close(&session->engines[i]);
+    if (session->taken == NULL) return qnnrt_session__choose_failed(session, err);
+    qnnrt_session__choose_use(session, session->taken);
+    return QNNRT_OK;
+}
+
+/* Say in info.fallback what does not run as asked for. */
+static qnnrt_result qnnrt_session__choose_fallback(qnnrt_session *session, const char *device,
+                                                   int named, qnnrt_error *err)
+{
+    const char *part = session->facts.fallback;
+    char text[1200];
+    size_t i;
+    if (!named || session->taken->load.device == NULL ||
+        (strcmp(session->info.device, "cpu") != 0 || strcmp(device, "cpu") == 0)) {
+        session->info.fallback = part;
+    } else {
+        for (i = 0; &session->attempts[i] != session->taken &&
+                    session->attempts[i].engine != session->taken->engine; ++i) {}
+        snprintf(text, sizeof text, "all of it on cpu instead of %.60s: %.600s%s%.400s", device,
+                 session->candidates[0].taken ? "" : session->candidates[i].reason,
+                 part != NULL ? "; " : "", part != NULL ? part : "");
+        session->info.fallback = qnnrt_session__keep_text(session, text, err);
+        if (session->info.fallback == NULL) return QNNRT_E_MEMORY;
+    }
+    if (session->info.fallback != NULL) {
+        snprintf(text, sizeof text, "fallback: %.1000s", session->info.fallback);
+        qnnrt_session__log(session, QNNRT_LOG_WARN, text);
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   BATCH                                                                           >>batch
+   Runs of qnnrt_session_run(): values by name or order, in one run or in slices.
+   Needs: >>shape >>match >>bind     Knows nothing of: files, policies
+   ===================================================================================== */
+
+static void qnnrt_session__batch_free(qnnrt_session *session)
+{
+    qnnrt_session__batch *batch = session->batch;
+    size_t i;
+    if (batch == NULL) return;
+    for (i = 0; i < session->facts.output_count; ++i)
+        qnnrt_session__free(&session->hooks, batch->memory[i]);
+    session->batch = NULL;
+}
+
+/* Make the binding of qnnrt_session_run(), once. */
+static qnnrt_result qnnrt_session__batch_make(qnnrt_session *session, qnnrt_error *err)
+{
+    const size_t inputs = session->facts.input_count, outputs = session->facts.output_count;
+    qnnrt_session__batch *batch;
+    if (session->batch == NULL) {
+        batch = (qnnrt_session__batch *)qnnrt_session__keep(session, 1, sizeof(*batch), err);
+        if (batch == NULL) return QNNRT_E_MEMORY;
+        batch->inputs = (size_t *)qnnrt_session__keep(session, inputs, sizeof(size_t), err);
+        batch->outputs = (size_t *)qnnrt_session__keep(session, outputs, sizeof(size_t), err);
+        batch->memory = (void **)qnnrt_session__keep(session, outputs, sizeof(void *), err);
+        batch->room = (size_t *)qnnrt_session__keep(session, outputs, sizeof(size_t), err);
+        if (batch->inputs == NULL || batch->outputs == NULL || batch->memory == NULL ||
+            batch->room == NULL) return QNNRT_E_MEMORY;
+        session->batch = batch;
+    }
+    return session->own != NULL ? QNNRT_OK : qnnrt_session__bind_make(session, &session->own, err);
+}
+
+/* Find the tensor of each value of a list. */
+static qnnrt_result qnnrt_session__batch_assign(const qnnrt_session *session, int output,
+                                                const qnnrt_value *values, size_t count,
+                                                size_t *places, qnnrt_error *err)
+{
+    const qnnrt_session_tensor *list = output ? session->facts.outputs : session->facts.inputs;
+    const size_t tensors = output ? session->facts.output_count : session->facts.input_count;
+    const char *what = output ? "output" : "input";
+    size_t i;
+    if (tensors > 0) memset(places, 0, tensors * sizeof(*places));
+    for (i = 0; i < count; ++i) {
+        size_t index = i;
+        if (values[i].name != NULL) {
+            const qnnrt_result result = qnnrt_session__match_find(list, tensors, what,
+                                                                  values[i].name, &index, err);
+            if (result != QNNRT_OK) return result;
+        } else if (i >= tensors) {
+            return qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "%lu %ss are given, the model"
+                                       " has %lu", (unsigned long)count, what,
+                                       (unsigned long)tensors);
+        }
+        if (places[index] != 0)
+            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "%s \"%.200s\" is given twice", what,
+                                       list[index].name);
+        places[index] = i + 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Return how many slices of an input's fixed batch a value has; 1 if it is not a multiple. */
+static int64_t qnnrt_session__batch_of(const qnnrt_session_tensor *t, const qnnrt_value *value)
+{
+    if (t->any_rank || t->rank == 0 || value->rank != t->rank || t->dims[0] <= 0 ||
+        value->dims[0] <= t->dims[0] || value->dims[0] % t->dims[0] != 0) return 1;
+    return value->dims[0] / t->dims[0];
+}
+
+/* Find out in how many slices the inputs are to be run, and check the limit. */
+static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
+                                                const qnnrt_value *inputs, int64_t *slices,
+                                                qnnrt_error *err)
+{
+    const char *first = "";
+    size_t i;
+    *slices = 1;
+    if (session->max_batch == 0) return QNNRT_OK;
+    for (i = 0; i < session->facts.input_count; ++i) {
+        const qnnrt_session_tensor *t = &session->facts.inputs[i];
+        const size_t place = session->batch->inputs[i];
+        const qnnrt_value *value = place > 0 ? &inputs[place - 1] : NULL;
+        int64_t has;
+        if (value == NULL || value->rank == 0 || t->rank == 0) continue;
+        has = qnnrt_session__batch_of(t, value);
+        if ((has > 1 || t->dims[0] < 0) && value->dims[0] > (int64_t)session->max_batch)
+            return qnnrt_session__fail(err, QNNRT_E_LIMIT, "Raise max_batch_size, or run fewer at a"
+                                       " time.", "input \"%.200s\" has a batch of %lld,"
+                                       " max_batch_size is %lu", t->name,
+                                       (long long)value->dims[0],
+                                       (unsigned long)session->max_batch);
+        if (has == 1 || has == *slices) continue;
+        if (*slices != 1)
+            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "input \"%.200s\" has %lld"
+                                       " batches, and \"%.200s\" has %lld", t->name, (long long)has,
+                                       first, (long long)*slices);
+        *slices = has;
+        first = t->name;
+    }
+    return QNNRT_OK;
+}
+
+/* Place all inputs for a slice. Those that are not cut are placed for the first one only. */
+static qnnrt_result qnnrt_session__batch_inputs(qnnrt_session *session, const qnnrt_value *inputs,
+                                                int64_t slices, int64_t slice, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < session->facts.input_count && result == QNNRT_OK; ++i) {
+        const qnnrt_session_tensor *t = &session->facts.inputs[i];
+        const size_t place = session->batch->inputs[i];
+        const int cut = place > 0 && slices > 1 &&
+                        qnnrt_session__batch_of(t, &inputs[place - 1]) > 1;
+        qnnrt_value value;
+        if (slice > 0 && !cut) continue;
+        memset(&value, 0, sizeof value);
+        if (place == 0) {
+            if (!session->own->placed[i]) continue;
+        } else {
+            value = inputs[place - 1];
+            if (value.data == NULL && value.bytes == 0) value.data = session->batch->nothing;
+        }
+        if (cut) {
+            if (value.bytes % (size_t)slices != 0)
+                return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "input \"%.200s\" has %lu"
+                                           " bytes for %lld batches", t->name,
+                                           (unsigned long)value.bytes, (long long)slices);
+            value.dims[0] = t->dims[0];
+            value.bytes /= (size_t)slices;
+            value.data = (char *)value.data + (size_t)slice * value.bytes;
+        }
+        result = qnnrt_session__match_value(t, 0, &value, err);
+        if (result == QNNRT_OK) result = qnnrt_session__bind_set(session->own, 0, i, &value, err);
+    }
+    return result;
+}
+
+/* Return true if an output's dimensions are known before the run: by the model or the caller. */
+static int qnnrt_session__batch_known(const qnnrt_session_tensor *t, const qnnrt_value *value)
+{
+    uint32_t k;
+    if (value != NULL && value->rank > 0) return 1;
+    if (t->any_rank) return 0;
+    for (k = 0; k < t->rank; ++k)
+        if (t->dims[k] < 0) return 0;
+    return 1;
+}
+
+/* Place all outputs for a run in one piece. */
+static qnnrt_result qnnrt_session__batch_outputs(qnnrt_session *session, const qnnrt_value *outputs,
+                                                 qnnrt_error *err)
+{
+    const size_t before = session->facts.input_count;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i) {
+        const qnnrt_session_tensor *t = &session->facts.outputs[i];
+        const size_t place = session->batch->outputs[i];
+        qnnrt_value value;
+        memset(&value, 0, sizeof value);
+        if (place > 0) value = outputs[place - 1];
+        if (!qnnrt_session__batch_known(t, &value)) value.data = NULL;   /* it is copied later */
+        if (value.data == NULL && place > 0 && (unsigned)value.dtype != 0 &&
+            value.dtype != t->dtype)
+            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "output \"%.200s\" is %s, and %s"
+                                       " is expected", t->name, qnnrt_dtype_name(t->dtype),
+                                       qnnrt_dtype_name(value.dtype));
+        if (value.data == NULL && !session->own->placed[before + i]) continue;
+        result = qnnrt_session__match_value(t, 1, &value, err);
+        if (result == QNNRT_OK) result = qnnrt_session__bind_set(session->own, 1, i, &value, err);
+    }
+    return result;
+}
+
+/* Get the results of a run in one piece. */
+static qnnrt_result qnnrt_session__batch_results(qnnrt_session *session, qnnrt_value *outputs,
+                                                 size_t output_count, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i) {
+        const size_t place = session->batch->outputs[i];
+        qnnrt_value got, *want = place > 0 ? &outputs[place - 1] : NULL;
+        if (want == NULL || place > output_count) continue;
+        result = qnnrt_session__bind_get(session->own, i, &got, err);
+        if (result != QNNRT_OK) break;
+        if (want->data != NULL && !session->own->placed[session->facts.input_count + i]) {
+            if (want->bytes < got.bytes)
+                return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "output \"%.200s\" needs room"
+                                           " for %lu bytes, got %lu", got.name,
+                                           (unsigned long)got.bytes, (unsigned long)want->bytes);
+            if (got.bytes > 0) memcpy(want->data, got.data, got.bytes);
+            got.data = want->data;
+        }
+        *want = got;
+    }
+    return result;
+}
+
+/* Put a result of a slice where it belongs. The first slice decides how large all are. */
+static qnnrt_result qnnrt_session__batch_gather(qnnrt_session *session, size_t index,
+                                                qnnrt_value *want, const qnnrt_value *got,
+                                                qnnrt_value *whole, int64_t slices, int64_t slice,
+                                                qnnrt_error *err)
+{
+    qnnrt_session__batch *batch = session->batch;
+    size_t total, k;
+    if (slice == 0) {
+        *whole = *got;
+        if (got->rank == 0 || got->dims[0] > INT64_MAX / slices)
+            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
+                                       "output \"%.200s\" has no batch to put together", got->name);
+        whole->dims[0] = got->dims[0] * slices;
+        if (got->dtype == QNNRT_DTYPE_STRING ||
+            !qnnrt_session_bytes(got->dtype, got->rank, whole->dims, &total) ||
+            total != got->bytes * (size_t)slices)
+            return qnnrt_session__fail(err, QNNRT_E_UNSUPPORTED, "Run one batch at a time.",
+                                       "output \"%.200s\" is %s, which cannot be put together",
+                                       got->name, qnnrt_dtype_name(got->dtype));
+        for (k = 0; k < want->rank && want->rank == whole->rank; ++k)
+            if (want->dims[k] != whole->dims[k]) break;
+        if ((want->rank != 0 && (want->rank != whole->rank || k < want->rank)) ||
+            ((unsigned)want->dtype != 0 && want->dtype != whole->dtype) ||
+            (want->data != NULL && want->bytes < total)) {
+            char has[400], wants[400];
+            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "output \"%.200s\" is %s with %lu"
+                                       " bytes, got %s with %lu", got->name,
+                                       qnnrt_session__shape_text(whole->dtype, whole->rank,
+                                                                 whole->dims, 0, has, sizeof has),
+                                       (unsigned long)total,
+                                       qnnrt_session__shape_text((unsigned)want->dtype != 0
+                                                                     ? want->dtype : whole->dtype,
+                                                                 want->rank, want->dims, 0, wants,
+                                                                 sizeof wants),
+                                       (unsigned long)want->bytes);
+        }
+        whole->bytes = total;
+        whole->data = want->data;
+        if (whole->data == NULL && batch->room[index] < total) {
+            qnnrt_session__free(&session->hooks, batch->memory[index]);
+            batch->room[index] = 0;
+            batch->memory[index] = qnnrt_session__alloc(&session->hooks, total);
+            if (batch->memory[index] == NULL) return qnnrt_session__fail_memory(err, total);
+            batch->room[index] = total;
+        }
+        if (whole->data == NULL)
+            whole->data = total > 0 ? batch->memory[index] : (void *)batch->nothing;
+    } else if (got->dtype != whole->dtype || got->rank != whole->rank ||
+               got->bytes * (size_t)slices != whole->bytes) {
+        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
+                                   "output \"%.200s\" has another size in batch %lld", got->name,
+                                   (long long)slice);
+    }
+    if (got->bytes > 0)
+        memcpy((char *)whole->data + (size_t)slice * got->bytes, got->data, got->bytes);
+    return QNNRT_OK;
+}
+
+/* Run slice after slice. */
+static qnnrt_result qnnrt_session__batch_run(qnnrt_session *session, const qnnrt_value *inputs,
+                                             qnnrt_value *outputs, int64_t slices, qnnrt_error *err)
+{
+    qnnrt_value none, got, *wholes;
+    qnnrt_result result = QNNRT_OK;
+    int64_t slice;
+    size_t i;
+    wholes = (qnnrt_value *)qnnrt_session__alloc(&session->hooks, (session->facts.output_count + 1)
+                                                                  * sizeof(*wholes));
+    if (wholes == NULL) return qnnrt_session__fail_memory(err, sizeof(*wholes));
+    memset(&none, 0, sizeof none);
+    for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i)
+        if (session->own->placed[session->facts.input_count + i])
+            result = qnnrt_session__bind_set(session->own, 1, i, &none, err);
+    for (slice = 0; slice < slices && result == QNNRT_OK; ++slice) {
+        result = qnnrt_session__batch_inputs(session, inputs, slices, slice, err);
+        if (result == QNNRT_OK && __atomic_load_n(&session->stop, __ATOMIC_ACQUIRE))
+            result = qnnrt_session__fail(err, QNNRT_E_CANCELLED, "", "cancelled after %lld of %lld"
+                                         " batches", (long long)slice, (long long)slices);
+        if (result == QNNRT_OK) result = qnnrt_session__bind_run(session->own, err);
+        for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i) {
+            const size_t place = session->batch->outputs[i];
+            if (place == 0) continue;
+            result = qnnrt_session__bind_get(session->own, i, &got, err);
+            if (result == QNNRT_OK)
+                result = qnnrt_session__batch_gather(session, i, &outputs[place - 1], &got,
+                                                     &wholes[i], slices, slice, err);
+        }
+    }
+    for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i)
+        if (session->batch->outputs[i] > 0) outputs[session->batch->outputs[i] - 1] = wholes[i];
+    qnnrt_session__free(&session->hooks, wholes);
+    return result;
+}
+
+/* Return an error if a needed input is not given. */
+static qnnrt_result qnnrt_session__batch_complete(const qnnrt_session *session,
+                                                  const qnnrt_value *inputs, qnnrt_error *err)
+{
+    size_t i;
+    int missing = 0;
+    for (i = 0; i < session->facts.input_count; ++i) {
+        const size_t place = session->batch->inputs[i];
+        if (session->facts.inputs[i].optional ||
+            (place > 0 && (inputs[place - 1].data != NULL || inputs[place - 1].bytes == 0)))
+            continue;
+        if (!missing) qnnrt_session__fail(err, QNNRT_E_STATE, "", "missing input");
+        qnnrt_session__more(err, "%s \"%.200s\"", missing ? "," : "",
+                            session->facts.inputs[i].name);
+        missing = 1;
+    }
+    return missing ? QNNRT_E_STATE : QNNRT_OK;
 }
 
 /* =====================================================================================
    PUBLIC                                                                         >>public
    Sessions and bindings.
-   Needs: >>file >>match >>load >>run     Knows nothing of: what files hold
+   Needs: >>shape >>file >>match >>policy >>onnx >>engine >>attempt >>bind >>choose >>batch
+   Knows nothing of: what files hold
    ===================================================================================== */
 
-QNNRT_SESSION_API const char *qnnrt_precision_name(qnnrt_precision precision)
+QNNRT_SESSION_API qnnrt_result qnnrt_policy_check(qnnrt_policy_kind kind, const char *text,
+                                                  void (*warn)(void *user, const char *line),
+                                                  void *user, qnnrt_error *err)
 {
-    return precision == QNNRT_PRECISION_FP32 ? "fp32"
-         : precision == QNNRT_PRECISION_FP16 ? "fp16"
-         : precision == QNNRT_PRECISION_INT8 ? "int8"
-                                             : "default";
+    qnnrt_session__policy policy;
+    qnnrt_error own;
+    const char *line;
+    size_t i;
+    if (err == NULL) err = &own;
+    qnnrt_session__good(err);
+    if (text == NULL || (kind != QNNRT_POLICY_KERNEL && kind != QNNRT_POLICY_EXECUTION))
+        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_policy_check: text is NULL, or kind"
+                                   " is unknown");
+    qnnrt_session__policy_clear(&policy);
+    if (qnnrt_session__policy_read(kind, text, NULL, &policy, err) != QNNRT_OK ||
+        qnnrt_session__policy_whole(&policy, err) != QNNRT_OK) return err->code;
+    for (i = 0; warn != NULL && (line = qnnrt_session__policy_warning(kind, &policy, i)) != NULL;
+         ++i)
+        warn(user, line);
+    return QNNRT_OK;
 }
 
 /* Free all that a session has. */
@@ -967,11 +3170,13 @@ static void qnnrt_session__end(qnnrt_session *session)
     const qnnrt_hooks hooks = session->hooks;
     qnnrt_session__block *block = session->blocks;
     size_t i;
-    qnnrt_session__run_free(session->own);
-    if (session->model != NULL) session->engine->unload(session->model);
-    for (i = 0; i < session->engine_count; ++i)
-        if (session->engines[i].library != NULL)
-            session->engines[i].table->close(session->engines[i].library);
+    qnnrt_session__bind_free(session->own);
+    qnnrt_session__batch_free(session);
+    for (i = 0; i < session->info.candidate_count; ++i)
+        qnnrt_session__attempt_unload(&session->attempts[i]);
+    for (i = 0; i < session->engine_count; ++i) qnnrt_session__engine_close(&session->engines[i]);
+    qnnrt_cache_close(session->cache);
+    qnnrt_session__free(&hooks, session->rows);
     while (block != NULL) {
         qnnrt_session__block *next = block->next;
         qnnrt_session__free(&hooks, block);
@@ -980,22 +3185,296 @@ static void qnnrt_session__end(qnnrt_session *session)
     qnnrt_session__free(&hooks, session);
 }
 
+/* Copy what an engine gets of the options, and open nothing yet. */
+static qnnrt_result qnnrt_session__take_engines(qnnrt_session *session,
+                                                const qnnrt_session_desc *desc, qnnrt_error *err)
+{
+    size_t i, k, index;
+    qnnrt_result result = qnnrt_session__engine_check(desc->engines, &session->engine_count, err);
+    if (result != QNNRT_OK) {
+        session->engine_count = 0;
+        return result;
+    }
+    session->engines = (qnnrt_session__engine *)qnnrt_session__keep(
+        session, session->engine_count, sizeof(*session->engines), err);
+    if (session->engines == NULL) {
+        session->engine_count = 0;
+        return QNNRT_E_MEMORY;
+    }
+    for (i = 0; i < desc->option_count; ++i) {
+        if (desc->options[i].key == NULL || desc->options[i].value == NULL)
+            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "option %lu has no key or no value",
+                                       (unsigned long)i);
+        if (desc->options[i].engine != NULL &&
+            qnnrt_session__engine_find(desc->engines, desc->options[i].engine, &index, err)
+                != QNNRT_OK) {
+            qnnrt_session__more(err, " (in option \"%.100s\")", desc->options[i].key);
+            return QNNRT_E_NOT_FOUND;
+        }
+    }
+    for (i = 0; i < session->engine_count; ++i) {
+        qnnrt_session__engine *e = &session->engines[i];
+        qnnrt_session_option *options = (qnnrt_session_option *)qnnrt_session__keep(
+            session, desc->option_count, sizeof(*options), err);
+        if (options == NULL) return QNNRT_E_MEMORY;
+        e->table = desc->engines[i];
+        e->open.hooks = session->hooks;
+        e->open.options = options;
+        for (k = 0; k < desc->option_count; ++k) {
+            const qnnrt_session_option *from = &desc->options[k];
+            const char *value;
+            if (from->engine != NULL && strcmp(from->engine, e->table->name) != 0) continue;
+            value = qnnrt_session__keep_text(session, from->value, err);
+            if (value == NULL) return QNNRT_E_MEMORY;
+            if (strcmp(from->key, "library_path") == 0) {
+                e->open.library_path = value;
+                continue;
+            }
+            options[e->open.option_count].engine = e->table->name;
+            options[e->open.option_count].value = value;
+            options[e->open.option_count].key = qnnrt_session__keep_text(session, from->key, err);
+            if (options[e->open.option_count++].key == NULL) return QNNRT_E_MEMORY;
+        }
+    }
+    return QNNRT_OK;
+}
+
+/* Copy the shapes of the policy and of the caller, who wins. */
+static qnnrt_result qnnrt_session__take_shapes(qnnrt_session *session,
+                                               const qnnrt_session_desc *desc, qnnrt_error *err)
+{
+    const qnnrt_session__policy *policy = &session->policy;
+    const size_t most = policy->static_shape == 1 ? policy->shape_count : 0;
+    qnnrt_session_shape *shapes;
+    size_t i, k, count = 0;
+    if (most + desc->shape_count == 0) return QNNRT_OK;
+    shapes = (qnnrt_session_shape *)qnnrt_session__keep(session, most + desc->shape_count,
+                                                        sizeof(*shapes), err);
+    if (shapes == NULL) return QNNRT_E_MEMORY;
+    for (i = 0; i < desc->shape_count; ++i) {
+        const qnnrt_session_shape *from = &desc->shapes[i];
+        if (from->name == NULL || from->rank > QNNRT_SESSION_RANK)
+            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "shape %lu has no name, or a rank over"
+                                       " %d", (unsigned long)i, QNNRT_SESSION_RANK);
+        for (k = 0; k < from->rank + (from->rank == 0); ++k)
+            if (from->dims[k] < 0)
+                return qnnrt_session__fail(err, QNNRT_E_ARG, "", "shape \"%.200s\": dimension %lu"
+                                           " is %lld, expected 0 or more", from->name,
+                                           (unsigned long)k, (long long)from->dims[k]);
+        shapes[count] = *from;
+        shapes[count].name = qnnrt_session__keep_text(session, from->name, err);
+        if (shapes[count++].name == NULL) return QNNRT_E_MEMORY;
+    }
+    for (i = 0; i < most; ++i) {
+        for (k = 0; k < desc->shape_count; ++k)
+            if (strcmp(desc->shapes[k].name, policy->shapes[i].name) == 0) break;
+        if (k == desc->shape_count) shapes[count++] = policy->shapes[i];
+        else if (!qnnrt_session__warn(session, err, "shape \"%.200s\" of the caller wins over"
+                                      " fixed_shapes", desc->shapes[k].name)) return QNNRT_E_MEMORY;
+    }
+    session->load.shapes = shapes;
+    session->load.shape_count = count;
+    return QNNRT_OK;
+}
+
+/* Read both policies, and warn of what has no effect. */
+static qnnrt_result qnnrt_session__take_policies(qnnrt_session *session,
+                                                 const qnnrt_session_desc *desc, qnnrt_error *err)
+{
+    const char *texts[2], *line;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    int kind;
+    texts[QNNRT_POLICY_KERNEL] = desc->kernel_policy;
+    texts[QNNRT_POLICY_EXECUTION] = desc->execution_policy;
+    qnnrt_session__policy_clear(&session->policy);
+    for (kind = QNNRT_POLICY_KERNEL; kind <= QNNRT_POLICY_EXECUTION; ++kind) {
+        if (texts[kind] == NULL) continue;
+        result = qnnrt_session__policy_read((qnnrt_policy_kind)kind, texts[kind], session,
+                                            &session->policy, err);
+        if (result != QNNRT_OK) return result;
+        for (i = 0; (line = qnnrt_session__policy_warning((qnnrt_policy_kind)kind, &session->policy,
+                                                          i)) != NULL; ++i) {
+            if (desc->cache_dir != NULL && desc->cache_dir[0] != '\0' &&
+                strstr(line, "without a cache_dir") != NULL) continue;
+            if (!qnnrt_session__warn(session, err, "%s", line)) return QNNRT_E_MEMORY;
+        }
+    }
+    return qnnrt_session__policy_whole(&session->policy, err);
+}
+
+/* Warn that a field of the caller wins. Return 0 after filling the error. */
+static int qnnrt_session__take_warn(qnnrt_session *session, const char *what, const char *field,
+                                    const char *policy, qnnrt_error *err)
+{
+    return strcmp(field, policy) == 0 ||
+           qnnrt_session__warn(session, err, "%s \"%.200s\" of the policy has no effect, \"%.200s\""
+                               " was asked for", what, policy, field);
+}
+
+/* Resolve all settings into session->load and the cache's folder. */
+static qnnrt_result qnnrt_session__take_settings(qnnrt_session *session,
+                                                 const qnnrt_session_desc *desc,
+                                                 const char **device, qnnrt_error *err)
+{
+    const qnnrt_session__policy *policy = &session->policy;
+    qnnrt_engine_load *load = &session->load;
+    const char *dir = desc->cache_dir;
+    int precision = (int)desc->precision, warned = 1;
+    if (precision < QNNRT_PRECISION_DEFAULT || precision > QNNRT_PRECISION_INT8)
+        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "precision %d is unknown", precision);
+    *device = desc->device != NULL ? desc->device : policy->target != NULL ? policy->target
+                                                                           : "auto";
+    if ((*device)[0] == '\0')
+        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "the name of the device is empty");
+    if (desc->device != NULL && policy->target != NULL)
+        warned &= qnnrt_session__take_warn(session, "target", desc->device, policy->target, err);
+    if (policy->precision > 0 && precision > 0)
+        warned &= qnnrt_session__take_warn(session, "precision",
+                                           qnnrt_precision_name(desc->precision),
+                                           qnnrt_precision_name((qnnrt_precision)policy->precision),
+                                           err);
+    if (precision == 0 && policy->precision > 0) precision = policy->precision;
+    if (policy->default_precision > 0 && precision > 0)
+        warned &= qnnrt_session__take_warn(
+            session, "default_precision", qnnrt_precision_name((qnnrt_precision)precision),
+            qnnrt_precision_name((qnnrt_precision)policy->default_precision), err);
+    if (precision == 0 && policy->default_precision > 0) precision = policy->default_precision;
+    load->allow_fallback = desc->allow_fallback != 0 || policy->allow_fallback == 1;
+    if (policy->allow_fallback == 0 && desc->allow_fallback != 0)
+        warned &= qnnrt_session__take_warn(session, "allow_fallback", "true", "false", err);
+    if (load->allow_fallback && strcmp(*device, "cpu") == 0)
+        warned &= qnnrt_session__warn(session, err, "allow_fallback has no effect on cpu");
+    if (dir != NULL && dir[0] != '\0' && policy->cache_dir != NULL)
+        warned &= qnnrt_session__take_warn(session, "cache_dir", dir, policy->cache_dir, err);
+    if (dir != NULL && dir[0] != '\0' && policy->cache_compiled == 0)
+        warned &= qnnrt_session__take_warn(session, "cache_compiled", "true", "false", err);
+    if ((dir == NULL || dir[0] == '\0') && policy->cache_compiled != 0) dir = policy->cache_dir;
+    if (!warned) return QNNRT_E_MEMORY;
+    if (dir != NULL && dir[0] != '\0') {
+        session->cache_dir = qnnrt_session__keep_text(session, dir, err);
+        if (session->cache_dir == NULL) return QNNRT_E_MEMORY;
+    }
+    session->cache_bytes = desc->cache_bytes;
+    session->max_batch = desc->max_batch_size;
+    load->hooks = session->hooks;
+    load->path = session->info.path;
+    load->kind = session->info.kind;
+    load->precision = (qnnrt_precision)precision;
+    load->threads = desc->threads != 0 ? desc->threads : 1;
+    load->max_batch = desc->max_batch_size;
+    load->workspace_bytes = desc->workspace_bytes != 0 ? desc->workspace_bytes : UINT64_C(1) << 30;
+    load->optimize_level = policy->optimize_level;
+    load->native_io = desc->native_io != 0;
+    load->compile_ms = policy->compile_ms > 0 ? (uint32_t)policy->compile_ms : 0;
+    load->run_ms = policy->run_ms > 0 ? (uint32_t)policy->run_ms : 0;
+    load->preferences = policy->preferences;
+    load->preference_count = policy->preference_count;
+    load->timed = desc->dispatch != NULL;
+    session->info.precision = load->precision;
+    return qnnrt_session__take_shapes(session, desc, err);
+}
+
+/* Open the cache. If it cannot be used, info.cache will say why. */
+static qnnrt_result qnnrt_session__take_cache(qnnrt_session *session, qnnrt_error *err)
+{
+    qnnrt_cache_desc desc;
+    char text[700];
+    qnnrt_error why;
+    if (session->cache_dir == NULL) return QNNRT_OK;
+    if (session->info.kind == QNNRT_MODEL_FOLDER || session->info.kind == QNNRT_MODEL_TENSORRT) {
+        session->cache_why = "not cached: the model is compiled already";
+        return QNNRT_OK;
+    }
+    memset(&desc, 0, sizeof desc);
+    desc.hooks.alloc = session->hooks.alloc;
+    desc.hooks.free = session->hooks.free;
+    desc.hooks.alloc_user = session->hooks.alloc_user;
+    desc.limit = session->cache_bytes;
+    if (qnnrt_cache_open(session->cache_dir, &desc, &session->cache, &why) == QNNRT_OK)
+        return QNNRT_OK;
+    session->cache = NULL;
+    if (why.code == QNNRT_E_MEMORY) return qnnrt_session__fail_memory(err, 1 << 20);
+    snprintf(text, sizeof text, "not cached: %.600s", why.text);
+    session->cache_why = qnnrt_session__keep_text(session, text, err);
+    if (session->cache_why == NULL || !qnnrt_session__warn(session, err, "%s", text))
+        return QNNRT_E_MEMORY;
+    return QNNRT_OK;
+}
+
+/* Decide which devices are tried, and load. */
+static qnnrt_result qnnrt_session__take_model(qnnrt_session *session,
+                                              const qnnrt_session_desc *desc, const char *device,
+                                              qnnrt_error *err)
+{
+    const char *devices[3] = { "npu", "gpu", "cpu" };
+    const int named = strcmp(device, "auto") != 0;
+    const int chosen = desc->engine != NULL && strcmp(desc->engine, "auto") != 0;
+    size_t count = 3, index = 0;
+    qnnrt_result result;
+    if (session->policy.auto_strategy == 2 && (!named || !chosen))
+        return qnnrt_session__fail(err, QNNRT_E_ARG, "Name the engine and the device.",
+                                   "auto_strategy is 2, which never chooses, and the %s is"
+                                   " \"auto\"", chosen ? "device" : "engine");
+    if (chosen) {
+        result = qnnrt_session__engine_find(desc->engines, desc->engine, &index, err);
+        if (result != QNNRT_OK) return result;
+    }
+    if (named) {
+        devices[0] = device;
+        devices[1] = "cpu";
+        count = session->load.allow_fallback && strcmp(device, "cpu") != 0 &&
+                session->policy.auto_strategy != 2 ? 2 : 1;
+    }
+    if (session->policy.auto_strategy == 1 && named && chosen && count == 1 &&
+        !qnnrt_session__warn(session, err, "kernel policy: auto_strategy has no effect, because"
+                             " engine and device are named")) return QNNRT_E_MEMORY;
+    result = qnnrt_session__choose(session, chosen ? (ptrdiff_t)index : -1, devices, count, named,
+                                   err);
+    if (result != QNNRT_OK) return result;
+    return qnnrt_session__choose_fallback(session, device, named, err);
+}
+
+/* Write info.text and the other facts. */
+static qnnrt_result qnnrt_session__take_info(qnnrt_session *session, qnnrt_error *err)
+{
+    qnnrt_session_info *info = &session->info;
+    const size_t room = strlen(info->path) + 200;
+    char *text = (char *)qnnrt_session__keep(session, room, 1, err);
+    if (text == NULL) return QNNRT_E_MEMORY;
+    info->engine = session->engine->name;
+    info->engine_version = session->taken->engine->facts.version;
+    info->library = session->taken->engine->facts.path;
+    info->inputs = session->facts.inputs;
+    info->outputs = session->facts.outputs;
+    info->input_count = session->facts.input_count;
+    info->output_count = session->facts.output_count;
+    info->cache = session->taken->cache;
+    info->cache_key = session->taken->cache_key;
+    snprintf(text, room, "<InferenceSession model=%s engine=%.60s device=%.60s>", info->path,
+             info->engine, info->device);
+    qnnrt_session__clean(text);
+    info->text = text;
+    qnnrt_session__log(session, QNNRT_LOG_INFO, text);
+    return QNNRT_OK;
+}
+
 QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
                                                     const qnnrt_session_desc *desc,
                                                     qnnrt_session **out, qnnrt_error *err)
 {
     qnnrt_session *session;
-    qnnrt_session__engine *engine;
     qnnrt_hooks hooks;
     qnnrt_error own;
     qnnrt_result result;
-    char *text;
-    size_t index = 0;
+    const char *device = NULL;
     if (err == NULL) err = &own;
     if (out != NULL) *out = NULL;
-    if (path == NULL || desc == NULL || out == NULL || desc->engines == NULL)
-        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_create: path, desc, out or"
-                                   " desc.engines is NULL");
+    if (path == NULL || desc == NULL || out == NULL || desc->engines == NULL ||
+        (desc->options == NULL && desc->option_count > 0) ||
+        (desc->shapes == NULL && desc->shape_count > 0))
+        return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_create: path, desc, out,"
+                                   " desc.engines, or a list with a count is NULL");
     hooks = desc->hooks;
     if ((hooks.alloc == NULL) != (hooks.free == NULL))
         return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_create: only one of"
@@ -1010,72 +3489,26 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
     session->hooks = hooks;
     session->dispatch = desc->dispatch;
     session->dispatch_user = desc->dispatch_user;
+    qnnrt_session__clock_find(session);
     result = qnnrt_session__file_kind(path, &session->info.kind, err);
-    if (result == QNNRT_OK && desc->engine != NULL && strcmp(desc->engine, "auto") != 0)
-        result = qnnrt_session__load_engine(desc->engines, desc->engine, &index, err);
-    if (result != QNNRT_OK) goto done;
-    result = QNNRT_E_MEMORY;
-    engine = (qnnrt_session__engine *)qnnrt_session__keep(session, 1, sizeof(*engine), err);
-    if (engine == NULL) goto done;
-    session->engines = engine;
-    session->engine_count = 1;
-    session->info.path = qnnrt_session__keep_text(session, path, err);
-    if (session->info.path == NULL) goto done;
-    engine->table = session->engine = desc->engines[index];
-    engine->open.hooks = hooks;
-    engine->open.options = desc->options;
-    engine->open.option_count = desc->option_count;
-    result = qnnrt_session__load_takes(engine->table, session->info.kind, err);
-    if (result != QNNRT_OK) goto done;
-    result = engine->table->open(&engine->open, &engine->library, &engine->facts, err);
-    if (result == QNNRT_OK && engine->facts.device_count == 0)
-        result = qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "%s has no device",
-                                     engine->table->name);
-    if (result != QNNRT_OK) goto done;
-    session->load.hooks = hooks;
-    session->load.path = session->info.path;
-    session->load.kind = session->info.kind;
-    session->load.device = desc->device != NULL ? desc->device : engine->facts.devices[0];
-    session->load.precision = desc->precision;
-    session->load.threads = desc->threads != 0 ? desc->threads : 1;
-    session->load.max_batch = desc->max_batch_size;
-    session->load.workspace_bytes = desc->workspace_bytes != 0 ? desc->workspace_bytes
-                                                               : UINT64_C(1) << 30;
-    session->load.allow_fallback = desc->allow_fallback;
-    session->load.optimize_level = -1;
-    session->load.native_io = desc->native_io;
-    session->load.shapes = desc->shapes;
-    session->load.shape_count = desc->shape_count;
-    session->load.options = desc->options;
-    session->load.option_count = desc->option_count;
-    session->load.timed = desc->dispatch != NULL;
-    result = engine->table->load(engine->library, &session->load, &session->model, &session->facts,
-                                 err);
-    if (result != QNNRT_OK) goto done;
-    session->info.engine = engine->table->name;
-    session->info.engine_version = engine->facts.version;
-    session->info.library = engine->facts.path;
-    session->info.device = session->load.device;
-    session->info.precision = desc->precision;
-    session->info.inputs = session->facts.inputs;
-    session->info.outputs = session->facts.outputs;
-    session->info.input_count = session->facts.input_count;
-    session->info.output_count = session->facts.output_count;
-    session->info.fallback = session->facts.fallback;
-    session->info.cache = "off";
-    session->info.cache_key = "";
-    text = (char *)qnnrt_session__keep(session, strlen(path) + 200, 1, err);
-    result = text != NULL ? QNNRT_OK : QNNRT_E_MEMORY;
-    if (text == NULL) goto done;
-    snprintf(text, strlen(path) + 200, "<InferenceSession model=%s engine=%.60s device=%.60s>",
-             path, session->info.engine, session->info.device);
-    qnnrt_session__clean(text);
-    session->info.text = text;
-    qnnrt_session__log(&hooks, QNNRT_LOG_INFO, "%s", text);
-    *out = session;
-done:
-    if (result == QNNRT_OK) return qnnrt_session__good(err);
-    if (session->engine != NULL) qnnrt_session__load_told(session->engine, result, err);
+    if (result == QNNRT_OK) {
+        session->info.path = qnnrt_session__keep_text(session, path, err);
+        if (session->info.path == NULL) result = QNNRT_E_MEMORY;
+    }
+    if (result == QNNRT_OK) result = qnnrt_session__take_engines(session, desc, err);
+    if (result == QNNRT_OK) result = qnnrt_session__take_policies(session, desc, err);
+    if (result == QNNRT_OK) result = qnnrt_session__take_settings(session, desc, &device, err);
+    if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_ONNX)
+        result = qnnrt_session__onnx_files(session, err);
+    if (result == QNNRT_OK) result = qnnrt_session__take_cache(session, err);
+    if (result == QNNRT_OK) result = qnnrt_session__take_model(session, desc, device, err);
+    if (result == QNNRT_OK) result = qnnrt_session__take_info(session, err);
+    qnnrt_cache_close(session->cache);
+    session->cache = NULL;
+    if (result == QNNRT_OK) {
+        *out = session;
+        return qnnrt_session__good(err);
+    }
     qnnrt_session__end(session);
     return result;
 }
@@ -1083,12 +3516,12 @@ done:
 QNNRT_SESSION_API qnnrt_result qnnrt_session_destroy(qnnrt_session *session)
 {
     if (session == NULL) return QNNRT_OK;
-    if (!qnnrt_session__run_enter(session)) return QNNRT_E_BUSY;
+    if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
     if (session->bindings > 0) {
         qnnrt_session__fail(&session->error, QNNRT_E_BUSY, "Destroy the bindings first.",
                             "the session is still in use: %lu bindings",
                             (unsigned long)session->bindings);
-        qnnrt_session__run_leave(session);
+        qnnrt_session__bind_leave(session);
         return QNNRT_E_BUSY;
     }
     qnnrt_session__end(session);
@@ -1105,6 +3538,52 @@ QNNRT_SESSION_API const qnnrt_error *qnnrt_session_error(const qnnrt_session *se
     return session != NULL ? &session->error : NULL;
 }
 
+QNNRT_SESSION_API qnnrt_result qnnrt_session_run(qnnrt_session *session, const qnnrt_value *inputs,
+                                                 size_t input_count, qnnrt_value *outputs,
+                                                 size_t output_count)
+{
+    qnnrt_result result = QNNRT_OK;
+    int64_t slices = 1;
+    qnnrt_error *err;
+    if (session == NULL) return QNNRT_E_ARG;
+    if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
+    __atomic_store_n(&session->stop, 0, __ATOMIC_RELEASE);
+    err = &session->error;
+    qnnrt_session__good(err);
+    if ((inputs == NULL && input_count > 0) || outputs == NULL || output_count == 0)
+        result = qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_run: inputs or outputs is"
+                                     " NULL, or no output is wanted");
+    if (result == QNNRT_OK) result = qnnrt_session__batch_make(session, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_session__batch_assign(session, 0, inputs, input_count,
+                                             session->batch->inputs, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_session__batch_assign(session, 1, outputs, output_count,
+                                             session->batch->outputs, err);
+    if (result == QNNRT_OK) result = qnnrt_session__batch_complete(session, inputs, err);
+    if (result == QNNRT_OK) result = qnnrt_session__batch_slices(session, inputs, &slices, err);
+    if (result == QNNRT_OK && slices > 1) {
+        result = qnnrt_session__batch_run(session, inputs, outputs, slices, err);
+    } else if (result == QNNRT_OK) {
+        result = qnnrt_session__batch_inputs(session, inputs, 1, 0, err);
+        if (result == QNNRT_OK) result = qnnrt_session__batch_outputs(session, outputs, err);
+        if (result == QNNRT_OK) result = qnnrt_session__bind_run(session->own, err);
+        if (result == QNNRT_OK)
+            result = qnnrt_session__batch_results(session, outputs, output_count, err);
+    }
+    qnnrt_session__bind_leave(session);
+    return result;
+}
+
+QNNRT_SESSION_API qnnrt_result qnnrt_session_cancel(qnnrt_session *session)
+{
+    if (session == NULL) return QNNRT_E_ARG;
+    __atomic_store_n(&session->stop, 1, __ATOMIC_RELEASE);
+    if (session->engine->cancel == NULL) return QNNRT_E_UNSUPPORTED;
+    session->engine->cancel(session->model);
+    return QNNRT_OK;
+}
+
 QNNRT_SESSION_API qnnrt_result qnnrt_binding_create(qnnrt_session *session, qnnrt_binding **out,
                                                     qnnrt_error *err)
 {
@@ -1115,14 +3594,16 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_create(qnnrt_session *session, qnnr
     if (session == NULL || out == NULL)
         return qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_binding_create: session or out is"
                                    " NULL");
-    if (!qnnrt_session__run_enter(session)) return qnnrt_session__run_busy(err);
+    if (!qnnrt_session__bind_enter(session))
+        return qnnrt_session__fail(err, QNNRT_E_BUSY, "Give each thread a session of its own.",
+                                   "another thread uses the session");
     qnnrt_session__good(err);
-    result = qnnrt_session__run_make(session, out, err);
+    result = qnnrt_session__bind_make(session, out, err);
     if (result == QNNRT_OK) {
         ++session->bindings;
         qnnrt_session__good(err);
     }
-    qnnrt_session__run_leave(session);
+    qnnrt_session__bind_leave(session);
     return result;
 }
 
@@ -1131,16 +3612,16 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_destroy(qnnrt_binding *binding)
     qnnrt_session *session;
     if (binding == NULL) return QNNRT_OK;
     session = binding->session;
-    if (!qnnrt_session__run_enter(session)) return QNNRT_E_BUSY;
+    if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
     --session->bindings;
-    qnnrt_session__run_free(binding);
-    qnnrt_session__run_leave(session);
+    qnnrt_session__bind_free(binding);
+    qnnrt_session__bind_leave(session);
     return QNNRT_OK;
 }
 
 /* Place a value by its name. */
-static qnnrt_result qnnrt_session__bind(qnnrt_binding *binding, int output,
-                                        const qnnrt_value *value)
+static qnnrt_result qnnrt_session__place(qnnrt_binding *binding, int output,
+                                         const qnnrt_value *value)
 {
     qnnrt_session *session;
     const qnnrt_session_tensor *list;
@@ -1148,7 +3629,7 @@ static qnnrt_result qnnrt_session__bind(qnnrt_binding *binding, int output,
     size_t count, index = 0;
     if (binding == NULL) return QNNRT_E_ARG;
     session = binding->session;
-    if (!qnnrt_session__run_enter(session)) return QNNRT_E_BUSY;
+    if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
     qnnrt_session__good(&session->error);
     list = output ? session->facts.outputs : session->facts.inputs;
     count = output ? session->facts.output_count : session->facts.input_count;
@@ -1159,22 +3640,27 @@ static qnnrt_result qnnrt_session__bind(qnnrt_binding *binding, int output,
     else if (value->name != NULL)
         result = qnnrt_session__match_find(list, count, output ? "output" : "input", value->name,
                                            &index, &session->error);
-    if (result == QNNRT_OK)
-        result = qnnrt_session__run_set(binding, output, index, value, &session->error);
-    qnnrt_session__run_leave(session);
+    if (result == QNNRT_OK) {
+        qnnrt_value whole = *value;
+        result = qnnrt_session__match_value(qnnrt_session__bind_tensor(session, output, index),
+                                            output, &whole, &session->error);
+        if (result == QNNRT_OK)
+            result = qnnrt_session__bind_set(binding, output, index, &whole, &session->error);
+    }
+    qnnrt_session__bind_leave(session);
     return result;
 }
 
 QNNRT_SESSION_API qnnrt_result qnnrt_binding_input(qnnrt_binding *binding,
                                                    const qnnrt_value *value)
 {
-    return qnnrt_session__bind(binding, 0, value);
+    return qnnrt_session__place(binding, 0, value);
 }
 
 QNNRT_SESSION_API qnnrt_result qnnrt_binding_output(qnnrt_binding *binding,
                                                     const qnnrt_value *value)
 {
-    return qnnrt_session__bind(binding, 1, value);
+    return qnnrt_session__place(binding, 1, value);
 }
 
 QNNRT_SESSION_API qnnrt_result qnnrt_binding_run(qnnrt_binding *binding)
@@ -1183,16 +3669,10 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_run(qnnrt_binding *binding)
     qnnrt_result result;
     if (binding == NULL) return QNNRT_E_ARG;
     session = binding->session;
-    if (!qnnrt_session__run_enter(session)) return QNNRT_E_BUSY;
-    if (binding->missing == 0) {
-        result = session->engine->run(binding->binding, &session->error);
-        if (result != QNNRT_OK) qnnrt_session__load_told(session->engine, result, &session->error);
-        else if (session->error.code != QNNRT_OK) qnnrt_session__good(&session->error);
-    } else {
-        result = qnnrt_session__run_missing(binding, &session->error);
-    }
-    binding->ran = result == QNNRT_OK;
-    qnnrt_session__run_leave(session);
+    if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
+    if (session->error.code != QNNRT_OK) qnnrt_session__good(&session->error);
+    result = qnnrt_session__bind_run(binding, &session->error);
+    qnnrt_session__bind_leave(session);
     return result;
 }
 
@@ -1204,7 +3684,7 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_get(qnnrt_binding *binding, const c
     size_t index = 0;
     if (binding == NULL) return QNNRT_E_ARG;
     session = binding->session;
-    if (!qnnrt_session__run_enter(session)) return QNNRT_E_BUSY;
+    if (!qnnrt_session__bind_enter(session)) return QNNRT_E_BUSY;
     qnnrt_session__good(&session->error);
     if (value == NULL || (output == NULL && session->facts.output_count != 1))
         result = qnnrt_session__fail(&session->error, QNNRT_E_ARG, "", "qnnrt_binding_get: %s",
@@ -1214,104 +3694,12 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_get(qnnrt_binding *binding, const c
                                            "output", output, &index, &session->error);
     if (result == QNNRT_OK && !binding->ran)
         result = qnnrt_session__fail(&session->error, QNNRT_E_STATE, "", "qnnrt_binding_get: the"
-                                     " binding has no result: no run has succeeded");
-    if (result == QNNRT_OK) {
-        memset(value, 0, sizeof(*value));
-        result = session->engine->get(binding->binding, index, value, &session->error);
-        value->name = session->facts.outputs[index].name;
-        qnnrt_session__load_told(session->engine, result, &session->error);
-    }
-    qnnrt_session__run_leave(session);
-    return result;
-}
-
-/* Find the tensor of each value of a list. map[i] receives its number. */
-static qnnrt_result qnnrt_session__assign(const qnnrt_session_tensor *list, size_t count,
-                                          int output, const qnnrt_value *values,
-                                          size_t value_count, size_t i, size_t *index,
-                                          qnnrt_error *err)
-{
-    const char *what = output ? "output" : "input";
-    size_t k, other = 0;
-    qnnrt_result result = QNNRT_OK;
-    *index = i;
-    if (values[i].name != NULL)
-        result = qnnrt_session__match_find(list, count, what, values[i].name, index, err);
-    else if (i >= count)
-        result = qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "%s %lu does not exist: the model"
-                                     " has %lu", what, (unsigned long)i, (unsigned long)count);
-    if (result != QNNRT_OK) return result;
-    for (k = 0; k < i && k < value_count; ++k) {
-        other = k;
-        if (values[k].name != NULL && strcmp(values[k].name, list[*index].name) != 0) continue;
-        if (values[k].name != NULL || other == *index)
-            return qnnrt_session__fail(err, QNNRT_E_ARG, "", "%s \"%.200s\" is given twice", what,
-                                       list[*index].name);
-    }
-    return QNNRT_OK;
-}
-
-QNNRT_SESSION_API qnnrt_result qnnrt_session_run(qnnrt_session *session, const qnnrt_value *inputs,
-                                                 size_t input_count, qnnrt_value *outputs,
-                                                 size_t output_count)
-{
-    qnnrt_result result = QNNRT_OK;
-    qnnrt_value none;
-    qnnrt_error *err;
-    size_t i, index;
-    if (session == NULL) return QNNRT_E_ARG;
-    if (!qnnrt_session__run_enter(session)) return QNNRT_E_BUSY;
-    err = &session->error;
-    qnnrt_session__good(err);
-    memset(&none, 0, sizeof none);
-    if ((inputs == NULL && input_count > 0) || outputs == NULL || output_count == 0)
-        result = qnnrt_session__fail(err, QNNRT_E_ARG, "", "qnnrt_session_run: inputs or outputs is"
-                                     " NULL, or no output is wanted");
-    if (result == QNNRT_OK && session->own == NULL)
-        result = qnnrt_session__run_make(session, &session->own, err);
-    for (i = 0; i < session->facts.input_count && result == QNNRT_OK; ++i)
-        if (session->own->placed[i])
-            result = qnnrt_session__run_set(session->own, 0, i, &none, err);
-    for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i)
-        if (session->own->placed[session->facts.input_count + i])
-            result = qnnrt_session__run_set(session->own, 1, i, &none, err);
-    for (i = 0; i < input_count && result == QNNRT_OK; ++i) {
-        result = qnnrt_session__assign(session->facts.inputs, session->facts.input_count, 0, inputs,
-                                       input_count, i, &index, err);
-        if (result == QNNRT_OK)
-            result = qnnrt_session__run_set(session->own, 0, index, &inputs[i], err);
-    }
-    for (i = 0; i < output_count && result == QNNRT_OK; ++i) {
-        result = qnnrt_session__assign(session->facts.outputs, session->facts.output_count, 1,
-                                       outputs, output_count, i, &index, err);
-        if (result == QNNRT_OK)
-            result = qnnrt_session__run_set(session->own, 1, index, &outputs[i], err);
-    }
-    if (result == QNNRT_OK && session->own->missing > 0)
-        result = qnnrt_session__run_missing(session->own, err);
+                                     " binding has no result, because its last run did not succeed"
+                                     " or there was none");
     if (result == QNNRT_OK)
-        result = qnnrt_session__load_told(session->engine,
-                                          session->engine->run(session->own->binding, err), err);
-    for (i = 0; i < output_count && result == QNNRT_OK; ++i) {
-        result = qnnrt_session__assign(session->facts.outputs, session->facts.output_count, 1,
-                                       outputs, output_count, i, &index, err);
-        if (result != QNNRT_OK) break;
-        memset(&outputs[i], 0, sizeof outputs[i]);
-        result = session->engine->get(session->own->binding, index, &outputs[i], err);
-        qnnrt_session__load_told(session->engine, result, err);
-        outputs[i].name = session->facts.outputs[index].name;
-    }
-    qnnrt_session__run_leave(session);
+        result = qnnrt_session__bind_get(binding, index, value, &session->error);
+    qnnrt_session__bind_leave(session);
     return result;
-}
-
-QNNRT_SESSION_API qnnrt_result qnnrt_session_cancel(qnnrt_session *session)
-{
-    if (session == NULL) return QNNRT_E_ARG;
-    __atomic_store_n(&session->stop, 1, __ATOMIC_RELEASE);
-    if (session->engine->cancel == NULL) return QNNRT_E_UNSUPPORTED;
-    session->engine->cancel(session->model);
-    return QNNRT_OK;
 }
 
 #ifdef __cplusplus
