@@ -3,8 +3,8 @@
 #
 #   tests/silent.sh [--all]
 #
-# The combinations are: every language standard with the declarations and with the implementation, at -O0 (clang:
-# the oldest ones; the implementation alone, after <stdio.h>, or between repetitions); every build option (below)
+# The combinations are: every language standard with the declarations and with the implementation, at -O0 (clang, and
+# headers of tools/: the oldest ones; the implementation alone, after <stdio.h>, or between repetitions); every build option (below)
 # that needs no other one, with C99 or C++11 by gcc, at -O0; and qnnrt.h and qnnrt_json.h (with all that build options
 # add) at -O3 as C99 by gcc, because some warnings depend on optimization. With --all (make silent): all headers at
 # -O0 to -O3 and -Os, as C++11 too, and by clang; at -O2 with LTO; and every build option in both languages, by both
@@ -112,9 +112,12 @@ check() {
         fi
         # Each standard with the declarations; the implementation in one form for each: alone, after <stdio.h>,
         # between repetitions. C99 alone is what the build options and -O3 compile. With --all: all forms.
+        # The headers of tools/ have the oldest standards alone.
         if [ -n "$all" ]; then
             forms='c99:impl c11:impl gnu17:impl c++11:impl c++17:impl c99:stdio c++11:stdio c99:again c++11:again'
-        elif [ "$cc" = "$clang" ]; then
+        elif [ "$cc" = "$clang" ] && [ "$header" = "tools/$name.h" ]; then
+            forms='c99:stdio'
+        elif [ "$cc" = "$clang" ] || [ "$header" = "tools/$name.h" ]; then
             forms='c99:stdio c++11:again'
         else
             forms='c99:stdio c11:again gnu17:impl c++11:impl c++17:again'
@@ -174,6 +177,8 @@ check() {
         case $std in *++*) try='#include <cstdio>' language='c++' ;; *) try='#include <stdio.h>' language='c' ;; esac
         if ! has "$cc"; then
             continue   # reported above
+        elif [ -z "$all" ] && [ "$std:$header" = "c++11:tools/$name.h" ]; then
+            continue
         elif echo "$try" | $cc -m32 -x $language -c - -o "$dir/probe.o" 2>/dev/null; then
             job "$cc" "$std" $name.impl "$cross -m32 $after"
         else
