@@ -78,7 +78,7 @@ EXAMPLE_REFS := $(addsuffix libQnnRef.so,$(B)/examples/ $(B)/examples/llm/ $(B)/
 ## all: build the tools, the examples and libQnnRef.so (default)
 all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 
-BUILD_C99 = $(CC) -std=c99 $(OPT) $(WARN) -I. $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+BUILD_C99 = $(CC) -std=c99 $(OPT) $(WARN) -I. -Itools $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 $(TOOLS): $(B)/%: tools/%.c $(B)/.flags
 	$(call say,CC)
 	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS)

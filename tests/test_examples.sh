@@ -53,7 +53,22 @@ mistake twice 'two tensors are named "up"'
 mistake unknown 'no pattern for operator 2, Mystery'
 mistake unwritten 'no node writes OUTPUT tensor "y"'
 
+# 09: usage, and a model that is not there. With a library: what was chosen, and the outputs.
+"$build/examples/09_session" >"$out/text" 2>&1
+if [ $? -eq 2 ] && grep -q '^usage: ' "$out/text"; then good; else bad session_usage "no usage line, or another status than 2"; fi
+if "$build/examples/09_session" /no/such.onnx >"$out/text" 2>&1; then bad session_fails "status 0 for a model that is not there"
+elif grep -q '/no/such.onnx' "$out/text"; then good; else bad session_fails "the file is not named: $(cat "$out/text")"; fi
+session() {
+    "$build/examples/09_session" "$@" >"$out/text" 2>"$out/log" && grep -q '^<InferenceSession model=.* engine=qnn device=' "$out/text"
+}
+if "$build/examples/03_compose" "$build/libQnnRef.so" "$out/layer.bin" >"$out/text" 2>&1 &&
+    session "$out/layer.bin" qnn.library_path="$build/libQnnRef.so" engine=qnn device=cpu && grep -q '^y: 2 values, mean ' "$out/text"
+then good; else bad session_ref "$(cat "$out/text" "$out/log")"; fi
+
 if [ -f "$release/libQnnHtp.so" ]; then
+    if session tests/data/ctx/qairt2.51/mlp_u8 qnn.npu_path="$release/libQnnHtp.so" &&
+        grep -q '^y: 128 values, mean ' "$out/text" && grep -qx 'input     x: float32 \[4, 48\]' "$out/text"; then good
+    else bad session_genuine "$(cat "$out/text" "$out/log")"; fi
     if mobile "$release/libQnnHtp.so" && grep -q ' on HTP_QTI_AISW$' "$out/text"; then good
     else bad mobile_genuine "$(cat "$out/text" "$out/log")"; fi
     cpu=$build/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
@@ -82,7 +97,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     if grep -q '^refused: .*shares its weights with other graphs' "$out/text"; then good
     else bad cnn_transformer_refuses_shared_weights "$(cat "$out/text")"; fi
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
-else skipped=$((skipped + 9)); fi
+else skipped=$((skipped + 10)); fi
 
 if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
 [ $failed -eq 0 ]

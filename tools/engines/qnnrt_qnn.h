@@ -447,6 +447,7 @@ static qnnrt_result qnnrt_qnn__library_one(qnnrt_qnn__library *lib, qnnrt_backen
 {
     qnnrt_backend *backend = NULL;
     qnnrt_result result;
+    char *line;
     desc->path = path;
     result = qnnrt_backend_open(desc, &backend, err);
     if (result == QNNRT_OK && device < 0) {
@@ -469,6 +470,7 @@ static qnnrt_result qnnrt_qnn__library_one(qnnrt_qnn__library *lib, qnnrt_backen
         return QNNRT_OK;
     }
     if (named || result == QNNRT_E_MEMORY) return result;
+    for (line = strchr(err->text, '\n'); line != NULL; line = strchr(line, '\n')) *line = ' ';
     qnnrt_qnn__line_add(&lib->missing, "%s%s", lib->missing.used > 0 ? "; " : "", err->text);
     qnnrt_qnn__log(&lib->hooks, QNNRT_LOG_INFO, "no %s: %.900s", qnnrt_qnn__names[device],
                    err->text);
