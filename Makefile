@@ -749,6 +749,15 @@ $(B)/libqnnrt.so: tools/lib/qnnrt_lib.c $(B)/.flags
 ## lib: build build/libqnnrt.so, a shared library with the functions of all headers
 lib: $(B)/libqnnrt.so
 
+.PHONY: wheel python-abi
+## wheel: build the Python package with the library, build/wheel/qnnrt-<version>-py3-none-linux_x86_64.whl
+wheel: $(B)/libqnnrt.so $(B)/libQnnRef.so $(TOOLS)
+	@$(PYTHON) tools/python/build_wheel.py $(B) $(B)/wheel
+
+## python-abi: write the declarations of the Python package anew, from the headers
+python-abi:
+	@CC='$(CC)' $(PYTHON) tools/python/make_abi.py
+
 # ---- install --------------------------------------------------------------------------------------
 
 INSTALL ?= install

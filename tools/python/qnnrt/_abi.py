@@ -1,0 +1,1178 @@
+"""The C interface of libqnnrt.so. Written by tools/python/make_abi.py: do not change it here."""
+# pylint: skip-file
+# ruff: noqa
+from ctypes import *
+
+VERSION = (0, 4, 0)
+
+QNNRT_OK = 0
+QNNRT_E_ARG = -1
+QNNRT_E_MEMORY = -2
+QNNRT_E_IO = -3
+QNNRT_E_FORMAT = -4
+QNNRT_E_LIBRARY = -5
+QNNRT_E_VERSION = -6
+QNNRT_E_NOT_FOUND = -7
+QNNRT_E_MISMATCH = -8
+QNNRT_E_UNSUPPORTED = -9
+QNNRT_E_BACKEND = -10
+QNNRT_E_BUSY = -11
+QNNRT_E_STATE = -12
+QNNRT_E_LIMIT = -13
+QNNRT_E_CANCELLED = -14
+QNNRT_RESULT_FORCE_INT = 2147483647
+QNNRT_LOG_DEFAULT = 0
+QNNRT_LOG_ERROR = 1
+QNNRT_LOG_WARN = 2
+QNNRT_LOG_INFO = 3
+QNNRT_LOG_VERBOSE = 4
+QNNRT_LOG_DEBUG = 5
+QNNRT_DTYPE_I2 = 2
+QNNRT_DTYPE_I4 = 4
+QNNRT_DTYPE_I8 = 8
+QNNRT_DTYPE_I16 = 22
+QNNRT_DTYPE_I32 = 50
+QNNRT_DTYPE_I64 = 100
+QNNRT_DTYPE_U2 = 258
+QNNRT_DTYPE_U4 = 260
+QNNRT_DTYPE_U8 = 264
+QNNRT_DTYPE_U16 = 278
+QNNRT_DTYPE_U32 = 306
+QNNRT_DTYPE_U64 = 356
+QNNRT_DTYPE_F4 = 516
+QNNRT_DTYPE_F8 = 520
+QNNRT_DTYPE_F16 = 534
+QNNRT_DTYPE_BF16 = 550
+QNNRT_DTYPE_F32 = 562
+QNNRT_DTYPE_F64 = 612
+QNNRT_DTYPE_S2Q = 770
+QNNRT_DTYPE_S4Q = 772
+QNNRT_DTYPE_S8Q = 776
+QNNRT_DTYPE_S16Q = 790
+QNNRT_DTYPE_S32Q = 818
+QNNRT_DTYPE_U2Q = 1026
+QNNRT_DTYPE_U4Q = 1028
+QNNRT_DTYPE_U8Q = 1032
+QNNRT_DTYPE_U16Q = 1046
+QNNRT_DTYPE_U32Q = 1074
+QNNRT_DTYPE_BOOL8 = 1288
+QNNRT_DTYPE_STRING = 1544
+QNNRT_DTYPE_UNDEFINED = 2147483647
+QNNRT_ENCODING_NONE = 0
+QNNRT_ENCODING_PER_TENSOR = 1
+QNNRT_ENCODING_PER_AXIS = 2
+QNNRT_ENCODING_OTHER = 3
+QNNRT_CONVERT_NONE = 0
+QNNRT_CONVERT_VALUES = 1
+QNNRT_CONVERT_TO_NHWC = 2
+QNNRT_CONVERT_TO_NCHW = 3
+QNNRT_VENDOR_DTYPE = 0
+QNNRT_VENDOR_TENSOR_TYPE = 1
+QNNRT_VENDOR_FORMAT = 2
+QNNRT_VENDOR_ENCODING = 3
+QNNRT_POWER_CUSTOM = 0
+QNNRT_POWER_BURST = 1
+QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE = 2
+QNNRT_POWER_HIGH_PERFORMANCE = 3
+QNNRT_POWER_BALANCED = 4
+QNNRT_POWER_LOW_BALANCED = 5
+QNNRT_POWER_HIGH_POWER_SAVER = 6
+QNNRT_POWER_POWER_SAVER = 7
+QNNRT_POWER_LOW_POWER_SAVER = 8
+QNNRT_POWER_NOT_ASKED = 0
+QNNRT_POWER_APPLIED = 1
+QNNRT_POWER_REFUSED = 2
+QNNRT_POWER_NOT_AVAILABLE = 3
+QNNRT_POWER_SETTINGS = 3
+QNNRT_PROFILE_OFF = 0
+QNNRT_PROFILE_BASIC = 1
+QNNRT_PROFILE_DETAILED = 2
+QNNRT_PROFILE_OPTRACE = 3
+QNNRT_MEM_HEAP = 0
+QNNRT_MEM_SHARED = 1
+QNNRT_MEM_RPCMEM = 2
+QNNRT_MEM_DMABUF = 3
+QNNRT_MEM_MEMFD = 4
+QNNRT_MEM_FD = 5
+QNNRT_METADATA_ALL = 0
+QNNRT_METADATA_SYSTEM = 1
+QNNRT_METADATA_JSON = 2
+QNNRT_RESIDENT_ALL = 0
+QNNRT_RESIDENT_ONE = 1
+QNNRT_RESIDENT_BUDGET = 2
+QNNRT_RESIDENT_CALLER = 3
+QNNRT_ROLE_ANY = 0
+QNNRT_ROLE_INPUT = 1
+QNNRT_ROLE_OUTPUT = 2
+QNNRT_ROLE_EDGE = 3
+QNNRT_ROLE_CONSTANT = 4
+QNNRT_STEP_GRAPH = 0
+QNNRT_STEP_HOST = 1
+QNNRT_STEP_CONVERT = 2
+QNNRT_LLM_ROLE_UNKNOWN = 0
+QNNRT_LLM_ROLE_TOKENS = 1
+QNNRT_LLM_ROLE_POSITIONS = 2
+QNNRT_LLM_ROLE_ROPE_COS = 3
+QNNRT_LLM_ROLE_ROPE_SIN = 4
+QNNRT_LLM_ROLE_MASK = 5
+QNNRT_LLM_ROLE_WINDOW_MASK = 6
+QNNRT_LLM_ROLE_KEY_IN = 7
+QNNRT_LLM_ROLE_VALUE_IN = 8
+QNNRT_LLM_ROLE_KEY_OUT = 9
+QNNRT_LLM_ROLE_VALUE_OUT = 10
+QNNRT_LLM_ROLE_HIDDEN = 11
+QNNRT_LLM_ROLE_LOGITS = 12
+QNNRT_LLM_ROLE_UNUSED = 13
+QNNRT_LLM_ROLE_EDGE = 14
+QNNRT_LLM_ROLE_CONSTANT = 15
+QNNRT_LLM_ROLE_COUNT = 16
+QNNRT_LLM_ROPE_PLAIN = 0
+QNNRT_LLM_ROPE_LINEAR = 1
+QNNRT_LLM_ROPE_LLAMA3 = 2
+QNNRT_LLM_SMART_MASK = 0
+QNNRT_LLM_SHIFT_POINTER = 1
+QNNRT_LLM_SEQUENCES = 64
+QNNRT_CACHE_HASH = 32
+QNNRT_CACHE_KEY_BYTES = 65
+QNNRT_SESSION_RANK = 16
+QNNRT_MODEL_FOLDER = 1
+QNNRT_MODEL_GRAPH = 2
+QNNRT_MODEL_ONNX = 4
+QNNRT_MODEL_OPENVINO = 8
+QNNRT_MODEL_TENSORRT = 16
+QNNRT_PRECISION_DEFAULT = 0
+QNNRT_PRECISION_FP32 = 1
+QNNRT_PRECISION_FP16 = 2
+QNNRT_PRECISION_INT8 = 3
+
+
+class qnnrt_error(Structure):
+    pass
+
+
+class qnnrt_explanation(Structure):
+    pass
+
+
+class qnnrt_hooks(Structure):
+    pass
+
+
+class qnnrt_limits(Structure):
+    pass
+
+
+class qnnrt_quant(Structure):
+    pass
+
+
+class qnnrt_tensor_info(Structure):
+    pass
+
+
+class qnnrt_graph_info(Structure):
+    pass
+
+
+class qnnrt_version_info(Structure):
+    pass
+
+
+class qnnrt_context_info(Structure):
+    pass
+
+
+class qnnrt_backend_desc(Structure):
+    pass
+
+
+class qnnrt_backend_info(Structure):
+    pass
+
+
+class qnnrt_power_corners(Structure):
+    pass
+
+
+class qnnrt_power_desc(Structure):
+    pass
+
+
+class qnnrt_power_setting(Structure):
+    pass
+
+
+class qnnrt_power_report(Structure):
+    pass
+
+
+class qnnrt_profile_event(Structure):
+    pass
+
+
+class qnnrt_file(Structure):
+    pass
+
+
+class qnnrt_backend_role(Structure):
+    pass
+
+
+class qnnrt_host_function(Structure):
+    pass
+
+
+class qnnrt_desc(Structure):
+    pass
+
+
+class qnnrt_constant_info(Structure):
+    pass
+
+
+class qnnrt_info(Structure):
+    pass
+
+
+class qnnrt_slot_info(Structure):
+    pass
+
+
+class qnnrt_edge_info(Structure):
+    pass
+
+
+class qnnrt_step_info(Structure):
+    pass
+
+
+class qnnrt_name_info(Structure):
+    pass
+
+
+class qnnrt_buffer_desc(Structure):
+    pass
+
+
+class qnnrt_place_desc(Structure):
+    pass
+
+
+class qnnrt_pipeline_info(Structure):
+    pass
+
+
+class qnnrt_host_step(Structure):
+    pass
+
+
+class qnnrt_step_desc(Structure):
+    pass
+
+
+class qnnrt_edge_desc(Structure):
+    pass
+
+
+class qnnrt_apart_desc(Structure):
+    pass
+
+
+class qnnrt_constant_desc(Structure):
+    pass
+
+
+class qnnrt_range_desc(Structure):
+    pass
+
+
+class qnnrt_name_desc(Structure):
+    pass
+
+
+class qnnrt_keep_desc(Structure):
+    pass
+
+
+class qnnrt_pipeline_desc(Structure):
+    pass
+
+
+class qnnrt_entry_desc(Structure):
+    pass
+
+
+class qnnrt_plan_desc(Structure):
+    pass
+
+
+class qnnrt_plan_block(Structure):
+    pass
+
+
+class qnnrt_plan_info(Structure):
+    pass
+
+
+class qnnrt_mem_desc(Structure):
+    pass
+
+
+class qnnrt_buffer_info(Structure):
+    pass
+
+
+class qnnrt_mem_info(Structure):
+    pass
+
+
+class qnnrt_memory_info(Structure):
+    pass
+
+
+class qnnrt_conversion_info(Structure):
+    pass
+
+
+class qnnrt_llm_role_desc(Structure):
+    pass
+
+
+class qnnrt_llm_rope(Structure):
+    pass
+
+
+class qnnrt_llm_desc(Structure):
+    pass
+
+
+class qnnrt_llm_tensor_info(Structure):
+    pass
+
+
+class qnnrt_llm_graph_info(Structure):
+    pass
+
+
+class qnnrt_llm_info(Structure):
+    pass
+
+
+class qnnrt_llm_session_desc(Structure):
+    pass
+
+
+class qnnrt_llm_session_info(Structure):
+    pass
+
+
+class qnnrt_llm_batch(Structure):
+    pass
+
+
+class qnnrt_llm_cache_info(Structure):
+    pass
+
+
+class qnnrt_llm_sampler_desc(Structure):
+    pass
+
+
+class qnnrt_value(Structure):
+    pass
+
+
+class qnnrt_session_tensor(Structure):
+    pass
+
+
+class qnnrt_session_option(Structure):
+    pass
+
+
+class qnnrt_session_shape(Structure):
+    pass
+
+
+class qnnrt_session_pair(Structure):
+    pass
+
+
+class qnnrt_dispatch(Structure):
+    pass
+
+
+class qnnrt_session_desc(Structure):
+    pass
+
+
+class qnnrt_session_candidate(Structure):
+    pass
+
+
+class qnnrt_session_info(Structure):
+    pass
+
+
+qnnrt_error._fields_ = [
+    ('code', c_int),
+    ('vendor_code', c_uint64),
+    ('text', c_char * 2048),
+    ('hint', c_char * 512),
+]
+qnnrt_explanation._fields_ = [
+    ('code', c_uint32),
+    ('symbol', c_char_p),
+    ('text', c_char_p),
+    ('meaning', c_char_p),
+    ('causes', c_char_p * 4),
+    ('fix', c_char_p),
+]
+qnnrt_hooks._fields_ = [
+    ('alloc', CFUNCTYPE(c_void_p, c_void_p, c_size_t)),
+    ('free', CFUNCTYPE(None, c_void_p, c_void_p)),
+    ('alloc_user', c_void_p),
+    ('log', CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_uint64, c_char_p)),
+    ('log_user', c_void_p),
+    ('lock', CFUNCTYPE(None, c_void_p)),
+    ('unlock', CFUNCTYPE(None, c_void_p)),
+    ('lock_user', c_void_p),
+]
+qnnrt_limits._fields_ = [
+    ('file_bytes', c_uint64),
+    ('arena_bytes', c_uint64),
+    ('files', c_uint32),
+    ('tensors', c_uint32),
+    ('name_bytes', c_uint32),
+    ('rank', c_uint32),
+    ('json_bytes', c_uint64),
+]
+qnnrt_quant._fields_ = [
+    ('encoding', c_int),
+    ('bitwidth', c_uint32),
+    ('scale', c_float),
+    ('offset', c_int32),
+    ('axis', c_int32),
+    ('count', c_uint32),
+    ('scales', POINTER(c_float)),
+    ('offsets', POINTER(c_int32)),
+    ('vendor_encoding', c_uint32),
+]
+qnnrt_tensor_info._fields_ = [
+    ('name', c_char_p),
+    ('id', c_uint32),
+    ('dtype', c_int),
+    ('rank', c_uint32),
+    ('dims', POINTER(c_uint32)),
+    ('count', c_uint64),
+    ('bytes', c_uint64),
+    ('quant', qnnrt_quant),
+    ('vendor_type', c_uint32),
+    ('vendor_format', c_uint32),
+    ('vendor_version', c_uint32),
+    ('dynamic_dims', POINTER(c_uint8)),
+    ('optional', c_int),
+    ('updateable', c_int),
+]
+qnnrt_graph_info._fields_ = [
+    ('name', c_char_p),
+    ('input_count', c_size_t),
+    ('output_count', c_size_t),
+    ('updateable_count', c_size_t),
+    ('inputs', POINTER(qnnrt_tensor_info)),
+    ('outputs', POINTER(qnnrt_tensor_info)),
+    ('updateables', POINTER(qnnrt_tensor_info)),
+    ('unsupported', c_char_p),
+    ('spill_fill_bytes', c_uint64),
+    ('vtcm_bytes', c_uint64),
+    ('shared_weights_bytes', c_uint64),
+    ('const_bytes', c_uint64),
+    ('io_bytes', c_uint64),
+    ('op_data_bytes', c_uint64),
+    ('ddr_bytes', c_uint64),
+    ('native_k_bytes', c_uint64),
+    ('native_v_bytes', c_uint64),
+    ('optimization_level', c_uint32),
+    ('hvx_threads', c_uint32),
+    ('dlbc', c_uint32),
+    ('safe_share_io', c_uint32),
+]
+qnnrt_version_info._fields_ = [
+    ('major', c_uint32),
+    ('minor', c_uint32),
+    ('patch', c_uint32),
+]
+qnnrt_context_info._fields_ = [
+    ('file', c_char_p),
+    ('json_file', c_char_p),
+    ('from_system', c_int),
+    ('from_json', c_int),
+    ('file_bytes', c_uint64),
+    ('build_id', c_char_p),
+    ('backend_id', c_uint32),
+    ('core_api', qnnrt_version_info),
+    ('backend_api', qnnrt_version_info),
+    ('blob_version', qnnrt_version_info),
+    ('blob_bytes', c_uint64),
+    ('soc_model', c_uint32),
+    ('dsp_arch', c_uint32),
+    ('graph_count', c_size_t),
+    ('graphs', POINTER(qnnrt_graph_info)),
+    ('context_tensor_count', c_uint32),
+    ('metadata_ns', c_uint64),
+    ('create_ns', c_uint64),
+    ('failure', POINTER(qnnrt_error)),
+    ('fingerprint', c_uint64),
+    ('device_bytes', c_uint64),
+    ('resident', c_int),
+    ('creates', c_uint32),
+    ('backend', c_void_p),
+    ('role', c_char_p),
+]
+qnnrt_backend_desc._fields_ = [
+    ('path', c_char_p),
+    ('log_level', c_int),
+    ('soc_model', c_uint32),
+    ('unload', c_int),
+    ('hooks', qnnrt_hooks),
+]
+qnnrt_backend_info._fields_ = [
+    ('path', c_char_p),
+    ('provider', c_char_p),
+    ('build_id', c_char_p),
+    ('id', c_uint32),
+    ('core_api', qnnrt_version_info),
+    ('backend_api', qnnrt_version_info),
+    ('has_log', c_int),
+    ('has_device', c_int),
+    ('open_ns', c_uint64),
+]
+qnnrt_power_corners._fields_ = [
+    ('min', c_uint32),
+    ('target', c_uint32),
+    ('max', c_uint32),
+]
+qnnrt_power_desc._fields_ = [
+    ('preset', c_int),
+    ('dcvs', c_int),
+    ('sleep_latency_us', c_uint32),
+    ('bus', qnnrt_power_corners),
+    ('core', qnnrt_power_corners),
+    ('rpc_latency_us', c_uint32),
+    ('rpc_polling_us', c_uint32),
+]
+qnnrt_power_setting._fields_ = [
+    ('name', c_char_p),
+    ('answer', c_int),
+    ('vendor_code', c_uint64),
+]
+qnnrt_power_report._fields_ = [
+    ('settings', qnnrt_power_setting * 3),
+]
+qnnrt_profile_event._fields_ = [
+    ('name', c_char_p),
+    ('node', c_char_p),
+    ('type', c_uint32),
+    ('unit', c_uint32),
+    ('unit_name', c_char_p),
+    ('value', c_double),
+    ('time', c_uint64),
+    ('depth', c_uint32),
+    ('vendor_code', c_uint32),
+    ('step', c_size_t),
+]
+qnnrt_file._fields_ = [
+    ('path', c_char_p),
+    ('data', c_void_p),
+    ('bytes', c_size_t),
+    ('json_path', c_char_p),
+    ('json_data', c_char_p),
+    ('json_bytes', c_size_t),
+    ('role', c_char_p),
+]
+qnnrt_backend_role._fields_ = [
+    ('role', c_char_p),
+    ('backend', c_void_p),
+    ('desc', qnnrt_backend_desc),
+]
+qnnrt_host_function._fields_ = [
+    ('name', c_char_p),
+    ('exec', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_graph_info), POINTER(c_void_p), POINTER(c_void_p), POINTER(qnnrt_error))),
+    ('user', c_void_p),
+]
+qnnrt_desc._fields_ = [
+    ('backend', c_void_p),
+    ('system_path', c_char_p),
+    ('files', POINTER(qnnrt_file)),
+    ('file_count', c_size_t),
+    ('align', c_uint32),
+    ('inspect', c_int),
+    ('metadata', c_int),
+    ('keep_going', c_int),
+    ('read', c_int),
+    ('guard', c_int),
+    ('limits', qnnrt_limits),
+    ('profile_level', c_int),
+    ('backend_desc', qnnrt_backend_desc),
+    ('mem_kind', c_int),
+    ('residency', c_int),
+    ('resident_bytes', c_uint64),
+    ('progress', CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t, c_char_p)),
+    ('progress_user', c_void_p),
+    ('share_spill_fill', c_int),
+    ('no_zero', c_int),
+    ('per_tensor', c_int),
+    ('no_manifest', c_int),
+    ('backends', POINTER(qnnrt_backend_role)),
+    ('backend_count', c_size_t),
+    ('host_functions', POINTER(qnnrt_host_function)),
+    ('host_function_count', c_size_t),
+]
+qnnrt_constant_info._fields_ = [
+    ('file', c_char_p),
+    ('offset', c_uint64),
+    ('tensor', POINTER(qnnrt_tensor_info)),
+    ('data', c_void_p),
+]
+qnnrt_info._fields_ = [
+    ('folder', c_char_p),
+    ('system_path', c_char_p),
+    ('backend', c_void_p),
+    ('context_count', c_size_t),
+    ('contexts', POINTER(qnnrt_context_info)),
+    ('event_count', c_size_t),
+    ('events', POINTER(qnnrt_profile_event)),
+    ('pipeline_count', c_size_t),
+    ('pipelines', POINTER(c_void_p)),
+    ('device_bytes', c_uint64),
+    ('device_peak', c_uint64),
+    ('program', c_int),
+    ('constant_count', c_size_t),
+    ('constants', POINTER(qnnrt_constant_info)),
+]
+qnnrt_slot_info._fields_ = [
+    ('tensor', POINTER(qnnrt_tensor_info)),
+    ('role', c_int),
+    ('first', c_uint32),
+    ('last', c_uint32),
+    ('address', c_char_p),
+    ('constant', c_void_p),
+    ('has_range', c_int),
+    ('low', c_int32),
+    ('high', c_int32),
+]
+qnnrt_edge_info._fields_ = [
+    ('from_step', c_uint32),
+    ('to_step', c_uint32),
+    ('from', POINTER(qnnrt_tensor_info)),
+    ('to', POINTER(qnnrt_tensor_info)),
+    ('slot', POINTER(qnnrt_slot_info)),
+    ('reason', c_char_p),
+]
+qnnrt_step_info._fields_ = [
+    ('model', c_void_p),
+    ('context', c_size_t),
+    ('graph', POINTER(qnnrt_graph_info)),
+    ('kind', c_int),
+    ('backend', c_void_p),
+    ('convert', c_int),
+    ('exact', c_int),
+]
+qnnrt_name_info._fields_ = [
+    ('name', c_char_p),
+    ('slot', POINTER(qnnrt_slot_info)),
+]
+qnnrt_buffer_desc._fields_ = [
+    ('name', c_char_p),
+    ('bytes', c_uint64),
+    ('align', c_uint32),
+]
+qnnrt_place_desc._fields_ = [
+    ('entry', c_size_t),
+    ('slot', POINTER(qnnrt_slot_info)),
+    ('buffer', c_size_t),
+    ('offset', c_uint64),
+]
+qnnrt_pipeline_info._fields_ = [
+    ('name', c_char_p),
+    ('step_count', c_size_t),
+    ('slot_count', c_size_t),
+    ('edge_count', c_size_t),
+    ('steps', POINTER(qnnrt_step_info)),
+    ('slots', POINTER(qnnrt_slot_info)),
+    ('edges', POINTER(qnnrt_edge_info)),
+    ('failure', POINTER(qnnrt_error)),
+    ('name_count', c_size_t),
+    ('buffer_count', c_size_t),
+    ('place_count', c_size_t),
+    ('names', POINTER(qnnrt_name_info)),
+    ('buffers', POINTER(qnnrt_buffer_desc)),
+    ('places', POINTER(qnnrt_place_desc)),
+]
+qnnrt_host_step._fields_ = [
+    ('name', c_char_p),
+    ('inputs', POINTER(qnnrt_tensor_info)),
+    ('outputs', POINTER(qnnrt_tensor_info)),
+    ('input_count', c_size_t),
+    ('output_count', c_size_t),
+    ('exec', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_graph_info), POINTER(c_void_p), POINTER(c_void_p), POINTER(qnnrt_error))),
+    ('user', c_void_p),
+]
+qnnrt_step_desc._fields_ = [
+    ('model', c_void_p),
+    ('context', c_size_t),
+    ('graph', c_char_p),
+    ('host', POINTER(qnnrt_host_step)),
+]
+qnnrt_edge_desc._fields_ = [
+    ('from_step', c_size_t),
+    ('from', c_char_p),
+    ('to_step', c_size_t),
+    ('to', c_char_p),
+    ('convert', c_int),
+    ('exact', c_int),
+]
+qnnrt_apart_desc._fields_ = [
+    ('step', c_size_t),
+    ('input', c_char_p),
+]
+qnnrt_constant_desc._fields_ = [
+    ('step', c_size_t),
+    ('input', c_char_p),
+    ('data', c_void_p),
+    ('bytes', c_size_t),
+]
+qnnrt_range_desc._fields_ = [
+    ('step', c_size_t),
+    ('input', c_char_p),
+    ('low', c_int32),
+    ('high', c_int32),
+]
+qnnrt_name_desc._fields_ = [
+    ('name', c_char_p),
+    ('step', c_size_t),
+    ('tensor', c_char_p),
+    ('output', c_int),
+]
+qnnrt_keep_desc._fields_ = [
+    ('buffer', c_size_t),
+    ('offset', c_uint64),
+    ('step', c_size_t),
+    ('tensor', c_char_p),
+    ('output', c_int),
+]
+qnnrt_pipeline_desc._fields_ = [
+    ('name', c_char_p),
+    ('steps', POINTER(qnnrt_step_desc)),
+    ('step_count', c_size_t),
+    ('edges', POINTER(qnnrt_edge_desc)),
+    ('edge_count', c_size_t),
+    ('edges_only', c_int),
+    ('apart', POINTER(qnnrt_apart_desc)),
+    ('apart_count', c_size_t),
+    ('constants', POINTER(qnnrt_constant_desc)),
+    ('constant_count', c_size_t),
+    ('names', POINTER(qnnrt_name_desc)),
+    ('name_count', c_size_t),
+    ('buffers', POINTER(qnnrt_buffer_desc)),
+    ('buffer_count', c_size_t),
+    ('keeps', POINTER(qnnrt_keep_desc)),
+    ('keep_count', c_size_t),
+    ('ranges', POINTER(qnnrt_range_desc)),
+    ('range_count', c_size_t),
+]
+qnnrt_entry_desc._fields_ = [
+    ('pipeline', c_void_p),
+    ('group', c_uint32),
+    ('reuse_inputs', c_int),
+]
+qnnrt_plan_desc._fields_ = [
+    ('entries', POINTER(qnnrt_entry_desc)),
+    ('entry_count', c_size_t),
+    ('buffers', POINTER(qnnrt_buffer_desc)),
+    ('buffer_count', c_size_t),
+    ('places', POINTER(qnnrt_place_desc)),
+    ('place_count', c_size_t),
+    ('align', c_uint32),
+    ('per_tensor', c_int),
+]
+qnnrt_plan_block._fields_ = [
+    ('offset', c_uint64),
+    ('bytes', c_uint64),
+    ('entry', c_size_t),
+    ('slot', POINTER(qnnrt_slot_info)),
+    ('first', c_uint32),
+    ('last', c_uint32),
+    ('kept', c_int),
+]
+qnnrt_plan_info._fields_ = [
+    ('peak', c_uint64),
+    ('bound', c_uint64),
+    ('naive', c_uint64),
+    ('align', c_size_t),
+    ('block_count', c_size_t),
+    ('blocks', POINTER(qnnrt_plan_block)),
+]
+qnnrt_mem_desc._fields_ = [
+    ('data', c_void_p),
+    ('bytes', c_size_t),
+    ('guard', c_int),
+    ('kind', c_int),
+    ('fd', c_int),
+    ('fd_offset', c_uint64),
+    ('rpcmem_path', c_char_p),
+    ('heap', c_char_p),
+    ('no_zero', c_int),
+]
+qnnrt_buffer_info._fields_ = [
+    ('data', c_void_p),
+    ('bytes', c_uint64),
+    ('offset', c_uint64),
+]
+qnnrt_mem_info._fields_ = [
+    ('buffer_count', c_size_t),
+    ('buffers', POINTER(qnnrt_buffer_info)),
+    ('kind', c_int),
+    ('fd', c_int),
+    ('fd_offset', c_uint64),
+    ('reason', c_char_p),
+]
+qnnrt_memory_info._fields_ = [
+    ('slot', POINTER(qnnrt_slot_info)),
+    ('step', c_uint32),
+    ('registered', c_int),
+    ('reason', c_char_p),
+]
+qnnrt_conversion_info._fields_ = [
+    ('step', c_uint32),
+    ('lost', c_uint64),
+    ('lost_ever', c_uint64),
+]
+qnnrt_llm_role_desc._fields_ = [
+    ('tensor', c_char_p),
+    ('role', c_int),
+    ('layer', c_uint32),
+    ('head', c_uint32),
+]
+qnnrt_llm_rope._fields_ = [
+    ('theta', c_double),
+    ('scaling', c_int),
+    ('factor', c_double),
+    ('low_frequency', c_double),
+    ('high_frequency', c_double),
+    ('original_context', c_uint32),
+]
+qnnrt_llm_desc._fields_ = [
+    ('folder', c_char_p),
+    ('config', c_char_p),
+    ('config_bytes', c_size_t),
+    ('roles', POINTER(qnnrt_llm_role_desc)),
+    ('role_count', c_size_t),
+    ('pipelines', POINTER(c_char_p)),
+    ('pipeline_count', c_size_t),
+    ('made', POINTER(c_void_p)),
+    ('made_count', c_size_t),
+    ('rope', qnnrt_llm_rope),
+    ('eos', POINTER(c_int32)),
+    ('eos_count', c_size_t),
+    ('bos', POINTER(c_int32)),
+    ('window', c_uint32),
+    ('masked', c_float),
+    ('hooks', qnnrt_hooks),
+]
+qnnrt_llm_tensor_info._fields_ = [
+    ('tensor', POINTER(qnnrt_tensor_info)),
+    ('step', c_uint32),
+    ('output', c_int),
+    ('role', c_int),
+    ('layer', c_uint32),
+    ('head', c_uint32),
+    ('reason', c_char_p),
+]
+qnnrt_llm_graph_info._fields_ = [
+    ('name', c_char_p),
+    ('ar', c_uint32),
+    ('context', c_uint32),
+    ('tensor_count', c_size_t),
+    ('tensors', POINTER(qnnrt_llm_tensor_info)),
+]
+qnnrt_llm_info._fields_ = [
+    ('ar', c_uint32),
+    ('context', c_uint32),
+    ('cells', c_uint32),
+    ('layers', c_uint32),
+    ('heads', c_uint32),
+    ('key_dim', c_uint32),
+    ('value_dim', c_uint32),
+    ('vocabulary', c_uint32),
+    ('logits', POINTER(qnnrt_tensor_info)),
+    ('logits_bytes', c_size_t),
+    ('cache_dtype', c_int),
+    ('layout', c_char_p),
+    ('rope', qnnrt_llm_rope),
+    ('rope_source', c_char_p),
+    ('eos', POINTER(c_int32)),
+    ('eos_count', c_size_t),
+    ('bos', c_int32),
+    ('window', c_uint32),
+    ('fingerprint', c_uint64),
+    ('graph_count', c_size_t),
+    ('graphs', POINTER(qnnrt_llm_graph_info)),
+]
+qnnrt_llm_session_desc._fields_ = [
+    ('caches', c_size_t),
+    ('kv', c_int),
+    ('positions', c_uint32),
+    ('clock_ns', CFUNCTYPE(c_uint64, c_void_p)),
+    ('clock_user', c_void_p),
+    ('mem_kind', c_int),
+]
+qnnrt_llm_session_info._fields_ = [
+    ('arena_bytes', c_uint64),
+    ('naive_bytes', c_uint64),
+    ('cache_bytes', c_uint64),
+    ('steps', c_uint64),
+    ('executes', c_uint64),
+    ('exec_ns', c_uint64),
+    ('host_ns', c_uint64),
+    ('mem_kind', c_int),
+    ('mem_reason', c_char_p),
+    ('tensors', c_size_t),
+    ('registered', c_size_t),
+]
+qnnrt_llm_batch._fields_ = [
+    ('tokens', POINTER(c_int32)),
+    ('count', c_size_t),
+    ('sequence', c_uint32),
+    ('sequences', POINTER(c_uint64)),
+    ('positions', POINTER(c_int32)),
+    ('parents', POINTER(c_int32)),
+    ('wanted', POINTER(c_ubyte)),
+    ('logits', POINTER(c_float)),
+    ('codes', c_void_p),
+]
+qnnrt_llm_cache_info._fields_ = [
+    ('cells', c_uint32),
+    ('used', c_uint32),
+    ('end', c_uint32),
+    ('at_once', c_uint32),
+]
+qnnrt_llm_sampler_desc._fields_ = [
+    ('temperature', c_float),
+    ('top_k', c_uint32),
+    ('top_p', c_float),
+    ('min_p', c_float),
+    ('repetition_penalty', c_float),
+    ('repetition_last', c_uint32),
+    ('seed', c_uint64),
+    ('hooks', qnnrt_hooks),
+]
+qnnrt_value._fields_ = [
+    ('name', c_char_p),
+    ('dtype', c_int),
+    ('rank', c_uint32),
+    ('dims', c_int64 * 16),
+    ('data', c_void_p),
+    ('bytes', c_size_t),
+]
+qnnrt_session_tensor._fields_ = [
+    ('name', c_char_p),
+    ('dtype', c_int),
+    ('rank', c_uint32),
+    ('dims', c_int64 * 16),
+    ('dim_names', POINTER(c_char_p)),
+    ('quant', POINTER(qnnrt_quant)),
+    ('optional', c_int),
+    ('any_rank', c_int),
+]
+qnnrt_session_option._fields_ = [
+    ('engine', c_char_p),
+    ('key', c_char_p),
+    ('value', c_char_p),
+]
+qnnrt_session_shape._fields_ = [
+    ('name', c_char_p),
+    ('rank', c_uint32),
+    ('dims', c_int64 * 16),
+]
+qnnrt_session_pair._fields_ = [
+    ('key', c_char_p),
+    ('value', c_char_p),
+]
+qnnrt_dispatch._fields_ = [
+    ('step', c_size_t),
+    ('name', c_char_p),
+    ('engine', c_char_p),
+    ('device', c_char_p),
+    ('dtype', c_int),
+    ('rank', c_uint32),
+    ('dims', c_int64 * 16),
+    ('us', c_double),
+]
+qnnrt_session_desc._fields_ = [
+    ('engines', POINTER(c_void_p)),
+    ('engine', c_char_p),
+    ('device', c_char_p),
+    ('precision', c_int),
+    ('cache_dir', c_char_p),
+    ('cache_bytes', c_uint64),
+    ('max_batch_size', c_uint32),
+    ('workspace_bytes', c_uint64),
+    ('threads', c_uint32),
+    ('allow_fallback', c_int),
+    ('native_io', c_int),
+    ('options', POINTER(qnnrt_session_option)),
+    ('option_count', c_size_t),
+    ('shapes', POINTER(qnnrt_session_shape)),
+    ('shape_count', c_size_t),
+    ('kernel_policy', c_char_p),
+    ('execution_policy', c_char_p),
+    ('hooks', qnnrt_hooks),
+    ('dispatch', CFUNCTYPE(None, c_void_p, POINTER(qnnrt_dispatch))),
+    ('dispatch_user', c_void_p),
+]
+qnnrt_session_candidate._fields_ = [
+    ('engine', c_char_p),
+    ('device', c_char_p),
+    ('taken', c_int),
+    ('reason', c_char_p),
+]
+qnnrt_session_info._fields_ = [
+    ('path', c_char_p),
+    ('kind', c_int),
+    ('engine', c_char_p),
+    ('engine_version', c_char_p),
+    ('library', c_char_p),
+    ('device', c_char_p),
+    ('precision', c_int),
+    ('inputs', POINTER(qnnrt_session_tensor)),
+    ('outputs', POINTER(qnnrt_session_tensor)),
+    ('input_count', c_size_t),
+    ('output_count', c_size_t),
+    ('candidates', POINTER(qnnrt_session_candidate)),
+    ('candidate_count', c_size_t),
+    ('warnings', POINTER(c_char_p)),
+    ('warning_count', c_size_t),
+    ('fallback', c_char_p),
+    ('cache', c_char_p),
+    ('cache_key', c_char_p),
+    ('text', c_char_p),
+]
+
+FUNCTIONS = {
+    'qnnrt_backend_close': (c_int, [c_void_p]),
+    'qnnrt_backend_get_info': (POINTER(qnnrt_backend_info), [c_void_p]),
+    'qnnrt_backend_open': (c_int, [POINTER(qnnrt_backend_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_backend_register_ops': (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, POINTER(qnnrt_error)]),
+    'qnnrt_bind': (c_int, [c_void_p, c_char_p, c_void_p, c_size_t]),
+    'qnnrt_bind_at': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_void_p, c_uint64]),
+    'qnnrt_bind_slot': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_void_p, c_size_t]),
+    'qnnrt_binding_create': (c_int, [c_void_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_binding_destroy': (c_int, [c_void_p]),
+    'qnnrt_binding_get': (c_int, [c_void_p, c_char_p, POINTER(qnnrt_value)]),
+    'qnnrt_binding_input': (c_int, [c_void_p, POINTER(qnnrt_value)]),
+    'qnnrt_binding_output': (c_int, [c_void_p, POINTER(qnnrt_value)]),
+    'qnnrt_binding_run': (c_int, [c_void_p]),
+    'qnnrt_close': (c_int, [c_void_p]),
+    'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
+    'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_size_t)]),
+    'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
+    'qnnrt_dtype_name': (c_char_p, [c_int]),
+    'qnnrt_encode_f32': (c_int, [POINTER(qnnrt_tensor_info), POINTER(c_float), c_void_p]),
+    'qnnrt_exec': (c_int, [c_void_p]),
+    'qnnrt_explain': (POINTER(qnnrt_explanation), [c_char_p]),
+    'qnnrt_explain_code': (POINTER(qnnrt_explanation), [c_uint64]),
+    'qnnrt_explanation_get': (POINTER(qnnrt_explanation), [c_size_t]),
+    'qnnrt_file_read': (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_uint64), POINTER(qnnrt_error)]),
+    'qnnrt_get_dims': (POINTER(c_uint32), [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32)]),
+    'qnnrt_get_info': (POINTER(qnnrt_info), [c_void_p]),
+    'qnnrt_llm_accept': (c_int, [c_void_p, POINTER(c_uint32), c_size_t]),
+    'qnnrt_llm_argmax': (c_int32, [c_void_p, c_size_t]),
+    'qnnrt_llm_cache_copy': (c_int, [c_void_p, c_void_p]),
+    'qnnrt_llm_cache_get': (c_void_p, [c_void_p, c_size_t, c_size_t]),
+    'qnnrt_llm_cache_get_info': (qnnrt_llm_cache_info, [c_void_p]),
+    'qnnrt_llm_clear': (None, [c_void_p]),
+    'qnnrt_llm_close': (c_int, [c_void_p]),
+    'qnnrt_llm_codes': (c_void_p, [c_void_p, c_size_t]),
+    'qnnrt_llm_decode': (c_int, [c_void_p, POINTER(qnnrt_llm_batch)]),
+    'qnnrt_llm_describe': (None, [c_void_p, CFUNCTYPE(None, c_void_p, c_char_p), c_void_p]),
+    'qnnrt_llm_embedding': (c_int, [c_void_p, POINTER(qnnrt_graph_info), POINTER(c_void_p), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_llm_error': (POINTER(qnnrt_error), [c_void_p]),
+    'qnnrt_llm_eval': (c_int, [c_void_p, POINTER(qnnrt_llm_batch)]),
+    'qnnrt_llm_get_info': (POINTER(qnnrt_llm_info), [c_void_p]),
+    'qnnrt_llm_is_eos': (c_int, [c_void_p, c_int32]),
+    'qnnrt_llm_logits': (c_int, [c_void_p, c_size_t, POINTER(c_float)]),
+    'qnnrt_llm_open': (c_int, [c_void_p, POINTER(qnnrt_llm_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_llm_role_name': (c_char_p, [c_int]),
+    'qnnrt_llm_sample': (c_int32, [c_void_p, c_void_p]),
+    'qnnrt_llm_sampler_accept': (None, [c_void_p, c_int32]),
+    'qnnrt_llm_sampler_create': (c_int, [POINTER(qnnrt_tensor_info), POINTER(qnnrt_llm_sampler_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_llm_sampler_destroy': (None, [c_void_p]),
+    'qnnrt_llm_sampler_reset': (None, [c_void_p]),
+    'qnnrt_llm_sequence_copy': (c_int, [c_void_p, c_int, c_int, c_int32, c_int32]),
+    'qnnrt_llm_sequence_first': (c_int32, [c_void_p, c_int]),
+    'qnnrt_llm_sequence_keep': (c_int, [c_void_p, c_int]),
+    'qnnrt_llm_sequence_last': (c_int32, [c_void_p, c_int]),
+    'qnnrt_llm_sequence_remove': (c_int, [c_void_p, c_int, c_int32, c_int32]),
+    'qnnrt_llm_sequence_shift': (c_int, [c_void_p, c_int, c_int32, c_int32, c_int32]),
+    'qnnrt_llm_session_create': (c_int, [POINTER(c_void_p), c_size_t, POINTER(qnnrt_llm_session_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_llm_session_destroy': (None, [c_void_p]),
+    'qnnrt_llm_session_get_info': (qnnrt_llm_session_info, [c_void_p]),
+    'qnnrt_llm_state_bytes': (c_size_t, [c_void_p]),
+    'qnnrt_llm_state_restore': (c_int, [c_void_p, c_void_p, c_size_t]),
+    'qnnrt_llm_state_save': (c_int, [c_void_p, c_void_p, c_size_t, POINTER(c_size_t)]),
+    'qnnrt_load': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
+    'qnnrt_mem_clear': (None, [c_void_p]),
+    'qnnrt_mem_create': (c_int, [c_void_p, POINTER(qnnrt_mem_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_mem_destroy': (c_int, [c_void_p]),
+    'qnnrt_mem_get_info': (POINTER(qnnrt_mem_info), [c_void_p]),
+    'qnnrt_mem_kind_name': (c_char_p, [c_int]),
+    'qnnrt_omit': (c_int, [c_void_p, POINTER(qnnrt_slot_info)]),
+    'qnnrt_open': (c_int, [c_char_p, POINTER(qnnrt_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_pipeline_destroy': (c_int, [c_void_p]),
+    'qnnrt_pipeline_find': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_pipeline_get_info': (POINTER(qnnrt_pipeline_info), [c_void_p]),
+    'qnnrt_pipeline_make': (c_int, [POINTER(qnnrt_pipeline_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_plan_create': (c_int, [POINTER(qnnrt_plan_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_plan_destroy': (c_int, [c_void_p]),
+    'qnnrt_plan_get_info': (POINTER(qnnrt_plan_info), [c_void_p]),
+    'qnnrt_power_preset_name': (c_char_p, [c_int]),
+    'qnnrt_power_set': (c_int, [c_void_p, POINTER(qnnrt_power_desc), POINTER(qnnrt_power_report), POINTER(qnnrt_error)]),
+    'qnnrt_precision_name': (c_char_p, [c_int]),
+    'qnnrt_prepare': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_quant_equal': (c_int, [POINTER(qnnrt_quant), POINTER(qnnrt_quant)]),
+    'qnnrt_read_f32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_float), c_size_t]),
+    'qnnrt_read_i32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_int32), c_size_t]),
+    'qnnrt_recover': (c_int, [c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_result_name': (c_char_p, [c_int]),
+    'qnnrt_result_text': (c_char_p, [c_int]),
+    'qnnrt_role_name': (c_char_p, [c_int]),
+    'qnnrt_run_conversions': (c_int, [c_void_p, POINTER(POINTER(qnnrt_conversion_info)), POINTER(c_size_t)]),
+    'qnnrt_run_create': (c_int, [c_void_p, c_size_t, POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_run_destroy': (None, [c_void_p]),
+    'qnnrt_run_error': (POINTER(qnnrt_error), [c_void_p]),
+    'qnnrt_run_events': (c_int, [c_void_p, POINTER(POINTER(qnnrt_profile_event)), POINTER(c_size_t)]),
+    'qnnrt_run_memory': (c_int, [c_void_p, POINTER(POINTER(qnnrt_memory_info)), POINTER(c_size_t)]),
+    'qnnrt_run_pipeline': (c_void_p, [c_void_p]),
+    'qnnrt_run_profile': (c_int, [c_void_p, c_int]),
+    'qnnrt_run_slot': (POINTER(qnnrt_slot_info), [c_void_p, c_char_p]),
+    'qnnrt_session_bytes': (c_int, [c_int, c_uint32, POINTER(c_int64), POINTER(c_size_t)]),
+    'qnnrt_session_cancel': (c_int, [c_void_p]),
+    'qnnrt_session_create': (c_int, [c_char_p, POINTER(qnnrt_session_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_session_destroy': (c_int, [c_void_p]),
+    'qnnrt_session_error': (POINTER(qnnrt_error), [c_void_p]),
+    'qnnrt_session_get_info': (POINTER(qnnrt_session_info), [c_void_p]),
+    'qnnrt_session_run': (c_int, [c_void_p, POINTER(qnnrt_value), c_size_t, POINTER(qnnrt_value), c_size_t]),
+    'qnnrt_set_dims': (c_int, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32), c_uint32]),
+    'qnnrt_slot_find': (c_int, [c_void_p, c_char_p, c_int, POINTER(POINTER(qnnrt_slot_info)), POINTER(qnnrt_error)]),
+    'qnnrt_step_text': (c_char_p, [POINTER(qnnrt_step_info), c_char_p, c_size_t]),
+    'qnnrt_tensor_text': (c_char_p, [POINTER(qnnrt_tensor_info), c_char_p, c_size_t]),
+    'qnnrt_unload': (c_int, [c_void_p, c_size_t, POINTER(qnnrt_error)]),
+    'qnnrt_update': (c_int, [c_void_p, c_size_t, c_char_p, c_char_p, c_void_p, c_size_t, POINTER(qnnrt_error)]),
+    'qnnrt_utf8_length': (c_size_t, [c_char_p, POINTER(c_int)]),
+    'qnnrt_vendor_code_name': (c_char_p, [c_uint64]),
+    'qnnrt_vendor_name': (c_char_p, [c_int, c_uint32]),
+    'qnnrt_version': (c_char_p, []),
+    'qnnrt_write_f32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_float), c_size_t]),
+    'qnnrt_write_i32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_int32), c_size_t]),
+}

@@ -1,0 +1,160 @@
+"""The library, and who owns what it makes."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from ctypes import byref
+from typing import Any, Callable, Optional
+
+from . import _abi as abi
+from . import _errors as errors
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _load() -> ctypes.CDLL:
+    path = os.environ.get("QNNRT_LIBRARY") or os.path.join(HERE, "libqnnrt.so")
+    try:
+        loaded = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError("qnnrt: cannot load its library: %s. Install the wheel again, or set QNNRT_LIBRARY" % error) from None
+    loaded.qnnrt_version.restype = ctypes.c_char_p
+    version = loaded.qnnrt_version().decode()
+    if tuple(int(v) for v in version.split(".")[:2]) != abi.VERSION[:2]:
+        raise ImportError("qnnrt: %s is version %s, and this package is for %d.%d" % ((path, version) + abi.VERSION[:2]))
+    for name, (result, parameters) in abi.FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = parameters
+    return loaded
+
+
+lib = _load()
+
+
+def call(function: Callable, *arguments: Any) -> None:
+    """Call a function that takes a qnnrt_error last; raise what it reports."""
+    err = abi.qnnrt_error()
+    code = function(*arguments, byref(err))
+    if code:
+        raise errors.make(err, code)
+
+
+def text_of(data: Optional[bytes]) -> str:
+    """The text of a string of C; "" for NULL."""
+    return "" if data is None else data.decode("utf-8", "replace")
+
+
+def path_of(path: Any) -> bytes:
+    """The bytes of a path."""
+    data = os.fsencode(path)
+    if b"\0" in data:
+        raise errors.ArgumentError("a path has a zero byte in it: %r" % (path,))
+    return data
+
+
+def name_of(text: Any, what: str = "a name") -> bytes:
+    """The bytes of a name or of another text."""
+    if not isinstance(text, str):
+        raise errors.ArgumentError("%s is text, and not %s" % (what, type(text).__name__))
+    if "\0" in text:
+        raise errors.ArgumentError("%s has a zero byte in it: %r" % (what, text))
+    return text.encode("utf-8", "surrogateescape")
+
+
+_lock = threading.RLock()
+_owners: "weakref.WeakSet[Owner]" = weakref.WeakSet()
+
+
+class Owner(ctypes.c_void_p):
+    """A pointer that frees its object when nothing in Python uses it any more.
+
+    Arrays that show memory of the object hold its owner, and an owner holds its parent. So nothing is freed too early,
+    also not by the garbage collector, which may end a parent first: then the last child frees it."""
+
+    def __init__(self, pointer: Optional[int], free: Callable, parent: "Optional[Owner]" = None, *keep: Any) -> None:
+        super().__init__(pointer)
+        self.free, self.parent, self.keep = free, parent, keep
+        self.children, self.ended, self.forked = 0, False, False
+        with _lock:
+            _owners.add(self)
+            if parent is not None:
+                parent.children += 1
+
+    def __del__(self) -> None:
+        with _lock:
+            self.ended = True
+            self._end()
+
+    def _end(self) -> None:
+        if not self.ended or self.children or self.value is None:
+            return
+        self.free(self.value)
+        self.value = None
+        parent = self.parent
+        if parent is not None:
+            parent.children -= 1
+            parent._end()
+
+    __hash__ = object.__hash__
+
+
+def _after_fork() -> None:
+    # Devices and threads of libraries stay with the parent process: nothing is used or freed here.
+    global _lock
+    _lock = threading.RLock()
+    for owner in list(_owners):
+        owner.forked = True
+        owner.value = None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Object:
+    """What has an owner: it can be closed, and says so afterwards."""
+
+    _owner: Optional[Owner] = None
+    _kind = "object"
+
+    def _handle(self) -> Owner:
+        owner = self._owner
+        if owner is None:
+            raise errors.ClosedError("this %s is closed" % self._kind, "Use it before close(), or inside of its with block.")
+        if owner.forked:
+            raise errors.ForkError("this %s was made before fork(), in process %d" % (self._kind, os.getppid()),
+                                   "Make it in the process that uses it, or start processes with the method 'spawn'.")
+        return owner
+
+    @property
+    def closed(self) -> bool:
+        """True after close()."""
+        return self._owner is None
+
+    def close(self) -> None:
+        """Free it, as soon as no array of its memory is in use. Closing twice is allowed."""
+        self._owner = None
+
+    def __enter__(self):
+        self._handle()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+
+class Guard:
+    """One thread at a time: another one gets a BusyError, and does not wait."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(False):
+            raise errors.BusyError("another thread uses this %s" % self.kind, "Give each thread its own, or take turns with a lock.")
+
+    def __exit__(self, *exception: Any) -> None:
+        self.lock.release()
