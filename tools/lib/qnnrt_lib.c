@@ -12,20 +12,9 @@
 #define QNNRT_API extern __attribute__((visibility("default")))
 #define QNNRT_COMPOSE
 #define QNNRT_PROFILE_LOG
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
-#define QNNRT_WEIGHTS_IMPLEMENTATION
-#define QNNRT_IR_IMPLEMENTATION
-#define QNNRT_LOWER_IMPLEMENTATION
 #define QNNRT_DECODER_IMPLEMENTATION
-#define QNNRT_CACHE_IMPLEMENTATION
-#define QNNRT_PARTITION_IMPLEMENTATION
-#define QNNRT_HOST_IMPLEMENTATION
-#define QNNRT_PROGRAM_IMPLEMENTATION
-#define QNNRT_SESSION_IMPLEMENTATION
-#include "qnnrt.h"
+#define QNNRT_ENGINES_IMPLEMENTATION
+#include "engines/qnnrt_engines.h"
 #include "qnnrt_llm.h"
-#include "qnnrt_program.h"
 #include "qnnrt_decoder.h"
-#include "qnnrt_cache.h"
-#include "qnnrt_session.h"

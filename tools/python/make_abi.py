@@ -13,7 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(HERE, "qnnrt", "_abi.py")
-HEADERS = ("qnnrt.h", "qnnrt_llm.h", "qnnrt_session.h")
+HEADERS = ("qnnrt.h", "qnnrt_llm.h", "qnnrt_session.h", "qnnrt_engines.h")
 # Engines are tables of functions that users write in C.
 LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache\w*)$")
 PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_double", "uint8_t": "c_uint8", "int8_t": "c_int8",

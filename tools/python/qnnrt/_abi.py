@@ -1079,6 +1079,8 @@ FUNCTIONS = {
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
     'qnnrt_dtype_name': (c_char_p, [c_int]),
     'qnnrt_encode_f32': (c_int, [POINTER(qnnrt_tensor_info), POINTER(c_float), c_void_p]),
+    'qnnrt_engine_qnn': (c_void_p, []),
+    'qnnrt_engines_default': (POINTER(c_void_p), []),
     'qnnrt_exec': (c_int, [c_void_p]),
     'qnnrt_explain': (POINTER(qnnrt_explanation), [c_char_p]),
     'qnnrt_explain_code': (POINTER(qnnrt_explanation), [c_uint64]),
