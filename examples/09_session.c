@@ -138,13 +138,14 @@ static int run(qnnrt_session *session)
 
 int main(int argc, char **argv)
 {
+    const qnnrt_engine *engines[QNNRT_ENGINES];
     qnnrt_session_option options[MOST_OPTIONS];
     qnnrt_session_desc desc = {0};
     qnnrt_session *session;
     qnnrt_error err;
     int ok = argc > 1;
 
-    desc.engines = qnnrt_engines_default();
+    desc.engines = qnnrt_engines_default(engines);
     desc.options = options;
     for (int i = 2; i < argc && ok; ++i)
         ok = take(&desc, options, argv[i]);

@@ -9,11 +9,12 @@
    with -ldl. The engines are in tools/engines, and each is a header like this one.
 
        float image[3 * 224 * 224], scores[1000];
+       const qnnrt_engine *engines[QNNRT_ENGINES];     // of tools/engines/qnnrt_engines.h
        qnnrt_session_desc desc = {0};
        qnnrt_value in = { .dtype = QNNRT_DTYPE_F32, .rank = 4, .dims = { 1, 3, 224, 224 },
                           .data = image, .bytes = sizeof(image) };
        qnnrt_value out = { .data = scores, .bytes = sizeof(scores) };
-       desc.engines = qnnrt_engines_default();         // of tools/engines/qnnrt_engines.h
+       desc.engines = qnnrt_engines_default(engines);
        desc.device = "auto";
        if (qnnrt_session_create("net.onnx", &desc, &session, &err) != QNNRT_OK)
            puts(err.text);

@@ -14,6 +14,7 @@ static qnnrt_session *open_session(const char *path, const char *device, const c
                                    const char *precision)
 {
     static char htp[1024], cpu[1024];
+    const qnnrt_engine *engines[QNNRT_ENGINES];
     qnnrt_session_option options[2];
     qnnrt_session_desc desc;
     qnnrt_session *session = NULL;
@@ -23,7 +24,7 @@ static qnnrt_session *open_session(const char *path, const char *device, const c
     options[0].value = real_library(htp, "libQnnHtp.so");
     options[1].key = "cpu_path";
     options[1].value = real_library(cpu, "libQnnCpu.so");
-    desc.engines = qnnrt_engines_default();
+    desc.engines = qnnrt_engines_default(engines);
     desc.engine = "qnn";
     desc.device = device;
     desc.options = strcmp(library, "libQnnHtp.so") == 0 ? options : options + 1;

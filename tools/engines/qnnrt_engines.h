@@ -7,14 +7,15 @@
    before them. They lie beside this file or are found by the compiler (-I tools -I .). Link with
    -ldl -lm. The libraries of the engines are opened when a session needs them.
 
+       const qnnrt_engine *engines[QNNRT_ENGINES];
        qnnrt_session_desc desc = {0};
-       desc.engines = qnnrt_engines_default();
+       desc.engines = qnnrt_engines_default(engines);
        if (qnnrt_session_create(argv[1], &desc, &session, &err) != QNNRT_OK) puts(err.text);
 
    Uses     Public names of the headers that it includes
    Memory   The header allocates nothing.
    Threads  Any thread may call it.
-   Globals  The list: the first call fills it, and it stays as it is.
+   Globals  None
 
    BUILD OPTIONS, to define before the header is first included
        QNNRT_ENGINES_LIST_IMPLEMENTATION   implements the list alone, where each header is an object
@@ -60,9 +61,16 @@
 extern "C" {
 #endif
 
-/* Return the engines of this project, ended by NULL, in the order in which "auto" tries them:
-   "qnn". */
-QNNRT_ENGINES_API const qnnrt_engine *const *qnnrt_engines_default(void);
+enum { QNNRT_ENGINES = 8 };          /* room for the list and its end */
+
+/* Fill a list with the engines of this project, ended by NULL, in the order in which "auto" tries
+   them: "qnn". Add engines of your own after them, or put yours first.
+
+   list     of the caller; a session reads it only while it is created
+
+   Returns  list */
+QNNRT_ENGINES_API const qnnrt_engine *const *
+qnnrt_engines_default(const qnnrt_engine *list[QNNRT_ENGINES]);
 
 #ifdef __cplusplus
 }
@@ -77,18 +85,12 @@ QNNRT_ENGINES_API const qnnrt_engine *const *qnnrt_engines_default(void);
 extern "C" {
 #endif
 
-/* One thread fills the list, others wait for it. */
-QNNRT_ENGINES_API const qnnrt_engine *const *qnnrt_engines_default(void)
+QNNRT_ENGINES_API const qnnrt_engine *const *
+qnnrt_engines_default(const qnnrt_engine *list[QNNRT_ENGINES])
 {
-    static const qnnrt_engine *list[2];
-    static int filled;                   /* 0 no, 1 a thread is at it, 2 yes */
-    int none = 0;
-    if (__atomic_load_n(&filled, __ATOMIC_ACQUIRE) == 2) return list;
-    if (__atomic_compare_exchange_n(&filled, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        list[0] = qnnrt_engine_qnn();
-        __atomic_store_n(&filled, 2, __ATOMIC_RELEASE);
-    }
-    while (__atomic_load_n(&filled, __ATOMIC_ACQUIRE) != 2) {}
+    size_t count = 0;
+    list[count++] = qnnrt_engine_qnn();
+    list[count] = NULL;
     return list;
 }
 
