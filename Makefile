@@ -108,6 +108,12 @@ fetch = if command -v $(PYTHON) >/dev/null 2>&1; then $(PYTHON) tests/qnn-libs.p
 qnn-libs:
 	@$(call fetch,$(QNN_RELEASES))
 
+ENGINES ?= onnxruntime-1.31.1 openvino-2026.4.1
+.PHONY: engine-libs
+## engine-libs: fetch the inference engines that tests use into build/engines (ENGINES=all or a list)
+engine-libs:
+	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines $(ENGINES)
+
 # BACKEND is ref or htp. The examples need no path for ref: it lies beside them.
 BACKEND ?= ref
 RUN_DIR ?= $(B)/run
@@ -317,6 +323,12 @@ $(FAKE_DIRS:%=%/libcdsprpc.so) $(FAKE_DIRS:%=%/old/libcdsprpc.so): tests/fake/fa
 	@mkdir -p $(@D)
 	$(Q)$(CC_$(config)) $(WARN) $(if $(findstring /old/,$@),-DOLD) -fPIC -shared -o $@ $< $(LDFLAGS)
 
+# libFakeOrt.so has the table of ONNX Runtime.
+$(FAKE_DIRS:%=%/libFakeOrt.so): tests/fake/fake_ort.c $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC_$(config)) $(WARN) $(DEPEND) -fvisibility=hidden -fPIC -shared -o $@ $< $(LDFLAGS)
+
 $(B)/fake/libOpPackage.so: tests/fake/op_package.c $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -371,6 +383,11 @@ $(call IN_EACH,engine_qnn.o): tools/engines/qnnrt_qnn.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_QNN_IMPLEMENTATION
 
+$(call IN_EACH,engine_onnxrt.o): tools/engines/qnnrt_onnxruntime.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_ONNXRUNTIME_IMPLEMENTATION
+
 $(call IN_EACH,engines.o): tools/engines/qnnrt_engines.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -396,14 +413,14 @@ $(call IN_EACH,program.o): tools/qnnrt_program.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_PROGRAM_IMPLEMENTATION
 
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o $$(@D)/engine_qnn.o $$(@D)/engines.o
+$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o $$(@D)/engine_qnn.o $$(@D)/engine_onnxrt.o $$(@D)/engines.o
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
 FAKE_OF     = $(or $(filter $(B)/$(config)/fake,$(FAKE_DIRS)),$(B)/fake)/libQnnFake.so
 REF_OF      = $(or $(filter $(B)/$(config),$(REF_DIRS)),$(B))
 LIB_DEFS    = -DTEST_FAKE_LIB='"$(FAKE_OF)"' -DTEST_REF_LIB='"$(REF_OF)/libQnnRef.so"' \
-              -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"' -DTEST_FAKE_FOLDER='"$(dir $(FAKE_OF))"'
+              -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"' -DTEST_FAKE_ORT='"$(dir $(FAKE_OF))libFakeOrt.so"' -DTEST_ENGINES='"$(B)/engines"' -DTEST_FAKE_FOLDER='"$(dir $(FAKE_OF))"'
 LINK        = $(if $(filter c++11,$(config)),-x none) $(filter %.o %.a,$^) $(LDFLAGS) $(TEST_LIBS)
 TEST_BUILD  = $(CC_$(config)) $(TEST_WARN) $(TEST_CPPFLAGS) $(LIB_DEFS) $(DEPEND) -o $@ $< $(LINK)
 
@@ -427,7 +444,7 @@ $(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F))
 	$(Q)$(TEST_BUILD)
 
 # Run by scripts.
-$(foreach t,ops llm_plain llm_exact tsan lower_ops,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,ops llm_plain llm_exact tsan lower_ops engine_run,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
@@ -600,6 +617,21 @@ test-exports: exports $(B)/qnnrt-run $(B)/libQnnRef.so
 	$(EXPORT)/run_models.py --exports $(EXPORTS) --build $(B) --size $(EXPORTS_SIZE) $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND)) \
 	    $(if $(REPORT),--report '$(REPORT)') $(MODELS)
 
+# onnx, onnxruntime and openvino for Python, by hash.
+ENGINES_VENV = $(B)/engines/venv
+$(ENGINES_VENV)/.made: tests/engines/requirements.txt
+	@mkdir -p $(B)/engines
+	$(PYTHON) -m venv --clear $(ENGINES_VENV)
+	$(ENGINES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+	    --only-binary=:all: --require-hashes -r $<
+	@touch $@
+
+.PHONY: test-engines
+## test-engines: run the 140 recorded cases of the package onnx through sessions, as the engines' own Python does
+test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made
+	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines all
+	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)/bin/python
+
 .PHONY: ops-sweep
 ## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)
 EACH ?= 60
@@ -763,7 +795,7 @@ python-abi:
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
     tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
-    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/qnnrt.hpp
+    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
 INSTALL_TO       = $(DESTDIR)$(PREFIX)
 LIB_NAMES        = libqnnrt.so.$(VERSION) libqnnrt.so.$(SOVERSION) libqnnrt.so

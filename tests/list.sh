@@ -43,6 +43,8 @@ goals() {
         case $word in
         - | c++ | c++all | asanall | testall | oracle) continue ;;
         qnn) if [ ! -f "$B/qnn/2.51/.stamp" ]; then list=$list,qnn; fi; continue ;;
+        engines) if [ ! -f "$B/engines/onnxruntime-1.31.1/.stamp" ]; then list=$list,engines; fi; continue ;;
+        fakeort) case $1 in check | aarch64 | m32) word=$1/fake/libFakeOrt.so ;; *) word=fake/libFakeOrt.so ;; esac ;;
         fake) case $1 in check | aarch64 | m32) word=$1/fake/libQnnFake.so ;; *) word=fake/libQnnFake.so ;; esac ;;
         cdsprpc)
             case $1 in check | aarch64 | m32) word=$1/fake ;; *) word=fake ;; esac

@@ -13,21 +13,24 @@ cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 list=$B/$kind.list
 mkdir -p "$B"
 
-# Goals of all lines, once each; "qnn" and "qnn-aarch64" are not goals of the Makefile.
+# Goals of all lines, once each; "qnn", "qnn-aarch64" and "engines" are not goals of the Makefile.
 wanted() { awk '$3 != "-" { gsub(",", "\n", $3); print $3 }' "$list" | sort -u; }
 
 sh tests/list.sh "$kind" "$part" >"$list" || exit 1
-for group in qnn qnn-aarch64; do
+for group in qnn qnn-aarch64 engines; do
     if wanted | grep -qx "$group"; then
-        case $group in qnn) releases=${TEST_RELEASES-2.47 2.51} ;; *) releases=aarch64 ;; esac
-        $make qnn-libs QNN_RELEASES="$releases" || true
+        case $group in
+        qnn) $make qnn-libs QNN_RELEASES="${TEST_RELEASES-2.47 2.51}" || true ;;
+        qnn-aarch64) $make qnn-libs QNN_RELEASES=aarch64 || true ;;
+        engines) $make engine-libs || true ;;
+        esac
         sh tests/list.sh "$kind" "$part" >"$list" || exit 1
     fi
 done
 
 jobs=-j$cores
 case " ${MAKEFLAGS-} " in *' -j'* | *--jobserver*) jobs= ;; esac
-goals=$(wanted | grep -vx 'qnn\|qnn-aarch64' | tr '\n' ' ')
+goals=$(wanted | grep -vx 'qnn\|qnn-aarch64\|engines' | tr '\n' ' ')
 # shellcheck disable=SC2086  # several words
 if [ -n "$goals" ] && ! $make -k $jobs $goals; then
     { echo "build 10 - echo 'not everything was built: see the messages above'; exit 1"; cat "$list"; } >"$list.new"

@@ -36,6 +36,7 @@
 #define QNNRT_HOST_IMPLEMENTATION
 #define QNNRT_PROGRAM_IMPLEMENTATION
 #define QNNRT_QNN_IMPLEMENTATION
+#define QNNRT_ONNXRUNTIME_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_cache.h"
 #include "qnnrt_session.h"
@@ -46,12 +47,14 @@
 #include "qnnrt_host.h"
 #include "qnnrt_program.h"
 #include "qnnrt_qnn.h"
+#include "qnnrt_onnxruntime.h"
 #endif
 
 #ifndef QNNRT_ENGINES_H
 #define QNNRT_ENGINES_H
 
 #include "qnnrt_qnn.h"
+#include "qnnrt_onnxruntime.h"
 
 #ifndef QNNRT_ENGINES_API
 #define QNNRT_ENGINES_API QNNRT_API
@@ -64,7 +67,7 @@ extern "C" {
 enum { QNNRT_ENGINES = 8 };          /* room for the list and its end */
 
 /* Fill a list with the engines of this project, ended by NULL, in the order in which "auto" tries
-   them: "qnn". Add engines of your own after them, or put yours first.
+   them: "qnn", "onnxrt", "onnxrt+trt". Add engines of your own after them, or put yours first.
 
    list     of the caller; a session reads it only while it is created
 
@@ -90,6 +93,8 @@ qnnrt_engines_default(const qnnrt_engine *list[QNNRT_ENGINES])
 {
     size_t count = 0;
     list[count++] = qnnrt_engine_qnn();
+    list[count++] = qnnrt_engine_onnxruntime();
+    list[count++] = qnnrt_engine_onnxruntime_trt();
     list[count] = NULL;
     return list;
 }

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Fetch the inference engines that tests use, and unpack them below build/engines.
+
+    python3 tests/engine-libs.py [--dir DIR] [NAME ...]
+
+NAME is a row of PACKAGES below, such as onnxruntime-1.31.1, or all (every row); default: the newest
+onnxruntime and openvino that were tested. The packages come from PyPI by pip, one from npm by `npm pack`, all
+by pinned version and sha256. Only the libraries are unpacked, into DIR/<name>/, without their folders.
+Python's standard library and pip are enough; any Python from 3.8 on does.
+"""
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+# Members to unpack; a full match. The last component alone becomes the file's name, but for onnx, whose folders stay.
+ORT = (r"onnxruntime/capi/libonnxruntime(_providers_shared)?\.so[\w.]*"
+       r"|onnxruntime/(LICENSE|ThirdPartyNotices\.txt)")
+ORT_NPM = r"package/bin/napi-v\d/linux/x64/libonnxruntime(_providers_shared)?\.so[\w.]*|package/README\.md"
+OPENVINO = (r"openvino/libs/libopenvino(_c|_intel_cpu_plugin|_onnx_frontend|_ir_frontend|_auto_plugin|_hetero_plugin)?"
+            r"\.so[\w.]*|openvino/libs/lib(tbb|tbbmalloc|tbbbind_2_5|hwloc)\.so[\w.]*"
+            r"|openvino-[\w.-]+\.dist-info/(licenses/)?LICENSE")
+ONNX = (r"onnx/backend/test/data/(simple|pytorch-operator|pytorch-converted)/\w+/(model\.onnx|test_data_set_0/\w+\.pb)"
+        r"|onnx-[\w.-]+\.dist-info/(licenses/)?LICENSE")
+
+# name: (where from, package, version, sha256, members, a file that must be there, megabytes)
+PACKAGES = {
+    "onnxruntime-1.17.3": ("npm", "onnxruntime-node", "1.17.3",
+                           "fd586d4ab53d89fdade19ffcc75b208fd66ab417b247cb6ae299be1bb40d76be",
+                           ORT_NPM, "libonnxruntime.so.1.17.3", 52),
+    "onnxruntime-1.20.1": ("pip", "onnxruntime", "1.20.1",
+                           "5eec64c0269dcdb8d9a9a53dc4d64f87b9e0c19801d9321246a53b7eb5a7d1bc",
+                           ORT, "libonnxruntime.so.1.20.1", 13),
+    "onnxruntime-1.24.4": ("pip", "onnxruntime", "1.24.4",
+                           "e54ad52e61d2d4618dcff8fa1480ac66b24ee2eab73331322db1049f11ccf330",
+                           ORT, "libonnxruntime.so.1.24.4", 17),
+    "onnxruntime-1.31.1": ("pip", "onnxruntime", "1.31.1",
+                           "5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f",
+                           ORT, "libonnxruntime.so.1.31.1", 24),
+    "onnxruntime-1.32.0": ("pip", "onnxruntime", "1.32.0",
+                           "5a34fc4dfeb5a7b4a74c95dcba1e773d722abda720b474edf1b0c419dc6d163d",
+                           ORT, "libonnxruntime.so.1.32.0", 28),
+    "openvino-2024.6.0": ("pip", "openvino", "2024.6.0",
+                          "444a6d3a746dd728654877993c30582faefcad2868c80ec261839a144b8925bc",
+                          OPENVINO, "libopenvino_c.so.2460", 45),
+    "openvino-2026.4.1": ("pip", "openvino", "2026.4.1",
+                          "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf",
+                          OPENVINO, "libopenvino_c.so.2641", 59),
+    "onnx-1.23.2": ("pip", "onnx", "1.23.2",
+                    "c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348",
+                    ONNX, "onnx", 9),
+}
+DEFAULT = ["onnxruntime-1.31.1", "openvino-2026.4.1"]
+PLATFORMS = ["manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux2014_x86_64"]
+
+
+class Failure(Exception):
+    pass
+
+
+def say(text):
+    print("engine-libs: " + text, flush=True)
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def stamp_text(row):
+    # The pattern belongs to the stamp: if it changes, the package is unpacked again.
+    return row[3] + "\n" + row[4] + "\n"
+
+
+def is_there(folder, row):
+    try:
+        with open(os.path.join(folder, ".stamp"), encoding="utf-8") as file:
+            return file.read() == stamp_text(row)
+    except OSError:
+        return False
+
+
+def download(row, folder):
+    """Let pip or npm fetch the package into folder; return its path after a check of the hash."""
+    source, package, version, wanted = row[:4]
+    if source == "pip":
+        requirements = os.path.join(folder, "requirements.txt")
+        with open(requirements, "w", encoding="utf-8") as file:
+            file.write("%s==%s --hash=sha256:%s\n" % (package, version, wanted))
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+                   "--no-input", "--no-deps", "--only-binary=:all:"]
+        for platform in PLATFORMS:
+            command += ["--platform", platform]
+        command += ["--python-version", "311", "--require-hashes", "-r", requirements, "-d", folder]
+    else:
+        command = ["npm", "pack", "--silent", "%s@%s" % (package, version)]
+    environment = dict(os.environ, TMPDIR=folder)   # temporary files stay in build/
+    try:
+        done = subprocess.run(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except FileNotFoundError:
+        raise Failure("%s is missing; on Debian install %s" % (command[0], command[0]))
+    if done.returncode != 0:
+        text = done.stdout.decode("utf-8", "replace").strip()
+        if "DO NOT MATCH THE HASHES" in text.upper():
+            raise Failure("REFUSED: the package that came has another sha256 than the pinned one\n" + text)
+        raise Failure("%s could not download %s %s (no network?); it said:\n%s"
+                      % (source, package, version, text[-1500:]))
+    found = [name for name in os.listdir(folder) if name.endswith((".whl", ".tgz"))]
+    if len(found) != 1:
+        raise Failure("%s left %d packages instead of one" % (source, len(found)))
+    path = os.path.join(folder, found[0])
+    digest = sha256(path)
+    if digest != wanted:
+        raise Failure("REFUSED: %s has sha256\n    %s, pinned is\n    %s" % (found[0], digest, wanted))
+    return path
+
+
+def members(path):
+    """Yield the name and an open file of each regular member."""
+    if path.endswith(".tgz"):
+        with tarfile.open(path, "r:gz") as archive:
+            for member in archive:
+                if member.isfile():
+                    yield member.name, archive.extractfile(member)
+    else:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if not name.endswith("/"):
+                    with archive.open(name) as source:
+                        yield name, source
+
+
+def unpack(package, folder, row):
+    wanted, count = re.compile(row[4]), 0
+    for name, source in members(package):
+        if not wanted.fullmatch(name):
+            continue
+        parts = name.split("/") if row[1] == "onnx" else name.split("/")[-1:]
+        path = os.path.join(folder, *parts)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        if ".so" in name:
+            os.chmod(path, 0o755)
+        count += 1
+    if not os.path.exists(os.path.join(folder, row[5])):
+        raise Failure("the package holds no " + row[5])
+    return count
+
+
+def fetch(name, base):
+    row = PACKAGES[name]
+    folder = os.path.join(base, name)
+    if is_there(folder, row):
+        say("%s is there already" % folder)
+        return
+    say("fetching %s %s (%d MB)" % (row[1], row[2], row[6]))
+    os.makedirs(base, exist_ok=True)
+    work = os.path.abspath(tempfile.mkdtemp(prefix=".part-", dir=base))
+    try:
+        package = download(row, work)
+        fresh = os.path.join(work, "unpacked")
+        count = unpack(package, fresh, row)
+        with open(os.path.join(fresh, ".stamp"), "w", encoding="utf-8") as file:
+            file.write(stamp_text(row))
+        try:
+            if os.path.lexists(folder) and not is_there(folder, row):
+                os.rename(folder, os.path.join(work, "old"))
+            os.rename(fresh, folder)
+        except OSError:
+            if not is_there(folder, row):   # else another run was faster
+                raise
+        say("%s: %d files, sha256 as pinned" % (folder, count))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main(arguments):
+    base = os.path.join("build", "engines")
+    if arguments[:1] == ["--dir"] and len(arguments) > 1:
+        base, arguments = arguments[1], arguments[2:]
+    names = []
+    for name in arguments or DEFAULT:
+        names += list(PACKAGES) if name == "all" else [name]
+    unknown = [name for name in names if name not in PACKAGES]
+    if unknown:
+        say("no such package: %s; there are %s and all" % (" ".join(unknown), " ".join(PACKAGES)))
+        return 2
+    status = 0
+    for name in names:
+        try:
+            fetch(name, base)
+        except (Failure, OSError, zipfile.BadZipFile, tarfile.TarError) as failure:
+            say("%s failed: %s" % (name, failure))
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 8):
+        sys.exit("engine-libs: Python 3.8 or newer is needed, this is " + sys.version.split()[0])
+    sys.exit(main(sys.argv[1:]))
