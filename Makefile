@@ -329,6 +329,12 @@ $(FAKE_DIRS:%=%/libFakeOrt.so): tests/fake/fake_ort.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC_$(config)) $(WARN) $(DEPEND) -fvisibility=hidden -fPIC -shared -o $@ $< $(LDFLAGS)
 
+# OpenVINO's C library as tests need it.
+$(FAKE_DIRS:%=%/openvino/libopenvino_c.so.9990): tests/fake/fake_openvino.c $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC_$(config)) $(WARN) $(TEST_CPPFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS)
+
 $(B)/fake/libOpPackage.so: tests/fake/op_package.c $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -413,7 +419,12 @@ $(call IN_EACH,program.o): tools/qnnrt_program.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_PROGRAM_IMPLEMENTATION
 
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o $$(@D)/engine_qnn.o $$(@D)/engine_onnxrt.o $$(@D)/engines.o
+$(call IN_EACH,engine_openvino.o): tools/engines/qnnrt_openvino.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(IMPL) -DQNNRT_OPENVINO_IMPLEMENTATION
+
+$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o $$(@D)/engine_qnn.o $$(@D)/engine_onnxrt.o $$(@D)/engine_openvino.o $$(@D)/engines.o
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
@@ -795,7 +806,7 @@ python-abi:
 INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profile_log.h tools/qnnrt_llm.h \
     tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
-    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/qnnrt.hpp
+    tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
 INSTALL_TO       = $(DESTDIR)$(PREFIX)
 LIB_NAMES        = libqnnrt.so.$(VERSION) libqnnrt.so.$(SOVERSION) libqnnrt.so

@@ -50,6 +50,9 @@ goals() {
             case $1 in check | aarch64 | m32) word=$1/fake ;; *) word=fake ;; esac
             list=$list,$B/$word/old/libcdsprpc.so word=$word/libcdsprpc.so ;;
         ref) case $1 in c99 | c++11 | script | cover) word=libQnnRef.so ;; *) word=$1/libQnnRef.so ;; esac ;;
+        openvino)
+            case $1 in check | aarch64 | m32) word=$1/fake ;; *) word=fake ;; esac
+            word=$word/openvino/libopenvino_c.so.9990 ;;
         locale) word=locale/.made ;;
         all) list=$list,all; continue ;;
         esac

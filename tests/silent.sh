@@ -24,9 +24,10 @@ cache_macros='QNNRT_CACHE_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION'
 session_macros='QNNRT_SESSION_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 # All headers in one file, as users have them.
 everything=QNNRT_STATIC
-for header in '' ONNXRUNTIME_ CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ HOST_ PROGRAM_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
+for header in '' ONNXRUNTIME_ OPENVINO_ CACHE_ SESSION_ WEIGHTS_ IR_ LOWER_ PARTITION_ HOST_ PROGRAM_; do everything=$everything+QNNRT_${header}IMPLEMENTATION; done
 engine_qnn_macros="QNNRT_QNN_API=extern $everything"
 engine_onnxrt_macros='QNNRT_ONNXRUNTIME_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
+engine_openvino_macros='QNNRT_OPENVINO_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION+QNNRT_CACHE_IMPLEMENTATION+QNNRT_SESSION_IMPLEMENTATION'
 engines_macros='QNNRT_ENGINES_API=extern QNNRT_ENGINES_LIST_IMPLEMENTATION QNNRT_ENGINES_IMPLEMENTATION+QNNRT_STATIC'
 weights_macros='QNNRT_WEIGHTS_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
 llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
@@ -215,6 +216,7 @@ check() {
     needs='-DQNNRT_COMPOSE -Itools'
     check tools/engines/qnnrt_qnn.h $engine_qnn_macros
     check tools/engines/qnnrt_onnxruntime.h $engine_onnxrt_macros
+    check tools/engines/qnnrt_openvino.h $engine_openvino_macros
     check tools/engines/qnnrt_engines.h $engines_macros
     needs='-DQNNRT_COMPOSE -include qnnrt.h'
     check tools/qnnrt_known.h

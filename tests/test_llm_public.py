@@ -25,6 +25,7 @@ HOST = "tools/qnnrt_host.h"
 PROGRAM = "tools/qnnrt_program.h"
 SESSION = "tools/qnnrt_session.h"
 ENGINE_ONNXRT = "tools/engines/qnnrt_onnxruntime.h"
+ENGINE_OPENVINO = "tools/engines/qnnrt_openvino.h"
 ENGINE_QNN, ENGINES = "tools/engines/qnnrt_qnn.h", "tools/engines/qnnrt_engines.h"
 # It writes files.
 SESSION_POSIX = POSIX - {"mmap", "munmap", "madvise"} | set("dlopen dlsym dlclose flock getpid mkdir qsort rmdir strstr unlink".split())
@@ -38,6 +39,8 @@ LAYERS = ((LLM, "QNNRT_LLM", LIBC, "qnnrt_exec", 21, 100),
           (CACHE, "QNNRT_CACHE", MEMORY | CACHE_POSIX, "qnnrt_utf8_length", 13, 13),
           (ENGINE_ONNXRT, "QNNRT_ONNXRUNTIME", MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "getenv", "stat", "opendir", "readdir", "closedir", "sysconf", "strstr",
                                                          "strspn", "strtol", "atoi", "strcpy"}, "qnnrt_session_bytes", 2, 60),
+          (ENGINE_OPENVINO, "QNNRT_OPENVINO", MEMORY | {"dlopen", "dlsym", "dlclose", "dlerror", "fopen", "fread", "fclose", "stat", "opendir",
+           "readdir", "closedir", "getenv", "strspn", "strcspn", "strstr", "strcpy"}, "qnnrt_utf8_length", 1, 40),
           (ENGINE_QNN, "QNNRT_QNN", MEMORY | {"dlopen", "dlsym", "dlclose", "fopen", "fwrite", "fclose", "strtod", "strpbrk"}, "qnnrt_program_build", 1, 60),
           (SESSION, "QNNRT_SESSION", MEMORY | SESSION_POSIX, "qnnrt_cache_put", 16, 60),
           (DECODER, "QNNRT_DECODER", MEMORY | {"strcspn", "sqrt", "pow"}, "qnnrt_json_more", 7, 40),
@@ -75,7 +78,7 @@ check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qn
 
 users = [(LLM, ["qnnrt", "qnnrt_json"]), (CACHE, ["qnnrt", "qnnrt_json"]), (SESSION, ["qnnrt", "qnnrt_json", "qnnrt_cache"]),
          (ENGINE_QNN, ["qnnrt", "qnnrt_json", "qnnrt_cache", "qnnrt_session", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_host", "qnnrt_program",
-                       "qnnrt_manifest"]), (ENGINE_ONNXRT, ["qnnrt", "qnnrt_session"]), (ENGINES, ["qnnrt", "qnnrt_session", "qnnrt_qnn", "qnnrt_onnxruntime", "qnnrt_openvino"]),
+                       "qnnrt_manifest"]), (ENGINE_ONNXRT, ["qnnrt", "qnnrt_session"]), (ENGINE_OPENVINO, ["qnnrt", "qnnrt_session"]), (ENGINES, ["qnnrt", "qnnrt_session", "qnnrt_qnn", "qnnrt_onnxruntime", "qnnrt_openvino"]),
          (IR, ["qnnrt", "qnnrt_json", "qnnrt_weights"]), (WEIGHTS, ["qnnrt", "qnnrt_json"]),
          (LOWER, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_known"]), (KNOWN, ["qnnrt", "qnnrt_json"]), (HOST, ["qnnrt", "qnnrt_json", "qnnrt_ir"]),
          (PROGRAM, ["qnnrt", "qnnrt_json", "qnnrt_weights", "qnnrt_ir", "qnnrt_lower", "qnnrt_partition", "qnnrt_host"]), (PARTITION, ["qnnrt", "qnnrt_json"]),

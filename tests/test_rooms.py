@@ -43,6 +43,7 @@ DECLARED = {"tools/qnnrt_llm.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("
             "tools/qnnrt_session.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                       ("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION")),
             "tools/engines/qnnrt_onnxruntime.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION")),
+            "tools/engines/qnnrt_openvino.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION")),
             "tools/engines/qnnrt_qnn.h": (("qnnrt.h", "#ifdef QNNRT_IMPLEMENTATION"), ("qnnrt_json.h", "#ifdef QNNRT_JSON_IMPLEMENTATION"),
                                           ("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION"), ("tools/qnnrt_compose.h", "#endif /* QNNRT_COMPOSE_H"),
                                           ("tools/qnnrt_weights.h", "#ifdef QNNRT_WEIGHTS_IMPLEMENTATION"), ("tools/qnnrt_ir.h", "#ifdef QNNRT_IR_IMPLEMENTATION"),
@@ -64,6 +65,8 @@ CACHE = (("tools/qnnrt_cache.h", "#ifdef QNNRT_CACHE_IMPLEMENTATION", "#ifndef Q
 SESSION = (("tools/qnnrt_session.h", "#ifdef QNNRT_SESSION_IMPLEMENTATION", "#ifndef QNNRT_SESSION_H", "#endif /* QNNRT_SESSION__IMPL_ONCE */"),)
 ENGINE_ONNXRT = (("tools/engines/qnnrt_onnxruntime.h", "#ifdef QNNRT_ONNXRUNTIME_IMPLEMENTATION", "#ifndef QNNRT_ONNXRUNTIME_H",
                    "#endif /* QNNRT_ONNXRUNTIME__IMPL_ONCE */"),)
+ENGINE_OPENVINO = (("tools/engines/qnnrt_openvino.h", "#ifdef QNNRT_OPENVINO_IMPLEMENTATION", "#ifndef QNNRT_OPENVINO_H",
+                    "#endif /* QNNRT_OPENVINO__IMPL_ONCE */"),)
 ENGINE_QNN = (("tools/engines/qnnrt_qnn.h", "#ifdef QNNRT_QNN_IMPLEMENTATION", "#ifndef QNNRT_QNN_H", "#endif /* QNNRT_QNN__IMPL_ONCE */"),)
 HOST = (("tools/qnnrt_host.h", "#ifdef QNNRT_HOST_IMPLEMENTATION", "#ifndef QNNRT_HOST_H", "#endif /* QNNRT_HOST__IMPL_ONCE */"),)
 PROGRAM = (("tools/qnnrt_program.h", "#ifdef QNNRT_PROGRAM_IMPLEMENTATION", "#ifndef QNNRT_PROGRAM_H", "#endif /* QNNRT_PROGRAM__IMPL_ONCE */"),)
@@ -109,7 +112,7 @@ def main():
         print("rooms: " + text)
     failed += len(wrong)
     passed += len(paths) - len({text.split(":")[0] for text in wrong})
-    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15)):
+    for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15), (ENGINE_OPENVINO, 17)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)
         for text in wrong:

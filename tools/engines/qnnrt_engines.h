@@ -37,6 +37,7 @@
 #define QNNRT_PROGRAM_IMPLEMENTATION
 #define QNNRT_QNN_IMPLEMENTATION
 #define QNNRT_ONNXRUNTIME_IMPLEMENTATION
+#define QNNRT_OPENVINO_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_cache.h"
 #include "qnnrt_session.h"
@@ -48,6 +49,7 @@
 #include "qnnrt_program.h"
 #include "qnnrt_qnn.h"
 #include "qnnrt_onnxruntime.h"
+#include "qnnrt_openvino.h"
 #endif
 
 #ifndef QNNRT_ENGINES_H
@@ -55,6 +57,7 @@
 
 #include "qnnrt_qnn.h"
 #include "qnnrt_onnxruntime.h"
+#include "qnnrt_openvino.h"
 
 #ifndef QNNRT_ENGINES_API
 #define QNNRT_ENGINES_API QNNRT_API
@@ -67,7 +70,8 @@ extern "C" {
 enum { QNNRT_ENGINES = 8 };          /* room for the list and its end */
 
 /* Fill a list with the engines of this project, ended by NULL, in the order in which "auto" tries
-   them: "qnn", "onnxrt", "onnxrt+trt". Add engines of your own after them, or put yours first.
+   them: "qnn", "onnxrt", "onnxrt+trt", "openvino". Add engines of your own after them, or put
+   yours first.
 
    list     of the caller; a session reads it only while it is created
 
@@ -95,6 +99,7 @@ qnnrt_engines_default(const qnnrt_engine *list[QNNRT_ENGINES])
     list[count++] = qnnrt_engine_qnn();
     list[count++] = qnnrt_engine_onnxruntime();
     list[count++] = qnnrt_engine_onnxruntime_trt();
+    list[count++] = qnnrt_engine_openvino();
     list[count] = NULL;
     return list;
 }
