@@ -1,222 +1,673 @@
-/* test_session.c - sessions over an engine of this file, which counts its handles and fails on demand */
+/* test_session.c - sessions: choice, values, batches, misuse, threads; every failing call and allocation */
 #include "../tools/qnnrt_session.h"
 #include "test.h"
+#include "session_engine.h"
+#include "counted.h"
+
+#include <pthread.h>
 
 static qnnrt_error err;
+static qnnrt_session_desc desc;
+static qnnrt_session *session;
+static float x[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }, y[12];
 
-/* ---- an engine: y = 2 x, sum = the sum of x --------------------------------------------------- */
-
-typedef struct ledger { int libraries, models, bindings; } ledger;
-static ledger live;
-
-typedef struct doubler { qnnrt_value x, y; float *own; float sum; size_t count; } doubler;
-
-static const char *const doubler_devices[] = { "cpu" };
-
-static qnnrt_result doubler_open(const qnnrt_engine_open *desc, void **library, qnnrt_engine_library *out, qnnrt_error *e)
+/* Create a session. Return its result. */
+static qnnrt_result create(void)
 {
-    (void)desc;
-    (void)e;
-    *library = &live;
-    out->version = "1.0";
-    out->path = "";
-    out->build = "";
-    out->devices = doubler_devices;
-    out->device_count = 1;
-    ++live.libraries;
-    return QNNRT_OK;
-}
-
-static void doubler_close(void *library) { live.libraries -= library == &live; }
-
-static qnnrt_session_tensor doubler_inputs[1], doubler_outputs[2];
-
-static qnnrt_result doubler_load(void *library, const qnnrt_engine_load *load, void **model, qnnrt_engine_model *out, qnnrt_error *e)
-{
-    (void)library;
-    (void)load;
-    (void)e;
-    doubler_inputs[0].name = "x";
-    doubler_outputs[0].name = "y";
-    doubler_outputs[1].name = "sum";
-    doubler_inputs[0].dtype = doubler_outputs[0].dtype = doubler_outputs[1].dtype = QNNRT_DTYPE_F32;
-    doubler_inputs[0].rank = doubler_outputs[0].rank = 2;
-    doubler_inputs[0].dims[0] = doubler_outputs[0].dims[0] = -1;
-    doubler_inputs[0].dims[1] = doubler_outputs[0].dims[1] = 3;
-    out->inputs = doubler_inputs;
-    out->input_count = 1;
-    out->outputs = doubler_outputs;
-    out->output_count = 2;
-    *model = &live;
-    ++live.models;
-    return QNNRT_OK;
-}
-
-static void doubler_unload(void *model) { live.models -= model == &live; }
-
-static qnnrt_result doubler_bind(void *model, void **binding, qnnrt_error *e)
-{
-    (void)model;
-    (void)e;
-    *binding = calloc(1, sizeof(doubler));
-    ++live.bindings;
-    return QNNRT_OK;
-}
-
-static void doubler_unbind(void *binding)
-{
-    free(((doubler *)binding)->own);
-    free(binding);
-    --live.bindings;
-}
-
-static qnnrt_result doubler_set(void *binding, int output, size_t index, const qnnrt_value *value, qnnrt_error *e)
-{
-    doubler *d = (doubler *)binding;
-    (void)e;
-    if (!output) d->x = *value;
-    else if (index == 0) d->y = *value;
-    return QNNRT_OK;
-}
-
-static qnnrt_result doubler_run(void *binding, qnnrt_error *e)
-{
-    doubler *d = (doubler *)binding;
-    const float *x = (const float *)d->x.data;
-    float *y = (float *)d->y.data;
-    size_t i;
-    (void)e;
-    d->count = d->x.bytes / 4;
-    d->sum = 0;
-    if (y == NULL) y = d->own = (float *)realloc(d->own, d->x.bytes);
-    for (i = 0; i < d->count; ++i) {
-        y[i] = 2 * x[i];
-        d->sum += x[i];
-    }
-    return QNNRT_OK;
-}
-
-static qnnrt_result doubler_get(void *binding, size_t output, qnnrt_value *value, qnnrt_error *e)
-{
-    doubler *d = (doubler *)binding;
-    (void)e;
-    *value = d->x;
-    if (output == 0) {
-        value->data = d->y.data != NULL ? d->y.data : (void *)d->own;
-    } else {
-        value->rank = 0;
-        value->bytes = 4;
-        value->data = &d->sum;
-    }
-    return QNNRT_OK;
-}
-
-static const qnnrt_engine doubler_engine = {
-    QNNRT_ENGINE_VERSION, QNNRT_MODEL_ONNX, "doubler", "doubles", doubler_open, doubler_close, doubler_load, doubler_unload,
-    doubler_bind, doubler_unbind, doubler_set, doubler_run, doubler_get, NULL, NULL
-};
-static const qnnrt_engine *const doubler_list[] = { &doubler_engine, NULL };
-
-static char model_path[1200];
-
-static int begin(qnnrt_session_desc *desc)
-{
-    memset(desc, 0, sizeof(*desc));
     memset(&err, 0xFF, sizeof(err));
-    desc->engines = doubler_list;
-    if (model_path[0] == '\0') snprintf(model_path, sizeof(model_path), "%.1000s/m.onnx", test_tmpdir());
-    return test_write_file(model_path, "\x08\x08", 2);
+    session = (qnnrt_session *)&desc;
+    return qnnrt_session_create(toy_model_path, &desc, &session, &err);
 }
 
-TEST(a_run_by_order_and_by_name)
+/* Return a precision that does not exist. */
+static qnnrt_precision odd_precision(void)
 {
-    qnnrt_session_desc desc;
-    qnnrt_session *session;
-    qnnrt_value in, out[2];
-    float x[6] = { 1, 2, 3, 4, 5, 6 }, y[6];
-    CHECK(begin(&desc));
-    desc.engine = "doubler";
-    CHECK_EQ(qnnrt_session_create(model_path, &desc, &session, &err), QNNRT_OK);
-    CHECK_STR(qnnrt_session_get_info(session)->text, "m.onnx engine=doubler device=cpu>");
-    memset(&in, 0, sizeof(in));
-    memset(out, 0, sizeof(out));
-    in.dtype = QNNRT_DTYPE_F32;
-    in.rank = 2;
-    in.dims[0] = 2;
-    in.dims[1] = 3;
-    in.data = x;
-    in.bytes = sizeof(x);
-    out[0].rank = 2;
-    out[0].dims[0] = 2;
-    out[0].dims[1] = 3;
-    out[0].data = y;
-    out[0].bytes = sizeof(y);
-    CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 2), QNNRT_OK);
-    CHECK(y[5] == 12 && *(float *)out[1].data == 21 && out[0].data == y && out[1].rank == 0);
+    const int number = 7;
+    qnnrt_precision precision;
+    memcpy(&precision, &number, sizeof(precision));
+    return precision;
+}
+
+#define ERROR() (qnnrt_session_error(session)->text)
+#define END() do { CHECK_EQ(qnnrt_session_destroy(session), QNNRT_OK); CHECK_EQ(toy_live(), 0); } while (0)
+
+/* ---- choice ------------------------------------------------------------------------------------ */
+
+TEST(auto_takes_the_first_that_loads_and_says_why)
+{
+    const qnnrt_session_info *info;
+    CHECK(toy_begin(&desc));
+    toy[0].load_result = QNNRT_E_UNSUPPORTED;
+    toy[0].load_device = "npu";
+    CHECK_EQ(create(), QNNRT_OK);
+    info = qnnrt_session_get_info(session);
+    CHECK_EQ(info->candidate_count, 4);
+    CHECK_STR(info->candidates[0].reason, "first: cannot load it: the toy broke in two lines");
+    CHECK_STR(info->candidates[1].reason, "second has no device \"npu\"; it has \"cpu\", \"cuda:0\"");
+    CHECK_STR(info->candidates[2].reason, "first has no device \"gpu\"");
+    CHECK_STR(info->candidates[3].reason, "the first that loads");
+    CHECK(info->candidates[3].taken && !info->candidates[2].taken);
+    CHECK_STR(info->device, "cuda:0");
+    CHECK_STR(info->engine_version, "1.2.3");
+    CHECK_STR(info->text, "model.onnx engine=second device=cuda:0>");
+    CHECK(info->fallback == NULL && info->warning_count == 0);
+    CHECK_STR(info->cache, "off");
+    CHECK_EQ(toy[0].libraries, 0);       /* what was not taken is closed */
+    END();
+}
+
+TEST(a_named_device_is_the_only_one_unless_fallback_is_allowed)
+{
+    CHECK(toy_begin(&desc));
+    toy[0].load_result = QNNRT_E_FORMAT;
+    toy[0].load_device = "npu";
+    desc.device = "npu";
+    CHECK_EQ(create(), QNNRT_E_FORMAT);
+    CHECK(session == NULL);
+    CHECK_STR(err.text, "no engine runs");
+    CHECK_STR(err.text, "first on npu: first: cannot load it");
+    CHECK_STR(err.text, "second on npu: second has no device");
+    CHECK_EQ(toy_live(), 0);
+    desc.engine = "first";
+    CHECK_EQ(create(), QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "first: cannot load it: the toy broke\nin two lines");
+    desc.allow_fallback = 1;
+    toy[0].fallback = 1;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(qnnrt_session_get_info(session)->device, "cpu");
+    CHECK_STR(qnnrt_session_get_info(session)->fallback, "all of it on cpu instead of npu: first: cannot load it");
+    CHECK_STR(qnnrt_session_get_info(session)->fallback, "; 2 of 5 nodes run on cpu");
+    END();
+    toy[0].load_result = QNNRT_OK;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(qnnrt_session_get_info(session)->fallback, "2 of 5 nodes run on cpu");
+    CHECK_EQ(toy[0].load.allow_fallback, 1);
+    END();
+    desc.device = "cuda";
+    desc.engine = "second";
+    desc.allow_fallback = 0;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(qnnrt_session_get_info(session)->device, "cuda:0");
+    END();
+    desc.device = "cuda:1";
+    CHECK_EQ(create(), QNNRT_E_NOT_FOUND);
+    CHECK_STR(err.text, "second has no device \"cuda:1\"");
+    CHECK_EQ(toy_live(), 0);
+}
+
+TEST(a_library_that_is_missing_is_a_reason)
+{
+    CHECK(toy_begin(&desc));
+    toy[0].open_result = QNNRT_E_LIBRARY;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(qnnrt_session_get_info(session)->candidates[0].reason, "first: libtoy.so is not there");
+    CHECK_EQ(toy[0].opens, 1);
+    END();
+    desc.engine = "first";
+    CHECK_EQ(create(), QNNRT_E_LIBRARY);
+    CHECK_STR(err.text, "first: libtoy.so is not there");
+    desc.engine = NULL;
+    toy[1].open_result = QNNRT_E_VERSION;
+    CHECK_EQ(create(), QNNRT_E_LIBRARY);
+    CHECK_STR(err.text, "second on npu: second: libtoy.so is not there");
+    CHECK_EQ(toy_live(), 0);
+}
+
+TEST(strategy_1_takes_the_fastest)
+{
+    CHECK(toy_begin(&desc));
+    toy[0].slow = 3000000;
+    desc.kernel_policy = "{\"auto_strategy\": 1}";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(qnnrt_session_get_info(session)->engine, "second");
+    CHECK_EQ(qnnrt_session_get_info(session)->candidate_count, 6);
+    CHECK_STR(qnnrt_session_get_info(session)->candidates[0].reason, "slower: ");
+    CHECK(toy[0].runs >= 6 && toy[0].models == 0 && toy[1].models == 1);
+    END();
+    desc.kernel_policy = "{\"auto_strategy\": 2}";
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK_STR(err.text, "never chooses, and the engine is \"auto\"");
+    desc.engine = "first";
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK_STR(err.text, "and the device is \"auto\"");
+    desc.device = "cpu";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(qnnrt_session_get_info(session)->candidates[0].reason, "it was asked for");
+    END();
+}
+
+TEST(options_go_to_their_engine)
+{
+    qnnrt_session_option options[4];
+    CHECK(toy_begin(&desc));
+    memset(options, 0, sizeof(options));
+    options[0].key = "library_path";
+    options[0].value = "/opt/libtoy.so";
+    options[1].engine = "second";
+    options[1].key = "level";
+    options[1].value = "9";
+    desc.options = options;
+    desc.option_count = 2;
+    desc.device = "cpu";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(qnnrt_session_get_info(session)->library, "/opt/libtoy.so");
+    CHECK_EQ(toy[0].load.option_count, 0);
+    CHECK_EQ(toy[0].option[0], 0);
+    END();
+    desc.engine = "second";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(toy[1].option, "level=9");
+    CHECK_STR(toy[1].load.options[0].value, "9");
+    END();
+    options[1].engine = "third";
+    CHECK_EQ(create(), QNNRT_E_NOT_FOUND);
+    CHECK_STR(err.text, "unknown engine \"third\"; there are \"first\", \"second\" (in option \"level\")");
+    options[1].engine = NULL;
+    options[1].value = NULL;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK_STR(err.text, "option 1 has no key or no value");
+}
+
+/* ---- values ------------------------------------------------------------------------------------ */
+
+TEST(runs_by_name_and_by_order)
+{
+    qnnrt_value in[2], out[2];
+    float bias[3] = { 100, 200, 300 };
+    CHECK(toy_begin(&desc));
+    CHECK_EQ(create(), QNNRT_OK);
+    in[0] = toy_value(NULL, x, 2, 3);
+    out[0] = toy_value(NULL, y, 2, 3);
+    memset(&out[1], 0, sizeof(out[1]));
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 2), QNNRT_OK);
+    CHECK(y[5] == 12 && out[0].data == y && *(float *)out[1].data == 21 && out[1].rank == 0 && out[1].bytes == 4);
     CHECK_STR(out[1].name, "sum");
+    in[0] = toy_value("bias", bias, 3, 0);
+    in[1] = toy_value("x", x, 4, 3);
     memset(out, 0, sizeof(out));
     out[0].name = "sum";
-    in.name = "x";
-    CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_OK);
-    CHECK(*(float *)out[0].data == 21);
-    CHECK_EQ(qnnrt_session_run(session, &in, 0, out, 1), QNNRT_E_STATE);
-    CHECK_STR(qnnrt_session_error(session)->text, "missing input \"x\"");
-    in.dims[1] = 2;
-    CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_E_MISMATCH);
-    CHECK_STR(qnnrt_session_error(session)->text, "input \"x\" expects float32[-1,3], got float32[2,2]");
-    CHECK_EQ(qnnrt_session_destroy(session), QNNRT_OK);
-    CHECK_EQ(live.libraries + live.models + live.bindings, 0);
+    out[1].name = "y";
+    CHECK_EQ(qnnrt_session_run(session, in, 2, out, 2), QNNRT_OK);
+    CHECK(*(float *)out[0].data == 78 && ((float *)out[1].data)[11] == 324 && out[1].dims[0] == 4);
+    /* The optional input is taken back; the caller's memory is not used again. */
+    memset(&out[1], 0, sizeof(out[1]));
+    memset(y, 0, sizeof(y));
+    out[1].name = "y";
+    CHECK_EQ(qnnrt_session_run(session, &in[1], 1, &out[1], 1), QNNRT_OK);
+    CHECK(((float *)out[1].data)[11] == 24 && y[0] == 0 && out[1].data != y);
+    /* With memory, and without dimensions: the result is copied. */
+    memset(out, 0, sizeof(out));
+    out[0].data = y;
+    out[0].bytes = sizeof(y);
+    CHECK_EQ(qnnrt_session_run(session, &in[1], 1, out, 1), QNNRT_OK);
+    CHECK(y[11] == 24 && out[0].data == y && out[0].rank == 2 && out[0].bytes == sizeof(y));
+    out[0].rank = 0;
+    out[0].bytes = 40;
+    CHECK_EQ(qnnrt_session_run(session, &in[1], 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "output \"y\" needs room for 48 bytes, got 40");
+    /* A batch of nothing. */
+    in[1] = toy_value("x", NULL, 0, 3);
+    in[1].rank = 2;
+    in[1].bytes = 0;
+    memset(out, 0, sizeof(out));
+    CHECK_EQ(qnnrt_session_run(session, &in[1], 1, out, 1), QNNRT_OK);
+    CHECK_EQ(out[0].dims[0] + (int64_t)out[0].bytes, 0);
+    END();
 }
 
-TEST(a_binding_runs_again_in_the_same_memory)
+TEST(wrong_values_are_named)
 {
-    qnnrt_session_desc desc;
-    qnnrt_session *session;
+    qnnrt_value in[3], out[3], good;
+    CHECK(toy_begin(&desc));
+    CHECK_EQ(create(), QNNRT_OK);
+    memset(out, 0, sizeof(out));
+    good = toy_value("x", x, 2, 3);
+    CHECK_EQ(qnnrt_session_run(session, NULL, 0, out, 1), QNNRT_E_STATE);
+    CHECK_STR(ERROR(), "missing input \"x\"");
+    in[0] = toy_value("bias", x, 3, 0);
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_STATE);
+    in[0] = good;
+    in[0].name = "z";
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_NOT_FOUND);
+    CHECK_STR(ERROR(), "no input \"z\"; the 2 inputs are \"x\", \"bias\"");
+    in[0].name = NULL;
+    in[1] = in[2] = toy_value(NULL, x, 3, 0);
+    CHECK_EQ(qnnrt_session_run(session, in, 3, out, 1), QNNRT_E_NOT_FOUND);
+    CHECK_STR(ERROR(), "3 inputs are given, the model has 2");
+    in[1] = good;
+    CHECK_EQ(qnnrt_session_run(session, in, 2, out, 1), QNNRT_E_ARG);
+    CHECK_STR(ERROR(), "input \"x\" is given twice");
+    in[0] = good;
+    in[0].dtype = QNNRT_DTYPE_F64;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "input \"x\" expects float32[-1,3], got float64[2,3]");
+    in[0] = good;
+    in[0].dims[1] = 4;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "expects float32[-1,3], got float32[2,4]");
+    in[0] = good;
+    in[0].rank = 3;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    in[0].rank = 1000000;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    in[0] = good;
+    in[0].bytes = 23;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "input \"x\", float32[2,3], expects 24 bytes, got 23");
+    in[0] = good;
+    in[0].dims[0] = -2;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "has no size");
+    in[0].dims[0] = INT64_MAX;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_EQ(qnnrt_session_run(session, &good, 1, NULL, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_session_run(session, &good, 1, out, 0), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_session_run(session, NULL, 1, out, 1), QNNRT_E_ARG);
+    out[0].name = "q";
+    CHECK_EQ(qnnrt_session_run(session, &good, 1, out, 1), QNNRT_E_NOT_FOUND);
+    CHECK_STR(ERROR(), "no output \"q\"; the 2 outputs are \"y\", \"sum\"");
+    out[0].name = NULL;
+    out[0].dtype = QNNRT_DTYPE_I32;
+    CHECK_EQ(qnnrt_session_run(session, &good, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "output \"y\" is float32, and int32 is expected");
+    out[0] = toy_value(NULL, y, 2, 3);
+    out[0].bytes = 20;
+    CHECK_EQ(qnnrt_session_run(session, &good, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "needs room for 24 bytes, got 20");
+    CHECK_EQ(toy[0].runs, 0);
+    out[0] = toy_value(NULL, y, 2, 3);
+    CHECK_EQ(qnnrt_session_run(session, &good, 1, out, 1), QNNRT_OK);
+    CHECK_EQ(qnnrt_session_error(session)->code, QNNRT_OK);
+    toy[0].out_of_memory = 1;
+    CHECK_EQ(qnnrt_session_run(session, &good, 1, out, 1), QNNRT_E_MEMORY);
+    CHECK_STR(ERROR(), "first: requested 99 bytes of the device (");
+    CHECK_STR(ERROR(), " bytes available)");
+    END();
+}
+
+TEST(a_binding_keeps_its_memory)
+{
     qnnrt_binding *binding;
-    qnnrt_value in;
-    float x[3] = { 1, 2, 3 };
-    CHECK(begin(&desc));
-    CHECK_EQ(qnnrt_session_create(model_path, &desc, &session, &err), QNNRT_OK);
+    qnnrt_value value, got;
+    CHECK(toy_begin(&desc));
+    CHECK_EQ(create(), QNNRT_OK);
     CHECK_EQ(qnnrt_binding_create(session, &binding, &err), QNNRT_OK);
-    memset(&in, 0, sizeof(in));
-    in.dtype = QNNRT_DTYPE_F32;
-    in.rank = 2;
-    in.dims[0] = 1;
-    in.dims[1] = 3;
-    in.data = x;
-    in.bytes = sizeof(x);
     CHECK_EQ(qnnrt_binding_run(binding), QNNRT_E_STATE);
-    CHECK_EQ(qnnrt_binding_input(binding, &in), QNNRT_OK);
-    CHECK_EQ(qnnrt_binding_get(binding, "y", &in), QNNRT_E_STATE);
+    CHECK_STR(ERROR(), "missing input \"x\"");
+    value = toy_value("x", x, 2, 3);
+    CHECK_EQ(qnnrt_binding_input(binding, &value), QNNRT_OK);
+    CHECK_EQ(qnnrt_binding_get(binding, "y", &got), QNNRT_E_STATE);
+    value = toy_value("y", y, 2, 3);
+    CHECK_EQ(qnnrt_binding_output(binding, &value), QNNRT_OK);
     CHECK_EQ(qnnrt_binding_run(binding), QNNRT_OK);
-    x[1] = 7;
+    CHECK(y[5] == 12);
+    x[5] = 8;
     CHECK_EQ(qnnrt_binding_run(binding), QNNRT_OK);
-    CHECK_EQ(qnnrt_binding_get(binding, "y", &in), QNNRT_OK);
-    CHECK(((float *)in.data)[1] == 14);
+    CHECK(y[5] == 16);
+    x[5] = 6;
+    CHECK_EQ(qnnrt_binding_get(binding, "sum", &got), QNNRT_OK);
+    CHECK(*(float *)got.data == 23);
+    CHECK_EQ(qnnrt_binding_get(binding, NULL, &got), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_get(binding, "q", &got), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(qnnrt_binding_get(binding, "y", NULL), QNNRT_E_ARG);
+    /* After a failure all is as before. */
+    value = toy_value("x", x, 2, 4);
+    CHECK_EQ(qnnrt_binding_input(binding, &value), QNNRT_E_MISMATCH);
+    value = toy_value("y", y, 0, 0);
+    CHECK_EQ(qnnrt_binding_output(binding, &value), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "which has no size");
+    value = toy_value(NULL, x, 2, 3);
+    CHECK_EQ(qnnrt_binding_input(binding, &value), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_input(binding, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_run(binding), QNNRT_OK);
+    value = toy_value("x", NULL, 0, 0);
+    CHECK_EQ(qnnrt_binding_input(binding, &value), QNNRT_OK);
+    CHECK_EQ(qnnrt_binding_run(binding), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_binding_get(binding, "y", &got), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_session_destroy(session), QNNRT_E_BUSY);
+    CHECK_STR(ERROR(), "still in use: 1 bindings");
     CHECK_EQ(qnnrt_binding_destroy(binding), QNNRT_OK);
-    CHECK_EQ(qnnrt_session_destroy(session), QNNRT_OK);
-    CHECK_EQ(live.libraries + live.models + live.bindings, 0);
+    END();
 }
 
-TEST(what_is_not_there_is_named)
+TEST(a_fixed_batch_runs_in_slices)
 {
-    qnnrt_session_desc desc;
-    qnnrt_session *session = (qnnrt_session *)&desc;
-    CHECK(begin(&desc));
-    CHECK_EQ(qnnrt_session_create("none.onnx", &desc, &session, &err), QNNRT_E_NOT_FOUND);
-    CHECK(session == NULL);
-    CHECK_STR(err.text, "model \"none.onnx\": No such file");
-    desc.engine = "other";
-    CHECK_EQ(qnnrt_session_create(model_path, &desc, &session, &err), QNNRT_E_NOT_FOUND);
-    CHECK_STR(err.text, "unknown engine \"other\"; there are \"doubler\"");
+    qnnrt_value in[2], out[2];
+    float bias[3] = { 100, 200, 300 };
+    CHECK(toy_begin(&desc));
+    toy[0].batch = 2;
+    CHECK_EQ(create(), QNNRT_OK);
+    in[0] = toy_value("x", x, 4, 3);
+    in[1] = toy_value("bias", bias, 3, 0);
+    memset(out, 0, sizeof(out));
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);   /* max_batch_size is not set */
+    END();
+    desc.max_batch_size = 4;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_EQ(qnnrt_session_run(session, in, 2, out, 1), QNNRT_OK);
+    CHECK(out[0].dims[0] == 4 && out[0].bytes == 48 && ((float *)out[0].data)[0] == 102 && ((float *)out[0].data)[11] == 324);
+    CHECK_EQ(toy[0].runs, 2);
+    memset(y, 0, sizeof(y));
+    out[0] = toy_value("y", y, 4, 3);
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_OK);
+    CHECK(out[0].data == y && y[11] == 24 && y[0] == 2);
+    out[0] = toy_value("y", y, 4, 3);
+    out[0].bytes = 47;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "output \"y\" is float32[4,3] with 48 bytes, got float32[4,3] with 47");
+    memset(out, 0, sizeof(out));
+    out[0].name = "sum";
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "output \"sum\" has no batch to put together");
+    in[0] = toy_value("x", x, 3, 3);
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "input \"x\" expects float32[2,3], got float32[3,3]");
+    in[0] = toy_value("x", x, 6, 3);
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_LIMIT);
+    CHECK_STR(ERROR(), "input \"x\" has a batch of 6, max_batch_size is 4");
+    in[0] = toy_value("x", x, 2, 3);
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_OK);
+    CHECK(*(float *)out[0].data == 21);
+    in[0] = toy_value("x", x, 4, 3);
+    in[0].bytes = 47;
+    out[0].name = "y";
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    END();
+    toy[0].batch = -1;
+    desc.max_batch_size = 3;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_EQ(toy[0].load.max_batch, 3);
+    in[0] = toy_value("x", x, 4, 3);
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_LIMIT);
+    END();
+}
+
+TEST(sizes_of_values)
+{
+    const int64_t dims[3] = { 3, 5, 7 }, none[2] = { 0, INT64_MAX }, large[3] = { INT64_C(1) << 31, INT64_C(1) << 31, 4 }, wrong[1] = { -1 };
+    size_t bytes;
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_I4, 3, dims, &bytes) && bytes == 53);
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_BF16, 3, dims, &bytes) && bytes == 210);
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_U16Q, 1, dims, &bytes) && bytes == 6);
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_I64, 0, dims, &bytes) && bytes == 8);
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_BOOL8, 2, dims, &bytes) && bytes == 15);
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_STRING, 1, dims, &bytes) && bytes == 3 * sizeof(char *));
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_F32, 2, none, &bytes) && bytes == 0);
+    CHECK(!qnnrt_session_bytes(QNNRT_DTYPE_F32, 3, large, &bytes) && bytes == 0);
+    CHECK(!qnnrt_session_bytes(QNNRT_DTYPE_F32, 1, wrong, &bytes));
+    CHECK(!qnnrt_session_bytes(QNNRT_DTYPE_F32, 17, dims, &bytes));
+    CHECK(!qnnrt_session_bytes((qnnrt_dtype)0x0998, 1, dims, &bytes));
+    CHECK_STR(qnnrt_precision_name(QNNRT_PRECISION_FP16), "fp16");
+    CHECK_STR(qnnrt_precision_name(odd_precision()), "default");
+}
+
+/* ---- the dispatch log -------------------------------------------------------------------------- */
+
+static int rows, rows_wrong;
+static void count_row(void *user, const qnnrt_dispatch *row)
+{
+    rows_wrong += user != &rows || strcmp(row->engine, "first") != 0 || row->step != (size_t)(rows % 3);
+    if (toy[0].steps > 0) rows_wrong += strcmp(row->device, rows % 3 == 0 ? "npu" : "cpu") != 0 || row->us != (double)(rows % 3);
+    else rows_wrong += row->us < 0 || strcmp(row->name, "model.onnx") != 0 || row->dtype != QNNRT_DTYPE_F32 || row->dims[0] != 2;
+    rows += toy[0].steps > 0 ? 1 : 3;
+}
+
+TEST(each_run_is_logged_step_by_step)
+{
+    qnnrt_value in = toy_value("x", x, 2, 3), out;
+    CHECK(toy_begin(&desc));
+    memset(&out, 0, sizeof(out));
+    desc.dispatch = count_row;
+    desc.dispatch_user = &rows;
+    desc.device = "cpu";
+    rows = rows_wrong = 0;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_EQ(toy[0].load.timed, 1);
+    CHECK_EQ(qnnrt_session_run(session, &in, 1, &out, 1), QNNRT_OK);
+    CHECK_EQ(rows, 3);
+    toy[0].steps = 3;
+    CHECK_EQ(qnnrt_session_run(session, &in, 1, &out, 1), QNNRT_OK);
+    CHECK_EQ(qnnrt_session_run(session, &in, 1, &out, 1), QNNRT_OK);
+    CHECK_EQ(rows, 9);
+    CHECK_EQ(rows_wrong, 0);
+    END();
+}
+
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+static qnnrt_result thread_result;
+static void *thread_run(void *user)
+{
+    qnnrt_value in = toy_value("x", x, 2, 3), out;
+    memset(&out, 0, sizeof(out));
+    (void)user;
+    thread_result = qnnrt_session_run(session, &in, 1, &out, 1);
+    return NULL;
+}
+
+TEST(a_second_thread_is_refused_and_can_cancel)
+{
+    qnnrt_value in = toy_value("x", x, 2, 3), out;
+    qnnrt_binding *binding, *other = NULL;
+    pthread_t thread;
+    CHECK(toy_begin(&desc));
+    memset(&out, 0, sizeof(out));
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_EQ(qnnrt_binding_create(session, &binding, &err), QNNRT_OK);
+    __atomic_store_n(&toy_block, 1, __ATOMIC_RELEASE);
+    CHECK_EQ(pthread_create(&thread, NULL, thread_run, NULL), 0);
+    while (!__atomic_load_n(&toy_inside, __ATOMIC_ACQUIRE)) sched_yield();
+    CHECK_EQ(qnnrt_session_run(session, &in, 1, &out, 1), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_binding_run(binding), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_binding_input(binding, &in), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_binding_get(binding, "y", &out), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_binding_create(session, &other, &err), QNNRT_E_BUSY);
+    CHECK_STR(err.text, "another thread uses the session");
+    CHECK_EQ(qnnrt_binding_destroy(binding), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_session_destroy(session), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_session_cancel(session), QNNRT_OK);
+    pthread_join(thread, NULL);
+    CHECK_EQ(thread_result, QNNRT_E_CANCELLED);
+    CHECK_STR(ERROR(), "first: cancelled");
+    CHECK_EQ(qnnrt_binding_destroy(binding), QNNRT_OK);
+    END();
+    desc.engine = "second";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_EQ(qnnrt_session_cancel(session), QNNRT_E_UNSUPPORTED);
+    END();
+}
+
+/* ---- misuse and failures ----------------------------------------------------------------------- */
+
+TEST(wrong_arguments_are_named)
+{
+    const qnnrt_engine *list[3] = { &toy_first, &toy_first, NULL };
+    qnnrt_engine broken = toy_first;
+    qnnrt_session_shape shape;
+    qnnrt_value value = toy_value("x", x, 2, 3);
+    char path[1300];
+    CHECK(toy_begin(&desc));
     CHECK_EQ(qnnrt_session_create(NULL, &desc, &session, &err), QNNRT_E_ARG);
-    CHECK_EQ(live.libraries + live.models + live.bindings, 0);
+    CHECK_EQ(qnnrt_session_create(toy_model_path, NULL, &session, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_session_create(toy_model_path, &desc, NULL, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_session_create(toy_path("none.onnx"), &desc, &session, &err), QNNRT_E_NOT_FOUND);
+    CHECK_STR(err.text, "none.onnx\": No such file");
+    snprintf(path, sizeof(path), "%s/a.txt", toy_folder);
+    CHECK(test_write_file(path, "", 0));
+    CHECK_EQ(qnnrt_session_create(path, &desc, &session, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(TEST_TOLD(err), "expected a folder, .bin, .json");
+    CHECK_EQ(qnnrt_session_create("/dev/null", &desc, &session, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_session_create(toy_folder, &desc, &session, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "first on npu: first does not load folders of context binaries");
+    CHECK(session == NULL);
+    desc.engine = "fifth";
+    CHECK_EQ(create(), QNNRT_E_NOT_FOUND);
+    CHECK_STR(err.text, "unknown engine \"fifth\"; there are \"first\", \"second\"");
+    desc.engine = NULL;
+    desc.device = "";
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    desc.device = NULL;
+    desc.precision = odd_precision();
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    desc.precision = QNNRT_PRECISION_DEFAULT;
+    desc.hooks.alloc = counted_alloc;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    desc.hooks.alloc = NULL;
+    desc.engines = list;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK_STR(err.text, "two engines of the list have the name \"first\"");
+    list[1] = &broken;
+    broken.version = 9;
+    CHECK_EQ(create(), QNNRT_E_VERSION);
+    CHECK_STR(err.text, "engine 1 of the list is of version 9, expected 1");
+    broken.version = QNNRT_ENGINE_VERSION;
+    broken.name = "third";
+    broken.get = NULL;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    list[0] = NULL;
+    CHECK_EQ(create(), QNNRT_E_NOT_FOUND);
+    desc.engines = NULL;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK(toy_begin(&desc));
+    memset(&shape, 0, sizeof(shape));
+    desc.shape_count = 1;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    desc.shapes = &shape;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    shape.name = "x";
+    shape.dims[0] = -1;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK_STR(err.text, "shape \"x\": dimension 0 is -1");
+    shape.rank = 17;
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK(qnnrt_session_get_info(NULL) == NULL && qnnrt_session_error(NULL) == NULL);
+    CHECK_EQ(qnnrt_session_destroy(NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_binding_destroy(NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_session_run(NULL, &value, 1, &value, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_session_cancel(NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_create(NULL, NULL, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_input(NULL, &value), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_output(NULL, &value), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_run(NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_binding_get(NULL, "y", &value), QNNRT_E_ARG);
+    CHECK_EQ(toy_live(), 0);
+}
+
+/* Use a session from create to destroy, in all ways. Return the first failure. */
+static qnnrt_result whole_way(void)
+{
+    qnnrt_binding *binding = NULL;
+    qnnrt_value in = toy_value("x", x, 4, 3), out[2];
+    qnnrt_result result = create(), last;
+    memset(out, 0, sizeof(out));
+    if (result != QNNRT_OK) return result;
+    result = qnnrt_session_run(session, &in, 1, out, 1);
+    if (result == QNNRT_OK) {
+        in.dims[0] = 2;
+        in.bytes = 24;
+        result = qnnrt_binding_create(session, &binding, &err);
+    } else {
+        err = *qnnrt_session_error(session);
+    }
+    if (result == QNNRT_OK) {
+        result = qnnrt_binding_input(binding, &in);
+        if (result == QNNRT_OK) result = qnnrt_binding_run(binding);
+        if (result == QNNRT_OK) result = qnnrt_binding_get(binding, "y", out);
+        if (result == QNNRT_OK && ((float *)out[0].data)[5] != 12) result = QNNRT_E_STATE;
+        err = *qnnrt_session_error(session);
+    }
+    qnnrt_binding_destroy(binding);
+    last = qnnrt_session_destroy(session);
+    return result != QNNRT_OK ? result : last;
+}
+
+TEST(every_call_of_an_engine_may_fail)
+{
+    int failures = 0, limit;
+    for (limit = 1; limit < 1000; ++limit) {
+        qnnrt_result result;
+        CHECK(toy_begin(&desc));
+        toy[0].batch = 2;
+        desc.max_batch_size = 4;
+        desc.engine = "first";
+        desc.device = "npu";
+        toy_fail_at = limit;
+        result = whole_way();
+        CHECK_EQ(toy_live(), 0);
+        if (result == QNNRT_OK) break;
+        ++failures;
+        CHECK_EQ(result, QNNRT_E_BACKEND);
+        CHECK_EQ(err.vendor_code, 77);
+        CHECK_STR(err.text, "first: call ");
+    }
+    CHECK(failures >= 10 && limit < 1000);
+}
+
+TEST(every_allocation_may_fail)
+{
+    int failures = 0, round;
+    qnnrt_session_option option;
+    qnnrt_session_shape shape;
+    memset(&option, 0, sizeof(option));
+    memset(&shape, 0, sizeof(shape));
+    option.key = "a";
+    option.value = "b";
+    shape.name = "x";
+    shape.rank = 2;
+    shape.dims[0] = 2;
+    shape.dims[1] = 3;
+    for (round = 0; round < 1000; ++round) {
+        qnnrt_result result;
+        char cache[1400];
+        CHECK(toy_begin(&desc));
+        snprintf(cache, sizeof(cache), "%s", toy_path("oom"));
+        desc.max_batch_size = 4;
+        desc.engine = "first";
+        desc.device = "npu";
+        desc.cache_dir = round % 2 == 0 ? cache : NULL;
+        desc.options = &option;
+        desc.option_count = 1;
+        desc.shapes = &shape;
+        desc.shape_count = 1;
+        desc.kernel_policy = "{\"default_precision\": \"fp16\"}";
+        desc.execution_policy = "{\"target\": \"npu\", \"precision\": \"int8\", \"static_shape\": true, \"fixed_shapes\": {\"x\": [2, 3]}}";
+        desc.hooks.alloc = counted_alloc;
+        desc.hooks.free = counted_free;
+        toy[0].saves = 1;
+        allocations = live = 0;
+        fail_at = round / 2;
+        result = whole_way();
+        CHECK_EQ(live, 0);
+        CHECK_EQ(toy_live(), 0);
+        if (allocations <= fail_at) {
+            CHECK_EQ(result, QNNRT_OK);
+            if (round % 2 == 1) break;
+            continue;
+        }
+        if (result == QNNRT_OK) continue;        /* a text, or the cache: the model runs without it */
+        ++failures;
+        CHECK_EQ(result, QNNRT_E_MEMORY);
+        CHECK_STR(err.text, "requested ");
+        CHECK_STR(err.text, "available");
+    }
+    CHECK(failures >= 30 && round < 1000);
 }
 
 TEST_MAIN("session")
 {
-    RUN(a_run_by_order_and_by_name);
-    RUN(a_binding_runs_again_in_the_same_memory);
-    RUN(what_is_not_there_is_named);
+    RUN(auto_takes_the_first_that_loads_and_says_why);
+    RUN(a_named_device_is_the_only_one_unless_fallback_is_allowed);
+    RUN(a_library_that_is_missing_is_a_reason);
+    RUN(strategy_1_takes_the_fastest);
+    RUN(options_go_to_their_engine);
+    RUN(runs_by_name_and_by_order);
+    RUN(wrong_values_are_named);
+    RUN(a_binding_keeps_its_memory);
+    RUN(a_fixed_batch_runs_in_slices);
+    RUN(sizes_of_values);
+    RUN(each_run_is_logged_step_by_step);
+    RUN(a_second_thread_is_refused_and_can_cancel);
+    RUN(wrong_arguments_are_named);
+    RUN(every_call_of_an_engine_may_fail);
+    RUN(every_allocation_may_fail);
 }

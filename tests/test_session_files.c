@@ -1,0 +1,583 @@
+/* test_session_files.c - the cache of sessions, the files that a model reads, and policies
+
+   No test depends on the clock. */
+#include "../tools/qnnrt_session.h"
+#include "test.h"
+#include "session_engine.h"
+
+#include <sys/wait.h>
+
+static qnnrt_error err;
+static qnnrt_session_desc desc;
+static qnnrt_session *session;
+static char cache[1400];
+
+static qnnrt_result create(void)
+{
+    memset(&err, 0xFF, sizeof(err));
+    session = NULL;
+    return qnnrt_session_create(toy_model_path, &desc, &session, &err);
+}
+
+#define INFO() qnnrt_session_get_info(session)
+#define END() do { CHECK_EQ(qnnrt_session_destroy(session), QNNRT_OK); CHECK_EQ(toy_live(), 0); } while (0)
+
+/* Count the files of a folder whose names contain a text; -1: there is no folder. */
+static int files_with(const char *folder, const char *part)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *item;
+    int count = 0;
+    if (dir == NULL) return -1;
+    while ((item = readdir(dir)) != NULL)
+        count += strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0 && strstr(item->d_name, part) != NULL;
+    closedir(dir);
+    return count;
+}
+
+/* Begin with an empty cache and an engine that saves. */
+static int begin(void)
+{
+    if (!toy_begin(&desc)) return 0;
+    snprintf(cache, sizeof(cache), "%s", toy_path("cache"));
+    test_remove_tree(cache);
+    desc.cache_dir = cache;
+    desc.engine = "first";
+    desc.device = "npu";
+    toy[0].saves = 1;
+    return 1;
+}
+
+/* ---- the cache --------------------------------------------------------------------------------- */
+
+TEST(a_model_is_compiled_once)
+{
+    char key[65];
+    CHECK(begin());
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "stored");
+    CHECK_EQ(strlen(INFO()->cache_key), 64);
+    memcpy(key, INFO()->cache_key, 65);
+    CHECK_EQ(files_with(cache, ".session."), 2);         /* the folder and its lock */
+    END();
+    CHECK_EQ(files_with(cache, ""), 1);
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "hit");
+    CHECK_STR(INFO()->cache_key, key);
+    CHECK_EQ(toy[0].from_cache, 1);
+    CHECK(toy[0].load.save == NULL);
+    END();
+    CHECK_EQ(files_with(cache, ""), 1);
+    desc.cache_dir = "";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "off");
+    END();
+    toy[0].saves = 0;
+    desc.cache_dir = toy_path("cache2");
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "not cached: first saves nothing of this model");
+    END();
+}
+
+/* Create a session. Return 1 for a hit, 0 for a miss, -1 for a failure. */
+static int hits(void)
+{
+    int hit;
+    if (create() != QNNRT_OK) return -1;
+    hit = strcmp(INFO()->cache, "hit") == 0;
+    return qnnrt_session_destroy(session) == QNNRT_OK && toy_live() == 0 ? hit : -1;
+}
+
+TEST(each_setting_is_in_the_key)
+{
+    qnnrt_session_option option;
+    qnnrt_session_shape shape;
+    CHECK(begin());
+    memset(&option, 0, sizeof(option));
+    memset(&shape, 0, sizeof(shape));
+    CHECK_EQ(hits(), 0);
+    CHECK_EQ(hits(), 1);
+    desc.device = "cpu";
+    CHECK_EQ(hits(), 0);
+    desc.precision = QNNRT_PRECISION_FP16;
+    CHECK_EQ(hits(), 0);
+    desc.threads = 1;                    /* the default */
+    CHECK_EQ(hits(), 1);
+    desc.threads = 2;
+    CHECK_EQ(hits(), 0);
+    desc.max_batch_size = 2;
+    CHECK_EQ(hits(), 0);
+    desc.workspace_bytes = 1 << 20;
+    CHECK_EQ(hits(), 0);
+    desc.native_io = 1;
+    CHECK_EQ(hits(), 0);
+    desc.allow_fallback = 1;
+    CHECK_EQ(hits(), 0);
+    desc.execution_policy = "{\"optimize_level\": 1}";
+    CHECK_EQ(hits(), 0);
+    option.key = "a";
+    option.value = "b";
+    desc.options = &option;
+    desc.option_count = 1;
+    CHECK_EQ(hits(), 0);
+    option.value = toy_path("calibration");
+    CHECK_EQ(hits(), 0);
+    CHECK(test_write_file(toy_path("calibration"), "1", 1));
+    CHECK_EQ(hits(), 0);                 /* the content of a file that an option names counts */
+    CHECK(test_write_file(toy_path("calibration"), "2", 1));
+    CHECK_EQ(hits(), 0);
+    CHECK_EQ(hits(), 1);
+    shape.name = "batch";
+    shape.dims[0] = 4;
+    desc.shapes = &shape;
+    desc.shape_count = 1;
+    CHECK_EQ(hits(), 0);
+    shape.dims[0] = 5;
+    CHECK_EQ(hits(), 0);
+    CHECK(test_write_file(toy_model_path, "\x08\x09", 2));
+    CHECK_EQ(hits(), 0);
+    CHECK_EQ(hits(), 1);
+    desc.engine = "second";
+    CHECK_EQ(hits(), 0);
+}
+
+TEST(a_bad_entry_is_made_again)
+{
+    char path[1600], *text;
+    size_t bytes;
+    DIR *dir;
+    const struct dirent *item;
+    CHECK(begin());
+    CHECK_EQ(hits(), 0);
+    /* Another version of the compiler left it: the engine refuses it. */
+    toy[0].compiled = "newer text";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "stored");
+    CHECK_STR(INFO()->warnings[0], "the cached files do not load: first: the cached file is of another version");
+    END();
+    CHECK_EQ(hits(), 1);
+    /* A byte of the entry is changed. */
+    path[0] = '\0';
+    dir = opendir(cache);
+    CHECK(dir != NULL);
+    while ((item = readdir(dir)) != NULL)
+        if (strstr(item->d_name, ".qnnrt") != NULL) snprintf(path, sizeof(path), "%.1300s/%.100s", cache, item->d_name);
+    closedir(dir);
+    text = (char *)test_read_file(path, &bytes);
+    CHECK(text != NULL && bytes > 10);
+    text[bytes - 2] ^= 1;
+    CHECK(test_write_file(path, text, bytes));
+    free(text);
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "stored");
+    CHECK_STR(INFO()->warnings[0], "the model is compiled again: the entry");
+    CHECK_STR(INFO()->warnings[0], "is damaged");
+    END();
+    CHECK_EQ(hits(), 1);
+    CHECK(test_write_file(path, "foreign", 7));
+    CHECK_EQ(hits(), 0);
+    CHECK_EQ(hits(), 1);
+    /* An entry that does not load again is an error of the engine, and nothing is left. */
+    toy[0].load_result = QNNRT_E_BACKEND;
+    CHECK_EQ(create(), QNNRT_E_BACKEND);
+    CHECK_EQ(files_with(cache, ".session."), 0);
+}
+
+TEST(a_cache_that_cannot_be_used_is_a_warning)
+{
+    CHECK(begin());
+    desc.cache_bytes = 10;               /* full */
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "not cached: the files have more than the 10 bytes of the cache");
+    CHECK_STR(INFO()->warnings[0], "not cached: ");
+    END();
+    desc.cache_bytes = 0;
+    desc.cache_dir = toy_path("no/such/folder");
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "not cached: cannot make the cache");
+    END();
+    CHECK(test_write_file(toy_path("file"), "", 0));
+    desc.cache_dir = toy_path("file");
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "not cached: the cache ");
+    END();
+    desc.cache_dir = "/proc/self";       /* read-only, for every user */
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "not cached: cannot make a folder in the cache \"/proc/self\"");
+    END();
+}
+
+TEST(what_a_killed_process_left_is_removed)
+{
+    char path[1500];
+    int status;
+    pid_t child;
+    CHECK(begin());
+    fflush(stdout);
+    child = fork();
+    if (child == 0) _exit(create() != QNNRT_OK);         /* without destroying it */
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK_EQ(files_with(cache, ".session."), 2);
+    snprintf(path, sizeof(path), "%s/.session.%ld.0/deep", cache, (long)child);
+    CHECK_EQ(mkdir(path, 0777), 0);
+    CHECK_EQ(hits(), 1);
+    CHECK_EQ(files_with(cache, ".session."), 0);
+}
+
+static int thread_failed;
+static void *thread_create(void *user)
+{
+    qnnrt_error e;
+    int i;
+    (void)user;
+    for (i = 0; i < 20; ++i) {
+        qnnrt_session *s = NULL;
+        if (qnnrt_session_create(toy_model_path, &desc, &s, &e) != QNNRT_OK || strncmp(qnnrt_session_get_info(s)->cache, "not", 3) == 0 ||
+            qnnrt_session_destroy(s) != QNNRT_OK) __atomic_store_n(&thread_failed, 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+/* Two processes, because the counters of the engine are not atomic. */
+TEST(two_processes_share_a_cache)
+{
+    pid_t child;
+    int status;
+    CHECK(begin());
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        thread_create(NULL);
+        _exit(thread_failed);
+    }
+    thread_create(NULL);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK_EQ(thread_failed, 0);
+    CHECK_EQ(files_with(cache, ""), 1);
+    CHECK_EQ(toy_live(), 0);
+}
+
+/* ---- files of a model -------------------------------------------------------------------------- */
+
+/* Append a field with a length. Return the new length. */
+static size_t field(char *out, size_t at, int number, const void *data, size_t bytes)
+{
+    out[at++] = (char)(number << 3 | 2);
+    if (number > 15) {
+        out[at - 1] = (char)((number << 3 | 2) | 0x80);
+        out[at++] = (char)(number >> 4);
+    }
+    out[at++] = (char)((bytes & 0x7F) | 0x80);
+    out[at++] = (char)(bytes >> 7);
+    memcpy(out + at, data, bytes);
+    return at + bytes;
+}
+
+/* Write a model with a tensor whose data is in a file: an initializer, or an attribute of a node in a graph of a node. */
+static int write_external(const char *location, int nested)
+{
+    static char a[8192], b[8192];
+    size_t bytes = field(a, 0, 1, "location", 8);
+    bytes = field(a, bytes, 2, location, strlen(location));
+    bytes = field(b, 0, 13, a, bytes);                   /* TensorProto.external_data */
+    if (nested) {
+        int i;
+        for (i = 0; i < nested; ++i) {
+            bytes = field(a, 0, i == 0 ? 5 : 6, b, bytes);   /* AttributeProto.t, .g */
+            bytes = field(b, 0, 5, a, bytes);            /* NodeProto.attribute */
+            bytes = field(a, 0, 1, b, bytes);            /* GraphProto.node */
+            memcpy(b, a, bytes);
+        }
+    } else {
+        bytes = field(a, 0, 5, b, bytes);                /* GraphProto.initializer */
+    }
+    bytes = field(b, 0, 7, a, bytes);                    /* ModelProto.graph */
+    return test_write_file(toy_model_path, b, bytes);
+}
+
+TEST(external_data_is_part_of_the_key)
+{
+    int nested;
+    CHECK(begin());
+    CHECK(test_write_file(toy_path("weights.bin"), "abc", 3));
+    for (nested = 0; nested < 4; ++nested) {
+        CHECK(test_write_file(toy_path("weights.bin"), &nested, 1));
+        CHECK(write_external("weights.bin", nested));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+        CHECK(test_write_file(toy_path("weights.bin"), "abd", 3));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+    }
+    CHECK_EQ(unlink(toy_path("weights.bin")), 0);
+    CHECK_EQ(create(), QNNRT_OK);        /* whether it is needed, the engine knows */
+    CHECK_STR(INFO()->cache, "not cached: cannot read ");
+    END();
+}
+
+TEST(external_data_stays_in_the_folder)
+{
+    static const char *const bad[] = { "../weights.bin", "/etc/passwd", "a/../../b", "..", "a\\b", "a/..", "a\nb", "a/" };
+    static const char *const good[] = { "weights.bin", "./weights.bin", "a/b.bin", "..b", "b..", "a/...x" };
+    char text[200];
+    size_t i;
+    CHECK(begin());
+    desc.cache_dir = NULL;               /* also without a cache */
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
+        CHECK(write_external(bad[i], i % 2 == 0 ? 0 : 2));
+        CHECK_EQ(create(), QNNRT_E_FORMAT);
+        CHECK_STR(err.text, "external data \"");
+        CHECK_STR(TEST_TOLD(err), "leads out of the model's folder");
+        CHECK_EQ(toy[0].opens, 0);
+    }
+    CHECK(write_external("", 0));
+    CHECK_EQ(create(), QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "the name of external data is empty");
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); ++i) {
+        CHECK(write_external(good[i], 0));
+        CHECK_EQ(create(), QNNRT_OK);
+        END();
+    }
+    for (i = 0; i < sizeof(text); ++i) text[i] = (char)('a' + i % 20);
+    CHECK(test_write_file(toy_model_path, text, sizeof(text)));
+    CHECK_EQ(create(), QNNRT_E_FORMAT);
+    CHECK_STR(TEST_TOLD(err), "is damaged at byte ");
+}
+
+TEST(a_model_cut_at_every_byte)
+{
+    char *whole;
+    size_t bytes, cut;
+    int refused = 0;
+    CHECK(begin());
+    desc.cache_dir = NULL;
+    CHECK(write_external("weights.bin", 2));
+    whole = (char *)test_read_file(toy_model_path, &bytes);
+    CHECK(whole != NULL);
+    for (cut = 0; cut < bytes; ++cut) {
+        CHECK(test_write_file(toy_model_path, whole, cut));
+        if (create() == QNNRT_OK) {
+            END();
+            continue;
+        }
+        CHECK_EQ(err.code, QNNRT_E_FORMAT);
+        ++refused;
+    }
+    CHECK_EQ(refused, (int)bytes - 1);
+    free(whole);
+}
+
+TEST(a_binary_of_an_ep_context_is_found)
+{
+    static char a[4096], b[4096];
+    size_t bytes, node, i;
+    for (i = 0; i < 2; ++i) {
+        CHECK(begin());
+        node = field(b, 0, 4, "EPContext", 9);           /* NodeProto.op_type */
+        bytes = field(a, 0, 1, "embed_mode", 10);        /* AttributeProto.name */
+        a[bytes++] = 3 << 3;                             /* AttributeProto.i */
+        a[bytes++] = (char)i;
+        node = field(b, node, 5, a, bytes);
+        bytes = field(a, 0, 1, "ep_cache_context", 16);
+        bytes = field(a, bytes, 4, "../context.bin", 14);        /* AttributeProto.s */
+        node = field(b, node, 5, a, bytes);
+        bytes = field(a, 0, 1, b, node);
+        bytes = field(b, 0, 7, a, bytes);
+        CHECK(test_write_file(toy_model_path, b, bytes));
+        CHECK_EQ(create(), i == 0 ? QNNRT_E_FORMAT : QNNRT_OK);
+        if (i == 0) CHECK_STR(err.text, "the binary of an EPContext node \"../context.bin\" leads out");
+        else END();
+    }
+}
+
+TEST(weights_beside_other_models_are_part_of_the_key)
+{
+    static const char *const models[] = { "m.xml", "g.json" }, *const weights[] = { "m.bin", "g.safetensors" };
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        CHECK(begin());
+        snprintf(toy_model_path, sizeof(toy_model_path), "%s", toy_path(models[i]));
+        CHECK(test_write_file(toy_model_path, "text", 4));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+        CHECK(test_write_file(toy_path(weights[i]), "a", 1));
+        CHECK_EQ(hits(), 0);
+        CHECK(test_write_file(toy_path(weights[i]), "b", 1));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+    }
+}
+
+/* ---- policies ---------------------------------------------------------------------------------- */
+
+static char lines[2000];
+static void add_line(void *user, const char *line)
+{
+    const size_t used = strlen(lines);
+    (void)user;
+    snprintf(lines + used, sizeof(lines) - used, "%s\n", line);
+}
+
+static qnnrt_result check(qnnrt_policy_kind kind, const char *text)
+{
+    lines[0] = '\0';
+    memset(&err, 0xFF, sizeof(err));
+    return qnnrt_policy_check(kind, text, add_line, NULL, &err);
+}
+
+TEST(policies_are_checked)
+{
+    static const struct { qnnrt_policy_kind kind; const char *text; qnnrt_result result; const char *says; } cases[] = {
+        { QNNRT_POLICY_KERNEL, "", QNNRT_E_FORMAT, "kernel policy: byte 0: " },
+        { QNNRT_POLICY_KERNEL, "[]", QNNRT_E_FORMAT, "\"the policy\" is an array, expected an object" },
+        { QNNRT_POLICY_KERNEL, "{\"auto_strategy\": 1,}", QNNRT_E_FORMAT, "kernel policy: byte " },
+        { QNNRT_POLICY_KERNEL, "{} x", QNNRT_E_FORMAT, "kernel policy: byte 3" },
+        { QNNRT_POLICY_KERNEL, "{\"auto_strategy\": 3}", QNNRT_E_FORMAT, "byte 18: \"auto_strategy\" is 3, expected 0, 1 or 2" },
+        { QNNRT_POLICY_KERNEL, "{\"auto_strategy\": 1.0}", QNNRT_E_FORMAT, "is 1.0, expected 0, 1 or 2" },
+        { QNNRT_POLICY_KERNEL, "{\"auto_strategy\": true}", QNNRT_E_FORMAT, "is true, expected 0, 1 or 2" },
+        { QNNRT_POLICY_KERNEL, "{\"default_precision\": \"fp64\"}", QNNRT_E_FORMAT, "is \"fp64\", expected \"fp32\"" },
+        { QNNRT_POLICY_KERNEL, "{\"preferences\": [1]}", QNNRT_E_FORMAT, "expected an object of operators" },
+        { QNNRT_POLICY_KERNEL, "{\"preferences\": {\"Conv\": 1}}", QNNRT_E_FORMAT, "is 1, expected a string" },
+        { QNNRT_POLICY_KERNEL, "{\"preferences\": {\"\": \"a\"}}", QNNRT_E_FORMAT, "is empty" },
+        { QNNRT_POLICY_KERNEL, "{\"preferences\": {\"a\": \"b\", \"\\u0061\": \"c\"}}", QNNRT_E_FORMAT, "has \"a\" twice" },
+        { QNNRT_POLICY_KERNEL, "{\"auto_strategy\": 1, \"auto_strategy\": 1}", QNNRT_E_FORMAT, "\"auto_strategy\" is there twice" },
+        { QNNRT_POLICY_KERNEL, "{\"target\": \"npu\"}", QNNRT_E_UNSUPPORTED, "no member \"target\"; those that exist are preferences, auto_strategy" },
+        { QNNRT_POLICY_EXECUTION, "{\"target\": \"\"}", QNNRT_E_FORMAT, "target is empty" },
+        { QNNRT_POLICY_EXECUTION, "{\"static_shape\": 1}", QNNRT_E_FORMAT, "is 1, expected true or false" },
+        { QNNRT_POLICY_EXECUTION, "{\"static_shape\": true}", QNNRT_E_FORMAT, "fixed_shapes is missing" },
+        { QNNRT_POLICY_EXECUTION, "{\"static_shape\": true, \"fixed_shapes\": {}}", QNNRT_E_FORMAT, "fixed_shapes is missing or empty" },
+        { QNNRT_POLICY_EXECUTION, "{\"fixed_shapes\": {\"x\": []}}", QNNRT_E_FORMAT, "\"x\" has no dimensions" },
+        { QNNRT_POLICY_EXECUTION, "{\"fixed_shapes\": {\"x\": [1, -1]}}", QNNRT_E_FORMAT, "\"x\" is -1, expected dimensions from 0" },
+        { QNNRT_POLICY_EXECUTION, "{\"fixed_shapes\": {\"x\": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}}", QNNRT_E_LIMIT, "more than 16 dimensions" },
+        { QNNRT_POLICY_EXECUTION, "{\"optimize_level\": 4}", QNNRT_E_FORMAT, "is 4, expected 0, 1, 2 or 3" },
+        { QNNRT_POLICY_EXECUTION, "{\"compile_timeout_ms\": 4294967296}", QNNRT_E_FORMAT, "expected milliseconds" },
+        { QNNRT_POLICY_EXECUTION, "{\"execution_timeout_ms\": -5}", QNNRT_E_FORMAT, "is -5" },
+        { QNNRT_POLICY_EXECUTION, "{\"cache_dir\": null}", QNNRT_E_FORMAT, "is null, expected a string" },
+        { QNNRT_POLICY_EXECUTION, "{\"timeout\": 5}", QNNRT_E_UNSUPPORTED, "no member \"timeout\"" }
+    };
+    static char large[70000];
+    const int number = 7;
+    qnnrt_policy_kind odd;
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        CHECK_EQ(check(cases[i].kind, cases[i].text), cases[i].result);
+        CHECK_EQ(err.code, cases[i].result);
+        CHECK_STR(TEST_TOLD(err), cases[i].says);
+    }
+    memset(large, ' ', sizeof(large) - 1);
+    CHECK_EQ(check(QNNRT_POLICY_KERNEL, large), QNNRT_E_LIMIT);
+    CHECK_EQ(check(QNNRT_POLICY_KERNEL, NULL), QNNRT_E_ARG);
+    memcpy(&odd, &number, sizeof(odd));
+    CHECK_EQ(check(odd, "{}"), QNNRT_E_ARG);
+    CHECK_EQ(check(QNNRT_POLICY_EXECUTION, "{\"target\": \"npu\", \"precision\": \"fp16\", \"optimize_level\": 3, \"fixed_shapes\": {\"x\": [1]},"
+                   " \"cache_compiled\": true, \"compile_timeout_ms\": 0}"), QNNRT_OK);
+    CHECK_STR(lines, "fixed_shapes has no effect without static_shape\n");
+    CHECK_STR(lines, "cache_compiled has no effect without a cache_dir\n");
+    CHECK_STR(lines, "compile_timeout_ms is 0, which is no limit\n");
+    CHECK_EQ(check(QNNRT_POLICY_EXECUTION, "{\"cache_compiled\": false, \"cache_dir\": \"a\"}"), QNNRT_OK);
+    CHECK_STR(lines, "cache_dir has no effect, cache_compiled is false");
+    CHECK_EQ(check(QNNRT_POLICY_EXECUTION, "{}"), QNNRT_OK);
+    CHECK_EQ(lines[0], 0);
+}
+
+TEST(what_is_over_wins_in_a_merge)
+{
+    static const struct { qnnrt_policy_kind kind; const char *base, *over, *merged; } cases[] = {
+        { QNNRT_POLICY_KERNEL, NULL, "", "{}\n" },
+        { QNNRT_POLICY_KERNEL, "{\"preferences\": {\"a\": \"1\", \"b\": \"2\"}, \"auto_strategy\": 1}", "{\"preferences\": {\"b\": \"3\", \"c\\n\": \"4\"}}",
+          "{\"preferences\": {\"a\": \"1\", \"b\": \"3\", \"c\\u000a\": \"4\"}, \"auto_strategy\": 1}\n" },
+        { QNNRT_POLICY_KERNEL, "{\"auto_strategy\": 1}", "{\"auto_strategy\": 0, \"default_precision\": \"int8\"}",
+          "{\"auto_strategy\": 0, \"default_precision\": \"int8\"}\n" },
+        { QNNRT_POLICY_EXECUTION, "{\"static_shape\": true, \"target\": \"npu\"}", "{\"fixed_shapes\": {\"x\": [1, 3]}, \"target\": \"cpu\"}",
+          "{\"target\": \"cpu\", \"static_shape\": true, \"fixed_shapes\": {\"x\": [1, 3]}}\n" },
+        { QNNRT_POLICY_EXECUTION, "{\"fixed_shapes\": {\"x\": [1], \"y\": [2]}}", "{\"fixed_shapes\": {\"x\": [5, 6]}}",
+          "{\"fixed_shapes\": {\"y\": [2], \"x\": [5, 6]}}\n" }
+    };
+    char out[400];
+    size_t i, bytes;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        CHECK_EQ(qnnrt_policy_merge(cases[i].kind, cases[i].base, cases[i].over, out, sizeof(out), &bytes, &err), QNNRT_OK);
+        CHECK_STR(out, cases[i].merged);
+        CHECK_EQ(bytes, strlen(cases[i].merged));
+        CHECK_EQ(qnnrt_policy_merge(cases[i].kind, cases[i].base, cases[i].over, out, bytes + 1, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_policy_merge(cases[i].kind, cases[i].base, cases[i].over, out, bytes, &bytes, &err), QNNRT_E_LIMIT);
+        CHECK(out[0] == '\0' && bytes == strlen(cases[i].merged));
+    }
+    CHECK_EQ(qnnrt_policy_merge(QNNRT_POLICY_KERNEL, NULL, NULL, NULL, 0, &bytes, &err), QNNRT_E_LIMIT);
+    CHECK_EQ(qnnrt_policy_merge(QNNRT_POLICY_KERNEL, "{", NULL, out, sizeof(out), NULL, &err), QNNRT_E_FORMAT);
+    CHECK_EQ(qnnrt_policy_merge(QNNRT_POLICY_KERNEL, NULL, NULL, NULL, 9, NULL, NULL), QNNRT_E_ARG);
+}
+
+TEST(each_member_of_a_policy_has_an_effect)
+{
+    CHECK(begin());
+    desc.cache_dir = NULL;
+    desc.device = NULL;
+    desc.kernel_policy = "{\"default_precision\": \"int8\"}";
+    desc.execution_policy = "{\"target\": \"cpu\", \"precision\": \"fp16\", \"static_shape\": true, \"fixed_shapes\": {\"x\": [5, 3]},"
+                            " \"allow_fallback\": true, \"optimize_level\": 2, \"compile_timeout_ms\": 11, \"execution_timeout_ms\": 22}";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->device, "cpu");
+    CHECK_EQ(INFO()->precision, QNNRT_PRECISION_FP16);
+    CHECK_EQ(toy[0].load.precision, QNNRT_PRECISION_FP16);
+    CHECK_EQ(toy[0].load.optimize_level, 2);
+    CHECK(toy[0].load.compile_ms == 11 && toy[0].load.run_ms == 22 && toy[0].load.allow_fallback == 1 && toy[0].load.threads == 1);
+    CHECK_EQ(INFO()->inputs[0].dims[0], 5);
+    CHECK_EQ(INFO()->warning_count, 2);
+    CHECK_STR(INFO()->warnings[0], "default_precision \"int8\" of the policy has no effect, \"fp16\" was asked for");
+    CHECK_STR(INFO()->warnings[1], "allow_fallback has no effect on cpu");
+    END();
+    desc.device = "npu";
+    desc.precision = QNNRT_PRECISION_FP32;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->device, "npu");
+    CHECK_EQ(toy[0].load.precision, QNNRT_PRECISION_FP32);
+    CHECK_STR(INFO()->warnings[0], "target \"cpu\" of the policy has no effect, \"npu\" was asked for");
+    END();
+    desc.execution_policy = "{\"static_shape\": true, \"fixed_shapes\": {\"other\": [1]}}";
+    CHECK_EQ(create(), QNNRT_E_MISMATCH);
+    CHECK_STR(err.text, "static_shape is true, and input \"x\" is float32[-1,3]");
+    desc.execution_policy = NULL;
+    desc.kernel_policy = "{\"preferences\": {\"Conv\": \"npu\"}}";
+    CHECK_EQ(create(), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "first: preferences are not supported");
+    desc.kernel_policy = "{\"auto_strategy\": 1}";
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->warnings[0], "auto_strategy has no effect");
+    END();
+    desc.kernel_policy = "{\"other\": 1}";
+    CHECK_EQ(create(), QNNRT_E_UNSUPPORTED);
+    desc.kernel_policy = NULL;
+    desc.execution_policy = "{\"cache_dir\": \"\\u0041\"}";
+    CHECK(begin());
+    desc.cache_dir = NULL;
+    {
+        char text[1600];
+        snprintf(text, sizeof(text), "{\"cache_dir\": \"%s\", \"cache_compiled\": true}", cache);
+        desc.execution_policy = text;
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+        snprintf(text, sizeof(text), "{\"cache_dir\": \"%s\", \"cache_compiled\": false}", cache);
+        CHECK_EQ(create(), QNNRT_OK);
+        CHECK_STR(INFO()->cache, "off");
+        END();
+    }
+}
+
+TEST_MAIN("session_files")
+{
+    RUN(a_model_is_compiled_once);
+    RUN(each_setting_is_in_the_key);
+    RUN(a_bad_entry_is_made_again);
+    RUN(a_cache_that_cannot_be_used_is_a_warning);
+    RUN(what_a_killed_process_left_is_removed);
+    RUN(two_processes_share_a_cache);
+    RUN(external_data_is_part_of_the_key);
+    RUN(external_data_stays_in_the_folder);
+    RUN(a_model_cut_at_every_byte);
+    RUN(a_binary_of_an_ep_context_is_found);
+    RUN(weights_beside_other_models_are_part_of_the_key);
+    RUN(policies_are_checked);
+    RUN(what_is_over_wins_in_a_merge);
+    RUN(each_member_of_a_policy_has_an_effect);
+}
