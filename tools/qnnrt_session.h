@@ -2680,6 +2680,23 @@ static qnnrt_result qnnrt_session__choose_measure(qnnrt_session *session, qnnrt_
     return result;
 }
 
+/* Make one line of several. "; " joins those that are indented, except after a colon. */
+static void qnnrt_session__choose_line(char *text)
+{
+    const char *from;
+    char *to = text;
+    for (from = text; *from != '\0'; ++from) {
+        if (*from != '\n') {
+            *to++ = *from;
+            continue;
+        }
+        if (from[1] == ' ' && to > text && to[-1] != ':') *to++ = ';';
+        *to++ = ' ';
+        while (from[1] == ' ' || from[1] == '\n') ++from;
+    }
+    *to = '\0';
+}
+
 /* Fill the rows of info.candidates with what became of the attempts. */
 static void qnnrt_session__choose_reasons(qnnrt_session *session, int measured, int asked)
 {
@@ -2687,20 +2704,23 @@ static void qnnrt_session__choose_reasons(qnnrt_session *session, int measured, 
     for (i = 0; i < session->info.candidate_count; ++i) {
         const qnnrt_session__attempt *a = &session->attempts[i];
         qnnrt_session_candidate *row = &session->candidates[i];
-        char text[QNNRT_SESSION__REASON], *at;
+        const size_t name = strlen(a->engine->table->name);
+        char text[QNNRT_SESSION__REASON];
         row->engine = a->engine->table->name;
         row->device = a->device;
         row->taken = a == session->taken;
-        if (a->result != QNNRT_OK)
-            snprintf(text, sizeof text, "%s", a->text != NULL ? a->text
-                                                              : qnnrt_result_text(a->result));
+        if (a->result != QNNRT_OK && a->text != NULL)    /* without the engine's name in front */
+            snprintf(text, sizeof text, "%s",
+                     strncmp(a->text, row->engine, name) == 0 && a->text[name] == ':'
+                         ? a->text + name + 2 : a->text);
+        else if (a->result != QNNRT_OK)
+            snprintf(text, sizeof text, "%s", qnnrt_result_text(a->result));
         else if (measured)
             snprintf(text, sizeof text, "%s: %.1f us", row->taken ? "the fastest" : "slower",
                      a->us);
         else
             snprintf(text, sizeof text, "%s", asked ? "it was asked for" : "the first that loads");
-        for (at = text; *at != '\0'; ++at)
-            if (*at == '\n') *at = ' ';
+        qnnrt_session__choose_line(text);
         qnnrt_session__clean(text);                      /* a character may be cut */
         row->reason = qnnrt_session__attempt_text(session, text);
         snprintf(text, sizeof text, "%s %.60s on %.60s: %.400s", row->taken ? "take" : "not",
@@ -2709,25 +2729,42 @@ static void qnnrt_session__choose_reasons(qnnrt_session *session, int measured, 
     }
 }
 
-/* Fill the error after all candidates failed: of one, its own; else all reasons, with the code of
-   the one that came furthest. */
+/* True if an earlier row has the engine and the reason of row i. */
+static int qnnrt_session__choose_said(const qnnrt_session *session, size_t i)
+{
+    const qnnrt_session_candidate *rows = session->candidates;
+    size_t k = 0;
+    while (rows[k].engine != rows[i].engine || strcmp(rows[k].reason, rows[i].reason) != 0) ++k;
+    return k < i;
+}
+
+/* Fill the error after all candidates failed: of a single reason, its own; else a line for each
+   engine and reason, with the code of the one that came furthest. */
 static qnnrt_result qnnrt_session__choose_failed(qnnrt_session *session, qnnrt_error *err)
 {
+    const qnnrt_session_candidate *rows = session->candidates;
     const qnnrt_session__attempt *best = &session->attempts[0];
     const size_t count = session->info.candidate_count;
-    const size_t room = sizeof err->text / (count + 1) - 40;
-    size_t i;
-    for (i = 1; i < count; ++i)
+    size_t i, k, lines = 0;
+    int room;
+    for (i = 0; i < count; ++i) {
         if (session->attempts[i].stage > best->stage) best = &session->attempts[i];
+        if (!qnnrt_session__choose_said(session, i)) ++lines;
+    }
     qnnrt_session__fail(err, best->result, best->hint != NULL ? best->hint : "", "%s",
                         best->text != NULL ? best->text : qnnrt_result_text(best->result));
     err->vendor_code = best->vendor_code;
-    if (count == 1) return best->result;
+    if (lines == 1) return best->result;
+    room = (int)((sizeof err->text - 400) / lines) - 40;
     snprintf(err->text, sizeof err->text, "no engine runs \"%.300s\":", session->info.path);
-    for (i = 0; i < count; ++i)
-        qnnrt_session__more(err, "%s %.30s on %.20s: %.*s", i > 0 ? ";" : "",
-                            session->candidates[i].engine, session->candidates[i].device, (int)room,
-                            session->candidates[i].reason);
+    for (i = 0; i < count; ++i) {
+        if (qnnrt_session__choose_said(session, i)) continue;
+        qnnrt_session__more(err, "\n  %.30s (%.20s", rows[i].engine, rows[i].device);
+        for (k = i + 1; k < count; ++k)
+            if (rows[k].engine == rows[i].engine && strcmp(rows[k].reason, rows[i].reason) == 0)
+                qnnrt_session__more(err, ", %.20s", rows[k].device);
+        qnnrt_session__more(err, "): %.*s", room > 40 ? room : 40, rows[i].reason);
+    }
     qnnrt_session__clean(err->text);
     return best->result;
 }
