@@ -109,7 +109,7 @@ TEST(a_library_that_is_missing_is_a_reason)
     desc.engine = NULL;
     toy[1].open_result = QNNRT_E_VERSION;
     CHECK_EQ(create(), QNNRT_E_LIBRARY);
-    CHECK_STR(err.text, "second on npu: second: libtoy.so is not there");
+    CHECK_STR(err.text, "second (npu, gpu, cpu): libtoy.so is not there");
     CHECK_EQ(toy_live(), 0);
 }
 
