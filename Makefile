@@ -109,6 +109,13 @@ qnn-libs:
 	@$(call fetch,$(QNN_RELEASES))
 
 ENGINES ?= onnxruntime-1.31.1 openvino-2026.4.1
+.PHONY: session-table
+## session-table: run an MLP, a CNN and MiniLM through each engine; print differences and times (5 min; python3, session-models)
+session-table: session-models $(B)/c99/session_table $(B)/qnnrt-run $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
+	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines
+	$(PYTHON) tests/session_table.py --exports $(EXPORTS)/session --build $(B) $(if $(REPORT),--report '$(REPORT)') $(MODELS)
+
 .PHONY: engine-libs
 ## engine-libs: fetch the inference engines that tests use into build/engines (ENGINES=all or a list)
 engine-libs:
@@ -455,7 +462,7 @@ $(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F))
 	$(Q)$(TEST_BUILD)
 
 # Run by scripts.
-$(foreach t,ops llm_plain llm_exact tsan lower_ops engine_run,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,ops llm_plain llm_exact tsan lower_ops session_table engine_run,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
