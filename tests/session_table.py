@@ -52,15 +52,15 @@ def places(build):
     rows = []
     rows.append(("ONNX Runtime CPU", "model.onnx", ["engine=onnxrt", "device=cpu", "onnxrt.library_path=" + ort], ort))
     rows.append(("ONNX Runtime + QNN, HTP", "model.onnx",
-                 ["engine=onnxrt", "device=npu", "onnxrt.library_path=" + ort, "onnxrt.provider_library=" + plug,
-                  "onnxrt.backend_path=" + os.path.abspath(htp), "onnxrt.backend_type="], ort and plug and htp))
+                 ["engine=onnxrt", "device=npu", "onnxrt.library_path=" + ort, "onnxrt.provider_library=" + os.path.abspath(plug),
+                  "onnxrt.backend_path=" + os.path.abspath(htp)], plug and ort))
     rows.append(("OpenVINO CPU", "model.onnx", ["engine=openvino", "device=cpu", "precision=fp32", "openvino.library_path=" + openvino], openvino))
     for name, device, library, key in (("qnn, Ref", "cpu", ref, "cpu_path"), ("qnn, CPU 2.47", "cpu", cpu, "cpu_path"),
                                        ("qnn, HTP 2.51", "npu", htp, "npu_path")):
         arguments = ["engine=qnn", "device=" + device, "qnn.library_path=" + library]
         rows.append((name, "model.json", arguments, library))
         rows.append((name, "folder", arguments, library))
-    return [(name, file, [word for word in arguments if not word.endswith("=")], library) for name, file, arguments, library in rows]
+    return rows
 
 
 def facts_of(command, env):
