@@ -799,10 +799,17 @@ static qnnrt_result qnnrt_ort__plugin(qnnrt_ort__library *library, const char *p
     before = (void **)qnnrt_ort__alloc(&library->hooks, (old + 1) * sizeof(*before));
     if (before == NULL) return qnnrt_ort__fail_memory(err);
     for (i = 0; i < old; ++i) before[i] = list[i];
-    /* Each library has its own name: the environment is shared with others. */
-    snprintf(library->plugin, sizeof library->plugin, "qnnrt-%lx",
-             (unsigned long)(uintptr_t)library);
-    status = api->RegisterExecutionProviderLibrary(library->env, library->plugin, path);
+    /* Each library has its own name: the environment is shared with others. The name gets into
+       compiled models, and the plug-in takes back those of QNN alone. */
+    for (i = 0;; ++i) {
+        const char *text;
+        snprintf(library->plugin, sizeof library->plugin, "QNNExecutionProvider");
+        if (i > 0) snprintf(library->plugin, sizeof library->plugin, "qnnrt-%lu", (unsigned long)i);
+        status = api->RegisterExecutionProviderLibrary(library->env, library->plugin, path);
+        text = status != NULL ? api->GetErrorMessage(status) : NULL;
+        if (text == NULL || strstr(text, "already registered") == NULL || i == 255) break;
+        api->ReleaseStatus(status);
+    }
     if (status != NULL) {
         library->plugin[0] = '\0';
         result = qnnrt_ort__report(library, status, err, what);
