@@ -783,6 +783,17 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 	else echo "bench-llm: without Genie: $(QNN51)/libGenie.so is missing"; fi; \
 	$(PIN) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so || status=1; exit $$status
 
+# Our session beside ONNX Runtime's own Python, with the same library.
+SESSION_PYTHON := $(B)/bench/python
+.PHONY: bench-session-python
+## bench-session-python: time runs of a session in Python beside ONNX Runtime's own Python (fetches it)
+bench-session-python: wheel $(ENGINES_VENV)/.made
+	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines onnxruntime-1.31.1
+	@rm -rf $(SESSION_PYTHON) && mkdir -p $(SESSION_PYTHON) && $(PYTHON) -m zipfile -e $(B)/wheel/qnnrt-$(VERSION)-*.whl $(SESSION_PYTHON)
+	@cd tests/python && $(PYTHON) -B -c 'import sys, onnx_file; sys.stdout.buffer.write(onnx_file.layer())' > $(abspath $(SESSION_PYTHON))/layer.onnx
+	@PYTHONPATH=$(SESSION_PYTHON) $(PIN) $(ENGINES_VENV)/bin/python tests/bench/bench_session.py $(SESSION_PYTHON)/layer.onnx \
+	    $(B)/engines/onnxruntime-1.31.1/libonnxruntime.so.1.31.1
+
 # ---- the shared library ---------------------------------------------------------------------------
 
 # All headers in one object. Calls between its functions stay inside, whatever the program defines. VERSION is read once.

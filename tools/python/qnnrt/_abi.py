@@ -1085,6 +1085,7 @@ FUNCTIONS = {
     'qnnrt_encode_f32': (c_int, [POINTER(qnnrt_tensor_info), POINTER(c_float), c_void_p]),
     'qnnrt_engine_onnxruntime': (c_void_p, []),
     'qnnrt_engine_onnxruntime_trt': (c_void_p, []),
+    'qnnrt_engine_openvino': (c_void_p, []),
     'qnnrt_engine_qnn': (c_void_p, []),
     'qnnrt_engines_default': (POINTER(c_void_p), [POINTER(c_void_p)]),
     'qnnrt_exec': (c_int, [c_void_p]),
