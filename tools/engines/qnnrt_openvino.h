@@ -1047,6 +1047,7 @@ typedef struct qnnrt_openvino__model {
     const qnnrt_openvino__library *library;
     qnnrt_hooks           hooks;
     void                 *core, *compiled;
+    char                 *blob;          /* what was imported: its weights are used in place */
     char                  device[QNNRT_OPENVINO__DEVICE];    /* "cpu" */
     uint32_t              run_ms;
     int                   timed;
@@ -1093,6 +1094,7 @@ static void qnnrt_openvino__model_free(qnnrt_openvino__model *model)
     }
     if (model->compiled != NULL) api->ov_compiled_model_free(model->compiled);
     if (model->core != NULL) api->ov_core_free(model->core);
+    qnnrt_openvino__free(&hooks, model->blob);
     qnnrt_openvino__free(&hooks, model);
 }
 
@@ -1345,13 +1347,13 @@ static qnnrt_result qnnrt_openvino__cached_load(qnnrt_openvino__model *model,
     data = qnnrt_openvino__cached_read(&model->hooks, path, &bytes, &why);
     if (data == NULL)
         return qnnrt_openvino__fail(err, QNNRT_E_IO, "", "%.900s: %s", path, why);
+    model->blob = data;
     status = api->ov_core_import_model(model->core, data, bytes, target, &model->compiled);
     if (status != 0 || model->compiled == NULL) {
         model->compiled = NULL;
         result = qnnrt_openvino__said(api, err, status, QNNRT_E_FORMAT, "Compile the model again.",
                                       "%.900s is not a compiled model for %s", path, target);
     }
-    qnnrt_openvino__free(&model->hooks, data);
     return result;
 }
 
