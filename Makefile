@@ -48,7 +48,7 @@ FUZZERS  := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 # Operators know nothing of the rest: tests/test_ref_op*.c are linked with these alone.
 REF_OPS  := $(filter ref_op ops_%,$(REF))
-BENCHES  := $(filter-out bench_json bench_ops bench_compile bench_llm%,$(basename $(notdir $(wildcard tests/bench/bench_*.c))))
+BENCHES  := $(filter-out bench_json bench_ops bench_compile bench_session bench_llm%,$(basename $(notdir $(wildcard tests/bench/bench_*.c))))
 
 LIBS      := -ldl
 TEST_LIBS := -ldl -lm -pthread
@@ -694,6 +694,18 @@ bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so
 	@set -e; for program in $(BENCHES:%=$(B)/bench/%); do \
 	    $(PIN) $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
 	@$(MAKE) bench-json
+
+$(B)/bench/bench_session: tests/bench/bench_session.c $(B)/libqnnrt.so $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(BENCH_BUILD) -Itools/engines $(B)/libqnnrt.so -Wl,-rpath,'$$ORIGIN/..' $(LDFLAGS) $(TEST_LIBS)
+
+.PHONY: bench-session
+## bench-session: time bound runs of sessions beside the engines' own calls (ORT=libonnxruntime.so; default: the fetched one)
+ORT = $(firstword $(wildcard $(B)/engines/onnxruntime-1.31.1/libonnxruntime.so.1.31.1))
+bench-session: $(B)/bench/bench_session $(B)/libQnnRef.so
+	@mkdir -p $(B)/bench/session
+	@$(PIN) $(B)/bench/bench_session $(B)/bench/session $(B)/libQnnRef.so $(ORT)
 
 # Peers: yyjson by tests/bench-peers.py, the other two where their Debian packages are installed. simdjson is
 # meant to be built for the machine it runs on; yyjson is fastest with these flags, so ours has them too.
