@@ -34,7 +34,7 @@ DEFAULT = ["2.47", "2.51"]
 ALL = ["2.47", "2.48", "2.49", "2.50", "2.51"]
 
 # Members to unpack; a full match, so that a member cannot leave the folder.
-WANTED = re.compile(r"onnxruntime_qnn/(libQnn\w*\.so|libGenie\.so|LICENSE|\w*LICENSE\.pdf)"
+WANTED = re.compile(r"onnxruntime_qnn/(libQnn\w*\.so|libGenie\.so|libonnxruntime_providers_qnn\.so|LICENSE|\w*LICENSE\.pdf)"
                     r"|onnxruntime_qnn\.libs/[\w+-][\w.+-]*")
 NOTICE = ("The libraries are Qualcomm's, under the licence inside the package (Qualcomm_LICENSE.pdf): "
           "you fetch them for yourself, qnnrt never redistributes them.")

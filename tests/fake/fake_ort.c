@@ -110,7 +110,12 @@ static void *create_env(void *log, void *user, int level, const char *id, void *
     *out = make(FAKE_ENV);
     return NULL;
 }
-static void release_env(void *e) { drop(e, FAKE_ENV); }
+static int plugged;
+static void release_env(void *e)
+{
+    drop(e, FAKE_ENV);
+    if (plugged && fake.live[FAKE_ENV] == 0) plugged = 0, --fake.live[FAKE_PLUGIN];
+}
 
 static void *create_options(void **out) { CALL(); *out = make(FAKE_OPTIONS); ((handle *)*out)->batch = -1; return NULL; }
 static void release_options(void *o) { drop(o, FAKE_OPTIONS); }
@@ -175,7 +180,7 @@ static void *append(void *o, const char *name, const char *const *keys, const ch
     CALL();
     is(o, FAKE_OPTIONS);
     for (i = 0; i < count; ++i)
-        if (strcmp(keys[i], "nonsense") == 0) return status(2, "unknown provider option nonsense");
+        if (strcmp(values[i], "nonsense") == 0) return status(2, "the fake does not take nonsense");
     note_pairs(name, keys, values, count);
     return NULL;
 }
@@ -199,7 +204,7 @@ static void release_provider(void *p) { drop(p, FAKE_PROVIDER); }
 
 /* ---- the plug-in ---- */
 
-static int base_device, plugin_device[2], plugged;
+static int base_device, plugin_device[2];
 static char plugin_name[64];
 static void *device_list[3];
 
@@ -212,14 +217,6 @@ static void *register_plugin(void *env, const char *name, const char *path)
     snprintf(plugin_name, sizeof plugin_name, "%s", name);
     plugged = 1;
     ++fake.live[FAKE_PLUGIN];
-    return NULL;
-}
-static void *unregister_plugin(void *env, const char *name)
-{
-    is(env, FAKE_ENV);
-    if (!plugged || strcmp(name, plugin_name) != 0) ++fake.wrong;
-    plugged = 0;
-    --fake.live[FAKE_PLUGIN];
     return NULL;
 }
 static void *get_devices(const void *env, void *const **out, size_t *count)
@@ -242,7 +239,8 @@ static void *append_device(void *o, void *env, void *const *devices, size_t n, c
     note_pairs("plug-in", k, v, pairs);
     return NULL;
 }
-static const char *device_name(const void *d) { return d == &base_device ? "CPUExecutionProvider" : "QNNExecutionProvider"; }
+static const char *device_name(const void *d) { return d == &base_device ? "CPUExecutionProvider" : plugin_name; }
+static const char *device_vendor(const void *d) { return d == &base_device ? "Microsoft" : "Qualcomm"; }
 static const void *device_metadata(const void *d) { return d; }
 static const void *device_hardware(const void *d) { return d; }
 static int hardware_type(const void *d) { return d == &base_device ? 0 : fake.plugin_type; }
@@ -578,8 +576,8 @@ static const struct { size_t slot; void (*function)(void); } slots[] = {
     S(137, bind_output), S(138, bind_device), S(140, bound_values), S(141, clear_inputs), S(170, append_object),
     S(171, create_provider), S(172, update_trt), S(174, release_provider), S(204, append_object),
     S(205, create_provider), S(206, update_cuda), S(208, release_provider), S(216, append), S(254, build_info),
-    S(266, set_logger), S(297, key_value), S(301, register_plugin), S(302, unregister_plugin), S(303, get_devices),
-    S(304, append_device), S(307, hardware_type), S(312, device_name), S(314, device_metadata),
+    S(266, set_logger), S(297, key_value), S(301, register_plugin), S(303, get_devices),
+    S(304, append_device), S(307, hardware_type), S(312, device_name), S(313, device_vendor), S(314, device_metadata),
     S(316, device_hardware), S(390, info_has_shape), S(407, assignment), S(408, subgraph_name),
     S(409, subgraph_nodes), S(412, node_type)
 #undef S

@@ -15,7 +15,7 @@
        desc.options = &where;  desc.option_count = 1;
        qnnrt_session_create("model.onnx", &desc, &session, &err);
 
-   Uses     Public names of qnnrt.h and qnnrt_session.h, libc, libdl and POSIX folders
+   Uses     Public names of qnnrt.h, qnnrt_cache.h and qnnrt_session.h, libc, libdl, POSIX folders
    Trust    The caller and the library that he names are trusted. A model may be hostile: ONNX
             Runtime parses it, and what it says about tensors is checked here again.
    Memory   One allocator hook serves our own allocations; ONNX Runtime has its own memory.
@@ -60,10 +60,12 @@
    Options
        session.*, ep.*    entries of the session's configuration, from ONNX Runtime's documentation.
                           An entry that no library up to 1.32 knows is an error with such a library
-       provider_library   path of a plug-in: libonnxruntime_providers_qnn.so
+       provider_library   path of a plug-in: libonnxruntime_providers_qnn.so. A bare name is taken
+                          from the folder of ONNX Runtime
        all others         options of the provider, such as backend_path and htp_performance_mode of
                           QNN, cudnn_conv_algo_search of CUDA, trt_* of TensorRT. An option that the
-                          provider refuses is an error. The CPU has none
+                          provider refuses is an error, and so is one that QNN 2.7 does not
+                          know. The CPU has none
        For QNN backend_type=htp is set (before API 22 backend_path=libQnnHtp.so), unless one of the
        two is given, and offload_graph_io_quantization=0 for API 22, unless fallback is allowed.
 
@@ -349,12 +351,12 @@ typedef void (*qnnrt_ort__logger)(void *user, int severity, const char *category
     X(GetKeyValue, 297, 22, const char *, (const void *, const char *)) \
     X(RegisterExecutionProviderLibrary, 301, 22, qnnrt_ort__status, \
       (void *, const char *, const char *)) \
-    X(UnregisterExecutionProviderLibrary, 302, 22, qnnrt_ort__status, (void *, const char *)) \
     X(GetEpDevices, 303, 22, qnnrt_ort__status, (const void *, void *const **, size_t *)) \
     X(AppendExecutionProvider_V2, 304, 22, qnnrt_ort__status, \
       (void *, void *, void *const *, size_t, const char *const *, const char *const *, size_t)) \
     X(HardwareDevice_Type, 307, 22, int, (const void *)) \
     X(EpDevice_EpName, 312, 22, const char *, (const void *)) \
+    X(EpDevice_EpVendor, 313, 22, const char *, (const void *)) \
     X(EpDevice_EpMetadata, 314, 22, const void *, (const void *)) \
     X(EpDevice_Device, 316, 22, const void *, (const void *)) \
     X(TensorTypeAndShape_HasShape, 390, 24, unsigned char, (const void *)) \
@@ -400,7 +402,6 @@ typedef struct qnnrt_ort__library {
     void              *allocator;        /* ONNX Runtime's default, owned by it */
     void              *memory;           /* facts of plain memory of the CPU */
     char               version[64], path[QNNRT_ORT__PATH], build[512];
-    char               plugin[64];       /* the name under which the plug-in is registered, or "" */
     void             **devices;          /* [device_count] of the plug-in */
     size_t             device_count;
 } qnnrt_ort__library;
@@ -488,19 +489,30 @@ static void qnnrt_ort__log(const qnnrt_hooks *hooks, qnnrt_log_level level, cons
     hooks->log(hooks->log_user, level, "onnxrt", 0, text);
 }
 
-/* Take a line of ONNX Runtime. user is the hooks of a session, or NULL: the environment is shared
-   by all that use the library, so its lines belong to nobody. */
+/* Where the lines of a session go. Some failures are told only there. */
+typedef struct qnnrt_ort__sink {
+    qnnrt_hooks hooks;
+    int         taken;                   /* 1: the first error is in `first`, or on its way */
+    char        first[400];
+} qnnrt_ort__sink;
+
+/* Take a line of ONNX Runtime, on any thread. user is the sink of a session, or NULL: the
+   environment is shared by all that use the library, so its lines belong to nobody. */
 static void qnnrt_ort__line(void *user, int severity, const char *category, const char *id,
                             const char *where, const char *text)
 {
     static const qnnrt_log_level levels[] = { QNNRT_LOG_VERBOSE, QNNRT_LOG_INFO, QNNRT_LOG_WARN };
-    const qnnrt_hooks *hooks = (const qnnrt_hooks *)user;
+    qnnrt_ort__sink *sink = (qnnrt_ort__sink *)user;
     (void)category;
     (void)id;
     (void)where;
-    if (hooks == NULL || hooks->log == NULL || text == NULL) return;
-    qnnrt_ort__log(hooks, severity >= 0 && severity < 3 ? levels[severity] : QNNRT_LOG_ERROR, "%s",
-                   text);
+    if (sink == NULL || text == NULL) return;
+    if (severity >= 3 && __atomic_exchange_n(&sink->taken, 1, __ATOMIC_ACQ_REL) == 0) {
+        snprintf(sink->first, sizeof sink->first, "%s", text);
+        qnnrt_ort__clean(sink->first, 0);
+    }
+    qnnrt_ort__log(&sink->hooks, severity >= 0 && severity < 3 ? levels[severity]
+                                                               : QNNRT_LOG_ERROR, "%s", text);
 }
 
 /* =====================================================================================
@@ -777,63 +789,99 @@ static qnnrt_result qnnrt_ort__accept(qnnrt_ort__library *library, qnnrt_error *
    Needs: >>config >>table >>report     Knows nothing of: models
    ===================================================================================== */
 
-/* Register a plug-in. Its devices are those that were not there before. */
+/* Write the whole path of a plug-in: ONNX Runtime takes relative ones from its own folder. Return 0
+   if it is too long. A bare name stays as it is. */
+static int qnnrt_ort__plugin_path(const char *path, char out[QNNRT_ORT__PATH])
+{
+    char here[QNNRT_ORT__PATH] = "";
+    const int relative = path[0] != '/' && strchr(path, '/') != NULL;
+    if (relative && getcwd(here, sizeof here) == NULL) return 0;
+    return snprintf(out, QNNRT_ORT__PATH, "%s%s%s", here, relative ? "/" : "", path) <
+           QNNRT_ORT__PATH;
+}
+
+/* Write the name under which a plug-in is registered. It is the name of its provider, too, and that
+   is written into contexts: those of other programs have QNNExecutionProvider. */
+static void qnnrt_ort__plugin_name(const char *path, char out[128])
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    if (strstr(name, "providers_qnn") != NULL) snprintf(out, 128, "QNNExecutionProvider");
+    else snprintf(out, 128, "%s", name);
+    qnnrt_ort__clean(out, 0);
+}
+
+/* Collect the devices whose provider has a name. */
+static qnnrt_result qnnrt_ort__plugin_devices(qnnrt_ort__library *library, const char *name,
+                                              const char *what, qnnrt_error *err)
+{
+    const qnnrt_ort__api *api = &library->api;
+    void *const *list = NULL;
+    size_t count = 0, i;
+    qnnrt_ort__status status = api->GetEpDevices(library->env, &list, &count);
+    if (status != NULL) return qnnrt_ort__report(library, status, err, what);
+    qnnrt_ort__free(&library->hooks, library->devices);
+    library->device_count = 0;
+    library->devices = (void **)qnnrt_ort__alloc(&library->hooks,
+                                                 (count + 1) * sizeof(*library->devices));
+    if (library->devices == NULL) return qnnrt_ort__fail_memory(err);
+    for (i = 0; i < count; ++i) {
+        const char *provider = api->EpDevice_EpName(list[i]);
+        if (provider != NULL && strcmp(provider, name) == 0)
+            library->devices[library->device_count++] = list[i];
+    }
+    return QNNRT_OK;
+}
+
+/* Append a hash of a file to a text: all releases of the QNN plug-in say that they are 0.1.0. */
+static void qnnrt_ort__plugin_hash(const char *path, char *text, size_t room)
+{
+    unsigned char data[4096], digest[QNNRT_CACHE_HASH];
+    qnnrt_cache_hash hash;
+    FILE *file = fopen(path, "rb");
+    size_t got, i;
+    qnnrt_cache_hash_begin(&hash);
+    while (file != NULL && (got = fread(data, 1, sizeof data, file)) > 0)
+        qnnrt_cache_hash_add(&hash, data, got);
+    qnnrt_cache_hash_end(&hash, digest);
+    if (file != NULL) fclose(file);
+    qnnrt_ort__add(text, room, " ");
+    for (i = 0; i < 16; ++i) qnnrt_ort__add(text, room, "%02x", (unsigned)digest[i]);
+}
+
+/* Register a plug-in, unless another session did. It stays registered until the environment ends,
+   which all sessions share: others may use it. */
 static qnnrt_result qnnrt_ort__plugin(qnnrt_ort__library *library, const char *path,
                                       qnnrt_error *err)
 {
     const qnnrt_ort__api *api = &library->api;
-    void *const *list = NULL;
-    void **before = NULL;
-    size_t count = 0, old = 0, i, k;
-    qnnrt_ort__status status;
-    const char *version;
-    qnnrt_result result = QNNRT_OK;
-    char what[256];
+    const char *version, *vendor;
+    char what[256], name[128], whole[QNNRT_ORT__PATH];
+    qnnrt_result result;
     if (library->number < 22)
         return qnnrt_ort__fail(err, QNNRT_E_VERSION, "Use ONNX Runtime 1.24 or newer.",
                                "ONNX Runtime %s takes no plug-in (%.800s); that needs 1.22",
                                library->version, path);
     snprintf(what, sizeof what, "cannot register the plug-in %.180s", path);
-    status = api->GetEpDevices(library->env, &list, &old);
-    if (status != NULL) return qnnrt_ort__report(library, status, err, what);
-    before = (void **)qnnrt_ort__alloc(&library->hooks, (old + 1) * sizeof(*before));
-    if (before == NULL) return qnnrt_ort__fail_memory(err);
-    for (i = 0; i < old; ++i) before[i] = list[i];
-    /* Each library has its own name: the environment is shared with others. The name gets into
-       compiled models, and the plug-in takes back those of QNN alone. */
-    for (i = 0;; ++i) {
-        const char *text;
-        snprintf(library->plugin, sizeof library->plugin, "QNNExecutionProvider");
-        if (i > 0) snprintf(library->plugin, sizeof library->plugin, "qnnrt-%lu", (unsigned long)i);
-        status = api->RegisterExecutionProviderLibrary(library->env, library->plugin, path);
-        text = status != NULL ? api->GetErrorMessage(status) : NULL;
-        if (text == NULL || strstr(text, "already registered") == NULL || i == 255) break;
-        api->ReleaseStatus(status);
+    if (!qnnrt_ort__plugin_path(path, whole))
+        return qnnrt_ort__fail(err, QNNRT_E_LIMIT, "", "%s: its path is too long", what);
+    qnnrt_ort__plugin_name(path, name);
+    result = qnnrt_ort__plugin_devices(library, name, what, err);
+    if (result == QNNRT_OK && library->device_count == 0) {
+        qnnrt_ort__status status = api->RegisterExecutionProviderLibrary(library->env, name, whole);
+        if (status != NULL) return qnnrt_ort__report(library, status, err, what);
+        result = qnnrt_ort__plugin_devices(library, name, what, err);
     }
-    if (status != NULL) {
-        library->plugin[0] = '\0';
-        result = qnnrt_ort__report(library, status, err, what);
-    }
-    status = result == QNNRT_OK ? api->GetEpDevices(library->env, &list, &count) : NULL;
-    if (status != NULL) result = qnnrt_ort__report(library, status, err, what);
-    if (result == QNNRT_OK) {
-        library->devices = (void **)qnnrt_ort__alloc(&library->hooks,
-                                                     (count + 1) * sizeof(*library->devices));
-        if (library->devices == NULL) result = qnnrt_ort__fail_memory(err);
-    }
-    for (i = 0; result == QNNRT_OK && i < count; ++i) {
-        for (k = 0; k < old && before[k] != list[i]; ++k) {}
-        if (k == old) library->devices[library->device_count++] = list[i];
-    }
-    qnnrt_ort__free(&library->hooks, before);
     if (result != QNNRT_OK) return result;
     if (library->device_count == 0)
         return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "", "%s: it offers no device on this"
                                " machine", what);
+    vendor = api->EpDevice_EpVendor(library->devices[0]);
     version = api->GetKeyValue(api->EpDevice_EpMetadata(library->devices[0]), "version");
-    qnnrt_ort__add(library->build, sizeof library->build, "; %.64s %.64s",
-                   api->EpDevice_EpName(library->devices[0]), version != NULL ? version : "?");
+    qnnrt_ort__add(library->build, sizeof library->build, "; plug-in %.64s %.64s",
+                   vendor != NULL ? vendor : "?", version != NULL ? version : "?");
     qnnrt_ort__clean(library->build, 0);
+    qnnrt_ort__plugin_hash(whole, library->build, sizeof library->build);
     return QNNRT_OK;
 }
 
@@ -1005,7 +1053,8 @@ static void qnnrt_ort__pairs_add(qnnrt_ort__pairs *pairs, const qnnrt_engine_loa
 /* A model that was loaded. */
 typedef struct qnnrt_ort__model {
     qnnrt_ort__library   *library;
-    qnnrt_hooks           hooks;         /* the session's log has their address */
+    qnnrt_hooks           hooks;
+    qnnrt_ort__sink       sink;          /* the session's log has its address */
     qnnrt_ort__block     *blocks;
     void                 *session, *run_options;
     qnnrt_session_tensor *inputs, *outputs;
@@ -1385,10 +1434,43 @@ static int qnnrt_ort__says_backend(const qnnrt_engine_load *load)
            qnnrt_ort__option(load->options, load->option_count, "backend_type") != NULL;
 }
 
+/* Options of the QNN provider up to version 2.7, which ignores others silently. */
+static const char *const qnnrt_ort__qnn_keys[] = {
+    "backend_path", "backend_type", "compilation_target", "device_id",
+    "disable_file_mapped_weights", "dump_json_qnn_graph", "dump_qnn_ep_input_graph",
+    "dump_qnn_ep_input_graph_dir", "dump_qnn_ir_dlc", "dump_qnn_ir_dlc_dir",
+    "enable_block_quant_weight_optimization", "enable_dx12_shared_memory_allocator",
+    "enable_framework_op_trace", "enable_htp_fp16_clamp_overflow", "enable_htp_fp16_precision",
+    "enable_htp_graph_splitting", "enable_htp_monolithic_lstm", "enable_htp_prepare_and_load",
+    "enable_htp_prepare_only", "enable_htp_shared_memory_allocator",
+    "enable_htp_spill_fill_buffer", "enable_htp_weight_sharing",
+    "enable_vtcm_backup_buffer_sharing", "extended_udma", "framework_op_trace_dir",
+    "genie_log_level", "htp_arch", "htp_bf16_enable", "htp_graph_finalization_optimization_mode",
+    "htp_graph_splitting_num_prepare_threads", "htp_performance_mode", "htp_reused_io_limit_mb",
+    "htp_share_resource_optimization", "io_name_overrides", "is_multi_soc_ep_context",
+    "json_qnn_graph_dir", "kvcache_rewind", "model_name", "num_graph_prepare_threads",
+    "offload_graph_io_quantization", "op_affinity", "op_packages", "profiling_file_path",
+    "profiling_level", "qnn_context_priority", "qnn_ir_backend_path", "qnn_saver_path",
+    "rpc_control_latency", "rpc_polling_time", "skip_backend_op_validation",
+    "skip_qnn_version_check", "soc_model", "vtcm_mb"
+};
+
 /* Collect the options of the QNN provider. */
-static void qnnrt_ort__qnn_pairs(const qnnrt_ort__library *library, const qnnrt_engine_load *load,
-                                 const char *backend, qnnrt_ort__pairs *pairs)
+static qnnrt_result qnnrt_ort__qnn_pairs(const qnnrt_ort__library *library,
+                                         const qnnrt_engine_load *load, const char *backend,
+                                         qnnrt_ort__pairs *pairs, qnnrt_error *err)
 {
+    const size_t known = sizeof qnnrt_ort__qnn_keys / sizeof *qnnrt_ort__qnn_keys;
+    size_t i, k;
+    for (i = 0; i < load->option_count; ++i) {
+        const char *key = load->options[i].key;
+        if (qnnrt_ort__option_is_entry(key) || qnnrt_ort__option_is_ours(key)) continue;
+        for (k = 0; k < known && strcmp(key, qnnrt_ort__qnn_keys[k]) != 0; ++k) {}
+        if (k < known) continue;
+        return qnnrt_ort__fail(err, QNNRT_E_UNSUPPORTED, "Correct its name, or to give it to a"
+                               " newer plug-in, put ep.qnnexecutionprovider. before it.",
+                               "option \"%.200s\" is unknown to the provider QNN", key);
+    }
     if (!qnnrt_ort__says_backend(load) && library->number >= 22)
         qnnrt_ort__pair(pairs, "backend_type", backend);
     else if (!qnnrt_ort__says_backend(load))
@@ -1399,6 +1481,7 @@ static void qnnrt_ort__qnn_pairs(const qnnrt_ort__library *library, const qnnrt_
         qnnrt_ort__pair(pairs, "enable_htp_fp16_precision",
                         load->precision == QNNRT_PRECISION_FP16 ? "1" : "0");
     qnnrt_ort__pairs_add(pairs, load, NULL, NULL);
+    return QNNRT_OK;
 }
 
 /* Append the plug-in, on a device of it. */
@@ -1407,16 +1490,18 @@ static qnnrt_result qnnrt_ort__append_plugin(const qnnrt_ort__library *library,
                                              const char *backend, void *options,
                                              qnnrt_ort__pairs *pairs, qnnrt_error *err)
 {
-    const char *name = library->api.EpDevice_EpName(device);
+    const char *name = library->api.EpDevice_EpVendor(device);
     qnnrt_ort__status status;
     char what[160];
-    if (name != NULL && strcmp(name, "QNNExecutionProvider") == 0)
-        qnnrt_ort__qnn_pairs(library, load, backend, pairs);
+    qnnrt_result result = QNNRT_OK;
+    if (name != NULL && strcmp(name, "Qualcomm") == 0)
+        result = qnnrt_ort__qnn_pairs(library, load, backend, pairs, err);
     else qnnrt_ort__pairs_add(pairs, load, NULL, NULL);
+    if (result != QNNRT_OK) return result;
     status = library->api.AppendExecutionProvider_V2(options, library->env, &device, 1, pairs->keys,
                                                      pairs->values, pairs->count);
     if (status == NULL) return QNNRT_OK;
-    snprintf(what, sizeof what, "cannot use the plug-in %.100s", name != NULL ? name : "");
+    snprintf(what, sizeof what, "cannot use the plug-in of %.100s", name != NULL ? name : "");
     return qnnrt_ort__report(library, status, err, what);
 }
 
@@ -1513,12 +1598,14 @@ static qnnrt_result qnnrt_ort__provider(const qnnrt_ort__library *library,
     if (strcmp(load->device, "npu") == 0) {
         static const char *const name = "QNN";
         qnnrt_ort__status status;
+        qnnrt_result result;
         device = qnnrt_ort__plugin_device(library, 2);
         /* On a computer the emulation says that it is a CPU. */
         if (device == NULL) device = qnnrt_ort__plugin_device(library, 0);
         if (device != NULL)
             return qnnrt_ort__append_plugin(library, load, device, "htp", options, pairs, err);
-        qnnrt_ort__qnn_pairs(library, load, "htp", pairs);
+        result = qnnrt_ort__qnn_pairs(library, load, "htp", pairs, err);
+        if (result != QNNRT_OK) return result;
         status = library->api.AppendExecutionProvider(options, name, pairs->keys, pairs->values,
                                                       pairs->count);
         return status == NULL ? QNNRT_OK :
@@ -1648,7 +1735,7 @@ static qnnrt_result qnnrt_ort__common(qnnrt_ort__model *model, const qnnrt_engin
     if (status == NULL) status = api->SetSessionGraphOptimizationLevel(*options, level);
     if (status == NULL) status = api->SetSessionLogSeverityLevel(*options, 2);
     if (status == NULL && api->SetUserLoggingFunction != NULL)
-        status = api->SetUserLoggingFunction(*options, qnnrt_ort__line, &model->hooks);
+        status = api->SetUserLoggingFunction(*options, qnnrt_ort__line, &model->sink);
     if (status == NULL) return QNNRT_OK;
     return qnnrt_ort__report(model->library, status, err, "cannot make the session's options");
 }
@@ -1663,7 +1750,7 @@ static qnnrt_result qnnrt_ort__look(qnnrt_ort__model *model, const qnnrt_engine_
     qnnrt_result result;
     memset(&look, 0, sizeof(look));
     look.library = model->library;
-    look.hooks = load->hooks;
+    look.hooks = look.sink.hooks = load->hooks;
     result = qnnrt_ort__common(&look, load, 0, &plain, err);
     if (result == QNNRT_OK &&
         !qnnrt_ort__failed(look.library, look.library->api.CreateSession(
@@ -1761,7 +1848,12 @@ static qnnrt_result qnnrt_ort__session(qnnrt_ort__model *model, const qnnrt_engi
     status = api->CreateSession(model->library->env, path, options, &model->session);
     if (status != NULL) {
         snprintf(what, sizeof what, "cannot load \"%.300s\"", path);
-        return qnnrt_ort__report(model->library, status, err, what);
+        result = qnnrt_ort__report(model->library, status, err, what);
+        if (err != NULL && model->sink.first[0] != '\0' &&
+            strstr(err->text, model->sink.first) == NULL)
+            qnnrt_ort__add(err->text, sizeof err->text, "\n  it logged before: %s",
+                           model->sink.first);
+        return result;
     }
     if (model->session == NULL)
         return qnnrt_ort__fail(err, QNNRT_E_BACKEND, "", "cannot load \"%.300s\": no session and no"
@@ -1794,7 +1886,7 @@ static qnnrt_result qnnrt_ort__load(void *at, const qnnrt_engine_load *load, voi
     model = (qnnrt_ort__model *)qnnrt_ort__alloc(&load->hooks, sizeof(*model));
     if (model == NULL) return qnnrt_ort__fail_memory(err);
     model->library = library;
-    model->hooks = load->hooks;
+    model->hooks = model->sink.hooks = load->hooks;
     model->copies = strcmp(load->device, "cpu") != 0 && strcmp(load->device, "npu") != 0;
     pairs.room = load->option_count + 16;
     pairs.keys = (const char **)qnnrt_ort__keep(&model->hooks, &model->blocks, pairs.room,
@@ -2230,9 +2322,6 @@ static void qnnrt_ort__close(void *at)
 {
     qnnrt_ort__library *library = (qnnrt_ort__library *)at;
     const qnnrt_hooks hooks = library->hooks;
-    if (library->plugin[0] != '\0')
-        (void)qnnrt_ort__failed(library, library->api.UnregisterExecutionProviderLibrary(
-            library->env, library->plugin));
     if (library->memory != NULL) library->api.ReleaseMemoryInfo(library->memory);
     if (library->env != NULL) library->api.ReleaseEnv(library->env);
     if (library->handle != NULL) dlclose(library->handle);
