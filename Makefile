@@ -48,7 +48,7 @@ FUZZERS  := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 # Operators know nothing of the rest: tests/test_ref_op*.c are linked with these alone.
 REF_OPS  := $(filter ref_op ops_%,$(REF))
-BENCHES  := $(filter-out bench_json bench_ops bench_compile bench_llm%,$(basename $(notdir $(wildcard tests/bench/bench_*.c))))
+BENCHES  := $(filter-out bench_json bench_ops bench_compile bench_session bench_llm%,$(basename $(notdir $(wildcard tests/bench/bench_*.c))))
 
 LIBS      := -ldl
 TEST_LIBS := -ldl -lm -pthread
@@ -109,6 +109,13 @@ qnn-libs:
 	@$(call fetch,$(QNN_RELEASES))
 
 ENGINES ?= onnxruntime-1.31.1 openvino-2026.4.1
+.PHONY: session-table
+## session-table: run an MLP, a CNN and MiniLM through each engine; print differences and times (5 min; python3, session-models)
+session-table: session-models $(B)/c99/session_table $(B)/qnnrt-run $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
+	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines
+	$(PYTHON) tests/session_table.py --exports $(EXPORTS)/session --build $(B) $(if $(REPORT),--report '$(REPORT)') $(MODELS)
+
 .PHONY: engine-libs
 ## engine-libs: fetch the inference engines that tests use into build/engines (ENGINES=all or a list)
 engine-libs:
@@ -455,7 +462,7 @@ $(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F))
 	$(Q)$(TEST_BUILD)
 
 # Run by scripts.
-$(foreach t,ops llm_plain llm_exact tsan lower_ops engine_run,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,ops llm_plain llm_exact tsan lower_ops session_table engine_run engine_openvino,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
@@ -688,6 +695,18 @@ bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so
 	    $(PIN) $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
 	@$(MAKE) bench-json
 
+$(B)/bench/bench_session: tests/bench/bench_session.c $(B)/libqnnrt.so $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(BENCH_BUILD) -Itools/engines $(B)/libqnnrt.so -Wl,-rpath,'$$ORIGIN/..' $(LDFLAGS) $(TEST_LIBS)
+
+.PHONY: bench-session
+## bench-session: time bound runs of sessions beside the engines' own calls (ORT=libonnxruntime.so; default: the fetched one)
+ORT = $(firstword $(wildcard $(B)/engines/onnxruntime-1.31.1/libonnxruntime.so.1.31.1))
+bench-session: $(B)/bench/bench_session $(B)/libQnnRef.so
+	@mkdir -p $(B)/bench/session
+	@$(PIN) $(B)/bench/bench_session $(B)/bench/session $(B)/libQnnRef.so $(ORT)
+
 # Peers: yyjson by tests/bench-peers.py, the other two where their Debian packages are installed. simdjson is
 # meant to be built for the machine it runs on; yyjson is fastest with these flags, so ours has them too.
 PEERS       := $(B)/peers
@@ -775,6 +794,17 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
 	if [ -f $(QNN51)/libGenie.so ]; then $(PYTHON) tests/bench-llm.py $(B)/bench $(B)/qnn tests/data/llm || status=1; \
 	else echo "bench-llm: without Genie: $(QNN51)/libGenie.so is missing"; fi; \
 	$(PIN) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so || status=1; exit $$status
+
+# Our session beside ONNX Runtime's own Python, with the same library.
+SESSION_PYTHON := $(B)/bench/python
+.PHONY: bench-session-python
+## bench-session-python: time runs of a session in Python beside ONNX Runtime's own Python (fetches it)
+bench-session-python: wheel $(ENGINES_VENV)/.made
+	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines onnxruntime-1.31.1
+	@rm -rf $(SESSION_PYTHON) && mkdir -p $(SESSION_PYTHON) && $(PYTHON) -m zipfile -e $(B)/wheel/qnnrt-$(VERSION)-*.whl $(SESSION_PYTHON)
+	@cd tests/python && $(PYTHON) -B -c 'import sys, onnx_file; sys.stdout.buffer.write(onnx_file.layer())' > $(abspath $(SESSION_PYTHON))/layer.onnx
+	@PYTHONPATH=$(SESSION_PYTHON) $(PIN) $(ENGINES_VENV)/bin/python tests/bench/bench_session.py $(SESSION_PYTHON)/layer.onnx \
+	    $(B)/engines/onnxruntime-1.31.1/libonnxruntime.so.1.31.1
 
 # ---- the shared library ---------------------------------------------------------------------------
 

@@ -281,7 +281,7 @@ static const char *toy_folder;
 static char toy_model_path[1200];
 
 /* Return FOLDER/NAME, valid until the fourth call after. */
-static const char *toy_path(const char *name)
+static inline const char *toy_path(const char *name)
 {
     static char paths[4][1400];
     static int next;

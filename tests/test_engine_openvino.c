@@ -773,6 +773,33 @@ TEST(outputs_written_elsewhere_are_copied)
     CHECK(none_left());
 }
 
+TEST(outputs_that_are_not_written_are_copied)
+{
+    life l;
+    qnnrt_value value, y;
+    int i;
+    control("unwritten=1");
+    life_begin(&l);
+    CHECK_EQ(life_open(&l), QNNRT_OK);
+    CHECK_EQ(life_load(&l), QNNRT_OK);
+    CHECK_EQ(life_bind(&l), QNNRT_OK);
+    for (i = 0; i < 3; ++i) {
+        l.in[0] = (float)i;
+        CHECK_EQ(engine->run(l.binding, &err), QNNRT_OK);
+        CHECK(l.out[0] == (float)i + 1 && l.out[5] == 6 && l.out[6] == 0);
+        CHECK_EQ(engine->get(l.binding, 0, &value, &err), QNNRT_OK);
+        CHECK(value.data == l.out && value.bytes == 24);
+    }
+    CHECK_STR(logged, "does not write output \"y\"");
+    /* Inputs in the same memory are not overwritten by a pattern. */
+    y = value_of(l.in, 24, QNNRT_DTYPE_F32, 2, 3);
+    CHECK_EQ(engine->set(l.binding, 1, 0, &y, &err), QNNRT_OK);
+    CHECK_EQ(engine->run(l.binding, &err), QNNRT_OK);
+    CHECK(l.in[5] == 5);
+    life_end(&l);
+    CHECK(none_left());
+}
+
 TEST(strings_go_in_and_out)
 {
     const char *in[4] = { "a", "", "a string that does not fit into itself", "d" }, *out[4];
@@ -934,6 +961,7 @@ TEST_MAIN("engine_openvino")
     RUN(compiled_models_come_back_and_damaged_ones_fail);
     RUN(missing_inputs_and_early_gets_are_named);
     RUN(outputs_written_elsewhere_are_copied);
+    RUN(outputs_that_are_not_written_are_copied);
     RUN(strings_go_in_and_out);
     RUN(a_run_that_takes_too_long_is_ended);
     RUN(another_thread_cancels_a_run);

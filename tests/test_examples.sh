@@ -65,6 +65,16 @@ if "$build/examples/03_compose" "$build/libQnnRef.so" "$out/layer.bin" >"$out/te
     session "$out/layer.bin" qnn.library_path="$build/libQnnRef.so" engine=qnn device=cpu && grep -q '^y: 2 values, mean ' "$out/text"
 then good; else bad session_ref "$(cat "$out/text" "$out/log")"; fi
 
+# The output that README.md shows.
+ort=build/engines/onnxruntime-1.31.1
+sed -n '/^<!-- the output of 09_session -->$/,/^[^ <]/p' README.md | sed -n 's/^    //p' >"$out/shown"
+if ls "$ort"/libonnxruntime.so.* >/dev/null 2>&1; then
+    "$build/examples/09_session" tests/data/onnx/mlp.onnx device=cpu onnxrt.library_path=$ort >"$out/text" 2>&1
+    if [ "$(wc -l <"$out/shown")" -gt 5 ] && cmp -s "$out/shown" "$out/text"; then good
+    else bad session_prints_what_the_readme_shows "$(diff "$out/shown" "$out/text")"; fi
+elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad session_readme "no ONNX Runtime in $ort: make engine-libs"
+else skipped=$((skipped + 1)); fi
+
 if [ -f "$release/libQnnHtp.so" ]; then
     if session tests/data/ctx/qairt2.51/mlp_u8 qnn.npu_path="$release/libQnnHtp.so" &&
         grep -q '^y: 128 values, mean ' "$out/text" && grep -qx 'input     x: float32 \[4, 48\]' "$out/text"; then good

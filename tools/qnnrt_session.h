@@ -1010,6 +1010,11 @@ static qnnrt_result qnnrt_session__match_value(const qnnrt_session_tensor *tenso
     for (i = 0; fits && i < value->rank; ++i)
         if (!tensor->any_rank && tensor->dims[i] >= 0 && value->dims[i] != tensor->dims[i])
             fits = 0;
+    if (fits && qnnrt_session_bytes(value->dtype, value->rank, value->dims, &bytes) &&
+        (output ? value->bytes >= bytes : value->bytes == bytes)) {
+        value->bytes = bytes;
+        return QNNRT_OK;
+    }
     qnnrt_session__shape_text(value->dtype, value->rank, value->dims, 0, has, sizeof has);
     qnnrt_session__shape_text(tensor->dtype, tensor->rank, tensor->dims, tensor->any_rank, wants,
                               sizeof wants);
@@ -1020,13 +1025,10 @@ static qnnrt_result qnnrt_session__match_value(const qnnrt_session_tensor *tenso
         return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Give the dimensions of the value.",
                                    "%s \"%.200s\" is %s, which has no size", what, tensor->name,
                                    has);
-    if (output ? value->bytes < bytes : value->bytes != bytes)
-        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "%s \"%.200s\", %s, %s %lu bytes,"
-                                   " got %lu", what, tensor->name, has,
-                                   output ? "needs room for" : "expects", (unsigned long)bytes,
-                                   (unsigned long)value->bytes);
-    value->bytes = bytes;
-    return QNNRT_OK;
+    return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "%s \"%.200s\", %s, %s %lu bytes,"
+                               " got %lu", what, tensor->name, has,
+                               output ? "needs room for" : "expects", (unsigned long)bytes,
+                               (unsigned long)value->bytes);
 }
 
 /* =====================================================================================

@@ -43,7 +43,7 @@ def cnn():
 
 def minilm():
     model, sets = load_encoder()
-    return model, sets[0], ["input_ids", "attention_mask"], ["embedding"]
+    return model, sets[0], ["input_ids", "attention_mask"], ["sentence"]
 
 
 MODELS = {"mlp": mlp, "cnn": cnn, "minilm": minilm}

@@ -13,6 +13,7 @@
        devices=A,B    of ov_core_get_available_devices; "-" is none, "null" a null name
        refuse=NAME    the device that compiles nothing
        elsewhere=1    outputs are written to memory of the fake although memory was placed
+       unwritten=1    outputs that were placed are not written
        rank=N         of x and y; rank=any
        type=N         element type of x and y, as this library numbers them
        names=0        ports have no names
@@ -42,9 +43,9 @@ static const char *const kind_names[KINDS] = { "core", "model", "compiled", "req
 
 static struct {
     char version[256], devices[256], refuse[64], properties[2048], last[128];
-    int old, fail, elsewhere, rank, type, names, ports, slow, layout, got, calls;
+    int old, fail, elsewhere, unwritten, rank, type, names, ports, slow, layout, got, calls;
     int live[KINDS];
-} fake = { "2026.4.1-1-fake", "CPU", "", "", "", 0, 0, 0, 2, 4, 1, 1, 0, 0, 0, 0, { 0 } };
+} fake = { "2026.4.1-1-fake", "CPU", "", "", "", 0, 0, 0, 0, 2, 4, 1, 1, 0, 0, 0, 0, { 0 } };
 
 /* A reference count, and what the handles mean. */
 typedef struct tensor_s { int users, type; int64_t rank, dims[16]; size_t count; void *data; int own; } tensor_t;
@@ -109,6 +110,7 @@ void ov_fake_control(const char *command)
     if (knob(command, "old", text, sizeof text)) fake.old = atoi(text);
     if (knob(command, "fail", text, sizeof text)) fake.fail = atoi(text);
     if (knob(command, "elsewhere", text, sizeof text)) fake.elsewhere = atoi(text);
+    if (knob(command, "unwritten", text, sizeof text)) fake.unwritten = atoi(text);
     if (knob(command, "rank", text, sizeof text)) fake.rank = strcmp(text, "any") == 0 ? -1 : atoi(text);
     fake.type = fake.old ? 5 : 4;
     if (knob(command, "type", text, sizeof text)) fake.type = atoi(text);
@@ -562,6 +564,7 @@ static int compute(request_t *request)
         if (in->count > out->count) return refuse("Could set new shape: [9]");
         out->rank = in->rank;
         memcpy(out->dims, in->dims, sizeof in->dims);
+        if (fake.unwritten) return 0;
     } else {
         handle_t *handle = tensor_new(in->type, in->rank, in->dims, NULL);
         tensor_drop(out);

@@ -81,11 +81,12 @@ class ModelTest(unittest.TestCase):
 
     def test_closed(self):
         view = self.run_["y"]
-        self.model.close()
         self.run_["x"] = [1, 0, 0, 0]
         self.run_.exec()
-        self.run_.close()
-        self.run_.close()
+        other = self.model.prepare()
+        other.close()
+        other.close()
+        self.model.close()
         self.assertTrue(self.run_.closed and self.model.closed)
         for call in (self.run_.exec, self.run_.events, self.run_.plan, lambda: self.run_["y"], lambda: self.run_.write("x", [0]), self.model.prepare,
                      lambda: self.model.pipelines, self.model.recover, lambda: self.model.device):

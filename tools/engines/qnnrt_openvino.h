@@ -65,7 +65,9 @@
        2 ms is then run in the calling thread: a cancel takes effect when that run ends. Longer ones
        stay in the queue, where a cancel ends them between two operators.
        Outputs in memory of the caller are written there by OpenVINO. Where it computes elsewhere,
-       as it does for an output that is an input, the bytes are copied after the run.
+       the bytes are copied after the run. An output that is an input of the model is not written at
+       all (2024.6 to 2026.4, which report success): the first run fills the memory with a pattern,
+       and where that stays, the run is repeated without this memory and the bytes are copied.
        Strings are copied into OpenVINO before each run, and need 2025.2.
 
    ROOMS (search for the tag)
@@ -127,7 +129,8 @@ enum {
     QNNRT_OPENVINO__PATH = 4096,
     QNNRT_OPENVINO__MOST_DEVICES = 16, QNNRT_OPENVINO__DEVICE = 32,
     QNNRT_OPENVINO__MOST_PORTS = 65536, QNNRT_OPENVINO__MOST_NAME = 1024,
-    QNNRT_OPENVINO__SHORT_MS = 2          /* runs below this leave the queue, see "Runs" */
+    QNNRT_OPENVINO__PATTERN = 0xA5,      /* in outputs before they are written */
+    QNNRT_OPENVINO__SHORT_MS = 2         /* runs below this leave the queue, see "Runs" */
 };
 
 /* The oldest release that was run, and the newest. */
@@ -1005,11 +1008,15 @@ static qnnrt_result qnnrt_openvino__device_setup(const qnnrt_openvino__library *
                                                  const char *device, const qnnrt_engine_load *load,
                                                  qnnrt_error *err)
 {
-    char threads[16];
+    char threads[16], *full = NULL;
     size_t i;
     int chosen = 0;
-    qnnrt_result result = qnnrt_openvino__device_precision(library, core, device, load->precision,
-                                                           err);
+    qnnrt_result result;
+    /* This loads the plug-in. Before that, a core keeps wrong properties until it compiles. */
+    if (library->api.ov_core_get_property(core, device, "FULL_DEVICE_NAME", &full) == 0 &&
+        full != NULL)
+        library->api.ov_free(full);
+    result = qnnrt_openvino__device_precision(library, core, device, load->precision, err);
     for (i = 0; i < load->option_count; ++i)
         if (qnnrt_openvino__device_option(&load->options[i]) &&
             (strcmp(load->options[i].key, "PERFORMANCE_HINT") == 0 ||
@@ -1047,6 +1054,7 @@ typedef struct qnnrt_openvino__model {
     const qnnrt_openvino__library *library;
     qnnrt_hooks           hooks;
     void                 *core, *compiled;
+    char                 *blob;          /* what was imported: its weights are used in place */
     char                  device[QNNRT_OPENVINO__DEVICE];    /* "cpu" */
     uint32_t              run_ms;
     int                   timed;
@@ -1093,6 +1101,7 @@ static void qnnrt_openvino__model_free(qnnrt_openvino__model *model)
     }
     if (model->compiled != NULL) api->ov_compiled_model_free(model->compiled);
     if (model->core != NULL) api->ov_core_free(model->core);
+    qnnrt_openvino__free(&hooks, model->blob);
     qnnrt_openvino__free(&hooks, model);
 }
 
@@ -1345,13 +1354,13 @@ static qnnrt_result qnnrt_openvino__cached_load(qnnrt_openvino__model *model,
     data = qnnrt_openvino__cached_read(&model->hooks, path, &bytes, &why);
     if (data == NULL)
         return qnnrt_openvino__fail(err, QNNRT_E_IO, "", "%.900s: %s", path, why);
+    model->blob = data;
     status = api->ov_core_import_model(model->core, data, bytes, target, &model->compiled);
     if (status != 0 || model->compiled == NULL) {
         model->compiled = NULL;
         result = qnnrt_openvino__said(api, err, status, QNNRT_E_FORMAT, "Compile the model again.",
                                       "%.900s is not a compiled model for %s", path, target);
     }
-    qnnrt_openvino__free(&model->hooks, data);
     return result;
 }
 
@@ -1546,6 +1555,8 @@ typedef struct qnnrt_openvino__slot {
     void       *tensor;                  /* over memory of the caller, or NULL */
     qnnrt_value value;                   /* of the caller; data NULL: not placed */
     int         watched;                 /* an output: 1: look after a run where it was written */
+    int         doubted;                 /* an output: 1: no run has shown that it is written */
+    int         copied;                  /* an output: 1: not placed in the request, but copied */
     const char **texts;                  /* an output of strings: [text_room] */
     size_t      text_room;
 } qnnrt_openvino__slot;
@@ -1588,9 +1599,9 @@ static qnnrt_result qnnrt_openvino__binding_place(const qnnrt_openvino__binding 
                                 binding->model->ports[output][index].name);
 }
 
-/* Take a value back. A new request gets what is still placed: OpenVINO cannot forget a tensor. */
-static qnnrt_result qnnrt_openvino__binding_take(qnnrt_openvino__binding *binding, int output,
-                                                 size_t index, qnnrt_error *err)
+/* Make a new request without one of the values: OpenVINO cannot forget a tensor. */
+static qnnrt_result qnnrt_openvino__binding_renew(qnnrt_openvino__binding *binding, int output,
+                                                  size_t index, qnnrt_error *err)
 {
     const qnnrt_openvino__model *model = binding->model;
     const qnnrt_openvino__api *api = &model->library->api;
@@ -1599,7 +1610,6 @@ static qnnrt_result qnnrt_openvino__binding_take(qnnrt_openvino__binding *bindin
     size_t i;
     int side, status;
     qnnrt_result result = QNNRT_OK;
-    if (slot->value.data == NULL) return QNNRT_OK;
     status = api->ov_compiled_model_create_infer_request(model->compiled, &request);
     if (status != 0 || request == NULL)
         return qnnrt_openvino__said(api, err, status, QNNRT_E_BACKEND, "", "cannot make a request");
@@ -1617,8 +1627,20 @@ static qnnrt_result qnnrt_openvino__binding_take(qnnrt_openvino__binding *bindin
     binding->ran = 0;
     if (slot->tensor != NULL) api->ov_tensor_free(slot->tensor);
     slot->tensor = NULL;
+    return QNNRT_OK;
+}
+
+/* Take a value back. */
+static qnnrt_result qnnrt_openvino__binding_take(qnnrt_openvino__binding *binding, int output,
+                                                 size_t index, qnnrt_error *err)
+{
+    qnnrt_openvino__slot *slot = &binding->slots[output][index];
+    qnnrt_result result;
+    if (slot->value.data == NULL) return QNNRT_OK;
+    result = qnnrt_openvino__binding_renew(binding, output, index, err);
+    if (result != QNNRT_OK) return result;
     memset(&slot->value, 0, sizeof slot->value);
-    slot->watched = 0;
+    slot->watched = slot->doubted = slot->copied = 0;
     if (!output) ++binding->missing;
     qnnrt_openvino__binding_extra(binding);
     return QNNRT_OK;
@@ -1653,6 +1675,8 @@ static qnnrt_result qnnrt_openvino__set(void *object, int output, size_t index,
     slot->tensor = tensor;
     slot->value = *value;
     slot->watched = side;
+    slot->doubted = side && !text;
+    slot->copied = 0;
     if (side) binding->ran = 0;
     qnnrt_openvino__binding_extra(binding);
     return QNNRT_OK;
@@ -1789,7 +1813,16 @@ static qnnrt_result qnnrt_openvino__get_asked(qnnrt_openvino__binding *binding, 
                                               (unsigned long)slot->value.bytes);
             else if (value->bytes > 0) memcpy(slot->value.data, value->data, value->bytes);
             value->data = slot->value.data;
-        } else if (model->ports[1][index].fixed) slot->watched = 0;  /* it stays where it is */
+        } else if (slot->value.data != NULL && slot->doubted && value->bytes > 0) {
+            /* A pattern of which nothing changed was not written. */
+            const unsigned char *at = (const unsigned char *)value->data;
+            size_t same = 0;
+            while (same < value->bytes && at[same] == QNNRT_OPENVINO__PATTERN) ++same;
+            if (same == value->bytes) slot->copied = 1;
+            else slot->doubted = 0;
+        }
+        if (model->ports[1][index].fixed && !slot->doubted && !slot->copied)
+            slot->watched = 0;                   /* it stays where it is */
     }
     if (shape.dims != NULL) api->ov_shape_free(&shape);
     if (tensor != NULL) api->ov_tensor_free(tensor);
@@ -1895,23 +1928,34 @@ static qnnrt_result qnnrt_openvino__run_texts(const qnnrt_openvino__binding *bin
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_openvino__run(void *object, qnnrt_error *err)
+/* Fill outputs with a pattern that may not be written. Memory that is an input, too, is left. */
+static void qnnrt_openvino__run_mark(const qnnrt_openvino__binding *binding)
 {
-    qnnrt_openvino__binding *binding = (qnnrt_openvino__binding *)object;
+    const qnnrt_openvino__model *model = binding->model;
+    size_t i, k;
+    for (i = 0; i < model->count[1]; ++i) {
+        qnnrt_openvino__slot *slot = &binding->slots[1][i];
+        const char *begin = (const char *)slot->value.data;
+        if (begin == NULL || !slot->doubted || slot->copied) continue;
+        for (k = 0; k < model->count[0]; ++k) {
+            const qnnrt_value *input = &binding->slots[0][k].value;
+            const char *from = (const char *)input->data;
+            if (from != NULL && from < begin + slot->value.bytes && begin < from + input->bytes)
+                break;
+        }
+        if (k == model->count[0]) memset(slot->value.data, QNNRT_OPENVINO__PATTERN,
+                                         slot->value.bytes);
+        else slot->doubted = 0;
+    }
+}
+
+/* Run once. */
+static qnnrt_result qnnrt_openvino__run_once(qnnrt_openvino__binding *binding, qnnrt_error *err)
+{
     qnnrt_openvino__model *model = binding->model;
     const qnnrt_openvino__api *api = &model->library->api;
-    qnnrt_value value;
-    size_t i;
     int status, late = 0;
     qnnrt_result result;
-    if (binding->missing > 0)
-        return qnnrt_openvino__fail(err, QNNRT_E_STATE, "Place all inputs.", "%lu inputs are not"
-                                    " placed", (unsigned long)binding->missing);
-    __atomic_store_n(&model->cancelled, 0, __ATOMIC_RELEASE);
-    if (binding->extra) {
-        result = qnnrt_openvino__run_texts(binding, err);
-        if (result != QNNRT_OK) return result;
-    }
     status = binding->direct ? api->ov_infer_request_infer(binding->request)
                              : qnnrt_openvino__run_queued(binding, &late);
     binding->ran = status == 0;
@@ -1922,23 +1966,49 @@ static qnnrt_result qnnrt_openvino__run(void *object, qnnrt_error *err)
                                         " execution_timeout_ms, %lu", (unsigned long)model->run_ms);
         return qnnrt_openvino__fail(err, QNNRT_E_CANCELLED, "", "the run was cancelled");
     }
-    if (status != 0) {
-        result = qnnrt_openvino__said(api, err, status, QNNRT_E_BACKEND, "", "the run failed");
-        /* A view of memory cannot grow. */
-        if (result == QNNRT_E_BACKEND && err != NULL && strstr(err->text, "set new shape") != NULL)
-            result = err->code = QNNRT_E_MISMATCH;
-        return result;
-    }
-    for (i = 0; binding->extra && i < model->count[1]; ++i) {
-        if (!binding->slots[1][i].watched) continue;
+    if (status == 0) return QNNRT_OK;
+    result = qnnrt_openvino__said(api, err, status, QNNRT_E_BACKEND, "", "the run failed");
+    /* A view of memory cannot grow. */
+    if (result == QNNRT_E_BACKEND && err != NULL && strstr(err->text, "set new shape") != NULL)
+        result = err->code = QNNRT_E_MISMATCH;
+    return result;
+}
+
+static qnnrt_result qnnrt_openvino__run(void *object, qnnrt_error *err)
+{
+    qnnrt_openvino__binding *binding = (qnnrt_openvino__binding *)object;
+    qnnrt_openvino__model *model = binding->model;
+    qnnrt_value value;
+    size_t i;
+    int again = 0;
+    qnnrt_result result = QNNRT_OK;
+    if (binding->missing > 0)
+        return qnnrt_openvino__fail(err, QNNRT_E_STATE, "Place all inputs.", "%lu inputs are not"
+                                    " placed", (unsigned long)binding->missing);
+    __atomic_store_n(&model->cancelled, 0, __ATOMIC_RELEASE);
+    if (!binding->extra) return qnnrt_openvino__run_once(binding, err);
+    result = qnnrt_openvino__run_texts(binding, err);
+    qnnrt_openvino__run_mark(binding);
+    if (result == QNNRT_OK) result = qnnrt_openvino__run_once(binding, err);
+    for (i = 0; i < model->count[1] && result == QNNRT_OK; ++i) {
+        qnnrt_openvino__slot *slot = &binding->slots[1][i];
+        if (!slot->watched) continue;
         result = qnnrt_openvino__get_asked(binding, i, &value, err);
-        if (result != QNNRT_OK) {
-            binding->ran = 0;
-            return result;
-        }
+        if (result != QNNRT_OK || !slot->copied || slot->tensor == NULL) continue;
+        qnnrt_openvino__log(&model->hooks, QNNRT_LOG_INFO, "OpenVINO does not write output \"%s\""
+                            " where it is placed: it is copied", model->ports[1][i].name);
+        again = 1;
     }
-    if (binding->extra) qnnrt_openvino__binding_extra(binding);
-    return QNNRT_OK;
+    for (i = 0; i < model->count[1] && result == QNNRT_OK; ++i)
+        if (binding->slots[1][i].copied && binding->slots[1][i].tensor != NULL)
+            result = qnnrt_openvino__binding_renew(binding, 1, i, err);
+    if (result == QNNRT_OK && again) result = qnnrt_openvino__run_once(binding, err);
+    for (i = 0; i < model->count[1] && result == QNNRT_OK && again; ++i)
+        if (binding->slots[1][i].watched)
+            result = qnnrt_openvino__get_asked(binding, i, &value, err);
+    if (result != QNNRT_OK) binding->ran = 0;
+    qnnrt_openvino__binding_extra(binding);
+    return result;
 }
 
 /* Return the dtype that ends the name of a kernel: "jit_avx2_f32", "ref_any_FP32". */

@@ -14,11 +14,12 @@ from ._errors import (ArgumentError, BackendError, BusyError, CancelledError, Cl
                       LimitError, MismatchError, NotFoundError, OutOfMemoryError, StateError, ToolError, UnsupportedError, VersionError)
 from ._llm import LLM, ByteTokenizer, LlmInfo
 from ._model import Block, Context, Model, Pipeline, Plan, ProfileEvent, Quant, Run, Slot, Step, TensorInfo, open
+from ._session import Candidate, Dispatch, InferenceSession, IOBinding, NodeArg
 from ._tools import Explanation, compile, explain, inspect
 
 __version__: str = _lib.qnnrt_version().decode()
 
-__all__ = ["ArgumentError", "BackendError", "Block", "BusyError", "ByteTokenizer", "CancelledError", "ClosedError", "Context", "CrashError", "Error",
-           "Explanation", "FileError", "ForkError", "FormatError", "LLM", "LibraryError", "LimitError", "LlmInfo", "MismatchError", "Model", "NotFoundError",
+__all__ = ["ArgumentError", "BackendError", "Block", "BusyError", "ByteTokenizer", "CancelledError", "Candidate", "ClosedError", "Context", "CrashError", "Dispatch", "Error",
+           "Explanation", "FileError", "ForkError", "FormatError", "IOBinding", "InferenceSession", "LLM", "LibraryError", "LimitError", "LlmInfo", "MismatchError", "Model", "NodeArg", "NotFoundError",
            "OutOfMemoryError", "Pipeline", "Plan", "ProfileEvent", "Quant", "Run", "Slot", "StateError", "Step", "Tensor", "TensorInfo", "ToolError",
            "UnsupportedError", "VersionError", "compile", "explain", "inspect", "open"]

@@ -144,6 +144,10 @@ QNNRT_PRECISION_DEFAULT = 0
 QNNRT_PRECISION_FP32 = 1
 QNNRT_PRECISION_FP16 = 2
 QNNRT_PRECISION_INT8 = 3
+QNNRT_POLICY_KERNEL = 0
+QNNRT_POLICY_EXECUTION = 1
+QNNRT_POLICY_BYTES = 65536
+QNNRT_ENGINES = 8
 
 
 class qnnrt_error(Structure):
@@ -1079,8 +1083,11 @@ FUNCTIONS = {
     'qnnrt_decode_f32': (c_int, [POINTER(qnnrt_tensor_info), c_void_p, POINTER(c_float)]),
     'qnnrt_dtype_name': (c_char_p, [c_int]),
     'qnnrt_encode_f32': (c_int, [POINTER(qnnrt_tensor_info), POINTER(c_float), c_void_p]),
+    'qnnrt_engine_onnxruntime': (c_void_p, []),
+    'qnnrt_engine_onnxruntime_trt': (c_void_p, []),
+    'qnnrt_engine_openvino': (c_void_p, []),
     'qnnrt_engine_qnn': (c_void_p, []),
-    'qnnrt_engines_default': (POINTER(c_void_p), []),
+    'qnnrt_engines_default': (POINTER(c_void_p), [POINTER(c_void_p)]),
     'qnnrt_exec': (c_int, [c_void_p]),
     'qnnrt_explain': (POINTER(qnnrt_explanation), [c_char_p]),
     'qnnrt_explain_code': (POINTER(qnnrt_explanation), [c_uint64]),
@@ -1138,6 +1145,8 @@ FUNCTIONS = {
     'qnnrt_plan_create': (c_int, [POINTER(qnnrt_plan_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_destroy': (c_int, [c_void_p]),
     'qnnrt_plan_get_info': (POINTER(qnnrt_plan_info), [c_void_p]),
+    'qnnrt_policy_check': (c_int, [c_int, c_char_p, CFUNCTYPE(None, c_void_p, c_char_p), c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_policy_merge': (c_int, [c_int, c_char_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), POINTER(qnnrt_error)]),
     'qnnrt_power_preset_name': (c_char_p, [c_int]),
     'qnnrt_power_set': (c_int, [c_void_p, POINTER(qnnrt_power_desc), POINTER(qnnrt_power_report), POINTER(qnnrt_error)]),
     'qnnrt_precision_name': (c_char_p, [c_int]),

@@ -53,6 +53,19 @@ def dtype_number(name: Any) -> int:
     return _BY_NAME[text]
 
 
+_BY_NUMPY: dict = {}                        # dtypes of numpy that were seen
+
+
+def known(number: int) -> bool:
+    """Whether arrays can have this element type: at least 8 bits, and numbers."""
+    return number in _TYPES and number != abi.QNNRT_DTYPE_STRING
+
+
+def itemsize(number: int) -> int:
+    """The bytes of an element."""
+    return struct.calcsize(_TYPES[number][1])
+
+
 _numpy: Any = None
 
 
@@ -74,6 +87,13 @@ def product(shape: Sequence[int]) -> int:
     for n in shape:
         count *= n
     return count
+
+
+def nested(values: List[Any], shape: Sequence[int]) -> Any:
+    """A flat list as nested lists; its only element for a scalar."""
+    for n in reversed(shape[1:]):
+        values = [values[i:i + n] for i in range(0, len(values), n)] if n else []
+    return values if shape else values[0]
 
 
 class Tensor:
@@ -101,10 +121,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """The elements in nested lists; a number for a scalar."""
-        values = self.flat()
-        for n in reversed(self.shape[1:]):
-            values = [values[i:i + n] for i in range(0, len(values), n)] if n else [[] for _ in range(product(self.shape[:-1]))]
-        return values if self.shape else values[0]
+        return nested(self.flat(), self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -367,12 +384,16 @@ def source(value: Any, dtype: int, what: str, copy: bool) -> Source:
                 raise errors.MismatchError("%s: its elements do not lie row-major without gaps" % what, "Pass numpy.ascontiguousarray(it).")
             value = module.ascontiguousarray(value)
         kind = value.dtype
-        if kind.kind in "OUST":
+        number = _BY_NUMPY.get(kind)
+        if number is not None:
+            made = Source(value.__array_interface__["data"][0], value.nbytes, number, value.shape, value, not value.flags.writeable)
+        elif kind.kind in "OUST":
             made = _strings(value.reshape(-1).tolist(), value.shape, what)
         else:
             if kind.name not in _BY_NAME or not kind.isnative:
                 raise errors.MismatchError("%s: elements of numpy's %s are no element type here" % (what, kind.str if not kind.isnative else kind.name))
-            made = Source(value.__array_interface__["data"][0], value.nbytes, _BY_NAME[kind.name], value.shape, value, not value.flags.writeable)
+            _BY_NUMPY[kind] = _BY_NAME[kind.name]
+            return source(value, dtype, what, copy)
     elif isinstance(value, Tensor):
         made = _from_buffer(value.data, what)
         made.dtype, made.shape = dtype_number(value.dtype), value.shape

@@ -78,6 +78,7 @@ class Owner(ctypes.c_void_p):
         super().__init__(pointer)
         self.free, self.parent, self.keep = free, parent, keep
         self.children, self.ended, self.forked = 0, False, False
+        self.late: "list[Owner]" = []
         with _lock:
             _owners.add(self)
             if parent is not None:
@@ -89,12 +90,22 @@ class Owner(ctypes.c_void_p):
             self._end()
 
     def _end(self) -> None:
-        if not self.ended or self.children or self.value is None:
+        if not self.ended or self.value is None:
             return
-        self.free(self.value)
-        self.value = None
+        for child in self.late[:]:
+            child._end()
+        if self.children:
+            return
         parent = self.parent
+        if self.free(self.value) == abi.QNNRT_E_BUSY and parent is not None:
+            # Another thread uses the parent now: try again when that ends.
+            if self not in parent.late:
+                parent.late.append(self)
+            return
+        self.value = None
         if parent is not None:
+            if self in parent.late:
+                parent.late.remove(self)
             parent.children -= 1
             parent._end()
 
@@ -118,6 +129,7 @@ class Object:
 
     _owner: Optional[Owner] = None
     _kind = "object"
+    _children: "Optional[weakref.WeakSet[Object]]" = None
 
     def _handle(self) -> Owner:
         owner = self._owner
@@ -133,8 +145,16 @@ class Object:
         """True after close()."""
         return self._owner is None
 
+    def _child(self, child: "Object") -> None:
+        """Close another object with this one."""
+        if self._children is None:
+            self._children = weakref.WeakSet()
+        self._children.add(child)
+
     def close(self) -> None:
-        """Free it, as soon as no array of its memory is in use. Closing twice is allowed."""
+        """Close what was made of it, and free it as soon as no array of its memory is in use. Closing twice is allowed."""
+        for child in list(self._children or ()):
+            child.close()
         self._owner = None
 
     def __enter__(self):

@@ -52,6 +52,7 @@ class LLM(Object):
     _kind = "language model"
 
     def __init__(self, path: Any, *, tokenizer: Any = None, eos: Optional[Sequence[int]] = None, **options: Any) -> None:
+        self._own = not isinstance(path, Model)
         self._model = path if isinstance(path, Model) else Model(path, **options)
         if isinstance(path, Model) and options:
             raise errors.ArgumentError("%s is an option of a folder, and a model was given" % ", ".join(sorted(options)))
@@ -71,6 +72,8 @@ class LLM(Object):
         self._owner = Owner(session.value, lib.qnnrt_llm_session_destroy, self._llm)
         self._cache = lib.qnnrt_llm_cache_get(self._owner, 0, 0)
         self._guard = Guard("language model")
+        if not self._own:
+            self._model._child(self)
         self.tokenizer = tokenizer if tokenizer is not None else ByteTokenizer() if info.vocabulary == 256 else None
 
     def _check(self, code: int) -> None:
@@ -181,9 +184,11 @@ class LLM(Object):
                 yield text[len(before):]
 
     def close(self) -> None:
-        """Free it."""
+        """Free it, and the model that it has opened itself."""
         super().close()
         self._llm = None
+        if self._own:
+            self._model.close()
 
     def __repr__(self) -> str:
         if self.closed:

@@ -209,8 +209,8 @@ def _hooks(hooks: abi.qnnrt_hooks, log: Optional[Callable[[int, str, str], None]
 class Model(Object):
     """An opened folder: contexts, their graphs, and pipelines. It never changes; any thread may read it.
 
-    qnnrt.open() makes it. Runs and arrays of their memory hold what they need: a model that is closed is freed when
-    the last of them is gone."""
+    qnnrt.open() makes it. close() closes its runs, too; the memory of a run stays as long as an array shows it, and the
+    model is freed when the last such array is gone."""
 
     _kind = "model"
 
@@ -336,6 +336,7 @@ class Run(Object):
         self._guard = Guard("run")
         self._bound: Dict[int, Any] = {}
         self._slots: Dict[str, Any] = {}
+        model._child(self)
 
     @property
     def inputs(self) -> Tuple[Slot, ...]:
