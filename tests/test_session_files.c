@@ -224,6 +224,28 @@ TEST(what_a_killed_process_left_is_removed)
     CHECK_EQ(files_with(cache, ".session."), 0);
 }
 
+/* A name in the cache that leads elsewhere is removed; what it leads to stays. */
+TEST(a_link_in_the_cache_is_not_followed)
+{
+    char path[1500], other[1400];
+    CHECK(begin());
+    snprintf(other, sizeof(other), "%s", toy_path("other"));
+    test_remove_tree(other);
+    CHECK_EQ(mkdir(other, 0700), 0);
+    CHECK_EQ(mkdir(cache, 0700), 0);
+    snprintf(path, sizeof(path), "%s/precious", other);
+    CHECK(test_write_file(path, "x", 1));
+    snprintf(path, sizeof(path), "%s/.session.1.0", cache);
+    CHECK_EQ(symlink(other, path), 0);
+    snprintf(path, sizeof(path), "%s/.session.1.0.lock", cache);
+    CHECK(test_write_file(path, "", 0));
+    CHECK_EQ(create(), QNNRT_OK);
+    END();
+    CHECK_EQ(files_with(cache, ".session."), 0);
+    CHECK_EQ(files_with(other, "precious"), 1);
+    test_remove_tree(other);
+}
+
 static int thread_failed;
 static void *thread_create(void *user)
 {
@@ -581,3 +603,4 @@ TEST_MAIN("session_files")
     RUN(what_is_over_wins_in_a_merge);
     RUN(each_member_of_a_policy_has_an_effect);
 }
+    RUN(a_link_in_the_cache_is_not_followed);

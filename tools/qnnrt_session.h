@@ -2077,7 +2077,7 @@ static void qnnrt_session__store_sweep(const char *folder)
         fd = qnnrt_session__store_lock(path, 0);
         if (fd < 0) continue;
         path[strlen(path) - end] = '\0';
-        qnnrt_session__store_remove(path, QNNRT_SESSION__NESTED, 0);
+        if (unlink(path) != 0) qnnrt_session__store_remove(path, QNNRT_SESSION__NESTED, 0);
         path[strlen(path)] = qnnrt_session__store_end[0];
         unlink(path);
         close(fd);
