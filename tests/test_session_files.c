@@ -366,6 +366,54 @@ TEST(external_data_stays_in_the_folder)
     CHECK_STR(TEST_TOLD(err), "is damaged at byte ");
 }
 
+/* A number where protobuf has a text is a field that it does not know: the text before it stays. */
+TEST(a_field_of_another_type_hides_no_name)
+{
+    static char a[4096], b[4096];
+    size_t bytes;
+    int which;
+    for (which = 0; which < 2; ++which) {
+        CHECK(begin());
+        bytes = field(a, 0, 1, "location", 8);
+        bytes = field(a, bytes, 2, "../weights.bin", 14);
+        a[bytes++] = (char)((which + 1) << 3);
+        a[bytes++] = 1;
+        bytes = field(b, 0, 13, a, bytes);
+        bytes = field(a, 0, 5, b, bytes);
+        bytes = field(b, 0, 7, a, bytes);
+        CHECK(test_write_file(toy_model_path, b, bytes));
+        CHECK_EQ(create(), QNNRT_E_FORMAT);
+        CHECK_STR(TEST_TOLD(err), "leads out of the model's folder");
+    }
+}
+
+/* Engines read such data from an address that the file gives. */
+TEST(external_data_is_no_address)
+{
+    static const char *const bad[] = { "*/_ORT_MEM_ADDR_/*", "*/_ORT_NATIVE_ENDIAN_MEM_ADDR_/*" };
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        CHECK(begin());
+        CHECK(write_external(bad[i], (int)i));
+        CHECK_EQ(create(), QNNRT_E_FORMAT);
+        CHECK_STR(TEST_TOLD(err), "is an address in the memory of another program");
+        CHECK_EQ(toy[0].opens, 0);
+    }
+}
+
+TEST(external_data_is_no_pipe)
+{
+    CHECK(begin());
+    CHECK(write_external("pipe", 0));
+    CHECK_EQ(mkfifo(toy_path("pipe"), 0600), 0);
+    CHECK_EQ(create(), QNNRT_E_FORMAT);
+    CHECK_STR(TEST_TOLD(err), "external data \"pipe\" is not a file");
+    CHECK_EQ(unlink(toy_path("pipe")), 0);
+    CHECK_EQ(mkdir(toy_path("pipe"), 0700), 0);
+    CHECK_EQ(create(), QNNRT_E_FORMAT);
+    CHECK_EQ(rmdir(toy_path("pipe")), 0);
+}
+
 TEST(a_model_cut_at_every_byte)
 {
     char *whole;
@@ -409,6 +457,42 @@ TEST(a_binary_of_an_ep_context_is_found)
         CHECK_EQ(create(), i == 0 ? QNNRT_E_FORMAT : QNNRT_OK);
         if (i == 0) CHECK_STR(err.text, "the binary of an EPContext node \"../context.bin\" leads out");
         else END();
+    }
+}
+
+/* Each attribute that is there twice, without its number, or with a name that cannot be one. */
+TEST(a_binary_of_a_strange_ep_context_is_found)
+{
+    static char a[4096], b[4096];
+    static const char *const names[] = { "../context.bin", "c\0../x" };
+    size_t bytes, node;
+    int which;
+    for (which = 0; which < 4; ++which) {
+        CHECK(begin());
+        node = field(b, 0, 4, "EPContext", 9);
+        if (which == 1) {
+            b[node++] = 4 << 3;                          /* a number as op_type: not known */
+            b[node++] = 1;
+        }
+        bytes = field(a, 0, 1, "embed_mode", 10);        /* without i, which is 0 */
+        node = field(b, node, 5, a, bytes);
+        bytes = field(a, 0, 1, "ep_cache_context", 16);
+        bytes = field(a, bytes, 4, names[which == 3], which == 3 ? 6 : 14);
+        node = field(b, node, 5, a, bytes);
+        if (which == 2) {
+            bytes = field(a, 0, 1, "ep_cache_context", 16);
+            bytes = field(a, bytes, 4, "good.bin", 8);
+            node = field(b, node, 5, a, bytes);
+            bytes = field(a, 0, 1, "embed_mode", 10);
+            a[bytes++] = 3 << 3;
+            a[bytes++] = 1;
+            node = field(b, node, 5, a, bytes);
+        }
+        bytes = field(a, 0, 1, b, node);
+        bytes = field(b, 0, 7, a, bytes);
+        CHECK(test_write_file(toy_model_path, b, bytes));
+        CHECK_EQ(create(), QNNRT_E_FORMAT);
+        CHECK_STR(TEST_TOLD(err), which == 3 ? "has a zero byte" : "leads out of the model's folder");
     }
 }
 
@@ -593,14 +677,18 @@ TEST_MAIN("session_files")
     RUN(a_bad_entry_is_made_again);
     RUN(a_cache_that_cannot_be_used_is_a_warning);
     RUN(what_a_killed_process_left_is_removed);
+    RUN(a_link_in_the_cache_is_not_followed);
     RUN(two_processes_share_a_cache);
     RUN(external_data_is_part_of_the_key);
     RUN(external_data_stays_in_the_folder);
+    RUN(a_field_of_another_type_hides_no_name);
+    RUN(external_data_is_no_address);
+    RUN(external_data_is_no_pipe);
     RUN(a_model_cut_at_every_byte);
     RUN(a_binary_of_an_ep_context_is_found);
+    RUN(a_binary_of_a_strange_ep_context_is_found);
     RUN(weights_beside_other_models_are_part_of_the_key);
     RUN(policies_are_checked);
     RUN(what_is_over_wins_in_a_merge);
     RUN(each_member_of_a_policy_has_an_effect);
 }
-    RUN(a_link_in_the_cache_is_not_followed);

@@ -1695,6 +1695,12 @@ static int qnnrt_session__onnx_enter(qnnrt_session__onnx *scan, const char *what
 {
     const char *at;
     uint32_t slot = 2166136261u;
+    /* ONNX Runtime and OpenVINO take such names for addresses in memory. */
+    if (strncmp(name, "*/", 2) == 0)
+        return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "Save the model again.",
+                                   "model \"%.600s\": %s \"%.600s\" is an address in the memory of"
+                                   " another program, not a file", scan->path, what,
+                                   name) == QNNRT_OK;
     if (!qnnrt_session__file_inside(name))
         return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "Move the file beside the model.",
                                    "model \"%.600s\": %s \"%.600s\" leads out of the model's"
@@ -1720,6 +1726,7 @@ static int qnnrt_session__onnx_entry(qnnrt_session__onnx *scan, uint64_t end)
     int is_location = 0, good = 0;
     value[0] = '\0';
     while (qnnrt_session__wire_field(&scan->wire, end, &field)) {
+        if (field.type != 2) continue;                   /* protobuf does not know it then */
         if (field.number == 1)
             is_location = qnnrt_session__wire_text(&scan->wire, &field, key, sizeof key) &&
                           strcmp(key, "location") == 0;
@@ -1734,45 +1741,60 @@ static int qnnrt_session__onnx_entry(qnnrt_session__onnx *scan, uint64_t end)
     return qnnrt_session__onnx_enter(scan, "external data", value);
 }
 
+/* Read an attribute from here to `end`: its name, number and text. Return 1 if it has a text that is
+   not empty, -1 if that is too long or has a zero byte, else 0. */
+static int qnnrt_session__onnx_attribute(qnnrt_session__onnx *scan, uint64_t end, char name[32],
+                                         uint64_t *number, char text[QNNRT_SESSION__PATH])
+{
+    qnnrt_session__field part;
+    int has = 0;
+    name[0] = text[0] = '\0';
+    *number = 0;
+    while (qnnrt_session__wire_field(&scan->wire, end, &part)) {
+        if (part.number == 1 && part.type == 2)
+            qnnrt_session__wire_text(&scan->wire, &part, name, 32);
+        if (part.number == 3 && part.type == 0) *number = part.value;
+        if (part.number == 4 && part.type == 2)
+            has = qnnrt_session__wire_text(&scan->wire, &part, text, QNNRT_SESSION__PATH) ? 1
+                : part.end > part.begin ? -1 : 0;
+    }
+    return has;
+}
+
 /* Read a node from here to `end`: if it is an EPContext, its binary is in the file or in another
-   one. */
+   one. Of attributes that are there twice, each counts. */
 static int qnnrt_session__onnx_context(qnnrt_session__onnx *scan, uint64_t end)
 {
-    char name[32], value[QNNRT_SESSION__PATH];
+    char name[32], text[QNNRT_SESSION__PATH];
     const uint64_t begin = scan->wire.at;
-    qnnrt_session__field field, part;
-    int is_context = 0, embedded = 1, good = 0;
-    value[0] = '\0';
+    qnnrt_session__field field;
+    uint64_t number;
+    int pass, is_context = 0, embedded = 1;
     while (qnnrt_session__wire_field(&scan->wire, end, &field))
-        if (field.number == 4)
+        if (field.number == 4 && field.type == 2)
             is_context = qnnrt_session__wire_text(&scan->wire, &field, name, sizeof name) &&
                          strcmp(name, "EPContext") == 0;
-    scan->wire.at = begin;
-    if (!is_context || scan->wire.wrong != NULL) return 1;
-    while (qnnrt_session__wire_field(&scan->wire, end, &field)) {
-        char text[QNNRT_SESSION__PATH];
-        const uint64_t after = scan->wire.at;
-        uint64_t number = 1;
-        int has_text = 0;
-        name[0] = text[0] = '\0';
-        if (field.number != 5 || field.type != 2) continue;
-        scan->wire.at = field.begin;
-        while (qnnrt_session__wire_field(&scan->wire, field.end, &part)) {
-            if (part.number == 1) qnnrt_session__wire_text(&scan->wire, &part, name, sizeof name);
-            if (part.number == 3 && part.type == 0) number = part.value;
-            if (part.number == 4)
-                has_text = qnnrt_session__wire_text(&scan->wire, &part, text, sizeof text);
-        }
-        scan->wire.at = after;
-        if (strcmp(name, "embed_mode") == 0) embedded = number != 0;
-        if (strcmp(name, "ep_cache_context") == 0) {
-            good = has_text;
-            memcpy(value, text, sizeof value);
+    for (pass = 0; pass < 2 && is_context && scan->wire.wrong == NULL && !(pass && embedded);
+         ++pass) {
+        scan->wire.at = begin;
+        while (qnnrt_session__wire_field(&scan->wire, end, &field)) {
+            const uint64_t after = scan->wire.at;
+            int has;
+            if (field.number != 5 || field.type != 2) continue;
+            scan->wire.at = field.begin;
+            has = qnnrt_session__onnx_attribute(scan, field.end, name, &number, text);
+            scan->wire.at = after;
+            if (pass == 0 && strcmp(name, "embed_mode") == 0 && number == 0) embedded = 0;
+            if (pass == 0 || has == 0 || strcmp(name, "ep_cache_context") != 0) continue;
+            if (has < 0)
+                return qnnrt_session__fail(scan->err, QNNRT_E_FORMAT, "", "model \"%.600s\": the"
+                                           " name of the binary of an EPContext node is too long,"
+                                           " or has a zero byte", scan->path) == QNNRT_OK;
+            if (!qnnrt_session__onnx_enter(scan, "the binary of an EPContext node", text)) return 0;
         }
     }
     scan->wire.at = begin;
-    if (embedded || !good || scan->wire.wrong != NULL) return 1;
-    return qnnrt_session__onnx_enter(scan, "the binary of an EPContext node", value);
+    return 1;
 }
 
 /* Scan the messages of the file. */
@@ -1852,8 +1874,16 @@ static qnnrt_result qnnrt_session__onnx_files(qnnrt_session *session, qnnrt_erro
     if (scan.wire.fd >= 0) close(scan.wire.fd);
     qnnrt_session__free(&session->hooks, scan.wire.window);
     if (!good) return err->code;
-    for (i = 0; i < QNNRT_SESSION__SLOTS; ++i)
-        if (scan.names[i] != NULL) scan.names[used++] = scan.names[i];
+    for (i = 0; i < QNNRT_SESSION__SLOTS; ++i) {
+        char other[QNNRT_SESSION__PATH];
+        if (scan.names[i] == NULL) continue;
+        /* Opening a pipe waits for ever. Whether a file is needed, the engine knows. */
+        if (qnnrt_session__file_beside(path, scan.names[i], other) && stat(other, &facts) == 0 &&
+            !S_ISREG(facts.st_mode))
+            return qnnrt_session__fail(err, QNNRT_E_FORMAT, "", "model \"%.600s\": external data"
+                                       " \"%.600s\" is not a file", path, scan.names[i]);
+        scan.names[used++] = scan.names[i];
+    }
     if (used > 1) qsort((void *)scan.names, used, sizeof(*scan.names), qnnrt_session__onnx_order);
     session->files = scan.names;
     session->file_count = used;
