@@ -537,6 +537,16 @@ abi-check:
 	@if [ -z "$(QNN_INCLUDE)" ]; then echo "abi-check: QNN_INCLUDE=FOLDER is missing: the folder that holds QnnInterface.h"; exit 2; fi
 	@CXX='$(CXX)' $(PYTHON) tests/abi_check.py '$(QNN_INCLUDE)'
 
+.PHONY: tensorrt-check
+## tensorrt-check: compile tools/engines/tensorrt.cpp (TENSORRT_INCLUDE=folder CUDA_INCLUDE='folder ...', TENSORRT_FLAGS=-DQNNRT_TENSORRT_NO_PARSER)
+tensorrt-check:
+	@if [ -z "$(TENSORRT_INCLUDE)" ] || [ -z "$(CUDA_INCLUDE)" ]; then \
+	    echo "tensorrt-check: TENSORRT_INCLUDE=FOLDER holds NvInfer.h, CUDA_INCLUDE='FOLDER ...' cuda_runtime_api.h"; exit 2; fi
+	@mkdir -p $(B)
+	$(Q)$(CXX) -std=c++14 -O2 -Wall -Wextra -Wconversion -Wshadow -Wno-deprecated-declarations -Werror -I. -Itools $(TENSORRT_FLAGS) \
+	    $(addprefix -isystem ,$(TENSORRT_INCLUDE) $(CUDA_INCLUDE)) -c -o $(B)/tensorrt.o tools/engines/tensorrt.cpp
+	@echo "tensorrt-check: $(B)/tensorrt.o was compiled; nothing was linked or run"
+
 .PHONY: api
 ## api: list what became of the public functions of 0.1
 api:
