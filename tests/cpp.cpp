@@ -1,6 +1,7 @@
 /* Every part of tools/qnnrt.hpp on libQnnRef.so, for tests/test_lib.sh: cpp FOLDER BACKEND_LIBRARY
    FOLDER has one pipeline: y = relu(x * w + b), x of 1 x 4 and y of 1 x 2 float32. */
 #include "qnnrt.hpp"
+#include "qnnrt_engines.h"
 
 #include <cstdio>
 #include <cstring>
@@ -153,6 +154,47 @@ static void language(const char *folder, const char *library)
     is(code_of([&] { cache.decode(qnnrt_llm_batch{}); }) == QNNRT_E_ARG, "an empty batch");
     is(code_of([&] { llm.close(); }) == QNNRT_E_BUSY, "a language model in use stays open");
 }
+
+static void sessions(const char *folder, const char *library)
+{
+    const qnnrt_engine *engines[QNNRT_ENGINES];
+    qnnrt_session_option option = {};
+    option.key = "cpu_path";
+    option.engine = "qnn";
+    option.value = library;
+    qnnrt_session_desc desc = {};
+    desc.engines = qnnrt_engines_default(engines);
+    desc.engine = "qnn";
+    desc.device = "cpu";
+    desc.options = &option;
+    desc.option_count = 1;
+    qnnrt_cpp::session session(folder, desc);
+    std::vector<float> x{ 1, 2, 3, 4 }, y(2);
+    const std::vector<float> fixed{ 0, 0, 0, 1 };
+    qnnrt_value in[1] = { qnnrt_cpp::value("x", qnnrt_cpp::span(x), { 1, 4 }) };
+    qnnrt_value out[1] = { qnnrt_cpp::value("y", qnnrt_cpp::span(y), { 1, 2 }) };
+    session.run(in, out);
+    is(y[0] == 30.5f && y[1] == 0.0f, "a session runs");
+    is(session.inputs().size() == 1 && session.outputs().size() == 1 &&
+           !session.candidates().empty(), "facts of a session");
+    {
+        qnnrt_cpp::binding binding(session);
+        std::string text;
+        is(code_of([&] { binding.run(); }, &text) == QNNRT_E_STATE &&
+               text.find('x') != std::string::npos, "an input that is missing");
+        binding.input(qnnrt_cpp::value("x", qnnrt_cpp::span(fixed), { 1, 4 }));
+        binding.output(out[0]);
+        binding.run();
+        is(y[0] == 4.5f && binding.get("y").data == y.data(), "a binding");
+        is(code_of([&] { session.close(); }) == QNNRT_E_BUSY, "a session in use stays open");
+        is(code_of([&] { binding.get("z"); }) == QNNRT_E_NOT_FOUND, "no such output");
+    }
+    in[0].rank = 1;
+    is(code_of([&] { session.run(in, out); }) == QNNRT_E_MISMATCH, "a wrong shape");
+    is(code_of([&] { qnnrt_cpp::session s("/no/such/net.onnx", desc); }) == QNNRT_E_NOT_FOUND,
+       "a model that is not there");
+    session.close();
+}
 #endif
 
 int main(int argc, char **argv)
@@ -162,6 +204,7 @@ int main(int argc, char **argv)
 #ifdef __cpp_exceptions
     spans();
     models(argv[1], argv[2]);
+    sessions(argv[1], argv[2]);
     if (argc > 3)
         language(argv[3], argv[2]);
 #else

@@ -1,7 +1,7 @@
-/* qnnrt.hpp - v0.4.0 - qnnrt.h and qnnrt_llm.h for C++17: owners, spans and exceptions
+/* qnnrt.hpp - v0.4.0 - qnnrt.h, qnnrt_llm.h and sessions for C++17: owners, spans, exceptions
 
-       #include "qnnrt.hpp"                  // link libqnnrt.so, or define QNNRT_IMPLEMENTATION and
-                                             // QNNRT_LLM_IMPLEMENTATION before it in one file
+       #include "qnnrt.hpp"                  // link libqnnrt.so, or define the IMPLEMENTATION of
+                                             // each header before it in one file
        try {
            qnnrt_desc desc = {};
            desc.backend_desc.path = "libs/libQnnHtp.so";
@@ -29,7 +29,7 @@
             adopt() takes what a C function made, get() gives it to the others.
 
    ROOMS (search for the tag)
-       >>span >>error >>owner >>model >>run >>llm
+       >>span >>error >>owner >>run >>model >>llm >>session
 */
 #ifndef QNNRT_HPP
 #define QNNRT_HPP
@@ -40,11 +40,13 @@
 
 #include "qnnrt.h"
 #include "qnnrt_llm.h"
+#include "qnnrt_session.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -201,6 +203,8 @@ using mem_owner = owner<qnnrt_mem, &qnnrt_mem_destroy>;
 using run_owner = owner<qnnrt_run, &qnnrt_run_destroy>;
 using llm_owner = owner<qnnrt_llm, &qnnrt_llm_close>;
 using llm_session_owner = owner<qnnrt_llm_session, &qnnrt_llm_session_destroy>;
+using session_owner = owner<qnnrt_session, &qnnrt_session_destroy>;
+using binding_owner = owner<qnnrt_binding, &qnnrt_binding_destroy>;
 using llm_sampler_owner = owner<qnnrt_llm_sampler, &qnnrt_llm_sampler_destroy>;
 
 #ifdef __cpp_exceptions
@@ -503,6 +507,126 @@ public:
     }
     std::int32_t sample(const void *codes) { return qnnrt_llm_sample(object_, codes); }
     void accept(std::int32_t token) { qnnrt_llm_sampler_accept(object_, token); }
+};
+
+/* =====================================================================================
+   SESSIONS                                                                     >>session
+   Any model with any engine.
+   Needs: >>span >>error >>owner     Knows nothing of: folders, tokens
+   ===================================================================================== */
+
+/* The element type of a C++ type; there is none for others than these. */
+template <class T> struct dtype_of;
+template <> struct dtype_of<float> { static constexpr qnnrt_dtype value = QNNRT_DTYPE_F32; };
+template <> struct dtype_of<double> { static constexpr qnnrt_dtype value = QNNRT_DTYPE_F64; };
+template <> struct dtype_of<bool> { static constexpr qnnrt_dtype value = QNNRT_DTYPE_BOOL8; };
+template <> struct dtype_of<std::int8_t> { static constexpr qnnrt_dtype value = QNNRT_DTYPE_I8; };
+template <> struct dtype_of<std::uint8_t> { static constexpr qnnrt_dtype value = QNNRT_DTYPE_U8; };
+template <> struct dtype_of<std::int16_t> {
+    static constexpr qnnrt_dtype value = QNNRT_DTYPE_I16;
+};
+template <> struct dtype_of<std::uint16_t> {
+    static constexpr qnnrt_dtype value = QNNRT_DTYPE_U16;
+};
+template <> struct dtype_of<std::int32_t> {
+    static constexpr qnnrt_dtype value = QNNRT_DTYPE_I32;
+};
+template <> struct dtype_of<std::uint32_t> {
+    static constexpr qnnrt_dtype value = QNNRT_DTYPE_U32;
+};
+template <> struct dtype_of<std::int64_t> {
+    static constexpr qnnrt_dtype value = QNNRT_DTYPE_I64;
+};
+template <> struct dtype_of<std::uint64_t> {
+    static constexpr qnnrt_dtype value = QNNRT_DTYPE_U64;
+};
+
+/* Describe memory of the caller as a value, which stays his. More dimensions than a value has:
+   QNNRT_E_LIMIT. */
+template <class T>
+qnnrt_value value(const char *name, span<T> data, std::initializer_list<std::int64_t> dims)
+{
+    qnnrt_value made{};
+    if (dims.size() > QNNRT_SESSION_RANK)
+        check(QNNRT_E_LIMIT);
+    made.name = name;
+    made.dtype = dtype_of<std::remove_cv_t<T>>::value;
+    for (std::int64_t n : dims)
+        made.dims[made.rank++] = n;
+    made.data = const_cast<std::remove_cv_t<T> *>(data.data());
+    made.bytes = data.size_bytes();
+    return made;
+}
+
+class session : public session_owner {
+public:
+    session() noexcept = default;
+    session(const char *path, const qnnrt_session_desc &desc)
+    {
+        qnnrt_error err;
+        check(qnnrt_session_create(path, &desc, &object_, &err), err);
+    }
+    const qnnrt_session_info &info() const { return *qnnrt_session_get_info(object_); }
+    span<const qnnrt_session_tensor> inputs() const
+    {
+        return { info().inputs, info().input_count };
+    }
+    span<const qnnrt_session_tensor> outputs() const
+    {
+        return { info().outputs, info().output_count };
+    }
+    span<const qnnrt_session_candidate> candidates() const
+    {
+        return { info().candidates, info().candidate_count };
+    }
+
+    /* Run once. Outputs receive what was written. */
+    void run(span<const qnnrt_value> inputs, span<qnnrt_value> outputs)
+    {
+        check_session(qnnrt_session_run(object_, inputs.data(), inputs.size(), outputs.data(),
+                                        outputs.size()));
+    }
+    /* From any thread. */
+    void cancel() { check(qnnrt_session_cancel(object_)); }
+
+    /* Throw what a call with this session or its bindings reported. */
+    void check_session(qnnrt_result result) const
+    {
+        if (result == QNNRT_E_BUSY)
+            check(result);
+        if (result != QNNRT_OK)
+            throw error(*qnnrt_session_error(object_));
+    }
+};
+
+/* Values that stay placed. The session must outlive the binding. */
+class binding : public binding_owner {
+public:
+    binding() noexcept = default;
+    explicit binding(const session &of) : session_(of.get())
+    {
+        qnnrt_error err;
+        check(qnnrt_binding_create(session_, &object_, &err), err);
+    }
+    void input(const qnnrt_value &value) { check_binding(qnnrt_binding_input(object_, &value)); }
+    void output(const qnnrt_value &value) { check_binding(qnnrt_binding_output(object_, &value)); }
+    void run() { check_binding(qnnrt_binding_run(object_)); }
+    qnnrt_value get(const char *output) const
+    {
+        qnnrt_value found{};
+        check_binding(qnnrt_binding_get(object_, output, &found));
+        return found;
+    }
+
+private:
+    void check_binding(qnnrt_result result) const
+    {
+        if (result == QNNRT_E_BUSY)
+            check(result);
+        if (result != QNNRT_OK)
+            throw error(*qnnrt_session_error(session_));
+    }
+    qnnrt_session *session_ = nullptr;
 };
 
 #endif /* __cpp_exceptions */
