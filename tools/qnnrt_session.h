@@ -1741,8 +1741,8 @@ static int qnnrt_session__onnx_entry(qnnrt_session__onnx *scan, uint64_t end)
     return qnnrt_session__onnx_enter(scan, "external data", value);
 }
 
-/* Read an attribute from here to `end`: its name, number and text. Return 1 if it has a text that is
-   not empty, -1 if that is too long or has a zero byte, else 0. */
+/* Read an attribute from here to `end`: its name, number and text. Return 1 if it has a text that
+   is not empty, -1 if that is too long or has a zero byte, else 0. */
 static int qnnrt_session__onnx_attribute(qnnrt_session__onnx *scan, uint64_t end, char name[32],
                                          uint64_t *number, char text[QNNRT_SESSION__PATH])
 {
