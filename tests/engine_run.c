@@ -8,10 +8,7 @@
    binding, three times, into memory of its own where the model fixes the shape), and writes each output to
    DIR/<number>.raw; strings end with a 0 there. Status 0: it ran; 2: an error, whose name is printed. */
 #include "qnnrt_session.h"
-#include "engines/qnnrt_onnxruntime.h"
-#ifdef ENGINE_RUN_OPENVINO
-#include "engines/qnnrt_openvino.h"
-#endif
+#include "engines/qnnrt_engines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +50,8 @@ static unsigned char *slurp(const char *path, size_t *bytes)
     return data;
 }
 
-/* ---- TensorProto: dims 1, data_type 2, float_data 4, int32_data 5, string_data 6, int64_data 7, name 8,
-        raw_data 9, double_data 10, uint64_data 11 ---- */
+/* ---- TensorProto: dims 1, data_type 2, float_data 4, int32_data 5, string_data 6, int64_data 7,
+        raw_data 9, double_data 10, uint64_data 11; inputs go by order, so its name (8) does not count ---- */
 
 static uint64_t varint(const unsigned char **at, const unsigned char *end)
 {
@@ -141,12 +138,6 @@ static qnnrt_value tensor(const char *path)
                 put_copy(&value, (const unsigned char *)(const void *)&text, sizeof text);
                 break;
             }
-            case 8: {
-                char *name = (char *)room((size_t)length);
-                memcpy(name, field, (size_t)length);
-                if (length > 0) value.name = name;
-                break;
-            }
             }
         }
         if (i == 0) {
@@ -215,7 +206,7 @@ static void bound(qnnrt_session *session, qnnrt_value *inputs, size_t count, qnn
     const qnnrt_session_info *info = qnnrt_session_get_info(session);
     if (qnnrt_binding_create(session, &binding, &err) != QNNRT_OK) failed(&err);
     for (i = 0; i < count; ++i) {
-        if (inputs[i].name == NULL && i < info->input_count) inputs[i].name = info->inputs[i].name;
+        if (i < info->input_count) inputs[i].name = info->inputs[i].name;
         if (qnnrt_binding_input(binding, &inputs[i]) != QNNRT_OK) failed(qnnrt_session_error(session));
     }
     for (i = 0; i < out_count; ++i) {
@@ -243,7 +234,7 @@ static void bound(qnnrt_session *session, qnnrt_value *inputs, size_t count, qnn
 
 int main(int argc, char **argv)
 {
-    const qnnrt_engine *engines[4] = { NULL, NULL, NULL, NULL };
+    const qnnrt_engine *engines[QNNRT_ENGINES];
     qnnrt_session_option options[MOST];
     qnnrt_session_shape shapes[MOST];
     qnnrt_value inputs[MOST], outputs[MOST];
@@ -258,12 +249,7 @@ int main(int argc, char **argv)
     memset(shapes, 0, sizeof shapes);
     memset(inputs, 0, sizeof inputs);
     memset(outputs, 0, sizeof outputs);
-    engines[0] = qnnrt_engine_onnxruntime();
-    engines[1] = qnnrt_engine_onnxruntime_trt();
-#ifdef ENGINE_RUN_OPENVINO
-    engines[2] = qnnrt_engine_openvino();
-#endif
-    desc.engines = engines;
+    desc.engines = qnnrt_engines_default(engines);
     desc.engine = "onnxrt";
     desc.device = "cpu";
     desc.options = options;

@@ -42,8 +42,17 @@ goals() {
     for word in $(echo "$2" | tr ',' ' '); do
         case $word in
         - | c++ | c++all | asanall | testall | oracle) continue ;;
-        qnn) if [ ! -f "$B/qnn/2.51/.stamp" ]; then list=$list,qnn; fi; continue ;;
-        engines) if [ ! -f "$B/engines/onnxruntime-1.31.1/.stamp" ]; then list=$list,engines; fi; continue ;;
+        qnn)
+            # The plug-in was not unpacked before.
+            for file in .stamp onnxruntime_qnn/libonnxruntime_providers_qnn.so; do
+                if [ ! -f "$B/qnn/2.51/$file" ]; then list=$list,qnn; fi
+            done
+            continue ;;
+        engines)
+            for engine in onnxruntime-1.31.1 openvino-2026.4.1; do
+                if [ ! -f "$B/engines/$engine/.stamp" ]; then list=$list,engines; fi
+            done
+            continue ;;
         fakeort) case $1 in check | aarch64 | m32) word=$1/fake/libFakeOrt.so ;; *) word=fake/libFakeOrt.so ;; esac ;;
         fake) case $1 in check | aarch64 | m32) word=$1/fake/libQnnFake.so ;; *) word=fake/libQnnFake.so ;; esac ;;
         cdsprpc)

@@ -822,7 +822,9 @@ static char folder[] = "/tmp/qnnrt-ort-XXXXXX", path[256];
 /* Return the path of a file in a folder of this program's own. */
 static const char *in_folder(const char *name)
 {
-    if (strchr(folder, 'X') != NULL && mkdtemp(folder) == NULL) return "/nonexistent";
+    static int made;
+    if (!made && mkdtemp(folder) == NULL) return "/nonexistent";
+    made = 1;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }

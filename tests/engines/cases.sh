@@ -17,4 +17,6 @@ run onnxrt --library "$build/engines/onnxruntime-1.31.1" --bound
 for version in 1.17.3 1.20.1 1.24.4 1.32.0; do
     run onnxrt --library "$build/engines/onnxruntime-$version" --verdicts-only
 done
+run openvino --library "$build/engines/openvino-2026.4.1/libopenvino_c.so.2641"
+run openvino --library "$build/engines/openvino-2026.4.1/libopenvino_c.so.2641" --bound
 exit $status
