@@ -843,6 +843,86 @@ TEST(engine_survives_failing_allocations)
     TRY(exhaust(graph_file(), QNNRT_MODEL_GRAPH, 3, test_tmpdir()));
 }
 
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+/* Run the graph in a session with a cache; y receives the outputs. Return what the cache did, or the error. */
+static const char *session_once(const char *path, const char *cache, float y[2][IDS * WIDTH])
+{
+    static char told[300];
+    static int32_t ids[IDS] = { 4, 0, 2 };
+    const qnnrt_engine *engines[2];
+    qnnrt_session_option where;
+    qnnrt_session_desc desc;
+    qnnrt_session *session = NULL;
+    qnnrt_value in[2], out[2];
+    float bias[IDS * WIDTH] = { 0.25f };
+    int i;
+    engines[0] = engine();
+    engines[1] = NULL;
+    memset(&desc, 0, sizeof(desc));
+    memset(&where, 0, sizeof(where));
+    memset(in, 0, sizeof(in));
+    memset(out, 0, sizeof(out));
+    where.key = "library_path";
+    where.value = TEST_REF_LIB;
+    desc.engines = engines;
+    desc.options = &where;
+    desc.option_count = 1;
+    desc.cache_dir = cache;
+    desc.hooks = life_hooks();
+    if (qnnrt_session_create(path, &desc, &session, &err) != QNNRT_OK) return err.text;
+    snprintf(told, sizeof(told), "%s%s", qnnrt_session_get_info(session)->cache,
+             qnnrt_session_get_info(session)->warning_count > 0 ? ", warned" : "");
+    in[0].dtype = QNNRT_DTYPE_F32;
+    in[0].rank = 2;
+    in[0].dims[0] = IDS;
+    in[0].dims[1] = WIDTH;
+    in[0].data = bias;
+    in[0].bytes = sizeof(bias);
+    in[1].dtype = QNNRT_DTYPE_I32;
+    in[1].rank = 1;
+    in[1].dims[0] = IDS;
+    in[1].data = ids;
+    in[1].bytes = sizeof(ids);
+    for (i = 0; i < 2; ++i) { out[i].data = y[i]; out[i].bytes = sizeof(y[i]); }
+    if (qnnrt_session_run(session, in, 2, out, 2) != QNNRT_OK) snprintf(told, sizeof(told), "%.299s", qnnrt_session_error(session)->text);
+    else if (fabsf(y[1][5] - graph_expected(ids, bias, 1, 1)) > 1e-5f) snprintf(told, sizeof(told), "another value");
+    if (qnnrt_session_destroy(session) != QNNRT_OK) return "busy";
+    return told;
+}
+
+TEST(session_keeps_compiled_graphs)
+{
+    const char *path = graph_file(), *cache = test_tmpdir(), *entry = NULL;
+    float first[2][IDS * WIDTH], second[2][IDS * WIDTH];
+    struct dirent *item;
+    size_t bytes = 0;
+    char *data;
+    DIR *dir;
+    life_begin("");
+    CHECK_STR(session_once(path, NULL, first), "off");
+    CHECK_STR(session_once(path, cache, second), "stored");
+    CHECK(memcmp(first, second, sizeof(first)) == 0);
+    memset(second, 0, sizeof(second));
+    CHECK_STR(session_once(path, cache, second), "hit");
+    CHECK(memcmp(first, second, sizeof(first)) == 0);
+    /* Damaged: it is compiled again. */
+    dir = opendir(cache);
+    CHECK(dir != NULL);
+    while ((item = readdir(dir)) != NULL) if (strstr(item->d_name, ".qnnrt") != NULL) entry = path_of(cache, item->d_name);
+    closedir(dir);
+    CHECK(entry != NULL);
+    data = (char *)test_read_file(entry, &bytes);
+    CHECK(data != NULL && bytes > 100);
+    data[bytes / 2] ^= 1;
+    test_write_file(entry, data, bytes);
+    free(data);
+    memset(second, 0, sizeof(second));
+    CHECK_STR(session_once(path, cache, second), "stored");
+    CHECK(memcmp(first, second, sizeof(first)) == 0);
+    NOTHING_LEFT();
+}
+
 TEST_MAIN("engine_qnn")
 {
     RUN(engine_lists_what_it_can_open);
@@ -860,4 +940,5 @@ TEST_MAIN("engine_qnn")
     RUN(engine_ends_a_compilation_that_takes_too_long);
     RUN(engine_gives_the_error_of_a_run);
     RUN(engine_survives_failing_allocations);
+    RUN(session_keeps_compiled_graphs);
 }
