@@ -16,6 +16,7 @@ typedef struct toy_engine {
     const char *compiled;                /* what a cached file must hold */
     int slow;                            /* rounds of useless work in a run */
     int fallback, steps, out_of_memory, scalar_only;
+    int flat_sum;                        /* 1: sum is float32[1] */
     /* what happened */
     int libraries, models, bindings, opens, loads, runs, from_cache;
     qnnrt_engine_load load;              /* the last one; its texts live as long as the model */
@@ -137,7 +138,7 @@ static qnnrt_result toy_load(void *library, const qnnrt_engine_load *load, void 
     toy_tensor(&m->inputs[1], "bias", 1, 3, 0);
     m->inputs[1].optional = 1;
     toy_tensor(&m->outputs[0], "y", 2, batch, 3);
-    toy_tensor(&m->outputs[1], "sum", 0, 0, 0);
+    toy_tensor(&m->outputs[1], "sum", e->flat_sum ? 1 : 0, e->flat_sum, 0);
     out->inputs = m->inputs;
     out->outputs = m->outputs;
     out->input_count = 2;
@@ -233,7 +234,8 @@ static qnnrt_result toy_get(void *binding, size_t output, qnnrt_value *value, qn
     *value = b->x;
     value->data = b->y.data != NULL ? b->y.data : (void *)b->own;
     if (output == 1) {
-        value->rank = 0;
+        value->rank = b->model->outputs[1].rank;
+        value->dims[0] = 1;
         value->bytes = sizeof(b->sum);
         value->data = &b->sum;
     }

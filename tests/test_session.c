@@ -358,7 +358,7 @@ TEST(a_fixed_batch_runs_in_slices)
     memset(out, 0, sizeof(out));
     out[0].name = "sum";
     CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
-    CHECK_STR(ERROR(), "output \"sum\" has no batch to put together");
+    CHECK_STR(ERROR(), "output \"sum\" is float32[], which is not a batch of 2");
     in[0] = toy_value("x", x, 3, 3);
     CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
     CHECK_STR(ERROR(), "input \"x\" expects float32[2,3], got float32[3,3]");
@@ -373,6 +373,17 @@ TEST(a_fixed_batch_runs_in_slices)
     out[0].name = "y";
     CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
     END();
+    desc.max_batch_size = 8;
+    toy[0].flat_sum = 1;                 /* a sum over the batch is no batch: two of them are not the result */
+    CHECK_EQ(create(), QNNRT_OK);
+    in[0] = toy_value("x", x, 4, 3);
+    out[0].name = "sum";
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "output \"sum\" is float32[1], which is not a batch of 2");
+    in[1] = toy_value("bias", x, 6, 0);  /* neither is what another input is cut by */
+    CHECK_EQ(qnnrt_session_run(session, in, 2, out, 1), QNNRT_E_MISMATCH);
+    CHECK_STR(ERROR(), "input \"bias\" has a batch of 3, and \"x\" one of 2");
+    END();
     toy[0].batch = -1;
     desc.max_batch_size = 3;
     CHECK_EQ(create(), QNNRT_OK);
@@ -385,6 +396,7 @@ TEST(a_fixed_batch_runs_in_slices)
 TEST(sizes_of_values)
 {
     const int64_t dims[3] = { 3, 5, 7 }, none[2] = { 0, INT64_MAX }, large[3] = { INT64_C(1) << 31, INT64_C(1) << 31, 4 }, wrong[1] = { -1 };
+    const int64_t many = INT64_C(1) << 62;
     size_t bytes;
     CHECK(qnnrt_session_bytes(QNNRT_DTYPE_I4, 3, dims, &bytes) && bytes == 53);
     CHECK(qnnrt_session_bytes(QNNRT_DTYPE_BF16, 3, dims, &bytes) && bytes == 210);
@@ -394,6 +406,9 @@ TEST(sizes_of_values)
     CHECK(qnnrt_session_bytes(QNNRT_DTYPE_STRING, 1, dims, &bytes) && bytes == 3 * sizeof(char *));
     CHECK(qnnrt_session_bytes(QNNRT_DTYPE_F32, 2, none, &bytes) && bytes == 0);
     CHECK(!qnnrt_session_bytes(QNNRT_DTYPE_F32, 3, large, &bytes) && bytes == 0);
+    /* The bits of 2^62 elements do not fit 64 bits, their bytes do. */
+    CHECK(qnnrt_session_bytes(QNNRT_DTYPE_I4, 1, &many, &bytes) == (sizeof(size_t) == 8));
+    CHECK_EQ(bytes, sizeof(size_t) == 8 ? (size_t)(many / 2) : 0);
     CHECK(!qnnrt_session_bytes(QNNRT_DTYPE_F32, 1, wrong, &bytes));
     CHECK(!qnnrt_session_bytes(QNNRT_DTYPE_F32, 17, dims, &bytes));
     CHECK(!qnnrt_session_bytes((qnnrt_dtype)0x0998, 1, dims, &bytes));

@@ -369,7 +369,8 @@ QNNRT_SESSION_API const qnnrt_error *qnnrt_session_error(const qnnrt_session *se
 
    With desc.max_batch_size, first dimensions that are a multiple of the model's fixed ones are cut
    into slices that run one after the other; inputs with exactly the model's shape are given to each
-   slice whole.
+   slice whole. An output whose first dimension is not that batch cannot be put together: it is
+   QNNRT_E_MISMATCH.
 
    Returns  QNNRT_OK
             QNNRT_E_STATE      an input is missing
@@ -564,6 +565,7 @@ typedef struct qnnrt_session__batch {
                                             0 */
     void   **memory;                     /* [outputs] of results that are put together */
     size_t  *room;                       /* [outputs] */
+    int64_t  rows;                       /* the model's fixed batch, by which inputs are cut */
     uint64_t nothing[2];                 /* where values without elements are */
 } qnnrt_session__batch;
 
@@ -855,7 +857,8 @@ QNNRT_SESSION_API int qnnrt_session_bytes(qnnrt_dtype dtype, uint32_t rank, cons
         count *= (uint64_t)dims[i];
     }
     if (count > most / (bits < 8 ? 1 : bits / 8)) return 0;
-    *bytes = (size_t)(bits < 8 ? (count * bits + 7) / 8 : count * (bits / 8));
+    *bytes = (size_t)(bits < 8 ? count / (8 / bits) + (count % (8 / bits) != 0)
+                               : count * (bits / 8));
     return 1;
 }
 
@@ -2983,12 +2986,18 @@ static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
                                        " max_batch_size is %lu", t->name,
                                        (long long)value->dims[0],
                                        (unsigned long)session->max_batch);
-        if (has == 1 || has == *slices) continue;
-        if (*slices != 1)
+        if (has == 1) continue;
+        if (*slices != 1 && t->dims[0] != session->batch->rows)
+            return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
+                                       "input \"%.200s\" has a batch of %lld, and \"%.200s\" one of"
+                                       " %lld", t->name, (long long)t->dims[0], first,
+                                       (long long)session->batch->rows);
+        if (*slices != 1 && has != *slices)
             return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "", "input \"%.200s\" has %lld"
                                        " batches, and \"%.200s\" has %lld", t->name, (long long)has,
                                        first, (long long)*slices);
         *slices = has;
+        session->batch->rows = t->dims[0];
         first = t->name;
     }
     return QNNRT_OK;
@@ -3101,9 +3110,15 @@ static qnnrt_result qnnrt_session__batch_gather(qnnrt_session *session, size_t i
     size_t total, k;
     if (slice == 0) {
         *whole = *got;
-        if (got->rank == 0 || got->dims[0] > INT64_MAX / slices)
+        if (got->rank == 0 || got->dims[0] != batch->rows || batch->rows > INT64_MAX / slices) {
+            char has[400];
             return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
-                                       "output \"%.200s\" has no batch to put together", got->name);
+                                       "output \"%.200s\" is %s, which is not a batch of %lld",
+                                       got->name,
+                                       qnnrt_session__shape_text(got->dtype, got->rank, got->dims,
+                                                                 0, has, sizeof has),
+                                       (long long)batch->rows);
+        }
         whole->dims[0] = got->dims[0] * slices;
         if (got->dtype == QNNRT_DTYPE_STRING ||
             !qnnrt_session_bytes(got->dtype, got->rank, whole->dims, &total) ||
