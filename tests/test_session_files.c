@@ -514,6 +514,49 @@ TEST(weights_beside_other_models_are_part_of_the_key)
     }
 }
 
+/* An engine takes g.safetensors for g.json: graphs of equal bytes have the weights of their own name. */
+TEST(the_name_of_a_graph_is_part_of_the_key)
+{
+    static const char *const names[] = { "p.json", "q.json" };
+    size_t i;
+    CHECK(begin());
+    CHECK(test_write_file(toy_path("p.safetensors"), "1", 1) && test_write_file(toy_path("q.safetensors"), "2", 1));
+    for (i = 0; i < 2; ++i) CHECK(test_write_file(toy_path(names[i]), "text", 4));
+    for (i = 0; i < 2; ++i) {
+        snprintf(toy_model_path, sizeof(toy_model_path), "%s", toy_path(names[i]));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+    }
+    unlink(toy_path("p.safetensors"));
+    unlink(toy_path("q.safetensors"));
+}
+
+/* An option may name a folder of weights, or an index of several files. */
+TEST(weights_of_an_option_are_part_of_the_key)
+{
+    static const char *const values[] = { "other", "other/model.safetensors.index.json" };
+    qnnrt_session_option option;
+    size_t i;
+    CHECK(begin());
+    memset(&option, 0, sizeof(option));
+    mkdir(toy_path("other"), 0700);
+    CHECK(test_write_file(toy_path(values[1]), "{}", 2));
+    option.key = "weights";
+    desc.options = &option;
+    desc.option_count = 1;
+    for (i = 0; i < 2; ++i) {
+        char value[1400];
+        snprintf(value, sizeof(value), "%s", toy_path(values[i]));
+        option.value = value;
+        CHECK(test_write_file(toy_path("other/a.safetensors"), "a", 1));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+        CHECK(test_write_file(toy_path("other/a.safetensors"), "b", 1));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+    }
+}
+
 /* ---- policies ---------------------------------------------------------------------------------- */
 
 static char lines[2000];
@@ -688,6 +731,8 @@ TEST_MAIN("session_files")
     RUN(a_binary_of_an_ep_context_is_found);
     RUN(a_binary_of_a_strange_ep_context_is_found);
     RUN(weights_beside_other_models_are_part_of_the_key);
+    RUN(the_name_of_a_graph_is_part_of_the_key);
+    RUN(weights_of_an_option_are_part_of_the_key);
     RUN(policies_are_checked);
     RUN(what_is_over_wins_in_a_merge);
     RUN(each_member_of_a_policy_has_an_effect);

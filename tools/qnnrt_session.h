@@ -61,10 +61,11 @@
 
    Cache
        With cache_dir, compiled models are kept in a folder of qnnrt_cache.h. The key is made of the
-       content of the model and of all files that it reads (external data, weights, files that are
-       named by options), the engine, its version and build, the device, and all settings that
-       change what is compiled. An entry that is damaged, or that the engine refuses, is made again,
-       with a warning. A cache that cannot be used is a warning, too: the model loads without it.
+       content of the model and of all files that it reads (external data, weights, also files and
+       folders that are named by options), the name of a graph (.json), the engine, its version and
+       build, the device, and all settings that change what is compiled. An entry that is damaged,
+       or that the engine refuses, is made again, with a warning. A cache that cannot be used is a
+       warning, too: the model loads without it.
        Without cache_dir nothing is written.
 
    Policies
@@ -1922,7 +1923,7 @@ static qnnrt_result qnnrt_session__key_file(qnnrt_cache_key *key, const char *na
     return qnnrt_cache_key_file(key, "content", path, err);
 }
 
-/* Return true for weights beside a graph. */
+/* Return true for weights of graphs. */
 static int qnnrt_session__key_is_weights(const char *name)
 {
     static const char *const endings[] = { ".safetensors", ".safetensors.index.json" };
@@ -1935,10 +1936,28 @@ static int qnnrt_session__key_is_weights(const char *name)
     return 0;
 }
 
-/* List the weights in the folder of a graph, in order. */
-static qnnrt_result qnnrt_session__key_weights(qnnrt_session *session, qnnrt_error *err)
+/* Add the files of a list in the folder of a path. */
+static qnnrt_result qnnrt_session__key_files(qnnrt_cache_key *key, const char *path,
+                                             const char *const *names, size_t count,
+                                             qnnrt_error *err)
 {
-    const char *path = session->info.path, **names = NULL;
+    char other[QNNRT_SESSION__PATH];
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        if (!qnnrt_session__file_beside(path, names[i], other))
+            return qnnrt_session__fail(err, QNNRT_E_IO, "", "the path of \"%.600s\" is too long",
+                                       names[i]);
+        result = qnnrt_session__key_file(key, names[i], other, 1, err);
+    }
+    return result;
+}
+
+/* Add the weights in the folder of a path, in order. */
+static qnnrt_result qnnrt_session__key_weights(qnnrt_session *session, qnnrt_cache_key *key,
+                                               const char *path, qnnrt_error *err)
+{
+    const char **names = NULL;
     size_t count = 0;
     char folder[QNNRT_SESSION__PATH];
     const struct dirent *item;
@@ -1967,27 +1986,41 @@ static qnnrt_result qnnrt_session__key_weights(qnnrt_session *session, qnnrt_err
     }
     closedir(dir);
     if (count > 1) qsort((void *)names, count, sizeof(*names), qnnrt_session__onnx_order);
-    session->files = names;
-    session->file_count = count;
-    return result;
+    return result == QNNRT_OK ? qnnrt_session__key_files(key, path, names, count, err) : result;
+}
+
+/* Add what the value of an option names: a file, an index with the weights beside it, or a folder
+   of weights. */
+static qnnrt_result qnnrt_session__key_option(qnnrt_session *session, qnnrt_cache_key *key,
+                                              const char *value, qnnrt_error *err)
+{
+    const size_t length = strlen(value);
+    char folder[QNNRT_SESSION__PATH];
+    struct stat facts;
+    qnnrt_result result = qnnrt_session__key_file(key, "option", value, 0, err);
+    if (result != QNNRT_OK || stat(value, &facts) != 0) return result;
+    if (S_ISREG(facts.st_mode) && length > 5 && strcmp(value + length - 5, ".json") == 0)
+        return qnnrt_session__key_weights(session, key, value, err);
+    if (!S_ISDIR(facts.st_mode)) return QNNRT_OK;
+    if (snprintf(folder, sizeof folder, "%s/", value) >= (int)sizeof folder)
+        return qnnrt_session__fail(err, QNNRT_E_IO, "", "the path \"%.600s\" is too long", value);
+    return qnnrt_session__key_weights(session, key, folder, err);
 }
 
 /* Add the model, and all files that it reads. */
 static qnnrt_result qnnrt_session__key_model(qnnrt_session *session, qnnrt_cache_key *key,
                                              qnnrt_error *err)
 {
-    const char *path = session->info.path;
+    const char *path = session->info.path, *slash = strrchr(path, '/');
     char other[QNNRT_SESSION__PATH];
     qnnrt_result result = qnnrt_session__key_file(key, "model", path, 1, err);
-    size_t i;
-    if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_GRAPH)
-        result = qnnrt_session__key_weights(session, err);
-    for (i = 0; i < session->file_count && result == QNNRT_OK; ++i) {
-        if (!qnnrt_session__file_beside(path, session->files[i], other))
-            return qnnrt_session__fail(err, QNNRT_E_IO, "", "the path of \"%.600s\" is too long",
-                                       session->files[i]);
-        result = qnnrt_session__key_file(key, session->files[i], other, 1, err);
+    if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_GRAPH) {
+        /* Which of the weights are used depends on the name of the graph. */
+        qnnrt_session__key_text(key, "name", slash != NULL ? slash + 1 : path);
+        result = qnnrt_session__key_weights(session, key, path, err);
     }
+    if (result == QNNRT_OK)
+        result = qnnrt_session__key_files(key, path, session->files, session->file_count, err);
     if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_OPENVINO &&
         strlen(path) < sizeof other) {
         snprintf(other, sizeof other, "%.*sbin", (int)(strlen(path) - 3), path);
@@ -2040,7 +2073,7 @@ static qnnrt_result qnnrt_session__key_make(qnnrt_session *session,
     for (i = 0; i < load->option_count && result == QNNRT_OK; ++i) {
         qnnrt_session__key_text(&key, "key", load->options[i].key);
         qnnrt_session__key_text(&key, "value", load->options[i].value);
-        result = qnnrt_session__key_file(&key, "option", load->options[i].value, 0, err);
+        result = qnnrt_session__key_option(session, &key, load->options[i].value, err);
     }
     qnnrt_session__key_number(&key, "preferences", load->preference_count);
     for (i = 0; i < load->preference_count; ++i) {
