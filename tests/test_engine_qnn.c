@@ -512,6 +512,10 @@ static void compile_three_times(const qnnrt_session_pair *preferences, size_t co
 TEST(engine_compiles_graphs_and_opens_what_it_saved)
 {
     static const qnnrt_session_pair neg = { "neg", "host" }, both[] = { { "aten.embedding.default", "host" }, { "neg.default", "cpu" } };
+    /* More names for one node than there are nodes: those after them count, too. */
+    static const qnnrt_session_pair many[] = { { "embedding", "host" }, { "embedding.default", "host" }, { "aten.embedding", "host" },
+                                               { "aten.embedding.default", "host" }, { "neg", "host" } };
+    TRY(compile_three_times(many, 5, "2 of 4 nodes: ", QNNRT_PRECISION_DEFAULT));
     TRY(compile_three_times(NULL, 0, NULL, QNNRT_PRECISION_DEFAULT));
     TRY(compile_three_times(NULL, 0, NULL, QNNRT_PRECISION_FP16));
     TRY(compile_three_times(&neg, 1, "1 of 4 nodes: \"neg\" (neg.default) on host: ", QNNRT_PRECISION_DEFAULT));
@@ -663,10 +667,10 @@ TEST(engine_finds_weights)
 
 TEST(engine_refuses_what_has_no_effect)
 {
-    static const qnnrt_session_pair neg = { "neg", "host" };
+    static const qnnrt_session_pair neg = { "neg", "host" }, two[] = { { "neg", "host" }, { "neg.default", "cpu" } };
     const char *folder = codes_folder(), *path = graph_file();
     int i;
-    for (i = 0; i < 15; ++i) {
+    for (i = 0; i < 16; ++i) {
         loaded t;
         begin(&t, i < 7 ? folder : path, i < 7 ? QNNRT_MODEL_FOLDER : QNNRT_MODEL_GRAPH);
         if (i == 0) { t.load.precision = QNNRT_PRECISION_FP16; CHECK(refused(&t, QNNRT_E_UNSUPPORTED, "precision has no effect on a folder")); }
@@ -683,6 +687,12 @@ TEST(engine_refuses_what_has_no_effect)
         if (i == 11) { option(&t, "vtcm_mib", "8"); CHECK(refused(&t, QNNRT_E_UNSUPPORTED, "option \"vtcm_mib\" is for HTP")); }
         if (i == 12) { option(&t, "rope_base", "0"); CHECK(refused(&t, QNNRT_E_ARG, "option \"rope_base\" is a positive number, not \"0\"")); }
         if (i == 13) { option(&t, "power", "fast"); CHECK(refused(&t, QNNRT_E_ARG, "option \"power\" is one of burst")); }
+        if (i == 15) {
+            t.load.preferences = two;
+            t.load.preference_count = 2;
+            t.load.allow_fallback = 1;
+            CHECK(refused(&t, QNNRT_E_UNSUPPORTED, "preferences: \"neg.default\" gives node \"neg\" (neg.default) to \"cpu\", another one"));
+        }
         if (i == 14) { t.load.device = "npu"; CHECK(refused(&t, QNNRT_E_NOT_FOUND, "there is no device \"npu\"")); }
     }
 }

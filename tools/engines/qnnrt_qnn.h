@@ -1059,11 +1059,13 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
                                           qnnrt_error *err)
 {
     const qnnrt_engine_load *load = m->load;
+    const char **given;                  /* of each node: its role, or NULL */
     size_t i, k, n;
     if (load->preference_count == 0) return QNNRT_OK;
+    given = (const char **)qnnrt_qnn__take(&m->arena, m->ir->node_count, sizeof(*given), err);
     r->pins = (qnnrt_program_pin *)qnnrt_qnn__take(&m->arena, m->ir->node_count, sizeof(*r->pins),
                                                    err);
-    if (r->pins == NULL) return QNNRT_E_MEMORY;
+    if (given == NULL || r->pins == NULL) return QNNRT_E_MEMORY;
     for (i = 0; i < load->preference_count; ++i) {
         const char *key = load->preferences[i].key, *role = load->preferences[i].value;
         size_t count = 0;
@@ -1082,7 +1084,14 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
         for (n = 0; n < m->ir->node_count; ++n) {
             if (!qnnrt_qnn__graph_prefers(key, m->ir->nodes[n]->op)) continue;
             count += 1;
-            if (r->desc.pin_count == m->ir->node_count) continue;
+            if (given[n] != NULL && given[n] != r->backends[k].role)
+                return qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED,
+                                       "preferences: \"%.200s\" gives node \"%.200s\" (%.100s) to "
+                                       "\"%s\", another one gives it to \"%s\"", key,
+                                       m->ir->nodes[n]->name, m->ir->nodes[n]->op,
+                                       r->backends[k].role, given[n]), "Keep one of both.");
+            if (given[n] != NULL) continue;
+            given[n] = r->backends[k].role;
             r->pins[r->desc.pin_count].node = m->ir->nodes[n]->name;
             r->pins[r->desc.pin_count++].role = r->backends[k].role;
         }
