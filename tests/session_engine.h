@@ -16,6 +16,7 @@ typedef struct toy_engine {
     const char *compiled;                /* what a cached file must hold */
     int slow;                            /* rounds of useless work in a run */
     int fallback, steps, out_of_memory, scalar_only;
+    int echoes;                          /* 1: y lies where x does */
     int flat_sum;                        /* 1: sum is float32[1] */
     /* what happened */
     int libraries, models, bindings, opens, loads, runs, from_cache;
@@ -232,7 +233,7 @@ static qnnrt_result toy_get(void *binding, size_t output, qnnrt_value *value, qn
     const qnnrt_result result = toy_fails(err);
     if (result != QNNRT_OK) return result;
     *value = b->x;
-    value->data = b->y.data != NULL ? b->y.data : (void *)b->own;
+    value->data = b->model->engine->echoes ? b->x.data : b->y.data != NULL ? b->y.data : (void *)b->own;
     if (output == 1) {
         value->rank = b->model->outputs[1].rank;
         value->dims[0] = 1;

@@ -215,6 +215,50 @@ TEST(runs_by_name_and_by_order)
     END();
 }
 
+/* A loop passes the values of the last run again: what the engine found for them ends with it. */
+TEST(values_of_the_last_run_are_not_used_again)
+{
+    qnnrt_value in, out[2];
+    int fixed;
+    for (fixed = 0; fixed < 2; ++fixed) {
+        CHECK(toy_begin(&desc));
+        if (fixed) toy[0].batch = 1;
+        desc.max_batch_size = fixed ? 4 : 0;
+        CHECK_EQ(create(), QNNRT_OK);
+        memset(out, 0, sizeof(out));
+        in = toy_value("x", x, 1, 3);
+        CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_OK);
+        in = toy_value("x", x, 3, 3);
+        CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_OK);
+        CHECK(out[0].dims[0] == 3 && ((float *)out[0].data)[8] == 2 * x[8]);
+        in.data = (char *)out[0].data + 4;
+        CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_E_ARG);
+        CHECK_STR(ERROR(), "an input lies in the memory of output \"y\" of the last run");
+        /* After a run that failed inside there is no memory. */
+        in = toy_value("x", x, 3, 3);
+        toy[0].out_of_memory = 1;
+        CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_E_MEMORY);
+        CHECK(out[0].data == NULL && out[0].bytes == 0);
+        toy[0].out_of_memory = 0;
+        CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_OK);
+        CHECK(out[0].dims[0] == 3 && ((float *)out[0].data)[8] == 2 * x[8]);
+        END();
+    }
+    /* An output that is the input does not end with the run. */
+    CHECK(toy_begin(&desc));
+    toy[0].echoes = 1;
+    CHECK_EQ(create(), QNNRT_OK);
+    memset(out, 0, sizeof(out));
+    in = toy_value("x", x, 1, 3);
+    CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_OK);
+    CHECK(out[0].data == x);
+    CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_OK);
+    in.data = y;
+    CHECK_EQ(qnnrt_session_run(session, &in, 1, out, 1), QNNRT_OK);
+    CHECK(out[0].data == y && x[5] == 6);
+    END();
+}
+
 TEST(wrong_values_are_named)
 {
     qnnrt_value in[3], out[3], good;
@@ -676,6 +720,7 @@ TEST_MAIN("session")
     RUN(strategy_1_takes_the_fastest);
     RUN(options_go_to_their_engine);
     RUN(runs_by_name_and_by_order);
+    RUN(values_of_the_last_run_are_not_used_again);
     RUN(wrong_values_are_named);
     RUN(a_binding_keeps_its_memory);
     RUN(a_fixed_batch_runs_in_slices);

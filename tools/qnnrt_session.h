@@ -366,7 +366,8 @@ QNNRT_SESSION_API const qnnrt_error *qnnrt_session_error(const qnnrt_session *se
    outputs  those that are wanted, in the same way, at least one. Each receives name, dtype, rank,
             dims, data and bytes. With data, the result is written there; its dtype (if not 0) and
             its dims (if rank is not 0) must be those of the result. Without, data points to memory
-            that is valid until the next run of the session
+            that is valid until the next run of the session; a value that the last run filled so
+            is one without data again
 
    With desc.max_batch_size, first dimensions that are a multiple of the model's fixed ones are cut
    into slices that run one after the other; inputs with exactly the model's shape are given to each
@@ -566,6 +567,8 @@ typedef struct qnnrt_session__batch {
                                             0 */
     void   **memory;                     /* [outputs] of results that are put together */
     size_t  *room;                       /* [outputs] */
+    qnnrt_value *given;                  /* [outputs] that the last run left in memory of the engine
+                                            or of ours; data NULL: none */
     int64_t  rows;                       /* the model's fixed batch, by which inputs are cut */
     uint64_t nothing[2];                 /* where values without elements are */
 } qnnrt_session__batch;
@@ -2953,8 +2956,10 @@ static qnnrt_result qnnrt_session__batch_make(qnnrt_session *session, qnnrt_erro
         batch->outputs = (size_t *)qnnrt_session__keep(session, outputs, sizeof(size_t), err);
         batch->memory = (void **)qnnrt_session__keep(session, outputs, sizeof(void *), err);
         batch->room = (size_t *)qnnrt_session__keep(session, outputs, sizeof(size_t), err);
+        batch->given = (qnnrt_value *)qnnrt_session__keep(session, outputs, sizeof(qnnrt_value),
+                                                          err);
         if (batch->inputs == NULL || batch->outputs == NULL || batch->memory == NULL ||
-            batch->room == NULL) return QNNRT_E_MEMORY;
+            batch->room == NULL || batch->given == NULL) return QNNRT_E_MEMORY;
         session->batch = batch;
     }
     return session->own != NULL ? QNNRT_OK : qnnrt_session__bind_make(session, &session->own, err);
@@ -2985,6 +2990,38 @@ static qnnrt_result qnnrt_session__batch_assign(const qnnrt_session *session, in
             return qnnrt_session__fail(err, QNNRT_E_ARG, "", "%s \"%.200s\" is given twice", what,
                                        list[index].name);
         places[index] = i + 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Forget what the last run left in memory of the engine: this run may free it. An output that still
+   has it is one without data; an input that lies in it is an error. */
+static qnnrt_result qnnrt_session__batch_forget(qnnrt_session *session, const qnnrt_value *inputs,
+                                                size_t input_count, qnnrt_value *outputs,
+                                                qnnrt_error *err)
+{
+    size_t i, k;
+    for (i = 0; i < session->facts.output_count; ++i) {
+        const qnnrt_value *given = &session->batch->given[i];
+        const uintptr_t begin = (uintptr_t)given->data;
+        if (given->data == NULL) continue;
+        for (k = 0; k < input_count; ++k)
+            if ((uintptr_t)inputs[k].data >= begin &&
+                (uintptr_t)inputs[k].data - begin < given->bytes)
+                return qnnrt_session__fail(err, QNNRT_E_ARG, "Copy it, or give the output memory of"
+                                           " yours.", "an input lies in the memory of output"
+                                           " \"%.200s\" of the last run, which ends with this run",
+                                           session->facts.outputs[i].name);
+    }
+    for (i = 0; i < session->facts.output_count; ++i) {
+        qnnrt_value *given = &session->batch->given[i];
+        const size_t place = session->batch->outputs[i];
+        if (place > 0 && given->data != NULL && outputs[place - 1].data == given->data) {
+            outputs[place - 1].data = NULL;
+            outputs[place - 1].bytes = 0;
+            outputs[place - 1].rank = 0;
+        }
+        given->data = NULL;
     }
     return QNNRT_OK;
 }
@@ -3108,9 +3145,26 @@ static qnnrt_result qnnrt_session__batch_outputs(qnnrt_session *session, const q
     return result;
 }
 
+/* Remember a result that is not in memory of the caller. An output may be an input that nothing
+   changes: its memory does not end, which bytes 0 say. */
+static void qnnrt_session__batch_give(qnnrt_session *session, const qnnrt_value *inputs,
+                                      size_t index, const qnnrt_value *got)
+{
+    qnnrt_value *given = &session->batch->given[index];
+    size_t i;
+    *given = *got;
+    for (i = 0; i < session->facts.input_count; ++i) {
+        const size_t place = session->batch->inputs[i];
+        const qnnrt_value *input = place > 0 ? &inputs[place - 1] : NULL;
+        if (input != NULL && (uintptr_t)got->data >= (uintptr_t)input->data &&
+            (uintptr_t)got->data - (uintptr_t)input->data < input->bytes) given->bytes = 0;
+    }
+}
+
 /* Get the results of a run in one piece. */
-static qnnrt_result qnnrt_session__batch_results(qnnrt_session *session, qnnrt_value *outputs,
-                                                 size_t output_count, qnnrt_error *err)
+static qnnrt_result qnnrt_session__batch_results(qnnrt_session *session, const qnnrt_value *inputs,
+                                                 qnnrt_value *outputs, size_t output_count,
+                                                 qnnrt_error *err)
 {
     qnnrt_result result = QNNRT_OK;
     size_t i;
@@ -3128,6 +3182,7 @@ static qnnrt_result qnnrt_session__batch_results(qnnrt_session *session, qnnrt_v
             if (got.bytes > 0) memcpy(want->data, got.data, got.bytes);
             got.data = want->data;
         }
+        if (want->data == NULL) qnnrt_session__batch_give(session, inputs, i, &got);
         *want = got;
     }
     return result;
@@ -3229,7 +3284,11 @@ static qnnrt_result qnnrt_session__batch_run(qnnrt_session *session, const qnnrt
         }
     }
     for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i)
-        if (session->batch->outputs[i] > 0) outputs[session->batch->outputs[i] - 1] = wholes[i];
+        if (session->batch->outputs[i] > 0) {
+            qnnrt_value *want = &outputs[session->batch->outputs[i] - 1];
+            if (want->data == NULL) qnnrt_session__batch_give(session, inputs, i, &wholes[i]);
+            *want = wholes[i];
+        }
     qnnrt_session__free(&session->hooks, wholes);
     return result;
 }
@@ -3679,6 +3738,8 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_run(qnnrt_session *session, const q
         result = qnnrt_session__batch_assign(session, 1, outputs, output_count,
                                              session->batch->outputs, err);
     if (result == QNNRT_OK) result = qnnrt_session__batch_complete(session, inputs, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_session__batch_forget(session, inputs, input_count, outputs, err);
     if (result == QNNRT_OK) result = qnnrt_session__batch_slices(session, inputs, &slices, err);
     if (result == QNNRT_OK && slices > 1) {
         result = qnnrt_session__batch_run(session, inputs, outputs, slices, err);
@@ -3687,7 +3748,7 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_run(qnnrt_session *session, const q
         if (result == QNNRT_OK) result = qnnrt_session__batch_outputs(session, outputs, err);
         if (result == QNNRT_OK) result = qnnrt_session__bind_run(session->own, err);
         if (result == QNNRT_OK)
-            result = qnnrt_session__batch_results(session, outputs, output_count, err);
+            result = qnnrt_session__batch_results(session, inputs, outputs, output_count, err);
     }
     qnnrt_session__bind_leave(session);
     return result;
