@@ -189,6 +189,13 @@ static void sessions(const char *folder, const char *library)
         is(code_of([&] { session.close(); }) == QNNRT_E_BUSY, "a session in use stays open");
         is(code_of([&] { binding.get("z"); }) == QNNRT_E_NOT_FOUND, "no such output");
     }
+    {
+        qnnrt_cpp::binding from(session), to(std::move(from)), none;
+        qnnrt_cpp::session empty;
+        is(code_of([&] { from.run(); }) == QNNRT_E_ARG && code_of([&] { none.run(); }) == QNNRT_E_ARG,
+           "a binding that was moved, or is none");
+        is(code_of([&] { empty.run(in, out); }) == QNNRT_E_ARG, "a session that is none");
+    }
     in[0].rank = 1;
     is(code_of([&] { session.run(in, out); }) == QNNRT_E_MISMATCH, "a wrong shape");
     is(code_of([&] { qnnrt_cpp::session s("/no/such/net.onnx", desc); }) == QNNRT_E_NOT_FOUND,

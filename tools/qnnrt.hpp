@@ -592,7 +592,7 @@ public:
     /* Throw what a call with this session or its bindings reported. */
     void check_session(qnnrt_result result) const
     {
-        if (result == QNNRT_E_BUSY)
+        if (result == QNNRT_E_BUSY || object_ == nullptr)
             check(result);
         if (result != QNNRT_OK)
             throw error(*qnnrt_session_error(object_));
@@ -621,7 +621,7 @@ public:
 private:
     void check_binding(qnnrt_result result) const
     {
-        if (result == QNNRT_E_BUSY)
+        if (result == QNNRT_E_BUSY || object_ == nullptr)
             check(result);
         if (result != QNNRT_OK)
             throw error(*qnnrt_session_error(session_));
