@@ -645,20 +645,22 @@ test-exports: exports $(B)/qnnrt-run $(B)/libQnnRef.so
 	$(EXPORT)/run_models.py --exports $(EXPORTS) --build $(B) --size $(EXPORTS_SIZE) $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND)) \
 	    $(if $(REPORT),--report '$(REPORT)') $(MODELS)
 
-# onnx, onnxruntime and openvino for Python, by hash.
+# onnx, onnxruntime and openvino for Python 3.11, by hash; and an old openvino, which needs an old numpy.
 ENGINES_VENV = $(B)/engines/venv
 $(ENGINES_VENV)/.made: tests/engines/requirements.txt
+$(ENGINES_VENV)-2024/.made: tests/engines/requirements-2024.txt
+$(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.made:
 	@mkdir -p $(B)/engines
-	$(PYTHON) -m venv --clear $(ENGINES_VENV)
-	$(ENGINES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
 	    --only-binary=:all: --require-hashes -r $<
 	@touch $@
 
 .PHONY: test-engines
 ## test-engines: run the 140 recorded cases of the package onnx through sessions, as the engines' own Python does
-test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made
+test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.made
 	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines all
-	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)/bin/python
+	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)
 
 .PHONY: ops-sweep
 ## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)

@@ -83,7 +83,7 @@ static void print_choice(const qnnrt_session_info *info)
 static void print_output(const qnnrt_value *value)
 {
     printf("%s:", value->name);
-    if (value->dtype == QNNRT_DTYPE_F32) {
+    if (value->dtype == QNNRT_DTYPE_F32 && value->bytes > 0) {
         const float *f = (const float *)value->data;
         const size_t count = value->bytes / sizeof(*f);
         size_t best = 0;
@@ -93,8 +93,7 @@ static void print_output(const qnnrt_value *value)
             if (f[i] > f[best])
                 best = i;
         }
-        if (count > 0)
-            printf(" %lu values, mean %g, largest %g at %lu\n", (unsigned long)count,
+        printf(" %lu values, mean %g, largest %g at %lu\n", (unsigned long)count,
                    sum / (double)count, (double)f[best], (unsigned long)best);
     } else {
         printf(" %lu bytes of %s\n", (unsigned long)value->bytes, qnnrt_dtype_name(value->dtype));
@@ -119,6 +118,11 @@ static int run(qnnrt_session *session)
         inputs[i].data = ok ? calloc(inputs[i].bytes + 1, 1) : NULL;
         ok = inputs[i].data != NULL;
     }
+    /* A zero among strings is an empty one. */
+    for (size_t i = 0; i < info->input_count && ok; ++i)
+        if (inputs[i].dtype == QNNRT_DTYPE_STRING)
+            for (size_t k = 0; k < inputs[i].bytes / sizeof(char *); ++k)
+                ((const char **)inputs[i].data)[k] = "";
     /* An output without data: the engine finds the memory. */
     for (size_t i = 0; i < info->output_count && ok; ++i)
         outputs[i].name = info->outputs[i].name;

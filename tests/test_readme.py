@@ -78,13 +78,14 @@ else:
            ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "4",
             "--backend_so", "build/libQnnRef.so"], outputs[1])
 
-# The export from PyTorch has ten lines; the commands after it have only options that the tool has.
-exports = re.findall(r"```python\n(.*?)```", readme, re.S)
-if len(exports) == 1 and sum(1 for line in exports[0].splitlines() if line) == 10 and compile(exports[0], "README.md", "exec"):
+# Sessions in Python (tests/test_python.sh runs it) and the export from PyTorch have ten lines each; the commands after
+# the export have only options that the tool has.
+programs = re.findall(r"```python\n(.*?)```", readme, re.S)
+if len(programs) == 2 and all(sum(1 for line in text.splitlines() if line) <= 10 and compile(text, "README.md", "exec") for text in programs):
     passed += 1
 else:
     failed += 1
-    print("readme: the Python of README.md has not ten lines")
+    print("readme: README.md has %d programs in Python, or one has more than ten lines" % len(programs))
 part = re.search(r"^## From PyTorch\n(.*?)^## ", readme, re.S | re.M)
 options = {option for path in ("tools/run_options.h", "tools/cli_options.h")
            for option in re.findall(r'\.name = "(\w+)"|\.alias = "(\w+)"', open(os.path.join(TOP, path)).read()) for option in option}
