@@ -817,6 +817,11 @@ TEST(strings_go_in_and_out)
     CHECK_EQ(engine->get(l.binding, 0, &value, &err), QNNRT_OK);
     CHECK(value.dtype == QNNRT_DTYPE_STRING && value.bytes == sizeof in);
     CHECK(strcmp(((const char *const *)value.data)[2], in[2]) == 0);
+    in[3] = NULL;
+    CHECK_EQ(engine->run(l.binding, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "openvino: string 3 of input \"");
+    CHECK_EQ(engine->get(l.binding, 0, &value, &err), QNNRT_E_STATE);
+    CHECK_EQ(engine->set(l.binding, 0, 0, &x, &err), QNNRT_E_ARG);
     in[3] = "changed after it was placed";
     y = value_of((void *)out, sizeof out, QNNRT_DTYPE_STRING, 2, 2);
     CHECK_EQ(engine->set(l.binding, 1, 0, &y, &err), QNNRT_OK);

@@ -1519,6 +1519,20 @@ static size_t qnnrt_openvino__tensor_count(uint32_t rank, const int64_t *dims)
     return count;
 }
 
+/* Return an error if one of the caller's strings is NULL: OpenVINO reads all of them. */
+static qnnrt_result qnnrt_openvino__tensor_texts(const qnnrt_openvino__model *model, size_t index,
+                                                 const qnnrt_value *value, qnnrt_error *err)
+{
+    const char *const *texts = (const char *const *)value->data;
+    const size_t count = value->bytes / sizeof(*texts);
+    size_t i;
+    for (i = 0; i < count; ++i)
+        if (texts[i] == NULL)
+            return qnnrt_openvino__fail(err, QNNRT_E_ARG, "", "string %lu of input \"%.200s\" is"
+                                        " NULL", (unsigned long)i, model->ports[0][index].name);
+    return QNNRT_OK;
+}
+
 /* Make a tensor over a value. Strings are copied. */
 static qnnrt_result qnnrt_openvino__tensor_make(const qnnrt_openvino__model *model, int output,
                                                 size_t index, const qnnrt_value *value,
@@ -1659,7 +1673,9 @@ static qnnrt_result qnnrt_openvino__set(void *object, int output, size_t index,
     if (value->data == NULL) return qnnrt_openvino__binding_take(binding, side, index, err);
     /* Strings that OpenVINO writes stay in its memory; pointers to them are copied. */
     if (!side || !text) {
-        result = qnnrt_openvino__tensor_make(model, side, index, value, &tensor, err);
+        result = text ? qnnrt_openvino__tensor_texts(model, index, value, err) : QNNRT_OK;
+        if (result == QNNRT_OK)
+            result = qnnrt_openvino__tensor_make(model, side, index, value, &tensor, err);
         if (result == QNNRT_OK) {
             result = qnnrt_openvino__binding_place(binding, binding->request, side, index, tensor,
                                                    err);
@@ -1920,7 +1936,10 @@ static qnnrt_result qnnrt_openvino__run_texts(const qnnrt_openvino__binding *bin
     int status = 0;
     for (i = 0; i < model->count[0]; ++i) {
         const qnnrt_openvino__slot *slot = &binding->slots[0][i];
+        qnnrt_result result;
         if (model->facts[0][i].dtype != QNNRT_DTYPE_STRING || slot->tensor == NULL) continue;
+        result = qnnrt_openvino__tensor_texts(model, i, &slot->value, err);
+        if (result != QNNRT_OK) return result;
         status = api->ov_tensor_set_string_data(slot->tensor, (const char **)slot->value.data,
                                                 slot->value.bytes / sizeof(const char *));
         if (status != 0)
