@@ -800,6 +800,22 @@ TEST(outputs_that_are_not_written_are_copied)
     CHECK(none_left());
 }
 
+TEST(weights_that_are_a_pipe_are_refused)
+{
+    char path[1200];
+    life l;
+    control("");
+    life_begin(&l);
+    snprintf(path, sizeof path, "%s/model.bin", l.folder);
+    CHECK_EQ(mkfifo(path, 0600), 0);
+    CHECK_EQ(life_open(&l), QNNRT_OK);
+    CHECK_EQ(life_load(&l), QNNRT_E_FORMAT);
+    CHECK_STR(strstr(err.text, "model.bin") != NULL ? strstr(err.text, "model.bin") : err.text, "model.bin\", which has the weights, is not a file");
+    CHECK_EQ(unlink(path), 0);
+    life_end(&l);
+    CHECK(none_left());
+}
+
 TEST(strings_go_in_and_out)
 {
     const char *in[4] = { "a", "", "a string that does not fit into itself", "d" }, *out[4];
@@ -967,6 +983,7 @@ TEST_MAIN("engine_openvino")
     RUN(missing_inputs_and_early_gets_are_named);
     RUN(outputs_written_elsewhere_are_copied);
     RUN(outputs_that_are_not_written_are_copied);
+    RUN(weights_that_are_a_pipe_are_refused);
     RUN(strings_go_in_and_out);
     RUN(a_run_that_takes_too_long_is_ended);
     RUN(another_thread_cancels_a_run);

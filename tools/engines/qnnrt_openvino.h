@@ -1414,6 +1414,8 @@ static qnnrt_result qnnrt_openvino__load_read(const qnnrt_openvino__model *model
                                               qnnrt_error *err)
 {
     const qnnrt_openvino__api *api = &model->library->api;
+    const size_t length = strlen(load->path);
+    char path[QNNRT_OPENVINO__PATH];
     struct stat facts;
     qnnrt_result result;
     int status;
@@ -1421,6 +1423,13 @@ static qnnrt_result qnnrt_openvino__load_read(const qnnrt_openvino__model *model
     if (stat(load->path, &facts) != 0)
         return qnnrt_openvino__fail(err, QNNRT_E_NOT_FOUND, "Check the path.",
                                     "no model \"%.900s\"", load->path);
+    /* OpenVINO opens what is there: a pipe would let it wait for ever. */
+    if (load->kind == QNNRT_MODEL_OPENVINO && length > 4 && length < sizeof path) {
+        snprintf(path, sizeof path, "%.*sbin", (int)(length - 3), load->path);
+        if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
+            return qnnrt_openvino__fail(err, QNNRT_E_FORMAT, "", "\"%.900s\", which has the"
+                                        " weights, is not a file", path);
+    }
     status = api->ov_core_read_model(model->core, load->path, NULL, source);
     if (status == 0 && *source != NULL) return QNNRT_OK;
     *source = NULL;
