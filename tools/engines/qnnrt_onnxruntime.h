@@ -1061,6 +1061,7 @@ typedef struct qnnrt_ort__model {
     int                  *input_types, *output_types;    /* ONNX Runtime's element types */
     size_t                input_count, output_count;
     int                   copies;        /* 1: bound inputs are copied to the device when bound */
+    int                   lock;          /* of cancelled and what run_options say */
     int                   cancelled;     /* 1: run_options say that a run has to end */
 } qnnrt_ort__model;
 
@@ -2163,6 +2164,16 @@ static qnnrt_result qnnrt_ort__before(qnnrt_ort__binding *binding, qnnrt_error *
     return QNNRT_OK;
 }
 
+static void qnnrt_ort__lock(qnnrt_ort__model *model)
+{
+    while (__atomic_exchange_n(&model->lock, 1, __ATOMIC_ACQUIRE) != 0) {}
+}
+
+static void qnnrt_ort__unlock(qnnrt_ort__model *model)
+{
+    __atomic_store_n(&model->lock, 0, __ATOMIC_RELEASE);
+}
+
 /* Report that a run has failed. */
 static qnnrt_result qnnrt_ort__run_failed(qnnrt_ort__model *model, qnnrt_ort__status status,
                                           qnnrt_error *err)
@@ -2186,8 +2197,10 @@ static qnnrt_result qnnrt_ort__run(void *at, qnnrt_error *err)
     }
     /* A run that was cancelled leaves its mark in the options. */
     if (__atomic_load_n(&model->cancelled, __ATOMIC_ACQUIRE) != 0) {
+        qnnrt_ort__lock(model);
         __atomic_store_n(&model->cancelled, 0, __ATOMIC_RELEASE);
         (void)qnnrt_ort__failed(model->library, api->RunOptionsUnsetTerminate(model->run_options));
+        qnnrt_ort__unlock(model);
     }
     binding->has_run = 0;
     status = api->RunWithBinding(model->session, model->run_options, binding->io);
@@ -2199,9 +2212,12 @@ static qnnrt_result qnnrt_ort__run(void *at, qnnrt_error *err)
 static void qnnrt_ort__cancel(void *at)
 {
     qnnrt_ort__model *model = (qnnrt_ort__model *)at;
+    /* Both in one step: a run that begins between them would end with no reason. */
+    qnnrt_ort__lock(model);
     __atomic_store_n(&model->cancelled, 1, __ATOMIC_RELEASE);
     (void)qnnrt_ort__failed(model->library,
                             model->library->api.RunOptionsSetTerminate(model->run_options));
+    qnnrt_ort__unlock(model);
 }
 
 /* Get the values that the last run wrote, of all outputs in order. */
