@@ -190,6 +190,35 @@ class Cases:
         self.fails(qnnrt.MismatchError, binding.bind_input, "x", wide)
         self.fails(qnnrt.MismatchError, self.session.run, None, {"x": x.astype("float64")})
 
+    @needs_numpy
+    def test_runs_that_repeat(self):
+        def run(*values, feed=None, names=None):
+            x = numpy.array([values], "float32") if feed is None else feed
+            return self.session.run(names, {"x": x})[0]
+
+        results = [run(i, 0, 0, 0) for i in range(40)]
+        self.assertEqual([r.tolist() for r in results], [[[i + 0.5, 0.5 if i == 0 else 0.0]] for i in range(40)])
+        self.assertTrue(all(r.flags.owndata for r in results))
+        fixed = numpy.array([[1, 2, 3, 4]], "float32")
+        fixed.flags.writeable = False
+        self.assertEqual(run(feed=fixed).tolist(), [[30.5, 0.0]])
+        for wrong in ("float64", "int32", ">f4"):
+            self.fails(qnnrt.MismatchError, self.session.run, None, {"x": fixed.astype(wrong)})
+        self.fails(qnnrt.MismatchError, self.session.run, None, {"x": fixed.reshape(4)})
+        self.fails(qnnrt.NotFoundError, self.session.run, None, {"x": fixed, "z": fixed})
+        self.fails(qnnrt.NotFoundError, self.session.run, ["none"], {"x": fixed})
+        self.fails(qnnrt.StateError, self.session.run, None, {})
+        self.fails(qnnrt.Error, self.session.run, [None], {"x": fixed})
+        self.assertEqual(run(feed=fixed[::-1, :]).tolist(), [[30.5, 0.0]])
+        self.assertEqual(run(feed=numpy.asfortranarray(numpy.tile(fixed, (1, 2)))[:, :4]).tolist(), [[30.5, 0.0]])
+        for form in (lambda: self.session.run({"x": fixed})["y"], lambda: self.session.run([fixed])[0], lambda: self.session.run("y", {"x": fixed})[0],
+                     lambda: self.session.run(["y"], [fixed])[0]):
+            for _ in range(3):
+                self.assertEqual(form().tolist(), [[30.5, 0.0]])
+        with self.session._guard:
+            self.fails(qnnrt.BusyError, run, 1, 2, 3, 4)
+        self.assertEqual(run(1, 2, 3, 4).tolist(), [[30.5, 0.0]])
+
 
 class OursTest(Cases, unittest.TestCase):
     engine = "qnn"
@@ -224,6 +253,14 @@ class OnnxRuntimeTest(Cases, unittest.TestCase):
             self.assertEqual((session.get_inputs()[0].shape, session.get_inputs()[0].dim_names), ([-1, 4], ("batch", "")))
             for n in (1, 3):
                 self.assertEqual(session.run(None, {"x": [[1, 2, 3, 4]] * n})[0].tolist(), [[30.5, 0.0]] * n)
+    @needs_numpy
+    def test_free_dimensions_that_change(self):
+        with self.make("free") as session:
+            kept = [(n, session.run(None, {"x": numpy.full((n, 4), n, "float32")})[0]) for n in [1, 2, 3] * 3 + list(range(1, 20))]
+            for n, y in kept:
+                self.assertEqual(y.tolist(), [[10.0 * n + 0.5, 0.0]] * n)
+
+    def test_free_dimensions_that_are_set(self):
         with self.make("free", shapes={"batch": 2}) as session:
             self.assertEqual(session.get_inputs()[0].shape, [2, 4])
 

@@ -168,6 +168,16 @@ def view(address: int, nbytes: int, dtype: int, shape: Sequence[int], keep: Any,
     return Tensor(data if writable else data.toreadonly(), dtype_name(dtype), shape)
 
 
+_one_byte, _address_of = ctypes.c_char.from_buffer, ctypes.addressof
+
+
+def address(value: Any) -> int:
+    """Where the elements of an array of numpy begin; it has some. Of all ways, this one takes the least time."""
+    if value.flags.writeable:
+        return _address_of(_one_byte(value))
+    return int(value.__array_interface__["data"][0])
+
+
 def empty(dtype: int, shape: Sequence[int]) -> Tuple[Any, int, int]:
     """New memory for a result: the array, its address and its size."""
     module = numpy()

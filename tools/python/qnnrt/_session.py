@@ -16,7 +16,10 @@ from ._model import Quant, _hooks, choice, quant_of
 _PRECISIONS = {"default": abi.QNNRT_PRECISION_DEFAULT, "fp32": abi.QNNRT_PRECISION_FP32, "fp16": abi.QNNRT_PRECISION_FP16, "int8": abi.QNNRT_PRECISION_INT8}
 # Without argtypes, a call costs less: the argument is always an Owner.
 _binding_run = lib["qnnrt_binding_run"]
+_session_run = lib["qnnrt_session_run"]
 _BUSY = abi.QNNRT_E_BUSY
+_WORD = ctypes.sizeof(ctypes.c_size_t)
+_PREPARED = 8                              # layouts that a session remembers
 _TYPES: Dict[int, Any] = {}
 
 
@@ -30,6 +33,28 @@ def _values(count: int) -> Any:
 
 _nothing = ctypes.c_uint64()
 _EMPTY = ctypes.addressof(_nothing)
+
+
+class _Prepared:
+    """A run that was described before: values of C for inputs of these shapes and types, which only need addresses.
+
+    Only runs with contiguous arrays of numpy are remembered. Results are new arrays in each run."""
+
+    __slots__ = ("inputs", "outputs", "words", "out_words", "pristine", "wanted", "results", "names", "counts", "memory")
+
+    def __init__(self, inputs: Any, count: int, outputs: Any, names: List[str], results: List[Any]) -> None:
+        size, at = ctypes.sizeof(abi.qnnrt_value), abi.qnnrt_value.data.offset
+        # The first values hold the names.
+        self.memory = (inputs, outputs)
+        ins, outs = bytearray(inputs), bytearray(outputs)
+        self.inputs, self.outputs = type(inputs).from_buffer(ins), type(outputs).from_buffer(outs)
+        self.words, self.out_words = memoryview(ins).cast("N"), memoryview(outs).cast("N")
+        self.wanted = [(i * size + at) // _WORD for i in range(count)]
+        self.results = [None if r is None else (r[0], r[1], (i * size + at) // _WORD) for i, r in enumerate(results)]
+        for i in range(len(names)):
+            self.outputs[i].data = None
+        self.pristine = memoryview(bytes(outs)).cast("N")
+        self.names, self.counts = names, (ctypes.c_size_t(count), ctypes.c_size_t(len(names)))
 
 
 @dataclass(frozen=True)
@@ -286,6 +311,9 @@ class InferenceSession(Object):
         self._results = {a.name: (self._dtypes[1][a.name], tuple(a.shape)) for a in self._output_args
                          if a.shape is not None and -1 not in a.shape and arrays.known(self._dtypes[1][a.name])}
         self._text = text_of(info.text)
+        self._prepared: Dict[Any, _Prepared] = {}
+        self._input_names = [a.name for a in self._input_args]
+        self._output_names = [a.name for a in self._output_args]
 
     @staticmethod
     def _shapes(shapes: Mapping[str, Any]) -> Any:
@@ -395,47 +423,118 @@ class InferenceSession(Object):
 
         Arrays are numpy's, have __dlpack__ or the buffer protocol, or are (nested) lists of numbers. Arrays with gaps are
         copied. The results are arrays of their own."""
-        by_name = False
-        if feeds is None and output_names is not None and not (isinstance(output_names, (list, tuple)) and output_names
-                                                               and all(isinstance(n, str) for n in output_names) and not self._takes_text()):
+        # Most runs are as one before: dicts, and lists with arrays, need no further look.
+        by_name = type(output_names) is dict and feeds is None
+        if by_name:
+            feeds, output_names = output_names, None
+        elif feeds is None and output_names is not None and not (isinstance(output_names, (list, tuple)) and output_names
+                                                                 and all(isinstance(n, str) for n in output_names) and not self._takes_text()):
             feeds, output_names = output_names, None
             by_name = isinstance(feeds, Mapping)
         owner = self._handle()
-        if isinstance(output_names, str):
-            output_names = [output_names]
-        names = [a.name for a in self._output_args] if not output_names else list(output_names)
+        names = self._output_names if not output_names else [output_names] if isinstance(output_names, str) else list(output_names)
         feeds = {} if feeds is None else feeds
-        if isinstance(feeds, Mapping):
-            given = list(feeds.items())
-        elif isinstance(feeds, (list, tuple)):
+        if isinstance(feeds, (list, tuple)):
             if len(feeds) > len(self._input_args):
-                raise errors.NotFoundError("%d inputs were given, and the model has %d: %s" % (len(feeds), len(self._input_args),
-                                                                                              ", ".join(a.name for a in self._input_args)))
-            given = [(a.name, v) for a, v in zip(self._input_args, feeds)]
-        else:
-            raise errors.ArgumentError("the inputs are a dict or a list, and not %s" % type(feeds).__name__)
-        with self._guard:
-            inputs = _values(len(given))
-            keep, usual = [], True
-            for value, (name, array) in zip(inputs, given):
-                source = arrays.source(array, self._dtype(0, name), 'input "%s"' % name, True)
-                value.name = name_of(name, "the name of an input")
-                self._fill(value, source)
-                keep.append(source)
-                usual = usual and self._fixed.get(name) == source.shape
-            outputs = _values(len(names))
-            made: List[Any] = [None] * len(names)
-            for i, name in enumerate(names):
-                outputs[i].name = name_of(name, "the name of an output")
-                result = self._results.get(name) if usual else None
-                if result is not None:
-                    made[i], address, nbytes = arrays.empty(result[0], result[1])
-                    self._fill(outputs[i], arrays.Source(address, nbytes, result[0], result[1], None))
-            code = lib.qnnrt_session_run(owner, inputs, len(given), outputs, len(names))
-            if code:
-                raise self._failed(code)
-            results = [m if m is not None else _copy(outputs[i]) for i, m in enumerate(made)]
+                raise errors.NotFoundError("%d inputs were given, and the model has %d: %s" % (len(feeds), len(self._input_args), ", ".join(self._input_names)))
+            feeds = dict(zip(self._input_names, feeds))
+        elif type(feeds) is not dict:
+            if not isinstance(feeds, Mapping):
+                raise errors.ArgumentError("the inputs are a dict or a list, and not %s" % type(feeds).__name__)
+            feeds = dict(feeds)
+        lock = self._guard.lock
+        if not lock.acquire(False):
+            raise errors.BusyError("another thread uses this session", "Give each thread its own session, or take turns with a lock.")
+        try:
+            results = self._run_as_before(owner, names, feeds)
+            if results is None:
+                results = self._run_anew(owner, names, feeds)
+        finally:
+            lock.release()
         return dict(zip(names, results)) if by_name else results
+
+    def _run_as_before(self, owner: Owner, names: List[str], feeds: Dict[str, Any]) -> Optional[List[Any]]:
+        """Run with what was prepared for arrays of these shapes; None: nothing was."""
+        module = arrays.numpy()
+        held, facts = [], []
+        for array in feeds.values():
+            # A subclass may mean something else with the same attributes.
+            if not module or type(array) is not module.ndarray:
+                return None
+            if not array.flags.c_contiguous:
+                return None
+            facts.append((array.shape, array.dtype))
+            held.append(array)
+        try:
+            prepared = self._prepared.get((*names, None, *feeds, *facts))
+        except TypeError:
+            return None
+        if prepared is None:
+            return None
+        words = prepared.words
+        for at, array in zip(prepared.wanted, held):
+            words[at] = arrays.address(array)
+        words = prepared.out_words
+        words[:] = prepared.pristine
+        made: List[Any] = []
+        for result in prepared.results:
+            if result is None:
+                made.append(None)
+            else:
+                array = module.empty(result[0], result[1])
+                words[result[2]] = arrays.address(array)
+                made.append(array)
+        counts = prepared.counts
+        code = _session_run(owner, prepared.inputs, counts[0], prepared.outputs, counts[1])
+        if code:
+            raise self._failed(code)
+        for i, array in enumerate(made):
+            if array is None:
+                made[i] = _copy(prepared.outputs[i])
+        return made
+
+    def _run_anew(self, owner: Owner, names: List[str], feeds: Dict[str, Any]) -> List[Any]:
+        """Run, and remember how if the inputs are contiguous arrays of numpy."""
+        inputs = _values(len(feeds))
+        keep, usual = [], True
+        for value, (name, array) in zip(inputs, feeds.items()):
+            source = arrays.source(array, self._dtype(0, name), 'input "%s"' % name, True)
+            value.name = name_of(name, "the name of an input")
+            self._fill(value, source)
+            keep.append(source)
+            usual = usual and self._fixed.get(name) == source.shape
+        outputs = _values(len(names))
+        made: List[Any] = [None] * len(names)
+        results: List[Any] = [None] * len(names)
+        for i, name in enumerate(names):
+            outputs[i].name = name_of(name, "the name of an output")
+            result = self._results.get(name) if usual else None
+            if result is not None:
+                made[i], address, nbytes = arrays.empty(result[0], result[1])
+                self._fill(outputs[i], arrays.Source(address, nbytes, result[0], result[1], None))
+                results[i] = (result[1], made[i].dtype)
+        prepared = self._prepare(inputs, feeds, outputs, names, results)
+        code = lib.qnnrt_session_run(owner, inputs, len(feeds), outputs, len(names))
+        if code:
+            raise self._failed(code)
+        if prepared is not None:
+            if len(self._prepared) >= _PREPARED:
+                self._prepared.clear()
+            self._prepared[prepared[0]] = prepared[1]
+        return [m if m is not None else _copy(outputs[i]) for i, m in enumerate(made)]
+
+    @staticmethod
+    def _prepare(inputs: Any, feeds: Dict[str, Any], outputs: Any, names: List[str], results: List[Any]) -> Any:
+        module = arrays.numpy()
+        facts = []
+        for array in feeds.values():
+            if not module or type(array) is not module.ndarray or array.dtype.kind not in "fiub" or 0 in array.shape or not array.flags.c_contiguous:
+                return None
+            facts.append((array.shape, array.dtype))
+        if any(r is not None and 0 in r[0] for r in results):
+            return None
+        key = (*names, None, *feeds, *facts)
+        return key, _Prepared(inputs, len(feeds), outputs, list(names), results)
 
     def _takes_text(self) -> bool:
         return any(a.dtype == "string" for a in self._input_args)
