@@ -6,7 +6,7 @@ import ctypes
 import struct
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import _abi as abi
 from . import _errors as errors
@@ -99,7 +99,8 @@ def nested(values: List[Any], shape: Sequence[int]) -> Any:
 class Tensor:
     """Memory with an element type and a shape, where numpy is not installed or lacks the type.
 
-    data is a flat memoryview; numpy.asarray(t), torch.from_dlpack(t) and t.tolist() read it."""
+    data is a flat memoryview. numpy.asarray(t), from_dlpack(t) of numpy, torch and others, and memoryview(t.data) share the
+    memory; t.tolist() copies it."""
 
     def __init__(self, data: memoryview, dtype: str, shape: Sequence[int]) -> None:
         self.data, self.dtype, self.shape = data, dtype, tuple(shape)
@@ -136,6 +137,17 @@ class Tensor:
         form = _TYPES[_BY_NAME[self.dtype]][2] if self.dtype in _BY_NAME else "uint8"
         shape = self.shape if self.dtype in _BY_NAME else (self.data.nbytes,)
         return {"version": 3, "shape": shape, "typestr": module.dtype(form).str, "data": self.data}
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        """The device of the memory: the cpu."""
+        return _DL_CPU, 0
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Optional[Tuple[int, int]] = None, dl_device: Optional[Tuple[int, int]] = None,
+                   copy: Optional[bool] = None) -> Any:
+        """A DLPack capsule over the memory, which stays as long as its consumer needs it; copy=True: over a copy.
+
+        Memory that is read-only needs a consumer with max_version=(1, 0) or later, else BufferError."""
+        return _to_dlpack(self, stream, max_version, dl_device, copy)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -244,7 +256,8 @@ _capsule_get = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_get.argtypes, _capsule_get.restype = [ctypes.py_object, c_char_p], c_void_p
 _capsule_rename = ctypes.pythonapi.PyCapsule_SetName
 _capsule_rename.argtypes = [ctypes.py_object, c_char_p]
-_USED, _USED_VERSIONED = b"used_dltensor", b"used_dltensor_versioned"
+# A capsule keeps the address of its name, and not a copy of it.
+_USED, _USED_VERSIONED, _NEW, _NEW_VERSIONED = b"used_dltensor", b"used_dltensor_versioned", b"dltensor", b"dltensor_versioned"
 _DL_CPU, _DL_READ_ONLY = 1, 1
 _DL_TYPES = {(2, 32): "float32", (2, 64): "float64", (2, 16): "float16", (4, 16): "bfloat16", (6, 8): "bool", **{(0, b): "int%d" % b for b in (8, 16, 32, 64)},
              **{(1, b): "uint%d" % b for b in (8, 16, 32, 64)}}
@@ -261,6 +274,69 @@ class _Managed:
         managed, self.managed = self.managed, None
         if managed is not None and managed.deleter:
             managed.deleter(ctypes.addressof(managed))
+
+
+_DL_CODES = {name: key for key, name in _DL_TYPES.items()}
+_DL_COPIED = 2
+_exported: Dict[int, Any] = {}                  # what consumers hold, by the address of its struct
+_capsule_new = ctypes.pythonapi.PyCapsule_New
+_capsule_new.argtypes, _capsule_new.restype = [c_void_p, c_char_p, c_void_p], ctypes.py_object
+# A destructor gets an object that is ending: it must not be counted again, so it stays a bare address.
+_ending_is = ctypes.pythonapi["PyCapsule_IsValid"]
+_ending_is.argtypes = [c_void_p, c_char_p]
+_ending_get = ctypes.pythonapi["PyCapsule_GetPointer"]
+_ending_get.argtypes, _ending_get.restype = [c_void_p, c_char_p], c_void_p
+
+
+# Consumers call these at the end of the process, too, when globals are gone: what they need is bound here.
+@ctypes.CFUNCTYPE(None, c_void_p)
+def _dl_delete(address: int, kept: Any = _exported) -> None:
+    kept.pop(address, None)
+
+
+@ctypes.PYFUNCTYPE(None, c_void_p)
+def _dl_unused(capsule: int, kept: Any = _exported, valid: Any = _ending_is, get: Any = _ending_get) -> None:
+    for name in (b"dltensor", b"dltensor_versioned"):
+        if valid(capsule, name):
+            kept.pop(get(capsule, name), None)
+
+
+for _function in (_dl_delete, _dl_unused):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_function))
+
+
+def _to_dlpack(tensor: Tensor, stream: Any, max_version: Any, device: Any, copy: Optional[bool]) -> Any:
+    if stream is not None:
+        raise errors.ArgumentError("__dlpack__: stream is %r, and memory of the cpu has no stream" % (stream,), "Pass stream=None.")
+    if device is not None and tuple(device) != (_DL_CPU, 0):
+        raise BufferError("__dlpack__: the memory is on the cpu, and not on device %s" % (tuple(device),))
+    names = _TYPES.get(_BY_NAME.get(tensor.dtype, 0))
+    code = _DL_CODES.get(names[0]) or _DL_CODES.get(names[2]) if names else None
+    if code is None:
+        raise BufferError("__dlpack__: DLPack has no element type %s" % tensor.dtype)
+    versioned = max_version is not None and tuple(max_version) >= (1, 0)
+    held = _from_buffer(memoryview(bytearray(tensor.data.tobytes())) if copy else tensor.data, "__dlpack__")
+    if held.read_only and not versioned:
+        raise BufferError("__dlpack__: the memory is read-only, which only DLPack 1.0 can say; pass max_version=(1, 0) or copy=True")
+    managed = _DlVersioned() if versioned else _DlManaged()
+    rank = len(tensor.shape)
+    shape, strides, step = (c_int64 * max(1, rank))(*tensor.shape), (c_int64 * max(1, rank))(), 1
+    for i in reversed(range(rank)):
+        strides[i] = step
+        step *= tensor.shape[i]
+    it = managed.tensor
+    it.data, it.device, it.ndim, it.code, it.bits, it.lanes = held.address, _DL_CPU, rank, code[0], code[1], 1
+    it.shape, it.strides = ctypes.cast(shape, POINTER(c_int64)), ctypes.cast(strides, POINTER(c_int64))
+    managed.deleter = ctypes.cast(_dl_delete, type(managed.deleter))
+    if versioned:
+        managed.major, managed.minor, managed.flags = 1, 0, (_DL_READ_ONLY if held.read_only else 0) | (_DL_COPIED if copy else 0)
+    address = ctypes.addressof(managed)
+    _exported[address] = managed, shape, strides, held
+    try:
+        return _capsule_new(address, _NEW_VERSIONED if versioned else _NEW, ctypes.cast(_dl_unused, c_void_p))
+    except BaseException:
+        del _exported[address]
+        raise
 
 
 class Source:
