@@ -238,10 +238,15 @@ typedef struct qnnrt_dispatch {          /* one row of the dispatch log */
 #define QNNRT_ENGINE_VERSION 1u
 
 /* An engine: a constant table. Its functions are called by one thread at a time for one model,
-   except cancel. Results: QNNRT_OK, or an error with a text that has the library's own text in it,
-   such as `cannot load "net.onnx": <its text>`; the engine's name is put in front of it. Values
-   that set gets are checked against the model's facts before: name, dtype, rank, dims, bytes. What
-   a function has not created it leaves NULL. */
+   except cancel. Results: QNNRT_OK, or an error: err->code is what the function returns, and
+   err->text has the library's own text in it, such as `cannot load "net.onnx": <its text>`; the
+   engine's name is put in front of it. A text with another code is thrown away. Facts (`out`) are 0
+   before the call. Values that set gets are checked against the model's facts before: name, dtype,
+   rank, dims, bytes. Before a run, each input has been set that is not optional; an output that was
+   not set has memory of the engine. What a function has not created it leaves NULL. An engine
+   without a library may leave *library NULL, and close is not called then; *model may not be NULL.
+   Files that are of no qnnrt_model_kind are refused before an engine is asked.
+   tests/session_engine.h has a small one. */
 typedef struct qnnrt_engine {
     uint32_t    version;                 /* QNNRT_ENGINE_VERSION */
     uint32_t    kinds;                   /* qnnrt_model_kind bits */
@@ -917,7 +922,8 @@ static qnnrt_result qnnrt_session__file_kind(const char *path, qnnrt_model_kind 
     if (stat(path, &facts) != 0)
         return qnnrt_session__fail(err, errno == ENOENT || errno == ENOTDIR ? QNNRT_E_NOT_FOUND
                                                                            : QNNRT_E_IO,
-                                   "", "model \"%.900s\": %s", path, strerror(errno));
+                                   "Check that it exists and that this process may read it.",
+                                   "model \"%.900s\": %s", path, strerror(errno));
     if (S_ISDIR(facts.st_mode)) {
         *kind = QNNRT_MODEL_FOLDER;
         return QNNRT_OK;
@@ -983,8 +989,13 @@ static qnnrt_result qnnrt_session__match_find(const qnnrt_session_tensor *list, 
         *index = i;
         return QNNRT_OK;
     }
-    qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "no %s \"%.200s\"; the %lu %ss are", what, name,
-                        (unsigned long)count, what);
+    if (count == 1)
+        qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "Use the name that the model has.",
+                            "no %s \"%.200s\"; the only %s is", what, name, what);
+    else
+        qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "Use a name that the model has.",
+                            "no %s \"%.200s\"; the %lu %ss are", what, name, (unsigned long)count,
+                            what);
     used = strlen(err->text);
     for (i = 0; i < count && used < sizeof err->text; ++i)
         used += (size_t)snprintf(err->text + used, sizeof err->text - used, "%s \"%.100s\"",
@@ -2265,7 +2276,8 @@ static qnnrt_result qnnrt_session__engine_find(const qnnrt_engine *const *engine
         *index = i;
         return QNNRT_OK;
     }
-    qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "", "unknown engine \"%.200s\"; there are", name);
+    qnnrt_session__fail(err, QNNRT_E_NOT_FOUND, "Use one of these names.",
+                        "unknown engine \"%.200s\"; there are", name);
     for (i = 0; engines[i] != NULL; ++i)
         qnnrt_session__more(err, "%s \"%.60s\"", i > 0 ? "," : "", engines[i]->name);
     return QNNRT_E_NOT_FOUND;
@@ -2585,7 +2597,7 @@ static qnnrt_result qnnrt_session__bind_missing(const qnnrt_binding *binding, qn
     const qnnrt_session *session = binding->session;
     size_t i;
     int more = 0;
-    qnnrt_session__fail(err, QNNRT_E_STATE, "", "missing input");
+    qnnrt_session__fail(err, QNNRT_E_STATE, "Give a value for each input.", "missing input");
     for (i = 0; i < session->facts.input_count; ++i) {
         if (session->facts.inputs[i].optional || binding->placed[i]) continue;
         qnnrt_session__more(err, "%s \"%.200s\"", more ? "," : "", session->facts.inputs[i].name);
