@@ -4,8 +4,12 @@
        #define QNNRT_ENGINES_IMPLEMENTATION         #include "qnnrt_engines.h"
        #include "qnnrt_engines.h"
    This implements all headers that it includes, qnnrt.h and qnnrt_session.h among them: include it
-   before them. They lie beside this file or are found by the compiler (-I tools -I .). Link with
-   -ldl -lm. The libraries of the engines are opened when a session needs them.
+   before them. They lie beside this file, where `make install` puts them, or are found by the
+   compiler.
+   Link with -ldl -lm. In a clone:
+       cc -std=c99 -I. -Itools -Itools/engines app.c -ldl -lm
+   With libqnnrt.so, include the header and define nothing. The libraries of the engines are opened
+   when a session needs them.
 
        const qnnrt_engine *engines[QNNRT_ENGINES];
        qnnrt_session_desc desc = {0};
@@ -67,11 +71,12 @@
 extern "C" {
 #endif
 
-enum { QNNRT_ENGINES = 8 };          /* room for the list and its end */
+enum { QNNRT_ENGINES = 8 };          /* room for the list, its end, and three engines of yours */
 
 /* Fill a list with the engines of this project, ended by NULL, in the order in which "auto" tries
-   them: "qnn", "onnxrt", "onnxrt+trt", "openvino". Add engines of your own after them, or put
-   yours first.
+   them: "qnn", "onnxrt", "onnxrt+trt", "openvino". Put engines of your own after them (the
+   first free place is the one with NULL), or copy them behind yours. What an engine is, is said at
+   qnnrt_engine in qnnrt_session.h.
 
    list     of the caller; a session reads it only while it is created
 
