@@ -147,12 +147,15 @@ int main(int argc, char **argv)
     qnnrt_session_desc desc = {0};
     qnnrt_session *session;
     qnnrt_error err;
-    int ok = argc > 1;
+    int ok = argc > 1 && argv[1][0] != '-';
 
     desc.engines = qnnrt_engines_default(engines);
     desc.options = options;
     for (int i = 2; i < argc && ok; ++i)
-        ok = take(&desc, options, argv[i]);
+        if (!take(&desc, options, argv[i])) {
+            fprintf(stderr, "\"%s\" is no setting: expected one of those below\n", argv[i]);
+            ok = 0;
+        }
     if (!ok) {
         fprintf(stderr, "usage: 09_session MODEL [device=npu|cpu|..] [engine=NAME] [cache=DIR]"
                         " [fallback=1] [ENGINE.KEY=VALUE]\n");
