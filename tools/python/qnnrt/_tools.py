@@ -109,6 +109,7 @@ def inspect(model: Any, **options: Any) -> dict:
 
 def _main(name: str) -> None:
     path = program(name)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would inherit that
     os.execv(path, [path] + sys.argv[1:])
 
 
