@@ -19,7 +19,7 @@ def check(name, source):
         path = os.path.join(folder, "snippet.c")
         with open(path, "w") as out:
             out.write(source)
-        run = subprocess.run(CC.split() + ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-I" + TOP, "-I" + os.path.join(TOP, "tools"),
+        run = subprocess.run(CC.split() + ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-I" + TOP, "-I" + os.path.join(TOP, "tools"), "-I" + os.path.join(TOP, "tools", "engines"),
                                            "-fsyntax-only", path], capture_output=True, text=True)
     if run.returncode == 0:
         passed += 1
@@ -56,6 +56,11 @@ readme = open(os.path.join(TOP, "README.md")).read()
 snippets = re.findall(r"```c\n(.*?)```", readme, re.S)
 for number, snippet in enumerate(snippets):
     check("README.md snippet %d" % number, snippet)
+
+# The lines that open a session, in a function.
+session = re.search(r"^    #include \"qnnrt_engines.h\"\n\n((?:    .*\n)+)", readme, re.M)
+check("README.md, the lines of a session", '#include "qnnrt_engines.h"\n#include <stdio.h>\nvoid f(void);\nvoid f(void)\n{\n%s}\n' %
+      (session.group(1) if session else "    no such lines\n"))
 
 # The size on the first screen is about right.
 stated = re.search(r"with ([\d,]+) lines", readme)
