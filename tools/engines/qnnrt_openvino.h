@@ -1876,7 +1876,7 @@ static qnnrt_result qnnrt_openvino__get(void *object, size_t index, qnnrt_value 
 /* =====================================================================================
    RUN                                                                               >>run
    Runs a request, in the queue or in the calling thread.
-   Needs: >>config >>abi >>said >>library >>model >>binding >>get
+   Needs: >>config >>abi >>said >>library >>model >>tensor >>binding >>get
    Knows nothing of: files
    ===================================================================================== */
 
