@@ -74,7 +74,8 @@ static void print_choice(const qnnrt_session_info *info)
         printf("warning   %s\n", info->warnings[i]);
     if (info->fallback != NULL)
         printf("fallback  %s\n", info->fallback);
-    printf("library   %s %s\n", info->library, info->engine_version);
+    printf("engine    %s %s\n", info->engine, info->engine_version);
+    printf("library   %s\n", info->library);
     printf("cache     %s\n", info->cache);
     print_tensors("input", info->inputs, info->input_count);
     print_tensors("output", info->outputs, info->output_count);

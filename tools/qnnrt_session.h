@@ -182,7 +182,8 @@ typedef struct qnnrt_engine_open {
 } qnnrt_engine_open;
 
 typedef struct qnnrt_engine_library {    /* what it says; strings live until close */
-    const char *version;                 /* "1.31.1", checked before any slot is read */
+    const char *version;                 /* "1.31.1", checked before any slot is read; of "qnn" that
+                                            of qnnrt.h, and the libraries' are in `build` */
     const char *path;                    /* of the library that was loaded; "" if there is none */
     const char *build;                   /* anything that changes when results may: build id, ... */
     const char *const *devices;          /* [device_count] of "npu", "gpu", "cpu", "cuda:0" */

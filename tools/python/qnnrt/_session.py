@@ -343,7 +343,7 @@ class InferenceSession(Object):
 
     @property
     def engine_version(self) -> str:
-        """The version of its library."""
+        """The version of its library; of "qnn", the version of this package."""
         return text_of(self._info.engine_version)
 
     @property
