@@ -448,6 +448,7 @@ static qnnrt_result qnnrt_qnn__library_one(qnnrt_qnn__library *lib, qnnrt_backen
     qnnrt_backend *backend = NULL;
     qnnrt_result result;
     char *line;
+    const char *from;
     desc->path = path;
     result = qnnrt_backend_open(desc, &backend, err);
     if (result == QNNRT_OK && device < 0) {
@@ -470,7 +471,10 @@ static qnnrt_result qnnrt_qnn__library_one(qnnrt_qnn__library *lib, qnnrt_backen
         return QNNRT_OK;
     }
     if (named || result == QNNRT_E_MEMORY) return result;
-    for (line = strchr(err->text, '\n'); line != NULL; line = strchr(line, '\n')) *line = ' ';
+    for (from = line = err->text; *from != '\0'; ++from)     /* one line, no two spaces */
+        if ((*from != ' ' && *from != '\n') || (line > err->text && line[-1] != ' '))
+            *line++ = *from == '\n' ? ' ' : *from;
+    *line = '\0';
     qnnrt_qnn__line_add(&lib->missing, "%s%s", lib->missing.used > 0 ? "; " : "", err->text);
     qnnrt_qnn__log(&lib->hooks, QNNRT_LOG_INFO, "no %s: %.900s", qnnrt_qnn__names[device],
                    err->text);
