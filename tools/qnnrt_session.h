@@ -3318,7 +3318,8 @@ static qnnrt_result qnnrt_session__batch_complete(const qnnrt_session *session,
             (place > 0 && (inputs[place - 1].data != NULL || inputs[place - 1].bytes == 0)))
             continue;
         if (!missing)
-            qnnrt_session__fail(err, QNNRT_E_STATE, "Give a value for each input.", "missing input");
+            qnnrt_session__fail(err, QNNRT_E_STATE, "Give a value for each input.",
+                                "missing input");
         qnnrt_session__more(err, "%s \"%.200s\"", missing ? "," : "",
                             session->facts.inputs[i].name);
         missing = 1;
