@@ -818,6 +818,20 @@ bench-session-python: wheel $(ENGINES_VENV)/.made
 	@PYTHONPATH=$(SESSION_PYTHON) $(PIN) $(ENGINES_VENV)/bin/python tests/bench/bench_session.py $(SESSION_PYTHON)/layer.onnx \
 	    $(B)/engines/onnxruntime-1.31.1/libonnxruntime.so.1.31.1
 
+# The package with all that it works with: numpy, pytest, ONNX Runtime's Python and matplotlib, for Python 3.11, by hash.
+PYTHON_VENV = $(B)/python-venv
+$(PYTHON_VENV)/.made: tests/python/requirements.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+	    --only-binary=:all: --require-hashes -r $<
+	@touch $@
+
+.PHONY: test-python
+## test-python: run tests/python with pytest, numpy, ONNX Runtime's Python and matplotlib; then the bench (fetches them)
+test-python: wheel $(PYTHON_VENV)/.made $(B)/examples/03_compose $(B)/examples/llm/export
+	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines onnxruntime-1.31.1
+	@sh tests/python/all.sh $(B) $(PYTHON_VENV)
+
 # ---- the shared library ---------------------------------------------------------------------------
 
 # All headers in one object. Calls between its functions stay inside, whatever the program defines. VERSION is read once.

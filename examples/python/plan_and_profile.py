@@ -45,18 +45,28 @@ try:
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    import matplotlib.ticker
 except ImportError:
     print("plan_and_profile: skipped: matplotlib is not installed")
     sys.exit(0)
 
 colors = {"input": "#4477aa", "output": "#228833", "edge": "#ccbb44", "buffer": "#aa3377"}
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5))
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 6))
+seen = {}
 for block in plan.blocks:
-    left.broken_barh([(block.first, block.last - block.first + 1)], (block.offset, block.nbytes), facecolors=colors.get(block.role, "#bbbbbb"), edgecolor="white")
-left.set(title="plan of %s: %d bytes" % (plan.pipeline, plan.peak), xlabel="step", ylabel="offset")
+    seen[block.role] = color = colors.get(block.role, "#bbbbbb")
+    left.broken_barh([(block.first - 0.5, block.last - block.first + 1)], (block.offset, block.nbytes), facecolors=color, edgecolor="white")
+    if block.nbytes * 30 > plan.peak:
+        left.text((block.first + block.last) / 2, block.offset + block.nbytes / 2, block.name, ha="center", va="center", color="white", fontsize=7, clip_on=True)
+left.set(title="plan of %s: %s bytes" % (plan.pipeline, format(plan.peak, ",")), xlabel="step", ylabel="offset in bytes")
+left.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
+left.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
+left.legend([plt.Rectangle((0, 0), 1, 1, color=c) for c in seen.values()], list(seen), loc="upper left", bbox_to_anchor=(0, -0.1), ncols=len(seen) or 1, frameon=False)
+# Two steps may have nodes of one name: bars have numbers, and names are labels.
 top = nodes[:20][::-1]
-right.barh([e.node for e in top], [e.value for e in top], color="#4477aa")
-right.set(title="profile on %s" % model.device, xlabel=top[0].unit if top else "")
+right.barh(range(len(top)), [e.value for e in top], color="#4477aa", tick_label=["%s (step %d)" % (e.node, e.step) for e in top])
+right.tick_params(axis="y", labelsize=8)
+right.set(title="profile on %s: %d of %d nodes" % (model.device, len(top), len(nodes)), xlabel=top[0].unit if top else "no events")
 figure.tight_layout()
-figure.savefig(out)
+figure.savefig(out, dpi=110)
 print("wrote " + out)
