@@ -712,6 +712,42 @@ TEST(every_allocation_may_fail)
     CHECK(failures >= 30 && round < 1000);
 }
 
+static size_t refused;
+
+static void *noted_alloc(void *user, size_t bytes)
+{
+    void *data = counted_alloc(user, bytes);
+    if (data == NULL) refused = bytes;
+    return data;
+}
+
+/* The text has the size that was refused, whoever asked for it. */
+TEST(memory_that_is_missing_is_said_as_it_is)
+{
+    char want[60], cache[1400];
+    int sizes = 0;
+    CHECK(toy_begin(&desc));
+    snprintf(cache, sizeof(cache), "%s", toy_path("oom2"));
+    desc.engine = "first";
+    desc.device = "npu";
+    desc.cache_dir = cache;
+    desc.hooks.alloc = noted_alloc;
+    desc.hooks.free = counted_free;
+    for (fail_at = 0; fail_at < 1000; ++fail_at) {
+        qnnrt_result result;
+        allocations = live = 0;
+        result = create();
+        if (result == QNNRT_OK) CHECK_EQ(qnnrt_session_destroy(session), QNNRT_OK);
+        CHECK_EQ(live, 0);
+        if (allocations <= fail_at) break;
+        if (result == QNNRT_OK || strstr(err.text, "requested 1234 bytes") != NULL) continue;   /* the toy's own text */
+        snprintf(want, sizeof(want), "requested %lu bytes", (unsigned long)refused);
+        CHECK_STR(err.text, want);
+        ++sizes;
+    }
+    CHECK(sizes >= 10 && fail_at < 1000);
+}
+
 TEST_MAIN("session")
 {
     RUN(auto_takes_the_first_that_loads_and_says_why);
@@ -730,4 +766,5 @@ TEST_MAIN("session")
     RUN(wrong_arguments_are_named);
     RUN(every_call_of_an_engine_may_fail);
     RUN(every_allocation_may_fail);
+    RUN(memory_that_is_missing_is_said_as_it_is);
 }

@@ -609,6 +609,7 @@ struct qnnrt_session {
     qnnrt_cache            *cache;       /* while the model is loaded; NULL: none */
     const char             *cache_dir, *cache_why;       /* why there is none */
     uint64_t                cache_bytes;
+    size_t                  cache_refused;       /* what the cache got no memory for */
     qnnrt_cache_key         model_key;   /* of the model and its files, if model_keyed */
     int                     model_keyed;
     const char            **files;       /* that the model reads, relative to its folder */
@@ -1879,8 +1880,9 @@ static qnnrt_result qnnrt_session__onnx_files(qnnrt_session *session, qnnrt_erro
     scan.wire.window = (unsigned char *)qnnrt_session__alloc(&session->hooks,
                                                              QNNRT_SESSION__WINDOW);
     if (scan.names == NULL || scan.wire.window == NULL) {
+        if (scan.names != NULL) qnnrt_session__fail_memory(err, QNNRT_SESSION__WINDOW);
         qnnrt_session__free(&session->hooks, scan.wire.window);
-        return qnnrt_session__fail_memory(err, QNNRT_SESSION__WINDOW);
+        return QNNRT_E_MEMORY;
     }
     scan.wire.fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT_SESSION__CLOEXEC);
     if (scan.wire.fd < 0 || fstat(scan.wire.fd, &facts) != 0 || !S_ISREG(facts.st_mode))
@@ -3567,6 +3569,21 @@ static qnnrt_result qnnrt_session__take_settings(qnnrt_session *session,
     return qnnrt_session__take_shapes(session, desc, err);
 }
 
+/* Allocate for the cache, and note what there was no memory for: its error does not say it. */
+static void *qnnrt_session__take_alloc(void *user, size_t bytes)
+{
+    qnnrt_session *session = (qnnrt_session *)user;
+    void *data = session->hooks.alloc(session->hooks.alloc_user, bytes);
+    if (data == NULL) session->cache_refused = bytes;
+    return data;
+}
+
+static void qnnrt_session__take_free(void *user, void *data)
+{
+    qnnrt_session *session = (qnnrt_session *)user;
+    session->hooks.free(session->hooks.alloc_user, data);
+}
+
 /* Open the cache. If it cannot be used, info.cache will say why. */
 static qnnrt_result qnnrt_session__take_cache(qnnrt_session *session, qnnrt_error *err)
 {
@@ -3579,14 +3596,15 @@ static qnnrt_result qnnrt_session__take_cache(qnnrt_session *session, qnnrt_erro
         return QNNRT_OK;
     }
     memset(&desc, 0, sizeof desc);
-    desc.hooks.alloc = session->hooks.alloc;
-    desc.hooks.free = session->hooks.free;
-    desc.hooks.alloc_user = session->hooks.alloc_user;
+    desc.hooks.alloc = qnnrt_session__take_alloc;
+    desc.hooks.free = qnnrt_session__take_free;
+    desc.hooks.alloc_user = session;
     desc.limit = session->cache_bytes;
     if (qnnrt_cache_open(session->cache_dir, &desc, &session->cache, &why) == QNNRT_OK)
         return QNNRT_OK;
     session->cache = NULL;
-    if (why.code == QNNRT_E_MEMORY) return qnnrt_session__fail_memory(err, 1 << 20);
+    if (why.code == QNNRT_E_MEMORY)
+        return qnnrt_session__fail_memory(err, session->cache_refused);
     snprintf(text, sizeof text, "not cached: %.600s", why.text);
     session->cache_why = qnnrt_session__keep_text(session, text, err);
     if (session->cache_why == NULL || !qnnrt_session__warn(session, err, "%s", text))
