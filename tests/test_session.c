@@ -376,6 +376,7 @@ TEST(a_binding_keeps_its_memory)
 
 TEST(a_fixed_batch_runs_in_slices)
 {
+    qnnrt_binding *binding;
     qnnrt_value in[2], out[2];
     float bias[3] = { 100, 200, 300 };
     CHECK(toy_begin(&desc));
@@ -434,6 +435,16 @@ TEST(a_fixed_batch_runs_in_slices)
     CHECK_EQ(toy[0].load.max_batch, 3);
     in[0] = toy_value("x", x, 4, 3);
     CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_E_LIMIT);
+    CHECK_EQ(qnnrt_binding_create(session, &binding, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_binding_input(binding, &in[0]), QNNRT_E_LIMIT);
+    CHECK_STR(ERROR(), "input \"x\" has a batch of 4, max_batch_size is 3");
+    CHECK_EQ(qnnrt_binding_run(binding), QNNRT_E_STATE);     /* it was not placed */
+    in[0] = toy_value("x", x, 3, 3);
+    CHECK_EQ(qnnrt_binding_input(binding, &in[0]), QNNRT_OK);
+    CHECK_EQ(qnnrt_binding_run(binding), QNNRT_OK);
+    in[1].data = NULL;
+    CHECK_EQ(qnnrt_binding_input(binding, &in[1]), QNNRT_OK);
+    CHECK_EQ(qnnrt_binding_destroy(binding), QNNRT_OK);
     END();
 }
 

@@ -409,7 +409,8 @@ QNNRT_SESSION_API qnnrt_result qnnrt_binding_destroy(qnnrt_binding *binding);
 /* Place an input in memory of the caller, which each run reads then. There is no copy, unless the
    engine has to convert values or needs another alignment. data NULL takes the input back; the
    memory must stay until then or until the binding is destroyed.
-   value->name must be set, except in a model with a single input.
+   value->name must be set, except in a model with a single input. Values of a binding are not cut
+   into slices: with a fixed batch, each run takes one; with a free one, max_batch_size holds.
    Returns  as qnnrt_session_run(); after a failure the input is as before */
 QNNRT_SESSION_API qnnrt_result qnnrt_binding_input(qnnrt_binding *binding,
                                                    const qnnrt_value *value);
@@ -3049,6 +3050,20 @@ static int64_t qnnrt_session__batch_of(const qnnrt_session_tensor *t, const qnnr
     return value->dims[0] / t->dims[0];
 }
 
+/* Return an error if a value of an input has more batches than max_batch_size. */
+static qnnrt_result qnnrt_session__batch_limit(const qnnrt_session *session,
+                                               const qnnrt_session_tensor *t,
+                                               const qnnrt_value *value, qnnrt_error *err)
+{
+    if (session->max_batch == 0 || t->rank == 0 || value->rank == 0 ||
+        (t->dims[0] >= 0 && qnnrt_session__batch_of(t, value) == 1) ||
+        value->dims[0] <= (int64_t)session->max_batch) return QNNRT_OK;
+    return qnnrt_session__fail(err, QNNRT_E_LIMIT, "Raise max_batch_size, or run fewer at a time.",
+                               "input \"%.200s\" has a batch of %lld, max_batch_size is %lu",
+                               t->name, (long long)value->dims[0],
+                               (unsigned long)session->max_batch);
+}
+
 /* Find out in how many slices the inputs are to be run, and check the limit. */
 static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
                                                 const qnnrt_value *inputs, int64_t *slices,
@@ -3065,12 +3080,7 @@ static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
         int64_t has;
         if (value == NULL || value->rank == 0 || t->rank == 0) continue;
         has = qnnrt_session__batch_of(t, value);
-        if ((has > 1 || t->dims[0] < 0) && value->dims[0] > (int64_t)session->max_batch)
-            return qnnrt_session__fail(err, QNNRT_E_LIMIT, "Raise max_batch_size, or run fewer at a"
-                                       " time.", "input \"%.200s\" has a batch of %lld,"
-                                       " max_batch_size is %lu", t->name,
-                                       (long long)value->dims[0],
-                                       (unsigned long)session->max_batch);
+        if (qnnrt_session__batch_limit(session, t, value, err) != QNNRT_OK) return QNNRT_E_LIMIT;
         if (has == 1) continue;
         if (*slices != 1 && t->dims[0] != session->batch->rows)
             return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Run one batch at a time.",
@@ -3856,6 +3866,8 @@ static qnnrt_result qnnrt_session__place(qnnrt_binding *binding, int output,
         qnnrt_value whole = *value;
         result = qnnrt_session__match_value(qnnrt_session__bind_tensor(session, output, index),
                                             output, &whole, &session->error);
+        if (result == QNNRT_OK && !output && whole.data != NULL)
+            result = qnnrt_session__batch_limit(session, &list[index], &whole, &session->error);
         if (result == QNNRT_OK)
             result = qnnrt_session__bind_set(binding, output, index, &whole, &session->error);
     }
