@@ -18,6 +18,7 @@ typedef struct toy_engine {
     int fallback, steps, out_of_memory, scalar_only;
     int echoes;                          /* 1: y lies where x does */
     int flat_sum;                        /* 1: sum is float32[1] */
+    int free_bias;                       /* 1: bias is float32[-1]; 2: of any rank */
     /* what happened */
     int libraries, models, bindings, opens, loads, runs, from_cache;
     qnnrt_engine_load load;              /* the last one; its texts live as long as the model */
@@ -138,6 +139,9 @@ static qnnrt_result toy_load(void *library, const qnnrt_engine_load *load, void 
     toy_tensor(&m->inputs[0], "x", 2, batch, 3);
     toy_tensor(&m->inputs[1], "bias", 1, 3, 0);
     m->inputs[1].optional = 1;
+    if (e->free_bias) m->inputs[1].dims[0] = -1;
+    if (e->free_bias == 2) m->inputs[1].rank = 0;
+    m->inputs[1].any_rank = e->free_bias == 2;
     toy_tensor(&m->outputs[0], "y", 2, batch, 3);
     toy_tensor(&m->outputs[1], "sum", e->flat_sum ? 1 : 0, e->flat_sum, 0);
     out->inputs = m->inputs;

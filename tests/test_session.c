@@ -448,6 +448,31 @@ TEST(a_fixed_batch_runs_in_slices)
     END();
 }
 
+TEST(a_free_input_beside_slices_is_refused)
+{
+    qnnrt_value in[2], out[1];
+    for (toy[0].free_bias = 0; toy[0].free_bias < 3; ) {
+        const int kind = toy[0].free_bias;
+        CHECK(toy_begin(&desc));
+        toy[0].batch = 2;
+        toy[0].free_bias = kind;
+        desc.max_batch_size = 4;
+        CHECK_EQ(create(), QNNRT_OK);
+        memset(out, 0, sizeof(out));
+        in[0] = toy_value("x", x, 4, 3);
+        in[1] = toy_value("bias", x, 3, 0);
+        CHECK_EQ(qnnrt_session_run(session, in, 2, out, 1), kind ? QNNRT_E_MISMATCH : QNNRT_OK);
+        if (kind) CHECK_STR(ERROR(), kind == 1 ? "input \"bias\" is float32[-1]: whether its rows belong to the batches of \"x\" is not known"
+                                               : "input \"bias\" is float32");
+        CHECK_EQ(toy[0].runs, kind ? 0 : 2);
+        CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_OK);       /* it is not given */
+        in[0] = toy_value("x", x, 2, 3);
+        CHECK_EQ(qnnrt_session_run(session, in, 2, out, 1), QNNRT_OK);       /* nothing is cut */
+        END();
+        toy[0].free_bias = kind + 1;
+    }
+}
+
 TEST(sizes_of_values)
 {
     const int64_t dims[3] = { 3, 5, 7 }, none[2] = { 0, INT64_MAX }, large[3] = { INT64_C(1) << 31, INT64_C(1) << 31, 4 }, wrong[1] = { -1 };
@@ -771,6 +796,7 @@ TEST_MAIN("session")
     RUN(wrong_values_are_named);
     RUN(a_binding_keeps_its_memory);
     RUN(a_fixed_batch_runs_in_slices);
+    RUN(a_free_input_beside_slices_is_refused);
     RUN(sizes_of_values);
     RUN(each_run_is_logged_step_by_step);
     RUN(a_second_thread_is_refused_and_can_cancel);

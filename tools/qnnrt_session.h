@@ -377,7 +377,8 @@ QNNRT_SESSION_API const qnnrt_error *qnnrt_session_error(const qnnrt_session *se
 
    With desc.max_batch_size, first dimensions that are a multiple of the model's fixed ones are cut
    into slices that run one after the other; inputs with exactly the model's shape are given to each
-   slice whole. An output whose first dimension is not that batch cannot be put together: it is
+   slice whole. An input whose first dimension is free could be meant either way: beside inputs that
+   are cut it is QNNRT_E_MISMATCH, until a shape fixes it. An output whose first dimension is not that batch cannot be put together: it is
    QNNRT_E_MISMATCH.
 
    Returns  QNNRT_OK
@@ -3094,6 +3095,18 @@ static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
         *slices = has;
         session->batch->rows = t->dims[0];
         first = t->name;
+    }
+    for (i = 0; i < session->facts.input_count && *slices > 1; ++i) {
+        const qnnrt_session_tensor *t = &session->facts.inputs[i];
+        const size_t place = session->batch->inputs[i];
+        char has[400];
+        if (place == 0 || inputs[place - 1].rank == 0 ||
+            (!t->any_rank && (t->rank == 0 || t->dims[0] >= 0))) continue;
+        return qnnrt_session__fail(err, QNNRT_E_MISMATCH, "Fix its shape, or run one batch at a"
+                                   " time.", "input \"%.200s\" is %s: whether its rows belong to"
+                                   " the batches of \"%.200s\" is not known", t->name,
+                                   qnnrt_session__shape_text(t->dtype, t->rank, t->dims,
+                                                             t->any_rank, has, sizeof has), first);
     }
     return QNNRT_OK;
 }
