@@ -448,6 +448,29 @@ TEST(a_fixed_batch_runs_in_slices)
     END();
 }
 
+TEST(runs_in_slices_allocate_once)
+{
+    qnnrt_value in[1], out[1];
+    long before;
+    CHECK(toy_begin(&desc));
+    toy[0].batch = 2;
+    desc.max_batch_size = 4;
+    desc.hooks.alloc = counted_alloc;
+    desc.hooks.free = counted_free;
+    allocations = live = 0;
+    fail_at = -1;
+    CHECK_EQ(create(), QNNRT_OK);
+    in[0] = toy_value("x", x, 4, 3);
+    memset(out, 0, sizeof(out));
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_OK);
+    before = allocations;
+    CHECK_EQ(qnnrt_session_run(session, in, 1, out, 1), QNNRT_OK);
+    CHECK(out[0].dims[0] == 4 && ((float *)out[0].data)[11] == 24);
+    CHECK_EQ(allocations, before);
+    END();
+    CHECK_EQ(live, 0);
+}
+
 TEST(a_free_input_beside_slices_is_refused)
 {
     qnnrt_value in[2], out[1];
@@ -796,6 +819,7 @@ TEST_MAIN("session")
     RUN(wrong_values_are_named);
     RUN(a_binding_keeps_its_memory);
     RUN(a_fixed_batch_runs_in_slices);
+    RUN(runs_in_slices_allocate_once);
     RUN(a_free_input_beside_slices_is_refused);
     RUN(sizes_of_values);
     RUN(each_run_is_logged_step_by_step);

@@ -575,6 +575,7 @@ typedef struct qnnrt_session__batch {
                                             0 */
     void   **memory;                     /* [outputs] of results that are put together */
     size_t  *room;                       /* [outputs] */
+    qnnrt_value *wholes;                 /* [outputs] of a run in slices */
     qnnrt_value *given;                  /* [outputs] that the last run left in memory of the engine
                                             or of ours; data NULL: none */
     int64_t  rows;                       /* the model's fixed batch, by which inputs are cut */
@@ -2975,8 +2976,10 @@ static qnnrt_result qnnrt_session__batch_make(qnnrt_session *session, qnnrt_erro
         batch->room = (size_t *)qnnrt_session__keep(session, outputs, sizeof(size_t), err);
         batch->given = (qnnrt_value *)qnnrt_session__keep(session, outputs, sizeof(qnnrt_value),
                                                           err);
+        batch->wholes = (qnnrt_value *)qnnrt_session__keep(session, outputs, sizeof(qnnrt_value),
+                                                           err);
         if (batch->inputs == NULL || batch->outputs == NULL || batch->memory == NULL ||
-            batch->room == NULL || batch->given == NULL) return QNNRT_E_MEMORY;
+            batch->room == NULL || batch->given == NULL || batch->wholes == NULL) return QNNRT_E_MEMORY;
         session->batch = batch;
     }
     return session->own != NULL ? QNNRT_OK : qnnrt_session__bind_make(session, &session->own, err);
@@ -3295,13 +3298,10 @@ static qnnrt_result qnnrt_session__batch_gather(qnnrt_session *session, size_t i
 static qnnrt_result qnnrt_session__batch_run(qnnrt_session *session, const qnnrt_value *inputs,
                                              qnnrt_value *outputs, int64_t slices, qnnrt_error *err)
 {
-    qnnrt_value none, got, *wholes;
+    qnnrt_value none, got, *wholes = session->batch->wholes;
     qnnrt_result result = QNNRT_OK;
     int64_t slice;
     size_t i;
-    wholes = (qnnrt_value *)qnnrt_session__alloc(&session->hooks, (session->facts.output_count + 1)
-                                                                  * sizeof(*wholes));
-    if (wholes == NULL) return qnnrt_session__fail_memory(err, sizeof(*wholes));
     memset(&none, 0, sizeof none);
     for (i = 0; i < session->facts.output_count && result == QNNRT_OK; ++i)
         if (session->own->placed[session->facts.input_count + i])
@@ -3327,7 +3327,6 @@ static qnnrt_result qnnrt_session__batch_run(qnnrt_session *session, const qnnrt
             if (want->data == NULL) qnnrt_session__batch_give(session, inputs, i, &wholes[i]);
             *want = wholes[i];
         }
-    qnnrt_session__free(&session->hooks, wholes);
     return result;
 }
 
