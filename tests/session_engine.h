@@ -18,6 +18,7 @@ typedef struct toy_engine {
     int fallback, steps, out_of_memory, scalar_only;
     int echoes;                          /* 1: y lies where x does */
     int flat_sum;                        /* 1: sum is float32[1] */
+    const char *touch, *replace;         /* a file that grows in a load; one that another of the same size replaces */
     int free_bias;                       /* 1: bias is float32[-1]; 2: of any rank */
     /* what happened */
     int libraries, models, bindings, opens, loads, runs, from_cache;
@@ -110,6 +111,14 @@ static qnnrt_result toy_load(void *library, const qnnrt_engine_load *load, void 
     if (result != QNNRT_OK) return result;
     if (e->load_result != QNNRT_OK && (e->load_device == NULL || strcmp(e->load_device, load->device) == 0))
         return toy_error(err, e->load_result, "cannot load it: the toy broke\nin two lines");
+    if (e->touch != NULL && !test_write_file(e->touch, "another content", 15)) abort();
+    if (e->replace != NULL) {
+        size_t bytes;
+        void *data = test_read_file(e->replace, &bytes);
+        snprintf(path, sizeof(path), "%s.new", e->replace);
+        if (data == NULL || !test_write_file(path, data, bytes) || rename(path, e->replace) != 0) abort();
+        free(data);
+    }
     if (load->preference_count > 0) return toy_error(err, QNNRT_E_UNSUPPORTED, "preferences are not supported");
     for (i = 0; i < load->shape_count; ++i)
         if (strcmp(load->shapes[i].name, "x") == 0) batch = load->shapes[i].dims[0];

@@ -337,6 +337,39 @@ TEST(external_data_is_part_of_the_key)
     END();
 }
 
+TEST(what_changes_in_a_load_is_not_stored)
+{
+    static const char *const names[] = { "model.onnx", "weights.bin", "option.cfg" };
+    qnnrt_session_option option;
+    char path[3][1400], want[1500];
+    int i;
+    memset(&option, 0, sizeof(option));
+    option.key = "file";
+    option.value = path[2];
+    for (i = 0; i < 6; ++i) {
+        CHECK(begin());
+        snprintf(path[0], sizeof(path[0]), "%s", toy_path(names[0]));
+        snprintf(path[1], sizeof(path[1]), "%s", toy_path(names[1]));
+        snprintf(path[2], sizeof(path[2]), "%s", toy_path(names[2]));
+        CHECK(test_write_file(path[1], "abc", 3) && test_write_file(path[2], "abc", 3) && write_external("weights.bin", 0));
+        desc.options = &option;
+        desc.option_count = 1;
+        if (i < 3) toy[0].touch = path[i];
+        else toy[0].replace = path[i - 3];
+        CHECK_EQ(create(), QNNRT_OK);
+        snprintf(want, sizeof(want), "%s changed while it was loaded", names[i % 3]);
+        CHECK_STR(INFO()->cache, "not cached: ");
+        CHECK_STR(INFO()->cache, want);
+        CHECK_EQ(INFO()->warning_count, 1);
+        END();
+        CHECK_EQ(files_with(cache, ""), 0);
+        toy[0].touch = toy[0].replace = NULL;
+        CHECK(write_external("weights.bin", 0));
+        CHECK_EQ(hits(), 0);
+        CHECK_EQ(hits(), 1);
+    }
+}
+
 TEST(external_data_stays_in_the_folder)
 {
     static const char *const bad[] = { "../weights.bin", "/etc/passwd", "a/../../b", "..", "a\\b", "a/..", "a\nb", "a/" };
@@ -723,6 +756,7 @@ TEST_MAIN("session_files")
     RUN(a_link_in_the_cache_is_not_followed);
     RUN(two_processes_share_a_cache);
     RUN(external_data_is_part_of_the_key);
+    RUN(what_changes_in_a_load_is_not_stored);
     RUN(external_data_stays_in_the_folder);
     RUN(a_field_of_another_type_hides_no_name);
     RUN(external_data_is_no_address);

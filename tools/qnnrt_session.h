@@ -65,7 +65,8 @@
        folders that are named by options), the name of a graph (.json), the engine, its version and
        build, the device, and all settings that change what is compiled. An entry that is damaged,
        or that the engine refuses, is made again, with a warning. A cache that cannot be used is a
-       warning, too: the model loads without it.
+       warning, too: the model loads without it. A file that changes while it is loaded is a
+       warning, and nothing is stored.
        Without cache_dir nothing is written.
 
    Policies
@@ -547,6 +548,13 @@ typedef struct qnnrt_session__engine {
     const char           *text, *hint;   /* why it could not be opened */
 } qnnrt_session__engine;
 
+/* A file whose content is in a key, as it was before it was read. */
+typedef struct qnnrt_session__stamp {
+    const char *path;
+    int         there;
+    struct stat facts;
+} qnnrt_session__stamp;
+
 /* A folder for files that an engine reads or writes, below the cache's. */
 typedef struct qnnrt_session__scratch {
     char *path, *lock_path;              /* NULL: there is none */
@@ -615,6 +623,9 @@ struct qnnrt_session {
     size_t                  cache_refused;       /* what the cache got no memory for */
     qnnrt_cache_key         model_key;   /* of the model and its files, if model_keyed */
     int                     model_keyed;
+    qnnrt_session__stamp   *stamps;      /* [stamp_room] of the files in the key of an attempt */
+    size_t                  stamp_count, stamp_room;
+    size_t                  model_stamps;        /* how many of them are in model_key */
     const char            **files;       /* that the model reads, relative to its folder */
     size_t                  file_count;
     qnnrt_session_info      info;
@@ -1933,13 +1944,58 @@ static void qnnrt_session__key_number(qnnrt_cache_key *key, const char *name, ui
     qnnrt_session__key_text(key, name, text);
 }
 
-/* Add a file if it is there. */
-static qnnrt_result qnnrt_session__key_file(qnnrt_cache_key *key, const char *name,
-                                            const char *path, int needed, qnnrt_error *err)
+/* Note what a file is before it is read. Return 0 after filling the error. */
+static int qnnrt_session__key_stamp(qnnrt_session *session, const char *path, qnnrt_error *err)
 {
-    struct stat facts;
+    qnnrt_session__stamp *stamp;
+    const char *kept = qnnrt_session__keep_text(session, path, err);
+    if (kept == NULL) return 0;
+    if (session->stamp_count == session->stamp_room) {
+        const size_t room = 2 * session->stamp_room + 8;
+        stamp = (qnnrt_session__stamp *)qnnrt_session__keep(session, room, sizeof(*stamp), err);
+        if (stamp == NULL) return 0;
+        if (session->stamp_count > 0)
+            memcpy(stamp, session->stamps, session->stamp_count * sizeof(*stamp));
+        session->stamps = stamp;
+        session->stamp_room = room;
+    }
+    stamp = &session->stamps[session->stamp_count++];
+    stamp->path = kept;
+    stamp->there = stat(path, &stamp->facts) == 0;
+    return 1;
+}
+
+/* Return a file of the key that is not what it was, or NULL. A second write within one tick of the
+   file system's clock that keeps the size is not seen. */
+static const char *qnnrt_session__key_changed(const qnnrt_session *session)
+{
+    const size_t begin = offsetof(struct stat, st_mtime),
+                 end = offsetof(struct stat, st_ctime) + 2 * sizeof(long);
+    size_t i;
+    for (i = 0; i < session->stamp_count; ++i) {
+        const qnnrt_session__stamp *was = &session->stamps[i];
+        struct stat now;
+        const int there = stat(was->path, &now) == 0;
+        if (!there && !was->there) continue;
+        /* C99 has no names for the nanoseconds of the times, which stand side by side. */
+        if (there != was->there || now.st_dev != was->facts.st_dev ||
+            now.st_ino != was->facts.st_ino || now.st_size != was->facts.st_size ||
+            memcmp((const char *)&now + begin, (const char *)&was->facts + begin,
+                   end - begin) != 0) return was->path;
+    }
+    return NULL;
+}
+
+/* Add a file if it is there. */
+static qnnrt_result qnnrt_session__key_file(qnnrt_session *session, qnnrt_cache_key *key,
+                                            const char *name, const char *path, int needed,
+                                            qnnrt_error *err)
+{
+    const qnnrt_session__stamp *stamp;
     qnnrt_session__key_text(key, "file", name);
-    if (!needed && (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))) return QNNRT_OK;
+    if (!qnnrt_session__key_stamp(session, path, err)) return QNNRT_E_MEMORY;
+    stamp = &session->stamps[session->stamp_count - 1];
+    if (!needed && (!stamp->there || !S_ISREG(stamp->facts.st_mode))) return QNNRT_OK;
     return qnnrt_cache_key_file(key, "content", path, err);
 }
 
@@ -1957,9 +2013,9 @@ static int qnnrt_session__key_is_weights(const char *name)
 }
 
 /* Add the files of a list in the folder of a path. */
-static qnnrt_result qnnrt_session__key_files(qnnrt_cache_key *key, const char *path,
-                                             const char *const *names, size_t count,
-                                             qnnrt_error *err)
+static qnnrt_result qnnrt_session__key_files(qnnrt_session *session, qnnrt_cache_key *key,
+                                             const char *path, const char *const *names,
+                                             size_t count, qnnrt_error *err)
 {
     char other[QNNRT_SESSION__PATH];
     qnnrt_result result = QNNRT_OK;
@@ -1968,7 +2024,7 @@ static qnnrt_result qnnrt_session__key_files(qnnrt_cache_key *key, const char *p
         if (!qnnrt_session__file_beside(path, names[i], other))
             return qnnrt_session__fail(err, QNNRT_E_IO, "", "the path of \"%.600s\" is too long",
                                        names[i]);
-        result = qnnrt_session__key_file(key, names[i], other, 1, err);
+        result = qnnrt_session__key_file(session, key, names[i], other, 1, err);
     }
     return result;
 }
@@ -2006,7 +2062,8 @@ static qnnrt_result qnnrt_session__key_weights(qnnrt_session *session, qnnrt_cac
     }
     closedir(dir);
     if (count > 1) qsort((void *)names, count, sizeof(*names), qnnrt_session__onnx_order);
-    return result == QNNRT_OK ? qnnrt_session__key_files(key, path, names, count, err) : result;
+    if (result != QNNRT_OK) return result;
+    return qnnrt_session__key_files(session, key, path, names, count, err);
 }
 
 /* Add what the value of an option names: a file, an index with the weights beside it, or a folder
@@ -2017,7 +2074,7 @@ static qnnrt_result qnnrt_session__key_option(qnnrt_session *session, qnnrt_cach
     const size_t length = strlen(value);
     char folder[QNNRT_SESSION__PATH];
     struct stat facts;
-    qnnrt_result result = qnnrt_session__key_file(key, "option", value, 0, err);
+    qnnrt_result result = qnnrt_session__key_file(session, key, "option", value, 0, err);
     if (result != QNNRT_OK || stat(value, &facts) != 0) return result;
     if (S_ISREG(facts.st_mode) && length > 5 && strcmp(value + length - 5, ".json") == 0)
         return qnnrt_session__key_weights(session, key, value, err);
@@ -2033,18 +2090,19 @@ static qnnrt_result qnnrt_session__key_model(qnnrt_session *session, qnnrt_cache
 {
     const char *path = session->info.path, *slash = strrchr(path, '/');
     char other[QNNRT_SESSION__PATH];
-    qnnrt_result result = qnnrt_session__key_file(key, "model", path, 1, err);
+    qnnrt_result result = qnnrt_session__key_file(session, key, "model", path, 1, err);
     if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_GRAPH) {
         /* Which of the weights are used depends on the name of the graph. */
         qnnrt_session__key_text(key, "name", slash != NULL ? slash + 1 : path);
         result = qnnrt_session__key_weights(session, key, path, err);
     }
     if (result == QNNRT_OK)
-        result = qnnrt_session__key_files(key, path, session->files, session->file_count, err);
+        result = qnnrt_session__key_files(session, key, path, session->files, session->file_count,
+                                          err);
     if (result == QNNRT_OK && session->info.kind == QNNRT_MODEL_OPENVINO &&
         strlen(path) < sizeof other) {
         snprintf(other, sizeof other, "%.*sbin", (int)(strlen(path) - 3), path);
-        result = qnnrt_session__key_file(key, "weights", other, 0, err);
+        result = qnnrt_session__key_file(session, key, "weights", other, 0, err);
     }
     return result;
 }
@@ -2061,12 +2119,14 @@ static qnnrt_result qnnrt_session__key_make(qnnrt_session *session,
     size_t i;
     uint32_t k;
     text[0] = '\0';
+    session->stamp_count = session->model_stamps;
     if (!session->model_keyed) {                 /* the files are read once */
         qnnrt_cache_key_begin(&session->model_key);
         qnnrt_session__key_text(&session->model_key, "qnnrt", qnnrt_version());
         result = qnnrt_session__key_model(session, &session->model_key, err);
         if (result != QNNRT_OK) return result;
         session->model_keyed = 1;
+        session->model_stamps = session->stamp_count;
     }
     key = session->model_key;
     result = QNNRT_OK;
@@ -2418,12 +2478,19 @@ static void qnnrt_session__attempt_get(qnnrt_session *session, qnnrt_session__at
 static void qnnrt_session__attempt_put(qnnrt_session *session, qnnrt_session__attempt *a,
                                        const char *key)
 {
+    const char *changed = qnnrt_session__key_changed(session);
     qnnrt_error err;
     if (a->facts.saved_count == 0) {
         char text[200];
         snprintf(text, sizeof text, "not cached: %.60s saves nothing of this model",
                  a->engine->table->name);
         a->cache = qnnrt_session__attempt_text(session, text);
+        return;
+    }
+    if (changed != NULL) {
+        char text[700];
+        snprintf(text, sizeof text, "%.600s changed while it was loaded", changed);
+        qnnrt_session__attempt_uncached(session, a, text);
         return;
     }
     a->cache = "stored";
