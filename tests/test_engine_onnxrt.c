@@ -463,6 +463,12 @@ TEST(onnxrt_provider_qnn_that_is_compiled_in)
     CHECK_EQ(start(&a, &o), QNNRT_E_BACKEND);
     CHECK_STR(err.text, "cannot use the provider QNN: the fake does not take nonsense");
     shut(&o);
+    a.options[a.option_count - 1].value = "absent";
+    CHECK_EQ(start(&a, &o), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "cannot use the provider QNN: QNN execution provider is not supported in this build");
+    CHECK_EQ(err.code, QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(err.vendor_code, 2);
+    shut(&o);
     fake->version = "1.15.1";
     a.option_count = 0;
     CHECK_EQ(start(&a, &o), QNNRT_E_VERSION);
@@ -1055,7 +1061,7 @@ TEST(genuine_library_has_no_such_provider)
     for (i = 0; i < sizeof cases / sizeof *cases; ++i) {
         a = ask_genuine(path, cases[i].device);
         a.trt = cases[i].trt;
-        CHECK_EQ(start(&a, &o), QNNRT_E_BACKEND);
+        CHECK_EQ(start(&a, &o), QNNRT_E_UNSUPPORTED);
         CHECK_STR(err.text, cases[i].text);
         shut(&o);
     }

@@ -179,8 +179,10 @@ static void *append(void *o, const char *name, const char *const *keys, const ch
     size_t i;
     CALL();
     is(o, FAKE_OPTIONS);
-    for (i = 0; i < count; ++i)
+    for (i = 0; i < count; ++i) {
         if (strcmp(values[i], "nonsense") == 0) return status(2, "the fake does not take nonsense");
+        if (strcmp(values[i], "absent") == 0) return status(2, "QNN execution provider is not supported in this build. ");
+    }
     note_pairs(name, keys, values, count);
     return NULL;
 }

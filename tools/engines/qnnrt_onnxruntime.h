@@ -52,7 +52,7 @@
                   that is compiled into the library
        "gpu"      the plug-in's GPU if it has one, else as "cuda:0"
        "cuda:0"   the CUDA provider on that device. Engine "onnxrt+trt" asks TensorRT first
-       A provider that the library does not have is an error with ONNX Runtime's text. Nodes that
+       A provider that the library was built without is QNNRT_E_UNSUPPORTED, with its text. Nodes that
        the provider does not take are an error too, unless desc.allow_fallback is set; then
        qnnrt_session_info.fallback lists them (API 24, older ones cannot say). For devices other
        than "cpu" without fallback, API 16 is needed, because older ones fall back silently.
@@ -463,6 +463,22 @@ static qnnrt_result qnnrt_ort__report(const qnnrt_ort__library *library, qnnrt_o
     if (err != NULL) err->vendor_code = (uint64_t)(unsigned)vendor;
     library->api.ReleaseStatus(status);
     return result;
+}
+
+/* Release a status of a provider that cannot be used. That the library was built without it has a
+   code of each provider's own, and one text. */
+static qnnrt_result qnnrt_ort__report_provider(const qnnrt_ort__library *library,
+                                               qnnrt_ort__status status, qnnrt_error *err,
+                                               const char *what)
+{
+    const char *text = library->api.GetErrorMessage(status);
+    const int lacks = text != NULL && (strstr(text, "not supported in this build") != NULL ||
+                                       strstr(text, "not enabled in this build") != NULL ||
+                                       strstr(text, "Unknown provider name") != NULL);
+    const qnnrt_result result = qnnrt_ort__report(library, status, err, what);
+    if (!lacks) return result;
+    if (err != NULL) err->code = QNNRT_E_UNSUPPORTED;
+    return QNNRT_E_UNSUPPORTED;
 }
 
 /* Release a status whose text does not matter. Return 1 if it was a failure. */
@@ -1526,8 +1542,9 @@ static qnnrt_result qnnrt_ort__append_nvidia(const qnnrt_ort__library *library, 
     if (object != NULL && trt) api->ReleaseTensorRTProviderOptions(object);
     else if (object != NULL) api->ReleaseCUDAProviderOptions(object);
     if (status == NULL) return QNNRT_OK;
-    return qnnrt_ort__report(library, status, err, trt ? "cannot use the provider TensorRT"
-                                                       : "cannot use the provider CUDA");
+    return qnnrt_ort__report_provider(library, status, err,
+                                      trt ? "cannot use the provider TensorRT"
+                                          : "cannot use the provider CUDA");
 }
 
 /* Append TensorRT, for engine "onnxrt+trt". */
@@ -1610,7 +1627,7 @@ static qnnrt_result qnnrt_ort__provider(const qnnrt_ort__library *library,
         status = library->api.AppendExecutionProvider(options, name, pairs->keys, pairs->values,
                                                       pairs->count);
         return status == NULL ? QNNRT_OK :
-               qnnrt_ort__report(library, status, err, "cannot use the provider QNN");
+               qnnrt_ort__report_provider(library, status, err, "cannot use the provider QNN");
     }
     if (strcmp(load->device, "gpu") == 0 && !library->trt) {
         device = qnnrt_ort__plugin_device(library, 1);
