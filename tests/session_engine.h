@@ -19,6 +19,7 @@ typedef struct toy_engine {
     int echoes;                          /* 1: y lies where x does */
     int flat_sum;                        /* 1: sum is float32[1] */
     const char *touch, *replace;         /* a file that grows in a load; one that another of the same size replaces */
+    int warns;                           /* 1: a line */
     int free_bias;                       /* 1: bias is float32[-1]; 2: of any rank */
     /* what happened */
     int libraries, models, bindings, opens, loads, runs, from_cache;
@@ -34,7 +35,7 @@ typedef struct toy_model {
     toy_engine *engine;
     qnnrt_hooks hooks;
     qnnrt_session_tensor inputs[2], outputs[2];
-    const char *saved[1];
+    const char *saved[1], *warnings[1];
 } toy_model;
 
 typedef struct toy_binding {
@@ -158,6 +159,11 @@ static qnnrt_result toy_load(void *library, const qnnrt_engine_load *load, void 
     out->input_count = 2;
     out->output_count = 2;
     if (e->fallback && load->allow_fallback) out->fallback = "2 of 5 nodes run on cpu";
+    if (e->warns) {
+        m->warnings[0] = "threads has no\neffect";
+        out->warnings = m->warnings;
+        out->warning_count = 1;
+    }
     *model = m;
     ++e->models;
     return QNNRT_OK;

@@ -498,6 +498,8 @@ static void compile_three_times(const qnnrt_session_pair *preferences, size_t co
         CHECK_EQ(t.info.fallback != NULL, fallback != NULL);
         if (fallback != NULL) CHECK_STR(t.info.fallback, fallback);
         CHECK_EQ(t.info.saved_count > 0, i == 1);
+        CHECK_EQ(t.info.warning_count, count == 6);
+        if (count == 6) CHECK_STR(t.info.warnings[0], "preferences: the graph has no operator \"aten.Conv\"");
         if (i == 1) {
             CHECK(saved(&t, "qnnrt.json") && saved(&t, "cpu_0.bin"));
             CHECK_EQ(saved(&t, "host.json"), fallback != NULL);
@@ -514,7 +516,8 @@ TEST(engine_compiles_graphs_and_opens_what_it_saved)
     static const qnnrt_session_pair neg = { "neg", "host" }, both[] = { { "aten.embedding.default", "host" }, { "neg.default", "cpu" } };
     /* More names for one node than there are nodes: those after them count, too. */
     static const qnnrt_session_pair many[] = { { "embedding", "host" }, { "embedding.default", "host" }, { "aten.embedding", "host" },
-                                               { "aten.embedding.default", "host" }, { "neg", "host" } };
+                                               { "aten.embedding.default", "host" }, { "neg", "host" }, { "aten.Conv", "host" } };
+    TRY(compile_three_times(many, 6, "2 of 4 nodes: ", QNNRT_PRECISION_DEFAULT));
     TRY(compile_three_times(many, 5, "2 of 4 nodes: ", QNNRT_PRECISION_DEFAULT));
     TRY(compile_three_times(NULL, 0, NULL, QNNRT_PRECISION_DEFAULT));
     TRY(compile_three_times(NULL, 0, NULL, QNNRT_PRECISION_FP16));

@@ -136,6 +136,20 @@ TEST(strategy_1_takes_the_fastest)
     END();
 }
 
+TEST(warnings_of_the_engine_that_is_taken_are_kept)
+{
+    CHECK(toy_begin(&desc));
+    toy[0].warns = toy[1].warns = 1;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_EQ(qnnrt_session_get_info(session)->warning_count, 1);
+    CHECK(strcmp(qnnrt_session_get_info(session)->warnings[0], "first: threads has no effect") == 0);
+    END();
+    toy[0].warns = 0;
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_EQ(qnnrt_session_get_info(session)->warning_count, 0);
+    END();
+}
+
 TEST(options_go_to_their_engine)
 {
     qnnrt_session_option options[4];
@@ -813,6 +827,7 @@ TEST_MAIN("session")
     RUN(a_named_device_is_the_only_one_unless_fallback_is_allowed);
     RUN(a_library_that_is_missing_is_a_reason);
     RUN(strategy_1_takes_the_fastest);
+    RUN(warnings_of_the_engine_that_is_taken_are_kept);
     RUN(options_go_to_their_engine);
     RUN(runs_by_name_and_by_order);
     RUN(values_of_the_last_run_are_not_used_again);

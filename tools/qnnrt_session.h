@@ -225,6 +225,9 @@ typedef struct qnnrt_engine_model {      /* what it says; lives until unload */
     const char *const *saved;            /* [saved_count] plain names of the files in load->save */
     size_t           saved_count;
     uint32_t         alignment;          /* of memory that is bound without a copy; 0: any */
+    const char *const *warnings;         /* [warning_count] lines, such as settings without effect;
+                                            the session logs them */
+    size_t           warning_count;
 } qnnrt_engine_model;
 
 typedef struct qnnrt_dispatch {          /* one row of the dispatch log */
@@ -3734,6 +3737,16 @@ static qnnrt_result qnnrt_session__take_model(qnnrt_session *session,
     return qnnrt_session__choose_fallback(session, device, named, err);
 }
 
+/* Keep what the engine warns of. */
+static qnnrt_result qnnrt_session__take_warnings(qnnrt_session *session, qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < session->facts.warning_count; ++i)
+        if (!qnnrt_session__warn(session, err, "%.60s: %.900s", session->engine->name,
+                                 session->facts.warnings[i])) return QNNRT_E_MEMORY;
+    return QNNRT_OK;
+}
+
 /* Write info.text and the other facts. */
 static qnnrt_result qnnrt_session__take_info(qnnrt_session *session, qnnrt_error *err)
 {
@@ -3801,6 +3814,7 @@ QNNRT_SESSION_API qnnrt_result qnnrt_session_create(const char *path,
         result = qnnrt_session__onnx_files(session, err);
     if (result == QNNRT_OK) result = qnnrt_session__take_cache(session, err);
     if (result == QNNRT_OK) result = qnnrt_session__take_model(session, desc, device, err);
+    if (result == QNNRT_OK) result = qnnrt_session__take_warnings(session, err);
     if (result == QNNRT_OK) result = qnnrt_session__take_info(session, err);
     qnnrt_cache_close(session->cache);
     session->cache = NULL;

@@ -588,6 +588,8 @@ typedef struct qnnrt_qnn__model {
     qnnrt_program      *program;
     qnnrt_pipeline     *made;            /* of the program, to be destroyed */
     const char         *fallback;
+    const char        **warnings;
+    size_t              warning_count;
     const char        **saved;
     size_t              saved_count;
     const qnnrt_pipeline *pipeline;
@@ -595,6 +597,22 @@ typedef struct qnnrt_qnn__model {
     qnnrt_session_tensor *input_facts, *output_facts;
     size_t              input_count, output_count;
 } qnnrt_qnn__model;
+
+/* Warn of something; there may be one warning for each preference, and two more. */
+static qnnrt_result qnnrt_qnn__load_warn(qnnrt_qnn__model *m, const char *before, const char *what,
+                                         const char *after, qnnrt_error *err)
+{
+    const char *text;
+    if (m->warnings == NULL) {
+        m->warnings = (const char **)qnnrt_qnn__take(&m->arena, m->load->preference_count + 2,
+                                                     sizeof(*m->warnings), err);
+        if (m->warnings == NULL) return QNNRT_E_MEMORY;
+    }
+    text = qnnrt_qnn__text(&m->arena, err, "%s%.200s%s", before, what, after);
+    if (text == NULL) return QNNRT_E_MEMORY;
+    m->warnings[m->warning_count++] = text;
+    return QNNRT_OK;
+}
 
 static qnnrt_result qnnrt_qnn__load_word(const qnnrt_qnn__model *m, const char *key,
                                          const char *const *words, uint32_t *out, qnnrt_error *err)
@@ -1072,7 +1090,6 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
     if (given == NULL || r->pins == NULL) return QNNRT_E_MEMORY;
     for (i = 0; i < load->preference_count; ++i) {
         const char *key = load->preferences[i].key, *role = load->preferences[i].value;
-        size_t count = 0;
         for (k = 0; k < r->desc.backend_count && strcmp(r->backends[k].role, role) != 0; ++k) {}
         if (k == r->desc.backend_count) {
             qnnrt_qnn__line line;
@@ -1087,7 +1104,6 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
         }
         for (n = 0; n < m->ir->node_count; ++n) {
             if (!qnnrt_qnn__graph_prefers(key, m->ir->nodes[n]->op)) continue;
-            count += 1;
             if (given[n] != NULL && given[n] != r->backends[k].role)
                 return qnnrt_qnn__hint(err, qnnrt_qnn__fail(err, QNNRT_E_UNSUPPORTED,
                                        "preferences: \"%.200s\" gives node \"%.200s\" (%.100s) to "
@@ -1099,11 +1115,24 @@ static qnnrt_result qnnrt_qnn__graph_pins(qnnrt_qnn__model *m, qnnrt_qnn__recipe
             r->pins[r->desc.pin_count].node = m->ir->nodes[n]->name;
             r->pins[r->desc.pin_count++].role = r->backends[k].role;
         }
-        if (count == 0)
-            qnnrt_qnn__log(&m->arena.hooks, QNNRT_LOG_WARN, "preferences: the graph has no operator"
-                           " \"%.200s\"", key);
     }
     return QNNRT_OK;
+}
+
+/* Warn of preferences for operators that the graph does not have, also when it is not compiled. */
+static qnnrt_result qnnrt_qnn__graph_unused(qnnrt_qnn__model *m, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i, n;
+    for (i = 0; i < m->load->preference_count && result == QNNRT_OK; ++i) {
+        const char *key = m->load->preferences[i].key;
+        for (n = 0; n < m->ir->node_count; ++n)
+            if (qnnrt_qnn__graph_prefers(key, m->ir->nodes[n]->op)) break;
+        if (n == m->ir->node_count)
+            result = qnnrt_qnn__load_warn(m, "preferences: the graph has no operator \"", key, "\"",
+                                          err);
+    }
+    return result;
 }
 
 /* Say which nodes the device does not compute, and why. */
@@ -2032,6 +2061,7 @@ static qnnrt_result qnnrt_qnn__public_graph(qnnrt_qnn__model *m, qnnrt_error *er
     qnnrt_qnn__page hosts = { NULL, NULL, 0, 0, 0 };
     qnnrt_result result = qnnrt_qnn__graph_read(m, err);
     hosts.hooks = &m->arena.hooks;
+    if (result == QNNRT_OK) result = qnnrt_qnn__graph_unused(m, err);
     if (result == QNNRT_OK && m->load->cached != NULL) {
         result = qnnrt_qnn__folder_open(m, m->load->cached, QNNRT_QNN__PIPELINE, err);
         return result == QNNRT_OK ? qnnrt_qnn__save_note(m, m->load->cached, err) : result;
@@ -2102,6 +2132,8 @@ static qnnrt_result qnnrt_qnn__load(void *library, const qnnrt_engine_load *load
     out->outputs = m->output_facts;
     out->output_count = m->output_count;
     out->fallback = m->fallback;
+    out->warnings = m->warnings;
+    out->warning_count = m->warning_count;
     out->saved = m->saved;
     out->saved_count = m->saved_count;
     *model = m;
