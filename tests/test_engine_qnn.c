@@ -700,6 +700,23 @@ TEST(engine_refuses_what_has_no_effect)
     }
 }
 
+TEST(engine_warns_of_settings_without_effect)
+{
+    int i;
+    for (i = 0; i < 4; ++i) {
+        loaded t;
+        begin(&t, codes_folder(), QNNRT_MODEL_FOLDER);
+        t.load.threads = i % 2 ? 2 : 1;
+        t.load.workspace_bytes = i / 2 ? 1 << 20 : QNNRT_SESSION_WORKSPACE;
+        CHECK_EQ(load(&t), QNNRT_OK);
+        CHECK_EQ(t.info.warning_count, (i % 2) + (i / 2));
+        if (i % 2) CHECK_STR(t.info.warnings[0], "threads has no effect");
+        if (i / 2) CHECK_STR(t.info.warnings[i % 2], "workspace_bytes has no effect");
+        unload(&t);
+        NOTHING_LEFT();
+    }
+}
+
 TEST(engine_refuses_what_is_damaged)
 {
     const char *folder = test_tmpdir(), *codes = codes_folder(), *path = graph_file();
@@ -949,6 +966,7 @@ TEST_MAIN("engine_qnn")
     RUN(engine_checks_indices_before_it_runs);
     RUN(engine_finds_weights);
     RUN(engine_refuses_what_has_no_effect);
+    RUN(engine_warns_of_settings_without_effect);
     RUN(engine_refuses_what_is_damaged);
     RUN(engine_ends_a_compilation_that_takes_too_long);
     RUN(engine_gives_the_error_of_a_run);

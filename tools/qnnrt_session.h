@@ -107,7 +107,10 @@ extern "C" {
 
 /* -------------------------------------------------------------------------- values and facts -- */
 
-enum { QNNRT_SESSION_RANK = 16 };        /* most dimensions of a value */
+enum {
+    QNNRT_SESSION_RANK      = 16,        /* most dimensions of a value */
+    QNNRT_SESSION_WORKSPACE = 1 << 30    /* bytes of scratch, when desc does not say them */
+};
 
 /* What a model file is. An engine says which of them it loads. */
 typedef enum qnnrt_model_kind {
@@ -201,7 +204,7 @@ typedef struct qnnrt_engine_load {
     qnnrt_precision  precision;
     uint32_t         threads;            /* intra-op; at least 1 */
     uint32_t         max_batch;          /* 0: not said */
-    uint64_t         workspace_bytes;
+    uint64_t         workspace_bytes;    /* (default QNNRT_SESSION_WORKSPACE) */
     int              allow_fallback;     /* 1: parts of the model may run on the CPU; say so in
                                             qnnrt_engine_model.fallback */
     int              optimize_level;     /* 0..3, or -1: all */
@@ -3649,7 +3652,8 @@ static qnnrt_result qnnrt_session__take_settings(qnnrt_session *session,
     load->precision = (qnnrt_precision)precision;
     load->threads = desc->threads != 0 ? desc->threads : 1;
     load->max_batch = desc->max_batch_size;
-    load->workspace_bytes = desc->workspace_bytes != 0 ? desc->workspace_bytes : UINT64_C(1) << 30;
+    load->workspace_bytes = desc->workspace_bytes != 0 ? desc->workspace_bytes
+                                                       : (uint64_t)QNNRT_SESSION_WORKSPACE;
     load->optimize_level = policy->optimize_level;
     load->native_io = desc->native_io != 0;
     load->compile_ms = policy->compile_ms > 0 ? (uint32_t)policy->compile_ms : 0;

@@ -48,6 +48,10 @@
        "host". optimize_level is that of the npu's compiler, 1 to 3. compile_timeout_ms ends a
        compilation between two calls of the library.
 
+   Settings without effect
+       The libraries choose their threads and scratch memory themselves: threads and workspace_bytes
+       have no effect here, and info.warnings says so when they are not their defaults.
+
    Values
        Quantized tensors are float32 and are converted in each run, with native_io they are their
        codes. Values with the storage of the tensor are used in place. An int32 input with a range
@@ -2101,6 +2105,11 @@ static qnnrt_result qnnrt_qnn__public_load(qnnrt_qnn__model *m, qnnrt_error *err
     if (result == QNNRT_OK && folder) result = qnnrt_qnn__folder_steps(m, err);
     if (result == QNNRT_OK && !folder) result = qnnrt_qnn__public_graph(m, err);
     if (result == QNNRT_OK) result = qnnrt_qnn__facts_all(m, err);
+    if (result == QNNRT_OK && load->threads > 1)
+        result = qnnrt_qnn__load_warn(m, "threads", "", " has no effect on QNN", err);
+    if (result == QNNRT_OK && load->workspace_bytes != 0 &&
+        load->workspace_bytes != (uint64_t)QNNRT_SESSION_WORKSPACE)
+        result = qnnrt_qnn__load_warn(m, "workspace_bytes", "", " has no effect on QNN", err);
     return result;
 }
 
