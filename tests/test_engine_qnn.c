@@ -406,6 +406,17 @@ TEST(engine_follows_dims_that_change)
         for (i = 0; i < rows * 3; ++i) CHECK(((const float *)value.data)[i] == (x[i] > 0 ? x[i] : 0.0f));
         for (; i < 12 && rows % 2 == 0; ++i) CHECK(y[i] == -9.0f);
     }
+    /* What cannot be placed leaves the dimensions of what was. */
+    value = value_of(&t.info.inputs[0], x, 24);
+    value.dims[0] = 2;
+    CHECK_EQ(engine()->set(b, 0, 0, &value, &err), QNNRT_OK);
+    value.dims[0] = 4;
+    CHECK(engine()->set(b, 0, 0, &value, &err) != QNNRT_OK);
+    value = value_of(&t.info.outputs[0], NULL, 0);
+    CHECK_EQ(engine()->set(b, 1, 0, &value, &err), QNNRT_OK);
+    CHECK_EQ(engine()->run(b, &err), QNNRT_OK);
+    CHECK_EQ(engine()->get(b, 0, &value, &err), QNNRT_OK);
+    CHECK(value.dims[0] == 2 && value.bytes == 24);
     value = value_of(&t.info.inputs[0], x, 60);
     value.dims[0] = 5;
     CHECK_EQ(engine()->set(b, 0, 0, &value, &err), QNNRT_E_MISMATCH);

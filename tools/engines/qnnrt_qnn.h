@@ -1789,13 +1789,19 @@ static qnnrt_result qnnrt_qnn__binding_input(qnnrt_qnn__binding *b, size_t index
     const qnnrt_qnn__tensor *tensor = &b->m->inputs[index];
     const qnnrt_tensor_info *info = tensor->slot->tensor;
     qnnrt_qnn__port port, *at = &b->inputs[index];
+    uint32_t before[QNNRT_SESSION_RANK], rank = 0;
+    const uint32_t *now;
     qnnrt_result result = QNNRT_OK;
     memset(&port, 0, sizeof(port));
     port.count = info->count;
     port.data = value->data;
     port.bytes = value->bytes;
-    if (value->data != NULL && tensor->moves)
+    if (value->data != NULL && tensor->moves) {
+        now = qnnrt_get_dims(b->run, tensor->slot, &rank);
+        if (now == NULL || rank > QNNRT_SESSION_RANK) rank = 0;
+        if (rank > 0) memcpy(before, now, rank * sizeof(*before));
         result = qnnrt_qnn__binding_dims(b, tensor, value->dims, value->rank, &port.count, err);
+    }
     if (result != QNNRT_OK) return result;
     port.way = tensor->as_float ? QNNRT_QNN__FLOATS :
                port.count < info->count ? QNNRT_QNN__COPY : QNNRT_QNN__PLACE;
@@ -1805,7 +1811,11 @@ static qnnrt_result qnnrt_qnn__binding_input(qnnrt_qnn__binding *b, size_t index
     else result = qnnrt_bind_slot(b->run, tensor->slot, NULL, 0);
     if (result == QNNRT_OK && value->data == NULL && info->optional)
         result = qnnrt_omit(b->run, tensor->slot);
-    if (result != QNNRT_OK) return qnnrt_qnn__binding_fail(b, result, err);
+    if (result != QNNRT_OK) {
+        qnnrt_qnn__binding_fail(b, result, err);
+        if (rank > 0) qnnrt_set_dims(b->run, tensor->slot, before, rank);
+        return result;
+    }
     *at = port;
     return QNNRT_OK;
 }
