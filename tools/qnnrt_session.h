@@ -1788,6 +1788,7 @@ static int qnnrt_session__onnx_attribute(qnnrt_session__onnx *scan, uint64_t end
 {
     qnnrt_session__field part;
     int has = 0;
+    memset(&part, 0, sizeof part);
     name[0] = text[0] = '\0';
     *number = 0;
     while (qnnrt_session__wire_field(&scan->wire, end, &part)) {
@@ -1808,7 +1809,7 @@ static int qnnrt_session__onnx_context(qnnrt_session__onnx *scan, uint64_t end)
     char name[32], text[QNNRT_SESSION__PATH];
     const uint64_t begin = scan->wire.at;
     qnnrt_session__field field;
-    uint64_t number;
+    uint64_t number = 0;
     int pass, is_context = 0, embedded = 1;
     while (qnnrt_session__wire_field(&scan->wire, end, &field))
         if (field.number == 4 && field.type == 2)
