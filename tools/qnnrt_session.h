@@ -385,8 +385,8 @@ QNNRT_SESSION_API const qnnrt_error *qnnrt_session_error(const qnnrt_session *se
    With desc.max_batch_size, first dimensions that are a multiple of the model's fixed ones are cut
    into slices that run one after the other; inputs with exactly the model's shape are given to each
    slice whole. An input whose first dimension is free could be meant either way: beside inputs that
-   are cut it is QNNRT_E_MISMATCH, until a shape fixes it. An output whose first dimension is not that batch cannot be put together: it is
-   QNNRT_E_MISMATCH.
+   are cut it is QNNRT_E_MISMATCH, until a shape fixes it. An output whose first dimension is not
+   that batch cannot be put together: it is QNNRT_E_MISMATCH.
 
    Returns  QNNRT_OK
             QNNRT_E_STATE      an input is missing
@@ -3053,7 +3053,8 @@ static qnnrt_result qnnrt_session__batch_make(qnnrt_session *session, qnnrt_erro
         batch->wholes = (qnnrt_value *)qnnrt_session__keep(session, outputs, sizeof(qnnrt_value),
                                                            err);
         if (batch->inputs == NULL || batch->outputs == NULL || batch->memory == NULL ||
-            batch->room == NULL || batch->given == NULL || batch->wholes == NULL) return QNNRT_E_MEMORY;
+            batch->room == NULL || batch->given == NULL || batch->wholes == NULL)
+            return QNNRT_E_MEMORY;
         session->batch = batch;
     }
     return session->own != NULL ? QNNRT_OK : qnnrt_session__bind_make(session, &session->own, err);

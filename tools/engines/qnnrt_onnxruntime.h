@@ -52,8 +52,8 @@
                   that is compiled into the library
        "gpu"      the plug-in's GPU if it has one, else as "cuda:0"
        "cuda:0"   the CUDA provider on that device. Engine "onnxrt+trt" asks TensorRT first
-       A provider that the library was built without is QNNRT_E_UNSUPPORTED, with its text. Nodes that
-       the provider does not take are an error too, unless desc.allow_fallback is set; then
+       A provider that the library was built without is QNNRT_E_UNSUPPORTED, with its text. Nodes
+       that the provider does not take are an error too, unless desc.allow_fallback is set; then
        qnnrt_session_info.fallback lists them (API 24, older ones cannot say). For devices other
        than "cpu" without fallback, API 16 is needed, because older ones fall back silently.
 
