@@ -662,6 +662,22 @@ TEST(policies_are_checked)
     CHECK_EQ(lines[0], 0);
 }
 
+TEST(policies_have_so_many_entries)
+{
+    static char text[QNNRT_POLICY_BYTES];
+    int kind, count, i;
+    for (kind = 0; kind < 2; ++kind)
+        for (count = QNNRT_POLICY_ENTRIES; count <= QNNRT_POLICY_ENTRIES + 1; ++count) {
+            size_t used = (size_t)snprintf(text, sizeof(text), "{\"%s\": {", kind ? "fixed_shapes" : "preferences");
+            for (i = 0; i < count; ++i)
+                used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\"n%d\": %s", i > 0 ? ", " : "", i, kind ? "[1]" : "\"npu\"");
+            snprintf(text + used, sizeof(text) - used, "}}");
+            CHECK_EQ(qnnrt_policy_check(kind ? QNNRT_POLICY_EXECUTION : QNNRT_POLICY_KERNEL, text, NULL, NULL, &err),
+                     count > QNNRT_POLICY_ENTRIES ? QNNRT_E_LIMIT : QNNRT_OK);
+            if (count > QNNRT_POLICY_ENTRIES) CHECK_STR(err.text, "has more than 1024 members");
+        }
+}
+
 TEST(what_is_over_wins_in_a_merge)
 {
     static const struct { qnnrt_policy_kind kind; const char *base, *over, *merged; } cases[] = {
@@ -768,6 +784,7 @@ TEST_MAIN("session_files")
     RUN(the_name_of_a_graph_is_part_of_the_key);
     RUN(weights_of_an_option_are_part_of_the_key);
     RUN(policies_are_checked);
+    RUN(policies_have_so_many_entries);
     RUN(what_is_over_wins_in_a_merge);
     RUN(each_member_of_a_policy_has_an_effect);
 }

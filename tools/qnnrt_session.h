@@ -451,7 +451,10 @@ typedef enum qnnrt_policy_kind {
     QNNRT_POLICY_KERNEL = 0, QNNRT_POLICY_EXECUTION
 } qnnrt_policy_kind;
 
-enum { QNNRT_POLICY_BYTES = 65536 };     /* most of a policy */
+enum {
+    QNNRT_POLICY_BYTES   = 65536,        /* most of a policy */
+    QNNRT_POLICY_ENTRIES = 1024          /* most of preferences, and of fixed_shapes */
+};
 
 /* Check a policy without a model.
 
@@ -462,7 +465,7 @@ enum { QNNRT_POLICY_BYTES = 65536 };     /* most of a policy */
             QNNRT_E_FORMAT       not valid JSON, a value of another type or out of range, or a
                                  member twice: the text has the offset, and both values
             QNNRT_E_UNSUPPORTED  a member that does not exist: the text names it
-            QNNRT_E_LIMIT        over QNNRT_POLICY_BYTES
+            QNNRT_E_LIMIT        over QNNRT_POLICY_BYTES or QNNRT_POLICY_ENTRIES
             QNNRT_E_ARG */
 QNNRT_SESSION_API qnnrt_result qnnrt_policy_check(qnnrt_policy_kind kind, const char *text,
                                                   void (*warn)(void *user, const char *line),
@@ -1184,6 +1187,14 @@ static int qnnrt_session__policy_twice(const qnnrt_json_reader *begin, size_t co
     return 0;
 }
 
+/* Return 0 after filling the error if an object has as many members as it may have. */
+static int qnnrt_session__policy_room(qnnrt_session__reading *r, const char *name, size_t count)
+{
+    return count < QNNRT_POLICY_ENTRIES ||
+           qnnrt_session__fail(r->err, QNNRT_E_LIMIT, "", "%s: %s has more than %d members",
+                               r->what, name, QNNRT_POLICY_ENTRIES) == QNNRT_OK;
+}
+
 /* Read a string, and keep it. */
 static int qnnrt_session__policy_text(qnnrt_session__reading *r, const char *name, const char **out)
 {
@@ -1252,6 +1263,7 @@ static int qnnrt_session__policy_preferences(qnnrt_session__reading *r)
     for (policy->preference_count = 0; qnnrt_json_more(&r->json); ++policy->preference_count) {
         const char *value = NULL;
         if (!qnnrt_session__policy_name(r, &r->json.key, "a key of preferences", key)) return 0;
+        if (!qnnrt_session__policy_room(r, "preferences", policy->preference_count)) return 0;
         if (qnnrt_session__policy_twice(&begin, policy->preference_count, key))
             return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: preferences has \"%.200s\""
                                        " twice", r->what, key) == QNNRT_OK;
@@ -1283,6 +1295,7 @@ static int qnnrt_session__policy_shapes(qnnrt_session__reading *r)
         qnnrt_session_shape shape;
         memset(&shape, 0, sizeof shape);
         if (!qnnrt_session__policy_name(r, &r->json.key, "a key of fixed_shapes", key)) return 0;
+        if (!qnnrt_session__policy_room(r, "fixed_shapes", policy->shape_count)) return 0;
         if (qnnrt_session__policy_twice(&begin, policy->shape_count, key))
             return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: fixed_shapes has \"%.200s\""
                                        " twice", r->what, key) == QNNRT_OK;
