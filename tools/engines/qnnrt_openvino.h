@@ -1797,6 +1797,27 @@ static qnnrt_result qnnrt_openvino__get_texts(const qnnrt_openvino__model *model
     return QNNRT_OK;
 }
 
+/* Check that a result has the dimensions that its memory was placed with. */
+static qnnrt_result qnnrt_openvino__get_dims(const qnnrt_value *placed, const qnnrt_value *value,
+                                             qnnrt_error *err)
+{
+    uint32_t i;
+    if (placed->data == NULL || placed->rank == 0) return QNNRT_OK;
+    if (placed->rank != value->rank)
+        return qnnrt_openvino__fail(err, QNNRT_E_MISMATCH, "Place the output with the dimensions of"
+                                    " the result.", "output \"%.200s\" has %lu dimensions, and is"
+                                    " placed with %lu", value->name, (unsigned long)value->rank,
+                                    (unsigned long)placed->rank);
+    for (i = 0; i < value->rank; ++i)
+        if (placed->dims[i] != value->dims[i])
+            return qnnrt_openvino__fail(err, QNNRT_E_MISMATCH, "Place the output with the"
+                                        " dimensions of the result.", "dimension %lu of output"
+                                        " \"%.200s\" is %lld, and placed as %lld",
+                                        (unsigned long)i, value->name, (long long)value->dims[i],
+                                        (long long)placed->dims[i]);
+    return QNNRT_OK;
+}
+
 /* Ask the request for an output. Bytes that lie elsewhere are copied into the caller's memory. */
 static qnnrt_result qnnrt_openvino__get_asked(qnnrt_openvino__binding *binding, size_t index,
                                               qnnrt_value *value, qnnrt_error *err)
@@ -1838,7 +1859,9 @@ static qnnrt_result qnnrt_openvino__get_asked(qnnrt_openvino__binding *binding, 
                                               "output \"%.200s\" has %lu bytes, and its room %lu",
                                               value->name, (unsigned long)value->bytes,
                                               (unsigned long)slot->value.bytes);
-            else if (value->bytes > 0) memcpy(slot->value.data, value->data, value->bytes);
+            else if (value->bytes > 0 &&
+                     qnnrt_openvino__get_dims(&slot->value, value, NULL) == QNNRT_OK)
+                memcpy(slot->value.data, value->data, value->bytes);
             value->data = slot->value.data;
         } else if (slot->value.data != NULL && slot->doubted && value->bytes > 0) {
             /* A pattern of which nothing changed was not written. */
@@ -1848,7 +1871,9 @@ static qnnrt_result qnnrt_openvino__get_asked(qnnrt_openvino__binding *binding, 
             if (same == value->bytes) slot->copied = 1;
             else slot->doubted = 0;
         }
-        if (model->ports[1][index].fixed && !slot->doubted && !slot->copied)
+        if (result == QNNRT_OK) result = qnnrt_openvino__get_dims(&slot->value, value, err);
+        if (result == QNNRT_OK && model->ports[1][index].fixed && !slot->doubted &&
+            !slot->copied)
             slot->watched = 0;                   /* it stays where it is */
     }
     if (shape.dims != NULL) api->ov_shape_free(&shape);
