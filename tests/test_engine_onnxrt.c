@@ -606,6 +606,10 @@ TEST(onnxrt_options_that_have_no_effect_are_refused_by_name)
     CHECK_EQ(start(&a, &o), QNNRT_OK);
     CHECK_STR(fake->journal, "threads=3\nlevel=1\n");
     shut(&o);
+    a.load.threads = 2147483648u;
+    CHECK_EQ(start(&a, &o), QNNRT_E_LIMIT);
+    CHECK_STR(err.text, "threads is 2147483648, and ONNX Runtime takes at most 2147483647");
+    shut(&o);
     CHECK(clean());
 }
 

@@ -121,6 +121,7 @@ QNNRT_ONNXRUNTIME_API const qnnrt_engine *qnnrt_engine_onnxruntime_trt(void);
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -1748,7 +1749,12 @@ static qnnrt_result qnnrt_ort__common(qnnrt_ort__model *model, const qnnrt_engin
                                       int level, void **options, qnnrt_error *err)
 {
     const qnnrt_ort__api *api = &model->library->api;
-    qnnrt_ort__status status = api->CreateSessionOptions(options);
+    qnnrt_ort__status status;
+    if (load->threads > INT_MAX)
+        return qnnrt_ort__fail(err, QNNRT_E_LIMIT, "Ask for fewer threads.", "threads is %lu, and"
+                               " ONNX Runtime takes at most %d", (unsigned long)load->threads,
+                               INT_MAX);
+    status = api->CreateSessionOptions(options);
     if (status == NULL) status = api->SetIntraOpNumThreads(*options, (int)load->threads);
     if (status == NULL) status = api->SetSessionGraphOptimizationLevel(*options, level);
     if (status == NULL) status = api->SetSessionLogSeverityLevel(*options, 2);
