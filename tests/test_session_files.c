@@ -625,6 +625,7 @@ TEST(policies_are_checked)
         { QNNRT_POLICY_KERNEL, "{\"auto_strategy\": 1, \"auto_strategy\": 1}", QNNRT_E_FORMAT, "\"auto_strategy\" is there twice" },
         { QNNRT_POLICY_KERNEL, "{\"target\": \"npu\"}", QNNRT_E_UNSUPPORTED, "no member \"target\"; those that exist are preferences, auto_strategy" },
         { QNNRT_POLICY_EXECUTION, "{\"target\": \"\"}", QNNRT_E_FORMAT, "target is empty" },
+        { QNNRT_POLICY_EXECUTION, "{\"target\": \"npu\\u001b[31m\"}", QNNRT_E_FORMAT, "target has a control character, byte 3" },
         { QNNRT_POLICY_EXECUTION, "{\"static_shape\": 1}", QNNRT_E_FORMAT, "is 1, expected true or false" },
         { QNNRT_POLICY_EXECUTION, "{\"static_shape\": true}", QNNRT_E_FORMAT, "fixed_shapes is missing" },
         { QNNRT_POLICY_EXECUTION, "{\"static_shape\": true, \"fixed_shapes\": {}}", QNNRT_E_FORMAT, "fixed_shapes is missing or empty" },

@@ -1171,6 +1171,12 @@ static int qnnrt_session__policy_name(qnnrt_session__reading *r, const qnnrt_jso
     if (bytes == 0 || strlen(out) != bytes)
         return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: %s is empty or has a zero byte",
                                    r->what, what) == QNNRT_OK;
+    if (strcmp(what, "target") != 0) return 1;
+    while (bytes-- > 0)                          /* a device is logged as it is */
+        if ((unsigned char)out[bytes] < ' ' || out[bytes] == 127)
+            return qnnrt_session__fail(r->err, QNNRT_E_FORMAT, "", "%s: %s has a control character,"
+                                       " byte %lu", r->what, what, (unsigned long)bytes) ==
+                   QNNRT_OK;
     return 1;
 }
 
