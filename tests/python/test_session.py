@@ -3,6 +3,7 @@ import array
 import gc
 import glob
 import os
+import sys
 import tempfile
 import threading
 import unittest
@@ -10,6 +11,7 @@ import unittest
 import onnx_file
 import qnnrt
 from common import BUILD, LAYER, needs_numpy, numpy
+from qnnrt import _core
 
 ORT = (sorted(glob.glob(os.path.join(BUILD, "engines/onnxruntime-1.31.1/libonnxruntime.so.*"))) or [None])[0]
 
@@ -177,6 +179,55 @@ class Cases:
         self.assertTrue(rows)
         self.assertEqual((rows[0].step, rows[0].engine, rows[0].device), (0, self.engine, "cpu"))
 
+    def test_what_dispatch_raises_the_run_raises(self):
+        rows, armed = [], []
+
+        def dispatch(row):
+            rows.append(row)
+            if armed:
+                raise KeyError(armed[0], len(rows))
+
+        x = {"x": floats(1, 2, 3, 4)}
+        with self.make(dispatch=dispatch) as session:
+            binding = session.io_binding()
+            binding.bind_input("x", x["x"])
+            for call in (lambda: session.run(None, x), binding.run, lambda: session.run_with_iobinding(binding)):
+                del rows[:], armed[:]
+                call()
+                armed.append(call)
+                with self.assertRaises(KeyError) as caught:
+                    call()
+                # The first one is raised, once; the next run is a new one.
+                self.assertEqual(caught.exception.args, (call, len(rows)))
+                self.assertIsNone(caught.exception.__context__)
+                armed.clear()
+                call()
+            self.assertEqual(session.run(None, x)[0].tolist(), [[30.5, 0.0]])
+
+    @needs_numpy
+    def test_what_dispatch_raises_a_run_that_repeats_raises(self):
+        def dispatch(row):
+            if armed:
+                raise KeyboardInterrupt()
+
+        armed, x = [], {"x": numpy.array([[1, 2, 3, 4]], "float32")}
+        with self.make(dispatch=dispatch) as session:
+            for _ in range(3):
+                self.assertEqual(session.run(None, x)[0].tolist(), [[30.5, 0.0]])
+                armed.append(1)
+                self.fails(KeyboardInterrupt, session.run, None, x)
+                armed.clear()
+
+    def test_what_log_raises_the_session_raises(self):
+        lines = []
+
+        def log(level, part, text):
+            lines.append(text)
+            raise KeyError(len(lines))
+
+        self.assertEqual(self.fails(KeyError, lambda: self.make(log=log)).args, (1,))
+        self.assertEqual(len(lines), 1)
+
     @needs_numpy
     def test_numpy(self):
         x = numpy.array([[1, 2, 3, 4]], "float32")
@@ -228,6 +279,30 @@ class OursTest(Cases, unittest.TestCase):
 
     def setUp(self):
         self.session = self.make()
+
+    def test_a_call_that_fails_is_the_context(self):
+        def log(level, part, text):
+            raise KeyError("log")
+
+        caught = self.fails(KeyError, lambda: qnnrt.InferenceSession(LAYER, device="cpu", execution_policy={"target": "cpu", "execution_timeout_ms": 1}, threads=2,
+                                                                     shapes={"none": [1]}, log=log))
+        self.assertIsInstance(caught.__context__, qnnrt.Error)
+        with self.assertRaises(KeyError) as caught:
+            qnnrt.open(LAYER, backend="libQnnRef.so", log=log, log_level="debug")
+        self.assertIsNone(caught.exception.__context__)
+
+    def test_what_nobody_can_raise_is_reported(self):
+        seen, before = [], sys.unraisablehook
+        sys.unraisablehook = lambda said: seen.append(said.exc_type)
+        try:
+            kept = _core.Caught()
+            kept.guard(lambda: {}["none"])()
+            kept.guard(seen.append)(1)
+            del kept
+            gc.collect()
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual(seen, [KeyError])
 
 
 @unittest.skipIf(ORT is None, "engines are not fetched")

@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from ctypes import byref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, List, Optional
 
 from . import _abi as abi
 from . import _errors as errors
@@ -34,12 +34,50 @@ def _load() -> ctypes.CDLL:
 lib = _load()
 
 
-def call(function: Callable, *arguments: Any) -> None:
+class Caught(List[BaseException]):
+    """The first exception of the caller's functions that C calls. It ends the call of C, as far as Python can tell.
+
+    While it is kept, these functions are not called again. One that no call can raise any more, because it came up while an
+    object was freed, goes to sys.unraisablehook."""
+
+    def guard(self, function: Callable[..., None]) -> Callable[..., None]:
+        """A function for C, which keeps what the other one raises."""
+        def guarded(*arguments: Any) -> None:
+            if self:
+                return
+            try:
+                function(*arguments)
+            except BaseException as error:  # pylint: disable=broad-except
+                self.append(error)
+        return guarded
+
+    def check(self, failed: Optional[errors.Error] = None) -> None:
+        """Raise what was kept, else how the call itself failed. If both are there, the latter is the __context__."""
+        if self:
+            kept = self.pop()
+            try:
+                if failed is not None:
+                    try:
+                        raise failed
+                    except errors.Error:
+                        raise kept  # noqa: B904 its __context__ is the error of the call
+                raise kept
+            finally:
+                del kept, failed
+        if failed is not None:
+            raise failed
+
+    def __del__(self) -> None:
+        if self:
+            raise self.pop()
+
+
+def call(function: Callable[..., int], *arguments: Any, caught: Optional[Caught] = None) -> None:
     """Call a function that takes a qnnrt_error last; raise what it reports."""
     err = abi.qnnrt_error()
     code = function(*arguments, byref(err))
     if code:
-        raise errors.make(err, code)
+        (caught or Caught()).check(errors.make(err, code))
 
 
 def text_of(data: Optional[bytes]) -> str:

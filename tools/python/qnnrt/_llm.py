@@ -62,23 +62,27 @@ class LLM(Object):
             desc.eos, desc.eos_count = ends, len(eos)
         made = c_void_p()
         parent = self._model._handle()
-        call(lib.qnnrt_llm_open, parent, byref(desc), byref(made))
+        self._caught = self._model._caught
+        call(lib.qnnrt_llm_open, parent, byref(desc), byref(made), caught=self._caught)
         self._llm = Owner(made.value, lib.qnnrt_llm_close, parent)
         info = lib.qnnrt_llm_get_info(self._llm).contents
         self._info = info
         self.info = LlmInfo(info.vocabulary, info.context, info.layers, info.ar, info.layout.decode(), tuple(info.eos[:info.eos_count]), info.bos)
         session = c_void_p()
-        call(lib.qnnrt_llm_session_create, byref(c_void_p(self._llm.value)), 1, None, byref(session))
+        call(lib.qnnrt_llm_session_create, byref(c_void_p(self._llm.value)), 1, None, byref(session), caught=self._caught)
         self._owner = Owner(session.value, lib.qnnrt_llm_session_destroy, self._llm)
         self._cache = lib.qnnrt_llm_cache_get(self._owner, 0, 0)
         self._guard = Guard("language model")
         if not self._own:
             self._model._child(self)
         self.tokenizer = tokenizer if tokenizer is not None else ByteTokenizer() if info.vocabulary == 256 else None
+        if self._caught:
+            self.close()
+            self._caught.check()
 
     def _check(self, code: int) -> None:
-        if code:
-            raise errors.make(lib.qnnrt_llm_error(self._cache).contents, code)
+        if code or self._caught:
+            self._caught.check(errors.make(lib.qnnrt_llm_error(self._cache).contents, code) if code else None)
 
     def encode(self, text: str) -> List[int]:
         """Text to tokens, with the tokenizer."""

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from . import _abi as abi
 from . import _arrays as arrays
 from . import _errors as errors
-from ._core import Guard, Object, Owner, call, lib, name_of, path_of, text_of
+from ._core import Caught, Guard, Object, Owner, call, lib, name_of, path_of, text_of
 
 _DEVICES = {6: "npu", 4: "gpu", 3: "cpu", 5391686: "cpu"}
 _LEVELS = {"off": 0, "error": 1, "warn": 2, "info": 3, "verbose": 4, "debug": 5}
@@ -195,14 +195,14 @@ class Pipeline:
                                                        ", ".join(s.name for s in self.outputs))
 
 
-def _hooks(hooks: abi.qnnrt_hooks, log: Optional[Callable[[int, str, str], None]], keep: List[Any]) -> None:
+def _hooks(hooks: abi.qnnrt_hooks, log: Optional[Callable[[int, str, str], None]], caught: Caught, keep: List[Any]) -> None:
     if log is None:
         return
 
-    def line(_user, level, part, _code, text):
+    def line(_user: Any, level: int, part: Optional[bytes], _code: int, text: Optional[bytes]) -> None:
         log(level, text_of(part), text_of(text))
 
-    hooks.log = type(hooks.log)(line)
+    hooks.log = type(hooks.log)(caught.guard(line))
     keep.append(hooks.log)
 
 
@@ -226,7 +226,8 @@ class Model(Object):
             desc.backend_desc.path = path_of(backend)
         desc.backend_desc.log_level = choice(log_level, _LEVELS, "log_level")
         desc.backend_desc.soc_model = soc_model
-        _hooks(desc.backend_desc.hooks, log, keep)
+        self._caught = Caught()
+        _hooks(desc.backend_desc.hooks, log, self._caught, keep)
         if backends:
             roles = (abi.qnnrt_backend_role * len(backends))()
             for row, (role, library) in zip(roles, backends.items()):
@@ -246,8 +247,11 @@ class Model(Object):
             desc.files, desc.file_count, folder = files, 1, None
         made = c_void_p()
         self.path = str(path) if isinstance(path, (str, bytes)) else str(path)
-        call(lib.qnnrt_open, folder, byref(desc), byref(made))
+        call(lib.qnnrt_open, folder, byref(desc), byref(made), caught=self._caught)
         self._owner = Owner(made.value, lib.qnnrt_close, None, keep)
+        if self._caught:
+            self.close()
+            self._caught.check()
         info = self._info
         self._pipelines = [Pipeline(self, info.pipelines[i]) for i in range(info.pipeline_count)]
 
@@ -303,7 +307,8 @@ class Model(Object):
 
     def recover(self) -> None:
         """After a restart of the DSP (vendor codes 1007 and 1011): load again what was loaded."""
-        call(lib.qnnrt_recover, self._handle())
+        call(lib.qnnrt_recover, self._handle(), caught=self._caught)
+        self._caught.check()
 
     def __repr__(self) -> str:
         if self.closed:
@@ -329,10 +334,14 @@ class Run(Object):
     def __init__(self, model: Model, pipeline: Pipeline) -> None:
         made = c_void_p()
         parent = model._handle()
-        call(lib.qnnrt_prepare, parent, name_of(pipeline.name), byref(made))
+        self._caught = model._caught
+        call(lib.qnnrt_prepare, parent, name_of(pipeline.name), byref(made), caught=self._caught)
         self.pipeline = pipeline
         self._model_text = repr(model)
         self._owner = Owner(made.value, lib.qnnrt_run_destroy, parent)
+        if self._caught:
+            self._owner = None
+            self._caught.check()
         self._guard = Guard("run")
         self._bound: Dict[int, Any] = {}
         self._slots: Dict[str, Any] = {}
@@ -352,8 +361,8 @@ class Run(Object):
         return errors.make(lib.qnnrt_run_error(self._handle()).contents, code)
 
     def _check(self, code: int) -> None:
-        if code:
-            raise self._failed(code)
+        if code or self._caught:
+            self._caught.check(self._failed(code) if code else None)
 
     def _slot(self, name: str) -> Any:
         slot = self._slots.get(name)
@@ -372,8 +381,8 @@ class Run(Object):
             if owner is None or owner.value is None:
                 self._handle()
             code = _exec(owner)
-            if code:
-                raise self._failed(code)
+            if code or self._caught:
+                self._check(code)
 
     def dims(self, name: str) -> Tuple[int, ...]:
         """The dims of a tensor now: of an input those that were set, of an output those of the last exec."""
@@ -519,6 +528,6 @@ def open(path: Any, **options: Any) -> Model:  # noqa: A001 the name of the C fu
     inspect         True: read the facts only
     read, guard, keep_going, no_manifest, metadata, residency, resident_bytes, memory, soc_model, profile
                     as in qnnrt.h; words for numbers: "one", "shared", "json", "detailed"
-    log             a function (level, part, text) for lines of the log, from any thread
+    log             a function (level, part, text) for lines of the log, from any thread; what it raises, the next call raises
     """
     return Model(path, **options)

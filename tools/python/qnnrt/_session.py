@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from . import _abi as abi
 from . import _arrays as arrays
 from . import _errors as errors
-from ._core import Guard, Object, Owner, call, lib, name_of, path_of, text_of
+from ._core import Caught, Guard, Object, Owner, call, lib, name_of, path_of, text_of
 from ._model import Quant, _hooks, choice, quant_of
 
 _PRECISIONS = {"default": abi.QNNRT_PRECISION_DEFAULT, "fp32": abi.QNNRT_PRECISION_FP32, "fp16": abi.QNNRT_PRECISION_FP16, "int8": abi.QNNRT_PRECISION_INT8}
@@ -123,7 +123,7 @@ class IOBinding(Object):
         made = c_void_p()
         parent = session._handle()
         call(lib.qnnrt_binding_create, parent, byref(made))
-        self._session = session
+        self._session, self._caught = session, session._caught
         self._owner = Owner(made.value, lib.qnnrt_binding_destroy, parent)
         self._inputs: Dict[str, Any] = {}
         self._outputs: Dict[str, Any] = {}
@@ -135,9 +135,7 @@ class IOBinding(Object):
         if source is not None:
             session._fill(value, source)
         function = lib.qnnrt_binding_output if output else lib.qnnrt_binding_input
-        code = function(owner, byref(value))
-        if code:
-            raise session._failed(code)
+        session._check(function(owner, byref(value)))
         kept = self._outputs if output else self._inputs
         kept[name] = (array, source)
         owner.keep = (tuple(self._inputs.values()), tuple(self._outputs.values()))
@@ -179,12 +177,12 @@ class IOBinding(Object):
     def run(self) -> None:
         """Run once with what is placed. Python's lock is released meanwhile."""
         code = _binding_run(self._owner)
-        if code:
-            self._raise(code)
+        if code or self._caught:
+            self._check(code)
 
-    def _raise(self, code: int) -> None:
+    def _check(self, code: int) -> None:
         self._handle()
-        raise self._session._failed(code)
+        self._session._check(code)
 
     def get_outputs(self) -> List[Any]:
         """What the last run wrote, output by output: the arrays that are bound, and copies of the others."""
@@ -194,9 +192,7 @@ class IOBinding(Object):
             array = self._outputs.get(arg.name, (None,))[0]
             if array is None:
                 value = abi.qnnrt_value()
-                code = lib.qnnrt_binding_get(owner, name_of(arg.name), byref(value))
-                if code:
-                    raise session._failed(code)
+                session._check(lib.qnnrt_binding_get(owner, name_of(arg.name), byref(value)))
                 array = _copy(value)
             found.append(array)
         return found
@@ -256,6 +252,7 @@ class InferenceSession(Object):
     kernel_policy, execution_policy      JSON text, or a dict
     log               a function (level, part, text)
     dispatch          a function that gets a Dispatch for each step of each run
+                      What log or dispatch raise, the call raises that called them.
 
     A session belongs to one thread at a time; calls of another one raise BusyError. cancel() may come from any."""
 
@@ -289,17 +286,21 @@ class InferenceSession(Object):
         if shapes:
             desc.shapes, desc.shape_count = self._shapes(shapes), len(shapes)
         desc.kernel_policy, desc.execution_policy = _json(kernel_policy, "kernel_policy"), _json(execution_policy, "execution_policy")
-        _hooks(desc.hooks, log, keep)
+        self._caught = Caught()
+        _hooks(desc.hooks, log, self._caught, keep)
         if dispatch is not None:
-            def row(_user, pointer):
+            def row(_user: Any, pointer: Any) -> None:
                 r = pointer.contents
                 dispatch(Dispatch(r.step, text_of(r.name), text_of(r.engine), text_of(r.device), arrays.dtype_name(r.dtype), tuple(r.dims[:r.rank]),
                                   None if r.us < 0 else r.us))
-            desc.dispatch = type(desc.dispatch)(row)
+            desc.dispatch = type(desc.dispatch)(self._caught.guard(row))
             keep.append(desc.dispatch)
         made = c_void_p()
-        call(lib.qnnrt_session_create, path_of(path), byref(desc), byref(made))
+        call(lib.qnnrt_session_create, path_of(path), byref(desc), byref(made), caught=self._caught)
         self._owner = Owner(made.value, lib.qnnrt_session_destroy, None, keep)
+        if self._caught:
+            self.close()
+            self._caught.check()
         self._guard = Guard("session")
         info = lib.qnnrt_session_get_info(self._owner).contents
         self._input_args = [_arg(info.inputs[i]) for i in range(info.input_count)]
@@ -401,6 +402,13 @@ class InferenceSession(Object):
             return errors.BusyError("another thread uses this session", "Give each thread its own session, or take turns with a lock.")
         return errors.make(lib.qnnrt_session_error(self._handle()).contents, code)
 
+    def _check(self, code: int) -> None:
+        """Raise how a call failed, or what a function of the caller raised meanwhile."""
+        if code == _BUSY:
+            raise self._failed(code)       # another thread is calling, and what was kept is for that one
+        if code or self._caught:
+            self._caught.check(self._failed(code) if code else None)
+
     def _dtype(self, output: int, name: str) -> int:
         return self._dtypes[output].get(name, abi.QNNRT_DTYPE_F32)
 
@@ -486,8 +494,8 @@ class InferenceSession(Object):
                 made.append(array)
         counts = prepared.counts
         code = _session_run(owner, prepared.inputs, counts[0], prepared.outputs, counts[1])
-        if code:
-            raise self._failed(code)
+        if code or self._caught:
+            self._check(code)
         for i, array in enumerate(made):
             if array is None:
                 made[i] = _copy(prepared.outputs[i])
@@ -514,9 +522,7 @@ class InferenceSession(Object):
                 self._fill(outputs[i], arrays.Source(address, nbytes, result[0], result[1], None))
                 results[i] = (result[1], made[i].dtype)
         prepared = self._prepare(inputs, feeds, outputs, names, results)
-        code = lib.qnnrt_session_run(owner, inputs, len(feeds), outputs, len(names))
-        if code:
-            raise self._failed(code)
+        self._check(lib.qnnrt_session_run(owner, inputs, len(feeds), outputs, len(names)))
         if prepared is not None:
             if len(self._prepared) >= _PREPARED:
                 self._prepared.clear()
@@ -548,8 +554,8 @@ class InferenceSession(Object):
         if binding._session is not self:
             raise errors.ArgumentError("the binding belongs to another session")
         code = _binding_run(binding._owner)
-        if code:
-            binding._raise(code)
+        if code or self._caught:
+            binding._check(code)
 
     def cancel(self) -> None:
         """End a run that is going on in another thread: it raises CancelledError."""
