@@ -27,7 +27,7 @@ class Abi(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "offsets.c")
             with open(path, "w") as file:
-                file.write('#include <stdio.h>\n#include "qnnrt.h"\n#include "qnnrt_llm.h"\n#include "qnnrt_session.h"\nint main(void)\n{\n%s\nreturn 0;\n}\n'
+                file.write('#include <stdio.h>\n#include "qnnrt.h"\n#include "qnnrt_llm.h"\n#include "qnnrt_session.h"\n#include "qnnrt_cache.h"\nint main(void)\n{\n%s\nreturn 0;\n}\n'
                            % "\n".join(lines))
             program = os.path.join(folder, "offsets")
             subprocess.run(os.environ.get("CC", "cc").split() + ["-std=c99", "-I", TOP, "-I", os.path.join(TOP, "tools"), "-I",

@@ -14,8 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(HERE, "qnnrt", "_abi.py")
 HEADERS = ("qnnrt.h", "qnnrt_llm.h", "qnnrt_session.h", "qnnrt_engines.h")
-# Engines are tables of functions that users write in C.
-LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache\w*)$")
+# Engines are tables of functions that users write in C; entries of a cache are made and read by sessions.
+LEFT_OUT = re.compile(r"^(qnnrt_engine_(load|model|open|library)|qnnrt_engine|qnnrt_cache_(hash|key|get|put)\w*)$")
 PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_double", "uint8_t": "c_uint8", "int8_t": "c_int8",
          "int16_t": "c_int16", "uint16_t": "c_uint16", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
          "uint64_t": "c_uint64", "char": "c_char", "unsigned char": "c_ubyte"}
@@ -151,7 +151,7 @@ class Abi:
             elif alias:
                 self.aliases[alias.group(4)] = (alias.group(2), len(alias.group(3)))
             elif function and not line.startswith("typedef"):
-                if not function.group(2).startswith("qnnrt_cache_"):
+                if not LEFT_OUT.match(function.group(2)):
                     self.functions[function.group(2)] = (self.kind(function.group(1)),
                                                          [self.parameter(p) for p in self.split(function.group(3))])
             elif line:

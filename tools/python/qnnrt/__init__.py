@@ -8,6 +8,7 @@
 Errors are exceptions below qnnrt.Error, one class for each result of the C functions, with a hint.
 Arrays are numpy's where it is installed; anything with __dlpack__ or the buffer protocol is taken without a copy."""
 from ._arrays import Tensor
+from ._cache import CacheEntry, cache_clear, cache_list
 from ._core import HERE as _HERE
 from ._core import lib as _lib
 from ._errors import (ArgumentError, BackendError, BusyError, CancelledError, ClosedError, CrashError, Error, FileError, ForkError, FormatError, LibraryError,
@@ -19,7 +20,7 @@ from ._tools import Explanation, compile, explain, inspect
 
 __version__: str = _lib.qnnrt_version().decode()
 
-__all__ = ["ArgumentError", "BackendError", "Block", "BusyError", "ByteTokenizer", "CancelledError", "Candidate", "ClosedError", "Context", "CrashError", "Dispatch", "Error",
+__all__ = ["ArgumentError", "BackendError", "Block", "BusyError", "ByteTokenizer", "CacheEntry", "CancelledError", "Candidate", "ClosedError", "Context", "CrashError", "Dispatch", "Error",
            "Explanation", "FileError", "ForkError", "FormatError", "IOBinding", "InferenceSession", "LLM", "LibraryError", "LimitError", "LlmInfo", "MismatchError", "Model", "NodeArg", "NotFoundError",
            "OutOfMemoryError", "Pipeline", "Plan", "ProfileEvent", "Quant", "Run", "Slot", "StateError", "Step", "Tensor", "TensorInfo", "ToolError",
-           "UnsupportedError", "VersionError", "compile", "explain", "inspect", "open"]
+           "UnsupportedError", "VersionError", "cache_clear", "cache_list", "compile", "explain", "inspect", "open"]

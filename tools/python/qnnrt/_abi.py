@@ -384,6 +384,18 @@ class qnnrt_llm_sampler_desc(Structure):
     pass
 
 
+class qnnrt_cache_desc(Structure):
+    pass
+
+
+class qnnrt_cache_file(Structure):
+    pass
+
+
+class qnnrt_cache_entry(Structure):
+    pass
+
+
 class qnnrt_value(Structure):
     pass
 
@@ -973,6 +985,22 @@ qnnrt_llm_sampler_desc._fields_ = [
     ('seed', c_uint64),
     ('hooks', qnnrt_hooks),
 ]
+qnnrt_cache_desc._fields_ = [
+    ('hooks', qnnrt_hooks),
+    ('limit', c_uint64),
+]
+qnnrt_cache_file._fields_ = [
+    ('name', c_char_p),
+    ('bytes', c_uint64),
+]
+qnnrt_cache_entry._fields_ = [
+    ('key', c_char * 65),
+    ('bytes', c_uint64),
+    ('used', c_int64),
+    ('files', POINTER(qnnrt_cache_file)),
+    ('file_count', c_size_t),
+    ('damage', c_char_p),
+]
 qnnrt_value._fields_ = [
     ('name', c_char_p),
     ('dtype', c_int),
@@ -1079,6 +1107,10 @@ FUNCTIONS = {
     'qnnrt_binding_input': (c_int, [c_void_p, POINTER(qnnrt_value)]),
     'qnnrt_binding_output': (c_int, [c_void_p, POINTER(qnnrt_value)]),
     'qnnrt_binding_run': (c_int, [c_void_p]),
+    'qnnrt_cache_clear': (c_int, [c_void_p, POINTER(c_size_t), POINTER(c_uint64), POINTER(qnnrt_error)]),
+    'qnnrt_cache_close': (None, [c_void_p]),
+    'qnnrt_cache_list': (c_int, [c_void_p, CFUNCTYPE(None, c_void_p, POINTER(qnnrt_cache_entry)), c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_cache_open': (c_int, [c_char_p, POINTER(qnnrt_cache_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_close': (c_int, [c_void_p]),
     'qnnrt_data': (c_void_p, [c_void_p, c_char_p, POINTER(c_size_t)]),
     'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_size_t)]),
