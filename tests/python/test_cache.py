@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 import qnnrt
-from common import MODELS, REF, TOP
+from common import LAYER, MODELS, REF, TOP
 
 GRAPH, WEIGHTS = os.path.join(TOP, "tests/data/ir/torch_cnn.json"), os.path.join(MODELS, "cnn.safetensors")
 
@@ -86,6 +86,21 @@ class Cache(unittest.TestCase):
                     function(wrong)
             with self.assertRaises(TypeError):
                 function(None)
+
+    def test_policies(self):
+        for policy in ({"target": "cpu", "precision": "fp32", "cache_compiled": True, "cache_dir": self.folder},
+                       '{"target": "cpu", "precision": "fp32", "cache_compiled": true, "cache_dir": "%s"}' % self.folder):
+            session = qnnrt.InferenceSession(GRAPH, engine="qnn", options={"library_path": REF, "weights": WEIGHTS}, execution_policy=policy)
+            with session:
+                self.assertEqual((session.device, session.warnings), ("cpu", []))
+                self.assertEqual(session.cache, "stored" if isinstance(policy, dict) else "hit")
+        for policy in ({"auto_strategy": 1}, '{"auto_strategy": 1}'):
+            with qnnrt.InferenceSession(LAYER, engine="qnn", device="cpu", kernel_policy=policy) as session:
+                self.assertEqual(session.run(None, {"x": [[1, 2, 3, 4]]})[0].tolist(), [[30.5, 0.0]])
+        for policy in ({"auto_strategy": 2}, '{"auto_strategy": 2}'):
+            with self.assertRaises(qnnrt.Error) as caught:
+                qnnrt.InferenceSession(LAYER, kernel_policy=policy)
+            self.assertIn("auto_strategy", str(caught.exception))
 
 
 if __name__ == "__main__":

@@ -238,7 +238,7 @@ class InferenceSession(Object):
         session.run([x])[0]                                 a list of inputs gives a list of outputs
 
     path              a folder of context binaries or a .bin, a graph (.json), .onnx, .xml, .engine, .plan
-    device            "npu", "gpu", "cpu", "cuda:0", "auto"
+    device            "npu", "gpu", "cpu", "cuda:0", "auto"; None: the target of execution_policy, else "auto"
     engine            "qnn", "onnxrt", "onnxrt+trt", "openvino", "auto"
     precision         "fp32", "fp16", "int8"; fp16=True and int8=True mean the same
     cache_dir         keeps what engines compile; cache_bytes limits it
@@ -258,7 +258,7 @@ class InferenceSession(Object):
 
     _kind = "session"
 
-    def __init__(self, path: Any, *, device: str = "auto", engine: str = "auto", precision: str = "default", fp16: bool = False, int8: bool = False,
+    def __init__(self, path: Any, *, device: Optional[str] = None, engine: str = "auto", precision: str = "default", fp16: bool = False, int8: bool = False,
                  cache_dir: Any = None, cache_bytes: int = 0, max_batch_size: int = 0, workspace_size: int = 0, threads: int = 0, allow_fallback: bool = False,
                  native_io: bool = False, options: Optional[Mapping[str, Any]] = None, shapes: Optional[Mapping[str, Any]] = None, kernel_policy: Any = None,
                  execution_policy: Any = None, log: Optional[Callable[[int, str, str], None]] = None, dispatch: Optional[Callable[[Dispatch], None]] = None) -> None:
@@ -271,7 +271,7 @@ class InferenceSession(Object):
                                        "execution_policy": execution_policy}
         keep: List[Any] = []
         engines = (c_void_p * abi.QNNRT_ENGINES)()
-        desc = abi.qnnrt_session_desc(engines=lib.qnnrt_engines_default(engines), engine=name_of(engine, "engine"), device=name_of(device, "device"),
+        desc = abi.qnnrt_session_desc(engines=lib.qnnrt_engines_default(engines), engine=name_of(engine, "engine"), device=None if device is None else name_of(device, "device"),
                                       precision=choice(precision, _PRECISIONS, "precision"), allow_fallback=allow_fallback, native_io=native_io)
         for field, value in (("cache_bytes", cache_bytes), ("max_batch_size", max_batch_size), ("workspace_bytes", workspace_size), ("threads", threads)):
             if not isinstance(value, int) or value < 0 or value >> (64 if field.endswith("bytes") else 32):
