@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import importlib
 import struct
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
@@ -12,7 +13,7 @@ from . import _abi as abi
 from . import _errors as errors
 
 # number: name, format of struct, name in numpy, type in ONNX Runtime. Codes of quantized types are integers.
-_TYPES = {
+_TYPES: Dict[int, Tuple[str, Any, str, str]] = {
     abi.QNNRT_DTYPE_F32: ("float32", "f", "float32", "tensor(float)"), abi.QNNRT_DTYPE_F64: ("float64", "d", "float64", "tensor(double)"),
     abi.QNNRT_DTYPE_F16: ("float16", "e", "float16", "tensor(float16)"), abi.QNNRT_DTYPE_BF16: ("bfloat16", "H", "uint16", "tensor(bfloat16)"),
     abi.QNNRT_DTYPE_I8: ("int8", "b", "int8", "tensor(int8)"), abi.QNNRT_DTYPE_U8: ("uint8", "B", "uint8", "tensor(uint8)"),
@@ -53,7 +54,7 @@ def dtype_number(name: Any) -> int:
     return _BY_NAME[text]
 
 
-_BY_NUMPY: dict = {}                        # dtypes of numpy that were seen
+_BY_NUMPY: Dict[Any, int] = {}                        # dtypes of numpy that were seen
 
 
 def known(number: int) -> bool:
@@ -74,8 +75,7 @@ def numpy() -> Any:
     global _numpy
     if _numpy is None:
         try:
-            import numpy as module
-            _numpy = module
+            _numpy = importlib.import_module("numpy")
         except ImportError:
             _numpy = False
     return _numpy
@@ -130,7 +130,7 @@ class Tensor:
         return self.data.nbytes
 
     @property
-    def __array_interface__(self) -> dict:
+    def __array_interface__(self) -> Dict[str, Any]:
         module = numpy()
         if not module:
             raise AttributeError("numpy is not installed")
@@ -163,7 +163,7 @@ class Tensor:
 
 def view(address: int, nbytes: int, dtype: int, shape: Sequence[int], keep: Any, writable: bool = True) -> Any:
     """An array over memory of the library; it holds what must stay."""
-    memory = (ctypes.c_char * nbytes).from_address(address) if nbytes else (ctypes.c_char * 0)()
+    memory: Any = (ctypes.c_char * nbytes).from_address(address) if nbytes else (ctypes.c_char * 0)()
     memory._keep = keep
     module = numpy()
     names = _TYPES.get(dtype)
@@ -197,7 +197,7 @@ def empty(dtype: int, shape: Sequence[int]) -> Tuple[Any, int, int]:
         made = module.empty(tuple(shape), _TYPES[dtype][2])
         return made, made.__array_interface__["data"][0], made.nbytes
     made = Tensor.empty(dtype_name(dtype), shape)
-    memory = made.data.obj
+    memory: Any = made.data.obj
     return made, ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)), len(memory)
 
 
@@ -289,18 +289,17 @@ _ending_get.argtypes, _ending_get.restype = [c_void_p, c_char_p], c_void_p
 
 
 # Consumers call these at the end of the process, too, when globals are gone: what they need is bound here.
-@ctypes.CFUNCTYPE(None, c_void_p)
-def _dl_delete(address: int, kept: Any = _exported) -> None:
+def _delete(address: int, kept: Any = _exported) -> None:
     kept.pop(address, None)
 
 
-@ctypes.PYFUNCTYPE(None, c_void_p)
-def _dl_unused(capsule: int, kept: Any = _exported, valid: Any = _ending_is, get: Any = _ending_get) -> None:
+def _unused(capsule: int, kept: Any = _exported, valid: Any = _ending_is, get: Any = _ending_get) -> None:
     for name in (b"dltensor", b"dltensor_versioned"):
         if valid(capsule, name):
             kept.pop(get(capsule, name), None)
 
 
+_dl_delete, _dl_unused = ctypes.CFUNCTYPE(None, c_void_p)(_delete), ctypes.PYFUNCTYPE(None, c_void_p)(_unused)
 for _function in (_dl_delete, _dl_unused):
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_function))
 
@@ -344,7 +343,7 @@ class Source:
 
     __slots__ = ("address", "nbytes", "dtype", "shape", "keep", "read_only", "contiguous")
 
-    def __init__(self, address, nbytes, dtype, shape, keep, read_only=False, contiguous=True):
+    def __init__(self, address: int, nbytes: int, dtype: int, shape: Tuple[int, ...], keep: Any, read_only: bool = False, contiguous: bool = True) -> None:
         self.address, self.nbytes, self.dtype, self.shape = address, nbytes, dtype, shape
         self.keep, self.read_only, self.contiguous = keep, read_only, contiguous
 
@@ -373,7 +372,7 @@ def _from_dlpack(value: Any, what: str) -> Source:
     except Exception as error:  # what a library raises here is its own choice
         raise errors.ArgumentError("%s: __dlpack__() of %s failed: %s" % (what, type(value).__name__, error)) from error
     if _capsule_is(capsule, b"dltensor_versioned"):
-        managed = _DlVersioned.from_address(_capsule_get(capsule, b"dltensor_versioned"))
+        managed: Any = _DlVersioned.from_address(_capsule_get(capsule, b"dltensor_versioned"))
         _capsule_rename(capsule, _USED_VERSIONED)
         keep = _Managed(managed)
         if managed.major != 1:

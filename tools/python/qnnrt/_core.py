@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from ctypes import byref
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, Optional, TypeVar
 
 from . import _abi as abi
 from . import _errors as errors
@@ -112,7 +112,7 @@ class Owner(ctypes.c_void_p):
     Arrays that show memory of the object hold its owner, and an owner holds its parent. So nothing is freed too early,
     also not by the garbage collector, which may end a parent first: then the last child frees it."""
 
-    def __init__(self, pointer: Optional[int], free: Callable, parent: "Optional[Owner]" = None, *keep: Any) -> None:
+    def __init__(self, pointer: Optional[int], free: Callable[[int], Optional[int]], parent: "Optional[Owner]" = None, *keep: Any) -> None:
         super().__init__(pointer)
         self.free, self.parent, self.keep = free, parent, keep
         self.children, self.ended, self.forked = 0, False, False
@@ -162,6 +162,9 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+_Self = TypeVar("_Self", bound="Object")
+
+
 class Object:
     """What has an owner: it can be closed, and says so afterwards."""
 
@@ -195,7 +198,7 @@ class Object:
             child.close()
         self._owner = None
 
-    def __enter__(self):
+    def __enter__(self: _Self) -> _Self:
         self._handle()
         return self
 

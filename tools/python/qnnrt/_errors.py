@@ -1,6 +1,8 @@
 """One exception for each result of the C functions; all of them are an Error."""
 from __future__ import annotations
 
+from typing import Any, Tuple
+
 from . import _abi as abi
 
 
@@ -26,7 +28,7 @@ class Error(Exception):
         """The name of the result in C."""
         return _NAMES.get(self.code, "unknown")
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.text, self.hint, self.vendor_code)
 
 

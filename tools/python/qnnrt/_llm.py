@@ -64,7 +64,7 @@ class LLM(Object):
         parent = self._model._handle()
         self._caught = self._model._caught
         call(lib.qnnrt_llm_open, parent, byref(desc), byref(made), caught=self._caught)
-        self._llm = Owner(made.value, lib.qnnrt_llm_close, parent)
+        self._llm: Optional[Owner] = Owner(made.value, lib.qnnrt_llm_close, parent)
         info = lib.qnnrt_llm_get_info(self._llm).contents
         self._info = info
         self.info = LlmInfo(info.vocabulary, info.context, info.layers, info.ar, info.layout.decode(), tuple(info.eos[:info.eos_count]), info.bos)
@@ -75,7 +75,7 @@ class LLM(Object):
         self._guard = Guard("language model")
         if not self._own:
             self._model._child(self)
-        self.tokenizer = tokenizer if tokenizer is not None else ByteTokenizer() if info.vocabulary == 256 else None
+        self.tokenizer: Any = tokenizer if tokenizer is not None else ByteTokenizer() if info.vocabulary == 256 else None
         if self._caught:
             self.close()
             self._caught.check()
@@ -102,7 +102,8 @@ class LLM(Object):
     def used(self) -> int:
         """Tokens in the cache."""
         self._handle()
-        return lib.qnnrt_llm_cache_get_info(self._cache).used
+        used: int = lib.qnnrt_llm_cache_get_info(self._cache).used
+        return used
 
     def decode(self, tokens: Sequence[int]) -> None:
         """Compute tokens that continue the text, and keep them. Python's lock is released meanwhile."""

@@ -241,7 +241,7 @@ class Model(Object):
         desc.profile_level = choice(profile, _PROFILES, "profile")
         files = None
         folder: Optional[bytes] = path_of(path)
-        if folder.endswith(b".bin"):
+        if folder is not None and folder.endswith(b".bin"):
             files = (abi.qnnrt_file * 1)()
             files[0].path = folder
             desc.files, desc.file_count, folder = files, 1, None
@@ -257,7 +257,8 @@ class Model(Object):
 
     @property
     def _info(self) -> abi.qnnrt_info:
-        return lib.qnnrt_get_info(self._handle()).contents
+        info: abi.qnnrt_info = lib.qnnrt_get_info(self._handle()).contents
+        return info
 
     @property
     def pipelines(self) -> Dict[str, Pipeline]:

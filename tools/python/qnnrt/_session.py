@@ -19,6 +19,7 @@ _binding_run = lib["qnnrt_binding_run"]
 _session_run = lib["qnnrt_session_run"]
 _BUSY = abi.QNNRT_E_BUSY
 _WORD = ctypes.sizeof(ctypes.c_size_t)
+_WORDS: Any = "N"                          # how memoryviews call them
 _PREPARED = 8                              # layouts that a session remembers
 _TYPES: Dict[int, Any] = {}
 
@@ -48,12 +49,12 @@ class _Prepared:
         self.memory = (inputs, outputs)
         ins, outs = bytearray(inputs), bytearray(outputs)
         self.inputs, self.outputs = type(inputs).from_buffer(ins), type(outputs).from_buffer(outs)
-        self.words, self.out_words = memoryview(ins).cast("N"), memoryview(outs).cast("N")
+        self.words, self.out_words = memoryview(ins).cast(_WORDS), memoryview(outs).cast(_WORDS)
         self.wanted = [(i * size + at) // _WORD for i in range(count)]
         self.results = [None if r is None else (r[0], r[1], (i * size + at) // _WORD) for i, r in enumerate(results)]
         for i in range(len(names)):
             self.outputs[i].data = None
-        self.pristine = memoryview(bytes(outs)).cast("N")
+        self.pristine = memoryview(bytes(outs)).cast(_WORDS)
         self.names, self.counts = names, (ctypes.c_size_t(count), ctypes.c_size_t(len(names)))
 
 
@@ -335,7 +336,8 @@ class InferenceSession(Object):
 
     @property
     def _info(self) -> abi.qnnrt_session_info:
-        return lib.qnnrt_session_get_info(self._handle()).contents
+        info: abi.qnnrt_session_info = lib.qnnrt_session_get_info(self._handle()).contents
+        return info
 
     @property
     def engine_name(self) -> str:
@@ -410,7 +412,8 @@ class InferenceSession(Object):
             self._caught.check(self._failed(code) if code else None)
 
     def _dtype(self, output: int, name: str) -> int:
-        return self._dtypes[output].get(name, abi.QNNRT_DTYPE_F32)
+        number: int = self._dtypes[output].get(name, abi.QNNRT_DTYPE_F32)
+        return number
 
     @staticmethod
     def _fill(value: abi.qnnrt_value, source: arrays.Source) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import _errors as errors
 from ._core import HERE, lib, name_of, text_of
@@ -46,7 +46,7 @@ def program(name: str) -> str:
     return path
 
 
-def _options(options: dict) -> List[str]:
+def _options(options: Dict[str, Any]) -> List[str]:
     """Keyword arguments as options: weight_bits=4 is --weight_bits 4, fp32=True is --fp32, a list repeats the option."""
     words: List[str] = []
     for key, value in options.items():
@@ -59,7 +59,7 @@ def _options(options: dict) -> List[str]:
     return words
 
 
-def _run(arguments: List[Any], options: dict) -> str:
+def _run(arguments: List[Any], options: Dict[str, Any]) -> str:
     words = [program("qnnrt-run")] + [os.fspath(a) for a in arguments] + _options(options)
     if any("\0" in word for word in words):
         raise errors.ArgumentError("an argument has a zero byte in it")
@@ -101,10 +101,11 @@ def compile(model: Any, output_dir: Any, **options: Any) -> str:  # noqa: A001 t
     return _run(["compile"] + models, dict(options, output_dir=output_dir))
 
 
-def inspect(model: Any, **options: Any) -> dict:
+def inspect(model: Any, **options: Any) -> Dict[str, Any]:
     """The facts about a folder or files of context binaries, as `qnnrt-run inspect --json` prints them."""
     models = list(model) if isinstance(model, (list, tuple)) else [model]
-    return json.loads(_run(["inspect"] + models, dict(options, json=True)))
+    facts: Dict[str, Any] = json.loads(_run(["inspect"] + models, dict(options, json=True)))
+    return facts
 
 
 def _main(name: str) -> None:
