@@ -26,6 +26,10 @@
        graph      a .json in ATen operators, which is compiled in this process
        code       the stored integer of a quantized tensor
 
+   BUILD OPTIONS, to define before the header is first included
+       QNNRT_QNN_API  replaces the storage and export prefix (default: QNNRT_API)
+       The options of qnnrt.h work here too: QNNRT_STATIC, QNNRT_API
+
    MANUAL
 
    Libraries
