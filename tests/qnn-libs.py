@@ -9,14 +9,14 @@ version and sha256, and are written to DIR/<release>/onnxruntime_qnn/libQnnHtp.s
 runtime they need in DIR/<release>/onnxruntime_qnn.libs (both folders must stay side by side).
 Python's standard library and pip are enough; any Python from 3.8 on does.
 """
-import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
+
+import packages
+from packages import Failure, say
 
 PACKAGE = "onnxruntime-qnn"
 X86_64, AARCH64 = "manylinux_2_35_x86_64", "manylinux_2_34_aarch64"
@@ -40,60 +40,9 @@ NOTICE = ("The libraries are Qualcomm's, under the licence inside the package (Q
           "you fetch them for yourself, qnnrt never redistributes them.")
 
 
-class Failure(Exception):
-    pass
-
-
-def say(text):
-    print("qnn-libs: " + text, flush=True)
-
-
-def sha256(path):
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def stamp_text(wheel_hash):
+def stamp(name):
     # The pattern belongs to the stamp: if it changes, the wheel is unpacked again.
-    return wheel_hash + "\n" + WANTED.pattern + "\n"
-
-
-def is_there(folder, wheel_hash):
-    try:
-        with open(os.path.join(folder, ".stamp"), encoding="utf-8") as file:
-            return file.read() == stamp_text(wheel_hash)
-    except OSError:
-        return False
-
-
-def download(version, platform, wheel_hash, folder):
-    """Let pip fetch the wheel into folder; return its path after a check of the hash."""
-    requirements = os.path.join(folder, "requirements.txt")
-    with open(requirements, "w", encoding="utf-8") as file:
-        file.write("%s==%s --hash=sha256:%s\n" % (PACKAGE, version, wheel_hash))
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-               "--no-input", "--no-deps", "--only-binary=:all:", "--platform", platform,
-               "--python-version", "311", "--require-hashes", "-r", requirements, "-d", folder]
-    environment = dict(os.environ, TMPDIR=folder)   # pip's own temporary files stay in build/
-    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode != 0:
-        text = done.stdout.decode("utf-8", "replace").strip()
-        if "DO NOT MATCH THE HASHES" in text.upper():
-            raise Failure("REFUSED: the package that came has another sha256 than the pinned one\n" + text)
-        raise Failure("pip could not download %s %s (no network?); it said:\n%s"
-                      % (PACKAGE, version, text[-1500:]))
-    wheels = [name for name in os.listdir(folder) if name.endswith(".whl")]
-    if len(wheels) != 1:
-        raise Failure("pip left %d wheels instead of one" % len(wheels))
-    path = os.path.join(folder, wheels[0])
-    found = sha256(path)
-    if found != wheel_hash:
-        raise Failure("REFUSED: %s has sha256\n    %s, pinned is\n    %s" % (wheels[0], found, wheel_hash))
-    return path
+    return RELEASES[name][2] + "\n" + WANTED.pattern + "\n"
 
 
 def unpack(wheel, folder):
@@ -103,12 +52,9 @@ def unpack(wheel, folder):
             if not WANTED.fullmatch(member):
                 continue
             path = os.path.join(folder, *member.split("/"))
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with archive.open(member) as source, open(path, "wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-            if ".so" in member:
-                os.chmod(path, 0o755)
-                libraries += 1
+            with archive.open(member) as source:
+                packages.write(source, path, member)
+            libraries += ".so" in member
     if not os.path.exists(os.path.join(folder, "onnxruntime_qnn", "libQnnHtp.so")):
         raise Failure("the package holds no libQnnHtp.so")
     return libraries
@@ -117,28 +63,13 @@ def unpack(wheel, folder):
 def fetch(name, base):
     version, platform, wheel_hash, folder_name = RELEASES[name]
     folder = os.path.join(base, folder_name)
-    if is_there(folder, wheel_hash):
+    if packages.is_there(folder, stamp(name)):
         say("%s is there already" % folder)
         return
     say("fetching %s %s (about 100 MB)" % (PACKAGE, version))
-    os.makedirs(base, exist_ok=True)
-    work = os.path.abspath(tempfile.mkdtemp(prefix=".part-", dir=base))
-    try:
-        wheel = download(version, platform, wheel_hash, work)
-        fresh = os.path.join(work, "unpacked")
-        libraries = unpack(wheel, fresh)
-        with open(os.path.join(fresh, ".stamp"), "w", encoding="utf-8") as file:
-            file.write(stamp_text(wheel_hash))
-        try:
-            if os.path.lexists(folder) and not is_there(folder, wheel_hash):
-                os.rename(folder, os.path.join(work, "old"))
-            os.rename(fresh, folder)
-        except OSError:
-            if not is_there(folder, wheel_hash):   # else another run was faster
-                raise
-        say("%s: %d libraries, sha256 as pinned" % (folder, libraries))
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    libraries = packages.install(
+        folder, stamp(name), lambda work: packages.download("pip", PACKAGE, version, wheel_hash, [platform], work), unpack)
+    say("%s: %d libraries, sha256 as pinned" % (folder, libraries))
 
 
 def main(arguments):
@@ -154,7 +85,7 @@ def main(arguments):
         return 2
     say(NOTICE)
     missing = [name for name in names
-               if not is_there(os.path.join(base, RELEASES[name][3]), RELEASES[name][2])]
+               if not packages.is_there(os.path.join(base, RELEASES[name][3]), stamp(name))]
     if missing:
         probe = subprocess.run([sys.executable, "-m", "pip", "--version"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -172,6 +103,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 8):
-        sys.exit("qnn-libs: Python 3.8 or newer is needed, this is " + sys.version.split()[0])
-    sys.exit(main(sys.argv[1:]))
+    packages.start(main)

@@ -1,0 +1,112 @@
+"""Packages by pinned version and hash: what qnn-libs.py and engine-libs.py share.
+
+Python's standard library and pip are enough; any Python from 3.8 on does. A folder of unpacked files has a .stamp, whose
+text says what was unpacked; it is written last, and the folder appears by a rename: it is whole, or it is not there."""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+class Failure(Exception):
+    pass
+
+
+def program():
+    return os.path.splitext(os.path.basename(sys.argv[0]))[0]
+
+
+def say(text):
+    print(program() + ": " + text, flush=True)
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def is_there(folder, stamp):
+    try:
+        with open(os.path.join(folder, ".stamp"), encoding="utf-8") as file:
+            return file.read() == stamp
+    except OSError:
+        return False
+
+
+def download(source, package, version, wanted, platforms, folder):
+    """Let pip or npm fetch a package into folder; return its path after a check of the hash."""
+    if source == "pip":
+        requirements = os.path.join(folder, "requirements.txt")
+        with open(requirements, "w", encoding="utf-8") as file:
+            file.write("%s==%s --hash=sha256:%s\n" % (package, version, wanted))
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+                   "--no-input", "--no-deps", "--only-binary=:all:"]
+        for platform in platforms:
+            command += ["--platform", platform]
+        command += ["--python-version", "311", "--require-hashes", "-r", requirements, "-d", folder]
+    else:
+        command = ["npm", "pack", "--silent", "%s@%s" % (package, version)]
+    environment = dict(os.environ, TMPDIR=folder)   # temporary files stay in build/
+    try:
+        done = subprocess.run(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except FileNotFoundError:
+        raise Failure("%s is missing; on Debian install %s" % (command[0], command[0]))
+    if done.returncode != 0:
+        text = done.stdout.decode("utf-8", "replace").strip()
+        if "DO NOT MATCH THE HASHES" in text.upper():
+            raise Failure("REFUSED: the package that came has another sha256 than the pinned one\n" + text)
+        raise Failure("%s could not download %s %s (no network?); it said:\n%s"
+                      % (source, package, version, text[-1500:]))
+    found = [name for name in os.listdir(folder) if name.endswith((".whl", ".tgz"))]
+    if len(found) != 1:
+        raise Failure("%s left %d packages instead of one" % (source, len(found)))
+    path = os.path.join(folder, found[0])
+    digest = sha256(path)
+    if digest != wanted:
+        raise Failure("REFUSED: %s has sha256\n    %s, pinned is\n    %s" % (found[0], digest, wanted))
+    return path
+
+
+def write(source, path, name):
+    """Write an open member of a package; libraries are executable."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    if ".so" in name:
+        os.chmod(path, 0o755)
+
+
+def install(folder, stamp, get, unpack):
+    """Make folder: get(work) returns the package's path, unpack(package, fresh) what it counts."""
+    base = os.path.dirname(folder)
+    os.makedirs(base, exist_ok=True)
+    work = os.path.abspath(tempfile.mkdtemp(prefix=".part-", dir=base))
+    try:
+        package = get(work)
+        fresh = os.path.join(work, "unpacked")
+        count = unpack(package, fresh)
+        with open(os.path.join(fresh, ".stamp"), "w", encoding="utf-8") as file:
+            file.write(stamp)
+        try:
+            if os.path.lexists(folder) and not is_there(folder, stamp):
+                os.rename(folder, os.path.join(work, "old"))
+            os.rename(fresh, folder)
+        except OSError:
+            if not is_there(folder, stamp):   # else another run was faster
+                raise
+        return count
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def start(main):
+    """Run main with the arguments, on a Python that is new enough."""
+    if sys.version_info < (3, 8):
+        sys.exit("%s: Python 3.8 or newer is needed, this is %s" % (program(), sys.version.split()[0]))
+    sys.exit(main(sys.argv[1:]))
