@@ -179,6 +179,13 @@ typedef struct cli_verb {
     int       (*run)(void *program);   /* returns the exit status                              */
 } cli_verb;
 
+typedef struct cli_table {
+    const cli_option *options;         /* [count]                                              */
+    size_t            count;
+} cli_table;
+
+#define CLI_TABLE(options) {options, sizeof(options) / sizeof((options)[0])}
+
 typedef struct cli_program {
     const char       *summary;         /* one sentence                                         */
     const char       *usage;           /* what follows the name of a program without verbs     */
@@ -187,11 +194,19 @@ typedef struct cli_program {
     const char       *statuses;        /* one paragraph about the exit status                  */
     const cli_verb   *verbs;           /* [verb_count]; the first one is the default           */
     size_t            verb_count;
-    const cli_option *options;         /* [option_count]                                       */
-    size_t            option_count;
+    const cli_table  *tables;          /* [table_count]; each part of a program may have one   */
+    size_t            table_count;
     int               operands;        /* 1: words that are not options go to .operand_field   */
     size_t            operand_field;   /* offset of a cli_list in the settings                 */
 } cli_program;
+
+/* Return the option with an index counted through all tables; NULL after the last one. */
+static inline const cli_option *cli_option_at(const cli_program *p, size_t index)
+{
+    for (size_t i = 0; i < p->table_count; index -= p->tables[i++].count)
+        if (index < p->tables[i].count) return &p->tables[i].options[index];
+    return NULL;
+}
 
 /* =====================================================================================
    HELP                                                                           >>help
@@ -218,8 +233,8 @@ static inline void cli_paragraph(FILE *out, int indent, const char *text)
 
 static inline void cli_help_options(FILE *out, const cli_program *p, unsigned lists)
 {
-    for (size_t i = 0; i < p->option_count; ++i) {
-        const cli_option *o = &p->options[i];
+    const cli_option *o;
+    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
         const char *blank = o->value != NULL ? " " : "", *value = o->value != NULL ? o->value : "";
         if (o->verbs != 0 && (o->verbs & lists) == 0) continue;
         fprintf(out, "  --%s%s%s", o->name, blank, value);
@@ -307,10 +322,10 @@ static inline int cli_named(const cli_option *o, const char *word, size_t bytes)
 /* Return the first verb whose help lists an option of this name, or NULL. */
 static inline const cli_verb *cli_verb_of(const cli_program *p, const char *name, size_t bytes)
 {
+    const cli_option *o;
     for (size_t v = 0; v < p->verb_count; ++v)
-        for (size_t i = 0; i < p->option_count; ++i)
-            if ((p->options[i].verbs & p->verbs[v].lists) != 0 &&
-                cli_named(&p->options[i], name, bytes))
+        for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
+            if ((o->verbs & p->verbs[v].lists) != 0 && cli_named(o, name, bytes))
                 return &p->verbs[v];
     return NULL;
 }
@@ -323,8 +338,8 @@ static inline int cli_unknown_option(const cli_program *p, const cli_verb *verb,
     cli_near near = {word + dashes, bytes, NULL, 0};
     char *name = cli_text("%.*s", (int)(dashes + bytes), word), *shown = cli_shown(name);
     char *hint = NULL;
-    for (size_t i = 0; other == NULL && i < p->option_count; ++i) {
-        const cli_option *o = &p->options[i];
+    const cli_option *o;
+    for (size_t i = 0; other == NULL && (o = cli_option_at(p, i)) != NULL; ++i) {
         if (!cli_takes(o, verb)) continue;
         cli_near_try(&near, o->name);
         if (o->alias != NULL) cli_near_try(&near, o->alias);
@@ -476,6 +491,15 @@ static inline void cli_make_list(void *settings, size_t field, size_t most)
         list->items = (const char **)cli_alloc(most, sizeof(*list->items));
 }
 
+/* Free a list; several options may share it. */
+static inline void cli_free_list(void *settings, size_t field)
+{
+    cli_list *list = (cli_list *)(void *)((char *)settings + field);
+    free((void *)list->items);
+    list->items = NULL;
+    list->count = 0;
+}
+
 /* Read one option and its value. *at: its index in argv, then that of its value. */
 static inline int cli_parse_option(const cli_program *p, int argc, char **argv, int *at,
                                    unsigned char *seen, void *settings, FILE *out,
@@ -484,9 +508,11 @@ static inline int cli_parse_option(const cli_program *p, int argc, char **argv, 
     const char *word = argv[*at] + 2;
     const size_t bytes = strcspn(word, "=");
     const char *value = word[bytes] == '=' ? word + bytes + 1 : NULL;
-    const cli_option *o = p->options, *end = p->options + p->option_count;
-    while (o < end && !(cli_takes(o, parsed->verb) && cli_named(o, word, bytes))) ++o;
-    if (o == end) return cli_unknown_option(p, parsed->verb, argv[*at]);
+    const cli_option *o;
+    size_t index = 0;
+    while ((o = cli_option_at(p, index)) != NULL &&
+           !(cli_takes(o, parsed->verb) && cli_named(o, word, bytes))) ++index;
+    if (o == NULL) return cli_unknown_option(p, parsed->verb, argv[*at]);
 
     const char *name = strlen(o->name) == bytes ? o->name : o->alias;
     if (o->value == NULL && value != NULL) return cli_usage(NULL, "--%s takes no value", name);
@@ -495,10 +521,10 @@ static inline int cli_parse_option(const cli_program *p, int argc, char **argv, 
             value = argv[++*at];
         if (value == NULL || (value[0] == '\0' && !o->empty))
             return cli_usage(NULL, "--%s needs a value: --%s %s", name, name, o->value);
-        if (seen[o - p->options] && o->kind != CLI_LIST && !o->repeat)
+        if (seen[index] && o->kind != CLI_LIST && !o->repeat)
             return cli_usage(NULL, "--%s is given twice", o->name);
     }
-    seen[o - p->options] = 1;
+    seen[index] = 1;
     parsed->given[parsed->given_count].option = o;
     parsed->given[parsed->given_count++].value = value;
     if (o->kind == CLI_HELP) cli_help(out, p, parsed->named ? parsed->verb : NULL);
@@ -553,11 +579,14 @@ static inline int cli_parse_operand(const cli_program *p, const char *word, void
 }
 
 /* Read the command line into the settings. Return STATUS_USAGE after printing what is wrong with
-   it. The caller frees the lists in the settings, and parsed->given, after a failure too. */
+   it. The caller says cli_free() at the end, after a failure too. */
 static inline int cli_parse(const cli_program *p, int argc, char **argv, void *settings, FILE *out,
                             cli_parsed *parsed)
 {
-    unsigned char *seen = (unsigned char *)cli_alloc(p->option_count, 1);
+    const cli_option *o;
+    size_t option_count = 0;
+    while (cli_option_at(p, option_count) != NULL) ++option_count;
+    unsigned char *seen = (unsigned char *)cli_alloc(option_count, 1);
     const size_t most = (size_t)argc + 1;
     int status = STATUS_OK, at = 1;
     memset(parsed, 0, sizeof(*parsed));
@@ -570,8 +599,8 @@ static inline int cli_parse(const cli_program *p, int argc, char **argv, void *s
         at = 2;
     }
     if (p->operands) cli_make_list(settings, p->operand_field, most);
-    for (size_t i = 0; i < p->option_count; ++i)
-        if (p->options[i].kind == CLI_LIST) cli_make_list(settings, p->options[i].field, most);
+    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
+        if (o->kind == CLI_LIST) cli_make_list(settings, o->field, most);
     for (; at < argc && status == STATUS_OK && !parsed->answered; ++at) {
         const char *word = argv[at];
         const int help = argc == 3 && strcmp(word, "--help") == 0;
@@ -585,6 +614,17 @@ static inline int cli_parse(const cli_program *p, int argc, char **argv, void *s
     }
     free(seen);
     return status;
+}
+
+/* Free the lists in the settings, and what cli_parse() has allocated. */
+static inline void cli_free(const cli_program *p, void *settings, cli_parsed *parsed)
+{
+    const cli_option *o;
+    if (p->operands) cli_free_list(settings, p->operand_field);
+    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
+        if (o->kind == CLI_LIST) cli_free_list(settings, o->field);
+    free(parsed->given);
+    parsed->given = NULL;
 }
 
 #endif /* CLI_OPTIONS_H */

@@ -258,6 +258,8 @@ static const char *const examples[] = {
         "--ctx_dir model_dir --describe",
     NULL};
 
+static const cli_table table = CLI_TABLE(options);
+
 static const cli_program program = {
     .summary = "Let a language model that was compiled for QNN write text.",
     .usage = "--ctx_dir DIR [--prompt TEXT | --prompt_file FILE | --tokens FILE] [options]",
@@ -272,7 +274,7 @@ static const cli_program program = {
              "tokenizer at both ends.",
     .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage, 130 after "
                 "Ctrl-C.",
-    .options = options, .option_count = sizeof(options) / sizeof(options[0])
+    .tables = &table, .table_count = 1
 };
 
 /* Check options that depend on each other. */
@@ -551,7 +553,7 @@ int main(int argc, char **argv)
     t.set.max_gen = UINT64_MAX;
     t.set.power = QNNRT_POWER_CUSTOM;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
-    free(parsed.given);
+    cli_free(&program, &t.set, &parsed);
     if (status == STATUS_OK && !parsed.answered) status = check_options(&t.set);
     if (status == STATUS_OK && !parsed.answered) {
         run(&t);

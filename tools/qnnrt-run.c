@@ -63,6 +63,12 @@
 
 typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
 
+/* Bits of the verbs, for cli_option.verbs. */
+enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIBS = 16,
+       VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK };
+
+#define FIELD(member) .field = offsetof(settings, member)
+
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
 
 /* ---- settings, and the state of each pipeline ------------------- */
@@ -515,6 +521,11 @@ static const cli_verb verbs[] = {
      .raw = 1, .run = verb_explain}
 };
 
+static const cli_table tables[] = {
+    CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(libs_options),
+    CLI_TABLE(common_options)
+};
+
 static const cli_program program = {
     .summary = "Show, plan, run and compile models for QNN, and explain error codes.",
     .notes = "Each verb has its own help: qnnrt-run VERB --help.",
@@ -522,7 +533,7 @@ static const cli_program program = {
                 "pipeline that cannot be wired is a failure for run and plan, and a finding for "
                 "inspect.",
     .verbs = verbs, .verb_count = sizeof(verbs) / sizeof(verbs[0]),
-    .options = options, .option_count = sizeof(options) / sizeof(options[0]),
+    .tables = tables, .table_count = sizeof(tables) / sizeof(tables[0]),
     .operands = 1, .operand_field = offsetof(settings, files)
 };
 
@@ -587,15 +598,7 @@ int main(int argc, char **argv)
     free(t.set.inputs);
     for (size_t i = 0; i < t.set.dims_count; ++i) free(t.set.dims[i].name);
     free(t.set.dims);
-    free((void *)t.set.dims_texts.items);
-    free((void *)t.set.omits.items);
-    free((void *)t.set.files.items);
-    free((void *)t.set.graphs.items);
-    free((void *)t.set.input_texts.items);
-    free((void *)t.set.compile.weights.items);
-    free((void *)t.set.compile.keep_weights.items);
-    free((void *)t.set.packages.items);
-    free(parsed.given);
+    cli_free(&program, &t.set, &parsed);
     for (size_t i = 0; i < t.left_count; ++i) {
         free(t.left[i].file);
         free(t.left[i].pipeline);

@@ -4,11 +4,8 @@
 
 /* =====================================================================================
    OPTIONS                                                                     >>options
-   All options of all verbs in one table. A verb lists some of them in its help.
+   A table for each part of the program. A verb lists some of them in its help.
    ===================================================================================== */
-
-enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIBS = 16,
-       VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK };
 
 static const char *const profile_words[] = {"off", "basic", "detailed", "optrace", NULL};
 static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
@@ -65,9 +62,7 @@ static int take_resident(void *at, const cli_option *o, const char *value)
     return cli_resident(o, value, &set->residency, &set->resident_bytes);
 }
 
-#define FIELD(member) .field = offsetof(settings, member)
-
-static const cli_option options[] = {
+static const cli_option model_options[] = {
     {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_RUN,
      .help = "folder of context binaries"},
     {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files), .verbs = VERB_RUN,
@@ -197,8 +192,10 @@ static const cli_option options[] = {
     {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL,
      .help = "continue after a shard, a pipeline or an inference has failed. A pipeline that lacks "
              "a shard is left out, and its other graphs run alone; the end of the output and "
-             "\"left_out\" of --json say what is missing and why, and the exit status is 1"},
+             "\"left_out\" of --json say what is missing and why, and the exit status is 1"}
+};
 
+static const cli_option compile_options[] = {
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "folder for the files; it is created if it does not exist"},
@@ -425,8 +422,10 @@ static const cli_option options[] = {
     {.name = "write_encodings", .value = "FILE", .kind = CLI_TEXT,
      FIELD(compile.write_encodings), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = ".json, folders: write the scales and offsets of activations and weights, as AIMET "
-             "does"},
+             "does"}
+};
 
+static const cli_option libs_options[] = {
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
      .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,
      .help = "what the libraries must be made for; linux is arm64 with glibc (default any: that of "
@@ -443,8 +442,10 @@ static const cli_option options[] = {
              "made for is read from their JSON, with --system_so by that library, or else from "
              "texts in them that the vendor does not document"},
     {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_LIBS,
-     .help = "libQnnSystem.so of this computer, which reads the files of --ctx_dir"},
+     .help = "libQnnSystem.so of this computer, which reads the files of --ctx_dir"}
+};
 
+static const cli_option common_options[] = {
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
      .verbs = VERBS_MODEL | VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
