@@ -88,13 +88,15 @@ static const cli_option options[] = {
 
 static const char *const examples[] = { "tests/data/llm/model out --shards 4", NULL };
 
+static const cli_table tables[] = {CLI_TABLE(options)};
+
 static const cli_program program = {
     .summary = "Export a Llama as a folder of QNN context binaries.",
     .usage = "MODEL_DIR OUT_DIR [options]", .examples = examples,
     .notes = "MODEL_DIR has config.json, model.safetensors and ranges.json. OUT_DIR exists; it "
              "gets forward_0.bin, forward_1.bin, ... and qnnrt.json.",
     .statuses = "Exit status: 0 the folder is written, 1 something failed, 2 wrong usage.",
-    .options = options, .option_count = sizeof(options) / sizeof(options[0]),
+    .tables = tables, .table_count = sizeof(tables) / sizeof(tables[0]),
     .operands = 1, .operand_field = offsetof(settings, folders)
 };
 
