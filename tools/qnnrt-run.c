@@ -32,7 +32,9 @@
             run_progress.h: >>progress            run_chart.h: >>chart
             run_small.h: >>small                  run_decoder.h: >>decoder
             run_packages.h: >>packages >>op_map   run_cache.h: >>cache
-            run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices                  */
+            run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices
+            run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
+            run_compare.h: >>compared >>compare                                                 */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -63,9 +65,16 @@
 
 typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
 
-/* Bits of the verbs, for cli_option.verbs. */
+/* Bits of the verbs, for cli_option.verbs. VERBS_PAIR take two models; VERBS_FEED fill the inputs
+   of a model and execute it; VERBS_OPEN open one on its backend. */
 enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIBS = 16,
-       VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK };
+       VERB_DOCTOR = 32, VERB_BENCH = 64, VERB_COMPARE = 128, VERB_CAPTURE = 256,
+       VERB_REPLAY = 512, VERB_PROFILE = 1024, VERB_EXTRACT = 2048, VERB_REPORT = 4096,
+       VERB_OPS = 8192,
+       VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK,
+       VERBS_PAIR = VERB_BENCH | VERB_COMPARE,
+       VERBS_FEED = VERB_RUN | VERBS_PAIR | VERB_CAPTURE | VERB_PROFILE,
+       VERBS_OPEN = VERBS_FEED | VERB_REPLAY };
 
 #define FIELD(member) .field = offsetof(settings, member)
 
@@ -130,6 +139,18 @@ typedef struct libs_settings {
 
 enum { ROLES_MOST = CLI_ROLES };
 
+typedef struct pair_settings {         /* what side B has instead; 0: as side A            */
+    const char *backend, *system;
+    cli_role    roles[ROLES_MOST];     /* [role_count] --other_backend_so ROLE=FILE        */
+    size_t      role_count;
+    uint32_t    soc_model;
+} pair_settings;
+
+typedef struct compare_settings {
+    cli_list tolerances;               /* --tolerance                                      */
+    int      histogram;
+} compare_settings;
+
 typedef struct settings {
     command         command;
     const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
@@ -158,6 +179,8 @@ typedef struct settings {
     int             resident_given, share_spill_fill, progress;
     compile_settings compile;
     libs_settings    libs;
+    pair_settings    pair;
+    compare_settings compare;
 } settings;
 
 typedef struct output_file {
@@ -372,6 +395,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_guard.h"
 #include "run_change.h"
 #include "run_run.h"
+#include "run_pair.h"
 #include "run_inspect.h"
 #include "run_report.h"
 #include "run_dump.h"
@@ -394,6 +418,8 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_encodings.h"
 #include "run_mixed.h"
 #include "run_compile.h"
+#include "run_measure.h"
+#include "run_compare.h"
 #include "run_options.h"
 
 /* =====================================================================================
@@ -480,6 +506,9 @@ static const char *const compile_examples[] = {
     NULL};
 static const char *const libs_examples[] = {
     "libs app/src/main/jniLibs/arm64-v8a --platform android --ctx_dir model_dir", NULL};
+static const char *const compare_examples[] = {
+    "compare old_dir new_dir --backend_so libQnnHtp.so --input x=x.raw --tolerance 0.01",
+    "compare model_dir --backend_so 2.47/libQnnHtp.so --other_backend_so 2.51/libQnnHtp.so", NULL};
 static const char *const explain_examples[] = {"explain 0x1388", NULL};
 
 #define LOOK_NOTES \
@@ -515,6 +544,14 @@ static const cli_verb verbs[] = {
      .notes = "It prints a line for each library, then the findings, each with a hint: a problem "
               "keeps the model from running and makes the exit status 1, a note may be intended.",
      .lists = VERB_LIBS, .takes = VERB_LIBS, .run = verb_libs},
+    {.name = "compare", .usage = "A [B] [options]", .examples = compare_examples,
+     .summary = "Execute two models, or one on two libraries, with equal inputs, and print how far "
+                "each tensor of B is from that of A.",
+     .notes = "Pipelines and tensors are paired by name; one that is alone on both sides is paired "
+              "whatever its name is. Inputs without a file are zero. The sums leave out pairs in "
+              "which a value is NaN or infinite: they are equal if both are NaN or the same "
+              "infinity, else beyond every tolerance.",
+     .lists = VERB_COMPARE, .takes = VERB_COMPARE, .run = verb_compare},
     {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
      .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
                 "causes and a remedy. Without a word it lists all that it knows.",
@@ -523,7 +560,7 @@ static const cli_verb verbs[] = {
 
 static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(libs_options),
-    CLI_TABLE(common_options)
+    CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(common_options)
 };
 
 static const cli_program program = {

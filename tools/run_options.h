@@ -69,7 +69,7 @@ static const cli_option model_options[] = {
      .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their "
              "order"},
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
-     .take = take_backend, .repeat = 1, .verbs = VERB_RUN,
+     .take = take_backend, .repeat = 1, .verbs = VERBS_OPEN,
      .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
              "binaries made with it (default: libQnnHtp.so beside this program, else by the "
              "system's search). The first line of the output names the library that was loaded. "
@@ -77,32 +77,34 @@ static const cli_option model_options[] = {
              "the role cpu; repeat the option for others. FILE alone is that of the first role"},
     {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT,
      FIELD(system),
-     .verbs = VERBS_MODEL,
+     .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
              "library, else by the system's search). It is not needed when every binary has its "
              "JSON. For binaries made with libQnnRef.so, name that library"},
     {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
      FIELD(soc_model),
-     .verbs = VERB_RUN,
+     .verbs = VERBS_OPEN,
      .help = "chip that the HTP device is created for, such as 57 for SM8650 (default: the "
              "library's choice)"},
-    {.name = "graph", .value = "NAME", .kind = CLI_LIST, FIELD(graphs), .verbs = VERBS_MODEL,
+    {.name = "graph", .value = "NAME", .kind = CLI_LIST, FIELD(graphs),
+     .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "take only this pipeline; a graph alone is named GRAPH or CONTEXT/GRAPH, such as "
              "0/prefill (default: all pipelines). Repeat the option for several"},
     {.name = "input", .value = "[GRAPH:]NAME=FILE", .kind = CLI_LIST, FIELD(input_texts),
-     .verbs = VERB_RUN,
+     .verbs = VERBS_FEED,
      .help = "content of an input; FILE is the part after the last '='. Without GRAPH: it is for "
              "every pipeline that has this input. Inputs without a file are zero"},
     {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
      .words = input_form_words,
-     FIELD(input_form), .verbs = VERB_RUN,
+     FIELD(input_form), .verbs = VERBS_FEED,
      .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
              "quantized or half-precision tensor then takes a float32 file too, if the sizes "
              "differ)"},
-    {.name = "dims", .value = "NAME=1x5x8", .kind = CLI_LIST, FIELD(dims_texts), .verbs = VERB_RUN,
+    {.name = "dims", .value = "NAME=1x5x8", .kind = CLI_LIST, FIELD(dims_texts),
+     .verbs = VERBS_FEED,
      .help = "dims of a dynamic tensor, at most those that inspect shows behind \"<=\" (default: "
              "those); repeat the option for several. Its input file then has that many values"},
-    {.name = "omit", .value = "NAME", .kind = CLI_LIST, FIELD(omits), .verbs = VERB_RUN,
+    {.name = "omit", .value = "NAME", .kind = CLI_LIST, FIELD(omits), .verbs = VERBS_FEED,
      .help = "leave an optional tensor out; repeat the option for several"},
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .most = 1000000, FIELD(inferences),
      .verbs = VERB_RUN,
@@ -154,11 +156,11 @@ static const cli_option model_options[] = {
     {.name = "per_tensor", .kind = CLI_FLAG, FIELD(per_tensor), .verbs = VERB_RUN | VERB_PLAN,
      .help = "give every tensor a block of its own, which shares no bytes with another (default: "
              "tensors share memory over time)"},
-    {.name = "read", .kind = CLI_FLAG, FIELD(read), .verbs = VERBS_MODEL,
+    {.name = "read", .kind = CLI_FLAG, FIELD(read), .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "read files into memory instead of mapping them"},
     {.name = "resident", .value = "all|one|BYTES", .kind = CLI_OWN, .take = take_resident,
-     .verbs = VERB_RUN, .help = CLI_RESIDENT_HELP},
-    {.name = "share_spill_fill", .kind = CLI_FLAG, FIELD(share_spill_fill), .verbs = VERB_RUN,
+     .verbs = VERBS_OPEN, .help = CLI_RESIDENT_HELP},
+    {.name = "share_spill_fill", .kind = CLI_FLAG, FIELD(share_spill_fill), .verbs = VERBS_OPEN,
      .help = CLI_SHARE_HELP},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_RUN,
      .help = "print a line for each file that is loaded to standard error"},
@@ -166,7 +168,7 @@ static const cli_option model_options[] = {
      .help = "open no backend and run nothing: show the files, their wiring and the memory plan; "
              "see also qnnrt-run inspect"},
     {.name = "metadata", .value = "all|system|json", .kind = CLI_WORD, .words = metadata_words,
-     FIELD(metadata), .verbs = VERBS_MODEL,
+     FIELD(metadata), .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "where to read graphs and tensors from: libQnnSystem.so, the JSON beside the "
              "binaries, or both where both exist; then they must agree (default all)"},
     {.name = "json_file", .value = "FILE", .kind = CLI_TEXT, FIELD(json_file), .verbs = VERBS_MODEL,
@@ -179,7 +181,7 @@ static const cli_option model_options[] = {
      .help = "print the model as a program: contexts with roles and hashes, and pipelines with "
              "their edges. As DIR/qnnrt.json it opens as the same pipelines. Other parts of a "
              "qnnrt.json are not printed"},
-    {.name = "no_manifest", .kind = CLI_FLAG, FIELD(no_manifest), .verbs = VERBS_MODEL,
+    {.name = "no_manifest", .kind = CLI_FLAG, FIELD(no_manifest), .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "ignore the program in the folder's qnnrt.json"},
     {.name = "diff", .kind = CLI_FLAG, FIELD(diff), .verbs = VERB_INSPECT,
      .help = "compare two models, each a folder or a file, and print a line for each difference; "
@@ -383,7 +385,7 @@ static const cli_option compile_options[] = {
      .key = CLI_KEY_NONE,
      .help = "remove the entries of --cache, and compile nothing"},
     {.name = "op_package", .value = "[ROLE=]PATH:PROVIDER[:TARGET]", .kind = CLI_LIST,
-     FIELD(packages), .verbs = VERB_RUN | VERB_COMPILE, .key = CLI_KEY_NONE,
+     FIELD(packages), .verbs = VERBS_OPEN | VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "register an op package of the backend before anything else: its library, the "
              "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
              "With several backends cpu=PATH... is for the role cpu, and PATH... for the first "
@@ -447,7 +449,7 @@ static const cli_option libs_options[] = {
 
 static const cli_option common_options[] = {
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
-     .verbs = VERBS_MODEL | VERB_COMPILE, .key = CLI_KEY_NONE,
+     .verbs = VERBS_MODEL | VERBS_OPEN | VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
              "3 info, 4 verbose, 5 debug; by number or name (default off)"},
     {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
@@ -458,24 +460,6 @@ static const cli_option common_options[] = {
 static int only_looks(const settings *set)
 {
     return set->command != COMMAND_RUN || set->inspect;
-}
-
-/* Take "[GRAPH:]NAME=FILE" apart. */
-static int check_inputs(settings *set)
-{
-    set->inputs = cli_alloc(set->input_texts.count, sizeof(*set->inputs));
-    for (size_t i = 0; i < set->input_texts.count; ++i) {
-        const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
-        if (equals == NULL || equals == text || equals[1] == '\0')
-            return cli_usage("Write --input NAME=FILE.",
-                             "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
-                             text);
-        input_option *input = &set->inputs[set->input_count++];
-        input->text = text;
-        input->name = cli_text("%.*s", (int)(equals - text), text);
-        input->file = equals + 1;
-    }
-    return STATUS_OK;
 }
 
 static int check_diff(const settings *set)
@@ -497,9 +481,7 @@ static int check_model(settings *set, const cli_parsed *parsed)
 {
     static const char *const words[] = {"--inspect", "inspect", "plan"};
     const char *word = words[set->command], *documents[8];
-    int status = check_inputs(set);
-    if (status == STATUS_OK) status = check_packages(set);
-    if (status == STATUS_OK) status = check_dims(set);
+    int status = check_feed(set);
     if (status != STATUS_OK) return status;
     const char *roles[ROLES_MOST];
     for (size_t i = 0; i < set->role_count; ++i) roles[i] = set->roles[i].role;

@@ -7,6 +7,33 @@
    Find the slot of each file, and read the file into it.
    ===================================================================================== */
 
+/* Take "[GRAPH:]NAME=FILE" apart. */
+static int check_inputs(settings *set)
+{
+    set->inputs = cli_alloc(set->input_texts.count, sizeof(*set->inputs));
+    for (size_t i = 0; i < set->input_texts.count; ++i) {
+        const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
+        if (equals == NULL || equals == text || equals[1] == '\0')
+            return cli_usage("Write --input NAME=FILE.",
+                             "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
+                             text);
+        input_option *input = &set->inputs[set->input_count++];
+        input->text = text;
+        input->name = cli_text("%.*s", (int)(equals - text), text);
+        input->file = equals + 1;
+    }
+    return STATUS_OK;
+}
+
+/* Check how --input, --op_package and --dims are written. Returns STATUS_OK, or STATUS_USAGE after
+   a message. */
+static int check_feed(settings *set)
+{
+    int status = check_inputs(set);
+    if (status == STATUS_OK) status = check_packages(set);
+    return status == STATUS_OK ? check_dims(set) : status;
+}
+
 static int is_job_name(const job *j, const char *name)
 {
     return strcmp(j->info->name, name) == 0 || (j->asked != NULL && strcmp(j->asked, name) == 0);
@@ -364,27 +391,35 @@ static void take_conversions(const tool *t, job *j, qnnrt_run *run)
     }
 }
 
+/* Make the memory and the run of a planned job. Return 0 after a message; the caller destroys what
+   was made in any case. */
+static int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
+{
+    qnnrt_mem_desc desc = {0};
+    qnnrt_error err;
+    desc.guard = t->set.guard;
+    desc.no_zero = t->set.no_zero;
+    desc.kind = (qnnrt_mem_kind)t->set.memory;
+    *mem = NULL;
+    *run = NULL;
+    const uint64_t begin = now_ns();
+    if (qnnrt_mem_create(j->plan, &desc, mem, &err) != QNNRT_OK ||
+        qnnrt_run_create(*mem, 0, run, &err) != QNNRT_OK) {
+        fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
+        return 0;
+    }
+    j->prepare_ns += now_ns() - begin;
+    if (t->set.guard) guard_begin(j, *run);
+    return change_run(t, j, *run);
+}
+
 static void run_job(tool *t, job *j)
 {
     const settings *set = &t->set;
-    qnnrt_mem *mem = NULL;
-    qnnrt_run *run = NULL;
-    qnnrt_mem_desc mem_desc = {0};
-    qnnrt_error err;
-    mem_desc.guard = set->guard;
-    mem_desc.no_zero = set->no_zero;
-    mem_desc.kind = (qnnrt_mem_kind)set->memory;
+    qnnrt_mem *mem;
+    qnnrt_run *run;
     say(t, "\nrun %s\n", j->title);
-
-    const uint64_t begin = now_ns();
-    if (qnnrt_mem_create(j->plan, &mem_desc, &mem, &err) != QNNRT_OK ||
-        qnnrt_run_create(mem, 0, &run, &err) != QNNRT_OK) {
-        fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
-        goto done;
-    }
-    j->prepare_ns += now_ns() - begin;
-    if (set->guard) guard_begin(j, run);
-    if (!change_run(t, j, run) || !load_inputs(t, j, run)) goto done;
+    if (!start_run(t, j, &mem, &run) || !load_inputs(t, j, run)) goto done;
     if (qnnrt_run_profile(run, (qnnrt_profile_level)set->profile) != QNNRT_OK) {
         fail_run(t, j, run);
         goto done;

@@ -1,0 +1,258 @@
+/* run_measure.h - a part of qnnrt-run.c: how far two tensors are from each other
+
+   ROOMS    >>numbers >>measure >>limits                                                         */
+
+/* =====================================================================================
+   NUMBERS                                                                       >>numbers
+   The elements of a tensor as codes, and as real numbers.
+   ===================================================================================== */
+
+/* Return the bytes of an integer type of whole bytes, quantized or not; 0 for other types. */
+static size_t integer_bytes(qnnrt_dtype dtype)
+{
+    const unsigned kind = (unsigned)dtype >> 8, bits = (unsigned)dtype & 0xFF;
+    if (kind > 5 || kind == 2) return 0;
+    return bits == 0x08 ? 1 : bits == 0x16 ? 2 : bits == 0x32 ? 4 : bits == 0x64 ? 8 : 0;
+}
+
+/* Return the integer at an index: the code of a quantized tensor. 64 bits unsigned end at 2^63. */
+static int64_t integer_at(qnnrt_dtype dtype, const void *data, uint64_t index)
+{
+    const unsigned kind = (unsigned)dtype >> 8;
+    const int is_signed = kind == 0 || kind == 3;
+    const size_t bytes = integer_bytes(dtype);
+    uint64_t raw = 0;
+    memcpy(&raw, (const char *)data + index * bytes, bytes);     /* little-endian, as all of it */
+    if (bytes == 8) return is_signed || raw <= INT64_MAX ? (int64_t)raw : INT64_MAX;
+    const uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
+    return is_signed ? (int64_t)(raw ^ sign) - (int64_t)sign : (int64_t)raw;
+}
+
+/* Return how many elements lie between two neighbours of an axis. */
+static uint64_t axis_stride(const qnnrt_tensor_info *tensor)
+{
+    uint64_t stride = 1;
+    for (uint32_t d = (uint32_t)tensor->quant.axis + 1; d < tensor->rank; ++d)
+        stride *= tensor->dims[d];
+    return stride;
+}
+
+/* Read a tensor as real numbers: [count]. Return 0 if its type has none. */
+static int numbers_of(const qnnrt_tensor_info *tensor, const void *data, uint64_t count,
+                      double *out)
+{
+    const qnnrt_quant *quant = &tensor->quant;
+    const int encoded = quant->encoding == QNNRT_ENCODING_PER_TENSOR ||
+                        quant->encoding == QNNRT_ENCODING_PER_AXIS;
+    if (value_is_float(tensor->dtype)) return value_get(tensor->dtype, data, out, count);
+    if (quant->bitwidth != 0 || integer_bytes(tensor->dtype) == 0) {
+        float *values = cli_alloc((size_t)tensor->count, sizeof(*values));
+        const int good = count <= tensor->count &&
+                         qnnrt_decode_f32(tensor, data, values) == QNNRT_OK;
+        for (uint64_t i = 0; i < count && good; ++i) out[i] = (double)values[i];
+        free(values);
+        return good;
+    }
+    const uint64_t stride = quant->encoding == QNNRT_ENCODING_PER_AXIS ? axis_stride(tensor) : 1;
+    for (uint64_t i = 0; i < count; ++i) {
+        double scale = 1, offset = 0;
+        if (quant->encoding == QNNRT_ENCODING_PER_TENSOR) {
+            scale = (double)quant->scale;
+            offset = quant->offset;
+        } else if (encoded) {
+            const uint64_t at = i / stride % quant->count;
+            scale = (double)quant->scales[at];
+            offset = quant->offsets != NULL ? quant->offsets[at] : 0;
+        }
+        out[i] = ((double)integer_at(tensor->dtype, data, i) + offset) * scale;
+    }
+    return 1;
+}
+
+/* True if equal codes of two tensors mean equal numbers, so that codes can be compared. */
+static int same_codes(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && integer_bytes(a->dtype) != 0 &&
+           a->quant.encoding != QNNRT_ENCODING_NONE && qnnrt_quant_equal(&a->quant, &b->quant);
+}
+
+/* =====================================================================================
+   MEASURE                                                                       >>measure
+   Statistics of the differences of two lists of numbers; the first one is the reference. Pairs of
+   equal infinities, and of NaN and NaN, are equal and count nowhere else. A pair in which one is
+   not finite otherwise is wild: it is beyond every tolerance, and in no sum.
+   ===================================================================================== */
+
+enum { MEASURE_BINS = 10 };            /* differences that are 0; below 1e-7 ... 1e-1 and 1 times
+                                          the largest value, in decades; those above; wild ones */
+
+typedef struct measure {
+    uint64_t count, unequal, wild, nans;         /* nans: pairs of NaN and NaN              */
+    double   largest;                  /* largest magnitude of the finite reference values  */
+    double   max_abs, mean_abs, rmse;
+    double   cosine;                   /* 1 if all are 0 on both sides; 0 if on one side    */
+    double   sqnr_db;                  /* INFINITY if nothing differs; -INFINITY if the reference
+                                          is 0 and something differs                        */
+    uint64_t worst, first_bad;         /* indices; UINT64_MAX: none                         */
+    uint64_t bins[MEASURE_BINS];
+    int      codes;                    /* 1: the figures below exist                        */
+    uint64_t code_max;
+    double   code_mean;
+} measure;
+
+/* A sum that keeps what its additions round off (Neumaier's). */
+typedef struct measure_sum { double sum, rest; } measure_sum;
+
+static void measure_add(measure_sum *s, double x)
+{
+    const double sum = s->sum + x;
+    s->rest += fabs(s->sum) >= fabs(x) ? (s->sum - sum) + x : (x - sum) + s->sum;
+    s->sum = sum;
+}
+
+static double measure_total(const measure_sum *s) { return s->sum + s->rest; }
+
+/* True for a pair that counts as equal without a difference: both NaN, or equal. */
+static int measure_equal(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+static size_t measure_bin(double difference, double largest)
+{
+    static const double below[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1};
+    size_t bin = 0;
+    if (difference == 0) return 0;
+    while (bin < 7 && !(difference < below[bin] * largest)) ++bin;
+    return bin + 1;
+}
+
+/* Find the largest values, so that the sums of squares neither overflow nor vanish. */
+static void measure_largest(measure *m, const double *a, const double *b, double *both)
+{
+    *both = 0;
+    for (uint64_t i = 0; i < m->count; ++i) {
+        if (isfinite(a[i]) && fabs(a[i]) > m->largest) m->largest = fabs(a[i]);
+        if (isfinite(b[i]) && fabs(b[i]) > *both) *both = fabs(b[i]);
+    }
+    if (m->largest > *both) *both = m->largest;
+}
+
+/* Fill everything except codes and first_bad. */
+static void measure_numbers(measure *m, const double *a, const double *b, uint64_t count)
+{
+    measure_sum sum = {0, 0}, squares = {0, 0}, aa = {0, 0}, bb = {0, 0}, ab = {0, 0};
+    double both;
+    int exponent = 0;
+    uint64_t finite = 0;
+    memset(m, 0, sizeof(*m));
+    m->count = count;
+    m->worst = m->first_bad = UINT64_MAX;
+    measure_largest(m, a, b, &both);
+    if (both > 0) frexp(both, &exponent);
+    for (uint64_t i = 0; i < count; ++i) {
+        const int equal = measure_equal(a[i], b[i]);
+        m->unequal += !equal;
+        m->nans += isnan(a[i]) && isnan(b[i]);
+        if (!isfinite(a[i]) || !isfinite(b[i])) {
+            if (equal) {
+                ++m->bins[0];
+                continue;
+            }
+            ++m->wild;
+            ++m->bins[MEASURE_BINS - 1];
+            continue;
+        }
+        const double x = ldexp(a[i], -exponent), y = ldexp(b[i], -exponent), d = fabs(x - y);
+        ++finite;
+        if (!equal && (m->worst == UINT64_MAX || d > m->max_abs)) {
+            m->max_abs = d;
+            m->worst = i;
+        }
+        measure_add(&sum, d);
+        measure_add(&squares, d * d);
+        measure_add(&aa, x * x);
+        measure_add(&bb, y * y);
+        measure_add(&ab, x * y);
+        ++m->bins[measure_bin(ldexp(d, exponent), m->largest)];
+    }
+    const double noise = measure_total(&squares), signal = measure_total(&aa),
+                 other = measure_total(&bb), n = finite > 0 ? (double)finite : 1;
+    m->max_abs = ldexp(m->max_abs, exponent);
+    m->mean_abs = ldexp(measure_total(&sum) / n, exponent);
+    m->rmse = ldexp(sqrt(noise / n), exponent);
+    m->cosine = signal > 0 && other > 0
+                    ? measure_total(&ab) / (sqrt(signal) * sqrt(other))
+                    : !(signal > 0) && !(other > 0);
+    m->sqnr_db = noise > 0 ? signal > 0 ? 10 * log10(signal / noise) : -INFINITY : INFINITY;
+}
+
+/* Fill what is counted in codes. */
+static void measure_codes(measure *m, const qnnrt_tensor_info *tensor, const void *a, const void *b)
+{
+    measure_sum sum = {0, 0};
+    m->codes = 1;
+    for (uint64_t i = 0; i < m->count; ++i) {
+        const int64_t x = integer_at(tensor->dtype, a, i), y = integer_at(tensor->dtype, b, i);
+        const uint64_t d = x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
+        if (d > m->code_max) m->code_max = d;
+        measure_add(&sum, (double)d);
+    }
+    m->code_mean = m->count > 0 ? measure_total(&sum) / (double)m->count : 0;
+}
+
+/* =====================================================================================
+   LIMITS                                                                         >>limits
+   --tolerance [TENSOR=]T[:abs|:codes]: what a difference may be.
+   ===================================================================================== */
+
+typedef enum limit_kind { LIMIT_RELATIVE = 0, LIMIT_ABS, LIMIT_CODES } limit_kind;
+
+typedef struct limit {                 /* one --tolerance                                  */
+    char      *tensor;                 /* NULL: every tensor without one of its own        */
+    double     value;
+    limit_kind kind;
+} limit;
+
+#define TOLERANCE_HELP \
+    "largest difference that counts as equal, as a part of the largest magnitude in the tensor " \
+    "of side A: 0.01 is one percent; 0.5:abs is a difference of values, 2:codes one of the codes " \
+    "of a quantized tensor. NAME=T is for the tensor NAME alone; repeat the option for several"
+
+/* Read one --tolerance. Return 0 if it is something else. */
+static int limit_read(const char *text, limit *out)
+{
+    static const char *const kinds[] = {"", ":abs", ":codes"};
+    const char *equals = strrchr(text, '='), *number = equals != NULL ? equals + 1 : text;
+    const size_t length = strcspn(number, ":");
+    size_t kind = 0;
+    memset(out, 0, sizeof(*out));
+    while (kind < 3 && strcmp(number + length, kinds[kind]) != 0) ++kind;
+    char *digits = cli_text("%.*s", (int)length, number);
+    const int good = kind < 3 && equals != text && cli_real(digits, &out->value) &&
+                     out->value >= 0 && isfinite(out->value);
+    free(digits);
+    out->kind = (limit_kind)kind;
+    if (good && equals != NULL) out->tensor = cli_text("%.*s", (int)(equals - text), text);
+    return good;
+}
+
+/* Return the largest difference of real numbers that a limit allows; codes are times the scale. */
+static double limit_of(const limit *l, const measure *m)
+{
+    return l->kind == LIMIT_RELATIVE ? l->value * m->largest : l->value;
+}
+
+/* Find the first element beyond a limit. a and b: codes for a limit in codes, else numbers. */
+static void limit_apply(const limit *l, measure *m, const double *a, const double *b,
+                        const qnnrt_tensor_info *tensor, const void *a_data, const void *b_data)
+{
+    const double most = limit_of(l, m);
+    for (uint64_t i = 0; i < m->count; ++i) {
+        double d = fabs(a[i] - b[i]);
+        if (measure_equal(a[i], b[i])) d = 0;
+        else if (l->kind == LIMIT_CODES)
+            d = fabs((double)integer_at(tensor->dtype, a_data, i) -
+                     (double)integer_at(tensor->dtype, b_data, i));
+        if (d <= most) continue;                 /* NaN is beyond every limit */
+        m->first_bad = i;
+        return;
+    }
+}
