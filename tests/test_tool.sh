@@ -269,7 +269,7 @@ says several out '3 inferences'
 mkfifo "$tmp/pipe"
 fake --ctx_dir "$tmp/m" --graph first --input a="$tmp/pipe"
 is input_is_a_pipe 1
-says input_is_a_pipe err "$tmp/pipe has 0 bytes"
+says input_is_a_pipe err "$tmp/pipe: it has 0 bytes"
 fake --retrieve_context "$tmp/pipe"
 is model_is_a_pipe 1
 says model_is_a_pipe err "$tmp/pipe"

@@ -28,13 +28,13 @@
             run_libs.h: >>elf >>marks >>libs >>pairs
             run_change.h: >>change                run_step.h: >>steps
             run_manifest.h: >>manifest            run_aten.h: >>aten
-            run_verify.h: >>values >>verify       run_fate.h: >>fate
+            run_verify.h: >>guess >>verify        run_fate.h: >>fate
             run_progress.h: >>progress            run_chart.h: >>chart
             run_small.h: >>small                  run_decoder.h: >>decoder
             run_packages.h: >>packages >>op_map   run_cache.h: >>cache
             run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices
             run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
-            run_compare.h: >>compared >>compare                                                 */
+            run_compare.h: >>compared >>compare   run_values.h: >>values >>value_files          */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -79,6 +79,7 @@ enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIB
 #define FIELD(member) .field = offsetof(settings, member)
 
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
+enum { OUTPUT_RAW = 0, OUTPUT_NPY, OUTPUT_SAFETENSORS };   /* settings.output_file */
 
 /* ---- settings, and the state of each pipeline ------------------- */
 
@@ -170,6 +171,7 @@ typedef struct settings {
     uint32_t        align, soc_model, inferences;
     int             inspect, diff, unified;
     int             input_form, output_form;     /* a number_form                          */
+    int             output_file;       /* OUTPUT_RAW, ...                                  */
     int             keep_going, read, guard, no_zero, per_tensor, json, manifest, no_manifest;
     int             memory;            /* a qnnrt_mem_kind */
     int             profile;           /* a qnnrt_profile_level                            */
@@ -393,6 +395,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_open.h"
 #include "run_plan.h"
 #include "run_guard.h"
+#include "run_values.h"
 #include "run_change.h"
 #include "run_run.h"
 #include "run_pair.h"

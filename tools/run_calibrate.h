@@ -7,157 +7,53 @@
    Inputs of a graph from the files that a line of a list names: .raw, .npy or .safetensors.
    ===================================================================================== */
 
-enum { SAMPLE_BYTES = 1 << 30, SAMPLE_LIST_BYTES = 1 << 24 };    /* most bytes of a file */
+enum { SAMPLE_LIST_BYTES = 1 << 24 };   /* most bytes of a list */
 
-/* What an .npy file says about its elements. */
-typedef struct npy_head {
-    qnnrt_dtype dtype;
-    uint32_t    rank;
-    uint64_t    dims[8], count;
-    size_t      begin;                 /* of the elements, in bytes                       */
-} npy_head;
-
-/* Read the head of an .npy file. Return NULL, or why it cannot be read. */
-static const char *npy_read(const unsigned char *data, size_t bytes, npy_head *out)
+/* Print that a file is not usable for an input. */
+static void sample_fail(const tool *t, const char *path, const qnnrt_ir_value *value,
+                        const qnnrt_error *err)
 {
-    static const struct { const char *word; qnnrt_dtype dtype; } types[] = {
-        {"<f4", QNNRT_DTYPE_F32}, {"<f8", QNNRT_DTYPE_F64}, {"<f2", QNNRT_DTYPE_F16},
-        {"<i8", QNNRT_DTYPE_I64}, {"<i4", QNNRT_DTYPE_I32}, {"<i2", QNNRT_DTYPE_I16},
-        {"|i1", QNNRT_DTYPE_I8}, {"|u1", QNNRT_DTYPE_U8}, {"|b1", QNNRT_DTYPE_BOOL8},
-    };
-    char head[1024];
-    size_t length, at = 10;
-    memset(out, 0, sizeof(*out));
-    if (bytes < 12 || memcmp(data, "\x93NUMPY", 6) != 0) return "it is no .npy file";
-    length = data[8] + 256u * data[9];
-    if (data[6] > 1) {
-        length += 65536u * data[10] + 16777216u * (size_t)data[11];
-        at = 12;
-    }
-    if (length >= sizeof(head) || length > bytes - at) return "its head is cut short or too long";
-    memcpy(head, data + at, length);
-    head[length] = '\0';
-    const char *type = strstr(head, "'descr':"), *shape = strstr(head, "'shape':");
-    if (type == NULL || shape == NULL) return "its head lacks descr or shape";
-    if (strstr(head, "'fortran_order': True") != NULL) return "its order is Fortran's";
-    type += strcspn(type + 8, "'\"\n") + 9;
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i)
-        if (strncmp(type, types[i].word, 3) == 0) out->dtype = types[i].dtype;
-    if (out->dtype == QNNRT_DTYPE_UNDEFINED)
-        return "its type is none of f2, f4, f8, i1, i2, i4, i8, u1 and b1";
-    shape += strcspn(shape, "(");
-    if (*shape++ != '(') return "its shape is damaged";
-    out->count = 1;
-    while (*shape != ')' && *shape != '\0') {
-        uint64_t dim = 0;
-        if (*shape == ' ' || *shape == ',') { ++shape; continue; }
-        if (*shape < '0' || *shape > '9' || out->rank == 8) return "its shape is damaged";
-        while (*shape >= '0' && *shape <= '9' && dim < SAMPLE_BYTES)
-            dim = 10 * dim + (uint64_t)(*shape++ - '0');
-        if (dim >= SAMPLE_BYTES || (dim != 0 && out->count > SAMPLE_BYTES / dim))
-            return "its shape is too large";
-        out->dims[out->rank++] = dim;
-        out->count *= dim;
-    }
-    out->begin = at + length;
-    if (out->count * qnnrt_ir_dtype_bytes(out->dtype) != bytes - out->begin)
-        return "its size is not that of its shape";
-    return NULL;
-}
-
-/* Print that a file is not usable for an input: why, or NULL if it could not be read. Return 0. */
-static int sample_fail(const tool *t, const char *path, const qnnrt_ir_value *value,
-                       const char *why)
-{
-    const char *reason = strerror(errno);
     page p = {NULL, 0, 0};
     page_dims(&p, value->rank, value->dims);
-    fail((tool *)(uintptr_t)t, NULL,
-         why == NULL ? "Name the files of samples as they are found from the current folder."
-                     : "Write the samples with the shapes of the graph's inputs.",
+    fail((tool *)(uintptr_t)t, NULL, err->hint,
          "calibration data %s for input \"%s\", %s %s: %s", path, value->name,
-         qnnrt_ir_dtype_name(value->dtype), p.data, why != NULL ? why : reason);
+         qnnrt_ir_dtype_name(value->dtype), p.data, err->text);
     free(p.data);
-    return 0;
-}
-
-/* Return true if dims of a file are those of an input. */
-static int sample_fits(const qnnrt_ir_value *value, uint32_t rank, const uint64_t *dims)
-{
-    if (rank != value->rank) return 0;
-    for (uint32_t i = 0; i < rank; ++i)
-        if (dims[i] != (uint64_t)value->dims[i]) return 0;
-    return 1;
-}
-
-/* Say which dims a file has. The caller frees the text. */
-static char *sample_dims(uint32_t rank, const uint64_t *dims)
-{
-    int64_t shape[QNNRT_WEIGHTS_RANK];
-    page p = {NULL, 0, 0};
-    page_add(&p, "it has ");
-    for (uint32_t i = 0; i < rank && i < QNNRT_WEIGHTS_RANK; ++i) shape[i] = (int64_t)dims[i];
-    page_dims(&p, rank, shape);
-    return p.data;
 }
 
 /* Read the elements of an input from a file: [value->count]. Return 0 after printing an error. */
 static int sample_read(const tool *t, const char *path, const qnnrt_ir_value *value, double *out)
 {
-    const size_t length = strlen(path);
-    size_t bytes = 0;
-    char *text = NULL;
-    int good = 0;
-    if (length > 12 && strcasecmp(path + length - 12, ".safetensors") == 0) {
-        qnnrt_weights *file = NULL;
-        qnnrt_error err;
-        if (qnnrt_weights_open(path, NULL, &file, &err) != QNNRT_OK) {
-            fail((tool *)(uintptr_t)t, NULL, err.hint, "%s", err.text);
-            return 0;
-        }
-        const qnnrt_weights_info *info = qnnrt_weights_get_info(file);
-        const qnnrt_weight *weight = qnnrt_weights_find(file, value->name);
-        if (weight == NULL && info->count == 1) weight = &info->weights[0];
-        if (weight == NULL) sample_fail(t, path, value, "it has no tensor of this name");
-        else if (!sample_fits(value, weight->rank, weight->dims)) {
-            text = sample_dims(weight->rank, weight->dims);
-            sample_fail(t, path, value, text);
-            free(text);
-        } else {
-            good = value_get(weight->dtype, weight->data, out, weight->count);
-            if (!good) sample_fail(t, path, value, "its type cannot be read");
-        }
-        qnnrt_weights_close(file);
-        return good;
-    }
-    text = cli_read_file(path, SAMPLE_BYTES, &bytes);
-    if (text == NULL) return sample_fail(t, path, value, NULL);
-    if (length > 4 && strcasecmp(path + length - 4, ".npy") == 0) {
-        npy_head head;
-        const char *why = npy_read((const unsigned char *)text, bytes, &head);
-        if (why != NULL) sample_fail(t, path, value, why);
-        else if (!sample_fits(value, head.rank, head.dims)) {
-            char *dims = sample_dims(head.rank, head.dims);
-            sample_fail(t, path, value, dims);
-            free(dims);
-        } else {
-            good = value_get(head.dtype, text + head.begin, out, head.count);
-        }
-    } else {
-        const qnnrt_dtype outer = value_is_float(value->dtype) ? QNNRT_DTYPE_F32 : QNNRT_DTYPE_I32;
-        const qnnrt_dtype types[] = {value->dtype, outer};
+    static const char hint[] = "Write the samples with the shapes of the graph's inputs.";
+    const qnnrt_dtype outer = value_is_float(value->dtype) ? QNNRT_DTYPE_F32 : QNNRT_DTYPE_I32;
+    const qnnrt_dtype types[] = {value->dtype, outer};
+    uint32_t dims[QNNRT_IR_RANK];
+    value_file file;
+    qnnrt_error err;
+    int good = value_open(path, value->name, VALUE_BYTES, &file, &err);
+    for (uint32_t i = 0; i < value->rank; ++i) dims[i] = (uint32_t)value->dims[i];
+    if (!good) {
+        if (file.room == NULL && file.weights == NULL)
+            snprintf(err.hint, sizeof(err.hint),
+                     "Name the files of samples as they are found from the current folder.");
+    } else if (file.dtype == QNNRT_DTYPE_UNDEFINED) {
+        good = 0;
         for (size_t i = 0; i < 2 && !good; ++i)
-            good = bytes == value->count * qnnrt_ir_dtype_bytes(types[i]) &&
-                   value_get(types[i], text, out, value->count);
-        if (!good) {
-            char *why = cli_text("it has %lu bytes, expected %llu", (unsigned long)bytes,
-                                 (unsigned long long)(value->count *
-                                                      qnnrt_ir_dtype_bytes(value->dtype)));
-            sample_fail(t, path, value, why);
-            free(why);
-        }
+            good = file.bytes == value->count * qnnrt_ir_dtype_bytes(types[i]) &&
+                   value_get(types[i], file.data, out, value->count);
+        if (!good)
+            value_fail(&err, hint, "it has %lu bytes, expected %llu", (unsigned long)file.bytes,
+                       (unsigned long long)(value->count * qnnrt_ir_dtype_bytes(value->dtype)));
+    } else if (file.count != value->count || !value_fits(&file, value->rank, dims)) {
+        char *found = value_dims(&file);
+        good = value_fail(&err, hint, "it has %s", found);
+        free(found);
+    } else {
+        good = value_get(file.dtype, file.data, out, file.count);
+        if (!good) value_fail(&err, hint, "its type cannot be read");
     }
-    free(text);
+    if (!good) sample_fail(t, path, value, &err);
+    value_close(&file);
     return good;
 }
 

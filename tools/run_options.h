@@ -17,6 +17,7 @@ static const char *const embedding_words[] = {"graph", "host", NULL};
 static const char *const node_words[] = {"none", "first", "all", NULL};
 static const char *const method_words[] = {"default", "minmax", "mse", NULL};
 static const char *const state_words[] = {"host", "error", NULL};
+static const char *const file_words[] = {"raw", "npy", "safetensors", NULL};
 static const char *const input_form_words[] = {"native", "float", NULL};
 
 /* Read --align: a power of two. */
@@ -92,8 +93,10 @@ static const cli_option model_options[] = {
              "0/prefill (default: all pipelines). Repeat the option for several"},
     {.name = "input", .value = "[GRAPH:]NAME=FILE", .kind = CLI_LIST, FIELD(input_texts),
      .verbs = VERBS_FEED,
-     .help = "content of an input; FILE is the part after the last '='. Without GRAPH: it is for "
-             "every pipeline that has this input. Inputs without a file are zero"},
+     .help = "content of an input; FILE is the part after the last '=': raw bytes, .npy, or "
+             ".safetensors with a tensor of this name. random:SEED instead of a file makes values: "
+             "floats from -1 to 1, codes of all bits, integers and bools of 0 and 1. Without "
+             "GRAPH: it is for every pipeline that has this input. Inputs without a file are zero"},
     {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
      .words = input_form_words,
      FIELD(input_form), .verbs = VERBS_FEED,
@@ -117,6 +120,10 @@ static const cli_option model_options[] = {
      FIELD(output_form), .verbs = VERB_RUN,
      .help = "what output files hold: the tensor's own type, float32 values, or both as "
              "TENSOR_native.raw and TENSOR.raw (default native)"},
+    {.name = "output_file_type", .value = "raw|npy|safetensors", .kind = CLI_WORD,
+     .words = file_words, FIELD(output_file), .verbs = VERB_RUN,
+     .help = "form of output files: raw bytes, TENSOR.npy, or outputs.safetensors with all "
+             "tensors (default raw). Codes are stored as integers"},
     {.name = "bind_plan_out", .value = "FILE", .kind = CLI_TEXT, FIELD(plan_out),
      .verbs = VERBS_MODEL,
      .help = "write steps, slots, edges and the memory plan as JSON; - for standard output, which "

@@ -21,6 +21,10 @@ static int check_inputs(settings *set)
         input->text = text;
         input->name = cli_text("%.*s", (int)(equals - text), text);
         input->file = equals + 1;
+        uint64_t seed = 0;
+        if (strncmp(input->file, "random:", 7) == 0 && !value_seed(input->file, &seed))
+            return cli_usage("Write --input NAME=random:7.",
+                             "--input %s: the seed is not a whole number", text);
     }
     return STATUS_OK;
 }
@@ -109,75 +113,72 @@ static void place_input(tool *t, const input_option *input)
     free(graph);
 }
 
-/* True for types of real numbers, which take a float32 file without --input_data_type. */
-static int takes_float_file(const qnnrt_tensor_info *tensor)
+/* Return the facts of a tensor with the dims that it has now. */
+static qnnrt_tensor_info tensor_now(qnnrt_run *run, qnnrt_slot slot)
 {
-    return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR ||
-        tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS ||
-           tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
+    qnnrt_tensor_info now = *slot->tensor;
+    size_t bytes = 0;
+    now.name = slot->address;
+    now.dims = qnnrt_get_dims(run, slot, NULL);
+    now.count = count_now(run, slot);
+    qnnrt_data_slot(run, slot, &bytes);
+    now.bytes = bytes;
+    return now;
 }
 
-/* Read at most `most` + 1 bytes of a file. Return NULL after a message. */
-static char *read_input(tool *t, job *j, const char *path, size_t most, size_t *bytes)
+/* Put values into an input: float32, or the bytes of the tensor. Return 0 after a message. */
+static int put_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const char *from,
+                     const qnnrt_tensor_info *tensor, const void *values, int real)
 {
-    const int fd = cli_open(path);
-    char *data = cli_alloc(most + 1, 1);
-    const int good = fd >= 0 && cli_read(fd, data, most + 1, bytes) == 0;
-    if (!good) fail(t, j, NULL, "cannot read %s: %s", path, strerror(errno));
-    if (fd >= 0) close(fd);
-    if (good) return data;
-    free(data);
-    return NULL;
+    const size_t count = (size_t)tensor->count;
+    void *to = qnnrt_data_slot(run, slot, NULL);
+    qnnrt_result result = QNNRT_OK;
+    if (to == NULL) {
+        fail(t, j, NULL, "%s: the input has no memory", from);
+        return 0;
+    }
+    if (real) result = qnnrt_write_f32(run, slot, 0, values, count);
+    else if (slot->has_range) result = qnnrt_write_i32(run, slot, 0, values, count);
+    else memcpy(to, values, (size_t)tensor->bytes);
+    if (result != QNNRT_OK)
+        fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", from, qnnrt_run_error(run)->text);
+    return result == QNNRT_OK;
+}
+
+/* Read the values of an input from its file, or make them of a seed. Return 0 with an error. */
+static int read_input(const tool *t, const char *path, const qnnrt_slot_info *slot,
+                      const qnnrt_tensor_info *tensor, void *values, int *real, qnnrt_error *err)
+{
+    value_file file;
+    uint64_t seed = 0;
+    *real = 0;
+    if (value_seed(path, &seed)) {
+        qnnrt_tensor_info named = *tensor;
+        named.name = slot->tensor->name;
+        if (value_fill(&named, seed, slot->has_range ? slot->low : 0,
+                       slot->has_range ? slot->high : 1, values)) return 1;
+        return value_fail(err, "Give it a file.", "\"%s\" has a type without random values: %s",
+                          tensor->name, qnnrt_dtype_name(tensor->dtype));
+    }
+    const int good = value_open(path, slot->tensor->name, VALUE_BYTES, &file, err) &&
+                     value_take(&file, tensor, (number_form)t->set.input_form, values, real, err);
+    value_close(&file);
+    return good;
 }
 
 static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
 {
-    const qnnrt_tensor_info *tensor = slot->tensor;
     const char *path = j->input_files[slot - j->info->slots];
-    size_t native = 0;
-    void *to = qnnrt_data_slot(run, slot, &native);
-    const size_t count = count_now(run, slot), floats = count * sizeof(float);
-    const size_t most = native > floats ? native : floats;
-    int loaded = 0;
-    size_t bytes = 0;
-    char *data = read_input(t, j, path, most, &bytes);
-    if (data == NULL) return 0;
-
-    const int wants_float = t->set.input_form == FORM_FLOAT;
-    const int as_float = wants_float ? bytes == floats
-                                     : bytes == floats && bytes != native &&
-                                     takes_float_file(tensor);
-    if (as_float) {
-        const float *values = (const float *)(const void *)data;
-        loaded = qnnrt_write_f32(run, slot, 0, values, count) == QNNRT_OK;
-        if (!loaded)
-            fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
-        j->input_floats[slot - j->info->slots] = 1;
-    } else if (bytes == native && !wants_float) {
-        loaded = to != NULL;
-        if (!loaded) fail(t, j, NULL, "%s: the input has no memory", path);
-        else if (!slot->has_range) memcpy(to, data, native);
-        else loaded = qnnrt_write_i32(run, slot, 0, (const int32_t *)(const void *)data, count) ==
-                      QNNRT_OK;
-        if (to != NULL && !loaded)
-            fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
-    } else {
-        struct stat status;
-        char *name = cli_shown(slot->address), *dims = dims_text(tensor);
-        unsigned long long found = bytes;
-        if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-            found = (unsigned long long)status.st_size;
-        const char *hint = wants_float && bytes == native   ? "Leave out --input_data_type float."
-                           : !wants_float && bytes == floats ? "Add --input_data_type float."
-                                                             : NULL;
-        fail(t, j, hint, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native or %llu"
-             " bytes float32", path, found, name, qnnrt_dtype_name(tensor->dtype), dims,
-             (unsigned long long)native, (unsigned long long)floats);
-        free(name);
-        free(dims);
-    }
-    free(data);
-    return loaded;
+    const qnnrt_tensor_info tensor = tensor_now(run, slot);
+    const size_t floats = (size_t)tensor.count * sizeof(float);
+    void *values = cli_alloc(tensor.bytes > floats ? (size_t)tensor.bytes : floats, 1);
+    qnnrt_error err;
+    int real = 0, good = read_input(t, path, slot, &tensor, values, &real, &err);
+    if (!good) fail(t, j, err.hint, "%s: %s", path, err.text);
+    good = good && put_input(t, j, run, slot, path, &tensor, values, real);
+    j->input_floats[slot - j->info->slots] = real;
+    free(values);
+    return good;
 }
 
 static int load_inputs(tool *t, job *j, qnnrt_run *run)
@@ -220,9 +221,20 @@ static const char *file_name(const job *j, size_t slot)
     return j->names[slot] != NULL ? j->names[slot] : j->info->slots[slot].tensor->name;
 }
 
+/* Return the name of an output in a .safetensors file, which has each name once. */
+static const char *output_name(const job *j, size_t slot)
+{
+    for (size_t i = 0; i < j->info->slot_count; ++i)
+        if (i != slot && j->files[i] != NULL && strcmp(file_name(j, i), file_name(j, slot)) == 0)
+            return j->info->slots[slot].address;
+    return file_name(j, slot);
+}
+
 /* Choose the names of folders and output files before any is written. */
 static void name_files(tool *t)
 {
+    const char *suffix = t->set.output_file == OUTPUT_NPY ? ".npy" : ".raw";
+    char *native = cli_text("_native%s", suffix);
     char **folders = cli_alloc(t->job_count, sizeof(*folders));
     for (size_t i = 0; i < t->job_count; ++i) {
         job *j = &t->jobs[i];
@@ -231,15 +243,16 @@ static void name_files(tool *t)
         char **used = cli_alloc(2 * slots, sizeof(*used));
         for (size_t s = 0; s < slots; ++s)
             if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
-                j->files[s] = used[s] = safe_name(file_name(j, s), ".raw", used, slots);
+                j->files[s] = used[s] = safe_name(file_name(j, s), suffix, used, slots);
         /* Choose these names last, so that a tensor x_native keeps its name beside a tensor x. */
         for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
             if (j->files[s] != NULL)
                 j->native_files[s] = used[slots + s] =
-                    safe_name(file_name(j, s), "_native.raw", used, 2 * slots);
+                    safe_name(file_name(j, s), native, used, 2 * slots);
         free(used);
     }
     free(folders);
+    free(native);
 }
 
 static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes,
@@ -250,30 +263,66 @@ static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form f
     j->written[j->written_count++] = file;
 }
 
-static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnnrt_slot slot,
-                        number_form form,
-                        const char *folder, const char *name)
+/* Describe an output: its bytes, or float32 values, which the caller frees. Return 0 after a
+   message. */
+static int take_output(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, number_form form,
+                       value_out *out, float **values)
 {
-    const size_t count = count_now(run, slot);
-    float *values = NULL;
-    const void *data = NULL;
-    size_t bytes = 0;
-    int written = 0;
-    char *path = cli_text("%s/%s", folder, name);
-    if (form == FORM_FLOAT) {
-        values = cli_alloc(count, sizeof(*values));
-        bytes = count * sizeof(*values);
-        if (qnnrt_read_f32(run, slot, 0, values, count) == QNNRT_OK) data = values;
-        else fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
-    } else {
-        data = qnnrt_data_slot(run, slot, &bytes);
-        if (data == NULL) fail(t, j, NULL, "%s: the output has no memory", path);
+    const qnnrt_tensor_info tensor = tensor_now(run, slot);
+    out->name = output_name(j, (size_t)(slot - j->info->slots));
+    out->dtype = form == FORM_FLOAT ? QNNRT_DTYPE_F32 : tensor.dtype;
+    out->rank = tensor.rank;
+    out->dims = tensor.dims;
+    out->bytes = form == FORM_FLOAT ? tensor.count * sizeof(float) : tensor.bytes;
+    *values = form == FORM_FLOAT ? cli_alloc((size_t)tensor.count, sizeof(**values)) : NULL;
+    out->data = form == FORM_FLOAT ? *values : qnnrt_data_slot(run, slot, NULL);
+    if (form == FORM_FLOAT &&
+        qnnrt_read_f32(run, slot, 0, *values, (size_t)tensor.count) != QNNRT_OK) {
+        fail(t, j, qnnrt_run_error(run)->hint, "output \"%s\": %s", slot->address,
+             qnnrt_run_error(run)->text);
+        return 0;
     }
-    if (data != NULL) written = write_file(t, j, path, data, bytes, 1);
-    if (written) note_file(j, inference, slot, form, bytes, path);
-    else free(path);
+    if (out->data == NULL) fail(t, j, NULL, "output \"%s\" has no memory", slot->address);
+    return out->data != NULL;
+}
+
+/* Write all outputs in one form: a file for each, or one .safetensors file. Return 0 after a
+   message. */
+static int write_form(tool *t, job *j, qnnrt_run *run, uint32_t inference, number_form form,
+                      const char *folder, char *const *names)
+{
+    const int one = t->set.output_file == OUTPUT_SAFETENSORS;
+    const size_t slots = j->info->slot_count;
+    value_out *list = cli_alloc(slots, sizeof(*list));
+    float **values = cli_alloc(slots, sizeof(*values));
+    qnnrt_slot *from = cli_alloc(slots, sizeof(*from));
+    char *path = one ? cli_text("%s/outputs%s.safetensors", folder,
+                                names == j->native_files ? "_native" : "") : NULL;
+    size_t count = 0;
+    int good = 1;
+    for (size_t i = 0; i < slots && good; ++i) {
+        if (names[i] == NULL) continue;
+        from[count] = &j->info->slots[i];
+        good = take_output(t, j, run, from[count], form, &list[count], &values[count]);
+        ++count;
+        if (one || !good) continue;
+        char *name = cli_text("%s/%s", folder, names[i]);
+        good = value_write(t, j, name, &list[--count], 1);
+        if (good) note_file(j, inference, from[count], form, list[count].bytes, name);
+        else free(name);
+        free(values[count]);
+    }
+    if (one && count > 0 && good) {
+        good = value_write(t, j, path, list, count);
+        for (size_t i = 0; i < count && good; ++i)
+            note_file(j, inference, from[i], form, list[i].bytes, cli_text("%s", path));
+    }
+    for (size_t i = 0; i < count; ++i) free(values[i]);
+    free(path);
+    free((void *)from);
     free(values);
-    return written;
+    free(list);
+    return good;
 }
 
 static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
@@ -286,16 +335,12 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
                        : cli_text("%s/%s", set->output_dir, j->folder);
     int good = cli_make_folders(folder);
     if (!good) fail(t, j, CLI_WRITE_HINT, "cannot make the folder %s: %s", folder, strerror(errno));
-    for (size_t i = 0; good && i < j->info->slot_count; ++i) {
-        if (j->files[i] == NULL) continue;
-        const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
-        /* Write the native file first, because not every type can be converted to float. */
-        if (set->output_form == FORM_BOTH)
-            good = write_output(t, j, run, inference, &j->info->slots[i], FORM_NATIVE, folder,
-                                j->native_files[i]);
-        good = write_output(t, j, run, inference, &j->info->slots[i], first, folder, j->files[i]) &&
-            good;
-    }
+    /* Write the native files first, because not every type can be converted to float. */
+    if (set->output_form == FORM_BOTH)
+        good = good && write_form(t, j, run, inference, FORM_NATIVE, folder, j->native_files);
+    good = good && write_form(t, j, run, inference,
+                              set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT, folder,
+                              j->files);
     free(folder);
     return good;
 }

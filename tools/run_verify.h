@@ -1,75 +1,21 @@
 /* run_verify.h - a part of qnnrt-run.c: compare compiled graphs with qnnrt_ir_run()
 
-   ROOMS    >>values >>verify                                                                  */
+   ROOMS    >>guess >>verify                                                                   */
 
 /* =====================================================================================
-   VALUES                                                                        >>values
-   Elements of any type as doubles, and random inputs that a graph can take.
+   GUESS                                                                          >>guess
+   Random inputs that a graph can take.
    ===================================================================================== */
 
-static int value_is_float(qnnrt_dtype dtype)
-{
-    return dtype == QNNRT_DTYPE_F32 || dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16 ||
-           dtype == QNNRT_DTYPE_F64;
-}
-
-/* Convert elements between two types of the same kind, or a number type and bool. */
-static int value_convert(qnnrt_dtype from, const void *data, qnnrt_dtype to, void *out,
-                         uint64_t count)
-{
-    qnnrt_weights_loss loss = {0, 0, 0};
-    qnnrt_weight weight = {0};
-    weight.name = weight.type = weight.file = "";
-    weight.dtype = from;
-    weight.rank = 1;
-    weight.dims = &count;
-    weight.count = count;
-    weight.bytes = count * qnnrt_ir_dtype_bytes(from);
-    weight.data = data;
-    return qnnrt_weights_convert(&weight, to, out, (size_t)(count * qnnrt_ir_dtype_bytes(to)),
-                                 &loss, NULL) == QNNRT_OK;
-}
-
-/* Read elements of any type. Return 0 for a type that graphs do not have. */
-static int value_get(qnnrt_dtype dtype, const void *data, double *out, uint64_t count)
-{
-    if (value_is_float(dtype)) return value_convert(dtype, data, QNNRT_DTYPE_F64, out, count);
-    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
-    const int good = value_convert(dtype, data, QNNRT_DTYPE_I64, whole, count);
-    for (uint64_t i = 0; i < count; ++i) out[i] = (double)whole[i];
-    free(whole);
-    return good;
-}
-
-/* Write elements of any type; those of integers and bools are whole. */
-static int value_put(qnnrt_dtype dtype, const double *from, void *data, uint64_t count)
-{
-    if (value_is_float(dtype)) return value_convert(QNNRT_DTYPE_F64, from, dtype, data, count);
-    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
-    for (uint64_t i = 0; i < count; ++i) whole[i] = (int64_t)from[i];
-    const int good = value_convert(QNNRT_DTYPE_I64, whole, dtype, data, count);
-    free(whole);
-    return good;
-}
-
-/* Return the next of a sequence of random numbers. */
-static uint64_t value_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
 /* Return true if a name contains a word. */
-static int value_named(const qnnrt_ir_value *value, const char *word)
+static int guess_named(const qnnrt_ir_value *value, const char *word)
 {
     return strstr(value->name, word) != NULL;
 }
 
 /* Return how many rows a value may choose from as an index, in its readers and in those of its
    views; `rows` if there is no such reader. */
-static int64_t value_rows(const qnnrt_ir *ir, const qnnrt_ir_value *value, int64_t rows, int depth)
+static int64_t guess_rows(const qnnrt_ir *ir, const qnnrt_ir_value *value, int64_t rows, int depth)
 {
     static const char *const views[] = {
         "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "clone", "alias",
@@ -98,7 +44,7 @@ static int64_t value_rows(const qnnrt_ir *ir, const qnnrt_ir_value *value, int64
         } else if (depth > 0 && at == 0) {
             char *word = cli_text("%.*s", (int)bytes, node->op);
             if (cli_word(word, views) >= 0 && node->output_count > 0)
-                limit = value_rows(ir, node->outputs[0], INT64_MAX, depth - 1);
+                limit = guess_rows(ir, node->outputs[0], INT64_MAX, depth - 1);
             free(word);
         }
         if (limit < rows) rows = limit;
@@ -108,17 +54,17 @@ static int64_t value_rows(const qnnrt_ir *ir, const qnnrt_ir_value *value, int64
 
 /* Fill an input: floats are random between -1 and 1, masks 0 (or 1, if they are not floats),
    positions 0, 1, 2, ..., and other integers random within the rows that they choose from. */
-static void value_fill(const qnnrt_ir *ir, const qnnrt_ir_value *value, uint64_t seed, double *out)
+static void guess_input(const qnnrt_ir *ir, const qnnrt_ir_value *value, uint64_t seed, double *out)
 {
     const int floats = value_is_float(value->dtype);
     const int64_t last = value->rank > 0 ? value->dims[value->rank - 1] : 1;
-    const int64_t rows = floats ? 0 : value_rows(ir, value, INT64_MAX, 4);
+    const int64_t rows = floats ? 0 : guess_rows(ir, value, INT64_MAX, 4);
     uint64_t state = seed;
     for (uint64_t i = 0; i < value->count; ++i) {
         const uint64_t r = value_random(&state);
-        if (value_named(value, "mask") || value->dtype == QNNRT_DTYPE_BOOL8) out[i] = !floats;
+        if (guess_named(value, "mask") || value->dtype == QNNRT_DTYPE_BOOL8) out[i] = !floats;
         else if (floats) out[i] = (double)(r >> 11) / 4503599627370496.0 - 1;
-        else if (value_named(value, "position") || rows == INT64_MAX) {
+        else if (guess_named(value, "position") || rows == INT64_MAX) {
             out[i] = (double)((int64_t)(i % (uint64_t)last) % rows);
         } else out[i] = (double)(int64_t)(r % (uint64_t)rows);
     }
@@ -232,7 +178,7 @@ static int verify_fill(verify *v, uint64_t seed)
     const qnnrt_tensor_info *facts = NULL;
     for (size_t i = 0; i < v->ir->input_count; ++i) {
         const qnnrt_ir_value *value = v->ir->inputs[i];
-        value_fill(v->ir, value, seed * 1000 + i, v->inputs[i]);
+        guess_input(v->ir, value, seed * 1000 + i, v->inputs[i]);
         void *data = verify_tensor(v, v->ins[i], &facts);
         if (data == NULL) continue;              /* nothing reads this input */
         if (facts->count == value->count &&

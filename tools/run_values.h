@@ -1,0 +1,505 @@
+/* run_values.h - a part of qnnrt-run.c: values of tensors, in memory and in files
+
+   ROOMS    >>values >>value_files                                                               */
+
+/* =====================================================================================
+   VALUES                                                                        >>values
+   Elements of any type as doubles, and random numbers.
+   ===================================================================================== */
+
+static int value_is_float(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_F32 || dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16 ||
+           dtype == QNNRT_DTYPE_F64;
+}
+
+/* Return the integer type that holds the codes of a quantized type; any other type as it is. */
+static qnnrt_dtype value_stored(qnnrt_dtype dtype)
+{
+    switch (dtype) {
+    case QNNRT_DTYPE_S8Q: return QNNRT_DTYPE_I8;
+    case QNNRT_DTYPE_S16Q: return QNNRT_DTYPE_I16;
+    case QNNRT_DTYPE_S32Q: return QNNRT_DTYPE_I32;
+    case QNNRT_DTYPE_U8Q: return QNNRT_DTYPE_U8;
+    case QNNRT_DTYPE_U16Q: return QNNRT_DTYPE_U16;
+    case QNNRT_DTYPE_U32Q: return QNNRT_DTYPE_U32;
+    default: return dtype;
+    }
+}
+
+/* Return the bytes of an element, 0 for types that do not fill bytes. */
+static size_t value_size(qnnrt_dtype dtype)
+{
+    switch (dtype & 0xFF) {
+    case 0x08: return dtype == QNNRT_DTYPE_F8 || dtype == QNNRT_DTYPE_STRING ? 0 : 1;
+    case 0x16: case 0x26: return 2;
+    case 0x32: return 4;
+    case 0x64: return 8;
+    default: return 0;
+    }
+}
+
+/* Convert elements between two types of the same kind, or a number type and bool; count in *lost
+   those that did not fit. */
+static int value_convert_counted(qnnrt_dtype from, const void *data, qnnrt_dtype to, void *out,
+                                 uint64_t count, uint64_t *lost)
+{
+    qnnrt_weights_loss loss = {0, 0, 0};
+    qnnrt_weight weight = {0};
+    weight.name = weight.type = weight.file = "";
+    weight.dtype = from;
+    weight.rank = 1;
+    weight.dims = &count;
+    weight.count = count;
+    weight.bytes = count * value_size(from);
+    weight.data = data;
+    const int good = qnnrt_weights_convert(&weight, to, out,
+                                           (size_t)(count * value_size(to)), &loss,
+                                           NULL) == QNNRT_OK;
+    *lost = loss.overflowed + loss.out_of_range;
+    return good;
+}
+
+static int value_convert(qnnrt_dtype from, const void *data, qnnrt_dtype to, void *out,
+                         uint64_t count)
+{
+    uint64_t lost = 0;
+    return value_convert_counted(from, data, to, out, count, &lost);
+}
+
+/* Read elements of any type. Return 0 for a type that graphs do not have. */
+static int value_get(qnnrt_dtype dtype, const void *data, double *out, uint64_t count)
+{
+    if (value_is_float(dtype)) return value_convert(dtype, data, QNNRT_DTYPE_F64, out, count);
+    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
+    const int good = value_convert(dtype, data, QNNRT_DTYPE_I64, whole, count);
+    for (uint64_t i = 0; i < count; ++i) out[i] = (double)whole[i];
+    free(whole);
+    return good;
+}
+
+/* Write elements of any type; those of integers and bools are whole. */
+static int value_put(qnnrt_dtype dtype, const double *from, void *data, uint64_t count)
+{
+    if (value_is_float(dtype)) return value_convert(QNNRT_DTYPE_F64, from, dtype, data, count);
+    int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
+    for (uint64_t i = 0; i < count; ++i) whole[i] = (int64_t)from[i];
+    const int good = value_convert(QNNRT_DTYPE_I64, whole, dtype, data, count);
+    free(whole);
+    return good;
+}
+
+/* Return the next of a sequence of random numbers: SplitMix64. */
+static uint64_t value_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* Read "random:SEED". */
+static int value_seed(const char *text, uint64_t *seed)
+{
+    return strncmp(text, "random:", 7) == 0 && cli_number(text + 7, UINT64_MAX, seed);
+}
+
+/* Fill a tensor with random values: floats from -1 to below 1, codes of all bits, bools, and
+   integers of 0 and 1, or from low to high. The sequence begins with the sum of the seed and the
+   64-bit FNV-1a hash of the tensor's name; each element takes one number of it. Return 0 for a type
+   of another kind. */
+static int value_fill(const qnnrt_tensor_info *tensor, uint64_t seed, int32_t low, int32_t high,
+                      void *out)
+{
+    const qnnrt_dtype dtype = value_stored(tensor->dtype);
+    const size_t size = value_size(dtype);
+    const int codes = dtype != tensor->dtype;
+    const uint32_t used = tensor->quant.bitwidth != 0 ? tensor->quant.bitwidth : 64;
+    const int is_signed = (dtype & 0xFF00) == 0;
+    uint64_t state = 0xCBF29CE484222325u;
+    if (size == 0) return 0;
+    for (const char *c = tensor->name; *c != '\0'; ++c)
+        state = (state ^ (unsigned char)*c) * 0x100000001B3u;
+    state += seed;
+    for (uint64_t i = 0; i < tensor->count; ++i) {
+        uint64_t r = value_random(&state);
+        unsigned char *at = (unsigned char *)out + i * size;
+        if (value_is_float(dtype)) {
+            const double real = (double)(r >> 11) / 4503599627370496.0 - 1;
+            if (!value_put(dtype, &real, at, 1)) return 0;
+            continue;
+        }
+        if (dtype == QNNRT_DTYPE_BOOL8) r &= 1;
+        else if (!codes) r = (uint64_t)(low + (int64_t)(r % (uint64_t)((int64_t)high - low + 1)));
+        else if (used < 8 * size) {              /* few bits of the storage, with their sign */
+            r &= ((uint64_t)1 << used) - 1;
+            if (is_signed && r >> (used - 1) != 0) r -= (uint64_t)1 << used;
+        }
+        memcpy(at, &r, size);
+    }
+    return 1;
+}
+
+/* =====================================================================================
+   VALUE FILES                                                              >>value_files
+   Files of tensors, known by their names: .npy, .safetensors, and raw bytes in any other. One
+   reader and one writer.
+   ===================================================================================== */
+
+enum { VALUE_RANK = 32, VALUE_BYTES = 1 << 30 };     /* VALUE_BYTES: most of a file that is read */
+
+typedef struct value_file {
+    qnnrt_dtype          dtype;        /* UNDEFINED: the file does not say it                  */
+    uint32_t             rank;         /* 0 with UNDEFINED                                     */
+    uint64_t             dims[VALUE_RANK], count;
+    const void          *data;         /* [bytes], with any alignment                          */
+    size_t               bytes;
+    char                *room;         /* owned                                                */
+    qnnrt_weights       *weights;      /* owned                                                */
+} value_file;
+
+static int value_suffix(const char *path, const char *suffix)
+{
+    const size_t length = strlen(path), bytes = strlen(suffix);
+    return length > bytes && strcasecmp(path + length - bytes, suffix) == 0;
+}
+
+/* Fill an error. Return 0. */
+CLI_FORMAT(3, 4) static int value_fail(qnnrt_error *err, const char *hint, const char *format, ...)
+{
+    va_list list;
+    memset(err, 0, sizeof(*err));
+    err->code = QNNRT_E_FORMAT;
+    va_start(list, format);
+    vsnprintf(err->text, sizeof(err->text), format, list);
+    va_end(list);
+    snprintf(err->hint, sizeof(err->hint), "%s", hint);
+    return 0;
+}
+
+/* ---- .npy ---- */
+
+static const struct { const char *word; qnnrt_dtype dtype; } npy_types[] = {
+    {"<f4", QNNRT_DTYPE_F32}, {"<f8", QNNRT_DTYPE_F64}, {"<f2", QNNRT_DTYPE_F16},
+    {"<i8", QNNRT_DTYPE_I64}, {"<i4", QNNRT_DTYPE_I32}, {"<i2", QNNRT_DTYPE_I16},
+    {"|i1", QNNRT_DTYPE_I8}, {"<u8", QNNRT_DTYPE_U64}, {"<u4", QNNRT_DTYPE_U32},
+    {"<u2", QNNRT_DTYPE_U16}, {"|u1", QNNRT_DTYPE_U8}, {"|b1", QNNRT_DTYPE_BOOL8}
+};
+enum { NPY_TYPES = sizeof(npy_types) / sizeof(npy_types[0]) };
+
+/* Read the head of an .npy file in file->room. Return NULL, or why it cannot be read. */
+static const char *npy_read(value_file *file)
+{
+    const unsigned char *data = (const unsigned char *)file->room;
+    char head[1024];
+    size_t length, at = 10;
+    if (file->bytes < 12 || memcmp(data, "\x93NUMPY", 6) != 0) return "it is no .npy file";
+    length = data[8] + 256u * data[9];
+    if (data[6] > 1) {
+        length += 65536u * data[10] + 16777216u * (size_t)data[11];
+        at = 12;
+    }
+    if (length >= sizeof(head) || length > file->bytes - at)
+        return "its head is cut short or too long";
+    memcpy(head, data + at, length);
+    head[length] = '\0';
+    const char *type = strstr(head, "'descr':"), *shape = strstr(head, "'shape':");
+    if (type == NULL || shape == NULL) return "its head lacks descr or shape";
+    if (strstr(head, "'fortran_order': True") != NULL) return "its order is Fortran's";
+    type += 8;
+    type += strcspn(type, "'\"\n");
+    for (size_t i = 0; *type != '\0' && i < NPY_TYPES; ++i)
+        if (strncmp(type + 1, npy_types[i].word, 3) == 0) file->dtype = npy_types[i].dtype;
+    if (file->dtype == QNNRT_DTYPE_UNDEFINED)
+        return "its type is none of f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 and b1";
+    shape += strcspn(shape, "(");
+    if (*shape++ != '(') return "its shape is damaged";
+    file->count = 1;
+    while (*shape != ')') {
+        uint64_t dim = 0;
+        if (*shape == ' ' || *shape == ',') { ++shape; continue; }
+        if (*shape < '0' || *shape > '9' || file->rank == VALUE_RANK) return "its shape is damaged";
+        while (*shape >= '0' && *shape <= '9' && dim < VALUE_BYTES)
+            dim = 10 * dim + (uint64_t)(*shape++ - '0');
+        if (dim >= VALUE_BYTES || (dim != 0 && file->count > VALUE_BYTES / dim))
+            return "its shape is too large";
+        file->dims[file->rank++] = dim;
+        file->count *= dim;
+    }
+    file->data = file->room + at + length;
+    file->bytes -= at + length;
+    if (file->count * value_size(file->dtype) != file->bytes)
+        return "its size is not that of its shape";
+    return NULL;
+}
+
+/* Return the head of an .npy file. The caller frees its data. */
+static page npy_head(qnnrt_dtype dtype, uint32_t rank, const uint32_t *dims)
+{
+    page p = {NULL, 0, 0}, head = {NULL, 0, 0};
+    size_t type = 0;
+    while (type < NPY_TYPES && npy_types[type].dtype != dtype) ++type;
+    if (type == NPY_TYPES) return p;
+    page_add(&head, "{'descr': '%s', 'fortran_order': False, 'shape': (", npy_types[type].word);
+    for (uint32_t i = 0; i < rank; ++i)
+        page_add(&head, "%s%lu%s", i > 0 ? " " : "", (unsigned long)dims[i],
+                 i + 1 < rank || rank == 1 ? "," : "");
+    page_text(&head, "), }");
+    while ((10 + head.used + 1) % 64 != 0) page_text(&head, " ");
+    page_text(&head, "\n");
+    const char begin[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, (char)(head.used & 255),
+                            (char)(head.used >> 8)};
+    page_bytes(&p, begin, sizeof(begin));
+    page_bytes(&p, head.data, head.used);
+    free(head.data);
+    return p;
+}
+
+/* ---- reading ---- */
+
+static void value_close(value_file *file)
+{
+    free(file->room);
+    qnnrt_weights_close(file->weights);
+    memset(file, 0, sizeof(*file));
+}
+
+/* Find a tensor in a .safetensors file: the one with this name, or the only one. */
+static int value_open_weights(const char *path, const char *name, value_file *file,
+                              qnnrt_error *err)
+{
+    if (qnnrt_weights_open(path, NULL, &file->weights, err) != QNNRT_OK) return 0;
+    const qnnrt_weights_info *info = qnnrt_weights_get_info(file->weights);
+    const qnnrt_weight *weight = qnnrt_weights_find(file->weights, name);
+    if (weight == NULL && info->count == 1) weight = &info->weights[0];
+    if (weight == NULL)
+        return value_fail(err, "Name the tensors of the file as the model does.",
+                          "it has no tensor \"%s\" among its %lu", name,
+                          (unsigned long)info->count);
+    if (weight->rank > VALUE_RANK || weight->dtype == QNNRT_DTYPE_UNDEFINED)
+        return value_fail(err, "Store it as one of F64, F32, F16, BF16, I8 to U64 and BOOL.",
+                          "its type \"%s\" cannot be read", weight->type);
+    file->dtype = weight->dtype;
+    file->rank = weight->rank;
+    for (uint32_t i = 0; i < weight->rank; ++i) file->dims[i] = weight->dims[i];
+    file->count = weight->count;
+    file->data = weight->data;
+    file->bytes = (size_t)weight->bytes;
+    return 1;
+}
+
+/* Open a file of values. name: of the tensor in a .safetensors file; most: bytes to read, at most
+   VALUE_BYTES. Return 0 with an error, which does not name the file; the caller says value_close()
+   in both cases. */
+static int value_open(const char *path, const char *name, size_t most, value_file *file,
+                      qnnrt_error *err)
+{
+    memset(file, 0, sizeof(*file));
+    file->dtype = QNNRT_DTYPE_UNDEFINED;
+    if (value_suffix(path, ".safetensors")) return value_open_weights(path, name, file, err);
+    file->data = file->room = cli_read_file(path, most, &file->bytes);
+    if (file->room == NULL) {
+        const int why = errno;
+        struct stat status;
+        if (why == EFBIG && stat(path, &status) == 0 && S_ISREG(status.st_mode))
+            return value_fail(err, "Write the values of this tensor alone.",
+                              "it has %llu bytes, more than %llu",
+                              (unsigned long long)status.st_size, (unsigned long long)most);
+        return value_fail(err, "Check the name.", "%s",
+                          why == EFBIG ? "it is too long" : strerror(why));
+    }
+    const char *reason = value_suffix(path, ".npy") ? npy_read(file) : NULL;
+    if (reason == NULL) return 1;
+    return value_fail(err, "Write it with numpy.save(), in C order and little-endian.", "%s",
+                      reason);
+}
+
+/* Return 1 if the dims of a file are those of a tensor, apart from dims of 1. */
+static int value_fits(const value_file *file, uint32_t rank, const uint32_t *dims)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < file->rank; ++i) {
+        if (file->dims[i] == 1) continue;
+        while (at < rank && dims[at] == 1) ++at;
+        if (at == rank || dims[at++] != file->dims[i]) return 0;
+    }
+    while (at < rank && dims[at] == 1) ++at;
+    return at == rank;
+}
+
+/* Return "[2,3]" for a file. The caller frees it. */
+static char *value_dims(const value_file *file)
+{
+    int64_t shape[VALUE_RANK];
+    page p = {NULL, 0, 0};
+    for (uint32_t i = 0; i < file->rank; ++i) shape[i] = (int64_t)file->dims[i];
+    page_dims(&p, file->rank, shape);
+    return p.data;
+}
+
+/* True for types of real numbers, which take a float32 file without --input_data_type. */
+static int takes_float_file(const qnnrt_tensor_info *tensor)
+{
+    return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR ||
+        tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS ||
+           tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
+}
+
+/* Take raw bytes for a tensor: see value_take(). */
+static int value_take_raw(const value_file *file, const qnnrt_tensor_info *tensor, number_form form,
+                          void *out, int *real, qnnrt_error *err)
+{
+    const uint64_t floats = tensor->count * sizeof(float), native = tensor->bytes;
+    const int wants_float = form == FORM_FLOAT;
+    *real = file->bytes == floats && (wants_float || (file->bytes != native &&
+                                                      takes_float_file(tensor)));
+    if (*real || (file->bytes == native && !wants_float)) {
+        memcpy(out, file->data, file->bytes);
+        return 1;
+    }
+    char facts[512];
+    return value_fail(err, wants_float && file->bytes == native
+                               ? "Leave out --input_data_type float."
+                           : !wants_float && file->bytes == floats ? "Add --input_data_type float."
+                                                                   : "Write one value for each"
+                                                                     " element.",
+                      "it has %llu bytes; \"%s\" (%s) takes %llu bytes native or %llu bytes"
+                      " float32", (unsigned long long)file->bytes, tensor->name,
+                      qnnrt_tensor_text(tensor, facts, sizeof(facts)), (unsigned long long)native,
+                      (unsigned long long)floats);
+}
+
+/* Take the values of a file for a tensor, whose dims and bytes are those of now. out has room for
+   tensor->bytes and for tensor->count floats. *real: 1: it received float32 values; 0: the bytes of
+   the tensor. form: FORM_FLOAT: raw bytes are float32, and the values of a file of integers are
+   real numbers; else integers are codes of a quantized tensor. Return 0 with an error. */
+static int value_take(const value_file *file, const qnnrt_tensor_info *tensor, number_form form,
+                      void *out, int *real, qnnrt_error *err)
+{
+    const qnnrt_dtype stored = value_stored(tensor->dtype);
+    uint64_t lost = 0;
+    if (file->dtype == QNNRT_DTYPE_UNDEFINED)
+        return value_take_raw(file, tensor, form, out, real, err);
+    if (file->count != tensor->count || !value_fits(file, tensor->rank, tensor->dims)) {
+        char *dims = value_dims(file);
+        value_fail(err, "Write the values with the tensor's shape.",
+                   "its shape is %s, %llu values; \"%s\" takes %llu", dims,
+                   (unsigned long long)file->count, tensor->name,
+                   (unsigned long long)tensor->count);
+        free(dims);
+        return 0;
+    }
+    const int floats = value_is_float(file->dtype);
+    *real = (floats && !value_is_float(stored)) || (form == FORM_FLOAT && stored != tensor->dtype);
+    if (floats && *real && stored == tensor->dtype && form != FORM_FLOAT)
+        return value_fail(err, "Write the values as integers, or add --input_data_type float.",
+                          "it holds %s values; \"%s\" takes %s",
+                          qnnrt_dtype_name(file->dtype), tensor->name,
+                          qnnrt_dtype_name(tensor->dtype));
+    if (*real) {
+        double *wide = cli_alloc((size_t)file->count, sizeof(*wide));
+        const int good = value_get(file->dtype, file->data, wide, file->count) &&
+                         value_put(QNNRT_DTYPE_F32, wide, out, file->count);
+        free(wide);
+        if (good) return 1;
+    } else if (floats == value_is_float(stored) && value_size(stored) != 0 &&
+               value_convert_counted(file->dtype, file->data, stored, out, file->count, &lost)) {
+        if (lost == 0 || floats) return 1;
+        return value_fail(err, "Write the values in the tensor's type.",
+                          "%llu of %llu values do not fit into %s of \"%s\"",
+                          (unsigned long long)lost, (unsigned long long)file->count,
+                          qnnrt_dtype_name(tensor->dtype), tensor->name);
+    }
+    return value_fail(err, "Write the values in the tensor's type.",
+                      "it holds %s values; \"%s\" takes %s", qnnrt_dtype_name(file->dtype),
+                      tensor->name, qnnrt_dtype_name(tensor->dtype));
+}
+
+/* ---- writing ---- */
+
+typedef struct value_out {             /* a tensor that is written                             */
+    const char     *name;              /* in a .safetensors file; each name once               */
+    qnnrt_dtype     dtype;             /* a quantized one is written as its codes              */
+    uint32_t        rank;
+    const uint32_t *dims;              /* [rank]                                               */
+    const void     *data;              /* [bytes]                                              */
+    uint64_t        bytes;
+} value_out;
+
+/* Return the head of a .safetensors file; its data are NULL if a type has no word. The caller frees
+   them. */
+static page safetensors_head(const value_out *list, size_t count)
+{
+    static const struct { qnnrt_dtype dtype; const char *word; } types[] = {
+        {QNNRT_DTYPE_F32, "F32"}, {QNNRT_DTYPE_F16, "F16"}, {QNNRT_DTYPE_BF16, "BF16"},
+        {QNNRT_DTYPE_F64, "F64"}, {QNNRT_DTYPE_I8, "I8"}, {QNNRT_DTYPE_I16, "I16"},
+        {QNNRT_DTYPE_I32, "I32"}, {QNNRT_DTYPE_I64, "I64"}, {QNNRT_DTYPE_U8, "U8"},
+        {QNNRT_DTYPE_U16, "U16"}, {QNNRT_DTYPE_U32, "U32"}, {QNNRT_DTYPE_U64, "U64"},
+        {QNNRT_DTYPE_BOOL8, "BOOL"}
+    };
+    enum { TYPES = sizeof(types) / sizeof(types[0]) };
+    page p = {NULL, 0, 0}, head = {NULL, 0, 0};
+    json writer, *j = &writer;
+    uint64_t at = 0;
+    int good = 1;
+    qnnrt_json_write_begin(j, json_to_page, &head, 0);
+    json_open(j, NULL, '{', 1);
+    for (size_t i = 0; i < count; ++i) {
+        size_t type = 0;
+        while (type < TYPES && types[type].dtype != value_stored(list[i].dtype)) ++type;
+        good = good && type < TYPES && strcmp(list[i].name, "__metadata__") != 0;
+        json_open(j, list[i].name, '{', 1);
+        json_string(j, "dtype", type < TYPES ? types[type].word : "");
+        json_open(j, "shape", '[', 1);
+        for (uint32_t k = 0; k < list[i].rank; ++k) json_count(j, NULL, list[i].dims[k]);
+        json_close(j);
+        json_open(j, "data_offsets", '[', 1);
+        json_count(j, NULL, at);
+        json_count(j, NULL, at += list[i].bytes);
+        json_close(j);
+        json_close(j);
+    }
+    json_close(j);
+    good = qnnrt_json_write_end(j) && good;
+    while (head.used > 0 && head.data[head.used - 1] == '\n') --head.used;
+    while (head.used % 8 != 0) page_text(&head, " ");
+    char length[8];
+    for (int i = 0; i < 8; ++i) length[i] = (char)((uint64_t)head.used >> 8 * i & 255);
+    if (good) page_bytes(&p, length, sizeof(length));
+    if (good) page_bytes(&p, head.data, head.used);
+    free(head.data);
+    return p;
+}
+
+/* Write tensors to a file, in the form that its name says; all but .safetensors take one. j may be
+   NULL. Return 0 after a message. */
+static int value_write(tool *t, job *j, const char *path, const value_out *list, size_t count)
+{
+    page head = {NULL, 0, 0};
+    const int npy = value_suffix(path, ".npy"), safe = value_suffix(path, ".safetensors");
+    cli_file f;
+    if (npy) head = npy_head(value_stored(list[0].dtype), list[0].rank, list[0].dims);
+    if (safe) head = safetensors_head(list, count);
+    if ((npy || safe) && head.data == NULL) {
+        fail(t, j, "Write it as raw bytes, or as float32.",
+             "cannot write %s: \"%s\" has a type or a name that the format lacks", path,
+             list[0].name);
+        return 0;
+    }
+    int good = cli_create(&f, path, 1);
+    if (good) {
+        errno = 0;
+        if (head.used > 0) good = fwrite(head.data, 1, head.used, f.file) == head.used;
+        for (size_t i = 0; i < count && good; ++i)
+            good = fwrite(list[i].data, 1, (size_t)list[i].bytes, f.file) == list[i].bytes;
+        good = cli_finish(&f, good);
+    }
+    if (!good) {
+        const int why = errno;
+        char *name = cli_shown(path);
+        fail(t, j, CLI_WRITE_HINT, "cannot write %s: %s", name, strerror(why));
+        free(name);
+    }
+    free(head.data);
+    return good;
+}
