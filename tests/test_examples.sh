@@ -87,7 +87,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     # One system library reads both binaries, although the role "cpu" alone would mean libQnnRef.so.
     if "$build/qnnrt-run" plan "$out/mixed" --system_so "$release/libQnnSystem.so" >"$out/text" 2>"$out/log" &&
         grep -q 'on cpu (CPU)$' "$out/text" &&
-        [ "$(sed -n 's/^device    about \([0-9]*\) bytes;.*/\1/p' "$out/text")" -lt 66000 ]; then good      # without the CPU's 1,400
+        [ "$(sed -n 's/^device    about \([0-9]*\)\.\([0-9]\) KiB;.*/\1\2/p' "$out/text")" -lt 645 ]; then good      # without the CPU's 1.4 KiB
     else bad two_backends_are_planned "$(cat "$out/text" "$out/log")"; fi
     if "$build/examples/01_hello" tests/data/ctx/qairt2.51/mlp_u8 "$release/libQnnHtp.so" >"$out/text" 2>"$out/log" &&
         grep -q '^y (ufixed8, 128 elements): ' "$out/text"; then good

@@ -69,14 +69,14 @@ is inspect_json 0
 silent inspect_json err
 for text in 'context 7  forward_7_json.json, without its binary' 'metadata    forward_0_json.json' \
     'build id    v2.51.0.260929181845' 'backend     6 (HTP), core API 2.40.0, backend API 5.51.0' \
-    'SoC model 69 (SM8750), NPU v79' 'VTCM 8,388,608' 'spill-fill 1,048,576' 'optimisation level 3' 'HVX threads 4' \
+    'SoC model 69 (SM8750), NPU v79' 'VTCM 8.0 MiB' 'spill-fill 1.0 MiB' 'optimisation level 3' 'HVX threads 4' \
     'pipeline "prompt_ar128_cl2048", 8 steps' 'equal names' 'scale 0.001953125'; do
     says inspect_json_text out "$text"
 done
 run plan "$eight"
 is plan_json 0
-says plan_json out 'memory    peak 19677696 bytes, bound 19677696'
-check plan_json "no row of the mask" grep -qE '^ +512 +524288  0-7 +input +kept +attention_mask$' "$tmp/out"
+says plan_json out 'memory    peak 18.8 MiB, bound 18.8 MiB'
+check plan_json "no row of the mask" grep -qE '^ +512 +512.0 KiB  0-7 +input +kept +attention_mask$' "$tmp/out"
 run inspect "$eight/forward_3_json.json" "$eight/forward_4_json.json"
 is inspect_files 0
 says inspect_files out 'files given one by one, 2 contexts'
@@ -91,7 +91,7 @@ assert g["inputs"][0]["id"] == 3 and g["inputs"][0]["dims"] == [1, 128, 1024] an
 assert d["pipelines"][0]["plan"] is None and d["ok"] is True' "$tmp/out"
 run --ctx_dir "$eight" --inspect
 is inspect_old 0
-says inspect_old out 'memory    peak 19677696 bytes'
+says inspect_old out 'memory    peak 18.8 MiB'
 printf '\357\273\277 \n\t' >"$tmp/bom.json"
 cat "$eight/forward_0_json.json" >>"$tmp/bom.json"
 run inspect "$tmp/bom.json"

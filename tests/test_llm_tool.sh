@@ -379,7 +379,7 @@ for resident in all one $((2 * largest)) $((largest - 1)); do
     esac
     is "eight_$resident" 0
     check "eight_$resident" "another text: $(cat "$tmp/out")" cmp -s "$tmp/out" "$tmp/eight_text"
-    says "eight_$resident" err "at most $(field device_peak_bytes) bytes of about $all on the device"
+    says "eight_$resident" err "at most $(human "$(field device_peak_bytes)") of about $(human "$all") on the device"
     holds "eight_$resident" "peak <= most" -v peak="$(field device_peak_bytes)" -v most="$most"
     echo "note: --resident $resident: at most $(field device_peak_bytes) of $all bytes, $(field context_loads) loads"
 done

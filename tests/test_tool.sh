@@ -456,10 +456,10 @@ says per_tensor_and_guard out 'pages of its own'
 fake --ctx_dir "$tmp/scratch" --no_zero
 says no_zero_is_said out 'inputs without a file are unfilled: "x"'
 fake --ctx_dir "$tmp/scratch" --per_tensor
-says per_tensor_is_said out 'peak 2176 bytes, bound 2176, naive 2176, alignment 64; with --per_tensor'
+says per_tensor_is_said out 'peak 2,176 bytes, bound 2,176 bytes, naive 2,176 bytes, alignment 64; with --per_tensor'
 run plan "$tmp/scratch" --system_so "$fake" --per_tensor
 is per_tensor_plan 0
-says per_tensor_plan out 'peak 2176 bytes'
+says per_tensor_plan out 'peak 2,176 bytes'
 wrong no_zero_runs 'runs nothing' --ctx_dir x --inspect --no_zero
 wrong no_zero_of_plan '--no_zero' plan "$tmp/scratch" --no_zero
 
@@ -803,10 +803,10 @@ else
             folder=$set_of/chain_of_three
             sample "$folder" --input "input_ids=$folder/input_ids.raw"
             says real_wiring out 'the only pair that fits'
-            say_need=$(sed -n 's/^device    about \([0-9]*\) bytes; one process has about 3600000000.*/\1/p' "$tmp/out")
-            for resident in one "$say_need" all; do
+            need=$(sed -n 's/^device    about \([0-9]*\).0 KiB; one process has about 3.4 GiB .*/\1/p' "$tmp/out")
+            for resident in one "$((need * 1024))" all; do
                 sample "$folder" --input "input_ids=$folder/input_ids.raw" --resident "$resident" --progress
-                says "real_resident_$resident" out "bytes of about $say_need on the device"
+                says "real_resident_$resident" out " of about $need.0 KiB on the device"
                 says "real_resident_$resident" err 'loading 3 of 3: '
             done
             sample "$set_of/cnn_per_axis" --input "image=$set_of/cnn_per_axis/image.raw"

@@ -6,7 +6,7 @@
 set -u
 LC_ALL=C
 export LC_ALL
-unset QNNFAKE
+unset QNNFAKE COLUMNS
 
 build=${1:-build}
 release=${2:-$build/qnn/2.51/onnxruntime_qnn}
@@ -101,6 +101,9 @@ for name, path in zip(sys.argv[2::2], sys.argv[3::2]):
     if b"<i8" in data[:size]: body = array.array("i", array.array("q", body)).tobytes()
     open(path, "wb").write(body)' "$@"
 }
+
+# human BYTES: as tables and messages show a number of bytes of 10,000 to a GiB
+human() { awk -v n="$1" 'BEGIN { n /= 1024; unit = "KiB"; if (n >= 1023.95) { n /= 1024; unit = "MiB" }; printf "%.1f %s", n, unit }'; }
 
 # finish: print the sum; fail if a check failed
 finish() {

@@ -12,8 +12,9 @@
    Standard output belongs to the program alone: see cli_take_stdout().
 
    ROOMS    >>text >>message        cli_files.h: >>stdout >>signals >>read >>write
-            cli_options.h: >>words >>tables >>help >>parse
-            cli_device.h: >>device                                                               */
+            cli_terminal.h: >>terminal >>lines >>busy        cli_options.h: >>words >>tables
+            cli_help.h: >>help >>manual                      cli_complete.h: >>completion
+            cli_parse.h: >>parse                             cli_device.h: >>device              */
 #ifndef CLI_H
 #define CLI_H
 
@@ -89,6 +90,35 @@ CLI_FORMAT(1, 2) static inline char *cli_text(const char *format, ...)
 /* Return "s" for a plural. */
 static inline const char *cli_plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
+/* Return "1,234,567". The caller frees it. */
+static inline char *cli_grouped(uint64_t value)
+{
+    char digits[24], out[32];
+    size_t used = 0;
+    const int count = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+    for (int i = 0; i < count; ++i) {
+        if (i > 0 && (count - i) % 3 == 0) out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    return cli_text("%.*s", (int)used, out);
+}
+
+/* Return "1,856 bytes" or "26.8 MiB". The caller frees it. */
+static inline char *cli_bytes_text(uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    if (bytes < 10000) {
+        char *number = cli_grouped(bytes);
+        char *made = cli_text("%s byte%s", number, cli_plural(bytes));
+        free(number);
+        return made;
+    }
+    for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024;
+    return cli_text("%.1f %s", value, units[unit]);
+}
+
 /* Return a text in a form that is safe on a terminal: valid UTF-8, and \xNN for all other bytes.
    lines: which line feeds stay: 0: none; 1: those before two blanks, as errors of qnnrt have them;
    2: all. The caller frees it. */
@@ -115,6 +145,8 @@ static inline char *cli_shown(const char *name)
     return cli_shown_text(name, 0);
 }
 
+#include "cli_terminal.h"
+
 /* =====================================================================================
    MESSAGE                                                                     >>message
    One line that says what failed, and the hint as the last line.
@@ -130,9 +162,14 @@ static inline void cli_message(const char *message, const char *hint)
     char *text = cli_shown_text(message, 1), *what = cli_shown(hint != NULL ? hint : "");
     const int hinted = hint != NULL && hint[0] != '\0' && strcmp(hint, cli_last_hint) != 0;
     snprintf(cli_last_hint, sizeof(cli_last_hint), "%s", hint != NULL ? hint : "");
+    const char *bold = cli_tone_text(stderr, CLI_BOLD), *plain = cli_tone_text(stderr, CLI_PLAIN);
+    char *both = cli_text("%s" CLI_NAME ":%s %s\n%s%s%s%s%s", bold, plain, text,
+                          hinted ? bold : "", hinted ? "hint:" : "", hinted ? plain : "",
+                          hinted ? " " : "", hinted ? what : "");
     /* Print both in one call, so that lines of the vendor's threads do not come between them. */
-    fprintf(stderr, CLI_NAME ": %s\n%s%s%s", text, hinted ? "hint: " : "", hinted ? what : "",
-            hinted ? "\n" : "");
+    cli_busy_end();
+    cli_print(stderr, both);
+    free(both);
     free(text);
     free(what);
 }
@@ -175,6 +212,9 @@ static inline void cli_log(void *user, qnnrt_log_level level, const char *room,
 
 #include "cli_files.h"
 #include "cli_options.h"
+#include "cli_help.h"
+#include "cli_complete.h"
+#include "cli_parse.h"
 #include "cli_device.h"
 
 #endif /* CLI_H */

@@ -69,10 +69,14 @@ static inline cli_device cli_device_of(const qnnrt *model)
 static inline char *cli_device_text(const qnnrt *model)
 {
     const cli_device device = cli_device_of(model);
-    return cli_text("%llu context%s, loaded %llu time%s: at most %llu bytes of about %llu on the"
-                    " device", (unsigned long long)device.contexts, cli_plural(device.contexts),
-                    (unsigned long long)device.creates, cli_plural(device.creates),
-                    (unsigned long long)device.peak, (unsigned long long)device.all);
+    char *peak = cli_bytes_text(device.peak), *all = cli_bytes_text(device.all);
+    char *made = cli_text("%llu context%s, loaded %llu time%s: at most %s of about %s on the"
+                          " device", (unsigned long long)device.contexts,
+                          cli_plural(device.contexts), (unsigned long long)device.creates,
+                          cli_plural(device.creates), peak, all);
+    free(peak);
+    free(all);
+    return made;
 }
 
 #endif

@@ -30,6 +30,7 @@ static inline FILE *cli_take_stdout(void)
 /* Close what cli_take_stdout() returned. Return 0 after printing an error. */
 static inline int cli_close_stdout(FILE *out)
 {
+    cli_put_end(out);
     const int good = !ferror(out);
     if (fclose(out) == 0 && good) return 1;
     cli_message("cannot write to standard output", NULL);

@@ -1,6 +1,6 @@
-/* cli_options.h - a part of cli.h: tables of options and verbs, parsed and printed as help
+/* cli_options.h - a part of cli.h: words that a program knows, and tables of options and verbs
 
-   ROOMS    >>words >>tables >>help >>parse                                                      */
+   ROOMS    >>words >>tables                                                                     */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -134,7 +134,8 @@ typedef enum cli_kind {
     CLI_POWER,                         /* field: qnnrt_power_preset                        */
     CLI_LEVEL,                         /* field: qnnrt_log_level                           */
     CLI_OWN,                           /* take() reads the value                           */
-    CLI_VERSION, CLI_HELP
+    CLI_VERSION, CLI_HELP, CLI_MAN,
+    CLI_COMPLETION                     /* value: the name of a shell                       */
 } cli_kind;
 
 typedef struct cli_list {
@@ -175,7 +176,8 @@ typedef struct cli_verb {
     const char *const *examples;       /* what follows the program's name; ends with NULL      */
     const char *notes;                 /* one paragraph for its own help, or NULL              */
     unsigned    lists, takes;          /* bits of the options in its help, and of all it takes */
-    int         raw;                   /* 1: all words are operands, also those with "--"      */
+    /* 1: words are operands, also those with "--", except known options before them. */
+    int         raw;
     int       (*run)(void *program);   /* returns the exit status                              */
 } cli_verb;
 
@@ -200,431 +202,22 @@ typedef struct cli_program {
     size_t            operand_field;   /* offset of a cli_list in the settings                 */
 } cli_program;
 
+/* The options that every program has; they close its last table. */
+#define CLI_COMMON \
+    {.name = "version", .kind = CLI_VERSION, .help = "print the version"}, \
+    {.name = "man", .kind = CLI_MAN, \
+     .help = "print the manual page, in the form that man reads: man -l FILE"}, \
+    {.name = "completion", .value = "bash|zsh|fish", .kind = CLI_COMPLETION, \
+     .help = "print the completion of the words of this program for a shell: " \
+             "source <(" CLI_NAME " --completion bash)"}, \
+    {.name = "help", .kind = CLI_HELP, .help = "print this help"}
+
 /* Return the option with an index counted through all tables; NULL after the last one. */
 static inline const cli_option *cli_option_at(const cli_program *p, size_t index)
 {
     for (size_t i = 0; i < p->table_count; index -= p->tables[i++].count)
         if (index < p->tables[i].count) return &p->tables[i].options[index];
     return NULL;
-}
-
-/* =====================================================================================
-   HELP                                                                           >>help
-   ===================================================================================== */
-
-enum { CLI_WIDTH = 80 };
-
-/* Print a paragraph in lines of at most CLI_WIDTH columns. */
-static inline void cli_paragraph(FILE *out, int indent, const char *text)
-{
-    int column = 0;
-    while (*text != '\0') {
-        const int length = (int)strcspn(text, " \n");
-        if (column > 0 && column + 1 + length > CLI_WIDTH) {
-            fputc('\n', out);
-            column = 0;
-        }
-        column += fprintf(out, "%*s%.*s", column == 0 ? indent : 1, "", length, text);
-        text += length;
-        while (*text == ' ' || *text == '\n') ++text;
-    }
-    fputc('\n', out);
-}
-
-static inline void cli_help_options(FILE *out, const cli_program *p, unsigned lists)
-{
-    const cli_option *o;
-    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
-        const char *blank = o->value != NULL ? " " : "", *value = o->value != NULL ? o->value : "";
-        if (o->verbs != 0 && (o->verbs & lists) == 0) continue;
-        fprintf(out, "  --%s%s%s", o->name, blank, value);
-        if (o->alias != NULL) fprintf(out, ", --%s%s%s", o->alias, blank, value);
-        fputc('\n', out);
-        cli_paragraph(out, 8, o->help);
-    }
-}
-
-static inline void cli_help_usage(FILE *out, const char *verb, const char *usage)
-{
-    fprintf(out, "  " CLI_NAME "%s%s%s%s\n", verb != NULL ? " " : "", verb != NULL ? verb : "",
-            usage[0] != '\0' ? " " : "", usage);
-}
-
-static inline void cli_help_examples(FILE *out, const char *const *examples)
-{
-    for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i)
-        fprintf(out, "      " CLI_NAME " %s\n", examples[i]);
-}
-
-/* Print the help of a verb, or of the program for NULL: it has all verbs, and the options of the
-   first one and of those that share them. */
-static inline void cli_help(FILE *out, const cli_program *p, const cli_verb *verb)
-{
-    cli_paragraph(out, 0, verb != NULL ? verb->summary : p->summary);
-    fputc('\n', out);
-    if (verb != NULL) {
-        cli_help_usage(out, verb->name, verb->usage);
-        cli_help_examples(out, verb->examples);
-    } else if (p->verb_count == 0) {
-        cli_help_usage(out, NULL, p->usage);
-        cli_help_examples(out, p->examples);
-    }
-    for (size_t i = 0; verb == NULL && i < p->verb_count; ++i) {
-        const cli_verb *v = &p->verbs[i];
-        cli_help_usage(out, v->name, v->usage);
-        cli_paragraph(out, 6, v->summary);
-        cli_help_examples(out, v->examples);
-    }
-    const char *notes = verb != NULL ? verb->notes : p->notes;
-    if (notes != NULL) {
-        fputc('\n', out);
-        cli_paragraph(out, 0, notes);
-    }
-    if (verb == NULL || !verb->raw) {
-        fprintf(out, "\nOptions; a value follows as the next word or after '=':\n\n");
-        cli_help_options(out, p, verb != NULL ? verb->lists
-                                 : p->verb_count != 0 ? p->verbs[0].takes : 0);
-    }
-    if (p->statuses != NULL) fputc('\n', out);
-    if (p->statuses != NULL) cli_paragraph(out, 0, p->statuses);
-}
-
-/* =====================================================================================
-   PARSE                                                                         >>parse
-   ===================================================================================== */
-
-/* An option as it stands on the command line. */
-typedef struct cli_given {
-    const cli_option *option;
-    const char       *value;           /* NULL: it takes none */
-} cli_given;
-
-typedef struct cli_parsed {
-    const cli_verb *verb;              /* the verb, in a program that has verbs          */
-    int             named;             /* 1: the verb stands on the command line         */
-    int             answered;          /* 1: --help or --version: there is nothing to do */
-    const char     *operand;           /* the first word that is not an option, or NULL  */
-    cli_given      *given;             /* [given_count] as on the command line; free it  */
-    size_t          given_count;
-} cli_parsed;
-
-static inline int cli_takes(const cli_option *o, const cli_verb *verb)
-{
-    return verb == NULL || o->verbs == 0 || (o->verbs & verb->takes) != 0;
-}
-
-static inline int cli_named(const cli_option *o, const char *word, size_t bytes)
-{
-    return (strlen(o->name) == bytes && strncmp(o->name, word, bytes) == 0) ||
-           (o->alias != NULL && strlen(o->alias) == bytes && strncmp(o->alias, word, bytes) == 0);
-}
-
-/* Return the first verb whose help lists an option of this name, or NULL. */
-static inline const cli_verb *cli_verb_of(const cli_program *p, const char *name, size_t bytes)
-{
-    const cli_option *o;
-    for (size_t v = 0; v < p->verb_count; ++v)
-        for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
-            if ((o->verbs & p->verbs[v].lists) != 0 && cli_named(o, name, bytes))
-                return &p->verbs[v];
-    return NULL;
-}
-
-/* Report an option that this verb, or the program, does not have. Returns STATUS_USAGE. */
-static inline int cli_unknown_option(const cli_program *p, const cli_verb *verb, const char *word)
-{
-    const size_t dashes = strncmp(word, "--", 2) == 0 ? 2 : 1, bytes = strcspn(word + dashes, "=");
-    const cli_verb *other = dashes == 2 ? cli_verb_of(p, word + 2, bytes) : NULL;
-    cli_near near = {word + dashes, bytes, NULL, 0};
-    char *name = cli_text("%.*s", (int)(dashes + bytes), word), *shown = cli_shown(name);
-    char *hint = NULL;
-    const cli_option *o;
-    for (size_t i = 0; other == NULL && (o = cli_option_at(p, i)) != NULL; ++i) {
-        if (!cli_takes(o, verb)) continue;
-        cli_near_try(&near, o->name);
-        if (o->alias != NULL) cli_near_try(&near, o->alias);
-    }
-    if (other != NULL) hint = cli_text("Use it with " CLI_NAME " %s.", other->name);
-    else if (near.best != NULL) hint = cli_text("Use --%s.", near.best);
-    if (other != NULL) cli_usage(hint, "%s is not an option of %s", shown, verb->name);
-    else cli_usage(hint, dashes == 2 ? "unknown option %s" : "unknown option \"%s\"", shown);
-    free(name);
-    free(shown);
-    free(hint);
-    return STATUS_USAGE;
-}
-
-/* Report an unknown value of an option whose values are words. Returns STATUS_USAGE. */
-static inline int cli_unknown_word(const cli_option *o, const char *value, const char *const *words,
-                                   const char *also)
-{
-    cli_near near = {value, strlen(value), NULL, 0};
-    for (size_t i = 0; words[i] != NULL; ++i) cli_near_try(&near, words[i]);
-    char *all = cli_join(words), *shown = cli_shown(value);
-    char *hint = near.best != NULL ? cli_text("Use --%s %s.", o->name, near.best) : NULL;
-    cli_usage(hint, "--%s takes %s%s, not \"%s\"", o->name, all, also, shown);
-    free(all);
-    free(shown);
-    free(hint);
-    return STATUS_USAGE;
-}
-
-static inline int cli_wrong_value(const cli_option *o, const char *value, const char *takes)
-{
-    char *shown = cli_shown(value);
-    cli_usage(NULL, "--%s takes %s, not \"%s\"", o->name, takes, shown);
-    free(shown);
-    return STATUS_USAGE;
-}
-
-enum { CLI_ROLES = 16, CLI_ROLE_BYTES = 64 };
-
-typedef struct cli_role {              /* --backend_so ROLE=FILE           */
-    char        role[CLI_ROLE_BYTES];
-    const char *file;
-} cli_role;
-
-/* Read --backend_so: FILE into *file, or ROLE=FILE into roles. What is before '=' is a role only if
-   it looks like one, so that a path with a slash before it is a path. */
-static inline int cli_take_backend(const cli_option *o, const char *value, const char **file,
-                                   cli_role roles[CLI_ROLES], size_t *count)
-{
-    const size_t bytes = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    if (bytes == 0 || value[bytes] != '=') {
-        if (*file != NULL) return cli_usage(NULL, "--%s is given twice", o->name);
-        *file = value;
-        return STATUS_OK;
-    }
-    if (bytes >= CLI_ROLE_BYTES)
-        return cli_usage(NULL, "--%s: the role has %lu bytes, and at most %d are possible", o->name,
-                         (unsigned long)bytes, CLI_ROLE_BYTES - 1);
-    if (value[bytes + 1] == '\0')
-        return cli_usage("Write --backend_so ROLE=FILE.", "--%s needs a file after \"%s\"", o->name,
-                         value);
-    for (size_t i = 0; i < *count; ++i)
-        if (strncmp(roles[i].role, value, bytes) == 0 && roles[i].role[bytes] == '\0')
-            return cli_usage("Name one library for each role.",
-                             "--%s has the role \"%s\" twice", o->name, roles[i].role);
-    if (*count == CLI_ROLES)
-        return cli_usage(NULL, "--%s has more than %d roles", o->name, CLI_ROLES);
-    cli_role *role = &roles[(*count)++];
-    memset(role, 0, sizeof(*role));
-    memcpy(role->role, value, bytes);
-    role->file = value + bytes + 1;
-    return STATUS_OK;
-}
-
-/* Store a value in the settings. Returns STATUS_OK, or STATUS_USAGE after a message. */
-static inline int cli_store(const cli_option *o, const char *value, void *settings)
-{
-    static const char *const levels[] = {"off", "error", "warn", "info", "verbose", "debug", NULL};
-    void *field = (char *)settings + o->field;
-    char takes[96];
-    uint64_t number = 0;
-    double real = 0;
-    int word;
-    switch (o->kind) {
-    case CLI_FLAG:
-        *(int *)field = 1;
-        return STATUS_OK;
-    case CLI_TEXT:
-        *(const char **)field = value;
-        return STATUS_OK;
-    case CLI_LIST: {
-        cli_list *list = (cli_list *)field;
-        list->items[list->count++] = value;
-        return STATUS_OK;
-    }
-    case CLI_U32:
-    case CLI_U64:
-        if (!cli_number(value, o->most, &number) || number < o->least) {
-            snprintf(takes, sizeof(takes), "a number from %llu to %llu",
-                     (unsigned long long)o->least, (unsigned long long)o->most);
-            return cli_wrong_value(o, value, takes);
-        }
-        if (o->kind == CLI_U32) *(uint32_t *)field = (uint32_t)number;
-        else *(uint64_t *)field = number;
-        return STATUS_OK;
-    case CLI_REAL:
-        if (!cli_real(value, &real) || !(real >= o->bottom && real <= o->top) ||
-            (o->above && !(real > 0))) {
-            if (o->above) snprintf(takes, sizeof(takes), "a number above 0, up to %g", o->top);
-            else snprintf(takes, sizeof(takes), "a number from %g to %g", o->bottom, o->top);
-            return cli_wrong_value(o, value, takes);
-        }
-        *(double *)field = real;
-        return STATUS_OK;
-    case CLI_WORD:
-        word = cli_word(value, o->words);
-        if (word < 0) return cli_unknown_word(o, value, o->words, "");
-        *(int *)field = word;
-        return STATUS_OK;
-    case CLI_POWER: {
-        const char *presets[CLI_MOST_PRESETS];
-        cli_presets(presets);
-        word = cli_word(value, presets);
-        if (word < 0) return cli_unknown_word(o, value, presets, "");
-        *(qnnrt_power_preset *)field = (qnnrt_power_preset)(QNNRT_POWER_CUSTOM + 1 + word);
-        return STATUS_OK;
-    }
-    case CLI_LEVEL:
-        word = cli_word(value, levels);
-        if (word >= 0) number = (uint64_t)word;
-        else if (!cli_number(value, 5, &number))
-            return cli_unknown_word(o, value, levels, ", or 0 to 5");
-        *(qnnrt_log_level *)field = (qnnrt_log_level)number;
-        return STATUS_OK;
-    case CLI_OWN:
-        return o->take(settings, o, value);
-    case CLI_VERSION:
-    case CLI_HELP:
-        break;                                   /* cli_parse() prints the help */
-    }
-    return STATUS_OK;
-}
-
-/* Give a list room for all words of the command line. */
-static inline void cli_make_list(void *settings, size_t field, size_t most)
-{
-    cli_list *list = (cli_list *)(void *)((char *)settings + field);
-    if (list->items == NULL)
-        list->items = (const char **)cli_alloc(most, sizeof(*list->items));
-}
-
-/* Free a list; several options may share it. */
-static inline void cli_free_list(void *settings, size_t field)
-{
-    cli_list *list = (cli_list *)(void *)((char *)settings + field);
-    free((void *)list->items);
-    list->items = NULL;
-    list->count = 0;
-}
-
-/* Read one option and its value. *at: its index in argv, then that of its value. */
-static inline int cli_parse_option(const cli_program *p, int argc, char **argv, int *at,
-                                   unsigned char *seen, void *settings, FILE *out,
-                                   cli_parsed *parsed)
-{
-    const char *word = argv[*at] + 2;
-    const size_t bytes = strcspn(word, "=");
-    const char *value = word[bytes] == '=' ? word + bytes + 1 : NULL;
-    const cli_option *o;
-    size_t index = 0;
-    while ((o = cli_option_at(p, index)) != NULL &&
-           !(cli_takes(o, parsed->verb) && cli_named(o, word, bytes))) ++index;
-    if (o == NULL) return cli_unknown_option(p, parsed->verb, argv[*at]);
-
-    const char *name = strlen(o->name) == bytes ? o->name : o->alias;
-    if (o->value == NULL && value != NULL) return cli_usage(NULL, "--%s takes no value", name);
-    if (o->value != NULL) {
-        if (value == NULL && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
-            value = argv[++*at];
-        if (value == NULL || (value[0] == '\0' && !o->empty))
-            return cli_usage(NULL, "--%s needs a value: --%s %s", name, name, o->value);
-        if (seen[index] && o->kind != CLI_LIST && !o->repeat)
-            return cli_usage(NULL, "--%s is given twice", o->name);
-    }
-    seen[index] = 1;
-    parsed->given[parsed->given_count].option = o;
-    parsed->given[parsed->given_count++].value = value;
-    if (o->kind == CLI_HELP) cli_help(out, p, parsed->named ? parsed->verb : NULL);
-    if (o->kind == CLI_VERSION) fprintf(out, CLI_NAME " %s\n", qnnrt_version());
-    if (o->kind == CLI_HELP || o->kind == CLI_VERSION) parsed->answered = 1;
-    return cli_store(o, value, settings);
-}
-
-static inline int cli_is_verb(const cli_program *p, const char *word)
-{
-    for (size_t v = 0; v < p->verb_count; ++v)
-        if (strcmp(word, p->verbs[v].name) == 0) return 1;
-    return 0;
-}
-
-/* Report a word that is not a verb, or not the first word. Returns STATUS_USAGE. */
-static inline int cli_unknown_verb(const cli_program *p, const char *word, int first)
-{
-    cli_near near = {word, strlen(word), NULL, 0};
-    const char **names = (const char **)cli_alloc(p->verb_count + 1, sizeof(*names));
-    for (size_t v = 0; v < p->verb_count; ++v) {
-        names[v] = p->verbs[v].name;
-        cli_near_try(&near, names[v]);
-    }
-    char *shown = cli_shown(word), *all = cli_join(names), *hint = NULL;
-    if (first && near.best != NULL) hint = cli_text("Use " CLI_NAME " %s.", near.best);
-    if (first) cli_usage(hint, "unknown verb \"%s\": expected %s", shown, all);
-    else cli_usage(cli_is_verb(p, word) ? "Write the verb as the first word." : NULL,
-                   "unexpected argument \"%s\"", shown);
-    free((void *)names);
-    free(shown);
-    free(all);
-    free(hint);
-    return STATUS_USAGE;
-}
-
-/* Read a word that is not an option. */
-static inline int cli_parse_operand(const cli_program *p, const char *word, void *settings,
-                                    cli_parsed *parsed)
-{
-    const int raw = parsed->verb != NULL && parsed->verb->raw;
-    if (!raw && (!p->operands || word[0] == '\0' || strcmp(word, "--") == 0)) {
-        char *shown = cli_shown(word);
-        cli_usage(NULL, "unexpected argument \"%s\"", shown);
-        free(shown);
-        return STATUS_USAGE;
-    }
-    cli_list *list = (cli_list *)(void *)((char *)settings + p->operand_field);
-    if (parsed->operand == NULL) parsed->operand = word;
-    list->items[list->count++] = word;
-    return STATUS_OK;
-}
-
-/* Read the command line into the settings. Return STATUS_USAGE after printing what is wrong with
-   it. The caller says cli_free() at the end, after a failure too. */
-static inline int cli_parse(const cli_program *p, int argc, char **argv, void *settings, FILE *out,
-                            cli_parsed *parsed)
-{
-    const cli_option *o;
-    size_t option_count = 0;
-    while (cli_option_at(p, option_count) != NULL) ++option_count;
-    unsigned char *seen = (unsigned char *)cli_alloc(option_count, 1);
-    const size_t most = (size_t)argc + 1;
-    int status = STATUS_OK, at = 1;
-    memset(parsed, 0, sizeof(*parsed));
-    parsed->given = (cli_given *)cli_alloc(most, sizeof(*parsed->given));
-    if (p->verb_count > 0) parsed->verb = &p->verbs[0];
-    for (size_t v = 0; argc > 1 && v < p->verb_count; ++v) {
-        if (strcmp(argv[1], p->verbs[v].name) != 0) continue;
-        parsed->verb = &p->verbs[v];
-        parsed->named = 1;
-        at = 2;
-    }
-    if (p->operands) cli_make_list(settings, p->operand_field, most);
-    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
-        if (o->kind == CLI_LIST) cli_make_list(settings, o->field, most);
-    for (; at < argc && status == STATUS_OK && !parsed->answered; ++at) {
-        const char *word = argv[at];
-        const int help = argc == 3 && strcmp(word, "--help") == 0;
-        const int raw = parsed->verb != NULL && parsed->verb->raw && !help;
-        if (!raw && strncmp(word, "--", 2) == 0 && word[2] != '\0')
-            status = cli_parse_option(p, argc, argv, &at, seen, settings, out, parsed);
-        else if (!raw && word[0] == '-' && word[1] != '\0' && word[1] != '-')
-            status = cli_unknown_option(p, parsed->verb, word);
-        else
-            status = cli_parse_operand(p, word, settings, parsed);
-    }
-    free(seen);
-    return status;
-}
-
-/* Free the lists in the settings, and what cli_parse() has allocated. */
-static inline void cli_free(const cli_program *p, void *settings, cli_parsed *parsed)
-{
-    const cli_option *o;
-    if (p->operands) cli_free_list(settings, p->operand_field);
-    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i)
-        if (o->kind == CLI_LIST) cli_free_list(settings, o->field);
-    free(parsed->given);
-    parsed->given = NULL;
 }
 
 #endif /* CLI_OPTIONS_H */

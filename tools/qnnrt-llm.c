@@ -249,8 +249,7 @@ static const cli_option options[] = {
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
      .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
              "3 info, 4 verbose, 5 debug; by number or name (default off)"},
-    {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
-    {.name = "help", .kind = CLI_HELP, .help = "print this help"}
+    CLI_COMMON
 };
 
 static const char *const examples[] = {

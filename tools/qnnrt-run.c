@@ -70,7 +70,7 @@ typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
 enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIBS = 16,
        VERB_DOCTOR = 32, VERB_BENCH = 64, VERB_COMPARE = 128, VERB_CAPTURE = 256,
        VERB_REPLAY = 512, VERB_PROFILE = 1024, VERB_EXTRACT = 2048, VERB_REPORT = 4096,
-       VERB_OPS = 8192,
+       VERB_OPS = 8192, VERB_EXPLAIN = 16384,
        VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK,
        VERBS_PAIR = VERB_BENCH | VERB_COMPARE,
        VERBS_FEED = VERB_RUN | VERBS_PAIR | VERB_CAPTURE | VERB_PROFILE,
@@ -272,7 +272,7 @@ CLI_FORMAT(4, 5) static void fail(tool *t, job *j, const char *hint, const char 
     va_start(list, format);
     char *message = cli_text_list(format, list);
     va_end(list);
-    fflush(t->out);
+    cli_put_end(t->out);
     cli_message(message, hint);
     t->failed = 1;
     if (t->error == NULL) t->error = cli_text("%s", message);
@@ -322,7 +322,7 @@ static void say(const tool *t, const char *format, ...)
     va_start(list, format);
     char *text = cli_text_list(format, list), *shown = cli_shown_text(text, 2);
     va_end(list);
-    fputs(shown, t->out);
+    cli_put(t->out, shown);
     free(text);
     free(shown);
 }
@@ -512,7 +512,7 @@ static const char *const libs_examples[] = {
 static const char *const compare_examples[] = {
     "compare old_dir new_dir --backend_so libQnnHtp.so --input x=x.raw --tolerance 0.01",
     "compare model_dir --backend_so 2.47/libQnnHtp.so --other_backend_so 2.51/libQnnHtp.so", NULL};
-static const char *const explain_examples[] = {"explain 0x1388", NULL};
+static const char *const explain_examples[] = {"explain 0x1388", "explain --json", NULL};
 
 #define LOOK_NOTES \
     "It takes one folder, or context binaries, or the JSON that qnn-context-binary-utility makes " \
@@ -558,12 +558,13 @@ static const cli_verb verbs[] = {
     {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
      .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
                 "causes and a remedy. Without a word it lists all that it knows.",
-     .raw = 1, .run = verb_explain}
+     .lists = VERB_EXPLAIN, .takes = VERB_EXPLAIN, .raw = 1, .run = verb_explain}
 };
 
 static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(libs_options),
-    CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(common_options)
+    CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
+    CLI_TABLE(common_options)
 };
 
 static const cli_program program = {

@@ -128,7 +128,7 @@ static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
 
 static void say_tensors(const tool *t, const qnnrt_graph_info *g)
 {
-    static const char *const titles[COLUMNS] = {"tensor", "role", "id", "dtype", "dims", "bytes",
+    static const char *const titles[COLUMNS] = {"tensor", "role", "id", "dtype", "dims", "size",
                                                 "encoding", NULL};
     const struct { const qnnrt_tensor_info *list; size_t count; const char *role; } lists[] = {
         {g->inputs, g->input_count, "input"},
@@ -146,7 +146,7 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
             cells[r][2] = cli_text("%lu", (unsigned long)tensor->id);
             cells[r][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
             cells[r][4] = dims_text(tensor);
-            cells[r][5] = cli_text("%llu", (unsigned long long)tensor->bytes);
+            cells[r][5] = bytes_cell(tensor->bytes);
             cells[r][6] = encoding_text(&tensor->quant);
         }
     }
@@ -164,7 +164,8 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
     for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* a fact of 0 is not in the file, or not used */
         const fact *f = &graph_facts[i];
         if (fact_number(f, g) == 0) continue;
-        char *value = grouped(fact_number(f, g));
+        const int sized = strstr(f->key, "_bytes") != NULL;
+        char *value = sized ? human_bytes(fact_number(f, g)) : grouped(fact_number(f, g));
         say(t, "%s%s %s", written++ == 0 ? "    sizes     " : ", ", f->label, value);
         free(value);
     }
@@ -177,9 +178,9 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
 {
     char *file = cli_shown(c->file), *source = source_text(t->model, c),
         *build = cli_shown(c->build_id != NULL ? c->build_id : "");
-    char *bytes = grouped(c->file_bytes), *blob_bytes = grouped(c->blob_bytes);
+    char *bytes = human_bytes(c->file_bytes), *blob_bytes = human_bytes(c->blob_bytes);
     say(t, "\ncontext %lu  %s", (unsigned long)index, file);
-    if (c->file_bytes != 0) say(t, ", %s bytes", bytes);
+    if (c->file_bytes != 0) say(t, ", %s", bytes);
     else if (c->failure == NULL) say(t, ", without its binary");
     say(t, "\n");
     if (c->failure != NULL) {
@@ -194,7 +195,7 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
         say(t, "  backend     %lu (%s), core API %s, backend API %s%s%s\n",
             (unsigned long)c->backend_id, backend_name(c->backend_id), core, api,
             role[0] != '\0' ? ", role " : "", role);
-        say(t, "  blob        version %s, %s bytes\n", blob, blob_bytes);
+        say(t, "  blob        version %s, %s\n", blob, blob_bytes);
         say(t, "  chip        ");
         if (c->soc_model == 0) say(t, "SoC not stated");
         else say(t, "SoC model %lu%s%s%s", (unsigned long)c->soc_model, soc != NULL ? " (" : "",

@@ -91,9 +91,11 @@ static void say_need(const tool *t)
         need += info->contexts[i].device_bytes;
         found = 1;
     }
-    if (found)
-        say(t, "device    about %llu bytes; one process has about %llu on the NPU\n",
-            (unsigned long long)need, (unsigned long long)QNNRT_DOMAIN_BYTES);
+    if (!found) return;
+    char *bytes = human_bytes(need), *most = human_bytes(QNNRT_DOMAIN_BYTES);
+    say(t, "device    about %s; one process has about %s on the NPU\n", bytes, most);
+    free(bytes);
+    free(most);
 }
 
 /* Say what the contexts took. */
@@ -118,10 +120,9 @@ static void say_contexts(const tool *t)
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
         char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
-        char *role = cli_shown(c->role);
+        char *role = cli_shown(c->role), *bytes = human_bytes(c->file_bytes);
         say(t, "  %lu  %s", (unsigned long)i, file);
-        if (c->file_bytes != 0 || c->failure != NULL)
-            say(t, "  %llu bytes", (unsigned long long)c->file_bytes);
+        if (c->file_bytes != 0 || c->failure != NULL) say(t, "  %s", bytes);
         else say(t, "  without its binary");
         if (c->failure != NULL) {
             say(t, ", failed\n");
@@ -136,6 +137,7 @@ static void say_contexts(const tool *t)
         }
         free(file);
         free(role);
+        free(bytes);
         free(build);
     }
     say_need(t);

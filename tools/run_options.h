@@ -459,8 +459,7 @@ static const cli_option common_options[] = {
      .verbs = VERBS_MODEL | VERBS_OPEN | VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
              "3 info, 4 verbose, 5 debug; by number or name (default off)"},
-    {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
-    {.name = "help", .kind = CLI_HELP, .help = "print this help"}
+    CLI_COMMON
 };
 
 /* True if the verb only looks at models. */

@@ -46,17 +46,14 @@ static void page_dims(page *p, uint32_t rank, const int64_t *dims)
     page_text(p, "]");
 }
 
-/* Return "1,234,567". The caller frees it. */
 static char *grouped(uint64_t value)
 {
-    char digits[24], out[32];
-    size_t used = 0;
-    const int count = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
-    for (int i = 0; i < count; ++i) {
-        if (i > 0 && (count - i) % 3 == 0) out[used++] = ',';
-        out[used++] = digits[i];
-    }
-    return cli_text("%.*s", (int)used, out);
+    return cli_grouped(value);
+}
+
+static char *human_bytes(uint64_t bytes)
+{
+    return cli_bytes_text(bytes);
 }
 
 /* Write a whole file. replace: see cli_create(). j may be NULL. Return 0 after printing an
@@ -128,6 +125,23 @@ static void json_count(json *j, const char *key, uint64_t value)
 {
     json_key(j, key);
     qnnrt_json_write_u64(j, value);
+}
+
+/* Begin a document for programs. format: "qnnrt-run.<verb>", which tools/JSON.md describes. */
+static void json_document(json *j, page *p, const char *format)
+{
+    enum { VERSION = 1 };              /* of all forms; it grows when a member goes or changes */
+    qnnrt_json_write_begin(j, json_to_page, p, 2);
+    json_open(j, NULL, '{', 0);
+    json_string(j, "format", format);
+    json_count(j, "version", VERSION);
+    json_string(j, "qnnrt", qnnrt_version());
+}
+
+static void json_document_end(json *j)
+{
+    json_close(j);
+    qnnrt_json_write_end(j);
 }
 
 static void json_int(json *j, const char *key, int32_t value)

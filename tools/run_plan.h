@@ -10,39 +10,96 @@
 /* Most columns of a table. */
 enum { COLUMNS = 8 };
 
-static size_t width_of(const char *s)
+static int width_of(const char *s)
 {
-    size_t width = 0;
-    for (; *s != '\0'; ++s)
-        if (((unsigned char)*s & 0xC0) != 0x80) ++width;
-    return width;
+    return cli_width_of(s, strlen(s));
+}
+
+/* The cells of a table, and how they are laid out. */
+typedef struct grid {
+    const char *const *titles;         /* [columns]                                        */
+    const char        *right;          /* an 'r' for each column that is aligned there     */
+    char            *(*cells)[COLUMNS];
+    size_t             rows, columns;
+    size_t             first;          /* 1: the first cell has a line of its own          */
+    int                widths[COLUMNS];
+} grid;
+
+/* Measure the columns. A name of more than 48 columns does not widen its column. Return the width
+   of the lines. */
+static int grid_measure(grid *g)
+{
+    int line = g->first != 0 ? 2 : 0, longest = 0;
+    for (size_t c = g->first; c < g->columns; ++c) {
+        g->widths[c] = width_of(g->titles[c]);
+        for (size_t r = 0; r < g->rows; ++r) {
+            const int width = width_of(g->cells[r][c]);
+            if (width > g->widths[c] && (c != 0 || width <= 48)) g->widths[c] = width;
+            if (c == 0 && width > longest) longest = width;
+        }
+        line += 2 + g->widths[c];
+    }
+    return g->first == 0 && longest > g->widths[0] ? line + longest - g->widths[0] : line;
+}
+
+/* Print one row; the last column is not filled with blanks. */
+static void say_row(const tool *t, const grid *g, char *const *cells)
+{
+    page line = {NULL, 0, 0};
+    if (g->first != 0) say(t, "  %s\n", cells[0]);
+    if (g->first != 0) page_text(&line, "  ");
+    for (size_t c = g->first; c < g->columns; ++c) {
+        const int width = width_of(cells[c]);
+        const int pad = g->widths[c] > width ? g->widths[c] - width : 0;
+        if (c < strlen(g->right) && g->right[c] == 'r')
+            page_add(&line, "  %*s%s", pad, "", cells[c]);
+        else page_add(&line, "  %s%*s", cells[c], c + 1 < g->columns ? pad : 0, "");
+    }
+    say(t, "%s\n", line.data);
+    free(line.data);
+}
+
+/* Print a row as its first cell, which is a name or a number with its title, and below that each
+   other one with its title. */
+static void say_record(const tool *t, const grid *g, char *const *cells)
+{
+    const int number = g->right[0] == 'r';
+    say(t, "  %s%s%s\n", number ? g->titles[0] : "", number ? " " : "", cells[0]);
+    for (size_t c = 1; c < g->columns; ++c)
+        if (strcmp(cells[c], "-") != 0) say(t, "    %s %s\n", g->titles[c], cells[c]);
+}
+
+/* Return human_bytes() with a short unit. The caller frees it. */
+static char *bytes_cell(uint64_t bytes)
+{
+    char *text = human_bytes(bytes), *unit = strstr(text, "byte");
+    if (unit != NULL) memcpy(unit, "B", 2);
+    return text;
 }
 
 /* Print a table with columns as wide as their widest cell, and free the cells. titles end with NULL
-   or fill all columns; right has an 'r' for each column that is aligned to the right. */
+   or fill all columns; right has an 'r' for each column that is aligned to the right. A table that
+   does not fit gives first cells lines of their own; one that still does not fit becomes a list. */
 static void say_table(const tool *t, const char *const titles[COLUMNS], const char *right,
-                      char *(*cells)[COLUMNS],
-                      size_t rows)
+                      char *(*cells)[COLUMNS], size_t rows)
 {
-    size_t widths[COLUMNS], columns = 0;
-    while (columns < COLUMNS && titles[columns] != NULL) ++columns;
-    for (size_t c = 0; c < columns; ++c) {
-        widths[c] = width_of(titles[c]);
-        for (size_t r = 0; r < rows; ++r) {
-            const size_t width = width_of(cells[r][c]);
-            if (width > widths[c] && (c != 0 || width <= 48)) widths[c] = width;
-        }
+    const int most = cli_columns(t->out, CLI_TABLE_WIDTH);
+    grid g = {titles, right, cells, rows, 0, 0, {0}};
+    while (g.columns < COLUMNS && titles[g.columns] != NULL) ++g.columns;
+    int list = 0;
+    if (grid_measure(&g) > most) {
+        g.first = 1;
+        list = grid_measure(&g) > most;
     }
-    for (size_t r = 0; r <= rows; ++r) {
-        for (size_t c = 0; c < columns; ++c) {
-            const char *cell = r == 0 ? titles[c] : cells[r - 1][c];
-            const size_t width = width_of(cell);
-            const int pad = widths[c] > width ? (int)(widths[c] - width) : 0;
-            if (c < strlen(right) && right[c] == 'r') say(t, "  %*s%s", pad, "", cell);
-            else say(t, "  %s%*s", cell, c + 1 < columns ? pad : 0, "");
-            if (r > 0) free(cells[r - 1][c]);
-        }
-        say(t, "\n");
+    char *head[COLUMNS];
+    for (size_t c = 0; c < g.columns; ++c) head[c] = cli_text("%s", titles[c]);
+    if (!list) say_row(t, &g, head);
+    for (size_t r = 0; r < rows; ++r)
+        if (list) say_record(t, &g, cells[r]);
+        else say_row(t, &g, cells[r]);
+    for (size_t c = 0; c < g.columns; ++c) {
+        free(head[c]);
+        for (size_t r = 0; r < rows; ++r) free(cells[r][c]);
     }
 }
 
@@ -116,7 +173,7 @@ static char *offset_text(const job *j, size_t slot)
 static void say_slots(const tool *t, const job *j)
 {
     static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding",
-                                                "bytes", "offset",
+                                                "size", "offset",
                                                 "steps"};
     const size_t count = j->info->slot_count;
     char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
@@ -128,13 +185,26 @@ static void say_slots(const tool *t, const job *j)
         cells[i][2] = dims_text(tensor);
         cells[i][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
         cells[i][4] = encoding_text(&tensor->quant);
-        cells[i][5] = cli_text("%llu", (unsigned long long)tensor->bytes);
+        cells[i][5] = bytes_cell(tensor->bytes);
         cells[i][6] = offset_text(j, i);
         const unsigned long first = slot->first, last = slot->last;
         cells[i][7] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
     }
     say_table(t, titles, "     rr", cells, count);
     free(cells);
+}
+
+static void say_peak(const tool *t, const qnnrt_plan_info *plan)
+{
+    char *peak = human_bytes(plan->peak), *bound = human_bytes(plan->bound);
+    char *naive = human_bytes(plan->naive);
+    say(t, "  memory    peak %s, bound %s, naive %s, alignment %lu%s\n", peak, bound, naive,
+        (unsigned long)plan->align,
+        t->set.guard ? "; with --guard every tensor has pages of its own"
+        : t->set.per_tensor ? "; with --per_tensor every tensor has a block of its own" : "");
+    free(peak);
+    free(bound);
+    free(naive);
 }
 
 static void say_job(const tool *t, const job *j)
@@ -185,12 +255,7 @@ static void say_job(const tool *t, const job *j)
         free(from);
         free(to);
     }
-    if (j->plan_info != NULL)
-        say(t, "  memory    peak %llu bytes, bound %llu, naive %llu, alignment %lu%s\n",
-            (unsigned long long)j->plan_info->peak, (unsigned long long)j->plan_info->bound,
-            (unsigned long long)j->plan_info->naive, (unsigned long)j->plan_info->align,
-            t->set.guard ? "; with --guard every tensor has pages of its own"
-            : t->set.per_tensor ? "; with --per_tensor every tensor has a block of its own" : "");
+    if (j->plan_info != NULL) say_peak(t, j->plan_info);
 }
 
 static int compare_blocks(const void *a, const void *b)
@@ -224,7 +289,7 @@ static char *block_name(const job *j, const qnnrt_plan_block *block)
 
 static void say_blocks(const tool *t, const job *j)
 {
-    static const char *const titles[COLUMNS] = {"offset", "bytes", "steps", "kind", "kept",
+    static const char *const titles[COLUMNS] = {"offset", "size", "steps", "kind", "kept",
                                                 "tensor", NULL};
     if (j->plan_info == NULL) return;
     const size_t count = j->plan_info->block_count;
@@ -234,7 +299,7 @@ static void say_blocks(const tool *t, const job *j)
         const qnnrt_plan_block *block = blocks[i];
         const unsigned long first = block->first, last = block->last;
         cells[i][0] = cli_text("%llu", (unsigned long long)block->offset);
-        cells[i][1] = cli_text("%llu", (unsigned long long)block->bytes);
+        cells[i][1] = bytes_cell(block->bytes);
         cells[i][2] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
         cells[i][3] = cli_text("%s", block_kind(block));
         cells[i][4] = cli_text("%s", block->kept ? "kept" : "-");

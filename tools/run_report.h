@@ -337,9 +337,9 @@ static void report(const tool *t, page *p, int results)
 {
     json writer;
     json *j = &writer;
-    qnnrt_json_write_begin(j, json_to_page, p, 2);
-    json_open(j, NULL, '{', 0);
-    json_string(j, "qnnrt", qnnrt_version());
+    static const char *const formats[] = {"qnnrt-run.run", "qnnrt-run.inspect",
+                                          "qnnrt-run.plan"};
+    json_document(j, p, results ? formats[t->set.command] : "qnnrt-run.bind_plan");
     if (results) {
         json_bool(j, "ok", !t->failed);
         json_string(j, "error", t->error);
@@ -377,8 +377,7 @@ static void report(const tool *t, page *p, int results)
         json_close(j);
     }
     json_close(j);
-    json_close(j);
-    qnnrt_json_write_end(j);
+    json_document_end(j);
 }
 
 static void write_report(tool *t, const char *path, int results)

@@ -381,10 +381,11 @@ static void say_result(const tool *t, const job *j)
     /* List the files of one inference: paths of the others differ only in Result_<n>. */
     for (size_t i = 0; i < j->written_count &&
          j->written[i].inference == j->written[0].inference; ++i) {
-        char *path = cli_shown(j->written[i].path);
-        say(t, "  output    %s, %llu bytes, %s\n", path, (unsigned long long)j->written[i].bytes,
+        char *path = cli_shown(j->written[i].path), *bytes = human_bytes(j->written[i].bytes);
+        say(t, "  output    %s, %s, %s\n", path, bytes,
             j->written[i].form == FORM_FLOAT ? "float32" : "native");
         free(path);
+        free(bytes);
     }
     if (j->exec_count > 1 && j->written_count > 0)
         say(t, "            and the same for every other inference\n");

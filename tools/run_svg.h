@@ -154,21 +154,6 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
     free(p.data);
 }
 
-/* Return "1,856 bytes" or "26.8 MiB". The caller frees it. */
-static char *human_bytes(uint64_t bytes)
-{
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes / 1024;
-    size_t unit = 0;
-    if (bytes < 10000) {
-        char *number = grouped(bytes), *made = cli_text("%s byte%s", number, cli_plural(bytes));
-        free(number);
-        return made;
-    }
-    for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024;
-    return cli_text("%.1f %s", value, units[unit]);
-}
-
 /* Draw one colour of a legend. Return where the next one begins. */
 static double draw_key(page *p, double x, double y, const char *style, const char *label)
 {

@@ -83,7 +83,7 @@ static const cli_option options[] = {
               "says)" },
     { .name = "ranges", .value = "FILE", .kind = CLI_TEXT, FIELD(ranges),
       .help = "for w8a16: the range of each activation (default: MODEL_DIR/ranges.json)" },
-    { .name = "help", .kind = CLI_HELP, .help = "print this help" }
+    CLI_COMMON
 };
 
 static const char *const examples[] = { "tests/data/llm/model out --shards 4", NULL };

@@ -1,0 +1,217 @@
+/* cli_help.h - a part of cli.h: --help and --man, from the tables of cli_options.h
+
+   ROOMS    >>help >>manual                                                                      */
+#ifndef CLI_HELP_H
+#define CLI_HELP_H
+
+/* =====================================================================================
+   HELP                                                                           >>help
+   ===================================================================================== */
+
+/* Return the width of a help: that of the terminal, as far as lines stay readable. */
+static inline int cli_help_width(FILE *out)
+{
+    const int columns = cli_columns(out, CLI_HELP_WIDTH);
+    return columns < CLI_HELP_MOST ? columns : CLI_HELP_MOST;
+}
+
+/* Print a paragraph in lines that fit. */
+static inline void cli_paragraph(FILE *out, int indent, const char *text)
+{
+    const int width = cli_help_width(out);
+    int column = 0;
+    if (indent > width / 4) indent = width / 4;
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " \n");
+        if (column > 0 && column + 1 + length > width) {
+            fputc('\n', out);
+            column = 0;
+        }
+        column += fprintf(out, "%*s%.*s", column == 0 ? indent : 1, "", length, text);
+        text += length;
+        while (*text == ' ' || *text == '\n') ++text;
+    }
+    fputc('\n', out);
+}
+
+/* Print one line of a help. end: see cli_fold(). */
+static inline void cli_help_line(FILE *out, cli_tone tone, const char *line, const char *end)
+{
+    if (tone != CLI_PLAIN) fputs(cli_tone_text(out, tone), out);
+    cli_fold(out, line, strlen(line), cli_columns(out, INT_MAX), end);
+    fprintf(out, "%s\n", tone != CLI_PLAIN ? cli_tone_text(out, CLI_PLAIN) : "");
+}
+
+/* Return "--name VALUE, --alias VALUE". before: the mark of an option. The caller frees it. */
+static inline char *cli_option_text(const cli_option *o, const char *before)
+{
+    const char *blank = o->value != NULL ? " " : "", *value = o->value != NULL ? o->value : "";
+    char *first = cli_text("%s%s%s%s", before, o->name, blank, value);
+    if (o->alias == NULL) return first;
+    char *both = cli_text("%s, %s%s%s%s", first, before, o->alias, blank, value);
+    free(first);
+    return both;
+}
+
+/* True if a help lists the option: one of these verbs, or of all. */
+static inline int cli_is_listed(const cli_option *o, unsigned lists)
+{
+    return o->verbs == 0 || (o->verbs & lists) != 0;
+}
+
+static inline void cli_help_options(FILE *out, const cli_program *p, unsigned lists)
+{
+    const cli_option *o;
+    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
+        if (!cli_is_listed(o, lists)) continue;
+        char *text = cli_option_text(o, "--"), *line = cli_text("  %s", text);
+        cli_help_line(out, CLI_BOLD, line, "");
+        cli_paragraph(out, 8, o->help);
+        free(text);
+        free(line);
+    }
+}
+
+static inline void cli_help_usage(FILE *out, const char *verb, const char *usage)
+{
+    char *line = cli_text("  " CLI_NAME "%s%s%s%s", verb != NULL ? " " : "",
+                          verb != NULL ? verb : "", usage[0] != '\0' ? " " : "", usage);
+    cli_help_line(out, CLI_BOLD, line, "");
+    free(line);
+}
+
+static inline void cli_help_examples(FILE *out, const char *const *examples)
+{
+    for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
+        char *line = cli_text("      " CLI_NAME " %s", examples[i]);
+        cli_help_line(out, CLI_PLAIN, line, " \\");
+        free(line);
+    }
+}
+
+/* Print the help of a verb, or of the program for NULL: it has all verbs, and the options of the
+   first one and of those that share them. */
+static inline void cli_help(FILE *out, const cli_program *p, const cli_verb *verb)
+{
+    cli_paragraph(out, 0, verb != NULL ? verb->summary : p->summary);
+    fputc('\n', out);
+    if (verb != NULL) {
+        cli_help_usage(out, verb->name, verb->usage);
+        cli_help_examples(out, verb->examples);
+    } else if (p->verb_count == 0) {
+        cli_help_usage(out, NULL, p->usage);
+        cli_help_examples(out, p->examples);
+    }
+    for (size_t i = 0; verb == NULL && i < p->verb_count; ++i) {
+        const cli_verb *v = &p->verbs[i];
+        cli_help_usage(out, v->name, v->usage);
+        cli_paragraph(out, 6, v->summary);
+        cli_help_examples(out, v->examples);
+    }
+    const char *notes = verb != NULL ? verb->notes : p->notes;
+    if (notes != NULL) {
+        fputc('\n', out);
+        cli_paragraph(out, 0, notes);
+    }
+    fputc('\n', out);
+    cli_paragraph(out, 0, "Options; a value follows as the next word or after '=':");
+    fputc('\n', out);
+    cli_help_options(out, p, verb != NULL ? verb->lists
+                             : p->verb_count != 0 ? p->verbs[0].takes : 0);
+    if (p->statuses != NULL) fputc('\n', out);
+    if (p->statuses != NULL) cli_paragraph(out, 0, p->statuses);
+}
+
+/* =====================================================================================
+   MANUAL                                                                       >>manual
+   The same text as a page for man(1), in the macros of man(7).
+   ===================================================================================== */
+
+/* Print a text of one line, in which roff must find no commands. */
+static inline void cli_roff(FILE *out, const char *text)
+{
+    if (*text == '.' || *text == '\'') fputs("\\&", out);
+    for (; *text != '\0'; ++text) {
+        if (*text == '\\') fputs("\\e", out);
+        else if (*text == '-') fputs("\\-", out);
+        else if (*text == '\'') fputs("\\(aq", out);
+        else if (*text == '"') fputs("\\(dq", out);
+        else if (*text == '^') fputs("\\(ha", out);
+        else if (*text == '~') fputs("\\(ti", out);
+        else fputc(*text == '\n' ? ' ' : *text, out);
+    }
+    fputc('\n', out);
+}
+
+/* Print a macro and the text that it is for. */
+static inline void cli_roff_part(FILE *out, const char *macro, const char *text)
+{
+    if (text == NULL) return;
+    fprintf(out, "%s\n", macro);
+    cli_roff(out, text);
+}
+
+static inline void cli_man_options(FILE *out, const cli_program *p, unsigned lists)
+{
+    const cli_option *o;
+    for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
+        if (lists != 0 ? (o->verbs & lists) == 0 : o->verbs != 0) continue;
+        char *text = cli_option_text(o, "--"), *help = cli_text("%s.", o->help);
+        cli_roff_part(out, ".TP\n.B", text);
+        cli_roff(out, help);
+        free(text);
+        free(help);
+    }
+}
+
+static inline void cli_man_examples(FILE *out, const char *const *examples)
+{
+    for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
+        char *line = cli_text(CLI_NAME " %s", examples[i]);
+        fputs(".PP\n.RS 4\n.nf\n", out);
+        cli_roff(out, line);
+        fputs(".fi\n.RE\n", out);
+        free(line);
+    }
+}
+
+static inline void cli_man_usage(FILE *out, const char *verb, const char *usage)
+{
+    fputs(".HP\n.B " CLI_NAME, out);
+    if (verb != NULL) fprintf(out, " %s", verb);
+    fputc('\n', out);
+    if (usage[0] != '\0') cli_roff(out, usage);
+}
+
+/* Print the manual page of the program: all verbs with their options. */
+static inline void cli_manual(FILE *out, const cli_program *p)
+{
+    char *summary = cli_text("%s", p->summary);
+    const size_t bytes = strlen(summary);
+    if (bytes > 0 && summary[bytes - 1] == '.') summary[bytes - 1] = '\0';
+    fprintf(out, ".\\\" made by " CLI_NAME " --man\n.TH \"" CLI_NAME "\" 1 \"\" \"qnnrt %s\" "
+            "\"qnnrt\"\n.nh\n.ad l\n.SH NAME\n" CLI_NAME " \\- ", qnnrt_version());
+    cli_roff(out, summary);
+    free(summary);
+    fputs(".SH SYNOPSIS\n", out);
+    if (p->verb_count == 0) cli_man_usage(out, NULL, p->usage);
+    for (size_t i = 0; i < p->verb_count; ++i)
+        cli_man_usage(out, p->verbs[i].name, p->verbs[i].usage);
+    cli_roff_part(out, ".SH DESCRIPTION\n.PP", p->notes != NULL ? p->notes : p->summary);
+    if (p->verb_count > 0) fputs(".SH VERBS\n", out);
+    for (size_t i = 0; i < p->verb_count; ++i) {
+        const cli_verb *v = &p->verbs[i];
+        cli_roff_part(out, ".SS", v->name);
+        cli_roff_part(out, ".PP", v->summary);
+        cli_roff_part(out, ".PP", v->notes);
+        cli_man_examples(out, v->examples);
+        if (v->lists != 0) cli_man_options(out, p, v->lists);
+    }
+    cli_roff_part(out, ".SH OPTIONS\n.PP", "A value follows as the next word or after '='.");
+    cli_man_options(out, p, 0);
+    if (p->verb_count == 0) fputs(".SH EXAMPLES\n", out);
+    if (p->verb_count == 0) cli_man_examples(out, p->examples);
+    cli_roff_part(out, ".SH \"EXIT STATUS\"\n.PP", p->statuses);
+}
+
+#endif /* CLI_HELP_H */
