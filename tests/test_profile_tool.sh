@@ -89,7 +89,16 @@ fake "" --profiling_level detailed --num_inferences 2 --profile_out "$tmp/trace.
 is trace 0
 says trace out "wrote     $tmp/trace.json"
 json trace_bars "['main', 'step 0, main', 'Input', 'hidden', 'step 1, main']" "$tmp/trace.json" \
-    "[e['name'] for e in d['traceEvents'] if e['ph'] == 'X'][:5]"
+    "[e['name'] for e in d['traceEvents'] if e['ph'] == 'X' and e['tid'] != 4][:5]"
+json trace_loading "['loading', 'open the backend', 'forward_0.bin', 'forward_1.bin']" "$tmp/trace.json" \
+    "[e['name'] for e in d['traceEvents'] if e['ph'] == 'X' and e['tid'] == 4]"
+json trace_loading_within True "$tmp/trace.json" \
+    "(lambda a: a[0]['dur'] > 0 and all(e['ts'] + e['dur'] <= a[0]['dur'] for e in a[1:]) and
+     all(x['ts'] + x['dur'] <= y['ts'] + 1e-6 for x, y in zip(a[1:], a[2:])))(
+     [e for e in d['traceEvents'] if e['ph'] == 'X' and e['tid'] == 4])"
+json trace_loading_first True "$tmp/trace.json" \
+    "(lambda a: all(e['ts'] >= a[0]['dur'] for e in d['traceEvents'] if e['ph'] == 'X' and e['tid'] == 1))(
+     [e for e in d['traceEvents'] if e['ph'] == 'X' and e['tid'] == 4])"
 json trace_inferences '[0, 1]' "$tmp/trace.json" \
     "[e['args']['inference'] for e in d['traceEvents'] if e['ph'] == 'X' and e['tid'] == 1]"
 json trace_within True "$tmp/trace.json" \
@@ -116,6 +125,93 @@ json json_loading '[0, 0, 1, 1]' "$tmp/out" "[e['context'] for e in d['model']['
 fake "" --json
 json json_without "(False, False, None)" "$tmp/out" \
     "'events' in d['model'], 'events' in d['pipelines'][0], d['backend']['power']"
+
+# ---- the verb profile ---------------------------------------------------------------------------------
+
+# profile ARGUMENT ...: on the fake library
+profile() { run profile "$tmp/m" --backend_so "$fake" --system_so "$fake" "$@"; }
+
+profile --num_inferences 4 --save "$tmp/saved.json" --profile_out "$tmp/trace2.json"
+is profile 0
+silent profile_quiet err
+says profile_head out 'level detailed, 4 inferences after a first one'
+says profile_loading out 'library libQnnFake.so'
+says profile_context out 'context forward_1.bin'
+says profile_step out '0  forward_0.bin  main'
+says profile_unnamed out '  other  '
+json profile_format "('qnnrt-run.profile', 1, 'detailed', 4, ['library', 'context', 'context'])" "$tmp/saved.json" \
+    "(d['format'], d['version'], d['level'], d['inferences'], [e['kind'] for e in d['loading']])"
+# The trace of the same run has every inference: without the first one, and without the fastest and the slowest of the
+# other four, the mean of two is left.
+$python - "$tmp/trace2.json" "$tmp/saved.json" >"$tmp/means" 2>&1 <<'EOF'
+import json, sys
+bars = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+runs, steps = ([e["dur"] for e in bars if e["tid"] == t] for t in (1, 2))
+middle = sorted(range(1, 5), key=lambda i: runs[i])[1:3]
+saved = json.load(open(sys.argv[2]))["pipelines"][0]
+assert abs(saved["us"] - sum(runs[i] for i in middle) / 2) < 1e-6, saved["us"]
+assert abs(saved["first_us"] - runs[0]) < 1e-6
+for s in (0, 1):
+    assert abs(saved["steps"][s]["us"] - sum(steps[2 * i + s] for i in middle) / 2) < 1e-6, saved["steps"][s]["us"]
+print("good")
+EOF
+if [ -n "$python" ]; then check profile_means "$(cat "$tmp/means")" grep -q good "$tmp/means"; else skip profile_means "python3 is missing"; fi
+json profile_nodes True "$tmp/saved.json" \
+    "all(abs(sum(n['us'] for n in s['nodes']) - (s['us'] if s['nodes'] else 0)) < 1e-9 for s in d['pipelines'][0]['steps'])"
+json profile_trace 5 "$tmp/trace2.json" "len([e for e in d['traceEvents'] if e['ph'] == 'X' and e['tid'] == 1])"
+profile --json --profiling_level basic
+is profile_json 0
+json profile_basic "[0, 0]" "$tmp/out" "[len(s['nodes']) for s in d['pipelines'][0]['steps']]"
+profile --against "$tmp/saved.json"
+is profile_against 0
+says profile_against out ' before, '
+run profile "$tmp/saved.json"
+is profile_again 0
+says profile_again out '0  forward_0.bin  main'
+
+# Two saved profiles, written by hand: names with control characters and markup, numbers that are none.
+cat >"$tmp/a.json" <<'EOF'
+{"format": "qnnrt-run.profile", "version": 1, "model": "<script>\u001b[2J", "backend": "B\n", "inferences": 9,
+ "more": [{"a": [1]}],
+ "pipelines": [{"name": "p\u001b[31m", "us": 1000, "first_us": 2000, "steps": [
+  {"name": "s", "file": "f.bin", "us": 900, "device_us": 0, "nodes": [
+   {"name": "x.Relu.1", "operator": "Relu", "us": 600, "cycles": 1}, {"name": "x.Relu.1", "operator": "Relu", "us": 100},
+   {"name": "</title>", "operator": "Add", "us": 50}, 7]}]}, {"name": "only a", "us": 1e400, "steps": {"x": 1}}]}
+EOF
+sed 's/"us": 600/"us": 200/; s/only a/only b/; s/"us": 1000/"us": 500/' "$tmp/a.json" >"$tmp/b.json"
+run profile "$tmp/a.json" "$tmp/b.json"
+is change 0
+says change_pipeline out 'p\x1B[31m"  1.00 ms before, 500 us after, -50.0 %'
+says change_operator out ' 700 us  300 us     -400 us   -57.1 %      2  Relu'
+says change_node out ' 700 us  300 us     -400 us  -57.1 %     0  Relu      x.Relu.1'
+says change_only_a out 'missing after'
+says change_only_b out 'missing before'
+check change_escapes "a control character in the output" sh -c '! grep -q "$(printf "\033")" "$1"' - "$tmp/out"
+run profile "$tmp/a.json" "$tmp/b.json" --json
+json change_json "[[['Relu', 700, 300], ['outside nodes', 150, 550], ['Add', 50, 50]]]" "$tmp/out" \
+    "[sorted([[o['operator'], o['before_us'], o['after_us']] for o in p['operators']], key=lambda o: -o[1]) for p in d['pipelines']]"
+printf '{"format": "qnnrt-run.profile", "version": 1, "pipelines": [{' >"$tmp/cut.json"
+run profile "$tmp/cut.json"
+is saved_cut 1
+says saved_cut err 'cut.json, byte '
+printf '{"format": "qnnrt-run.profile", "version": 2}' >"$tmp/new.json"
+run profile "$tmp/new.json"
+is saved_newer 1
+says saved_newer err 'has version 2'
+run profile "$tmp/trace.json"
+is saved_foreign 1
+says saved_foreign err 'is not a saved profile'
+profile --against "$tmp/missing.json"
+is against_missing 1
+says against_missing err 'cannot read'
+profile --save "$tmp/m/forward_0.bin/x"
+is save_impossible 1
+says save_impossible err 'cannot write'
+wrong profile_no_model 'the model is missing' profile
+wrong profile_off 'takes detailed, basic or optrace, not "off"' profile "$tmp/m" --profiling_level off
+wrong profile_outputs 'not an option of profile' profile "$tmp/m" --output_dir "$tmp/x"
+wrong profile_three 'compares two' profile "$tmp/a.json" "$tmp/a.json" "$tmp/b.json"
+wrong profile_documents 'both write to standard output' profile "$tmp/m" --json --profile_out -
 
 # ---- power ------------------------------------------------------------------------------------------
 
@@ -145,6 +241,9 @@ if [ -f "$release/libQnnHtp.so" ]; then
     says htp_power out 'sustained_high_performance: dcvs applied, rpc_control_latency applied, rpc_polling_time applied'
     says htp_loading out 'QNN (load binary) time'
     says htp_node out 'Relu5:OpId_50 (cycles)'
+    run profile "$data/ctx/qairt2.51/mlp_u8" --backend_so "$release/libQnnHtp.so" --num_inferences 2
+    is htp_profile 0
+    says htp_profile_node out '  Relu5'
     check htp_log "no log" grep -q 'Relu5:OpId_50' "$tmp/htp.log"
 else
     skip htp "$release/libQnnHtp.so is missing"

@@ -34,7 +34,8 @@
             run_packages.h: >>packages >>op_map   run_cache.h: >>cache
             run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices
             run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
-            run_compare.h: >>compared >>compare   run_values.h: >>values >>value_files          */
+            run_compare.h: >>compared >>compare   run_values.h: >>values >>value_files
+            run_costs.h: >>costs >>saved          run_summary.h: >>lines >>summary              */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -138,6 +139,12 @@ typedef struct libs_settings {
     int      platform;                 /* index in platform_words                          */
 } libs_settings;
 
+typedef struct profile_settings {
+    const char *against, *save, *svg;
+    uint32_t    inferences, top;
+    int         level;                 /* index in level_words                             */
+} profile_settings;
+
 enum { ROLES_MOST = CLI_ROLES };
 
 typedef struct pair_settings {         /* what side B has instead; 0: as side A            */
@@ -183,6 +190,7 @@ typedef struct settings {
     libs_settings    libs;
     pair_settings    pair;
     compare_settings compare;
+    profile_settings profiling;
 } settings;
 
 typedef struct output_file {
@@ -220,6 +228,8 @@ typedef struct job {                   /* one pipeline that is to run */
     size_t                     exec_count, exec_failed;
     qnnrt_profile_event       *events;         /* [event_count] of the last inference */
     size_t                     event_count;
+    double                    *samples;        /* [sample_count][event_count] of every inference */
+    size_t                     sample_count;
     char                      *error;          /* the first error, or NULL */
 } job;
 
@@ -238,6 +248,8 @@ typedef struct left_out {              /* what --keep_going leaves out, and why 
 
 typedef struct tool {
     settings       set;
+    const cli_parsed *parsed;          /* the command line */
+    int            sampling;           /* 1: keep the events of every inference */
     const cli_given *given;            /* [given_count] options on the command line */
     size_t         given_count;
     FILE          *out;                /* standard output, without libraries */
@@ -295,17 +307,20 @@ static int is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
+enum { DOCUMENTS = 10 };
+
 /* Count the documents for standard output. names receives their options; it may be NULL. */
-static int documents_on_stdout(const settings *set, const char *names[8])
+static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS])
 {
-    const struct { const char *name; int wanted; } documents[8] = {
+    const struct { const char *name; int wanted; } documents[DOCUMENTS] = {
         {"--json", set->json}, {"--bind_plan_out -", is_stdout(set->plan_out)},
         {"--json_file -", is_stdout(set->json_file)}, {"--dot -", is_stdout(set->dot)},
         {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)},
-        {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)}
+        {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)},
+        {"--svg -", is_stdout(set->profiling.svg)}, {"--save -", is_stdout(set->profiling.save)}
     };
     int count = 0;
-    for (size_t i = 0; i < 8; ++i) {
+    for (size_t i = 0; i < DOCUMENTS; ++i) {
         if (!documents[i].wanted) continue;
         if (names != NULL) names[count] = documents[i].name;
         ++count;
@@ -407,6 +422,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_svg.h"
 #include "run_flow.h"
 #include "run_arena.h"
+#include "run_costs.h"
 #include "run_explain.h"
 #include "run_libs.h"
 #include "run_small.h"
@@ -424,6 +440,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_measure.h"
 #include "run_compare.h"
 #include "run_options.h"
+#include "run_summary.h"
 
 /* =====================================================================================
    VERBS                                                                         >>verbs
@@ -445,23 +462,14 @@ static int verb_run(void *user)
     write_dot(t);
     if (t->failed && !t->set.keep_going) return STATUS_OK;
 
-    const int failed_before = t->failed;
-    t->failed = 0;
-    for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
-    place_changes(t);
-    const int inputs_placed = !t->failed;
-    t->failed |= failed_before;
-    /* A wrong name is wrong usage, even with --keep_going. */
-    if (!inputs_placed) return STATUS_OK;
-
-    name_files(t);
-    begin_profile(t);
-    for (size_t i = 0; i < t->job_count && t->set.inferences > 0 &&
-         (!t->failed || t->set.keep_going); ++i)
-        if (t->jobs[i].plan != NULL) run_job(t, &t->jobs[i]);
-    end_profile(t);
+    run_jobs(t);
     if (t->set.resident_given) say_device(t);
     return STATUS_OK;
+}
+
+static int verb_profile(void *user)
+{
+    return run_profile(user);
 }
 
 static int verb_inspect(void *user)
@@ -507,6 +515,9 @@ static const char *const compile_examples[] = {
     "compile model.json --weights model.safetensors --backend_so libQnnHtp.so --output_dir out",
     "compile Qwen3-0.6B --context 1024 --shards 2 --output_dir out",
     NULL};
+static const char *const profile_examples[] = {
+    "profile model_dir --backend_so libQnnHtp.so --save before.json --svg costs.svg",
+    "profile model_dir --against before.json", "profile before.json after.json", NULL};
 static const char *const libs_examples[] = {
     "libs app/src/main/jniLibs/arm64-v8a --platform android --ctx_dir model_dir", NULL};
 static const char *const compare_examples[] = {
@@ -555,6 +566,13 @@ static const cli_verb verbs[] = {
               "which a value is NaN or infinite: they are equal if both are NaN or the same "
               "infinity, else beyond every tolerance.",
      .lists = VERB_COMPARE, .takes = VERB_COMPARE, .run = verb_compare},
+    {.name = "profile", .usage = "DIR|FILE ... [options]", .examples = profile_examples,
+     .summary = "Show what a model costs: what is loaded, and each pipeline with its steps, "
+                "operators and nodes, sorted by time; or compare two such profiles.",
+     .notes = "FILE.json is a saved profile: one is shown again, two are compared. Operators are "
+              "read from the names of nodes. Nodes that the library measures in cycles share the "
+              "time that the step took on the device.",
+     .lists = VERB_PROFILE, .takes = VERB_PROFILE, .run = verb_profile},
     {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
      .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
                 "causes and a remedy. Without a word it lists all that it knows.",
@@ -564,6 +582,7 @@ static const cli_verb verbs[] = {
 static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(libs_options),
     CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
+    CLI_TABLE(profile_options),
     CLI_TABLE(common_options)
 };
 
@@ -627,10 +646,14 @@ int main(int argc, char **argv)
         return STATUS_FAILED;
     }
     cli_catch_signals();
+    t.trace_begin_ns = now_ns();
     t.set.inferences = 1;
+    t.set.profiling.inferences = 10;
+    t.set.profiling.top = 15;
     t.set.compile.io = -1;
     t.set.compile.prefill = t.set.compile.decode = UINT32_MAX;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
+    t.parsed = &parsed;
     t.given = parsed.given;
     t.given_count = parsed.given_count;
     if (status == STATUS_OK && !parsed.answered)

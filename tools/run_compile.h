@@ -240,7 +240,7 @@ static int check_compile(const settings *set)
     if (set->compile.binary_file != NULL && strchr(set->compile.binary_file, '/') != NULL)
         return cli_usage("Name the folder with --output_dir DIR.",
                          "--binary_file takes a name, not a path: %s", set->compile.binary_file);
-    const char *documents[8];
+    const char *documents[DOCUMENTS];
     if (documents_on_stdout(set, documents) > 1)
         return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
                          documents[0], documents[1]);

@@ -387,7 +387,7 @@ static int open_model(tool *t)
     if (set->command != COMMAND_INSPECT) say_contexts(t);
 
     size_t count = 0;
-    if (set->profile != QNNRT_PROFILE_OFF) {
+    if (set->profile != QNNRT_PROFILE_OFF && !t->sampling) {
         const qnnrt_profile_event *events = qnnrt_get_info(t->model)->events;
         count = qnnrt_get_info(t->model)->event_count;
         say_events(t, "of loading", NULL, events, count);
@@ -538,6 +538,7 @@ static void free_jobs(tool *t)
         free(j->title);
         free(j->conversions);
         free(j->exec_ns);
+        free(j->samples);
         free_events(j);
         free(j->error);
         qnnrt_plan_destroy(j->plan);

@@ -7,7 +7,6 @@
    A table for each part of the program. A verb lists some of them in its help.
    ===================================================================================== */
 
-static const char *const profile_words[] = {"off", "basic", "detailed", "optrace", NULL};
 static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
 static const char *const metadata_words[] = {"all", "system", "json", NULL};
 static const char *const form_words[] = {"native", "float", "both", NULL};
@@ -64,9 +63,11 @@ static int take_resident(void *at, const cli_option *o, const char *value)
 }
 
 static const cli_option model_options[] = {
-    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_RUN,
+    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir),
+     .verbs = VERB_RUN | VERB_PROFILE,
      .help = "folder of context binaries"},
-    {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files), .verbs = VERB_RUN,
+    {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files),
+     .verbs = VERB_RUN | VERB_PROFILE,
      .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their "
              "order"},
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
@@ -137,19 +138,20 @@ static const cli_option model_options[] = {
              "with basic, every node too with detailed; optrace (HTP) adds its trace to "
              "--profile_out (default off)"},
     {.name = "profile_out", .value = "FILE", .kind = CLI_TEXT, FIELD(profile_out),
-     .verbs = VERB_RUN,
+     .verbs = VERB_RUN | VERB_PROFILE,
      .help = "write the profile of every inference: FILE.json for chrome://tracing and Perfetto, "
              "- for standard output, any other name for the log that the SDK's qnn-profile-viewer "
              "reads"},
-    {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power), .verbs = VERB_RUN,
+    {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
+     .verbs = VERB_RUN | VERB_PROFILE,
      .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
              "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
              "no preset is set)"},
     {.name = "align", .value = "N", .kind = CLI_OWN, .take = take_align,
-     .verbs = VERB_RUN | VERB_PLAN,
+     .verbs = VERB_RUN | VERB_PLAN | VERB_PROFILE,
      .help = "alignment of tensors in bytes, a power of two (default 64)"},
     {.name = "memory", .value = "heap|shared|rpcmem|dmabuf|memfd", .kind = CLI_WORD,
-     .words = memory_words, FIELD(memory), .verbs = VERB_RUN,
+     .words = memory_words, FIELD(memory), .verbs = VERB_RUN | VERB_PROFILE,
      .help = "memory of the tensors: heap (default) is plain; shared is used in place by the "
              "device: rpcmem of libcdsprpc.so, a kernel's heap, or with libQnnRef.so an anonymous "
              "file, whichever works first, else plain memory; the others are one of them. "
@@ -198,7 +200,7 @@ static const cli_option model_options[] = {
              "standard output"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_RUN | VERB_INSPECT,
      .help = "draw the pipelines for Graphviz; - for standard output"},
-    {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL,
+    {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL | VERB_PROFILE,
      .help = "continue after a shard, a pipeline or an inference has failed. A pipeline that lacks "
              "a shard is left out, and its other graphs run alone; the end of the output and "
              "\"left_out\" of --json say what is missing and why, and the exit status is 1"}
@@ -486,7 +488,7 @@ static int check_diff(const settings *set)
 static int check_model(settings *set, const cli_parsed *parsed)
 {
     static const char *const words[] = {"--inspect", "inspect", "plan"};
-    const char *word = words[set->command], *documents[8];
+    const char *word = words[set->command], *documents[DOCUMENTS];
     int status = check_feed(set);
     if (status != STATUS_OK) return status;
     const char *roles[ROLES_MOST];

@@ -78,6 +78,11 @@ static void report_power(const tool *t, json *j)
    --profiling_level: a table for people, JSON for --json, a trace for browsers.
    ===================================================================================== */
 
+/* The vendor's types of events. */
+enum { EVENT_EXECUTE = 400, EVENT_NODE = 404, EVENT_DEVICE = 3004 };
+
+static const char *const profile_words[] = {"off", "basic", "detailed", "optrace", NULL};
+
 static int is_whole(double value)
 {
     return fabs(value) < 9e15 && (double)(int64_t)value >= value && (double)(int64_t)value <= value;
@@ -142,6 +147,22 @@ static void say_events(const tool *t, const char *title, const qnnrt_pipeline_in
     }
 }
 
+/* Keep the values of an inference, for the costs of all inferences. Return 0 after a message. */
+static int keep_sample(tool *t, job *j, const qnnrt_profile_event *events, size_t count)
+{
+    if (j->sample_count > 0 && count != j->event_count) {
+        fail(t, j, "Profile it with the level basic.", "pipeline %s: the library returned %lu"
+             " events, and %lu for an inference before", j->title, (unsigned long)count,
+             (unsigned long)j->event_count);
+        return 0;
+    }
+    if (j->samples == NULL) j->samples = cli_alloc(count, t->set.inferences * sizeof(double));
+    for (size_t i = 0; i < count; ++i)
+        j->samples[j->sample_count * count + i] = events[i].value;
+    ++j->sample_count;
+    return 1;
+}
+
 /* Copy the events of the last inference, which are printed after its run has ended. */
 static void keep_events(job *j, const qnnrt_profile_event *events, size_t count)
 {
@@ -189,7 +210,7 @@ static void report_events(json *j, const char *what, const qnnrt_profile_event *
 
 /* ---- the trace: the format that chrome://tracing and Perfetto read ---- */
 
-enum { TRACK_INFERENCES = 1, TRACK_STEPS, TRACK_NODES };
+enum { TRACK_INFERENCES = 1, TRACK_STEPS, TRACK_NODES, TRACK_LOADING };
 
 /* True if --profile_out asks for a trace; any other name is for the vendor's log. */
 static int is_trace(const char *path)
@@ -239,10 +260,10 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
     double whole = 0, all = 0, at = begin_us;
     const qnnrt_step_info *step = &of->info->steps[events[0].step];
     for (size_t i = 0; i < count; ++i) {
-        if ((events[i].type == 400 || step->kind != QNNRT_STEP_GRAPH) &&
+        if ((events[i].type == EVENT_EXECUTE || step->kind != QNNRT_STEP_GRAPH) &&
             strcmp(events[i].unit_name, "us") == 0)
             whole = events[i].value;
-        if (events[i].type == 404 && events[i].value > 0) all += events[i].value;
+        if (events[i].type == EVENT_NODE && events[i].value > 0) all += events[i].value;
     }
     char *text = step_text(step, "\xE2\x86\x92");
     char *name = cli_text("step %lu, %s", (unsigned long)events[0].step,
@@ -251,14 +272,14 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
     free(text);
     free(name);
     for (size_t i = 0; i < count; ++i) {
-        if (events[i].type == 404) continue;
+        if (events[i].type == EVENT_NODE) continue;
         char *key = cli_text("%lu %s, %s", (unsigned long)i, events[i].name, events[i].unit_name);
         json_value(j, key, events[i].value);
         free(key);
     }
     trace_bar_end(j);
     for (size_t i = 0; i < count; ++i) {
-        if (events[i].type != 404 || !(events[i].value >= 0)) continue;
+        if (events[i].type != EVENT_NODE || !(events[i].value >= 0)) continue;
         const double us = strcmp(events[i].unit_name, "us") == 0 ? events[i].value
                           : all > 0 ? whole * events[i].value / all : 0;
         trace_bar(j, TRACK_NODES, events[i].node, at, us);
@@ -270,6 +291,41 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
     return begin_us + whole;
 }
 
+/* Write what was loaded until now. */
+static void trace_loading(tool *t)
+{
+    json *j = &t->trace_writer;
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
+    double at = 0;
+    trace_bar(j, TRACK_LOADING, "loading", 0, (double)(now_ns() - t->trace_begin_ns) / 1e3);
+    json_count(j, "contexts", info->context_count);
+    trace_bar_end(j);
+    if (backend != NULL) {
+        trace_bar(j, TRACK_LOADING, "open the backend", at, (double)backend->open_ns / 1e3);
+        json_string(j, "path", backend->path);
+        trace_bar_end(j);
+        at += (double)backend->open_ns / 1e3;
+    }
+    for (size_t i = 0; i < info->context_count; ++i) {
+        const qnnrt_context_info *c = &info->contexts[i];
+        const double us = (double)(c->metadata_ns + c->create_ns) / 1e3;
+        trace_bar(j, TRACK_LOADING, c->file, at, us);
+        json_value(j, "metadata_us", (double)c->metadata_ns / 1e3);
+        json_value(j, "create_us", (double)c->create_ns / 1e3);
+        json_count(j, "bytes", c->file_bytes);
+        for (size_t e = 0; e < info->event_count; ++e) {
+            if (info->events[e].step != i) continue;
+            char *key = cli_text("%lu %s, %s", (unsigned long)e, info->events[e].name,
+                                 info->events[e].unit_name);
+            json_value(j, key, info->events[e].value);
+            free(key);
+        }
+        trace_bar_end(j);
+        at += us;
+    }
+}
+
 static void trace_begin(tool *t)
 {
     json *j = &t->trace_writer;
@@ -278,15 +334,17 @@ static void trace_begin(tool *t)
     json_string(j, "displayTimeUnit", "ns");
     json_open(j, "otherData", '{', 0);
     json_string(j, "qnnrt", qnnrt_version());
-    json_string(j, "note", "Times of inferences are measured. Steps follow one after the other and"
-                           " have the library's lengths; nodes measured in cycles share them in"
-                           " proportion, in the library's order.");
+    json_string(j, "note", "Times of inferences are measured, and the lengths of what is loaded."
+                           " Contexts follow one after the other, and so do steps, which have the"
+                           " library's lengths; nodes measured in cycles share them in proportion,"
+                           " in the library's order.");
     json_close(j);
     json_open(j, "traceEvents", '[', 0);
     trace_track(j, TRACK_INFERENCES, "inferences");
     trace_track(j, TRACK_STEPS, "steps");
     trace_track(j, TRACK_NODES, "nodes");
-    t->trace_begin_ns = now_ns();
+    trace_track(j, TRACK_LOADING, "loading");
+    trace_loading(t);
 }
 
 static void trace_inference(tool *t, const job *of, uint32_t inference, uint64_t begin_ns,
@@ -386,6 +444,7 @@ static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint
     if (t->set.profile_out != NULL && !is_trace(t->set.profile_out) && !write_log(t, j, run))
         return 0;
     if (is_trace(t->set.profile_out)) trace_inference(t, j, inference, begin_ns, ns, events, count);
+    if (t->sampling && !keep_sample(t, j, events, count)) return 0;
     free_events(j);
     keep_events(j, events, count);
     return 1;

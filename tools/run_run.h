@@ -494,11 +494,31 @@ static void run_job(tool *t, job *j)
     if (j->exec_count > 0) say_changes(t, j, run);
     if (j->exec_count > 0) take_conversions(t, j, run);
     if (set->memory != QNNRT_MEM_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
-    if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0)
+    if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0 && !t->sampling)
         say_events(t, "of the last inference", j->info, j->events, j->event_count);
 
 done:
     guard_end();
     qnnrt_run_destroy(run);
     qnnrt_mem_destroy(mem);
+}
+
+/* Place the inputs and run every pipeline that has a plan. */
+static void run_jobs(tool *t)
+{
+    const int failed_before = t->failed;
+    t->failed = 0;
+    for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
+    place_changes(t);
+    const int inputs_placed = !t->failed;
+    t->failed |= failed_before;
+    /* A wrong name is wrong usage, even with --keep_going. */
+    if (!inputs_placed) return;
+
+    name_files(t);
+    begin_profile(t);
+    for (size_t i = 0; i < t->job_count && t->set.inferences > 0 &&
+         (!t->failed || t->set.keep_going); ++i)
+        if (t->jobs[i].plan != NULL) run_job(t, &t->jobs[i]);
+    end_profile(t);
 }
