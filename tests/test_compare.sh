@@ -38,4 +38,83 @@ else
     skip htp "$htp is missing"
 fi
 
+# ---- capture and replay: a model in four shards ----
+
+# change NAME VALUE: $tmp/changed is the model with another weight
+change() {
+    rm -rf "$tmp/changed"
+    mkdir "$tmp/changed"
+    cp "$data/llm/model/"* "$tmp/changed"
+    chmod u+w "$tmp/changed/"*
+    python3 -c 'import json, struct, sys
+path, name, value = sys.argv[1:]
+data = bytearray(open(path, "rb").read())
+size, = struct.unpack("<Q", data[:8])
+at = 8 + size + json.loads(data[8:8 + size])[name]["data_offsets"][0] + 4000
+data[at:at + 4] = struct.pack("<f", float(value))
+open(path, "wb").write(data)' "$tmp/changed/model.safetensors" "$1" "$2"
+}
+
+wrong capture_no_folder 'capture needs a folder' capture "$data/llm/w8a16_one"
+wrong capture_no_model 'capture takes one model' capture --output_dir x
+wrong replay_words 'replay takes a capture and a model' replay
+run compile "$data/llm/model" --output_dir "$tmp/four" --backend_so "$ref" --shards 4
+is four 0
+run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/captured"
+is capture 0
+says capture out '48 tensors'
+python3 - "$tmp/captured" "$tmp/four" <<'P' || bad capture_files "the manifest and the files differ"
+import hashlib, json, os, sys
+folder, model = sys.argv[1:]
+d = json.load(open(folder + "/capture.json"))
+assert d["format"] == "qnnrt-run.capture" and d["version"] == 1
+digest = lambda path: hashlib.blake2b(open(path, "rb").read(), digest_size=32).hexdigest()
+assert [f["file"] for f in d["files"]] == [f"model_{i}_of_4.bin" for i in range(1, 5)]
+for f in d["files"]:
+    assert f["blake2b"] == digest(f"{model}/{f['file']}") and f["bytes"] == os.path.getsize(f"{model}/{f['file']}")
+names = {"capture.json"}
+for p in d["pipelines"]:
+    assert len(p["steps"]) == 4 and p["error"] is None
+    for t in p["tensors"]:
+        size = {"float32": 4, "int32": 4}[t["dtype"]]
+        for n in t["dims"]: size *= n
+        assert t["bytes"] == size == os.path.getsize(f"{folder}/{t['file']}"), t
+        assert t["blake2b"] == digest(f"{folder}/{t['file']}")
+        names.add(t["file"])
+    used = {q["tensor"] for s in p["steps"] for q in s["inputs"] + s["outputs"]}
+    assert used == set(range(len(p["tensors"])))
+assert names == set(os.listdir(folder))
+P
+run replay "$tmp/captured" "$tmp/four" --backend_so "$ref"
+is replay_same 0
+says replay_same out '24 tensors compared, 0 beyond the tolerance'
+change model.layers.2.mlp.down_proj.weight 0.02
+run compile "$tmp/changed" --output_dir "$tmp/other" --backend_so "$ref" --shards 4
+run replay "$tmp/captured" "$tmp/other" --backend_so "$ref"
+is replay_changed 1
+says replay_changed out '24 tensors compared, 2 beyond the tolerance'
+says replay_changed out 'the first that differs is step 2 of pipeline "prompt_ar32_cl128"'
+run compare "$tmp/four" "$tmp/other" --backend_so "$ref"
+is compare_changed 1
+says compare_changed out 'the first that differs is step 2 of pipeline "prompt_ar32_cl128"'
+if [ -e "$htp" ]; then
+    run compile "$data/llm/model" --output_dir "$tmp/htp" --backend_so "$htp" --shards 4
+    run capture "$tmp/htp" --backend_so "$htp" --output_dir "$tmp/htp_captured"
+    is htp_capture 0
+    run replay "$tmp/htp_captured" "$tmp/htp" --backend_so "$htp"
+    is htp_replay 0
+    says htp_replay out '24 tensors compared, 0 beyond the tolerance'
+    run replay "$tmp/htp_captured" "$tmp/four" --backend_so "$ref"
+    is htp_on_ref 0
+    says htp_on_ref out 'float16, float32'
+    run replay "$tmp/htp_captured" "$tmp/four" --backend_so "$ref" --tolerance 0
+    is htp_on_ref_exact 1
+    says htp_on_ref_exact out 'the first that differs is step 0 of'
+    change model.layers.2.mlp.down_proj.weight 3
+    run compile "$tmp/changed" --output_dir "$tmp/other" --backend_so "$ref" --shards 4
+    run replay "$tmp/htp_captured" "$tmp/other" --backend_so "$ref"
+    is htp_changed 1
+    says htp_changed out 'the first that differs is step 2 of'
+fi
+
 finish

@@ -35,7 +35,9 @@
             run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices
             run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
             run_compare.h: >>compared >>compare   run_values.h: >>values >>value_files
-            run_costs.h: >>costs >>saved          run_summary.h: >>lines >>summary              */
+            run_costs.h: >>costs >>saved          run_summary.h: >>lines >>summary
+            run_capture.h: >>ports >>capture      run_captured.h: >>manifest_of >>captured
+            run_replay.h: >>replay                                                              */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -439,6 +441,9 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_compile.h"
 #include "run_measure.h"
 #include "run_compare.h"
+#include "run_capture.h"
+#include "run_captured.h"
+#include "run_replay.h"
 #include "run_options.h"
 #include "run_summary.h"
 
@@ -523,6 +528,10 @@ static const char *const libs_examples[] = {
 static const char *const compare_examples[] = {
     "compare old_dir new_dir --backend_so libQnnHtp.so --input x=x.raw --tolerance 0.01",
     "compare model_dir --backend_so 2.47/libQnnHtp.so --other_backend_so 2.51/libQnnHtp.so", NULL};
+static const char *const capture_examples[] = {
+    "capture model_dir --backend_so libQnnHtp.so --input x=x.raw --output_dir captured", NULL};
+static const char *const replay_examples[] = {
+    "replay captured model_dir --backend_so libQnnRef.so --tolerance 0.02", NULL};
 static const char *const explain_examples[] = {"explain 0x1388", "explain --json", NULL};
 
 #define LOOK_NOTES \
@@ -573,6 +582,20 @@ static const cli_verb verbs[] = {
               "read from the names of nodes. Nodes that the library measures in cycles share the "
               "time that the step took on the device.",
      .lists = VERB_PROFILE, .takes = VERB_PROFILE, .run = verb_profile},
+    {.name = "capture", .usage = "DIR|FILE --output_dir OUT [options]",
+     .examples = capture_examples,
+     .summary = "Execute each pipeline once, and write the inputs and outputs of every step, as "
+                "files of raw bytes with a capture.json that describes them.",
+     .notes = "When a step fails, its inputs and all that came before are written, and the exit "
+              "status is 1. Constants of the model are not written.",
+     .lists = VERB_CAPTURE, .takes = VERB_CAPTURE, .run = verb_capture},
+    {.name = "replay", .usage = "CAPTURE [DIR|FILE] [options]", .examples = replay_examples,
+     .summary = "Execute each captured graph alone with its captured inputs, on any backend that "
+                "has a graph of this name, and name the first step that differs.",
+     .notes = "The model is CAPTURE/model unless another is named. Where types differ, real "
+              "values are compared. Without --tolerance nothing may differ on the library that "
+              "was captured, and on another one 2 percent of the largest value of a tensor.",
+     .lists = VERB_REPLAY, .takes = VERB_REPLAY, .run = verb_replay},
     {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
      .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
                 "causes and a remedy. Without a word it lists all that it knows.",
@@ -583,6 +606,7 @@ static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(libs_options),
     CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
     CLI_TABLE(profile_options),
+    CLI_TABLE(capture_options),
     CLI_TABLE(common_options)
 };
 

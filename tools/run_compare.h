@@ -26,6 +26,8 @@ typedef struct comparison {
     limit    *limits;                  /* [limit_count]                                    */
     int      *limits_used;
     size_t    limit_count;
+    int       given;                   /* 1: the first one is an option's                  */
+    char     *first;                   /* the first step that differs, or NULL             */
     compared *rows;                    /* [count]                                          */
     size_t    count, room, bad;        /* bad: rows that differ or cannot be compared      */
 } comparison;
@@ -46,8 +48,10 @@ static int compare_begin(comparison *c, tool *t, double otherwise)
             return cli_usage("Write --tolerance 0.01, 0.5:abs or 2:codes, or NAME=0.01.",
                              "--tolerance takes [NAME=]T[:abs|:codes], not \"%s\"",
                              texts->items[i]);
-        if (one.tensor == NULL) c->limits[0] = one;
-        else c->limits[c->limit_count++] = one;
+        if (one.tensor == NULL) {
+            c->limits[0] = one;
+            c->given = 1;
+        } else c->limits[c->limit_count++] = one;
     }
     return STATUS_OK;
 }
@@ -60,6 +64,7 @@ static void compare_end(comparison *c)
         free(c->rows[i].name);
         free(c->rows[i].problem);
     }
+    free(c->first);
     free(c->limits);
     free(c->limits_used);
     free(c->rows);
@@ -142,6 +147,14 @@ static void compare_tensors(comparison *c, const char *where, uint32_t step, con
     }
     free(x);
     free(y);
+}
+
+/* Note a row as the first step that differs, if it does and none came before it. */
+static void compare_first(comparison *c, const compared *row, const char *step)
+{
+    if (c->first == NULL && compare_is_bad(row))
+        c->first = cli_text("step %lu of pipeline \"%s\", %s: tensor \"%s\"",
+                            (unsigned long)row->step, row->where, step, row->name);
 }
 
 /* Return "[0,3,5]", the index of an element. The caller frees it. */
@@ -318,6 +331,7 @@ static void compare_write(comparison *c, const char *format)
     json_string(j, "qnnrt", qnnrt_version());
     json_bool(j, "ok", !c->t->failed && c->bad == 0);
     json_string(j, "error", c->t->error);
+    json_string(j, "first", c->first);
     json_open(j, "tensors", '[', 0);
     for (size_t i = 0; i < c->count; ++i) compare_row_json(j, &c->rows[i]);
     json_close(j);
@@ -339,6 +353,7 @@ static int compare_verdict(comparison *c, const char *format)
     if (!t->failed || c->count > 0)
         say(t, "\n%lu tensor%s compared, %lu beyond the tolerance\n", (unsigned long)c->count,
             cli_plural(c->count), (unsigned long)c->bad);
+    if (c->first != NULL) say(t, "the first that differs is %s\n", c->first);
     compare_write(c, format);
     return c->bad > 0 || t->failed ? STATUS_FAILED : STATUS_OK;
 }
@@ -394,18 +409,14 @@ static void compare_slots(comparison *c, const paired *one, qnnrt_run *const run
             compare_problem(c, info->name, NO_STEP, other->slots[i].address, "only on side B");
 }
 
-/* Name the first step of side A whose outputs are beyond the tolerance. */
-static void compare_first(const comparison *c, size_t first, const job *j)
+/* Note the first step of side A whose outputs are beyond the tolerance. */
+static void compare_steps(comparison *c, size_t first, const job *j)
 {
     char text[512];
-    if (j->info->step_count < 2) return;
-    for (size_t i = first; i < c->count; ++i) {
-        if (!compare_is_bad(&c->rows[i]) || c->rows[i].step == NO_STEP) continue;
-        qnnrt_step_text(&j->info->steps[c->rows[i].step], text, sizeof(text));
-        say(c->t, "  the first step that differs is step %lu, %s\n",
-            (unsigned long)c->rows[i].step, text);
-        return;
-    }
+    for (size_t i = first; i < c->count; ++i)
+        if (c->rows[i].step != NO_STEP)
+            compare_first(c, &c->rows[i], qnnrt_step_text(&j->info->steps[c->rows[i].step], text,
+                                                          sizeof(text)));
 }
 
 /* Execute a pipeline on both sides, and compare. */
@@ -425,7 +436,7 @@ static void compare_job(comparison *c, pairing *p, const paired *one)
     }
     if (good) compare_slots(c, one, runs);
     if (good) compare_say(c, first);
-    if (good) compare_first(c, first, one->jobs[0]);
+    if (good) compare_steps(c, first, one->jobs[0]);
     for (size_t i = 0; i < 2; ++i) {
         qnnrt_run_destroy(runs[i]);
         qnnrt_mem_destroy(mems[i]);
