@@ -393,8 +393,8 @@
        ADSP_LIBRARY_PATH to the folder of the skel before opening (separate folders with ';', not
        ':'). Have libraries unpacked at install (useLegacyPackaging), and declare
        <uses-native-library android:name="libcdsprpc.so" android:required="false"/>; do not ship
-       that one. qnnrt-run libs FOLDER checks such a folder, and tools/phone.sh makes a first run on
-       a phone. The README has the whole checklist.
+       that one. qnnrt-run doctor FOLDER checks such a folder, and tools/phone.sh makes a first run
+       on a phone. The README has the whole checklist.
 
    Unproven on device
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in

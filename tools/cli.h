@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_WARNED = 3 };
 
 #if defined(__GNUC__)
 #define CLI_FORMAT(text, values) __attribute__((format(printf, text, values)))

@@ -495,18 +495,18 @@ note "chip=${chip:-unknown}" "dsp_arch=${arch:-none}"
 if [ -n "$npu" ]; then
     say "checking the libraries for NPU generation $arch"
     section "libraries"
-    set -- --platform android --dsp_arch "$arch" --ctx_dir "$model"
+    set -- "$model" --no_load --platform android --dsp_arch "$arch"
     case $page in 4096 | 16384 | 65536) set -- "$@" --page_size "$page" ;; esac
     checker_path=$checker
     case $checker in /*) ;; *) checker_path=$(pwd)/$checker ;; esac
-    (cd "$tmp/stage" && "$checker_path" libs . "$@") >"$tmp/said" 2>&1 </dev/null
+    (cd "$tmp/stage" && "$checker_path" doctor . "$@") >"$tmp/said" 2>&1 </dev/null
     status=$?
     lines_of "$tmp/said"
-    if [ $status -ne 0 ]; then
-        first=$(sed -n 's/^problem   //p; s/^qnnrt-run: //p' "$tmp/said" | head -n 1)
-        hint=$(awk '/^problem   |^qnnrt-run: / { seen = 1 } seen && sub(/^ *hint: /, "") { print; exit }' "$tmp/said")
-        die $LIBS "the libraries do not fit: $first" "${hint:-Run build/qnnrt-run libs on their folder.}"
-    fi
+    case $status in 0 | 3) ;; *)           # 3: warnings alone
+        first=$(sed -n 's/^  fault    //p; s/^qnnrt-run: //p' "$tmp/said" | head -n 1)
+        hint=$(awk '/^  fault    |^qnnrt-run: / { seen = 1 } seen && sub(/^ *hint: /, "") { print; exit }' "$tmp/said")
+        die $LIBS "the libraries do not fit: $first" "${hint:-Run build/qnnrt-run doctor on their folder.}" ;;
+    esac
 fi
 
 # ---- push -------------------------------------------------------------------------------------------------------

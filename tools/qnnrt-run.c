@@ -6,7 +6,7 @@
        qnnrt-run run DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
        qnnrt-run compile A.dlc --output_dir OUT
        qnnrt-run compile model.json --weights model.safetensors --output_dir OUT
-       qnnrt-run libs libs/arm64-v8a
+       qnnrt-run doctor libs/arm64-v8a model_dir
        qnnrt-run explain 0x1388
 
    It uses only the public functions of qnnrt.h, qnnrt_json.h, qnnrt_weights.h, qnnrt_ir.h,
@@ -25,7 +25,10 @@
             run_dump.h: >>dump                    run_diff.h: >>diff
             run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
             run_arena.h: >>arena                  run_explain.h: >>explain
-            run_libs.h: >>elf >>marks >>libs >>pairs
+            run_elf.h: >>elf >>marks              run_libs.h: >>libs >>pairs
+            run_findings.h: >>findings >>child    run_device.h: >>device
+            run_health.h: >>origin >>health
+            run_doctor.h: >>loaded >>execute >>report_file >>doctor
             run_change.h: >>change                run_step.h: >>steps
             run_manifest.h: >>manifest            run_aten.h: >>aten
             run_verify.h: >>guess >>verify        run_fate.h: >>fate
@@ -70,7 +73,7 @@ typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
 
 /* Bits of the verbs, for cli_option.verbs. VERBS_PAIR take two models; VERBS_FEED fill the inputs
    of a model and execute it; VERBS_OPEN open one on its backend. */
-enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8, VERB_LIBS = 16,
+enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8,
        VERB_DOCTOR = 32, VERB_BENCH = 64, VERB_COMPARE = 128, VERB_CAPTURE = 256,
        VERB_REPLAY = 512, VERB_PROFILE = 1024, VERB_EXTRACT = 2048, VERB_REPORT = 4096,
        VERB_OPS = 8192, VERB_EXPLAIN = 16384,
@@ -136,10 +139,13 @@ typedef struct dims_option {           /* --dims NAME=1x5x8                     
     uint32_t    dims[DIMS_MOST], rank;
 } dims_option;
 
-typedef struct libs_settings {
-    uint32_t arch, page_size;          /* 0: not given                                     */
-    int      platform;                 /* index in platform_words                          */
-} libs_settings;
+typedef struct doctor_settings {
+    uint32_t    arch, page_size;       /* 0: not given                                     */
+    uint32_t    limit_s;               /* of a child                                       */
+    int         platform;              /* index in platform_words                          */
+    int         no_load, run;
+    const char *root, *report;
+} doctor_settings;
 
 typedef struct profile_settings {
     const char *against, *save, *svg;
@@ -189,7 +195,7 @@ typedef struct settings {
     uint64_t        resident_bytes;    /* with QNNRT_RESIDENT_BUDGET                       */
     int             resident_given, share_spill_fill, progress;
     compile_settings compile;
-    libs_settings    libs;
+    doctor_settings  doctor;
     pair_settings    pair;
     compare_settings compare;
     profile_settings profiling;
@@ -309,7 +315,7 @@ static int is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-enum { DOCUMENTS = 10 };
+enum { DOCUMENTS = 11 };               /* that may go to standard output */
 
 /* Count the documents for standard output. names receives their options; it may be NULL. */
 static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS])
@@ -319,7 +325,8 @@ static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS]
         {"--json_file -", is_stdout(set->json_file)}, {"--dot -", is_stdout(set->dot)},
         {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)},
         {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)},
-        {"--svg -", is_stdout(set->profiling.svg)}, {"--save -", is_stdout(set->profiling.save)}
+        {"--svg -", is_stdout(set->profiling.svg)}, {"--save -", is_stdout(set->profiling.save)},
+        {"--report -", is_stdout(set->doctor.report)}
     };
     int count = 0;
     for (size_t i = 0; i < DOCUMENTS; ++i) {
@@ -426,7 +433,12 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_arena.h"
 #include "run_costs.h"
 #include "run_explain.h"
+#include "run_findings.h"
+#include "run_elf.h"
 #include "run_libs.h"
+#include "run_device.h"
+#include "run_health.h"
+#include "run_doctor.h"
 #include "run_small.h"
 #include "run_kv.h"
 #include "run_aten.h"
@@ -523,8 +535,9 @@ static const char *const compile_examples[] = {
 static const char *const profile_examples[] = {
     "profile model_dir --backend_so libQnnHtp.so --save before.json --svg costs.svg",
     "profile model_dir --against before.json", "profile before.json after.json", NULL};
-static const char *const libs_examples[] = {
-    "libs app/src/main/jniLibs/arm64-v8a --platform android --ctx_dir model_dir", NULL};
+static const char *const doctor_examples[] = {
+    "doctor model_dir --backend_so libs/libQnnHtp.so --report doctor.txt",
+    "doctor app/src/main/jniLibs/arm64-v8a model_dir --platform android", NULL};
 static const char *const compare_examples[] = {
     "compare old_dir new_dir --backend_so libQnnHtp.so --input x=x.raw --tolerance 0.01",
     "compare model_dir --backend_so 2.47/libQnnHtp.so --other_backend_so 2.51/libQnnHtp.so", NULL};
@@ -560,13 +573,16 @@ static const cli_verb verbs[] = {
               "the folder of a language model, with config.json and .safetensors: DIR is then a "
               "model for qnnrt-llm.",
      .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
-    {.name = "libs", .usage = "FOLDER [options]", .examples = libs_examples,
-     .summary = "Check a folder of Qualcomm's libraries before it is shipped: platform, release, "
-                "stubs and skels, alignment, and files that do not belong there. Nothing is "
-                "loaded.",
-     .notes = "It prints a line for each library, then the findings, each with a hint: a problem "
-              "keeps the model from running and makes the exit status 1, a note may be intended.",
-     .lists = VERB_LIBS, .takes = VERB_LIBS, .run = verb_libs},
+    {.name = "doctor", .usage = "[DIR ...] [options]", .examples = doctor_examples,
+     .summary = "Look for what keeps a model from running: in folders of Qualcomm's libraries and "
+                "of context binaries, in the backend library as it is loaded, and in the device. "
+                "Each finding says what was looked at, what was found, and what to do.",
+     .notes = "Each DIR is taken by what it holds: libraries, a model, or both; libraries of "
+              "several folders are taken together. Nothing is executed without --run. Findings are "
+              "ok, note (a fact, or a check that could not be made), warning (it may be intended) "
+              "or fault (it keeps the model from running). Exit status: 0 no fault and no warning, "
+              "1 a fault, 3 warnings only, 2 wrong usage.",
+     .lists = VERB_DOCTOR, .takes = VERB_DOCTOR, .run = verb_doctor},
     {.name = "compare", .usage = "A [B] [options]", .examples = compare_examples,
      .summary = "Execute two models, or one on two libraries, with equal inputs, and print how far "
                 "each tensor of B is from that of A.",
@@ -603,7 +619,7 @@ static const cli_verb verbs[] = {
 };
 
 static const cli_table tables[] = {
-    CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(libs_options),
+    CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(doctor_options),
     CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
     CLI_TABLE(profile_options),
     CLI_TABLE(capture_options),
@@ -628,6 +644,8 @@ static const cli_program program = {
 /* Report a word where the program expects a verb or an option. Returns STATUS_USAGE. */
 static int wrong_operand(const char *word, int first)
 {
+    if (strcmp(word, "libs") == 0)
+        return cli_usage("Use qnnrt-run doctor DIR.", "unknown verb \"libs\"");
     if (access(word, F_OK) != 0 || cli_is_verb(&program, word))
         return cli_unknown_verb(&program, word, first);
     char *shown = cli_shown(word);
@@ -674,6 +692,7 @@ int main(int argc, char **argv)
     t.set.inferences = 1;
     t.set.profiling.inferences = 10;
     t.set.profiling.top = 15;
+    t.set.doctor.limit_s = 120;
     t.set.compile.io = -1;
     t.set.compile.prefill = t.set.compile.decode = UINT32_MAX;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);

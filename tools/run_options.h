@@ -436,29 +436,51 @@ static const cli_option compile_options[] = {
              "does"}
 };
 
-static const cli_option libs_options[] = {
+static const cli_option doctor_options[] = {
+    {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
+     .take = take_backend, .repeat = 1, .verbs = VERB_DOCTOR,
+     .help = "backend library to load and look at, in a process of its own (default: libQnnHtp.so "
+             "beside this program, else by the system's search; without one, nothing is loaded). "
+             "A folder that is checked is only read: its libraries are not loaded unless they are "
+             "named here"},
+    {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT,
+     FIELD(system), .verbs = VERB_DOCTOR,
+     .help = "libQnnSystem.so of this computer, which reads context binaries (default: the one "
+             "beside the backend library, else by the system's search). Without it, their JSON is "
+             "read, or else texts in them that the vendor does not document"},
+    {.name = "no_load", .kind = CLI_FLAG, FIELD(doctor.no_load), .verbs = VERB_DOCTOR,
+     .help = "load no library at all: files are only read"},
+    {.name = "run", .kind = CLI_FLAG, FIELD(doctor.run), .verbs = VERB_DOCTOR,
+     .help = "execute every pipeline of a model without faults once, with inputs of zeros"},
     {.name = "platform", .value = "any|android|linux|x86_64", .kind = CLI_WORD,
-     .words = platform_words, FIELD(libs.platform), .verbs = VERB_LIBS,
+     .words = platform_words, FIELD(doctor.platform), .verbs = VERB_DOCTOR,
      .help = "what the libraries must be made for; linux is arm64 with glibc (default any: that of "
              "libQnnHtp.so)"},
-    {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 10, .most = 99, FIELD(libs.arch),
-     .verbs = VERB_LIBS,
+    {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 10, .most = 99,
+     FIELD(doctor.arch), .verbs = VERB_DOCTOR,
      .help = "NPU generation of the device, such as 75: its stub and skel must be there, and those "
-             "of other generations are not checked (default: every stub needs its skel)"},
+             "of other generations are not checked (default: that of this device's chip, if it has "
+             "one; else every stub needs its skel)"},
     {.name = "page_size", .value = "BYTES", .kind = CLI_U32, .least = 4096, .most = 65536,
-     FIELD(libs.page_size), .verbs = VERB_LIBS,
+     FIELD(doctor.page_size), .verbs = VERB_DOCTOR,
      .help = "page size of the device, such as 16384 (default: not known)"},
-    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_LIBS,
-     .help = "folder of context binaries that the libraries must be able to run; what they are "
-             "made for is read from their JSON, with --system_so by that library, or else from "
-             "texts in them that the vendor does not document"},
-    {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_LIBS,
-     .help = "libQnnSystem.so of this computer, which reads the files of --ctx_dir"}
+    {.name = "root", .value = "DIR", .kind = CLI_TEXT, FIELD(doctor.root), .verbs = VERB_DOCTOR,
+     .help = "look at the device whose /sys, /dev and /vendor are copied below DIR (default: at "
+             "this machine, if the program is for Arm)"},
+    {.name = "timeout", .value = "SECONDS", .kind = CLI_U32, .least = 1, .most = 86400,
+     FIELD(doctor.limit_s), .verbs = VERB_DOCTOR,
+     .help = "how long a library may take before it counts as hanging (default 120)"},
+    {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(doctor.report),
+     .verbs = VERB_DOCTOR,
+     .help = "also write all of it to a text file for a bug report, without the home folder, names "
+             "of users, and weights; names of files and tensors are in it"},
+    {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_DOCTOR,
+     .help = "print the findings as a JSON document instead of text"}
 };
 
 static const cli_option common_options[] = {
     {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
-     .verbs = VERBS_MODEL | VERBS_OPEN | VERB_COMPILE, .key = CLI_KEY_NONE,
+     .verbs = VERBS_MODEL | VERBS_OPEN | VERB_COMPILE | VERB_DOCTOR, .key = CLI_KEY_NONE,
      .help = "print log lines up to this level to standard error: 0 off, 1 error, 2 warn, "
              "3 info, 4 verbose, 5 debug; by number or name (default off)"},
     CLI_COMMON

@@ -310,6 +310,25 @@ static void say_blocks(const tool *t, const job *j)
     free(cells);
 }
 
+/* Plan the memory of a pipeline alone, with its buffers. */
+static qnnrt_result make_plan(const tool *t, const qnnrt_pipeline *pipeline, qnnrt_plan **out,
+                              qnnrt_error *err)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
+    qnnrt_entry_desc entry = {0};
+    qnnrt_plan_desc desc = {0};
+    entry.pipeline = pipeline;
+    desc.entries = &entry;
+    desc.entry_count = 1;
+    desc.buffers = info->buffers;
+    desc.buffer_count = info->buffer_count;
+    desc.places = info->places;
+    desc.place_count = info->place_count;
+    desc.align = t->set.align;
+    desc.per_tensor = t->set.per_tensor;
+    return qnnrt_plan_create(&desc, out, err);
+}
+
 static void plan_job(tool *t, job *j)
 {
     if (j->info->failure != NULL) {
@@ -320,20 +339,9 @@ static void plan_job(tool *t, job *j)
         leave_out(t, NULL, j->info->name, err->text);
         return;
     }
-    qnnrt_entry_desc entry = {0};
-    qnnrt_plan_desc desc = {0};
     qnnrt_error err;
-    entry.pipeline = j->pipeline;
-    desc.entries = &entry;
-    desc.entry_count = 1;
-    desc.buffers = j->info->buffers;
-    desc.buffer_count = j->info->buffer_count;
-    desc.places = j->info->places;
-    desc.place_count = j->info->place_count;
-    desc.align = t->set.align;
-    desc.per_tensor = t->set.per_tensor;
     const uint64_t begin = now_ns();
-    if (qnnrt_plan_create(&desc, &j->plan, &err) != QNNRT_OK) {
+    if (make_plan(t, j->pipeline, &j->plan, &err) != QNNRT_OK) {
         fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         leave_out(t, NULL, j->info->name, err.text);
         return;

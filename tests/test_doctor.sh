@@ -1,11 +1,11 @@
 #!/bin/sh
-# qnnrt-run libs, on made-up libraries (tests/make_libs.py) and on the genuine ones.
+# qnnrt-run doctor, on made-up libraries (tests/make_libs.py) and on the genuine ones.
 #
-#   sh tests/test_libs.sh [BUILD_DIR [RELEASE_DIR]]
+#   sh tests/test_doctor.sh [BUILD_DIR [RELEASE_DIR]]
 #
 # BUILD_DIR (default build) holds qnnrt-run; RELEASE_DIR (default: 2.51 below it) holds the genuine
 # libraries, without which their cases are skipped. A check that passes prints nothing.
-suite=test_libs
+suite=test_doctor
 . "$(dirname "$0")/tool.sh"
 
 if [ ! -e "$tool" ]; then
@@ -16,28 +16,32 @@ fi
 python=
 if command -v python3 >/dev/null 2>&1; then python=python3; fi
 
-# problem NAME TEXT HINT: the last run found it, and its next line is a hint with that text
-problem() { found problem "$@"; }
-note() { found note "$@"; }
+# look ARGUMENT ...: read files, and load nothing
+look() { run doctor --no_load "$@"; }
+
+# fault NAME TEXT HINT: the last run found it, and its next line is a hint with that text
+fault() { found fault "$@"; }
+warning() { found warning "$@"; }
 found() {
-    if awk -v kind="$1" -v text="$3" -v hint="$4" '
-        seen && index($0, "  hint: ") == 1 && index($0, hint) { good = 1 }
+    if awk -v kind="  $1 " -v text="$3" -v hint="$4" '
+        seen && index($0, "           hint: ") == 1 && index($0, hint) { good = 1 }
         { seen = index($0, kind) == 1 && index($0, text) }
         END { exit !good }' "$tmp/out"; then good; else bad "$2" "no $1 '$3' with '$4' in: $(cat "$tmp/out")"; fi
 }
 
 # ---- usage ------------------------------------------------------------------------------------------
 
-wrong no_folder 'one folder' libs
-wrong two_folders 'one folder' libs a b
-wrong platform '"windows"' libs --platform windows .
-wrong page '--page_size' libs --page_size 100 .
-wrong arch '--dsp_arch' libs --dsp_arch v75 .
-run libs "$tmp/none"
+wrong platform '"windows"' doctor --platform windows .
+wrong page '--page_size' doctor --page_size 100 .
+wrong arch '--dsp_arch' doctor --dsp_arch v75 .
+wrong run_unloaded '--no_load' doctor . --run --no_load
+wrong two_documents '--json' doctor . --json --report -
+wrong libs '"libs"' libs .
+hinted libs_hint 'qnnrt-run doctor'
+look "$tmp/none"
 is folder_missing 1
-says folder_missing err "$tmp/none"
-hinted folder_missing 'Check the name'
-run libs --help
+fault folder_missing "$tmp/none" 'Name a folder'
+run doctor --help
 says help out '--page_size'
 
 # ---- made-up folders ----------------------------------------------------------------------------------
@@ -107,173 +111,173 @@ else
     rm "$t/dir/libQnnSystem.so"
     mkdir "$t/dir/libQnnSystem.so" "$t/none_in_it"
 
-    run libs "$t/good"
+    look "$t/good"
     is good 0
     silent good err
     says good out 'Android arm64, 16 KB pages, release 2.51.0.260929181845'
     says good_skel out 'the Hexagon DSP v75, release 2.51.0.260929181845'
     says good_stamp out 'built 260929181845'
-    says good_sum out '10 files for Android arm64, 0 problems, 0 notes'
+    says good_sum out '0 faults, 0 warnings'
     lacks good_folder out "$t"
-    run libs "$t/good" --platform android --dsp_arch 75 --page_size 16384 --ctx_dir "$t/ctx"
+    look "$t/good" --platform android --dsp_arch 75 --page_size 16384 "$t/ctx"
     is good_all 0
-    says good_ctx out 'made by release 2.51.0, for v75'
-    run libs "$t/linux"
+    says good_ctx out 'made by release 2.51.0.260929181845, for v75'
+    look "$t/linux"
     is linux 0
-    run libs "$t/linux" --platform android
+    look "$t/linux" --platform android
     is linux_not_android 1
-    problem linux_not_android 'libQnnHtp.so: for Linux arm64, expected Android arm64 (it needs glibc' 'lib/aarch64-android'
+    fault linux_not_android 'libQnnHtp.so: for Linux arm64, expected Android arm64 (it needs glibc' 'lib/aarch64-android'
 
-    run libs "$t/lfs"
+    look "$t/lfs"
     is lfs 1
-    problem lfs 'libQnnHtpV75Skel.so: a pointer of git-lfs' 'git lfs pull'
-    run libs "$t/cut"
+    fault lfs 'libQnnHtpV75Skel.so: a pointer of git-lfs' 'git lfs pull'
+    look "$t/cut"
     is cut 1
-    problem cut 'libQnnHtp.so: cut short' 'Copy the file again'
-    problem cut_sections 'libQnnSystem.so: cut short: its section headers begin at byte 1000' 'Copy the file again'
-    run libs "$t/swapped"
+    fault cut 'libQnnHtp.so: cut short' 'Copy the file again'
+    fault cut_sections 'libQnnSystem.so: cut short: its section headers begin at byte 1000' 'Copy the file again'
+    look "$t/swapped"
     is swapped 1
-    problem swapped 'libQnnHtpV75Skel.so: for Android arm64 (64 bits), expected a 32-bit file' 'lib/hexagon-v75/unsigned'
-    run libs "$t/mixed"
+    fault swapped 'libQnnHtpV75Skel.so: for Android arm64 (64 bits), expected a 32-bit file' 'lib/hexagon-v75/unsigned'
+    look "$t/mixed"
     is mixed 1
-    problem mixed_skel 'libQnnHtpV73Skel.so is missing: libQnnHtpV73Stub.so' 'lib/hexagon-v73/unsigned'
-    problem mixed_stub 'libQnnHtpV79Stub.so is missing: libQnnHtpV79Skel.so' 'lib/aarch64-android'
-    run libs "$t/mixed" --dsp_arch 75
+    fault mixed_skel 'libQnnHtpV73Skel.so: missing: libQnnHtpV73Stub.so' 'lib/hexagon-v73/unsigned'
+    fault mixed_stub 'libQnnHtpV79Stub.so: missing: libQnnHtpV79Skel.so' 'lib/aarch64-android'
+    look "$t/mixed" --dsp_arch 75
     is mixed_75 0
-    run libs "$t/mixed" --dsp_arch 73
+    look "$t/mixed" --dsp_arch 73
     is mixed_73 1
-    problem mixed_73 'libQnnHtpV73Skel.so is missing: the device has NPU generation 73' 'lib/hexagon-v73/unsigned'
-    run libs "$t/mixed" --dsp_arch 81
-    problem mixed_81 'libQnnHtpV81Stub.so is missing' 'lib/aarch64-android'
-    problem mixed_81_skel 'libQnnHtpV81Skel.so is missing' 'lib/hexagon-v81'
-    run libs "$t/stale"
+    fault mixed_73 'libQnnHtpV73Skel.so: missing: the device has NPU generation 73' 'lib/hexagon-v73/unsigned'
+    look "$t/mixed" --dsp_arch 81
+    fault mixed_81 'libQnnHtpV81Stub.so: missing' 'lib/aarch64-android'
+    fault mixed_81_skel 'libQnnHtpV81Skel.so: missing' 'lib/hexagon-v81'
+    look "$t/stale"
     is stale 1
-    problem stale 'libQnnHtpV75Skel.so: release 2.48.40.260702000000, and libQnnHtp.so has release 2.51.0.260929181845' 'one release'
-    run libs "$t/system"
+    fault stale 'libQnnHtpV75Skel.so: release 2.48.40.260702000000, and libQnnHtp.so has release 2.51.0.260929181845' 'one release'
+    look "$t/system"
     is system 1
-    problem system 'libQnnSystem.so: release built 260702151143' 'one release'
-    run libs "$t/symbol"
+    fault system 'libQnnSystem.so: release built 260702151143' 'one release'
+    look "$t/symbol"
     is symbol 1
-    problem symbol 'its function is qnn_2_48_40_skel_handle_invoke' 'one release'
-    run libs "$t/pages"
-    is pages 0
-    note pages 'libQnnHtp.so: its segments are aligned to 4096 bytes' '16 KB pages'
-    run libs "$t/pages" --page_size 16384
+    fault symbol 'its function is qnn_2_48_40_skel_handle_invoke' 'one release'
+    look "$t/pages"
+    is pages 3
+    warning pages 'libQnnHtp.so: its segments are aligned to 4096 bytes' '16 KB pages'
+    look "$t/pages" --page_size 16384
     is pages_16 1
-    problem pages_16 'libQnnHtp.so: its segments are aligned to 4096 bytes, and a page of the device has 16384' '2.46'
-    run libs "$t/pages" --page_size 4096
+    fault pages_16 'libQnnHtp.so: its segments are aligned to 4096 bytes, and a page of the device has 16384' '2.46'
+    look "$t/pages" --page_size 4096
     is pages_4 0
-    lacks pages_4 out 'note  '
-    run libs "$t/bundled"
+    lacks pages_4 out 'warning  '
+    look "$t/bundled"
     is bundled 1
-    problem bundled 'libcdsprpc.so: it belongs to the device' 'Remove it'
-    note bundled_cxx 'libc++_shared.so' 'Remove it, unless'
-    run libs "$t/glibc"
+    fault bundled 'libcdsprpc.so: it belongs to the device' 'Remove it'
+    warning bundled_cxx 'libc++_shared.so' 'Remove it, unless'
+    look "$t/glibc"
     is glibc 1
-    problem glibc 'libQnnSystem.so: for Linux arm64, expected Android arm64' 'lib/aarch64-android'
-    run libs "$t/renamed"
+    fault glibc 'libQnnSystem.so: for Linux arm64, expected Android arm64' 'lib/aarch64-android'
+    look "$t/renamed"
     is renamed 1
-    problem renamed 'libQnnHtpV75Skel.so: made for v73, and its name says v75' 'lib/hexagon-v75'
-    run libs "$t/host64"
+    fault renamed 'libQnnHtpV75Skel.so: made for v73, and its name says v75' 'lib/hexagon-v75'
+    look "$t/host64"
     is host64 1
-    problem host64 'libQnnSystem.so: for the Hexagon DSP, expected Android arm64' 'lib/aarch64-android'
-    run libs "$t/empty"
+    fault host64 'libQnnSystem.so: for the Hexagon DSP, expected Android arm64' 'lib/aarch64-android'
+    look "$t/empty"
     is empty 1
-    problem empty 'libQnnHtp.so: empty' 'Copy the file again'
-    run libs "$t/text"
+    fault empty 'libQnnHtp.so: empty' 'Copy the file again'
+    look "$t/text"
     is text 1
-    problem text 'libQnnHtpV75Stub.so: not a library' 'Copy the file again'
-    run libs "$t/fat"
-    is fat 0
-    note fat 'libQnnHtpV75Skel.so: 274 MB' 'about 14 MB'
-    run libs "$t/hole"
+    fault text 'libQnnHtpV75Stub.so: not a library' 'Copy the file again'
+    look "$t/fat"
+    is fat 3
+    warning fat 'libQnnHtpV75Skel.so: 274 MB' 'about 14 MB'
+    look "$t/hole"
     is hole 1
-    problem hole 'libQnnSystem.so: 1099511627776 bytes' 'compare its size'
-    run libs "$t/crowd"
+    fault hole 'libQnnSystem.so: 1099511627776 bytes' 'compare its size'
+    look "$t/crowd"
     is crowd 0
     i=0
     while [ $i -lt 5000 ]; do
         : >"$t/many/libx$i.so"
         i=$((i + 1))
     done
-    run libs "$t/many"
+    look "$t/many"
     is many 0
-    says many out '5004 files for Android arm64, 0 problems'
-    run libs "$t/dir"
+    says many out '5000 more libraries'
+    look "$t/dir"
     is dir 1
-    problem dir 'libQnnSystem.so: cannot be opened' 'Copy the file itself'
-    run libs "$t/x86" --platform android
+    fault dir 'libQnnSystem.so: cannot be opened' 'Copy the file itself'
+    look "$t/x86" --platform android
     is x86 1
-    problem x86 'libQnnHtp.so: for Linux x86-64, expected Android arm64' 'lib/aarch64-android'
-    run libs "$t/bare"
+    fault x86 'libQnnHtp.so: for Linux x86-64, expected Android arm64' 'lib/aarch64-android'
+    look "$t/bare"
     is bare 1
-    problem bare 'libQnnHtp.so is missing' 'lib/aarch64-android'
-    problem bare_pairs 'no stub and no skel' 'XX'
-    run libs "$t/none_in_it"
+    fault bare 'libQnnHtp.so: missing' 'lib/aarch64-android'
+    fault bare_pairs 'missing for every XX' 'XX'
+    look "$t/none_in_it"
     is none_in_it 1
 
     # ---- damaged in every place: named, and nothing worse ----
-    run libs "$t/cuts"
+    look "$t/cuts"
     is cuts 1
     silent cuts err
-    named=$(grep -c '^problem   libQnnCut.*: \(cut short\|empty\|not a library\)' "$tmp/out")
+    named=$(grep -c '^  fault    libQnnCut.*: \(cut short\|empty\|not a library\)' "$tmp/out")
     check cuts_all "$(head -n 3 "$tmp/out")" test "$named" -eq "$(ls "$t/cuts" | wc -l)"
-    run libs "$t/flips"
+    look "$t/flips"
     is flips 1
     silent flips err
-    run libs "$t/flips32"
+    look "$t/flips32"
     is flips32 1
     silent flips32 err
 
     # ---- models ----
-    run libs "$t/good" --ctx_dir "$t/newer"
+    look "$t/good" "$t/newer"
     is newer 1
-    problem newer 'forward_0.bin: made by release 2.52.0, and libQnnHtp.so has the older release 2.51.0' 'release 2.52 or newer'
-    run libs "$t/good" --ctx_dir "$t/above"
+    fault newer 'forward_0.bin: made by release 2.52.0, and libQnnHtp.so has the older release 2.51.0' 'release 2.52 or newer'
+    look "$t/good" "$t/above"
     is above 1
-    problem above 'libQnnHtpV81Skel.so is missing: forward_0.bin is compiled for v81' 'lib/hexagon-v81'
-    run libs "$t/good" --ctx_dir "$t/above" --dsp_arch 75
+    fault above 'libQnnHtpV81Skel.so: missing: forward_0.bin is compiled for v81' 'lib/hexagon-v81'
+    look "$t/good" "$t/above" --dsp_arch 75
     is above_75 1
-    problem above_75 'forward_0.bin: compiled for v81, and the device has v75' '--dsp_arch 75'
-    run libs "$t/good" --ctx_dir "$t/older" --dsp_arch 75
-    is older_75 0
-    note older_75 'compiled for v73, and the device has v75; whether that runs is unproven' '--dsp_arch 75'
-    run libs "$t/good" --ctx_dir "$t/unmarked"
+    fault above_75 'forward_0.bin: compiled for v81, and the device has v75' '--dsp_arch 75'
+    look "$t/good" "$t/older" --dsp_arch 75
+    is older_75 3
+    warning older_75 'compiled for v73, and the device has v75; whether that runs is unproven' '--dsp_arch 75'
+    look "$t/good" "$t/unmarked"
     is unmarked 0
     says unmarked out 'its release is not known'
-    run libs "$t/good" --ctx_dir "$t/pads"
-    check pads "$(cat "$tmp/out")" sh -c '[ "$(grep -c "made by release 2.51.0, for v75" "$1")" -eq 4 ]' - "$tmp/out"
-    run libs "$t/good" --ctx_dir "$t/none_in_it"
+    look "$t/good" "$t/pads"
+    check pads "$(cat "$tmp/out")" sh -c '[ "$(grep -c "made by release 2.51.0.260929181845, for v75" "$1")" -eq 4 ]' - "$tmp/out"
+    look "$t/good" "$t/none_in_it"
     is no_binaries 1
-    problem no_binaries '*.bin' 'context binaries'
-    run libs "$t/good" --ctx_dir "$tmp/none"
+    fault no_binaries 'it has neither a context binary nor a library' 'context binaries'
+    look "$t/good" "$tmp/none"
     is no_folder_of_model 1
-    problem no_folder_of_model "cannot open $tmp/none" 'name of the folder'
+    fault no_folder_of_model "$tmp/none: cannot be opened" 'Name a folder'
     ln -s /proc/self/pagemap "$t/odd/endless.bin"
-    run libs "$t/good" --ctx_dir "$t/odd"
-    is odd 0
-    says odd_hole out 'made by release 2.51.0, for v75'
-    says odd_endless out 'endless.bin'
-    run libs "$t/good" --ctx_dir "$t/ctx" --system_so "$t/wrong/libQnnSystem.so"
+    look "$t/good" "$t/odd"
+    is odd 1
+    says odd_hole out 'made by release 2.51.0.260929181845, for v75'
+    fault odd_endless 'endless.bin: empty' 'Copy the file again'
+    run doctor "$t/good" "$t/ctx" --system_so "$t/wrong/libQnnSystem.so"
     is wrong_system 1
-    says wrong_system out '--ctx_dir: cannot open the library'
+    says wrong_system out 'ctx: cannot open the library'
     lacks wrong_system_lines out '\x0A'
-    run libs "$t/good" --ctx_dir "$data/ctx/qairt2.51/mlp_f32_io"
+    look "$t/good" "$data/ctx/qairt2.51/mlp_f32_io"
     is sample 0
-    says sample out 'made by release 2.51.0, for v75'
+    says sample out 'made by release 2.51.0.260929181845, for v75'
     cp -r "$data/llm/json" "$t/json"
     (cd "$t/json" && for n in 0 1 2 3; do mv w8a16_four_$n.json forward_${n}_json.json; done && rm -f ./*_one.json bad_*)
-    run libs "$t/good" --ctx_dir "$t/json"
+    look "$t/good" "$t/json"
     says json out 'forward_0'
-    says json out 'made by release'
+    says json out 'made by v2.51.0'
     for n in 0 1 2 3; do
         arch=81
         if [ $n = 0 ]; then arch=181; fi
         sed -i "s/\"dspArch\": 75/\"dspArch\": $arch/" "$t/json/forward_${n}_json.json"
     done
-    run libs "$t/good" --ctx_dir "$t/json"
-    problem arch_81 'libQnnHtpV81Skel.so is missing' 'lib/hexagon-v81'
-    problem arch_181 'libQnnHtpV181Skel.so is missing' 'lib/hexagon-v181'
+    look "$t/good" "$t/json"
+    fault arch_81 'libQnnHtpV81Skel.so: missing' 'lib/hexagon-v81'
+    fault arch_181 'libQnnHtpV181Skel.so: missing' 'lib/hexagon-v181'
 fi
 
 # ---- the genuine libraries ------------------------------------------------------------------------------
@@ -281,35 +285,35 @@ fi
 if [ ! -f "$release/libQnnHtp.so" ]; then
     skip genuine "$release/libQnnHtp.so is missing"
 else
-    run libs "$release" --ctx_dir "$data/ctx/qairt2.47/mlp_u8" --system_so "$release/libQnnSystem.so"
+    look "$release" "$data/ctx/qairt2.47/mlp_u8" --system_so "$release/libQnnSystem.so"
     is genuine 0
-    check genuine_release "no release: $(cat "$tmp/out")" grep -qE 'libQnnHtp.so .* Linux x86-64, release 2\.[0-9]+\.[0-9]+\.[0-9]{12}$' "$tmp/out"
+    check genuine_release "no release: $(cat "$tmp/out")" grep -qE 'libQnnHtp.so .* Linux x86-64, release 2\.[0-9]+\.[0-9]+\.[0-9]{12}, build id [0-9a-f]{40}, ' "$tmp/out"
     says genuine_made out 'made by release 2.47.0'
-    run libs "$release" --platform android
+    look "$release" --platform android
     is genuine_not_android 1
-    problem genuine_not_android 'libQnnHtp.so: for Linux x86-64, expected Android arm64' 'lib/aarch64-android'
+    fault genuine_not_android 'libQnnHtp.so: for Linux x86-64, expected Android arm64' 'lib/aarch64-android'
     older=$(dirname "$(dirname "$release")")/2.47/onnxruntime_qnn
     if [ -f "$older/libQnnHtp.so" ] && [ "$older" != "$release" ]; then
         mkdir "$tmp/two"
         ln -s "$(cd "$older" && pwd)/libQnnHtp.so" "$tmp/two/libQnnHtp.so"
         ln -s "$(cd "$release" && pwd)/libQnnSystem.so" "$tmp/two/libQnnSystem.so"
-        run libs "$tmp/two" --ctx_dir "$data/ctx/qairt2.51/mlp_u8"
+        look "$tmp/two" "$data/ctx/qairt2.51/mlp_u8"
         is genuine_two 1
-        problem genuine_two 'libQnnSystem.so: release built' 'one release'
-        problem genuine_older 'forward_0.bin: made by release 2.51.0, and libQnnHtp.so has the older release 2.47.0' '2.51 or newer'
+        fault genuine_two 'libQnnSystem.so: release built' 'one release'
+        fault genuine_older 'forward_0.bin: made by release 2.51.0, and libQnnHtp.so has the older release 2.47.0' '2.51 or newer'
     fi
 fi
 
 # Fetched by make qnn-libs QNN_RELEASES=aarch64: stubs and skels.
 arm=$build/qnn/2.51-aarch64/onnxruntime_qnn
 if [ -f "$arm/libQnnHtp.so" ]; then
-    run libs "$arm" --platform linux --page_size 65536
+    look "$arm" --platform linux --page_size 65536
     is genuine_arm 0
     says genuine_arm out 'the Hexagon DSP v81, release 2.51.0.260929181845'
     lacks genuine_arm out 'note  '
-    run libs "$arm" --dsp_arch 85
+    look "$arm" --dsp_arch 85
     is genuine_arm_85 1
-    problem genuine_arm_85 'libQnnHtpV85Skel.so is missing' 'lib/hexagon-v85'
+    fault genuine_arm_85 'libQnnHtpV85Skel.so: missing' 'lib/hexagon-v85'
 fi
 
 finish

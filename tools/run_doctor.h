@@ -1,0 +1,648 @@
+/* run_doctor.h - a part of qnnrt-run.c: the verb that looks for what keeps a model from running
+
+   ROOMS    >>loaded >>execute >>report_file >>doctor                                            */
+#include <pwd.h>
+#include <sys/utsname.h>
+
+typedef struct doctor {
+    tool        *t;
+    findings     f;
+    libs         libs;                 /* of all folders that hold some                        */
+    device       device;
+    uint32_t     arch;                 /* of the device; 0: not known                          */
+    const char **models;               /* [model_count] folders of context binaries            */
+    size_t       model_count;
+    const char  *at;                   /* the library or the folder that a child looks at      */
+    lib_file     loaded;               /* the backend library, .path NULL: none                */
+    uint32_t     backend_id;
+} doctor;
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* =====================================================================================
+   LOADED                                                                         >>loaded
+   The backend library as it was really loaded, and those that came with it. In a child.
+   ===================================================================================== */
+
+/* Read the bytes of a library. The caller says free_lib(). */
+static void read_lib(lib_file *f, const char *path)
+{
+    memset(f, 0, sizeof(*f));
+    f->name = cli_text("%s", base_name(path));
+    f->path = cli_text("%s", path);
+    find_role(f);
+    look_at_file(f);
+}
+
+/* Return 1 if an error only says that there is no such library anywhere. */
+static int is_nowhere(const qnnrt_error *err)
+{
+    if (err->code != QNNRT_E_LIBRARY) return 0;
+    for (const char *line = strchr(err->text, '\n'); line != NULL; line = strchr(line + 1, '\n')) {
+        const char *end = strchr(line + 1, '\n'), *none = strstr(line, "No such file");
+        if (none == NULL || (end != NULL && none > end)) return 0;
+    }
+    return 1;
+}
+
+static int same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_ino == other.st_ino &&
+           one.st_dev == other.st_dev;
+}
+
+/* Check a library that belongs to the backend: the facts of its file, and its release. */
+static void check_partner(const lib_file *backend, const char *path, findings *f)
+{
+    static const char hint[] = "Take all libraries from one release, and put its folder first where"
+                               " the system searches.";
+    lib_file other;
+    read_lib(&other, path);
+    char *facts = lib_facts(&other), *ours = release_text(&other.marks);
+    char *theirs = release_text(&backend->marks);
+    if (other.failure != NULL)
+        add_finding(f, AREA_BACKEND, FOUND_FAULT, path, other.cure, "%s", other.failure);
+    else if (releases_differ(&other.marks, &backend->marks))
+        add_finding(f, AREA_BACKEND, other.role == LIB_STUB ? FOUND_FAULT : FOUND_WARNING, path,
+                    hint, "release %s, and %s has release %s", ours, backend->name, theirs);
+    else
+        add_finding(f, AREA_BACKEND, FOUND_OK, path, NULL, "%s", facts);
+    free(facts);
+    free(ours);
+    free(theirs);
+    free_lib(&other);
+}
+
+/* Check the other libraries of the vendor that are in this process now. */
+static void check_maps(const lib_file *backend, findings *f)
+{
+    enum { MOST = 16 << 20 };
+    size_t bytes = 0;
+    char *maps = cli_read_file("/proc/self/maps", MOST, &bytes);
+    char *last = cli_text("%s", "");
+    for (char *line = maps; line != NULL && *line != '\0';) {
+        char *end = strchr(line, '\n'), *next = end != NULL ? end + 1 : NULL;
+        if (end != NULL) *end = '\0';
+        char *path = strchr(line, '/');
+        lib_file file = {.name = path != NULL ? strrchr(path, '/') + 1 : NULL};
+        if (path != NULL && is_library_name(file.name)) find_role(&file);
+        /* A file has several lines, one after another. */
+        if (file.role != LIB_OTHER && file.role != LIB_CXX && strcmp(path, last) != 0 &&
+            !same_file(path, backend->path)) {
+            check_partner(backend, path, f);
+            free(last);
+            last = cli_text("%s", path);
+        }
+        line = next;
+    }
+    free(last);
+    free(maps);
+}
+
+/* Check libQnnSystem.so, which qnnrt_open() will take. */
+static void check_system(const tool *t, const lib_file *backend, findings *f)
+{
+    const int folder = (int)(base_name(backend->path) - backend->path);
+    char *path = t->set.system != NULL ? cli_text("%s", t->set.system)
+                 : cli_text("%.*slibQnnSystem.so", folder, backend->path);
+    if (access(path, F_OK) == 0) check_partner(backend, path, f);
+    else if (backend->role == LIB_BACKEND)
+        add_finding(f, AREA_BACKEND, FOUND_NOTE, "libQnnSystem.so", NULL,
+                    "not beside %s: without it, every context binary needs its JSON",
+                    backend->name);
+    free(path);
+}
+
+static void check_symbols(const char *path, findings *f)
+{
+    static const char *const names[] = {"QnnInterface_getProviders",
+                                        "QnnSystemInterface_getProviders"};
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    page p = {NULL, 0, 0};
+    for (size_t i = 0; library != NULL && i < sizeof(names) / sizeof(names[0]); ++i)
+        if (dlsym(library, names[i]) != NULL)
+            page_add(&p, "%s%s", p.used > 0 ? ", " : "", names[i]);
+    add_finding(f, AREA_BACKEND, FOUND_OK, "symbols", NULL, "%s", p.used > 0 ? p.data : "none");
+    free(p.data);
+}
+
+/* Check a backend that could be opened. */
+static void check_opened(doctor *d, const qnnrt_backend_info *info, findings *f)
+{
+    lib_file file;
+    lib_marks said;
+    char id[16];
+    read_lib(&file, info->path);
+    char *core = version_text(info->core_api), *api = version_text(info->backend_api);
+    char *facts = lib_facts(&file);
+    add_finding(f, AREA_BACKEND, FOUND_OK, info->path, NULL, "loaded: %s", facts);
+    if (d->at != NULL && strchr(d->at, '/') != NULL && !same_file(d->at, info->path))
+        add_finding(f, AREA_BACKEND, FOUND_WARNING, d->at,
+                    "End programs that replace libraries before they are loaded, such as"
+                    " LD_PRELOAD.", "another file was loaded: %s", info->path);
+    check_symbols(info->path, f);
+    add_finding(f, AREA_BACKEND, FOUND_OK, "provider", NULL,
+                "%s, build %s, core API %s, backend API %s, %s",
+                info->provider[0] != '\0' ? info->provider : "(not named)",
+                info->build_id[0] != '\0' ? info->build_id : "(not named)", core, api,
+                info->has_device ? "with a device" : "without a device");
+    marks_of_build(info->build_id, &said);
+    if (said.known > 0 && file.marks.known > 0 &&
+        compare_release(said.release, file.marks.release) != 0)
+        add_finding(f, AREA_BACKEND, FOUND_FAULT, info->path, "Take the library from its release"
+                    " again.", "it says that it is %s, and its bytes name another release",
+                    info->build_id);
+    check_maps(&file, f);
+    if (file.role != LIB_OTHER) check_system(d->t, &file, f);
+    snprintf(id, sizeof(id), "%lu", (unsigned long)info->id);
+    child_tell(f, info->path, info->build_id, id);
+    free(core);
+    free(api);
+    free(facts);
+    free_lib(&file);
+}
+
+/* Load the backend library d->at, NULL: the one that is found, and check it. */
+static void work_backend(void *user, findings *f)
+{
+    doctor *d = user;
+    const char *name = d->at != NULL ? d->at : "libQnnHtp.so";
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend = NULL;
+    qnnrt_error err;
+    char *stage = cli_text("loading and starting %s", base_name(name));
+    child_stage(f, stage);
+    free(stage);
+    backend_options(d->t, &desc);
+    desc.path = d->at;
+    if (qnnrt_backend_open(&desc, &backend, &err) == QNNRT_OK) {
+        child_stage(f, "looking at what was loaded");
+        check_opened(d, qnnrt_backend_get_info(backend), f);
+        child_stage(f, "closing the backend");
+        qnnrt_backend_close(backend);
+    } else if (d->at == NULL && is_nowhere(&err)) {
+        add_finding(f, AREA_BACKEND, FOUND_NOTE, name, NULL,
+                    "not loaded: no library is named with --backend_so, and none is beside this"
+                    " program or where the system searches");
+    } else {
+        add_finding(f, AREA_BACKEND, FOUND_FAULT, name, err.code != QNNRT_E_LIBRARY ? err.hint
+                    : cli_library_hint(&err, d->at, "Name the library with --backend_so FILE, with"
+                                       " a slash in FILE."), "%s", err.text);
+    }
+}
+
+/* Check the backend library `path`, NULL: the one that is found. */
+static void check_backend(doctor *d, const char *path)
+{
+    uint64_t id = 0;
+    d->at = path;
+    for (size_t i = 0; i < 3; ++i) {
+        free(d->f.told[i]);
+        d->f.told[i] = NULL;
+    }
+    in_child(&d->f, AREA_BACKEND, path != NULL ? path : "libQnnHtp.so", d->t->set.doctor.limit_s,
+             work_backend, d);
+    if (d->f.told[0] == NULL || d->loaded.path != NULL) return;
+    read_lib(&d->loaded, d->f.told[0]);
+    if (cli_number(d->f.told[2], UINT32_MAX, &id)) d->backend_id = (uint32_t)id;
+}
+
+/* =====================================================================================
+   EXECUTE                                                                       >>execute
+   Reads a folder of context binaries, and with --run executes each pipeline once. In a child.
+   ===================================================================================== */
+
+/* Return what the models are to run on. */
+static target target_of(doctor *d)
+{
+    target g = {0};
+    if (d->libs.count > 0) g.libs = &d->libs;
+    if (d->loaded.path != NULL && d->loaded.failure == NULL) {
+        g.library = d->loaded.name;
+        g.marks = d->loaded.marks;
+        g.backend_id = d->backend_id;
+        g.emulator = d->loaded.machine == ELF_X86_64;
+    } else if (d->libs.backend != NULL) {
+        g.library = d->libs.backend->name;
+        g.marks = d->libs.backend->marks;
+    }
+    g.arch = d->arch;
+    g.chip = d->device.chip;
+    return g;
+}
+
+/* Open a folder: metadata only, or with the backend. Return 0 with an error. */
+static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, int inspect,
+                       qnnrt_error *err)
+{
+    tool *t = d->t;
+    qnnrt_desc desc = {0};
+    qnnrt_backend_role roles[ROLES_MOST];
+    qnnrt_host_desc options = {0};
+    memset(roles, 0, sizeof(roles));
+    backend_options(t, &desc.backend_desc);
+    if (t->set.backend == NULL) desc.backend_desc.path = d->loaded.path;
+    for (size_t i = 0; i < t->set.role_count; ++i) {
+        roles[i].role = t->set.roles[i].role;
+        backend_options(t, &roles[i].desc);
+        roles[i].desc.path = t->set.roles[i].file;
+    }
+    desc.backends = roles;
+    desc.backend_count = inspect ? 0 : t->set.role_count;
+    desc.system_path = t->set.system;
+    desc.inspect = inspect;
+    desc.keep_going = inspect && metadata != QNNRT_METADATA_JSON;
+    desc.metadata = metadata;
+    desc.read = 1;                     /* a file that is cut short meanwhile is no crash */
+    if (t->host_count == 0) {
+        if (qnnrt_host_open(folder, &options, &t->hosts[0], err) != QNNRT_OK) return 0;
+        t->host_count = 1;
+    }
+    desc.host_functions = qnnrt_host_functions(t->hosts[0], &desc.host_function_count);
+    return qnnrt_open(folder, &desc, &t->model, err) == QNNRT_OK;
+}
+
+static int is_metadata_name(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 10 && strcmp(name + length - 10, "_json.json") == 0;
+}
+
+/* Check context binaries by their bytes alone, because nothing reads their metadata. */
+static void check_by_marks(const doctor *d, const target *g, char **names, const char *bad,
+                           size_t count, findings *f)
+{
+    for (size_t i = 0; i < count; ++i) {
+        char *path = cli_text("%s/%s", d->at, names[i]);
+        if (!bad[i]) check_marked(g, f, path, names[i]);
+        free(path);
+    }
+    add_finding(f, AREA_MODEL, FOUND_NOTE, "graphs", NULL,
+                "not looked at: %s, and not every binary has its JSON",
+                d->t->set.doctor.no_load ? "--no_load loads no libQnnSystem.so"
+                                         : "no libQnnSystem.so was found");
+}
+
+/* Check the folder d->at. */
+static void work_model(void *user, findings *f)
+{
+    doctor *d = user;
+    const target g = target_of(d);
+    qnnrt_error err = {0};
+    size_t count = 0, faults = 0, described = 0;
+    char **names = names_in(d->at, is_binary_name, &count);
+    char **metadata = names_in(d->at, is_metadata_name, &described);
+    char *bad = cli_alloc(count, 1);
+    char **reported = cli_alloc(count, sizeof(*reported));
+    child_stage(f, "reading the model with libQnnSystem.so");
+    for (size_t i = 0; i < count; ++i) {
+        char *path = cli_text("%s/%s", d->at, names[i]);
+        bad[i] = !check_binary(f, path, names[i]);
+        if (bad[i]) reported[faults++] = names[i];
+        free(path);
+    }
+    int opened = 0;
+    if (count == 0 || faults < count) {
+        if (!d->t->set.doctor.no_load)
+            opened = open_folder(d, d->at, QNNRT_METADATA_ALL, 1, &err);
+        const int no_system = !opened && (d->t->set.doctor.no_load || (err.code == QNNRT_E_LIBRARY
+                                                                && d->t->set.system == NULL));
+        if (no_system && (described > 0 || count == 0))
+            opened = open_folder(d, d->at, QNNRT_METADATA_JSON, 1, &err);
+        if (opened) check_health(d->t, &g, reported, faults, f);
+        else if (no_system && count > 0 && (described == 0 || err.code == QNNRT_E_NOT_FOUND))
+            check_by_marks(d, &g, names, bad, count, f);
+        else
+            add_finding(f, AREA_MODEL, FOUND_FAULT, base_name(d->at), err.hint, "%s", err.text);
+    }
+    if (names != NULL) free_names(names, count);
+    if (metadata != NULL) free_names(metadata, described);
+    free(reported);
+    free(bad);
+}
+
+/* Count the values of the outputs that are no numbers. */
+static uint64_t count_odd(qnnrt_run *run, const qnnrt_pipeline_info *info)
+{
+    uint64_t odd = 0;
+    for (size_t i = 0; i < info->slot_count; ++i) {
+        const qnnrt_slot slot = &info->slots[i];
+        float *values = NULL;
+        if (slot->role != QNNRT_ROLE_OUTPUT) continue;
+        values = cli_alloc(slot->tensor->count, sizeof(*values));
+        if (qnnrt_read_f32(run, slot, 0, values, slot->tensor->count) == QNNRT_OK)
+            for (uint64_t k = 0; k < slot->tensor->count; ++k) odd += isfinite(values[k]) ? 0 : 1;
+        free(values);
+    }
+    return odd;
+}
+
+/* Execute a pipeline once. */
+static void execute_once(const tool *t, const qnnrt_pipeline_info *info, findings *f)
+{
+    qnnrt_run *run = NULL;
+    qnnrt_error err;
+    char *stage = cli_text("executing %s", info->name);
+    child_stage(f, stage);
+    free(stage);
+    if (qnnrt_prepare(t->model, info->name, &run, &err) != QNNRT_OK) {
+        add_finding(f, AREA_RUN, FOUND_FAULT, info->name, err.hint, "%s", err.text);
+        return;
+    }
+    const uint64_t begin = now_ns();
+    const int good = qnnrt_exec(run) == QNNRT_OK;
+    const double took = ms(now_ns() - begin);
+    const uint64_t odd = good ? count_odd(run, info) : 0;
+    if (!good)
+        add_finding(f, AREA_RUN, FOUND_FAULT, info->name, qnnrt_run_error(run)->hint, "%s",
+                    qnnrt_run_error(run)->text);
+    else if (odd > 0)
+        add_finding(f, AREA_RUN, FOUND_WARNING, info->name, "Run it with inputs of your own, and"
+                    " look at the outputs.", "executed in %.3f ms with inputs of zeros; %llu values"
+                    " of the outputs are infinite or no number", took, (unsigned long long)odd);
+    else
+        add_finding(f, AREA_RUN, FOUND_OK, info->name, NULL,
+                    "executed in %.3f ms with inputs of zeros; all outputs are finite", took);
+    qnnrt_run_destroy(run);
+}
+
+/* Load the folder d->at, and execute each of its pipelines that is not a part of another one. */
+static void work_run(void *user, findings *f)
+{
+    doctor *d = user;
+    qnnrt_error err;
+    child_stage(f, "loading the model");
+    if (!open_folder(d, d->at, QNNRT_METADATA_ALL, 0, &err)) {
+        add_finding(f, AREA_RUN, FOUND_FAULT, base_name(d->at), err.hint, "%s", err.text);
+        return;
+    }
+    const qnnrt_info *info = qnnrt_get_info(d->t->model);
+    for (size_t i = 0; i < info->pipeline_count; ++i) {
+        const qnnrt_pipeline_info *one = qnnrt_pipeline_get_info(info->pipelines[i]);
+        if (one->failure == NULL) execute_once(d->t, one, f);
+    }
+    child_stage(f, "closing the model");
+    qnnrt_close(d->t->model);
+}
+
+/* =====================================================================================
+   REPORT FILE                                                               >>report_file
+   One text for a bug report, and the document for programs.
+   ===================================================================================== */
+
+/* Return 1 if a word goes on at this byte. */
+static int in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '-';
+}
+
+/* Replace a word, or a path, wherever it stands alone. */
+static void hide(page *p, const char *word, const char *by)
+{
+    page made = {NULL, 0, 0};
+    const size_t bytes = word != NULL ? strlen(word) : 0;
+    if (bytes < 2 || p->data == NULL) return;
+    for (const char *at = p->data; *at != '\0';) {
+        const int begins = at == p->data || word[0] == '/' || !in_word(at[-1]);
+        if (begins && strncmp(at, word, bytes) == 0 && !in_word(at[bytes])) {
+            page_text(&made, by);
+            at += bytes;
+        } else {
+            page_bytes(&made, at++, 1);
+        }
+    }
+    free(p->data);
+    *p = made;
+}
+
+/* Replace the folder of each user by its name in general: /home/USER. */
+static void hide_homes(page *p, const char *homes)
+{
+    for (char *at = p->data; at != NULL && (at = strstr(at, homes)) != NULL;) {
+        at += strlen(homes);
+        const size_t bytes = strcspn(at, "/ :;,\"'\n");
+        char *name = cli_text("%.*s", (int)bytes, at);
+        const size_t offset = (size_t)(at - p->data);
+        if (strcmp(name, "USER") != 0) hide(p, name, "USER");
+        free(name);
+        at = p->data + offset;
+    }
+}
+
+/* Take the home folder and names of users out of a text. */
+static void hide_user(page *p)
+{
+    const struct passwd *user = getpwuid(getuid());
+    const char *names[] = {getenv("USER"), getenv("LOGNAME"), user != NULL ? user->pw_name : NULL};
+    const char *home = getenv("HOME");
+    hide(p, home, "~");
+    hide_homes(p, "/home/");
+    hide_homes(p, "/Users/");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+        if (names[i] != NULL && strcmp(names[i], "root") != 0) hide(p, names[i], "USER");
+}
+
+/* Return "2 faults, 1 warning, 14 checks". The caller frees it. */
+static char *sum_text(const findings *f)
+{
+    return cli_text("%lu fault%s, %lu warning%s, %lu good, %lu note%s",
+                    (unsigned long)f->levels[FOUND_FAULT], cli_plural(f->levels[FOUND_FAULT]),
+                    (unsigned long)f->levels[FOUND_WARNING], cli_plural(f->levels[FOUND_WARNING]),
+                    (unsigned long)f->levels[FOUND_OK],
+                    (unsigned long)f->levels[FOUND_NOTE], cli_plural(f->levels[FOUND_NOTE]));
+}
+
+/* Write the report: the program, the system, the options, all findings. */
+static void write_doctor_report(doctor *d, const char *path)
+{
+    static const char *const variables[] = {"ADSP_LIBRARY_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD",
+                                            "QNNRT_BACKEND", "QNNRT_SYSTEM"};
+    page p = {NULL, 0, 0};
+    struct utsname system;
+    char *sum = sum_text(&d->f);
+    page_add(&p, "qnnrt-run doctor, qnnrt %s\n", qnnrt_version());
+    if (uname(&system) == 0)
+        page_add(&p, "system     %s %s, %s\n", system.sysname, system.release, system.machine);
+    for (size_t i = 0; i < d->t->set.files.count; ++i) {
+        char *shown = cli_shown(d->t->set.files.items[i]);
+        page_add(&p, "folder     %s\n", shown);
+        free(shown);
+    }
+    for (size_t i = 0; i < d->t->given_count; ++i) {
+        const cli_given *given = &d->t->given[i];
+        char *shown = cli_shown(given->value != NULL ? given->value : "");
+        page_add(&p, "option     --%s %s\n", given->option->name, shown);
+        free(shown);
+    }
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); ++i) {
+        const char *value = getenv(variables[i]);
+        char *shown = cli_shown(value != NULL ? value : "");
+        if (value != NULL) page_add(&p, "%s=%s\n", variables[i], shown);
+        free(shown);
+    }
+    for (size_t i = 0; i < d->f.count; ++i) {
+        const int heading = i == 0 || d->f.items[i - 1].area != d->f.items[i].area;
+        char *text = finding_text(&d->f.items[i], heading);
+        page_add(&p, "%s%s", heading ? "\n" : "", text);
+        free(text);
+    }
+    page_add(&p, "\n%s\n", sum);
+    hide_user(&p);
+    write_named(d->t, path, &p, 0);
+    free(p.data);
+    free(sum);
+}
+
+static void write_doctor_json(doctor *d)
+{
+    page p = {NULL, 0, 0};
+    json j;
+    qnnrt_json_write_begin(&j, json_to_page, &p, 2);
+    json_open(&j, NULL, '{', 0);
+    json_string(&j, "format", "qnnrt-run.doctor");
+    json_count(&j, "version", 1);
+    json_count(&j, "faults", d->f.levels[FOUND_FAULT]);
+    json_count(&j, "warnings", d->f.levels[FOUND_WARNING]);
+    json_open(&j, "findings", '[', 0);
+    for (size_t i = 0; i < d->f.count; ++i) {
+        const finding *one = &d->f.items[i];
+        json_open(&j, NULL, '{', 1);
+        json_string(&j, "area", finding_areas[one->area]);
+        json_string(&j, "level", finding_levels[one->level]);
+        json_string(&j, "what", one->what);
+        json_string(&j, "found", one->found);
+        json_string(&j, "fix", one->fix);
+        json_close(&j);
+    }
+    json_close(&j);
+    json_close(&j);
+    qnnrt_json_write_end(&j);
+    write_page(d->t, "-", &p, 0);
+    free(p.data);
+}
+
+/* =====================================================================================
+   DOCTOR                                                                         >>doctor
+   The checks, in their order.
+   ===================================================================================== */
+
+static int is_vendor_name(const char *name)
+{
+    lib_file f = {.name = (char *)(uintptr_t)name};
+    if (!is_library_name(name)) return 0;
+    find_role(&f);
+    return f.role != LIB_OTHER && f.role != LIB_CXX;
+}
+
+static int is_model_name(const char *name)
+{
+    return is_binary_name(name) || is_metadata_name(name) || strcmp(name, "qnnrt.json") == 0;
+}
+
+/* Return 1 if a folder has a file whose name fits; -1: it cannot be read. */
+static int has_name(const char *folder, int (*fits)(const char *name))
+{
+    size_t count = 0;
+    char **names = names_in(folder, fits, &count);
+    if (names == NULL) return -1;
+    free_names(names, count);
+    return count > 0;
+}
+
+/* Take a folder by what it holds: libraries, a model, or both. */
+static void take_folder(doctor *d, const char *folder)
+{
+    const int vendor = has_name(folder, is_vendor_name);
+    const int model = vendor >= 0 ? has_name(folder, is_model_name) : 0;
+    if (vendor < 0)
+        add_finding(&d->f, AREA_FOLDERS, FOUND_FAULT, folder, "Name a folder that exists.",
+                    "cannot be opened: %s", strerror(errno));
+    else if (!vendor && !model)
+        add_finding(&d->f, AREA_FOLDERS, FOUND_FAULT, folder,
+                    "Name a folder of context binaries (*.bin), or of Qualcomm's libraries.",
+                    "it has neither a context binary nor a library of Qualcomm");
+    if (vendor > 0) read_libs(&d->libs, folder);
+    if (model > 0) d->models[d->model_count++] = folder;
+}
+
+static void work_device(void *user, findings *f)
+{
+    const doctor *d = user;
+    child_stage(f, "looking for the transport to the DSP");
+    check_device(&d->device, d->t->set.doctor.arch, f);
+}
+
+/* Check each backend that is named, or the one that is found. */
+static void check_backends(doctor *d)
+{
+    const settings *set = &d->t->set;
+    if (set->doctor.no_load) {
+        add_finding(&d->f, AREA_BACKEND, FOUND_NOTE, "backend", NULL, "not loaded: --no_load");
+        return;
+    }
+    if (set->backend != NULL || set->role_count == 0) check_backend(d, set->backend);
+    for (size_t i = 0; i < set->role_count; ++i) check_backend(d, set->roles[i].file);
+}
+
+static void examine(doctor *d)
+{
+    static const lib_platform platforms[] = {LIB_UNKNOWN, LIB_ANDROID, LIB_LINUX, LIB_X86_64};
+    const settings *set = &d->t->set;
+    device_find(&d->device, set->doctor.root);
+    d->arch = set->doctor.arch != 0 ? set->doctor.arch
+              : d->device.chip != NULL ? d->device.chip->arch : 0;
+    d->libs.f = &d->f;
+    d->libs.asked = platforms[set->doctor.platform];
+    d->libs.arch = d->arch;
+    d->libs.page_size = set->doctor.page_size;
+    if (d->libs.page_size == 0 && d->device.present && d->device.root[0] == '\0')
+        d->libs.page_size = (uint32_t)sysconf(_SC_PAGESIZE);
+    d->models = cli_alloc(set->files.count, sizeof(*d->models));
+    for (size_t i = 0; i < set->files.count; ++i) take_folder(d, set->files.items[i]);
+    if (d->libs.count > 0) check_libs(&d->libs);
+    if (d->device.present && d->device.root[0] == '\0' && !set->doctor.no_load)
+        in_child(&d->f, AREA_DEVICE, "libcdsprpc.so", set->doctor.limit_s, work_device, d);
+    else
+        check_device(&d->device, set->doctor.arch, &d->f);
+    check_backends(d);
+    for (size_t i = 0; i < d->model_count; ++i) {
+        const size_t faults = d->f.levels[FOUND_FAULT];
+        d->at = d->models[i];
+        in_child(&d->f, AREA_MODEL, base_name(d->at), set->doctor.limit_s, work_model, d);
+        if (set->doctor.run && d->f.levels[FOUND_FAULT] == faults)
+            in_child(&d->f, AREA_RUN, base_name(d->at), set->doctor.limit_s, work_run, d);
+    }
+}
+
+static int verb_doctor(void *user)
+{
+    tool *t = user;
+    const settings *set = &t->set;
+    doctor d;
+    if (set->json && is_stdout(set->doctor.report))
+        return cli_usage("Write the report to a file.", "--json and --report - both need standard"
+                         " output");
+    if (set->doctor.run && set->doctor.no_load)
+        return cli_usage("Leave out --no_load.", "--run loads libraries, and --no_load forbids it");
+    memset(&d, 0, sizeof(d));
+    d.t = t;
+    d.f.shown = t;
+    examine(&d);
+    char *sum = sum_text(&d.f);
+    say(t, "%s\n", sum);
+    if (set->doctor.report != NULL) write_doctor_report(&d, set->doctor.report);
+    if (set->json) write_doctor_json(&d);
+    const int status = d.f.levels[FOUND_FAULT] > 0 ? STATUS_FAILED
+                       : d.f.levels[FOUND_WARNING] > 0 ? STATUS_WARNED : STATUS_OK;
+    free(sum);
+    free_findings(&d.f);
+    free_libs(&d.libs);
+    free_lib(&d.loaded);
+    free((void *)d.models);
+    return status;
+}
