@@ -287,7 +287,7 @@ if [ ! -f "$release/libQnnHtp.so" ]; then
 else
     look "$release" "$data/ctx/qairt2.47/mlp_u8" --system_so "$release/libQnnSystem.so"
     is genuine 0
-    check genuine_release "no release: $(cat "$tmp/out")" grep -qE 'libQnnHtp.so .* Linux x86-64, release 2\.[0-9]+\.[0-9]+\.[0-9]{12}, build id [0-9a-f]{40}, ' "$tmp/out"
+    check genuine_release "no release: $(cat "$tmp/out")" grep -qE 'libQnnHtp.so: Linux x86-64, release 2\.[0-9]+\.[0-9]+\.[0-9]{12}, build id [0-9a-f]{40},' "$tmp/out"
     says genuine_made out 'made by release 2.47.0'
     look "$release" --platform android
     is genuine_not_android 1
@@ -310,7 +310,7 @@ if [ -f "$arm/libQnnHtp.so" ]; then
     look "$arm" --platform linux --page_size 65536
     is genuine_arm 0
     says genuine_arm out 'the Hexagon DSP v81, release 2.51.0.260929181845'
-    lacks genuine_arm out 'note  '
+    lacks genuine_arm out 'warning  '
     look "$arm" --dsp_arch 85
     is genuine_arm_85 1
     fault genuine_arm_85 'libQnnHtpV85Skel.so: missing' 'lib/hexagon-v85'

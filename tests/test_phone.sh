@@ -377,10 +377,10 @@ sed -i 's/SM8650/MT6989/' "$FAKE_PHONE/props"
 broken unknown_chip 4 'the chip "MT6989"' 'Add --dsp_arch XX'
 fresh
 echo 660 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
-broken wrong_soc 5 'libQnnHtpV81Stub.so is missing: the device has NPU generation 81' 'lib/aarch64-android'
+broken wrong_soc 5 'libQnnHtpV81Stub.so: missing: the device has NPU generation 81' 'lib/aarch64-android'
 fresh
 mv "$tmp/skels/libQnnHtpV75Skel.so" "$tmp/skel"
-broken skel_missing 5 'libQnnHtpV75Skel.so is missing' 'lib/hexagon-v75/unsigned'
+broken skel_missing 5 'libQnnHtpV75Skel.so: missing' 'lib/hexagon-v75/unsigned'
 cp "$tmp/stale/libQnnHtpV75Skel.so" "$tmp/skels/"
 broken skel_stale 5 'libQnnHtpV75Skel.so: release 2.48.40' 'one release'
 printf 'version https://git-lfs.github.com/spec/v1\n' >"$tmp/skels/libQnnHtpV75Skel.so"

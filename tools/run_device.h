@@ -177,8 +177,8 @@ static void check_transport(const device *d, findings *f)
         found = library != NULL;
         if (!found) why = dlerror();
     }
-    add_finding(f, AREA_DEVICE, found ? FOUND_OK : FOUND_FAULT, "libcdsprpc.so", found ? NULL : hint,
-                "%s%s%s", found ? "the transport to the DSP is there" : why,
+    add_finding(f, AREA_DEVICE, found ? FOUND_OK : FOUND_FAULT, "libcdsprpc.so",
+                found ? NULL : hint, "%s%s%s", found ? "the transport to the DSP is there" : why,
                 found && place != NULL ? ", in " : "", found && place != NULL ? place : "");
 }
 

@@ -241,8 +241,9 @@ static void check_need(const qnnrt_info *info, findings *f)
     if (count == 0) return;
     const int large = need > QNNRT_DOMAIN_BYTES;
     char *bytes = grouped(need), *most = grouped(QNNRT_DOMAIN_BYTES);
-    add_finding(f, AREA_MODEL, large ? FOUND_WARNING : FOUND_OK, "memory of the NPU", large ?
-                "Load contexts in turns with --resident one, or with fewer bits for weights." : NULL,
+    add_finding(f, AREA_MODEL, large ? FOUND_WARNING : FOUND_OK, "memory of the NPU", large
+                ? "Load contexts in turns with --resident one, or use fewer bits for weights."
+                : NULL,
                 "%lu context%s need%s about %s bytes; one process has about %s",
                 (unsigned long)count, cli_plural(count), count == 1 ? "s" : "", bytes, most);
     free(bytes);
@@ -263,7 +264,8 @@ static uint64_t plan_bytes(const tool *t, const qnnrt_pipeline *pipeline,
 }
 
 /* Check the wiring, the encodings at each cut, and the arena of a pipeline. */
-static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, int broken, findings *f)
+static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, int broken,
+                           findings *f)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
     size_t unequal = 0;
