@@ -16,10 +16,10 @@ wrong three 'compare takes two models, not 3' compare a b c
 for value in x 1:code -1 nan 1e999 =1 'y=' 0.1:; do
     wrong "tolerance_$value" '--tolerance takes [NAME=]T[:abs|:codes]' compare a b --tolerance "$value"
 done
+model=$data/ctx/qairt2.51/mlp_u8
 wrong useless '--output_dir' compare a b --output_dir x
 
 if [ -e "$htp" ]; then
-    model=$data/ctx/qairt2.51/mlp_u8
     run compare "$model" "$data/ctx/qairt2.47/mlp_u8" --backend_so "$htp" --input "x=$model/x.raw"
     is htp_equal 0
     says htp_equal out '1 tensor compared, 0 beyond the tolerance'
@@ -36,6 +36,46 @@ if [ -e "$htp" ]; then
     fi
 else
     skip htp "$htp is missing"
+fi
+
+# ---- files and folders of values ----
+
+mkdir "$tmp/values"
+if python3 "$tests/oracle_compare.py" "$tool" "$tmp/values" >"$tmp/out"; then good; else bad oracle "$(cat "$tmp/out")"; fi
+wrong dtype_unknown '--dtype takes [NAME=]TYPE' compare a b --dtype float
+wrong dtype_packed '--dtype takes [NAME=]TYPE' compare a b --dtype int4
+run compare "$tmp/values/A" "$data/llm/w8a16_one"
+is values_and_model 1
+says values_and_model err 'values/A is values, and'
+run compare "$tmp/values/A" "$tmp/values/missing"
+is values_missing 1
+mkdir "$tmp/none" "$tmp/nothing"
+run compare "$tmp/none" "$tmp/nothing"
+is values_none 1
+says values_none err 'nothing to compare'
+if [ -e "$htp" ]; then
+    # Codes: raw files of a model have the types of its metadata.
+    for seed in 1 2; do
+        run --ctx_dir "$model" --backend_so "$htp" --input "x=random:$seed" --output_dir "$tmp/run$seed"
+    done
+    run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --json
+    is codes 1
+    python3 - "$tmp" <<'P' || bad codes "other figures: $(cat "$tmp/out")"
+import glob, json, sys
+row, = json.load(open(sys.argv[1] + "/out"))["tensors"]
+a, b = (open(glob.glob(f"{sys.argv[1]}/run{i}/*/y.raw")[0], "rb").read() for i in (1, 2))
+d = [abs(x - y) for x, y in zip(a, b)]
+assert row["dtypes"] == ["ufixed8"] * 2 and row["code_max"] == max(d) and abs(row["code_mean"] - sum(d) / len(d)) < 1e-12
+scale = row["max_abs"] / max(d)
+assert scale > 0 and abs(row["mean_abs"] - row["code_mean"] * scale) < 1e-9 and row["unequal"] == sum(x > 0 for x in d)
+most = max(d)
+P
+    most=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["tensors"][0]["code_max"])' "$tmp/out")
+    run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --tolerance "$most:codes"
+    is codes_within 0
+    run compare "$tmp/run1" "$tmp/run2" --ctx_dir "$model" --system_so "$release/libQnnSystem.so" --tolerance "y=$((most - 1)):codes"
+    is codes_beyond 1
+    says codes_beyond out "codes by $most at most"
 fi
 
 # ---- capture and replay: a model in four shards ----

@@ -37,10 +37,11 @@
             run_packages.h: >>packages >>op_map   run_cache.h: >>cache
             run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices
             run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
-            run_compare.h: >>compared >>compare   run_values.h: >>values >>value_files
+            run_compared.h: >>compared            run_values.h: >>values >>value_files
             run_costs.h: >>costs >>saved          run_summary.h: >>lines >>summary
             run_capture.h: >>ports >>capture      run_captured.h: >>manifest_of >>captured
-            run_replay.h: >>replay                                                              */
+            run_replay.h: >>replay                run_results.h: >>items >>results
+            run_compare.h: >>compare                                                            */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -163,7 +164,7 @@ typedef struct pair_settings {         /* what side B has instead; 0: as side A 
 } pair_settings;
 
 typedef struct compare_settings {
-    cli_list tolerances;               /* --tolerance                                      */
+    cli_list tolerances, dtypes;       /* --tolerance, --dtype                             */
     int      histogram;
 } compare_settings;
 
@@ -452,10 +453,12 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_mixed.h"
 #include "run_compile.h"
 #include "run_measure.h"
-#include "run_compare.h"
+#include "run_compared.h"
 #include "run_capture.h"
 #include "run_captured.h"
 #include "run_replay.h"
+#include "run_results.h"
+#include "run_compare.h"
 #include "run_options.h"
 #include "run_summary.h"
 
@@ -540,7 +543,8 @@ static const char *const doctor_examples[] = {
     "doctor app/src/main/jniLibs/arm64-v8a model_dir --platform android", NULL};
 static const char *const compare_examples[] = {
     "compare old_dir new_dir --backend_so libQnnHtp.so --input x=x.raw --tolerance 0.01",
-    "compare model_dir --backend_so 2.47/libQnnHtp.so --other_backend_so 2.51/libQnnHtp.so", NULL};
+    "compare model_dir --backend_so 2.47/libQnnHtp.so --other_backend_so 2.51/libQnnHtp.so",
+    "compare out_dir expected_dir --ctx_dir model_dir", NULL};
 static const char *const capture_examples[] = {
     "capture model_dir --backend_so libQnnHtp.so --input x=x.raw --output_dir captured", NULL};
 static const char *const replay_examples[] = {
@@ -585,7 +589,8 @@ static const cli_verb verbs[] = {
      .lists = VERB_DOCTOR, .takes = VERB_DOCTOR, .run = verb_doctor},
     {.name = "compare", .usage = "A [B] [options]", .examples = compare_examples,
      .summary = "Execute two models, or one on two libraries, with equal inputs, and print how far "
-                "each tensor of B is from that of A.",
+                "each tensor of B is from that of A. Or compare two folders of values, or two "
+                "captures.",
      .notes = "Pipelines and tensors are paired by name; one that is alone on both sides is paired "
               "whatever its name is. Inputs without a file are zero. The sums leave out pairs in "
               "which a value is NaN or infinite: they are equal if both are NaN or the same "

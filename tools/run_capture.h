@@ -253,7 +253,7 @@ static int capture_tensors(capture *c, json *j, job *from, qnnrt_run *run, size_
         const qnnrt_slot slot = &from->info->slots[i];
         const int written = slot->role == QNNRT_ROLE_EDGE || slot->role == QNNRT_ROLE_OUTPUT;
         const int there = !is_omitted(c->t, from, slot) && (!written || slot->first < failed);
-        const qnnrt_tensor_info now = compare_now(run, slot);
+        const qnnrt_tensor_info now = tensor_now(run, slot);
         size_t bytes = (size_t)slot->tensor->bytes;
         const void *data = NULL;
         if (slot->role != QNNRT_ROLE_CONSTANT)

@@ -1,362 +1,6 @@
-/* run_compare.h - a part of qnnrt-run.c: tensors of two sides compared, and the verb compare
+/* run_compare.h - a part of qnnrt-run.c: the verb compare
 
-   ROOMS    >>compared >>compare                                                                 */
-
-/* =====================================================================================
-   COMPARED                                                                     >>compared
-   A list of tensors that were compared, with what is allowed, as a table and as JSON.
-   ===================================================================================== */
-
-#define NO_STEP UINT32_MAX             /* compared.step: not known */
-
-typedef struct compared {              /* a tensor of both sides                           */
-    char       *where, *name;          /* pipeline or folder; tensor                       */
-    uint32_t    step;                  /* NO_STEP: not known                               */
-    char       *problem;               /* why it cannot be compared, or NULL               */
-    qnnrt_dtype dtypes[2];
-    uint32_t    rank, dims[DIMS_MOST];
-    measure     m;
-    double      bad[2];                /* the values at m.first_bad                        */
-    int64_t     bad_codes[2];          /* with m.codes                                     */
-    limit       most;                  /* borrowed from the list                           */
-} compared;
-
-typedef struct comparison {
-    tool     *t;
-    limit    *limits;                  /* [limit_count]                                    */
-    int      *limits_used;
-    size_t    limit_count;
-    int       given;                   /* 1: the first one is an option's                  */
-    char     *first;                   /* the first step that differs, or NULL             */
-    compared *rows;                    /* [count]                                          */
-    size_t    count, room, bad;        /* bad: rows that differ or cannot be compared      */
-} comparison;
-
-/* Read --tolerance. Returns STATUS_OK, or STATUS_USAGE after a message. */
-static int compare_begin(comparison *c, tool *t, double otherwise)
-{
-    const cli_list *texts = &t->set.compare.tolerances;
-    memset(c, 0, sizeof(*c));
-    c->t = t;
-    c->limits = cli_alloc(texts->count + 1, sizeof(*c->limits));
-    c->limits_used = cli_alloc(texts->count + 1, sizeof(*c->limits_used));
-    c->limits[c->limit_count++].value = otherwise;
-    c->limits_used[0] = 1;
-    for (size_t i = 0; i < texts->count; ++i) {
-        limit one;
-        if (!limit_read(texts->items[i], &one))
-            return cli_usage("Write --tolerance 0.01, 0.5:abs or 2:codes, or NAME=0.01.",
-                             "--tolerance takes [NAME=]T[:abs|:codes], not \"%s\"",
-                             texts->items[i]);
-        if (one.tensor == NULL) {
-            c->limits[0] = one;
-            c->given = 1;
-        } else c->limits[c->limit_count++] = one;
-    }
-    return STATUS_OK;
-}
-
-static void compare_end(comparison *c)
-{
-    for (size_t i = 0; i < c->limit_count; ++i) free(c->limits[i].tensor);
-    for (size_t i = 0; i < c->count; ++i) {
-        free(c->rows[i].where);
-        free(c->rows[i].name);
-        free(c->rows[i].problem);
-    }
-    free(c->first);
-    free(c->limits);
-    free(c->limits_used);
-    free(c->rows);
-}
-
-/* Return the limit of a tensor. */
-static const limit *compare_limit(comparison *c, const char *name, const char *tensor)
-{
-    size_t found = 0;
-    for (size_t i = 1; i < c->limit_count; ++i)
-        if (strcmp(c->limits[i].tensor, name) == 0 || strcmp(c->limits[i].tensor, tensor) == 0)
-            found = i;
-    c->limits_used[found] = 1;
-    return &c->limits[found];
-}
-
-static compared *compare_row(comparison *c, const char *where, uint32_t step, const char *name)
-{
-    c->rows = cli_grow(c->rows, c->count, &c->room, sizeof(*c->rows));
-    compared *row = &c->rows[c->count++];
-    memset(row, 0, sizeof(*row));
-    row->where = cli_text("%s", where);
-    row->name = cli_text("%s", name);
-    row->step = step;
-    return row;
-}
-
-/* Note a tensor that cannot be compared. */
-static void compare_problem(comparison *c, const char *where, uint32_t step, const char *name,
-                            const char *problem)
-{
-    compare_row(c, where, step, name)->problem = cli_text("%s", problem);
-    ++c->bad;
-}
-
-static int compare_is_bad(const compared *row)
-{
-    return row->problem != NULL || row->m.first_bad != UINT64_MAX;
-}
-
-/* Compare the elements of a tensor, of the dims that it has now. */
-static void compare_tensors(comparison *c, const char *where, uint32_t step, const char *name,
-                            const qnnrt_tensor_info *a, const void *a_data,
-                            const qnnrt_tensor_info *b, const void *b_data)
-{
-    if (a->count != b->count) {
-        char text[2][256], *why;
-        why = cli_text("%s on side A, %s on side B", qnnrt_tensor_text(a, text[0], 256),
-                       qnnrt_tensor_text(b, text[1], 256));
-        compare_problem(c, where, step, name, why);
-        free(why);
-        return;
-    }
-    double *x = cli_alloc((size_t)a->count, sizeof(*x)), *y = cli_alloc((size_t)a->count,
-                                                                        sizeof(*y));
-    const limit *most = compare_limit(c, name, a->name);
-    const char *why = !numbers_of(a, a_data, a->count, x)   ? "its type on side A has no numbers"
-                      : !numbers_of(b, b_data, a->count, y) ? "its type on side B has no numbers"
-                      : most->kind == LIMIT_CODES && !same_codes(a, b)
-                          ? "a tolerance in codes needs equal encodings on both sides" : NULL;
-    if (why != NULL) compare_problem(c, where, step, name, why);
-    else {
-        compared *row = compare_row(c, where, step, name);
-        row->dtypes[0] = a->dtype;
-        row->dtypes[1] = b->dtype;
-        row->rank = a->rank < DIMS_MOST ? a->rank : DIMS_MOST;
-        for (uint32_t d = 0; d < row->rank; ++d) row->dims[d] = a->dims[d];
-        measure_numbers(&row->m, x, y, a->count);
-        if (same_codes(a, b)) measure_codes(&row->m, a, a_data, b_data);
-        row->most = *most;
-        limit_apply(most, &row->m, x, y, a, a_data, b_data);
-        const uint64_t at = row->m.first_bad;
-        if (at != UINT64_MAX) {
-            row->bad[0] = x[at];
-            row->bad[1] = y[at];
-            for (size_t i = 0; i < 2 && row->m.codes; ++i)
-                row->bad_codes[i] = integer_at(a->dtype, i == 0 ? a_data : b_data, at);
-            ++c->bad;
-        }
-    }
-    free(x);
-    free(y);
-}
-
-/* Note a row as the first step that differs, if it does and none came before it. */
-static void compare_first(comparison *c, const compared *row, const char *step)
-{
-    if (c->first == NULL && compare_is_bad(row))
-        c->first = cli_text("step %lu of pipeline \"%s\", %s: tensor \"%s\"",
-                            (unsigned long)row->step, row->where, step, row->name);
-}
-
-/* Return "[0,3,5]", the index of an element. The caller frees it. */
-static char *compare_index(const compared *row, uint64_t at)
-{
-    int64_t index[DIMS_MOST];
-    page p = {NULL, 0, 0};
-    for (uint32_t d = row->rank; d > 0; --d) {
-        const uint64_t dim = row->dims[d - 1] != 0 ? row->dims[d - 1] : 1;
-        index[d - 1] = (int64_t)(at % dim);
-        at /= dim;
-    }
-    page_dims(&p, row->rank, index);
-    return p.data;
-}
-
-static char *compare_sqnr(double sqnr_db)
-{
-    return isinf(sqnr_db) ? cli_text(sqnr_db > 0 ? "exact" : "-inf") : cli_text("%.1f", sqnr_db);
-}
-
-static const char *const compare_bins[MEASURE_BINS] = {
-    "0", "<1e-6", "<1e-5", "<1e-4", "<0.001", "<0.01", "<0.1", "<1", ">=1", "NaN or infinite"};
-
-/* Say more about a tensor that differs. */
-static void compare_details(const comparison *c, const compared *row)
-{
-    const tool *t = c->t;
-    const measure *m = &row->m;
-    char *name = cli_shown(row->name);
-    if (row->problem != NULL) {
-        say(t, "  %s: %s\n", name, row->problem);
-        free(name);
-        return;
-    }
-    char *index = compare_index(row, compare_is_bad(row) ? m->first_bad : m->worst);
-    if (compare_is_bad(row)) {
-        say(t, "  %s: the first beyond the tolerance is %s: %.9g and %.9g", name, index,
-            row->bad[0], row->bad[1]);
-        if (m->codes)
-            say(t, " (codes %lld and %lld)", (long long)row->bad_codes[0],
-                (long long)row->bad_codes[1]);
-        say(t, "\n");
-    } else {
-        say(t, "  %s: the largest difference is at %s\n", name, index);
-    }
-    free(index);
-    char *unequal = grouped(m->unequal), *count = grouped(m->count);
-    say(t, "    %s of %s values differ", unequal, count);
-    if (m->wild > 0) say(t, ", %llu where one is NaN or infinite", (unsigned long long)m->wild);
-    if (m->codes)
-        say(t, "; codes by %llu at most, %.3g on average", (unsigned long long)m->code_max,
-            m->code_mean);
-    say(t, "\n    differences as parts of %.4g, the largest value:", m->largest);
-    for (size_t i = 0; i < MEASURE_BINS; ++i)
-        if (m->bins[i] > 0) say(t, "  %s: %llu", compare_bins[i], (unsigned long long)m->bins[i]);
-    say(t, "\n");
-    free(name);
-    free(unequal);
-    free(count);
-}
-
-/* Print a table of the rows from `first` on, and more about those that differ. */
-static void compare_say(const comparison *c, size_t first)
-{
-    static const char *const titles[COLUMNS] = {"tensor", "type", "max abs", "mean abs", "RMSE",
-                                                "cosine", "SQNR dB", ""};
-    char *(*cells)[COLUMNS] = cli_alloc(c->count - first, sizeof(*cells));
-    for (size_t i = first; i < c->count; ++i) {
-        const compared *row = &c->rows[i];
-        const measure *m = &row->m;
-        char **cell = cells[i - first];
-        const char *verdict = row->problem != NULL ? "not comparable" : compare_is_bad(row)
-                              ? "differs" : m->unequal > 0 ? "within" : "equal";
-        cell[0] = cli_shown(row->name);
-        cell[1] = row->problem != NULL ? cli_text("-") : row->dtypes[0] == row->dtypes[1]
-                  ? cli_text("%s", qnnrt_dtype_name(row->dtypes[0]))
-                  : cli_text("%s, %s", qnnrt_dtype_name(row->dtypes[0]),
-                             qnnrt_dtype_name(row->dtypes[1]));
-        const double values[] = {m->max_abs, m->mean_abs, m->rmse};
-        for (size_t k = 0; k < 3; ++k)
-            cell[2 + k] = row->problem != NULL ? cli_text("-") : cli_text("%.4g", values[k]);
-        cell[5] = row->problem != NULL ? cli_text("-") : cli_text("%.7f", m->cosine);
-        cell[6] = row->problem != NULL ? cli_text("-") : compare_sqnr(m->sqnr_db);
-        cell[7] = cli_text("%s", verdict);
-    }
-    say_table(c->t, titles, "llrrrrrl", cells, c->count - first);
-    free(cells);
-    for (size_t i = first; i < c->count; ++i)
-        if (compare_is_bad(&c->rows[i]) ||
-            (c->t->set.compare.histogram && c->rows[i].m.unequal > 0))
-            compare_details(c, &c->rows[i]);
-}
-
-/* Write a number, or null for what JSON does not have. */
-static void json_number(json *j, const char *key, double value)
-{
-    json_key(j, key);
-    if (isfinite(value)) qnnrt_json_write_f64(j, value);
-    else qnnrt_json_write_null(j);
-}
-
-static void compare_index_json(json *j, const char *key, const compared *row, uint64_t at)
-{
-    uint64_t index[DIMS_MOST];
-    if (at == UINT64_MAX) {
-        json_string(j, key, NULL);
-        return;
-    }
-    for (uint32_t d = row->rank; d > 0; --d) {
-        const uint64_t dim = row->dims[d - 1] != 0 ? row->dims[d - 1] : 1;
-        index[d - 1] = at % dim;
-        at /= dim;
-    }
-    json_open(j, key, '[', 1);
-    for (uint32_t d = 0; d < row->rank; ++d) json_count(j, NULL, index[d]);
-    json_close(j);
-}
-
-/* Write a row as an object. */
-static void compare_row_json(json *j, const compared *row)
-{
-    static const char *const kinds[] = {"relative", "abs", "codes"};
-    const measure *m = &row->m;
-    json_open(j, NULL, '{', 0);
-    json_string(j, "where", row->where);
-    json_string(j, "tensor", row->name);
-    if (row->step == NO_STEP) json_string(j, "step", NULL);
-    else json_count(j, "step", row->step);
-    json_string(j, "problem", row->problem);
-    json_bool(j, "good", !compare_is_bad(row));
-    if (row->problem == NULL) {
-        json_open(j, "dtypes", '[', 1);
-        for (size_t i = 0; i < 2; ++i) json_string(j, NULL, qnnrt_dtype_name(row->dtypes[i]));
-        json_close(j);
-        json_open(j, "dims", '[', 1);
-        for (uint32_t d = 0; d < row->rank; ++d) json_count(j, NULL, row->dims[d]);
-        json_close(j);
-        json_count(j, "count", m->count);
-        json_count(j, "unequal", m->unequal);
-        json_count(j, "not_finite", m->wild);
-        json_count(j, "nans", m->nans);
-        json_number(j, "largest", m->largest);
-        json_number(j, "max_abs", m->max_abs);
-        json_number(j, "mean_abs", m->mean_abs);
-        json_number(j, "rmse", m->rmse);
-        json_number(j, "cosine", m->cosine);
-        json_number(j, "sqnr_db", m->sqnr_db);
-        if (m->codes) {
-            json_count(j, "code_max", m->code_max);
-            json_number(j, "code_mean", m->code_mean);
-        }
-        json_number(j, "tolerance", row->most.value);
-        json_string(j, "tolerance_kind", kinds[row->most.kind]);
-        compare_index_json(j, "worst", row, m->worst);
-        compare_index_json(j, "first_bad", row, m->first_bad);
-        json_open(j, "histogram", '[', 1);
-        for (size_t i = 0; i < MEASURE_BINS; ++i) json_count(j, NULL, m->bins[i]);
-        json_close(j);
-    }
-    json_close(j);
-}
-
-/* Write --json. */
-static void compare_write(comparison *c, const char *format)
-{
-    page p = {NULL, 0, 0};
-    json writer, *j = &writer;
-    if (!c->t->set.json) return;
-    qnnrt_json_write_begin(j, json_to_page, &p, 2);
-    json_open(j, NULL, '{', 0);
-    json_string(j, "format", format);
-    json_count(j, "version", 1);
-    json_string(j, "qnnrt", qnnrt_version());
-    json_bool(j, "ok", !c->t->failed && c->bad == 0);
-    json_string(j, "error", c->t->error);
-    json_string(j, "first", c->first);
-    json_open(j, "tensors", '[', 0);
-    for (size_t i = 0; i < c->count; ++i) compare_row_json(j, &c->rows[i]);
-    json_close(j);
-    json_close(j);
-    qnnrt_json_write_end(j);
-    write_page(c->t, "-", &p, 0);
-    free(p.data);
-}
-
-/* Say how it ended, and fail for a --tolerance that names no tensor. Return the exit status. */
-static int compare_verdict(comparison *c, const char *format)
-{
-    tool *t = c->t;
-    for (size_t i = 1; i < c->limit_count; ++i)
-        if (!c->limits_used[i] && !t->failed)
-            fail(t, NULL, "Name a tensor as the table does.",
-                 "--tolerance: no tensor \"%s\" was compared", c->limits[i].tensor);
-    if (c->count == 0 && !t->failed) fail(t, NULL, NULL, "there is nothing to compare");
-    if (!t->failed || c->count > 0)
-        say(t, "\n%lu tensor%s compared, %lu beyond the tolerance\n", (unsigned long)c->count,
-            cli_plural(c->count), (unsigned long)c->bad);
-    if (c->first != NULL) say(t, "the first that differs is %s\n", c->first);
-    compare_write(c, format);
-    return c->bad > 0 || t->failed ? STATUS_FAILED : STATUS_OK;
-}
+   ROOM     >>compare                                                                            */
 
 /* =====================================================================================
    COMPARE                                                                       >>compare
@@ -371,18 +15,18 @@ static const cli_option compare_options[] = {
      .verbs = VERB_COMPARE | VERB_REPLAY, .key = CLI_KEY_NONE,
      .help = "print how the differences are distributed for every tensor that is not equal "
              "(default: only for those beyond the tolerance)"},
+    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_COMPARE,
+     .key = CLI_KEY_NONE,
+     .help = "folders of values: the model that wrote them, whose metadata gives raw files types, "
+             "dims and encodings by their names; it does not run"},
+    {.name = "dtype", .value = "[NAME=]TYPE", .kind = CLI_LIST, FIELD(compare.dtypes),
+     .verbs = VERB_COMPARE, .key = CLI_KEY_NONE,
+     .help = "type of raw files, such as float32 or ufixed16, or of the file NAME alone; repeat "
+             "the option for several (default: that of --ctx_dir, else of the same tensor on the "
+             "other side)"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_COMPARE | VERB_REPLAY,
      .key = CLI_KEY_NONE, .help = "print the result as JSON instead of tables"}
 };
-
-/* Return the facts of a slot with the dims that it has now. */
-static qnnrt_tensor_info compare_now(qnnrt_run *run, qnnrt_slot slot)
-{
-    qnnrt_tensor_info now = *slot->tensor;
-    now.dims = qnnrt_get_dims(run, slot, NULL);
-    now.count = count_now(run, slot);
-    return now;
-}
 
 /* Compare the slots that steps wrote, in the order of the steps. */
 static void compare_slots(comparison *c, const paired *one, qnnrt_run *const runs[2])
@@ -398,7 +42,7 @@ static void compare_slots(comparison *c, const paired *one, qnnrt_run *const run
                     compare_problem(c, info->name, step, from->address, "only on side A");
                 continue;
             }
-            const qnnrt_tensor_info a = compare_now(runs[0], from), b = compare_now(runs[1], to);
+            const qnnrt_tensor_info a = tensor_now(runs[0], from), b = tensor_now(runs[1], to);
             compare_tensors(c, info->name, step, from->address, &a,
                             qnnrt_data_slot(runs[0], from, NULL), &b,
                             qnnrt_data_slot(runs[1], to, NULL));
@@ -443,26 +87,79 @@ static void compare_job(comparison *c, pairing *p, const paired *one)
     }
 }
 
+static int is_capture(const char *path)
+{
+    char *file = cli_text("%s/%s", path, CAPTURE_FILE);
+    const int there = access(file, F_OK) == 0;
+    free(file);
+    return there;
+}
+
+enum { OPERAND_MODEL = 0, OPERAND_VALUES, OPERAND_CAPTURE };
+
+/* Compare files: values, or captures. Return 0 if the words are models, and -1 after a message. */
+static int compare_files(comparison *c, const cli_list *words)
+{
+    static const char *const names[] = {"a model", "values", "a capture"};
+    tool *t = c->t;
+    int kinds[2] = {OPERAND_MODEL, OPERAND_MODEL};
+    for (size_t i = 0; i < words->count && i < 2; ++i)
+        kinds[i] = is_capture(words->items[i]) ? OPERAND_CAPTURE
+                   : is_values(words->items[i]) ? OPERAND_VALUES : OPERAND_MODEL;
+    if (words->count == 1 || kinds[0] != kinds[1]) {
+        if (kinds[0] == OPERAND_MODEL && words->count == 1) return 0;
+        fail(t, NULL, "Name two models, two captures, or two files or folders of values.",
+             "%s is %s, and %s is %s", words->items[0], names[kinds[0]],
+             words->count == 1 ? "it" : words->items[1],
+             words->count == 1 ? "alone" : names[kinds[1]]);
+        return -1;
+    }
+    if (kinds[0] == OPERAND_MODEL) return 0;
+    if (kinds[0] == OPERAND_CAPTURE) {
+        compare_captures(c, words->items);
+        return 1;
+    }
+    if (t->set.ctx_dir != NULL) {
+        const cli_list kept = t->set.files;
+        t->set.files.count = 0;
+        t->set.inspect = 1;
+        t->set.output_form = FORM_BOTH;
+        if (!open_model(t) || !select_jobs(t)) return -1;
+        name_files(t);
+        t->set.files = kept;
+    }
+    compare_folders(c, words->items[0], words->items[1]);
+    return 1;
+}
+
+/* Compare two models. */
+static void compare_models(comparison *c)
+{
+    pairing p;
+    c->t->set.per_tensor = 1;          /* edges are read after the exec */
+    const int opened = pair_open(&p, c->t);
+    for (size_t i = 0; i < p.count && opened; ++i) {
+        const paired *one = &p.list[i];
+        if (one->jobs[0] != NULL && one->jobs[1] != NULL) compare_job(c, &p, one);
+        else compare_problem(c, one->jobs[one->jobs[0] == NULL]->info->name, NO_STEP, "",
+                             one->jobs[0] != NULL ? "this pipeline is only on side A"
+                                                  : "this pipeline is only on side B");
+    }
+    pair_close(&p);
+}
+
 static int verb_compare(void *user)
 {
     tool *t = user;
+    const cli_list words = t->set.files;
     comparison c;
-    pairing p;
-    t->set.per_tensor = 1;             /* edges are read after the exec */
     int status = check_pair(&t->set, "compare");
     if (status == STATUS_OK) status = check_feed(&t->set);
+    if (status == STATUS_OK) status = check_dtypes(&t->set);
     if (status != STATUS_OK) return status;
     status = compare_begin(&c, t, 0);
     if (status == STATUS_OK) {
-        const int opened = pair_open(&p, t);
-        for (size_t i = 0; i < p.count && opened; ++i) {
-            const paired *one = &p.list[i];
-            if (one->jobs[0] != NULL && one->jobs[1] != NULL) compare_job(&c, &p, one);
-            else compare_problem(&c, one->jobs[one->jobs[0] == NULL]->info->name, NO_STEP, "",
-                                 one->jobs[0] != NULL ? "this pipeline is only on side A"
-                                                      : "this pipeline is only on side B");
-        }
-        pair_close(&p);
+        if (compare_files(&c, &words) == 0) compare_models(&c);
         status = compare_verdict(&c, "qnnrt-run.compare");
     }
     compare_end(&c);

@@ -2,6 +2,8 @@
 
    ROOMS    >>numbers >>measure >>limits                                                         */
 
+#include <float.h>
+
 /* =====================================================================================
    NUMBERS                                                                       >>numbers
    The elements of a tensor as codes, and as real numbers.
@@ -10,9 +12,7 @@
 /* Return the bytes of an integer type of whole bytes, quantized or not; 0 for other types. */
 static size_t integer_bytes(qnnrt_dtype dtype)
 {
-    const unsigned kind = (unsigned)dtype >> 8, bits = (unsigned)dtype & 0xFF;
-    if (kind > 5 || kind == 2) return 0;
-    return bits == 0x08 ? 1 : bits == 0x16 ? 2 : bits == 0x32 ? 4 : bits == 0x64 ? 8 : 0;
+    return value_is_float(dtype) ? 0 : value_size(dtype);
 }
 
 /* Return the integer at an index: the code of a quantized tensor. 64 bits unsigned end at 2^63. */
@@ -83,8 +83,8 @@ static int same_codes(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
    not finite otherwise is wild: it is beyond every tolerance, and in no sum.
    ===================================================================================== */
 
-enum { MEASURE_BINS = 10 };            /* differences that are 0; below 1e-7 ... 1e-1 and 1 times
-                                          the largest value, in decades; those above; wild ones */
+enum { MEASURE_BINS = 10 };            /* differences of 0; below 1e-6, 1e-5, ... 1 times the
+                                          largest reference value; others; wild pairs           */
 
 typedef struct measure {
     uint64_t count, unequal, wild, nans;         /* nans: pairs of NaN and NaN              */
@@ -124,46 +124,64 @@ static size_t measure_bin(double difference, double largest)
     return bin + 1;
 }
 
-/* Find the largest values, so that the sums of squares neither overflow nor vanish. */
-static void measure_largest(measure *m, const double *a, const double *b, double *both)
+/* Powers of two that bring numbers near 1, so that sums of squares neither overflow nor vanish. */
+typedef struct measure_scale {
+    int values, differences;
+} measure_scale;
+
+static int measure_exponent(double largest)
 {
-    *both = 0;
+    int exponent = 0;
+    if (isinf(largest)) return DBL_MAX_EXP + 1;  /* the difference of two finite numbers */
+    if (largest > 0) frexp(largest, &exponent);
+    return exponent;
+}
+
+/* Return the difference of two finite numbers, times a power of two. */
+static double measure_difference(double a, double b, int exponent)
+{
+    const double d = fabs(a - b);
+    return isinf(d) ? fabs(ldexp(a, -exponent) - ldexp(b, -exponent)) : ldexp(d, -exponent);
+}
+
+/* Find the largest values and differences. */
+static measure_scale measure_largest(measure *m, const double *a, const double *b)
+{
+    double both = 0, most = 0;
     for (uint64_t i = 0; i < m->count; ++i) {
         if (isfinite(a[i]) && fabs(a[i]) > m->largest) m->largest = fabs(a[i]);
-        if (isfinite(b[i]) && fabs(b[i]) > *both) *both = fabs(b[i]);
+        if (isfinite(b[i]) && fabs(b[i]) > both) both = fabs(b[i]);
+        if (isfinite(a[i]) && isfinite(b[i]) && fabs(a[i] - b[i]) > most) most = fabs(a[i] - b[i]);
     }
-    if (m->largest > *both) *both = m->largest;
+    const measure_scale scale = {measure_exponent(m->largest > both ? m->largest : both),
+                                 measure_exponent(most)};
+    return scale;
 }
 
 /* Fill everything except codes and first_bad. */
 static void measure_numbers(measure *m, const double *a, const double *b, uint64_t count)
 {
     measure_sum sum = {0, 0}, squares = {0, 0}, aa = {0, 0}, bb = {0, 0}, ab = {0, 0};
-    double both;
-    int exponent = 0;
     uint64_t finite = 0;
+    double most = 0;
     memset(m, 0, sizeof(*m));
     m->count = count;
     m->worst = m->first_bad = UINT64_MAX;
-    measure_largest(m, a, b, &both);
-    if (both > 0) frexp(both, &exponent);
+    const measure_scale scale = measure_largest(m, a, b);
     for (uint64_t i = 0; i < count; ++i) {
         const int equal = measure_equal(a[i], b[i]);
         m->unequal += !equal;
         m->nans += isnan(a[i]) && isnan(b[i]);
         if (!isfinite(a[i]) || !isfinite(b[i])) {
-            if (equal) {
-                ++m->bins[0];
-                continue;
-            }
-            ++m->wild;
-            ++m->bins[MEASURE_BINS - 1];
+            m->wild += !equal;
+            ++m->bins[equal ? 0 : MEASURE_BINS - 1];
             continue;
         }
-        const double x = ldexp(a[i], -exponent), y = ldexp(b[i], -exponent), d = fabs(x - y);
+        const double x = ldexp(a[i], -scale.values), y = ldexp(b[i], -scale.values),
+                     d = measure_difference(a[i], b[i], scale.differences);
         ++finite;
-        if (!equal && (m->worst == UINT64_MAX || d > m->max_abs)) {
-            m->max_abs = d;
+        if (d > most) {
+            most = d;
             m->worst = i;
         }
         measure_add(&sum, d);
@@ -171,17 +189,19 @@ static void measure_numbers(measure *m, const double *a, const double *b, uint64
         measure_add(&aa, x * x);
         measure_add(&bb, y * y);
         measure_add(&ab, x * y);
-        ++m->bins[measure_bin(ldexp(d, exponent), m->largest)];
+        ++m->bins[measure_bin(d, ldexp(m->largest, -scale.differences))];
     }
     const double noise = measure_total(&squares), signal = measure_total(&aa),
                  other = measure_total(&bb), n = finite > 0 ? (double)finite : 1;
-    m->max_abs = ldexp(m->max_abs, exponent);
-    m->mean_abs = ldexp(measure_total(&sum) / n, exponent);
-    m->rmse = ldexp(sqrt(noise / n), exponent);
+    m->max_abs = ldexp(most, scale.differences);
+    m->mean_abs = ldexp(measure_total(&sum) / n, scale.differences);
+    m->rmse = ldexp(sqrt(noise / n), scale.differences);
     m->cosine = signal > 0 && other > 0
                     ? measure_total(&ab) / (sqrt(signal) * sqrt(other))
                     : !(signal > 0) && !(other > 0);
-    m->sqnr_db = noise > 0 ? signal > 0 ? 10 * log10(signal / noise) : -INFINITY : INFINITY;
+    m->sqnr_db = !(noise > 0) ? INFINITY : !(signal > 0) ? -INFINITY
+                 : 10 * log10(signal / noise) +
+                   20 * log10(2) * (scale.values - scale.differences);
 }
 
 /* Fill what is counted in codes. */

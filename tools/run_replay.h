@@ -148,7 +148,7 @@ static void replay_outputs(comparison *c, const captured *from, const captured_p
             continue;
         }
         char *data = captured_data(c->t, from, tensor);
-        const qnnrt_tensor_info now = compare_now(run, slot);
+        const qnnrt_tensor_info now = tensor_now(run, slot);
         if (data != NULL)
             compare_tensors(c, pipeline->name, at, name, &tensor->info, data, &now,
                             qnnrt_data_slot(run, slot, NULL));
