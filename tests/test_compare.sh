@@ -41,7 +41,7 @@ fi
 # ---- files and folders of values ----
 
 mkdir "$tmp/values"
-if python3 "$tests/oracle_compare.py" "$tool" "$tmp/values" >"$tmp/out"; then good; else bad oracle "$(cat "$tmp/out")"; fi
+if python3 "$tests/exact_compare.py" "$tool" "$tmp/values" >"$tmp/out"; then good; else bad oracle "$(cat "$tmp/out")"; fi
 wrong dtype_unknown '--dtype takes [NAME=]TYPE' compare a b --dtype float
 wrong dtype_packed '--dtype takes [NAME=]TYPE' compare a b --dtype int4
 run compare "$tmp/values/A" "$data/llm/w8a16_one"

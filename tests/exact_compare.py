@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """qnnrt-run compare over files of values, against the same statistics in plain Python.
 
-    python3 tests/oracle_compare.py QNNRT_RUN FOLDER
+    python3 tests/exact_compare.py QNNRT_RUN FOLDER
 
 Writes files below FOLDER, compares them in all types, and prints "N passed, N failed". Sums are exact here (fractions of
 integers), so nothing is shared with the program's way of adding."""
@@ -26,7 +26,7 @@ def check(name, good, what):
     global passed, failed
     passed, failed = passed + bool(good), failed + (not good)
     if not good:
-        print(f"oracle_compare: {name}: {what}")
+        print(f"exact_compare: {name}: {what}")
 
 
 def npy(path, dtype, dims, data):
