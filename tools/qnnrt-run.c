@@ -20,7 +20,8 @@
             run_options.h: >>options              run_compile.h: >>compile
             run_page.h: >>page >>json             run_profile.h: >>power >>profile
             run_open.h: >>open >>select           run_plan.h: >>plan
-            run_guard.h: >>guard                  run_run.h: >>inputs >>outputs >>run
+            run_guard.h: >>guard                  run_run.h: >>outputs >>run
+            run_list.h: >>lists                   run_feed.h: >>inputs >>selections >>feed
             run_inspect.h: >>facts >>inspect      run_report.h: >>report
             run_dump.h: >>dump                    run_diff.h: >>diff
             run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
@@ -156,6 +157,16 @@ typedef struct profile_settings {
 
 enum { ROLES_MOST = CLI_ROLES };
 
+typedef struct run_settings {
+    const char *lists;                 /* --input_list                                     */
+    const char *native_inputs;         /* --native_input_tensor_names                      */
+    const char *output_tensors;        /* --set_output_tensors                             */
+    uint32_t    keep_outputs;          /* UINT32_MAX: all                                  */
+    uint32_t    batch;                 /* --batch_multiplier; 0: not given                 */
+    double      duration;              /* s; 0: not given                                  */
+    int         inferences_given, native_in, native_out, validate, synchronous, quiet;
+} run_settings;
+
 typedef struct pair_settings {         /* what side B has instead; 0: as side A            */
     const char *backend, *system;
     cli_role    roles[ROLES_MOST];     /* [role_count] --other_backend_so ROLE=FILE        */
@@ -197,6 +208,7 @@ typedef struct settings {
     int             resident_given, share_spill_fill, progress;
     compile_settings compile;
     doctor_settings  doctor;
+    run_settings     run;
     pair_settings    pair;
     compare_settings compare;
     profile_settings profiling;
@@ -234,7 +246,11 @@ typedef struct job {                   /* one pipeline that is to run */
     qnnrt_conversion_info     *conversions;    /* [conversion_count] */
     size_t                     conversion_count;
     uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded */
-    size_t                     exec_count, exec_failed;
+    size_t                     exec_count, exec_room, exec_failed;
+    struct input_list         *list;           /* of --input_list, NULL: none */
+    unsigned char             *native_slots;   /* [slot_count] 1: its files are native */
+    unsigned char             *written_slots;  /* [slot_count] 1: written though it is no output */
+    char                     **gathered;       /* [slot_count] outputs of --batch_multiplier */
     qnnrt_profile_event       *events;         /* [event_count] of the last inference */
     size_t                     event_count;
     double                    *samples;        /* [sample_count][event_count] of every inference */
@@ -271,6 +287,8 @@ typedef struct tool {
     size_t         host_count;
     job           *jobs;
     size_t         job_count;
+    struct input_list *lists;          /* [list_count] of --input_list       */
+    size_t         list_count;
     left_out      *left;
     size_t         left_count, left_room;
     qnnrt_power_report power;
@@ -342,7 +360,7 @@ static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS]
    print nothing. */
 static void say(const tool *t, const char *format, ...)
 {
-    if (documents_on_stdout(&t->set, NULL) > 0) return;
+    if (t->set.run.quiet || documents_on_stdout(&t->set, NULL) > 0) return;
     va_list list;
     va_start(list, format);
     char *text = cli_text_list(format, list), *shown = cli_shown_text(text, 2);
@@ -422,6 +440,8 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_guard.h"
 #include "run_values.h"
 #include "run_change.h"
+#include "run_list.h"
+#include "run_feed.h"
 #include "run_run.h"
 #include "run_pair.h"
 #include "run_inspect.h"
@@ -471,7 +491,9 @@ static int verb_run(void *user)
 {
     tool *t = user;
     if (t->set.diff) return run_diff(t);
+    if (!read_lists(t) || !check_before_loading(t)) return STATUS_OK;
     if (!open_model(t) || !select_jobs(t)) return STATUS_OK;
+    if (t->set.run.validate) say_valid(t);
     for (size_t i = 0; i < t->job_count; ++i) {
         plan_job(t, &t->jobs[i]);
         say_job(t, &t->jobs[i]);
@@ -679,6 +701,7 @@ static int perform(tool *t, const cli_parsed *parsed, int first)
     say_left(t);
     if (model && !t->set.diff) write_report(t, t->set.json ? "-" : NULL, 1);
     close_all(t);
+    free_lists(t);
     return status;
 }
 
@@ -698,6 +721,7 @@ int main(int argc, char **argv)
     t.set.profiling.inferences = 10;
     t.set.profiling.top = 15;
     t.set.doctor.limit_s = 120;
+    t.set.run.keep_outputs = UINT32_MAX;
     t.set.compile.io = -1;
     t.set.compile.prefill = t.set.compile.decode = UINT32_MAX;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);

@@ -7,8 +7,6 @@
    Inputs of a graph from the files that a line of a list names: .raw, .npy or .safetensors.
    ===================================================================================== */
 
-enum { SAMPLE_LIST_BYTES = 1 << 24 };   /* most bytes of a list */
-
 /* Print that a file is not usable for an input. */
 static void sample_fail(const tool *t, const char *path, const qnnrt_ir_value *value,
                         const qnnrt_error *err)
@@ -216,43 +214,24 @@ typedef struct calibration {
 } calibration;
 
 /* Take a sample's inputs from a line of the list. Return 0 after printing an error. */
-static int calibrate_line(calibration *c, char *line, size_t number)
+static int calibrate_line(calibration *c, const input_list *list, const list_line *line)
 {
-    tool *t = c->a->t;
     const size_t inputs = c->ir->input_count;
-    char *given = cli_alloc(inputs, 1);
-    size_t count = 0;
-    int good = 1;
-    for (char *word = strtok(line, " \t\r"); word != NULL && good; word = strtok(NULL, " \t\r")) {
-        char *file = strstr(word, ":=");
-        size_t at = count++;
-        if (file != NULL) {
-            *file = '\0';
-            file += 2;
-            for (at = 0; at < inputs && strcmp(c->ir->inputs[at]->name, word) != 0; ++at) {}
-        } else {
-            file = word;
-        }
-        if (at >= inputs)
-            fail(t, NULL, "Name the files of the inputs in their order, or as INPUT:=FILE.",
-                 file == word ? "%s, line %lu: \"%s\" is one file more than graph \"%s\" has inputs"
-                              : "%s, line %lu: \"%s\" is no input of graph \"%s\"",
-                 c->list, (unsigned long)number, word, c->g->name);
-        else if (given[at])
-            fail(t, NULL, "Give one file for each input.",
-                 "%s, line %lu: input \"%s\" has two files", c->list, (unsigned long)number,
-                 c->ir->inputs[at]->name);
-        good = at < inputs && !given[at] && sample_read(t, file, c->ir->inputs[at], c->inputs[at]);
-        if (good) given[at] = 1;
-    }
-    for (size_t i = 0; i < inputs && good; ++i) {
-        if (given[i] || c->ir->inputs[i]->count == 0) continue;
-        fail(t, NULL, "Give one file for each input.", "%s, line %lu: input \"%s\" has no file",
-             c->list, (unsigned long)number, c->ir->inputs[i]->name);
-        good = 0;
-    }
-    free(given);
-    return good;
+    const char **names = cli_alloc(inputs, sizeof(*names));
+    const char **files = cli_alloc(inputs, sizeof(*files));
+    qnnrt_error err;
+    for (size_t i = 0; i < inputs; ++i) names[i] = c->ir->inputs[i]->name;
+    int listed = list_place(list, line, names, inputs, c->g->name, files, &err), good = 1;
+    for (size_t i = 0; i < inputs && listed; ++i)
+        if (files[i] == NULL && c->ir->inputs[i]->count > 0)
+            listed = list_lacks(list, line, names[i], &err);
+    if (!listed) fail(c->a->t, NULL, err.hint, "%s", err.text);
+    for (size_t i = 0; i < inputs && listed && good; ++i)
+        if (files[i] != NULL)
+            good = sample_read(c->a->t, files[i], c->ir->inputs[i], c->inputs[i]);
+    free((void *)names);
+    free((void *)files);
+    return listed && good;
 }
 
 /* Keep a value that the part reads. */
@@ -379,35 +358,18 @@ static int calibrate_look(calibration *c, size_t number)
 /* Run all samples of a list. Return 0 after printing an error. */
 static int calibrate_samples(calibration *c)
 {
-    size_t bytes = 0, number = 0;
+    input_list list;
+    qnnrt_error err;
+    int good = list_read(c->list, &list, &err);
+    if (!good) fail(c->a->t, NULL, err.hint, "%s", err.text);
     c->samples = 0;
-    char *text = cli_read_file(c->list, SAMPLE_LIST_BYTES, &bytes);
-    int good = 1;
-    if (text == NULL) {
-        fail(c->a->t, NULL, "Name a text file with a line for each sample.", "cannot read %s: %s",
-             c->list, strerror(errno));
-        return 0;
-    }
-    if (memchr(text, '\0', bytes) != NULL) {
-        fail(c->a->t, NULL, "Name a text file with a line for each sample.",
-             "%s is to be a list of samples, and has binary data", c->list);
-        good = 0;
-    }
-    for (char *line = text, *end; line != NULL && good; line = end) {
-        end = strchr(line, '\n');
-        if (end != NULL) *end++ = '\0';
-        ++number;
-        if (line[strspn(line, " \t\r")] == '\0' || line[0] == '#') continue;
-        good = calibrate_line(c, line, number) && calibrate_exec(c, number) &&
+    for (size_t i = 0; i < list.line_count && good; ++i) {
+        const size_t number = list.lines[i].number;
+        good = calibrate_line(c, &list, &list.lines[i]) && calibrate_exec(c, number) &&
                calibrate_look(c, number);
         c->samples += good != 0;
     }
-    free(text);
-    if (good && c->samples == 0) {
-        fail(c->a->t, NULL, "Write a line for each sample: its files, in the order of the inputs.",
-             "%s has no samples", c->list);
-        good = 0;
-    }
+    list_free(&list);
     return good;
 }
 

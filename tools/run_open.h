@@ -143,6 +143,22 @@ static void say_contexts(const tool *t)
     say_need(t);
 }
 
+/* Say which binaries the backend has accepted: --validate_binary. */
+static void say_valid(const tool *t)
+{
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    for (size_t i = 0; i < info->context_count; ++i) {
+        const qnnrt_context_info *c = &info->contexts[i];
+        if (c->failure != NULL || c->backend == NULL) continue;
+        char *file = cli_shown(c->file);
+        char *path = cli_shown(qnnrt_backend_get_info(c->backend)->path);
+        say(t, "valid     %s: %s created it in %.3f ms, and has its %lu graph%s\n", file, path,
+            ms(c->create_ns), (unsigned long)c->graph_count, cli_plural(c->graph_count));
+        free(file);
+        free(path);
+    }
+}
+
 /* ---- the words of the command line become a folder, or files with their JSON ---- */
 
 typedef struct sources {
@@ -252,27 +268,16 @@ static int open_host(tool *t, const char *folder, qnnrt_desc *desc)
     return 1;
 }
 
-/* Open a folder, or files. NULL after a message. */
-static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+/* Open a folder, or files. NULL with an error, or with none after a message. */
+static qnnrt *try_sources(tool *t, const char *folder, const char *const *words, size_t count,
+                          qnnrt_error *err)
 {
     const settings *set = &t->set;
-    qnnrt_error err;
     qnnrt *model = NULL;
     sources from;
     qnnrt_desc desc = {0};
     qnnrt_backend_role roles[ROLES_MOST];
-    for (size_t i = 0; i < count; ++i) {         /* check files before a library is searched */
-        if (access(words[i], R_OK) == 0) continue;
-        fail(t, NULL, "Check the name.", "cannot open %s: %s", words[i], strerror(errno));
-        return NULL;
-    }
-    for (size_t i = 0; count > 1 && i < count; ++i) {
-        if (!cli_is_folder(words[i])) continue;
-        fail(t, NULL, "Name one folder alone, or files.", "%s is a folder among %lu arguments",
-             words[i],
-             (unsigned long)count);
-        return NULL;
-    }
+    memset(err, 0, sizeof(*err));
     find_sources(set, words, count, &from);
     desc.backend = t->backend;
     desc.inspect = set->inspect;
@@ -301,9 +306,29 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.no_manifest = set->no_manifest;
     if (set->progress) desc.progress = cli_progress;
     if (folder == NULL) folder = from.folder;
-    if (open_host(t, folder, &desc) && qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK)
-        fail(t, NULL, open_hint(t, &err), "%s", err.text);
+    if (open_host(t, folder, &desc)) qnnrt_open(folder, &desc, &model, err);
     free_sources(&from);
+    return model;
+}
+
+/* Open a folder, or files. NULL after a message. */
+static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+{
+    qnnrt_error err;
+    for (size_t i = 0; i < count; ++i) {         /* check files before a library is searched */
+        if (access(words[i], R_OK) == 0) continue;
+        fail(t, NULL, "Check the name.", "cannot open %s: %s", words[i], strerror(errno));
+        return NULL;
+    }
+    for (size_t i = 0; count > 1 && i < count; ++i) {
+        if (!cli_is_folder(words[i])) continue;
+        fail(t, NULL, "Name one folder alone, or files.", "%s is a folder among %lu arguments",
+             words[i],
+             (unsigned long)count);
+        return NULL;
+    }
+    qnnrt *model = try_sources(t, folder, words, count, &err);
+    if (model == NULL && err.text[0] != '\0') fail(t, NULL, open_hint(t, &err), "%s", err.text);
     return model;
 }
 
@@ -430,6 +455,9 @@ static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
     for (size_t i = 0; i < j->info->place_count; ++i)
         j->places[j->info->places[i].slot - j->info->slots] = &j->info->places[i];
     j->files = cli_alloc(slots, sizeof(*j->files));
+    j->gathered = cli_alloc(slots, sizeof(*j->gathered));
+    j->native_slots = cli_alloc(slots, 1);
+    j->written_slots = cli_alloc(slots, 1);
     j->native_files = cli_alloc(slots, sizeof(*j->native_files));
 }
 
@@ -523,7 +551,11 @@ static void free_jobs(tool *t)
         for (size_t s = 0; s < j->info->slot_count; ++s) {
             free(j->files[s]);
             free(j->native_files[s]);
+            free(j->gathered[s]);
         }
+        free(j->gathered);
+        free(j->native_slots);
+        free(j->written_slots);
         for (size_t w = 0; w < j->written_count; ++w) free(j->written[w].path);
         free(j->memory_reason);
         free(j->files);

@@ -9,7 +9,9 @@
 
 static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
 static const char *const metadata_words[] = {"all", "system", "json", NULL};
-static const char *const form_words[] = {"native", "float", "both", NULL};
+/* The last three are qnn-net-run's words for the first three. */
+static const char *const form_words[] = {"native", "float", "both", "native_only", "float_only",
+                                         "float_and_native", NULL};
 static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
 static const char *const io_words[] = {"float", "native", NULL};
 static const char *const embedding_words[] = {"graph", "host", NULL};
@@ -104,6 +106,20 @@ static const cli_option model_options[] = {
      .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
              "quantized or half-precision tensor then takes a float32 file too, if the sizes "
              "differ)"},
+    {.name = "use_native_input_files", .kind = CLI_FLAG, FIELD(run.native_in), .verbs = VERB_RUN,
+     .help = "the same as --input_data_type native"},
+    {.name = "native_input_tensor_names", .value = "T1,T2", .kind = CLI_TEXT,
+     FIELD(run.native_inputs), .verbs = VERB_RUN,
+     .help = "inputs whose files hold the tensor's own type, while all others hold float32: T1,T2 "
+             "for a lone pipeline, else GRAPH1:T1,T2;GRAPH2:T3"},
+    {.name = "input_list", .value = "FILE,FILE", .kind = CLI_TEXT, FIELD(run.lists),
+     .verbs = VERB_RUN,
+     .help = "text file with a line for each inference, as for qnn-net-run: the files of the "
+             "inputs in their order, or as INPUT:=FILE, separated by blanks. Lines with # or % at "
+             "their beginning are comments. One list for each pipeline, and __ for one that does "
+             "not run. If files hold equal parts of the tensors, as many lines make one inference. "
+             "Files then hold float32 values unless an option says native, and outputs are written "
+             "to DIR/Result_N, or DIR/GRAPH/Result_N for several lists"},
     {.name = "dims", .value = "NAME=1x5x8", .kind = CLI_LIST, FIELD(dims_texts),
      .verbs = VERBS_FEED,
      .help = "dims of a dynamic tensor, at most those that inspect shows behind \"<=\" (default: "
@@ -112,15 +128,40 @@ static const cli_option model_options[] = {
      .help = "leave an optional tensor out; repeat the option for several"},
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .most = 1000000, FIELD(inferences),
      .verbs = VERB_RUN,
-     .help = "how often to run each pipeline (default 1; 0: only show and plan)"},
+     .help = "how often to run each pipeline (default 1, or once for each line of --input_list, "
+             "which is read again as often as necessary; 0: only show and plan)"},
+    {.name = "duration", .value = "SECONDS", .kind = CLI_REAL, .bottom = 0, .top = 1e6, .above = 1,
+     FIELD(run.duration), .verbs = VERB_RUN,
+     .help = "run each pipeline again until so many seconds are over, instead of "
+             "--num_inferences; at least once"},
+    {.name = "batch_multiplier", .value = "N", .kind = CLI_U32, .least = 1, .most = 65536,
+     FIELD(run.batch), .verbs = VERB_RUN,
+     .help = "files of inputs hold N times the values, along the first axis: each part is executed "
+             "alone, and files of outputs hold all parts"},
+    {.name = "synchronous", .kind = CLI_FLAG, FIELD(run.synchronous), .verbs = VERB_RUN,
+     .help = "execute one inference after the other. It is always so; the option is known because "
+             "command lines of qnn-net-run have it"},
+    {.name = "validate_binary", .kind = CLI_FLAG, FIELD(run.validate), .verbs = VERB_RUN,
+     .help = "print for each binary that the backend has created its context and has its graphs. "
+             "With --num_inferences 0 nothing else is done"},
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir), .verbs = VERB_RUN,
      .help = "write outputs to DIR/GRAPH/TENSOR.raw, or with several inferences to "
              "DIR/Result_N/GRAPH/TENSOR.raw (default: outputs are not written)"},
+    {.name = "keep_num_outputs", .value = "N", .kind = CLI_U32, .most = 1000000,
+     FIELD(run.keep_outputs), .verbs = VERB_RUN,
+     .help = "write the outputs of the first N inferences alone (default: of all)"},
+    {.name = "set_output_tensors", .value = "T1,T2", .kind = CLI_TEXT, FIELD(run.output_tensors),
+     .verbs = VERB_RUN,
+     .help = "write these tensors between steps as well as the outputs: T1,T2 for a lone pipeline, "
+             "else GRAPH1:T1,T2;GRAPH2:T3"},
+    {.name = "use_native_output_files", .kind = CLI_FLAG, FIELD(run.native_out), .verbs = VERB_RUN,
+     .help = "the same as --output_data_type native"},
     {.name = "output_data_type", .value = "native|float|both", .kind = CLI_WORD,
      .words = form_words,
      FIELD(output_form), .verbs = VERB_RUN,
      .help = "what output files hold: the tensor's own type, float32 values, or both as "
-             "TENSOR_native.raw and TENSOR.raw (default native)"},
+             "TENSOR_native.raw and TENSOR.raw (default native). qnn-net-run's words native_only, "
+             "float_only and float_and_native mean the same"},
     {.name = "output_file_type", .value = "raw|npy|safetensors", .kind = CLI_WORD,
      .words = file_words, FIELD(output_file), .verbs = VERB_RUN,
      .help = "form of output files: raw bytes, TENSOR.npy, or outputs.safetensors with all "
@@ -173,6 +214,8 @@ static const cli_option model_options[] = {
      .help = CLI_SHARE_HELP},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_RUN,
      .help = "print a line for each file that is loaded to standard error"},
+    {.name = "quiet", .kind = CLI_FLAG, FIELD(run.quiet), .verbs = VERBS_MODEL,
+     .help = "print nothing to standard output except documents; errors are printed as ever"},
     {.name = "inspect", .kind = CLI_FLAG, FIELD(inspect), .verbs = VERB_RUN,
      .help = "open no backend and run nothing: show the files, their wiring and the memory plan; "
              "see also qnnrt-run inspect"},
@@ -506,12 +549,51 @@ static int check_diff(const settings *set)
     return STATUS_OK;
 }
 
+static int is_given(const cli_parsed *parsed, const char *name)
+{
+    for (size_t i = 0; i < parsed->given_count; ++i)
+        if (strcmp(parsed->given[i].option->name, name) == 0) return 1;
+    return 0;
+}
+
+/* Check options of run that exclude or need each other, and resolve what they mean together. */
+static int check_run(settings *set, const cli_parsed *parsed)
+{
+    static const struct { const char *first, *second; } exclude[] = {
+        {"duration", "num_inferences"}, {"use_native_input_files", "native_input_tensor_names"},
+        {"use_native_input_files", "input_data_type"},
+        {"native_input_tensor_names", "input_data_type"},
+        {"use_native_output_files", "output_data_type"}
+    }, need[] = {
+        {"keep_num_outputs", "output_dir"}, {"set_output_tensors", "output_dir"},
+        {"use_native_output_files", "output_dir"}, {"output_data_type", "output_dir"},
+        {"output_file_type", "output_dir"}
+    };
+    for (size_t i = 0; i < sizeof(exclude) / sizeof(exclude[0]); ++i)
+        if (is_given(parsed, exclude[i].first) && is_given(parsed, exclude[i].second))
+            return cli_usage("Use one of them.", "--%s and --%s exclude each other",
+                             exclude[i].first, exclude[i].second);
+    for (size_t i = 0; i < sizeof(need) / sizeof(need[0]); ++i)
+        if (is_given(parsed, need[i].first) && !is_given(parsed, need[i].second))
+            return cli_usage("Add --output_dir DIR.", "--%s has no effect without --%s",
+                             need[i].first, need[i].second);
+    set->run.inferences_given = is_given(parsed, "num_inferences");
+    if (set->run.output_tensors != NULL) set->per_tensor = 1;
+    set->output_form %= 3;
+    if (set->run.lists == NULL) return STATUS_OK;
+    if (!set->run.native_in && !is_given(parsed, "input_data_type")) set->input_form = FORM_FLOAT;
+    if (!set->run.native_out && !is_given(parsed, "output_data_type"))
+        set->output_form = FORM_FLOAT;
+    return STATUS_OK;
+}
+
 /* Check options that depend on each other, for run, inspect and plan. */
 static int check_model(settings *set, const cli_parsed *parsed)
 {
     static const char *const words[] = {"--inspect", "inspect", "plan"};
     const char *word = words[set->command], *documents[DOCUMENTS];
     int status = check_feed(set);
+    if (status == STATUS_OK) status = check_run(set, parsed);
     if (status != STATUS_OK) return status;
     const char *roles[ROLES_MOST];
     for (size_t i = 0; i < set->role_count; ++i) roles[i] = set->roles[i].role;
@@ -531,6 +613,10 @@ static int check_model(settings *set, const cli_parsed *parsed)
                            "the model is missing: --ctx_dir or --retrieve_context");
     if (only_looks(set)) {
         const char *given = set->input_count > 0                       ? "--input"
+                            : set->run.lists != NULL                   ? "--input_list"
+                            : set->run.duration > 0                    ? "--duration"
+                            : set->run.batch > 0                       ? "--batch_multiplier"
+                            : set->run.validate                        ? "--validate_binary"
                             : set->dims_count > 0                      ? "--dims"
                             : set->omits.count > 0                     ? "--omit"
                             : set->output_dir != NULL                  ? "--output_dir"

@@ -1,214 +1,6 @@
-/* run_run.h - a part of qnnrt-run.c: inputs, inferences and outputs of each pipeline
+/* run_run.h - a part of qnnrt-run.c: inferences and outputs of each pipeline
 
-   ROOMS    >>inputs >>outputs >>run                                                             */
-
-/* =====================================================================================
-   INPUTS                                                                       >>inputs
-   Find the slot of each file, and read the file into it.
-   ===================================================================================== */
-
-/* Take "[GRAPH:]NAME=FILE" apart. */
-static int check_inputs(settings *set)
-{
-    set->inputs = cli_alloc(set->input_texts.count, sizeof(*set->inputs));
-    for (size_t i = 0; i < set->input_texts.count; ++i) {
-        const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
-        if (equals == NULL || equals == text || equals[1] == '\0')
-            return cli_usage("Write --input NAME=FILE.",
-                             "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
-                             text);
-        input_option *input = &set->inputs[set->input_count++];
-        input->text = text;
-        input->name = cli_text("%.*s", (int)(equals - text), text);
-        input->file = equals + 1;
-        uint64_t seed = 0;
-        if (strncmp(input->file, "random:", 7) == 0 && !value_seed(input->file, &seed))
-            return cli_usage("Write --input NAME=random:7.",
-                             "--input %s: the seed is not a whole number", text);
-    }
-    return STATUS_OK;
-}
-
-/* Check how --input, --op_package and --dims are written. Returns STATUS_OK, or STATUS_USAGE after
-   a message. */
-static int check_feed(settings *set)
-{
-    int status = check_inputs(set);
-    if (status == STATUS_OK) status = check_packages(set);
-    return status == STATUS_OK ? check_dims(set) : status;
-}
-
-static int is_job_name(const job *j, const char *name)
-{
-    return strcmp(j->info->name, name) == 0 || (j->asked != NULL && strcmp(j->asked, name) == 0);
-}
-
-static int is_pipeline_name(const tool *t, const char *name)
-{
-    for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i)
-        if (strcmp(qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->name,
-                   name) == 0) return 1;
-    for (size_t i = 0; i < t->job_count; ++i)
-        if (is_job_name(&t->jobs[i], name)) return 1;
-    return 0;
-}
-
-/* True if an input has this name: a look-up that failed has then found several. */
-static int is_input_name(const job *j, const char *name)
-{
-    for (size_t i = 0; i < j->info->slot_count; ++i)
-        if (j->info->slots[i].role == QNNRT_ROLE_INPUT &&
-            strcmp(j->info->slots[i].tensor->name, name) == 0) return 1;
-    return 0;
-}
-
-static void place_input(tool *t, const input_option *input)
-{
-    const char *name = input->name;
-    char *graph = NULL;
-    const char *colon = strchr(name, ':');
-    if (colon != NULL) {
-        graph = cli_text("%.*s", (int)(colon - name), name);
-        if (is_pipeline_name(t, graph)) {
-            name = colon + 1;
-        } else {
-            free(graph);
-            graph = NULL;
-        }
-    }
-
-    size_t asked = 0, placed = 0;
-    char *reasons = cli_text("%s", "");
-    for (size_t i = 0; i < t->job_count; ++i) {
-        job *j = &t->jobs[i];
-        qnnrt_slot slot = QNNRT_NO_SLOT;
-        qnnrt_error err;
-        if (graph != NULL && !is_job_name(j, graph)) continue;
-        ++asked;
-        /* Its failure is reported elsewhere, and it has no slots. */
-        if (j->info->failure != NULL) continue;
-        if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_INPUT, &slot, &err) != QNNRT_OK) {
-            char *longer = cli_text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
-            free(reasons);
-            reasons = longer;
-            if (is_input_name(j, name)) {
-                fail(t, j, err.hint, "--input %s: %s", input->text, err.text);
-                ++placed;
-            }
-            continue;
-        }
-        ++placed;
-        if (j->input_files[slot - j->info->slots] != NULL)
-            fail(t, j, "Name each input once.", "--input %s: the input already has the file %s",
-                 input->text, j->input_files[slot - j->info->slots]);
-        j->input_files[slot - j->info->slots] = input->file;
-    }
-    if (asked == 0)
-        fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not selected by --graph",
-             input->text, graph);
-    else if (placed == 0)
-        fail(t, NULL, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
-             : "no pipeline can run");
-    free(reasons);
-    free(graph);
-}
-
-/* Return the facts of a tensor with the dims that it has now. */
-static qnnrt_tensor_info tensor_now(qnnrt_run *run, qnnrt_slot slot)
-{
-    qnnrt_tensor_info now = *slot->tensor;
-    size_t bytes = 0;
-    now.name = slot->address;
-    now.dims = qnnrt_get_dims(run, slot, NULL);
-    now.count = count_now(run, slot);
-    qnnrt_data_slot(run, slot, &bytes);
-    now.bytes = bytes;
-    return now;
-}
-
-/* Put values into an input: float32, or the bytes of the tensor. Return 0 after a message. */
-static int put_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const char *from,
-                     const qnnrt_tensor_info *tensor, const void *values, int real)
-{
-    const size_t count = (size_t)tensor->count;
-    void *to = qnnrt_data_slot(run, slot, NULL);
-    qnnrt_result result = QNNRT_OK;
-    if (to == NULL) {
-        fail(t, j, NULL, "%s: the input has no memory", from);
-        return 0;
-    }
-    if (real) result = qnnrt_write_f32(run, slot, 0, values, count);
-    else if (slot->has_range) result = qnnrt_write_i32(run, slot, 0, values, count);
-    else memcpy(to, values, (size_t)tensor->bytes);
-    if (result != QNNRT_OK)
-        fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", from, qnnrt_run_error(run)->text);
-    return result == QNNRT_OK;
-}
-
-/* Read the values of an input from its file, or make them of a seed. Return 0 with an error. */
-static int read_input(const tool *t, const char *path, const qnnrt_slot_info *slot,
-                      const qnnrt_tensor_info *tensor, void *values, int *real, qnnrt_error *err)
-{
-    value_file file;
-    uint64_t seed = 0;
-    *real = 0;
-    if (value_seed(path, &seed)) {
-        qnnrt_tensor_info named = *tensor;
-        named.name = slot->tensor->name;
-        if (value_fill(&named, seed, slot->has_range ? slot->low : 0,
-                       slot->has_range ? slot->high : 1, values)) return 1;
-        return value_fail(err, "Give it a file.", "\"%s\" has a type without random values: %s",
-                          tensor->name, qnnrt_dtype_name(tensor->dtype));
-    }
-    const int good = value_open(path, slot->tensor->name, VALUE_BYTES, &file, err) &&
-                     value_take(&file, tensor, (number_form)t->set.input_form, values, real, err);
-    value_close(&file);
-    return good;
-}
-
-static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
-{
-    const char *path = j->input_files[slot - j->info->slots];
-    const qnnrt_tensor_info tensor = tensor_now(run, slot);
-    const size_t floats = (size_t)tensor.count * sizeof(float);
-    void *values = cli_alloc(tensor.bytes > floats ? (size_t)tensor.bytes : floats, 1);
-    qnnrt_error err;
-    int real = 0, good = read_input(t, path, slot, &tensor, values, &real, &err);
-    if (!good) fail(t, j, err.hint, "%s: %s", path, err.text);
-    good = good && put_input(t, j, run, slot, path, &tensor, values, real);
-    j->input_floats[slot - j->info->slots] = real;
-    free(values);
-    return good;
-}
-
-static int load_inputs(tool *t, job *j, qnnrt_run *run)
-{
-    enum { LISTED = 8 };
-    size_t zero = 0;
-    for (size_t i = 0; i < j->info->slot_count; ++i) {
-        if (j->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
-        if (j->input_files[i] == NULL) {
-            ++zero;
-            continue;
-        }
-        if (!load_input(t, j, run, &j->info->slots[i])) return 0;
-        char *name = cli_shown(j->info->slots[i].address);
-        say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i]
-            ? "float32" : "native");
-        free(name);
-    }
-    if (zero == 0) return 1;
-    say(t, "  inputs without a file are %s:", t->set.no_zero ? "unfilled" : "zero");
-    for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
-        if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
-        char *name = cli_shown(j->info->slots[i].address);
-        say(t, "%s \"%s\"", listed++ > 0 ? "," : "", name);
-        free(name);
-    }
-    if (zero > LISTED) say(t, " and %lu more", (unsigned long)(zero - LISTED));
-    say(t, "\n");
-    return 1;
-}
+   ROOMS    >>outputs >>run                                                                      */
 
 /* =====================================================================================
    OUTPUTS                                                                     >>outputs
@@ -233,8 +25,9 @@ static const char *output_name(const job *j, size_t slot)
 /* Choose the names of folders and output files before any is written. */
 static void name_files(tool *t)
 {
-    const char *suffix = t->set.output_file == OUTPUT_NPY ? ".npy" : ".raw";
-    char *native = cli_text("_native%s", suffix);
+    const char *ending = t->set.output_file == OUTPUT_NPY ? ".npy" : ".raw";
+    char *native = cli_text("_native%s", ending);
+    const char *suffix = t->list_count > 0 && t->set.output_form == FORM_NATIVE ? native : ending;
     char **folders = cli_alloc(t->job_count, sizeof(*folders));
     for (size_t i = 0; i < t->job_count; ++i) {
         job *j = &t->jobs[i];
@@ -242,7 +35,7 @@ static void name_files(tool *t)
         const size_t slots = j->info->slot_count;
         char **used = cli_alloc(2 * slots, sizeof(*used));
         for (size_t s = 0; s < slots; ++s)
-            if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
+            if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT || j->written_slots[s])
                 j->files[s] = used[s] = safe_name(file_name(j, s), suffix, used, slots);
         /* Choose these names last, so that a tensor x_native keeps its name beside a tensor x. */
         for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
@@ -263,82 +56,141 @@ static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form f
     j->written[j->written_count++] = file;
 }
 
-/* Describe an output: its bytes, or float32 values, which the caller frees. Return 0 after a
+/* One of the results that an inference gives. */
+typedef struct result_at {
+    uint32_t number;                   /* of Result_N                                      */
+    uint32_t part, parts;              /* along the first axis of the outputs              */
+} result_at;
+
+typedef struct output_value {          /* an output that is written                        */
+    value_out out;
+    uint32_t  dims[VALUE_RANK];
+    float    *values;                  /* owned, or NULL                                   */
+} output_value;
+
+/* Read an output as float32 values, of all parts of --batch_multiplier. Return 0 after a
    message. */
+static int decode_output(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot,
+                         const qnnrt_tensor_info *tensor, uint32_t batch, float *values)
+{
+    const char *gathered = j->gathered[slot - j->info->slots];
+    const size_t count = (size_t)tensor->count;
+    qnnrt_result result = QNNRT_OK;
+    if (gathered == NULL) {
+        result = qnnrt_read_f32(run, slot, 0, values, count);
+        if (result != QNNRT_OK)
+            fail(t, j, qnnrt_run_error(run)->hint, "output \"%s\": %s", slot->address,
+                 qnnrt_run_error(run)->text);
+    }
+    for (uint32_t i = 0; gathered != NULL && i < batch && result == QNNRT_OK; ++i) {
+        result = qnnrt_decode_f32(tensor, gathered + i * (size_t)tensor->bytes, values + i * count);
+        if (result != QNNRT_OK)
+            fail(t, j, "Use --output_data_type native.", "output \"%s\": %s", slot->address,
+                 qnnrt_result_text(result));
+    }
+    return result == QNNRT_OK;
+}
+
+/* Describe an output: its bytes, or float32 values. Return 0 after a message. */
 static int take_output(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, number_form form,
-                       value_out *out, float **values)
+                       const result_at *at, output_value *value)
 {
     const qnnrt_tensor_info tensor = tensor_now(run, slot);
+    const char *gathered = j->gathered[slot - j->info->slots];
+    const uint32_t batch = gathered != NULL ? t->set.run.batch : 1;
+    value_out *out = &value->out;
+    uint64_t bytes = form == FORM_FLOAT ? tensor.count * sizeof(float) : tensor.bytes;
     out->name = output_name(j, (size_t)(slot - j->info->slots));
     out->dtype = form == FORM_FLOAT ? QNNRT_DTYPE_F32 : tensor.dtype;
-    out->rank = tensor.rank;
-    out->dims = tensor.dims;
-    out->bytes = form == FORM_FLOAT ? tensor.count * sizeof(float) : tensor.bytes;
-    *values = form == FORM_FLOAT ? cli_alloc((size_t)tensor.count, sizeof(**values)) : NULL;
-    out->data = form == FORM_FLOAT ? *values : qnnrt_data_slot(run, slot, NULL);
-    if (form == FORM_FLOAT &&
-        qnnrt_read_f32(run, slot, 0, *values, (size_t)tensor.count) != QNNRT_OK) {
-        fail(t, j, qnnrt_run_error(run)->hint, "output \"%s\": %s", slot->address,
-             qnnrt_run_error(run)->text);
+    out->rank = tensor.rank < VALUE_RANK ? tensor.rank : VALUE_RANK;
+    out->dims = value->dims;
+    for (uint32_t i = 0; i < out->rank; ++i) value->dims[i] = tensor.dims[i];
+    if (at->parts > 1 && (out->rank == 0 || tensor.dims[0] % at->parts != 0)) {
+        fail(t, j, "Write files that fill the inputs.",
+             "output \"%s\" cannot be cut into %lu parts for the lines of the list",
+             slot->address, (unsigned long)at->parts);
         return 0;
     }
+    if (out->rank > 0) value->dims[0] = value->dims[0] * batch / at->parts;
+    bytes = bytes * batch / at->parts;
+    out->bytes = bytes;
+    if (form == FORM_FLOAT) {
+        value->values = cli_alloc((size_t)tensor.count * batch, sizeof(*value->values));
+        if (!decode_output(t, j, run, slot, &tensor, batch, value->values)) return 0;
+        out->data = value->values;
+    } else {
+        out->data = gathered != NULL ? gathered : qnnrt_data_slot(run, slot, NULL);
+    }
     if (out->data == NULL) fail(t, j, NULL, "output \"%s\" has no memory", slot->address);
+    else out->data = (const char *)out->data + at->part * (size_t)bytes;
     return out->data != NULL;
 }
 
 /* Write all outputs in one form: a file for each, or one .safetensors file. Return 0 after a
    message. */
-static int write_form(tool *t, job *j, qnnrt_run *run, uint32_t inference, number_form form,
+static int write_form(tool *t, job *j, qnnrt_run *run, const result_at *at, number_form form,
                       const char *folder, char *const *names)
 {
     const int one = t->set.output_file == OUTPUT_SAFETENSORS;
     const size_t slots = j->info->slot_count;
-    value_out *list = cli_alloc(slots, sizeof(*list));
-    float **values = cli_alloc(slots, sizeof(*values));
+    output_value *list = cli_alloc(slots, sizeof(*list));
+    value_out *outs = cli_alloc(slots, sizeof(*outs));
     qnnrt_slot *from = cli_alloc(slots, sizeof(*from));
-    char *path = one ? cli_text("%s/outputs%s.safetensors", folder,
-                                names == j->native_files ? "_native" : "") : NULL;
+    char *path = cli_text("%s/outputs%s.safetensors", folder,
+                          names == j->native_files ? "_native" : "");
     size_t count = 0;
     int good = 1;
     for (size_t i = 0; i < slots && good; ++i) {
         if (names[i] == NULL) continue;
         from[count] = &j->info->slots[i];
-        good = take_output(t, j, run, from[count], form, &list[count], &values[count]);
+        good = take_output(t, j, run, from[count], form, at, &list[count]);
+        outs[count] = list[count].out;
         ++count;
         if (one || !good) continue;
         char *name = cli_text("%s/%s", folder, names[i]);
-        good = value_write(t, j, name, &list[--count], 1);
-        if (good) note_file(j, inference, from[count], form, list[count].bytes, name);
+        good = value_write(t, j, name, &outs[--count], 1);
+        if (good) note_file(j, at->number, from[count], form, outs[count].bytes, name);
         else free(name);
-        free(values[count]);
+        free(list[count].values);
+        list[count].values = NULL;
     }
     if (one && count > 0 && good) {
-        good = value_write(t, j, path, list, count);
+        good = value_write(t, j, path, outs, count);
         for (size_t i = 0; i < count && good; ++i)
-            note_file(j, inference, from[i], form, list[i].bytes, cli_text("%s", path));
+            note_file(j, at->number, from[i], form, outs[i].bytes, cli_text("%s", path));
     }
-    for (size_t i = 0; i < count; ++i) free(values[i]);
+    for (size_t i = 0; i < slots; ++i) free(list[i].values);
     free(path);
     free((void *)from);
-    free(values);
+    free(outs);
     free(list);
     return good;
 }
 
-static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
+/* Return the folder of a result: with a list as qnn-net-run has it. The caller frees it. */
+static char *result_folder(const tool *t, const job *j, const result_at *at)
 {
     const settings *set = &t->set;
-    if (set->output_dir == NULL) return 1;
-    char *folder = set->inferences > 1
-                       ? cli_text("%s/Result_%lu/%s", set->output_dir, (unsigned long)inference,
-                                  j->folder)
-                       : cli_text("%s/%s", set->output_dir, j->folder);
+    if (t->list_count > 0)
+        return t->list_count > 1
+            ? cli_text("%s/%s/Result_%lu", set->output_dir, j->folder, (unsigned long)at->number)
+            : cli_text("%s/Result_%lu", set->output_dir, (unsigned long)at->number);
+    if (set->inferences > 1 || set->run.duration > 0)
+        return cli_text("%s/Result_%lu/%s", set->output_dir, (unsigned long)at->number, j->folder);
+    return cli_text("%s/%s", set->output_dir, j->folder);
+}
+
+static int write_outputs(tool *t, job *j, qnnrt_run *run, const result_at *at)
+{
+    const settings *set = &t->set;
+    if (set->output_dir == NULL || at->number >= set->run.keep_outputs) return 1;
+    char *folder = result_folder(t, j, at);
     int good = cli_make_folders(folder);
     if (!good) fail(t, j, CLI_WRITE_HINT, "cannot make the folder %s: %s", folder, strerror(errno));
     /* Write the native files first, because not every type can be converted to float. */
     if (set->output_form == FORM_BOTH)
-        good = good && write_form(t, j, run, inference, FORM_NATIVE, folder, j->native_files);
-    good = good && write_form(t, j, run, inference,
+        good = good && write_form(t, j, run, at, FORM_NATIVE, folder, j->native_files);
+    good = good && write_form(t, j, run, at,
                               set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT, folder,
                               j->files);
     free(folder);
@@ -459,37 +311,100 @@ static int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
     return change_run(t, j, *run);
 }
 
+/* Keep the outputs of part `part` of --batch_multiplier. */
+static void gather_outputs(const tool *t, job *j, qnnrt_run *run, uint32_t part)
+{
+    for (size_t i = 0; i < j->info->slot_count; ++i) {
+        size_t bytes = 0;
+        const void *data = j->files[i] != NULL ? qnnrt_data_slot(run, &j->info->slots[i], &bytes)
+                                               : NULL;
+        if (data == NULL) continue;
+        if (j->gathered[i] == NULL) j->gathered[i] = cli_alloc(t->set.run.batch, bytes);
+        memcpy(j->gathered[i] + part * bytes, data, bytes);
+    }
+}
+
+/* Execute once, or once for each part of --batch_multiplier. *took: the time of all. Return 0 after
+   a message. */
+static int run_parts(tool *t, job *j, qnnrt_run *run, uint32_t number, feed_at *at, uint64_t *took)
+{
+    const uint32_t batch = t->set.run.batch > 1 ? t->set.run.batch : 1;
+    *took = 0;
+    for (at->part = 0; at->part < batch; ++at->part) {
+        if ((j->list != NULL || batch > 1) && !load_line(t, j, run, at)) return 0;
+        const uint64_t start = now_ns();
+        const qnnrt_result result = qnnrt_exec(run);
+        *took += now_ns() - start;
+        if (result != QNNRT_OK) {
+            ++j->exec_failed;
+            fail(t, j, qnnrt_run_error(run)->hint, "pipeline %s, inference %lu: %s", j->title,
+                 (unsigned long)number, qnnrt_run_error(run)->text);
+            return 0;
+        }
+        if (batch > 1) gather_outputs(t, j, run, at->part);
+    }
+    return 1;
+}
+
+/* Run one inference and write its results. Return how many lines of the list it took; 0 after a
+   message. */
+static uint32_t run_once(tool *t, job *j, qnnrt_run *run, uint32_t number)
+{
+    const size_t lines = j->list != NULL ? j->list->line_count : 1;
+    feed_at at = {number % lines, 0, 0};
+    const uint64_t start = now_ns();
+    uint64_t took = 0;
+    if (!run_parts(t, j, run, number, &at, &took)) return 0;
+    j->exec_ns = cli_grow(j->exec_ns, j->exec_count, &j->exec_room, sizeof(*j->exec_ns));
+    j->exec_ns[j->exec_count++] = took;
+    const uint32_t parts = at.lines > 1 ? (uint32_t)at.lines : 1;
+    const size_t left = lines - number % lines;
+    const uint32_t results = parts < left ? parts : (uint32_t)left;
+    int good = 1;
+    for (uint32_t i = 0; i < results && good; ++i) {
+        const result_at result = {number + i, i, parts};
+        good = write_outputs(t, j, run, &result);
+    }
+    if (t->set.profile != QNNRT_PROFILE_OFF)
+        good = take_events(t, j, run, number, start, took) && good;
+    return good ? results : 0;
+}
+
+/* Run all inferences of a job. */
+static void run_all(tool *t, job *j, qnnrt_run *run)
+{
+    const settings *set = &t->set;
+    const uint64_t begin = now_ns();
+    const int by_list = j->list != NULL && !set->run.inferences_given;
+    const uint64_t wanted = by_list ? j->list->line_count : set->inferences;
+    for (uint32_t n = 0; set->run.duration > 0
+             ? n == 0 || (double)(now_ns() - begin) / 1e9 < set->run.duration : n < wanted;) {
+        const uint32_t done = run_once(t, j, run, n);
+        if (done == 0 && !set->keep_going) break;
+        n += done > 0 ? done : 1;
+    }
+}
+
 static void run_job(tool *t, job *j)
 {
     const settings *set = &t->set;
-    qnnrt_mem *mem;
-    qnnrt_run *run;
+    qnnrt_mem *mem = NULL;
+    qnnrt_run *run = NULL;
     say(t, "\nrun %s\n", j->title);
+    if (j->list != NULL && j->list->path == NULL) {
+        say(t, "  skipped by --input_list\n");
+        return;
+    }
     if (!start_run(t, j, &mem, &run) || !load_inputs(t, j, run)) goto done;
+    if (j->list != NULL)
+        say(t, "  list      %s, %lu line%s\n", j->list->path, (unsigned long)j->list->line_count,
+            cli_plural(j->list->line_count));
     if (qnnrt_run_profile(run, (qnnrt_profile_level)set->profile) != QNNRT_OK) {
         fail_run(t, j, run);
         goto done;
     }
 
-    j->exec_ns = cli_alloc(set->inferences, sizeof(*j->exec_ns));
-    for (uint32_t n = 0; n < set->inferences; ++n) {
-        const uint64_t start = now_ns();
-        const qnnrt_result result = qnnrt_exec(run);
-        const uint64_t took = now_ns() - start;
-        int good = result == QNNRT_OK;
-        if (good) {
-            j->exec_ns[j->exec_count++] = took;
-            good = write_outputs(t, j, run, n);
-            if (set->profile != QNNRT_PROFILE_OFF)
-                good = take_events(t, j, run, n, start, took) && good;
-        } else {
-            ++j->exec_failed;
-            fail(t, j, qnnrt_run_error(run)->hint, "pipeline %s, inference %lu: %s", j->title,
-                 (unsigned long)n,
-                 qnnrt_run_error(run)->text);
-        }
-        if (!good && !set->keep_going) break;
-    }
+    run_all(t, j, run);
     say_result(t, j);
     if (j->exec_count > 0) say_changes(t, j, run);
     if (j->exec_count > 0) take_conversions(t, j, run);
@@ -506,14 +421,8 @@ done:
 /* Place the inputs and run every pipeline that has a plan. */
 static void run_jobs(tool *t)
 {
-    const int failed_before = t->failed;
-    t->failed = 0;
-    for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
-    place_changes(t);
-    const int inputs_placed = !t->failed;
-    t->failed |= failed_before;
     /* A wrong name is wrong usage, even with --keep_going. */
-    if (!inputs_placed) return;
+    if (!place_feed(t)) return;
 
     name_files(t);
     begin_profile(t);

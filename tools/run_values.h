@@ -345,26 +345,21 @@ static int takes_float_file(const qnnrt_tensor_info *tensor)
            tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
 }
 
-/* Take raw bytes for a tensor: see value_take(). */
-static int value_take_raw(const value_file *file, const qnnrt_tensor_info *tensor, number_form form,
-                          void *out, int *real, qnnrt_error *err)
+/* Decide what so many raw bytes are for a tensor: *real: 1 float32 values, 0 its own bytes. Return
+   0 with an error if they are neither. */
+static int value_raw_fits(uint64_t bytes, const qnnrt_tensor_info *tensor, number_form form,
+                          int *real, qnnrt_error *err)
 {
     const uint64_t floats = tensor->count * sizeof(float), native = tensor->bytes;
     const int wants_float = form == FORM_FLOAT;
-    *real = file->bytes == floats && (wants_float || (file->bytes != native &&
-                                                      takes_float_file(tensor)));
-    if (*real || (file->bytes == native && !wants_float)) {
-        memcpy(out, file->data, file->bytes);
-        return 1;
-    }
     char facts[512];
-    return value_fail(err, wants_float && file->bytes == native
-                               ? "Leave out --input_data_type float."
-                           : !wants_float && file->bytes == floats ? "Add --input_data_type float."
-                                                                   : "Write one value for each"
-                                                                     " element.",
+    *real = bytes == floats && (wants_float || (bytes != native && takes_float_file(tensor)));
+    if (*real || (bytes == native && !wants_float)) return 1;
+    return value_fail(err, wants_float && bytes == native ? "Leave out --input_data_type float."
+                           : !wants_float && bytes == floats ? "Add --input_data_type float."
+                                                             : "Write one value for each element.",
                       "it has %llu bytes; \"%s\" (%s) takes %llu bytes native or %llu bytes"
-                      " float32", (unsigned long long)file->bytes, tensor->name,
+                      " float32", (unsigned long long)bytes, tensor->name,
                       qnnrt_tensor_text(tensor, facts, sizeof(facts)), (unsigned long long)native,
                       (unsigned long long)floats);
 }
@@ -378,8 +373,11 @@ static int value_take(const value_file *file, const qnnrt_tensor_info *tensor, n
 {
     const qnnrt_dtype stored = value_stored(tensor->dtype);
     uint64_t lost = 0;
-    if (file->dtype == QNNRT_DTYPE_UNDEFINED)
-        return value_take_raw(file, tensor, form, out, real, err);
+    if (file->dtype == QNNRT_DTYPE_UNDEFINED) {
+        if (!value_raw_fits(file->bytes, tensor, form, real, err)) return 0;
+        memcpy(out, file->data, file->bytes);
+        return 1;
+    }
     if (file->count != tensor->count || !value_fits(file, tensor->rank, tensor->dims)) {
         char *dims = value_dims(file);
         value_fail(err, "Write the values with the tensor's shape.",

@@ -1,0 +1,540 @@
+/* run_feed.h - a part of qnnrt-run.c: what each inference of a pipeline reads
+
+   ROOMS    >>inputs >>selections >>feed                                                         */
+
+/* =====================================================================================
+   INPUTS                                                                       >>inputs
+   Find the slot of each file, and read the file into it.
+   ===================================================================================== */
+
+/* Take "[GRAPH:]NAME=FILE" apart. */
+static int check_inputs(settings *set)
+{
+    set->inputs = cli_alloc(set->input_texts.count, sizeof(*set->inputs));
+    for (size_t i = 0; i < set->input_texts.count; ++i) {
+        const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
+        if (equals == NULL || equals == text || equals[1] == '\0')
+            return cli_usage("Write --input NAME=FILE.",
+                             "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
+                             text);
+        input_option *input = &set->inputs[set->input_count++];
+        input->text = text;
+        input->name = cli_text("%.*s", (int)(equals - text), text);
+        input->file = equals + 1;
+        uint64_t seed = 0;
+        if (strncmp(input->file, "random:", 7) == 0 && !value_seed(input->file, &seed))
+            return cli_usage("Write --input NAME=random:7.",
+                             "--input %s: the seed is not a whole number", text);
+    }
+    return STATUS_OK;
+}
+
+/* Check how --input, --op_package and --dims are written. Returns STATUS_OK, or STATUS_USAGE after
+   a message. */
+static int check_feed(settings *set)
+{
+    int status = check_inputs(set);
+    if (status == STATUS_OK) status = check_packages(set);
+    return status == STATUS_OK ? check_dims(set) : status;
+}
+
+static int is_job_name(const job *j, const char *name)
+{
+    return strcmp(j->info->name, name) == 0 || (j->asked != NULL && strcmp(j->asked, name) == 0);
+}
+
+static int is_pipeline_name(const tool *t, const char *name)
+{
+    for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i)
+        if (strcmp(qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->name,
+                   name) == 0) return 1;
+    for (size_t i = 0; i < t->job_count; ++i)
+        if (is_job_name(&t->jobs[i], name)) return 1;
+    return 0;
+}
+
+/* True if an input has this name: a look-up that failed has then found several. */
+static int is_input_name(const job *j, const char *name)
+{
+    for (size_t i = 0; i < j->info->slot_count; ++i)
+        if (j->info->slots[i].role == QNNRT_ROLE_INPUT &&
+            strcmp(j->info->slots[i].tensor->name, name) == 0) return 1;
+    return 0;
+}
+
+static void place_input(tool *t, const input_option *input)
+{
+    const char *name = input->name;
+    char *graph = NULL;
+    const char *colon = strchr(name, ':');
+    if (colon != NULL) {
+        graph = cli_text("%.*s", (int)(colon - name), name);
+        if (is_pipeline_name(t, graph)) {
+            name = colon + 1;
+        } else {
+            free(graph);
+            graph = NULL;
+        }
+    }
+
+    size_t asked = 0, placed = 0;
+    char *reasons = cli_text("%s", "");
+    for (size_t i = 0; i < t->job_count; ++i) {
+        job *j = &t->jobs[i];
+        qnnrt_slot slot = QNNRT_NO_SLOT;
+        qnnrt_error err;
+        if (graph != NULL && !is_job_name(j, graph)) continue;
+        ++asked;
+        /* Its failure is reported elsewhere, and it has no slots. */
+        if (j->info->failure != NULL) continue;
+        if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_INPUT, &slot, &err) != QNNRT_OK) {
+            char *longer = cli_text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
+            free(reasons);
+            reasons = longer;
+            if (is_input_name(j, name)) {
+                fail(t, j, err.hint, "--input %s: %s", input->text, err.text);
+                ++placed;
+            }
+            continue;
+        }
+        ++placed;
+        if (j->input_files[slot - j->info->slots] != NULL)
+            fail(t, j, "Name each input once.", "--input %s: the input already has the file %s",
+                 input->text, j->input_files[slot - j->info->slots]);
+        j->input_files[slot - j->info->slots] = input->file;
+    }
+    if (asked == 0)
+        fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not selected by --graph",
+             input->text, graph);
+    else if (placed == 0)
+        fail(t, NULL, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
+             : "no pipeline can run");
+    free(reasons);
+    free(graph);
+}
+
+/* Return the facts of a tensor with the dims that it has now. */
+static qnnrt_tensor_info tensor_now(qnnrt_run *run, qnnrt_slot slot)
+{
+    qnnrt_tensor_info now = *slot->tensor;
+    size_t bytes = 0;
+    now.name = slot->address;
+    now.dims = qnnrt_get_dims(run, slot, NULL);
+    now.count = count_now(run, slot);
+    qnnrt_data_slot(run, slot, &bytes);
+    now.bytes = bytes;
+    return now;
+}
+
+/* Put values into an input: float32, or the bytes of the tensor. Return 0 after a message. */
+static int put_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const char *from,
+                     const qnnrt_tensor_info *tensor, const void *values, int real)
+{
+    const size_t count = (size_t)tensor->count;
+    void *to = qnnrt_data_slot(run, slot, NULL);
+    qnnrt_result result = QNNRT_OK;
+    if (to == NULL) {
+        fail(t, j, NULL, "%s: the input has no memory", from);
+        return 0;
+    }
+    if (real) result = qnnrt_write_f32(run, slot, 0, values, count);
+    else if (slot->has_range) result = qnnrt_write_i32(run, slot, 0, values, count);
+    else memcpy(to, values, (size_t)tensor->bytes);
+    if (result != QNNRT_OK)
+        fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", from, qnnrt_run_error(run)->text);
+    return result == QNNRT_OK;
+}
+
+/* =====================================================================================
+   SELECTIONS                                                                >>selections
+   Options that name tensors of pipelines: "first:a,b;second:c", or "a,b" for a lone one.
+   ===================================================================================== */
+
+/* Return the pipeline with this name, of `bytes`, or NULL. */
+static job *selection_job(tool *t, const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < t->job_count; ++i) {
+        const char *own = t->jobs[i].info->name, *asked = t->jobs[i].asked;
+        if (strlen(own) == bytes && strncmp(own, name, bytes) == 0) return &t->jobs[i];
+        if (asked != NULL && strlen(asked) == bytes && strncmp(asked, name, bytes) == 0)
+            return &t->jobs[i];
+    }
+    return NULL;
+}
+
+/* Mark the tensors of one pipeline that a comma-separated list names. */
+static void select_tensors(tool *t, job *j, const char *option, char *names, qnnrt_role role,
+                           unsigned char *marks)
+{
+    for (char *name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
+        qnnrt_slot slot = QNNRT_NO_SLOT;
+        qnnrt_error err;
+        if (j->info->failure != NULL) return;
+        if (qnnrt_slot_find(j->pipeline, name, role, &slot, &err) == QNNRT_OK)
+            marks[slot - j->info->slots] = 1;
+        else fail(t, j, role == QNNRT_ROLE_INPUT ? err.hint : "Name an output, or a tensor between"
+                  " two steps. A tensor within a graph must be made an output when it is compiled.",
+                  "--%s: %s", option, err.text);
+    }
+}
+
+/* Take "first:a,b;second:c" apart, and mark the tensors. */
+static void select_by_text(tool *t, const char *option, const char *text, qnnrt_role role)
+{
+    for (const char *part = text; text != NULL && *part != '\0';) {
+        const size_t bytes = strcspn(part, ";"), before = strcspn(part, ":");
+        job *j = before < bytes ? selection_job(t, part, before) : NULL;
+        const char *names = j != NULL ? part + before + 1 : part;
+        if (j == NULL && t->job_count == 1) j = &t->jobs[0];
+        char *list = cli_text("%.*s", (int)(part + bytes - names), names);
+        if (j == NULL)
+            fail(t, NULL, "Write GRAPH:TENSOR,TENSOR;GRAPH:TENSOR.",
+                 "--%s: \"%s\" does not begin with one of the %lu pipelines", option, list,
+                 (unsigned long)t->job_count);
+        else
+            select_tensors(t, j, option, list, role,
+                           role == QNNRT_ROLE_INPUT ? j->native_slots : j->written_slots);
+        free(list);
+        part += bytes + (part[bytes] == ';');
+    }
+}
+
+/* =====================================================================================
+   FEED                                                                            >>feed
+   The lists of --input_list, the checks of all files, and the values of one inference.
+   ===================================================================================== */
+
+static void free_lists(tool *t)
+{
+    for (size_t i = 0; i < t->list_count; ++i) list_free(&t->lists[i]);
+    free(t->lists);
+    t->lists = NULL;
+    t->list_count = 0;
+}
+
+/* Read the lists of --input_list, which are separated by commas. Return 0 after a message. */
+static int read_lists(tool *t)
+{
+    const char *text = t->set.run.lists;
+    size_t count = text != NULL;
+    qnnrt_error err;
+    for (const char *c = text; c != NULL && *c != '\0'; ++c) count += *c == ',';
+    t->lists = cli_alloc(count, sizeof(*t->lists));
+    for (const char *part = text; t->list_count < count; ++t->list_count) {
+        const size_t bytes = strcspn(part, ",");
+        char *path = cli_text("%.*s", (int)bytes, part);
+        const int good = strcmp(path, "__") == 0 || list_read(path, &t->lists[t->list_count], &err);
+        free(path);
+        part += bytes + 1;
+        if (good) continue;
+        fail(t, NULL, err.hint, "%s", err.text);
+        ++t->list_count;
+        return 0;
+    }
+    return 1;
+}
+
+/* Find the files of a line for the slots of a pipeline: those of --input for inputs that it does
+   not name. Return 0 with an error. */
+static int line_files(const job *j, const list_line *line, const char **files, qnnrt_error *err)
+{
+    const size_t slots = j->info->slot_count;
+    const char **names = cli_alloc(slots, sizeof(*names)), **found = cli_alloc(slots,
+                                                                              sizeof(*found));
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < slots; ++i)
+        if (j->info->slots[i].role == QNNRT_ROLE_INPUT)
+            names[count++] = j->names[i] != NULL ? j->names[i] : j->info->slots[i].tensor->name;
+    int good = list_place(j->list, line, names, count, j->info->name, found, err);
+    for (size_t i = 0; i < slots && good; ++i) {
+        if (j->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
+        files[i] = found[at] != NULL ? found[at] : j->input_files[i];
+        if (found[at] != NULL && j->input_files[i] != NULL)
+            good = value_fail(err, "Name each input once.",
+                              "%s, line %lu: input \"%s\" has a file of --input, too",
+                              j->list->path, (unsigned long)line->number, names[at]);
+        else if (files[i] == NULL && !j->info->slots[i].tensor->optional)
+            good = list_lacks(j->list, line, names[at], err);
+        ++at;
+    }
+    free((void *)names);
+    free((void *)found);
+    return good;
+}
+
+/* Give each pipeline its list. */
+static void place_lists(tool *t)
+{
+    if (t->list_count == 0) return;
+    if (t->list_count != t->job_count) {
+        fail(t, NULL, "Name one list for each pipeline, joined by commas, and __ for one that is to"
+             " be skipped; or choose pipelines with --graph.",
+             "--input_list has %lu list%s for %lu pipeline%s", (unsigned long)t->list_count,
+             cli_plural(t->list_count), (unsigned long)t->job_count, cli_plural(t->job_count));
+        return;
+    }
+    for (size_t i = 0; i < t->job_count; ++i) t->jobs[i].list = &t->lists[i];
+}
+
+/* Where the values of an inference come from. */
+typedef struct feed_at {
+    size_t   line;                     /* of the list, from 0                              */
+    uint32_t part;                     /* of --batch_multiplier                            */
+    uint64_t lines;                    /* that fill the tensors together; 0: not yet known */
+} feed_at;
+
+/* Return what raw files of an input hold. */
+static number_form input_form(const tool *t, const job *j, size_t slot)
+{
+    if (t->set.run.native_inputs != NULL) return j->native_slots[slot] ? FORM_NATIVE : FORM_FLOAT;
+    return (number_form)t->set.input_form;
+}
+
+/* Return how many lines fill a tensor, if each has an equal part of it along the first axis. */
+static uint64_t lines_of(uint64_t bytes, const qnnrt_tensor_info *tensor, number_form form)
+{
+    const uint64_t whole = form == FORM_FLOAT ? tensor->count * sizeof(float) : tensor->bytes;
+    return bytes > 0 && bytes < whole && whole % bytes == 0 && tensor->rank > 0 &&
+           tensor->dims[0] % (whole / bytes) == 0 ? whole / bytes : 1;
+}
+
+/* Check a file without reading more of it than necessary. Return 0 after a message. */
+static int feed_check(tool *t, job *j, size_t slot, const char *path, const list_line *line)
+{
+    const qnnrt_tensor_info *tensor = j->info->slots[slot].tensor;
+    const number_form form = input_form(t, j, slot);
+    const uint32_t batch = t->set.run.batch > 1 ? t->set.run.batch : 1;
+    struct stat status;
+    uint64_t seed = 0;
+    value_file file;
+    qnnrt_error err;
+    int good = 1, real = 0;
+    if (value_seed(path, &seed)) return 1;
+    const int known = stat(path, &status) == 0, fd = known ? cli_open(path) : -1;
+    if (fd < 0) good = value_fail(&err, "Check the name.", "%s", strerror(errno));
+    if (fd >= 0) close(fd);
+    const int plain = good && S_ISREG(status.st_mode) && tensor->dynamic_dims == NULL;
+    if (plain && !value_suffix(path, ".npy") && !value_suffix(path, ".safetensors")) {
+        const uint64_t bytes = (uint64_t)status.st_size;
+        const uint64_t lines = line != NULL && batch == 1 ? lines_of(bytes, tensor, form) : 1;
+        good = lines > 1 || value_raw_fits(bytes % batch == 0 ? bytes / batch : bytes, tensor, form,
+                                           &real, &err);
+    } else if (plain) {
+        good = value_open(path, tensor->name, VALUE_BYTES, &file, &err);
+        value_close(&file);
+    }
+    if (good) return 1;
+    if (line != NULL)
+        fail(t, j, err.hint, "%s, line %lu: %s: %s", j->list->path, (unsigned long)line->number,
+             path, err.text);
+    else fail(t, j, err.hint, "%s: %s", path, err.text);
+    return 0;
+}
+
+/* Check the files of all inputs. */
+static void feed_check_job(tool *t, job *j)
+{
+    const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
+    qnnrt_error err;
+    int good = 1;
+    for (size_t i = 0; i < j->info->slot_count; ++i)
+        if (j->input_files[i] != NULL) good = feed_check(t, j, i, j->input_files[i], NULL) && good;
+    for (size_t k = 0; j->list != NULL && k < j->list->line_count && good; ++k) {
+        const list_line *line = &j->list->lines[k];
+        good = line_files(j, line, files, &err);
+        if (!good) fail(t, j, err.hint, "%s", err.text);
+        for (size_t i = 0; i < j->info->slot_count && good; ++i)
+            if (files[i] != NULL && files[i] != j->input_files[i])
+                good = feed_check(t, j, i, files[i], line);
+    }
+    free((void *)files);
+}
+
+/* Find the slots of all options that name tensors. Return 0 after a message. */
+static int place_feed(tool *t)
+{
+    const int failed_before = t->failed;
+    t->failed = 0;
+    for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
+    place_changes(t);
+    place_lists(t);
+    select_by_text(t, "native_input_tensor_names", t->set.run.native_inputs, QNNRT_ROLE_INPUT);
+    select_by_text(t, "set_output_tensors", t->set.run.output_tensors, QNNRT_ROLE_ANY);
+    const int placed = !t->failed;
+    t->failed |= failed_before;
+    return placed;
+}
+
+/* Check all that is given for the inputs, before a backend gets anything: names, files and sizes.
+   Return 0 after a message; 1 also if the model cannot be looked at without its backend. */
+static int check_before_loading(tool *t)
+{
+    qnnrt_error err;
+    tool look = *t;
+    if (t->set.input_count + t->list_count == 0 || t->set.keep_going || t->set.inspect) return 1;
+    look.set.inspect = look.set.run.quiet = 1;
+    look.error = NULL;
+    look.model = try_sources(&look, t->set.ctx_dir, t->set.files.items, t->set.files.count, &err);
+    if (look.model != NULL && select_jobs(&look) && place_feed(&look))
+        for (size_t i = 0; i < look.job_count; ++i)
+            if (look.jobs[i].info->failure == NULL) feed_check_job(&look, &look.jobs[i]);
+    const int good = !look.failed;
+    t->failed = look.failed;
+    if (t->error == NULL) t->error = look.error;
+    else free(look.error);
+    free_jobs(&look);
+    qnnrt_close(look.model);
+    while (look.host_count > t->host_count) qnnrt_host_close(look.hosts[--look.host_count]);
+    t->left = look.left;
+    t->left_count = look.left_count;
+    t->left_room = look.left_room;
+    return good;
+}
+
+/* ---- the values of one inference ---- */
+
+/* Take part `part` of `parts` of a file, along the first axis. Return 0 with an error. */
+static int feed_part(value_file *file, uint32_t part, uint32_t parts, qnnrt_error *err)
+{
+    if (parts <= 1) return 1;
+    if (file->bytes % parts != 0 || file->count % parts != 0 ||
+        (file->rank > 0 && file->dims[0] % parts != 0))
+        return value_fail(err, "Write the values of all parts, one after the other.",
+                          "it has %lu bytes, which are not %lu equal parts",
+                          (unsigned long)file->bytes, (unsigned long)parts);
+    file->bytes /= parts;
+    file->count /= parts;
+    if (file->rank > 0) file->dims[0] /= parts;
+    file->data = (const char *)file->data + (size_t)part * file->bytes;
+    return 1;
+}
+
+/* Join raw files of the lines that follow: each has an equal part of the tensor. Lines after the
+   last one count as zeros. Return 0 with an error. */
+static int join_lines(const job *j, size_t slot, size_t line, uint64_t lines, value_file *file,
+                      qnnrt_error *err)
+{
+    const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
+    const size_t part = file->bytes;
+    char *whole = cli_alloc((size_t)lines, part);
+    int good = 1;
+    memcpy(whole, file->data, part);
+    for (uint64_t i = 1; i < lines && line + i < j->list->line_count && good; ++i) {
+        value_file next;
+        memset((void *)files, 0, j->info->slot_count * sizeof(*files));
+        good = line_files(j, &j->list->lines[line + i], files, err);
+        if (!good) break;
+        good = value_open(files[slot], j->info->slots[slot].tensor->name, VALUE_BYTES, &next, err);
+        if (good && (next.dtype != QNNRT_DTYPE_UNDEFINED || next.bytes != part))
+            good = value_fail(err, "Write files of one size.",
+                              "line %lu: %s has %lu bytes, others have %lu",
+                              (unsigned long)j->list->lines[line + i].number, files[slot],
+                              (unsigned long)next.bytes, (unsigned long)part);
+        if (good) memcpy(whole + i * part, next.data, part);
+        value_close(&next);
+    }
+    free((void *)files);
+    free(file->room);
+    file->data = file->room = whole;
+    file->bytes = part * (size_t)lines;
+    return good;
+}
+
+/* Read the values of an input from its file, or make them of a seed. Return 0 with an error. */
+static int read_input(const tool *t, const job *j, const char *path, qnnrt_slot slot,
+                      const qnnrt_tensor_info *tensor, feed_at *at, void *values, int *real,
+                      qnnrt_error *err)
+{
+    const size_t index = (size_t)(slot - j->info->slots);
+    const number_form form = input_form(t, j, index);
+    const uint32_t batch = t->set.run.batch > 1 ? t->set.run.batch : 1;
+    value_file file;
+    uint64_t seed = 0, lines = 1;
+    *real = 0;
+    if (value_seed(path, &seed)) {
+        qnnrt_tensor_info named = *tensor;
+        named.name = slot->tensor->name;
+        if (value_fill(&named, seed, slot->has_range ? slot->low : 0,
+                       slot->has_range ? slot->high : 1, values)) return 1;
+        return value_fail(err, "Give it a file.", "\"%s\" has a type without random values: %s",
+                          tensor->name, qnnrt_dtype_name(tensor->dtype));
+    }
+    int good = value_open(path, slot->tensor->name, VALUE_BYTES, &file, err) &&
+               feed_part(&file, at->part, batch, err);
+    if (good && j->list != NULL && batch == 1 && file.dtype == QNNRT_DTYPE_UNDEFINED &&
+        path != j->input_files[index]) {
+        lines = lines_of(file.bytes, tensor, form);
+        if (lines > 1) good = join_lines(j, index, at->line, lines, &file, err);
+        if (at->lines == 0) at->lines = lines;
+        if (good && at->lines != lines)
+            good = value_fail(err, "Write files with equal parts of all inputs.",
+                              "\"%s\" takes %llu lines for one inference, and another input %llu",
+                              tensor->name, (unsigned long long)lines,
+                              (unsigned long long)at->lines);
+    }
+    good = good && value_take(&file, tensor, form, values, real, err);
+    value_close(&file);
+    return good;
+}
+
+/* Load one input. Return 0 after a message. */
+static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot, const char *path,
+                      feed_at *at)
+{
+    const qnnrt_tensor_info tensor = tensor_now(run, slot);
+    const size_t floats = (size_t)tensor.count * sizeof(float);
+    void *values = cli_alloc(tensor.bytes > floats ? (size_t)tensor.bytes : floats, 1);
+    qnnrt_error err;
+    int real = 0, good = read_input(t, j, path, slot, &tensor, at, values, &real, &err);
+    if (!good) fail(t, j, err.hint, "%s: %s", path, err.text);
+    good = good && put_input(t, j, run, slot, path, &tensor, values, real);
+    j->input_floats[slot - j->info->slots] = real;
+    free(values);
+    return good;
+}
+
+/* Load the inputs of one inference, or of part at->part of it. Return 0 after a message. */
+static int load_line(tool *t, job *j, qnnrt_run *run, feed_at *at)
+{
+    const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
+    qnnrt_error err;
+    int good = 1;
+    if (j->list != NULL) good = line_files(j, &j->list->lines[at->line], files, &err);
+    else memcpy((void *)files, (const void *)j->input_files, j->info->slot_count * sizeof(*files));
+    if (!good) fail(t, j, err.hint, "%s", err.text);
+    for (size_t i = 0; i < j->info->slot_count && good; ++i)
+        if (files[i] != NULL) good = load_input(t, j, run, &j->info->slots[i], files[i], at);
+    free((void *)files);
+    return good;
+}
+
+/* Load the files of --input, and say so. Return 0 after a message. */
+static int load_inputs(tool *t, job *j, qnnrt_run *run)
+{
+    enum { LISTED = 8 };
+    size_t zero = 0;
+    feed_at at = {0, 0, 1};
+    for (size_t i = 0; i < j->info->slot_count; ++i) {
+        if (j->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
+        if (j->input_files[i] == NULL) {
+            ++zero;
+            continue;
+        }
+        if (!load_input(t, j, run, &j->info->slots[i], j->input_files[i], &at)) return 0;
+        char *name = cli_shown(j->info->slots[i].address);
+        say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i]
+            ? "float32" : "native");
+        free(name);
+    }
+    if (zero == 0 || j->list != NULL) return 1;
+    say(t, "  inputs without a file are %s:", t->set.no_zero ? "unfilled" : "zero");
+    for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
+        if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
+        char *name = cli_shown(j->info->slots[i].address);
+        say(t, "%s \"%s\"", listed++ > 0 ? "," : "", name);
+        free(name);
+    }
+    if (zero > LISTED) say(t, " and %lu more", (unsigned long)(zero - LISTED));
+    say(t, "\n");
+    return 1;
+}
