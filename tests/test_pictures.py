@@ -206,6 +206,10 @@ with tempfile.TemporaryDirectory() as tmp:
     for name, model in models.items():
         pictures[name] = draw(tmp, "inspect", model, name)
         pictures[name + "_plan"] = draw(tmp, "plan", model, name + "_plan")
+        if name != "genuine":
+            pictures[name + "_right"] = draw(tmp, "inspect", ["--svg_layout", "right"] + model, name + "_right")
+    models["eight"] = [eight]
+    pictures["eight_right"] = draw(tmp, "inspect", ["--svg_layout", "right", eight], "eight_right")
 
     # Check that mistakes are found.
     broken = {

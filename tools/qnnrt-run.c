@@ -24,7 +24,8 @@
             run_list.h: >>lists                   run_feed.h: >>inputs >>selections >>feed
             run_inspect.h: >>facts >>inspect      run_report.h: >>report
             run_dump.h: >>dump                    run_diff.h: >>diff
-            run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
+            run_svg.h: >>svg >>groups             run_stages.h: >>stages
+            run_flow.h: >>flow >>dot
             run_arena.h: >>arena                  run_explain.h: >>explain
             run_elf.h: >>elf >>marks              run_libs.h: >>libs >>pairs
             run_findings.h: >>findings >>child    run_device.h: >>device
@@ -196,7 +197,7 @@ typedef struct settings {
     qnnrt_log_level log_level;         /* 0: no log                                        */
     int             metadata;          /* a qnnrt_metadata                                 */
     uint32_t        align, soc_model, inferences;
-    int             inspect, diff, unified;
+    int             inspect, diff, unified, svg_layout;
     int             input_form, output_form;     /* a number_form                          */
     int             output_file;       /* OUTPUT_RAW, ...                                  */
     int             keep_going, read, guard, no_zero, per_tensor, json, manifest, no_manifest;
@@ -449,10 +450,11 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_dump.h"
 #include "run_manifest.h"
 #include "run_diff.h"
+#include "run_costs.h"
 #include "run_svg.h"
+#include "run_stages.h"
 #include "run_flow.h"
 #include "run_arena.h"
-#include "run_costs.h"
 #include "run_explain.h"
 #include "run_findings.h"
 #include "run_elf.h"

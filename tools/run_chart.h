@@ -286,8 +286,6 @@ static void chart_svg(tool *t, const char *path, const chart_graph *graphs, size
     page body = {NULL, 0, 0};
     double x = MARGIN, height = 0;
     double width = chart_legend(&body, graphs, count, MARGIN + 12);
-    page_text(&body, "<style>.wire { stroke: #66788c; fill: none; opacity: 0.6 } .rest { stroke: "
-                     "#b9c6d6 }</style>\n");
     for (size_t i = 0; i < count; ++i) {
         const chart_graph *g = &graphs[i];
         char *title = cli_shown(g->title);
@@ -299,7 +297,7 @@ static void chart_svg(tool *t, const char *path, const chart_graph *graphs, size
         if (g->height > height) height = g->height;
         free(title);
     }
-    svg_write(t, path, &body, x > width ? x : width, height + 2 * MARGIN + 60, 0);
+    svg_write(t, path, &body, x > width ? x : width, height + 2 * MARGIN + 60);
     free(body.data);
 }
 

@@ -4,27 +4,63 @@
 
 /* =====================================================================================
    FLOW                                                                             >>flow
-   Pipelines from top to bottom: a bar for each step, its inputs above it, its outputs below it, and
-   its edges between the bars.
+   Pipelines from top to bottom: a bar for each stage, its inputs above it, its outputs below it,
+   and its edges between the bars; or from left to right.
    ===================================================================================== */
 
-enum { CARD_WIDTH = 296, CARD_GAP = 16, CARD_LINES = 14, BAR_HEIGHT = 50, ARROW = 24,
-       LEAST_WIDTH = 640, PLACE_COLUMNS = 24 };
+enum { CARD_GAP = 14, CARD_WIDTH = (PICTURE - 2 * MARGIN - 2 * CARD_GAP) / 3, CARD_LINES = 14,
+       BAR_HEIGHT = 52, ARROW = 24, PLACE_COLUMNS = 24, RAIL = MARGIN / 2 };
+
+enum { NAME_COLUMNS = (CARD_WIDTH - 26) * 10 / 73, META_COLUMNS = (CARD_WIDTH - 26) * 10 / 67 };
 
 typedef struct flow {
     page   body;
     double y, width;                   /* next free y; of the whole picture */
     int    columns[SIDES];             /* x of the column of each side      */
-    int    mixed;                      /* 1: a pipeline is mixed            */
 } flow;
+
+/* Return the text that follows an arrow in an entry: the other end of an edge, or the present of a
+   cache. NULL: none. The caller frees it. */
+static char *entry_end(const item *items, size_t count, side which)
+{
+    const item *first = &items[0];
+    if (first->to == NULL || (which != SIDE_EDGE && which != SIDE_CACHE)) return NULL;
+    if (which == SIDE_EDGE && strcmp(first->to->name, first->tensor->name) == 0 && !first->bad)
+        return NULL;
+    char *to = group_name(items, count, 1),
+        *made = cli_text("%s %s", which == SIDE_CACHE ? "\xE2\x87\x84" : first->bad
+                         ? "\xE2\x89\xA0" : "\xE2\x86\x92", to);
+    free(to);
+    return made;
+}
+
+/* Return the last line of an entry: why the edge is there, what the file says, or NULL. The caller
+   frees it. */
+static char *entry_note(const item *first, side which)
+{
+    if (which == SIDE_CACHE || (which == SIDE_EDGE && first->bad)) {
+        char *shape = shape_text(first->to),
+            *note = cli_shown(first->note != NULL ? first->note : "");
+        char *made = cli_text("%s %s%s%s", which == SIDE_CACHE ? "writes" : "but", shape,
+                              note[0] != '\0' ? ", " : "", note);
+        free(shape);
+        free(note);
+        return made;
+    }
+    if (which != SIDE_EDGE) return first->note != NULL ? cli_shown(first->note) : NULL;
+    char *reason = cli_shown(first->edge->reason), *made = cli_text("wired: %s", reason);
+    free(reason);
+    return made;
+}
 
 /* Return the number of lines of one entry of a card. */
 static size_t entry_lines(const item *first, side which)
 {
-    if (which != SIDE_EDGE) return first->note != NULL ? 3 : 2;
-    size_t lines = 3;
-    if (strcmp(first->edge->to->name, first->edge->from->name) != 0) ++lines;
-    if (first->tensor->quant.encoding != QNNRT_ENCODING_NONE) ++lines;
+    char *end = entry_end(first, 1, which), *note = entry_note(first, which);
+    size_t lines = 2u + (end != NULL) + (note != NULL);
+    lines += which == SIDE_EDGE && first->tensor->quant.encoding != QNNRT_ENCODING_NONE;
+    free(end);
+    free(note);
     return lines;
 }
 
@@ -42,10 +78,28 @@ static double card_height(const item_list *list, side which)
     return height + (shown_groups(list) < list->group_count ? 20 : 0) + 6;
 }
 
-static void arrow(page *p, double x, double from, double to)
+/* Draw an arrow down. both: 1: it has two tips. */
+static void arrow(page *p, double x, double from, double to, int both)
 {
-    page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fV%.1f\"/>", x, from, to - 7);
+    page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fV%.1f\"/>", x, both ? from + 7 : from, to - 7);
+    if (both) page_add(p, "<path class=\"tip\" d=\"M%.1f %.1fl-4.5 8h9z\"/>", x, from);
     page_add(p, "<path class=\"tip\" d=\"M%.1f %.1fl-4.5 -8h9z\"/>\n", x, to);
+}
+
+/* Draw an arrow to the right. */
+static void arrow_right(page *p, double y, double from, double to)
+{
+    page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fH%.1f\"/>", from, y, to - 7);
+    page_add(p, "<path class=\"tip\" d=\"M%.1f %.1fl-8 -4.5v9z\"/>\n", to, y);
+}
+
+/* Draw a broken line with a cross in its middle. */
+static void broken(page *p, double x, double from, double to)
+{
+    const double y = (from + to) / 2;
+    page_add(p, "<path class=\"broken\" d=\"M%.1f %.1fV%.1f\"/>", x, from, to);
+    page_add(p, "<path class=\"broken\" style=\"stroke-dasharray: none\" d=\"M%.1f %.1fl10 10m0 "
+             "-10l-10 10\"/>\n", x - 5, y - 5);
 }
 
 /* Write all tensors of a group as the text that a browser shows on hover. */
@@ -71,26 +125,23 @@ static void entry_title(page *p, const item *items, size_t count)
 
 static void draw_entry(page *p, double x, double y, const item *items, size_t count, side which)
 {
-    enum { NAME_COLUMNS = (CARD_WIDTH - 26) * 10 / 73, META_COLUMNS = (CARD_WIDTH - 26) * 10 / 67 };
     const item *first = &items[0];
-    const int joined = first->edge != NULL;
-    char *name = group_name(items, count, 0), *shape = shape_text(first->tensor), *times = NULL;
-    char *bytes = human_bytes(first->tensor->bytes);
-    size_t room = (size_t)NAME_COLUMNS;
+    const char *strong = first->bad ? "bold t-bad" : first->edge != NULL && which != SIDE_EDGE
+        ? "bold t-edge" : "bold";
+    char *name = group_name(items, count, 0), *shape = shape_text(first->tensor);
+    char *bytes = human_bytes(first->tensor->bytes), *end = entry_end(items, count, which),
+        *note = entry_note(first, which);
+    size_t room = NAME_COLUMNS;
     page_text(p, "<g class=\"entry\">\n");
     entry_title(p, items, count);
     if (count > 1) {
-        times = cli_text("\xC3\x97 %lu", (unsigned long)count);
+        char *times = cli_text("\xC3\x97 %lu", (unsigned long)count);
         svg_text(p, x + CARD_WIDTH - 26, y, "bold end", 12, times);
         room -= columns_in(times) + 2;
+        free(times);
     }
-    svg_text(p, x, y, joined && which != SIDE_EDGE ? "bold t-edge" : "bold", room, name);
-    if (which == SIDE_EDGE && strcmp(first->edge->to->name, first->edge->from->name) != 0) {
-        char *to = group_name(items, count, 1), *line = cli_text("\xE2\x86\x92 %s", to);
-        svg_text(p, x, y += 14.5, "bold", (size_t)NAME_COLUMNS, line);
-        free(to);
-        free(line);
-    }
+    svg_text(p, x, y, strong, room, name);
+    if (end != NULL) svg_text(p, x, y += 14.5, strong, NAME_COLUMNS, end);
     char *line = cli_text("%s, %s%s", shape, bytes, count > 1 ? " each" : "");
     svg_text(p, x, y += 14.5, "meta", META_COLUMNS, line);
     free(line);
@@ -100,40 +151,43 @@ static void draw_entry(page *p, double x, double y, const item *items, size_t co
         svg_text(p, x, y += 14.5, "meta", META_COLUMNS, encoding);
         free(encoding);
     }
-    if (which == SIDE_EDGE) {
-        char *reason = cli_shown(first->edge->reason), *why = cli_text("wired: %s", reason);
-        svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, why);
-        free(reason);
-        free(why);
-    } else if (first->note != NULL) {
-        char *note = cli_shown(first->note);
-        svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, note);
-        free(note);
-    }
+    if (note != NULL)
+        svg_text(p, x, y + 14.5, first->bad ? "meta t-bad" : which == SIDE_CACHE ? "meta t-cache"
+                 : "meta t-edge", META_COLUMNS, note);
     page_text(p, "</g>\n");
     free(name);
     free(shape);
-    free(times);
     free(bytes);
+    free(end);
+    free(note);
 }
 
-static void draw_card(page *p, double x, double y, const item_list *list, side which)
+/* Return the heading of a card. The caller frees it. */
+static char *card_head(const item_list *list, side which)
 {
-    const double height = card_height(list, which);
     const unsigned long all = (unsigned long)list->count;
     size_t joined = 0;                           /* number of edges that pass over a step */
     for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i)
         joined += list->items[i].edge != NULL;
-    char *bytes = human_bytes(list->bytes);
-    const char *far = which == SIDE_INPUT ? "from earlier steps" : "for later steps";
-    char *head = joined < list->count ? cli_text("%lu %s%s", all, side_names[which],
-                                                 cli_plural(all))
-                                      : cli_text("%lu %s", all, far);
-    char *style = cli_text("head t-%s", side_names[which]),
-        *end = cli_text("head end t-%s", side_names[which]);
-    svg_card(p, side_names[which], x, y, CARD_WIDTH, height, 6);
-    svg_text(p, x + 13, y + 19, style, 24, head);
-    svg_text(p, x + CARD_WIDTH - 13, y + 19, end, 14, bytes);
+    if (which == SIDE_EDGE && list->count > 0 && list->items[0].bad)
+        return cli_text("%lu broken edge%s", all, cli_plural(all));
+    return joined < list->count ? cli_text("%lu %s%s", all, side_names[which], cli_plural(all))
+        : cli_text("%lu %s", all, which == SIDE_INPUT ? "from earlier steps" : "for later steps");
+}
+
+/* Draw a card. head: NULL: the usual one. */
+static void draw_card(page *p, double x, double y, const item_list *list, side which,
+                      const char *head)
+{
+    const double height = card_height(list, which);
+    int bad = 0;
+    for (size_t i = 0; i < list->count; ++i) bad |= list->items[i].bad && which == SIDE_EDGE;
+    const char *kind = bad ? "bad" : side_names[which];
+    char *bytes = human_bytes(list->bytes), *usual = card_head(list, which);
+    char *style = cli_text("head t-%s", kind), *end = cli_text("head end t-%s", kind);
+    svg_card(p, kind, x, y, CARD_WIDTH, height, 6);
+    svg_text(p, x + 13, y + 19, style, 24, head != NULL ? head : usual);
+    svg_text(p, x + CARD_WIDTH - 13, y + 19, end, 12, bytes);
     double at = y + 28;
     for (size_t g = 0; g < shown_groups(list); ++g) {
         const size_t begin = list->groups[g], count = list->groups[g + 1] - begin;
@@ -148,114 +202,208 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
     }
     page_text(p, "</g>\n");
     free(bytes);
-    free(head);
+    free(usual);
     free(style);
     free(end);
 }
 
-/* Write the number of a step into its bar. */
-static void draw_number(flow *f, size_t step, double height, const char *word, const char *digits)
+/* Return the name of a stage: of its graph, or "prompt_[2..7]_of_8". The caller frees it. */
+static char *stage_name(const qnnrt_pipeline_info *info, const stage *m)
 {
-    char *number = cli_text("%lu", (unsigned long)step);
-    const double middle = f->y + height / 2 - 25;
-    svg_text(&f->body, MARGIN + 40, middle + 20, word, 6, "step");
-    svg_text(&f->body, MARGIN + 40, middle + 38, digits, 8, number);
+    if (m->count == 1) return graph_label(&info->steps[m->first]);
+    item *items = cli_alloc(m->count, sizeof(*items));
+    qnnrt_tensor_info *names = cli_alloc(m->count, sizeof(*names));
+    char **labels = cli_alloc(m->count, sizeof(*labels));
+    int alike = 1;
+    for (size_t i = 0; i < m->count; ++i) {
+        labels[i] = graph_label(&info->steps[m->first + i]);
+        names[i].name = labels[i];
+        items[i].tensor = &names[i];
+        char *a = skeleton(labels[0]), *b = skeleton(labels[i]);
+        alike &= strcmp(a, b) == 0;
+        free(a);
+        free(b);
+    }
+    char *made = alike ? group_name(items, m->count, 0)
+        : cli_text("%s \xE2\x80\xA6 %s", labels[0], labels[m->count - 1]);
+    for (size_t i = 0; i < m->count; ++i) free(labels[i]);
+    free(labels);
+    free(names);
+    free(items);
+    return made;
+}
+
+/* Return the second line of a graph: file and size; for a stage of several what is between its
+   steps. The caller frees it. */
+static char *stage_facts(const qnnrt_pipeline_info *info, const stage *m)
+{
+    const qnnrt_step_info *s = &info->steps[m->first];
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < m->count; ++i)
+        bytes += step_context(s + i) != NULL ? step_context(s + i)->file_bytes : 0;
+    char *file = step_file(s), *size = human_bytes(bytes);
+    char *inner = m->inner.group_count > 0 ? group_name(m->inner.items, m->inner.groups[1], 0)
+        : NULL;
+    char *made = m->count == 1
+        ? bytes != 0 ? cli_text("%s, %s", file, size) : cli_text("%s", file)
+        : cli_text("from %s%s%s%s%s", file, bytes != 0 ? ", " : "", bytes != 0 ? size : "",
+                   inner != NULL ? "; between them " : "", inner != NULL ? inner : "");
+    free(file);
+    free(size);
+    free(inner);
+    return made;
+}
+
+/* Write the number of a stage into its bar. */
+static void draw_number(page *p, const stage *m, double x, double y, double height,
+                        const char *word, const char *digits)
+{
+    char *number = m->count == 1 ? cli_text("%lu", (unsigned long)m->first)
+        : cli_text("%lu\xE2\x80\x93%lu", (unsigned long)m->first,
+                   (unsigned long)(m->first + m->count - 1));
+    const double middle = y + height / 2 - 26;
+    svg_text(p, x + 36, middle + 22, word, 6, m->count > 1 ? "steps" : "step");
+    svg_text(p, x + 36, middle + 39, digits, 8, number);
     free(number);
 }
 
-/* Draw a graph: a bar in the colour of its backend. place: what to write at its end, or NULL. */
-static void draw_graph(flow *f, const qnnrt_step_info *s, size_t step, const char *style,
-                       const char *place)
+/* Draw a graph, or several: a bar in the colour of its backend, with a shadow if there are several.
+   place: what to write at its end, or NULL. */
+static void draw_graph(page *p, const qnnrt_pipeline_info *info, const stage *m, const char *style,
+                       const char *place, double x, double y, double width)
 {
-    page *p = &f->body;
-    const qnnrt_context_info *context = step_context(s);
-    const double width = f->width - 2 * MARGIN;
-    const double end = place != NULL ? 7.9 * (double)(columns_in(place) + 2) : 0;
-    const size_t columns = (size_t)((width - 84 - 14 - end) / 7.9);
-    char *graph = cli_shown(s->graph->name), *file = step_file(s);
-    page facts = {NULL, 0, 0}, title = {NULL, 0, 0};
-    page_text(&facts, file);
-    page_add(&title, "%s\n%s", graph, file);
-    if (context->file_bytes != 0) {
-        char *bytes = human_bytes(context->file_bytes);
-        page_add(&facts, ", %s", bytes);
-        free(bytes);
-    }
+    const qnnrt_step_info *s = &info->steps[m->first];
+    char *times = m->count > 1 ? cli_text("\xC3\x97 %lu", (unsigned long)m->count) : NULL;
+    const char *mark = times != NULL && place == NULL ? times : place;
+    const double end = mark != NULL ? 7.9 * (double)(columns_in(mark) + 2) : 0;
+    const double room = (width - 76 - 14 - end) / 7.9;
+    const size_t columns = room > 4 ? (size_t)room : 4;
+    char *graph = stage_name(info, m), *facts = stage_facts(info, m), *file = step_file(s),
+        *full = cli_shown(s->graph->name);
+    page title = {NULL, 0, 0};
+    page_add(&title, "%s\n%s", full, file);
     for (size_t i = 0; i < GRAPH_FACTS; ++i)
         if (fact_number(&graph_facts[i], s->graph) != 0)
             page_add(&title, "\n%s %llu", graph_facts[i].label,
                      (unsigned long long)fact_number(&graph_facts[i], s->graph));
-    svg_card(p, style, MARGIN, f->y, width, BAR_HEIGHT, 8);
+    for (int i = m->count > 1 ? 2 : 0; i > 0; --i)
+        page_add(p, "<path class=\"lead\" d=\"M%.1f %.1fv%dq0 8 -8 8H%.1f\"/>\n",
+                 x + width - 8 + 8 + i * 3, y + 6 + i * 3, BAR_HEIGHT - 14, x + 10 + i * 3);
+    svg_card(p, style, x, y, width, BAR_HEIGHT, 8);
     svg_title(p, title.data);
-    draw_number(f, step, BAR_HEIGHT, "dim mid", "on bold mid");
-    svg_text(p, MARGIN + 84, f->y + 21, "on bold", columns, graph);
-    svg_text(p, MARGIN + 84, f->y + 38, "dim", columns, facts.data);
-    if (place != NULL)
-        svg_text(p, MARGIN + width - 14, f->y + 30, "on bold end", PLACE_COLUMNS, place);
+    draw_number(p, m, x, y, BAR_HEIGHT, "dim mid", "on bold mid");
+    svg_text(p, x + 76, y + 22, "on bold", columns, graph);
+    svg_text(p, x + 76, y + 39, "dim", columns, facts);
+    if (mark != NULL)
+        svg_text(p, x + width - 14, y + 31, "on bold end", PLACE_COLUMNS, mark);
     page_text(p, "</g>\n");
-    f->y += BAR_HEIGHT;
+    free(times);
     free(graph);
+    free(facts);
     free(file);
-    free(facts.data);
+    free(full);
     free(title.data);
 }
 
 /* Draw a host step, a bar between two rails, or a conversion, a low bar with pointed ends. */
-static void draw_other(flow *f, const qnnrt_step_info *s, size_t step)
+static void draw_other(page *p, const qnnrt_step_info *s, const stage *m, double left, double y,
+                       double width)
 {
-    page *p = &f->body;
     const int host = s->kind == QNNRT_STEP_HOST;
-    const double left = MARGIN, width = f->width - 2 * MARGIN, right = left + width;
-    const double height = host ? BAR_HEIGHT : BAR_HEIGHT - 12;
-    const size_t columns = (size_t)((width - 84 - 28) / 7.9);
+    const double right = left + width, height = host ? BAR_HEIGHT : BAR_HEIGHT - 12;
+    const size_t columns = (size_t)((width - 76 - 28) / 7.9);
     char *text = step_text(s, "\xE2\x86\x92");
-    svg_card(p, host ? "host" : "bare", left, f->y, width, height, 0);
+    svg_card(p, host ? "host" : "bare", left, y, width, height, 0);
     svg_title(p, text);
     if (host)
         page_add(p, "<path class=\"rail\" d=\"M%.1f %.1fv%.1fM%.1f %.1fv%.1f\"/>\n", left + 10,
-                 f->y, height, right - 10, f->y, height);
+                 y, height, right - 10, y, height);
     else
         page_add(p, "<path class=\"convert\" d=\"M%.1f %.1fl18 %.1fH%.1fl18 %.1fl-18 %.1fH%.1fz\"/>"
-                 "\n", left, f->y + height / 2, -height / 2, right - 18, height / 2, height / 2,
+                 "\n", left, y + height / 2, -height / 2, right - 18, height / 2, height / 2,
                  left + 18);
-    draw_number(f, step, height, "meta mid", "bold mid");
-    svg_text(p, left + 84, f->y + height / 2 + 4, "bold", columns, text);
+    draw_number(p, m, left, y, height, "meta mid", "bold mid");
+    svg_text(p, left + 76, y + height / 2 + 4, "bold", columns, text);
     page_text(p, "</g>\n");
-    f->y += height;
     free(text);
 }
 
-/* Draw what lies between two bars; above the first one (outputs NULL); below the last one (below
-   NULL). */
-static void draw_between(flow *f, const item_list *outputs, const around *below)
+static double bar_height(const qnnrt_pipeline_info *info, const stage *m)
 {
-    static const item_list none = {NULL, 0, 0, NULL, 0, 0};
-    const item_list *lists[SIDES];
-    double heights[SIDES], tallest = 0;
-    lists[SIDE_INPUT] = below != NULL ? &below->lists[SIDE_INPUT] : &none;
-    lists[SIDE_EDGE] = below != NULL ? &below->lists[SIDE_EDGE] : &none;
-    lists[SIDE_OUTPUT] = outputs != NULL ? outputs : &none;
-    for (size_t s = 0; s < SIDES; ++s) {
-        heights[s] = card_height(lists[s], (side)s);
-        if (heights[s] > tallest) tallest = heights[s];
-    }
-    if (tallest <= 0) {
-        f->y += outputs != NULL && below != NULL ? ARROW : 0;
+    return info->steps[m->first].kind == QNNRT_STEP_CONVERT ? BAR_HEIGHT - 12 : BAR_HEIGHT;
+}
+
+static void draw_bar(page *p, const qnnrt_pipeline_info *info, const stage *m,
+                     const size_t *numbers, double x, double y, double width)
+{
+    const qnnrt_step_info *step = &info->steps[m->first];
+    const int mixed = is_mixed(info);
+    if (step->kind != QNNRT_STEP_GRAPH) {
+        draw_other(p, step, m, x, y, width);
         return;
     }
-    const double top = f->y, first = outputs != NULL ? top + ARROW : top;
+    char *place = mixed ? step_place(step) : NULL,
+        *fitted = mixed ? shortened(place, PLACE_COLUMNS) : NULL;
+    draw_graph(p, info, m, mixed ? place_style(step, numbers[m->first]) : "step", fitted, x, y,
+               width);
+    free(place);
+    free(fitted);
+}
+
+/* Draw what lies between two bars; above the first one (above NULL); below the last one (below
+   NULL). Inputs and outputs are in columns at the sides, caches below the outputs. */
+static void draw_between(flow *f, const stage *above, const stage *below, const item_list *shared)
+{
+    static const item_list none = {NULL, 0, 0, NULL, 0, 0};
+    const item_list *lists[SIDES] = {
+        below != NULL ? &below->all.lists[SIDE_INPUT] : &none,
+        below != NULL ? &below->all.lists[SIDE_EDGE] : &none,
+        above != NULL ? &above->all.lists[SIDE_OUTPUT] : &none,
+        below != NULL ? &below->all.lists[SIDE_CACHE] : &none
+    };
+    double heights[SIDES], tallest = 0, left = 0;
+    for (int s = 0; s < SIDES; ++s) heights[s] = card_height(lists[s], (side)s);
+    if (shared != NULL) left = card_height(shared, SIDE_INPUT);
+    const double right = heights[SIDE_OUTPUT] + heights[SIDE_CACHE] +
+        (heights[SIDE_OUTPUT] > 0 && heights[SIDE_CACHE] > 0 ? CARD_GAP : 0);
+    for (int s = SIDE_INPUT; s <= SIDE_EDGE; ++s)
+        if (heights[s] > tallest) tallest = heights[s];
+    if (right > tallest) tallest = right;
+    if (left > tallest) tallest = left;
+    if (tallest <= 0) {
+        if (above != NULL && below != NULL)
+            arrow(&f->body, f->width / 2, f->y, f->y + ARROW, 0);
+        f->y += above != NULL && below != NULL ? ARROW : 0;
+        return;
+    }
+    const double top = f->y, first = above != NULL ? top + ARROW : top;
     const double bottom = first + tallest + (below != NULL ? ARROW : 0);
-    const int alone = outputs == NULL || below == NULL;
-    for (size_t s = 0; s < SIDES; ++s) {
+    const int alone = above == NULL || below == NULL;
+    if (left > 0) {
+        const double y = first + tallest - left, x = f->columns[SIDE_INPUT];
+        char *head = cli_text("%lu shared input%s", (unsigned long)shared->count,
+                              cli_plural(shared->count));
+        draw_card(&f->body, x, y, shared, SIDE_INPUT, head);
+        page_add(&f->body, "<path class=\"arrow\" d=\"M%.1f %.1fH%dV%.1f\"/>\n", x, y + left / 2,
+                 RAIL, bottom);
+        free(head);
+    }
+    for (int s = 0; s < SIDES; ++s) {
         if (heights[s] <= 0) continue;
-        const double x = alone ? (f->width - CARD_WIDTH) / 2 : f->columns[s], middle = x +
-            CARD_WIDTH / 2.0;
-        const double y = s == SIDE_INPUT    ? first + tallest - heights[s]
-                         : s == SIDE_OUTPUT ? first
-                                            : first + (tallest - heights[s]) / 2;
-        if (s != SIDE_INPUT) arrow(&f->body, middle, top, y);
-        if (s != SIDE_OUTPUT) arrow(&f->body, middle, y + heights[s], bottom);
-        draw_card(&f->body, x, y, lists[s], (side)s);
+        const int centre = alone && (s == SIDE_INPUT || s == SIDE_OUTPUT);
+        const double x = f->columns[centre ? (int)SIDE_EDGE : s], middle = x + CARD_WIDTH / 2.0;
+        const double y = s == SIDE_INPUT || s == SIDE_CACHE ? first + tallest - heights[s]
+                         : s == SIDE_OUTPUT ? first : first + (tallest - heights[s]) / 2;
+        const int bad = s == SIDE_EDGE && lists[s]->items[0].bad;
+        if (bad) {
+            broken(&f->body, middle, top, y);
+            broken(&f->body, middle, y + heights[s], bottom);
+        } else {
+            if (s == SIDE_EDGE || s == SIDE_OUTPUT) arrow(&f->body, middle, top, y, 0);
+            if (s != SIDE_OUTPUT)
+                arrow(&f->body, middle, y + heights[s], bottom, s == SIDE_CACHE);
+        }
+        draw_card(&f->body, x, y, lists[s], (side)s, NULL);
     }
     f->y = bottom;
 }
@@ -300,10 +448,11 @@ static void draw_failure(flow *f, const char *failure)
     free(lines.data);
 }
 
-static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *all)
+/* Draw the name of a pipeline and what it has. */
+static void draw_flow_head(flow *f, const qnnrt_pipeline_info *info)
 {
     const size_t columns = (size_t)((f->width - 2 * MARGIN) / 9.3);
-    char *name = cli_shown(info->name);
+    char *name = pipeline_label(info);
     size_t inputs = 0, outputs = 0;
     for (size_t i = 0; i < info->slot_count; ++i) {
         inputs += info->slots[i].role == QNNRT_ROLE_INPUT;
@@ -313,85 +462,183 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
     page about = {NULL, 0, 0};
     const struct { const char *what; size_t count; } counts[] = {
         {"step", info->step_count}, {"input", inputs}, {"edge", info->edge_count},
-            {"output", outputs}
+        {"output", outputs}
     };
     for (size_t i = 0; i < (info->failure != NULL ? 1u : 4u); ++i)
         page_add(&about, "%s%lu %s%s", i == 0 ? "pipeline: " : ", ", (unsigned long)counts[i].count,
-                 counts[i].what,
-                 cli_plural(counts[i].count));
+                 counts[i].what, cli_plural(counts[i].count));
     svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
     f->y += 52;
-    const int mixed = is_mixed(info);
-    size_t backends = 0, *numbers = number_backends(info, &backends);
-    if (mixed) {
+    if (is_mixed(info)) {
         draw_places(&f->body, info, MARGIN, f->y + 4);
         f->y += 22;
-        f->mixed = 1;
     }
     if (info->failure != NULL) draw_failure(f, info->failure->text);
-    for (size_t s = 0; s < info->step_count; ++s) {
-        draw_between(f, s > 0 ? &all[s - 1].lists[SIDE_OUTPUT] : NULL, &all[s]);
-        const qnnrt_step_info *step = &info->steps[s];
-        if (step->kind != QNNRT_STEP_GRAPH) {
-            draw_other(f, step, s);
-            continue;
-        }
-        char *place = mixed ? step_place(step) : NULL,
-            *fitted = mixed ? shortened(place, PLACE_COLUMNS) : NULL;
-        draw_graph(f, step, s, mixed ? place_style(step, numbers[s]) : "step", fitted);
-        free(place);
-        free(fitted);
-    }
-    if (info->step_count > 0) draw_between(f, &all[info->step_count - 1].lists[SIDE_OUTPUT], NULL);
     free(name);
-    free(numbers);
     free(about.data);
 }
 
-static around *look_at(const qnnrt_pipeline_info *info)
+static void draw_down(flow *f, const qnnrt_pipeline_info *info, const stages *of)
 {
-    around *all = cli_alloc(info->step_count, sizeof(*all));
-    for (size_t s = 0; s < info->step_count; ++s) look_around(info, s, &all[s]);
-    return all;
+    size_t backends = 0, *numbers = number_backends(info, &backends);
+    const double width = f->width - 2 * MARGIN;
+    double rail = 0;
+    for (size_t i = 0; i < of->count; ++i) {
+        const stage *m = &of->items[i];
+        draw_between(f, i > 0 ? &of->items[i - 1] : NULL, m,
+                     i == 0 && of->shared.count > 0 ? &of->shared : NULL);
+        if (i == 0) rail = f->y;
+        const double height = bar_height(info, m), middle = f->y + height / 2;
+        if (m->shares) {                         /* a branch of the rail of shared inputs */
+            page_add(&f->body, "<path class=\"arrow\" d=\"M%d %.1fV%.1fH%d\"/>", RAIL, rail, middle,
+                     MARGIN - 6);
+            page_add(&f->body, "<path class=\"tip\" d=\"M%d %.1fl-7 -4v8z\"/>\n", MARGIN, middle);
+            rail = middle;
+        }
+        draw_bar(&f->body, info, m, numbers, MARGIN, f->y, width);
+        f->y += height;
+    }
+    if (of->count > 0) draw_between(f, &of->items[of->count - 1], NULL, NULL);
+    free(numbers);
 }
 
-static void free_around(around *all, size_t count)
+/* ---- from left to right ------------------------------------------------------ */
+
+enum { STEP_X = CARD_WIDTH + 20, EDGE_GAP = 40 };
+
+/* Return the height of what stands above a stage, or below it. */
+static double side_height(const stage *m, int below)
 {
-    for (size_t i = 0; i < count; ++i)
-        for (size_t s = 0; s < SIDES; ++s) free_items(&all[i].lists[s]);
-    free(all);
+    static const side above[2] = {SIDE_INPUT, SIDE_CACHE};
+    double height = 0;
+    if (below) return card_height(&m->all.lists[SIDE_OUTPUT], SIDE_OUTPUT);
+    for (int i = 0; i < 2; ++i) {
+        const double card = card_height(&m->all.lists[above[i]], above[i]);
+        height += card > 0 ? card + (height > 0 ? CARD_GAP : 0) : 0;
+    }
+    return height;
+}
+
+/* Draw the stages beside each other: inputs and caches above, outputs below, edges between. */
+static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *of)
+{
+    size_t backends = 0, *numbers = number_backends(info, &backends);
+    page *p = &f->body;
+    double x = MARGIN, tallest = 0, below = 0, right = MARGIN;
+    const double shared = card_height(&of->shared, SIDE_INPUT);
+    for (size_t i = 0; i < of->count; ++i) {
+        const stage *m = &of->items[i];
+        const double edge = card_height(&m->all.lists[SIDE_EDGE], SIDE_EDGE) / 2 - BAR_HEIGHT / 2.0;
+        const double up = side_height(m, 0), down = side_height(m, 1);
+        if (up > tallest) tallest = up;
+        if (down + ARROW > below) below = down + ARROW;
+        if (edge > tallest) tallest = edge;
+        if (edge > below) below = edge;
+    }
+    if (shared > 0) {                            /* above all, with a line along the stages */
+        char *head = cli_text("%lu shared input%s", (unsigned long)of->shared.count,
+                              cli_plural(of->shared.count));
+        draw_card(p, MARGIN, f->y, &of->shared, SIDE_INPUT, head);
+        free(head);
+        f->y += shared + 14;
+    }
+    const double line = f->y, top = f->y + (shared > 0 ? 14 : 0) + tallest + ARROW,
+        middle = top + BAR_HEIGHT / 2.0;
+    double last = MARGIN + 8;
+    if (shared > 0)
+        page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fV%.1f\"/>\n", last, line - 14, line);
+    for (size_t i = 0; i < of->count; ++i) {
+        const stage *m = &of->items[i];
+        const item_list *edges = &m->all.lists[SIDE_EDGE];
+        const double card = card_height(edges, SIDE_EDGE);
+        if (i > 0 && card > 0) {
+            const int bad = edges->items[0].bad;
+            if (!bad) arrow_right(p, middle, x, x + EDGE_GAP / 2.0);
+            x += EDGE_GAP / 2.0;
+            draw_card(p, x, middle - card / 2, edges, SIDE_EDGE, NULL);
+            x += CARD_WIDTH;
+            if (!bad) arrow_right(p, middle, x, x + EDGE_GAP / 2.0);
+            x += EDGE_GAP / 2.0;
+        } else if (i > 0) {
+            arrow_right(p, middle, x, x + EDGE_GAP);
+            x += EDGE_GAP;
+        }
+        double y = top - ARROW;
+        const side up[2] = {SIDE_CACHE, SIDE_INPUT};
+        for (int k = 0; k < 2; ++k) {            /* from the bar upwards */
+            const item_list *list = &m->all.lists[up[k]];
+            const double height = card_height(list, up[k]), at = x + CARD_WIDTH / 2.0;
+            if (height <= 0) continue;
+            y -= height;
+            /* The arrow of inputs passes the card of the caches. */
+            const int around_it = up[k] == SIDE_INPUT && y + height < top - ARROW;
+            arrow(p, around_it ? x + CARD_WIDTH + 10 : at, y + height, top, up[k] == SIDE_CACHE);
+            if (around_it)
+                page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fH%.1fV%.1f\"/>\n", x + CARD_WIDTH,
+                         y + height / 2, x + CARD_WIDTH + 10, y + height);
+            draw_card(p, x, y, list, up[k], NULL);
+            y -= CARD_GAP;
+        }
+        if (m->shares) {
+            page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fH%.1fV%.1f\"/>", last, line, x - 8,
+                     middle);
+            page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fh4\"/>", x - 8, middle);
+            last = x - 8;
+        }
+        const double height = bar_height(info, m);
+        draw_bar(p, info, m, numbers, x, middle - height / 2, STEP_X);
+        const item_list *outputs = &m->all.lists[SIDE_OUTPUT];
+        if (outputs->count > 0) {
+            arrow(p, x + CARD_WIDTH / 2.0, middle + height / 2, top + BAR_HEIGHT + ARROW, 0);
+            draw_card(p, x, top + BAR_HEIGHT + ARROW, outputs, SIDE_OUTPUT, NULL);
+        }
+        x += STEP_X;
+        if (x > right) right = x;
+    }
+    if (right + MARGIN + 8 > f->width) f->width = right + MARGIN + 8;
+    f->y = top + BAR_HEIGHT + below;
+    free(numbers);
+}
+
+/* Place the columns of the sides that have cards in a pipeline. */
+static void flow_columns(flow *f, const stages *of)
+{
+    int used[3] = {of->shared.count > 0, 1, 0}, x;
+    for (size_t i = 0; i < of->count; ++i) {
+        const around *all = &of->items[i].all;
+        used[0] |= i > 0 && all->lists[SIDE_INPUT].count > 0;
+        used[2] |= (i + 1 < of->count && all->lists[SIDE_OUTPUT].count > 0) ||
+            all->lists[SIDE_CACHE].count > 0;
+    }
+    const int columns = used[0] + used[1] + used[2];
+    x = (PICTURE - columns * CARD_WIDTH - (columns - 1) * CARD_GAP) / 2;
+    for (int s = 0; s < 3; ++s) {
+        f->columns[s] = x;
+        if (used[s]) x += CARD_WIDTH + CARD_GAP;
+    }
+    f->columns[SIDE_CACHE] = f->columns[SIDE_OUTPUT];
+}
+
+/* Draw one pipeline below what is there. */
+static void draw_flow(flow *f, const qnnrt_pipeline_info *info, int to_right)
+{
+    stages of = make_stages(info);
+    flow_columns(f, &of);
+    draw_flow_head(f, info);
+    if (to_right) draw_right(f, info, &of);
+    else draw_down(f, info, &of);
+    free_stages(&of);
 }
 
 static void write_flow(tool *t)
 {
-    flow f = {{NULL, 0, 0}, MARGIN, 0, {0, 0, 0}, 0};
-    int used[SIDES] = {0, 1, 0}, x = MARGIN;
+    flow f = {{NULL, 0, 0}, MARGIN, PICTURE, {0, 0, 0, 0}};
     if (t->set.svg == NULL) return;
-    around **all = cli_alloc(t->job_count, sizeof(*all));
-    for (size_t i = 0; i < t->job_count; ++i) {  /* find the columns that have cards */
-        const qnnrt_pipeline_info *info = t->jobs[i].info;
-        all[i] = look_at(info);
-        for (size_t s = 0; s < info->step_count; ++s) {
-            if (s > 0 && all[i][s].lists[SIDE_INPUT].count > 0) used[SIDE_INPUT] = 1;
-            if (s + 1 < info->step_count && all[i][s].lists[SIDE_OUTPUT].count > 0)
-                used[SIDE_OUTPUT] = 1;
-        }
-    }
-    const int columns = used[SIDE_INPUT] + used[SIDE_EDGE] + used[SIDE_OUTPUT];
-    const int wide = columns * CARD_WIDTH + (columns - 1) * CARD_GAP;
-    f.width = wide + 2 * MARGIN > LEAST_WIDTH ? wide + 2 * MARGIN : LEAST_WIDTH;
-    x = ((int)f.width - wide) / 2;
-    for (size_t s = 0; s < SIDES; ++s) {
-        f.columns[s] = x;
-        if (used[s]) x += CARD_WIDTH + CARD_GAP;
-    }
     for (size_t i = 0; i < t->job_count; ++i) {
         if (i > 0) f.y += 40;
-        draw_flow(&f, t->jobs[i].info, all[i]);
-        free_around(all[i], t->jobs[i].info->step_count);
+        draw_flow(&f, t->jobs[i].info, t->set.svg_layout);
     }
-    svg_write(t, t->set.svg, &f.body, f.width, f.y + MARGIN, f.mixed);
-    free(all);
+    svg_write(t, t->set.svg, &f.body, f.width, f.y + MARGIN);
     free(f.body.data);
 }
 
@@ -422,17 +669,22 @@ static void dot_label(page *p, const item *items, size_t count)
     free(shape);
 }
 
-/* Write the node of a step. colour: of its backend in a mixed pipeline, else NULL */
-static void dot_step(page *p, const qnnrt_step_info *step, size_t number, const char *node,
-                     const char *colour)
+/* Write the node of a stage. colour: of its backend in a mixed pipeline, else NULL */
+static void dot_stage(page *p, const qnnrt_pipeline_info *info, const stage *m, const char *node,
+                      const char *colour)
 {
-    char *text = step_file(step), *graph = cli_shown(step->graph->name), *place = step_place(step);
+    const qnnrt_step_info *step = &info->steps[m->first];
+    char *text = stage_facts(info, m), *graph = stage_name(info, m), *place = step_place(step);
     const int is_graph = step->kind == QNNRT_STEP_GRAPH;
-    page_add(p, "    %s [fillcolor=\"%s\", %s, label=\"step %lu\\n", node,
+    page_add(p, "    %s [fillcolor=\"%s\", %s, label=\"", node,
              step->kind == QNNRT_STEP_HOST ? "#f4efdc" : step->kind == QNNRT_STEP_CONVERT
              ? "#fbe2ec" : colour != NULL ? colour : "#24344d",
              is_graph ? "fontcolor=white" : step->kind == QNNRT_STEP_HOST ? "peripheries=2"
-             : "shape=hexagon, style=filled", (unsigned long)number);
+             : "shape=hexagon, style=filled");
+    if (m->count > 1)
+        page_add(p, "steps %lu-%lu\\n", (unsigned long)m->first,
+                 (unsigned long)(m->first + m->count - 1));
+    else page_add(p, "step %lu\\n", (unsigned long)m->first);
     if (is_graph) {
         dot_text(p, graph);
         page_text(p, "\\n");
@@ -448,14 +700,54 @@ static void dot_step(page *p, const qnnrt_step_info *step, size_t number, const 
     free(place);
 }
 
+/* True if a graph of a stage has an input of this name. */
+static int reads_input(const qnnrt_pipeline_info *info, const stage *m, const char *name)
+{
+    for (size_t s = m->first; s < m->first + m->count; ++s)
+        for (size_t i = 0; i < info->steps[s].graph->input_count; ++i)
+            if (strcmp(info->steps[s].graph->inputs[i].name, name) == 0) return 1;
+    return 0;
+}
+
+/* Write the groups of a side of a stage: edges from other stages, or nodes of their own. */
+static void dot_side(page *p, const stages *of, size_t at, side which, size_t index,
+                     const char *node)
+{
+    static const char *const colors[SIDES] = {"#dbe9f6", "#fde3c4", "#d5edd3", "#e6dbf0"};
+    const item_list *list = &of->items[at].all.lists[which];
+    for (size_t g = 0; g < list->group_count; ++g) {
+        const item *items = &list->items[list->groups[g]];
+        const size_t count = list->groups[g + 1] - list->groups[g];
+        const qnnrt_edge_info *edge = items[0].edge;
+        if (which == SIDE_OUTPUT && edge != NULL) continue;      /* drawn where it is read */
+        if (edge != NULL || which == SIDE_EDGE) {
+            const size_t from = edge != NULL ? stage_of(of, edge->from_step) : at - 1;
+            page_add(p, "    p%lu_s%lu -> %s [%slabel=\"", (unsigned long)index,
+                     (unsigned long)from, node,
+                     items[0].bad ? "color=red, fontcolor=red, style=dashed, " : "");
+            dot_label(p, items, count);
+            page_text(p, "\"];\n");
+            continue;
+        }
+        page_add(p, "    %s_%s%lu [fillcolor=\"%s\", %slabel=\"", node, side_names[which],
+                 (unsigned long)g, colors[which], items[0].bad ? "color=red, fontcolor=red, " : "");
+        dot_label(p, items, count);
+        page_text(p, "\"];\n");
+        if (which == SIDE_OUTPUT)
+            page_add(p, "    %s -> %s_output%lu;\n", node, node, (unsigned long)g);
+        else
+            page_add(p, "    %s_%s%lu -> %s%s;\n", node, side_names[which], (unsigned long)g, node,
+                     which == SIDE_CACHE ? " [dir=both]" : "");
+    }
+}
+
 static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
 {
-    static const char *const colors[SIDES] = {"#dbe9f6", "#fde3c4", "#d5edd3"};
     static const char *const colours[PLACE_COLOURS] = {"#24344d", "#0c5c5c", "#5b2f63", "#6b4a1b"};
     const int mixed = is_mixed(info);
     size_t backends = 0, *numbers = number_backends(info, &backends);
-    char *name = cli_shown(info->name);
-    around *all = look_at(info);
+    char *name = pipeline_label(info);
+    stages of = make_stages(info);
     page_add(p, "  subgraph cluster_%lu {\n    label=\"", (unsigned long)index);
     dot_text(p, name);
     if (info->failure != NULL) {
@@ -465,41 +757,27 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
         free(failure);
     }
     page_text(p, "\";\n");
-    for (size_t s = 0; s < info->step_count; ++s) {
-        const qnnrt_step_info *step = &info->steps[s];
-        char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)s);
-        dot_step(p, step, s, node, mixed ? colours[numbers[s] % PLACE_COLOURS] : NULL);
-        for (size_t k = 0; k < SIDES; ++k) {
-            const item_list *list = &all[s].lists[k];
-            for (size_t g = 0; g < list->group_count; ++g) {
-                const item *items = &list->items[list->groups[g]];
-                const size_t count = list->groups[g + 1] - list->groups[g];
-                const qnnrt_edge_info *edge = items[0].edge;
-                /* drawn where it is read */
-                if (k == SIDE_OUTPUT && edge != NULL) continue;
-                if (edge != NULL) {
-                    page_add(p, "    p%lu_s%lu -> %s [label=\"", (unsigned long)index,
-                             (unsigned long)edge->from_step,
-                             node);
-                    dot_label(p, items, count);
-                    page_text(p, "\"];\n");
-                    continue;
-                }
-                page_add(p, "    %s_%s%lu [fillcolor=\"%s\", label=\"", node, side_names[k],
-                         (unsigned long)g,
-                         colors[k]);
-                dot_label(p, items, count);
-                page_text(p, "\"];\n");
-                if (k == SIDE_INPUT)
-                    page_add(p, "    %s_input%lu -> %s;\n", node, (unsigned long)g, node);
-                else page_add(p, "    %s -> %s_output%lu;\n", node, node, (unsigned long)g);
-            }
-        }
+    for (size_t i = 0; i < of.count; ++i) {
+        const stage *m = &of.items[i];
+        char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)i);
+        dot_stage(p, info, m, node, mixed ? colours[numbers[m->first] % PLACE_COLOURS] : NULL);
+        for (int k = 0; k < SIDES; ++k) dot_side(p, &of, i, (side)k, index, node);
         free(node);
+    }
+    for (size_t g = 0; g < of.shared.group_count; ++g) {
+        const item *items = &of.shared.items[of.shared.groups[g]];
+        page_add(p, "    p%lu_shared%lu [fillcolor=\"#dbe9f6\", label=\"", (unsigned long)index,
+                 (unsigned long)g);
+        dot_label(p, items, of.shared.groups[g + 1] - of.shared.groups[g]);
+        page_text(p, "\"];\n");
+        for (size_t i = 0; i < of.count; ++i)
+            if (reads_input(info, &of.items[i], items[0].tensor->name))
+                page_add(p, "    p%lu_shared%lu -> p%lu_s%lu;\n", (unsigned long)index,
+                         (unsigned long)g, (unsigned long)index, (unsigned long)i);
     }
     page_text(p, "  }\n");
     free(numbers);
-    free_around(all, info->step_count);
+    free_stages(&of);
     free(name);
 }
 

@@ -15,6 +15,7 @@ static const char *const form_words[] = {"native", "float", "both", "native_only
 static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
 static const char *const io_words[] = {"float", "native", NULL};
 static const char *const embedding_words[] = {"graph", "host", NULL};
+static const char *const layout_words[] = {"down", "right", NULL};
 static const char *const node_words[] = {"none", "first", "all", NULL};
 static const char *const method_words[] = {"default", "minmax", "mse", NULL};
 static const char *const state_words[] = {"host", "error", NULL};
@@ -241,6 +242,9 @@ static const cli_option model_options[] = {
     {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERBS_MODEL,
      .help = "draw the pipelines, or with plan the memory, as a picture for a browser; - for "
              "standard output"},
+    {.name = "svg_layout", .value = "down|right", .kind = CLI_WORD, .words = layout_words,
+     FIELD(svg_layout), .verbs = VERB_RUN | VERB_INSPECT,
+     .help = "draw the steps of --svg below each other (default), or beside each other"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_RUN | VERB_INSPECT,
      .help = "draw the pipelines for Graphviz; - for standard output"},
     {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL | VERB_PROFILE,

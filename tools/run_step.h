@@ -90,3 +90,36 @@ static char *step_file(const qnnrt_step_info *step)
     const char *slash = strrchr(context->file, '/');
     return cli_shown(slash != NULL ? slash + 1 : context->file);
 }
+
+/* True for the name that ONNX Runtime gives a graph: it is long, and says nothing. */
+static int is_made_up(const char *name)
+{
+    return strncmp(name, "QNNExecutionProvider", 20) == 0 ||
+        strncmp(name, "QNN_main_graph", 14) == 0 || strstr(name, "_QNNExecutionProvider_") != NULL;
+}
+
+/* Return the name of a graph for a picture: its own, or that of its file if it is made up. Safe to
+   print. The caller frees it. */
+static char *graph_label(const qnnrt_step_info *step)
+{
+    if (!is_made_up(step->graph->name)) return cli_shown(step->graph->name);
+    char *file = step_file(step), *dot = strrchr(file, '.');
+    if (dot != NULL && dot != file) *dot = '\0';
+    return file;
+}
+
+/* Return the name of a pipeline for a picture: its own, or those of its first and last graph. Safe
+   to print. The caller frees it. */
+static char *pipeline_label(const qnnrt_pipeline_info *info)
+{
+    const qnnrt_step_info *last = info->steps + info->step_count - (info->step_count > 0);
+    if (!is_made_up(info->name) || info->step_count == 0 ||
+        info->steps[0].kind != QNNRT_STEP_GRAPH || last->kind != QNNRT_STEP_GRAPH)
+        return cli_shown(info->name);
+    char *a = graph_label(&info->steps[0]), *b = graph_label(last),
+        *made = info->step_count == 1 ? cli_text("%s", a)
+        : cli_text("%s \xE2\x80\xA6 %s", a, b);
+    free(a);
+    free(b);
+    return made;
+}

@@ -11,13 +11,15 @@
    Texts that fit their place; frame and style of both pictures.
    ===================================================================================== */
 
-enum { MARGIN = 24, PLACE_COLOURS = 4 };
+/* PICTURE: the width of a picture, which is that of text in a README. */
+enum { PICTURE = 830, MARGIN = 20, PLACE_COLOURS = 4 };
 
-/* Return the columns of a character, each 0.6 of the font size wide: not ASCII counts twice. */
+/* Return the columns of a character of `length` bytes, each 0.6 of the font size wide: what is
+   beyond Latin, Greek and the like counts twice. */
 static size_t columns_of(const char *s, size_t length)
 {
     (void)s;
-    return length > 1 ? 2 : 1;
+    return length > 2 ? 2 : 1;
 }
 
 static size_t columns_in(const char *s)
@@ -106,50 +108,94 @@ static void svg_title(page *p, const char *s)
     page_text(p, "</title>\n");
 }
 
-/* mixed: 1 if a pipeline of the picture is mixed. */
-static void svg_write(tool *t, const char *path, const page *body, double width, double height,
-                      int mixed)
+/* The style of all pictures, and of those in a report: what holds always, and what differs where
+   the reader prefers dark pages. */
+static const struct { const char *selector, *light, *dark; } svg_styles[] = {
+    {"text", "font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', "
+     "monospace; fill: #1d2733; white-space: pre", "fill: #e6edf3"},
+    {".paper", "fill: #ffffff", "fill: #0d1117"},
+    {".h1", "font-size: 15px; font-weight: bold", NULL},
+    {".meta", "font-size: 11px; fill: #55636f", "fill: #9dabb9"},
+    {".tiny", "font-size: 10px; fill: #55636f", "fill: #9dabb9"},
+    {".head", "font-size: 11px; font-weight: bold", NULL},
+    {".end", "text-anchor: end", NULL},
+    {".mid", "text-anchor: middle", NULL},
+    {".bold", "font-weight: bold", NULL},
+    {".on", "fill: #ffffff", "fill: #ffffff"},
+    {".dim", "fill: #c3cfdd; font-size: 11px", "fill: #c3cfdd"},
+    {".step", "fill: #24344d", "fill: #2b4468"},
+    {".input", "fill: #dbe9f6; stroke: #5b8db8", "fill: #12283d; stroke: #4c82b3"},
+    {".t-input", "fill: #24557f", "fill: #8cc3f0"},
+    {".edge", "fill: #fde3c4; stroke: #d98324", "fill: #38250d; stroke: #c4802c"},
+    {".t-edge", "fill: #8f4b06", "fill: #f2b56b"},
+    {".output", "fill: #d5edd3; stroke: #55a257", "fill: #12301a; stroke: #4b9a54"},
+    {".t-output", "fill: #25682a", "fill: #84d490"},
+    {".buffer", "fill: #e6dbf0; stroke: #8e6bb0", "fill: #291c38; stroke: #8d6bb3"},
+    {".t-buffer", "fill: #5a3980", "fill: #cbaeea"},
+    {".cache", "fill: #e6dbf0; stroke: #8e6bb0", "fill: #291c38; stroke: #8d6bb3"},
+    {".t-cache", "fill: #5a3980", "fill: #cbaeea"},
+    {".rest", "fill: #eef4fa", "fill: #15202b"},
+    {".bad", "fill: #fbe3e1; stroke: #c9433a", "fill: #3b1614; stroke: #e0564c"},
+    {".t-bad", "fill: #a32820", "fill: #ff968e"},
+    {".broken", "stroke: #c9433a; stroke-width: 2; stroke-dasharray: 5 4; fill: none",
+     "stroke: #e0564c"},
+    {".thin", "stroke: none", NULL},
+    {".thin.input", "fill: #5b8db8; stroke: none", "fill: #4c82b3"},
+    {".thin.edge", "fill: #d98324; stroke: none", "fill: #c4802c"},
+    {".thin.output", "fill: #55a257; stroke: none", "fill: #4b9a54"},
+    {".thin.buffer", "fill: #8e6bb0; stroke: none", "fill: #8d6bb3"},
+    {".arrow", "stroke: #66788c; stroke-width: 1.5; fill: none", "stroke: #8494a5"},
+    {".tip", "fill: #66788c", "fill: #8494a5"},
+    {".lead", "stroke: #9aa8b6; fill: none", "stroke: #66788c"},
+    {".wire", "stroke: #66788c; fill: none; opacity: 0.6", "stroke: #8494a5"},
+    {".window", "fill: none; stroke: #66788c; stroke-dasharray: 3 3", "stroke: #8494a5"},
+    {".grid", "stroke: #e3e9ee", "stroke: #242c35"},
+    {".axis", "stroke: #66788c", "stroke: #8494a5"},
+    {".peak", "stroke: #1d2733; stroke-width: 1.5", "stroke: #e6edf3"},
+    {".bound", "stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4", "stroke: #e0564c"},
+    {".place0", "fill: #24344d", "fill: #2b4468"},
+    {".place1", "fill: #0c5c5c", "fill: #0f6262"},
+    {".place2", "fill: #5b2f63", "fill: #67386f"},
+    {".place3", "fill: #6b4a1b", "fill: #74521f"},
+    {".host", "fill: #f4efdc; stroke: #a08a3c", "fill: #2e2810; stroke: #a08a3c"},
+    {".rail", "stroke: #a08a3c; fill: none", "stroke: #a08a3c"},
+    {".convert", "fill: #fbe2ec; stroke: #b8487a", "fill: #361523; stroke: #c0507f"},
+    {".bare", "fill: none", "fill: none"}
+};
+
+/* Write the style sheet; every selector is below `svg`, because a report has other texts too. */
+static void svg_style(page *p)
+{
+    const size_t count = sizeof(svg_styles) / sizeof(svg_styles[0]);
+    for (size_t i = 0; i < count; ++i)
+        page_add(p, "svg %s { %s }\n", svg_styles[i].selector, svg_styles[i].light);
+    page_text(p, "@media (prefers-color-scheme: dark) {\n");
+    for (size_t i = 0; i < count; ++i)
+        if (svg_styles[i].dark != NULL)
+            page_add(p, "svg %s { %s }\n", svg_styles[i].selector, svg_styles[i].dark);
+    page_text(p, "}\n");
+}
+
+/* Write a picture. styled: 0: within a page that has the style. */
+static void svg_picture(page *p, const page *body, double width, double height, int styled)
+{
+    page_add(p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width,
+             height);
+    page_add(p, " viewBox=\"0 0 %.0f %.0f\">\n", width, height);
+    if (styled) {
+        page_text(p, "<style>\n");
+        svg_style(p);
+        page_text(p, "</style>\n");
+        page_add(p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\"/>\n", width, height);
+    }
+    page_bytes(p, body->data != NULL ? body->data : "", body->used);
+    page_text(p, "</svg>\n");
+}
+
+static void svg_write(tool *t, const char *path, const page *body, double width, double height)
 {
     page p = {NULL, 0, 0};
-    page_add(&p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width,
-             height);
-    page_add(&p, " viewBox=\"0 0 %.0f %.0f\">\n", width, height);
-    page_text(&p,
-        "<style>\n"
-        "text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', "
-        "monospace }\n"
-        "text { fill: #1d2733; white-space: pre }\n"
-        ".h1 { font-size: 15px; font-weight: bold }\n"
-        ".meta { font-size: 11px; fill: #5d6b7a }\n"
-        ".tiny { font-size: 10px; fill: #5d6b7a }\n"
-        ".head { font-size: 11px; font-weight: bold }\n"
-        ".end { text-anchor: end } .mid { text-anchor: middle }\n"
-        ".on { fill: #ffffff } .dim { fill: #b9c6d6; font-size: 11px } "
-        ".bold { font-weight: bold }\n"
-        ".step { fill: #24344d }\n"
-        ".input { fill: #dbe9f6; stroke: #5b8db8 } .t-input { fill: #2f6391 }\n"
-        ".edge { fill: #fde3c4; stroke: #d98324 } .t-edge { fill: #a85b0c }\n"
-        ".output { fill: #d5edd3; stroke: #55a257 } .t-output { fill: #2f7a33 }\n"
-        ".buffer { fill: #e6dbf0; stroke: #8e6bb0 } .t-buffer { fill: #65418a }\n"
-        ".rest { fill: #eef4fa }\n"
-        ".bad { fill: #fbe3e1; stroke: #c9433a } .t-bad { fill: #a32820 }\n"
-        ".thin.input { fill: #5b8db8 } .thin.edge { fill: #d98324 } .thin.output { fill: #55a257 } "
-        ".thin.buffer { fill: #8e6bb0 } .thin { stroke: none }\n"
-        ".arrow { stroke: #66788c; stroke-width: 1.5; fill: none } .tip { fill: #66788c }\n"
-        ".grid { stroke: #e6ebf0 } .axis { stroke: #66788c }\n"
-        ".peak { stroke: #1d2733; stroke-width: 1.5 }\n"
-        ".bound { stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4 }\n");
-    if (mixed)
-        page_text(&p,
-            ".place0 { fill: #24344d } .place1 { fill: #0c5c5c } .place2 { fill: #5b2f63 } "
-            ".place3 { fill: #6b4a1b }\n"
-            ".host { fill: #f4efdc; stroke: #a08a3c } .rail { stroke: #a08a3c; fill: none }\n"
-            ".convert { fill: #fbe2ec; stroke: #b8487a } .bare { fill: none }\n");
-    page_text(&p, "</style>\n");
-    page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width,
-             height);
-    page_bytes(&p, body->data != NULL ? body->data : "", body->used);
-    page_text(&p, "</svg>\n");
+    svg_picture(&p, body, width, height, 1);
     write_named(t, path, &p, 0);
     free(p.data);
 }
@@ -195,13 +241,15 @@ static void draw_places(page *p, const qnnrt_pipeline_info *info, double x, doub
    Inputs and outputs of each step; tensors whose names differ only by numbers are one line.
    ===================================================================================== */
 
-typedef enum side { SIDE_INPUT, SIDE_EDGE, SIDE_OUTPUT, SIDES } side;
+typedef enum side { SIDE_INPUT, SIDE_EDGE, SIDE_OUTPUT, SIDE_CACHE, SIDES } side;
 
-static const char *const side_names[SIDES] = {"input", "edge", "output"};
+static const char *const side_names[SIDES] = {"input", "edge", "output", "cache"};
 
 typedef struct item {                  /* a tensor that a step reads or writes */
     const qnnrt_tensor_info *tensor;
     const qnnrt_edge_info   *edge;     /* the edge that begins or ends here, or NULL */
+    const qnnrt_tensor_info *to;       /* what the edge ends at, or what a cache becomes; or NULL */
+    int                      bad;      /* 1: it is why the pipeline is not wired */
     char                    *note;     /* "from step 0", or NULL             */
     char                    *key;      /* items with equal keys form a group */
     size_t                   place;
@@ -234,21 +282,47 @@ static char *skeleton(const char *name)
     return made;
 }
 
-static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge,
-                     char *note)
+/* Make the key of an item again. */
+static void key_item(item *i)
 {
-    list->items = cli_grow(list->items, list->count, &list->room, sizeof(*list->items));
-    char *from = skeleton(tensor->name), *to = edge != NULL ? skeleton(edge->to->name)
-        : cli_text("%s", "");
-    char *dims = dims_text(tensor);
-    const item made = {tensor, edge, note, cli_text("%s|%s|%s|%x|%s|%s", from, to, dims,
-                                                    (unsigned)tensor->dtype,
-                       note != NULL ? note : "", edge != NULL ? edge->reason : ""), list->count};
-    list->items[list->count++] = made;
-    list->bytes += tensor->bytes;
+    char *from = skeleton(i->tensor->name),
+        *to = i->to != NULL ? skeleton(i->to->name) : cli_text("%s", "");
+    char *dims = dims_text(i->tensor);
+    free(i->key);
+    i->key = cli_text("%s|%s|%s|%x|%s|%s|%d", from, to, dims, (unsigned)i->tensor->dtype,
+                      i->note != NULL ? i->note : "", i->edge != NULL ? i->edge->reason : "",
+                      i->bad);
     free(from);
     free(to);
     free(dims);
+}
+
+/* Add an item, which is taken. */
+static void push_item(item_list *list, item made)
+{
+    list->items = cli_grow(list->items, list->count, &list->room, sizeof(*list->items));
+    made.place = list->count;
+    list->items[list->count++] = made;
+    list->bytes += made.tensor->bytes;
+}
+
+/* Take an item out of a list. */
+static item pull_item(item_list *list, size_t at)
+{
+    const item taken = list->items[at];
+    memmove(&list->items[at], &list->items[at + 1], (list->count - at - 1) * sizeof(taken));
+    --list->count;
+    for (size_t i = at; i < list->count; ++i) list->items[i].place = i;
+    list->bytes -= taken.tensor->bytes;
+    return taken;
+}
+
+static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge,
+                     char *note)
+{
+    item made = {tensor, edge, edge != NULL ? edge->to : NULL, 0, note, NULL, 0};
+    key_item(&made);
+    push_item(list, made);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -306,7 +380,7 @@ static void free_items(item_list *list)
 
 static const char *item_name(const item *i, int to)
 {
-    return to && i->edge != NULL ? i->edge->to->name : i->tensor->name;
+    return to && i->to != NULL ? i->to->name : i->tensor->name;
 }
 
 /* Return "past_key_[8..11]_in" for a group, safe to print. The caller frees it. */
@@ -344,8 +418,8 @@ static char *group_name(const item *items, size_t count, int to)
     return made;
 }
 
-/* Tensors of a step: [0] from the caller or an earlier step, [1] from the step before, [2] to the
-   caller or a later step. */
+/* Tensors of a step, not grouped yet: from the caller or an earlier step, from the step before, to
+   the caller or a later step, and caches, which are in and out. */
 typedef struct around { item_list lists[SIDES]; } around;
 
 /* True if a tensor lies in this list, by its address. */
@@ -450,7 +524,6 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     for (size_t i = 0; i < g->output_count; ++i) free(readers[i]);
     for (size_t i = 0; i < g->output_count; ++i) free(out_notes[i]);
     for (size_t i = 0; i < g->input_count; ++i) free(notes[i]);
-    for (size_t s = 0; s < SIDES; ++s) group_items(&out->lists[s]);
     free((void *)into);
     free((void *)from);
     free(near);
