@@ -9,28 +9,15 @@
    between two codes, and does not count what it saturates. */
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "bench.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #ifdef BENCH_XNNPACK
 #include <xnnpack.h>
 #endif
 
 enum { OURS, PEER, BARE, COPY, WAYS, MOST_ROUNDS = 301 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static void stop(const char *what)
 {

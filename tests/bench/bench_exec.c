@@ -11,11 +11,11 @@
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnn_raw.h"
+#include "bench.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_ROUNDS = 8001, MOST_TENSORS = 64 };
@@ -38,19 +38,6 @@ void *realloc(void *data, size_t bytes) { ++libc_allocations; return __libc_real
 #else
 static long libc_allocations;
 #endif
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static void stop(const char *what, const char *why)
 {

@@ -20,12 +20,12 @@
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "bench_json.h"
+#include "bench.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef BENCH_YYJSON
 #include "yyjson.h"
@@ -44,19 +44,6 @@ static void stop(const char *what, const char *why)
 {
     printf("bench_json: %s: %s\n", what, why);
     exit(1);
-}
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* ---- counted memory ---- */

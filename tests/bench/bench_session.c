@@ -14,13 +14,13 @@
 #include "qnnrt_compose.h"
 #include "qnnrt_onnxruntime.h"
 #include "qnnrt_qnn.h"
+#include "bench.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { ROUNDS = 1001, WIDTH = 4 };
 
@@ -30,19 +30,6 @@ static float x[WIDTH] = { -1, 2, -3, 4 }, y[WIDTH];
 
 static void *count_alloc(void *user, size_t bytes) { (void)user; ++allocations; return malloc(bytes); }
 static void count_free(void *user, void *data) { (void)user; free(data); }
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
 
 static void stop(const char *what, const char *why)
 {

@@ -419,7 +419,7 @@ static qnnrt_result qnnrt_ort__result(int code)
     switch (code) {
     case 3: case 4: return QNNRT_E_NOT_FOUND;            /* no such file, no model */
     case 7: case 10: return QNNRT_E_FORMAT;              /* protobuf, graph */
-    case 9: return QNNRT_E_UNSUPPORTED;                  /* not implemented */
+    case 9: return QNNRT_E_UNSUPPORTED;                  /* no kernel for an operator */
     case 12: return QNNRT_E_CANCELLED;
     default: return QNNRT_E_BACKEND;
     }
