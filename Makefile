@@ -78,21 +78,20 @@ EXAMPLE_REFS := $(addsuffix libQnnRef.so,$(B)/examples/ $(B)/examples/llm/ $(B)/
 ## all: build the tools, the examples and libQnnRef.so (default)
 all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 
-BUILD_C99 = $(CC) -std=c99 $(OPT) $(WARN) -I. -Itools $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
-$(TOOLS): $(B)/%: tools/%.c $(B)/.flags
+# The implementations are compiled once, into build/lib; a program that includes them finds them done. By hand, one
+# line compiles all: see the head of each program.
+LIB    := $(B)/lib/libqnnrt.a
+LINKED := $(addprefix -DQNNRT_,_IMPL_ONCE _COMPOSE_ONCE _PROFILE_LOG_ONCE $(addsuffix __IMPL_ONCE,JSON LLM WEIGHTS IR LOWER \
+    HOST DECODER PARTITION CACHE PROGRAM SESSION QNN ONNXRUNTIME OPENVINO ENGINES))
+BUILD_C99 = $(CC) -std=c99 $(OPT) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+$(TOOLS): $(B)/%: tools/%.c $(LIB) $(B)/.flags
 	$(call say,CC)
-	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS)
+	$(Q)$(BUILD_C99) $(LIB) $(LDFLAGS) $(LIBS) -lm
 
-# It evaluates graphs.
-$(B)/qnnrt-run $(B)/qnnrt-llm: LIBS += -lm
-
-# Those that compute nothing themselves: with all headers, -O2 takes 40 s.
-$(filter-out %/05_make_model %/06_generate,$(filter $(B)/examples/0%,$(EXAMPLES))): private OPT := -O0
-
-$(EXAMPLES): $(B)/%: %.c $(B)/.flags
+$(EXAMPLES): $(B)/%: %.c $(LIB) $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(BUILD_C99) $(LDFLAGS) $(LIBS) -lm
+	$(Q)$(BUILD_C99) $(LIB) $(LDFLAGS) $(LIBS) -lm
 
 # Examples find the backend beside them.
 $(EXAMPLE_REFS): UP := ../..
@@ -277,24 +276,27 @@ golden-llm: $(B)/examples/llm/random_model
 # How each compiles. The tests of c99 and c++11 use the backends of build/, which the tools use, too.
 CC_check    = $(CC) -std=c99 $(OPT_TEST) -g1 $(CPPFLAGS) $(CFLAGS)
 CC_c99      = $(CC) -std=c99 $(OPT_C99) -g $(CPPFLAGS) $(CFLAGS)
+CC_lib      = $(CC) -std=c99 $(OPT) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS)
 CC_c++11    = $(CXX) -x c++ -std=c++11 $(OPT_CXX) -g $(CPPFLAGS) $(CXXFLAGS)
-CC_asan     = $(ASAN_CC) -std=c99 $(OPT_TEST) -g $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
+CC_asan     = $(ASAN_CC) -std=c99 $(OPT_ASAN) -g $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 CC_m32      = $(CC) -std=c99 -m32 -msse2 -mfpmath=sse -O1 -g $(M32_HEADERS) $(CPPFLAGS) $(CFLAGS)
 CC_aarch64  = $(AARCH64_CC) -std=c99 -O2 -g
 CC_fuzz     = clang -std=c99 -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
 CC_tsan     = $(CC) -std=c99 -O1 -g -fsanitize=thread $(CPPFLAGS) $(CFLAGS)
 # One heap object per allocation, as with ASan: each can then fail.
 CC_cover    = clang -std=c99 -O0 -g -DQNNRT__ASAN -fprofile-instr-generate -fcoverage-mapping $(CPPFLAGS) $(CFLAGS)
-CONFIGS    := check c99 c++11 asan m32 aarch64 fuzz tsan cover
+CONFIGS    := lib check c99 c++11 asan m32 aarch64 fuzz tsan cover
 # Debian's gcc-12-multilib has no 32-bit asm/; use the one for 64 bits.
 M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -print-multiarch))$(M32_HEADERS)
 
-# Compiling with -O1 takes seven times as long with clang and ASan, and -O2 as long with gcc: what computes for long
-# has it, and users' level, -O2, is that of the headers in c99.
+# Users' level, -O2, is that of build/lib, with which the tests of c99 are linked. A test that includes an
+# implementation is compiled in 1 s with -O0 and in 7 s with -O2 (clang and ASan: 2 s, and 14 s with -O1): only what
+# computes for longer than that has more.
+SLOW       := impl.o llm.o $(addprefix test_,plan quant convert json llm_sample llm_cells)
 OPT_TEST    = $(if $(filter $(SLOW),$(@F)),-O1,-O0)
 OPT_CXX     = $(if $(filter impl.o llm.o,$(@F)),-O0,$(OPT_TEST))
-OPT_C99     = $(if $(filter $(SLOW) nojson.o ops llm_exact,$(@F)),-O2,-O0)
-SLOW       := impl.o llm.o $(addprefix test_,plan quant convert json llm_sample llm_cells)
+OPT_ASAN    = $(if $(filter test_plan test_quant test_json test_llm_sample test_llm_cells,$(@F)),-O1,-O0)
+OPT_C99     = $(if $(filter ops llm_exact llm_plain,$(@F)),-O2,$(if $(filter test_json test_llm_sample test_llm_cells,$(@F)),-O1,-O0))
 
 # The configuration of a target, which is build/<config>/<file> or build/<config>/<folder>/<file>.
 config      = $(firstword $(subst /, ,$(patsubst $(B)/%,%,$@)))
@@ -351,94 +353,48 @@ $(B)/fake/libOpPackage.so: tests/fake/op_package.c $(B)/.flags
 	$(Q)$(CC_c99) $(WARN) -fPIC -shared -o $@ $< $(LDFLAGS)
 
 # The implementation of the headers, once for each configuration. A test takes from libqnnrt.a what it
-# does not define itself; tests/test_own.py knows which tests define something.
-IMPL        = $(CC_$(config)) $(WARN) $(TEST_CPPFLAGS) $(DEPEND) $(if $(filter c++11,$(config)),,-x c) -c -o $@ $<
+# does not define itself; tests/test_own.py knows which tests define something. The configuration "lib" is for
+# what users get: tools, examples and libqnnrt.so are linked with it, and the tests of c99, too.
+# make test lets a warning in build/lib fail (LIB_WARN=-Werror).
+LIB_WARN    =
+IMPL        = $(CC_$(config)) $(WARN) $(if $(filter lib,$(config)),$(LIB_WARN)) $(TEST_CPPFLAGS) $(DEPEND) $(if $(filter c++11,$(config)),,-x c) -c -o $@ $<
 IN_EACH     = $(addprefix $(B)/,$(addsuffix /$(1),$(CONFIGS)))
-$(call IN_EACH,impl.o): qnnrt.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG -DQNNRT_IMPLEMENTATION
+
+# header OBJECT HEADER MACROS: how build/<config>/OBJECT is made
+define header
+IMPL_OBJECTS += $(1)
+$$(call IN_EACH,$(1)): $(2) $$(B)/.flags
+	$$(call say,CC)
+	@mkdir -p $$(@D)
+	$$(Q)$$(IMPL) $(addprefix -D,$(3))
+endef
+$(eval $(call header,impl.o,qnnrt.h,QNNRT_COMPOSE QNNRT_PROFILE_LOG QNNRT_IMPLEMENTATION))
+$(eval $(call header,llm.o,tools/qnnrt_llm.h,QNNRT_COMPOSE QNNRT_LLM_IMPLEMENTATION))
+$(eval $(call header,weights.o,tools/qnnrt_weights.h,QNNRT_WEIGHTS_IMPLEMENTATION))
+$(eval $(call header,ir.o,tools/qnnrt_ir.h,QNNRT_IR_IMPLEMENTATION))
+$(eval $(call header,lower.o,tools/qnnrt_lower.h,QNNRT_COMPOSE QNNRT_LOWER_IMPLEMENTATION))
+$(eval $(call header,host.o,tools/qnnrt_host.h,QNNRT_HOST_IMPLEMENTATION))
+$(eval $(call header,decoder.o,tools/qnnrt_decoder.h,QNNRT_DECODER_IMPLEMENTATION))
+$(eval $(call header,partition.o,tools/qnnrt_partition.h,QNNRT_PARTITION_IMPLEMENTATION))
+$(eval $(call header,cache.o,tools/qnnrt_cache.h,QNNRT_CACHE_IMPLEMENTATION))
+$(eval $(call header,program.o,tools/qnnrt_program.h,QNNRT_COMPOSE QNNRT_PROGRAM_IMPLEMENTATION))
+$(eval $(call header,session.o,tools/qnnrt_session.h,QNNRT_SESSION_IMPLEMENTATION))
+$(eval $(call header,engine_qnn.o,tools/engines/qnnrt_qnn.h,QNNRT_COMPOSE QNNRT_QNN_IMPLEMENTATION))
+$(eval $(call header,engine_onnxrt.o,tools/engines/qnnrt_onnxruntime.h,QNNRT_ONNXRUNTIME_IMPLEMENTATION))
+$(eval $(call header,engine_openvino.o,tools/engines/qnnrt_openvino.h,QNNRT_OPENVINO_IMPLEMENTATION))
+$(eval $(call header,engines.o,tools/engines/qnnrt_engines.h,QNNRT_ENGINES_LIST_IMPLEMENTATION))
 
 $(call IN_EACH,nojson.o): qnnrt.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_NO_JSON -DQNNRT_IMPLEMENTATION
 
-$(call IN_EACH,llm.o): tools/qnnrt_llm.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_LLM_IMPLEMENTATION
-
-$(call IN_EACH,ir.o): tools/qnnrt_ir.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_IR_IMPLEMENTATION
-
-$(call IN_EACH,lower.o): tools/qnnrt_lower.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_LOWER_IMPLEMENTATION
-
-$(call IN_EACH,partition.o): tools/qnnrt_partition.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_PARTITION_IMPLEMENTATION
-
-$(call IN_EACH,cache.o): tools/qnnrt_cache.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_CACHE_IMPLEMENTATION
-
-$(call IN_EACH,session.o): tools/qnnrt_session.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_SESSION_IMPLEMENTATION
-
-$(call IN_EACH,engine_qnn.o): tools/engines/qnnrt_qnn.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_QNN_IMPLEMENTATION
-
-$(call IN_EACH,engine_onnxrt.o): tools/engines/qnnrt_onnxruntime.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_ONNXRUNTIME_IMPLEMENTATION
-
-$(call IN_EACH,engines.o): tools/engines/qnnrt_engines.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_ENGINES_LIST_IMPLEMENTATION
-
-$(call IN_EACH,decoder.o): tools/qnnrt_decoder.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_DECODER_IMPLEMENTATION
-
-$(call IN_EACH,host.o): tools/qnnrt_host.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_HOST_IMPLEMENTATION
-
-$(call IN_EACH,weights.o): tools/qnnrt_weights.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_WEIGHTS_IMPLEMENTATION
-
-$(call IN_EACH,program.o): tools/qnnrt_program.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_COMPOSE -DQNNRT_PROGRAM_IMPLEMENTATION
-
-$(call IN_EACH,engine_openvino.o): tools/engines/qnnrt_openvino.h $(B)/.flags
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(IMPL) -DQNNRT_OPENVINO_IMPLEMENTATION
-
-$(call IN_EACH,libqnnrt.a): $$(@D)/impl.o $$(@D)/llm.o $$(@D)/weights.o $$(@D)/ir.o $$(@D)/lower.o $$(@D)/host.o $$(@D)/decoder.o $$(@D)/partition.o $$(@D)/cache.o $$(@D)/program.o $$(@D)/session.o $$(@D)/engine_qnn.o $$(@D)/engine_onnxrt.o $$(@D)/engine_openvino.o $$(@D)/engines.o
+$(call IN_EACH,libqnnrt.a): $$(addprefix $$(@D)/,$(IMPL_OBJECTS))
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.
 FAKE_OF     = $(or $(filter $(B)/$(config)/fake,$(FAKE_DIRS)),$(B)/fake)/libQnnFake.so
+ARCHIVE     = $(B)/$(patsubst c99,lib,$(config))/libqnnrt.a
 REF_OF      = $(or $(filter $(B)/$(config),$(REF_DIRS)),$(B))
 LIB_DEFS    = -DTEST_FAKE_LIB='"$(FAKE_OF)"' -DTEST_REF_LIB='"$(REF_OF)/libQnnRef.so"' \
               -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"' -DTEST_FAKE_ORT='"$(dir $(FAKE_OF))libFakeOrt.so"' -DTEST_ENGINES='"$(B)/engines"' -DTEST_QNN='"$(B)/qnn"' -DTEST_FAKE_FOLDER='"$(dir $(FAKE_OF))"'
@@ -447,7 +403,7 @@ TEST_BUILD  = $(CC_$(config)) $(TEST_WARN) $(TEST_CPPFLAGS) $(LIB_DEFS) $(DEPEND
 
 OP_TESTS   := $(filter ref_op%,$(TESTS))
 $(foreach t,$(filter-out nojson $(OP_TESTS),$(TESTS)),$(call IN_EACH,test_$t)): \
-        tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+        tests/$$(@F).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
@@ -460,23 +416,24 @@ $(foreach t,$(OP_TESTS),$(call IN_EACH,test_$t)): tests/$$(@F).c $(REF_OPS:%=$$(
 	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD)
 
-$(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F)).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F)).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
 # Run by scripts.
-$(foreach t,ops llm_plain llm_exact tsan lower_ops session_table engine_run engine_openvino,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,ops llm_plain llm_exact tsan lower_ops session_table engine_run engine_openvino,$(call IN_EACH,$t)): tests/$$(@F).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
-$(B)/json_check: tests/json_check.c $(B)/c99/libqnnrt.a $(B)/.flags
+$(B)/json_check: tests/json_check.c $(LIB) $(B)/.flags
 	$(call say,CC)
-	$(Q)$(CC_c99) $(TEST_WARN) $(TEST_CPPFLAGS) $(DEPEND) -o $@ $< $(B)/c99/libqnnrt.a $(LDFLAGS) $(TEST_LIBS)
+	$(Q)$(CC_c99) $(TEST_WARN) $(TEST_CPPFLAGS) $(DEPEND) -o $@ $< $(LIB) $(LDFLAGS) $(TEST_LIBS)
 
 # tests/fuzz/fuzz_<name>.c, its inputs in tests/fuzz/corpus/<name>/, words for it in <name>.dict. test
 # replays the inputs without libFuzzer; `make fuzz` runs it for real, on a work corpus of its own.
+$(call IN_EACH,fuzz_encodings): private TEST_CPPFLAGS += $(LINKED)
 FUZZ_LINK   = $(if $(filter fuzz,$(config)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
-$(foreach t,$(FUZZERS),$(call IN_EACH,fuzz_$t)): tests/fuzz/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,$(FUZZERS),$(call IN_EACH,fuzz_$t)): tests/fuzz/$$(@F).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD) $(FUZZ_LINK)
 
@@ -585,7 +542,7 @@ silent:
 # The implementation as a user compiles it; the tools link it, too.
 SYMBOL_OBJECTS := $(addprefix $(B)/symbols/,qnnrt.o qnnrt_static.o qnnrt_hidden.o)
 SYMBOLS_static := -DQNNRT_STATIC -w
-SYMBOLS_hidden := -DQNNRT_API='extern __attribute__((visibility("hidden")))'
+SYMBOLS_hidden := -O0 -DQNNRT_API='extern __attribute__((visibility("hidden")))'
 $(SYMBOL_OBJECTS): qnnrt.h qnnrt_json.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -U_FORTIFY_SOURCE -fno-stack-protector -DQNNRT_IMPLEMENTATION \
@@ -837,14 +794,15 @@ test-python: wheel $(PYTHON_VENV)/.made $(B)/examples/03_compose $(B)/examples/l
 
 # ---- the shared library ---------------------------------------------------------------------------
 
-# All headers in one object. Calls between its functions stay inside, whatever the program defines. VERSION is read once.
+# Calls between its functions stay inside, whatever the program defines; it exports what the headers declare.
+# VERSION is read once.
 VERSION    = $(eval VERSION := $$(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h))$(VERSION)
 SOVERSION  = $(firstword $(subst ., ,$(VERSION)))
-LIB_FLAGS := -fPIC -fvisibility=hidden -shared -Wl,--no-undefined -Wl,-Bsymbolic-functions
-$(B)/libqnnrt.so: tools/lib/qnnrt_lib.c $(B)/.flags
-	$(call say,CC)
-	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. -Itools $(DEPEND) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS) \
-	    -Wl,-soname,libqnnrt.so.$(SOVERSION) -o $@ $< $(LDFLAGS) -lm -ldl
+LIB_FLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -DQNNRT_API='extern __attribute__((visibility("default")))'
+$(B)/libqnnrt.so: $(addprefix $(B)/lib/,$(IMPL_OBJECTS))
+	$(call say,LD)
+	$(Q)$(CC) $(OPT) $(CFLAGS) -shared -Wl,--no-undefined -Wl,-Bsymbolic-functions \
+	    -Wl,-soname,libqnnrt.so.$(SOVERSION) -o $@ $(filter %.o,$^) $(LDFLAGS) -lm -ldl
 	@ln -sf libqnnrt.so $@.$(SOVERSION)
 
 .PHONY: lib

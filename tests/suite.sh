@@ -32,7 +32,7 @@ jobs=-j$cores
 case " ${MAKEFLAGS-} " in *' -j'* | *--jobserver*) jobs= ;; esac
 goals=$(wanted | grep -vx 'qnn\|qnn-aarch64\|engines' | tr '\n' ' ')
 # shellcheck disable=SC2086  # several words
-if [ -n "$goals" ] && ! $make -k $jobs $goals; then
+if [ -n "$goals" ] && ! $make -k $jobs LIB_WARN=-Werror $goals; then
     { echo "build 10 - echo 'not everything was built: see the messages above'; exit 1"; cat "$list"; } >"$list.new"
     mv "$list.new" "$list"
 fi

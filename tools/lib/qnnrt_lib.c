@@ -1,5 +1,6 @@
 /* libqnnrt.so: the implementation of every header, for programs that link it instead of compiling
-   one. `make lib` builds it; users include the headers without defining an implementation.
+   one. This is all of it in one object; `make lib` links it from an object for each header. Users
+   include the headers without defining an implementation.
 
        cc -O2 -I. -Itools -fPIC -fvisibility=hidden -shared -Wl,-soname,libqnnrt.so.0 \
            -o libqnnrt.so tools/lib/qnnrt_lib.c -lm -ldl
