@@ -31,7 +31,6 @@ says_it hub_f32_1 80 "$trained" trained '' --type f32 --shards 1
 says_it hub_w8a16_1 80 "$trained" trained "$codes" --shards 1
 says_it hub_w8a16_4 80 "$trained" trained "$codes" --shards 4
 says_it executorch_w8a16_2 80 "$trained" trained "$codes" --naming executorch --shards 2
-says_it executorch_f32_2 80 "$trained" trained '' --type f32 --naming executorch --shards 2
 # The other numbers of shards: make test-all.
 if [ -n "${QNNRT_TEST_ALL-}" ]; then
     says_it hub_f32_1_all 490 "$trained" trained '' --type f32 --shards 1
@@ -41,7 +40,7 @@ if [ -n "${QNNRT_TEST_ALL-}" ]; then
     says_it executorch_w8a16_2_all 490 "$trained" trained "$codes" --naming executorch --shards 2
     says_it executorch_w8a16_4 80 "$trained" trained "$codes" --naming executorch --shards 4
     for shards in 2 4; do says_it hub_f32_$shards 80 "$trained" trained '' --type f32 --shards $shards; done
-    for shards in 1 4; do
+    for shards in 1 2 4; do
         says_it executorch_f32_$shards 80 "$trained" trained '' --type f32 --naming executorch --shards $shards
     done
 fi

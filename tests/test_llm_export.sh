@@ -31,13 +31,14 @@ computes() {
     else bad "$name" "$(cat "$tmp/out" "$tmp/err")"; fi
 }
 
-# make test-all takes all three.
-counts="1 4"
-if [ -n "${QNNRT_TEST_ALL-}" ]; then counts="1 2 4"; fi
+# make test-all takes all of them.
+counts='1 4' executorch_counts=4 deep_counts=8 tied_counts=2
+if [ -n "${QNNRT_TEST_ALL-}" ]; then counts='1 2 4' executorch_counts='1 2 4' deep_counts='1 8' tied_counts='1 2'; fi
+counts_of() { if [ "$1" = hub ]; then echo "$counts"; else echo "$executorch_counts"; fi; }
 
 # Float32: every token, and logits that differ in the last digits only.
 for naming in hub executorch; do
-    for shards in $counts; do
+    for shards in $(counts_of $naming); do
         made "${naming}_f32_$shards" "$trained" --type f32 --naming $naming --shards $shards
         computes "${naming}_f32_$shards" "$ref" trained 10000 100 0.0002
     done
@@ -46,7 +47,7 @@ done
 # Sixteen layers. A wrong theta shows that positions matter, and that the comparison can fail.
 mkdir "$deep"
 check random_model_is_made "it fails" "$build/examples/llm/random_model" "$deep" 16 7
-for shards in 1 8; do
+for shards in $deep_counts; do
     made "deep_f32_$shards" "$deep" --type f32 --naming executorch --shards $shards
     computes "deep_f32_$shards" "$ref" deep 1 100 0.0002
 done
@@ -60,7 +61,7 @@ else bad comparison_can_fail "$(cat "$tmp/out")"; fi
 mkdir "$tmp/tied"
 check random_model_is_made "it fails" "$build/examples/llm/random_model" "$tmp/tied" 3 5 1 tied
 for naming in hub executorch; do
-    for shards in 1 2; do
+    for shards in $tied_counts; do
         made "tied_${naming}_$shards" "$tmp/tied" --type f32 --naming $naming --shards $shards
         computes "tied_${naming}_$shards" "$ref" tied 50000 100 0.0002
     done
@@ -69,7 +70,7 @@ check random_model_wants_equal_groups "3 heads of keys for 4" sh -c '! "$1" "$2"
 
 # Codes: nearly every token; and cuts and names change not one bit of any logit.
 for naming in hub executorch; do
-    for shards in $counts; do
+    for shards in $(counts_of $naming); do
         made "${naming}_w8a16_$shards" "$trained" --naming $naming --shards $shards
         computes "${naming}_w8a16_$shards" "$ref" trained 10000 97 0.3 "$tmp/logits_${naming}_$shards"
         check "${naming}_w8a16_${shards}_is_like_one" "other logits than in one shard with hub names" \

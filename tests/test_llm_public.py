@@ -129,13 +129,13 @@ else:
     for header, prefix, libc, uses, fewest, most in LAYERS:
         with tempfile.TemporaryDirectory() as folder:
             layer = Layer(folder, header, prefix)
-            calls, _ = layer.symbols(["-O1"], ["-u"], "")
+            calls, _ = layer.symbols(["-O0"], ["-u"], "")
             others = sorted(name for name in calls - libc if name not in declared)
             check(uses in calls and "malloc" in calls, "the symbols of its object are not read: %s" % sorted(calls))
             check(not others, "%s calls %s, which are neither public functions of the headers below it nor of its libc list" % (header, others))
-            defined, _ = layer.symbols(["-O1"], ["-g", "--defined-only"], "")
+            defined, _ = layer.symbols(["-O0"], ["-g", "--defined-only"], "")
             check(defined == layer.own and len(defined) >= fewest, "exported and not declared, or the other way round: %s" % sorted(defined ^ layer.own))
-            all_of_it, kinds = layer.symbols(["-O1"], ["--defined-only"], "")
+            all_of_it, kinds = layer.symbols(["-O0"], ["--defined-only"], "")
             check(len(all_of_it) > most and not re.search(r" [bBcCdDgGsS] .*", kinds), "%s keeps variables: %s" %
                   (header, re.findall(r" [bBcCdDgGsS] (.*)", kinds)))
             hidden, _ = layer.symbols(["-O0", "-D%s_API=static __attribute__((unused))" % prefix], ["-g", "--defined-only"], "with a static %s_API" % prefix)
