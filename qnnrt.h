@@ -11109,6 +11109,14 @@ static int qnnrt__context_looks_right(const unsigned char *data, uint64_t bytes)
     return bytes >= sizeof(begin) && memcmp(data, begin, sizeof(begin)) == 0;
 }
 
+/* Return 1 if the first bytes are those of an ONNX model, which has no magic number: the version of
+   the format, then another of the first fields. */
+static int qnnrt__context_is_onnx(const unsigned char *data, uint64_t bytes)
+{
+    return bytes >= 8 && data[0] == 8 && data[1] > 0 && data[1] < 64 &&
+           memchr("\x12\x1A\x22\x28\x32\x3A\x42", data[2], 7) != NULL;
+}
+
 /* Return what a file that is not a context binary seems to be, or NULL. */
 static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes)
 {
@@ -11120,6 +11128,7 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
         return "a context binary of libQnnRef.so: open it with that library";
     if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0)
         return "an ExecuTorch program (.pte), not the context inside";
+    if (qnnrt__context_is_onnx(data, bytes)) return "an ONNX model";
     if (bytes >= 30 && memcmp(data, "version https://git-lfs", 23) == 0)
         return "a git-lfs pointer: the file itself was not fetched";
     while (i < bytes && i < 64 &&
@@ -11127,6 +11136,16 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
         ++i;
     if (i < bytes && (data[i] == '{' || data[i] == '[')) return "text, probably JSON";
     return NULL;
+}
+
+/* Return what to do with a file of another kind. */
+static const char *qnnrt__context_cure(const unsigned char *data, uint64_t bytes)
+{
+    if ((bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0) ||
+        (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0) || qnnrt__context_is_onnx(data, bytes))
+        return "Look with qnnrt-run extract whether it carries a context binary, and take that out"
+               " with --output_dir.";
+    return "Give a context binary; this file is of another kind.";
 }
 
 /* Append to an error what the file's head tells. own: a backend's own system interface read the
@@ -11148,7 +11167,7 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, in
     if (kind != NULL) {
         if (err != NULL) err->hint[0] = '\0';
         qnnrt__err_add(err, "\n  it looks like %s", kind);
-        qnnrt__hint(err, QNNRT_OK, "Give a context binary; this file is of another kind.");
+        qnnrt__hint(err, QNNRT_OK, "%s", qnnrt__context_cure(data, bytes));
         return;
     }
     if (!qnnrt__context_looks_right(data, bytes)) {

@@ -175,9 +175,12 @@ TEST(a_newer_format_is_told_with_both_numbers)
 
 TEST(files_of_others_are_told_for_what_they_are)
 {
-    static const struct { const char *data; size_t bytes; const char *words; } others[] = {
-        { "PK\3\4", 4, "zip archive" }, { "\177ELF", 4, "ELF file" },
-        { "{\"info\": {", 10, "probably JSON" }
+    static const struct { const char *data; size_t bytes; const char *words, *cure; } others[] = {
+        { "PK\3\4", 4, "zip archive", "qnnrt-run extract" },
+        { "\30\0\0\0ET12", 8, "ExecuTorch program", "qnnrt-run extract" },
+        { "\10\12\22\3abc", 8, "ONNX model", "qnnrt-run extract" },
+        { "\177ELF", 4, "ELF file", "another kind" },
+        { "{\"info\": {", 10, "probably JSON", "another kind" }
     };
     unsigned char block[256];
     unsigned char *genuine;
@@ -201,7 +204,7 @@ TEST(files_of_others_are_told_for_what_they_are)
         memcpy(block, others[i].data, others[i].bytes);
         CHECK(!use(block, sizeof(block), 0));
         CHECK_EQ(err.code, QNNRT_E_FORMAT);
-        CHECK_STR(err.hint, "another kind");
+        CHECK_STR(err.hint, others[i].cure);
         CHECK_STR(err.text, others[i].words);
     }
     NOTHING_LEFT();

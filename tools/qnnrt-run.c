@@ -8,6 +8,7 @@
        qnnrt-run compile model.json --weights model.safetensors --output_dir OUT
        qnnrt-run doctor libs/arm64-v8a model_dir
        qnnrt-run explain 0x1388
+       qnnrt-run extract model.pte --output_dir OUT
 
    It uses only the public functions of qnnrt.h, qnnrt_json.h, qnnrt_weights.h, qnnrt_ir.h,
    qnnrt_lower.h and qnnrt_cache.h. `qnnrt-run --help` lists the
@@ -43,7 +44,9 @@
             run_costs.h: >>costs >>saved          run_summary.h: >>lines >>summary
             run_capture.h: >>ports >>capture      run_captured.h: >>manifest_of >>captured
             run_replay.h: >>replay                run_results.h: >>items >>results
-            run_compare.h: >>compare                                                            */
+            run_compare.h: >>compare              run_extract.h: >>archive >>extract
+            run_zip.h: >>span >>inflate >>zip
+            run_carriers.h: >>pieces >>flatbuffer >>pte >>epcontext >>dlc                         */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -462,6 +465,9 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_device.h"
 #include "run_health.h"
 #include "run_doctor.h"
+#include "run_zip.h"
+#include "run_carriers.h"
+#include "run_extract.h"
 #include "run_small.h"
 #include "run_kv.h"
 #include "run_aten.h"
@@ -573,6 +579,8 @@ static const char *const capture_examples[] = {
     "capture model_dir --backend_so libQnnHtp.so --input x=x.raw --output_dir captured", NULL};
 static const char *const replay_examples[] = {
     "replay captured model_dir --backend_so libQnnRef.so --tolerance 0.02", NULL};
+static const char *const extract_examples[] = {
+    "extract model.pte", "extract model_ctx.onnx --output_dir model_dir", NULL};
 static const char *const explain_examples[] = {"explain 0x1388", "explain --json", NULL};
 
 #define LOOK_NOTES \
@@ -644,14 +652,21 @@ static const cli_verb verbs[] = {
     {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
      .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
                 "causes and a remedy. Without a word it lists all that it knows.",
-     .lists = VERB_EXPLAIN, .takes = VERB_EXPLAIN, .raw = 1, .run = verb_explain}
+     .lists = VERB_EXPLAIN, .takes = VERB_EXPLAIN, .raw = 1, .run = verb_explain},
+    {.name = "extract", .usage = "FILE ... [options]", .examples = extract_examples,
+     .summary = "List the context binaries that a file carries, and write them with --output_dir: "
+                "ExecuTorch's .pte, .onnx with EPContext nodes, and apk, aar, zip or .dlc with "
+                "such files in them. Of a .dlc it lists the graphs.",
+     .notes = "The parts of a model are named so that qnnrt-run run DIR takes them in their order. "
+              "A file that an .onnx names must lie beside it. No file that exists is replaced.",
+     .lists = VERB_EXTRACT, .takes = VERB_EXTRACT, .run = verb_extract}
 };
 
 static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(doctor_options),
     CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
     CLI_TABLE(profile_options),
-    CLI_TABLE(capture_options),
+    CLI_TABLE(capture_options), CLI_TABLE(extract_options),
     CLI_TABLE(common_options)
 };
 

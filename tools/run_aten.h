@@ -71,13 +71,17 @@ static int aten_not_a_graph(const char *path, const char *option)
                      "%s is for .json graphs, and %s is not one", option, path);
 }
 
-/* Check that a file is none of those that compile cannot read, by its name: others are containers,
-   whatever they are called. Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Check that a file is none of those that compile cannot read, by what it carries or by its name:
+   others are containers, whatever they are called. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
 static int aten_foreign(const char *path)
 {
     static const char *const tails[] = {".safetensors", ".gguf", ".onnx", ".tflite", ".pt",
                                         ".pth",         ".pt2"};
     const size_t length = strlen(path);
+    if (carries_contexts(path))
+        return cli_usage("Take them out with qnnrt-run extract FILE --output_dir DIR and run them.",
+                         "%s carries context binaries, which are compiled already", path);
     for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); ++i) {
         const size_t bytes = strlen(tails[i]);
         if (length <= bytes || strcasecmp(path + length - bytes, tails[i]) != 0) continue;
