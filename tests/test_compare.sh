@@ -23,7 +23,7 @@ if [ -e "$htp" ]; then
     run compare "$model" "$data/ctx/qairt2.47/mlp_u8" --backend_so "$htp" --input "x=$model/x.raw"
     is htp_equal 0
     says htp_equal out '1 tensor compared, 0 beyond the tolerance'
-    run compare "$data/llm/w8a16_one" "$data/llm/w8a16_four" --backend_so "$htp" --graph token_ar1_cl128
+    run compare "$data/llm/w8a16_one" "$data/llm/w8a16_four" --backend_so "$htp" --graph token_ar1_cl128 --input random:1
     is htp_shards 0
     says htp_shards out '9 tensors compared, 0 beyond the tolerance'
     if [ -e "$old" ]; then
@@ -137,9 +137,41 @@ says replay_changed out 'the first that differs is step 2 of pipeline "prompt_ar
 run compare "$tmp/four" "$tmp/other" --backend_so "$ref"
 is compare_changed 1
 says compare_changed out 'the first that differs is step 2 of pipeline "prompt_ar32_cl128"'
+# A step that fails: its inputs are there, and it is named.
+QNNREF_FAULTS=fail=graphExecute:3:0x1770
+export QNNREF_FAULTS
+run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/failed" --input random:3 --graph token_ar1_cl128
+unset QNNREF_FAULTS
+is failed 1
+says failed out 'the inputs of step 2 are captured'
+says failed err 'step 2 (model_3_of_4.bin'
+python3 - "$tmp/failed/capture.json" <<'P' || bad failed_manifest "other tensors are there"
+import json, sys
+p, = json.load(open(sys.argv[1]))["pipelines"]
+assert p["failed_step"] == 2 and "0x1770" in p["error"]
+there = [t["file"] is not None for t in p["tensors"]]
+for i, step in enumerate(p["steps"]):
+    assert all(there[q["tensor"]] for q in step["inputs"] + step["outputs"]) == (i < 2), i
+assert all(there[q["tensor"]] for q in p["steps"][2]["inputs"]) and not any(there[q["tensor"]] for q in p["steps"][2]["outputs"])
+P
+run replay "$tmp/failed" "$tmp/four" --backend_so "$ref"
+is failed_replay 0
+says failed_replay out 'succeeded here; when it was captured it failed'
+QNNREF_FAULTS=fail=graphExecute:3:0x1770
+export QNNREF_FAULTS
+run replay "$tmp/failed" "$tmp/four" --backend_so "$ref"
+unset QNNREF_FAULTS
+is failed_again 1
+says failed_again out 'failed    as it did when it was captured'
+
+# Damaged and hostile captures.
+run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/small" --graph token_ar1_cl128
+mkdir "$tmp/hostile"
+if python3 "$tests/hostile_capture.py" "$tool" "$ref" "$tmp/small" "$tmp/four" "$tmp/hostile" >"$tmp/out"; then good; else bad hostile "$(cat "$tmp/out")"; fi
+
 if [ -e "$htp" ]; then
     run compile "$data/llm/model" --output_dir "$tmp/htp" --backend_so "$htp" --shards 4
-    run capture "$tmp/htp" --backend_so "$htp" --output_dir "$tmp/htp_captured"
+    run capture "$tmp/htp" --backend_so "$htp" --output_dir "$tmp/htp_captured" --input random:3
     is htp_capture 0
     run replay "$tmp/htp_captured" "$tmp/htp" --backend_so "$htp"
     is htp_replay 0

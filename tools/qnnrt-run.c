@@ -193,6 +193,7 @@ typedef struct settings {
     cli_list        files;             /* operands, and values of --retrieve_context       */
     cli_list        graphs, input_texts;
     input_option   *inputs;            /* [input_count], of .input_texts                   */
+    const char     *input_others;      /* "random:7", for inputs without a file; or NULL   */
     size_t          input_count;
     cli_list        dims_texts, omits;
     dims_option    *dims;              /* [dims_count], of .dims_texts                     */

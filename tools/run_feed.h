@@ -13,6 +13,11 @@ static int check_inputs(settings *set)
     set->inputs = cli_alloc(set->input_texts.count, sizeof(*set->inputs));
     for (size_t i = 0; i < set->input_texts.count; ++i) {
         const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
+        uint64_t seed = 0;
+        if (equals == NULL && set->input_others == NULL && value_seed(text, &seed)) {
+            set->input_others = text;
+            continue;
+        }
         if (equals == NULL || equals == text || equals[1] == '\0')
             return cli_usage("Write --input NAME=FILE.",
                              "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
@@ -21,7 +26,6 @@ static int check_inputs(settings *set)
         input->text = text;
         input->name = cli_text("%.*s", (int)(equals - text), text);
         input->file = equals + 1;
-        uint64_t seed = 0;
         if (strncmp(input->file, "random:", 7) == 0 && !value_seed(input->file, &seed))
             return cli_usage("Write --input NAME=random:7.",
                              "--input %s: the seed is not a whole number", text);
@@ -516,6 +520,7 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
     feed_at at = {0, 0, 1};
     for (size_t i = 0; i < j->info->slot_count; ++i) {
         if (j->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
+        if (j->input_files[i] == NULL) j->input_files[i] = t->set.input_others;
         if (j->input_files[i] == NULL) {
             ++zero;
             continue;

@@ -100,7 +100,8 @@ static const cli_option model_options[] = {
      .help = "content of an input; FILE is the part after the last '=': raw bytes, .npy, or "
              ".safetensors with a tensor of this name. random:SEED instead of a file makes values: "
              "floats from -1 to 1, codes of all bits, integers and bools of 0 and 1. Without "
-             "GRAPH: it is for every pipeline that has this input. Inputs without a file are zero"},
+             "GRAPH: it is for every pipeline that has this input. Inputs without a file are zero, "
+             "or with random:SEED alone random"},
     {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
      .words = input_form_words,
      FIELD(input_form), .verbs = VERBS_FEED,
@@ -616,7 +617,7 @@ static int check_model(settings *set, const cli_parsed *parsed)
                : cli_usage("Name the model with --ctx_dir DIR, or run qnnrt-run --help.",
                            "the model is missing: --ctx_dir or --retrieve_context");
     if (only_looks(set)) {
-        const char *given = set->input_count > 0                       ? "--input"
+        const char *given = set->input_texts.count > 0                 ? "--input"
                             : set->run.lists != NULL                   ? "--input_list"
                             : set->run.duration > 0                    ? "--duration"
                             : set->run.batch > 0                       ? "--batch_multiplier"
