@@ -351,7 +351,8 @@ static int compare_verdict(comparison *c, const char *format)
         if (!c->limits_used[i] && !t->failed)
             fail(t, NULL, "Name a tensor as the table does.",
                  "--tolerance: no tensor \"%s\" was compared", c->limits[i].tensor);
-    if (c->count == 0 && !t->failed) fail(t, NULL, "Name two models, two captures, or two folders of values.",
+    if (c->count == 0 && !t->failed)
+        fail(t, NULL, "Name two models, two captures, or two folders of values.",
              "there is nothing to compare");
     if (!t->failed || c->count > 0)
         say(t, "\n%lu tensor%s compared, %lu beyond the tolerance\n", (unsigned long)c->count,
