@@ -31,14 +31,17 @@ static inline int cli_resident(const cli_option *o, const char *value, qnnrt_res
     return cli_wrong_value(o, value, "all, one or a number of bytes");
 }
 
-/* Print which file is loaded next: desc.progress. */
+/* Say which file is loaded next: desc.progress. user: an int, 1: print a line for each, 0: say it
+   on a terminal as long as it lasts. */
 static inline int cli_progress(void *user, size_t done, size_t count, const char *file)
 {
     char *shown = cli_shown(file);
-    (void)user;
-    if (done < count)
-        fprintf(stderr, CLI_NAME ": loading %lu of %lu: %s\n", (unsigned long)done + 1,
-                (unsigned long)count, shown);
+    char *text = cli_text("loading %lu of %lu: %s", (unsigned long)done + 1, (unsigned long)count,
+                          shown);
+    if (done == count) cli_busy_end();
+    else if (*(const int *)user) fprintf(stderr, CLI_NAME ": %s\n", text);
+    else cli_busy(1, "%s", text);
+    free(text);
     free(shown);
     return 1;
 }

@@ -31,6 +31,7 @@ static inline FILE *cli_take_stdout(void)
 static inline int cli_close_stdout(FILE *out)
 {
     cli_put_end(out);
+    cli_busy_end();
     const int good = !ferror(out);
     if (fclose(out) == 0 && good) return 1;
     cli_message("cannot write to standard output", NULL);
@@ -133,6 +134,14 @@ static inline int cli_read(int fd, char *to, size_t most, size_t *bytes)
     return 0;
 }
 
+/* True if a plain file has more bytes than that. */
+static inline int cli_is_longer(int fd, size_t most)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+           (uint64_t)status.st_size > most;
+}
+
 /* Read a whole file, or standard input for "-", of at most `most` bytes. The caller frees it; a 0
    follows the last byte. Return NULL on failure, with errno set: EFBIG for a longer file. */
 static inline char *cli_read_file(const char *path, size_t most, size_t *bytes)
@@ -142,6 +151,10 @@ static inline char *cli_read_file(const char *path, size_t most, size_t *bytes)
     size_t room = 0, got = 0;
     int result = fd < 0 ? -1 : 0;
     *bytes = 0;
+    if (fd >= 0 && cli_is_longer(fd, most)) {
+        errno = EFBIG;
+        result = -1;
+    }
     while (result == 0 && *bytes == room) {      /* the buffer is full: there may be more */
         if (*bytes > most) {
             errno = EFBIG;

@@ -212,20 +212,24 @@ static inline void cli_busy_begin(void)
 
 /* Say what the program does, in a few words, if standard error is a terminal: ten times a second at
    most. at_once: what follows may take long and says nothing. Names in it may be hostile. */
-static inline void cli_busy(int at_once, const char *text)
+CLI_FORMAT(2, 3) static inline void cli_busy(int at_once, const char *format, ...)
 {
+    va_list list;
     const uint64_t now = cli_now_ns();
     const int columns = cli_columns(stderr, 0) - 1;
     const char *term = getenv("TERM");
     if (columns < 0 || term == NULL || strcmp(term, "dumb") == 0) return;
     if (!at_once && (now - cli_busy_line.begin_ns < 1000000000u ||
                      now - cli_busy_line.last_ns < 100000000u)) return;
-    char *shown = cli_shown(text);
+    va_start(list, format);
+    char *text = cli_text_list(format, list), *shown = cli_shown(text);
+    va_end(list);
     size_t bytes = strlen(shown);
     while (bytes > 0 && (cli_width_of(shown, bytes) > columns ||
                          ((unsigned char)shown[bytes] & 0xC0) == 0x80)) --bytes;
     fprintf(stderr, "\r\033[K%.*s", (int)bytes, shown);
     fflush(stderr);
+    free(text);
     free(shown);
     cli_busy_line.shown = 1;
     cli_busy_line.last_ns = now;

@@ -376,7 +376,8 @@ static int open_model(tool *t)
     desc.residency = set->residency;
     desc.resident_bytes = set->resident_bytes;
     desc.share_spill_fill = set->share_spill_fill;
-    if (set->progress) desc.progress = cli_progress;
+    desc.progress = cli_progress;
+    desc.progress_user = &t->set.progress;
     desc.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {
         desc.backend_desc.hooks.log = cli_log;

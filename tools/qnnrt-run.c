@@ -300,6 +300,8 @@ typedef struct tool {
     page           trace;              /* for --profile_out, written by trace_writer */
     json           trace_writer;
     uint64_t       trace_begin_ns;
+    char         **wrote;              /* [wrote_count] files that were written */
+    size_t         wrote_count, wrote_room;
     cli_file       log;                /* for --profile_out, written by the library */
 } tool;
 
@@ -759,6 +761,8 @@ int main(int argc, char **argv)
         free(t.left[i].reason);
     }
     free(t.left);
+    for (size_t i = 0; i < t.wrote_count; ++i) free(t.wrote[i]);
+    free(t.wrote);
     free(t.error);
     if (!cli_close_stdout(t.out) && status == STATUS_OK) status = STATUS_FAILED;
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;

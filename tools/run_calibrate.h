@@ -365,6 +365,7 @@ static int calibrate_samples(calibration *c)
     c->samples = 0;
     for (size_t i = 0; i < list.line_count && good; ++i) {
         const size_t number = list.lines[i].number;
+        cli_busy(0, "sample of line %lu of %s", (unsigned long)number, c->list);
         good = calibrate_line(c, &list, &list.lines[i]) && calibrate_exec(c, number) &&
                calibrate_look(c, number);
         c->samples += good != 0;

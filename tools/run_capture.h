@@ -277,6 +277,7 @@ static int capture_job(capture *c, json *j, job *from, size_t pipeline)
     json_open(j, NULL, '{', 0);
     json_string(j, "name", from->info->name);
     good = 1;
+    cli_busy(1, "the pipeline is executed");
     if (qnnrt_exec(run) == QNNRT_OK) {
         json_string(j, "error", NULL);
         json_string(j, "failed_step", NULL);
@@ -390,19 +391,14 @@ static int verb_capture(void *user)
     char *path = cli_text("%s/%s", t->set.output_dir, CAPTURE_FILE);
     if (unlink(path) != 0 && errno != ENOENT)
         fail(t, NULL, CLI_WRITE_HINT, "cannot replace %s: %s", path, strerror(errno));
-    qnnrt_json_write_begin(j, json_to_page, &p, 1);
-    json_open(j, NULL, '{', 0);
-    json_string(j, "format", CAPTURE_FORMAT);
-    json_count(j, "version", 1);
-    json_string(j, "qnnrt", qnnrt_version());
+    json_document(j, &p, CAPTURE_FORMAT);
     capture_backends(t, j);
     good = !t->failed && capture_files(t, j);
     if (good) json_open(j, "pipelines", '[', 0);
     for (size_t i = 0; i < t->job_count && good; ++i) good = capture_job(&c, j, &t->jobs[i], i);
     if (good) {
         json_close(j);
-        json_close(j);
-        good = qnnrt_json_write_end(j) && write_file(t, NULL, path, p.data, p.used, 1);
+        good = json_document_end(j) && write_file(t, NULL, path, p.data, p.used, 1);
     }
     if (good)
         say(t, "\nwrote     %s, %lu tensor%s\n", path, (unsigned long)c.count,

@@ -75,7 +75,9 @@ static void compare_job(comparison *c, pairing *p, const paired *one)
         good = start_run(p->sides[i], one->jobs[i], &mems[i], &runs[i]);
     good = good && pair_inputs(p, one, runs);
     for (size_t i = 0; i < 2 && good; ++i) {
+        cli_busy(1, "side %c is executed", i == 0 ? 'A' : 'B');
         good = qnnrt_exec(runs[i]) == QNNRT_OK;
+        cli_busy_end();
         if (!good) fail_run(p->sides[i], one->jobs[i], runs[i]);
     }
     if (good) compare_slots(c, one, runs);

@@ -326,19 +326,14 @@ static void compare_write(comparison *c, const char *format)
     page p = {NULL, 0, 0};
     json writer, *j = &writer;
     if (!c->t->set.json) return;
-    qnnrt_json_write_begin(j, json_to_page, &p, 2);
-    json_open(j, NULL, '{', 0);
-    json_string(j, "format", format);
-    json_count(j, "version", 1);
-    json_string(j, "qnnrt", qnnrt_version());
+    json_document(j, &p, format);
     json_bool(j, "ok", !c->t->failed && c->bad == 0);
     json_string(j, "error", c->t->error);
     json_string(j, "first", c->first);
     json_open(j, "tensors", '[', 0);
     for (size_t i = 0; i < c->count; ++i) compare_row_json(j, &c->rows[i]);
     json_close(j);
-    json_close(j);
-    qnnrt_json_write_end(j);
+    json_document_end(j);
     write_page(c->t, "-", &p, 0);
     free(p.data);
 }

@@ -148,7 +148,7 @@ static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc)
     int good = qnnrt_manifest_write(desc, json_to_page, &p, &err) == QNNRT_OK;
     if (!good) fail(t, NULL, err.hint, "%s: %s", path, err.text);
     good = good && write_page(t, path, &p, 1);
-    if (good) say(t, "wrote     %s\n", path);
+    if (good) say_wrote(t, path);
     free(p.data);
     free(path);
     return good;
@@ -281,7 +281,7 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
         }
         const uint64_t begin = now_ns();
         result = qnnrt_builder_finish(builder, &model, &err);
-        progress_end(&shown);
+        cli_busy_end();
         aten_spent(a, ATEN_BUILD, begin);
         if (a != NULL) aten_loss(a);
         if (a != NULL && result == QNNRT_OK)
@@ -323,6 +323,30 @@ static void compile_show(tool *t, char **paths, const char *library)
     if (t->model == NULL) return;
     say_model(t);
     write_dumps(t);
+}
+
+/* Write --json: the library that compiled, and the files. */
+static void compile_document(tool *t, int cached)
+{
+    page p = {NULL, 0, 0};
+    json j;
+    struct stat status;
+    json_document(&j, &p, "qnnrt-run.compile");
+    json_bool(&j, "ok", !t->failed);
+    json_string(&j, "error", t->error);
+    report_backend(t, &j, "backend", t->backend, NULL);
+    json_bool(&j, "cached", cached);
+    json_open(&j, "files", '[', 0);
+    for (size_t i = 0; i < t->wrote_count; ++i) {
+        json_open(&j, NULL, '{', 1);
+        json_string(&j, "file", t->wrote[i]);
+        json_count(&j, "bytes", stat(t->wrote[i], &status) == 0 ? (uint64_t)status.st_size : 0);
+        json_close(&j);
+    }
+    json_close(&j);
+    json_document_end(&j);
+    write_page(t, "-", &p, 0);
+    free(p.data);
 }
 
 static int verb_compile(void *user)
@@ -369,6 +393,7 @@ static int verb_compile(void *user)
                            " --backends");
     char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
     char *missing = NULL, **paths = NULL;
+    int cached = 0;
     backend_options(t, &desc);
     desc.soc_model = 0;                          /* the builder's descriptor has it */
     if (status != STATUS_OK ||
@@ -385,11 +410,12 @@ static int verb_compile(void *user)
                     say(t, "cache     not read: %s needs the plan\n",
                         set->explain ? "--explain_plan" : "--report");
                 else paths = cache_take(&cache, t);
+                cached = paths != NULL;
                 const int made = paths == NULL && !t->failed && mixed_compile(&m, path);
                 for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
-                    say(t, "wrote     %s\n", paths[i]);
+                    say_wrote(t, paths[i]);
                 for (size_t i = 0; made && i < m.path_count; ++i)
-                    say(t, "wrote     %s\n", m.paths[i]);
+                    say_wrote(t, m.paths[i]);
                 const uint64_t begin = now_ns();
                 if ((made || paths != NULL) && mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
                 if (made) {
@@ -411,12 +437,13 @@ static int verb_compile(void *user)
             (a == NULL || (encodings_read(a) && calibrate(a)))) {
             cache_begin(&cache, t, &names, a, &m, path);
             paths = cache_take(&cache, t);
+            cached = paths != NULL;
             const int lowers = a != NULL && (paths == NULL || aten_wants_lowering(&t->set));
             if (!t->failed && (!lowers || aten_lower(a)) && paths == NULL)
                 paths = compile_build(t, &names, a, path);
         }
         for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
-            say(t, "wrote     %s\n", paths[i]);
+            say_wrote(t, paths[i]);
         const uint64_t begin = now_ns();
         if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
         cache_keep(&cache, t, a, paths);
@@ -426,6 +453,7 @@ static int verb_compile(void *user)
         if (paths != NULL) compile_show(t, paths, library);
         compile_free(paths);
     }
+    if (t->set.json && status == STATUS_OK) compile_document(t, cached);
     qnnrt_cache_close(cache.cache);
     mixed_free(&m);
     aten_free(&graphs);

@@ -244,11 +244,7 @@ static void write_costs(tool *t, const char *path, const costs *all)
 {
     page p = {NULL, 0, 0};
     json writer, *j = &writer;
-    qnnrt_json_write_begin(j, json_to_page, &p, 1);
-    json_open(j, NULL, '{', 0);
-    json_string(j, "format", COSTS_FORMAT);
-    json_count(j, "version", 1);
-    json_string(j, "qnnrt", qnnrt_version());
+    json_document(j, &p, COSTS_FORMAT);
     json_string(j, "model", all->model);
     json_string(j, "backend", all->backend);
     json_string(j, "build_id", all->build);
@@ -256,8 +252,7 @@ static void write_costs(tool *t, const char *path, const costs *all)
     json_value(j, "inferences", all->inferences);
     write_cost_rows(j, all, 0, all->count, COST_LOAD);
     write_cost_rows(j, all, 0, all->count, COST_PIPELINE);
-    json_close(j);
-    qnnrt_json_write_end(j);
+    json_document_end(j);
     write_page(t, path, &p, 0);
     free(p.data);
 }

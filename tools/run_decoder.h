@@ -289,7 +289,7 @@ static int decoder_write_table(const aten *a)
     const decoder *d = a->decoder;
     char *path = cli_text("%s/%s", a->t->set.output_dir, decoder_table_file);
     const int good = write_file(a->t, NULL, path, d->table->data, (size_t)d->table->bytes, 1);
-    if (good) say(a->t, "wrote     %s\n", path);
+    if (good) say_wrote(a->t, path);
     free(path);
     return good;
 }

@@ -502,10 +502,7 @@ static void write_doctor_json(doctor *d)
 {
     page p = {NULL, 0, 0};
     json j;
-    qnnrt_json_write_begin(&j, json_to_page, &p, 2);
-    json_open(&j, NULL, '{', 0);
-    json_string(&j, "format", "qnnrt-run.doctor");
-    json_count(&j, "version", 1);
+    json_document(&j, &p, "qnnrt-run.doctor");
     json_count(&j, "faults", d->f.levels[FOUND_FAULT]);
     json_count(&j, "warnings", d->f.levels[FOUND_WARNING]);
     json_open(&j, "findings", '[', 0);
@@ -520,8 +517,7 @@ static void write_doctor_json(doctor *d)
         json_close(&j);
     }
     json_close(&j);
-    json_close(&j);
-    qnnrt_json_write_end(&j);
+    json_document_end(&j);
     write_page(d->t, "-", &p, 0);
     free(p.data);
 }

@@ -699,7 +699,7 @@ static int mixed_compile(mixed *m, const char *path)
     if (!good) return 0;
     const uint64_t begin = now_ns();
     const qnnrt_result result = qnnrt_program_build(m->program, &err);
-    progress_end(&shown);
+    cli_busy_end();
     aten_spent(a, ATEN_BUILD, begin);
     if (result != QNNRT_OK) {
         const int no_node = strstr(err.text, "no graph has a node") == err.text;

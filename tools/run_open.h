@@ -304,7 +304,8 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     desc.resident_bytes = set->resident_bytes;
     desc.share_spill_fill = set->share_spill_fill;
     desc.no_manifest = set->no_manifest;
-    if (set->progress) desc.progress = cli_progress;
+    desc.progress = cli_progress;
+    desc.progress_user = &t->set.progress;
     if (folder == NULL) folder = from.folder;
     if (open_host(t, folder, &desc)) qnnrt_open(folder, &desc, &model, err);
     free_sources(&from);

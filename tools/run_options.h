@@ -258,6 +258,8 @@ static const cli_option compile_options[] = {
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "folder for the files; it is created if it does not exist"},
+    {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     .help = "print the files that were written as JSON instead of text"},
     {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "names of the graphs, in the order of the files (default: the names in the "

@@ -77,13 +77,20 @@ static int write_page(tool *t, const char *path, const page *p, int replace)
     return 1;
 }
 
-/* Write a page to a file, and say so. */
-static void write_named(tool *t, const char *path, const page *p, int replace)
+/* Say that a file was written, and keep its path for --json. */
+static void say_wrote(tool *t, const char *path)
 {
-    if (!write_page(t, path, p, replace) || is_stdout(path)) return;
+    t->wrote = cli_grow(t->wrote, t->wrote_count, &t->wrote_room, sizeof(*t->wrote));
+    t->wrote[t->wrote_count++] = cli_text("%s", path);
     char *name = cli_shown(path);
     say(t, "wrote     %s\n", name);
     free(name);
+}
+
+/* Write a page to a file, and say so. */
+static void write_named(tool *t, const char *path, const page *p, int replace)
+{
+    if (write_page(t, path, p, replace) && !is_stdout(path)) say_wrote(t, path);
 }
 
 /* =====================================================================================
@@ -138,10 +145,11 @@ static void json_document(json *j, page *p, const char *format)
     json_string(j, "qnnrt", qnnrt_version());
 }
 
-static void json_document_end(json *j)
+/* End it. Return 0 when not all could be written. */
+static int json_document_end(json *j)
 {
     json_close(j);
-    qnnrt_json_write_end(j);
+    return qnnrt_json_write_end(j);
 }
 
 static void json_int(json *j, const char *key, int32_t value)

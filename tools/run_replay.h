@@ -179,6 +179,7 @@ static void replay_step(comparison *c, const captured *from, const captured_pipe
         job *j = &t->jobs[t->job_count - 1];
         if (!capture_plan(t, j) || !start_run(t, j, &mem, &run)) goto done;
         if (!replay_inputs(c, from, pipeline, at, j, run)) goto say;
+        cli_busy(1, "step %lu is executed", (unsigned long)at);
         if (qnnrt_exec(run) != QNNRT_OK) {
             if (expected) say(t, "  failed    as it did when it was captured\n");
             fail_run(t, j, run);

@@ -377,12 +377,15 @@ static void run_all(tool *t, job *j, qnnrt_run *run)
     const uint64_t begin = now_ns();
     const int by_list = j->list != NULL && !set->run.inferences_given;
     const uint64_t wanted = by_list ? j->list->line_count : set->inferences;
+    cli_busy_begin();
     for (uint32_t n = 0; set->run.duration > 0
              ? n == 0 || (double)(now_ns() - begin) / 1e9 < set->run.duration : n < wanted;) {
+        cli_busy(n == 0, "inference %lu of pipeline %s", (unsigned long)n + 1, j->title);
         const uint32_t done = run_once(t, j, run, n);
         if (done == 0 && !set->keep_going) break;
         n += done > 0 ? done : 1;
     }
+    cli_busy_end();
 }
 
 static void run_job(tool *t, job *j)

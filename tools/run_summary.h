@@ -326,10 +326,7 @@ static void write_change(tool *t, const char *path, const costs *a, const costs 
     const costs *const both[2] = {a, b};
     page p = {NULL, 0, 0};
     json writer, *j = &writer;
-    qnnrt_json_write_begin(j, json_to_page, &p, 1);
-    json_open(j, NULL, '{', 0);
-    json_string(j, "format", "qnnrt-run.profile-change");
-    json_count(j, "version", 1);
+    json_document(j, &p, "qnnrt-run.profile-change");
     for (int s = 0; s < 2; ++s) {
         json_open(j, labels[s], '{', 1);
         json_string(j, "model", both[s]->model);

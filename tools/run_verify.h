@@ -354,6 +354,7 @@ static void verify_outputs(verify *v, uint32_t runs)
     for (size_t i = 0; i < count; ++i)
         outputs[i] = cli_alloc((size_t)v->ir->outputs[i]->count, sizeof(double));
     for (uint32_t run = 0; run < runs && good; ++run) {
+        cli_busy(0, "run %lu of %lu of --verify", (unsigned long)run + 1, (unsigned long)runs);
         good = verify_fill(v, run + 1) && verify_exec(v);
         for (int rounded = 0; rounded <= small && good; ++rounded) {
             const qnnrt_ir *ir = rounded ? v->g->ir : v->ir;
