@@ -569,7 +569,7 @@ static const char *const compile_examples[] = {
     "compile Qwen3-0.6B --context 1024 --shards 2 --output_dir out",
     NULL};
 static const char *const profile_examples[] = {
-    "profile model_dir --backend_so libQnnHtp.so --save before.json --svg costs.svg",
+    "profile model_dir --backend_so libQnnHtp.so --save before.json",
     "profile model_dir --against before.json", "profile before.json after.json", NULL};
 static const char *const doctor_examples[] = {
     "doctor model_dir --backend_so libs/libQnnHtp.so --report doctor.txt",
