@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 import zlib
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -152,6 +153,20 @@ def program(folder):
     return [folder, "--system_so", os.path.join(BUILD, "fake/libQnnFake.so")]
 
 
+def costs(folder, factor):
+    """Write a saved profile: strange names, many thin nodes, steps that take longer than their pipeline says."""
+    names = ["<b>&amp;\"]]>" + "W" * 300, "\u4e2d" * 200, "m" * 900, "</text>", "\u202e\u0627", "\x1b[31m" * 30, ""]
+    steps = [{"name": names[s], "file": names[-s], "us": 40000 / (s + 1) * factor, "device_us": 1,
+              "nodes": [{"name": names[n % 7] + str(n), "operator": names[n % 7] if n % 3 else "MatMul", "us": 20000 * factor / (n + 1) ** 1.5, "cycles": 1}
+                        for n in range(500)]} for s in range(7)]
+    document = {"format": "qnnrt-run.profile", "version": 1, "model": names[0], "inferences": 3,
+                "loading": [{"name": names[n], "kind": "library" if n == 0 else "context", "us": 1000 * 4 ** n, "metadata_us": 1} for n in range(7)],
+                "pipelines": [{"name": names[n], "us": 60000 * factor, "first_us": 1e9, "steps": steps[:n * 7]} for n in range(2)]}
+    path = os.path.join(folder, "costs_%d.json" % factor)
+    json.dump(document, open(path, "w"))
+    return path
+
+
 # For each step but the last its outputs: 64-byte units, and the steps that read it. A plan cannot reach the lower bound.
 PUZZLE = [
     [(3, (1,)), (17, (6,)), (1, (2, 4)), (5, (6,))],
@@ -210,6 +225,15 @@ with tempfile.TemporaryDirectory() as tmp:
             pictures[name + "_right"] = draw(tmp, "inspect", ["--svg_layout", "right"] + model, name + "_right")
     models["eight"] = [eight]
     pictures["eight_right"] = draw(tmp, "inspect", ["--svg_layout", "right", eight], "eight_right")
+
+    pictures["costs"] = draw(tmp, "profile", [costs(tmp, 1)], "costs")
+    pictures["costs_change"] = draw(tmp, "profile", [costs(tmp, 1), costs(tmp, 3)], "costs_change")
+    for name in pictures:                        # every picture is XML, with names as they are
+        try:
+            xml.etree.ElementTree.fromstring(pictures[name])
+            check(True, "")
+        except xml.etree.ElementTree.ParseError as error:
+            check(False, "%s: %s" % (name, error))
 
     # Check that mistakes are found.
     broken = {

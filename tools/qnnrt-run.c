@@ -41,7 +41,8 @@
             run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices
             run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
             run_compared.h: >>compared            run_values.h: >>values >>value_files
-            run_costs.h: >>costs >>saved          run_summary.h: >>lines >>summary
+            run_costs.h: >>costs >>saved >>lines  run_flame.h: >>flame
+            run_summary.h: >>summary
             run_capture.h: >>ports >>capture      run_captured.h: >>manifest_of >>captured
             run_replay.h: >>replay                run_results.h: >>items >>results
             run_compare.h: >>compare              run_extract.h: >>archive >>extract
@@ -461,6 +462,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_stages.h"
 #include "run_flow.h"
 #include "run_arena.h"
+#include "run_flame.h"
 #include "run_explain.h"
 #include "run_findings.h"
 #include "run_elf.h"

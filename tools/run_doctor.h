@@ -17,12 +17,6 @@ typedef struct doctor {
     uint32_t     backend_id;
 } doctor;
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* =====================================================================================
    LOADED                                                                         >>loaded
    The backend library as it was really loaded, and those that came with it. In a child.

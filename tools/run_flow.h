@@ -208,7 +208,7 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
 }
 
 /* Return the name of a stage: of its graph, or "prompt_[2..7]_of_8". The caller frees it. */
-static char *stage_name(const qnnrt_pipeline_info *info, const stage *m)
+static char *stage_name(const qnnrt_pipeline_info *info, const flow_stage *m)
 {
     if (m->count == 1) return graph_label(&info->steps[m->first]);
     item *items = cli_alloc(m->count, sizeof(*items));
@@ -235,7 +235,7 @@ static char *stage_name(const qnnrt_pipeline_info *info, const stage *m)
 
 /* Return the second line of a graph: file and size; for a stage of several what is between its
    steps. The caller frees it. */
-static char *stage_facts(const qnnrt_pipeline_info *info, const stage *m)
+static char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m)
 {
     const qnnrt_step_info *s = &info->steps[m->first];
     uint64_t bytes = 0;
@@ -255,7 +255,7 @@ static char *stage_facts(const qnnrt_pipeline_info *info, const stage *m)
 }
 
 /* Write the number of a stage into its bar. */
-static void draw_number(page *p, const stage *m, double x, double y, double height,
+static void draw_number(page *p, const flow_stage *m, double x, double y, double height,
                         const char *word, const char *digits)
 {
     char *number = m->count == 1 ? cli_text("%lu", (unsigned long)m->first)
@@ -269,8 +269,8 @@ static void draw_number(page *p, const stage *m, double x, double y, double heig
 
 /* Draw a graph, or several: a bar in the colour of its backend, with a shadow if there are several.
    place: what to write at its end, or NULL. */
-static void draw_graph(page *p, const qnnrt_pipeline_info *info, const stage *m, const char *style,
-                       const char *place, double x, double y, double width)
+static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stage *m,
+                       const char *style, const char *place, double x, double y, double width)
 {
     const qnnrt_step_info *s = &info->steps[m->first];
     char *times = m->count > 1 ? cli_text("\xC3\x97 %lu", (unsigned long)m->count) : NULL;
@@ -306,8 +306,8 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const stage *m,
 }
 
 /* Draw a host step, a bar between two rails, or a conversion, a low bar with pointed ends. */
-static void draw_other(page *p, const qnnrt_step_info *s, const stage *m, double left, double y,
-                       double width)
+static void draw_other(page *p, const qnnrt_step_info *s, const flow_stage *m, double left,
+                       double y, double width)
 {
     const int host = s->kind == QNNRT_STEP_HOST;
     const double right = left + width, height = host ? BAR_HEIGHT : BAR_HEIGHT - 12;
@@ -328,12 +328,12 @@ static void draw_other(page *p, const qnnrt_step_info *s, const stage *m, double
     free(text);
 }
 
-static double bar_height(const qnnrt_pipeline_info *info, const stage *m)
+static double bar_height(const qnnrt_pipeline_info *info, const flow_stage *m)
 {
     return info->steps[m->first].kind == QNNRT_STEP_CONVERT ? BAR_HEIGHT - 12 : BAR_HEIGHT;
 }
 
-static void draw_bar(page *p, const qnnrt_pipeline_info *info, const stage *m,
+static void draw_bar(page *p, const qnnrt_pipeline_info *info, const flow_stage *m,
                      const size_t *numbers, double x, double y, double width)
 {
     const qnnrt_step_info *step = &info->steps[m->first];
@@ -352,7 +352,8 @@ static void draw_bar(page *p, const qnnrt_pipeline_info *info, const stage *m,
 
 /* Draw what lies between two bars; above the first one (above NULL); below the last one (below
    NULL). Inputs and outputs are in columns at the sides, caches below the outputs. */
-static void draw_between(flow *f, const stage *above, const stage *below, const item_list *shared)
+static void draw_between(flow *f, const flow_stage *above, const flow_stage *below,
+                         const item_list *shared)
 {
     static const item_list none = {NULL, 0, 0, NULL, 0, 0};
     const item_list *lists[SIDES] = {
@@ -484,7 +485,7 @@ static void draw_down(flow *f, const qnnrt_pipeline_info *info, const stages *of
     const double width = f->width - 2 * MARGIN;
     double rail = 0;
     for (size_t i = 0; i < of->count; ++i) {
-        const stage *m = &of->items[i];
+        const flow_stage *m = &of->items[i];
         draw_between(f, i > 0 ? &of->items[i - 1] : NULL, m,
                      i == 0 && of->shared.count > 0 ? &of->shared : NULL);
         if (i == 0) rail = f->y;
@@ -507,7 +508,7 @@ static void draw_down(flow *f, const qnnrt_pipeline_info *info, const stages *of
 enum { STEP_X = CARD_WIDTH + 20, EDGE_GAP = 40 };
 
 /* Return the height of what stands above a stage, or below it. */
-static double side_height(const stage *m, int below)
+static double side_height(const flow_stage *m, int below)
 {
     static const side above[2] = {SIDE_INPUT, SIDE_CACHE};
     double height = 0;
@@ -527,7 +528,7 @@ static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *o
     double x = MARGIN, tallest = 0, below = 0, right = MARGIN;
     const double shared = card_height(&of->shared, SIDE_INPUT);
     for (size_t i = 0; i < of->count; ++i) {
-        const stage *m = &of->items[i];
+        const flow_stage *m = &of->items[i];
         const double edge = card_height(&m->all.lists[SIDE_EDGE], SIDE_EDGE) / 2 - BAR_HEIGHT / 2.0;
         const double up = side_height(m, 0), down = side_height(m, 1);
         if (up > tallest) tallest = up;
@@ -548,7 +549,7 @@ static void draw_right(flow *f, const qnnrt_pipeline_info *info, const stages *o
     if (shared > 0)
         page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fV%.1f\"/>\n", last, line - 14, line);
     for (size_t i = 0; i < of->count; ++i) {
-        const stage *m = &of->items[i];
+        const flow_stage *m = &of->items[i];
         const item_list *edges = &m->all.lists[SIDE_EDGE];
         const double card = card_height(edges, SIDE_EDGE);
         if (i > 0 && card > 0) {
@@ -670,8 +671,8 @@ static void dot_label(page *p, const item *items, size_t count)
 }
 
 /* Write the node of a stage. colour: of its backend in a mixed pipeline, else NULL */
-static void dot_stage(page *p, const qnnrt_pipeline_info *info, const stage *m, const char *node,
-                      const char *colour)
+static void dot_stage(page *p, const qnnrt_pipeline_info *info, const flow_stage *m,
+                      const char *node, const char *colour)
 {
     const qnnrt_step_info *step = &info->steps[m->first];
     char *text = stage_facts(info, m), *graph = stage_name(info, m), *place = step_place(step);
@@ -701,7 +702,7 @@ static void dot_stage(page *p, const qnnrt_pipeline_info *info, const stage *m, 
 }
 
 /* True if a graph of a stage has an input of this name. */
-static int reads_input(const qnnrt_pipeline_info *info, const stage *m, const char *name)
+static int reads_input(const qnnrt_pipeline_info *info, const flow_stage *m, const char *name)
 {
     for (size_t s = m->first; s < m->first + m->count; ++s)
         for (size_t i = 0; i < info->steps[s].graph->input_count; ++i)
@@ -758,7 +759,7 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
     }
     page_text(p, "\";\n");
     for (size_t i = 0; i < of.count; ++i) {
-        const stage *m = &of.items[i];
+        const flow_stage *m = &of.items[i];
         char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)i);
         dot_stage(p, info, m, node, mixed ? colours[numbers[m->first] % PLACE_COLOURS] : NULL);
         for (int k = 0; k < SIDES; ++k) dot_side(p, &of, i, (side)k, index, node);

@@ -56,6 +56,12 @@ static char *human_bytes(uint64_t bytes)
     return cli_bytes_text(bytes);
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 /* Write a whole file. replace: see cli_create(). j may be NULL. Return 0 after printing an
    error. */
 static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes,

@@ -8,15 +8,15 @@
    and out, and tensors that do not fit are marked.
    ===================================================================================== */
 
-typedef struct stage {                 /* [count] consecutive steps that are drawn as one      */
+typedef struct flow_stage {            /* [count] consecutive steps that are drawn as one      */
     size_t    first, count;
     around    all;                     /* tensors of all its steps                             */
     item_list inner;                   /* edges from one of its steps to the next              */
     int       shares;                  /* 1: it reads inputs of .shared                        */
-} stage;
+} flow_stage;
 
 typedef struct stages {
-    stage    *items;                   /* [count]                                              */
+    flow_stage *items;                   /* [count]                                              */
     size_t    count;
     item_list shared;                  /* inputs that several steps read                       */
 } stages;
@@ -229,12 +229,12 @@ static stages make_stages(const qnnrt_pipeline_info *info)
     for (size_t s = 1; s < count; ++s) same[s] = repeats(info, all, reads, s);
     for (size_t s = 0; s < count; ++s) {
         if (!same[s]) made.items[made.count++].first = s;
-        stage *last = &made.items[made.count - 1];
+        flow_stage *last = &made.items[made.count - 1];
         last->shares |= reads[s];
         if (++last->count > 1) move_items(&last->inner, &all[s].lists[SIDE_EDGE]);
     }
     for (size_t i = 0; i < made.count; ++i) {
-        stage *m = &made.items[i];
+        flow_stage *m = &made.items[i];
         for (size_t s = m->first; s < m->first + m->count; ++s)
             for (int k = 0; k < SIDES; ++k)
                 move_items(&m->all.lists[k], &all[s].lists[k]);
