@@ -622,6 +622,12 @@ test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.ma
 	@$(PYTHON) tests/engine-libs.py --dir $(B)/engines all
 	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)
 
+.PHONY: test-carriers
+## test-carriers: extract contexts from files that ONNX Runtime and ExecuTorch's package write, and run them (fetches 19 MB)
+test-carriers: $(B)/qnnrt-run $(ENGINES_VENV)/.made
+	@$(call fetch,2.51)
+	@$(ENGINES_VENV)/bin/python tests/carriers.py $(B)
+
 .PHONY: ops-sweep
 ## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)
 EACH ?= 60
