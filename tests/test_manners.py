@@ -23,6 +23,7 @@ import sys
 import tempfile
 import termios
 import xml.etree.ElementTree
+import zipfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
@@ -143,6 +144,7 @@ VERBS = {
     "capture": {"words": ["{model}", *BACKEND, "--output_dir", "{capture}"], "bad": ["{bad}", *BACKEND, "--output_dir", "{out}"]},
     "replay": {"words": ["{capture}", "{model}", *BACKEND], "bad": ["{bad}", "{model}", *BACKEND]},
     "doctor": {"words": ["{model}", *BACKEND], "statuses": (0, 1, 3), "bad": ["{bad}", *BACKEND], "finds": True},
+    "extract": {"words": ["{zip}"], "bad": ["{bad}"]},
     "explain": {"words": ["0x1388"]},
 }
 # Options that write files: what they write, and options that they need.
@@ -168,6 +170,24 @@ CONTRADICTIONS = [
     (["compile", "{graph}", "--output_dir", "{out}", "--fp16", "--fp32", *BACKEND], "--fp"),
     (["compile", "{graph}", *BACKEND], "--output_dir"),
     (["explain", "--json=1"], "--json"),
+]
+# More documents, with members that the good runs do not have, and of runs that fail.
+MORE = [
+    ("json_no_model", ["run", "{missing}", *BACKEND, "--json"], "qnnrt-run.run"),
+    ("json_profile", ["run", "{model}", *BACKEND, "--json", "--profiling_level", "detailed", "--memory", "shared", "--num_inferences", "2",
+                      "--output_dir", "{out}", "--resident", "one"], "qnnrt-run.run"),
+    ("json_left_out", ["run", "{mixed}", *BACKEND, "--json", "--keep_going"], "qnnrt-run.run"),
+    ("json_inspect", ["inspect", "{missing}", "--json"], "qnnrt-run.inspect"),
+    ("json_bind_plan", ["plan", "{model}", "--system_so", REF, "--bind_plan_out", "-"], "qnnrt-run.bind_plan"),
+    ("json_not_compiled", ["compile", "{missing}", *BACKEND, "--output_dir", "{out}", "--json"], "qnnrt-run.compile"),
+    ("json_profiles", ["profile", "{saved}", "{saved}", "--json"], "qnnrt-run.profile-change"),
+    ("json_doctor", ["doctor", "{missing}", "--json"], "qnnrt-run.doctor"),
+    ("json_replay", ["replay", "{missing}", "{model}", *BACKEND, "--json"], "qnnrt-run.replay"),
+    ("json_compare", ["compare", "{missing}", "{missing}", *BACKEND, "--json"], "qnnrt-run.compare"),
+    ("json_extract", ["extract", "{missing}", "--json"], "qnnrt-run.extract"),
+    ("json_dlc", ["extract", os.path.join(TOP, "tests/data/llm/dlc/w8a16_ar1.dlc"), "--json"], "qnnrt-run.extract"),
+    ("json_explain", ["explain", "--json"], "qnnrt-run.explain"),
+    ("json_unknown", ["explain", "--json", "nonsense"], "qnnrt-run.explain"),
 ]
 
 
@@ -243,14 +263,16 @@ def relu(graph, x, middle, y):
 
 def make_model(name, graph, *names):
     """Compile a graph for the reference backend; return the words that stand for it in rows."""
-    # A role with a colon in its path would be two names: the graph lies in a plain folder.
     source, model = os.path.join(tmp, name + ".json"), os.path.join(tmp, graph)
     with open(source, "w") as out:
         json.dump(relu(graph, *names), out)
     done = run("compile", source, *BACKEND, "--graph_name", graph.replace(",", ""), "--binary_file", "model", "--output_dir", model)
     ended("made_" + name, done, 0)
     looks_safe("made_" + name, done.out + done.err)
-    return {"model": model, "graph": source, "input": names[0], "values": os.path.join(tmp, "values.raw")}
+    archive = os.path.join(tmp, name + ".zip")
+    with zipfile.ZipFile(archive, "w") as out:
+        out.write(os.path.join(model, "model.bin"), "../" + names[0] + ".bin")
+    return {"model": model, "graph": source, "zip": archive, "input": names[0], "values": os.path.join(tmp, "values.raw")}
 
 
 def filled(words, values):
@@ -472,6 +494,73 @@ def check_output(verb, row, values, options):
         check(verb + "_no_colour", not escapes or "NO_COLOR" in environment and set(escapes) == {"\x1b[K"}, escapes)
 
 
+# ---- the man page and the completions ----------------------------------------------------------------
+
+def check_manual(program, helps):
+    """The page: the verbs and options of the helps, and nothing that roff complains about."""
+    name = os.path.basename(program)
+    page = os.path.join(tmp, name + ".1")
+    done = run("--man", program=program)
+    ended(name + "_man", done, 0)
+    looks_safe(name + "_man", done.out)
+    with open(page, "w") as out:
+        out.write(done.out)
+    check(name + "_man", "/" not in re.findall(r"^\.TH.*$", done.out, re.M)[0] and not re.search("20[0-9][0-9]", done.out.split("\n")[1]), "a date")
+    text = re.sub(r"\\-", "-", done.out)
+    for verb, shown in helps.items():
+        part = re.split(r"^\.S[SH] ", text, flags=re.M)
+        part = next((p for p in part if p.split("\n")[0] == verb), "") if verb else text
+        check("%s_man_%s" % (name, verb), part, "it has no section")
+        missing = [o for o in options_of(shown) if o not in COMMON and "--%s" % o not in part]
+        check("%s_man_%s" % (name, verb), not missing, missing)
+    for words in (["groff", "-man", "-ww", "-Tutf8", "-z", page], ["mandoc", "-T", "lint", "-W", "warning", page]):
+        if shutil.which(words[0]):
+            done = run(*words[1:], program=words[0])
+            wrong = [line for line in (done.out + done.err).splitlines() if "missing date" not in line]
+            check("%s_%s" % (name, words[0]), not wrong, wrong)
+
+
+def bash_completes(script, *words):
+    done = run("-c", 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _%s; printf "%%s\n" "${COMPREPLY[@]}"'
+               % words[0].replace("-", "_"), "bash", script, *words, program="bash")
+    return done.out.split()
+
+
+def check_completions(program, helps):
+    """What the shells offer: the verbs, the options of each verb, the words of an option."""
+    name = os.path.basename(program)
+    scripts = {}
+    for shell in ("bash", "zsh", "fish"):
+        done = run("--completion", shell, program=program)
+        ended(name + "_" + shell, done, 0)
+        scripts[shell] = os.path.join(tmp, name + "." + shell)
+        with open(scripts[shell], "w") as out:
+            out.write(done.out)
+        if shutil.which(shell):
+            done = run("-n", scripts[shell], program=shell)
+            check(name + "_" + shell, done.status == 0 and not done.out + done.err, done)
+    ended(name + "_csh", run("--completion", "csh", program=program), 2)
+    if not shutil.which("bash"):
+        return
+    for verb, shown in helps.items():
+        before = [name] + ([verb] if verb else [])
+        if verb:
+            check("bash_" + verb, verb in bash_completes(scripts["bash"], name, verb[:-1]), verb)
+        found = {option[2:] for option in bash_completes(scripts["bash"], *before, "--")}
+        firsts, both = set(re.findall(r"^  --(\w+)", shown, re.M)), set(options_of(shown))
+        check("bash_%s_options" % verb, firsts <= found <= both, found ^ both)
+    for words, answer in ((["--log_level", "ver"], ["verbose"]), (["--log_level", "=", "de"], ["debug"]), (["--completion", ""], ["bash", "zsh", "fish"]),
+                          (["--perf_profile", "bu"], ["burst"]), (["--ctx_dir", ""], [])):
+        before = [name] + (["run"] if "run" in helps else [])
+        found = bash_completes(scripts["bash"], *before, *words)
+        check("bash_" + words[0], found == answer, found)
+    if shutil.which("fish"):
+        line = name + (" run" if "run" in helps else "") + " --memory sh"
+        done = run("-c", 'source $argv[1]; complete -C "%s"' % line, scripts["fish"], program="fish")
+        check("fish", done.out.startswith("shared"), done)
+
+
+COMMON = ("version", "man", "completion", "help")
 # Verbs that take a pasted line, and those whose document is a file in the folder that they write.
 VERBS_RAW = {"explain": True}
 WITHOUT_JSON = {"capture": "capture.json"}
@@ -487,6 +576,12 @@ try:
         values["out"] = os.path.join(tmp, "out")
         values["capture"] = os.path.join(tmp, "capture")
     bad = make_bad_files(os.path.join(plain["model"], "model.bin"))
+    plain.update(missing=bad["missing"], saved=os.path.join(tmp, "saved.json"),
+                 mixed=os.path.join(tmp, "mixed"))
+    ended("saved", run("profile", plain["model"], *BACKEND, "--save", plain["saved"]), 0)
+    os.mkdir(plain["mixed"])
+    shutil.copy(os.path.join(plain["model"], "model.bin"), plain["mixed"])
+    shutil.copy(bad["cut_bin"], os.path.join(plain["mixed"], "z.bin"))
 
     whole = run("--help")
     ended("help", whole, 0)
@@ -505,6 +600,22 @@ try:
             check_bad_files(verb, row, plain, bad)
         check_output(verb, row, hostile, options)
         check_writes(verb, row, hostile, options)
+    helps = {verb: options_text[verb] for verb in verbs}
+    check_manual(TOOL, helps)
+    check_completions(TOOL, helps)
+    llm = run("--help", program=LLM)
+    fits("llm_help", re.sub("^      qnnrt-llm.*$", "", llm.out, flags=re.M), 80)
+    check_manual(LLM, {"": llm.out})
+    check_completions(LLM, {"": llm.out})
+    for name, words, kind in MORE:
+        done = run(*filled(words, plain))
+        looks_safe(name, done.out + done.err)
+        shapes.check(name, check_json(name, done.out), kind)
+    # --log_level holds for the lines of qnnrt, too: it tells which library it loaded as info.
+    done = run("run", plain["model"], *BACKEND, "--log_level", "info")
+    check("log_info", "log info backend: loaded" in done.err, done)
+    done = run("run", plain["model"], *BACKEND, "--log_level", "warn")
+    check("log_warn", "log info" not in done.err, done)
     for words, text in CONTRADICTIONS:
         done = run(*filled(words, plain))
         if words[0] != "explain":

@@ -34,12 +34,12 @@ static inline void cli_paragraph(FILE *out, int indent, const char *text)
     fputc('\n', out);
 }
 
-/* Print one line of a help. end: see cli_fold(). */
-static inline void cli_help_line(FILE *out, cli_tone tone, const char *line, const char *end)
+/* Print one line of a help that stands out. */
+static inline void cli_help_line(FILE *out, const char *line)
 {
-    if (tone != CLI_PLAIN) fputs(cli_tone_text(out, tone), out);
-    cli_fold(out, line, strlen(line), cli_columns(out, INT_MAX), end);
-    fprintf(out, "%s\n", tone != CLI_PLAIN ? cli_tone_text(out, CLI_PLAIN) : "");
+    fputs(cli_tone_text(out, CLI_BOLD), out);
+    cli_fold(out, line, strlen(line), cli_help_width(out), "");
+    fprintf(out, "%s\n", cli_tone_text(out, CLI_PLAIN));
 }
 
 /* Return "--name VALUE, --alias VALUE". before: the mark of an option. The caller frees it. */
@@ -65,7 +65,7 @@ static inline void cli_help_options(FILE *out, const cli_program *p, unsigned li
     for (size_t i = 0; (o = cli_option_at(p, i)) != NULL; ++i) {
         if (!cli_is_listed(o, lists)) continue;
         char *text = cli_option_text(o, "--"), *line = cli_text("  %s", text);
-        cli_help_line(out, CLI_BOLD, line, "");
+        cli_help_line(out, line);
         cli_paragraph(out, 8, o->help);
         free(text);
         free(line);
@@ -76,7 +76,7 @@ static inline void cli_help_usage(FILE *out, const char *verb, const char *usage
 {
     char *line = cli_text("  " CLI_NAME "%s%s%s%s", verb != NULL ? " " : "",
                           verb != NULL ? verb : "", usage[0] != '\0' ? " " : "", usage);
-    cli_help_line(out, CLI_BOLD, line, "");
+    cli_help_line(out, line);
     free(line);
 }
 
@@ -84,7 +84,8 @@ static inline void cli_help_examples(FILE *out, const char *const *examples)
 {
     for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
         char *line = cli_text("      " CLI_NAME " %s", examples[i]);
-        cli_help_line(out, CLI_PLAIN, line, " \\");
+        cli_fold(out, line, strlen(line), cli_columns(out, INT_MAX), " \\");
+        fputc('\n', out);
         free(line);
     }
 }
@@ -164,11 +165,12 @@ static inline void cli_man_options(FILE *out, const cli_program *p, unsigned lis
     }
 }
 
-static inline void cli_man_examples(FILE *out, const char *const *examples)
+/* begins: they are the first of a section. */
+static inline void cli_man_examples(FILE *out, const char *const *examples, int begins)
 {
     for (size_t i = 0; examples != NULL && examples[i] != NULL; ++i) {
         char *line = cli_text(CLI_NAME " %s", examples[i]);
-        fputs(".PP\n.RS 4\n.nf\n", out);
+        fputs(begins && i == 0 ? ".RS 4\n.nf\n" : ".PP\n.RS 4\n.nf\n", out);
         cli_roff(out, line);
         fputs(".fi\n.RE\n", out);
         free(line);
@@ -197,21 +199,21 @@ static inline void cli_manual(FILE *out, const cli_program *p)
     if (p->verb_count == 0) cli_man_usage(out, NULL, p->usage);
     for (size_t i = 0; i < p->verb_count; ++i)
         cli_man_usage(out, p->verbs[i].name, p->verbs[i].usage);
-    cli_roff_part(out, ".SH DESCRIPTION\n.PP", p->notes != NULL ? p->notes : p->summary);
+    cli_roff_part(out, ".SH DESCRIPTION", p->notes != NULL ? p->notes : p->summary);
     if (p->verb_count > 0) fputs(".SH VERBS\n", out);
     for (size_t i = 0; i < p->verb_count; ++i) {
         const cli_verb *v = &p->verbs[i];
-        cli_roff_part(out, ".SS", v->name);
-        cli_roff_part(out, ".PP", v->summary);
+        fprintf(out, ".SS %s\n", v->name);
+        cli_roff(out, v->summary);
         cli_roff_part(out, ".PP", v->notes);
-        cli_man_examples(out, v->examples);
+        cli_man_examples(out, v->examples, 0);
         if (v->lists != 0) cli_man_options(out, p, v->lists);
     }
-    cli_roff_part(out, ".SH OPTIONS\n.PP", "A value follows as the next word or after '='.");
+    cli_roff_part(out, ".SH OPTIONS", "A value follows as the next word or after '='.");
     cli_man_options(out, p, 0);
     if (p->verb_count == 0) fputs(".SH EXAMPLES\n", out);
-    if (p->verb_count == 0) cli_man_examples(out, p->examples);
-    cli_roff_part(out, ".SH \"EXIT STATUS\"\n.PP", p->statuses);
+    if (p->verb_count == 0) cli_man_examples(out, p->examples, 1);
+    cli_roff_part(out, ".SH \"EXIT STATUS\"", p->statuses);
 }
 
 #endif /* CLI_HELP_H */

@@ -489,10 +489,7 @@ static void json_extracts(tool *t, const extract *list, size_t count)
     page p = {NULL, 0, 0};
     json writer;
     json *j = &writer;
-    qnnrt_json_write_begin(j, json_to_page, &p, 2);
-    json_open(j, NULL, '{', 0);
-    json_string(j, "format", "qnnrt-run.extract");
-    json_count(j, "version", 1);
+    json_document(j, &p, "qnnrt-run.extract");
     json_bool(j, "ok", !t->failed);
     json_string(j, "error", t->error);
     json_string(j, "output_dir", t->set.output_dir);
@@ -524,8 +521,7 @@ static void json_extracts(tool *t, const extract *list, size_t count)
         json_close(j);
     }
     json_close(j);
-    json_close(j);
-    qnnrt_json_write_end(j);
+    json_document_end(j);
     write_page(t, "-", &p, 0);
     free(p.data);
 }
