@@ -19,13 +19,13 @@ if command -v python3 >/dev/null 2>&1; then python=python3; fi
 # look ARGUMENT ...: read files, and load nothing
 look() { run doctor --no_load "$@"; }
 
-# fault NAME TEXT HINT: the last run found it, and its next line is a hint with that text
+# fault NAME TEXT HINT: the last run found it, and its last line is a hint with that text
 fault() { found fault "$@"; }
 warning() { found warning "$@"; }
 found() {
     if awk -v kind="  $1 " -v text="$3" -v hint="$4" '
+        /^  [a-z]/ { seen = index($0, kind) == 1 && index($0, text) }
         seen && index($0, "           hint: ") == 1 && index($0, hint) { good = 1 }
-        { seen = index($0, kind) == 1 && index($0, text) }
         END { exit !good }' "$tmp/out"; then good; else bad "$2" "no $1 '$3' with '$4' in: $(cat "$tmp/out")"; fi
 }
 
@@ -195,11 +195,7 @@ else
     fault hole 'libQnnSystem.so: 1099511627776 bytes' 'compare its size'
     look "$t/crowd"
     is crowd 0
-    i=0
-    while [ $i -lt 5000 ]; do
-        : >"$t/many/libx$i.so"
-        i=$((i + 1))
-    done
+    (cd "$t/many" && seq -f 'libx%.0f.so' 5000 | xargs touch)
     look "$t/many"
     is many 0
     says many out '5000 more libraries'
@@ -280,6 +276,164 @@ else
     fault arch_181 'libQnnHtpV181Skel.so: missing' 'lib/hexagon-v181'
 fi
 
+# ---- one folder, broken in 24 ways: each is named, and nothing else ---------------------------------------
+
+# sound: the finding of the folder as it is; broken NAME LEVEL TEXT HINT [ARGUMENT ...]: the folder $d has this
+# fault (or warning) and no other one.
+device() { ADSP_LIBRARY_PATH=$skels run doctor "$d" --platform android --page_size 16384 --root "$root" "$@"; }
+broken() {
+    name=$1 level=$2 text=$3 hint=$4
+    shift 4
+    device "$@"
+    if [ "$level" = fault ]; then is "broken_$name" 1; else is "broken_$name" 3; fi
+    found "$level" "broken_$name" "$text" "$hint"
+    count=$(grep -c '^  \(fault\|warning\) ' "$tmp/out")
+    check "broken_${name}_alone" "$count findings: $(cat "$tmp/out")" test "$count" -eq 1
+    silent "broken_${name}_err" err
+    ways=$((ways + 1))
+}
+# fresh: $d is the sound folder again, and $root the sound device
+fresh() {
+    rm -rf "$d" "$root"
+    cp -rl "$t/sound" "$d"
+    cp -r "$t/phone" "$root"
+}
+# put FILE [NAME]: a prepared file takes the place of another; files are links to those of the sound folder
+put() {
+    rm -f "$d/${2:-${1#*/}}"
+    cp "$t/parts/$1" "$d/${2:-${1#*/}}"
+}
+# edit N FROM TO: change the JSON of a shard
+edit() { sed -i "s/$2/$3/" "$d/forward_$1_json.json"; }
+
+if [ -n "$python" ]; then
+    t=$tmp/ways d=$tmp/ways/app root=$tmp/ways/root skels=$tmp/ways/skels ways=0
+    mkdir -p "$t/phone/sys/devices/soc0" "$t/phone/dev" "$t/phone/vendor/lib64"
+    echo 557 >"$t/phone/sys/devices/soc0/soc_id"
+    : >"$t/phone/dev/fastrpc-cdsp"
+    : >"$t/phone/vendor/lib64/libcdsprpc.so"
+    p=$t/parts
+    {
+        whole "$t/sound"
+        echo "$skels/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r"
+        echo "$p/lfs/libQnnHtpV75Skel.so text=version%20https://git-lfs.github.com/spec/v1"
+        echo "$p/cut/libQnnHtpV75Stub.so release=$r cut=200"
+        echo "$p/class/libQnnHtpV75Skel.so release=$r"
+        echo "$p/flags/libQnnHtpV75Skel.so for=hexagon arch=73 release=$r"
+        echo "$p/stale/libQnnHtpV75Skel.so for=hexagon arch=75 release=2.48.40.260702151143"
+        echo "$p/digits/libQnnSystem.so stamp=260702151143"
+        echo "$p/pages/libQnnHtpV75Stub.so release=$r align=0x1000"
+        echo "$p/rpc/libcdsprpc.so"
+        echo "$p/glibc/libQnnHtpV75Stub.so for=linux release=$r"
+        echo "$p/x86/libQnnSystem.so for=x86_64 stamp=$stamp"
+        echo "$p/fat/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r bytes=73400320"
+        echo "$p/cxx/libc++_shared.so"
+        echo "$p/html/libQnnHtpV75Stub.so text=<!DOCTYPE%20html>"
+        echo "$p/library/forward_3.bin release=$r"
+        echo "$p/pointer/forward_2.bin text=version%20https://git-lfs.github.com/spec/v1"
+    } | $python "$tests/make_libs.py"
+    cp "$data"/llm/w8a16_four/forward_*.bin "$t/sound"
+    for n in 0 1 2 3; do cp "$data/llm/json/w8a16_four_$n.json" "$t/sound/forward_${n}_json.json"; done
+    mkdir "$p/short"
+    head -c 100000 "$data/llm/w8a16_four/forward_1.bin" >"$p/short/forward_1.bin"
+    head -c -20 "$data/llm/json/w8a16_four_1.json" >"$p/short/forward_1_json.json"
+    cp "$data/llm/bad_mixed_shards/forward_0.bin" "$p/mixed_0.bin"
+    cp "$data/llm/json/bad_mixed_0.json" "$p/mixed_0.json"
+
+    fresh
+    device --no_load
+    is sound 0
+    silent sound err
+    lacks sound_json out 'not looked at'
+    says sound_soc out 'SM8650 (chip number 557), NPU v75, VTCM 8 MiB'
+    says sound_wired out 'token_ar1_cl128: 4 steps, 3 edges with equal types and encodings, an arena of'
+
+    # ---- files of the vendor ----
+    put lfs/libQnnHtpV75Skel.so
+    broken pointer fault 'libQnnHtpV75Skel.so: a pointer of git-lfs with 42 bytes' 'git lfs pull' --no_load
+    fresh; put cut/libQnnHtpV75Stub.so
+    broken cut fault 'libQnnHtpV75Stub.so: cut short' 'Copy the file again' --no_load
+    fresh; put class/libQnnHtpV75Skel.so
+    broken class fault 'libQnnHtpV75Skel.so: for Android arm64 (64 bits), expected a 32-bit file' 'hexagon-v75' --no_load
+    fresh; put flags/libQnnHtpV75Skel.so
+    broken flags fault 'libQnnHtpV75Skel.so: made for v73, and its name says v75' 'hexagon-v75' --no_load
+    fresh; rm "$d/libQnnHtpV75Stub.so"
+    broken stub fault 'libQnnHtpV75Stub.so: missing' 'lib/aarch64-android' --no_load
+    fresh; rm "$d/libQnnHtpV75Skel.so"
+    broken skel fault 'libQnnHtpV75Skel.so: missing' 'hexagon-v75' --no_load
+    fresh; put stale/libQnnHtpV75Skel.so
+    broken stale fault 'libQnnHtpV75Skel.so: release 2.48.40.260702151143' 'one release' --no_load
+    fresh; put digits/libQnnSystem.so
+    broken system fault 'libQnnSystem.so: release built 260702151143' 'one release' --no_load
+    fresh; put pages/libQnnHtpV75Stub.so
+    broken pages fault 'libQnnHtpV75Stub.so: its segments are aligned to 4096 bytes' '2.46' --no_load
+    fresh; put rpc/libcdsprpc.so
+    broken rpc fault 'libcdsprpc.so: it belongs to the device' 'Remove it' --no_load
+    fresh; put glibc/libQnnHtpV75Stub.so
+    broken glibc fault "libQnnHtpV75Stub.so: for Linux arm64, expected Android arm64 (it needs glibc's libc.so.6)" 'aarch64-android' --no_load
+    fresh; put x86/libQnnSystem.so
+    broken x86 fault 'libQnnSystem.so: for Linux x86-64, expected Android arm64' 'aarch64-android' --no_load
+    fresh; put fat/libQnnHtpV75Skel.so
+    broken symbols warning 'libQnnHtpV75Skel.so: 70 MB' 'about 14 MB' --no_load
+    fresh; put cxx/libc++_shared.so
+    broken runtime warning 'libc++_shared.so: ' 'Remove it, unless' --no_load
+    fresh; put html/libQnnHtpV75Stub.so
+    broken page fault 'libQnnHtpV75Stub.so: not a library' 'Copy the file again' --no_load
+
+    # ---- the model ----
+    fresh; put short/forward_1.bin
+    broken short fault 'forward_1.bin: cut short: its head declares 1097728 bytes, and the file has 100000' 'Copy the file again' --no_load
+    fresh; rm "$d"/forward_1*
+    broken shard fault 'app: ' 'Put the missing file there' --no_load
+    fresh; put pointer/forward_2.bin
+    broken model_pointer fault 'forward_2.bin: a pointer of git-lfs' 'git lfs pull' --no_load
+    fresh; put library/forward_3.bin
+    broken library fault 'forward_3.bin: a library, not a context binary' 'Put the context binary there' --no_load
+    fresh; edit 3 'v2.51.0.260929181845' 'v2.52.0.260929181845'
+    broken newer fault 'forward_3.bin: made by release 2.52.0, and libQnnHtp.so has the older release 2.51.0' '2.52 or newer' --no_load
+    fresh; edit 3 '"vtcmSize": 4' '"vtcmSize": 16'
+    broken vtcm fault 'forward_3.bin: it asks for 16777216 bytes of VTCM, and SM8650 has 8 MiB' '--vtcm_mb' --no_load
+    fresh; edit 3 '"dspArch": 75' '"dspArch": 79'
+    broken arch fault 'forward_3.bin: compiled for v79, and the device has v75' '--dsp_arch 75' --no_load
+    fresh; edit 2 '"spillFillBufferSize": 0' '"spillFillBufferSize": 3700000000'
+    broken memory warning 'memory of the NPU: 4 contexts need about 3,7' '--resident one' --no_load
+    fresh; put short/forward_1_json.json
+    broken json fault 'forward_1.bin: forward_1_json.json: byte 38869: ' 'Make it again' --no_load
+
+    # ---- the device ----
+    fresh; rm "$root/dev/fastrpc-cdsp"
+    broken node fault '/dev: it has no node of the DSP' 'FastRPC' --no_load
+    fresh; rm "$root/vendor/lib64/libcdsprpc.so"
+    broken transport fault 'libcdsprpc.so: no such file' 'uses-native-library' --no_load
+    fresh; mv "$root/dev/fastrpc-cdsp" "$root/dev/fastrpc-cdsp-secure"
+    broken domain warning 'process domain: only a node for signed ones' 'ls -l /dev' --no_load
+    fresh; rm -r "$root/sys"
+    broken chip fault 'SoC: no number of a chip' 'Run it on the device' --no_load --dsp_arch 75
+    fresh; skels=$t/none:$t/skels
+    broken separator fault 'ADSP_LIBRARY_PATH: its folders are separated by' "Separate its folders with ';'" --no_load
+    fresh; skels=$t/phone
+    broken skel_path fault 'ADSP_LIBRARY_PATH: libQnnHtpV75Skel.so is in none of its folders' 'libQnnHtpV75Skel.so' --no_load
+    fresh; skels=$t/skels
+
+    # Both pipelines of the model have this cut, so there are two findings.
+    put mixed_0.bin forward_0.bin
+    put mixed_0.json forward_0_json.json
+    device --no_load
+    is cut_of_shards 1
+    fault cut_of_shards 'token_ar1_cl128: not wired: output "_model_embed_tokens_Gather_output_0" of step 0' ''
+    check cut_of_shards_alone "$(cat "$tmp/out")" test "$(grep -c '^  \(fault\|warning\) .* do not fit$' "$tmp/out")" -eq 2
+    fresh
+    if [ -f "$release/libQnnSystem.so" ]; then
+        system=$release/libQnnSystem.so
+        device --system_so "$system"
+        is sound_read 0
+        says sound_agree out 'forward_2_json.json: it agrees with forward_2.bin'
+        edit 2 '0.0030243387445807457' '0.0040243387445807457'
+        broken disagree fault 'forward_2.bin: graph "prompt_ar32_cl128_3_of_4": input' 'Make the JSON again' --system_so "$system"
+    fi
+    check ways "$ways ways" test $ways -ge 24
+fi
+
 # ---- the genuine libraries ------------------------------------------------------------------------------
 
 if [ ! -f "$release/libQnnHtp.so" ]; then
@@ -301,6 +455,139 @@ else
         is genuine_two 1
         fault genuine_two 'libQnnSystem.so: release built' 'one release'
         fault genuine_older 'forward_0.bin: made by release 2.51.0, and libQnnHtp.so has the older release 2.47.0' '2.51 or newer'
+    fi
+fi
+
+# ---- what is loaded ---------------------------------------------------------------------------------------
+
+# A library that crashes, hangs or ends the program is a finding, too.
+cat >"$tmp/bad.c" <<'end'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((constructor)) static void begin(void)
+{
+#if HOW == 0
+    abort();
+#elif HOW == 1
+    for (;;) pause();
+#elif HOW == 2
+    exit(5);
+#endif
+}
+end
+for how in 0 1 2 3; do ${CC:-cc} -shared -fPIC -DHOW=$how -o "$tmp/libQnnBad$how.so" "$tmp/bad.c" 2>"$tmp/cc" || bad compiler "$(cat "$tmp/cc")"; done
+run doctor --backend_so "$tmp/libQnnBad0.so" "$data/ctx/qairt2.51/mlp_u8"
+is crash 1
+fault crash 'libQnnBad0.so: it crashed (signal 6) while loading and starting libQnnBad0.so' 'report it to its maker'
+says crash_model out 'forward_0.bin: made by release 2.51.0'
+run doctor --backend_so "$tmp/libQnnBad1.so" --timeout 1
+is hang 1
+fault hang 'libQnnBad1.so: it did not answer within 1 s while loading and starting libQnnBad1.so' 'report it to its maker'
+run doctor --backend_so "$tmp/libQnnBad2.so"
+is ends 1
+fault ends 'libQnnBad2.so: it ended the program (status 5) while loading and starting libQnnBad2.so' 'report it to its maker'
+run doctor --backend_so "$tmp/libQnnBad3.so"
+is symbol 1
+fault symbol 'QnnInterface_getProviders' '.'
+run doctor --backend_so "$tmp/none.so"
+is no_library 1
+fault no_library 'none.so: cannot open the library' '.'
+QNNFAKE=core=3.0 run doctor --backend_so "$fake"
+is api 1
+fault api 'libQnnFake.so: ' '.'
+QNNFAKE=fail=backendCreate:4000 run doctor --backend_so "$fake"
+is start 1
+fault start 'backendCreate answered 0xfa0' '.'
+run doctor --backend_so "$fake"
+is fake 0
+says fake_symbols out 'symbols: QnnInterface_getProviders, QnnSystemInterface_getProviders'
+
+# A model of another backend; and one that runs.
+ref=$build/libQnnRef.so
+if [ -f "$ref" ]; then
+    run doctor --backend_so "$ref" "$data/ctx/qairt2.51/mlp_u8"
+    is ref_reads_htp 1
+    mkdir "$tmp/ref"
+    if [ -x "$build/examples/03_compose" ] && "$build/examples/03_compose" "$ref" "$tmp/ref/layer.bin" >"$tmp/said" 2>&1; then
+        run doctor --backend_so "$ref" "$tmp/ref" --run
+        is ref 0
+        says ref_run out 'executed in '
+        says ref_finite out 'all outputs are finite'
+    fi
+fi
+
+# ---- the report and the document ------------------------------------------------------------------------
+
+home=$tmp/home/alice
+mkdir -p "$home/models" "$tmp/home/bob"
+cp -r "$data/ctx/qairt2.51/mlp_u8" "$home/models/mlp"
+cp "$tmp/libQnnBad0.so" "$tmp/home/bob/"
+HOME=$home USER=alice LOGNAME=alice ADSP_LIBRARY_PATH=/home/carol/skels run doctor "$home/models/mlp" "$home/none" --backend_so "$home/none/libQnnHtp.so" --report "$tmp/report.txt"
+is report 1
+says report_home report.txt '~/none'
+says report_finding report.txt 'forward_0.bin: made by release 2.51.0'
+says report_hint report.txt 'hint: Name a folder that exists.'
+says report_variable report.txt 'ADSP_LIBRARY_PATH=/home/USER/skels'
+for word in alice carol "$home"; do lacks "report_$word" report.txt "$word"; done
+check report_size "$(wc -c <"$tmp/report.txt") bytes" test "$(wc -c <"$tmp/report.txt")" -lt 20000
+run doctor "$home/models/mlp" --no_load --report -
+says report_stdout out 'qnnrt-run doctor, qnnrt '
+run doctor "$home/models/mlp" --no_load --report "$tmp/none/report.txt"
+is report_nowhere 1
+says report_nowhere err 'cannot write'
+if [ -n "$python" ]; then
+    odd=$(printf 'a\n"<b>\033[31m\377')
+    mkdir "$tmp/$odd"
+    cp "$data/ctx/qairt2.51/mlp_u8/forward_0.bin" "$tmp/$odd/x.bin"
+    : >"$tmp/$odd/$odd.bin"
+    : >"$tmp/$odd/libQnn$odd.so"
+    run doctor "$tmp/$odd" "$tmp/none$odd" --no_load --json
+    is json 1
+    cp "$tmp/out" "$tmp/doc"
+    check json_shape "$(head -n 5 "$tmp/doc")" $python -c 'import json, sys
+d = json.load(open(sys.argv[1], encoding="utf-8", errors="strict"))
+levels = [f["level"] for f in d["findings"]]
+assert d["format"] == "qnnrt-run.doctor" and d["version"] == 1
+assert d["faults"] == levels.count("fault") >= 3 and d["warnings"] == levels.count("warning")
+assert all(set(f) == {"area", "level", "what", "found", "fix"} for f in d["findings"])
+assert all(f["fix"] for f in d["findings"] if f["level"] in ("warning", "fault"))' "$tmp/doc"
+    run doctor "$tmp/$odd" "$tmp/none$odd" --no_load --report "$tmp/report.txt"
+    for file in out report.txt; do
+        check "odd_$file" "a control character in $file" sh -c '! LC_ALL=C tr -d "\n\040-\176" <"$1" | grep -q .' - "$tmp/$file"
+    done
+fi
+
+# ---- good folders: no fault and no warning ----------------------------------------------------------------
+
+# good_folder NAME DIR ARGUMENT ...
+good_folder() {
+    name=$1
+    shift
+    run doctor "$@"
+    is "sample_$name" 0
+    lacks "sample_${name}_warning" out '  warning '
+}
+samples=${QNNRT_SAMPLES:-$data}
+for dir in "$samples"/ctx/qairt2.*/*/ "$samples"/llm/w8a16_one "$samples"/llm/w8a16_four "$samples"/llm/f32io_one; do
+    if [ ! -e "$dir/forward_0.bin" ]; then bad samples "no binaries in $dir"; continue; fi
+    good_folder "$(basename "$dir")_unread" "$dir" --no_load
+    if [ -f "$release/libQnnHtp.so" ]; then good_folder "$(basename "$dir")" "$dir" --backend_so "$release/libQnnHtp.so"; fi
+done
+if [ -f "$release/libQnnHtp.so" ]; then
+    run doctor "$data/ctx/qairt2.51/mlp_f32_io" --backend_so "$release/libQnnHtp.so" --run
+    is genuine_run 0
+    says genuine_run out 'executed in '
+    says genuine_loaded out 'libQnnHtp.so: loaded: Linux x86-64, release 2.'
+    run doctor "$data/llm/bad_weight_shared" --backend_so "$release/libQnnHtp.so"
+    is shared 1
+    fault shared 'its graphs share weights, and the x86-64 library cannot load that' 'Run it on a device'
+    run doctor "$data/llm/bad_mixed_shards" --backend_so "$release/libQnnHtp.so"
+    is mixed_shards 1
+    fault mixed_shards 'not wired: output "_model_embed_tokens_Gather_output_0" of step 0' '.'
+    if [ -f "$older/libQnnHtp.so" ] && [ "$older" != "$release" ]; then
+        run doctor "$data/ctx/qairt2.51/mlp_u8" --backend_so "$older/libQnnHtp.so"
+        is older_loaded 1
+        fault older_loaded 'forward_0.bin: made by release 2.51.0, and libQnnHtp.so has the older release 2.47.0' '2.51 or newer'
     fi
 fi
 

@@ -98,13 +98,23 @@ static void check_maps(const lib_file *backend, findings *f)
     free(maps);
 }
 
+/* Return the path of the libQnnSystem.so beside a library, NULL: there is none. The caller frees
+   it. */
+static char *system_beside(const char *library)
+{
+    if (library == NULL) return NULL;
+    char *path = cli_text("%.*slibQnnSystem.so", (int)(base_name(library) - library), library);
+    if (access(path, F_OK) == 0) return path;
+    free(path);
+    return NULL;
+}
+
 /* Check libQnnSystem.so, which qnnrt_open() will take. */
 static void check_system(const tool *t, const lib_file *backend, findings *f)
 {
-    const int folder = (int)(base_name(backend->path) - backend->path);
     char *path = t->set.system != NULL ? cli_text("%s", t->set.system)
-                 : cli_text("%.*slibQnnSystem.so", folder, backend->path);
-    if (access(path, F_OK) == 0) check_partner(backend, path, f);
+                                       : system_beside(backend->path);
+    if (path != NULL) check_partner(backend, path, f);
     else if (backend->role == LIB_BACKEND)
         add_finding(f, AREA_BACKEND, FOUND_NOTE, "libQnnSystem.so", NULL,
                     "not beside %s: without it, every context binary needs its JSON",
@@ -240,7 +250,9 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     qnnrt_host_desc options = {0};
     memset(roles, 0, sizeof(roles));
     backend_options(t, &desc.backend_desc);
-    if (t->set.backend == NULL) desc.backend_desc.path = d->loaded.path;
+    /* A library that does not start may still have libQnnSystem.so beside it. */
+    char *beside = system_beside(t->set.backend);
+    desc.backend_desc.path = d->loaded.path;
     for (size_t i = 0; i < t->set.role_count; ++i) {
         roles[i].role = t->set.roles[i].role;
         backend_options(t, &roles[i].desc);
@@ -248,17 +260,30 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     }
     desc.backends = roles;
     desc.backend_count = inspect ? 0 : t->set.role_count;
-    desc.system_path = t->set.system;
+    desc.system_path = t->set.system != NULL || d->loaded.path != NULL ? t->set.system : beside;
     desc.inspect = inspect;
-    desc.keep_going = inspect && metadata != QNNRT_METADATA_JSON;
+    desc.keep_going = inspect;
     desc.metadata = metadata;
     desc.read = 1;                     /* a file that is cut short meanwhile is no crash */
-    if (t->host_count == 0) {
-        if (qnnrt_host_open(folder, &options, &t->hosts[0], err) != QNNRT_OK) return 0;
+    int good = t->host_count > 0 ||
+               qnnrt_host_open(folder, &options, &t->hosts[0], err) == QNNRT_OK;
+    if (good) {
         t->host_count = 1;
+        desc.host_functions = qnnrt_host_functions(t->hosts[0], &desc.host_function_count);
+        good = qnnrt_open(folder, &desc, &t->model, err) == QNNRT_OK;
     }
-    desc.host_functions = qnnrt_host_functions(t->hosts[0], &desc.host_function_count);
-    return qnnrt_open(folder, &desc, &t->model, err) == QNNRT_OK;
+    free(beside);
+    return good;
+}
+
+/* Return 1 if a folder has a file whose name fits; -1: it cannot be read. */
+static int has_name(const char *folder, int (*fits)(const char *name))
+{
+    size_t count = 0;
+    char **names = names_in(folder, fits, &count);
+    if (names == NULL) return -1;
+    free_names(names, count);
+    return count > 0;
 }
 
 static int is_metadata_name(const char *name)
@@ -276,21 +301,31 @@ static void check_by_marks(const doctor *d, const target *g, char **names, const
         if (!bad[i]) check_marked(g, f, path, names[i]);
         free(path);
     }
-    add_finding(f, AREA_MODEL, FOUND_NOTE, "graphs", NULL,
-                "not looked at: %s, and not every binary has its JSON",
+    add_finding(f, AREA_MODEL, FOUND_NOTE, "graphs", NULL, "not looked at: %s, and there is no JSON",
                 d->t->set.doctor.no_load ? "--no_load loads no libQnnSystem.so"
                                          : "no libQnnSystem.so was found");
+}
+
+/* Open the folder d->at with libQnnSystem.so, or with the JSON alone. Return 0 with an error.
+   *no_system: 1: there is no such library, or none is to be loaded. */
+static int open_described(doctor *d, int described, int *no_system, qnnrt_error *err)
+{
+    const settings *set = &d->t->set;
+    if (!set->doctor.no_load && open_folder(d, d->at, QNNRT_METADATA_ALL, 1, err)) return 1;
+    *no_system = set->doctor.no_load || (err->code == QNNRT_E_LIBRARY && set->system == NULL);
+    return *no_system && described && open_folder(d, d->at, QNNRT_METADATA_JSON, 1, err);
 }
 
 /* Check the folder d->at. */
 static void work_model(void *user, findings *f)
 {
     doctor *d = user;
-    const target g = target_of(d);
+    target g = target_of(d);
     qnnrt_error err = {0};
-    size_t count = 0, faults = 0, described = 0;
+    size_t count = 0, faults = 0;
+    int no_system = 0;
+    const int described = has_name(d->at, is_metadata_name) > 0;
     char **names = names_in(d->at, is_binary_name, &count);
-    char **metadata = names_in(d->at, is_metadata_name, &described);
     char *bad = cli_alloc(count, 1);
     char **reported = cli_alloc(count, sizeof(*reported));
     child_stage(f, "reading the model with libQnnSystem.so");
@@ -300,22 +335,16 @@ static void work_model(void *user, findings *f)
         if (bad[i]) reported[faults++] = names[i];
         free(path);
     }
-    int opened = 0;
     if (count == 0 || faults < count) {
-        if (!d->t->set.doctor.no_load)
-            opened = open_folder(d, d->at, QNNRT_METADATA_ALL, 1, &err);
-        const int no_system = !opened && (d->t->set.doctor.no_load || (err.code == QNNRT_E_LIBRARY
-                                                                && d->t->set.system == NULL));
-        if (no_system && (described > 0 || count == 0))
-            opened = open_folder(d, d->at, QNNRT_METADATA_JSON, 1, &err);
+        const int opened = open_described(d, described || count == 0, &no_system, &err);
+        if (no_system) g.folder = d->at;
         if (opened) check_health(d->t, &g, reported, faults, f);
-        else if (no_system && count > 0 && (described == 0 || err.code == QNNRT_E_NOT_FOUND))
+        else if (no_system && !described && count > 0)
             check_by_marks(d, &g, names, bad, count, f);
         else
             add_finding(f, AREA_MODEL, FOUND_FAULT, base_name(d->at), err.hint, "%s", err.text);
     }
     if (names != NULL) free_names(names, count);
-    if (metadata != NULL) free_names(metadata, described);
     free(reported);
     free(bad);
 }
@@ -532,16 +561,6 @@ static int is_vendor_name(const char *name)
 static int is_model_name(const char *name)
 {
     return is_binary_name(name) || is_metadata_name(name) || strcmp(name, "qnnrt.json") == 0;
-}
-
-/* Return 1 if a folder has a file whose name fits; -1: it cannot be read. */
-static int has_name(const char *folder, int (*fits)(const char *name))
-{
-    size_t count = 0;
-    char **names = names_in(folder, fits, &count);
-    if (names == NULL) return -1;
-    free_names(names, count);
-    return count > 0;
 }
 
 /* Take a folder by what it holds: libraries, a model, or both. */

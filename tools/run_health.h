@@ -18,6 +18,8 @@ typedef struct target {
     int                emulator;       /* 1: the library is for x86-64                         */
     uint32_t           arch;           /* of the device                                        */
     const device_chip *chip;
+    const char        *folder;         /* of a model that no libQnnSystem.so reads: what has no
+                                          JSON is checked by its marks                         */
 } target;
 
 /* Check the release that made a context; made: NULL: not known. */
@@ -195,8 +197,18 @@ static void check_context(const target *g, findings *f, const qnnrt_context_info
 {
     lib_marks made;
     size_t shared = 0;
+    if (c->failure != NULL && c->failure->code == QNNRT_E_NOT_FOUND && g->folder != NULL) {
+        char *path = cli_text("%s/%s", g->folder, c->file);
+        check_marked(g, f, path, c->file);
+        free(path);
+        return;
+    }
     if (c->failure != NULL) {
-        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file, c->failure->hint, "%s", c->failure->text);
+        const char *text = c->failure->text;
+        const size_t name = strlen(c->file);
+        if (strncmp(text, c->file, name) == 0 && strncmp(text + name, ": ", 2) == 0)
+            text += name + 2;
+        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file, c->failure->hint, "%s", text);
         return;
     }
     char *facts = context_facts_text(c);
@@ -264,16 +276,14 @@ static uint64_t plan_bytes(const tool *t, const qnnrt_pipeline *pipeline,
 }
 
 /* Check the wiring, the encodings at each cut, and the arena of a pipeline. */
-static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, int broken,
-                           findings *f)
+static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, findings *f)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
     size_t unequal = 0;
     if (info->failure != NULL) {
-        /* A file that did not load was reported; this follows from it. */
-        add_finding(f, AREA_MODEL, broken ? FOUND_NOTE : FOUND_FAULT, info->name,
-                    broken ? NULL : info->failure->hint[0] != '\0' ? info->failure->hint :
-                    "Take all shards from one compilation.", "not wired: %s", info->failure->text);
+        add_finding(f, AREA_MODEL, FOUND_FAULT, info->name, info->failure->hint[0] != '\0'
+                    ? info->failure->hint : "Take all shards from one compilation.",
+                    "not wired: %s", info->failure->text);
         return;
     }
     for (size_t i = 0; i < info->edge_count; ++i)
@@ -295,17 +305,23 @@ static void check_health(const tool *t, const target *g, char *const *reported, 
                          findings *f)
 {
     const qnnrt_info *info = qnnrt_get_info(t->model);
-    int broken = 0;
+    const char *broken = NULL;
     for (size_t i = 0; i < info->context_count; ++i) {
         const qnnrt_context_info *c = &info->contexts[i];
         size_t k = 0;
-        broken |= c->failure != NULL;
+        if (c->failure != NULL) broken = c->file;
         while (k < count && strcmp(reported[k], c->file) != 0) ++k;
         if (c->failure == NULL || k == count) check_context(g, f, c);
     }
     check_need(info, f);
-    for (size_t i = 0; i < info->pipeline_count; ++i)
-        check_pipeline(t, info->pipelines[i], broken, f);
+    for (size_t i = 0; i < info->pipeline_count; ++i) {
+        const qnnrt_pipeline *one = info->pipelines[i];
+        if (broken == NULL || qnnrt_pipeline_get_info(one)->failure == NULL)
+            check_pipeline(t, one, f);
+    }
+    if (broken != NULL)
+        add_finding(f, AREA_MODEL, FOUND_NOTE, "wiring", NULL,
+                    "not looked at: the graphs of %s are not known", broken);
 }
 
 /* Check the model that the tool has opened, against the backend that it runs on, if it has one. */
