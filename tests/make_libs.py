@@ -10,6 +10,7 @@ A line is: PATH KEY=VALUE ... ; # begins a comment. Keys:
     stamp     text of 12 digits alone
     symbol    name of the skel's function
     arch      the NPU generation in e_flags, in hexadecimal: 75
+    id        GNU build id, in hexadecimal
     align     of the segments (default 16384)
     bytes     length; the file is filled with zeros
     cut       leave only that many bytes
@@ -37,25 +38,30 @@ def elf(keys):
     names = b"\0" + b"".join(name.encode() + b"\0" for name in NEEDED.get(platform, []))
     texts = [keys[key].join((begin, "\0")) for key, begin in
              (("release", "v"), ("aisw", "AISW_VERSION: "), ("stamp", ""), ("symbol", "")) if key in keys]
-    names_at = head + 2 * entry
+    note = bytes.fromhex(keys.get("id", ""))
+    count = 3 if note else 2
+    names_at = head + count * entry
     data = names + b"\0" + "\0".join(texts).encode() + b"\0"
     data += b"\0" * (-(names_at + len(data)) % 8)
     dynamic_at = names_at + len(data)
     pairs = [(1, names.index(b"\0" + name.encode()) + 1) for name in NEEDED.get(platform, [])]
     pairs += [(5, names_at), (10, len(names)), (0, 0)]
     dynamic = b"".join(struct.pack("<QQ" if wide else "<II", *pair) for pair in pairs)
-    total = dynamic_at + len(dynamic)
+    note_at = dynamic_at + len(dynamic)
+    if note:
+        note = struct.pack("<III", 4, len(note), 3) + b"GNU\0" + note
+    total = note_at + len(note)
     align, flags = int(keys.get("align", "16384"), 0), int(keys.get("arch", "0"), 16)
     sections = int(keys.get("sections", "0"))
     ident = b"\177ELF" + bytes([2 if wide else 1, 1, 1]) + b"\0" * 9
     out = ident + struct.pack("<HHI" + ("QQQ" if wide else "III") + "IHHHHHH", 3, machine, 1, 0, head, sections, flags,
-                              head, entry, 2, 64 if wide else 40, 3 if sections else 0, 0)
-    for kind, at, length in ((1, 0, total), (2, dynamic_at, len(dynamic))):
+                              head, entry, count, 64 if wide else 40, 3 if sections else 0, 0)
+    for kind, at, length in ((1, 0, total), (2, dynamic_at, len(dynamic)), (4, note_at, len(note)))[:count]:
         if wide:
             out += struct.pack("<IIQQQQQQ", kind, 5, at, at, at, length, length, align)
         else:
             out += struct.pack("<IIIIIIII", kind, at, at, at, length, length, 5, align)
-    return out + data + dynamic
+    return out + data + dynamic + note
 
 
 def crowd(data, count):

@@ -64,7 +64,7 @@ else
         for name in good old lfs cut swapped mixed stale symbol pages bundled glibc renamed host64 empty text many fat hole crowd dir x86 system; do whole "$t/$name"; done
         echo "$t/good/libQnnHtpV73Stub.so release=$r"
         echo "$t/good/libQnnHtpV73Skel.so for=hexagon arch=73 aisw=2.51.0"
-        echo "$t/good/libQnnHtpPrepare.so release=$r"
+        echo "$t/good/libQnnHtpPrepare.so release=$r id=00ff10"
         echo "$t/good/libQnnHtpV75CalculatorStub.so"
         echo "$t/good/libQnnNetRunDirectV75Skel.so for=hexagon arch=75 release=$r"
         echo "$t/good/libapp.so sections=300 bytes=1000"
@@ -97,8 +97,8 @@ else
         echo "$t/linux/libQnnHtpV75Stub.so for=linux release=$r"
         echo "$t/linux/libQnnHtpV75Skel.so for=hexagon arch=75 release=$r"
         echo "$t/bare/libQnnSystem.so stamp=$stamp"
-        echo "$t/cuts each=cut release=$r stamp=$stamp sections=100"
-        echo "$t/flips each=flip release=$r stamp=$stamp"
+        echo "$t/cuts each=cut id=0123456789abcdef release=$r stamp=$stamp sections=100"
+        echo "$t/flips each=flip id=0123456789abcdef release=$r stamp=$stamp"
         echo "$t/flips32 each=flip for=hexagon arch=75 release=$r"
         # The tool reads blocks of 1 MiB and 128 bytes.
         for pad in 1048600 1048640 1048690 1048704; do echo "$t/pads/$pad.bin pad=$pad text=v2.51.0.$stamp;arch=75;"; done
@@ -116,6 +116,7 @@ else
     silent good err
     says good out 'Android arm64, 16 KB pages, release 2.51.0.260929181845'
     says good_skel out 'the Hexagon DSP v75, release 2.51.0.260929181845'
+    says good_id out 'build id 00ff10, '
     says good_stamp out 'built 260929181845'
     says good_sum out '0 faults, 0 warnings'
     lacks good_folder out "$t"

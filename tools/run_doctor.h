@@ -13,7 +13,8 @@ typedef struct doctor {
     const char **models;               /* [model_count] folders of context binaries            */
     size_t       model_count;
     const char  *at;                   /* the library or the folder that a child looks at      */
-    lib_file     loaded;               /* the backend library, .path NULL: none                */
+    char        *loaded;               /* path of the backend library, NULL: none              */
+    lib_marks    loaded_marks;         /* its release                                          */
     uint32_t     backend_id;
 } doctor;
 
@@ -179,9 +180,9 @@ static void work_backend(void *user, findings *f)
     qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
     qnnrt_error err;
-    char *stage = cli_text("loading and starting %s", base_name(name));
-    child_stage(f, stage);
-    free(stage);
+    char *doing = cli_text("loading and starting %s", base_name(name));
+    child_stage(f, doing);
+    free(doing);
     backend_options(d->t, &desc);
     desc.path = d->at;
     if (qnnrt_backend_open(&desc, &backend, &err) == QNNRT_OK) {
@@ -211,8 +212,9 @@ static void check_backend(doctor *d, const char *path)
     }
     in_child(&d->f, AREA_BACKEND, path != NULL ? path : "libQnnHtp.so", d->t->set.doctor.limit_s,
              work_backend, d);
-    if (d->f.told[0] == NULL || d->loaded.path != NULL) return;
-    read_lib(&d->loaded, d->f.told[0]);
+    if (d->f.told[0] == NULL || d->loaded != NULL) return;
+    d->loaded = cli_text("%s", d->f.told[0]);
+    marks_of_build(d->f.told[1], &d->loaded_marks);
     if (cli_number(d->f.told[2], UINT32_MAX, &id)) d->backend_id = (uint32_t)id;
 }
 
@@ -226,11 +228,13 @@ static target target_of(doctor *d)
 {
     target g = {0};
     if (d->libs.count > 0) g.libs = &d->libs;
-    if (d->loaded.path != NULL && d->loaded.failure == NULL) {
-        g.library = d->loaded.name;
-        g.marks = d->loaded.marks;
+    if (d->loaded != NULL) {
+        g.library = base_name(d->loaded);
+        g.marks = d->loaded_marks;
         g.backend_id = d->backend_id;
-        g.emulator = d->loaded.machine == ELF_X86_64;
+#if !defined(__aarch64__)
+        g.emulator = 1;                /* it is loaded, so it is for this machine */
+#endif
     } else if (d->libs.backend != NULL) {
         g.library = d->libs.backend->name;
         g.marks = d->libs.backend->marks;
@@ -252,7 +256,7 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     backend_options(t, &desc.backend_desc);
     /* A library that does not start may still have libQnnSystem.so beside it. */
     char *beside = system_beside(t->set.backend);
-    desc.backend_desc.path = d->loaded.path;
+    desc.backend_desc.path = d->loaded;
     for (size_t i = 0; i < t->set.role_count; ++i) {
         roles[i].role = t->set.roles[i].role;
         backend_options(t, &roles[i].desc);
@@ -260,7 +264,7 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     }
     desc.backends = roles;
     desc.backend_count = inspect ? 0 : t->set.role_count;
-    desc.system_path = t->set.system != NULL || d->loaded.path != NULL ? t->set.system : beside;
+    desc.system_path = d->loaded == NULL && t->set.system == NULL ? beside : t->set.system;
     desc.inspect = inspect;
     desc.keep_going = inspect;
     desc.metadata = metadata;
@@ -301,9 +305,9 @@ static void check_by_marks(const doctor *d, const target *g, char **names, const
         if (!bad[i]) check_marked(g, f, path, names[i]);
         free(path);
     }
-    add_finding(f, AREA_MODEL, FOUND_NOTE, "graphs", NULL, "not looked at: %s, and there is no JSON",
-                d->t->set.doctor.no_load ? "--no_load loads no libQnnSystem.so"
-                                         : "no libQnnSystem.so was found");
+    add_finding(f, AREA_MODEL, FOUND_NOTE, "graphs", NULL,
+                "not looked at: %s, and there is no JSON", d->t->set.doctor.no_load
+                ? "--no_load loads no libQnnSystem.so" : "no libQnnSystem.so was found");
 }
 
 /* Open the folder d->at with libQnnSystem.so, or with the JSON alone. Return 0 with an error.
@@ -370,9 +374,9 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
 {
     qnnrt_run *run = NULL;
     qnnrt_error err;
-    char *stage = cli_text("executing %s", info->name);
-    child_stage(f, stage);
-    free(stage);
+    char *doing = cli_text("executing %s", info->name);
+    child_stage(f, doing);
+    free(doing);
     if (qnnrt_prepare(t->model, info->name, &run, &err) != QNNRT_OK) {
         add_finding(f, AREA_RUN, FOUND_FAULT, info->name, err.hint, "%s", err.text);
         return;
@@ -651,7 +655,7 @@ static int verb_doctor(void *user)
     free(sum);
     free_findings(&d.f);
     free_libs(&d.libs);
-    free_lib(&d.loaded);
+    free(d.loaded);
     free((void *)d.models);
     return status;
 }

@@ -159,9 +159,9 @@ typedef struct child {
 } child;
 
 /* Say in a child what it does next: "loading the library". In a parent, do nothing. */
-static void child_stage(findings *f, const char *stage)
+static void child_stage(findings *f, const char *doing)
 {
-    if (f->pipe != NULL) pipe_send(f->pipe, AREA_COUNT, 0, "", stage, "");
+    if (f->pipe != NULL) pipe_send(f->pipe, AREA_COUNT, 0, "", doing, "");
 }
 
 /* Tell three texts to the parent, where findings.told gets them. */

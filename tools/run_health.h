@@ -15,7 +15,7 @@ typedef struct target {
     const char        *library;        /* its name: "libQnnHtp.so"                             */
     lib_marks          marks;          /* its release                                          */
     uint32_t           backend_id;
-    int                emulator;       /* 1: the library is for x86-64                         */
+    int                emulator;       /* 1: the library emulates the NPU                      */
     uint32_t           arch;           /* of the device                                        */
     const device_chip *chip;
     const char        *folder;         /* of a model that no libQnnSystem.so reads: what has no
