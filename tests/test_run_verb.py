@@ -35,8 +35,9 @@ def check(name, good, why=""):
 
 def run(*words, env=None, tool=TOOL, cwd=None):
     """Run the tool. Return status, standard output and standard error."""
+    outer = {key: value for key, value in os.environ.items() if key not in ("QNNRT_BACKEND", "QNNRT_SYSTEM", "QNNFAKE")}
     done = subprocess.run([tool] + [str(w) for w in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=dict(os.environ, **(env or {})), cwd=cwd)
+                          env=dict(outer, **(env or {})), cwd=cwd)
     return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
 
 
@@ -332,6 +333,79 @@ for words, text in ((("--duration", "1", "--num_inferences", "2"), "exclude each
                     (("--duration", "0"), "--duration"), (("--duration", "x"), "--duration"), (("--batch_multiplier", "0"), "--batch_multiplier"),
                     (("--inspect", "--input_list", "x"), "runs nothing")):
     says("words_" + "_".join(words), fake("--ctx_dir", lone, *words), 2, text)
+
+# ---- libraries that no option names -----------------------------------------------------------------
+
+REF = os.path.join(BUILD, "libQnnRef.so")
+home = os.path.join(tmp, "home")
+os.makedirs(os.path.join(home, "bin"))
+for name in ("qnnrt-run", "qnnrt-llm"):
+    shutil.copy(os.path.join(BUILD, name), os.path.join(home, "bin", name))
+mine = os.path.join(home, "bin", "qnnrt-run")
+ref_model = os.path.join(tmp, "ref_model")
+weights = os.path.join(tmp, "weights.safetensors")
+subprocess.run([sys.executable, os.path.join(TOP, "tests/make_weights.py"), weights, os.path.join(TOP, "tests/data/ir/torch_cnn.npz")], stdout=subprocess.DEVNULL)
+made = run("compile", os.path.join(TOP, "tests/data/ir/torch_cnn.json"), "--weights", weights, "--backend_so", REF, "--output_dir", ref_model)
+check("ref_model", made[0] == 0, made[2][:300])
+here = os.path.join(tmp, "here")                 # the current folder is not searched
+os.makedirs(here)
+for name in ("libQnnRef.so", "libQnnHtp.so", "libQnnSystem.so"):
+    shutil.copy(FAKE, os.path.join(here, name))
+answer = run("run", ref_model, "--num_inferences", 0, tool=mine, cwd=here)
+says("not_the_current_folder", answer, 1, "cannot find the library libQnnRef.so")
+answer = run("run", ref_model, tool=mine, env={"QNNRT_BACKEND": REF}, cwd=here)
+says("by_environment", answer, 0, REF, "named by QNNRT_BACKEND")
+answer = run("run", ref_model, tool=mine, env={"QNNRT_BACKEND": "libQnnRef.so"}, cwd=here)
+says("environment_not_the_current_folder", answer, 1, "cannot find the library libQnnRef.so")
+answer = run("run", ref_model, tool=mine, env={"QNNRT_BACKEND": ""}, cwd=here)
+says("empty_environment", answer, 1, "cannot find the library libQnnRef.so")
+answer = run("run", ref_model, "--backend_so", REF, tool=mine, env={"QNNRT_BACKEND": "/nowhere.so"})
+says("option_before_environment", answer, 0, "named by --backend_so")
+answer = run("run", "--ctx_dir", model, "--backend_so", FAKE, tool=mine, env={"QNNRT_SYSTEM": FAKE})
+says("system_by_environment", answer, 0, "system    " + FAKE)
+answer = run("inspect", model, tool=mine, env={"QNNRT_SYSTEM": FAKE})
+says("inspect_by_environment", answer, 0, "forward_0.bin")
+os.makedirs(os.path.join(home, "lib"))
+shutil.copy(REF, os.path.join(home, "lib", "libQnnRef.so"))
+for folder in (here, home):
+    answer = run("run", ref_model, tool=mine, cwd=folder)
+    says("lib_beside_bin", answer, 0, os.path.join(home, "bin/../lib/libQnnRef.so"), "in the lib folder beside this program's; the binaries are for Ref")
+answer = run("inspect", ref_model, tool=mine, cwd=here)
+says("inspect_ref", answer, 0)
+shutil.copy(REF, os.path.join(home, "bin", "libQnnRef.so"))
+says("beside_program", run("run", ref_model, tool=mine, cwd=here), 0, os.path.join(home, "bin/libQnnRef.so"), "beside this program; the binaries are for Ref")
+os.symlink(mine, os.path.join(here, "qnnrt-run"))
+says("by_link", run("run", ref_model, tool=os.path.join(here, "qnnrt-run"), cwd=here), 0, os.path.join(home, "bin/libQnnRef.so"))
+htp_model = os.path.join(TOP, "tests/data/ctx/qairt2.51/mlp_u8")
+if os.path.exists(os.path.join(RELEASE, "libQnnHtp.so")):
+    for release in ("2.9", "2.47", "2.51", "2.60x", "3", "2.99-other", "9.9"):
+        os.makedirs(os.path.join(home, "bin/qnn", release))
+        if release != "9.9":
+            os.symlink(RELEASE, os.path.join(home, "bin/qnn", release, "onnxruntime_qnn"))
+    answer = run("run", htp_model, "--input", "x=" + htp_model + "/x.raw", "--output_dir", os.path.join(tmp, "chosen"), tool=mine, cwd=here)
+    says("newest_release", answer, 0, os.path.join(home, "bin/qnn/2.51/onnxruntime_qnn/libQnnHtp.so"), "the binaries are for HTP")
+    check("newest_release", [data(os.path.join(tmp, "chosen", f)) for f in tree(os.path.join(tmp, "chosen"))] == [data(htp_model + "/y.expected.raw")], "y differs")
+    says("wrong_ref", run("run", htp_model, "--backend_so", REF, tool=mine), 1, "mlp_u8 was made for HTP, and the library %s is for Ref" % REF)
+    says("wrong_htp", run("run", ref_model, "--backend_so", os.path.join(RELEASE, "libQnnHtp.so"), tool=mine), 1, "was made for Ref, and the library", "is for HTP")
+    says("inspect_in_clone", run("inspect", htp_model, tool=mine, cwd=here), 0, "forward_0.bin")
+    cpu = os.path.join(BUILD, "qnn/2.47/onnxruntime_qnn/libQnnCpu.so")
+    if os.path.exists(cpu):
+        says("wrong_cpu", run("run", htp_model, "--backend_so", cpu, tool=mine), 1, "was made for HTP, and the library", "is for CPU")
+else:
+    skipped += 1
+    print("test_run_verb: releases: skipped: no libQnnHtp.so in " + RELEASE)
+answer = run("--ctx_dir", ref_model, "--prompt", "x", tool=os.path.join(home, "bin/qnnrt-llm"), cwd=here)
+check("llm_chooses", "qnnrt-llm: backend %s: beside this program; the binaries are for Ref" % os.path.join(home, "bin/libQnnRef.so") in answer[2], answer[2][:300])
+
+# ---- chips by name ----------------------------------------------------------------------------------
+
+answer = run("compile", "--soc_model", "help")
+says("chips", answer, 0, "    57  SM8650     8 Gen 3        v75", "    87  SM8850")
+check("chips", len(answer[1].splitlines()) > 25 and run("run", "--soc_model=help")[1] == answer[1], answer[1][:200])
+for text in ("57", "SM8650", "sm8650", "8 Gen 3", "8gen3", "Snapdragon 8 Gen 3", "snapdragon-8-gen-3"):
+    says("chip_" + text, fake(*first, "--num_inferences", 0, "--soc_model", text), 0)
+for text in ("SM9999", "8 Gen", "0", "65536", "-1", "v75", "Snapdragon", "57x"):
+    says("no_chip_" + text, fake(*first, "--soc_model", text), 2, "--soc_model takes a chip")
 
 shutil.rmtree(tmp)
 print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))

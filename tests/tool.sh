@@ -6,7 +6,7 @@
 set -u
 LC_ALL=C
 export LC_ALL
-unset QNNFAKE COLUMNS
+unset QNNFAKE COLUMNS QNNRT_BACKEND QNNRT_SYSTEM
 
 build=${1:-build}
 release=${2:-$build/qnn/2.51/onnxruntime_qnn}

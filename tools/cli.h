@@ -14,7 +14,8 @@
    ROOMS    >>text >>message        cli_files.h: >>stdout >>signals >>read >>write
             cli_terminal.h: >>terminal >>lines >>busy        cli_options.h: >>words >>tables
             cli_help.h: >>help >>manual                      cli_complete.h: >>completion
-            cli_parse.h: >>parse                             cli_device.h: >>device              */
+            cli_parse.h: >>parse                             cli_device.h: >>device
+            cli_libs.h: >>choose                             cli_chips.h: >>chips              */
 #ifndef CLI_H
 #define CLI_H
 
@@ -215,7 +216,9 @@ static inline void cli_log(void *user, qnnrt_log_level level, const char *room,
 #include "cli_options.h"
 #include "cli_help.h"
 #include "cli_complete.h"
+
+#include "cli_chips.h"
 #include "cli_parse.h"
 #include "cli_device.h"
-
+#include "cli_libs.h"
 #endif /* CLI_H */

@@ -133,6 +133,7 @@ typedef enum cli_kind {
     CLI_WORD,                          /* field: int, the index in words                   */
     CLI_POWER,                         /* field: qnnrt_power_preset                        */
     CLI_LEVEL,                         /* field: qnnrt_log_level                           */
+    CLI_CHIP,                          /* field: uint32_t, the vendor's number of a chip   */
     CLI_OWN,                           /* take() reads the value                           */
     CLI_VERSION, CLI_HELP, CLI_MAN,
     CLI_COMPLETION                     /* value: the name of a shell                       */

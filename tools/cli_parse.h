@@ -189,6 +189,8 @@ static inline int cli_store(const cli_option *o, const char *value, void *settin
             return cli_unknown_word(o, value, levels, ", or 0 to 5");
         *(qnnrt_log_level *)field = (qnnrt_log_level)number;
         return STATUS_OK;
+    case CLI_CHIP:
+        return cli_take_chip(o, value, (uint32_t *)field);
     case CLI_OWN:
         return o->take(settings, o, value);
     case CLI_VERSION:
@@ -227,6 +229,7 @@ static inline int cli_answer(const cli_program *p, const cli_option *o, const ch
     else if (o->kind == CLI_COMPLETION && cli_word(value, cli_shells) < 0)
         return cli_unknown_word(o, value, cli_shells, "");
     else if (o->kind == CLI_COMPLETION) cli_completion(out, p, value);
+    else if (o->kind == CLI_CHIP && strcmp(value, "help") == 0) cli_print_chips(out);
     else return STATUS_OK;
     parsed->answered = 1;
     return STATUS_OK;

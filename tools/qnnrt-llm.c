@@ -64,6 +64,7 @@ typedef struct tool {
     FILE              *out;            /* standard output, without the output of libraries */
     int                failed;
     qnnrt             *model;
+    cli_choice         choice;         /* of the libraries */
     qnnrt_host        *host;           /* steps of the model's folder */
     qnnrt_host_function *functions;    /* these, and those of qnnrt_llm.h */
     qnnrt_llm         *llm;
@@ -169,13 +170,13 @@ static const cli_option options[] = {
     {.name = "backend_so", .value = "[ROLE=]FILE", .kind = CLI_OWN, .take = take_backend,
      .repeat = 1,
      .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
-             "binaries made with it (default: libQnnHtp.so beside this program, else by the "
-             "system's search). For a folder whose qnnrt.json names several backends, cpu=FILE is "
-             "the library of the role cpu; repeat the option for others. FILE alone is that of the "
-             "first role"},
+             "binaries made with it (default: " CLI_BACKEND_DEFAULT "). For a folder whose "
+             "qnnrt.json names several backends, cpu=FILE is the library of the role cpu; repeat "
+             "the option for others. FILE alone is that of the first role"},
     {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system),
-     .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
-             "library, else by the system's search). It is not needed with libQnnRef.so"},
+     .help = "libQnnSystem.so, which reads context binaries (default: QNNRT_SYSTEM of the "
+             "environment, or the one beside the backend library, or by the system's search). It "
+             "is not needed with libQnnRef.so"},
     {.name = "prompt", .value = "TEXT", .kind = CLI_TEXT, FIELD(prompt), .empty = 1,
      .help = "text that the model continues, if its tokens are bytes"},
     {.name = "prompt_file", .value = "FILE", .kind = CLI_TEXT, FIELD(prompt_file),
@@ -361,6 +362,21 @@ static int open_host(tool *t, qnnrt_desc *desc)
     return 1;
 }
 
+/* Choose the libraries that no option names, and say which ones. */
+static void choose_libraries(tool *t)
+{
+    settings *set = &t->set;
+    const int named = set->backend != NULL;
+    const char *none = "";
+    if (set->role_count > 0) return;
+    cli_choose(&t->choice, set->ctx_dir, set->describe ? &none : &set->backend, &set->system);
+    if (!set->describe && !named) {
+        char *path = cli_shown(set->backend);
+        fprintf(stderr, CLI_NAME ": backend %s: %s\n", path, t->choice.why);
+        free(path);
+    }
+}
+
 static int open_model(tool *t)
 {
     const settings *set = &t->set;
@@ -370,6 +386,7 @@ static int open_model(tool *t)
     qnnrt_error err;
     memset(&desc, 0, sizeof(desc));
     memset(&llm, 0, sizeof(llm));
+    choose_libraries(t);
     desc.backend_desc.path = set->backend;
     desc.system_path = set->system;
     desc.inspect = set->describe;
@@ -528,6 +545,7 @@ static void close_all(tool *t)
     qnnrt_llm_sampler_destroy(t->sampler);
     qnnrt_llm_session_destroy(t->session);
     qnnrt_llm_close(t->llm);
+    cli_free_choice(&t->choice);
     if (qnnrt_close(t->model) != QNNRT_OK)
         fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
     qnnrt_host_close(t->host);

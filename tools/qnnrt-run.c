@@ -298,6 +298,7 @@ typedef struct tool {
     left_out      *left;
     size_t         left_count, left_room;
     qnnrt_power_report power;
+    cli_choice     choice;             /* of the libraries                   */
     page           trace;              /* for --profile_out, written by trace_writer */
     json           trace_writer;
     uint64_t       trace_begin_ns;
@@ -706,6 +707,23 @@ static int wrong_operand(const char *word, int first)
     return STATUS_USAGE;
 }
 
+/* Choose the libraries that no option names, for the model of the command line. */
+static void choose_for_verb(tool *t, unsigned lists)
+{
+    const settings *set = &t->set;
+    const size_t at = lists == VERB_REPLAY && set->files.count > 1;
+    const char *word = set->ctx_dir != NULL ? set->ctx_dir
+                       : set->files.count > at ? set->files.items[at] : NULL;
+    char *model = lists == VERB_REPLAY && at == 0 && word != NULL ? cli_text("%s/model", word)
+                  : word != NULL ? cli_text("%s", word) : NULL;
+    const char *none = "";
+    if (lists == VERB_COMPILE ? set->compile.backends == NULL
+                              : (lists & VERBS_OPEN) != 0 && !set->inspect)
+        choose_libraries(t, lists == VERB_COMPILE ? NULL : model);
+    else if ((lists & VERBS_MODEL) != 0) cli_choose(&t->choice, NULL, &none, &t->set.system);
+    free(model);
+}
+
 /* Check the options and do what the verb says. Returns the exit status; t->failed counts as
    well. */
 static int perform(tool *t, const cli_parsed *parsed, int first)
@@ -719,11 +737,13 @@ static int perform(tool *t, const cli_parsed *parsed, int first)
         : COMMAND_RUN;
     if (model) status = check_model(&t->set, parsed);
     if (status != STATUS_OK) return status;
+    choose_for_verb(t, lists);
     status = parsed->verb->run(t);
     say_left(t);
     if (model && !t->set.diff) write_report(t, t->set.json ? "-" : NULL, 1);
     close_all(t);
     free_lists(t);
+    cli_free_choice(&t->choice);
     return status;
 }
 

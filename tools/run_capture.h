@@ -313,7 +313,7 @@ static void capture_backends(const tool *t, json *j)
         json_open(j, NULL, '{', 1);
         json_string(j, "role", roles[i]);
         json_count(j, "id", info->id);
-        json_string(j, "name", backend_name(info->id));
+        json_string(j, "name", cli_backend_name(info->id));
         json_string(j, "provider", info->provider);
         json_string(j, "build", info->build_id);
         json_close(j);

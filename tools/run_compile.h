@@ -432,7 +432,7 @@ static int verb_compile(void *user)
         fail_backend(t, &err);
     } else {
         library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
-        say_backend(t, t->backend, "");
+        say_backend(t, t->backend, "", 1);
         if (register_packages(t, t->backend, NULL, 1) &&
             (a == NULL || (encodings_read(a) && calibrate(a)))) {
             cache_begin(&cache, t, &names, a, &m, path);

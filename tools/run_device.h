@@ -19,7 +19,7 @@ typedef struct device_chip {
     const char *name;
     unsigned    arch;                  /* NPU generation                                       */
     unsigned    vtcm_mib;              /* 0: not known                                         */
-    uint32_t    model;                 /* the vendor's number, see soc_name(); 0: not known    */
+    uint32_t    model;                 /* the vendor's number, see cli_chips; 0: not known       */
 } device_chip;
 
 static const device_chip device_chips[] = {

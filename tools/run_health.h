@@ -73,8 +73,8 @@ static void check_soc(const target *g, findings *f, const qnnrt_context_info *c)
              c->dsp_arch == chip->arch)
         add_finding(f, AREA_MODEL, FOUND_WARNING, c->file, hint, "compiled for the chip %s, and"
                     " this one is %s; whether that runs is unproven",
-                    soc_name(c->soc_model) != NULL ? soc_name(c->soc_model) : "of another number",
-                    chip->name);
+                    cli_chip_name(c->soc_model) != NULL ? cli_chip_name(c->soc_model)
+                                                        : "of another number", chip->name);
 }
 
 static int is_binary_name(const char *name)
@@ -178,9 +178,9 @@ static char *context_facts_text(const qnnrt_context_info *c)
         {"file", c->file_bytes}, {"VTCM", vtcm}, {"spill-fill", spill}, {"weights", weights}};
     page_add(&p, "%s%s for %s", c->build_id != NULL && c->build_id[0] != '\0' ? "made by " :
              "its release is not known;", c->build_id != NULL ? c->build_id : "",
-             backend_name(c->backend_id));
-    if (c->soc_model != 0 && soc_name(c->soc_model) != NULL)
-        page_add(&p, ", chip %s", soc_name(c->soc_model));
+             cli_backend_name(c->backend_id));
+    if (c->soc_model != 0 && cli_chip_name(c->soc_model) != NULL)
+        page_add(&p, ", chip %s", cli_chip_name(c->soc_model));
     else if (c->soc_model != 0) page_add(&p, ", chip %lu", (unsigned long)c->soc_model);
     if (c->dsp_arch != 0) page_add(&p, ", NPU v%lu", (unsigned long)c->dsp_arch);
     page_text(&p, "; bytes:");
@@ -221,8 +221,8 @@ static void check_context(const target *g, findings *f, const qnnrt_context_info
     if (g->backend_id != 0 && c->role[0] == '\0' && c->backend_id != g->backend_id)
         add_finding(f, AREA_MODEL, FOUND_FAULT, c->file,
                     "Name the library that it was made for with --backend_so.",
-                    "made for %s, and %s is for %s", backend_name(c->backend_id), g->library,
-                    backend_name(g->backend_id));
+                    "made for %s, and %s is for %s", cli_backend_name(c->backend_id), g->library,
+                    cli_backend_name(g->backend_id));
     else if (c->backend_id == NPU)
         check_made(g, f, c->file, made.known > 0 ? made.release : NULL);
     check_arch(g, f, c->file, c->dsp_arch);

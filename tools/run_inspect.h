@@ -90,23 +90,6 @@ static void report_facts(json *j, const fact *facts, size_t count, const void *b
     }
 }
 
-/* Return the name of a chip by the vendor's number, as public projects list them, or NULL. */
-static const char *soc_name(uint32_t model)
-{
-    static const struct { uint32_t model; const char *name; } socs[] = {
-        {30, "SM8350"}, {36, "SM8450"}, {39, "SA8295"}, {42, "SM8475"}, {43, "SM8550"},
-            {45, "SXR1230P"},
-        {46, "SSG2115P"}, {52, "SA8255"}, {53, "SXR2230P"}, {57, "SM8650"}, {58, "SSG2125P"},
-        {60, "SC8380XP"},
-        {69, "SM8750"}, {75, "SXR2330P"}, {77, "QCS9100"}, {82, "QCS8300"}, {87, "SM8850"},
-        {95, "SAR2230P"},
-        {96, "SW6100"}, {97, "SM8845"}
-    };
-    for (size_t i = 0; i < sizeof(socs) / sizeof(socs[0]); ++i)
-        if (socs[i].model == model) return socs[i].name;
-    return NULL;
-}
-
 /* Return where the facts of a context come from. The caller frees it. */
 static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
 {
@@ -189,11 +172,11 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
         char *core = version_text(c->core_api), *api = version_text(c->backend_api);
         char *role = cli_shown(c->role);
         char *blob = version_text(c->blob_version);
-        const char *soc = soc_name(c->soc_model);
+        const char *soc = cli_chip_name(c->soc_model);
         say(t, "  metadata    %s\n", source);
         say(t, "  build id    %s\n", build[0] != '\0' ? build : "(not stated)");
         say(t, "  backend     %lu (%s), core API %s, backend API %s%s%s\n",
-            (unsigned long)c->backend_id, backend_name(c->backend_id), core, api,
+            (unsigned long)c->backend_id, cli_backend_name(c->backend_id), core, api,
             role[0] != '\0' ? ", role " : "", role);
         say(t, "  blob        version %s, %s\n", blob, blob_bytes);
         say(t, "  chip        ");

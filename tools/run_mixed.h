@@ -213,7 +213,7 @@ static int mixed_open(mixed *m)
         }
         backend->builder = compile_builder(t);
         backend->builder.no_validate = t->set.compile.no_validate;
-        say_backend(t, backend->backend, backend->role);
+        say_backend(t, backend->backend, backend->role, 0);
         if (!register_packages(t, backend->backend, backend->role, i == 0)) return 0;
     }
     return 1;

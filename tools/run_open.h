@@ -33,6 +33,37 @@ static void fail_backend(tool *t, const qnnrt_error *err)
                           " slash in FILE: --backend_so ./libQnnHtp.so."), "%s", err->text);
 }
 
+/* Choose the libraries that no option names, by what the model was made for. */
+static void choose_libraries(tool *t, const char *model)
+{
+    if (t->set.role_count == 0) cli_choose(&t->choice, model, &t->set.backend, &t->set.system);
+}
+
+/* Report that a model was made for another backend than the one that is open. Return 0 if it was
+   not. */
+static int fail_if_foreign(tool *t, const char *model)
+{
+    qnnrt_backend *own = NULL;
+    qnnrt_backend_desc desc;
+    backend_options(t, &desc);
+    if (t->set.role_count > 0 || t->set.inspect ||
+        (t->backend == NULL && qnnrt_backend_open(&desc, &own, NULL) != QNNRT_OK)) return 0;
+    if (t->choice.id == 0) cli_choose_id(&t->choice, model, NULL);
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(own != NULL ? own : t->backend);
+    const uint32_t made = t->choice.id;
+    const int foreign = made != 0 && info->id != made &&
+                        strcmp(cli_backend_name(info->id), "unknown") != 0;
+    if (foreign) {
+        char *hint = cli_text("Name %s with --backend_so, or leave the option out.",
+                              cli_library_name(made));
+        fail(t, NULL, hint, "%s was made for %s, and the library %s is for %s", model,
+             cli_backend_name(made), info->path, cli_backend_name(info->id));
+        free(hint);
+    }
+    qnnrt_backend_close(own);
+    return foreign;
+}
+
 static void say_version(const tool *t, const char *before, qnnrt_version_info version)
 {
     say(t, "%s%lu.%lu.%lu", before, (unsigned long)version.major, (unsigned long)version.minor,
@@ -56,13 +87,15 @@ static size_t list_backends(const tool *t, qnnrt_backend *list[ROLES_MOST],
     return count;
 }
 
-static void say_backend(const tool *t, const qnnrt_backend *backend, const char *role)
+/* Show a backend. first: the model has no other before it, and it may have been chosen. */
+static void say_backend(const tool *t, const qnnrt_backend *backend, const char *role, int first)
 {
     const qnnrt_backend_info *info = qnnrt_backend_get_info(backend);
     char *path = cli_shown(info->path), *provider = cli_shown(info->provider),
         *build = cli_shown(info->build_id);
-    say(t, "backend   %s%s%s\n          provider %s, build %s", role, role[0] != '\0' ? ": " : "",
-        path, provider[0] != '\0' ? provider
+    say(t, "backend   %s%s%s\n", role, role[0] != '\0' ? ": " : "", path);
+    if (first && t->choice.why != NULL) say(t, "          %s\n", t->choice.why);
+    say(t, "          provider %s, build %s", provider[0] != '\0' ? provider
         : "(not named)",
         build[0] != '\0' ? build : "(not named)");
     say_version(t, ", core API ", info->core_api);
@@ -312,6 +345,19 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     return model;
 }
 
+/* Choose the system library that reads a model, for verbs that only look. Return 0 if there is
+   none. */
+static int choose_reader(tool *t, const char *model)
+{
+    const char *place = NULL;
+    char *binary = cli_first_binary(model);
+    const int ref = binary != NULL && cli_head_of(binary) == CLI_HEAD_REF;
+    free(binary);
+    t->choice.system = cli_find_library(ref ? "libQnnRef.so" : "libQnnSystem.so", &place);
+    t->set.system = t->choice.system;
+    return t->set.system != NULL;
+}
+
 /* Open a folder, or files. NULL after a message. */
 static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
 {
@@ -329,7 +375,13 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
         return NULL;
     }
     qnnrt *model = try_sources(t, folder, words, count, &err);
-    if (model == NULL && err.text[0] != '\0') fail(t, NULL, open_hint(t, &err), "%s", err.text);
+    /* To look at a model, take the library of a clone if there is no other. */
+    if (model == NULL && t->set.inspect && t->set.system == NULL && err.text[0] != '\0' &&
+        choose_reader(t, folder != NULL ? folder : words[0]))
+        model = try_sources(t, folder, words, count, &err);
+    if (model == NULL && err.text[0] != '\0' &&
+        !fail_if_foreign(t, folder != NULL ? folder : words[0]))
+        fail(t, NULL, open_hint(t, &err), "%s", err.text);
     return model;
 }
 
@@ -355,7 +407,7 @@ static int open_backend(tool *t)
         fail_backend(t, &err);
         return 0;
     }
-    say_backend(t, t->backend, "");
+    say_backend(t, t->backend, "", 1);
     if (!register_packages(t, t->backend, NULL, 1)) return 0;
     return t->set.power == QNNRT_POWER_CUSTOM || set_power(t, t->backend);
 }
@@ -393,7 +445,7 @@ static int show_backends(tool *t)
     const char *roles[ROLES_MOST];
     const size_t count = list_backends(t, list, roles);
     for (size_t i = 0; i < count; ++i) {
-        say_backend(t, list[i], roles[i]);
+        say_backend(t, list[i], roles[i], i == 0);
         if (npu == NULL && qnnrt_backend_get_info(list[i])->id == NPU) npu = list[i];
     }
     if (t->set.power == QNNRT_POWER_CUSTOM || count == 0) return 1;

@@ -76,21 +76,20 @@ static const cli_option model_options[] = {
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
      .take = take_backend, .repeat = 1, .verbs = VERBS_OPEN,
      .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
-             "binaries made with it (default: libQnnHtp.so beside this program, else by the "
-             "system's search). The first line of the output names the library that was loaded. "
+             "binaries made with it (default: " CLI_BACKEND_DEFAULT "). The first lines of the "
+             "output name the library that was loaded, and why. "
              "For a folder whose qnnrt.json names several backends, cpu=FILE is the library of "
              "the role cpu; repeat the option for others. FILE alone is that of the first role"},
     {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT,
      FIELD(system),
      .verbs = VERBS_MODEL | VERBS_OPEN,
-     .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
-             "library, else by the system's search). It is not needed when every binary has its "
-             "JSON. For binaries made with libQnnRef.so, name that library"},
-    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
-     FIELD(soc_model),
+     .help = "libQnnSystem.so, which reads context binaries (default: QNNRT_SYSTEM of the "
+             "environment, or the one beside the backend library, or by the system's search). It "
+             "is not needed when every binary has its JSON, nor with libQnnRef.so"},
+    {.name = "soc_model", .value = "CHIP", .kind = CLI_CHIP, FIELD(soc_model),
      .verbs = VERBS_OPEN,
-     .help = "chip that the HTP device is created for, such as 57 for SM8650 (default: the "
-             "library's choice)"},
+     .help = "chip that the HTP device is created for: SM8650, \"8 Gen 3\" or 57; help lists all "
+             "(default: the library's choice)"},
     {.name = "graph", .value = "NAME", .kind = CLI_LIST, FIELD(graphs),
      .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "take only this pipeline; a graph alone is named GRAPH or CONTEXT/GRAPH, such as "
@@ -367,17 +366,18 @@ static const cli_option compile_options[] = {
              "and why"},
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
      .take = take_backend, .repeat = 1, .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
-     .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "
-             "this program, else by the system's search). With --backends, cpu=FILE is the library "
-             "of the role cpu"},
+     .help = "library that compiles, and that will run the binary (default: QNNRT_BACKEND of the "
+             "environment, or libQnnHtp.so beside this program, in the newest release of its "
+             "clone's build/qnn, or by the system's search). With --backends, cpu=FILE is the "
+             "library of the role cpu"},
     {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_COMPILE,
      .key = CLI_KEY_FILE,
      .help = "libQnnSystem.so, which reads .dlc (default: the one beside the backend library). "
              "With libQnnRef.so it must be named"},
-    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
-     FIELD(soc_model),
+    {.name = "soc_model", .value = "CHIP", .kind = CLI_CHIP, FIELD(soc_model),
      .verbs = VERB_COMPILE,
-     .help = "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)"},
+     .help = "HTP: chip to compile for: SM8650, \"8 Gen 3\" or 57; help lists all (default on "
+             "x86-64: 57)"},
     {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
      FIELD(compile.arch), .verbs = VERB_COMPILE,
      .help = "HTP: NPU generation, such as 75 (default: the chip's)"},

@@ -36,8 +36,8 @@ static const cli_option pair_options[] = {
      .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
      .help = "libQnnSystem.so of side B (default: the one of --system_so, or with "
              "--other_backend_so the one beside that library)"},
-    {.name = "other_soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
-     FIELD(pair.soc_model), .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
+    {.name = "other_soc_model", .value = "CHIP", .kind = CLI_CHIP, FIELD(pair.soc_model),
+     .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
      .help = "chip that the device of side B is created for (default: that of side A)"}
 };
 

@@ -202,7 +202,7 @@ static double replay_tolerance(const tool *t, const captured *from)
 {
     const qnnrt_backend_info *here =
         qnnrt_backend_get_info(qnnrt_get_info(t->model)->backend);
-    const char *name = here != NULL ? backend_name(here->id) : "";
+    const char *name = here != NULL ? cli_backend_name(here->id) : "";
     const int same = from->backend != NULL && here != NULL &&
                      strcmp(from->backend, name) == 0 && strcmp(from->build, here->build_id) == 0;
     say(t, "capture   %s, of %s %s\n", from->folder,

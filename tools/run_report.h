@@ -325,7 +325,7 @@ static void report_step(json *j, const qnnrt_step_info *step)
         json_string(j, "file", context->file);
         json_string(j, "graph", step->graph->name);
         json_string(j, "role", context->role);
-        json_string(j, "backend", backend_name(context->backend_id));
+        json_string(j, "backend", cli_backend_name(context->backend_id));
     } else {
         json_string(j, "text", qnnrt_step_text(step, text, sizeof(text)));
     }

@@ -7,11 +7,6 @@
    Texts for steps of all kinds. Only a step that is a graph has a model.
    ===================================================================================== */
 
-static const char *backend_name(uint32_t id)
-{
-    return id == 3 ? "CPU" : id == 4 ? "GPU" : id == 6 ? "HTP" : id == 0x524546 ? "Ref" : "unknown";
-}
-
 /* Return the context of a graph, NULL for a step of another kind. */
 static const qnnrt_context_info *step_context(const qnnrt_step_info *step)
 {
@@ -25,7 +20,7 @@ static char *step_place(const qnnrt_step_info *step)
 {
     const qnnrt_context_info *context = step_context(step);
     if (context == NULL) return cli_text("host");
-    const char *name = backend_name(context->backend_id);
+    const char *name = cli_backend_name(context->backend_id);
     if (context->role == NULL || context->role[0] == '\0') return cli_text("%s", name);
     char *role = cli_shown(context->role), *made = cli_text("%s (%s)", role, name);
     free(role);
