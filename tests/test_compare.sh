@@ -164,6 +164,18 @@ unset QNNREF_FAULTS
 is failed_again 1
 says failed_again out 'failed    as it did when it was captured'
 
+# Host steps are replayed with the constants of the model.
+run compile "$data/llm/model" --output_dir "$tmp/mixed" --backends npu,host --backend_so "npu=$ref" --embedding host
+is mixed 0
+run capture "$tmp/mixed" --backend_so "npu=$ref" --output_dir "$tmp/mixed_captured" --input random:2 --graph token_ar1_cl128
+is mixed 0
+run replay "$tmp/mixed_captured" "$tmp/mixed" --backend_so "npu=$ref" --json
+is mixed_replay 0
+check mixed_replay "no step 0 in $(head -c 400 "$tmp/out")" python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert [r["tensor"] for r in d["tensors"] if r["step"] == 0] == ["embedding"] and len(d["tensors"]) == 10
+assert d["sides"][0]["backend"] == d["sides"][1]["backend"] == "Ref"' "$tmp/out"
+
 # Damaged and hostile captures.
 run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/small" --graph token_ar1_cl128
 mkdir "$tmp/hostile"
@@ -182,6 +194,15 @@ if [ -e "$htp" ]; then
     run replay "$tmp/htp_captured" "$tmp/four" --backend_so "$ref" --tolerance 0
     is htp_on_ref_exact 1
     says htp_on_ref_exact out 'the first that differs is step 0 of'
+    # A convert step and other numbers of steps: graphs are found by their names.
+    run compile "$data/llm/model" --output_dir "$tmp/htp_mixed" --backends npu,host --backend_so "npu=$htp" --embedding host
+    run capture "$tmp/htp_mixed" --backend_so "npu=$htp" --output_dir "$tmp/htp_mixed_captured" --graph token_ar1_cl128
+    run replay "$tmp/htp_mixed_captured" "$tmp/mixed" --backend_so "npu=$ref"
+    is htp_mixed 0
+    says htp_mixed out '10 tensors compared, 0 beyond the tolerance'
+    run compare "$tmp/htp" "$tmp/four" --backend_so "$htp" --other_backend_so "$ref" --input random:3 --tolerance 0.02
+    is htp_and_ref 0
+    says htp_and_ref out '24 tensors compared, 0 beyond the tolerance'
     change model.layers.2.mlp.down_proj.weight 3
     run compile "$tmp/changed" --output_dir "$tmp/other" --backend_so "$ref" --shards 4
     run replay "$tmp/htp_captured" "$tmp/other" --backend_so "$ref"

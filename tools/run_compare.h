@@ -117,6 +117,7 @@ static int compare_files(comparison *c, const cli_list *words)
         return -1;
     }
     if (kinds[0] == OPERAND_MODEL) return 0;
+    for (size_t i = 0; i < 2; ++i) compare_side(c, i, words->items[i], NULL, NULL);
     if (kinds[0] == OPERAND_CAPTURE) {
         compare_captures(c, words->items);
         return 1;
@@ -140,6 +141,7 @@ static void compare_models(comparison *c)
     pairing p;
     c->t->set.per_tensor = 1;          /* edges are read after the exec */
     const int opened = pair_open(&p, c->t);
+    for (size_t i = 0; i < 2 && opened; ++i) compare_model(c, i, p.sides[i]);
     for (size_t i = 0; i < p.count && opened; ++i) {
         const paired *one = &p.list[i];
         if (one->jobs[0] != NULL && one->jobs[1] != NULL) compare_job(c, &p, one);

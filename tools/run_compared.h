@@ -28,6 +28,7 @@ typedef struct comparison {
     size_t    limit_count;
     int       given;                   /* 1: the first one is an option's                  */
     char     *first;                   /* the first step that differs, or NULL             */
+    struct { char *model, *backend, *build; } sides[2];          /* NULL: there is none   */
     compared *rows;                    /* [count]                                          */
     size_t    count, room, bad;        /* bad: rows that differ or cannot be compared      */
 } comparison;
@@ -64,10 +65,33 @@ static void compare_end(comparison *c)
         free(c->rows[i].name);
         free(c->rows[i].problem);
     }
+    for (size_t i = 0; i < 2; ++i) {
+        free(c->sides[i].model);
+        free(c->sides[i].backend);
+        free(c->sides[i].build);
+    }
     free(c->first);
     free(c->limits);
     free(c->limits_used);
     free(c->rows);
+}
+
+/* Note what a side is; backend and build may be NULL. */
+static void compare_side(comparison *c, size_t which, const char *model, const char *backend,
+                         const char *build)
+{
+    c->sides[which].model = cli_text("%s", model);
+    c->sides[which].backend = backend != NULL ? cli_text("%s", backend) : NULL;
+    c->sides[which].build = build != NULL ? cli_text("%s", build) : NULL;
+}
+
+/* Note that a side is an opened model. */
+static void compare_model(comparison *c, size_t which, const tool *t)
+{
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    const qnnrt_backend_info *backend = info != NULL ? qnnrt_backend_get_info(info->backend) : NULL;
+    compare_side(c, which, model_name(t), backend != NULL ? backend_name(backend->id) : NULL,
+                 backend != NULL ? backend->build_id : NULL);
 }
 
 /* Return the limit of a tensor, which --tolerance names as the table does, or without what is
@@ -241,7 +265,9 @@ static void compare_say(const comparison *c, size_t first)
             cell[2 + k] = row->problem != NULL ? cli_text("-") : cli_text("%.4g", values[k]);
         cell[5] = row->problem != NULL ? cli_text("-") : cli_text("%.7f", m->cosine);
         cell[6] = row->problem != NULL ? cli_text("-") : compare_sqnr(m->sqnr_db);
-        cell[7] = cli_text("%s", verdict);
+        cell[7] = row->m.codes && m->unequal > 0
+            ? cli_text("%s, %llu code%s", verdict, (unsigned long long)m->code_max,
+                       cli_plural(m->code_max)) : cli_text("%s", verdict);
     }
     say_table(c->t, titles, "llrrrrrl", cells, c->count - first);
     free(cells);
@@ -330,6 +356,16 @@ static void compare_write(comparison *c, const char *format)
     json_bool(j, "ok", !c->t->failed && c->bad == 0);
     json_string(j, "error", c->t->error);
     json_string(j, "first", c->first);
+    json_open(j, "sides", '[', 0);
+    for (size_t i = 0; i < 2; ++i) {
+        if (c->sides[i].model == NULL) continue;
+        json_open(j, NULL, '{', 1);
+        json_string(j, "model", c->sides[i].model);
+        json_string(j, "backend", c->sides[i].backend);
+        json_string(j, "build", c->sides[i].build);
+        json_close(j);
+    }
+    json_close(j);
     json_open(j, "tensors", '[', 0);
     for (size_t i = 0; i < c->count; ++i) compare_row_json(j, &c->rows[i]);
     json_close(j);

@@ -4,8 +4,8 @@
 
 /* =====================================================================================
    REPLAY                                                                         >>replay
-   Executes each captured graph alone, with its captured inputs, and compares what it writes: so
-   that a step that differs does not change those after it.
+   Executes each captured graph and host step alone, with its captured inputs, and compares what it
+   writes: so that a step that differs does not change those after it.
    ===================================================================================== */
 
 /* Return the pipeline that is the graph of a step alone: of the same context, else the only graph
@@ -53,52 +53,83 @@ static qnnrt_slot replay_slot(const job *j, const captured_step *step, size_t po
     return found != QNNRT_NO_SLOT || count != 1 || step->counts[output] != 1 ? found : lone;
 }
 
-/* Write the captured values of an input: the same bytes where the types are equal, else the same
-   numbers. Return NULL, or what does not fit; the caller frees it. */
-static char *replay_fill(qnnrt_run *run, qnnrt_slot slot, const captured_tensor *from,
-                         const char *data)
+/* Put captured values into the memory of a tensor: the same bytes where the types are equal, else
+   the same numbers. Return NULL, or what does not fit; the caller frees it. */
+static char *replay_values(const qnnrt_tensor_info *to, const captured_tensor *from,
+                           const char *data, void *out)
 {
-    const qnnrt_tensor_info *tensor = slot->tensor;
-    const size_t count = (size_t)from->info.count;
-    size_t bytes = 0;
-    void *to;
-    if (tensor->dynamic_dims != NULL)
-        qnnrt_set_dims(run, slot, from->dims, from->info.rank);
-    if (count_now(run, slot) != count)
+    const uint64_t count = from->info.count;
+    if (to->count != count)
         return cli_text("it has %llu values in the capture and %llu here",
-                        (unsigned long long)count, (unsigned long long)count_now(run, slot));
-    to = qnnrt_data_slot(run, slot, &bytes);
-    if (tensor->dtype == from->info.dtype && bytes == from->info.bytes && to != NULL &&
-        qnnrt_quant_equal(&tensor->quant, &from->info.quant)) {
-        memcpy(to, data, bytes);
+                        (unsigned long long)count, (unsigned long long)to->count);
+    if (out == NULL) return cli_text("it has no memory");
+    if (to->dtype == from->info.dtype && to->bytes == from->info.bytes &&
+        qnnrt_quant_equal(&to->quant, &from->info.quant)) {
+        memcpy(out, data, (size_t)to->bytes);
         return NULL;
     }
-    double *wide = cli_alloc(count, sizeof(*wide));
-    char *why = NULL;
-    if (!numbers_of(&from->info, data, count, wide)) {
-        why = cli_text("%s has no numbers", qnnrt_dtype_name(from->info.dtype));
-    } else if (tensor->quant.encoding == QNNRT_ENCODING_NONE && integer_bytes(tensor->dtype) != 0) {
-        int32_t *whole = cli_alloc(count, sizeof(*whole));
-        for (size_t i = 0; i < count; ++i)
-            whole[i] = wide[i] >= INT32_MAX ? INT32_MAX : wide[i] > INT32_MIN ? (int32_t)wide[i]
-                                                                              : INT32_MIN;
-        if (qnnrt_write_i32(run, slot, 0, whole, count) != QNNRT_OK)
-            why = cli_text("%s", qnnrt_run_error(run)->text);
-        free(whole);
-    } else {
-        float *values = cli_alloc(count, sizeof(*values));
-        for (size_t i = 0; i < count; ++i) values[i] = (float)wide[i];
-        if (qnnrt_write_f32(run, slot, 0, values, count) != QNNRT_OK)
-            why = cli_text("%s", qnnrt_run_error(run)->text);
+    double *wide = cli_alloc((size_t)count, sizeof(*wide));
+    int good = numbers_of(&from->info, data, count, wide);
+    if (good && to->quant.encoding == QNNRT_ENCODING_NONE) {
+        for (uint64_t i = 0; i < count && !value_is_float(to->dtype); ++i)
+            if (!(fabs(wide[i]) < 9e18)) wide[i] = 0;        /* an integer cannot hold it */
+        good = value_put(to->dtype, wide, out, count);
+    } else if (good) {
+        float *values = cli_alloc((size_t)count, sizeof(*values));
+        for (uint64_t i = 0; i < count; ++i) values[i] = (float)wide[i];
+        good = qnnrt_encode_f32(to, values, out) == QNNRT_OK;
         free(values);
     }
     free(wide);
-    return why;
+    return good ? NULL : cli_text("no conversion from %s to %s",
+                                  qnnrt_dtype_name(from->info.dtype),
+                                  qnnrt_dtype_name(to->dtype));
 }
 
-/* Fill all inputs of a step. Return 0 after a message, or after noting what does not fit. */
+/* Read a captured tensor, and put its values into memory. Return 0 after a message, or after noting
+   what does not fit. */
+static int replay_input(comparison *c, const captured *from, const captured_pipeline *pipeline,
+                        uint32_t at, size_t port, const qnnrt_tensor_info *to, void *out)
+{
+    const captured_port *name = &pipeline->steps[at].ports[0][port];
+    const captured_tensor *tensor = &pipeline->tensors[name->tensor];
+    char *data = NULL, *why = NULL;
+    int good = 1;
+    if (to == NULL) why = cli_text("the step has no input of this name");
+    else if (tensor->file == NULL) why = cli_text("it was not captured");
+    else {
+        data = captured_data(c->t, from, tensor);
+        good = data != NULL;
+        if (good) why = replay_values(to, tensor, data, out);
+    }
+    if (why != NULL) compare_problem(c, pipeline->name, at, name->name, why);
+    good = good && why == NULL;
+    free(why);
+    free(data);
+    return good;
+}
+
+/* Compare an output of a step with what was captured; data is NULL if the step has none of this
+   name. */
+static void replay_output(comparison *c, const captured *from, const captured_pipeline *pipeline,
+                          uint32_t at, size_t port, const qnnrt_tensor_info *now, const void *data)
+{
+    const captured_port *name = &pipeline->steps[at].ports[1][port];
+    const captured_tensor *tensor = &pipeline->tensors[name->tensor];
+    if (tensor->file == NULL) return;
+    if (data == NULL) {
+        compare_problem(c, pipeline->name, at, name->name, "the step has no output of this name");
+        return;
+    }
+    char *before = captured_data(c->t, from, tensor);
+    if (before != NULL)
+        compare_tensors(c, pipeline->name, at, name->name, &tensor->info, before, now, data);
+    free(before);
+}
+
+/* Fill all inputs of a graph. Return 0 after a message, or after noting what does not fit. */
 static int replay_inputs(comparison *c, const captured *from, const captured_pipeline *pipeline,
-                         uint32_t at, job *j, qnnrt_run *run)
+                         uint32_t at, const job *j, qnnrt_run *run)
 {
     const captured_step *step = &pipeline->steps[at];
     char *filled = cli_alloc(j->info->slot_count, 1);
@@ -106,95 +137,173 @@ static int replay_inputs(comparison *c, const captured *from, const captured_pip
     for (size_t i = 0; i < step->counts[0] && good; ++i) {
         const captured_tensor *tensor = &pipeline->tensors[step->ports[0][i].tensor];
         const qnnrt_slot slot = replay_slot(j, step, i, 0);
-        char *why = NULL, *data = NULL;
-        if (slot == QNNRT_NO_SLOT) why = cli_text("the graph has no input of this name");
-        else if (tensor->file == NULL) why = cli_text("it was not captured");
-        else {
-            data = captured_data(c->t, from, tensor);
-            good = data != NULL;
-            if (good) why = replay_fill(run, slot, tensor, data);
+        qnnrt_tensor_info now;
+        if (slot != QNNRT_NO_SLOT) {
+            if (slot->tensor->dynamic_dims != NULL)
+                qnnrt_set_dims(run, slot, tensor->dims, tensor->info.rank);
+            now = tensor_now(run, slot);
             filled[slot - j->info->slots] = 1;
         }
-        if (why != NULL) compare_problem(c, pipeline->name, at, step->ports[0][i].name, why);
-        good = good && why == NULL;
-        free(why);
-        free(data);
+        good = replay_input(c, from, pipeline, at, i, slot != QNNRT_NO_SLOT ? &now : NULL,
+                            slot != QNNRT_NO_SLOT ? qnnrt_data_slot(run, slot, NULL) : NULL);
     }
     for (size_t i = 0; i < j->info->slot_count && good; ++i) {
         const qnnrt_slot slot = &j->info->slots[i];
-        if (slot->role != QNNRT_ROLE_INPUT || filled[i] || slot->tensor->optional) continue;
+        if (slot->role != QNNRT_ROLE_INPUT || filled[i]) continue;
+        if (slot->tensor->optional && qnnrt_omit(run, slot) == QNNRT_OK) continue;
         compare_problem(c, pipeline->name, at, slot->tensor->name, "the capture lacks this input");
         good = 0;
     }
-    for (size_t i = 0; i < j->info->slot_count && good; ++i)
-        if (j->info->slots[i].role == QNNRT_ROLE_INPUT && !filled[i])
-            qnnrt_omit(run, &j->info->slots[i]);
     free(filled);
     return good;
 }
 
-/* Compare what a step has written. */
-static void replay_outputs(comparison *c, const captured *from, const captured_pipeline *pipeline,
-                           uint32_t at, job *j, qnnrt_run *run)
-{
-    const captured_step *step = &pipeline->steps[at];
-    for (size_t i = 0; i < step->counts[1]; ++i) {
-        const captured_tensor *tensor = &pipeline->tensors[step->ports[1][i].tensor];
-        const char *name = step->ports[1][i].name;
-        const qnnrt_slot slot = replay_slot(j, step, i, 1);
-        if (tensor->file == NULL) continue;
-        if (slot == QNNRT_NO_SLOT) {
-            compare_problem(c, pipeline->name, at, name, "the graph has no output of this name");
-            continue;
-        }
-        char *data = captured_data(c->t, from, tensor);
-        const qnnrt_tensor_info now = tensor_now(run, slot);
-        if (data != NULL)
-            compare_tensors(c, pipeline->name, at, name, &tensor->info, data, &now,
-                            qnnrt_data_slot(run, slot, NULL));
-        free(data);
-    }
-}
-
-/* Replay a step. */
-static void replay_step(comparison *c, const captured *from, const captured_pipeline *pipeline,
-                        uint32_t at)
+/* Execute a graph alone. expected: 1: it failed when it was captured. */
+static void replay_graph_step(comparison *c, const captured *from,
+                              const captured_pipeline *pipeline, uint32_t at,
+                              const qnnrt_pipeline *graph, int expected)
 {
     tool *t = c->t;
     const captured_step *step = &pipeline->steps[at];
-    const size_t first = c->count;
     qnnrt_mem *mem = NULL;
     qnnrt_run *run = NULL;
-    const int expected = pipeline->error != NULL && pipeline->failed_step == at;
-    say(t, "\nstep %lu   %s\n", (unsigned long)at, step->text);
-    if (step->kind != QNNRT_STEP_GRAPH) {
-        say(t, "  not replayed: only graphs are\n");
-        return;
-    }
-    const qnnrt_pipeline *graph = replay_graph(t, pipeline, at);
-    if (graph == NULL) {
-        compare_problem(c, pipeline->name, at, step->graph, "the model has no such graph");
-    } else {
-        add_job(t, graph, NULL);
-        job *j = &t->jobs[t->job_count - 1];
-        if (!capture_plan(t, j) || !start_run(t, j, &mem, &run)) goto done;
-        if (!replay_inputs(c, from, pipeline, at, j, run)) goto say;
-        cli_busy(1, "step %lu is executed", (unsigned long)at);
+    add_job(t, graph, NULL);
+    job *j = &t->jobs[t->job_count - 1];
+    if (capture_plan(t, j) && start_run(t, j, &mem, &run) &&
+        replay_inputs(c, from, pipeline, at, j, run)) {
         if (qnnrt_exec(run) != QNNRT_OK) {
             if (expected) say(t, "  failed    as it did when it was captured\n");
             fail_run(t, j, run);
             compare_problem(c, pipeline->name, at, step->graph, qnnrt_run_error(run)->text);
         } else {
             if (expected) say(t, "  succeeded here; when it was captured it failed\n");
-            replay_outputs(c, from, pipeline, at, j, run);
+            for (size_t i = 0; i < step->counts[1]; ++i) {
+                const qnnrt_slot slot = replay_slot(j, step, i, 1);
+                qnnrt_tensor_info now;
+                if (slot != QNNRT_NO_SLOT) now = tensor_now(run, slot);
+                replay_output(c, from, pipeline, at, i, &now, slot != QNNRT_NO_SLOT
+                              ? qnnrt_data_slot(run, slot, NULL) : NULL);
+            }
         }
     }
-say:
-    if (c->count > first) compare_say(c, first);
-    for (size_t i = first; i < c->count; ++i) compare_first(c, &c->rows[i], step->text);
-done:
     qnnrt_run_destroy(run);
     qnnrt_mem_destroy(mem);
+}
+
+/* Return the function of a host step of the folder, NULL if it has none of this name. */
+static const qnnrt_host_function *replay_function(const tool *t, const char *name)
+{
+    for (size_t h = 0; h < t->host_count; ++h) {
+        size_t count = 0;
+        const qnnrt_host_function *list = qnnrt_host_functions(t->hosts[h], &count);
+        for (size_t i = 0; i < count; ++i)
+            if (strcmp(list[i].name, name) == 0) return &list[i];
+    }
+    return NULL;
+}
+
+/* Return the host step of this name, and its pipeline and number; NULL: the model has none. */
+static const qnnrt_graph_info *replay_host(const tool *t, const char *name,
+                                           const qnnrt_pipeline **pipeline, size_t *at)
+{
+    const qnnrt_info *info = qnnrt_get_info(t->model);
+    for (size_t i = 0; i < info->pipeline_count; ++i) {
+        const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(info->pipelines[i]);
+        for (size_t s = 0; s < p->step_count && p->failure == NULL; ++s) {
+            if (p->steps[s].kind != QNNRT_STEP_HOST || strcmp(p->steps[s].graph->name, name) != 0)
+                continue;
+            *pipeline = info->pipelines[i];
+            *at = s;
+            return p->steps[s].graph;
+        }
+    }
+    return NULL;
+}
+
+static size_t replay_port(const captured_step *step, int output, const char *name)
+{
+    size_t i = 0;
+    while (i < step->counts[output] && strcmp(step->ports[output][i].name, name) != 0) ++i;
+    return i;
+}
+
+/* Call the function of a host step; constants are those of the model. */
+static void replay_host_step(comparison *c, const captured *from,
+                             const captured_pipeline *pipeline, uint32_t at)
+{
+    const captured_step *step = &pipeline->steps[at];
+    const qnnrt_pipeline *owner = NULL;
+    size_t place = 0;
+    const qnnrt_host_function *function = replay_function(c->t, step->graph);
+    const qnnrt_graph_info *graph = replay_host(c->t, step->graph, &owner, &place);
+    if (function == NULL || graph == NULL) {
+        compare_problem(c, pipeline->name, at, step->graph, "the model has no such host step");
+        return;
+    }
+    void **ins = cli_alloc(graph->input_count, sizeof(*ins)), **owned = cli_alloc(
+        graph->input_count, sizeof(*owned)), **outs = cli_alloc(graph->output_count, sizeof(*outs));
+    int good = 1;
+    qnnrt_error err = {QNNRT_OK, 0, "", ""};
+    for (size_t i = 0; i < graph->input_count && good; ++i) {
+        qnnrt_slot slot = QNNRT_NO_SLOT;
+        const size_t port = replay_port(step, 0, graph->inputs[i].name);
+        char *address = cli_text("%lu/%s", (unsigned long)place, graph->inputs[i].name);
+        qnnrt_slot_find(owner, address, QNNRT_ROLE_CONSTANT, &slot, NULL);
+        free(address);
+        if (slot != QNNRT_NO_SLOT) {
+            ins[i] = (void *)(uintptr_t)slot->constant;
+            continue;
+        }
+        ins[i] = owned[i] = cli_alloc((size_t)graph->inputs[i].bytes, 1);
+        if (port < step->counts[0])
+            good = replay_input(c, from, pipeline, at, port, &graph->inputs[i], ins[i]);
+        else {
+            compare_problem(c, pipeline->name, at, graph->inputs[i].name,
+                            "the capture lacks this input");
+            good = 0;
+        }
+    }
+    for (size_t i = 0; i < graph->output_count; ++i)
+        outs[i] = cli_alloc((size_t)graph->outputs[i].bytes, 1);
+    if (good && function->exec(function->user, graph, (const void *const *)ins, outs, &err) !=
+                    QNNRT_OK) {
+        fail(c->t, NULL, err.hint, "host step \"%s\": %s", step->graph, err.text);
+        compare_problem(c, pipeline->name, at, step->graph, err.text);
+        good = 0;
+    }
+    for (size_t i = 0; i < step->counts[1] && good; ++i) {
+        size_t k = 0;
+        while (k < graph->output_count &&
+               strcmp(graph->outputs[k].name, step->ports[1][i].name) != 0) ++k;
+        replay_output(c, from, pipeline, at, i, &graph->outputs[k < graph->output_count ? k : 0],
+                      k < graph->output_count ? outs[k] : NULL);
+    }
+    for (size_t i = 0; i < graph->input_count; ++i) free(owned[i]);
+    for (size_t i = 0; i < graph->output_count; ++i) free(outs[i]);
+    free(ins);
+    free(owned);
+    free(outs);
+}
+
+/* Replay a step. */
+static void replay_step(comparison *c, const captured *from, const captured_pipeline *pipeline,
+                        uint32_t at)
+{
+    const captured_step *step = &pipeline->steps[at];
+    const size_t first = c->count;
+    const int expected = pipeline->error != NULL && pipeline->failed_step == at;
+    say(c->t, "\nstep %lu   %s\n", (unsigned long)at, step->text);
+    if (step->kind == QNNRT_STEP_CONVERT) {
+        say(c->t, "  not replayed: conversions are qnnrt's own\n");
+    } else if (step->kind == QNNRT_STEP_HOST) {
+        replay_host_step(c, from, pipeline, at);
+    } else {
+        const qnnrt_pipeline *graph = replay_graph(c->t, pipeline, at);
+        if (graph != NULL) replay_graph_step(c, from, pipeline, at, graph, expected);
+        else compare_problem(c, pipeline->name, at, step->graph, "the model has no such graph");
+    }
+    if (c->count > first) compare_say(c, first);
+    for (size_t i = first; i < c->count; ++i) compare_first(c, &c->rows[i], step->text);
 }
 
 /* Return the tolerance that holds without an option, and say why. */
@@ -234,6 +343,8 @@ static int verb_replay(void *user)
     for (size_t p = 0; p < from.count; ++p) steps += from.pipelines[p].step_count;
     t->jobs = cli_alloc(steps, sizeof(*t->jobs));
     const double otherwise = replay_tolerance(t, &from);
+    compare_side(&c, 0, from.folder, from.backend, from.build);
+    compare_model(&c, 1, t);
     if (!c.given) c.limits[0].value = otherwise;
     for (size_t p = 0; p < from.count; ++p) {
         const captured_pipeline *pipeline = &from.pipelines[p];
