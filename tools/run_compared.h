@@ -90,7 +90,8 @@ static void compare_model(comparison *c, size_t which, const tool *t)
 {
     const qnnrt_info *info = qnnrt_get_info(t->model);
     const qnnrt_backend_info *backend = info != NULL ? qnnrt_backend_get_info(info->backend) : NULL;
-    compare_side(c, which, model_name(t), backend != NULL ? backend_name(backend->id) : NULL,
+    compare_side(c, which, model_name(t),
+                 backend != NULL ? cli_backend_name(backend->id) : NULL,
                  backend != NULL ? backend->build_id : NULL);
 }
 
