@@ -42,7 +42,8 @@
             run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
             run_compared.h: >>compared            run_values.h: >>values >>value_files
             run_costs.h: >>costs >>saved >>lines  run_flame.h: >>flame
-            run_summary.h: >>summary
+            run_summary.h: >>summary              run_html.h: >>html
+            run_card.h: >>card >>report_verb
             run_capture.h: >>ports >>capture      run_captured.h: >>manifest_of >>captured
             run_replay.h: >>replay                run_results.h: >>items >>results
             run_compare.h: >>compare              run_extract.h: >>archive >>extract
@@ -86,7 +87,7 @@ enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8,
        VERB_OPS = 8192, VERB_EXPLAIN = 16384,
        VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK,
        VERBS_PAIR = VERB_BENCH | VERB_COMPARE,
-       VERBS_FEED = VERB_RUN | VERBS_PAIR | VERB_CAPTURE | VERB_PROFILE,
+       VERBS_FEED = VERB_RUN | VERBS_PAIR | VERB_CAPTURE | VERB_PROFILE | VERB_REPORT,
        VERBS_OPEN = VERBS_FEED | VERB_REPLAY };
 
 #define FIELD(member) .field = offsetof(settings, member)
@@ -160,6 +161,11 @@ typedef struct profile_settings {
     int         level;                 /* index in level_words                             */
 } profile_settings;
 
+typedef struct card_settings {
+    const char *output, *costs;
+    int         run;
+} card_settings;
+
 enum { ROLES_MOST = CLI_ROLES };
 
 typedef struct run_settings {
@@ -218,6 +224,7 @@ typedef struct settings {
     pair_settings    pair;
     compare_settings compare;
     profile_settings profiling;
+    card_settings    card;
 } settings;
 
 typedef struct output_file {
@@ -343,7 +350,7 @@ static int is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-enum { DOCUMENTS = 11 };               /* that may go to standard output */
+enum { DOCUMENTS = 12 };               /* that may go to standard output */
 
 /* Count the documents for standard output. names receives their options; it may be NULL. */
 static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS])
@@ -354,6 +361,7 @@ static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS]
         {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)},
         {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)},
         {"--svg -", is_stdout(set->profiling.svg)}, {"--save -", is_stdout(set->profiling.save)},
+        {"--output -", is_stdout(set->card.output)},
         {"--report -", is_stdout(set->doctor.report)}
     };
     int count = 0;
@@ -464,6 +472,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_flow.h"
 #include "run_arena.h"
 #include "run_flame.h"
+#include "run_html.h"
 #include "run_explain.h"
 #include "run_findings.h"
 #include "run_elf.h"
@@ -495,6 +504,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_compare.h"
 #include "run_options.h"
 #include "run_summary.h"
+#include "run_card.h"
 
 /* =====================================================================================
    VERBS                                                                         >>verbs
@@ -571,8 +581,11 @@ static const char *const compile_examples[] = {
     "compile model.json --weights model.safetensors --backend_so libQnnHtp.so --output_dir out",
     "compile Qwen3-0.6B --context 1024 --shards 2 --output_dir out",
     NULL};
+static const char *const report_examples[] = {
+    "report model_dir --output report.html",
+    "report model_dir --output report.html --run --backend_so libQnnHtp.so", NULL};
 static const char *const profile_examples[] = {
-    "profile model_dir --backend_so libQnnHtp.so --save before.json",
+    "profile model_dir --backend_so libQnnHtp.so --save before.json --svg costs.svg",
     "profile model_dir --against before.json", "profile before.json after.json", NULL};
 static const char *const doctor_examples[] = {
     "doctor model_dir --backend_so libs/libQnnHtp.so --report doctor.txt",
@@ -641,6 +654,12 @@ static const cli_verb verbs[] = {
               "read from the names of nodes. Nodes that the library measures in cycles share the "
               "time that the step took on the device.",
      .lists = VERB_PROFILE, .takes = VERB_PROFILE, .run = verb_profile},
+    {.name = "report", .usage = "DIR|FILE ... --output FILE [options]",
+     .examples = report_examples,
+     .summary = "Write the card of a model as one page of HTML: findings, contexts, wiring, "
+                "tensors and memory of each pipeline, and with --run or --costs its times.",
+     .notes = "The page has no scripts and loads nothing. Without --run no backend is opened.",
+     .lists = VERB_REPORT, .takes = VERB_REPORT, .run = verb_report},
     {.name = "capture", .usage = "DIR|FILE --output_dir OUT [options]",
      .examples = capture_examples,
      .summary = "Execute each pipeline once, and write the inputs and outputs of every step, as "
@@ -671,7 +690,7 @@ static const cli_verb verbs[] = {
 static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(doctor_options),
     CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
-    CLI_TABLE(profile_options),
+    CLI_TABLE(profile_options), CLI_TABLE(card_options),
     CLI_TABLE(capture_options), CLI_TABLE(extract_options),
     CLI_TABLE(common_options)
 };

@@ -105,7 +105,7 @@ static void cost_loading(const tool *t, costs *all)
     }
     for (size_t i = 0; i < info->context_count; ++i) {
         const qnnrt_context_info *c = &info->contexts[i];
-        cost_add(all, COST_LOAD, cli_text("%s", c->file), cli_text("context"),
+        cost_add(all, COST_LOAD, cli_text("%s", base_name(c->file)), cli_text("context"),
                  (double)(c->create_ns + c->metadata_ns) / 1e3, (double)c->metadata_ns / 1e3);
     }
 }

@@ -38,7 +38,8 @@ static void flame_bar(page *p, const char *style, double x, double y, double wid
 {
     const double inset = width > 3 ? 0.5 : 0;
     const size_t columns = width > 22 ? (size_t)((width - 10) / 6.8) : 0;
-    char *shown = cli_shown(name[0] != '\0' ? name : "(no name)"), *about = cli_shown(more), *time = us_text(us, 0),
+    char *shown = cli_shown(name[0] != '\0' ? name : "(no name)"), *about = cli_shown(more);
+    char *time = us_text(us, 0),
         *title = cli_text("%s\n%s%s%s", shown, about, about[0] != '\0' ? ", " : "", time),
         *both = cli_text("%s  %s", shown, time);
     char *text_style = cli_text("meta n-%s", style);
@@ -125,8 +126,8 @@ static double flame_list(flame *f, const cost_lines *lines, line_kind kind, doub
         const cost_line *line = &lines->items[i];
         const double at = y + 18 + 19 * (double)i;
         const char *label = kind == LINE_OPERATORS ? line->about : line->name;
-        char *share = share_text(line->us[0], whole), *us = us_text(line->us[0], 0),
-            *name = cli_shown(label[0] != '\0' ? label : "(no name)");
+        char *share = share_text(line->us[0], whole), *us = us_text(line->us[0], 0);
+        char *name = cli_shown(label[0] != '\0' ? label : "(no name)");
         char *about = cli_shown(line->about),
             *number = cli_text("%s  %s", us, share),
             *title = cli_text("%s\n%s\n%s, %s", name, about, us, share);
@@ -189,7 +190,8 @@ static void draw_flame(flame *f, const costs *all, const costs *before)
             earlier = other != SIZE_MAX ? flame_length(before, other) : 0;
         const double longest = now > earlier ? now : earlier;
         char *name = cli_shown(row->name), *us = us_text(row->us, 0),
-            *first = us_text(row->extra, 0), *was = us_text(then, 0), *change = change_text(then, row->us);
+            *first = us_text(row->extra, 0), *was = us_text(then, 0),
+            *change = change_text(then, row->us);
         char *about = other != SIZE_MAX ? cli_text("%s, before %s: %s", us, was, change)
             : cli_text("%s, the first time %s", us, first);
         f->scale = longest > 0 ? FLAME_WIDTH / longest : 0;

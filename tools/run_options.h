@@ -67,10 +67,10 @@ static int take_resident(void *at, const cli_option *o, const char *value)
 
 static const cli_option model_options[] = {
     {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir),
-     .verbs = VERB_RUN | VERB_PROFILE,
+     .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT,
      .help = "folder of context binaries"},
     {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files),
-     .verbs = VERB_RUN | VERB_PROFILE,
+     .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT,
      .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their "
              "order"},
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
@@ -185,15 +185,15 @@ static const cli_option model_options[] = {
              "- for standard output, any other name for the log that the SDK's qnn-profile-viewer "
              "reads"},
     {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
-     .verbs = VERB_RUN | VERB_PROFILE,
+     .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT,
      .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
              "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
              "no preset is set)"},
     {.name = "align", .value = "N", .kind = CLI_OWN, .take = take_align,
-     .verbs = VERB_RUN | VERB_PLAN | VERB_PROFILE,
+     .verbs = VERB_RUN | VERB_PLAN | VERB_PROFILE | VERB_REPORT,
      .help = "alignment of tensors in bytes, a power of two (default 64)"},
     {.name = "memory", .value = "heap|shared|rpcmem|dmabuf|memfd", .kind = CLI_WORD,
-     .words = memory_words, FIELD(memory), .verbs = VERB_RUN | VERB_PROFILE,
+     .words = memory_words, FIELD(memory), .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT,
      .help = "memory of the tensors: heap (default) is plain; shared is used in place by the "
              "device: rpcmem of libcdsprpc.so, a kernel's heap, or with libQnnRef.so an anonymous "
              "file, whichever works first, else plain memory; the others are one of them. "
@@ -247,7 +247,8 @@ static const cli_option model_options[] = {
      .help = "draw the steps of --svg below each other (default), or beside each other"},
     {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_RUN | VERB_INSPECT,
      .help = "draw the pipelines for Graphviz; - for standard output"},
-    {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL | VERB_PROFILE,
+    {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going),
+     .verbs = VERBS_MODEL | VERB_PROFILE | VERB_REPORT,
      .help = "continue after a shard, a pipeline or an inference has failed. A pipeline that lacks "
              "a shard is left out, and its other graphs run alone; the end of the output and "
              "\"left_out\" of --json say what is missing and why, and the exit status is 1"}

@@ -216,6 +216,10 @@ static int is_saved(const char *path)
     return strcmp(path, "-") == 0 || (!cli_is_folder(path) && is_json_file(path));
 }
 
+static const char *const level_words[] = {"detailed", "basic", "optrace", NULL};
+static const qnnrt_profile_level profile_levels[] = {QNNRT_PROFILE_DETAILED, QNNRT_PROFILE_BASIC,
+                                                     QNNRT_PROFILE_OPTRACE};
+
 static int run_profile(tool *t)
 {
     costs a, b;
@@ -230,9 +234,7 @@ static int run_profile(tool *t)
             return cli_usage("Name two profiles, or one with --against.",
                              "profile compares two saved profiles");
     } else {
-        static const qnnrt_profile_level levels[] = {QNNRT_PROFILE_DETAILED, QNNRT_PROFILE_BASIC,
-                                                     QNNRT_PROFILE_OPTRACE};
-        t->set.profile = levels[set->profiling.level];
+        t->set.profile = profile_levels[set->profiling.level];
         const int status = check_model(&t->set, t->parsed);
         if (status != STATUS_OK) return status;
     }
@@ -253,15 +255,13 @@ static int run_profile(tool *t)
     return STATUS_OK;
 }
 
-static const char *const level_words[] = {"detailed", "basic", "optrace", NULL};
-
 static const cli_option profile_options[] = {
     {.name = "profiling_level", .value = "basic|detailed|optrace", .kind = CLI_WORD,
-     .words = level_words, FIELD(profiling.level), .verbs = VERB_PROFILE,
+     .words = level_words, FIELD(profiling.level), .verbs = VERB_PROFILE | VERB_REPORT,
      .help = "what the library measures: steps with basic, their nodes too with detailed "
              "(default); optrace (HTP) adds its trace to --profile_out"},
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .least = 1, .most = 10000,
-     FIELD(profiling.inferences), .verbs = VERB_PROFILE,
+     FIELD(profiling.inferences), .verbs = VERB_PROFILE | VERB_REPORT,
      .help = "inferences that are measured, after a first one that is not (default 10). Times are "
              "the mean of all but the slowest and the fastest quarter"},
     {.name = "against", .value = "FILE", .kind = CLI_TEXT, FIELD(profiling.against),

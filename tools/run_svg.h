@@ -194,12 +194,13 @@ static void svg_style(page *p)
     page_text(p, "}\n");
 }
 
-/* Write a picture. styled: 0: within a page that has the style. */
-static void svg_picture(page *p, const page *body, double width, double height, int styled)
+/* Write a picture from y = top on. styled: 0: within a page that has the style. */
+static void svg_picture(page *p, const page *body, double width, double height, double top,
+                        int styled)
 {
     page_add(p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width,
-             height);
-    page_add(p, " viewBox=\"0 0 %.0f %.0f\">\n", width, height);
+             height - top);
+    page_add(p, " viewBox=\"0 %.0f %.0f %.0f\">\n", top, width, height - top);
     if (styled) {
         page_text(p, "<style>\n");
         svg_style(p);
@@ -213,7 +214,7 @@ static void svg_picture(page *p, const page *body, double width, double height, 
 static void svg_write(tool *t, const char *path, const page *body, double width, double height)
 {
     page p = {NULL, 0, 0};
-    svg_picture(&p, body, width, height, 1);
+    svg_picture(&p, body, width, height, 0, 1);
     write_named(t, path, &p, 0);
     free(p.data);
 }
