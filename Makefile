@@ -831,6 +831,11 @@ INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profil
     tools/qnnrt_manifest.h tools/qnnrt_weights.h tools/qnnrt_ir.h tools/qnnrt_lower.h tools/qnnrt_known.h tools/qnnrt_host.h tools/qnnrt_decoder.h \
     tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
+# Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli.h.
+INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.c examples/*/*.py)))
+# Where the shells look: name of the shell, folder, and name of the file with % for the program.
+COMPLETIONS     := bash:share/bash-completion/completions:% zsh:share/zsh/site-functions:_% fish:share/fish/vendor_completions.d:%.fish
+COMPLETION_FILES = $(foreach tool,$(notdir $(TOOLS)),$(foreach row,$(COMPLETIONS),$(word 2,$(subst :, ,$(row)))/$(subst %,$(tool),$(word 3,$(subst :, ,$(row))))))
 INSTALL_TO       = $(DESTDIR)$(PREFIX)
 LIB_NAMES        = libqnnrt.so.$(VERSION) libqnnrt.so.$(SOVERSION) libqnnrt.so
 
@@ -840,8 +845,8 @@ pc = { echo 'prefix=$(PREFIX)'; echo 'includedir=$${prefix}/include'; echo 'libd
        echo 'Cflags: -I"$${includedir}"'; echo 'Libs: $(3)'; } > $(B)/$(1).pc
 
 .PHONY: install
-## install: install the headers, libqnnrt.so, the tools, and files for pkg-config and CMake (PREFIX, DESTDIR)
-install: $(TOOLS) $(B)/libqnnrt.so
+## install: install headers, libqnnrt.so, tools with man pages and completions, libQnnRef.so, examples (PREFIX, DESTDIR)
+install: $(TOOLS) $(B)/libqnnrt.so $(B)/libQnnRef.so
 	@$(call pc,qnnrt,one header,-ldl)
 	@$(call pc,libqnnrt,as a shared library,-L"$${libdir}" -lqnnrt)
 	@for file in $(INSTALL_CMAKE); do \
@@ -854,6 +859,18 @@ install: $(TOOLS) $(B)/libqnnrt.so
 	ln -sf $(word 2,$(LIB_NAMES)) '$(INSTALL_TO)/lib/$(word 3,$(LIB_NAMES))'
 	$(INSTALL) -m 644 $(B)/qnnrt.pc $(B)/libqnnrt.pc '$(INSTALL_TO)/lib/pkgconfig'
 	$(INSTALL) -m 644 $(INSTALL_CMAKE:%=$(B)/%) '$(INSTALL_TO)/lib/cmake/qnnrt'
+	$(INSTALL) -m 755 $(B)/libQnnRef.so '$(INSTALL_TO)/lib'
+	$(INSTALL) -d '$(INSTALL_TO)/share/man/man1' $(foreach row,$(COMPLETIONS),'$(INSTALL_TO)/$(word 2,$(subst :, ,$(row)))')
+	@set -e; for tool in $(notdir $(TOOLS)); do \
+	    $(B)/$$tool --man > $(B)/$$tool.1; $(INSTALL) -m 644 $(B)/$$tool.1 '$(INSTALL_TO)/share/man/man1'; \
+	    for row in $(COMPLETIONS); do \
+	        shell=$${row%%:*} rest=$${row#*:}; name=$${rest#*:}; file=$${name%%\%*}$$tool$${name##*\%}; \
+	        $(B)/$$tool --completion $$shell > $(B)/$$tool.$$shell; \
+	        $(INSTALL) -m 644 $(B)/$$tool.$$shell '$(INSTALL_TO)'/$${rest%%:*}/$$file; done; done
+	@for file in $(INSTALL_EXAMPLES); do \
+	    $(INSTALL) -d "$(INSTALL_TO)/share/qnnrt/$$(dirname $$file)" && \
+	    sed 's|^#include "tools/\(engines/\)*|#include "|' $$file > $(B)/example && \
+	    $(INSTALL) -m 644 $(B)/example "$(INSTALL_TO)/share/qnnrt/$$file" || exit 1; done; rm -f $(B)/example
 
 .PHONY: uninstall
 ## uninstall: remove what install put there
@@ -861,8 +878,11 @@ uninstall:
 	rm -f $(patsubst %,'$(INSTALL_TO)/include/%',$(notdir $(INSTALL_HEADERS))) \
 	    $(patsubst %,'$(INSTALL_TO)/bin/%',$(notdir $(TOOLS))) $(LIB_NAMES:%='$(INSTALL_TO)/lib/%') \
 	    '$(INSTALL_TO)/lib/pkgconfig/qnnrt.pc' '$(INSTALL_TO)/lib/pkgconfig/libqnnrt.pc' \
-	    $(INSTALL_CMAKE:%='$(INSTALL_TO)/lib/cmake/qnnrt/%')
+	    $(INSTALL_CMAKE:%='$(INSTALL_TO)/lib/cmake/qnnrt/%') '$(INSTALL_TO)/lib/libQnnRef.so' \
+	    $(patsubst %,'$(INSTALL_TO)/share/man/man1/%.1',$(notdir $(TOOLS))) $(COMPLETION_FILES:%='$(INSTALL_TO)/%') \
+	    $(INSTALL_EXAMPLES:%='$(INSTALL_TO)/share/qnnrt/%')
 	@rmdir '$(INSTALL_TO)/lib/cmake/qnnrt' 2>/dev/null || true
+	@find '$(INSTALL_TO)/share/qnnrt' -depth -type d -exec rmdir {} + 2>/dev/null || true
 
 .PHONY: clean
 ## clean: remove what was built, but not the fetched libraries

@@ -269,6 +269,12 @@ says diff_contexts out 'context 7: forward_7_json.json, only in the first model'
 run --diff "$eight" "$eight"
 is diff_equal 0
 silent diff_equal out
+# A graph that is alone in its context is paired, whatever it is called.
+sed 's/"prompt_ar128_cl2048_1_of_8"/"other"/; s/"socModel": 69/"socModel": 57/' "$eight/forward_0_json.json" >"$tmp/called.json"
+run inspect --diff "$eight/forward_0_json.json" "$tmp/called.json"
+is diff_lone 1
+says diff_lone out 'context 0, graph "prompt_ar128_cl2048_1_of_8": is called "other" in the second model'
+check diff_lone_lines "$(cat "$tmp/out")" test "$(wc -l <"$tmp/out")" -eq 2
 run --diff "$eight" "$tmp/none"
 is diff_unreadable 2
 python axis_document 'import json, sys

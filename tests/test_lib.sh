@@ -56,11 +56,17 @@ install_to() { run "$1" "${MAKE:-make}" -o "$build/.flags" "$2" B="$build" PREFI
 install_to install install "$prefix" ''
 (cd "$prefix" && find . -type f -o -type l | sort) >"$tmp/files"
 for file in include/qnnrt.h include/qnnrt_llm.h include/qnnrt.hpp lib/libqnnrt.so "lib/libqnnrt.so.$so" "lib/libqnnrt.so.$version" bin/qnnrt-run \
-    lib/pkgconfig/qnnrt.pc lib/pkgconfig/libqnnrt.pc lib/cmake/qnnrt/qnnrtConfig.cmake; do
+    lib/pkgconfig/qnnrt.pc lib/pkgconfig/libqnnrt.pc lib/cmake/qnnrt/qnnrtConfig.cmake lib/libQnnRef.so \
+    share/man/man1/qnnrt-run.1 share/man/man1/qnnrt-llm.1 share/bash-completion/completions/qnnrt-run \
+    share/zsh/site-functions/_qnnrt-run share/fish/vendor_completions.d/qnnrt-run.fish \
+    share/qnnrt/examples/01_hello.c share/qnnrt/examples/llm/chat.py; do
     if [ -e "$prefix/$file" ]; then good; else bad install "$file is missing"; fi
 done
 empty headers_are_installed "$(grep -ho '^#include "qnnrt[a-z_]*\.h"' "$prefix"/include/* | sort -u | cut -d'"' -f2 | while read -r header; do
     [ -f "$prefix/include/$header" ] || echo "$header"
+done)"
+empty examples_have_their_headers "$(cd "$prefix/share/qnnrt/examples" && grep -o '^#include "[^"]*"' -r . | sed 's/:#include / /; s/"//g' | while read -r file header; do
+    [ -f "$prefix/include/$header" ] || [ -f "$(dirname "$file")/$header" ] || echo "$file: $header"
 done)"
 empty links_are_relative "$(find "$prefix" -type l -lname '/*')"
 empty no_marks_are_left "$(grep -l '@[A-Z]*@' "$prefix"/lib/cmake/qnnrt/* "$prefix"/lib/pkgconfig/*)"

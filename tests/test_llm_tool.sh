@@ -615,6 +615,27 @@ end
     equal chat "$(cut 20)|$(cut 20)|" "$(head -n 2 "$tmp/out" | tr '\n' '|')"
     equal chat_later "$(printf '%.12s' "$later")" "$(sed -n 3p "$tmp/out" | head -c 12)"
     equal chat_lines 3 "$(wc -l <"$tmp/out")"
+    # Nobody reads the answers, or nobody answers: no traceback, and no model that goes on.
+    chat() { PYTHONPATH="$tmp" PYTHONDONTWRITEBYTECODE=1 $before $python "$tests/../examples/llm/chat.py" --tokenizer "$tests/pad_model.py" -- "$@"; }
+    cat >"$tmp/unread" <<'end'
+#!/usr/bin/env python3
+import os, subprocess, sys
+read_end, write_end = os.pipe()
+os.close(read_end)
+sys.exit(subprocess.call(sys.argv[1:], stdout=write_end))
+end
+    before="$python $tmp/unread"
+    chat "$tool" --ctx_dir "$tmp/more" --backend_so "$ref" --max_gen 20 <"$tmp/in" 2>"$tmp/err"
+    equal chat_closed 1 $?
+    before=
+    lacks chat_closed err Traceback
+    lacks chat_closed err 'Exception ignored'
+    yes "$prompt" | head -n 9999 | chat false >"$tmp/out" 2>"$tmp/err"
+    equal chat_without_model 1 $?
+    silent chat_without_model err
+    chat "$tmp/none" </dev/null >"$tmp/out" 2>"$tmp/err"
+    equal chat_unknown 2 $?
+    says chat_unknown err "cannot run $tmp/none: No such file"
     # On a terminal, control bytes of a model are visible there, too.
     cat >"$tmp/says_esc" <<'end'
 #!/bin/sh

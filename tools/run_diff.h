@@ -4,8 +4,8 @@
 
 /* =====================================================================================
    DIFF                                                                           >>diff
-   Two models: contexts are compared in their order, graphs and tensors by name. One line for each
-   difference.
+   Two models: contexts are compared in their order, graphs and tensors by name, or if
+   they are alone. One line for each difference.
    ===================================================================================== */
 
 typedef struct differ {
@@ -122,11 +122,31 @@ static named *by_name(const void *things, size_t count, size_t size)
 
 typedef void (*diff_pair)(const differ *d, const void *a, const void *b);
 
+/* Two items that are alone in their lists are one thing, whatever they are called. Return 0 if the
+   names are equal, 1 after comparing the items. */
+static int diff_lone(const differ *d, const char *kind, const void *a, const void *b,
+                     diff_pair pair)
+{
+    const char *before = NULL, *after = NULL;
+    memcpy((void *)&before, a, sizeof(before));
+    memcpy((void *)&after, b, sizeof(after));
+    if (strcmp(before, after) == 0) return 0;
+    char *from = cli_shown(before), *to = cli_shown(after);
+    differ inner = {d->t, cli_text("%s, %s \"%s\"", d->where, kind, from)};
+    differs(&inner, "is called \"%s\" in the second model", to);
+    pair(&inner, a, b);
+    free(inner.where);
+    free(from);
+    free(to);
+    return 1;
+}
+
 /* Report items of one list only, call `pair` for items of both, and report a different order. */
 static void diff_lists(const differ *d, const char *kind, size_t size, const void *a,
                        size_t a_count, const void *b,
                        size_t b_count, diff_pair pair)
 {
+    if (a_count == 1 && b_count == 1 && diff_lone(d, kind, a, b, pair)) return;
     named *left = by_name(a, a_count, size), *right = by_name(b, b_count, size);
     size_t i = 0, k = 0, only = 0, moved = 0;
     while (i < a_count || k < b_count) {
@@ -185,8 +205,7 @@ static int run_diff(tool *t)
         if (i < counts[0] && i < counts[1]) {
             diff_facts(&d, context_facts, CONTEXT_FACTS, &a[i], &b[i]);
             diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].graphs, a[i].graph_count,
-                       b[i].graphs,
-                       b[i].graph_count, diff_graph_pair);
+                       b[i].graphs, b[i].graph_count, diff_graph_pair);
         } else {
             char *file = cli_shown(i < counts[0] ? a[i].file : b[i].file);
             differs(&d, "%s, only in the %s model", file, i < counts[0] ? "first" : "second");

@@ -9,16 +9,22 @@ For example, after `make run`, with the wheel of `make wheel` installed:
 The cells (# %%) run one by one in an editor for notebooks. Without matplotlib the numbers are printed, not drawn."""
 
 # %% Open the model, and look at it.
+import signal
 import sys
 
 import qnnrt
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)    # `| head` ends it, without a traceback
 
 if len(sys.argv) < 2:
     sys.exit(__doc__)
 path = sys.argv[1]
 backend = sys.argv[2] if len(sys.argv) > 2 else "libQnnRef.so"
 out = sys.argv[3] if len(sys.argv) > 3 else "plan_and_profile.png"
-model = qnnrt.open(path, backend=backend)
+try:
+    model = qnnrt.open(path, backend=backend)
+except (OSError, qnnrt.Error) as error:
+    sys.exit("plan_and_profile: %s" % error)
 name = next(iter(model.pipelines))
 print(model)
 print(model.pipelines[name])
