@@ -407,6 +407,58 @@ for text in ("57", "SM8650", "sm8650", "8 Gen 3", "8gen3", "Snapdragon 8 Gen 3",
 for text in ("SM9999", "8 Gen", "0", "65536", "-1", "v75", "Snapdragon", "57x"):
     says("no_chip_" + text, fake(*first, "--soc_model", text), 2, "--soc_model takes a chip")
 
+# ---- the SDK's configuration files ------------------------------------------------------------------
+
+inner = {"graphs": [{"graph_names": ["first", "second"], "vtcm_mb": 8, "O": 3.0, "hvx_threads": 4, "fp16_relaxed_precision": 1, "dlbc": 0}],
+         "devices": [{"device_id": 0, "soc_model": 57, "dsp_arch": "v75", "pd_session": "unsigned",
+                      "cores": [{"core_id": 0, "perf_profile": "burst", "rpc_control_latency": 100, "rpc_polling_time": 9999}]}],
+         "context": {"weight_sharing_enabled": True, "file_read_memory_budget_in_mb": 100, "group_id": 0, "max_spill_fill_buffer_for_group": 0},
+         "memory": {"mem_type": "shared_buffer"}, "groupContext": {"share_resources": True}}
+write("conf/htp.json", json.dumps(inner))
+write("conf/outer.json", json.dumps({"backend_extensions": {"shared_library_path": "/elsewhere/libQnnHtpNetRunExtensions.so", "config_file_path": "/elsewhere/htp.json"}}))
+for name in ("htp.json", "outer.json"):
+    answer = fake(*first, "--config_file", path("conf/" + name))
+    says("config_" + name, answer, 0, "devices.soc_model 57: taken", "graphs.vtcm_mb 8: decided when a model is compiled", "power     burst:", "rpc_polling_time applied",
+         "devices.cores.perf_profile burst: taken", "memory.mem_type shared_buffer: taken", "  memory    ", "groupContext.share_resources true: taken",
+         "context.file_read_memory_budget_in_mb 100: files are mapped")
+answer = fake(*first, "--config_file", path("conf/rpc.json"), "--num_inferences", 0) if write("conf/rpc.json", '{"devices":[{"cores":[{"rpc_control_latency":100}]}]}') else None
+says("config_rpc", answer, 0, "power     custom:", "rpc_control_latency applied")
+os.remove(path("conf/htp.json"))
+says("config_not_followed", fake(*first, "--config_file", path("conf/outer.json")), 1, "cannot read %s" % path("conf/htp.json"))
+every = [("graphs", "vtcm_mb"), ("graphs", "unheard_of"), ("unheard_of", "x"), ("devices", "cpu")]
+for name, text, words in (
+        ("unknown", '{"graphs": [{"vtcm_md": 8}]}', ('"graphs.vtcm_md" is a key that qnnrt-run does not know',)), ("section", '{"graf": {"vtcm_mb": 8}}', ('"graf.vtcm_mb"',)),
+        ("default", '{"devices": {"pd_session": "signed"}}', ('"devices.pd_session" is signed, and only unsigned is possible here',)),
+        ("device", '{"devices": [{"device_id": 1}]}', ('"devices.device_id" is 1',)), ("perf", '{"devices": [{"cores": [{"perf_profile": "fast"}]}]}', ('is "fast", and there is burst',)),
+        ("hmx", '{"devices": [{"cores": [{"hmx_timeout_us": 300000}]}]}', ("hmx_timeout_us",)), ("memory", '{"memory": {"mem_type": "ion"}}', ("only shared_buffer",)),
+        ("twice", '{"devices": [{"soc_model": 57}, {"soc_model": 43}]}', ("devices.soc_model", "57", "43")), ("fraction", '{"devices": {"soc_model": 1.5}}', ("whole number",)),
+        ("negative", '{"devices": {"soc_model": -1}}', ("whole number",)), ("text", '{"devices": {"soc_model": "x"}}', ("whole number",)),
+        ("cut", '{"devices": {"soc_model": 57', ("byte 28",)), ("empty", "", ("byte 0",)), ("not_json", "soc_model = 57", ("byte 0",)),
+        ("deep", '{"a":' * 20 + "1" + "}" * 20, ("byte",)), ("long", '{"%s": 1}' % ("k" * 5000), ("too long",)), ("second", '{"backend_extensions": {"config_file_path": "loop.json"}}', ("second",))):
+    write("conf/%s.json" % name, text)
+    shutil.copy(path("conf/second.json"), path("conf/loop.json")) if name == "second" else None
+    answer = fake(*first, "--config_file", path("conf/%s.json" % name))
+    says("config_" + name, answer, 1, path("conf/"), *words)
+    check("config_early_" + name, "backend" not in answer[1], answer[1])
+says("config_missing", fake(*first, "--config_file", path("conf/none.json")), 1, "cannot read")
+says("config_folder", fake(*first, "--config_file", path("conf")), 1, "cannot read")
+write("conf/chip.json", '{"devices": {"soc_model": 57}}')
+says("config_and_option", fake(*first, "--config_file", path("conf/chip.json"), "--soc_model", "SM8550"), 1, "is 57, and --soc_model or another place of the file says 43")
+says("config_and_equal_option", fake(*first, "--config_file", path("conf/chip.json"), "--soc_model", "SM8650"), 0)
+write("conf/compile.json", '{"graphs": [{"vtcm_mb": 4, "O": 3, "hvx_threads": 2}], "devices": [{"soc_model": 69, "dsp_arch": "v79", "cores": [{"perf_profile": "burst"}]}]}')
+answer = run("compile", os.path.join(TOP, "tests/data/ir/torch_cnn.json"), "--weights", weights, "--backend_so", REF, "--output_dir", path("compiled"), "--config_file", path("conf/compile.json"))
+says("config_compile", answer, 0, "graphs.vtcm_mb 4: taken", "devices.cores.perf_profile burst: for running alone")
+write("conf/htp.json", json.dumps(inner))
+says("config_and_cache", run("compile", os.path.join(TOP, "tests/data/ir/torch_cnn.json"), "--weights", weights, "--backend_so", REF, "--output_dir", path("compiled"),
+     "--config_file", path("conf/outer.json"), "--cache", path("cache")), 1, "cannot be used with --cache")
+if os.path.exists(os.path.join(RELEASE, "libQnnHtp.so")):
+    answer = run("compile", os.path.join(TOP, "tests/data/ir/torch_cnn.json"), "--weights", weights, "--backend_so", os.path.join(RELEASE, "libQnnHtp.so"), "--output_dir",
+                 path("compiled_htp"), "--config_file", path("conf/compile.json"))
+    says("config_compile_htp", answer, 0)
+    look = json.loads(run("inspect", path("compiled_htp"), "--json")[1])["model"]["contexts"][0]
+    check("config_compile_htp", (look["soc_model"], look["dsp_arch"], *(look["metadata"]["graphs"][0][key] for key in ("vtcm_bytes", "optimization_level", "hvx_threads"))) ==
+          (69, 79, 4 << 20, 3, 2), str(look)[:400])
+
 shutil.rmtree(tmp)
 print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
 sys.exit(failed != 0)

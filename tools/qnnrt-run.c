@@ -48,7 +48,8 @@
             run_replay.h: >>replay                run_results.h: >>items >>results
             run_compare.h: >>compare              run_extract.h: >>archive >>extract
             run_zip.h: >>span >>inflate >>zip
-            run_carriers.h: >>pieces >>flatbuffer >>pte >>epcontext >>dlc                         */
+            run_carriers.h: >>pieces >>flatbuffer >>pte >>epcontext >>dlc
+            run_config.h: >>config_file                                                          */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -175,6 +176,8 @@ typedef struct run_settings {
     uint32_t    keep_outputs;          /* UINT32_MAX: all                                  */
     uint32_t    batch;                 /* --batch_multiplier; 0: not given                 */
     double      duration;              /* s; 0: not given                                  */
+    const char *config;                /* --config_file                                    */
+    uint32_t    rpc_latency_us, rpc_polling_us;  /* of --config_file; 0: not given         */
     int         inferences_given, native_in, native_out, validate, synchronous, quiet;
 } run_settings;
 
@@ -502,6 +505,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_replay.h"
 #include "run_results.h"
 #include "run_compare.h"
+#include "run_config.h"
 #include "run_options.h"
 #include "run_summary.h"
 #include "run_card.h"
@@ -756,8 +760,10 @@ static int perform(tool *t, const cli_parsed *parsed, int first)
         : COMMAND_RUN;
     if (model) status = check_model(&t->set, parsed);
     if (status != STATUS_OK) return status;
-    choose_for_verb(t, lists);
-    status = parsed->verb->run(t);
+    if (read_config(t, lists == VERB_COMPILE)) {
+        choose_for_verb(t, lists);
+        status = parsed->verb->run(t);
+    }
     say_left(t);
     if (model && !t->set.diff) write_report(t, t->set.json ? "-" : NULL, 1);
     close_all(t);

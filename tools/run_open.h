@@ -409,7 +409,7 @@ static int open_backend(tool *t)
     }
     say_backend(t, t->backend, "", 1);
     if (!register_packages(t, t->backend, NULL, 1)) return 0;
-    return t->set.power == QNNRT_POWER_CUSTOM || set_power(t, t->backend);
+    return !wants_power(&t->set) || set_power(t, t->backend);
 }
 
 /* Open the backends of --backend_so before the model, so that they have their op packages when it
@@ -448,7 +448,7 @@ static int show_backends(tool *t)
         say_backend(t, list[i], roles[i], i == 0);
         if (npu == NULL && qnnrt_backend_get_info(list[i])->id == NPU) npu = list[i];
     }
-    if (t->set.power == QNNRT_POWER_CUSTOM || count == 0) return 1;
+    if (!wants_power(&t->set) || count == 0) return 1;
     return set_power(t, npu != NULL ? npu : list[0]);
 }
 

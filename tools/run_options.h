@@ -189,6 +189,12 @@ static const cli_option model_options[] = {
      .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
              "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
              "no preset is set)"},
+    {.name = "config_file", .value = "FILE", .kind = CLI_TEXT, FIELD(run.config),
+     .verbs = VERB_RUN | VERB_COMPILE | VERB_PROFILE | VERB_BENCH, .key = CLI_KEY_FILE,
+     .help = "the SDK's JSON of the HTP backend: the file that qnn-net-run takes, whose second "
+             "file must lie beside it, or that second file. run takes chip, power, memory and "
+             "shared buffers, compile takes what a graph is compiled for; any other key is named "
+             "in the output, or refused"},
     {.name = "align", .value = "N", .kind = CLI_OWN, .take = take_align,
      .verbs = VERB_RUN | VERB_PLAN | VERB_PROFILE | VERB_REPORT,
      .help = "alignment of tensors in bytes, a power of two (default 64)"},

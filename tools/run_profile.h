@@ -18,6 +18,20 @@ static const char *answer_name(qnnrt_power_answer answer)
     return "not asked for";
 }
 
+/* True if a preset or a single setting is to be set. */
+static int wants_power(const settings *set)
+{
+    return set->power != QNNRT_POWER_CUSTOM || set->run.rpc_latency_us != 0 ||
+           set->run.rpc_polling_us != 0;
+}
+
+/* Return the name of the preset; "custom" for single settings of --config_file. */
+static const char *power_name(const settings *set)
+{
+    const char *name = qnnrt_power_preset_name(set->power);
+    return name != NULL ? name : "custom";
+}
+
 /* Set the power preset. It is a failure when the backend refuses it, because times would be
    measured with other clocks, but not when the backend has no clocks. */
 static int set_power(tool *t, qnnrt_backend *backend)
@@ -26,11 +40,13 @@ static int set_power(tool *t, qnnrt_backend *backend)
     qnnrt_error err;
     int refused = 0;
     desc.preset = t->set.power;
+    desc.rpc_latency_us = t->set.run.rpc_latency_us;
+    desc.rpc_polling_us = t->set.run.rpc_polling_us;
     if (qnnrt_power_set(backend, &desc, &t->power, &err) != QNNRT_OK) {
         fail(t, NULL, err.hint, "%s", err.text);
         return 0;
     }
-    say(t, "power     %s:", qnnrt_power_preset_name(desc.preset));
+    say(t, "power     %s:", power_name(&t->set));
     for (int i = 0, said = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         const qnnrt_power_setting *setting = &t->power.settings[i];
         if (setting->answer == QNNRT_POWER_NOT_ASKED) continue;
@@ -46,7 +62,7 @@ static int set_power(tool *t, qnnrt_backend *backend)
         const char *symbol = qnnrt_vendor_code_name(setting->vendor_code);
         fail(t, NULL, "Use another profile, or none.",
              "--perf_profile %s: the backend refused %s with 0x%llx (%s)",
-             qnnrt_power_preset_name(desc.preset), setting->name,
+             power_name(&t->set), setting->name,
              (unsigned long long)(setting->vendor_code & 0xFFFF), symbol != NULL ? symbol
              : "no symbol known");
     }
@@ -55,12 +71,12 @@ static int set_power(tool *t, qnnrt_backend *backend)
 
 static void report_power(const tool *t, json *j)
 {
-    if (t->set.power == QNNRT_POWER_CUSTOM) {
+    if (!wants_power(&t->set)) {
         json_string(j, "power", NULL);
         return;
     }
     json_open(j, "power", '{', 0);
-    json_string(j, "perf_profile", qnnrt_power_preset_name(t->set.power));
+    json_string(j, "perf_profile", power_name(&t->set));
     json_open(j, "settings", '[', 0);
     for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         json_open(j, NULL, '{', 1);
