@@ -133,7 +133,7 @@ def looks_safe(name, text, more=""):
 # ---- what verbs are given -------------------------------------------------------------------------
 
 # A verb's row: `words` of a run that succeeds (its options --json and those of WRITES are added), `bad`: words
-# with which a bad file must fail ({bad}); `statuses` of the good run; a verb without files has no `bad`.
+# with which a bad file must fail ({bad}); `more`: words that options of WRITES replace; `statuses` of the good run; a verb without files has no `bad`.
 VERBS = {
     "run": {"words": ["{model}", *BACKEND, "--input", "{input}={values}"], "bad": ["{bad}", *BACKEND]},
     "inspect": {"words": ["{model}", "--system_so", REF], "bad": ["{bad}", "--system_so", REF]},
@@ -146,6 +146,7 @@ VERBS = {
     "doctor": {"words": ["{model}", *BACKEND], "statuses": (0, 1, 3), "bad": ["{bad}", *BACKEND], "finds": True},
     "extract": {"words": ["{zip}"], "bad": ["{bad}"]},
     "explain": {"words": ["0x1388"]},
+    "report": {"words": ["{model}", *BACKEND, "--run"], "more": ["--output", "{page}"], "bad": ["{bad}", *BACKEND, "--run", "--output", "{page}"]},
 }
 # Options that write files: what they write, and options that they need.
 WRITES = {
@@ -452,7 +453,7 @@ def check_writes(verb, row, values, options):
 def check_output(verb, row, values, options):
     """Standard output: text, JSON, a full disk, a closed pipe, terminals."""
     good = row.get("statuses", (0,))
-    words = filled([verb, *row["words"]], values)
+    words = filled([verb, *row["words"], *row.get("more", [])], values)
     done = run(*words)
     ended(verb, done, *good)
     looks_safe(verb, done.out + done.err)
@@ -466,7 +467,7 @@ def check_output(verb, row, values, options):
         looks_safe(verb + "_json", done.out + done.err)
         shapes.check(verb + "_json", check_json(verb + "_json", done.out), "qnnrt-run." + verb)
     else:
-        if check(verb + "_json", verb in WITHOUT_JSON, "it has no --json"):
+        if check(verb + "_json", verb in WITHOUT_JSON, "it has no --json") and WITHOUT_JSON[verb]:
             with open(os.path.join(values[verb], WITHOUT_JSON[verb]), encoding="utf-8") as file:
                 shapes.check(verb + "_json", json.load(file), "qnnrt-run." + verb)
     for form in forms:
@@ -563,7 +564,7 @@ def check_completions(program, helps):
 COMMON = ("version", "man", "completion", "help")
 # Verbs that take a pasted line, and those whose document is a file in the folder that they write.
 VERBS_RAW = {"explain": True}
-WITHOUT_JSON = {"capture": "capture.json"}
+WITHOUT_JSON = {"capture": "capture.json", "report": None}    # the facts of a report are those of inspect, doctor and profile
 
 tmp = tempfile.mkdtemp(prefix="test_manners.")
 try:
@@ -575,6 +576,7 @@ try:
     for values in (plain, hostile):
         values["out"] = os.path.join(tmp, "out")
         values["capture"] = os.path.join(tmp, "capture")
+        values["page"] = os.path.join(tmp, "page.html")
     bad = make_bad_files(os.path.join(plain["model"], "model.bin"))
     plain.update(missing=bad["missing"], saved=os.path.join(tmp, "saved.json"),
                  mixed=os.path.join(tmp, "mixed"))
