@@ -203,6 +203,8 @@ class Page(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.inside = tag
+        if tag in ("script", "iframe", "object", "embed", "link", "base", "form"):
+            self.found.append((tag,))
         for key, value in attributes:
             if key.startswith("on") or re.match(r"\s*(javascript|https?):", value or "") and key in ("src", "href", "xlink:href"):
                 self.found.append((tag, key, value))
