@@ -406,6 +406,20 @@ def check_bad_files(verb, row, values, bad):
         looks_safe(name, done.out + done.err)
 
 
+def check_values(values, bad):
+    """A file that an input is read from: every verb that fills inputs refuses what does not fit."""
+    empty = os.path.join(tmp, "empty.raw")
+    open(empty, "w").close()
+    files = {"empty": empty, **{what: path for what, path in bad.items() if not what.endswith("_folder")}}
+    for verb in [verb for verb in VERBS if "--input" in VERBS[verb]["words"]]:
+        for what, path in files.items():
+            name = "%s_input_%s" % (verb, what)
+            done = run(*filled([verb, *VERBS[verb]["words"]], dict(values, values=path)))
+            if ended(name, done, 1, 2):
+                messages(name, done)
+                check(name, os.path.basename(path) in done.err, done)
+
+
 def check_writes(verb, row, values, options):
     """Files that the verb writes, of a model with hostile names; then disks that are full."""
     for option, (kind, more) in WRITES.items():
@@ -604,6 +618,7 @@ try:
             check_bad_files(verb, row, plain, bad)
         check_output(verb, row, hostile, options)
         check_writes(verb, row, hostile, options)
+    check_values(plain, bad)
     helps = {verb: options_text[verb] for verb in verbs}
     check_manual(TOOL, helps)
     check_completions(TOOL, helps)
