@@ -181,6 +181,7 @@ others() {
             esac
             continue ;;
         *.sh | *.py)
+            if has testall "$needs" && [ -z "$all" ]; then continue; fi
             case $kind in test | all) ;; *) continue ;; esac
             case $name in
             *.sh) put "$seconds" "script/$name" "$limit_slow" "$(goals script "$needs" '')" "${all:+QNNRT_TEST_ALL=1 }sh tests/$name" ;;
