@@ -433,6 +433,25 @@ if [ -n "$python" ]; then
         broken disagree fault 'forward_2.bin: graph "prompt_ar32_cl128_3_of_4": input' 'Make the JSON again' --system_so "$system"
     fi
     check ways "$ways ways" test $ways -ge 24
+
+    # Chips are those of tools/phone.sh.
+    sed -n '/^chips() {/,/^end/p' tools/phone.sh | grep '^[67890][0-9] ' >"$tmp/chips"
+    while read -r generation chip ids; do
+        for id in $ids; do
+            echo "$id" >"$root/sys/devices/soc0/soc_id"
+            look --root "$root"
+            says "chip_$id" out "SoC: $chip (chip number $id), NPU v$generation"
+        done
+    done <"$tmp/chips"
+    check chips "$(cat "$tmp/chips")" test "$(wc -l <"$tmp/chips")" -gt 10
+    mkdir -p "$root/sys/devices/system/soc/soc0"
+    echo 618 >"$root/sys/devices/system/soc/soc0/id"
+    look --root "$root" --dsp_arch 75
+    warning chip_first 'SoC: SM8750 (chip number 618) has NPU v79, and --dsp_arch says v75' 'Leave out'
+    echo 4000000000x >"$root/sys/devices/system/soc/soc0/id"
+    echo 9999 >"$root/sys/devices/soc0/soc_id"
+    look --root "$root"
+    warning chip_unknown 'SoC: chip number 9999 is not in the table' '--dsp_arch'
 fi
 
 # ---- the genuine libraries ------------------------------------------------------------------------------
@@ -480,7 +499,7 @@ for how in 0 1 2 3; do ${CC:-cc} -shared -fPIC -DHOW=$how -o "$tmp/libQnnBad$how
 run doctor --backend_so "$tmp/libQnnBad0.so" "$data/ctx/qairt2.51/mlp_u8"
 is crash 1
 fault crash 'libQnnBad0.so: it crashed (signal 6) while loading and starting libQnnBad0.so' 'report it to its maker'
-says crash_model out 'forward_0.bin: made by release 2.51.0'
+says crash_model out '  ok       forward_0.bin: made by '
 run doctor --backend_so "$tmp/libQnnBad1.so" --timeout 1
 is hang 1
 fault hang 'libQnnBad1.so: it did not answer within 1 s while loading and starting libQnnBad1.so' 'report it to its maker'
@@ -526,7 +545,7 @@ cp "$tmp/libQnnBad0.so" "$tmp/home/bob/"
 HOME=$home USER=alice LOGNAME=alice ADSP_LIBRARY_PATH=/home/carol/skels run doctor "$home/models/mlp" "$home/none" --backend_so "$home/none/libQnnHtp.so" --report "$tmp/report.txt"
 is report 1
 says report_home report.txt '~/none'
-says report_finding report.txt 'forward_0.bin: made by release 2.51.0'
+says report_finding report.txt '  ok       forward_0.bin: made by '
 says report_hint report.txt 'hint: Name a folder that exists.'
 says report_variable report.txt 'ADSP_LIBRARY_PATH=/home/USER/skels'
 for word in alice carol "$home"; do lacks "report_$word" report.txt "$word"; done
@@ -578,7 +597,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     run doctor "$data/ctx/qairt2.51/mlp_f32_io" --backend_so "$release/libQnnHtp.so" --run
     is genuine_run 0
     says genuine_run out 'executed in '
-    says genuine_loaded out 'libQnnHtp.so: loaded: Linux x86-64, release 2.'
+    says genuine_loaded out 'libQnnHtp.so: loaded, named by --backend_so: Linux x86-64, release 2.'
     run doctor "$data/llm/bad_weight_shared" --backend_so "$release/libQnnHtp.so"
     is shared 1
     fault shared 'its graphs share weights, and the x86-64 library cannot load that' 'Run it on a device'

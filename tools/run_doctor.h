@@ -73,32 +73,6 @@ static void check_partner(const lib_file *backend, const char *path, findings *f
     free_lib(&other);
 }
 
-/* Check the other libraries of the vendor that are in this process now. */
-static void check_maps(const lib_file *backend, findings *f)
-{
-    enum { MOST = 16 << 20 };
-    size_t bytes = 0;
-    char *maps = cli_read_file("/proc/self/maps", MOST, &bytes);
-    char *last = cli_text("%s", "");
-    for (char *line = maps; line != NULL && *line != '\0';) {
-        char *end = strchr(line, '\n'), *next = end != NULL ? end + 1 : NULL;
-        if (end != NULL) *end = '\0';
-        char *path = strchr(line, '/');
-        lib_file file = {.name = path != NULL ? strrchr(path, '/') + 1 : NULL};
-        if (path != NULL && is_library_name(file.name)) find_role(&file);
-        /* A file has several lines, one after another. */
-        if (file.role != LIB_OTHER && file.role != LIB_CXX && strcmp(path, last) != 0 &&
-            !same_file(path, backend->path)) {
-            check_partner(backend, path, f);
-            free(last);
-            last = cli_text("%s", path);
-        }
-        line = next;
-    }
-    free(last);
-    free(maps);
-}
-
 /* Return the path of the libQnnSystem.so beside a library, NULL: there is none. The caller frees
    it. */
 static char *system_beside(const char *library)
@@ -110,17 +84,39 @@ static char *system_beside(const char *library)
     return NULL;
 }
 
-/* Check libQnnSystem.so, which qnnrt_open() will take. */
-static void check_system(const tool *t, const lib_file *backend, findings *f)
+/* Check the libraries that came with the backend: libQnnSystem.so, which qnnrt_open() will take,
+   and others of the vendor that are in this process now. */
+static void check_partners(const tool *t, const lib_file *backend, findings *f)
 {
-    char *path = t->set.system != NULL ? cli_text("%s", t->set.system)
-                                       : system_beside(backend->path);
-    if (path != NULL) check_partner(backend, path, f);
+    enum { MOST = 16 << 20 };
+    size_t bytes = 0;
+    char *system = t->set.system != NULL ? cli_text("%s", t->set.system)
+                                         : system_beside(backend->path);
+    if (system != NULL) check_partner(backend, system, f);
     else if (backend->role == LIB_BACKEND)
         add_finding(f, AREA_BACKEND, FOUND_NOTE, "libQnnSystem.so", NULL,
                     "not beside %s: without it, every context binary needs its JSON",
                     backend->name);
-    free(path);
+    char *maps = cli_read_file("/proc/self/maps", MOST, &bytes);
+    char *last = cli_text("%s", "");
+    for (char *line = maps; line != NULL && *line != '\0';) {
+        char *end = strchr(line, '\n'), *next = end != NULL ? end + 1 : NULL;
+        if (end != NULL) *end = '\0';
+        char *path = strchr(line, '/');
+        lib_file file = {.name = path != NULL ? strrchr(path, '/') + 1 : NULL};
+        if (path != NULL && is_library_name(file.name)) find_role(&file);
+        /* A file has several lines, one after another. */
+        if (file.role != LIB_OTHER && file.role != LIB_CXX && strcmp(path, last) != 0 &&
+            !same_file(path, backend->path) && (system == NULL || !same_file(path, system))) {
+            check_partner(backend, path, f);
+            free(last);
+            last = cli_text("%s", path);
+        }
+        line = next;
+    }
+    free(last);
+    free(maps);
+    free(system);
 }
 
 static void check_symbols(const char *path, findings *f)
@@ -136,8 +132,9 @@ static void check_symbols(const char *path, findings *f)
     free(p.data);
 }
 
-/* Check a backend that could be opened. */
-static void check_opened(doctor *d, const qnnrt_backend_info *info, findings *f)
+/* Check a backend that could be opened. asked: its path, or a name alone; why: it was chosen. */
+static void check_opened(const doctor *d, const qnnrt_backend_info *info, const char *asked,
+                         const char *why, findings *f)
 {
     lib_file file;
     lib_marks said;
@@ -145,9 +142,9 @@ static void check_opened(doctor *d, const qnnrt_backend_info *info, findings *f)
     read_lib(&file, info->path);
     char *core = version_text(info->core_api), *api = version_text(info->backend_api);
     char *facts = lib_facts(&file);
-    add_finding(f, AREA_BACKEND, FOUND_OK, info->path, NULL, "loaded: %s", facts);
-    if (d->at != NULL && strchr(d->at, '/') != NULL && !same_file(d->at, info->path))
-        add_finding(f, AREA_BACKEND, FOUND_WARNING, d->at,
+    add_finding(f, AREA_BACKEND, FOUND_OK, info->path, NULL, "loaded, %s: %s", why, facts);
+    if (strchr(asked, '/') != NULL && !same_file(asked, info->path))
+        add_finding(f, AREA_BACKEND, FOUND_WARNING, asked,
                     "End programs that replace libraries before they are loaded, such as"
                     " LD_PRELOAD.", "another file was loaded: %s", info->path);
     check_symbols(info->path, f);
@@ -162,8 +159,7 @@ static void check_opened(doctor *d, const qnnrt_backend_info *info, findings *f)
         add_finding(f, AREA_BACKEND, FOUND_FAULT, info->path, "Take the library from its release"
                     " again.", "it says that it is %s, and its bytes name another release",
                     info->build_id);
-    check_maps(&file, f);
-    if (file.role != LIB_OTHER) check_system(d->t, &file, f);
+    if (file.role != LIB_OTHER && info->id != CLI_ID_REF) check_partners(d->t, &file, f);
     snprintf(id, sizeof(id), "%lu", (unsigned long)info->id);
     child_tell(f, info->path, info->build_id, id);
     free(core);
@@ -172,33 +168,37 @@ static void check_opened(doctor *d, const qnnrt_backend_info *info, findings *f)
     free_lib(&file);
 }
 
-/* Load the backend library d->at, NULL: the one that is found, and check it. */
+/* Load the backend library d->at, NULL: the one that the first model is for, and check it. */
 static void work_backend(void *user, findings *f)
 {
     doctor *d = user;
-    const char *name = d->at != NULL ? d->at : "libQnnHtp.so";
+    cli_choice choice = {0, NULL, NULL, NULL};
+    const char *path = d->at, *system = d->t->set.system;
     qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;
     qnnrt_error err;
-    char *doing = cli_text("loading and starting %s", base_name(name));
+    child_stage(f, "looking for the library that the model is for");
+    cli_choose(&choice, d->model_count > 0 ? d->models[0] : NULL, &path, &system);
+    char *doing = cli_text("loading and starting %s", base_name(path));
     child_stage(f, doing);
     free(doing);
     backend_options(d->t, &desc);
-    desc.path = d->at;
+    desc.path = path;
     if (qnnrt_backend_open(&desc, &backend, &err) == QNNRT_OK) {
         child_stage(f, "looking at what was loaded");
-        check_opened(d, qnnrt_backend_get_info(backend), f);
+        check_opened(d, qnnrt_backend_get_info(backend), path, choice.why, f);
         child_stage(f, "closing the backend");
         qnnrt_backend_close(backend);
-    } else if (d->at == NULL && is_nowhere(&err)) {
-        add_finding(f, AREA_BACKEND, FOUND_NOTE, name, NULL,
+    } else if (strchr(path, '/') == NULL && is_nowhere(&err)) {
+        add_finding(f, AREA_BACKEND, FOUND_NOTE, path, NULL,
                     "not loaded: no library is named with --backend_so, and none is beside this"
                     " program or where the system searches");
     } else {
-        add_finding(f, AREA_BACKEND, FOUND_FAULT, name, err.code != QNNRT_E_LIBRARY ? err.hint
-                    : cli_library_hint(&err, d->at, "Name the library with --backend_so FILE, with"
+        add_finding(f, AREA_BACKEND, FOUND_FAULT, path, err.code != QNNRT_E_LIBRARY ? err.hint
+                    : cli_library_hint(&err, path, "Name the library with --backend_so FILE, with"
                                        " a slash in FILE."), "%s", err.text);
     }
+    cli_free_choice(&choice);
 }
 
 /* Check the backend library `path`, NULL: the one that is found. */
@@ -235,13 +235,23 @@ static target target_of(doctor *d)
 #if !defined(__aarch64__)
         g.emulator = 1;                /* it is loaded, so it is for this machine */
 #endif
-    } else if (d->libs.backend != NULL) {
-        g.library = d->libs.backend->name;
-        g.marks = d->libs.backend->marks;
     }
     g.arch = d->arch;
     g.chip = d->device.chip;
     return g;
+}
+
+/* Return the library that reads a model if no backend was loaded: beside the one that did not
+   start, or where a program looks for it; or NULL. The caller frees it. */
+static char *find_reader(const doctor *d, const char *folder)
+{
+    const char *place = NULL;
+    char *found = system_beside(d->t->set.backend);
+    if (found != NULL) return found;
+    char *binary = cli_first_binary(folder);
+    const int ref = binary != NULL && cli_head_of(binary) == CLI_HEAD_REF;
+    free(binary);
+    return cli_find_library(ref ? "libQnnRef.so" : "libQnnSystem.so", &place);
 }
 
 /* Open a folder: metadata only, or with the backend. Return 0 with an error. */
@@ -254,8 +264,7 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     qnnrt_host_desc options = {0};
     memset(roles, 0, sizeof(roles));
     backend_options(t, &desc.backend_desc);
-    /* A library that does not start may still have libQnnSystem.so beside it. */
-    char *beside = system_beside(t->set.backend);
+    char *reader = t->set.system == NULL && d->loaded == NULL ? find_reader(d, folder) : NULL;
     desc.backend_desc.path = d->loaded;
     for (size_t i = 0; i < t->set.role_count; ++i) {
         roles[i].role = t->set.roles[i].role;
@@ -264,7 +273,7 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
     }
     desc.backends = roles;
     desc.backend_count = inspect ? 0 : t->set.role_count;
-    desc.system_path = d->loaded == NULL && t->set.system == NULL ? beside : t->set.system;
+    desc.system_path = reader != NULL ? reader : t->set.system;
     desc.inspect = inspect;
     desc.keep_going = inspect;
     desc.metadata = metadata;
@@ -276,7 +285,7 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
         desc.host_functions = qnnrt_host_functions(t->hosts[0], &desc.host_function_count);
         good = qnnrt_open(folder, &desc, &t->model, err) == QNNRT_OK;
     }
-    free(beside);
+    free(reader);
     return good;
 }
 
@@ -567,6 +576,14 @@ static int is_model_name(const char *name)
     return is_binary_name(name) || is_metadata_name(name) || strcmp(name, "qnnrt.json") == 0;
 }
 
+/* True for what a context binary is compiled from. */
+static int is_source_name(const char *name)
+{
+    const char *end = strrchr(name, '.');
+    return end != NULL && (strcmp(end, ".dlc") == 0 || strcmp(end, ".safetensors") == 0 ||
+                           strcmp(end, ".onnx") == 0);
+}
+
 /* Take a folder by what it holds: libraries, a model, or both. */
 static void take_folder(doctor *d, const char *folder)
 {
@@ -576,9 +593,10 @@ static void take_folder(doctor *d, const char *folder)
         add_finding(&d->f, AREA_FOLDERS, FOUND_FAULT, folder, "Name a folder that exists.",
                     "cannot be opened: %s", strerror(errno));
     else if (!vendor && !model)
-        add_finding(&d->f, AREA_FOLDERS, FOUND_FAULT, folder,
-                    "Name a folder of context binaries (*.bin), or of Qualcomm's libraries.",
-                    "it has neither a context binary nor a library of Qualcomm");
+        add_finding(&d->f, AREA_FOLDERS, FOUND_FAULT, folder, has_name(folder, is_source_name)
+                    ? "Compile the model with qnnrt-run compile, and name the folder that it"
+                    " writes." : "Name a folder of context binaries (*.bin), or of Qualcomm's"
+                    " libraries.", "it has neither a context binary nor a library of Qualcomm");
     if (vendor > 0) read_libs(&d->libs, folder);
     if (model > 0) d->models[d->model_count++] = folder;
 }
@@ -596,6 +614,12 @@ static void check_backends(doctor *d)
     const settings *set = &d->t->set;
     if (set->doctor.no_load) {
         add_finding(&d->f, AREA_BACKEND, FOUND_NOTE, "backend", NULL, "not loaded: --no_load");
+        return;
+    }
+    if (set->backend == NULL && set->role_count == 0 && d->libs.count > 0) {
+        add_finding(&d->f, AREA_BACKEND, FOUND_NOTE, "backend", NULL,
+                    "not loaded: the libraries of a folder are only read, unless one is named with"
+                    " --backend_so");
         return;
     }
     if (set->backend != NULL || set->role_count == 0) check_backend(d, set->backend);
@@ -635,7 +659,7 @@ static void examine(doctor *d)
 static int verb_doctor(void *user)
 {
     tool *t = user;
-    const settings *set = &t->set;
+    settings *set = &t->set;
     doctor d;
     if (set->json && is_stdout(set->doctor.report))
         return cli_usage("Write the report to a file.", "--json and --report - both need standard"
@@ -645,6 +669,8 @@ static int verb_doctor(void *user)
     memset(&d, 0, sizeof(d));
     d.t = t;
     d.f.shown = t;
+    const char *reader = getenv("QNNRT_SYSTEM");
+    if (set->system == NULL && reader != NULL && reader[0] != '\0') set->system = reader;
     examine(&d);
     char *sum = sum_text(&d.f);
     say(t, "%s\n", sum);

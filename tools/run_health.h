@@ -22,17 +22,28 @@ typedef struct target {
                                           JSON is checked by its marks                         */
 } target;
 
+/* Check the release that made a context against that of a library. Return 0 after adding a fault. */
+static int check_release_of(const lib_marks *m, const char *library, findings *f, const char *file,
+                            const unsigned *made)
+{
+    if (m->known == 0 || compare_release(made, m->release) <= 0) return 1;
+    char *release = release_text(m);
+    char *hint = cli_text("Take libraries of release %u.%u or newer, or compile the model with"
+                          " %u.%u.", made[0], made[1], m->release[0], m->release[1]);
+    add_finding(f, AREA_MODEL, FOUND_FAULT, file, hint, "made by release %u.%u.%u, and %s has the"
+                " older release %s", made[0], made[1], made[2], library, release);
+    free(hint);
+    free(release);
+    return 0;
+}
+
 /* Check the release that made a context; made: NULL: not known. */
 static void check_made(const target *g, findings *f, const char *file, const unsigned *made)
 {
-    if (made == NULL || g->marks.known == 0 || compare_release(made, g->marks.release) <= 0) return;
-    char *release = release_text(&g->marks);
-    char *hint = cli_text("Take libraries of release %u.%u or newer, or compile the model with"
-                          " %u.%u.", made[0], made[1], g->marks.release[0], g->marks.release[1]);
-    add_finding(f, AREA_MODEL, FOUND_FAULT, file, hint, "made by release %u.%u.%u, and %s has the"
-                " older release %s", made[0], made[1], made[2], g->library, release);
-    free(hint);
-    free(release);
+    const lib_file *backend = g->libs != NULL ? g->libs->backend : NULL;
+    if (made == NULL) return;
+    if (backend == NULL || check_release_of(&backend->marks, backend->name, f, file, made))
+        check_release_of(&g->marks, g->library, f, file, made);
 }
 
 /* Check the NPU generation that a context was compiled for. */

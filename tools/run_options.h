@@ -496,10 +496,9 @@ static const cli_option compile_options[] = {
 static const cli_option doctor_options[] = {
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
      .take = take_backend, .repeat = 1, .verbs = VERB_DOCTOR,
-     .help = "backend library to load and look at, in a process of its own (default: libQnnHtp.so "
-             "beside this program, else by the system's search; without one, nothing is loaded). "
-             "A folder that is checked is only read: its libraries are not loaded unless they are "
-             "named here"},
+     .help = "backend library to load and look at, in a process of its own (default: "
+             CLI_BACKEND_DEFAULT "; none if a folder of libraries is checked: they are only read, "
+             "unless one of them is named here)"},
     {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT,
      FIELD(system), .verbs = VERB_DOCTOR,
      .help = "libQnnSystem.so of this computer, which reads context binaries (default: the one "
