@@ -22,7 +22,7 @@ typedef struct target {
                                           JSON is checked by its marks                         */
 } target;
 
-/* Check the release that made a context against that of a library. Return 0 after adding a fault. */
+/* Check the release that made a context against that of a library. Return 0 after a fault. */
 static int check_release_of(const lib_marks *m, const char *library, findings *f, const char *file,
                             const unsigned *made)
 {
