@@ -390,6 +390,21 @@ static void say(const tool *t, const char *format, ...)
     free(shown);
 }
 
+/* Print a text as say() does, with the first `word` in a tone where colours are wanted. */
+static void say_marked(const tool *t, cli_tone tone, const char *word, const char *text)
+{
+    if (t->set.run.quiet || documents_on_stdout(&t->set, NULL) > 0) return;
+    char *shown = cli_shown_text(text, 2), *at = tone != CLI_PLAIN ? strstr(shown, word) : NULL;
+    const size_t bytes = at != NULL ? (size_t)(at - shown) : strlen(shown);
+    char *whole = cli_text("%.*s%s%s%s%s", (int)bytes, shown,
+                           at != NULL ? cli_tone_text(t->out, tone) : "", at != NULL ? word : "",
+                           at != NULL ? cli_tone_text(t->out, CLI_PLAIN) : "",
+                           at != NULL ? at + strlen(word) : "");
+    cli_put(t->out, whole);
+    free(shown);
+    free(whole);
+}
+
 /* Print an error and its hint, but do not count it as a failure. */
 static void say_error(const tool *t, const char *what, const qnnrt_error *err)
 {

@@ -108,7 +108,8 @@ static void take_finding(findings *f, finding_area area, finding_level level, ch
     if (f->pipe != NULL) pipe_send(f->pipe, (int)area, (int)level, what, found, fix);
     if (f->shown == NULL) return;
     char *text = finding_text(one, f->count < 2 || f->items[f->count - 2].area != area);
-    say(f->shown, "%s", text);
+    static const cli_tone tones[] = {CLI_GREEN, CLI_PLAIN, CLI_YELLOW, CLI_RED};
+    say_marked(f->shown, tones[level], finding_levels[level], text);
     fflush(f->shown->out);
     free(text);
 }
