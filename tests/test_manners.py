@@ -473,6 +473,9 @@ def check_output(verb, row, values, options):
     done = run(*words)
     ended(verb, done, *good)
     looks_safe(verb, done.out + done.err)
+    # A row of a table has cells two blanks apart.
+    wide = [line for line in done.out.split("\n") if len(re.split("  +", line.strip())) > 3 and len(line) > 100]
+    check(verb + "_tables", not wide, wide[:2])
     check(verb + "_prints", done.out != "", done)
     check(verb + "_no_colour", "\x1b" not in done.out + done.err, done)
     forms = [words]

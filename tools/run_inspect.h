@@ -137,22 +137,34 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
     free(cells);
 }
 
-static void say_graph(const tool *t, const qnnrt_graph_info *g)
+/* Print the facts of a graph in lines that are no wider than tables. A fact of 0 is not in the file,
+   or not used. */
+static void say_sizes(const tool *t, const qnnrt_graph_info *g)
 {
-    char *name = cli_shown(g->name);
-    int written = 0;
-    say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
-        cli_plural(g->input_count), (unsigned long)g->output_count, cli_plural(g->output_count));
-    free(name);
-    for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* a fact of 0 is not in the file, or not used */
+    int column = 0;
+    for (size_t i = 0; i < GRAPH_FACTS; ++i) {
         const fact *f = &graph_facts[i];
         if (fact_number(f, g) == 0) continue;
         const int sized = strstr(f->key, "_bytes") != NULL;
         char *value = sized ? human_bytes(fact_number(f, g)) : grouped(fact_number(f, g));
-        say(t, "%s%s %s", written++ == 0 ? "    sizes     " : ", ", f->label, value);
+        char *text = cli_text("%s %s", f->label, value);
+        const int next = column > 0 && column + 2 + width_of(text) >= CLI_TABLE_WIDTH;
+        const char *before = column == 0 ? "    sizes     " : next ? ",\n              " : ", ";
+        say(t, "%s%s", before, text);
+        column = (column == 0 || next ? 14 : column + 2) + width_of(text);
         free(value);
+        free(text);
     }
-    if (written > 0) say(t, "\n");
+    if (column > 0) say(t, "\n");
+}
+
+static void say_graph(const tool *t, const qnnrt_graph_info *g)
+{
+    char *name = cli_shown(g->name);
+    say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
+        cli_plural(g->input_count), (unsigned long)g->output_count, cli_plural(g->output_count));
+    free(name);
+    say_sizes(t, g);
     if (g->unsupported != NULL) say(t, "    cannot run: %s\n", g->unsupported);
     say_tensors(t, g);
 }
