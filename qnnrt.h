@@ -1401,10 +1401,11 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);
 
 /* Find a slot by a name of qnnrt_pipeline_info.names, by the name of a tensor, or by
    "<step>/<tensor>" (which is tried before a tensor of exactly that name). The names of both ends
-   of an edge find it. role narrows the search: an input and an output may have the same name.
+   of an edge find it. role narrows the search: an input and an output may have the same name. With
+   NULL as the name it is the only slot of that role; with QNNRT_ROLE_ANY, the only input.
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the pipeline could not be wired); QNNRT_E_NOT_FOUND (the
-            text lists the names that exist); QNNRT_E_ARG if several slots have the name (the text
-            lists their addresses) */
+            text lists the names that exist); QNNRT_E_ARG if several slots have the name, or with
+            NULL the role (the text lists their addresses) */
 QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
                                        qnnrt_role role, qnnrt_slot *out, qnnrt_error *err);
 
@@ -1562,9 +1563,9 @@ QNNRT_API void qnnrt_run_destroy(qnnrt_run *run);
 /* Return the pipeline of a run, NULL for NULL. */
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run);
 
-/* Return the slot of a tensor by its name, as qnnrt_slot_find() does with QNNRT_ROLE_ANY, or
-   QNNRT_NO_SLOT. A call that is then given QNNRT_NO_SLOT fails with the code and the text of this
-   look-up, so only one of the two needs a check:
+/* Return the slot of a tensor by its name, as qnnrt_slot_find() does with QNNRT_ROLE_ANY (NULL: the
+   only input), or QNNRT_NO_SLOT. A call that is then given QNNRT_NO_SLOT fails with the code and
+   the text of this look-up, so only one of the two needs a check:
        if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 4) != QNNRT_OK) ... */
 QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name);
 
@@ -1574,7 +1575,7 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 /* Bind a tensor to the caller's memory: an input is read from it, an output is written to it,
    without a copy.
 
-   name     as in qnnrt_slot_find()
+   name     as in qnnrt_slot_find(); NULL: the only input
    data     borrowed until the tensor is bound again or the run is destroyed; any alignment; inputs
             are only read. NULL: bind the run's own memory again
    bytes    of data, at least qnnrt_tensor_info.bytes; further bytes are not used
@@ -1625,10 +1626,11 @@ QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, qnnrt_slot slot, const uin
    the values change with qnnrt_set_dims() and qnnrt_exec(). NULL: no such slot. */
 QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, qnnrt_slot slot, uint32_t *rank);
 
-/* Return the address of a tensor's memory; bytes (may be NULL) receives its size. NULL: there is no
-   such tensor, or it is not bound yet (qnnrt_run_error() has the text). Outputs are valid until the
-   next exec of a run that shares their scratch. The memory of an edge is used again during the
-   exec: to look at an edge, bind it to memory of your own, or set per_tensor. */
+/* Return the address of a tensor's memory; bytes (may be NULL) receives its size. A name of NULL is
+   the only output. NULL: there is no such tensor, or it is not bound yet (qnnrt_run_error() has the
+   text). Outputs are valid until the next exec of a run that shares their scratch. The memory of an
+   edge is used again during the exec: to look at an edge, bind it to memory of your own, or set
+   per_tensor. */
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
 
@@ -13829,6 +13831,33 @@ static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, qnnrt_slot slot
                        "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
 }
 
+/* Find the only slot of a role. */
+static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role, qnnrt_slot *out,
+                                     qnnrt_error *err)
+{
+    const char *word = qnnrt_role_name(role);
+    size_t i, count = 0;
+    *out = QNNRT_NO_SLOT;
+    for (i = 0; i < p->info.slot_count; ++i) {
+        if (p->info.slots[i].role != role) continue;
+        if (count++ == 0) *out = &p->info.slots[i];
+    }
+    if (count == 1) return QNNRT_OK;
+    *out = QNNRT_NO_SLOT;
+    if (count == 0)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no %s", p->info.name,
+                           word);
+    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\" has %u %ss, so one must be named:",
+                p->info.name, (unsigned)count, word);
+    count = 0;
+    for (i = 0; i < p->info.slot_count; ++i) {
+        if (p->info.slots[i].role != role) continue;
+        if (++count <= 10) qnnrt__err_add(err, " \"%.80s\"", p->info.slots[i].address);
+    }
+    if (count > 10) qnnrt__err_add(err, " and %u more", (unsigned)(count - 10));
+    return qnnrt__hint(err, QNNRT_E_ARG, "Name the %s.", word);
+}
+
 static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
                                          qnnrt_slot *out, qnnrt_error *err)
 {
@@ -18471,12 +18500,14 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const cha
 {
     qnnrt__err_clear(err);
     if (out != NULL) *out = QNNRT_NO_SLOT;
-    if (pipeline == NULL || name == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY ||
+    if (pipeline == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY ||
         (int)role > QNNRT_ROLE_CONSTANT)
-        return qnnrt__fail(
-            err, QNNRT_E_ARG,
-            "qnnrt_slot_find: pipeline, name or out is NULL, or the role is unknown");
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_slot_find: pipeline or out is NULL, or the role is unknown");
     if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
+    if (name == NULL)
+        return qnnrt__slot_only(pipeline, role == QNNRT_ROLE_ANY ? QNNRT_ROLE_INPUT : role, out,
+                                err);
     return qnnrt__slot_find(pipeline, name, role, out, err);
 }
 
@@ -18593,7 +18624,7 @@ QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name)
 {
     qnnrt_slot slot = QNNRT_NO_SLOT;
     if (run == NULL) return slot;
-    if (name == NULL) qnnrt__fail(&run->error, QNNRT_E_ARG, "the name of a tensor is NULL");
+    if (name == NULL) qnnrt__slot_only(run->pipeline, QNNRT_ROLE_INPUT, &slot, &run->error);
     else qnnrt__slot_find(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
     run->unfound = slot == QNNRT_NO_SLOT;
     return slot;
@@ -18661,7 +18692,12 @@ QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
 
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 {
-    return qnnrt_data_slot(run, qnnrt_run_slot(run, name), bytes);
+    qnnrt_slot slot = QNNRT_NO_SLOT;
+    if (run == NULL || name != NULL)
+        return qnnrt_data_slot(run, qnnrt_run_slot(run, name), bytes);
+    qnnrt__slot_only(run->pipeline, QNNRT_ROLE_OUTPUT, &slot, &run->error);
+    run->unfound = slot == QNNRT_NO_SLOT;
+    return qnnrt_data_slot(run, slot, bytes);
 }
 
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)

@@ -1157,6 +1157,56 @@ static int zeros_right(qnnrt_run *run)
            memcmp(qnnrt_data(run, "plain", NULL), none, 3) == 0 && memcmp(qnnrt_data(run, "u4", NULL), u4, 2) == 0;
 }
 
+TEST(null_is_the_only_input_and_the_only_output)
+{
+    static const char *const lone[1] = { "FAKEQNN 1\ngraph lone\nin x 1 0232 2 1 2 -\nout y 2 0232 2 1 3 -\n\n\n\n\n\n\n\n\n\n\n\n" };
+    static const char *const pair[1] = {
+        "FAKEQNN 1\ngraph pair\nin a 1 0232 2 1 2 -\nin b 2 0232 2 1 2 -\nout y 3 0232 2 1 3 -\nout z 4 0232 2 1 3 -\n" };
+    static const float values[2] = { 1.5f, -2 };
+    qnnrt *model = opened(lone, 1, NULL);
+    const qnnrt_pipeline *p = pipeline_of(model, "lone");
+    float own[2] = { 3, 4 };
+    qnnrt_run *run = NULL;
+    qnnrt_slot slot;
+    qnnrt_error err;
+    size_t bytes = 0;
+    CHECK_EQ(qnnrt_prepare(model, "lone", &run, &err), QNNRT_OK);
+    CHECK(qnnrt_run_slot(run, NULL) != QNNRT_NO_SLOT);
+    CHECK(qnnrt_run_slot(run, NULL) == qnnrt_run_slot(run, "x"));
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, NULL), 0, values, 2), QNNRT_OK);
+    CHECK(memcmp(qnnrt_data(run, "x", NULL), values, sizeof(values)) == 0);
+    CHECK_EQ(qnnrt_bind(run, NULL, own, sizeof(own)), QNNRT_OK);
+    CHECK(qnnrt_data(run, "x", NULL) == (void *)own);
+    CHECK_EQ(qnnrt_bind(run, NULL, own, 7), QNNRT_E_MISMATCH);
+    CHECK(qnnrt_data(run, NULL, &bytes) == qnnrt_data(run, "y", NULL));
+    CHECK_EQ(bytes, 12);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_ANY, &slot, &err), QNNRT_OK);
+    CHECK(slot == slot_of(p, "x"));
+    CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_OUTPUT, &slot, &err), QNNRT_OK);
+    CHECK(slot == slot_of(p, "y"));
+    CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_EDGE, &slot, &err), QNNRT_E_NOT_FOUND);
+    CHECK(slot == QNNRT_NO_SLOT);
+    CHECK_STR(err.text, "pipeline \"lone\" has no edge");
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+
+    model = opened(pair, 1, NULL);
+    p = pipeline_of(model, "pair");
+    CHECK_EQ(qnnrt_prepare(model, "pair", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind(run, NULL, own, sizeof(own)), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "pipeline \"pair\" has 2 inputs, so one must be named: \"a\" \"b\"");
+    CHECK_STR(qnnrt_run_error(run)->hint, "Name the input.");
+    bytes = 7;
+    CHECK(qnnrt_data(run, NULL, &bytes) == NULL);
+    CHECK_EQ(bytes, 0);
+    CHECK_STR(qnnrt_run_error(run)->text, "2 outputs, so one must be named: \"y\" \"z\"");
+    CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_INPUT, &slot, &err), QNNRT_E_ARG);
+    CHECK(slot == QNNRT_NO_SLOT);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
 TEST(inputs_that_nobody_sets_are_real_zero)
 {
     static const char *const texts[1] = { zeros };
@@ -2195,7 +2245,6 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
 
     CHECK_EQ(qnnrt_read_i32(run, qnnrt_run_slot(run, "x"), 0, codes, 4), QNNRT_E_ARG);
     CHECK_STR(qnnrt_run_error(run)->text, "output \"x\"");
-    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, NULL), 0, values, 4), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_write_i32(run, qnnrt_run_slot(run, "second"), 0, codes, 4), QNNRT_E_NOT_FOUND);
     CHECK_STR(qnnrt_run_error(run)->text, "\"second\"");
 
@@ -2488,6 +2537,7 @@ TEST_MAIN("run")
     RUN(places_may_overlap);
     RUN(a_cache_moves_by_its_pointer_and_two_sequences_take_turns);
     RUN(binding_checks_sizes_and_returns_to_own_memory);
+    RUN(null_is_the_only_input_and_the_only_output);
     RUN(inputs_that_nobody_sets_are_real_zero);
     RUN(memory_is_left_unfilled_where_that_is_asked_for);
     RUN(each_tensor_has_a_block_of_its_own_where_that_is_asked_for);
