@@ -114,7 +114,7 @@ for value in 0 -1 two 1M; do wrong "resident_$value" 'all, one or a number of by
 wrong inspect_resident 'runs nothing' --ctx_dir x --inspect --resident one
 wrong input_form '--input_data_type' --input_data_type both
 wrong output_form '--output_data_type' --output_data_type f32
-for value in x =x x= =; do wrong "input_$value" '--input' "--input=$value"; done
+for value in =x x= =; do wrong "input_$value" '--input' "--input=$value"; done
 wrong two_documents '--bind_plan_out -' --ctx_dir x --json --bind_plan_out -
 
 # ---- errors of an open ------------------------------------------------------------------------------
@@ -258,6 +258,17 @@ is graph_before_a_name_with_colon 0
 fake --ctx_dir "$tmp/m" --input b="$tmp/native"
 is input_of_none 1
 says input_of_none err '"only"'
+# A file without a name is for the only input.
+fake --ctx_dir "$tmp/m" $one --input "$tmp/native"
+is only_of_several 1
+says only_of_several err 'pipeline "first" has 2 inputs, so one must be named: "a"'
+hinted only_of_several 'Write --input NAME=FILE.'
+printf 'FAKEQNN 1\ngraph lone\nin x 1 0108 1 4 -\nout y 2 0108 1 4 -\n%s\n' '# a line that makes the file long enough' >"$tmp/lone.bin"
+printf 'abcd' >"$tmp/four"
+fake --retrieve_context "$tmp/lone.bin" --output_dir "$tmp/lone" --input "$tmp/four"
+is only_input 0
+fake --retrieve_context "$tmp/lone.bin" --output_dir "$tmp/named" --input "x=$tmp/four"
+check only_input "not what x=FILE gives" cmp "$tmp/lone/lone/y.raw" "$tmp/named/lone/y.raw"
 
 fake --ctx_dir "$tmp/m" --output_dir "$tmp/o7" --num_inferences 3
 is several 0

@@ -9,6 +9,7 @@
        qnnrt-run doctor libs/arm64-v8a model_dir
        qnnrt-run explain 0x1388
        qnnrt-run extract model.pte --output_dir OUT
+       qnnrt-run ops Conv2d
 
    It uses only the public functions of qnnrt.h, qnnrt_json.h, qnnrt_weights.h, qnnrt_ir.h,
    qnnrt_lower.h and qnnrt_cache.h. `qnnrt-run --help` lists the
@@ -48,6 +49,7 @@
             run_replay.h: >>replay                run_results.h: >>items >>results
             run_compare.h: >>compare              run_extract.h: >>archive >>extract
             run_zip.h: >>span >>inflate >>zip
+            run_ops.h: >>operators                run_op_data.h: >>op_data
             run_carriers.h: >>pieces >>flatbuffer >>pte >>epcontext >>dlc
             run_config.h: >>config_file                                                          */
 #ifndef _POSIX_C_SOURCE
@@ -70,6 +72,7 @@
 #include "qnnrt_program.h"
 #include "qnnrt_decoder.h"
 #include "qnnrt_cache.h"
+#include "qnnrt_known.h"
 
 #define CLI_NAME "qnnrt-run"
 #include "cli.h"
@@ -100,7 +103,8 @@ enum { OUTPUT_RAW = 0, OUTPUT_NPY, OUTPUT_SAFETENSORS };   /* settings.output_fi
 
 typedef struct input_option {          /* --input [GRAPH:]NAME=FILE                        */
     const char *text;                  /* as on the command line                           */
-    char       *name;                  /* the part before the last '=', GRAPH: included    */
+    char       *name;                  /* the part before the last '=', GRAPH: included;
+                                          NULL: there is none, the only input              */
     const char *file;
 } input_option;
 
@@ -491,6 +495,8 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_arena.h"
 #include "run_flame.h"
 #include "run_html.h"
+#include "run_op_data.h"
+#include "run_ops.h"
 #include "run_explain.h"
 #include "run_findings.h"
 #include "run_elf.h"
@@ -617,6 +623,7 @@ static const char *const capture_examples[] = {
     "capture model_dir --backend_so libQnnHtp.so --input x=x.raw --output_dir captured", NULL};
 static const char *const replay_examples[] = {
     "replay captured model_dir --backend_so libQnnRef.so --tolerance 0.02", NULL};
+static const char *const ops_examples[] = {"ops", "ops Conv2d", NULL};
 static const char *const extract_examples[] = {
     "extract model.pte", "extract model_ctx.onnx --output_dir model_dir", NULL};
 static const char *const explain_examples[] = {"explain 0x1388", "explain --json", NULL};
@@ -703,14 +710,19 @@ static const cli_verb verbs[] = {
                 "such files in them. Of a .dlc it lists the graphs.",
      .notes = "The parts of a model are named so that qnnrt-run run DIR takes them in their order. "
               "A file that an .onnx names must lie beside it. No file that exists is replaced.",
-     .lists = VERB_EXTRACT, .takes = VERB_EXTRACT, .run = verb_extract}
+     .lists = VERB_EXTRACT, .takes = VERB_EXTRACT, .run = verb_extract},
+    {.name = "ops", .usage = "[NAME ...] [options]", .examples = ops_examples,
+     .summary = "Show operators: inputs, outputs and parameters with their types, which libraries "
+                "compute them right for which types, and which nodes are known to go wrong. "
+                "Without a name it lists all.",
+     .lists = VERB_OPS, .takes = VERB_OPS, .run = verb_ops}
 };
 
 static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(doctor_options),
     CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
     CLI_TABLE(profile_options), CLI_TABLE(card_options),
-    CLI_TABLE(capture_options), CLI_TABLE(extract_options),
+    CLI_TABLE(capture_options), CLI_TABLE(extract_options), CLI_TABLE(ops_options),
     CLI_TABLE(common_options)
 };
 

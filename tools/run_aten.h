@@ -303,6 +303,16 @@ static void aten_surplus(const aten *a, size_t number)
     free(read);
 }
 
+/* Return the node nearest to a name, or NULL. */
+static const char *aten_nearest(const aten *a, const char *name, size_t bytes)
+{
+    cli_near near = {name, bytes, NULL, 0};
+    for (size_t g = 0; g < a->graph_count; ++g)
+        for (size_t i = 0; i < a->graphs[g].ir->node_count; ++i)
+            cli_near_try(&near, a->graphs[g].ir->nodes[i]->name);
+    return near.best;
+}
+
 /* Print all weights that are missing or have another shape, after qnnrt_lower_weights() failed. */
 static void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
 {
@@ -547,7 +557,7 @@ static void aten_free(aten *a)
         free(a->graphs[i].default_name);
     }
     for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);
-    free(a->small.kept);
+    small_free(&a->small);
     for (size_t i = 0; i < a->encoding_count; ++i) {
         free((char *)(uintptr_t)a->encodings[i].name);
         free((float *)(uintptr_t)a->encodings[i].scales);

@@ -98,8 +98,10 @@ static int verb_explain(void *user)
     const qnnrt_explanation *found = qnnrt_explain(all);
     if (found == NULL) {
         char *hex = cli_text("0x%s", all), *name = cli_shown(all);
+        const char *op = op_nearest(all, 0);
         char *hint = qnnrt_explain(hex) != NULL ? cli_text("Write 0x%s.", name)
-                                                : cli_text("Run qnnrt-run explain for the list.");
+            : op != NULL ? cli_text("Run qnnrt-run ops %s: that is an operator.", op)
+                         : cli_text("Run qnnrt-run explain for the list.");
         fail(t, NULL, hint, "\"%s\" is not a known code, symbol or line", name);
         free(name);
         free(hex);

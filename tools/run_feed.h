@@ -18,14 +18,14 @@ static int check_inputs(settings *set)
             set->input_others = text;
             continue;
         }
-        if (equals == NULL || equals == text || equals[1] == '\0')
+        if (equals != NULL && (equals == text || equals[1] == '\0'))
             return cli_usage("Write --input NAME=FILE.",
-                             "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
-                             text);
+                             "--input takes [GRAPH:]NAME=FILE, or FILE for the only input, not"
+                             " \"%s\"", text);
         input_option *input = &set->inputs[set->input_count++];
         input->text = text;
-        input->name = cli_text("%.*s", (int)(equals - text), text);
-        input->file = equals + 1;
+        input->name = equals != NULL ? cli_text("%.*s", (int)(equals - text), text) : NULL;
+        input->file = equals != NULL ? equals + 1 : text;
         if (strncmp(input->file, "random:", 7) == 0 && !value_seed(input->file, &seed))
             return cli_usage("Write --input NAME=random:7.",
                              "--input %s: the seed is not a whole number", text);
@@ -70,7 +70,7 @@ static void place_input(tool *t, const input_option *input)
 {
     const char *name = input->name;
     char *graph = NULL;
-    const char *colon = strchr(name, ':');
+    const char *colon = name != NULL ? strchr(name, ':') : NULL;
     if (colon != NULL) {
         graph = cli_text("%.*s", (int)(colon - name), name);
         if (is_pipeline_name(t, graph)) {
@@ -95,7 +95,10 @@ static void place_input(tool *t, const input_option *input)
             char *longer = cli_text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
             free(reasons);
             reasons = longer;
-            if (is_input_name(j, name)) {
+            if (name == NULL) {
+                fail(t, j, "Write --input NAME=FILE.", "--input %s: %s", input->text, err.text);
+                ++placed;
+            } else if (is_input_name(j, name)) {
                 fail(t, j, err.hint, "--input %s: %s", input->text, err.text);
                 ++placed;
             }

@@ -702,10 +702,15 @@ static int mixed_compile(mixed *m, const char *path)
     cli_busy_end();
     aten_spent(a, ATEN_BUILD, begin);
     if (result != QNNRT_OK) {
-        const int no_node = strstr(err.text, "no graph has a node") == err.text;
-        fail(t, NULL, no_node ? "Name a node as the .json file does;"
-                                " --explain_plan without --pin lists them." : err.hint,
-             "%s", err.text);
+        static const char no_node[] = "no graph has a node \"";
+        const char *node = strncmp(err.text, no_node, sizeof(no_node) - 1) == 0
+            ? err.text + sizeof(no_node) - 1 : NULL;
+        const char *near = node != NULL ? aten_nearest(a, node, strcspn(node, "\"")) : NULL;
+        char *hint = near != NULL ? cli_text("Name the node %s.", near)
+            : cli_text("%s", node == NULL ? err.hint : "Name a node as the .json file does;"
+                                            " --explain_plan without --pin lists them.");
+        fail(t, NULL, hint, "%s", err.text);
+        free(hint);
         choices(m);
         return 0;
     }

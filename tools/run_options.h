@@ -94,13 +94,13 @@ static const cli_option model_options[] = {
      .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "take only this pipeline; a graph alone is named GRAPH or CONTEXT/GRAPH, such as "
              "0/prefill (default: all pipelines). Repeat the option for several"},
-    {.name = "input", .value = "[GRAPH:]NAME=FILE", .kind = CLI_LIST, FIELD(input_texts),
+    {.name = "input", .value = "[[GRAPH:]NAME=]FILE", .kind = CLI_LIST, FIELD(input_texts),
      .verbs = VERBS_FEED,
      .help = "content of an input; FILE is the part after the last '=': raw bytes, .npy, or "
              ".safetensors with a tensor of this name. random:SEED instead of a file makes values: "
              "floats from -1 to 1, codes of all bits, integers and bools of 0 and 1. Without "
-             "GRAPH: it is for every pipeline that has this input. Inputs without a file are zero, "
-             "or with random:SEED alone random"},
+             "GRAPH: it is for every pipeline that has this input; FILE alone is for the only "
+             "input. Inputs without a file are zero, or with random:SEED alone random"},
     {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
      .words = input_form_words,
      FIELD(input_form), .verbs = VERBS_FEED,

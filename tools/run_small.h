@@ -10,6 +10,7 @@
 typedef struct small_options {
     tool   *t;
     size_t *kept;                      /* of each --keep_weight: its weights            */
+    char  **near;                      /* of each: the name nearest to it, or NULL      */
 } small_options;
 
 /* Below these SNRs of a weight, in dB, a note names it. */
@@ -97,6 +98,17 @@ static int small_check(const compile_settings *c)
     return STATUS_OK;
 }
 
+/* Keep a name if it is nearer to a pattern than the one before. */
+static void small_near(char **kept, const char *pattern, const char *name)
+{
+    cli_near near = {pattern, strlen(pattern), NULL, 0};
+    if (*kept != NULL) cli_near_try(&near, *kept);
+    cli_near_try(&near, name);
+    if (near.best != name) return;
+    free(*kept);
+    *kept = cli_text("%s", name);
+}
+
 /* Say how many bits a weight gets: none with --keep_weight. */
 static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *type,
                            uint32_t bits)
@@ -108,7 +120,10 @@ static uint32_t small_bits(void *user, const qnnrt_ir_value *value, const char *
     (void)type;
     for (size_t i = 0; i < keep->count; ++i) {
         if (!small_matches(keep->items[i], key) && !small_matches(keep->items[i], value->name) &&
-            (weight == NULL || !small_matches(keep->items[i], weight->name))) continue;
+            (weight == NULL || !small_matches(keep->items[i], weight->name))) {
+            small_near(&a->near[i], keep->items[i], key);
+            continue;
+        }
         a->kept[i] += 1;
         bits = 0;
     }
@@ -126,7 +141,10 @@ static void small_desc(small_options *a, tool *t, qnnrt_lower_desc *desc)
     desc->weight_emulate = c->weight_emulate;
     if (c->keep_weights.count == 0) return;
     a->t = t;
-    if (a->kept == NULL) a->kept = cli_alloc(c->keep_weights.count, sizeof(*a->kept));
+    if (a->kept == NULL) {
+        a->kept = cli_alloc(c->keep_weights.count, sizeof(*a->kept));
+        a->near = cli_alloc(c->keep_weights.count, sizeof(*a->near));
+    }
     desc->weight_bits_of = small_bits;
     desc->weight_user = a;
 }
@@ -138,11 +156,22 @@ static int small_kept(tool *t, const small_options *a)
     int good = 1;
     for (size_t i = 0; i < keep->count && a->kept != NULL; ++i) {
         if (a->kept[i] > 0) continue;
-        fail(t, NULL, "Take a name from --report FILE; * stands for any text.",
-             "--keep_weight %s is the name of no weight that could be small", keep->items[i]);
+        char *hint = a->near[i] != NULL ? cli_text("Use --keep_weight %s.", a->near[i])
+            : cli_text("Take a name from --report FILE; * stands for any text.");
+        fail(t, NULL, hint, "--keep_weight %s is the name of no weight that could be small",
+             keep->items[i]);
+        free(hint);
         good = 0;
     }
     return good;
+}
+
+static void small_free(small_options *a)
+{
+    for (size_t i = 0; a->near != NULL && i < a->t->set.compile.keep_weights.count; ++i)
+        free(a->near[i]);
+    free(a->near);
+    free(a->kept);
 }
 
 /* Add a line for each weight that was asked to be small. on: " on npu" for several backends. */
