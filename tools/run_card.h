@@ -228,7 +228,7 @@ static void card_costs(page *p, const costs *all)
     flame f = {{NULL, 0, 0}, MARGIN, 0, {NULL, 0, 0}};
     page_text(p, "<section id=\"costs\">\n<h2>Times</h2>\n");
     html_take(p, "p", "soft", cli_text("On %s %s, level %s, %.0f inference%s after a first one; the"
-                                       " mean without the fastest and the slowest quarter.",
+                                       " mean of the faster half.",
                                        all->backend, all->build, all->level, all->inferences,
                                        all->inferences > 1 ? "s" : ""));
     draw_flame(&f, all, NULL);

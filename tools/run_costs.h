@@ -14,7 +14,7 @@ typedef struct cost {
     cost_kind kind;
     char     *name;                    /* of the file, the pipeline, the graph, the node      */
     char     *about;                   /* LOAD: library, context; STEP: file; NODE: operator  */
-    double    us;                      /* PIPELINE: mean of the middle half of the inferences */
+    double    us;                      /* PIPELINE: mean of the faster half of the inferences */
     double    extra;                   /* LOAD: us of its metadata; PIPELINE: us of the first
                                           inference; STEP: us on the device; NODE: cycles     */
 } cost;
@@ -149,7 +149,8 @@ static int compare_timed(const void *a, const void *b)
 }
 
 /* Add a pipeline that ran, with its steps and nodes. The first inference does not count, unless it
-   is the only one; of the others, the slowest and the fastest quarter do not. */
+   is the only one, and of the others the slower half does not: what disturbs an inference makes it
+   slower. */
 static void cost_pipeline(costs *all, const job *j)
 {
     const size_t first = j->exec_count > 1 ? 1 : 0, runs = j->exec_count - first;
@@ -160,11 +161,11 @@ static void cost_pipeline(costs *all, const job *j)
         order[i].at = i + first;
     }
     qsort(order, runs, sizeof(*order), compare_timed);
-    const size_t least = runs / 4, most = runs - least;
-    const double part = 1 / (double)(most - least);
+    const size_t most = (runs + 1) / 2;
+    const double part = 1 / (double)most;
     const size_t top = cost_add(all, COST_PIPELINE, cli_text("%s", j->info->name),
                                 cli_text("%s", ""), 0, (double)j->exec_ns[0] / 1e3);
-    for (size_t k = least; k < most; ++k) all->rows[top].us += (double)order[k].ns / 1e3 * part;
+    for (size_t k = 0; k < most; ++k) all->rows[top].us += (double)order[k].ns / 1e3 * part;
     for (size_t i = 0, next; i < j->event_count; i = next) {
         const qnnrt_step_info *step = &j->info->steps[j->events[i].step];
         const int is_graph = step->kind == QNNRT_STEP_GRAPH;
@@ -177,7 +178,7 @@ static void cost_pipeline(costs *all, const job *j)
             if (j->events[next].type == EVENT_NODE)
                 cost_add(all, COST_NODE, cli_text("%s", j->events[next].node),
                          operator_of(j->events[next].node), 0, 0);
-        for (size_t k = least; k < most; ++k)
+        for (size_t k = 0; k < most; ++k)
             cost_step(all, row, j->events + i, j->samples + order[k].at * j->event_count + i,
                       next - i, is_graph, part);
     }

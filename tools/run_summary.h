@@ -263,7 +263,7 @@ static const cli_option profile_options[] = {
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .least = 1, .most = 10000,
      FIELD(profiling.inferences), .verbs = VERB_PROFILE | VERB_REPORT,
      .help = "inferences that are measured, after a first one that is not (default 10). Times are "
-             "the mean of all but the slowest and the fastest quarter"},
+             "the mean of the faster half"},
     {.name = "against", .value = "FILE", .kind = CLI_TEXT, FIELD(profiling.against),
      .verbs = VERB_PROFILE,
      .help = "compare with an earlier profile, which --save or --json wrote"},
