@@ -457,6 +457,30 @@ run inspect "$tmp/gpu.bin" --manifest --system_so "$fake"
 is manifest_without_role 1
 says manifest_without_role_named err 'gpu.bin'
 
+# ---- what a picture shows together ------------------------------------------------------------------
+
+# Eight shards: six repeat, three inputs are shared, 32 caches are in and out.
+run inspect "$eight" --svg "$tmp/eight.svg" --dot "$tmp/eight.dot"
+is together 0
+for text in 'steps' '1–6' 'prompt_ar128_cl2048_[2..7]_of_8' '× 6' '3 shared inputs' 'read by steps 0-7' '24 caches' '⇄ past_key_[2..13]_out'; do
+    says together eight.svg "$text"
+done
+for text in 'steps 1-6' 'dir=both' 'p0_shared2 -> p0_s2;'; do says together_dot eight.dot "$text"; done
+check together_dot_stages "$(cat "$tmp/eight.dot")" test "$(grep -c 'p0_s[0-9]* \[fillcolor="#24344d"' "$tmp/eight.dot")" -eq 3
+run inspect "$eight" --svg_layout right --svg "$tmp/right.svg"
+is right 0
+check right_wide "$(head -n 1 "$tmp/right.svg")" sh -c 'test "$(sed -n "1s/.* width=\"\([0-9]*\)\".*/\1/p" "$1")" -gt 830' - "$tmp/right.svg"
+
+# A cut that does not fit: the tensors at both ends, and the edge between them.
+mkdir "$tmp/cut"
+printf 'FAKEQNN 1\n# a context binary is not shorter than this\ngraph main\nin x 1 0232 1 4 -\nout h 2 0232 1 4 -\n' >"$tmp/cut/forward_0.bin"
+printf 'FAKEQNN 1\n# a context binary is not shorter than this\ngraph main\nin h 1 0232 1 8 -\nout y 2 0232 1 8 -\n' >"$tmp/cut/forward_1.bin"
+run inspect "$tmp/cut" --system_so "$fake" --svg "$tmp/cut.svg" --dot "$tmp/cut.dot"
+is cut 0
+for text in '1 broken edge' 'class="bold t-bad">h<' 'class="broken"' 'but 8 float32'; do says cut cut.svg "$text"; done
+check cut_entries "$(grep t-bad "$tmp/cut.svg")" test "$(grep -c 'class="bold t-bad">h<' "$tmp/cut.svg")" -eq 3
+says cut_dot cut.dot 'color=red, fontcolor=red, style=dashed'
+
 # ---- the pictures of the README --------------------------------------------------------------------
 
 # Every command of the README that makes a picture makes the committed one.

@@ -19,8 +19,8 @@ typedef enum chart_kind {
 static const struct { const char *text, *style, *colour; } chart_kinds[CHART_KINDS] = {
     {"input or output", "step", "#24344d"},     {"lowered", "input", "#dbe9f6"},
     {"changed by a pass", "output", "#d5edd3"}, {"fused", "edge", "#fde3c4"},
-    {"folded", "buffer", "#e6dbf0"},            {"removed", "rest", "#eef4fa"},
-    {"no operator", "rest", "#eef4fa"},         {"refused", "bad", "#fbe3e1"}
+    {"folded", "buffer", "#e6dbf0"},            {"removed", "gone", "#eef4fa"},
+    {"no operator", "gone", "#eef4fa"},         {"refused", "bad", "#fbe3e1"}
 };
 
 typedef struct chart_box {             /* a node, an input or an output                     */
@@ -292,7 +292,8 @@ static void chart_svg(tool *t, const char *path, const chart_graph *graphs, size
         svg_text(&body, x, MARGIN + 40, "h1", 200, title);
         chart_edges(&body, g, x - g->left, MARGIN + 60);
         chart_boxes(&body, g, x - g->left, MARGIN + 60);
-        if (x + 9 * (double)strlen(title) > width) width = x + 9 * (double)strlen(title);
+        const double end = x + 9.3 * (double)columns_in(title) + MARGIN;
+        if (end > width) width = end;
         x += g->right - g->left + MARGIN;
         if (g->height > height) height = g->height;
         free(title);

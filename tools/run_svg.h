@@ -135,6 +135,7 @@ static const struct { const char *selector, *light, *dark; } svg_styles[] = {
     {".cache", "fill: #e6dbf0; stroke: #8e6bb0", "fill: #291c38; stroke: #8d6bb3"},
     {".t-cache", "fill: #5a3980", "fill: #cbaeea"},
     {".rest", "fill: #eef4fa", "fill: #15202b"},
+    {".gone", "fill: #eef4fa; stroke: #b9c6d6", "fill: #15202b; stroke: #4a5866"},
     {".bad", "fill: #fbe3e1; stroke: #c9433a", "fill: #3b1614; stroke: #e0564c"},
     {".t-bad", "fill: #a32820", "fill: #ff968e"},
     {".broken", "stroke: #c9433a; stroke-width: 2; stroke-dasharray: 5 4; fill: none",
