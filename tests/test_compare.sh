@@ -44,9 +44,9 @@ mkdir "$tmp/values"
 if python3 "$tests/exact_compare.py" "$tool" "$tmp/values" >"$tmp/out"; then good; else bad oracle "$(cat "$tmp/out")"; fi
 wrong dtype_unknown '--dtype takes [NAME=]TYPE' compare a b --dtype float
 wrong dtype_packed '--dtype takes [NAME=]TYPE' compare a b --dtype int4
-run compare "$tmp/values/A" "$data/llm/w8a16_one"
-is values_and_model 1
-says values_and_model err 'values/A is values, and'
+wrong values_and_model 'values/A is values, and' compare "$tmp/values/A" "$data/llm/w8a16_one"
+wrong values_input 'is values, which --input is not for' compare "$tmp/values/A" "$tmp/values/B" --input x=x
+wrong model_dtype 'is a model, and --dtype is for values' compare "$data/llm/w8a16_one" "$data/llm/w8a16_four" --dtype int8
 run compare "$tmp/values/A" "$tmp/values/missing"
 is values_missing 1
 mkdir "$tmp/none" "$tmp/nothing"
@@ -128,6 +128,8 @@ P
 run replay "$tmp/captured" "$tmp/four" --backend_so "$ref"
 is replay_same 0
 says replay_same out '24 tensors compared, 0 beyond the tolerance'
+run replay "$tmp/captured" "$tmp/four" --backend_so "$ref" --graph token_ar1_cl128
+says replay_graph out '12 tensors compared, 0 beyond the tolerance'
 change model.layers.2.mlp.down_proj.weight 0.02
 run compile "$tmp/changed" --output_dir "$tmp/other" --backend_so "$ref" --shards 4
 run replay "$tmp/captured" "$tmp/other" --backend_so "$ref"

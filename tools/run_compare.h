@@ -63,6 +63,17 @@ static void compare_steps(comparison *c, size_t first, const job *j)
                                                           sizeof(text)));
 }
 
+/* Report an exec that failed: the emulator cannot have contexts of two NPU generations at a
+   time. */
+static void compare_failed(tool *t, job *j, const qnnrt_run *run)
+{
+    enum { GENERAL = 0x44c };
+    const qnnrt_error *err = qnnrt_run_error(run);
+    fail(t, j, (err->vendor_code & 0xFFFF) == GENERAL
+         ? "If one side alone can run, capture each with qnnrt-run capture, and compare these."
+         : err->hint, "pipeline %s: %s", j->title, err->text);
+}
+
 /* Execute a pipeline on both sides, and compare. */
 static void compare_job(comparison *c, pairing *p, const paired *one)
 {
@@ -78,7 +89,7 @@ static void compare_job(comparison *c, pairing *p, const paired *one)
         cli_busy(1, "side %c is executed", i == 0 ? 'A' : 'B');
         good = qnnrt_exec(runs[i]) == QNNRT_OK;
         cli_busy_end();
-        if (!good) fail_run(p->sides[i], one->jobs[i], runs[i]);
+        if (!good) compare_failed(p->sides[i], one->jobs[i], runs[i]);
     }
     if (good) compare_slots(c, one, runs);
     if (good) compare_say(c, first);
@@ -97,42 +108,59 @@ static int is_capture(const char *path)
     return there;
 }
 
-enum { OPERAND_MODEL = 0, OPERAND_VALUES, OPERAND_CAPTURE };
+typedef enum operand { OPERAND_MODEL = 0, OPERAND_VALUES, OPERAND_CAPTURE } operand;
 
-/* Compare files: values, or captures. Return 0 if the words are models, and -1 after a message. */
-static int compare_files(comparison *c, const cli_list *words)
+/* Find out what the words are: both are of one kind, and options for another kind are wrong.
+   Returns STATUS_OK, or another status after a message. */
+static int check_operands(tool *t, operand *kind)
 {
     static const char *const names[] = {"a model", "values", "a capture"};
+    static const char *const executes[] = {
+        "backend_so", "soc_model", "input", "input_data_type", "dims", "omit", "resident",
+        "share_spill_fill", "op_package", "other_backend_so", "other_system_so", "other_soc_model",
+        NULL};
+    static const char *const reads[] = {"ctx_dir", "dtype", NULL};
+    const cli_list *words = &t->set.files;
+    operand kinds[2] = {OPERAND_MODEL, OPERAND_MODEL};
+    for (size_t i = 0; i < words->count; ++i) {
+        const char *word = words->items[i];
+        if (access(word, F_OK) != 0) {
+            fail(t, NULL, "Check the name.", "cannot open %s: %s", word, strerror(errno));
+            return STATUS_FAILED;
+        }
+        kinds[i] = is_capture(word) ? OPERAND_CAPTURE
+                   : is_values(word) ? OPERAND_VALUES : OPERAND_MODEL;
+    }
+    *kind = kinds[0];
+    for (size_t i = 0; i < t->given_count; ++i) {
+        const char *name = t->given[i].option->name;
+        if (kinds[0] != OPERAND_MODEL && cli_word(name, executes) >= 0)
+            return cli_usage("Leave it out.", "%s is %s, which --%s is not for", words->items[0],
+                             names[kinds[0]], name);
+        if (kinds[0] != OPERAND_VALUES && cli_word(name, reads) >= 0)
+            return cli_usage("Leave it out.", "%s is %s, and --%s is for values",
+                             words->items[0], names[kinds[0]], name);
+    }
+    if (words->count == 2 && kinds[0] == kinds[1]) return STATUS_OK;
+    if (words->count == 1 && kinds[0] == OPERAND_MODEL) return STATUS_OK;
+    return cli_usage("Name two models, two captures, or two files or folders of values.",
+                     "%s is %s, and %s is %s", words->items[0], names[kinds[0]],
+                     words->count == 1 ? "it" : words->items[1],
+                     words->count == 1 ? "alone" : names[kinds[1]]);
+}
+
+/* Compare files of values, or folders of them. */
+static void compare_values(comparison *c, const cli_list *words)
+{
     tool *t = c->t;
-    int kinds[2] = {OPERAND_MODEL, OPERAND_MODEL};
-    for (size_t i = 0; i < words->count && i < 2; ++i)
-        kinds[i] = is_capture(words->items[i]) ? OPERAND_CAPTURE
-                   : is_values(words->items[i]) ? OPERAND_VALUES : OPERAND_MODEL;
-    if (words->count == 1 || kinds[0] != kinds[1]) {
-        if (kinds[0] == OPERAND_MODEL && words->count == 1) return 0;
-        fail(t, NULL, "Name two models, two captures, or two files or folders of values.",
-             "%s is %s, and %s is %s", words->items[0], names[kinds[0]],
-             words->count == 1 ? "it" : words->items[1],
-             words->count == 1 ? "alone" : names[kinds[1]]);
-        return -1;
-    }
-    if (kinds[0] == OPERAND_MODEL) return 0;
-    for (size_t i = 0; i < 2; ++i) compare_side(c, i, words->items[i], NULL, NULL);
-    if (kinds[0] == OPERAND_CAPTURE) {
-        compare_captures(c, words->items);
-        return 1;
-    }
     if (t->set.ctx_dir != NULL) {
-        const cli_list kept = t->set.files;
         t->set.files.count = 0;
         t->set.inspect = 1;
         t->set.output_form = FORM_BOTH;
-        if (!open_model(t) || !select_jobs(t)) return -1;
+        if (!open_model(t) || !select_jobs(t)) return;
         name_files(t);
-        t->set.files = kept;
     }
     compare_folders(c, words->items[0], words->items[1]);
-    return 1;
 }
 
 /* Compare two models. */
@@ -157,13 +185,20 @@ static int verb_compare(void *user)
     tool *t = user;
     const cli_list words = t->set.files;
     comparison c;
+    operand kind = OPERAND_MODEL;
     int status = check_pair(&t->set, "compare");
     if (status == STATUS_OK) status = check_feed(&t->set);
     if (status == STATUS_OK) status = check_dtypes(&t->set);
-    if (status != STATUS_OK) return status;
-    status = compare_begin(&c, t, 0);
-    if (status == STATUS_OK) {
-        if (compare_files(&c, &words) == 0) compare_models(&c);
+    memset(&c, 0, sizeof(c));
+    if (status == STATUS_OK) status = compare_begin(&c, t, 0);
+    if (status == STATUS_OK) status = check_operands(t, &kind);
+    if (status != STATUS_USAGE) {
+        for (size_t i = 0; kind != OPERAND_MODEL && status == STATUS_OK && i < 2; ++i)
+            compare_side(&c, i, words.items[i], NULL, NULL);
+        if (status != STATUS_OK) t->failed = 1;
+        else if (kind == OPERAND_MODEL) compare_models(&c);
+        else if (kind == OPERAND_CAPTURE) compare_captures(&c, words.items);
+        else compare_values(&c, &words);
         status = compare_verdict(&c, "qnnrt-run.compare");
     }
     compare_end(&c);

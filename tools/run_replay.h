@@ -320,6 +320,14 @@ static double replay_tolerance(const tool *t, const captured *from)
     return same ? 0 : 0.02;
 }
 
+/* True if --graph names a captured pipeline, or nothing. */
+static int replay_asked(const settings *set, const char *name)
+{
+    for (size_t i = 0; i < set->graphs.count; ++i)
+        if (strcmp(set->graphs.items[i], name) == 0) return 1;
+    return set->graphs.count == 0;
+}
+
 static int verb_replay(void *user)
 {
     tool *t = user;
@@ -332,8 +340,12 @@ static int verb_replay(void *user)
                          "replay takes a capture and a model, not %lu words",
                          (unsigned long)t->set.files.count);
     int status = check_packages(&t->set);
+    memset(&c, 0, sizeof(c));
     if (status == STATUS_OK) status = compare_begin(&c, t, 0);
-    if (status != STATUS_OK) return status;
+    if (status != STATUS_OK) {
+        compare_end(&c);
+        return status;
+    }
     if (!captured_open_folder(t, t->set.files.items[0], &from)) goto done;
     own = cli_text("%s/model", from.folder);
     const char *word = t->set.files.count == 2 ? t->set.files.items[1] : own;
@@ -348,6 +360,7 @@ static int verb_replay(void *user)
     if (!c.given) c.limits[0].value = otherwise;
     for (size_t p = 0; p < from.count; ++p) {
         const captured_pipeline *pipeline = &from.pipelines[p];
+        if (!replay_asked(&t->set, pipeline->name)) continue;
         say(t, "\nreplay \"%s\"\n", pipeline->name);
         for (uint32_t s = 0; s < pipeline->step_count; ++s)
             if (pipeline->error == NULL || s <= pipeline->failed_step)
