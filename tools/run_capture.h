@@ -158,14 +158,7 @@ static void capture_quant(json *j, const qnnrt_quant *quant)
         json_float(j, "scale", quant->scale);
         json_int(j, "offset", quant->offset);
     } else {
-        json_int(j, "axis", quant->axis);
-        json_open(j, "scales", '[', 1);
-        for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
-        json_close(j);
-        json_open(j, "offsets", '[', 1);
-        for (uint32_t i = 0; i < quant->count; ++i)
-            json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
-        json_close(j);
+        json_axis(j, quant);
     }
     json_close(j);
 }

@@ -171,6 +171,19 @@ static void json_float(json *j, const char *key, float value)
     else qnnrt_json_write_null(j);
 }
 
+/* Write the members of an encoding per axis. */
+static void json_axis(json *j, const qnnrt_quant *quant)
+{
+    json_int(j, "axis", quant->axis);
+    json_open(j, "scales", '[', 1);
+    for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
+    json_close(j);
+    json_open(j, "offsets", '[', 1);
+    for (uint32_t i = 0; i < quant->count; ++i)
+        json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
+    json_close(j);
+}
+
 static void json_bool(json *j, const char *key, int value)
 {
     json_key(j, key);

@@ -56,14 +56,7 @@ static void report_quant(json *j, const qnnrt_quant *quant)
         json_int(j, "offset", quant->offset);
     } else if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
         json_string(j, "encoding", "per_axis");
-        json_int(j, "axis", quant->axis);
-        json_open(j, "scales", '[', 1);
-        for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
-        json_close(j);
-        json_open(j, "offsets", '[', 1);
-        for (uint32_t i = 0; i < quant->count; ++i)
-            json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
-        json_close(j);
+        json_axis(j, quant);
     } else {
         json_string(j, "encoding", "other");
     }
