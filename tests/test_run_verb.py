@@ -407,6 +407,35 @@ for text in ("57", "SM8650", "sm8650", "8 Gen 3", "8gen3", "Snapdragon 8 Gen 3",
 for text in ("SM9999", "8 Gen", "0", "65536", "-1", "v75", "Snapdragon", "57x"):
     says("no_chip_" + text, fake(*first, "--soc_model", text), 2, "--soc_model takes a chip")
 
+# ---- what the outputs hold --------------------------------------------------------------------------
+
+wide = os.path.dirname(write("w/forward_0.bin", """FAKEQNN 1
+graph wide
+in a 1 0408 1 4 -
+out y 2 0232 1 9 -
+out q 3 0416 1 12 s 0.25 -8
+out i 4 0064 1 3 -
+"""))
+for content in ([0, 0, 0, 0], [0xFC, 0, 0, 0], [0x3D, 0, 0, 0], [0x78, 1, 2, 3]):
+    write("some.raw", bytes(content))
+    answer = fake("--ctx_dir", wide, "--input", "a=" + path("some.raw"), "--json")
+    found = json.loads(answer[1])["pipelines"][0]["values"]
+    expected = [values.unpack("f", summed(content, 36)), [(c - 8) * 0.25 for c in values.unpack("H", summed(content, 24, 1))], [float(v) for v in values.unpack("q", summed(content, 24, 2))]]
+    check("digest_outputs", len(found) == 3, found)
+    for one, numbers in zip(found, expected):
+        finite = [v for v in numbers if v == v and abs(v) != float("inf")]
+        order = sorted((i for i, v in enumerate(numbers) if v in finite), key=lambda i: (-numbers[i], i))[:5]
+        near = lambda a, b: a == b or abs(a - b) <= 1e-12 * abs(b)
+        check("digest_%d" % content[0], (one["count"], one["nan"], one["infinite"]) == (len(numbers), sum(v != v for v in numbers), len(numbers) - len(finite) - sum(v != v for v in numbers)) and
+              (not finite or (one["min"], one["max"]) == (min(finite), max(finite)) and near(one["mean"], sum(finite) / len(finite))), (one, numbers))
+        check("digest_largest_%d" % content[0], [(i, v) for i, v in one["largest"]] == [(i, numbers[i]) for i in order], (one, numbers))
+        check("digest_first_%d" % content[0], one["first"] == [v if v in finite else None for v in numbers[:5]], (one, numbers))
+    text = fake("--ctx_dir", wide, "--input", "a=" + path("some.raw"))[1]
+    check("digest_text", 'values    "y" 9 values: min ' in text and "; largest [" in text and (content[0] != 0xFC or ", 1 NaN" in text), text)
+answer = fake(*first, "--watch", "--num_inferences", 3)
+check("watch", answer[0] == 0 and "qnnrt-run: 3 inferences, the last " in answer[2], answer[2])
+says("watch_looks", fake(*first, "--inspect", "--watch"), 2, "runs nothing: it does not take --watch")
+
 # ---- the SDK's configuration files ------------------------------------------------------------------
 
 inner = {"graphs": [{"graph_names": ["first", "second"], "vtcm_mb": 8, "O": 3.0, "hvx_threads": 4, "fp16_relaxed_precision": 1, "dlbc": 0}],

@@ -51,7 +51,7 @@
             run_zip.h: >>span >>inflate >>zip
             run_ops.h: >>operators                run_op_data.h: >>op_data
             run_carriers.h: >>pieces >>flatbuffer >>pte >>epcontext >>dlc
-            run_config.h: >>config_file                                                          */
+            run_config.h: >>config_file           run_digest.h: >>digest >>watch                  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -182,7 +182,7 @@ typedef struct run_settings {
     double      duration;              /* s; 0: not given                                  */
     const char *config;                /* --config_file                                    */
     uint32_t    rpc_latency_us, rpc_polling_us;  /* of --config_file; 0: not given         */
-    int         inferences_given, native_in, native_out, validate, synchronous, quiet;
+    int         inferences_given, native_in, native_out, validate, synchronous, quiet, watch;
 } run_settings;
 
 typedef struct pair_settings {         /* what side B has instead; 0: as side A            */
@@ -270,6 +270,9 @@ typedef struct job {                   /* one pipeline that is to run */
     struct input_list         *list;           /* of --input_list, NULL: none */
     unsigned char             *native_slots;   /* [slot_count] 1: its files are native */
     unsigned char             *written_slots;  /* [slot_count] 1: written though it is no output */
+    struct digest             *digests;        /* [digest_count] of the last inference */
+    size_t                     digest_count;
+    uint64_t                   watched_ns;     /* when --watch printed last; 0: not yet */
     char                     **gathered;       /* [slot_count] outputs of --batch_multiplier */
     qnnrt_profile_event       *events;         /* [event_count] of the last inference */
     size_t                     event_count;
@@ -481,6 +484,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_change.h"
 #include "run_list.h"
 #include "run_feed.h"
+#include "run_digest.h"
 #include "run_run.h"
 #include "run_pair.h"
 #include "run_inspect.h"

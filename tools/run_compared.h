@@ -278,14 +278,6 @@ static void compare_say(const comparison *c, size_t first)
             compare_details(c, &c->rows[i]);
 }
 
-/* Write a number, or null for what JSON does not have. */
-static void json_number(json *j, const char *key, double value)
-{
-    json_key(j, key);
-    if (isfinite(value)) qnnrt_json_write_f64(j, value);
-    else qnnrt_json_write_null(j);
-}
-
 static void compare_index_json(json *j, const char *key, const compared *row, uint64_t at)
 {
     uint64_t index[DIMS_MOST];

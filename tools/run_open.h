@@ -607,6 +607,7 @@ static void free_jobs(tool *t)
             free(j->gathered[s]);
         }
         free(j->gathered);
+        free(j->digests);
         free(j->native_slots);
         free(j->written_slots);
         for (size_t w = 0; w < j->written_count; ++w) free(j->written[w].path);

@@ -221,6 +221,9 @@ static const cli_option model_options[] = {
      .help = CLI_SHARE_HELP},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_RUN,
      .help = "print a line for each file that is loaded to standard error"},
+    {.name = "watch", .kind = CLI_FLAG, FIELD(run.watch), .verbs = VERB_RUN,
+     .help = "while it runs, print the times of the last inference and of its steps to standard "
+             "error: one line that changes on a terminal, a line every second elsewhere"},
     {.name = "quiet", .kind = CLI_FLAG, FIELD(run.quiet), .verbs = VERBS_MODEL,
      .help = "print nothing to standard output except documents; errors are printed as ever"},
     {.name = "inspect", .kind = CLI_FLAG, FIELD(inspect), .verbs = VERB_RUN,
@@ -592,6 +595,7 @@ static int check_run(settings *set, const cli_parsed *parsed)
                              need[i].first, need[i].second);
     set->run.inferences_given = is_given(parsed, "num_inferences");
     if (set->run.output_tensors != NULL) set->per_tensor = 1;
+    if (set->run.watch && set->profile == QNNRT_PROFILE_OFF) set->profile = QNNRT_PROFILE_BASIC;
     set->output_form %= 3;
     if (set->run.lists == NULL) return STATUS_OK;
     if (!set->run.native_in && !is_given(parsed, "input_data_type")) set->input_form = FORM_FLOAT;
@@ -630,6 +634,7 @@ static int check_model(settings *set, const cli_parsed *parsed)
                             : set->run.duration > 0                    ? "--duration"
                             : set->run.batch > 0                       ? "--batch_multiplier"
                             : set->run.validate                        ? "--validate_binary"
+                            : set->run.watch                           ? "--watch"
                             : set->dims_count > 0                      ? "--dims"
                             : set->omits.count > 0                     ? "--omit"
                             : set->output_dir != NULL                  ? "--output_dir"

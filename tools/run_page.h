@@ -184,6 +184,14 @@ static void json_axis(json *j, const qnnrt_quant *quant)
     json_close(j);
 }
 
+/* Write a number, or null for what JSON does not have. */
+static void json_number(json *j, const char *key, double value)
+{
+    json_key(j, key);
+    if (isfinite(value)) qnnrt_json_write_f64(j, value);
+    else qnnrt_json_write_null(j);
+}
+
 static void json_bool(json *j, const char *key, int value)
 {
     json_key(j, key);

@@ -304,6 +304,7 @@ static void report_results(json *j, const job *from)
         json_close(j);
     }
     json_close(j);
+    report_digests(j, from);
 }
 
 /* Write a step: a graph with its context and backend, another step with its text. */

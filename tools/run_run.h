@@ -367,6 +367,7 @@ static uint32_t run_once(tool *t, job *j, qnnrt_run *run, uint32_t number)
     }
     if (t->set.profile != QNNRT_PROFILE_OFF)
         good = take_events(t, j, run, number, start, took) && good;
+    watch(t, j, 0);
     return good ? results : 0;
 }
 
@@ -408,11 +409,15 @@ static void run_job(tool *t, job *j)
     }
 
     run_all(t, j, run);
+    watch(t, j, 1);
+    if (j->exec_count > 0) take_digests(j, run);
     say_result(t, j);
+    say_digests(t, j);
     if (j->exec_count > 0) say_changes(t, j, run);
     if (j->exec_count > 0) take_conversions(t, j, run);
     if (set->memory != QNNRT_MEM_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
-    if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0 && !t->sampling)
+    if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0 && !t->sampling &&
+        !set->run.watch)
         say_events(t, "of the last inference", j->info, j->events, j->event_count);
 
 done:
