@@ -428,7 +428,7 @@ for content in ([0, 0, 0, 0], [0xFC, 0, 0, 0], [0x3D, 0, 0, 0], [0x78, 1, 2, 3])
         near = lambda a, b: a == b or abs(a - b) <= 1e-12 * abs(b)
         check("digest_%d" % content[0], (one["count"], one["nan"], one["infinite"]) == (len(numbers), sum(v != v for v in numbers), len(numbers) - len(finite) - sum(v != v for v in numbers)) and
               (not finite or (one["min"], one["max"]) == (min(finite), max(finite)) and near(one["mean"], sum(finite) / len(finite))), (one, numbers))
-        check("digest_largest_%d" % content[0], [(i, v) for i, v in one["largest"]] == [(i, numbers[i]) for i in order], (one, numbers))
+        check("digest_largest_%d" % content[0], list(zip(one["largest_at"], one["largest"])) == [(i, numbers[i]) for i in order], (one, numbers))
         check("digest_first_%d" % content[0], one["first"] == [v if v in finite else None for v in numbers[:5]], (one, numbers))
     text = fake("--ctx_dir", wide, "--input", "a=" + path("some.raw"))[1]
     check("digest_text", 'values    "y" 9 values: min ' in text and "; largest [" in text and (content[0] != 0xFC or ", 1 NaN" in text), text)

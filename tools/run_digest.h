@@ -134,12 +134,10 @@ static void report_digests(json *j, const job *from)
             json_number(j, NULL, d->first[k]);
         json_close(j);
         json_open(j, "largest", '[', 1);
-        for (size_t k = 0; k < d->top_count; ++k) {
-            json_open(j, NULL, '[', 1);
-            json_count(j, NULL, d->top[k]);
-            json_number(j, NULL, d->tops[k]);
-            json_close(j);
-        }
+        for (size_t k = 0; k < d->top_count; ++k) json_number(j, NULL, d->tops[k]);
+        json_close(j);
+        json_open(j, "largest_at", '[', 1);
+        for (size_t k = 0; k < d->top_count; ++k) json_count(j, NULL, d->top[k]);
         json_close(j);
         json_close(j);
     }
