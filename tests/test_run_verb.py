@@ -8,6 +8,7 @@ sum of all input bytes, plus the number of the output, plus k.
 """
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -487,6 +488,27 @@ if os.path.exists(os.path.join(RELEASE, "libQnnHtp.so")):
     look = json.loads(run("inspect", path("compiled_htp"), "--json")[1])["model"]["contexts"][0]
     check("config_compile_htp", (look["soc_model"], look["dsp_arch"], *(look["metadata"]["graphs"][0][key] for key in ("vtcm_bytes", "optimization_level", "hvx_threads"))) ==
           (69, 79, 4 << 20, 3, 2), str(look)[:400])
+
+# ---- the table of tools/NETRUN.md -------------------------------------------------------------------
+
+helps, options, rows_seen = {}, set(), 0
+for line in open(os.path.join(TOP, "tools/NETRUN.md")):
+    cells = [cell.strip() for cell in re.split(r" *\| *", line.strip())[1:-1]] if line.startswith("|") else []
+    if len(cells) != 4 or cells[1] in ("", "---"):
+        continue
+    rows_seen += 1
+    check("netrun_" + cells[0], cells[1] in ("done", "no") and (cells[1] == "no" or "--" in cells[2]), line)
+    options |= set(re.findall(r"`--(\w+)", cells[0]))
+    for verb, option in re.findall(r"(\w+) `(--\w+)`", cells[2]):
+        if verb not in helps:
+            helps[verb] = run(verb, "--help")[1]
+        check("netrun_%s_%s" % (verb, option), re.search(r"^  (.*, )?%s( |,|$)" % option, helps[verb], re.M), "%s --help has no %s" % (verb, option))
+check("netrun_rows", rows_seen > 40, rows_seen)
+documented = """model backend input_list retrieve_context model_prefix debug output_dir use_native_output_files use_native_input_files native_input_tensor_names op_packages
+    profiling_level perf_profile config_file log_level shared_buffer synchronous num_inferences duration keep_num_outputs batch_multiplier timeout
+    max_input_cache_tensor_sets max_input_cache_size_mb set_output_tensors use_mmap validate_binary platform_options dlc_path binary_updates
+    io_tensor_mem_handle_type device_options output_data_type input_data_type profiling_option system_library asynchronous version help config output""".split()
+check("netrun_options", set(documented) <= options, set(documented) - options)
 
 shutil.rmtree(tmp)
 print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
