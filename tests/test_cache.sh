@@ -55,7 +55,7 @@ echo '{}' >"$tmp/map.json"
 none="calibrate calibrate_so calibrate_method encodings write_encodings output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
 cache cache_limit cache_list cache_clear log_level version help"
 values="io=native fp32= fp16= contexts=2 positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
-hvx_threads=2 weight_sharing= system_so=$ref weight_bits=8 op_package= op_map=$tmp/map.json"
+hvx_threads=2 weight_sharing= system_so=$ref weight_bits=8 op_package= op_map=$tmp/map.json config_file=$tmp/map.json"
 # Of a folder with a language model.
 folders="prefill=8 decode=2 context=64 shards=2 embedding=host"
 "$tool" compile --help | sed -n 's/^  --\([a-z_0-9]*\) *\([^ ,]*\).*/\1=\2/p' >"$tmp/options"

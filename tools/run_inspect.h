@@ -137,8 +137,8 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
     free(cells);
 }
 
-/* Print the facts of a graph in lines that are no wider than tables. A fact of 0 is not in the file,
-   or not used. */
+/* Print the facts of a graph in lines that are no wider than tables. A fact of 0 is not in the
+   file, or not used. */
 static void say_sizes(const tool *t, const qnnrt_graph_info *g)
 {
     int column = 0;
