@@ -146,6 +146,7 @@ VERBS = {
     "doctor": {"words": ["{model}", *BACKEND], "statuses": (0, 1, 3), "bad": ["{bad}", *BACKEND], "finds": True},
     "extract": {"words": ["{zip}"], "bad": ["{bad}"]},
     "explain": {"words": ["0x1388"]},
+    "ops": {"words": ["Conv2d", "Relu"]},
     "report": {"words": ["{model}", *BACKEND, "--run"], "more": ["--output", "{page}"], "bad": ["{bad}", *BACKEND, "--run", "--output", "{page}"]},
 }
 # Options that write files: what they write, and options that they need.
@@ -187,6 +188,8 @@ MORE = [
     ("json_compare", ["compare", "{missing}", "{missing}", *BACKEND, "--json"], "qnnrt-run.compare"),
     ("json_extract", ["extract", "{missing}", "--json"], "qnnrt-run.extract"),
     ("json_dlc", ["extract", os.path.join(TOP, "tests/data/llm/dlc/w8a16_ar1.dlc"), "--json"], "qnnrt-run.extract"),
+    ("json_ops", ["ops", "--json"], "qnnrt-run.ops"),
+    ("json_no_op", ["ops", HOSTILE, "--json"], "qnnrt-run.ops"),
     ("json_explain", ["explain", "--json"], "qnnrt-run.explain"),
     ("json_unknown", ["explain", "--json", "nonsense"], "qnnrt-run.explain"),
 ]

@@ -201,16 +201,13 @@ static int verb_ops(void *user)
         page p = {NULL, 0, 0};
         json writer;
         json *j = &writer;
-        qnnrt_json_write_begin(j, json_to_page, &p, 2);
-        json_open(j, NULL, '{', 0);
-        json_string(j, "format", "qnnrt-run.ops");
-        json_count(j, "version", 1);
+        json_document(j, &p, "qnnrt-run.ops");
+        json_bool(j, "ok", !t->failed);
         json_string(j, "error", t->error);
         json_open(j, "operators", '[', 0);
         for (size_t i = 0; i < count; ++i) json_op(j, asked[i]);
         json_close(j);
-        json_close(j);
-        qnnrt_json_write_end(j);
+        json_document_end(j);
         write_page(t, "-", &p, 0);
         free(p.data);
     } else if (t->set.files.count > 0) {
