@@ -60,6 +60,26 @@ document.getElementById("verdict").textContent = JSON.stringify(verdict);
 """
 
 
+# Find the faults of a report in frames of several widths: the page itself must not be wider than its frame, no text may be cut off
+# where it cannot be scrolled, and nothing may cover another text.
+MEASURE_REPORT = r"""
+const verdict = {};
+for (const frame of document.querySelectorAll("iframe")) {
+    const d = frame.contentDocument, wrong = [], width = d.documentElement.clientWidth;
+    if (d.documentElement.scrollWidth > width) wrong.push("the page is " + d.documentElement.scrollWidth + " px wide");
+    for (const e of d.querySelectorAll("h1, h2, h3, p, nav a, summary, .tile, .finding, .picture, .scroll, footer")) {
+        const box = e.getBoundingClientRect();
+        if (box.right > width + 0.5 || box.left < -0.5) wrong.push("beyond the page: " + e.tagName + " " + e.textContent.slice(0, 40));
+        if (e.matches(".tile, .finding, p, h1, h2") && e.scrollWidth > e.clientWidth + 1) wrong.push("cut off: " + e.textContent.slice(0, 40));
+    }
+    const boxes = [...d.querySelectorAll("main > section, footer")].map(e => e.getBoundingClientRect());
+    for (let i = 1; i < boxes.length; ++i) if (boxes[i].top < boxes[i - 1].bottom - 0.5) wrong.push("sections overlap: " + i);
+    verdict[frame.id] = {wrong: wrong.slice(0, 5), sections: boxes.length, pictures: d.querySelectorAll("svg").length};
+}
+document.getElementById("verdict").textContent = JSON.stringify(verdict);
+"""
+
+
 def check(good, message):
     global passed, failed
     if good:
@@ -89,13 +109,11 @@ def browse(browser, folder, page, *flags):
     return run.stdout.decode("utf-8", "replace"), run.stderr.decode("utf-8", "replace")
 
 
-def measure(browser, folder, pictures):
+def measure(browser, folder, parts, script):
     page = os.path.join(folder, "page.html")
     with open(page, "w", encoding="utf-8") as out:
-        out.write("<!doctype html><meta charset=utf-8><body>")
-        for name in pictures:
-            out.write('<div id="%s">%s</div>' % (name, pictures[name]))
-        out.write('<pre id="verdict"></pre><script>%s</script>' % MEASURE)
+        out.write("<!doctype html><meta charset=utf-8><body>" + "".join(parts))
+        out.write('<pre id="verdict"></pre><script>addEventListener("load", () => {%s})</script>' % script)
     dom, errors = browse(browser, folder, page, "--dump-dom")
     found = re.search(r'<pre id="verdict">(.+?)</pre>', dom, re.S)
     check(found is not None, "the browser gave no verdict: %s" % errors[-500:])
@@ -243,7 +261,7 @@ with tempfile.TemporaryDirectory() as tmp:
         "cut off": re.sub(r'width="\d+" height="(\d+)" viewBox="0 0 \d+', r'width="500" height="\1" viewBox="0 0 500',
                           pictures["chain_of_three"], count=1),
     }
-    verdict = measure(browser, tmp, dict(pictures, **broken))
+    verdict = measure(browser, tmp, ['<div id="%s">%s</div>' % one for one in dict(pictures, **broken).items()], MEASURE)
     for name in pictures:
         answer = verdict.get(name, {"wrong": ["not measured"], "texts": 0, "blocks": 0, "cards": 0})
         check(not answer["wrong"], "%s: %s" % (name, "; ".join(answer["wrong"])))
@@ -253,6 +271,48 @@ with tempfile.TemporaryDirectory() as tmp:
             check(answer["blocks" if plan else "cards"] >= 3, "%s: %s" % (name, answer))
     for name in broken:
         check(verdict.get(name, {"wrong": []})["wrong"], "a picture with the mistake \"%s\" passes" % name)
+
+    # Reports at three widths, of models with long names and of one that is not wired.
+    frames = {}
+    for name, model in (("hostile", models["hostile"] + ["--costs", costs(tmp, 1)]), ("unwired", models["unwired"]), ("eight", [eight])):
+        path = os.path.join(tmp, name + ".html")
+        subprocess.run([TOOL, "report", "--output", path] + model, stdin=subprocess.DEVNULL, capture_output=True)
+        text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+        if name == "eight":
+            text = text.replace("<details>", '<details open="open">')
+        for width in (390, 830, 1400):
+            frames["%s_%d" % (name, width)] = (text, width)
+    frames["fault"] = (text.replace("</h1>", '</h1><p style="width: 600px">wide</p>'), 390)
+    verdict = measure(browser, tmp, ['<iframe id="%s" width="%d" height="4000" srcdoc="%s"></iframe>' % (name, width, html.escape(text))
+                                     for name, (text, width) in frames.items()], MEASURE_REPORT)
+    for name in frames:
+        answer = verdict.get(name, {"wrong": ["not measured"], "sections": 0, "pictures": 0})
+        if name == "fault":
+            check(answer["wrong"], "a report that is too wide passes")
+            continue
+        check(not answer["wrong"], "report %s: %s" % (name, "; ".join(answer["wrong"])))
+        check(answer["sections"] >= 5 and answer["pictures"] >= 1, "report %s: %s" % (name, answer))
+
+    # Texts can be read on what they stand on, in both schemes: 4.5 is the ratio that WCAG asks for.
+    style = re.search(r"<style>(.*?)</style>", pictures["chain_of_three"], re.S).group(1)
+    schemes = style.split("@media (prefers-color-scheme: dark)")
+    light, dark = (dict(re.findall(r"svg (\S+) \{[^}]*fill: (#\w{6})", part)) for part in schemes)
+
+    def luminance(colour):
+        parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+    on = [(text, "." + kind) for kind in ("input", "edge", "output", "buffer", "cache", "bad", "gone", "rest", "host", "convert")
+          for text in ("text", ".meta", ".tiny", ".t-" + kind)]
+    on += [(text, ".paper") for text in ("text", ".meta", ".tiny", ".t-input", ".t-edge", ".t-output", ".t-buffer", ".t-bad")]
+    on += [(text, kind) for kind in (".step", ".place0", ".place1", ".place2", ".place3") for text in (".on", ".dim")]
+    on += [(".n-op%d" % i, ".op%d" % i) for i in range(8)] + [(".t-edge", ".input"), (".t-edge", ".output"), (".t-bad", ".input"), (".t-bad", ".output")]
+    for name, scheme in (("light", light), ("dark", dict(light, **dark))):
+        check(len(scheme) > 40, "the style has %d colours" % len(scheme))
+        for text, ground in on:
+            if text in scheme and ground in scheme:
+                a, b = sorted((luminance(scheme[text]), luminance(scheme[ground])))
+                check((b + 0.05) / (a + 0.05) >= 4.5, "%s: %s on %s has a contrast of %.2f" % (name, text, ground, (b + 0.05) / (a + 0.05)))
 
     # Check that it is drawn, on its own and as an image: a screenshot of each README picture has many colours.
     for name in ("chain_of_three", "eight_shards_plan"):

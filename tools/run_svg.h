@@ -122,7 +122,7 @@ static const struct { const char *selector, *light, *dark; } svg_styles[] = {
     {".mid", "text-anchor: middle", NULL},
     {".bold", "font-weight: bold", NULL},
     {".on", "fill: #ffffff", "fill: #ffffff"},
-    {".dim", "fill: #c3cfdd; font-size: 11px", "fill: #c3cfdd"},
+    {".dim", "fill: #cfd9e4; font-size: 11px", "fill: #cfd9e4"},
     {".step", "fill: #24344d", "fill: #2b4468"},
     {".input", "fill: #dbe9f6; stroke: #5b8db8", "fill: #12283d; stroke: #4c82b3"},
     {".t-input", "fill: #24557f", "fill: #8cc3f0"},
