@@ -50,7 +50,7 @@ REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 REF_OPS  := $(filter ref_op ops_%,$(REF))
 BENCHES  := $(filter-out bench_json bench_ops bench_compile bench_session bench_llm%,$(basename $(notdir $(wildcard tests/bench/bench_*.c))))
 
-LIBS      := -ldl
+LIBS      := -ldl -pthread
 TEST_LIBS := -ldl -lm -pthread
 # Refuse a test that is defined but never run.
 TEST_WARN := $(WARN) -Werror=unused-function
@@ -724,6 +724,12 @@ bench-json-run: $(B)/bench/bench_json
 ## bench-json: time JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
 bench-json: bench-json-peers
 	@$(MAKE) bench-json-run
+
+.PHONY: bench-ab
+## bench-ab: ask qnnrt-run bench A B RUNS=20 times about equal folders, and about one that computes 5 percent longer
+RUNS ?= 20
+bench-ab: $(B)/qnnrt-run $(B)/examples/llm/export $(B)/libQnnRef.so
+	@sh tests/bench/ab.sh $(B) $(RUNS)
 
 .PHONY: bench-ops
 ## bench-ops: time libQnnRef.so beside libQnnCpu.so and ONNX Runtime: MatMul, Conv2d, a decoder layer

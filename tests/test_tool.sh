@@ -87,7 +87,7 @@ wrong bare_word '"model"' model
 wrong command_typo '"inspekt"' inspekt model
 hinted command_typo_hint 'qnnrt-run inspect'
 wrong command_unknown '"frobnicate"' frobnicate model
-for word in run inspect plan compile doctor compare capture replay explain; do says "command_unknown_$word" err " $word"; done
+for word in run inspect plan compile doctor compare bench capture replay explain; do says "command_unknown_$word" err " $word"; done
 wrong bare_folder '"/"' /
 hinted bare_folder_hint 'qnnrt-run --ctx_dir /,'
 # The message names the nearest known option, for every kind of mistake.

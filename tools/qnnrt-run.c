@@ -1,12 +1,13 @@
 /* qnnrt-run - show, plan, run and compile QNN models, and explain error codes
 
-       cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl -lm
+       cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl -lm -pthread
        qnnrt-run inspect DIR --svg pipeline.svg
        qnnrt-run plan DIR --svg memory.svg
        qnnrt-run run DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
        qnnrt-run compile A.dlc --output_dir OUT
        qnnrt-run compile model.json --weights model.safetensors --output_dir OUT
        qnnrt-run doctor libs/arm64-v8a model_dir
+       qnnrt-run bench DIR OTHER_DIR --backend_so libQnnHtp.so
        qnnrt-run explain 0x1388
        qnnrt-run extract model.pte --output_dir OUT
        qnnrt-run ops Conv2d
@@ -45,6 +46,8 @@
             run_costs.h: >>costs >>saved >>lines  run_flame.h: >>flame
             run_summary.h: >>summary              run_html.h: >>html
             run_card.h: >>card >>report_verb
+            run_samples.h: >>samples >>rivals     run_bench.h: >>lanes >>bench
+            run_race.h: >>racer >>race
             run_capture.h: >>ports >>capture      run_captured.h: >>manifest_of >>captured
             run_replay.h: >>replay                run_results.h: >>items >>results
             run_compare.h: >>compare              run_extract.h: >>archive >>extract
@@ -78,7 +81,10 @@
 #include "cli.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 
 typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
@@ -173,6 +179,13 @@ typedef struct card_settings {
 
 enum { ROLES_MOST = CLI_ROLES };
 
+typedef struct bench_settings {
+    uint32_t warmups, calls, threads, rounds, sittings;      /* rounds 0: not given            */
+    double   duration, rate, least;    /* least: percent; 0: not given                         */
+    int      csv;
+    cli_list samples, other_env;
+} bench_settings;
+
 typedef struct run_settings {
     const char *lists;                 /* --input_list                                     */
     const char *native_inputs;         /* --native_input_tensor_names                      */
@@ -229,6 +242,7 @@ typedef struct settings {
     doctor_settings  doctor;
     run_settings     run;
     pair_settings    pair;
+    bench_settings   bench;
     compare_settings compare;
     profile_settings profiling;
     card_settings    card;
@@ -360,7 +374,7 @@ static int is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-enum { DOCUMENTS = 12 };               /* that may go to standard output */
+enum { DOCUMENTS = 13 };               /* that may go to standard output */
 
 /* Count the documents for standard output. names receives their options; it may be NULL. */
 static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS])
@@ -372,7 +386,7 @@ static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS]
         {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)},
         {"--svg -", is_stdout(set->profiling.svg)}, {"--save -", is_stdout(set->profiling.save)},
         {"--output -", is_stdout(set->card.output)},
-        {"--report -", is_stdout(set->doctor.report)}
+        {"--report -", is_stdout(set->doctor.report)}, {"--csv", set->bench.csv}
     };
     int count = 0;
     for (size_t i = 0; i < DOCUMENTS; ++i) {
@@ -532,6 +546,9 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_compare.h"
 #include "run_config.h"
 #include "run_options.h"
+#include "run_samples.h"
+#include "run_bench.h"
+#include "run_race.h"
 #include "run_summary.h"
 #include "run_card.h"
 
@@ -690,6 +707,20 @@ static const cli_verb verbs[] = {
                 "tensors and memory of each pipeline, and with --run or --costs its times.",
      .notes = "The page has no scripts and loads nothing. Without --run no backend is opened.",
      .lists = VERB_REPORT, .takes = VERB_REPORT, .run = verb_report},
+    {.name = "bench", .usage = "A [B] [options]", .examples = bench_examples,
+     .summary = "Measure how long a model takes: each call, where its time goes, loading, memory. "
+                "With two models, or one on two libraries, say whether B is faster, slower, or "
+                "there is no difference.",
+     .notes = "Times are those of qnnrt_exec(): all steps of a pipeline with conversions and host "
+              "steps, but not reading inputs or writing outputs. A quantile is the least time that "
+              "so many percent of the calls do not exceed, so p99.9 of fewer than 1,000 calls is "
+              "their maximum; the median of an even number is between the two in the middle. Two "
+              "sides are processes of their own and take turns in random order, in rounds of about "
+              "5 ms whose median counts. The change is the Hodges-Lehmann estimate of the ratios, "
+              "its interval that of the Wilcoxon signed-rank test with 99 percent confidence. "
+              "\"No difference\" means: the interval has 0 percent, or the change is below "
+              "--threshold.",
+     .lists = VERB_BENCH, .takes = VERB_BENCH, .run = verb_bench},
     {.name = "capture", .usage = "DIR|FILE --output_dir OUT [options]",
      .examples = capture_examples,
      .summary = "Execute each pipeline once, and write the inputs and outputs of every step, as "
@@ -725,7 +756,7 @@ static const cli_verb verbs[] = {
 static const cli_table tables[] = {
     CLI_TABLE(model_options), CLI_TABLE(compile_options), CLI_TABLE(doctor_options),
     CLI_TABLE(pair_options), CLI_TABLE(compare_options), CLI_TABLE(explain_options),
-    CLI_TABLE(profile_options), CLI_TABLE(card_options),
+    CLI_TABLE(profile_options), CLI_TABLE(card_options), CLI_TABLE(bench_options),
     CLI_TABLE(capture_options), CLI_TABLE(extract_options), CLI_TABLE(ops_options),
     CLI_TABLE(common_options)
 };
@@ -817,6 +848,11 @@ int main(int argc, char **argv)
     t.trace_begin_ns = now_ns();
     t.set.inferences = 1;
     t.set.profiling.inferences = 10;
+    t.set.bench.calls = 100;
+    t.set.bench.warmups = 3;
+    t.set.bench.threads = 1;
+    t.set.bench.sittings = 3;
+    t.set.bench.least = 2;
     t.set.profiling.top = 15;
     t.set.doctor.limit_s = 120;
     t.set.run.keep_outputs = UINT32_MAX;

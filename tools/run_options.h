@@ -185,7 +185,7 @@ static const cli_option model_options[] = {
              "- for standard output, any other name for the log that the SDK's qnn-profile-viewer "
              "reads"},
     {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
-     .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT,
+     .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT | VERB_BENCH,
      .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
              "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
              "no preset is set)"},
@@ -199,7 +199,8 @@ static const cli_option model_options[] = {
      .verbs = VERB_RUN | VERB_PLAN | VERB_PROFILE | VERB_REPORT,
      .help = "alignment of tensors in bytes, a power of two (default 64)"},
     {.name = "memory", .value = "heap|shared|rpcmem|dmabuf|memfd", .kind = CLI_WORD,
-     .words = memory_words, FIELD(memory), .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT,
+     .words = memory_words, FIELD(memory),
+     .verbs = VERB_RUN | VERB_PROFILE | VERB_REPORT | VERB_BENCH,
      .help = "memory of the tensors: heap (default) is plain; shared is used in place by the "
              "device: rpcmem of libcdsprpc.so, a kernel's heap, or with libQnnRef.so an anonymous "
              "file, whichever works first, else plain memory; the others are one of them. "

@@ -11,6 +11,7 @@
        null=F[:N]                 the call returns 0 and sets NULL (no ids, no info); graphExecute
                                   computes nothing and leaves the outputs unchanged
        delay=F[:N]:20ms           the call waits first
+       slower=F[:N]:5%            the call computes 5 percent longer, in time of its thread
        overwrite=graphExecute[:N] the byte after output 0 is changed
        restart=F[:N]              "subsystem restart": the call returns 0x3f3, and so does every
                                   later call on a handle made before, except calls that free. F:
@@ -41,7 +42,7 @@
 #include <string.h>
 
 enum { RULES = 32, TEXT = 4096 };
-enum { FAIL, GIVE_NULL, DELAY, OVERWRITE, RESTART, NO_SLOT };
+enum { FAIL, GIVE_NULL, DELAY, SLOWER, OVERWRITE, RESTART, NO_SLOT };
 
 typedef struct rule { int what, slot; uint64_t nth, code; } rule;
 
@@ -169,6 +170,7 @@ static int set_one(rules *r, const char *key, char *value)
 {
     static const struct { const char *key; int what; const char *suffix; } kinds[] = {
         { "fail", FAIL, "" }, { "null", GIVE_NULL, NULL }, { "delay", DELAY, "ms" },
+        { "slower", SLOWER, "%" },
         { "overwrite", OVERWRITE, NULL }, { "restart", RESTART, NULL }, { "no_slot", NO_SLOT, NULL }
     };
     uint64_t number = 0;
@@ -298,6 +300,7 @@ void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish)
         case FAIL:      wish->code = is->code; break;
         case GIVE_NULL: wish->null = 1; break;
         case DELAY:     wish->delay_ms = (uint32_t)is->code; break;
+        case SLOWER:    wish->slower = (uint32_t)is->code; break;
         case OVERWRITE: wish->overwrite = 1; break;
         case RESTART:   wish->restart = 1; break;
         default:        wish->no_slot = 1; break;

@@ -117,6 +117,14 @@ static const char *t(const char *text) { return text != NULL ? text : "NULL"; }
 
 static uint64_t delayed_ms;              /* total delay by rules; used under the lock */
 
+/* Return the time that this thread has computed, in ns. */
+static uint64_t thread_ns(void)
+{
+    struct timespec now = { 0, 0 };
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Take the lock, count the call and apply the rules. Return 1 when the call has to be made. */
 static int begin(ref_call *call, int slot)
 {
@@ -139,6 +147,8 @@ static int begin(ref_call *call, int slot)
         ref_lock();
         delayed_ms += call->wish.delay_ms;
     }
+    if (call->wish.slower > 0)
+        call->begun = thread_ns();
     return (call->wish.code == Q_OK && !call->wish.null) || frees(call->name);
 }
 
@@ -163,6 +173,11 @@ static q_code end(ref_call *call, q_code code)
     }
     if (ref_trace_wanted())
         ref_trace_line(call);
+    if (call->wish.slower > 0) {
+        const uint64_t took = thread_ns() - call->begun;
+        const uint64_t most = took + took * call->wish.slower / 100;
+        while (thread_ns() - call->begun < most) { }
+    }
     code = call->code;
     ref_unlock();
     return code;

@@ -95,6 +95,7 @@ typedef struct ref_wish {
     q_code   code;                       /* result of the call; 0: no fault */
     int      null, overwrite, restart, no_slot;
     uint32_t delay_ms;
+    uint32_t slower;                     /* percent */
 } ref_wish;
 
 /* One call of a slot. */
@@ -103,6 +104,7 @@ struct ref_call {
     q_code      code;
     ref_log    *log;                     /* log for lines of the call; NULL: all logs */
     ref_wish    wish;
+    uint64_t    begun;                   /* with wish.slower: time of the thread, in ns */
     char        arguments[400], made[40];/* for the trace; made: object that the call makes */
 };
 
