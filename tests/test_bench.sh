@@ -90,24 +90,29 @@ run bench "$tmp/a" "$tmp/b" --backend_so "$ref" --rounds 20
 is pair_table 0
 says pair_table out 'side A'
 says pair_table out 'with 99 percent confidence'
-run bench "$tmp/a" --backend_so "$ref" --csv
+run bench "$tmp/a" --backend_so "$ref" --csv -
 is csv 0
 check csv_lines "$(cat "$tmp/out")" sh -c 'grep -q "^pipeline,what,count,min_ns," "$1" && grep -q "^\"layer\",exec,100," "$1" && grep -q "^\"layer\",first_call,1," "$1"' - "$tmp/out"
 printf '5\n7\n' >"$tmp/a,\"b
 c.txt"
 run bench --samples "$tmp/a,\"b
-c.txt" --csv
+c.txt" --csv -
 is csv_name 0
 check csv_name "$(cat "$tmp/out")" sh -c 'test "$(wc -l <"$1")" -eq 2 && tail -n 1 "$1" | grep -qF "a,\"\"b\\x0Ac.txt\",samples,2,5,6.0,7,7,7,7,6.0"' - "$tmp/out"
 
 # ---- refused ----
 
+printf "1\n2\n" >"$tmp/two"
 run bench "$tmp/a" --backend_so "$ref" --perf_profile burst
 if [ "$status" -le 1 ]; then good; else bad power "status $status"; fi
 says power out 'power     burst'
 wrong nothing 'bench takes a model, or two of them' bench
 wrong three 'bench takes a model, or two of them' bench a b c
-wrong both_forms '--json and --csv exclude each other' bench a --json --csv
+wrong both_forms '--json and --csv - both write to standard output' bench a --json --csv -
+run bench --samples "$tmp/two" --json --csv "$tmp/two.csv"
+is two_forms 0
+says two_forms two.csv ',samples,2,'
+says two_forms out '"qnnrt-run.bench-samples"'
 wrong both_lengths '--duration and --num_inferences exclude each other' bench a --duration 1 --num_inferences 2
 wrong rounds_of_one '--rounds is for two models' bench a --rounds 2
 wrong threads_of_two '--threads is for one model' bench a b --threads 2
@@ -141,6 +146,10 @@ printf '1\n' >"$tmp/one.txt"
 run bench --samples "$tmp/two.txt" --samples "$tmp/one.txt"
 is unequal 1
 says unequal err 'has 2 times and'
+awk 'BEGIN { for (i = 1; i <= 2001; ++i) print i }' >"$tmp/many.txt"
+run bench --samples "$tmp/many.txt" --samples "$tmp/many.txt"
+is too_many 1
+says too_many err 'at most 2000 rounds'
 
 # ---- two releases of the vendor's library in turns ----
 

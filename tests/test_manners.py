@@ -145,6 +145,7 @@ VERBS = {
     "replay": {"words": ["{capture}", "{model}", *BACKEND], "bad": ["{bad}", "{model}", *BACKEND]},
     "doctor": {"words": ["{model}", *BACKEND], "statuses": (0, 1, 3), "bad": ["{bad}", *BACKEND], "finds": True},
     "extract": {"words": ["{zip}"], "bad": ["{bad}"]},
+    "bench": {"words": ["{model}", *BACKEND, "--num_inferences", "5"], "bad": ["{bad}", *BACKEND]},
     "explain": {"words": ["0x1388"]},
     "ops": {"words": ["Conv2d", "Relu"]},
     "report": {"words": ["{model}", *BACKEND, "--run"], "more": ["--output", "{page}"], "bad": ["{bad}", *BACKEND, "--run", "--output", "{page}"]},
@@ -172,6 +173,7 @@ CONTRADICTIONS = [
     (["compile", "{graph}", "--output_dir", "{out}", "--fp16", "--fp32", *BACKEND], "--fp"),
     (["compile", "{graph}", *BACKEND], "--output_dir"),
     (["explain", "--json=1"], "--json"),
+    (["bench", "{model}", *BACKEND, "--rounds", "2"], "--rounds"),
 ]
 # More documents, with members that the good runs do not have, and of runs that fail.
 MORE = [
@@ -186,6 +188,9 @@ MORE = [
     ("json_doctor", ["doctor", "{missing}", "--json"], "qnnrt-run.doctor"),
     ("json_replay", ["replay", "{missing}", "{model}", *BACKEND, "--json"], "qnnrt-run.replay"),
     ("json_compare", ["compare", "{missing}", "{missing}", *BACKEND, "--json"], "qnnrt-run.compare"),
+    ("json_race", ["bench", "{model}", "{model}", *BACKEND, "--rounds", "3", "--starts", "1", "--json"], "qnnrt-run.bench-pair"),
+    ("json_no_race", ["bench", "{model}", "{missing}", *BACKEND, "--json"], "qnnrt-run.bench-pair"),
+    ("json_samples", ["bench", "--samples", "{missing}", "--json"], "qnnrt-run.bench-samples"),
     ("json_extract", ["extract", "{missing}", "--json"], "qnnrt-run.extract"),
     ("json_dlc", ["extract", os.path.join(TOP, "tests/data/llm/dlc/w8a16_ar1.dlc"), "--json"], "qnnrt-run.extract"),
     ("json_ops", ["ops", "--json"], "qnnrt-run.ops"),

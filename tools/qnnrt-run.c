@@ -182,7 +182,7 @@ enum { ROLES_MOST = CLI_ROLES };
 typedef struct bench_settings {
     uint32_t warmups, calls, threads, rounds, sittings;      /* rounds 0: not given            */
     double   duration, rate, least;    /* least: percent; 0: not given                         */
-    int      csv;
+    const char *csv;
     cli_list samples, other_env;
 } bench_settings;
 
@@ -386,7 +386,7 @@ static int documents_on_stdout(const settings *set, const char *names[DOCUMENTS]
         {"--manifest", set->manifest}, {"--report -", is_stdout(set->compile.report)},
         {"--svg -", is_stdout(set->profiling.svg)}, {"--save -", is_stdout(set->profiling.save)},
         {"--output -", is_stdout(set->card.output)},
-        {"--report -", is_stdout(set->doctor.report)}, {"--csv", set->bench.csv}
+        {"--report -", is_stdout(set->doctor.report)}, {"--csv -", is_stdout(set->bench.csv)}
     };
     int count = 0;
     for (size_t i = 0; i < DOCUMENTS; ++i) {

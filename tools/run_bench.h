@@ -381,11 +381,13 @@ static void write_bench_json(const bench *all)
     json writer, *j = &writer;
     const tool *t = all->t;
     json_document(j, &p, "qnnrt-run.bench");
+    json_bool(j, "ok", !t->failed);
+    json_string(j, "error", t->error);
     json_string(j, "model", model_name(t));
     json_string(j, "timer", TIMER_TEXT);
-    json_string(j, "error", t->error);
     report_power(t, j);
     if (t->model != NULL) json_loading(all, j);
+    else json_string(j, "loading", NULL);
     json_open(j, "memory", '{', 1);
     json_count(j, "before_bytes", all->before);
     json_count(j, "resident_bytes", all->resident);
@@ -441,6 +443,7 @@ static void csv_row(page *p, const char *name, const char *what, const summary *
 static void write_bench_csv(const bench *all)
 {
     page p = {NULL, 0, 0};
+    if (all->t->set.bench.csv == NULL) return;
     csv_head(&p);
     for (size_t i = 0; i < all->count; ++i) {
         const benched *b = &all->list[i];
@@ -451,7 +454,7 @@ static void write_bench_csv(const bench *all)
             csv_row(&p, b->j->info->name, part_words[k], &b->parts[k]);
         csv_row(&p, b->j->info->name, "first_call", &first);
     }
-    write_page(all->t, "-", &p, 0);
+    write_named(all->t, all->t->set.bench.csv, &p, 0);
     free(p.data);
 }
 
@@ -480,7 +483,7 @@ static void bench_model(tool *t)
         say(t, "\nmemory    of the process: %s before loading, %s resident, %s at its peak\n",
             before, now, peak);
     if (t->set.json) write_bench_json(&all);
-    if (t->set.bench.csv && good) write_bench_csv(&all);
+    if (good) write_bench_csv(&all);
     for (size_t i = 0; all.others != NULL && i + 1 < t->set.bench.threads; ++i) {
         close_all(&all.others[i]);
         t->failed |= all.others[i].failed;

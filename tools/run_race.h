@@ -369,8 +369,9 @@ static void write_race_json(race *all)
     page p = {NULL, 0, 0};
     json writer, *j = &writer;
     json_document(j, &p, "qnnrt-run.bench-pair");
-    json_string(j, "timer", TIMER_TEXT);
+    json_bool(j, "ok", !all->t->failed);
     json_string(j, "error", all->t->error);
+    json_string(j, "timer", TIMER_TEXT);
     json_value(j, "threshold_percent", all->t->set.bench.least);
     json_count(j, "starts", all->sittings);
     for (int i = 0; i < 2; ++i) {
@@ -402,6 +403,7 @@ static void write_race_json(race *all)
 static void write_race_csv(race *all)
 {
     page p = {NULL, 0, 0};
+    if (all->t->set.bench.csv == NULL) return;
     page_text(&p, "pipeline,verdict,ratio,low,high,rounds,a_median_ns,b_median_ns\n");
     for (size_t i = 0; i < all->count; ++i) {
         heat *h = &all->heats[i];
@@ -411,7 +413,7 @@ static void write_race_csv(race *all)
                  h->result.ratio, h->result.low, h->result.high, (unsigned long)h->result.count,
                  sum_up(&h->ns[0]).median, sum_up(&h->ns[1]).median);
     }
-    write_page(all->t, "-", &p, 0);
+    write_named(all->t, all->t->set.bench.csv, &p, 0);
     free(p.data);
 }
 
@@ -443,9 +445,54 @@ static void bench_race(tool *t)
     pair_gather(&p);
     for (size_t i = 0; i < all.count && good; ++i) say_heat(&all, &all.heats[i]);
     if (t->set.json) write_race_json(&all);
-    if (t->set.bench.csv && good) write_race_csv(&all);
+    if (good) write_race_csv(&all);
     for (size_t i = 0; i < all.count; ++i) free_heat(&all.heats[i]);
     free(all.heats);
+}
+
+/* Sum up the times of a file. good 0: it could not be read. */
+static void sum_up_file(tool *t, const char *name, samples *list, int good)
+{
+    const summary s = sum_up(list);
+    const time_bars bars = count_bins(list, &s);
+    page p = {NULL, 0, 0};
+    json writer, *j = &writer;
+    if (good) {
+        say_summary_head(t);
+        say_summary(t, "samples", &s);
+        say_bars(t, &s, &bars);
+    }
+    if (t->set.json) {
+        json_document(j, &p, "qnnrt-run.bench-samples");
+        json_bool(j, "ok", !t->failed);
+        json_string(j, "error", t->error);
+        json_summary(j, "samples", &s);
+        json_histogram(j, &s, &bars);
+        json_document_end(j);
+        write_page(t, "-", &p, 0);
+        free(p.data);
+    }
+    if (good && t->set.bench.csv != NULL) {
+        memset(&p, 0, sizeof(p));
+        csv_head(&p);
+        csv_row(&p, name, "samples", &s);
+        write_named(t, t->set.bench.csv, &p, 0);
+        free(p.data);
+    }
+}
+
+/* Check that two files have as many times, and not too many. Return 0 after a message. */
+static int same_rounds(tool *t, const heat *h)
+{
+    const char *const *files = t->set.bench.samples.items;
+    if (h->ns[0].count != h->ns[1].count)
+        fail(t, NULL, "Give both files one line for each round.",
+             "%s has %lu times and %s has %lu", files[0], (unsigned long)h->ns[0].count, files[1],
+             (unsigned long)h->ns[1].count);
+    else if (h->ns[0].count > MOST_ROUNDS)
+        fail(t, NULL, "Leave some rounds out.", "%s has %lu times, at most %d rounds are compared",
+             files[0], (unsigned long)h->ns[0].count, MOST_ROUNDS);
+    return !t->failed;
 }
 
 /* Sum up the times of files, instead of running a model; two files are two sides. */
@@ -454,47 +501,25 @@ static void bench_samples(tool *t)
     const cli_list *files = &t->set.bench.samples;
     heat h;
     race all;
+    int good = 1;
     memset(&h, 0, sizeof(h));
     memset(&all, 0, sizeof(all));
-    int good = 1;
-    for (size_t i = 0; i < files->count && good; ++i)
-        good = read_samples(t, files->items[i], &h.ns[i]);
-    if (good && files->count == 2 && h.ns[0].count != h.ns[1].count) {
-        fail(t, NULL, "Give both files one line for each round.",
-             "%s has %lu times and %s has %lu", files->items[0], (unsigned long)h.ns[0].count,
-             files->items[1], (unsigned long)h.ns[1].count);
-        good = 0;
-    }
     h.name = cli_text("%s", files->items[0]);
     h.calls = 1;
-    for (size_t i = 0; good && files->count == 2 && i < h.ns[0].count && i < MOST_ROUNDS; ++i)
-        add_round(&h.result, h.ns[0].ns[i], h.ns[1].ns[i]);
-    if (good && files->count == 2) {
-        judge(&h.result, t->set.bench.least / 100);
-        all.t = t;
-        all.heats = &h;
-        all.count = 1;
-        say_heat(&all, &h);
+    all.t = t;
+    all.heats = &h;
+    for (size_t i = 0; i < files->count && good; ++i)
+        good = read_samples(t, files->items[i], &h.ns[i]);
+    if (files->count == 1) {
+        sum_up_file(t, h.name, &h.ns[0], good);
+    } else {
+        all.count = good && same_rounds(t, &h);
+        for (size_t i = 0; all.count > 0 && i < h.ns[0].count; ++i)
+            add_round(&h.result, h.ns[0].ns[i], h.ns[1].ns[i]);
+        if (all.count > 0) judge(&h.result, t->set.bench.least / 100);
+        if (all.count > 0) say_heat(&all, &h);
         if (t->set.json) write_race_json(&all);
-        if (t->set.bench.csv) write_race_csv(&all);
-    } else if (good) {
-        const summary s = sum_up(&h.ns[0]);
-        const time_bars bars = count_bins(&h.ns[0], &s);
-        page p = {NULL, 0, 0};
-        json writer, *j = &writer;
-        say_summary_head(t);
-        say_summary(t, "samples", &s);
-        say_bars(t, &s, &bars);
-        if (t->set.json) {
-            json_document(j, &p, "qnnrt-run.bench-samples");
-            json_summary(j, "samples", &s);
-            json_histogram(j, &s, &bars);
-            json_document_end(j);
-        }
-        if (t->set.bench.csv) csv_head(&p);
-        if (t->set.bench.csv) csv_row(&p, h.name, "samples", &s);
-        if (p.data != NULL) write_page(t, "-", &p, 0);
-        free(p.data);
+        if (all.count > 0) write_race_csv(&all);
     }
     free_heat(&h);
 }
@@ -540,8 +565,8 @@ static const cli_option bench_options[] = {
              "two files are the rounds of side A and side B"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_BENCH,
      .help = "print the result as JSON instead of tables"},
-    {.name = "csv", .kind = CLI_FLAG, FIELD(bench.csv), .verbs = VERB_BENCH,
-     .help = "print the result as CSV instead of tables"}
+    {.name = "csv", .value = "FILE", .kind = CLI_TEXT, FIELD(bench.csv), .verbs = VERB_BENCH,
+     .help = "write the result as CSV; - for standard output, which then holds nothing else"}
 };
 
 static const char *const bench_examples[] = {
@@ -558,8 +583,9 @@ static int check_bench(const tool *t, int two)
     };
     const settings *set = &t->set;
     const int files = set->bench.samples.count > 0;
-    if (set->json && set->bench.csv)
-        return cli_usage("Use one of them.", "--json and --csv exclude each other");
+    if (set->json && is_stdout(set->bench.csv))
+        return cli_usage("Write one of them to a file.",
+                         "--json and --csv - both write to standard output");
     if (files && (set->bench.samples.count > 2 || set->files.count > 0))
         return cli_usage("Write bench --samples A.txt --samples B.txt.",
                          "--samples takes the place of models, once or twice");

@@ -25,7 +25,7 @@ verdicts() {
     shift 2
     while [ "$run" -lt "$runs" ]; do
         run=$((run + 1))
-        "$build/qnnrt-run" bench "$work/a" "$work/b" --backend_so "$ref" --csv "$@" >"$work/csv" 2>>"$work/log" || exit 1
+        "$build/qnnrt-run" bench "$work/a" "$work/b" --backend_so "$ref" --csv - "$@" >"$work/csv" 2>>"$work/log" || exit 1
         found=$(tail -n 1 "$work/csv" | cut -d, -f2)
         if [ "$found" = "$wanted" ]; then right=$((right + 1)); fi
         tail -n 1 "$work/csv" | awk -F , -v name="$name" -v run="$run" -v cores="$(cut -d' ' -f1 /proc/loadavg 2>/dev/null)" '{
