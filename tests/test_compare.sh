@@ -78,6 +78,65 @@ P
     says codes_beyond out "codes by $most at most"
 fi
 
+# Files that are damaged or hostile: a message each, and no control character in what is printed.
+if python3 - "$tool" "$tmp" <<'P'
+import json, os, re, shutil, subprocess, sys
+tool, tmp = sys.argv[1:]
+good = open(tmp + "/values/A/decode/x.npy", "rb").read()
+wrong = 0
+def case(name, text, change, status=1):
+    global wrong
+    for side in "PQ":
+        shutil.rmtree(f"{tmp}/{side}", ignore_errors=True)
+        os.mkdir(f"{tmp}/{side}")
+        for file in ("x.npy", "y.npy"):
+            open(f"{tmp}/{side}/{file}", "wb").write(good)
+    change(f"{tmp}/Q/")
+    for form in ([], ["--json"]):
+        run = subprocess.run([tool, "compare", f"{tmp}/P", f"{tmp}/Q", *form], capture_output=True, timeout=20)
+        shown = (run.stdout + run.stderr).decode()
+        if form: json.loads(run.stdout)
+        if run.returncode != status or text not in shown or re.search(r"[\x00-\x09\x0b-\x1f\x7f]", shown):
+            wrong += 1
+            print(f"test_compare: values_{name}: status {run.returncode}, {shown!r}")
+write = lambda name, data: lambda q: open(q + name, "wb").write(data)
+case("fine", "", lambda q: None, 0)
+for cut in (0, 5, 11, 30, len(good) - 1):
+    case(f"cut_{cut}", "x.npy: it", write("x.npy", good[:cut]))
+case("longer", "x.npy: its size is not that of its shape", write("x.npy", good + b"x"))
+case("huge", "too large", write("x.npy", good.replace(b"(2,2,)", b"(9999999999,2,)")))
+case("fortran", "Fortran", write("x.npy", good.replace(b"False", b"True ")))
+case("foreign", "no .npy", write("x.npy", b"\x7fELF" + bytes(200)))
+case("other_shape", "float32[1] on side B", write("x.npy", good.replace(b"(2,2,)", b"(1,  )")[:-12]))
+case("missing", "only on side A", lambda q: os.remove(q + "x.npy"))
+case("pipe", "x.npy", lambda q: (os.remove(q + "x.npy"), os.mkfifo(q + "x.npy")))
+case("loop", "", lambda q: os.symlink(".", q + "loop"), 0)
+case("names", "only on side B", lambda q: [open(q + n + ".raw", "wb").close() for n in ("\x1b[31m\n", "..\\..", '"><script>alert(1)</script>'.replace("/", "\\"))])
+case("bad_tensors", "a.safetensors", write("a.safetensors", b"\xff" * 64))
+sys.exit(wrong > 0)
+P
+then good; else bad hostile_values "see above"; fi
+wrong_path() { run compare "$1" "$2"; is "path_$1" 1; says path err 'cannot open'; }
+wrong_path "$tmp/values/A" "$tmp/no_such"
+
+# ---- codes on HTP against floats on Ref: another precision ----
+
+if [ -e "$htp" ] && python3 "$tests/make_weights.py" "$tmp/cnn.safetensors" "$data/ir/torch_cnn.npz"; then
+    python3 -c 'import sys, zipfile
+open(sys.argv[2], "wb").write(zipfile.ZipFile(sys.argv[1]).read("in/0.npy"))' "$data/ir/torch_cnn.npz" "$tmp/x.npy"
+    echo "$tmp/x.npy" >"$tmp/list"
+    run compile "$data/ir/torch_cnn.json" --weights "$tmp/cnn.safetensors" --backend_so "$htp" --output_dir "$tmp/codes" --io native --calibrate "$tmp/list"
+    run compile "$data/ir/torch_cnn.json" --weights "$tmp/cnn.safetensors" --backend_so "$ref" --output_dir "$tmp/floats"
+    run capture "$tmp/codes" --backend_so "$htp" --output_dir "$tmp/codes_captured" --input "x=$tmp/x.npy" --input_data_type float
+    mv "$tmp/floats" "$tmp/codes_captured/model"
+    run replay "$tmp/codes_captured" --backend_so "$ref"
+    is precision 0
+    says precision out 'ufixed16, float32'
+    run compare "$tmp/codes" "$tmp/codes_captured/model" --backend_so "$htp" --other_backend_so "$ref" --input "x=$tmp/x.npy" --input_data_type float --tolerance 1:codes
+    is precision_codes 1
+    says precision_codes out 'a tolerance in codes needs equal encodings'
+fi
+
 # ---- capture and replay: a model in four shards ----
 
 # change NAME VALUE: $tmp/changed is the model with another weight
