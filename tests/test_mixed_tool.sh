@@ -27,6 +27,10 @@ for text in 'step 0  first.bin  "first"  on npu (HTP)' 'step 1  convert h: float
     'step 0 "h" -> step 4 "h": given'; do
     says inspect out "$text"
 done
+run doctor "$folder" $both --run
+is doctor 0
+says doctor out 'executed in '
+lacks doctor_good out '  fault '
 run plan "$folder" $both --svg "$tmp/plan.svg"
 is plan 0
 says plan out 'step 3  convert p32: float32'

@@ -160,7 +160,7 @@ typedef struct dims_option {           /* --dims NAME=1x5x8                     
 
 typedef struct doctor_settings {
     uint32_t    arch, page_size;       /* 0: not given                                     */
-    uint32_t    limit_s;               /* of a child                                       */
+    uint32_t    limit_s;               /* of a child; 0: not given                         */
     int         platform;              /* index in platform_words                          */
     int         no_load, run;
     const char *root, *report;
@@ -854,7 +854,6 @@ int main(int argc, char **argv)
     t.set.bench.sittings = 3;
     t.set.bench.least = 2;
     t.set.profiling.top = 15;
-    t.set.doctor.limit_s = 120;
     t.set.run.keep_outputs = UINT32_MAX;
     t.set.compile.io = -1;
     t.set.compile.prefill = t.set.compile.decode = UINT32_MAX;
@@ -878,6 +877,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < t.wrote_count; ++i) free(t.wrote[i]);
     free(t.wrote);
     free(t.error);
-    if (!cli_close_stdout(t.out) && status == STATUS_OK) status = STATUS_FAILED;
+    if (!cli_close_stdout(t.out) && status != STATUS_USAGE) status = STATUS_FAILED;
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -63,8 +63,8 @@ static void check_partner(const lib_file *backend, const char *path, findings *f
     if (other.failure != NULL)
         add_finding(f, AREA_BACKEND, FOUND_FAULT, path, other.cure, "%s", other.failure);
     else if (releases_differ(&other.marks, &backend->marks))
-        add_finding(f, AREA_BACKEND, other.role == LIB_STUB ? FOUND_FAULT : FOUND_WARNING, path,
-                    hint, "release %s, and %s has release %s", ours, backend->name, theirs);
+        add_finding(f, AREA_BACKEND, other.role == LIB_STUB ? FOUND_FAULT
+                    : backend->role == LIB_BACKEND ? FOUND_WARNING : FOUND_NOTE, path, hint, "release %s, and %s has release %s", ours, backend->name, theirs);
     else
         add_finding(f, AREA_BACKEND, FOUND_OK, path, NULL, "%s", facts);
     free(facts);
@@ -202,7 +202,7 @@ static void work_backend(void *user, findings *f)
 }
 
 /* Check the backend library `path`, NULL: the one that is found. */
-static void check_backend(doctor *d, const char *path)
+static void check_backend(doctor *d, const char *path, uint32_t limit_s)
 {
     uint64_t id = 0;
     d->at = path;
@@ -210,12 +210,13 @@ static void check_backend(doctor *d, const char *path)
         free(d->f.told[i]);
         d->f.told[i] = NULL;
     }
-    in_child(&d->f, AREA_BACKEND, path != NULL ? path : "libQnnHtp.so", d->t->set.doctor.limit_s,
-             work_backend, d);
-    if (d->f.told[0] == NULL || d->loaded != NULL) return;
+    in_child(&d->f, AREA_BACKEND, path != NULL ? path : "libQnnHtp.so", limit_s, work_backend, d);
+    if (d->f.told[0] == NULL || !cli_number(d->f.told[2], UINT32_MAX, &id)) return;
+    if (d->loaded != NULL && id != NPU) return;          /* of several, that of the NPU counts */
+    free(d->loaded);
     d->loaded = cli_text("%s", d->f.told[0]);
     marks_of_build(d->f.told[1], &d->loaded_marks);
-    if (cli_number(d->f.told[2], UINT32_MAX, &id)) d->backend_id = (uint32_t)id;
+    d->backend_id = (uint32_t)id;
 }
 
 /* =====================================================================================
@@ -609,7 +610,7 @@ static void work_device(void *user, findings *f)
 }
 
 /* Check each backend that is named, or the one that is found. */
-static void check_backends(doctor *d)
+static void check_backends(doctor *d, uint32_t limit_s)
 {
     const settings *set = &d->t->set;
     if (set->doctor.no_load) {
@@ -622,14 +623,31 @@ static void check_backends(doctor *d)
                     " --backend_so");
         return;
     }
-    if (set->backend != NULL || set->role_count == 0) check_backend(d, set->backend);
-    for (size_t i = 0; i < set->role_count; ++i) check_backend(d, set->roles[i].file);
+    if (set->backend != NULL || set->role_count == 0) check_backend(d, set->backend, limit_s);
+    for (size_t i = 0; i < set->role_count; ++i) check_backend(d, set->roles[i].file, limit_s);
+}
+
+/* Look at the models, and execute those without faults if that is wanted. */
+static void check_models(doctor *d, uint32_t limit_s)
+{
+    enum { RUN_S = 3600 };             /* a large model may take long to load */
+    const settings *set = &d->t->set;
+    for (size_t i = 0; i < d->model_count; ++i) {
+        const size_t faults = d->f.levels[FOUND_FAULT];
+        d->at = d->models[i];
+        in_child(&d->f, AREA_MODEL, base_name(d->at), limit_s, work_model, d);
+        if (set->doctor.run && d->f.levels[FOUND_FAULT] == faults)
+            in_child(&d->f, AREA_RUN, base_name(d->at),
+                     set->doctor.limit_s != 0 ? limit_s : RUN_S, work_run, d);
+    }
 }
 
 static void examine(doctor *d)
 {
+    enum { LOOK_S = 120 };
     static const lib_platform platforms[] = {LIB_UNKNOWN, LIB_ANDROID, LIB_LINUX, LIB_X86_64};
     const settings *set = &d->t->set;
+    const uint32_t limit_s = set->doctor.limit_s != 0 ? set->doctor.limit_s : LOOK_S;
     device_find(&d->device, set->doctor.root);
     d->arch = set->doctor.arch != 0 ? set->doctor.arch
               : d->device.chip != NULL ? d->device.chip->arch : 0;
@@ -643,17 +661,11 @@ static void examine(doctor *d)
     for (size_t i = 0; i < set->files.count; ++i) take_folder(d, set->files.items[i]);
     if (d->libs.count > 0) check_libs(&d->libs);
     if (d->device.present && d->device.root[0] == '\0' && !set->doctor.no_load)
-        in_child(&d->f, AREA_DEVICE, "libcdsprpc.so", set->doctor.limit_s, work_device, d);
+        in_child(&d->f, AREA_DEVICE, "libcdsprpc.so", limit_s, work_device, d);
     else
         check_device(&d->device, set->doctor.arch, &d->f);
-    check_backends(d);
-    for (size_t i = 0; i < d->model_count; ++i) {
-        const size_t faults = d->f.levels[FOUND_FAULT];
-        d->at = d->models[i];
-        in_child(&d->f, AREA_MODEL, base_name(d->at), set->doctor.limit_s, work_model, d);
-        if (set->doctor.run && d->f.levels[FOUND_FAULT] == faults)
-            in_child(&d->f, AREA_RUN, base_name(d->at), set->doctor.limit_s, work_run, d);
-    }
+    check_backends(d, limit_s);
+    check_models(d, limit_s);
 }
 
 static int verb_doctor(void *user)

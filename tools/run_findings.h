@@ -237,8 +237,10 @@ static int child_take(child *c)
 /* Add what became of a child, unless it did all that it should. */
 static void child_end(child *c, uint32_t limit_s)
 {
-    static const char hint[] = "Take the library from its release again, for this machine, and"
-                               " report it to its maker if that does not help.";
+    const char *hint = c->area == AREA_MODEL || c->area == AREA_RUN
+                       ? "Copy the context binaries again: a library may not survive a damaged one."
+                       : "Take the library from its release again, for this machine, and report it"
+                         " to its maker if that does not help.";
     int status = 0;
     if (c->late) kill(c->id, SIGKILL);
     while (waitpid(c->id, &status, 0) < 0 && errno == EINTR) continue;

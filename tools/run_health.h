@@ -42,7 +42,8 @@ static void check_made(const target *g, findings *f, const char *file, const uns
 {
     const lib_file *backend = g->libs != NULL ? g->libs->backend : NULL;
     if (made == NULL) return;
-    if (backend == NULL || check_release_of(&backend->marks, backend->name, f, file, made))
+    if ((backend == NULL || check_release_of(&backend->marks, backend->name, f, file, made)) &&
+        (g->backend_id == NPU || g->backend_id == 0))
         check_release_of(&g->marks, g->library, f, file, made);
 }
 
@@ -336,7 +337,7 @@ static void check_health(const tool *t, const target *g, char *const *reported, 
 }
 
 /* Check the model that the tool has opened, against the backend that it runs on, if it has one. */
-static inline void doctor_model(const tool *t, findings *f)
+static void doctor_model(const tool *t, findings *f)
 {
     target g = {0};
     if (t->model == NULL) return;

@@ -529,7 +529,8 @@ static const cli_option doctor_options[] = {
              "this machine, if the program is for Arm)"},
     {.name = "timeout", .value = "SECONDS", .kind = CLI_U32, .least = 1, .most = 86400,
      FIELD(doctor.limit_s), .verbs = VERB_DOCTOR,
-     .help = "how long a library may take before it counts as hanging (default 120)"},
+     .help = "how long a library may take before it counts as hanging (default 120, and 3600 for "
+             "--run)"},
     {.name = "report", .value = "FILE", .kind = CLI_TEXT, FIELD(doctor.report),
      .verbs = VERB_DOCTOR,
      .help = "also write all of it to a text file for a bug report, without the home folder, names "
