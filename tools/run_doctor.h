@@ -64,7 +64,8 @@ static void check_partner(const lib_file *backend, const char *path, findings *f
         add_finding(f, AREA_BACKEND, FOUND_FAULT, path, other.cure, "%s", other.failure);
     else if (releases_differ(&other.marks, &backend->marks))
         add_finding(f, AREA_BACKEND, other.role == LIB_STUB ? FOUND_FAULT
-                    : backend->role == LIB_BACKEND ? FOUND_WARNING : FOUND_NOTE, path, hint, "release %s, and %s has release %s", ours, backend->name, theirs);
+                    : backend->role == LIB_BACKEND ? FOUND_WARNING : FOUND_NOTE, path, hint,
+                    "release %s, and %s has release %s", ours, backend->name, theirs);
     else
         add_finding(f, AREA_BACKEND, FOUND_OK, path, NULL, "%s", facts);
     free(facts);
