@@ -273,8 +273,8 @@ static int open_folder(doctor *d, const char *folder, qnnrt_metadata metadata, i
         backend_options(t, &roles[i].desc);
         roles[i].desc.path = t->set.roles[i].file;
     }
-    desc.backends = roles;
-    desc.backend_count = inspect ? 0 : t->set.role_count;
+    desc.backends = t->set.role_count > 0 ? roles : NULL;
+    desc.backend_count = t->set.role_count;
     desc.system_path = reader != NULL ? reader : t->set.system;
     desc.inspect = inspect;
     desc.keep_going = inspect;
