@@ -189,6 +189,13 @@ check change_escapes "a control character in the output" sh -c '! grep -q "$(pri
 run profile "$tmp/a.json" "$tmp/b.json" --json
 json change_json "[[['Relu', 700, 300], ['outside nodes', 150, 550], ['Add', 50, 50]]]" "$tmp/out" \
     "[sorted([[o['operator'], o['before_us'], o['after_us']] for o in p['operators']], key=lambda o: -o[1]) for p in d['pipelines']]"
+# The name that ONNX Runtime makes up gives way to that of the file.
+sed 's/"name": "s"/"name": "QNNExecutionProvider_QNNExecutionProvider_98_1_0"/; s/p\\u001b\[31m/QNNExecutionProvider_QNNExecutionProvider_98_1_0/' "$tmp/a.json" >"$tmp/ort.json"
+run profile "$tmp/ort.json" --svg "$tmp/ort.svg"
+is made_up 0
+says made_up_pipeline out 'pipeline "f.bin"'
+lacks made_up_gone out QNNExecutionProvider
+lacks made_up_picture ort.svg QNNExecutionProvider
 printf '{"format": "qnnrt-run.profile", "version": 1, "pipelines": [{' >"$tmp/cut.json"
 run profile "$tmp/cut.json"
 is saved_cut 1

@@ -214,7 +214,8 @@ static void card_lines(page *p, const costs *all, size_t pipeline, line_kind kin
             html_take(p, "td", "n", us_text(line->us[0], 0));
             html_take(p, "td", "n", grouped(kind == LINE_NODES ? line->step : line->count[0]));
             html_item(p, "td", "name", line->about);
-            if (kind != LINE_OPERATORS) html_item(p, "td", "name", line->name);
+            if (kind != LINE_OPERATORS)
+                html_item(p, "td", "name", is_made_up(line->name) ? "" : line->name);
             page_text(p, "</tr>\n");
         }
         html_table_end(p);
@@ -235,7 +236,7 @@ static void card_costs(page *p, const costs *all)
     html_picture(p, &f.body, PICTURE, f.y, 8);
     for (size_t i = 0; i < all->count; ++i) {
         if (all->rows[i].kind != COST_PIPELINE) continue;
-        html_item(p, "h3", "mono", all->rows[i].name);
+        html_item(p, "h3", "mono", cost_label(all, i));
         for (int kind = 0; kind < LINE_KINDS; ++kind) card_lines(p, all, i, (line_kind)kind);
     }
     page_text(p, "</section>\n");

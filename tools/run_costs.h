@@ -65,6 +65,15 @@ static size_t cost_next(const costs *all, size_t at, size_t end, cost_kind kind)
     return at;
 }
 
+/* Return the name of a row for people: of a file, if ONNX Runtime made the name up. */
+static const char *cost_label(const costs *all, size_t at)
+{
+    const cost *row = &all->rows[at];
+    if (!is_made_up(row->name)) return row->name;
+    if (row->kind == COST_PIPELINE && at + 1 < all->count && row[1].kind == COST_STEP) ++row;
+    return row->kind == COST_STEP && row->about[0] != '\0' ? row->about : row->name;
+}
+
 /* True for letters and digits of ASCII. */
 static int is_word(char c)
 {

@@ -100,8 +100,8 @@ static void flame_pipeline(flame *f, const costs *all, size_t pipeline, const ch
     for (size_t s = cost_next(all, pipeline + 1, end, COST_STEP); s < end; s = cost_end(all, s)) {
         const cost *step = &all->rows[s];
         file = cli_shown(step->about);
-        flame_bar(&f->body, "place1", x, f->y + FLAME_ROW, step->us * f->scale, step->name, file,
-                  step->us);
+        flame_bar(&f->body, "place1", x, f->y + FLAME_ROW, step->us * f->scale, cost_label(all, s),
+                  file, step->us);
         const double whole = f->scale, length = flame_length(all, s);
         if (length > step->us) f->scale *= step->us / length;
         flame_nodes(f, all, s + 1, cost_end(all, s), x, f->y + 2 * FLAME_ROW);
@@ -189,13 +189,13 @@ static void draw_flame(flame *f, const costs *all, const costs *before)
         const double now = flame_length(all, i),
             earlier = other != SIZE_MAX ? flame_length(before, other) : 0;
         const double longest = now > earlier ? now : earlier;
-        char *name = cli_shown(row->name), *us = us_text(row->us, 0),
+        char *name = cli_shown(cost_label(all, i)), *us = us_text(row->us, 0),
             *first = us_text(row->extra, 0), *was = us_text(then, 0),
             *change = change_text(then, row->us);
         char *about = other != SIZE_MAX ? cli_text("%s, before %s: %s", us, was, change)
             : cli_text("%s, the first time %s", us, first);
         f->scale = longest > 0 ? FLAME_WIDTH / longest : 0;
-        svg_text(&f->body, MARGIN, f->y + 16, "h1", 84, is_made_up(row->name) ? "pipeline" : name);
+        svg_text(&f->body, MARGIN, f->y + 16, "h1", 84, name);
         svg_text(&f->body, MARGIN, f->y + 35, "meta", 110, about);
         f->y += 46;
         if (other != SIZE_MAX) flame_pipeline(f, before, other, "before");

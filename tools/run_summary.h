@@ -56,7 +56,8 @@ static void say_lines(const tool *t, const cost_lines *lines, line_kind kind, co
         if (kind == LINE_STEPS) {
             char *name = short_name(line->name, 40), *file = short_name(line->about, 24);
             if (!two) cell[c++] = line->extra[0] > 0 ? us_text(line->extra[0], 0) : cli_text("-");
-            cell[c++] = cli_text("%lu  %s  %s", (unsigned long)line->step, file, name);
+            cell[c++] = cli_text("%lu  %s  %s", (unsigned long)line->step, file,
+                                 is_made_up(line->name) ? "" : name);
             free(name);
             free(file);
         } else {
@@ -121,7 +122,7 @@ static void say_costs(const tool *t, const costs *a, const costs *b)
         if (row->kind != COST_PIPELINE) continue;
         const size_t other = b != NULL ? other_pipeline(a, i, b) : SIZE_MAX;
         const double whole[2] = {row->us, other != SIZE_MAX ? b->rows[other].us : 0};
-        char *name = short_name(row->name, 60), *us = us_text(whole[0], 0),
+        char *name = short_name(cost_label(a, i), 60), *us = us_text(whole[0], 0),
             *first = us_text(row->extra, 0), *after = us_text(whole[1], 0),
             *change = change_text(whole[0], whole[1]);
         if (b == NULL) say(t, "\npipeline \"%s\"  %s, the first time %s\n", name, us, first);
@@ -141,7 +142,7 @@ static void say_costs(const tool *t, const costs *a, const costs *b)
     }
     for (size_t i = 0; b != NULL && i < b->count; ++i) {
         if (b->rows[i].kind != COST_PIPELINE || other_pipeline(b, i, a) != SIZE_MAX) continue;
-        char *name = short_name(b->rows[i].name, 60), *us = us_text(b->rows[i].us, 0);
+        char *name = short_name(cost_label(b, i), 60), *us = us_text(b->rows[i].us, 0);
         say(t, "\npipeline \"%s\"  %s after, missing before\n", name, us);
         free(name);
         free(us);
