@@ -113,6 +113,7 @@ mixed small_none 1 'no weight can have 8 bits: on "npu" "q.weight" of FullyConne
 mixed small_emulated 0 'have rounded values, but their size as before' $llama $refs --weight_bits 8 --weight_emulate --verify 1
 # shellcheck disable=SC2086
 mixed small_pattern 1 '--keep_weight q.wei is the name of no weight' $llama $refs --fp16 --weight_bits 8 --keep_weight q.wei
+hinted small_pattern_hint 'Use --keep_weight q.weight.'
 
 # ---- activations as codes: libraries have them, the host computes with floats ----
 echo "$tmp/x.raw" >"$tmp/x.list"
@@ -200,8 +201,10 @@ wrong() {
     # shellcheck disable=SC2086
     mixed "$name" "$wanted" "$text" $cnn $refs "$@"
 }
-wrong pin_of_none 1 'no graph has a node "conv9", which is pinned to "cpu"' --pin conv9=cpu
+wrong pin_of_none 1 'no graph has a node "nowhere", which is pinned to "cpu"' --pin nowhere=cpu
 hinted pin_of_none_hint '--explain_plan without --pin lists them'
+wrong pin_misspelt 1 'no graph has a node "max_pol2d"' --pin max_pol2d=cpu
+hinted pin_misspelt_hint 'Name the node max_pool2d.'
 wrong pin_no_role 2 '--pin relu=gpu: no backend has this role' --pin relu=gpu
 wrong pin_alone 2 '--pin takes NODE=ROLE, not "relu"' --pin relu
 wrong pin_twice 1 'node "relu" is pinned to "cpu" and to "npu"' --pin relu=cpu --pin relu=npu

@@ -303,13 +303,17 @@ static void aten_surplus(const aten *a, size_t number)
     free(read);
 }
 
-/* Return the node nearest to a name, or NULL. */
+/* Return the node nearest to a name, or NULL: one that is there, or that was fused into another. */
 static const char *aten_nearest(const aten *a, const char *name, size_t bytes)
 {
     cli_near near = {name, bytes, NULL, 0};
-    for (size_t g = 0; g < a->graph_count; ++g)
-        for (size_t i = 0; i < a->graphs[g].ir->node_count; ++i)
-            cli_near_try(&near, a->graphs[g].ir->nodes[i]->name);
+    for (size_t g = 0; g < a->graph_count; ++g) {
+        const qnnrt_ir *ir = a->graphs[g].ir;
+        for (size_t i = 0; i < ir->node_count; ++i) cli_near_try(&near, ir->nodes[i]->name);
+        for (size_t i = 0; i < ir->removed_count; ++i)
+            if (strncmp(ir->removed[i]->fate, "fused into ", 11) == 0)
+                cli_near_try(&near, ir->removed[i]->name);
+    }
     return near.best;
 }
 
