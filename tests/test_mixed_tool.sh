@@ -61,6 +61,13 @@ run run "$folder" $both --input "image=$folder/x.raw" --input_data_type float --
 is one_resident 0
 check one_resident 'y differs' cmp -s "$tmp/one/mixed/scores.raw" "$tmp/run/Result_2/mixed/scores.raw"
 
+# Without names, each role has the library of its backend that the clone has.
+run run "$folder" --input "image=$folder/x.raw" --input_data_type float --output_data_type float --output_dir "$tmp/found"
+is found 0
+says found out "backend   npu: "
+says found out "libQnnCpu.so"
+check found 'y differs' cmp -s "$tmp/found/mixed/scores.raw" "$tmp/run/Result_2/mixed/scores.raw"
+
 # A role with the wrong library, and one that the program does not have.
 run run "$folder" --backend_so "npu=$htp" --backend_so "cpu=$htp"
 is wrong_library 1

@@ -408,6 +408,38 @@ for text in ("57", "SM8650", "sm8650", "8 Gen 3", "8gen3", "Snapdragon 8 Gen 3",
 for text in ("SM9999", "8 Gen", "0", "65536", "-1", "v75", "Snapdragon", "57x"):
     says("no_chip_" + text, fake(*first, "--soc_model", text), 2, "--soc_model takes a chip")
 
+# the genuine library: the file of qnn-net-run's documentation, native and by name
+if os.path.exists(os.path.join(RELEASE, "libQnnHtp.so")):
+    for name, files in (("mlp_u8", ("x", "y")), ("cnn_per_axis", None), ("chain_of_three", ("input_ids", "logits"))):
+        at = os.path.join(TOP, "tests/data/ctx/qairt2.51", name)
+        ins = sorted(f for f in os.listdir(at) if f.endswith(".raw") and "expected" not in f)
+        outs = sorted(f for f in os.listdir(at) if f.endswith(".expected.raw"))
+        write("genuine.txt", " ".join("%s:=%s" % (f[:-4], os.path.join(at, f)) for f in ins) + "\n")
+        out = fresh("net")
+        answer = run("run", at, "--backend", os.path.join(RELEASE, "libQnnHtp.so"), "--input_list", path("genuine.txt"), "--output_dir", out, "--use_native_input_files",
+                     "--output_data_type", "native_only", "--num_inferences", 2)
+        check("genuine_" + name, tree(out) == sorted("Result_%d/%s" % (i, f.replace(".expected.raw", "_native.raw")) for i in range(2) for f in outs), (tree(out), answer[2][-300:]))
+        for f in outs:
+            for i in range(2):
+                check("genuine_%s_%s" % (name, f), data(out + "/Result_%d/%s" % (i, f.replace(".expected.raw", "_native.raw"))) == data(os.path.join(at, f)), "differs")
+answer = fake(*first, "--input", "a=/dev/zero")
+says("endless", answer, 1, "it is too long")
+
+# damaged files of every kind: refused or read, but no crash
+state = 1
+for kind, name, words in (("npy", "codes.npy", ("--input", "a=%s")), ("safetensors", "two.safetensors", ("--input", "a=%s")), ("list", "list.txt", ("--input_list", "%s"))):
+    whole = data(path(name))
+    for k in range(40):
+        state = state * 6364136223846793005 + 1442695040888963407 & 2 ** 64 - 1
+        broken = bytearray(whole)
+        if k % 4 == 3:
+            broken = broken[:(state >> 33) % len(whole)]
+        else:
+            broken[(state >> 33) % min(len(whole), 150)] = state >> 20 & 255
+        write("broken." + kind, bytes(broken))
+        answer = fake(*(first if kind != "list" else ("--ctx_dir", lone)), words[0], words[1] % path("broken." + kind))
+        check("broken_%s_%d" % (kind, k), answer[0] in (0, 1, 2) and "Traceback" not in answer[2], (answer[0], bytes(broken)))
+
 # ---- what the outputs hold --------------------------------------------------------------------------
 
 wide = os.path.dirname(write("w/forward_0.bin", """FAKEQNN 1

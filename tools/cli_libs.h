@@ -141,6 +141,8 @@ typedef struct cli_choice {
                                           not known                                        */
     char    *backend, *system;         /* owned; NULL: not chosen                          */
     char    *why;                      /* owned; NULL: nothing was chosen                  */
+    char    *roles[CLI_ROLES];         /* owned: files of roles that were added            */
+    size_t   role_count;
 } cli_choice;
 
 static inline void cli_free_choice(cli_choice *c)
@@ -148,6 +150,7 @@ static inline void cli_free_choice(cli_choice *c)
     free(c->backend);
     free(c->system);
     free(c->why);
+    for (size_t i = 0; i < c->role_count; ++i) free(c->roles[i]);
     memset(c, 0, sizeof(*c));
 }
 
@@ -190,6 +193,29 @@ static inline void cli_choose_id(cli_choice *c, const char *model, const char *s
         c->id = info->contexts[i].backend_id;
     qnnrt_close(look);
     free(found);
+}
+
+/* Add the libraries of the roles of a model, as far as this program finds them; the first role has
+   the backend that was chosen. */
+static inline void cli_choose_roles(cli_choice *c, const qnnrt *model, cli_role roles[CLI_ROLES],
+                                    size_t *count)
+{
+    const qnnrt_info *info = qnnrt_get_info(model);
+    for (size_t i = 1; i < info->context_count && *count < CLI_ROLES; ++i) {
+        const qnnrt_context_info *context = &info->contexts[i];
+        const char *place = NULL;
+        size_t known = 0;
+        if (context->role[0] == '\0' || strlen(context->role) >= CLI_ROLE_BYTES ||
+            strcmp(context->role, info->contexts[0].role) == 0) continue;
+        while (known < *count && strcmp(roles[known].role, context->role) != 0) ++known;
+        char *path = known == *count ? cli_find_library(cli_library_name(context->backend_id),
+                                                        &place) : NULL;
+        if (path == NULL) continue;
+        c->roles[c->role_count++] = path;
+        memset(&roles[*count], 0, sizeof(roles[*count]));
+        snprintf(roles[*count].role, CLI_ROLE_BYTES, "%s", context->role);
+        roles[(*count)++].file = path;
+    }
 }
 
 /* Choose the backend and the system library of a model. *backend and *system: what the options

@@ -35,6 +35,7 @@ enum { DSP_RESTARTED = 1007, DSP_RESTARTED_FATAL = 1011 };      /* vendor codes 
 
 typedef struct settings {
     const char     *ctx_dir, *backend, *system;
+    uint32_t        soc_model;         /* --soc_model                  */
     cli_role        roles[CLI_ROLES];  /* --backend_so ROLE=FILE       */
     size_t          role_count;
     const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits, *perplexity;
@@ -177,6 +178,9 @@ static const cli_option options[] = {
      .help = "libQnnSystem.so, which reads context binaries (default: QNNRT_SYSTEM of the "
              "environment, or the one beside the backend library, or by the system's search). It "
              "is not needed with libQnnRef.so"},
+    {.name = "soc_model", .value = "CHIP", .kind = CLI_CHIP, FIELD(soc_model),
+     .help = "chip that the HTP device is created for: SM8650, \"8 Gen 3\" or 57; help lists all "
+             "(default: the library's choice)"},
     {.name = "prompt", .value = "TEXT", .kind = CLI_TEXT, FIELD(prompt), .empty = 1,
      .help = "text that the model continues, if its tokens are bytes"},
     {.name = "prompt_file", .value = "FILE", .kind = CLI_TEXT, FIELD(prompt_file),
@@ -388,6 +392,7 @@ static int open_model(tool *t)
     memset(&llm, 0, sizeof(llm));
     choose_libraries(t);
     desc.backend_desc.path = set->backend;
+    desc.backend_desc.soc_model = set->soc_model;
     desc.system_path = set->system;
     desc.inspect = set->describe;
     desc.residency = set->residency;

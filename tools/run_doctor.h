@@ -173,7 +173,7 @@ static void check_opened(const doctor *d, const qnnrt_backend_info *info, const 
 static void work_backend(void *user, findings *f)
 {
     doctor *d = user;
-    cli_choice choice = {0, NULL, NULL, NULL};
+    cli_choice choice = {0};
     const char *path = d->at, *system = d->t->set.system;
     qnnrt_backend_desc desc;
     qnnrt_backend *backend = NULL;

@@ -466,7 +466,10 @@ static int read_input(const tool *t, const job *j, const char *path, qnnrt_slot 
         return value_fail(err, "Give it a file.", "\"%s\" has a type without random values: %s",
                           tensor->name, qnnrt_dtype_name(tensor->dtype));
     }
-    int good = value_open(path, slot->tensor->name, VALUE_BYTES, &file, err) &&
+    /* Elements of 8 bytes are the largest, and a head comes before them. */
+    const uint64_t most = tensor->count * batch * 8 + 65536;
+    int good = value_open(path, slot->tensor->name, most < VALUE_BYTES ? (size_t)most : VALUE_BYTES,
+                          &file, err) &&
                feed_part(&file, at->part, batch, err);
     if (good && j->list != NULL && batch == 1 && file.dtype == QNNRT_DTYPE_UNDEFINED &&
         path != j->input_files[index]) {

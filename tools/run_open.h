@@ -33,12 +33,6 @@ static void fail_backend(tool *t, const qnnrt_error *err)
                           " slash in FILE: --backend_so ./libQnnHtp.so."), "%s", err->text);
 }
 
-/* Choose the libraries that no option names, by what the model was made for. */
-static void choose_libraries(tool *t, const char *model)
-{
-    if (t->set.role_count == 0) cli_choose(&t->choice, model, &t->set.backend, &t->set.system);
-}
-
 /* Report that a model was made for another backend than the one that is open. Return 0 if it was
    not. */
 static int fail_if_foreign(tool *t, const char *model)
@@ -395,6 +389,24 @@ static int opens_backends(const settings *set)
     const int there = access(path, F_OK) == 0;
     free(path);
     return there;
+}
+
+/* Choose the libraries that no option names, by what the model was made for; and those of the other
+   roles of a program. */
+static void choose_libraries(tool *t, const char *model)
+{
+    const int alone = t->set.role_count == 0 && t->set.backend == NULL;
+    if (t->set.role_count > 0) return;
+    cli_choose(&t->choice, model, &t->set.backend, &t->set.system);
+    if (!alone || model == NULL || !opens_backends(&t->set)) return;
+    tool look = *t;
+    qnnrt_error err;
+    look.set.inspect = look.set.run.quiet = 1;
+    look.model = try_sources(&look, model, NULL, 0, &err);
+    if (look.model != NULL)
+        cli_choose_roles(&t->choice, look.model, t->set.roles, &t->set.role_count);
+    qnnrt_close(look.model);
+    while (look.host_count > t->host_count) qnnrt_host_close(look.hosts[--look.host_count]);
 }
 
 /* Open the backend before the model, so that its path is known if the model cannot be opened. */
