@@ -175,7 +175,7 @@ static char *watch_steps(const job *j)
 }
 
 /* Show where a run is. last: it ends here. */
-static void watch(const tool *t, job *j, int last)
+static void show_watch(const tool *t, job *j, int last)
 {
     static const uint64_t pause = 1000000000u;
     const uint64_t now = now_ns();

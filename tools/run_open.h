@@ -402,7 +402,11 @@ static void choose_libraries(tool *t, const char *model)
     tool look = *t;
     qnnrt_error err;
     look.set.inspect = look.set.run.quiet = 1;
+    const char *place = NULL;
+    char *reader = t->set.system == NULL ? cli_find_library("libQnnSystem.so", &place) : NULL;
+    if (reader != NULL) look.set.system = reader;
     look.model = try_sources(&look, model, NULL, 0, &err);
+    free(reader);
     if (look.model != NULL)
         cli_choose_roles(&t->choice, look.model, t->set.roles, &t->set.role_count);
     qnnrt_close(look.model);

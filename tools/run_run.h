@@ -367,7 +367,7 @@ static uint32_t run_once(tool *t, job *j, qnnrt_run *run, uint32_t number)
     }
     if (t->set.profile != QNNRT_PROFILE_OFF)
         good = take_events(t, j, run, number, start, took) && good;
-    watch(t, j, 0);
+    show_watch(t, j, 0);
     return good ? results : 0;
 }
 
@@ -409,7 +409,7 @@ static void run_job(tool *t, job *j)
     }
 
     run_all(t, j, run);
-    watch(t, j, 1);
+    show_watch(t, j, 1);
     if (j->exec_count > 0) take_digests(j, run);
     say_result(t, j);
     say_digests(t, j);
