@@ -218,8 +218,8 @@ static int is_saved(const char *path)
 }
 
 static const char *const level_words[] = {"detailed", "basic", "optrace", NULL};
-static const qnnrt_profile_level profile_levels[] = {QNNRT_PROFILE_DETAILED, QNNRT_PROFILE_BASIC,
-                                                     QNNRT_PROFILE_OPTRACE};
+static const int profile_levels[] = {QNNRT_PROFILE_DETAILED, QNNRT_PROFILE_BASIC,
+                                     QNNRT_PROFILE_OPTRACE};
 
 static int run_profile(tool *t)
 {
