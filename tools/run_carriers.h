@@ -57,6 +57,7 @@ typedef struct pieces {
     char          *problem;            /* why not all of the file was read, or NULL            */
     int            is_dlc;             /* the archive is a .dlc                                */
     uint64_t       groups;             /* the highest .group                                   */
+    uint64_t       unpacked;           /* bytes of packed members that were held in memory     */
     uint64_t       others;             /* members of an archive that are of no concern         */
     span          *maps;               /* [map_count] of files beside                          */
     size_t         map_count, map_room;

@@ -9,8 +9,9 @@
 
 enum { ARCHIVE_DEPTH = 4, ARCHIVE_HEAD = 64 };
 
-/* A packed member that must be read as a whole, because it carries contexts, is held in memory. */
-#define ARCHIVE_MEMBER ((uint64_t)1 << 30)
+/* Packed members that must be read as a whole, because they carry contexts, are held in memory: all
+   of a file's may have so many bytes. */
+#define ARCHIVE_UNPACKED ((uint64_t)1 << 30)
 
 static void carrier_read(span file, head_kind kind, pieces *out, unsigned depth);
 
@@ -59,11 +60,13 @@ static span archive_member(const zip_member *m, pieces *out, char **problem)
         *problem = cli_text("%s", damage);
         return data;
     }
-    if (m->bytes > ARCHIVE_MEMBER) {
-        *problem = cli_text("it is packed, and has %llu bytes: unpack the archive first",
+    if (m->bytes > ARCHIVE_UNPACKED - out->unpacked) {
+        *problem = cli_text("it is packed and has %llu bytes, too many beside the others: unpack the"
+                            " archive, and extract from what was in it",
                             (unsigned long long)m->bytes);
         return data;
     }
+    out->unpacked += m->bytes;
     /* One byte more, so that the end is seen and the checksum is compared. */
     archive_room to = {cli_alloc((size_t)m->bytes + 1, 1), 0, (size_t)m->bytes + 1};
     const char *wrong = zip_unpack(m, archive_keep, &to);
@@ -116,6 +119,7 @@ static void archive_merge(pieces *out, pieces *inner, const char *name)
         out->owned[out->owned_count++] = inner->owned[i];
     }
     inner->owned_count = 0;
+    out->unpacked = inner->unpacked;
     if (inner->problem != NULL) pieces_problem(out, "member %s: %s", name, inner->problem);
     pieces_free(inner);
 }
@@ -140,6 +144,7 @@ static void archive_nested(const zip_member *m, head_kind kind, pieces *out, uns
         added->group = ++out->groups;
         return;
     }
+    inner.unpacked = out->unpacked;
     carrier_read(data, kind, &inner, depth + 1);
     if (kind == HEAD_ZIP && inner.is_dlc) {
         carried *added = pieces_add(out, cli_text("member %s", m->name), "", data);
