@@ -98,8 +98,8 @@ names
 for text in 'graph "prompt_ar32_cl128_1_of_2"' 'graph "token_ar1_cl128_2_of_2"' 'step 0 "_model_layers_1_Add_1_Add_output_0" -> step 1 "_model_layers_1_Add_1_Add_output_0": equal names'; do
     says hub_names out "$text"
 done
-# tensor GRAPH_WIDTH_NAME ROLE DTYPE DIMS: a line of the table
-tensor() { check "$1" "no $2 $3 $4 $5" grep -qE "^ +$2 +$3 +[0-9]+ +$4 +$5 " "$tmp/out"; }
+# tensor GRAPH_WIDTH_NAME ROLE DTYPE DIMS: a line of the table; a wide one has the names above
+tensor() { check "$1" "no $2 $3 $4 $5" sh -c 'tr "\n" " " <"$2" | grep -qE "$1"' - " $2 +$3 +[0-9]+ +$4 +$5 " "$tmp/out"; }
 tensor hub_names input_ids input int32 1x32
 tensor hub_names attention_mask input ufixed16 1x1x32x128
 tensor hub_names position_ids_cos input ufixed16 1x1x32x16
@@ -202,6 +202,11 @@ says full_disk_random err 'status 1'
 says full_disk_random err "$tmp/made/config.json"
 check full_disk_random "something was left: $(ls "$tmp/made")" sh -c 'test -z "$(ls -A "$1")"' - "$tmp/made"
 
+# The emulator is slow: 6 of 20 prompts of each model, and all of them in test-all.
+if [ -z "${QNNRT_TEST_ALL-}" ]; then
+    awk '/^model / { prompts = 0 } /^prompt / { ++prompts } prompts <= 6' "$golden" >"$tmp/golden"
+    golden=$tmp/golden
+fi
 if [ -f "$release/libQnnHtp.so" ]; then
     made htp_w8a16_4 "$trained" --shards 4 --backend_so "$release/libQnnHtp.so"
     computes htp_w8a16_4 "$release/libQnnHtp.so" trained 10000 97 0.3
