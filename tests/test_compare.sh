@@ -237,6 +237,23 @@ d = json.load(open(sys.argv[1]))
 assert [r["tensor"] for r in d["tensors"] if r["step"] == 0] == ["embedding"] and len(d["tensors"]) == 10
 assert d["sides"][0]["backend"] == d["sides"][1]["backend"] == "Ref"' "$tmp/out"
 
+# Dims that change, and an optional input that is left out.
+mkdir "$tmp/dynamic"
+printf '%s\n' 'FAKEQNN 1' 'backend 77' 'graph g' 'in x 1 0232 2 4 2 - dyn=1,0' 'in o 2 0232 1 1 - type=11' \
+    'out y 3 0232 2 4 2 - dyn=1,0' >"$tmp/dynamic/g.bin"
+QNNFAKE=id=77,tensor=2,noverify=1,told=3
+export QNNFAKE
+run capture "$tmp/dynamic" --backend_so "$fake" --system_so "$fake" --dims x=3x2 --input random:1 --output_dir "$tmp/dynamic_captured"
+is dynamic 0
+says dynamic dynamic_captured/capture.json '"dims": [3, 2]'
+run replay "$tmp/dynamic_captured" "$tmp/dynamic" --backend_so "$fake" --system_so "$fake"
+is dynamic_replay 0
+run compare "$tmp/dynamic" "$tmp/dynamic" --backend_so "$fake" --system_so "$fake" --dims x=3x2 --input random:1
+is dynamic_compare 0
+run capture "$tmp/dynamic" --backend_so "$fake" --system_so "$fake" --omit o --output_dir "$tmp/omitted"
+lacks omitted omitted/capture.json '"name": "o", "tensor"'
+unset QNNFAKE
+
 # Damaged and hostile captures.
 run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/small" --graph token_ar1_cl128
 mkdir "$tmp/hostile"
@@ -264,6 +281,12 @@ if [ -e "$htp" ]; then
     run compare "$tmp/htp" "$tmp/four" --backend_so "$htp" --other_backend_so "$ref" --input random:3 --tolerance 0.02
     is htp_and_ref 0
     says htp_and_ref out '24 tensors compared, 0 beyond the tolerance'
+    # Contexts of two NPU generations cannot exist at a time on the emulator: the sides take turns.
+    run compile "$data/llm/model" --output_dir "$tmp/v68" --backend_so "$htp" --soc_model 30
+    run compile "$data/llm/model" --output_dir "$tmp/v75" --backend_so "$htp" --soc_model 57
+    run compare "$tmp/v68" "$tmp/v75" --backend_so "$htp" --input random:1 --tolerance 0.02
+    is generations 0
+    says generations out '18 tensors compared, 0 beyond the tolerance'
     change model.layers.2.mlp.down_proj.weight 3
     run compile "$tmp/changed" --output_dir "$tmp/other" --backend_so "$ref" --shards 4
     run replay "$tmp/htp_captured" "$tmp/other" --backend_so "$ref"

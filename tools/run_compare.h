@@ -63,15 +63,32 @@ static void compare_steps(comparison *c, size_t first, const job *j)
                                                           sizeof(text)));
 }
 
-/* Report an exec that failed: the emulator cannot have contexts of two NPU generations at a
-   time. */
-static void compare_failed(tool *t, job *j, const qnnrt_run *run)
+/* Create the contexts of a pipeline on the backend, or free them. Return 0 after a message. */
+static int compare_load(tool *t, job *j, int load)
 {
-    enum { GENERAL = 0x44c };
-    const qnnrt_error *err = qnnrt_run_error(run);
-    fail(t, j, (err->vendor_code & 0xFFFF) == GENERAL
-         ? "If one side alone can run, capture each with qnnrt-run capture, and compare these."
-         : err->hint, "pipeline %s: %s", j->title, err->text);
+    qnnrt_error err;
+    int good = t->set.residency == QNNRT_RESIDENT_CALLER;
+    if (!good) return 1;                         /* --resident decides */
+    for (size_t s = 0; s < j->info->step_count; ++s) {
+        const qnnrt_step_info *step = &j->info->steps[s];
+        if (step->kind != QNNRT_STEP_GRAPH ||
+            (load ? qnnrt_load : qnnrt_unload)(t->model, step->context, &err) == QNNRT_OK) continue;
+        if (good) fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
+        good = 0;
+    }
+    return good;
+}
+
+/* Execute a side. The contexts of the other one do not exist meanwhile: a device may lack room for
+   both, and the emulator cannot have two NPU generations at a time. Return 0 after a message. */
+static int compare_exec(tool *t, job *j, qnnrt_run *run)
+{
+    int good = compare_load(t, j, 1);
+    if (good && qnnrt_exec(run) != QNNRT_OK) {
+        fail_run(t, j, run);
+        good = 0;
+    }
+    return compare_load(t, j, 0) && good;
 }
 
 /* Execute a pipeline on both sides, and compare. */
@@ -87,9 +104,8 @@ static void compare_job(comparison *c, pairing *p, const paired *one)
     good = good && pair_inputs(p, one, runs);
     for (size_t i = 0; i < 2 && good; ++i) {
         cli_busy(1, "side %c is executed", i == 0 ? 'A' : 'B');
-        good = qnnrt_exec(runs[i]) == QNNRT_OK;
+        good = compare_exec(p->sides[i], one->jobs[i], runs[i]);
         cli_busy_end();
-        if (!good) compare_failed(p->sides[i], one->jobs[i], runs[i]);
     }
     if (good) compare_slots(c, one, runs);
     if (good) compare_say(c, first);
@@ -167,7 +183,9 @@ static void compare_values(comparison *c, const cli_list *words)
 static void compare_models(comparison *c)
 {
     pairing p;
-    c->t->set.per_tensor = 1;          /* edges are read after the exec */
+    settings *set = &c->t->set;
+    set->per_tensor = 1;               /* edges are read after the exec */
+    if (!set->resident_given && !set->share_spill_fill) set->residency = QNNRT_RESIDENT_CALLER;
     const int opened = pair_open(&p, c->t);
     for (size_t i = 0; i < 2 && opened; ++i) compare_model(c, i, p.sides[i]);
     for (size_t i = 0; i < p.count && opened; ++i) {
