@@ -655,6 +655,8 @@ static int check_model(settings *set, const cli_parsed *parsed)
                          "--profile_out needs --profiling_level");
     if (only_looks(set) || set->diff) set->inspect = 1;
     if (set->inspect) set->inferences = 0;
+    if (set->svg == NULL && is_given(parsed, "svg_layout"))
+        return cli_usage("Add --svg FILE.", "--svg_layout has no effect without --svg");
     if (set->unified && set->json_file == NULL)
         return cli_usage("Add --json_file FILE.", "--unified needs --json_file");
     if (set->manifest && set->command != COMMAND_INSPECT)

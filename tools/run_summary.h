@@ -221,6 +221,19 @@ static const char *const level_words[] = {"detailed", "basic", "optrace", NULL};
 static const int profile_levels[] = {QNNRT_PROFILE_DETAILED, QNNRT_PROFILE_BASIC,
                                      QNNRT_PROFILE_OPTRACE};
 
+/* Refuse options about a run: a saved profile has been measured. Returns STATUS_OK, or STATUS_USAGE
+   after a message. */
+static int check_saved(const tool *t)
+{
+    static const char *const shows[] = {"against", "save", "top", "json", "svg", "log_level",
+                                        "quiet", NULL};
+    for (size_t i = 0; i < t->parsed->given_count; ++i)
+        if (cli_word(t->parsed->given[i].option->name, shows) < 0)
+            return cli_usage("Leave it out.", "%s is a saved profile, which --%s is not for",
+                             t->set.files.items[0], t->parsed->given[i].option->name);
+    return STATUS_OK;
+}
+
 static int run_profile(tool *t)
 {
     costs a, b;
@@ -234,6 +247,8 @@ static int run_profile(tool *t)
         if (set->files.count > 2 || (set->files.count == 2 && set->profiling.against != NULL))
             return cli_usage("Name two profiles, or one with --against.",
                              "profile compares two saved profiles");
+        const int status = check_saved(t);
+        if (status != STATUS_OK) return status;
     } else {
         t->set.profile = profile_levels[set->profiling.level];
         const int status = check_model(&t->set, t->parsed);
