@@ -30,7 +30,8 @@ static inline int cli_real(const char *s, double *out)
     qnnrt_json_text number;
     memset(&number, 0, sizeof(number));
     if (s[0] == '.' && strlen(s) + 2 <= sizeof(whole)) {
-        snprintf(whole, sizeof(whole), "0%s", s);
+        whole[0] = '0';
+        memcpy(whole + 1, s, strlen(s) + 1);
         s = whole;
     }
     number.text = s;
