@@ -4,8 +4,6 @@
 #ifndef CLI_CHIPS_H
 #define CLI_CHIPS_H
 
-#include <ctype.h>
-
 /* =====================================================================================
    CHIPS                                                                         >>chips
    The vendor's numbers of chips with an NPU, their names, and the generation of the NPU, as public
@@ -42,18 +40,23 @@ static inline const char *cli_chip_name(uint32_t model)
     return NULL;
 }
 
+static inline char cli_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* Return 1 if two names are equal without blanks, '-' and '_', in any case, and without
    "Snapdragon" before the first. */
 static inline int cli_chip_named(const char *word, const char *name)
 {
     static const char brand[] = "snapdragon";
     size_t at = 0;
-    while (brand[at] != '\0' && tolower((unsigned char)word[at]) == brand[at]) ++at;
+    while (brand[at] != '\0' && cli_lower(word[at]) == brand[at]) ++at;
     if (brand[at] == '\0') word += at;
     for (;; ++word, ++name) {
         while (*word == ' ' || *word == '-' || *word == '_') ++word;
         while (*name == ' ') ++name;
-        if (tolower((unsigned char)*word) != tolower((unsigned char)*name)) return 0;
+        if (cli_lower(*word) != cli_lower(*name)) return 0;
         if (*word == '\0') return 1;
     }
 }
