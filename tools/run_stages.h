@@ -62,36 +62,88 @@ static int is_cache(const char *name)
     return 0;
 }
 
+/* A word by which tensors are found: the name of an input with its step, or the key of a cache with
+   the index of an output. */
+typedef struct found_name {
+    const char *name;
+    char       *made;                  /* what to free, or NULL                                */
+    size_t      at;
+    int         used;
+} found_name;
+
+static int compare_names_found(const void *a, const void *b)
+{
+    const found_name *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Return the index of the first of these sorted names that is not less than `name`. */
+static size_t first_name(const found_name *names, size_t count, const char *name)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(names[middle].name, name) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Give a list other items; what became of its own is known. */
+static void replace_items(item_list *list, item_list *with)
+{
+    free(list->items);
+    *list = *with;
+    memset(with, 0, sizeof(*with));
+}
+
 /* Link the inputs and outputs of a step that are past and present of a cache. */
 static void link_caches(around *all)
 {
     item_list *in = &all->lists[SIDE_INPUT], *out = &all->lists[SIDE_OUTPUT];
-    for (size_t i = 0; i < in->count;) {
-        const item *past = &in->items[i];
-        size_t found = SIZE_MAX;
-        char *key = kv_name(past->tensor->name);
-        for (size_t k = 0; k < out->count && found == SIZE_MAX; ++k) {
-            const item *present = &out->items[k];
-            if (past->edge != NULL || present->edge != NULL || key[0] == '\0' ||
-                !is_cache(past->tensor->name) || past->tensor->dtype != present->tensor->dtype)
-                continue;
-            char *other = kv_name(present->tensor->name);
-            if (strcmp(other, key) == 0) found = k;
-            free(other);
+    item_list rest = {NULL, 0, 0, NULL, 0, 0}, others = {NULL, 0, 0, NULL, 0, 0};
+    found_name *keys = cli_alloc(out->count, sizeof(*keys));
+    char *taken = cli_alloc(out->count, 1);
+    for (size_t k = 0; k < out->count; ++k) {
+        keys[k].made = kv_name(out->items[k].tensor->name);
+        keys[k].name = keys[k].made;
+        keys[k].at = k;
+    }
+    if (out->count > 1) qsort(keys, out->count, sizeof(*keys), compare_names_found);
+    for (size_t i = 0; i < in->count; ++i) {
+        item linked = in->items[i];
+        char *key = kv_name(linked.tensor->name);
+        const int wanted = linked.edge == NULL && key[0] != '\0' && is_cache(linked.tensor->name);
+        size_t k = wanted ? first_name(keys, out->count, key) : out->count;
+        for (; k < out->count && strcmp(keys[k].name, key) == 0; ++k) {
+            const item *present = &out->items[keys[k].at];
+            if (!keys[k].used && present->edge == NULL &&
+                present->tensor->dtype == linked.tensor->dtype) break;
+        }
+        if (k < out->count && strcmp(keys[k].name, key) == 0) {
+            item *present = &out->items[keys[k].at];
+            keys[k].used = 1;
+            taken[keys[k].at] = 1;
+            linked.to = present->tensor;
+            if (linked.note == NULL) linked.note = keep_note(&present->note);
+            free(present->note);
+            free(present->key);
+            key_item(&linked);
+            push_item(&all->lists[SIDE_CACHE], linked);
+        } else {
+            push_item(&rest, linked);
         }
         free(key);
-        if (found == SIZE_MAX) {
-            ++i;
-            continue;
-        }
-        item linked = pull_item(in, i), present = pull_item(out, found);
-        linked.to = present.tensor;
-        if (linked.note == NULL) linked.note = keep_note(&present.note);
-        free(present.note);
-        free(present.key);
-        key_item(&linked);
-        push_item(&all->lists[SIDE_CACHE], linked);
     }
+    for (size_t k = 0; k < out->count; ++k) {
+        if (!taken[k]) push_item(&others, out->items[k]);
+        free(keys[k].made);
+    }
+    replace_items(in, &rest);
+    replace_items(out, &others);
+    free(keys);
+    free(taken);
 }
 
 /* Return "steps 1, 2 and 4"; runs of three or more are "1-4". The caller frees it. */
@@ -111,44 +163,49 @@ static char *steps_text(const size_t *steps, size_t count)
 /* Move inputs that several steps read to the list of shared ones. reads: [step] set to 1. */
 static void share_inputs(around *all, size_t count, item_list *shared, int *reads)
 {
+    size_t total = 0, used = 0;
+    for (size_t s = 0; s < count; ++s) total += all[s].lists[SIDE_INPUT].count;
+    found_name *names = cli_alloc(total, sizeof(*names));
     size_t *steps = cli_alloc(count, sizeof(*steps));
+    for (size_t s = 0; s < count; ++s)
+        for (size_t i = 0; i < all[s].lists[SIDE_INPUT].count; ++i) {
+            const item *one = &all[s].lists[SIDE_INPUT].items[i];
+            if (one->edge != NULL) continue;
+            names[used].name = one->tensor->name;
+            names[used++].at = s;
+        }
+    if (used > 1) qsort(names, used, sizeof(*names), compare_names_found);
     for (size_t s = 0; s < count; ++s) {
-        item_list *list = &all[s].lists[SIDE_INPUT];
-        for (size_t i = 0; i < list->count;) {
-            const char *name = list->items[i].tensor->name;
-            size_t readers = 0;
-            for (size_t k = s; k < count && list->items[i].edge == NULL; ++k)
-                for (size_t n = 0; n < all[k].lists[SIDE_INPUT].count; ++n) {
-                    const item *other = &all[k].lists[SIDE_INPUT].items[n];
-                    if (other->edge != NULL || strcmp(other->tensor->name, name) != 0) continue;
-                    steps[readers++] = k;
-                    break;
-                }
+        item_list *list = &all[s].lists[SIDE_INPUT], rest = {NULL, 0, 0, NULL, 0, 0};
+        for (size_t i = 0; i < list->count; ++i) {
+            item one = list->items[i];
+            size_t at = first_name(names, used, one.tensor->name), readers = 0;
+            for (; one.edge == NULL && at < used && readers < count &&
+                 strcmp(names[at].name, one.tensor->name) == 0; ++at)
+                if (readers == 0 || steps[readers - 1] != names[at].at)
+                    steps[readers++] = names[at].at;
             if (readers < 2) {
-                ++i;
+                push_item(&rest, one);
                 continue;
             }
-            item first = pull_item(list, i);
-            for (size_t r = 1; r < readers; ++r) {
-                item_list *from = &all[steps[r]].lists[SIDE_INPUT];
-                size_t n = 0;
-                while (from->items[n].edge != NULL ||
-                       strcmp(from->items[n].tensor->name, first.tensor->name) != 0) ++n;
-                const item again = pull_item(from, n);
-                free(again.note);
-                free(again.key);
+            reads[s] = 1;
+            if (steps[0] != s) {                 /* listed at the first step */
+                free(one.note);
+                free(one.key);
+                continue;
             }
-            for (size_t r = 0; r < readers; ++r) reads[steps[r]] = 1;
             char *who = steps_text(steps, readers),
-                *note = first.note != NULL ? cli_text("%s, read by %s", first.note, who)
+                *note = one.note != NULL ? cli_text("%s, read by %s", one.note, who)
                 : cli_text("read by %s", who);
             free(who);
-            free(first.note);
-            first.note = note;
-            key_item(&first);
-            push_item(shared, first);
+            free(one.note);
+            one.note = note;
+            key_item(&one);
+            push_item(shared, one);
         }
+        replace_items(list, &rest);
     }
+    free(names);
     free(steps);
 }
 

@@ -326,17 +326,6 @@ static void push_item(item_list *list, item made)
     list->bytes += made.tensor->bytes;
 }
 
-/* Take an item out of a list. */
-static item pull_item(item_list *list, size_t at)
-{
-    const item taken = list->items[at];
-    memmove(&list->items[at], &list->items[at + 1], (list->count - at - 1) * sizeof(taken));
-    --list->count;
-    for (size_t i = at; i < list->count; ++i) list->items[i].place = i;
-    list->bytes -= taken.tensor->bytes;
-    return taken;
-}
-
 static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge,
                      char *note)
 {
