@@ -231,6 +231,12 @@ for text in ("a", "lone:a"):
     check("native_names_" + text, answer[0] == 0 and [data(out + "/Result_%d/y.raw" % i) for i in range(3)] == reals, answer[2])
 says("native_names_unknown", fake("--ctx_dir", lone, "--input_list", path("mixed.txt"), "--native_input_tensor_names", "lone:z"), 1, "--native_input_tensor_names")
 
+write("part.txt", "c:=%s\nc:=%s a:=%s\n" % (path("c0.raw"), path("c1.raw"), path("a1.raw")))
+out = fresh("net")
+says("others_are_random", fake("--ctx_dir", lone, "--input_list", path("part.txt"), "--input", "random:3", "--output_dir", out), 0)
+check("others_are_random", data(out + "/Result_0/two_words.raw") == summed(values.random_bytes("a", "codes8", 3, 4) + bytes(codes[0][4:]), 4, 1) and
+      data(out + "/Result_1/y.raw") == reals[1], "y differs")
+says("fixed_input", fake("--ctx_dir", lone, "--input_list", path("part.txt"), "--input", "a=" + path("a1.raw")), 1, 'line 2: input "a" has a file of --input, too')
 out = fresh("net")
 answer = fake("--ctx_dir", lone, "--input_list", path("list.txt"), "--output_dir", out, "--num_inferences", 5)
 check("loops", [data(out + "/Result_%d/y.raw" % i) for i in range(5)] == [reals[i % 3] for i in range(5)] and not os.path.exists(out + "/Result_5"), tree(out))

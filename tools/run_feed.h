@@ -243,7 +243,8 @@ static int read_lists(tool *t)
 
 /* Find the files of a line for the slots of a pipeline: those of --input for inputs that it does
    not name. Return 0 with an error. */
-static int line_files(const job *j, const list_line *line, const char **files, qnnrt_error *err)
+static int line_files(const tool *t, const job *j, const list_line *line, const char **files,
+                      qnnrt_error *err)
 {
     const size_t slots = j->info->slot_count;
     const char **names = cli_alloc(slots, sizeof(*names)), **found = cli_alloc(slots,
@@ -255,8 +256,10 @@ static int line_files(const job *j, const list_line *line, const char **files, q
     int good = list_place(j->list, line, names, count, j->info->name, found, err);
     for (size_t i = 0; i < slots && good; ++i) {
         if (j->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
-        files[i] = found[at] != NULL ? found[at] : j->input_files[i];
-        if (found[at] != NULL && j->input_files[i] != NULL)
+        const char *fixed = j->input_files[i], *others = t->set.input_others;
+        if (fixed == others) fixed = NULL;
+        files[i] = found[at] != NULL ? found[at] : fixed != NULL ? fixed : others;
+        if (found[at] != NULL && fixed != NULL)
             good = value_fail(err, "Name each input once.",
                               "%s, line %lu: input \"%s\" has a file of --input, too",
                               j->list->path, (unsigned long)line->number, names[at]);
@@ -348,7 +351,7 @@ static void feed_check_job(tool *t, job *j)
         if (j->input_files[i] != NULL) good = feed_check(t, j, i, j->input_files[i], NULL) && good;
     for (size_t k = 0; j->list != NULL && k < j->list->line_count && good; ++k) {
         const list_line *line = &j->list->lines[k];
-        good = line_files(j, line, files, &err);
+        good = line_files(t, j, line, files, &err);
         if (!good) fail(t, j, err.hint, "%s", err.text);
         for (size_t i = 0; i < j->info->slot_count && good; ++i)
             if (files[i] != NULL && files[i] != j->input_files[i])
@@ -418,8 +421,8 @@ static int feed_part(value_file *file, uint32_t part, uint32_t parts, qnnrt_erro
 
 /* Join raw files of the lines that follow: each has an equal part of the tensor. Lines after the
    last one count as zeros. Return 0 with an error. */
-static int join_lines(const job *j, size_t slot, size_t line, uint64_t lines, value_file *file,
-                      qnnrt_error *err)
+static int join_lines(const tool *t, const job *j, size_t slot, size_t line, uint64_t lines,
+                      value_file *file, qnnrt_error *err)
 {
     const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
     const size_t part = file->bytes;
@@ -429,7 +432,7 @@ static int join_lines(const job *j, size_t slot, size_t line, uint64_t lines, va
     for (uint64_t i = 1; i < lines && line + i < j->list->line_count && good; ++i) {
         value_file next;
         memset((void *)files, 0, j->info->slot_count * sizeof(*files));
-        good = line_files(j, &j->list->lines[line + i], files, err);
+        good = line_files(t, j, &j->list->lines[line + i], files, err);
         if (!good) break;
         good = value_open(files[slot], j->info->slots[slot].tensor->name, VALUE_BYTES, &next, err);
         if (good && (next.dtype != QNNRT_DTYPE_UNDEFINED || next.bytes != part))
@@ -474,7 +477,7 @@ static int read_input(const tool *t, const job *j, const char *path, qnnrt_slot 
     if (good && j->list != NULL && batch == 1 && file.dtype == QNNRT_DTYPE_UNDEFINED &&
         path != j->input_files[index]) {
         lines = lines_of(file.bytes, tensor, form);
-        if (lines > 1) good = join_lines(j, index, at->line, lines, &file, err);
+        if (lines > 1) good = join_lines(t, j, index, at->line, lines, &file, err);
         if (at->lines == 0) at->lines = lines;
         if (good && at->lines != lines)
             good = value_fail(err, "Write files with equal parts of all inputs.",
@@ -509,7 +512,7 @@ static int load_line(tool *t, job *j, qnnrt_run *run, feed_at *at)
     const char **files = cli_alloc(j->info->slot_count, sizeof(*files));
     qnnrt_error err;
     int good = 1;
-    if (j->list != NULL) good = line_files(j, &j->list->lines[at->line], files, &err);
+    if (j->list != NULL) good = line_files(t, j, &j->list->lines[at->line], files, &err);
     else memcpy((void *)files, (const void *)j->input_files, j->info->slot_count * sizeof(*files));
     if (!good) fail(t, j, err.hint, "%s", err.text);
     for (size_t i = 0; i < j->info->slot_count && good; ++i)
