@@ -447,11 +447,12 @@ def check_values(values, bad):
 def check_writes(verb, row, values, options):
     """Files that the verb writes, of a model with hostile names; then disks that are full."""
     for option, (kind, more) in WRITES.items():
-        if option not in options or "--" + option in row["words"] or kind is None:
+        if option not in options or kind is None:
             continue
         if option == "json_file" and verb == "run":
             more = more + ["--inspect"]
-        words = [word for word in filled([verb, *row["words"]], values)]
+        at = row["words"].index("--" + option) if "--" + option in row["words"] else len(row["words"])
+        words = filled([verb, *row["words"][:at], *row["words"][at + 2:]], values)
         if "--inspect" in more:
             words = filled([verb, "{model}", "--system_so", REF], values)
         name = "%s_%s" % (verb, option)
@@ -483,6 +484,7 @@ def check_writes(verb, row, values, options):
         left = [file for folder, _, names in os.walk(path) for file in names] if kind == "folder" else \
             [file for file in sorted(os.listdir(tmp)) if file not in before]
         check(name + "_no_room", not left, "left behind: %s" % left)
+        check(name + "_no_room", verb not in ("capture", "compile") or not os.path.exists(path), "the folder is left behind")
         shutil.rmtree(path, ignore_errors=True)
     # An option that writes a file stands in WRITES.
     for option, value, help_text in re.findall(r"^  --(\w+) ([^\n]*)\n((?: {8}.*\n)+)", options_text[verb], re.M):

@@ -375,9 +375,11 @@ static int verb_capture(void *user)
     for (size_t i = 0; i < t->set.input_count && good; ++i) place_input(t, &t->set.inputs[i]);
     if (good) place_changes(t);
     if (t->failed) return STATUS_FAILED;
+    char *missing = cli_missing_folder(t->set.output_dir);
     if (!cli_make_folders(t->set.output_dir)) {
         fail(t, NULL, CLI_WRITE_HINT, "cannot make the folder %s: %s", t->set.output_dir,
              strerror(errno));
+        free(missing);
         return STATUS_FAILED;
     }
     /* Written last: a folder without it is no capture. */
@@ -398,6 +400,8 @@ static int verb_capture(void *user)
             cli_plural(c.count));
     for (size_t i = 0; i < c.count; ++i) free(c.names[i]);
     free(c.names);
+    if (!good && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
+    free(missing);
     free(path);
     free(p.data);
     return good && !t->failed ? STATUS_OK : STATUS_FAILED;
