@@ -385,7 +385,7 @@ if [ -n "$python" ]; then
     fresh; put short/forward_1.bin
     broken short fault 'forward_1.bin: cut short: its head declares 1097728 bytes, and the file has 100000' 'Copy the file again' --no_load
     fresh; rm "$d"/forward_1*
-    broken shard fault 'app: ' 'Put the missing file there' --no_load
+    broken shard fault 'app: shard 1 is missing: found forward_2.bin' 'Put the missing file there' --no_load
     fresh; put pointer/forward_2.bin
     broken model_pointer fault 'forward_2.bin: a pointer of git-lfs' 'git lfs pull' --no_load
     fresh; put library/forward_3.bin

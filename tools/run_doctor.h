@@ -357,7 +357,8 @@ static void work_model(void *user, findings *f)
         else if (no_system && !described && count > 0)
             check_by_marks(d, &g, names, bad, count, f);
         else
-            add_finding(f, AREA_MODEL, FOUND_FAULT, base_name(d->at), err.hint, "%s", err.text);
+            add_finding(f, AREA_MODEL, FOUND_FAULT, base_name(d->at), err.hint, "%s",
+                        text_after(err.text, d->at));
     }
     if (names != NULL) free_names(names, count);
     free(reported);

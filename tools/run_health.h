@@ -204,6 +204,14 @@ static char *context_facts_text(const qnnrt_context_info *c)
     return p.data;
 }
 
+/* Return a text without the name at its beginning, which the finding has already. */
+static const char *text_after(const char *text, const char *name)
+{
+    const size_t bytes = strlen(name);
+    return strncmp(text, name, bytes) == 0 && strncmp(text + bytes, ": ", 2) == 0
+           ? text + bytes + 2 : text;
+}
+
 /* Check one context of a model. */
 static void check_context(const target *g, findings *f, const qnnrt_context_info *c)
 {
@@ -216,11 +224,8 @@ static void check_context(const target *g, findings *f, const qnnrt_context_info
         return;
     }
     if (c->failure != NULL) {
-        const char *text = c->failure->text;
-        const size_t name = strlen(c->file);
-        if (strncmp(text, c->file, name) == 0 && strncmp(text + name, ": ", 2) == 0)
-            text += name + 2;
-        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file, c->failure->hint, "%s", text);
+        add_finding(f, AREA_MODEL, FOUND_FAULT, c->file, c->failure->hint, "%s",
+                    text_after(c->failure->text, c->file));
         return;
     }
     char *facts = context_facts_text(c);
