@@ -692,8 +692,8 @@ static const cli_verb verbs[] = {
      .notes = "Pipelines and tensors are paired by name; one that is alone on both sides is paired "
               "whatever its name is. Inputs without a file are zero. The sums leave out pairs in "
               "which a value is NaN or infinite: they are equal if both are NaN or the same "
-              "infinity, else beyond every tolerance. Without --resident the contexts of one side are "
-              "freed before those of the other are created.",
+              "infinity, else beyond every tolerance. Without --resident the contexts of one side "
+              "are freed before those of the other are created.",
      .lists = VERB_COMPARE, .takes = VERB_COMPARE, .run = verb_compare},
     {.name = "profile", .usage = "DIR|FILE ... [options]", .examples = profile_examples,
      .summary = "Show what a model costs: what is loaded, and each pipeline with its steps, "
