@@ -274,7 +274,7 @@ def streams(tmp):
     random.seed(7)
     members, expected = [], {}
     head = make.HEAD
-    for i in range(250):
+    for i in range(120):
         size = random.choice([1, 50, 3000, 9000])
         kind = random.randrange(3)
         body = head + (os.urandom(0) + bytes(random.randrange(256) for _ in range(size)) if kind == 0

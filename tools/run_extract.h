@@ -61,8 +61,8 @@ static span archive_member(const zip_member *m, pieces *out, char **problem)
         return data;
     }
     if (m->bytes > ARCHIVE_UNPACKED - out->unpacked) {
-        *problem = cli_text("it is packed and has %llu bytes, too many beside the others: unpack the"
-                            " archive, and extract from what was in it",
+        *problem = cli_text("it is packed and has %llu bytes, too many beside the others: unpack"
+                            " the archive, and extract from what was in it",
                             (unsigned long long)m->bytes);
         return data;
     }
