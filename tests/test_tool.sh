@@ -55,6 +55,10 @@ flags='keep_going progress share_spill_fill read guard no_zero per_tensor inspec
 run --help
 is help 0
 silent help err
+for verb in inspect doctor bench explain; do says help_verbs out "qnnrt-run $verb "; done
+lacks_line help_verbs_alone out '^  --input '
+run run --help
+is help_run 0
 for option in $values $flags; do says "help_$option" out "--$option"; done
 for word in error warn info verbose debug; do says help_levels out "$word"; done
 run --version

@@ -90,25 +90,36 @@ static inline void cli_help_examples(FILE *out, const char *const *examples)
     }
 }
 
-/* Print the help of a verb, or of the program for NULL: it has all verbs, and the options of the
-   first one and of those that share them. */
+/* Print the verbs, each with the first sentence of its summary. */
+static inline void cli_help_verbs(FILE *out, const cli_program *p)
+{
+    for (size_t i = 0; i < p->verb_count; ++i) {
+        const cli_verb *v = &p->verbs[i];
+        const char *stop = strstr(v->summary, ". ");
+        const int bytes = (int)(stop != NULL ? (size_t)(stop - v->summary) + 1
+                                             : strlen(v->summary));
+        char *first = cli_text("%.*s", bytes, v->summary);
+        cli_help_usage(out, v->name, v->usage);
+        cli_paragraph(out, 6, first);
+        free(first);
+    }
+}
+
+/* Print the help of a verb, or of the program for NULL: of its verbs the help only says what they
+   are for. */
 static inline void cli_help(FILE *out, const cli_program *p, const cli_verb *verb)
 {
+    const char *const *examples = verb != NULL ? verb->examples : p->examples;
     cli_paragraph(out, 0, verb != NULL ? verb->summary : p->summary);
     fputc('\n', out);
-    if (verb != NULL) {
-        cli_help_usage(out, verb->name, verb->usage);
-        cli_help_examples(out, verb->examples);
-    } else if (p->verb_count == 0) {
-        cli_help_usage(out, NULL, p->usage);
-        cli_help_examples(out, p->examples);
+    if (verb != NULL) cli_help_usage(out, verb->name, verb->usage);
+    else if (p->verb_count == 0) cli_help_usage(out, NULL, p->usage);
+    else cli_help_verbs(out, p);
+    if (verb == NULL && p->verb_count > 0 && examples != NULL) {
+        fputc('\n', out);
+        cli_paragraph(out, 0, "To begin:");
     }
-    for (size_t i = 0; verb == NULL && i < p->verb_count; ++i) {
-        const cli_verb *v = &p->verbs[i];
-        cli_help_usage(out, v->name, v->usage);
-        cli_paragraph(out, 6, v->summary);
-        cli_help_examples(out, v->examples);
-    }
+    cli_help_examples(out, examples);
     const char *notes = verb != NULL ? verb->notes : p->notes;
     if (notes != NULL) {
         fputc('\n', out);
@@ -117,8 +128,7 @@ static inline void cli_help(FILE *out, const cli_program *p, const cli_verb *ver
     fputc('\n', out);
     cli_paragraph(out, 0, "Options; a value follows as the next word or after '=':");
     fputc('\n', out);
-    cli_help_options(out, p, verb != NULL ? verb->lists
-                             : p->verb_count != 0 ? p->verbs[0].takes : 0);
+    cli_help_options(out, p, verb != NULL ? verb->lists : 0);
     if (p->statuses != NULL) fputc('\n', out);
     if (p->statuses != NULL) cli_paragraph(out, 0, p->statuses);
 }

@@ -1,4 +1,4 @@
-/* qnnrt-run - show, plan, run and compile QNN models, and explain error codes
+/* qnnrt-run - show, run, measure, compare and compile QNN models, and find what is wrong with them
 
        cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl -lm -pthread
        qnnrt-run inspect DIR --svg pipeline.svg
@@ -13,8 +13,8 @@
        qnnrt-run ops Conv2d
 
    It uses only the public functions of qnnrt.h, qnnrt_json.h, qnnrt_weights.h, qnnrt_ir.h,
-   qnnrt_lower.h and qnnrt_cache.h. `qnnrt-run --help` lists the
-   options; each verb has its own --help.
+   qnnrt_lower.h and qnnrt_cache.h. `qnnrt-run --help` lists the verbs; each verb has its own
+   --help with its options.
 
    Names in context binaries may be hostile: cli_shown() turns control characters into \xNN, JSON is
    escaped, and a name becomes a file name only after safe_name().
@@ -685,29 +685,6 @@ static const cli_verb verbs[] = {
               "or fault (it keeps the model from running). Exit status: 0 no fault and no warning, "
               "1 a fault, 3 warnings only, 2 wrong usage.",
      .lists = VERB_DOCTOR, .takes = VERB_DOCTOR, .run = verb_doctor},
-    {.name = "compare", .usage = "A [B] [options]", .examples = compare_examples,
-     .summary = "Execute two models, or one on two libraries, with equal inputs, and print how far "
-                "each tensor of B is from that of A. Or compare two folders of values, or two "
-                "captures.",
-     .notes = "Pipelines and tensors are paired by name; one that is alone on both sides is paired "
-              "whatever its name is. Inputs without a file are zero. The sums leave out pairs in "
-              "which a value is NaN or infinite: they are equal if both are NaN or the same "
-              "infinity, else beyond every tolerance. Without --resident the contexts of one side "
-              "are freed before those of the other are created.",
-     .lists = VERB_COMPARE, .takes = VERB_COMPARE, .run = verb_compare},
-    {.name = "profile", .usage = "DIR|FILE ... [options]", .examples = profile_examples,
-     .summary = "Show what a model costs: what is loaded, and each pipeline with its steps, "
-                "operators and nodes, sorted by time; or compare two such profiles.",
-     .notes = "FILE.json is a saved profile: one is shown again, two are compared. Operators are "
-              "read from the names of nodes. Nodes that the library measures in cycles share the "
-              "time that the step took on the device.",
-     .lists = VERB_PROFILE, .takes = VERB_PROFILE, .run = verb_profile},
-    {.name = "report", .usage = "DIR|FILE ... --output FILE [options]",
-     .examples = report_examples,
-     .summary = "Write the card of a model as one page of HTML: findings, contexts, wiring, "
-                "tensors and memory of each pipeline, and with --run or --costs its times.",
-     .notes = "The page has no scripts and loads nothing. Without --run no backend is opened.",
-     .lists = VERB_REPORT, .takes = VERB_REPORT, .run = verb_report},
     {.name = "bench", .usage = "A [B] [options]", .examples = bench_examples,
      .summary = "Measure how long a model takes: each call, where its time goes, loading, memory. "
                 "With two models, or one on two libraries, say whether B is faster, slower, or "
@@ -722,6 +699,23 @@ static const cli_verb verbs[] = {
               "\"No difference\" means: the interval has 0 percent, or the change is below "
               "--threshold.",
      .lists = VERB_BENCH, .takes = VERB_BENCH, .run = verb_bench},
+    {.name = "profile", .usage = "DIR|FILE ... [options]", .examples = profile_examples,
+     .summary = "Show what a model costs: what is loaded, and each pipeline with its steps, "
+                "operators and nodes, sorted by time; or compare two such profiles.",
+     .notes = "FILE.json is a saved profile: one is shown again, two are compared. Operators are "
+              "read from the names of nodes. Nodes that the library measures in cycles share the "
+              "time that the step took on the device.",
+     .lists = VERB_PROFILE, .takes = VERB_PROFILE, .run = verb_profile},
+    {.name = "compare", .usage = "A [B] [options]", .examples = compare_examples,
+     .summary = "Execute two models, or one on two libraries, with equal inputs, and print how far "
+                "each tensor of B is from that of A. Or compare two folders of values, or two "
+                "captures.",
+     .notes = "Pipelines and tensors are paired by name; one that is alone on both sides is paired "
+              "whatever its name is. Inputs without a file are zero. The sums leave out pairs in "
+              "which a value is NaN or infinite: they are equal if both are NaN or the same "
+              "infinity, else beyond every tolerance. Without --resident the contexts of one side "
+              "are freed before those of the other are created.",
+     .lists = VERB_COMPARE, .takes = VERB_COMPARE, .run = verb_compare},
     {.name = "capture", .usage = "DIR|FILE --output_dir OUT [options]",
      .examples = capture_examples,
      .summary = "Execute each pipeline once, and write the inputs and outputs of every step, as "
@@ -736,10 +730,12 @@ static const cli_verb verbs[] = {
               "values are compared. Without --tolerance nothing may differ on the library that "
               "was captured, and on another one 2 percent of the largest value of a tensor.",
      .lists = VERB_REPLAY, .takes = VERB_REPLAY, .run = verb_replay},
-    {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
-     .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
-                "causes and a remedy. Without a word it lists all that it knows.",
-     .lists = VERB_EXPLAIN, .takes = VERB_EXPLAIN, .raw = 1, .run = verb_explain},
+    {.name = "report", .usage = "DIR|FILE ... --output FILE [options]",
+     .examples = report_examples,
+     .summary = "Write the card of a model as one page of HTML: findings, contexts, wiring, "
+                "tensors and memory of each pipeline, and with --run or --costs its times.",
+     .notes = "The page has no scripts and loads nothing. Without --run no backend is opened.",
+     .lists = VERB_REPORT, .takes = VERB_REPORT, .run = verb_report},
     {.name = "extract", .usage = "FILE ... [options]", .examples = extract_examples,
      .summary = "List the context binaries that a file carries, and write them with --output_dir: "
                 "ExecuTorch's .pte, .onnx with EPContext nodes, and apk, aar, zip or .dlc with "
@@ -751,7 +747,11 @@ static const cli_verb verbs[] = {
      .summary = "Show operators: inputs, outputs and parameters with their types, which libraries "
                 "compute them right for which types, and which nodes are known to go wrong. "
                 "Without a name it lists all.",
-     .lists = VERB_OPS, .takes = VERB_OPS, .run = verb_ops}
+     .lists = VERB_OPS, .takes = VERB_OPS, .run = verb_ops},
+    {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
+     .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
+                "causes and a remedy. Without a word it lists all that it knows.",
+     .lists = VERB_EXPLAIN, .takes = VERB_EXPLAIN, .raw = 1, .run = verb_explain}
 };
 
 static const cli_table tables[] = {
@@ -762,9 +762,14 @@ static const cli_table tables[] = {
     CLI_TABLE(common_options)
 };
 
+static const char *const program_examples[] = {
+    "inspect model_dir", "run model_dir --input x=random:7", "doctor model_dir", NULL};
+
 static const cli_program program = {
-    .summary = "Show, plan, run and compile models for QNN, and explain error codes.",
-    .notes = "Each verb has its own help: qnnrt-run VERB --help.",
+    .summary = "Show, run, measure, compare and compile models for QNN, and find what keeps them "
+               "from running.",
+    .examples = program_examples,
+    .notes = "Each verb has its own options and examples: qnnrt-run VERB --help.",
     .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage. A "
                 "pipeline that cannot be wired is a failure for run and plan, and a finding for "
                 "inspect.",
