@@ -93,14 +93,33 @@ static inline int cli_hang(const char *line, size_t bytes, int columns)
     return least < columns / 2 ? least : columns / 4;
 }
 
-/* Print a line of `bytes` without its end, in lines of at most `columns`. A longer word is not
-   broken. end: what comes before the end of a line that goes on, "" or " \\". */
-static inline void cli_fold(FILE *out, const char *line, size_t bytes, int columns, const char *end)
+typedef struct cli_text_room {         /* text that grows                                 */
+    char  *text;                       /* [used]                                          */
+    size_t used, room;
+} cli_text_room;
+
+static inline void cli_room_add(cli_text_room *to, const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; ++i) {
+        to->text = (char *)cli_grow(to->text, to->used, &to->room, 1);
+        to->text[to->used++] = text[i];
+    }
+}
+
+static inline void cli_room_blanks(cli_text_room *to, int count)
+{
+    while (count-- > 0) cli_room_add(to, " ", 1);
+}
+
+/* Add a line of `bytes` without its end, in lines of at most `columns`. A longer word is not broken.
+   end: what comes before the end of a line that goes on, "" or " \\". */
+static inline void cli_fold_into(cli_text_room *to, const char *line, size_t bytes, int columns,
+                                 const char *end)
 {
     const int whole = cli_width_of(line, bytes), hang = cli_hang(line, bytes, columns);
     const int most = columns - (int)strlen(end);
     if (whole <= columns) {
-        fwrite(line, 1, bytes, out);
+        cli_room_add(to, line, bytes);
         return;
     }
     int column = 0, begun = 0;                   /* begun: a word stands in this line */
@@ -111,46 +130,51 @@ static inline void cli_fold(FILE *out, const char *line, size_t bytes, int colum
         if (word == 0) break;
         const int width = cli_width_of(line + at + blanks, word);
         if (begun && column + (int)blanks + width > most) {
-            fprintf(out, "%s\n%*s", end, hang, "");
+            cli_room_add(to, end, strlen(end));
+            cli_room_add(to, "\n", 1);
+            cli_room_blanks(to, hang);
             column = hang;
         } else {
-            fprintf(out, "%*s", (int)blanks, "");
+            cli_room_blanks(to, (int)blanks);
             column += (int)blanks;
         }
-        fwrite(line + at + blanks, 1, word, out);
+        cli_room_add(to, line + at + blanks, word);
         column += width;
         begun = 1;
         at += blanks + word;
     }
 }
 
+static inline void cli_fold(FILE *out, const char *line, size_t bytes, int columns, const char *end)
+{
+    cli_text_room to = {NULL, 0, 0};
+    cli_fold_into(&to, line, bytes, columns, end);
+    if (to.used > 0) fwrite(to.text, 1, to.used, out);
+    free(to.text);
+}
+
 /* Print lines with one write; the last one gets its end if it has none. */
 static inline void cli_print(FILE *out, const char *text)
 {
     const int columns = cli_columns(out, INT_MAX);
-    char *made = NULL;
-    size_t used = 0;
-    FILE *memory = open_memstream(&made, &used);
-    for (const char *end; memory != NULL && *text != '\0'; text = end + (*end == '\n')) {
+    cli_text_room to = {NULL, 0, 0};
+    for (const char *end; *text != '\0'; text = end + (*end == '\n')) {
         end = text + strcspn(text, "\n");
-        cli_fold(memory, text, (size_t)(end - text), columns, "");
-        fputc('\n', memory);
+        cli_fold_into(&to, text, (size_t)(end - text), columns, "");
+        cli_room_add(&to, "\n", 1);
     }
-    if (memory != NULL && fclose(memory) == 0) fwrite(made, 1, used, out);
-    free(made);
+    if (to.used > 0) fwrite(to.text, 1, to.used, out);
+    free(to.text);
 }
 
-static struct cli_pending {            /* the beginning of a line for a terminal          */
-    char  *text;                       /* [used], room                                    */
-    size_t used, room;
-} cli_pending;
+static cli_text_room cli_pending;      /* the beginning of a line for a terminal          */
 
 static inline void cli_busy_end(void);
 
 /* Print lines; the last one may be continued by the next call. */
 static inline void cli_put(FILE *out, const char *text)
 {
-    struct cli_pending *p = &cli_pending;
+    cli_text_room *p = &cli_pending;
     if (!cli_is_terminal(out)) {
         fputs(text, out);
         return;
@@ -158,8 +182,7 @@ static inline void cli_put(FILE *out, const char *text)
     cli_busy_end();
     for (; *text != '\0'; ++text) {
         if (*text != '\n') {
-            p->text = (char *)cli_grow(p->text, p->used, &p->room, 1);
-            p->text[p->used++] = *text;
+            cli_room_add(p, text, 1);
             continue;
         }
         if (p->used > 0) cli_fold(out, p->text, p->used, cli_columns(out, INT_MAX), "");
