@@ -111,8 +111,8 @@ static inline void cli_room_blanks(cli_text_room *to, int count)
     while (count-- > 0) cli_room_add(to, " ", 1);
 }
 
-/* Add a line of `bytes` without its end, in lines of at most `columns`. A longer word is not broken.
-   end: what comes before the end of a line that goes on, "" or " \\". */
+/* Add a line of `bytes` without its end, in lines of at most `columns`. A longer word is not
+   broken. end: what comes before the end of a line that goes on, "" or " \\". */
 static inline void cli_fold_into(cli_text_room *to, const char *line, size_t bytes, int columns,
                                  const char *end)
 {
