@@ -11,7 +11,7 @@
        null=F[:N]                 the call returns 0 and sets NULL (no ids, no info); graphExecute
                                   computes nothing and leaves the outputs unchanged
        delay=F[:N]:20ms           the call waits first
-       slower=F[:N]:5%            the call computes 5 percent longer, in time of its thread
+       slower=F[:N]:5%            the call takes 5 percent longer, and computes meanwhile
        overwrite=graphExecute[:N] the byte after output 0 is changed
        restart=F[:N]              "subsystem restart": the call returns 0x3f3, and so does every
                                   later call on a handle made before, except calls that free. F:

@@ -104,7 +104,7 @@ struct ref_call {
     q_code      code;
     ref_log    *log;                     /* log for lines of the call; NULL: all logs */
     ref_wish    wish;
-    uint64_t    begun;                   /* with wish.slower: time of the thread, in ns */
+    uint64_t    begun;                   /* with wish.slower: when, in ns */
     char        arguments[400], made[40];/* for the trace; made: object that the call makes */
 };
 
