@@ -459,6 +459,20 @@ static double ms(uint64_t ns)
     return (double)ns / 1e6;
 }
 
+/* Return N of a name that is base_N with the suffix, 0 of base with the suffix, SIZE_MAX of others;
+   case is ignored. */
+static size_t name_number(const char *name, const char *base, const char *suffix)
+{
+    const size_t length = strlen(base);
+    size_t number = 0;
+    if (strncasecmp(name, base, length) != 0) return SIZE_MAX;
+    name += length;
+    if (name[0] == '_' && name[1] >= '1' && name[1] <= '9')
+        for (++name; *name >= '0' && *name <= '9' && number < 100000000; ++name)
+            number = 10 * number + (size_t)(*name - '0');
+    return strcasecmp(name, suffix) == 0 ? number : SIZE_MAX;
+}
+
 /* Make a file name from a name in a context binary: only [A-Za-z0-9._-], not empty, without a
    leading dot, and different from used[count] also if case is ignored, as on storage cards. The
    caller frees it. */
@@ -477,14 +491,17 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
     if (length == 0) base[length++] = '_';
     base[length] = '\0';
 
-    for (unsigned number = 0;; ++number) {
-        char *made = number == 0 ? cli_text("%s%s", base, suffix)
-            : cli_text("%s_%u%s", base, number, suffix);
-        size_t i = 0;
-        while (i < count && (used[i] == NULL || strcasecmp(used[i], made) != 0)) ++i;
-        if (i == count) return made;
-        free(made);
+    /* All numbers in one pass: thousands of hostile names may be equal. */
+    unsigned char *taken = cli_alloc(count + 1, 1);
+    size_t number = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t other = used[i] != NULL ? name_number(used[i], base, suffix) : SIZE_MAX;
+        if (other <= count) taken[other] = 1;
     }
+    while (taken[number]) ++number;
+    free(taken);
+    return number == 0 ? cli_text("%s%s", base, suffix)
+                       : cli_text("%s_%lu%s", base, (unsigned long)number, suffix);
 }
 
 #include "run_page.h"
