@@ -165,6 +165,17 @@ def archives(tmp):
                                                    ("/etc/.hidden", a), ("a/..", b)]),
                     {"e__31m_vil.bin": a, "C__x_y.bin": b, "_hidden.bin": a, "_.bin": b})
     check("evil", "\x1b" not in said, said)
+    # A name does not become a line of its own.
+    line = "x\n  written FORGED"
+    model = make.dlc_model([(line, 2, [(line, 0, [1], 0x232), ("y", 1, [1], 0x232)])])
+    for name, data in (("lines.dlc", make.dlc(model, (line, a))), ("lines.zip", make.archive([(line, a)])),
+                       ("lines.pte", make.pte([(line, [("QnnBackend", 0), (line, 1)])], [make.wrapped(a), b"none"])),
+                       ("lines.onnx", make.onnx([make.ep_context(line, a, source="QNN" + line)]))):
+        code, said, _ = run("extract", write(tmp, name, data))
+        check(name, code == 0 and b"x\\x0A  written FORGED" in said and b"\n  written FORGED" not in said, said)
+    # Members with equal names get numbers in one pass: a pass for each number took a minute of 4,096.
+    code, said, wrong = run("extract", write(tmp, "equal.zip", make.archive([("a.bin", a)] * 4096)), timeout=20)
+    check("equal.zip", code == 0 and b" a_4095.bin\n" in said, said[-200:] + wrong)
     # A member behind another's bytes would make a small archive a huge one.
     _, wrong = takes(tmp, "overlap.zip", make.archive([("a.bin", a), ("b.bin", a)], overlap=True), {"a.bin": a}, 1)
     check("overlap.zip", "member b.bin: it overlaps" in wrong, wrong)

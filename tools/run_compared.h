@@ -213,7 +213,9 @@ static void compare_details(const comparison *c, const compared *row)
     const measure *m = &row->m;
     char *name = cli_shown(row->name);
     if (row->problem != NULL) {
-        say(t, "  %s: %s\n", name, row->problem);
+        char *problem = cli_shown_text(row->problem, 1);
+        say(t, "  %s: %s\n", name, problem);
+        free(problem);
         free(name);
         return;
     }
@@ -381,7 +383,9 @@ static int compare_verdict(comparison *c, const char *format)
     if (!t->failed || c->count > 0)
         say(t, "\n%lu tensor%s compared, %lu beyond the tolerance\n", (unsigned long)c->count,
             cli_plural(c->count), (unsigned long)c->bad);
-    if (c->first != NULL) say(t, "the first that differs is %s\n", c->first);
+    char *first = c->first != NULL ? cli_shown(c->first) : NULL;
+    if (first != NULL) say(t, "the first that differs is %s\n", first);
+    free(first);
     compare_write(c, format);
     return c->bad > 0 || t->failed ? STATUS_FAILED : STATUS_OK;
 }

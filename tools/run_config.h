@@ -159,7 +159,9 @@ static void config_do(config_read *c, const config_key *key, const char *value, 
         config_set(c, key->path, &compile->hvx, number, "--hvx_threads");
     else if (key->act == CONFIG_FP16) compile->fp16 |= number != 0;
     else compile->share |= number != 0;
-    page_add(&c->lines, "          %s %s: %s\n", key->path, value, told != NULL ? told : "taken");
+    char *shown = cli_shown(value);
+    page_add(&c->lines, "          %s %s: %s\n", key->path, shown, told != NULL ? told : "taken");
+    free(shown);
 }
 
 /* Take a value of the file. */

@@ -322,8 +322,10 @@ static const char *extract_kind(const extract *e)
 
 static void say_listing(tool *t, const graph_listing *graph)
 {
-    say(t, "  graph \"%s\": %llu operators, %llu tensors\n", graph->name,
+    char *title = cli_shown(graph->name);
+    say(t, "  graph \"%s\": %llu operators, %llu tensors\n", title,
         (unsigned long long)graph->node_count, (unsigned long long)graph->tensor_count);
+    free(title);
     for (int output = 0; output < 2; ++output)
         for (size_t i = 0; i < graph->count; ++i) {
             const graph_tensor *tensor = &graph->tensors[i];
@@ -331,34 +333,41 @@ static void say_listing(tool *t, const graph_listing *graph)
             if (tensor->output != output) continue;
             for (uint32_t d = 0; d < tensor->rank; ++d)
                 page_add(&dims, "%s%lu", d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
+            char *name = cli_shown(tensor->name);
             say(t, "    %-6s %-12s %s  \"%s\"\n", output ? "output" : "input",
                 qnnrt_dtype_name((qnnrt_dtype)tensor->dtype), dims.data != NULL ? dims.data : "1",
-                tensor->name);
+                name);
+            free(name);
             free(dims.data);
         }
 }
 
 static void say_piece(tool *t, const carried *p)
 {
-    char *bytes = grouped(p->bytes);
-    say(t, "  %s%s%s%s: %s bytes, ", p->where, p->owner[0] != '\0' ? " (" : "", p->owner,
-        p->owner[0] != '\0' ? ")" : "", bytes);
-    if (p->problem != NULL) say(t, "not taken: %s\n", p->problem);
+    char *bytes = grouped(p->bytes), *where = cli_shown(p->where), *owner = cli_shown(p->owner);
+    char *problem = p->problem != NULL ? cli_shown(p->problem) : NULL;
+    say(t, "  %s%s%s%s: %s bytes, ", where, owner[0] != '\0' ? " (" : "", owner,
+        owner[0] != '\0' ? ")" : "", bytes);
+    if (problem != NULL) say(t, "not taken: %s\n", problem);
     else if (p->file == NULL) say(t, "not for QNN\n");
     else say(t, "%s %s %s\n", p->is_dlc ? ".dlc container" : head_names[p->kind],
              p->written ? "->" : "as", p->file);
     free(bytes);
+    free(where);
+    free(owner);
+    free(problem);
 }
 
 static void say_extract(tool *t, const extract *e)
 {
-    char *bytes = grouped(e->all.bytes);
+    char *bytes = grouped(e->all.bytes), *path = cli_shown(e->path);
     if (e->problem == NULL && (e->found.count > 0 || e->found.graph_count > 0)) {
-        say(t, "%s: %s, %s bytes\n", e->path, extract_kind(e), bytes);
+        say(t, "%s: %s, %s bytes\n", path, extract_kind(e), bytes);
         for (size_t i = 0; i < e->found.count; ++i) say_piece(t, &e->found.list[i]);
         for (size_t i = 0; i < e->found.graph_count; ++i) say_listing(t, &e->found.graphs[i]);
     }
     free(bytes);
+    free(path);
 }
 
 static int extract_write(void *user, const unsigned char *data, size_t bytes)

@@ -142,8 +142,9 @@ static void say_contexts(const tool *t)
     char *system_shown = cli_shown(system_path[0] != '\0' ? system_path : "(not needed)");
     say(t, "system    %s\n", system_shown);
     free(system_shown);
-    say(t, "model     %s, %lu context%s\n", model_name(t),
-        (unsigned long)count, cli_plural(count));
+    char *model_shown = cli_shown(model_name(t));
+    say(t, "model     %s, %lu context%s\n", model_shown, (unsigned long)count, cli_plural(count));
+    free(model_shown);
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
         char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");

@@ -292,7 +292,9 @@ static void replay_step(comparison *c, const captured *from, const captured_pipe
     const captured_step *step = &pipeline->steps[at];
     const size_t first = c->count;
     const int expected = pipeline->error != NULL && pipeline->failed_step == at;
-    say(c->t, "\nstep %lu   %s\n", (unsigned long)at, step->text);
+    char *text = cli_shown(step->text);
+    say(c->t, "\nstep %lu   %s\n", (unsigned long)at, text);
+    free(text);
     if (step->kind == QNNRT_STEP_CONVERT) {
         say(c->t, "  not replayed: conversions are qnnrt's own\n");
     } else if (step->kind == QNNRT_STEP_HOST) {
@@ -314,9 +316,13 @@ static double replay_tolerance(const tool *t, const captured *from)
     const char *name = here != NULL ? cli_backend_name(here->id) : "";
     const int same = from->backend != NULL && here != NULL &&
                      strcmp(from->backend, name) == 0 && strcmp(from->build, here->build_id) == 0;
-    say(t, "capture   %s, of %s %s\n", from->folder,
-        from->backend != NULL ? from->backend : "no backend",
-        from->build != NULL ? from->build : "");
+    char *folder = cli_shown(from->folder),
+        *backend = cli_shown(from->backend != NULL ? from->backend : "no backend"),
+        *build = cli_shown(from->build != NULL ? from->build : "");
+    say(t, "capture   %s, of %s %s\n", folder, backend, build);
+    free(folder);
+    free(backend);
+    free(build);
     return same ? 0 : 0.02;
 }
 
@@ -361,7 +367,9 @@ static int verb_replay(void *user)
     for (size_t p = 0; p < from.count; ++p) {
         const captured_pipeline *pipeline = &from.pipelines[p];
         if (!replay_asked(&t->set, pipeline->name)) continue;
-        say(t, "\nreplay \"%s\"\n", pipeline->name);
+        char *title = cli_shown(pipeline->name);
+        say(t, "\nreplay \"%s\"\n", title);
+        free(title);
         for (uint32_t s = 0; s < pipeline->step_count; ++s)
             if (pipeline->error == NULL || s <= pipeline->failed_step)
                 replay_step(&c, &from, pipeline, s);

@@ -365,7 +365,10 @@ static void compare_pipelines(comparison *c, const captured from[2], const captu
                               const captured_pipeline *b)
 {
     const size_t first = c->count;
-    say(c->t, "\ncompare \"%s\" with \"%s\"\n", a->name, b->name);
+    char *names[2] = {cli_shown(a->name), cli_shown(b->name)};
+    say(c->t, "\ncompare \"%s\" with \"%s\"\n", names[0], names[1]);
+    free(names[0]);
+    free(names[1]);
     for (size_t i = 0; i < a->tensor_count; ++i) {
         const captured_tensor *x = &a->tensors[i], *y = NULL;
         const uint32_t step = captured_writer(a, i);

@@ -256,10 +256,13 @@ static void say_memory(const tool *t, job *j, qnnrt_run *run, const qnnrt_mem_in
     say(t, "  memory    %s, %lu of %lu tensor%s registered with the device%s%s\n", j->memory,
         (unsigned long)j->registered_count, (unsigned long)count, cli_plural(count),
         mem->reason[0] != '\0' ? "; " : "", mem->reason);
-    for (size_t i = 0; i < count && mem->kind != QNNRT_MEM_HEAP; ++i)
-        if (!list[i].registered)
-            say(t, "            %s of step %lu: %s\n", list[i].slot->address,
-                (unsigned long)list[i].step, list[i].reason);
+    for (size_t i = 0; i < count && mem->kind != QNNRT_MEM_HEAP; ++i) {
+        if (list[i].registered) continue;
+        char *name = cli_shown(list[i].slot->address);
+        say(t, "            %s of step %lu: %s\n", name, (unsigned long)list[i].step,
+            list[i].reason);
+        free(name);
+    }
 }
 
 /* Warn of conversions that lost values, and keep their counts for --json. */
