@@ -216,6 +216,19 @@ says save_impossible err 'cannot write'
 wrong profile_no_model 'the model is missing' profile
 wrong profile_off 'takes detailed, basic or optrace, not "off"' profile "$tmp/m" --profiling_level off
 wrong profile_outputs 'not an option of profile' profile "$tmp/m" --output_dir "$tmp/x"
+# Work grows with the square of the pipelines of two profiles: too many are refused.
+if [ -n "$python" ]; then
+    $python -c 'import json
+print(json.dumps({"format": "qnnrt-run.profile", "version": 1, "pipelines": [{"name": str(i), "us": 5} for i in range(1025)]}))' \
+        >"$tmp/many.json"
+    run profile "$tmp/many.json" "$tmp/many.json"
+    is profile_many 1
+    says profile_many err 'more than 1024 pipelines'
+fi
+echo '{"format": "qnnrt-run.profile", "version": 1e14}' >"$tmp/version.json"
+run profile "$tmp/version.json"
+is profile_version 1
+says profile_version err 'has version 100000000000000;'
 wrong profile_three 'compares two' profile "$tmp/a.json" "$tmp/a.json" "$tmp/b.json"
 wrong profile_documents 'both write to standard output' profile "$tmp/m" --json --profile_out -
 

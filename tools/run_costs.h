@@ -24,6 +24,7 @@ typedef struct costs {
     double inferences;
     cost  *rows;                       /* [count] a parent stands before its children         */
     size_t count, room;
+    int    cut;                        /* 1: a saved profile has more rows than are read      */
 } costs;
 
 /* Add a row; it takes name and about. Return its index. */
@@ -284,7 +285,10 @@ static double read_number(qnnrt_json_reader *r)
     return value > 0 && value < 1e15 ? value : 0;
 }
 
-/* Read a list of rows, and the lists in them. */
+/* What a saved profile may have: work grows with the square of its pipelines. */
+enum { COSTS_ROWS = 1 << 20, COSTS_PIPELINES = 1024 };
+
+/* Read a list of rows, and the lists in them. Rows beyond COSTS_ROWS are left out. */
 static void read_cost_rows(qnnrt_json_reader *r, costs *all, cost_kind kind)
 {
     if (qnnrt_json_value(r) != QNNRT_JSON_ARRAY) {
@@ -292,7 +296,9 @@ static void read_cost_rows(qnnrt_json_reader *r, costs *all, cost_kind kind)
         return;
     }
     while (qnnrt_json_more(r)) {
-        if (qnnrt_json_value(r) != QNNRT_JSON_OBJECT) {
+        const int is_row = qnnrt_json_value(r) == QNNRT_JSON_OBJECT;
+        if (!is_row || all->count == COSTS_ROWS) {
+            all->cut |= is_row;
             qnnrt_json_skip(r);
             continue;
         }
@@ -324,8 +330,9 @@ static void read_cost_rows(qnnrt_json_reader *r, costs *all, cost_kind kind)
 static int read_costs(tool *t, const char *path, costs *all)
 {
     enum { MOST = 256 << 20 };
-    size_t bytes = 0;
-    int known = 0, version = 0;
+    size_t bytes = 0, pipelines = 0;
+    int known = 0;
+    double version = 0;
     qnnrt_json_reader r;
     memset(all, 0, sizeof(*all));
     char *text = cli_read_file(path, MOST, &bytes);
@@ -351,7 +358,7 @@ static int read_costs(tool *t, const char *path, costs *all)
                 qnnrt_json_is(&r.value, COSTS_FORMAT);
             if (!known) break;
         } else if (qnnrt_json_is(&r.key, "version")) {
-            version = (int)read_number(&r);
+            version = read_number(&r);
         } else if (qnnrt_json_is(&r.key, "inferences")) {
             all->inferences = read_number(&r);
         } else if (qnnrt_json_is(&r.key, "loading")) {
@@ -373,9 +380,14 @@ static int read_costs(tool *t, const char *path, costs *all)
              "%s, byte %lu: %s", path, (unsigned long)r.error_at, r.error);
     else if (!good)
         fail(t, NULL, "Write it again with qnnrt-run profile DIR --json.",
-             "%s has version %d; this program reads version 1", path, version);
+             "%s has version %.0f; this program reads version 1", path, version);
+    for (size_t i = 0; i < all->count; ++i) pipelines += all->rows[i].kind == COST_PIPELINE;
+    const int fits = !all->cut && pipelines <= COSTS_PIPELINES;
+    if (good && !fits)
+        fail(t, NULL, "Write it again with qnnrt-run profile DIR --json.",
+             "%s has more than %d pipelines, or %d rows", path, COSTS_PIPELINES, COSTS_ROWS);
     free(text);
-    return good;
+    return good && fits;
 }
 
 /* =====================================================================================
