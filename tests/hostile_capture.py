@@ -77,6 +77,7 @@ for cut in (1, 9, len(text) // 3, len(text) // 2, len(text) - 1):
 raw("more", "byte", text + b"{}")
 raw("deep", "byte", b'{"x":' + b"[" * 100000)
 raw("foreign", '"format" is not "qnnrt-run.capture"', b'{"format": "qnnrt-run.compare", "version": 1}')
+edit("items", "more than 65536 items", lambda d, p, t: p.update(tensors=[{**t, "file": None}] * 70000))
 edit("version_2", '"version" is 2, and this program reads 1', lambda d, p, t: d.update(version=2))
 edit("version_text", '"version" is not a whole number', lambda d, p, t: d.update(version="1"))
 edit("no_pipelines", "nothing to compare", lambda d, p, t: d.update(pipelines=[]))
@@ -133,10 +134,12 @@ check("folder_is_file", "Not a directory", f"{CAPTURE}/capture.json")
 
 # Hostile names that are no file names are shown without their control characters, and compared.
 document = copy.deepcopy(good)
+for backend in document["backends"]:
+    backend["build"] = "v1\nFORGED"
 for pipeline in document["pipelines"]:
     pipeline["name"] = "\x1b[2J\n../" + pipeline["name"]
     for step in pipeline["steps"]:
-        step["text"] = "\x1b]0;x\x07<script>\u202e"
+        step["text"] = "\x1b]0;x\x07<script>\nFORGED\u202e"
         for port in step["outputs"]:
             port["name"] = '"><script>\r\n\x1b[31m'
 folder = new_folder()
@@ -145,7 +148,8 @@ for words in (["replay", folder, MODEL], ["compare", folder, folder]):
     status, out, err = run(*words) if words[0] == "replay" else (lambda d: (d.returncode, d.stdout, d.stderr.decode()))(
         subprocess.run([TOOL, *words], capture_output=True, timeout=60))
     shown = out.decode() + err
-    fine = not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", shown) and status == (words[0] == "replay")
+    fine = (not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", shown) and status == (words[0] == "replay")
+            and r"\x0A../" in shown and not re.search(r"^(\.\.|FORGED|\x1b)", shown, re.M))
     passed, failed = passed + fine, failed + (not fine)
     if not fine:
         print(f"hostile_capture: shown_{words[0]}: status {status}, {shown[:400]!r}")

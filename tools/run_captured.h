@@ -8,7 +8,9 @@
    a name in it is a plain file name or an error.
    ===================================================================================== */
 
-enum { CAPTURED_MOST = 1 << 20, CAPTURED_JSON = 1 << 26 };      /* items; bytes of capture.json */
+/* Values of a list; pipelines, steps, tensors and ports together, because work grows with the
+   square of their number; bytes of capture.json. */
+enum { CAPTURED_MOST = 1 << 20, CAPTURED_ITEMS = 1 << 16, CAPTURED_JSON = 1 << 26 };
 #define CAPTURED_BYTES ((uint64_t)1 << 32)                       /* of a tensor, as qnnrt has it */
 
 typedef struct captured_tensor {
@@ -45,7 +47,7 @@ typedef struct captured {
     char              *text;           /* of capture.json                                  */
     char              *backend, *build;          /* of the first backend                   */
     captured_pipeline *pipelines;
-    size_t             count, room;
+    size_t             count, room, items;       /* items: all that CAPTURED_ITEMS counts  */
     qnnrt_json_reader  r;
     char              *problem;        /* the first one, or NULL                           */
 } captured;
@@ -125,6 +127,14 @@ static int captured_grow(captured *c, void *list, size_t count, size_t *room, si
     items = cli_grow(items, count, room, size);
     memcpy(list, &items, sizeof(items));
     return 1;
+}
+
+/* Make room for a pipeline, a step, a tensor or a port. Return 0 if there are too many. */
+static int captured_item(captured *c, void *list, size_t count, size_t *room, size_t size)
+{
+    if (c->items++ == CAPTURED_ITEMS)
+        return captured_wrong(c, "it has more than %d items", CAPTURED_ITEMS);
+    return captured_grow(c, list, count, room, size);
 }
 
 static int dtype_of(const char *name, qnnrt_dtype *out)
@@ -259,7 +269,7 @@ static void captured_ports(captured *c, captured_step *to, int output)
 {
     const char *key = output ? "outputs" : "inputs";
     captured_open(c, key, QNNRT_JSON_ARRAY);
-    while (captured_more(c) && captured_grow(c, &to->ports[output], to->counts[output],
+    while (captured_more(c) && captured_item(c, &to->ports[output], to->counts[output],
                                              &to->rooms[output], sizeof(captured_port))) {
         captured_port *port = &to->ports[output][to->counts[output]++];
         memset(port, 0, sizeof(*port));
@@ -310,14 +320,14 @@ static void captured_read_pipeline(captured *c, captured_pipeline *to)
                 captured_wrong(c, "\"failed_step\" is not a whole number");
         } else if (captured_is(c, "steps")) {
             captured_open(c, "steps", QNNRT_JSON_ARRAY);
-            while (captured_more(c) && captured_grow(c, &to->steps, to->step_count, &to->step_room,
+            while (captured_more(c) && captured_item(c, &to->steps, to->step_count, &to->step_room,
                                                      sizeof(*to->steps))) {
                 memset(&to->steps[to->step_count], 0, sizeof(*to->steps));
                 captured_read_step(c, &to->steps[to->step_count++]);
             }
         } else if (captured_is(c, "tensors")) {
             captured_open(c, "tensors", QNNRT_JSON_ARRAY);
-            while (captured_more(c) && captured_grow(c, &to->tensors, to->tensor_count,
+            while (captured_more(c) && captured_item(c, &to->tensors, to->tensor_count,
                                                      &to->tensor_room, sizeof(*to->tensors))) {
                 memset(&to->tensors[to->tensor_count], 0, sizeof(*to->tensors));
                 captured_read_tensor(c, &to->tensors[to->tensor_count++]);
@@ -368,7 +378,7 @@ static void captured_read_document(captured *c)
         else if (captured_is(c, "backends")) captured_read_backends(c);
         else if (captured_is(c, "pipelines")) {
             captured_open(c, "pipelines", QNNRT_JSON_ARRAY);
-            while (captured_more(c) && captured_grow(c, &c->pipelines, c->count, &c->room,
+            while (captured_more(c) && captured_item(c, &c->pipelines, c->count, &c->room,
                                                      sizeof(*c->pipelines))) {
                 memset(&c->pipelines[c->count], 0, sizeof(*c->pipelines));
                 captured_read_pipeline(c, &c->pipelines[c->count++]);
