@@ -40,7 +40,7 @@ wrong out_off '--profile_out needs --profiling_level' --ctx_dir "$tmp/m" --profi
 wrong inspect 'runs nothing' inspect "$tmp/m" --profiling_level basic
 wrong plan 'runs nothing' plan "$tmp/m" --perf_profile burst
 wrong two_documents '--json and --profile_out -' --ctx_dir "$tmp/m" --json --profiling_level basic --profile_out -
-run --help
+run run --help
 for word in basic detailed optrace burst sustained_high_performance low_power_saver qnn-profile-viewer; do
     says help out "$word"
 done
