@@ -163,7 +163,7 @@ static int decoder_read(aten *a)
     uint64_t begin = now_ns();
     if (!decoder_config(a)) return 0;
     begin = aten_spent(a, ATEN_READ, begin);
-    t->set.compile.weights.items = cli_alloc(1, sizeof(*t->set.compile.weights.items));
+    /* cli_parse() has made room for as many words as the command line has. */
     t->set.compile.weights.items[0] = d->folder;
     t->set.compile.weights.count = 1;
     a->weights = cli_alloc(1, sizeof(*a->weights));
