@@ -224,6 +224,15 @@ run replay "$tmp/failed" "$tmp/four" --backend_so "$ref"
 unset QNNREF_FAULTS
 is failed_again 1
 says failed_again out 'failed    as it did when it was captured'
+# The name of the pipeline has a control character, which texts of errors show as "?".
+cp -r "$tmp/four" "$tmp/odd"
+sed -i 's/"token_ar1_cl128"/"token\\u0009one"/' "$tmp/odd/qnnrt.json"
+QNNREF_FAULTS=fail=graphExecute:3:0x1770
+export QNNREF_FAULTS
+run capture "$tmp/odd" --backend_so "$ref" --output_dir "$tmp/odd_failed" --input random:3 --graph "$(printf 'token\tone')"
+unset QNNREF_FAULTS
+is failed_odd 1
+says failed_odd out 'the inputs of step 2 are captured'
 
 # Host steps are replayed with the constants of the model.
 run compile "$data/llm/model" --output_dir "$tmp/mixed" --backends npu,host --backend_so "npu=$ref" --embedding host

@@ -51,21 +51,24 @@ static qnnrt_slot port_slot(const job *j, size_t step, const char *name, int out
     return found;
 }
 
-/* Return the step that an error of qnnrt_exec() names, NO_STEP if it names none: the text begins
-   with the pipeline and the step. */
+/* Return the step that an error of qnnrt_exec() names, NO_STEP if it names none. The text begins
+   with: pipeline "NAME": step N. In it, bytes of the name that are not visible are '?', so only the
+   length of the name counts. */
 static uint32_t failed_step(const job *j, const qnnrt_error *err)
 {
-    char *begin = cli_text("pipeline \"%.200s\": step ", j->info->name);
-    const size_t length = strlen(begin);
+    static const char begin[] = "pipeline \"", end[] = "\": step ";
+    char *name = cli_text("%.200s", j->info->name), *digits = NULL;
+    const size_t at = strlen(begin) + strlen(name), after = at + strlen(end);
+    const char *text = err->text;
+    uint64_t number = 0;
     uint32_t step = NO_STEP;
-    if (strncmp(err->text, begin, length) == 0) {
-        uint64_t number = 0;
-        char *digits = cli_text("%.*s", (int)strspn(err->text + length, "0123456789"),
-                                err->text + length);
+    if (strlen(text) > after && strncmp(text, begin, strlen(begin)) == 0 &&
+        strncmp(text + at, end, strlen(end)) == 0) {
+        digits = cli_text("%.*s", (int)strspn(text + after, "0123456789"), text + after);
         if (cli_number(digits, j->info->step_count - 1, &number)) step = (uint32_t)number;
-        free(digits);
     }
-    free(begin);
+    free(name);
+    free(digits);
     return step;
 }
 
