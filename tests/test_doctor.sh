@@ -41,6 +41,8 @@ hinted libs_hint 'qnnrt-run doctor'
 look "$tmp/none"
 is folder_missing 1
 fault folder_missing "$tmp/none" 'Name a folder'
+look "$data/ctx/qairt2.51/mlp_u8/forward_0.bin"
+fault folder_is_file 'a file, expected a folder' 'qnnrt-run extract'
 run doctor --help
 says help out '--page_size'
 
@@ -461,8 +463,12 @@ if [ ! -f "$release/libQnnHtp.so" ]; then
 else
     look "$release" "$data/ctx/qairt2.47/mlp_u8" --system_so "$release/libQnnSystem.so"
     is genuine 0
-    check genuine_release "no release: $(cat "$tmp/out")" grep -qE 'libQnnHtp.so: Linux x86-64, release 2\.[0-9]+\.[0-9]+\.[0-9]{12}, build id [0-9a-f]{40},' "$tmp/out"
+    check genuine_release "no release: $(cat "$tmp/out")" grep -qE 'libQnnHtp.so: Linux x86-64, release 2\.[0-9]+\.[0-9]+\.[0-9]{12}, build id [0-9a-f]{8}, 1[0-9.]+ MiB$' "$tmp/out"
     says genuine_made out 'made by release 2.47.0'
+    run doctor "$release" --report "$tmp/full.txt"
+    says genuine_add out "hint: Add --backend_so $release/libQnnHtp.so to load it too."
+    check genuine_full "$(cat "$tmp/full.txt")" grep -qE 'libQnnHtp.so: .*, build id [0-9a-f]{40}, [0-9,]+ bytes$' "$tmp/full.txt"
+    check genuine_columns "$(cat "$tmp/out")" awk 'length > 100 && !/hint: / { long = 1 } END { exit long }' "$tmp/out"
     look "$release" --platform android
     is genuine_not_android 1
     fault genuine_not_android 'libQnnHtp.so: for Linux x86-64, expected Android arm64' 'lib/aarch64-android'
@@ -597,7 +603,9 @@ if [ -f "$release/libQnnHtp.so" ]; then
     run doctor "$data/ctx/qairt2.51/mlp_f32_io" --backend_so "$release/libQnnHtp.so" --run
     is genuine_run 0
     says genuine_run out 'executed in '
-    says genuine_loaded out 'libQnnHtp.so: loaded, named by --backend_so: Linux x86-64, release 2.'
+    says genuine_loaded out 'loaded, named by --backend_so'
+    says genuine_facts out '  Linux x86-64, release 2.'
+    says genuine_sizes out '  file 56.0 KiB, VTCM '
     run doctor "$data/llm/bad_weight_shared" --backend_so "$release/libQnnHtp.so"
     is shared 1
     fault shared 'its graphs share weights, and the x86-64 library cannot load that' 'Run it on a device'

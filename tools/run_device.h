@@ -242,8 +242,7 @@ static void check_device(const device *d, uint32_t arch, findings *f)
     int nodes = 0;
     if (!d->present) {
         add_finding(f, AREA_DEVICE, FOUND_NOTE, "NPU", NULL,
-                    "not looked for: this program is not for Arm, and Qualcomm's libraries emulate"
-                    " the NPU here");
+                    "not looked for: on this computer, Qualcomm's libraries emulate it");
         return;
     }
     for (size_t i = 0; i < sizeof(device_nodes) / sizeof(device_nodes[0]); ++i)

@@ -143,7 +143,7 @@ static void check_opened(const doctor *d, const qnnrt_backend_info *info, const 
     read_lib(&file, info->path);
     char *core = version_text(info->core_api), *api = version_text(info->backend_api);
     char *facts = lib_facts(&file);
-    add_finding(f, AREA_BACKEND, FOUND_OK, info->path, NULL, "loaded, %s: %s", why, facts);
+    add_finding(f, AREA_BACKEND, FOUND_OK, info->path, NULL, "loaded, %s\n  %s", why, facts);
     if (strchr(asked, '/') != NULL && !same_file(asked, info->path))
         add_finding(f, AREA_BACKEND, FOUND_WARNING, asked,
                     "End programs that replace libraries before they are loaded, such as"
@@ -526,7 +526,7 @@ static void write_doctor_report(doctor *d, const char *path)
     }
     for (size_t i = 0; i < d->f.count; ++i) {
         const int heading = i == 0 || d->f.items[i - 1].area != d->f.items[i].area;
-        char *text = finding_text(&d->f.items[i], heading);
+        char *text = finding_text(&d->f.items[i], heading, 0);
         page_add(&p, "%s%s", heading ? "\n" : "", text);
         free(text);
     }
@@ -592,7 +592,10 @@ static void take_folder(doctor *d, const char *folder)
 {
     const int vendor = has_name(folder, is_vendor_name);
     const int model = vendor >= 0 ? has_name(folder, is_model_name) : 0;
-    if (vendor < 0)
+    if (vendor < 0 && access(folder, F_OK) == 0 && !cli_is_folder(folder))
+        add_finding(&d->f, AREA_FOLDERS, FOUND_FAULT, folder, "Name the folder of the model, or"
+                    " look into the file with qnnrt-run extract.", "a file, expected a folder");
+    else if (vendor < 0)
         add_finding(&d->f, AREA_FOLDERS, FOUND_FAULT, folder, "Name a folder that exists.",
                     "cannot be opened: %s", strerror(errno));
     else if (!vendor && !model)
@@ -611,6 +614,21 @@ static void work_device(void *user, findings *f)
     check_device(&d->device, d->t->set.doctor.arch, f);
 }
 
+/* Say that the libraries of the folders were only read, and what loads one. */
+static void note_unloaded(doctor *d)
+{
+    const lib_file *backend = NULL;
+    for (size_t i = 0; i < d->libs.count && backend == NULL; ++i)
+        if (d->libs.files[i].role == LIB_BACKEND && d->libs.files[i].failure == NULL)
+            backend = &d->libs.files[i];
+    const int ours = backend != NULL && backend->machine == ELF_OURS;
+    char *fix = ours ? cli_text("Add --backend_so %s to load it too.", backend->path) : NULL;
+    add_finding(&d->f, AREA_BACKEND, FOUND_NOTE, "backend", fix, "%s", backend == NULL || ours
+                ? "not loaded: the libraries of a folder are only read"
+                : "not loaded: libQnnHtp.so is for another machine than this one");
+    free(fix);
+}
+
 /* Check each backend that is named, or the one that is found. */
 static void check_backends(doctor *d, uint32_t limit_s)
 {
@@ -620,9 +638,7 @@ static void check_backends(doctor *d, uint32_t limit_s)
         return;
     }
     if (set->backend == NULL && set->role_count == 0 && d->libs.count > 0) {
-        add_finding(&d->f, AREA_BACKEND, FOUND_NOTE, "backend", NULL,
-                    "not loaded: the libraries of a folder are only read, unless one is named with"
-                    " --backend_so");
+        note_unloaded(d);
         return;
     }
     if (set->backend != NULL || set->role_count == 0) check_backend(d, set->backend, limit_s);

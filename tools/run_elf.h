@@ -69,6 +69,11 @@ static const elf_layout elf_64 = {8, 64, 32, 40, 48, 54, 56, 58, 60, 56, 8, 16, 
 enum { ELF_LOAD = 1, ELF_DYNAMIC = 2, ELF_NOTE = 4 };
 enum { ELF_NEEDED = 1, ELF_STRTAB = 5, ELF_STRSZ = 10, ELF_BUILD_ID = 3, ELF_MOST_NOTES = 8 };
 enum { ELF_AARCH64 = 183, ELF_X86_64 = 62, ELF_HEXAGON = 164 };
+#if defined(__aarch64__)
+enum { ELF_OURS = ELF_AARCH64 };       /* the machine of this program */
+#else
+enum { ELF_OURS = ELF_X86_64 };
+#endif
 
 typedef struct elf_segments {
     const elf_layout *layout;

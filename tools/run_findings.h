@@ -59,15 +59,57 @@ static char *finding_lines(const char *text)
     return p.data;
 }
 
-/* Return a finding as lines. The caller frees it. */
-static char *finding_text(const finding *one, int heading)
+/* Return a text for a reader: 106,290,201 bytes as 101.4 MiB, and the first eight digits of a build
+   id. The caller frees it. */
+static char *finding_brief(const char *text)
 {
-    char *what = cli_shown(one->what), *found = finding_lines(one->found);
+    enum { ID_SHOWN = 8 };
+    static const char id[] = "build id ", digits[] = "0123456789", unit[] = " bytes";
+    page p = {NULL, 0, 0};
+    int inside = 0;                    /* the byte before this one is of a word */
+    page_text(&p, "");
+    while (*text != '\0') {
+        size_t used = 1, number = inside ? 0 : strspn(text, "0123456789,");
+        char *bytes = NULL;
+        if (number > 5 && number < 27 && strncmp(text + number, unit, sizeof(unit) - 1) == 0) {
+            uint64_t value = 0;
+            for (size_t i = 0; i < number; ++i)
+                if (strchr(digits, text[i]) != NULL) value = 10 * value + (uint64_t)(text[i] - '0');
+            bytes = human_bytes(value);
+            page_text(&p, bytes);
+            used = number + sizeof(unit) - 1;
+        } else if (!inside && strncmp(text, id, sizeof(id) - 1) == 0) {
+            const char *at = text + sizeof(id) - 1;
+            const size_t hex = strspn(at, "0123456789abcdef");
+            page_add(&p, "%s%.*s", id, (int)(hex < ID_SHOWN ? hex : ID_SHOWN), at);
+            used = sizeof(id) - 1 + hex;
+        } else {
+            page_bytes(&p, text, 1);
+        }
+        free(bytes);
+        inside = text[used - 1] != ' ' && text[used - 1] != '\n';
+        text += used;
+    }
+    return p.data;
+}
+
+/* Return a finding as lines. brief: for a screen, with short numbers unless something is wrong. The
+   caller frees it. */
+static char *finding_text(const finding *one, int heading, int brief)
+{
+    enum { COLUMNS_MOST = 100 };
+    const int plain = brief && one->level < FOUND_WARNING;
+    char *told = !plain ? cli_text("%s", one->found) : finding_brief(one->found);
+    char *what = cli_shown(one->what), *found = finding_lines(told);
     char *fix = cli_shown(one->fix);
-    char *text = cli_text("%s%s  %-8s %s: %s\n%s%s%s", heading ? finding_areas[one->area] : "",
-                          heading ? "\n" : "", finding_levels[one->level], what, found,
+    const size_t first = strlen(FINDING_MARGIN ": ") + strlen(what) + strcspn(found, "\n");
+    const int apart = plain && first > COLUMNS_MOST;
+    char *text = cli_text("%s%s  %-8s %s:%s%s\n%s%s%s", heading ? finding_areas[one->area] : "",
+                          heading ? "\n" : "", finding_levels[one->level], what,
+                          apart ? "\n" FINDING_MARGIN : " ", found,
                           fix[0] != '\0' ? FINDING_MARGIN "hint: " : "", fix,
                           fix[0] != '\0' ? "\n" : "");
+    free(told);
     free(what);
     free(found);
     free(fix);
@@ -107,7 +149,8 @@ static void take_finding(findings *f, finding_area area, finding_level level, ch
     ++f->levels[level];
     if (f->pipe != NULL) pipe_send(f->pipe, (int)area, (int)level, what, found, fix);
     if (f->shown == NULL) return;
-    char *text = finding_text(one, f->count < 2 || f->items[f->count - 2].area != area);
+    char *text = finding_text(one, f->count < 2 || f->items[f->count - 2].area != area,
+                              1);
     static const cli_tone tones[] = {CLI_GREEN, CLI_PLAIN, CLI_YELLOW, CLI_RED};
     say_marked(f->shown, tones[level], finding_levels[level], text);
     fflush(f->shown->out);

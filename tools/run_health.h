@@ -175,7 +175,8 @@ static void marks_of_build(const char *build, lib_marks *m)
     if (mark_release(text, text + strlen(text), m->release) != 0) m->known = 3;
 }
 
-/* Return "made by v2.51.0.260929181845 for SM8650, NPU v75; 57,344 bytes, VTCM 4,194,304, ...". */
+/* Return "made by v2.51.0.260929181845 for HTP, chip SM8650, NPU v75", and "file 57,344 bytes, VTCM
+   4,194,304 bytes, ..." as a second line. The caller frees it. */
 static char *context_facts_text(const qnnrt_context_info *c)
 {
     page p = {NULL, 0, 0};
@@ -188,17 +189,17 @@ static char *context_facts_text(const qnnrt_context_info *c)
     }
     const struct { const char *label; uint64_t value; } sizes[] = {
         {"file", c->file_bytes}, {"VTCM", vtcm}, {"spill-fill", spill}, {"weights", weights}};
-    page_add(&p, "%s%s for %s", c->build_id != NULL && c->build_id[0] != '\0' ? "made by " :
-             "its release is not known;", c->build_id != NULL ? c->build_id : "",
-             cli_backend_name(c->backend_id));
+    const int made = c->build_id != NULL && c->build_id[0] != '\0';
+    page_add(&p, "%s%s for %s", made ? "made by " : "its release is not known;",
+             made ? c->build_id : "", cli_backend_name(c->backend_id));
     if (c->soc_model != 0 && cli_chip_name(c->soc_model) != NULL)
         page_add(&p, ", chip %s", cli_chip_name(c->soc_model));
     else if (c->soc_model != 0) page_add(&p, ", chip %lu", (unsigned long)c->soc_model);
     if (c->dsp_arch != 0) page_add(&p, ", NPU v%lu", (unsigned long)c->dsp_arch);
-    page_text(&p, "; bytes:");
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        if (i > 0 && sizes[i].value == 0) continue;
         char *value = grouped(sizes[i].value);
-        page_add(&p, "%s %s %s", i > 0 ? "," : "", sizes[i].label, value);
+        page_add(&p, "%s %s %s bytes", i > 0 ? "," : "\n ", sizes[i].label, value);
         free(value);
     }
     return p.data;
@@ -273,7 +274,8 @@ static void check_need(const qnnrt_info *info, findings *f)
     add_finding(f, AREA_MODEL, large ? FOUND_WARNING : FOUND_OK, "memory of the NPU", large
                 ? "Load contexts in turns with --resident one, or use fewer bits for weights."
                 : NULL,
-                "%lu context%s need%s about %s bytes; one process has about %s",
+                "%lu context%s need%s about %s bytes; one process has about"
+                " %s bytes",
                 (unsigned long)count, cli_plural(count), count == 1 ? "s" : "", bytes, most);
     free(bytes);
     free(most);
