@@ -93,7 +93,7 @@ hinted command_typo_hint 'qnnrt-run inspect'
 wrong command_unknown '"frobnicate"' frobnicate model
 for word in run inspect plan compile doctor compare bench capture replay explain; do says "command_unknown_$word" err " $word"; done
 wrong bare_folder '"/"' /
-hinted bare_folder_hint 'qnnrt-run --ctx_dir /,'
+hinted bare_folder_hint 'qnnrt-run run /,'
 # The message names the nearest known option, for every kind of mistake.
 for pair in ctxdir:ctx_dir backend-so:backend_so ouput_dir:output_dir grpah:graph num:num_inferences sytem_library:system_library; do
     wrong "near_${pair%:*}" "unknown option --${pair%:*}" "--${pair%:*}=1"
@@ -107,7 +107,7 @@ hinted near_word_hint '--profiling_level detailed'
 wrong one_dash_hint '"-help"' -help
 hinted one_dash_hint 'Use --help.'
 wrong two_dashes '"--"' --
-wrong nothing --ctx_dir
+wrong nothing 'a verb and a model are missing'
 wrong both --retrieve_context --ctx_dir x --retrieve_context y
 says both err --ctx_dir
 for value in 0 3 -8 +8 0x10 8x 2097152 ' 8' 99999999999999999999 4294967304; do wrong "align_$value" '--align' --align "$value"; done

@@ -807,8 +807,8 @@ static int wrong_operand(const char *word, int first)
     if (access(word, F_OK) != 0 || cli_is_verb(&program, word))
         return cli_unknown_verb(&program, word, first);
     char *shown = cli_shown(word);
-    char *hint = cli_text("Run it with qnnrt-run --%s %s, or look at it with qnnrt-run inspect %s.",
-                          cli_is_folder(word) ? "ctx_dir" : "retrieve_context", shown, shown);
+    char *hint = cli_text("Run it with qnnrt-run run %s, or look at it with qnnrt-run inspect %s.",
+                          shown, shown);
     cli_usage(hint, "unexpected argument \"%s\"", shown);
     free(shown);
     free(hint);
@@ -841,6 +841,9 @@ static int perform(tool *t, const cli_parsed *parsed, int first)
     const int model = (lists & VERBS_MODEL) != 0;
     if (parsed->operand != NULL && !parsed->named && !t->set.diff)
         return wrong_operand(parsed->operand, first);
+    if (!parsed->named && parsed->given_count == 0)
+        return cli_usage("Look at a model with qnnrt-run inspect DIR, or run qnnrt-run --help.",
+                         "a verb and a model are missing");
     t->set.command = lists == VERB_INSPECT ? COMMAND_INSPECT : lists == VERB_PLAN ? COMMAND_PLAN
         : COMMAND_RUN;
     if (model) status = check_model(&t->set, parsed);

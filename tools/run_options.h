@@ -628,8 +628,8 @@ static int check_model(settings *set, const cli_parsed *parsed)
                              ? "Write qnnrt-run plan DIR, or run qnnrt-run plan --help."
                              : "Write qnnrt-run inspect DIR, or run qnnrt-run inspect --help.",
                          "%s takes a folder or files", word)
-               : cli_usage("Name the model with --ctx_dir DIR, or run qnnrt-run --help.",
-                           "the model is missing: --ctx_dir or --retrieve_context");
+               : cli_usage("Name a folder of context binaries, or one of them, behind the verb.",
+                           "the model is missing: expected a folder, or context binaries");
     if (only_looks(set)) {
         const char *given = set->input_texts.count > 0                 ? "--input"
                             : set->run.lists != NULL                   ? "--input_list"
