@@ -300,6 +300,24 @@ exec 8<&-
 is input_through_a_pipe 0
 equal input_through_a_pipe '10 11 12 13' "$(bytes "$tmp/o2/first/y.raw")"
 
+# No document takes the place of a model, a library, an input or another document.
+mkdir "$tmp/precious"
+cp "$data/ctx/qairt2.51/mlp_u8/forward_0.bin" "$data/ctx/qairt2.51/mlp_u8/x.raw" "$tmp/precious/"
+cp "$fake" "$tmp/precious/libQnnHtp.so"
+ln -s forward_0.bin "$tmp/precious/link"
+for words in 'run --svg' 'run --dot' 'run --json_file' 'run --bind_plan_out' 'run --profiling_level basic --profile_out' \
+    'inspect --svg' 'profile --save' 'bench --csv' 'report --output' 'doctor --report'; do
+    for file in forward_0.bin libQnnHtp.so link; do
+        wrong "no_model_replaced ${words%% *} $file" "--${words##*--} would replace $tmp/precious/$file, a " \
+            ${words%% *} "$tmp/precious" ${words#* } "$tmp/precious/$file"
+    done
+done
+check models_stay "one changed" cmp "$data/ctx/qairt2.51/mlp_u8/forward_0.bin" "$tmp/precious/forward_0.bin"
+wrong no_input_replaced '--svg and --input name one file' run "$tmp/precious" --input "x=$tmp/precious/x.raw" \
+    --svg "$tmp/precious/../precious/x.raw"
+wrong no_file_replaced 'a file that this command reads' inspect "$tmp/m/forward_0.bin" --svg "$tmp/m/forward_0.bin"
+wrong two_documents '--svg and --dot name one file' run "$tmp/precious" --svg "$tmp/new" --dot "$tmp/new"
+
 if [ -c /dev/full ]; then
     "$tool" --help >/dev/full 2>"$tmp/err"
     equal full_standard_output 1 $?
@@ -308,7 +326,7 @@ if [ -c /dev/full ]; then
     is full_plan 1
 fi
 # A limit of 0 bytes stands for a full disk; the program's output goes through a pipe.
-(trap '' XFSZ; ulimit -f 0; "$tool" --backend_so "$fake" --system_so "$fake" --ctx_dir "$tmp/m" --graph first \
+(ulimit -f 0; "$tool" --backend_so "$fake" --system_so "$fake" --ctx_dir "$tmp/m" --graph first \
     --output_dir "$tmp/o8" </dev/null 2>&1; echo "status $?") | cat >"$tmp/err"
 says full_output err "status 1"
 says full_output err y.raw
@@ -318,7 +336,7 @@ mkdir "$tmp/full_disk"
 full() {
     name=full_$1 file=$2
     shift 2
-    (trap '' XFSZ; ulimit -f 0; "$tool" "$@" --system_so "$fake" </dev/null 2>&1; echo "status $?") | cat >"$tmp/err"
+    (ulimit -f 0; "$tool" "$@" --system_so "$fake" </dev/null 2>&1; echo "status $?") | cat >"$tmp/err"
     says "$name" err "status 1"
     says "$name" err "cannot write"
     says "$name" err "$tmp/full_disk/$file"

@@ -40,7 +40,7 @@ static inline int cli_close_stdout(FILE *out)
 
 /* =====================================================================================
    SIGNALS                                                                     >>signals
-   SIGINT, SIGTERM and SIGHUP remove files that are incomplete.
+   SIGINT, SIGTERM, SIGHUP and SIGPIPE remove files that are incomplete.
    ===================================================================================== */
 
 enum { CLI_ASIDES = 8 };
@@ -81,11 +81,12 @@ static inline void cli_catch(int number, void (*handler)(int))
 }
 
 /* Catch the signals that end a program, except those that its caller set to be ignored, as nohup
-   does. */
+   does. A file beyond the limit of its size is an error of writing, like a full disk. */
 static inline void cli_catch_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     struct sigaction before;
+    cli_catch(SIGXFSZ, SIG_IGN);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i)
         if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
             cli_catch(numbers[i], cli_on_signal);

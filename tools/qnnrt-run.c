@@ -847,6 +847,7 @@ static int perform(tool *t, const cli_parsed *parsed, int first)
     t->set.command = lists == VERB_INSPECT ? COMMAND_INSPECT : lists == VERB_PLAN ? COMMAND_PLAN
         : COMMAND_RUN;
     if (model) status = check_model(&t->set, parsed);
+    if (status == STATUS_OK) status = check_written(&t->set, parsed);
     if (status != STATUS_OK) return status;
     if (read_config(t, lists == VERB_COMPILE)) {
         choose_for_verb(t, lists);

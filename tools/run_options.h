@@ -574,6 +574,66 @@ static int is_given(const cli_parsed *parsed, const char *name)
     return 0;
 }
 
+/* True if both words name one plain file, or are one name of a file that does not exist yet. */
+static int is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    if (stat(a, &first) != 0) return strcmp(a, b) == 0 && strcmp(a, "-") != 0;
+    return stat(b, &second) == 0 && S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Return what a plain file is when no document may take its place: a model or a library. NULL if
+   it is nothing of that kind or is not there. */
+static const char *precious(const char *path)
+{
+    unsigned char head[64];
+    size_t bytes = 0;
+    struct stat status;
+    const int plain = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    const int fd = plain ? cli_open(path) : -1;
+    if (fd < 0) return NULL;
+    if (cli_read(fd, (char *)head, sizeof(head), &bytes) != 0) bytes = 0;
+    close(fd);
+    if (bytes >= 4 && memcmp(head, "\177ELF", 4) == 0) return "library or program";
+    const head_kind kind = head_of((span){head, bytes});
+    return kind != HEAD_OTHER ? head_names[kind] : NULL;
+}
+
+/* Check that no document is written over a model, a library, an input, or another document. */
+static int check_written(const settings *set, const cli_parsed *parsed)
+{
+    static const char *const documents[] = {"bind_plan_out", "csv", "dot", "json_file", "output",
+        "profile_out", "report", "save", "svg", NULL};
+    for (size_t i = 0; i < parsed->given_count; ++i) {
+        const char *name = parsed->given[i].option->name, *path = parsed->given[i].value;
+        const char *other = NULL, *what = NULL;
+        if (path == NULL || cli_word(name, documents) < 0) continue;
+        for (size_t k = 0; k < parsed->given_count && other == NULL; ++k) {
+            const cli_option *o = parsed->given[k].option;
+            const char *value = parsed->given[k].value;
+            const char *tail = value != NULL ? strrchr(value, '=') : NULL;
+            /* a saved profile may be replaced by the one that was compared with it */
+            if (k != i && value != NULL && strstr(o->value, "FILE") != NULL &&
+                strcmp(o->name, "against") != 0 &&
+                (is_same_file(path, value) || (tail != NULL && is_same_file(path, tail + 1))))
+                other = o->name;
+        }
+        if (other != NULL)
+            return cli_usage("Name another file.", "--%s and --%s name one file", name, other);
+        for (size_t k = 0; k < set->files.count; ++k)
+            if (is_same_file(path, set->files.items[k])) what = "file that this command reads";
+        if (what == NULL) what = precious(path);
+        if (what == NULL) continue;
+        char *shown = cli_shown(path);
+        const int status = cli_usage("Name another file.", "--%s would replace %s, a %s", name,
+                                     shown, what);
+        free(shown);
+        return status;
+    }
+    return STATUS_OK;
+}
+
 /* Check options of run that exclude or need each other, and resolve what they mean together. */
 static int check_run(settings *set, const cli_parsed *parsed)
 {
