@@ -7,6 +7,7 @@ Prints the rooms, their lines and the names they use; tests/rooms.py finds them.
 has more than 100 characters."""
 import glob
 import os
+import re
 import sys
 
 import rooms
@@ -101,6 +102,34 @@ def wide(paths):
     return found
 
 
+def parts(program, texts):
+    """Return where the list of rooms at the head of qnnrt-run.c differs from its parts, a dict of texts by names of files."""
+    head = program[program.index("   ROOMS "):program.index("*/")]
+    listed = {name: re.findall(r">>(\w+)", tags) for name, tags in re.findall(r"(run_\w+\.h):((?: >>\w+)+)", head)}
+    found, where = [], {}
+    for name, text in sorted(texts.items()):
+        own = re.findall(r">>(\w+)", text[:text.index("*/")].partition("   ROOMS ")[2])
+        tags = re.findall(r"^/\* =+\n   [A-Z][^\n]*>>(\w+)$", text, re.M)
+        if listed.get(name) != tags:
+            found.append("qnnrt-run.c lists %s for %s, which has %s" % (listed.get(name), name, tags))
+        if own and own != tags:
+            found.append("%s lists %s and has %s" % (name, own, tags))
+        for tag in tags:
+            if tag in where:
+                found.append(">>%s is a room of %s and of %s" % (tag, where[tag], name))
+            where[tag] = name
+    return found + ["qnnrt-run.c lists %s, which is no part" % name for name in sorted(set(listed) - set(texts))]
+
+
+def load_parts():
+    """Return qnnrt-run.c and its parts, for parts()."""
+    texts = {}
+    for path in glob.glob(os.path.join(TOP, "tools", "run_*.h")) + [os.path.join(TOP, "tools", "qnnrt-run.c")]:
+        with open(path, encoding="utf-8") as file:
+            texts[os.path.basename(path)] = file.read()
+    return texts.pop("qnnrt-run.c"), texts
+
+
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
@@ -112,6 +141,12 @@ def main():
         print("rooms: " + text)
     failed += len(wrong)
     passed += len(paths) - len({text.split(":")[0] for text in wrong})
+    program, texts = load_parts()
+    wrong = parts(program, texts)
+    for text in wrong:
+        print("rooms: " + text)
+    failed += len(wrong)
+    passed += len(texts)
     for files, fewest in ((QNNRT, 30), (LLM, 15), (WEIGHTS, 10), (IR, 15), (LOWER, 15), (HOST, 7), (PROGRAM, 10), (DECODER, 9), (PARTITION, 14), (CACHE, 6), (SESSION, 7), (ENGINE_QNN, 13), (ENGINE_ONNXRT, 15), (ENGINE_OPENVINO, 17)):
         headers = load(files)
         wrong = rooms.faults(headers, FLOOR, MOST, DATA)

@@ -103,5 +103,16 @@ finds("needs_nothing_of_it", in_room("sort", lambda text: text.replace(banner(te
 finds("needs_below", in_room("sort", lambda text: text.replace(banner(text, "sort").group(0),
       banner(text, "sort").group(0).replace("Needs: ", "Needs: >>run "))), r">>sort needs >>run, which is not above it")
 
+# The list of rooms in qnnrt-run.c: a part that it does not name, one that is not there, a tag with two owners.
+program, texts = test_rooms.load_parts()
+tag = "                >>zip\n"
+for name, text, change, others in (
+        ("unlisted_part", r"lists None for run_zip\.h", lambda: program.replace("run_zip.h: >>span >>inflate >>zip", ""), {}),
+        ("lost_part", r"lists run_lost\.h, which is no part", lambda: program.replace("   ROOMS ", "   ROOMS run_lost.h: >>lost "), {}),
+        ("tag_twice", r">>elf is a room of run_elf\.h and of run_zip\.h", lambda: program,
+         {"run_zip.h": texts["run_zip.h"].replace(tag, "                >>elf\n")})):
+    found = test_rooms.parts(change(), {**texts, **others})
+    check(any(re.search(text, line) for line in found), "%s: not found in %s" % (name, found))
+
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)

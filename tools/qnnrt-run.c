@@ -37,6 +37,8 @@
             run_change.h: >>change                run_step.h: >>steps
             run_manifest.h: >>manifest            run_aten.h: >>aten
             run_verify.h: >>guess >>verify        run_fate.h: >>fate
+            run_calibrate.h: >>calibration >>histogram >>calibrate
+            run_encodings.h: >>read_encodings >>write_encodings
             run_progress.h: >>progress            run_chart.h: >>chart
             run_small.h: >>small                  run_decoder.h: >>decoder
             run_packages.h: >>packages >>op_map   run_cache.h: >>cache
@@ -484,8 +486,8 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
     for (; name[length] != '\0' && length < LONGEST; ++length) {
         const char c = name[length];
         const int plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-            (c >= '0' && c <= '9') ||
-                          c == '_' || c == '-' || (c == '.' && length > 0);
+                          (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+                          (c == '.' && length > 0);
         base[length] = plain ? c : '_';
     }
     if (length == 0) base[length++] = '_';
@@ -504,6 +506,10 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
                        : cli_text("%s_%lu%s", base, (unsigned long)number, suffix);
 }
 
+/* The parts, each after those whose functions it calls. A verb has its table of options in its own
+   part; those of run, inspect, plan, compile and doctor are in run_options.h. A new verb needs rows
+   in verbs[] and tables[] below, and a VERB_ bit and its settings above: options are offsets in the
+   one struct settings, which is therefore complete before the first part. */
 #include "run_page.h"
 #include "run_step.h"
 #include "run_profile.h"

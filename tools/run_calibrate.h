@@ -1,9 +1,9 @@
 /* run_calibrate.h - a part of qnnrt-run.c: ranges of activations from samples
 
-   ROOMS    >>samples >>histogram >>calibrate                                                  */
+   ROOMS    >>calibration >>histogram >>calibrate                                              */
 
 /* =====================================================================================
-   SAMPLES                                                                      >>samples
+   CALIBRATION SAMPLES                                                      >>calibration
    Inputs of a graph from the files that a line of a list names: .raw, .npy or .safetensors.
    ===================================================================================== */
 
