@@ -135,7 +135,7 @@ static int begin(ref_call *call, int slot)
     call->arguments[0] = call->made[0] = '\0';
     ref_lock();
     ref_faults_ask(slot, ref_faults_count(slot), &call->wish);
-    if (call->wish.restart && slot != AT_graphExecute) {     /* that one restarts while it computes */
+    if (call->wish.restart && slot != AT_graphExecute) {  /* that one restarts while it computes */
         ref_ledger_restart();
         call->wish.code = Q_DEVICE_LOST;
     }

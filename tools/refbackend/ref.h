@@ -189,8 +189,8 @@ typedef struct ref_value {
     int          writer;                 /* step that writes it, REF_NONE: none */
     int          last;                   /* position in the order of its last reader or writer */
     uint64_t     offset;                 /* offset in the arena of its graph */
-    /* Memory in place of the caller's, when that cannot be used; for UPDATEABLE_STATIC the data that
-       replaced that of the model, or NULL. */
+    /* Memory in place of the caller's, when that cannot be used; for UPDATEABLE_STATIC the data
+       that replaced that of the model, or NULL. */
     void        *staging;
     /* During an execute: the caller's memory, NULL for an optional tensor that was left out. */
     void        *caller;

@@ -56,7 +56,7 @@ typedef struct ref_tensor {
        checks the caller's bytes where they lie, aligned or not. */
     int         fixed;
     void       *data;                    /* packed row-major, aligned for its type; set in run() */
-    int         unseen;                  /* 1: STATIC, but check() gets no data; never a parameter */
+    int         unseen;                  /* 1: STATIC, but check() gets no data; no parameter */
 } ref_tensor;
 
 /* Return element i of a tensor of INT_32 or UINT_32. */

@@ -247,7 +247,8 @@ static q_code made_count(const ref_made *made, uint64_t *count, uint64_t *bytes,
     for (uint32_t i = 0; i < made->rank; ++i) {
         if (made->dims[i] == 0 || *count > most / made->dims[i]) {
             ref_refuse(why, "tensor \"%s\": dimension %u is %u, expected at least 1, and less "
-                       "than 2^40 elements in total", made->name, (unsigned)i, (unsigned)made->dims[i]);
+                       "than 2^40 elements in total", made->name, (unsigned)i,
+                       (unsigned)made->dims[i]);
             return Q_TENSOR_PARAM;
         }
         *count *= made->dims[i];
