@@ -137,23 +137,6 @@ static int captured_item(captured *c, void *list, size_t count, size_t *room, si
     return captured_grow(c, list, count, room, size);
 }
 
-static int dtype_of(const char *name, qnnrt_dtype *out)
-{
-    static const qnnrt_dtype all[] = {
-        QNNRT_DTYPE_I2, QNNRT_DTYPE_I4, QNNRT_DTYPE_I8, QNNRT_DTYPE_I16, QNNRT_DTYPE_I32,
-        QNNRT_DTYPE_I64, QNNRT_DTYPE_U2, QNNRT_DTYPE_U4, QNNRT_DTYPE_U8, QNNRT_DTYPE_U16,
-        QNNRT_DTYPE_U32, QNNRT_DTYPE_U64, QNNRT_DTYPE_F4, QNNRT_DTYPE_F8, QNNRT_DTYPE_F16,
-        QNNRT_DTYPE_BF16, QNNRT_DTYPE_F32, QNNRT_DTYPE_F64, QNNRT_DTYPE_S2Q, QNNRT_DTYPE_S4Q,
-        QNNRT_DTYPE_S8Q, QNNRT_DTYPE_S16Q, QNNRT_DTYPE_S32Q, QNNRT_DTYPE_U2Q, QNNRT_DTYPE_U4Q,
-        QNNRT_DTYPE_U8Q, QNNRT_DTYPE_U16Q, QNNRT_DTYPE_U32Q, QNNRT_DTYPE_BOOL8};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i)
-        if (strcmp(qnnrt_dtype_name(all[i]), name) == 0) {
-            *out = all[i];
-            return 1;
-        }
-    return 0;
-}
-
 /* True for a name that means a file of the folder on every system. */
 static int is_plain_name(const char *name)
 {

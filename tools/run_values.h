@@ -7,6 +7,24 @@
    Elements of any type as doubles, and random numbers.
    ===================================================================================== */
 
+/* Find the type with a name of qnnrt_dtype_name(). Return 0 if there is none. */
+static int dtype_of(const char *name, qnnrt_dtype *out)
+{
+    static const qnnrt_dtype all[] = {
+        QNNRT_DTYPE_I2, QNNRT_DTYPE_I4, QNNRT_DTYPE_I8, QNNRT_DTYPE_I16, QNNRT_DTYPE_I32,
+        QNNRT_DTYPE_I64, QNNRT_DTYPE_U2, QNNRT_DTYPE_U4, QNNRT_DTYPE_U8, QNNRT_DTYPE_U16,
+        QNNRT_DTYPE_U32, QNNRT_DTYPE_U64, QNNRT_DTYPE_F4, QNNRT_DTYPE_F8, QNNRT_DTYPE_F16,
+        QNNRT_DTYPE_BF16, QNNRT_DTYPE_F32, QNNRT_DTYPE_F64, QNNRT_DTYPE_S2Q, QNNRT_DTYPE_S4Q,
+        QNNRT_DTYPE_S8Q, QNNRT_DTYPE_S16Q, QNNRT_DTYPE_S32Q, QNNRT_DTYPE_U2Q, QNNRT_DTYPE_U4Q,
+        QNNRT_DTYPE_U8Q, QNNRT_DTYPE_U16Q, QNNRT_DTYPE_U32Q, QNNRT_DTYPE_BOOL8};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i)
+        if (strcmp(qnnrt_dtype_name(all[i]), name) == 0) {
+            *out = all[i];
+            return 1;
+        }
+    return 0;
+}
+
 static int value_is_float(qnnrt_dtype dtype)
 {
     return dtype == QNNRT_DTYPE_F32 || dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16 ||
