@@ -470,7 +470,7 @@ for content in ([0, 0, 0, 0], [0xFC, 0, 0, 0], [0x3D, 0, 0, 0], [0x78, 1, 2, 3])
         check("digest_largest_%d" % content[0], list(zip(one["largest_at"], one["largest"])) == [(i, numbers[i]) for i in order], (one, numbers))
         check("digest_first_%d" % content[0], one["first"] == [v if v in finite else None for v in numbers[:5]], (one, numbers))
     text = fake("--ctx_dir", wide, "--input", "a=" + path("some.raw"))[1]
-    check("digest_text", 'values    "y" 9 values: min ' in text and "; largest [" in text and (content[0] != 0xFC or ", 1 NaN" in text), text)
+    check("digest_text", 'values    "y" 9 values: min ' in text and "\n            largest [" in text and (content[0] != 0xFC or ", 1 NaN" in text), text)
 answer = fake(*first, "--watch", "--num_inferences", 3)
 check("watch", answer[0] == 0 and "qnnrt-run: 3 inferences, the last " in answer[2], answer[2])
 says("watch_looks", fake(*first, "--inspect", "--watch"), 2, "runs nothing: it does not take --watch")

@@ -106,7 +106,7 @@ static void say_digests(const tool *t, const job *j)
         say(t, "\n            first");
         for (size_t k = 0; k < DIGEST_VALUES && k < d->count; ++k) say(t, " %.6g", d->first[k]);
         if (d->count > DIGEST_VALUES) say(t, " ...");
-        say(t, "; largest");
+        say(t, "\n            largest");
         for (size_t k = 0; k < d->top_count; ++k)
             say(t, " [%lu] %.6g", (unsigned long)d->top[k], d->tops[k]);
         say(t, "\n");
