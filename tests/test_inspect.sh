@@ -59,8 +59,10 @@ hinted diff_plan_hint "inspect --diff"
 for option in json_file dot svg metadata; do wrong "needs_$option" "--$option needs a value" inspect "$eight" "--$option"; done
 for option in unified diff; do wrong "takes_none_$option" "--$option takes no value" inspect "$eight" "--$option=1"; done
 
-run --help
-for word in 'inspect FILE|DIR' 'plan FILE|DIR' --json_file --unified --diff --dot --svg --metadata; do says help out "$word"; done
+run inspect --help
+for word in 'inspect FILE|DIR' --json_file --unified --diff --dot --svg --metadata; do says help out "$word"; done
+run plan --help
+says help_plan out 'plan FILE|DIR'
 
 # ---- JSON alone ------------------------------------------------------------------------------------
 
