@@ -47,6 +47,12 @@ wrong dtype_packed '--dtype takes [NAME=]TYPE' compare a b --dtype int4
 wrong values_and_model 'values/A is values, and' compare "$tmp/values/A" "$data/llm/w8a16_one"
 wrong values_input 'is values, which --input is not for' compare "$tmp/values/A" "$tmp/values/B" --input x=x
 wrong model_dtype 'is a model, and --dtype is for values' compare "$data/llm/w8a16_one" "$data/llm/w8a16_four" --dtype int8
+# A .safetensors file is opened once, not for each of its tensors: that took minutes.
+python3 -c 'import json, struct, sys
+head = json.dumps({"t%d" % i: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(10000)}).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(head)) + head + bytes(10000))' "$tmp/many.safetensors"
+(ulimit -t 20; exec "$tool" compare "$tmp/many.safetensors" "$tmp/many.safetensors" --json) >"$tmp/out" 2>"$tmp/err"; status=$?
+is many_tensors 0
 run compare "$tmp/values/A" "$tmp/values/missing"
 is values_missing 1
 mkdir "$tmp/none" "$tmp/nothing"

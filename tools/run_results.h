@@ -254,13 +254,30 @@ static void result_type(const tool *t, const char *key, result *r)
     r->info.bytes = bytes;
 }
 
+/* The last .safetensors file of a side: to open it for each of its tensors takes hours. */
+typedef struct kept_weights {
+    const char    *path;               /* NULL: none                                       */
+    qnnrt_weights *weights;            /* owned                                            */
+} kept_weights;
+
+static int open_item(kept_weights *kept, const value_item *from, value_file *file, qnnrt_error *err)
+{
+    if (from->tensor == NULL) return value_open(from->path, "", VALUE_BYTES, file, err);
+    if (kept->path == NULL || strcmp(kept->path, from->path) != 0) {
+        qnnrt_weights_close(kept->weights);
+        memset(kept, 0, sizeof(*kept));
+        if (qnnrt_weights_open(from->path, NULL, &kept->weights, err) != QNNRT_OK) return 0;
+        kept->path = from->path;
+    }
+    return value_find(kept->weights, from->tensor, file, err);
+}
+
 /* Read an item. Return 0 after a message; the caller closes r->file in any case. */
-static int read_result(tool *t, const value_item *from, result *r)
+static int read_result(tool *t, kept_weights *kept, const value_item *from, result *r)
 {
     qnnrt_error err;
     memset(r, 0, sizeof(*r));
-    if (!value_open(from->path, from->tensor != NULL ? from->tensor : "", VALUE_BYTES, &r->file,
-                    &err)) {
+    if (!open_item(kept, from, &r->file, &err)) {
         fail(t, NULL, err.hint, "%s: %s", from->path, err.text);
         return 0;
     }
@@ -296,12 +313,13 @@ static void share_type(result *r, const result *other)
     r->info.name = name;
 }
 
-static void compare_results(comparison *c, const value_item *a, const value_item *b)
+static void compare_results(comparison *c, kept_weights kept[2], const value_item *a,
+                            const value_item *b)
 {
     result sides[2];
-    int good = read_result(c->t, a, &sides[0]);
+    int good = read_result(c->t, &kept[0], a, &sides[0]);
     memset(&sides[1], 0, sizeof(sides[1]));
-    good = good && read_result(c->t, b, &sides[1]);
+    good = good && read_result(c->t, &kept[1], b, &sides[1]);
     if (good) {
         share_type(&sides[0], &sides[1]);
         share_type(&sides[1], &sides[0]);
@@ -333,19 +351,21 @@ static void compare_results(comparison *c, const value_item *a, const value_item
 static void compare_folders(comparison *c, const char *a_path, const char *b_path)
 {
     value_items a = {NULL, 0, 0}, b = {NULL, 0, 0};
+    kept_weights kept[2] = {{NULL, NULL}, {NULL, NULL}};
     size_t i = 0, k = 0;
     int good = find_value_items(c->t, a_path, &a) && find_value_items(c->t, b_path, &b);
     const int lone = a.count == 1 && b.count == 1;
     while (good && (i < a.count || k < b.count)) {
         const int order = lone ? 0 : i == a.count ? 1 : k == b.count ? -1
             : strcmp(a.list[i].key, b.list[k].key);
-        if (order == 0) compare_results(c, &a.list[i], &b.list[k]);
+        if (order == 0) compare_results(c, kept, &a.list[i], &b.list[k]);
         else compare_problem(c, "", NO_STEP, order < 0 ? a.list[i].key : b.list[k].key,
                              order < 0 ? "only on side A" : "only on side B");
         if (order <= 0) ++i;
         if (order >= 0) ++k;
     }
     if (c->count > 0) compare_say(c, 0);
+    for (size_t side = 0; side < 2; ++side) qnnrt_weights_close(kept[side].weights);
     free_value_items(&a);
     free_value_items(&b);
 }

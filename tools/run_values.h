@@ -282,13 +282,12 @@ static void value_close(value_file *file)
     memset(file, 0, sizeof(*file));
 }
 
-/* Find a tensor in a .safetensors file: the one with this name, or the only one. */
-static int value_open_weights(const char *path, const char *name, value_file *file,
-                              qnnrt_error *err)
+/* Find a tensor in an open .safetensors file: the one with this name, or the only one. */
+static int value_find(const qnnrt_weights *weights, const char *name, value_file *file,
+                      qnnrt_error *err)
 {
-    if (qnnrt_weights_open(path, NULL, &file->weights, err) != QNNRT_OK) return 0;
-    const qnnrt_weights_info *info = qnnrt_weights_get_info(file->weights);
-    const qnnrt_weight *weight = qnnrt_weights_find(file->weights, name);
+    const qnnrt_weights_info *info = qnnrt_weights_get_info(weights);
+    const qnnrt_weight *weight = qnnrt_weights_find(weights, name);
     if (weight == NULL && info->count == 1) weight = &info->weights[0];
     if (weight == NULL)
         return value_fail(err, "Name the tensors of the file as the model does.",
@@ -304,6 +303,13 @@ static int value_open_weights(const char *path, const char *name, value_file *fi
     file->data = weight->data;
     file->bytes = (size_t)weight->bytes;
     return 1;
+}
+
+static int value_open_weights(const char *path, const char *name, value_file *file,
+                              qnnrt_error *err)
+{
+    return qnnrt_weights_open(path, NULL, &file->weights, err) == QNNRT_OK &&
+           value_find(file->weights, name, file, err);
 }
 
 /* Open a file of values. name: of the tensor in a .safetensors file; most: bytes to read, at most
