@@ -405,10 +405,12 @@ OP_TESTS   := $(filter ref_op%,$(TESTS))
 $(foreach t,$(filter-out nojson $(OP_TESTS),$(TESTS)),$(call IN_EACH,test_$t)): \
         tests/$$(@F).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
+	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD)
 
 $(call IN_EACH,test_nojson): tests/test_nojson.c $$(@D)/nojson.o $(B)/.flags
 	$(call say,CC)
+	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD)
 
 $(foreach t,$(OP_TESTS),$(call IN_EACH,test_$t)): tests/$$(@F).c $(REF_OPS:%=$$(REF_OF)/ref/%.o) $(B)/.flags
@@ -418,11 +420,13 @@ $(foreach t,$(OP_TESTS),$(call IN_EACH,test_$t)): tests/$$(@F).c $(REF_OPS:%=$$(
 
 $(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F)).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
+	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD)
 
 # Run by scripts.
 $(foreach t,ops llm_plain llm_exact tsan lower_ops session_table engine_run engine_openvino,$(call IN_EACH,$t)): tests/$$(@F).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
+	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD)
 
 $(B)/json_check: tests/json_check.c $(LIB) $(B)/.flags
@@ -435,6 +439,7 @@ $(call IN_EACH,fuzz_encodings): private TEST_CPPFLAGS += $(LINKED)
 FUZZ_LINK   = $(if $(filter fuzz,$(config)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
 $(foreach t,$(FUZZERS),$(call IN_EACH,fuzz_$t)): tests/fuzz/$$(@F).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
+	@mkdir -p $(@D)
 	$(Q)$(TEST_BUILD) $(FUZZ_LINK)
 
 # ---- tests ----------------------------------------------------------------------------------------

@@ -25,30 +25,30 @@ static inline char *ir_quoted(const char *text)
 }
 
 /* Read a graph that is written with ' instead of ". Return NULL after an error. */
-static inline qnnrt_ir *ir_graph_unchecked(const char *text, const qnnrt_ir_desc *desc, qnnrt_error *err)
+static inline qnnrt_ir *ir_graph_unchecked(const char *text, const qnnrt_ir_desc *desc, qnnrt_error *why)
 {
     char *json = ir_quoted(text);
     qnnrt_ir *ir = NULL;
-    memset(err, 0xFF, sizeof(*err));
-    if (qnnrt_ir_read(json, strlen(json), desc, &ir, err) != QNNRT_OK) ir = NULL;
+    memset(why, 0xFF, sizeof(*why));
+    if (qnnrt_ir_read(json, strlen(json), desc, &ir, why) != QNNRT_OK) ir = NULL;
     free(json);
     return ir;
 }
 
 /* The same, and check it. Return NULL after printing an error. */
-static inline qnnrt_ir *ir_graph(const char *text, const qnnrt_ir_desc *desc, qnnrt_error *err)
+static inline qnnrt_ir *ir_graph(const char *text, const qnnrt_ir_desc *desc, qnnrt_error *why)
 {
-    qnnrt_ir *ir = ir_graph_unchecked(text, desc, err);
-    if (ir != NULL && qnnrt_ir_check(ir, NULL, NULL, err) != QNNRT_OK) {
+    qnnrt_ir *ir = ir_graph_unchecked(text, desc, why);
+    if (ir != NULL && qnnrt_ir_check(ir, NULL, NULL, why) != QNNRT_OK) {
         qnnrt_ir_free(ir);
         ir = NULL;
     }
-    if (ir == NULL) printf("    %s\n", err->text);
+    if (ir == NULL) printf("    %s\n", why->text);
     return ir;
 }
 
 /* Read tests/data/ir/STEM.json. Return NULL after printing an error. */
-static inline qnnrt_ir *ir_file(const char *stem, qnnrt_error *err)
+static inline qnnrt_ir *ir_file(const char *stem, qnnrt_error *why)
 {
     char path[200];
     size_t bytes = 0;
@@ -57,7 +57,7 @@ static inline qnnrt_ir *ir_file(const char *stem, qnnrt_error *err)
     snprintf(path, sizeof path, "tests/data/ir/%s.json", stem);
     text = test_read_file(path, &bytes);
     if (text == NULL) printf("    %s cannot be read\n", path);
-    else if (qnnrt_ir_read((const char *)text, bytes, NULL, &ir, err) != QNNRT_OK) printf("    %s: %s\n", path, err->text);
+    else if (qnnrt_ir_read((const char *)text, bytes, NULL, &ir, why) != QNNRT_OK) printf("    %s: %s\n", path, why->text);
     free(text);
     return ir;
 }

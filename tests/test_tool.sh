@@ -139,9 +139,10 @@ end
 run --ctx_dir "$tmp/none" --backend_so "$fake" --system_so "$fake"
 is folder_missing 1
 says folder_missing err "$tmp/none"
-says backend_is_known_when_opening_fails out "$fake"
+silent folder_missing_before_anything_is_loaded out
 fake --ctx_dir "$tmp/empty"
 is folder_empty 1
+says backend_is_known_when_opening_fails out "$fake"
 fake --retrieve_context "$tmp/none.bin"
 is file_missing 1
 says file_missing err none.bin
@@ -817,7 +818,7 @@ sample() {
 if [ ! -f "$htp" ]; then
     skip real "$htp is missing"
 else
-    real --ctx_dir "$data/none"
+    real --ctx_dir "$tmp/empty"
     made=$(sed -n 's/.*build v\([0-9]*\.[0-9]*\)\..*/\1/p' "$tmp/out")
     set_of="$data/ctx/qairt$made"
     if [ -z "$made" ]; then

@@ -353,22 +353,30 @@ static int choose_reader(tool *t, const char *model)
     return t->set.system != NULL;
 }
 
-/* Open a folder, or files. NULL after a message. */
-static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+/* Check that a folder, or files, can be read. Return 0 after a message. */
+static int check_sources(tool *t, const char *folder, const char *const *words, size_t count)
 {
-    qnnrt_error err;
-    for (size_t i = 0; i < count; ++i) {         /* check files before a library is searched */
-        if (access(words[i], R_OK) == 0) continue;
-        fail(t, NULL, "Check the name.", "cannot open %s: %s", words[i], strerror(errno));
-        return NULL;
+    const char *missing = folder != NULL && access(folder, R_OK) != 0 ? folder : NULL;
+    for (size_t i = 0; i < count && missing == NULL; ++i)
+        if (access(words[i], R_OK) != 0) missing = words[i];
+    if (missing != NULL) {
+        fail(t, NULL, "Check the name.", "cannot open %s: %s", missing, strerror(errno));
+        return 0;
     }
     for (size_t i = 0; count > 1 && i < count; ++i) {
         if (!cli_is_folder(words[i])) continue;
         fail(t, NULL, "Name one folder alone, or files.", "%s is a folder among %lu arguments",
-             words[i],
-             (unsigned long)count);
-        return NULL;
+             words[i], (unsigned long)count);
+        return 0;
     }
+    return 1;
+}
+
+/* Open a folder, or files. NULL after a message. */
+static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+{
+    qnnrt_error err;
+    if (!check_sources(t, folder, words, count)) return NULL;
     qnnrt *model = try_sources(t, folder, words, count, &err);
     /* To look at a model, take the library of a clone if there is no other. */
     if (model == NULL && t->set.inspect && t->set.system == NULL && err.text[0] != '\0' &&
@@ -475,6 +483,8 @@ static int open_model(tool *t)
     /* Packages are registered before a graph with their operators is opened. */
     const int packages = !set->inspect && set->packages.count > 0;
     const int own = !set->inspect && (packages ? set->role_count == 0 : !opens_backends(set));
+    /* A wrong name is said before a library is loaded. */
+    if (!check_sources(t, set->ctx_dir, set->files.items, set->files.count)) return 0;
     if (own && !open_backend(t)) return 0;
     if (packages && !own && !open_roles(t)) return 0;
     t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);

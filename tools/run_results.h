@@ -365,7 +365,8 @@ static void compare_folders(comparison *c, const char *a_path, const char *b_pat
         if (order >= 0) ++k;
     }
     if (c->count > 0) compare_say(c, 0);
-    for (size_t side = 0; side < 2; ++side) qnnrt_weights_close(kept[side].weights);
+    qnnrt_weights_close(kept[0].weights);
+    qnnrt_weights_close(kept[1].weights);
     free_value_items(&a);
     free_value_items(&b);
 }
