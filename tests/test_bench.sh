@@ -119,6 +119,7 @@ wrong threads_of_two '--threads is for one model' bench a b --threads 2
 wrong environment '--other_env takes NAME=VALUE, not "X"' bench a --other_env X
 wrong no_calls '--num_inferences takes a number from 1' bench a --num_inferences 0
 wrong rate '--rate takes' bench a --rate 0
+wrong rate_for_ever '--rate takes a number from 0.01' bench a --rate 1e-9
 wrong three_files '--samples takes the place of models' bench --samples a --samples b --samples c
 wrong output_dir '--output_dir' bench a --output_dir x
 run bench "$tmp/nowhere" --backend_so "$ref"

@@ -190,6 +190,18 @@ for p in d["pipelines"]:
     assert used == set(range(len(p["tensors"])))
 assert names == set(os.listdir(folder))
 P
+wrong capture_into_the_model '--output_dir is the folder of the model' capture "$tmp/four" --output_dir "$tmp/four/"
+run replay "$tmp/captured"
+is replay_without_a_model 1
+silent replay_without_a_model out
+says replay_without_a_model err 'the model is missing'
+says replay_without_a_model err 'hint: Write qnnrt-run replay CAPTURE DIR.'
+mkdir "$tmp/lone_a" "$tmp/lone_b"
+printf 'abcd' >"$tmp/lone_a/x.raw"
+printf 'abcd' >"$tmp/lone_b/y.raw"
+run compare "$tmp/lone_a" "$tmp/lone_b"
+is lone_files 0
+says lone_files out '"x" of side A and "y" of side B are compared: each is alone'
 run replay "$tmp/captured" "$tmp/four" --backend_so "$ref"
 is replay_same 0
 says replay_same out '24 tensors compared, 0 beyond the tolerance'

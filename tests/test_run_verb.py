@@ -366,6 +366,8 @@ answer = run("run", ref_model, tool=mine, env={"QNNRT_BACKEND": "libQnnRef.so"},
 says("environment_not_the_current_folder", answer, 1, "cannot find the library libQnnRef.so")
 answer = run("run", ref_model, tool=mine, env={"QNNRT_BACKEND": ""}, cwd=here)
 says("empty_environment", answer, 1, "cannot find the library libQnnRef.so")
+answer = run("run", ref_model, tool=mine, env={"QNNRT_BACKEND": "/nowhere.so"})
+says("wrong_environment", answer, 1, "/nowhere.so", "hint: Correct QNNRT_BACKEND")
 answer = run("run", ref_model, "--backend_so", REF, tool=mine, env={"QNNRT_BACKEND": "/nowhere.so"})
 says("option_before_environment", answer, 0, "named by --backend_so")
 answer = run("run", "--ctx_dir", model, "--backend_so", FAKE, tool=mine, env={"QNNRT_SYSTEM": FAKE})

@@ -140,6 +140,10 @@ run --ctx_dir "$tmp/none" --backend_so "$fake" --system_so "$fake"
 is folder_missing 1
 says folder_missing err "$tmp/none"
 silent folder_missing_before_anything_is_loaded out
+fake --ctx_dir "$tmp/m" --output_dir "$tmp/m/forward_0.bin"
+is output_dir_is_a_file 1
+silent output_dir_is_a_file out
+says output_dir_is_a_file err 'cannot write into'
 fake --ctx_dir "$tmp/empty"
 is folder_empty 1
 says backend_is_known_when_opening_fails out "$fake"

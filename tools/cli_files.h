@@ -203,6 +203,14 @@ static inline int cli_is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* True if both paths lead to one file or folder. */
+static inline int cli_is_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_ino == other.st_ino &&
+           one.st_dev == other.st_dev;
+}
+
 /* True if the path exists and is not a plain file: a pipe, /dev/null or a link keeps its kind. */
 static inline int cli_is_special(const char *path)
 {

@@ -12,6 +12,8 @@
    this program, or among the releases that a clone has fetched. The current folder never counts.
    ===================================================================================== */
 
+#define CLI_NAMED_BY_ENVIRONMENT "named by QNNRT_BACKEND"
+
 #define CLI_BACKEND_DEFAULT \
     "QNNRT_BACKEND of the environment, or the library of the backend that the binaries were made " \
     "for: beside this program, in the lib folder beside its own, in the newest release of a " \
@@ -233,7 +235,7 @@ static inline void cli_choose(cli_choice *c, const char *model, const char **bac
         c->why = cli_text("named by --backend_so");
     } else if (wanted != NULL && wanted[0] != '\0') {
         *backend = c->backend = cli_text("%s", wanted);
-        c->why = cli_text("named by QNNRT_BACKEND");
+        c->why = cli_text("%s", CLI_NAMED_BY_ENVIRONMENT);
     } else {
         c->backend = cli_find_library(cli_library_name(c->id), &place);
         if (c->backend == NULL) c->backend = cli_text("%s", cli_library_name(c->id));

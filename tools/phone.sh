@@ -794,7 +794,7 @@ again() {
 }
 
 if [ "$inferences" -gt 0 ]; then
-    phone "cd $remote && $folders ./qnnrt-run --help" "reading the help"
+    phone "cd $remote && $folders ./qnnrt-run run --help" "reading the help"
     cp "$tmp/said" "$tmp/help"
     program "timing $inferences inferences" "$run --num_inferences $inferences"
     plain=$(exec_times)

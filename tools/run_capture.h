@@ -372,6 +372,8 @@ static int verb_capture(void *user)
                          "capture takes one model, not %lu", (unsigned long)t->set.files.count);
     if (t->set.output_dir == NULL)
         return cli_usage("Add --output_dir DIR.", "capture needs a folder to write to");
+    if (cli_is_same(t->set.files.items[0], t->set.output_dir))
+        return cli_usage("Choose another folder.", "--output_dir is the folder of the model");
     pair_model(&t->set, t->set.files.items);
     if (!open_model(t) || !select_jobs(t)) return STATUS_FAILED;
     for (size_t i = 0; i < t->job_count && good; ++i) good = capture_plan(t, &t->jobs[i]);

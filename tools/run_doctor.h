@@ -44,13 +44,6 @@ static int is_nowhere(const qnnrt_error *err)
     return 1;
 }
 
-static int same_file(const char *a, const char *b)
-{
-    struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_ino == other.st_ino &&
-           one.st_dev == other.st_dev;
-}
-
 /* Check a library that belongs to the backend: the facts of its file, and its release. */
 static void check_partner(const lib_file *backend, const char *path, findings *f)
 {
@@ -108,7 +101,7 @@ static void check_partners(const tool *t, const lib_file *backend, findings *f)
         if (path != NULL && is_library_name(file.name)) find_role(&file);
         /* A file has several lines, one after another. */
         if (file.role != LIB_OTHER && file.role != LIB_CXX && strcmp(path, last) != 0 &&
-            !same_file(path, backend->path) && (system == NULL || !same_file(path, system))) {
+            !cli_is_same(path, backend->path) && (system == NULL || !cli_is_same(path, system))) {
             check_partner(backend, path, f);
             free(last);
             last = cli_text("%s", path);
@@ -144,7 +137,7 @@ static void check_opened(const doctor *d, const qnnrt_backend_info *info, const 
     char *core = version_text(info->core_api), *api = version_text(info->backend_api);
     char *facts = lib_facts(&file);
     add_finding(f, AREA_BACKEND, FOUND_OK, info->path, NULL, "loaded, %s\n  %s", why, facts);
-    if (strchr(asked, '/') != NULL && !same_file(asked, info->path))
+    if (strchr(asked, '/') != NULL && !cli_is_same(asked, info->path))
         add_finding(f, AREA_BACKEND, FOUND_WARNING, asked,
                     "End programs that replace libraries before they are loaded, such as"
                     " LD_PRELOAD.", "another file was loaded: %s", info->path);

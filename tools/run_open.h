@@ -26,11 +26,20 @@ static void backend_options(tool *t, qnnrt_backend_desc *desc)
     desc->hooks.log_user = &t->set.log_level;
 }
 
+/* Return the hint for a backend that cannot be opened: where its name comes from, or another one. */
+static const char *backend_hint(const tool *t, const char *otherwise)
+{
+    return t->choice.why != NULL && strcmp(t->choice.why, CLI_NAMED_BY_ENVIRONMENT) == 0
+        ? "Correct QNNRT_BACKEND, which names this library, or name one with --backend_so FILE."
+        : otherwise;
+}
+
 static void fail_backend(tool *t, const qnnrt_error *err)
 {
-    fail(t, NULL, err->code != QNNRT_E_LIBRARY ? err->hint :
-         cli_library_hint(err, t->set.backend, "Name the library with --backend_so FILE, with a"
-                          " slash in FILE: --backend_so ./libQnnHtp.so."), "%s", err->text);
+    const char *hint = backend_hint(t, "Name the library with --backend_so FILE, with a slash in"
+                                    " FILE: --backend_so ./libQnnHtp.so.");
+    fail(t, NULL, err->code != QNNRT_E_LIBRARY ? err->hint
+         : cli_library_hint(err, t->set.backend, hint), "%s", err->text);
 }
 
 /* Report that a model was made for another backend than the one that is open. Return 0 if it was
@@ -278,7 +287,8 @@ static const char *open_hint(const tool *t, const qnnrt_error *err)
     return cli_library_hint(err, set->system, set->inspect
         ? "Name the library with --system_so FILE, or add JSON for every binary."
         : t->backend != NULL ? "Name the library with --system_so FILE."
-        : "Name libraries with --backend_so ROLE=FILE, and libQnnSystem.so with --system_so FILE.");
+        : backend_hint(t, "Name libraries with --backend_so ROLE=FILE, and libQnnSystem.so with"
+                       " --system_so FILE."));
 }
 
 /* Open the host steps of a folder. Return 0 after a message. */
@@ -370,6 +380,15 @@ static int check_sources(tool *t, const char *folder, const char *const *words, 
         return 0;
     }
     return 1;
+}
+
+/* Check that --output_dir is a folder, or free to become one. Return 0 after a message. */
+static int check_output_dir(tool *t)
+{
+    const char *folder = t->set.output_dir;
+    if (folder == NULL || access(folder, F_OK) != 0 || cli_is_folder(folder)) return 1;
+    fail(t, NULL, CLI_WRITE_HINT, "cannot write into %s: %s", folder, strerror(ENOTDIR));
+    return 0;
 }
 
 /* Open a folder, or files. NULL after a message. */
@@ -484,7 +503,8 @@ static int open_model(tool *t)
     const int packages = !set->inspect && set->packages.count > 0;
     const int own = !set->inspect && (packages ? set->role_count == 0 : !opens_backends(set));
     /* A wrong name is said before a library is loaded. */
-    if (!check_sources(t, set->ctx_dir, set->files.items, set->files.count)) return 0;
+    if (!check_sources(t, set->ctx_dir, set->files.items, set->files.count) ||
+        !check_output_dir(t)) return 0;
     if (own && !open_backend(t)) return 0;
     if (packages && !own && !open_roles(t)) return 0;
     t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);

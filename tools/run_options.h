@@ -577,10 +577,9 @@ static int is_given(const cli_parsed *parsed, const char *name)
 /* True if both words name one plain file, or are one name of a file that does not exist yet. */
 static int is_same_file(const char *a, const char *b)
 {
-    struct stat first, second;
-    if (stat(a, &first) != 0) return strcmp(a, b) == 0 && strcmp(a, "-") != 0;
-    return stat(b, &second) == 0 && S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
+    struct stat status;
+    if (stat(a, &status) != 0) return strcmp(a, b) == 0 && strcmp(a, "-") != 0;
+    return S_ISREG(status.st_mode) && cli_is_same(a, b);
 }
 
 /* Return what a plain file is when no document may take its place: a model or a library. NULL if

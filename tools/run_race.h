@@ -536,7 +536,7 @@ static const cli_option bench_options[] = {
      .verbs = VERB_BENCH,
      .help = "calls after the first one that do not count (default 3). The first call is shown "
              "alone"},
-    {.name = "rate", .value = "N", .kind = CLI_REAL, .bottom = 0, .top = 1e6, .above = 1,
+    {.name = "rate", .value = "N", .kind = CLI_REAL, .bottom = 0.01, .top = 1e6,
      FIELD(bench.rate), .verbs = VERB_BENCH,
      .help = "start at most N calls in a second and thread, as an app with a camera does; sleep "
              "in between (default: one call after the other)"},

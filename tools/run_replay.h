@@ -354,6 +354,11 @@ static int verb_replay(void *user)
     }
     if (!captured_open_folder(t, t->set.files.items[0], &from)) goto done;
     own = cli_text("%s/model", from.folder);
+    if (t->set.files.count == 1 && !cli_is_folder(own)) {
+        fail(t, NULL, "Write qnnrt-run replay CAPTURE DIR.",
+             "the model is missing: it is named after the capture, or lies in %s", own);
+        goto done;
+    }
     const char *word = t->set.files.count == 2 ? t->set.files.items[1] : own;
     t->set.files.items[0] = word;
     pair_model(&t->set, t->set.files.items);

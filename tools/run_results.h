@@ -355,6 +355,9 @@ static void compare_folders(comparison *c, const char *a_path, const char *b_pat
     size_t i = 0, k = 0;
     int good = find_value_items(c->t, a_path, &a) && find_value_items(c->t, b_path, &b);
     const int lone = a.count == 1 && b.count == 1;
+    if (good && lone && strcmp(a.list[0].key, b.list[0].key) != 0)
+        say(c->t, "\"%s\" of side A and \"%s\" of side B are compared: each is alone\n",
+            a.list[0].key, b.list[0].key);
     while (good && (i < a.count || k < b.count)) {
         const int order = lone ? 0 : i == a.count ? 1 : k == b.count ? -1
             : strcmp(a.list[i].key, b.list[k].key);
