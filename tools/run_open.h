@@ -26,7 +26,7 @@ static void backend_options(tool *t, qnnrt_backend_desc *desc)
     desc->hooks.log_user = &t->set.log_level;
 }
 
-/* Return the hint for a backend that cannot be opened: where its name comes from, or another one. */
+/* Return the hint for a backend that cannot be opened: where its name comes from, or another. */
 static const char *backend_hint(const tool *t, const char *otherwise)
 {
     return t->choice.why != NULL && strcmp(t->choice.why, CLI_NAMED_BY_ENVIRONMENT) == 0
