@@ -506,6 +506,11 @@ run doctor --backend_so "$tmp/libQnnBad0.so" "$data/ctx/qairt2.51/mlp_u8"
 is crash 1
 fault crash 'libQnnBad0.so: it crashed (signal 6) while loading and starting libQnnBad0.so' 'report it to its maker'
 says crash_model out '  ok       forward_0.bin: made by '
+lacks crash_is_a_finding err 'probably within a library'
+run run "$data/ctx/qairt2.51/mlp_u8" --backend_so "$tmp/libQnnBad0.so"
+is crash_of_run 134
+says crash_of_run err 'qnnrt-run: crashed, probably within a library'
+says crash_of_run err 'hint: Run qnnrt-run doctor'
 run doctor --backend_so "$tmp/libQnnBad1.so" --timeout 1
 is hang 1
 fault hang 'libQnnBad1.so: it did not answer within 1 s while loading and starting libQnnBad1.so' 'report it to its maker'

@@ -40,7 +40,8 @@ static inline int cli_close_stdout(FILE *out)
 
 /* =====================================================================================
    SIGNALS                                                                     >>signals
-   SIGINT, SIGTERM, SIGHUP and SIGPIPE remove files that are incomplete.
+   SIGINT, SIGTERM, SIGHUP and SIGPIPE remove files that are incomplete; so does a crash, which is
+   said before the program ends by it.
    ===================================================================================== */
 
 enum { CLI_ASIDES = 8 };
@@ -48,6 +49,7 @@ enum { CLI_ASIDES = 8 };
 static char *volatile        cli_asides[CLI_ASIDES];       /* paths to remove, or NULL */
 static volatile sig_atomic_t cli_held;                     /* depth of cli_hold()         */
 static volatile sig_atomic_t cli_signal;                   /* signal that came since, or 0 */
+static pid_t                 cli_process;                  /* the program, not a child of it */
 
 static inline void cli_remove_asides(void)
 {
@@ -70,6 +72,15 @@ static inline void cli_on_signal(int number)
     else cli_end(number);
 }
 
+/* Handle a crash. The parent of a child says it, too, and knows more. */
+static inline void cli_on_crash(int number)
+{
+    static const char text[] = "\n" CLI_NAME ": crashed, probably within a library\n"
+        "hint: Run qnnrt-run doctor with this model and --run: it names what crashes.\n";
+    if (getpid() == cli_process && write(STDERR_FILENO, text, sizeof(text) - 1) < 0) errno = 0;
+    cli_end(number);
+}
+
 static inline void cli_catch(int number, void (*handler)(int))
 {
     struct sigaction action;
@@ -81,15 +92,22 @@ static inline void cli_catch(int number, void (*handler)(int))
 }
 
 /* Catch the signals that end a program, except those that its caller set to be ignored, as nohup
-   does. A file beyond the limit of its size is an error of writing, like a full disk. */
+   does, and crashes. A file beyond the limit of its size is an error of writing, like a full
+   disk. */
 static inline void cli_catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     struct sigaction before;
     cli_catch(SIGXFSZ, SIG_IGN);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i)
         if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
             cli_catch(numbers[i], cli_on_signal);
+    cli_process = getpid();
+    /* A sanitizer has handlers of its own, which say more. */
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); ++i)
+        if (sigaction(crashes[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            cli_catch(crashes[i], cli_on_crash);
 }
 
 /* Delay signals until cli_release(): between the two calls a file may exist under a name that the
