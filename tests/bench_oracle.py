@@ -13,17 +13,10 @@ import subprocess
 import sys
 from fractions import Fraction
 
+from checks import check, close
+
 tool, folder = sys.argv[1:]
-passed = failed = 0
 
-
-def check(name, good, why=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("bench_oracle: %s: %s" % (name, why))
 
 
 def near(a, b):
@@ -100,5 +93,4 @@ for trial in range(60):
     outside += not found["low"] <= 1 <= found["high"]
 check("coverage", outside <= 4, "%d of 60 intervals leave 1 out" % outside)
 
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())

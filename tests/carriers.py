@@ -24,21 +24,14 @@ import onnxruntime
 
 import make_carriers as make
 import packages
+from checks import check, close
 
 EXECUTORCH = ("pip", "executorch", "1.5.1", "274c28c2fe2b76acb03f9fa381537425c40e0098dcf886baf6d97a1a55ffe300")
 PLATFORMS = ["manylinux_2_28_x86_64"]
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
 TOOL = os.path.join(BUILD, "qnnrt-run")
 QNN = os.path.join(BUILD, "qnn", "2.51", "onnxruntime_qnn")
-passed = failed = 0
 
-
-def check(name, good, more=""):
-    global passed, failed
-    passed += bool(good)
-    failed += not good
-    if not good:
-        print("carriers: %s: %s" % (name, str(more)[:500]))
 
 
 def read(path):
@@ -203,8 +196,7 @@ def main():
         programs(tmp, *models(tmp))
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
-    print("%d passed, %d failed" % (passed, failed))
-    return failed != 0
+    return close()
 
 
 if __name__ == "__main__":

@@ -14,19 +14,14 @@ import subprocess
 import sys
 from fractions import Fraction
 
+from checks import check, close
+
 TOOL, FOLDER = sys.argv[1:3]
 PACK = {"float32": "f", "float16": "e", "float64": "d", "int8": "b", "int16": "h", "int32": "i", "int64": "q",
         "uint8": "B", "uint16": "H", "uint32": "I", "bool8": "?"}
 NPY = {"float32": "<f4", "float16": "<f2", "float64": "<f8", "int8": "|i1", "int16": "<i2", "int32": "<i4", "int64": "<i8",
        "uint8": "|u1", "uint16": "<u2", "uint32": "<u4", "bool8": "|b1"}
-passed = failed = 0
 
-
-def check(name, good, what):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print(f"exact_compare: {name}: {what}")
 
 
 def npy(path, dtype, dims, data):
@@ -212,5 +207,4 @@ check("dtype_kind", rows.get("decode/unknown", {}).get("tolerance_kind") == "abs
 check("dtype_same", "dtypes" not in rows.get("decode/same", {"dtypes": 0}) or rows["decode/same"]["good"], rows.get("decode/same"))
 run, document = compare(A, B, "--tolerance", "nothing=1")
 check("tolerance_of_none", run.returncode == 1 and 'no tensor "nothing"' in run.stderr, run.stderr)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+sys.exit(close())

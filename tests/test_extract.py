@@ -16,20 +16,12 @@ import zipfile
 import zlib
 
 import make_carriers as make
+from checks import check, close
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "build")
 TOOL = os.path.join(BUILD, "qnnrt-run")
-passed = failed = 0
 
-
-def check(name, good, more=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("test_extract: %s: %s" % (name, str(more)[:400]))
 
 
 def run(*words, **more):
@@ -335,8 +327,7 @@ def main():
             part(folder)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
-    print("%d passed, %d failed" % (passed, failed))
-    sys.exit(failed != 0)
+    sys.exit(close())
 
 
 if __name__ == "__main__":

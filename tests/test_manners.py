@@ -25,27 +25,19 @@ import termios
 import xml.etree.ElementTree
 import zipfile
 
+from checks import check, close
+
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
 TOOL, LLM, REF = (os.path.join(BUILD, name) for name in ("qnnrt-run", "qnnrt-llm", "libQnnRef.so"))
 BACKEND = ["--backend_so", REF]
 HOSTILE = "a\"\n\x1b[31m</text><script>alert(1)</script>../'&;,=\u202e%s|{}\\"
 SECONDS = 60
-passed = failed = 0
 os.environ.pop("COLUMNS", None)
 os.environ.pop("NO_COLOR", None)
 os.environ["TERM"] = "xterm"
 os.environ["LC_ALL"] = "C"
 
-
-def check(name, good, reason=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("test_manners: %s: %s" % (name, str(reason)[:600]))
-    return good
 
 
 # ---- running --------------------------------------------------------------------------------------
@@ -671,5 +663,4 @@ try:
             check(" ".join(words), text in done.err and "hint: " in done.err, done)
 finally:
     shutil.rmtree(tmp)
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())

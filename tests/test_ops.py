@@ -9,18 +9,12 @@ import re
 import subprocess
 import sys
 
+from checks import check, close
+
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "build")
 TOOL = os.path.join(BUILD, "qnnrt-run")
-passed = failed = 0
 
-
-def check(name, good, more=""):
-    global passed, failed
-    passed += bool(good)
-    failed += not good
-    if not good:
-        print("test_ops: %s: %s" % (name, str(more)[:400]))
 
 
 def run(*words):
@@ -92,5 +86,4 @@ code, said, wrong = run("explain", "nonsense of all kinds")
 check("explain", code == 1 and "Run qnnrt-run explain for the list." in wrong, wrong)
 code, said, wrong = run("ops", "--backend_so", "x")
 check("option", code == 2 and "--backend_so" in wrong, wrong)
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())

@@ -16,22 +16,14 @@ import sys
 import tempfile
 
 import values
+from checks import check, close, skip
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(TOP, "build")
 RELEASE = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else os.path.join(BUILD, "qnn/2.51/onnxruntime_qnn")
 TOOL, FAKE = os.path.join(BUILD, "qnnrt-run"), os.path.join(BUILD, "fake/libQnnFake.so")
 tmp = tempfile.mkdtemp(prefix="test_run_verb.")
-passed = failed = skipped = 0
 
-
-def check(name, good, why=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("test_run_verb: %s: %s" % (name, why))
 
 
 def run(*words, env=None, tool=TOOL, cwd=None):
@@ -401,8 +393,7 @@ if os.path.exists(os.path.join(RELEASE, "libQnnHtp.so")):
     if os.path.exists(cpu):
         says("wrong_cpu", run("run", htp_model, "--backend_so", cpu, tool=mine), 1, "was made for HTP, and the library", "is for CPU")
 else:
-    skipped += 1
-    print("test_run_verb: releases: skipped: no libQnnHtp.so in " + RELEASE)
+    skip("releases", "no libQnnHtp.so in " + RELEASE)
 answer = run("--ctx_dir", ref_model, "--prompt", "x", tool=os.path.join(home, "bin/qnnrt-llm"), cwd=here)
 check("llm_chooses", "qnnrt-llm: backend %s: beside this program; the binaries are for Ref" % os.path.join(home, "bin/libQnnRef.so") in answer[2], answer[2][:300])
 
@@ -551,5 +542,4 @@ documented = """model backend input_list retrieve_context model_prefix debug out
 check("netrun_options", set(documented) <= options, set(documented) - options)
 
 shutil.rmtree(tmp)
-print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
-sys.exit(failed != 0)
+sys.exit(close())
