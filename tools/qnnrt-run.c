@@ -449,13 +449,6 @@ static void say_left(const tool *t)
     }
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now = {0, 0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static double ms(uint64_t ns)
 {
     return (double)ns / 1e6;
@@ -878,7 +871,7 @@ int main(int argc, char **argv)
         return STATUS_FAILED;
     }
     cli_catch_signals();
-    t.trace_begin_ns = now_ns();
+    t.trace_begin_ns = cli_now_ns();
     t.set.inferences = 1;
     t.set.profiling.inferences = 10;
     t.set.bench.calls = 100;

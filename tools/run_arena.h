@@ -62,9 +62,9 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     const double height = arena_y(w, block->offset) - top;
     const double inset = height >= 3 ? 0.5 : 0;
     const size_t columns = width > 16 ? (size_t)((width - 14) / (height >= 17 ? 7.3 : 6.1)) : 0;
-    char *name = block_name(j, block), *bytes = human_bytes(block->bytes),
-        *exact = grouped(block->bytes);
-    char *offset = grouped(block->offset);
+    char *name = block_name(j, block), *bytes = cli_bytes_text(block->bytes),
+        *exact = cli_grouped(block->bytes);
+    char *offset = cli_grouped(block->offset);
     const char *kept = block->kept ? ", kept between calls" : "";
     char *title = cli_text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact,
                            offset,
@@ -160,7 +160,7 @@ static double draw_limits(page *p, const qnnrt_plan_info *plan, const window *w)
 {
     const double peak = arena_y(w, plan->peak), bound = arena_y(w, plan->bound);
     const int equal = plan->peak == plan->bound;
-    char *peak_bytes = human_bytes(plan->peak), *bound_bytes = human_bytes(plan->bound);
+    char *peak_bytes = cli_bytes_text(plan->peak), *bound_bytes = cli_bytes_text(plan->bound);
     double end = peak + 19;
     if (!equal)
         page_add(p, "<path class=\"peak\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, peak,
@@ -232,7 +232,7 @@ static void label_thin(page *p, const job *j, const qnnrt_plan_block **blocks, c
         if (i < shown) {
             const double left = w->bottom - (double)(count - i - 1) * LINE;
             if (label->y > y) y = label->y < left ? label->y : left > y ? left : y;
-            char *bytes = human_bytes(label->bytes);
+            char *bytes = cli_bytes_text(label->bytes);
             char *text = label->count > 1 ? cli_text("%s \xC3\x97 %lu", label->key,
                                                      (unsigned long)label->count)
                 : cli_text("%s", label->name);
@@ -332,8 +332,8 @@ static double draw_arena(page *p, const job *j, double y)
     const int mixed = is_mixed(j->info);
     window all = {0, plan->peak, y + (mixed ? 114 : 92), 0}, moving = {0, 0, 0, 0};
     all.bottom = all.top + plot_height(plan);
-    char *peak = human_bytes(plan->peak), *bound = human_bytes(plan->bound),
-        *naive = human_bytes(plan->naive);
+    char *peak = cli_bytes_text(plan->peak), *bound = cli_bytes_text(plan->bound),
+        *naive = cli_bytes_text(plan->naive);
     page about = {NULL, 0, 0};
     page_add(&about, "memory plan: %lu block%s in %s; lower bound %s, one after another %s",
              (unsigned long)plan->block_count,
@@ -351,7 +351,7 @@ static double draw_arena(page *p, const job *j, double y)
     double end = all.bottom;
     if (inset) {                                 /* what moves, below the whole */
         const double top = arena_y(&all, moving.high), low = arena_y(&all, moving.low);
-        char *part = human_bytes(moving.high - moving.low),
+        char *part = cli_bytes_text(moving.high - moving.low),
             *title = cli_text("what moves, enlarged: %s", part);
         moving.top = all.bottom + 86;
         moving.bottom = moving.top + INSET_HEIGHT;

@@ -192,7 +192,7 @@ static int aten_name(aten *a, const char *const *asked)
 /* Add the time since `begin` to a phase, and return the time now. */
 static uint64_t aten_spent(aten *a, int phase, uint64_t begin)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = cli_now_ns();
     if (a != NULL) a->ns[phase] += now - begin;
     return now;
 }
@@ -245,7 +245,7 @@ static int aten_read_graph(aten *a, aten_graph *g)
 static int aten_read(aten *a)
 {
     const cli_list *paths = &a->t->set.compile.weights;
-    uint64_t begin = now_ns();
+    uint64_t begin = cli_now_ns();
     int good = 1;
     a->kv = cli_alloc(1, sizeof(*a->kv));
     for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
@@ -472,7 +472,7 @@ static int aten_lower(aten *a)
 {
     qnnrt_lower_desc desc = aten_desc(a);
     qnnrt_error err;
-    uint64_t begin = now_ns();
+    uint64_t begin = cli_now_ns();
     int good = 1;
     desc.passed = aten_passed;
     desc.passed_user = a;
@@ -510,7 +510,7 @@ static int aten_lower(aten *a)
     aten_spent(a, ATEN_LOWER, begin);
     for (size_t i = 0; i < a->graph_count; ++i) {
         const qnnrt_lower_graph_info *info = &qnnrt_lower_get_info(a->lower)->graphs[i];
-        char *bytes = grouped(info->static_bytes);
+        char *bytes = cli_grouped(info->static_bytes);
         say(a->t, "lowered   graph \"%s\": %lu nodes, %lu after the passes, %lu operators, %s bytes"
                   " of weights\n", info->name, (unsigned long)a->graphs[i].node_count,
             (unsigned long)info->ir->node_count, (unsigned long)info->used_ops, bytes);
@@ -528,7 +528,7 @@ static int aten_lower(aten *a)
 static int aten_emit(aten *a, qnnrt_builder *builder)
 {
     const size_t first = qnnrt_lower_get_info(a->lower)->finding_count;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     qnnrt_error err;
     const qnnrt_result result = qnnrt_lower_emit(a->lower, builder, &err);
     aten_spent(a, ATEN_ASK, begin);

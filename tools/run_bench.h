@@ -23,17 +23,17 @@ typedef struct lane {
 /* Execute once. Return its time in ns; 0: it failed, and .result says how. */
 static uint64_t lane_call(lane *l)
 {
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     l->result = qnnrt_exec(l->run);
-    const uint64_t took = now_ns() - begin;
+    const uint64_t took = cli_now_ns() - begin;
     return l->result != QNNRT_OK ? 0 : took > 0 ? took : 1;
 }
 
-/* Sleep until a moment of now_ns(). */
+/* Sleep until a moment of cli_now_ns(). */
 static void sleep_until(uint64_t moment)
 {
     struct timespec rest;
-    for (uint64_t now = now_ns(); now < moment; now = now_ns()) {
+    for (uint64_t now = cli_now_ns(); now < moment; now = cli_now_ns()) {
         rest.tv_sec = (time_t)((moment - now) / 1000000000u);
         rest.tv_nsec = (long)((moment - now) % 1000000000u);
         nanosleep(&rest, NULL);
@@ -48,15 +48,15 @@ static void *lane_measure(void *user)
     const bench_settings *set = &l->t->set.bench;
     const uint64_t most = (uint64_t)(set->duration * 1e9);
     const double step = set->rate > 0 ? 1e9 / set->rate : 0;
-    l->begin_ns = l->end_ns = now_ns();
+    l->begin_ns = l->end_ns = cli_now_ns();
     for (size_t i = 0; most > 0 ? i == 0 || l->end_ns - l->begin_ns < most : i < set->calls; ++i) {
         const uint64_t due = l->begin_ns + (uint64_t)(step * (double)i);
-        if (step > 0 && i > 0 && now_ns() > due) ++l->late;
+        if (step > 0 && i > 0 && cli_now_ns() > due) ++l->late;
         if (step > 0) sleep_until(due);
         const uint64_t took = lane_call(l);
         if (took == 0) break;
         add_sample(&l->calls, (double)took);
-        l->end_ns = now_ns();
+        l->end_ns = cli_now_ns();
     }
     return NULL;
 }
@@ -229,7 +229,7 @@ static void say_bars(const tool *t, const summary *s, const time_bars *h)
 static void say_benched(const tool *t, const benched *b)
 {
     char *first = time_text(b->first_ns), *prepare = time_text((double)b->j->prepare_ns),
-        *arena = human_bytes(b->j->plan_info->peak);
+        *arena = cli_bytes_text(b->j->plan_info->peak);
     say(t, "\nbench %s\n", b->j->title);
     say(t, "  calls     %lu in %.3f s, %.1f in a second, %lu thread%s, after a first call of %s and"
         " %lu warm-up%s\n", (unsigned long)b->exec.count, b->seconds,
@@ -301,7 +301,7 @@ static int bench_open(bench *all)
     all->others = cli_alloc(count, sizeof(*all->others));
     for (size_t i = 0; i < count; ++i) {
         tool *one = i == 0 ? t : &all->others[i - 1];
-        const uint64_t begin = now_ns();
+        const uint64_t begin = cli_now_ns();
         if (i > 0) {
             one->out = t->out;
             one->set = t->set;
@@ -310,7 +310,7 @@ static int bench_open(bench *all)
             one->given_count = t->given_count;
         }
         if (!open_model(one) || !select_jobs(one)) return 0;
-        if (i == 0) all->load_ns = now_ns() - begin;
+        if (i == 0) all->load_ns = cli_now_ns() - begin;
         for (size_t k = 0; k < one->job_count; ++k) plan_job(one, &one->jobs[k]);
         for (size_t k = 0; k < one->set.input_count; ++k) place_input(one, &one->set.inputs[k]);
         place_changes(one);
@@ -477,8 +477,8 @@ static void bench_model(tool *t)
     for (size_t i = 0; good && i < t->job_count; ++i) good = bench_pipeline(&all, i);
     all.resident = process_bytes("VmRSS:");
     all.peak = process_bytes("VmHWM:");
-    char *before = human_bytes(all.before), *now = human_bytes(all.resident),
-        *peak = human_bytes(all.peak);
+    char *before = cli_bytes_text(all.before), *now = cli_bytes_text(all.resident),
+        *peak = cli_bytes_text(all.peak);
     if (good)
         say(t, "\nmemory    of the process: %s before loading, %s resident, %s at its peak\n",
             before, now, peak);

@@ -179,7 +179,7 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
                      const char *path, char text[QNNRT_CACHE_KEY_BYTES], qnnrt_error *err)
 {
     const char *slash = strrchr(path, '/');
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     uint64_t bytes = 0;
     qnnrt_cache_key key;
     qnnrt_cache_key_begin(&key);
@@ -201,9 +201,9 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
     if (a != NULL) bytes = cache_add_weights(&key, a);
     if (a != NULL) cache_add_ranges(&key, a);
     qnnrt_cache_key_end(&key, text);
-    char *shown = grouped(bytes);
+    char *shown = cli_grouped(bytes);
     say(t, "cache     key %.*s, %s bytes of weights, %.0f ms\n", CACHE_SHOWN, text, shown,
-        ms(now_ns() - begin));
+        ms(cli_now_ns() - begin));
     free(shown);
     return 1;
 }
@@ -243,7 +243,7 @@ static char **cache_paths(const tool *t, const qnnrt_cache_entry *entry)
 static char **cache_take(compile_cache *c, tool *t)
 {
     const qnnrt_cache_entry *entry = NULL;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     char *missing = NULL, **paths = NULL;
     qnnrt_error err;
     if (c->cache == NULL) return NULL;
@@ -258,10 +258,10 @@ static char **cache_take(compile_cache *c, tool *t)
     if (result == QNNRT_OK) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < entry->file_count; ++i) bytes += entry->files[i].bytes;
-        char *shown = grouped(bytes);
+        char *shown = cli_grouped(bytes);
         c->hit = 1;
         say(t, "cache     the files are in entry %.*s: copied %lu, %s bytes, %.0f ms\n",
-            CACHE_SHOWN, c->key, (unsigned long)entry->file_count, shown, ms(now_ns() - begin));
+            CACHE_SHOWN, c->key, (unsigned long)entry->file_count, shown, ms(cli_now_ns() - begin));
         free(shown);
         for (size_t i = 0; i < entry->file_count; ++i) {
             const char *name = entry->files[i].name;
@@ -344,7 +344,7 @@ typedef struct cache_listing { const tool *t; size_t count; uint64_t bytes; } ca
 static void cache_show(void *user, const qnnrt_cache_entry *entry)
 {
     cache_listing *list = user;
-    char *bytes = grouped(entry->bytes);
+    char *bytes = cli_grouped(entry->bytes);
     say(list->t, "%.*s %16s bytes ", CACHE_SHOWN, entry->key, bytes);
     for (size_t i = 0; i < entry->file_count; ++i)
         say(list->t, "%s%s", i == 0 ? " " : ", ", entry->files[i].name);
@@ -370,7 +370,7 @@ static void cache_manage(tool *t)
     qnnrt_result result = qnnrt_cache_open(folder, &desc, &cache, &err);
     if (result == QNNRT_OK && t->set.compile.cache_list) {
         result = qnnrt_cache_list(cache, cache_show, &list, &err);
-        char *bytes = grouped(list.bytes);
+        char *bytes = cli_grouped(list.bytes);
         if (result == QNNRT_OK)
             say(t, "%lu entr%s, %s bytes, the one unused for longest first\n",
                 (unsigned long)list.count, list.count == 1 ? "y" : "ies", bytes);
@@ -378,7 +378,7 @@ static void cache_manage(tool *t)
     }
     if (result == QNNRT_OK && t->set.compile.cache_clear) {
         result = qnnrt_cache_clear(cache, &list.count, &list.bytes, &err);
-        char *bytes = grouped(list.bytes);
+        char *bytes = cli_grouped(list.bytes);
         if (result == QNNRT_OK)
             say(t, "removed %lu entr%s, %s bytes\n", (unsigned long)list.count,
                 list.count == 1 ? "y" : "ies", bytes);

@@ -465,7 +465,7 @@ static int calibrate_run(calibration *c, uint64_t begin)
     if (good)
         say(c->a->t, "calibrated graph \"%s\": %lu samples, ranges of %lu tensors, %ld of them"
                   " cut, %.2f s\n", c->name, (unsigned long)c->samples, (unsigned long)count,
-            cut, (double)(now_ns() - begin) / 1e9);
+            cut, (double)(cli_now_ns() - begin) / 1e9);
     for (size_t i = 0; i < c->ir->input_count; ++i) free(c->inputs[i]);
     free(c->inputs);
     free(c->ranges);
@@ -476,7 +476,7 @@ static int calibrate_run(calibration *c, uint64_t begin)
 static int calibrate_graph(aten *a, aten_graph *g, const char *list, qnnrt_backend *backend)
 {
     calibration c = {0};
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     if (g->text == NULL) {
         fail(a->t, NULL, "Leave --calibrate out.", "graph \"%s\" is made of config.json: it cannot"
              " be calibrated", g->name);

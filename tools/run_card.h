@@ -36,12 +36,13 @@ static void card_sums(const tool *t, page *p, const findings *found, const costs
         if (all->rows[i].kind == COST_PIPELINE && all->rows[i].us > inference)
             inference = all->rows[i].us;
     page_text(p, "<section id=\"sums\">\n<h2>At a glance</h2>\n<div class=\"tiles\">\n");
-    html_tile(p, grouped(info->context_count), info->context_count == 1 ? "context" : "contexts");
-    html_tile(p, grouped(graphs), graphs == 1 ? "graph" : "graphs");
-    html_tile(p, grouped(t->job_count), t->job_count == 1 ? "pipeline" : "pipelines");
-    if (bytes > 0) html_tile(p, human_bytes(bytes), "files");
-    if (needed > 0) html_tile(p, human_bytes(needed), "device memory");
-    if (arena > 0) html_tile(p, human_bytes(arena), "largest arena");
+    html_tile(p, cli_grouped(info->context_count),
+              info->context_count == 1 ? "context" : "contexts");
+    html_tile(p, cli_grouped(graphs), graphs == 1 ? "graph" : "graphs");
+    html_tile(p, cli_grouped(t->job_count), t->job_count == 1 ? "pipeline" : "pipelines");
+    if (bytes > 0) html_tile(p, cli_bytes_text(bytes), "files");
+    if (needed > 0) html_tile(p, cli_bytes_text(needed), "device memory");
+    if (arena > 0) html_tile(p, cli_bytes_text(arena), "largest arena");
     if (inference > 0) html_tile(p, us_text(inference, 0), "longest inference");
     html_tile(p, cli_text("%lu / %lu", (unsigned long)found->levels[FOUND_FAULT],
                           (unsigned long)found->levels[FOUND_WARNING]), "faults / warnings");
@@ -88,9 +89,9 @@ static void card_contexts(const tool *t, page *p)
     for (size_t i = 0; i < info->context_count; ++i) {
         const qnnrt_context_info *c = &info->contexts[i];
         page_text(p, "<tr>");
-        html_take(p, "td", "n soft", grouped(i));
+        html_take(p, "td", "n soft", cli_grouped(i));
         html_item(p, "td", "name", base_name(c->file));
-        html_take(p, "td", "n", c->file_bytes != 0 ? human_bytes(c->file_bytes)
+        html_take(p, "td", "n", c->file_bytes != 0 ? cli_bytes_text(c->file_bytes)
                   : cli_text("no binary"));
         html_item(p, "td", "mono", c->build_id != NULL && c->build_id[0] != '\0' ? c->build_id
                   : "-");
@@ -98,7 +99,7 @@ static void card_contexts(const tool *t, page *p)
         html_take(p, "td", NULL, c->role != NULL && c->role[0] != '\0'
                   ? cli_text("%s (%s)", c->role, cli_backend_name(c->backend_id))
                   : cli_text("%s", cli_backend_name(c->backend_id)));
-        html_take(p, "td", "n", grouped(c->graph_count));
+        html_take(p, "td", "n", cli_grouped(c->graph_count));
         html_take(p, "td", "n", c->create_ns != 0
                   ? us_text((double)(c->create_ns + c->metadata_ns) / 1e3, 0) : cli_text("-"));
         page_text(p, "</tr>\n");
@@ -129,7 +130,7 @@ static void card_tensors(page *p, const job *j)
         html_take(p, "td", "one mono", dims_text(tensor));
         html_item(p, "td", "mono", qnnrt_dtype_name(tensor->dtype));
         html_take(p, "td", "mono", encoding_text(&tensor->quant));
-        html_take(p, "td", "n", human_bytes(tensor->bytes));
+        html_take(p, "td", "n", cli_bytes_text(tensor->bytes));
         html_take(p, "td", "n", offset_text(j, i));
         html_take(p, "td", "n", first == last ? cli_text("%lu", first)
                   : cli_text("%lu\xE2\x80\x93%lu", first, last));
@@ -150,11 +151,11 @@ static void card_edges(page *p, const qnnrt_pipeline_info *info)
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
         page_text(p, "<tr>");
-        html_take(p, "td", "n", grouped(edge->from_step));
+        html_take(p, "td", "n", cli_grouped(edge->from_step));
         html_item(p, "td", "name", edge->from->name);
-        html_take(p, "td", "n", grouped(edge->to_step));
+        html_take(p, "td", "n", cli_grouped(edge->to_step));
         html_item(p, "td", "name", edge->to->name);
-        html_take(p, "td", "n", human_bytes(edge->from->bytes));
+        html_take(p, "td", "n", cli_bytes_text(edge->from->bytes));
         html_item(p, "td", NULL, edge->reason);
         page_text(p, "</tr>\n");
     }
@@ -212,7 +213,7 @@ static void card_lines(page *p, const costs *all, size_t pipeline, line_kind kin
             page_text(p, "<tr>");
             html_take(p, "td", "n", share_text(line->us[0], all->rows[pipeline].us));
             html_take(p, "td", "n", us_text(line->us[0], 0));
-            html_take(p, "td", "n", grouped(kind == LINE_NODES ? line->step : line->count[0]));
+            html_take(p, "td", "n", cli_grouped(kind == LINE_NODES ? line->step : line->count[0]));
             html_item(p, "td", "name", line->about);
             if (kind != LINE_OPERATORS)
                 html_item(p, "td", "name", is_made_up(line->name) ? "" : line->name);

@@ -231,7 +231,7 @@ static void compare_details(const comparison *c, const compared *row)
         say(t, "  %s: the largest difference is at %s\n", name, index);
     }
     free(index);
-    char *unequal = grouped(m->unequal), *count = grouped(m->count);
+    char *unequal = cli_grouped(m->unequal), *count = cli_grouped(m->count);
     say(t, "    %s of %s values differ", unequal, count);
     if (m->wild > 0) say(t, ", %llu where one is NaN or infinite", (unsigned long long)m->wild);
     if (m->codes)

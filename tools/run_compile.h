@@ -279,7 +279,7 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
             graph.hvx_threads = set->compile.hvx;
             qnnrt_builder_dlc(builder, set->files.items[i], &graph);
         }
-        const uint64_t begin = now_ns();
+        const uint64_t begin = cli_now_ns();
         result = qnnrt_builder_finish(builder, &model, &err);
         cli_busy_end();
         aten_spent(a, ATEN_BUILD, begin);
@@ -288,7 +288,7 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
             small_say(t, qnnrt_lower_get_info(a->lower)->smalls,
                       qnnrt_lower_get_info(a->lower)->small_count, "");
     }
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     char **paths = result == QNNRT_OK ? compile_save(t, model, a, path) : NULL;
     aten_spent(a, ATEN_SAVE, begin);
     if (result != QNNRT_OK)
@@ -416,7 +416,7 @@ static int verb_compile(void *user)
                     say_wrote(t, paths[i]);
                 for (size_t i = 0; made && i < m.path_count; ++i)
                     say_wrote(t, m.paths[i]);
-                const uint64_t begin = now_ns();
+                const uint64_t begin = cli_now_ns();
                 if ((made || paths != NULL) && mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
                 if (made) {
                     paths = cli_alloc(m.path_count + 1, sizeof(*paths));
@@ -444,7 +444,7 @@ static int verb_compile(void *user)
         }
         for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
             say_wrote(t, paths[i]);
-        const uint64_t begin = now_ns();
+        const uint64_t begin = cli_now_ns();
         if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
         cache_keep(&cache, t, a, paths);
         if (a != NULL) fate_write(a, paths);

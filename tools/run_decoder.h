@@ -160,7 +160,7 @@ static int decoder_read(aten *a)
     decoder *d = a->decoder;
     tool *t = a->t;
     qnnrt_error err;
-    uint64_t begin = now_ns();
+    uint64_t begin = cli_now_ns();
     if (!decoder_config(a)) return 0;
     begin = aten_spent(a, ATEN_READ, begin);
     /* cli_parse() has made room for as many words as the command line has. */

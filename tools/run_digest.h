@@ -178,7 +178,7 @@ static char *watch_steps(const job *j)
 static void show_watch(const tool *t, job *j, int last)
 {
     static const uint64_t pause = 1000000000u;
-    const uint64_t now = now_ns();
+    const uint64_t now = cli_now_ns();
     if (!t->set.run.watch || j->exec_count == 0) return;
     if (!last && now - j->watched_ns < (cli_is_terminal(stderr) ? pause / 10 : pause)) return;
     j->watched_ns = now;

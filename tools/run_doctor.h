@@ -386,9 +386,9 @@ static void execute_once(const tool *t, const qnnrt_pipeline_info *info, finding
         add_finding(f, AREA_RUN, FOUND_FAULT, info->name, err.hint, "%s", err.text);
         return;
     }
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     const int good = qnnrt_exec(run) == QNNRT_OK;
-    const double took = ms(now_ns() - begin);
+    const double took = ms(cli_now_ns() - begin);
     const uint64_t odd = good ? count_odd(run, info) : 0;
     if (!good)
         add_finding(f, AREA_RUN, FOUND_FAULT, info->name, qnnrt_run_error(run)->hint, "%s",

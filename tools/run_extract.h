@@ -344,7 +344,7 @@ static void say_listing(tool *t, const graph_listing *graph)
 
 static void say_piece(tool *t, const carried *p)
 {
-    char *bytes = grouped(p->bytes), *where = cli_shown(p->where), *owner = cli_shown(p->owner);
+    char *bytes = cli_grouped(p->bytes), *where = cli_shown(p->where), *owner = cli_shown(p->owner);
     char *problem = p->problem != NULL ? cli_shown(p->problem) : NULL;
     say(t, "  %s%s%s%s: %s bytes, ", where, owner[0] != '\0' ? " (" : "", owner,
         owner[0] != '\0' ? ")" : "", bytes);
@@ -360,7 +360,7 @@ static void say_piece(tool *t, const carried *p)
 
 static void say_extract(tool *t, const extract *e)
 {
-    char *bytes = grouped(e->all.bytes), *path = cli_shown(e->path);
+    char *bytes = cli_grouped(e->all.bytes), *path = cli_shown(e->path);
     if (e->problem == NULL && (e->found.count > 0 || e->found.graph_count > 0)) {
         say(t, "%s: %s, %s bytes\n", path, extract_kind(e), bytes);
         for (size_t i = 0; i < e->found.count; ++i) say_piece(t, &e->found.list[i]);

@@ -75,7 +75,7 @@ static char *finding_brief(const char *text)
             uint64_t value = 0;
             for (size_t i = 0; i < number; ++i)
                 if (strchr(digits, text[i]) != NULL) value = 10 * value + (uint64_t)(text[i] - '0');
-            bytes = human_bytes(value);
+            bytes = cli_bytes_text(value);
             page_text(&p, bytes);
             used = number + sizeof(unit) - 1;
         } else if (!inside && strncmp(text, id, sizeof(id) - 1) == 0) {
@@ -220,7 +220,7 @@ static int child_read(child *c, void *to, size_t bytes)
     char *data = to;
     while (bytes > 0) {
         struct pollfd waiting = {c->fd, POLLIN, 0};
-        const int64_t left = c->end_ms - (int64_t)(now_ns() / 1000000);
+        const int64_t left = c->end_ms - (int64_t)(cli_now_ns() / 1000000);
         const int ready = left > 0 ? poll(&waiting, 1, left < 60000 ? (int)left : 60000) : 0;
         if ((ready < 0 && errno == EINTR) || (ready == 0 && left > 60000)) continue;
         if (ready <= 0) {
@@ -304,7 +304,7 @@ static void in_child(findings *f, finding_area area, const char *what, uint32_t 
 {
     child c = {.f = f, .area = area, .what = what, .stage = cli_text("starting")};
     int ends[2];
-    c.end_ms = (int64_t)(now_ns() / 1000000) + (int64_t)limit_s * 1000;
+    c.end_ms = (int64_t)(cli_now_ns() / 1000000) + (int64_t)limit_s * 1000;
     if (f->shown != NULL) fflush(f->shown->out);
     fflush(stderr);
     if (pipe(ends) != 0 || (c.id = fork()) < 0) {

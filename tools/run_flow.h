@@ -110,7 +110,7 @@ static void entry_title(page *p, const item *items, size_t count)
     for (size_t i = 0; i < count && i < LISTED; ++i) {
         char *name = cli_shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
         char *encoding = encoding_text(&items[i].tensor->quant),
-            *bytes = human_bytes(items[i].tensor->bytes);
+            *bytes = cli_bytes_text(items[i].tensor->bytes);
         page_add(&s, "%s%s  %s  %s", i > 0 ? "\n" : "", name, shape, bytes);
         if (items[i].tensor->quant.encoding != QNNRT_ENCODING_NONE) page_add(&s, "  %s", encoding);
         free(name);
@@ -129,7 +129,7 @@ static void draw_entry(page *p, double x, double y, const item *items, size_t co
     const char *strong = first->bad ? "bold t-bad" : first->edge != NULL && which != SIDE_EDGE
         ? "bold t-edge" : "bold";
     char *name = group_name(items, count, 0), *shape = shape_text(first->tensor);
-    char *bytes = human_bytes(first->tensor->bytes), *end = entry_end(items, count, which),
+    char *bytes = cli_bytes_text(first->tensor->bytes), *end = entry_end(items, count, which),
         *note = entry_note(first, which);
     size_t room = NAME_COLUMNS;
     page_text(p, "<g class=\"entry\">\n");
@@ -183,7 +183,7 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
     int bad = 0;
     for (size_t i = 0; i < list->count; ++i) bad |= list->items[i].bad && which == SIDE_EDGE;
     const char *kind = bad ? "bad" : side_names[which];
-    char *bytes = human_bytes(list->bytes), *usual = card_head(list, which);
+    char *bytes = cli_bytes_text(list->bytes), *usual = card_head(list, which);
     char *style = cli_text("head t-%s", kind), *end = cli_text("head end t-%s", kind);
     svg_card(p, kind, x, y, CARD_WIDTH, height, 6);
     svg_text(p, x + 13, y + 19, style, 24, head != NULL ? head : usual);
@@ -241,7 +241,7 @@ static char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m)
     uint64_t bytes = 0;
     for (size_t i = 0; i < m->count; ++i)
         bytes += step_context(s + i) != NULL ? step_context(s + i)->file_bytes : 0;
-    char *file = step_file(s), *size = human_bytes(bytes);
+    char *file = step_file(s), *size = cli_bytes_text(bytes);
     char *inner = m->inner.group_count > 0 ? group_name(m->inner.items, m->inner.groups[1], 0)
         : NULL;
     char *made = m->count == 1

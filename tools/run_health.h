@@ -198,7 +198,7 @@ static char *context_facts_text(const qnnrt_context_info *c)
     if (c->dsp_arch != 0) page_add(&p, ", NPU v%lu", (unsigned long)c->dsp_arch);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         if (i > 0 && sizes[i].value == 0) continue;
-        char *value = grouped(sizes[i].value);
+        char *value = cli_grouped(sizes[i].value);
         page_add(&p, "%s %s %s bytes", i > 0 ? "," : "\n ", sizes[i].label, value);
         free(value);
     }
@@ -270,7 +270,7 @@ static void check_need(const qnnrt_info *info, findings *f)
     }
     if (count == 0) return;
     const int large = need > QNNRT_DOMAIN_BYTES;
-    char *bytes = grouped(need), *most = grouped(QNNRT_DOMAIN_BYTES);
+    char *bytes = cli_grouped(need), *most = cli_grouped(QNNRT_DOMAIN_BYTES);
     add_finding(f, AREA_MODEL, large ? FOUND_WARNING : FOUND_OK, "memory of the NPU", large
                 ? "Load contexts in turns with --resident one, or use fewer bits for weights."
                 : NULL,
@@ -310,7 +310,7 @@ static void check_pipeline(const tool *t, const qnnrt_pipeline *pipeline, findin
                    !qnnrt_quant_equal(&info->edges[i].from->quant, &info->edges[i].to->quant);
     const uint64_t peak = plan_bytes(t, pipeline, info, f);
     if (peak == 0) return;
-    char *bytes = grouped(peak);
+    char *bytes = cli_grouped(peak);
     add_finding(f, AREA_MODEL, FOUND_OK, info->name, NULL, "%lu step%s, %lu edge%s%s, an arena of"
                 " %s bytes", (unsigned long)info->step_count, cli_plural(info->step_count),
                 (unsigned long)info->edge_count, cli_plural(info->edge_count),

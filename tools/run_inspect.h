@@ -146,7 +146,7 @@ static void say_sizes(const tool *t, const qnnrt_graph_info *g)
         const fact *f = &graph_facts[i];
         if (fact_number(f, g) == 0) continue;
         const int sized = strstr(f->key, "_bytes") != NULL;
-        char *value = sized ? human_bytes(fact_number(f, g)) : grouped(fact_number(f, g));
+        char *value = sized ? cli_bytes_text(fact_number(f, g)) : cli_grouped(fact_number(f, g));
         char *text = cli_text("%s %s", f->label, value);
         const int next = column > 0 && column + 2 + width_of(text) >= CLI_TABLE_WIDTH;
         const char *before = column == 0 ? "    sizes     " : next ? ",\n              " : ", ";
@@ -173,7 +173,7 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
 {
     char *file = cli_shown(c->file), *source = source_text(t->model, c),
         *build = cli_shown(c->build_id != NULL ? c->build_id : "");
-    char *bytes = human_bytes(c->file_bytes), *blob_bytes = human_bytes(c->blob_bytes);
+    char *bytes = cli_bytes_text(c->file_bytes), *blob_bytes = cli_bytes_text(c->blob_bytes);
     say(t, "\ncontext %lu  %s", (unsigned long)index, file);
     if (c->file_bytes != 0) say(t, ", %s", bytes);
     else if (c->failure == NULL) say(t, ", without its binary");

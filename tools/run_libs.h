@@ -128,7 +128,7 @@ static char **names_in(const char *folder, int (*fits)(const char *name), size_t
 static char *lib_facts(const lib_file *f)
 {
     page p = {NULL, 0, 0};
-    char *release = release_text(&f->marks), *bytes = grouped(f->bytes);
+    char *release = release_text(&f->marks), *bytes = cli_grouped(f->bytes);
     page_text(&p, lib_platforms[f->platform]);
     if (f->machine == ELF_HEXAGON) page_add(&p, " v%x", (unsigned)(f->flags & 0xff));
     else if (f->align >= 1024 && f->platform != LIB_X86_64)

@@ -584,7 +584,7 @@ static int mixed_calibrate_step(mixed *m, qnnrt_program *program, size_t graph, 
     const qnnrt_program_graph *whole = &qnnrt_program_get_info(program)->graphs[graph];
     const size_t backend = whole->steps[step].backend;
     const qnnrt_lower_desc lowered = aten_desc(a);
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     qnnrt_program_watched watched;
     calibration c = {0};
     qnnrt_error err;
@@ -697,7 +697,7 @@ static int mixed_compile(mixed *m, const char *path)
         if (result != QNNRT_OK) good = 0;
     }
     if (!good) return 0;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     const qnnrt_result result = qnnrt_program_build(m->program, &err);
     cli_busy_end();
     aten_spent(a, ATEN_BUILD, begin);

@@ -128,7 +128,7 @@ static void say_need(const tool *t)
         found = 1;
     }
     if (!found) return;
-    char *bytes = human_bytes(need), *most = human_bytes(QNNRT_DOMAIN_BYTES);
+    char *bytes = cli_bytes_text(need), *most = cli_bytes_text(QNNRT_DOMAIN_BYTES);
     say(t, "device    about %s; one process has about %s on the NPU\n", bytes, most);
     free(bytes);
     free(most);
@@ -157,7 +157,7 @@ static void say_contexts(const tool *t)
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
         char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
-        char *role = cli_shown(c->role), *bytes = human_bytes(c->file_bytes);
+        char *role = cli_shown(c->role), *bytes = cli_bytes_text(c->file_bytes);
         say(t, "  %lu  %s", (unsigned long)i, file);
         if (c->file_bytes != 0 || c->failure != NULL) say(t, "  %s", bytes);
         else say(t, "  without its binary");

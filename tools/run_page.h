@@ -46,16 +46,6 @@ static void page_dims(page *p, uint32_t rank, const int64_t *dims)
     page_text(p, "]");
 }
 
-static char *grouped(uint64_t value)
-{
-    return cli_grouped(value);
-}
-
-static char *human_bytes(uint64_t bytes)
-{
-    return cli_bytes_text(bytes);
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -69,10 +69,10 @@ static void say_record(const tool *t, const grid *g, char *const *cells)
         if (strcmp(cells[c], "-") != 0) say(t, "    %s %s\n", g->titles[c], cells[c]);
 }
 
-/* Return human_bytes() with a short unit. The caller frees it. */
+/* Return cli_bytes_text() with a short unit. The caller frees it. */
 static char *bytes_cell(uint64_t bytes)
 {
-    char *text = human_bytes(bytes), *unit = strstr(text, "byte");
+    char *text = cli_bytes_text(bytes), *unit = strstr(text, "byte");
     if (unit != NULL) memcpy(unit, "B", 2);
     return text;
 }
@@ -196,8 +196,8 @@ static void say_slots(const tool *t, const job *j)
 
 static void say_peak(const tool *t, const qnnrt_plan_info *plan)
 {
-    char *peak = human_bytes(plan->peak), *bound = human_bytes(plan->bound);
-    char *naive = human_bytes(plan->naive);
+    char *peak = cli_bytes_text(plan->peak), *bound = cli_bytes_text(plan->bound);
+    char *naive = cli_bytes_text(plan->naive);
     say(t, "  memory    peak %s, bound %s, naive %s, alignment %lu%s\n", peak, bound, naive,
         (unsigned long)plan->align,
         t->set.guard ? "; with --guard every tensor has pages of its own"
@@ -340,13 +340,13 @@ static void plan_job(tool *t, job *j)
         return;
     }
     qnnrt_error err;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     if (make_plan(t, j->pipeline, &j->plan, &err) != QNNRT_OK) {
         fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         leave_out(t, NULL, j->info->name, err.text);
         return;
     }
-    j->prepare_ns = now_ns() - begin;
+    j->prepare_ns = cli_now_ns() - begin;
     j->plan_info = qnnrt_plan_get_info(j->plan);
     for (size_t b = 0; b < j->plan_info->block_count; ++b) {
         const qnnrt_plan_block *block = &j->plan_info->blocks[b];

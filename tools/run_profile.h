@@ -314,7 +314,7 @@ static void trace_loading(tool *t)
     const qnnrt_info *info = qnnrt_get_info(t->model);
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
     double at = 0;
-    trace_bar(j, TRACK_LOADING, "loading", 0, (double)(now_ns() - t->trace_begin_ns) / 1e3);
+    trace_bar(j, TRACK_LOADING, "loading", 0, (double)(cli_now_ns() - t->trace_begin_ns) / 1e3);
     json_count(j, "contexts", info->context_count);
     trace_bar_end(j);
     if (backend != NULL) {

@@ -17,14 +17,14 @@ static void progress_begin(progress *p, const settings *set)
 {
     memset(p, 0, sizeof(*p));
     p->lines = set->progress;
-    p->begin_ns = now_ns();
+    p->begin_ns = cli_now_ns();
 }
 
 /* Print how far the builder is: qnnrt_builder_desc.progress. */
 static void progress_build(void *user, const qnnrt_build_progress *at)
 {
     progress *p = user;
-    const uint64_t now = now_ns();
+    const uint64_t now = cli_now_ns();
     const int fills = at->phase == QNNRT_BUILD_FILL;
     if (fills && p->phase == (int)at->phase && p->last_ns != 0 && now - p->last_ns < 100000000)
         return;

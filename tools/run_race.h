@@ -73,10 +73,10 @@ static int racer_serve(int wire, lane *lanes, size_t count)
 /* In the child: load the model, say what it has, and serve. Returns the exit status. */
 static int racer_run(tool *t, int wire, char letter)
 {
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     say(t, "%sside %c\n", letter == 'A' ? "" : "\n", letter);
     int good = open_model(t) && select_jobs(t);
-    double numbers[2] = {(double)(now_ns() - begin), 0};
+    double numbers[2] = {(double)(cli_now_ns() - begin), 0};
     for (size_t i = 0; i < t->job_count && good; ++i) plan_job(t, &t->jobs[i]);
     for (size_t i = 0; i < t->set.input_count && good; ++i) place_input(t, &t->set.inputs[i]);
     if (good) place_changes(t);
@@ -261,14 +261,14 @@ static int race_sitting(race *all, const racer *sides, uint64_t loading)
     const bench_settings *set = &all->t->set.bench;
     for (size_t i = 0; i < all->count; ++i) {
         heat *h = &all->heats[i];
-        const uint64_t begin = now_ns();
+        const uint64_t begin = cli_now_ns();
         const size_t before = h->result.count;
         const size_t most = set->rounds > 0 ? (set->rounds * (all->sittings + 1) +
                                                set->sittings - 1) / set->sittings : MOST_ROUNDS;
         if (h->calls == 0 && !race_measure(h, sides)) return 0;
         while (h->result.count < most &&
                (set->rounds > 0 || h->result.count - before < SITTING_ROUNDS ||
-                now_ns() - begin < loading))
+                cli_now_ns() - begin < loading))
             if (!race_round(all, h, sides)) return 0;
     }
     return 1;
@@ -286,14 +286,14 @@ static int race_is_over(const race *all, uint64_t begin)
         full = full && all->heats[i].result.count >= MOST_ROUNDS;
     }
     const double most_s = set->duration > 0 ? set->duration : 60;
-    return precise || full || (double)(now_ns() - begin) / 1e9 >= most_s;
+    return precise || full || (double)(cli_now_ns() - begin) / 1e9 >= most_s;
 }
 
 /* Start both sides, measure, and end them. Return 0 after a message. */
 static int race_sit(race *all, pairing *p)
 {
     racer sides[2];
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     int good = 1;
     memset(sides, 0, sizeof(sides));
     for (int i = 0; i < 2; ++i) p->sides[i]->set.run.quiet |= all->sittings > 0;
@@ -301,7 +301,7 @@ static int race_sit(race *all, pairing *p)
         racer_start(&sides[1], p->sides[1], &all->t->set.bench.other_env, 'B');
     if (good && all->count == 0) race_pair(all, sides);
     good = good && all->count > 0;
-    if (good && !race_sitting(all, sides, now_ns() - begin)) {
+    if (good && !race_sitting(all, sides, cli_now_ns() - begin)) {
         fail(all->t, NULL, NULL, "a side failed while it was measured");
         good = 0;
     }
@@ -430,7 +430,7 @@ static void bench_race(tool *t)
 {
     race all;
     pairing p;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     int good = 1;
     memset(&all, 0, sizeof(all));
     memset(&p, 0, sizeof(p));

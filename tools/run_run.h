@@ -233,7 +233,7 @@ static void say_result(const tool *t, const job *j)
     /* List the files of one inference: paths of the others differ only in Result_<n>. */
     for (size_t i = 0; i < j->written_count &&
          j->written[i].inference == j->written[0].inference; ++i) {
-        char *path = cli_shown(j->written[i].path), *bytes = human_bytes(j->written[i].bytes);
+        char *path = cli_shown(j->written[i].path), *bytes = cli_bytes_text(j->written[i].bytes);
         say(t, "  output    %s, %s, %s\n", path, bytes,
             j->written[i].form == FORM_FLOAT ? "float32" : "native");
         free(path);
@@ -277,7 +277,7 @@ static void take_conversions(const tool *t, job *j, qnnrt_run *run)
     for (size_t i = 0; i < count; ++i) {
         if (list[i].lost_ever == 0) continue;
         char *text = step_text(&j->info->steps[list[i].step], "\xE2\x86\x92");
-        char *ever = grouped(list[i].lost_ever), *last = grouped(list[i].lost);
+        char *ever = cli_grouped(list[i].lost_ever), *last = cli_grouped(list[i].lost);
         char *message = cli_text("warning: pipeline %s, step %lu (%s): %s value%s did not fit and"
                                  " %s saturated, %s of them in the last inference", j->title,
                                  (unsigned long)list[i].step, text, ever,
@@ -303,13 +303,13 @@ static int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
     desc.kind = (qnnrt_mem_kind)t->set.memory;
     *mem = NULL;
     *run = NULL;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     if (qnnrt_mem_create(j->plan, &desc, mem, &err) != QNNRT_OK ||
         qnnrt_run_create(*mem, 0, run, &err) != QNNRT_OK) {
         fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         return 0;
     }
-    j->prepare_ns += now_ns() - begin;
+    j->prepare_ns += cli_now_ns() - begin;
     if (t->set.guard) guard_begin(j, *run);
     return change_run(t, j, *run);
 }
@@ -335,9 +335,9 @@ static int run_parts(tool *t, job *j, qnnrt_run *run, uint32_t number, feed_at *
     *took = 0;
     for (at->part = 0; at->part < batch; ++at->part) {
         if ((j->list != NULL || batch > 1) && !load_line(t, j, run, at)) return 0;
-        const uint64_t start = now_ns();
+        const uint64_t start = cli_now_ns();
         const qnnrt_result result = qnnrt_exec(run);
-        *took += now_ns() - start;
+        *took += cli_now_ns() - start;
         if (result != QNNRT_OK) {
             ++j->exec_failed;
             fail(t, j, qnnrt_run_error(run)->hint, "pipeline %s, inference %lu: %s", j->title,
@@ -355,7 +355,7 @@ static uint32_t run_once(tool *t, job *j, qnnrt_run *run, uint32_t number)
 {
     const size_t lines = j->list != NULL ? j->list->line_count : 1;
     feed_at at = {number % lines, 0, 0};
-    const uint64_t start = now_ns();
+    const uint64_t start = cli_now_ns();
     uint64_t took = 0;
     if (!run_parts(t, j, run, number, &at, &took)) return 0;
     j->exec_ns = cli_grow(j->exec_ns, j->exec_count, &j->exec_room, sizeof(*j->exec_ns));
@@ -378,12 +378,12 @@ static uint32_t run_once(tool *t, job *j, qnnrt_run *run, uint32_t number)
 static void run_all(tool *t, job *j, qnnrt_run *run)
 {
     const settings *set = &t->set;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = cli_now_ns();
     const int by_list = j->list != NULL && !set->run.inferences_given;
     const uint64_t wanted = by_list ? j->list->line_count : set->inferences;
     cli_busy_begin();
     for (uint32_t n = 0; set->run.duration > 0
-             ? n == 0 || (double)(now_ns() - begin) / 1e9 < set->run.duration : n < wanted;) {
+             ? n == 0 || (double)(cli_now_ns() - begin) / 1e9 < set->run.duration : n < wanted;) {
         cli_busy(n == 0, "inference %lu of pipeline %s", (unsigned long)n + 1, j->title);
         const uint32_t done = run_once(t, j, run, n);
         if (done == 0 && !set->keep_going) break;

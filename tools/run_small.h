@@ -248,7 +248,7 @@ static void small_say(tool *t, const qnnrt_lower_small *list, size_t length, con
         }
         lows += s->snr < (s->bits == 8 ? SMALL_LOW_8 : SMALL_LOW_4);
     }
-    char *from = grouped(before), *to = grouped(after);
+    char *from = cli_grouped(before), *to = cli_grouped(after);
     say(t, "small     %lu of %lu weights%s", (unsigned long)count, (unsigned long)length, on);
     if (count > 0) say(t, ": %s bytes became %s", from, to);
     if (low != NULL) say(t, ", SNR %.1f to %.1f dB", least, most);
