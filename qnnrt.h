@@ -11150,10 +11150,35 @@ static const char *qnnrt__context_cure(const unsigned char *data, uint64_t bytes
     return "Give a context binary; this file is of another kind.";
 }
 
-/* Append to an error what the file's head tells. own: a backend's own system interface read the
+/* Rewrite the error of a file of another kind: first what it looks like, then what the library
+   answered and logged. Causes of damaged binaries are left out. */
+static void qnnrt__context_lead(const char *file, const char *kind, qnnrt_error *err)
+{
+    const int foreign = strncmp(kind, "a context binary", 16) == 0;
+    char was[sizeof(err->text)];
+    const char *line = was;
+    size_t prefix, length;
+    memcpy(was, err->text, sizeof(was));
+    err->text[0] = err->hint[0] = '\0';
+    qnnrt__err_add(err, "%s: ", file);        /* as the error shows the name */
+    prefix = strlen(err->text);
+    if (strncmp(was, err->text, prefix) == 0) line += prefix;
+    err->text[0] = '\0';
+    qnnrt__err_add(err, "%s is no context binary%s: it looks like %s\n  ", file,
+                   foreign ? " of this library" : "", kind);
+    for (; *line != '\0'; line += length) {
+        const char *end = strchr(line + 1, '\n');
+        length = end != NULL ? (size_t)(end - line) : strlen(line);
+        if (strncmp(line, "\n  likely cause: ", 17) != 0 &&
+            strncmp(line, "\n  another cause of this code: ", 31) != 0)
+            qnnrt__err_text(err, line, length);
+    }
+}
+
+/* Add to an error what the file's head tells. own: a backend's own system interface read the
    file; it knows its own binaries better than this code does, and no others. */
-static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, int own,
-                                   qnnrt_error *err)
+static void qnnrt__context_explain(const char *file, const unsigned char *data, uint64_t bytes,
+                                   int own, qnnrt_error *err)
 {
     const char *kind = qnnrt__context_kind(data, bytes);
     uint64_t offset, size;
@@ -11167,8 +11192,7 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, in
         return;
     }
     if (kind != NULL) {
-        if (err != NULL) err->hint[0] = '\0';
-        qnnrt__err_add(err, "\n  it looks like %s", kind);
+        if (err != NULL) qnnrt__context_lead(file, kind, err);
         qnnrt__hint(err, QNNRT_OK, "%s", qnnrt__context_cure(data, bytes));
         return;
     }
@@ -14801,8 +14825,8 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                                                                     : -1, info);
         qnnrt__hooks_unlock(b != NULL ? &b->hooks : &model->hooks);
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
-            qnnrt__context_explain(context->binary, context->bytes, qnnrt__system_is_own(system),
-                                   err);
+            qnnrt__context_explain(info->file, context->binary, context->bytes,
+                                   qnnrt__system_is_own(system), err);
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no JSON beside it, but"

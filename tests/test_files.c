@@ -341,6 +341,31 @@ TEST(foreign_forward_0_is_an_error_that_says_what_it_looks_like)
     }
 }
 
+/* What the file is comes first, then what the library answered; nothing calls it damaged. */
+TEST(foreign_kind_leads_the_error)
+{
+    size_t i;
+    for (i = 0; i < FOREIGNERS; ++i) {
+        static const char first[] = "forward_0.bin is no context binary";
+        char bytes[FOREIGN_BYTES];
+        qnnrt_desc desc = new_desc();
+        const char *folder, *line, *answer;
+        if (strcmp(foreigners[i].says, "does not begin") == 0) continue;
+        foreign_make(&foreigners[i], bytes);
+        folder = folder_of("forward_0.bin", bytes, sizeof(bytes));
+        fake_begin("");
+        FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_0.bin", "is no context binary", ": it looks like ");
+        CHECK(strncmp(error.text, first, sizeof(first) - 1) == 0);
+        line = strchr(error.text, '\n');
+        answer = strstr(error.text, "systemContextGetBinaryInfo answered 0x");
+        CHECK(line != NULL && answer != NULL && line < answer);
+        CHECK(line != NULL && strstr(error.text, foreigners[i].says) < line);
+        CHECK(strstr(error.text, "likely cause") == NULL);
+        CHECK_EQ(count_of(error.text, "forward_0.bin"), 1);
+        CHECK(error.vendor_code != 0);
+    }
+}
+
 TEST(foreign_block_is_an_error_that_says_what_it_looks_like)
 {
     size_t i;
@@ -541,7 +566,8 @@ TEST(hostile_file_names_do_not_forge_lines)
     foreign_make(&foreigners[0], bytes);
     folder = folder_of(name, bytes, sizeof(bytes));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "x?[2J?  it looks like a good file", ".bin");
-    CHECK_EQ(count_of(error.text, "\n  it looks like"), 1);
+    CHECK_EQ(count_of(error.text, "\n  it looks like"), 0);
+    CHECK_EQ(count_of(error.text, ": it looks like"), 1);
     WRITE(folder, "good.bin", ONE);
     OPENS(folder, &desc, &model);
     CHECK_STR(log_text, "x?[2J?  it looks like");
@@ -2855,6 +2881,7 @@ TEST_MAIN("files")
     RUN(block_under_64_bytes_gives_its_size);
     RUN(file_truncated_at_every_byte_opens_or_fails_cleanly);
     RUN(foreign_forward_0_is_an_error_that_says_what_it_looks_like);
+    RUN(foreign_kind_leads_the_error);
     RUN(foreign_block_is_an_error_that_says_what_it_looks_like);
     RUN(foreign_short_file_says_what_it_looks_like);
     RUN(foreign_beside_a_good_one_is_skipped_with_a_log_line);
