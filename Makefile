@@ -633,6 +633,24 @@ test-carriers: $(B)/qnnrt-run $(ENGINES_VENV)/.made
 	@$(call fetch,2.51)
 	@$(ENGINES_VENV)/bin/python tests/carriers.py $(B)
 
+# The test model as GGUF, written by the package gguf for Python 3.11, by hash.
+GGML        := $(B)/ggml
+GGML_KINDS  := f32 f16 bf16 q8_0 q4_0 q8_0-f32 q4_0-f32
+$(GGML)/venv/.made: tests/ggml/requirements.txt
+	@mkdir -p $(GGML)
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+	    --only-binary=:all: --require-hashes -r $<
+	@touch $@
+
+$(GGML)/models/.made: tests/ggml/make_gguf.py $(GGML)/venv/.made $(wildcard tests/data/llm/model/*)
+	$(GGML)/venv/bin/python $< tests/data/llm/model $(@D) $(GGML_KINDS)
+	@touch $@
+
+.PHONY: ggml-models
+## ggml-models: write tests/data/llm/model as GGUF in each type, build/ggml/models (fetches gguf and numpy)
+ggml-models: $(GGML)/models/.made
+
 .PHONY: ops-sweep
 ## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)
 EACH ?= 60
