@@ -198,8 +198,8 @@ static uint64_t naive_sum(const unsigned char *data, size_t bytes)
 }
 
 /* Load a state into n. Return 1 if it fits; otherwise n is unchanged. */
-static int naive_restore(naive_cache *n, const naive_shape *shape, uint64_t fingerprint, int64_t positions,
-                         const unsigned char *data, size_t bytes)
+static int naive_restore_all(naive_cache *n, const naive_shape *shape, uint64_t fingerprint, int64_t positions,
+                             const unsigned char *data, size_t bytes)
 {
     static naive_cache then;
     uint64_t cells, size = 48;
@@ -232,6 +232,53 @@ static int naive_restore(naive_cache *n, const naive_shape *shape, uint64_t fing
                 memcpy(then.cells[i].bytes[k][row], at, (size_t)(shape->inner[k] * shape->element[k]));
     *n = then;
     return 1;
+}
+
+/* Replace one sequence of n by a state of one sequence, or all of them (-1). The bytes of rows are
+   lost from the end on if they need more than `stride` cells. Return 1 if it fits; otherwise n is
+   unchanged. */
+static int naive_restore(naive_cache *n, const naive_shape *shape, int sequence, int stride, uint64_t fingerprint,
+                         int64_t positions, const unsigned char *data, size_t bytes)
+{
+    static naive_cache all, then;
+    int from, to, last = -1, i, end;
+    if (sequence < 0) return naive_restore_all(n, shape, fingerprint, positions, data, bytes);
+    memset(&all, 0, sizeof(all));
+    all.count = n->count;
+    if (!naive_restore_all(&all, shape, fingerprint, positions, data, bytes)) return 0;
+    then = *n;
+    naive_remove(&then, sequence, -1, -1);
+    end = naive_end(&then);
+    for (from = to = 0; from < naive_used(&all); ++from, ++to) {
+        if (all.cells[from].sequence_count != 1 || all.cells[from].sequences[0] != all.cells[0].sequences[0]) return 0;
+        while (to < then.count && then.cells[to].used) ++to;
+        if (to >= then.count) return 0;
+        then.cells[to] = all.cells[from];
+        then.cells[to].sequences[0] = sequence;
+        last = to;
+    }
+    for (i = end; last >= stride && i < then.count; ++i)
+        if (!then.cells[i].used) then.cells[i].known = 0;
+    *n = then;
+    return 1;
+}
+
+/* Return 1 if `saved` holds the cells of a sequence of n (-1: all), in their order. */
+static int naive_saved(const naive_cache *saved, const naive_cache *n, const naive_shape *shape, int sequence)
+{
+    int i, k, row, s, at = 0;
+    for (i = 0; i < n->count; ++i) {
+        const naive_cell *from = &n->cells[i], *to = &saved->cells[at];
+        if (!from->used || (sequence >= 0 && !naive_has(from, sequence))) continue;
+        if (!to->used || to->position != from->position) return 0;
+        for (s = 0; s < NAIVE_SEQUENCES; ++s)
+            if (naive_has(to, s) != (naive_has(from, s) && (sequence < 0 || s == sequence))) return 0;
+        for (k = 0; k < shape->tensors; ++k)
+            for (row = 0; row < shape->rows[k]; ++row)
+                if (memcmp(from->bytes[k][row], to->bytes[k][row], (size_t)(shape->inner[k] * shape->element[k])) != 0) return 0;
+        ++at;
+    }
+    return naive_used(saved) == at;
 }
 
 /* ---- the game --------------------------------------------------------------------------------------- */
@@ -484,26 +531,28 @@ static const char *game_get(game *g, game_side *side)
     return NULL;
 }
 
-/* Save one side, maybe damage the state, restore it into one of both, and compare with
-   naive_restore(). */
+/* Save one side or a sequence of it, maybe damage the state, restore it into one of both or into a
+   sequence of it, and compare with naive_restore(). */
 static const char *game_state(game *g, game_side *from, game_side *to)
 {
     const uint64_t fingerprint = 0x0123456789ABCDEFu;
-    const size_t bytes = qnnrt_llm__state_bytes(&from->cells, &from->store);
+    const int only = game_draw(g, 2) > 0 ? game_sequence(g) : -1, as = game_draw(g, 3) > 0 ? game_sequence(g) : -1;
+    const uint64_t bits = only < 0 ? UINT64_MAX : (uint64_t)1 << only;
+    const size_t bytes = qnnrt_llm__state_bytes(&from->cells, &from->store, bits);
     const int how = game_draw(g, 8), flips = how < 3 ? 0 : 1 + game_draw(g, 3);
     const uint32_t positions = how == 1 ? 30 : (uint32_t)1 << 31;
     static naive_cache clean;
     unsigned char *data = (unsigned char *)malloc(bytes), *copy;
-    uint32_t stride = to->store.stride;
+    uint32_t stride = to->store.stride, places[NAIVE_CELLS];
     size_t used = bytes, i;
     qnnrt_result result;
     qnnrt_error err;
     int good, damaged = 0;
     GAME_SAME(g, data != NULL && bytes >= 48);
-    qnnrt_llm__state_save(&from->cells, &from->store, fingerprint, data);
+    qnnrt_llm__state_save(&from->cells, &from->store, bits, fingerprint, data);
     clean.count = NAIVE_CELLS;
-    good = naive_restore(&clean, &g->shape, fingerprint, (int64_t)1 << 31, data, bytes) &&
-           naive_used(&clean) == naive_used(&from->naive);
+    good = naive_restore_all(&clean, &g->shape, fingerprint, (int64_t)1 << 31, data, bytes) &&
+           naive_saved(&clean, &from->naive, &g->shape, only);
     if (!good) { free(data); GAME_SAME(g, good); }
     for (i = 0; i < (size_t)flips; ++i) {
         /* Half of the changes hit the first parts: the head, the tensors, the positions. */
@@ -527,17 +576,17 @@ static const char *game_state(game *g, game_side *from, game_side *to)
     GAME_SAME(g, copy != NULL);
     memset(&err, 0xFF, sizeof(err));
     qnnrt_llm__error_clear(&err);
-    result = qnnrt_llm__state_restore(&to->cells, &to->store, fingerprint, positions, copy, used, &err);
-    good = naive_restore(&to->naive, &g->shape, fingerprint, (int64_t)positions, copy, used);
+    result = qnnrt_llm__state_restore(&to->cells, &to->store, as, fingerprint, positions, places, copy, used, &err);
+    good = naive_restore(&to->naive, &g->shape, as, (int)stride, fingerprint, (int64_t)positions, copy, used);
     if (result != QNNRT_OK && flips == 0)                    /* these are never damaged */
-        damaged = result != QNNRT_E_LIMIT;
+        damaged = result != QNNRT_E_LIMIT && !(result == QNNRT_E_MISMATCH && only < 0 && as >= 0);
     free(copy);
     GAME_SAME(g, good == (result == QNNRT_OK) && !damaged);
     GAME_SAME(g, good || ((result == QNNRT_E_FORMAT || result == QNNRT_E_MISMATCH || result == QNNRT_E_LIMIT) &&
                           err.code == result && err.text[0] != '\0'));
     GAME_SAME(g, good || to->store.stride == stride);
-    GAME_SAME(g, !good || to->store.stride == (to->cells.used > stride ? to->cells.count : stride));
-    ++g->moves[good ? 14 : 15];
+    GAME_SAME(g, !good || to->store.stride == (to->cells.end > stride ? to->cells.count : stride));
+    ++g->moves[good ? as < 0 ? 14 : 13 : 15];
     return NULL;
 }
 

@@ -271,9 +271,11 @@ static void looked_at(qnnrt_llm_cache *cache, const list *l, uint32_t most)
     TRY(evaluates(cache, l, &b, NULL, 0));
 }
 
+static unsigned restored[2];                /* texts that did not fit, and those that did */
+
 static void random_life(setup *s, uint32_t seed, int operations)
 {
-    static unsigned char state[1u << 20];
+    static unsigned char state[1u << 20], one[KINDS][1u << 18];
     static list lists[CACHES];
     const qnnrt_llm_info *info = qnnrt_llm_get_info(s->llm);
     int n, k;
@@ -288,7 +290,11 @@ static void random_life(setup *s, uint32_t seed, int operations)
         list *l = &lists[which], before = *l;
         const uint32_t room = info->cells - (uint32_t)l->count;
         uint32_t rows[MOST];
-        size_t count = 0, i, bytes = 0;
+        size_t count = 0, i, bytes = 0, sizes[KINDS];
+        /* Move one text to another number, in the same cache or another one. */
+        const int single = what == 13 && dice(3) > 0;
+        const list *of = single && dice(2) == 0 ? &lists[other] : l;
+        int fits = 1;
         batch_of b;
         memset(&b, 0, sizeof b);
         if (what < 6 && room > 0) {
@@ -313,6 +319,24 @@ static void random_life(setup *s, uint32_t seed, int operations)
             drop(l, 0, 0, -1);
         } else if (what == 14) *l = lists[other];
         else if (what == 15 && dice(6) == 0) l->count = 0;
+        else if (single) {
+            list then = *l, now = *of;
+            drop(&then, (uint64_t)1 << to, 0, -1);
+            drop(&now, ~((uint64_t)1 << from), 0, -1);
+            fits = then.count + now.count <= info->cells;
+            for (i = 0; fits && i < now.count; ++i) {
+                now.items[i].sequences = (uint64_t)1 << to;
+                then.items[then.count++] = now.items[i];
+            }
+            if (fits) *l = then;
+            for (k = 0; k < KINDS; ++k) {
+                qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s->sessions[k], 0, of == l ? which : other);
+                sizes[k] = qnnrt_llm_sequence_state_bytes(cache, (int)from);
+                CHECK(sizes[k] <= sizeof one[k]);
+                CHECK_EQ(qnnrt_llm_sequence_state_save(cache, (int)from, one[k], sizes[k], &bytes), QNNRT_OK);
+                CHECK_EQ(bytes, sizes[k]);
+            }
+        }
         for (k = 0; k < KINDS; ++k) {
             qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s->sessions[k], 0, which);
             if (what < 6 && room > 0) TRY(decodes(cache, &before, &b));
@@ -321,7 +345,10 @@ static void random_life(setup *s, uint32_t seed, int operations)
             else if (what == 10) CHECK_EQ(qnnrt_llm_sequence_remove(cache, -1, begin, end), QNNRT_OK);
             else if (what == 11) CHECK_EQ(qnnrt_llm_sequence_copy(cache, (int)from, (int)to, begin, end), QNNRT_OK);
             else if (what == 12) CHECK_EQ(qnnrt_llm_sequence_keep(cache, (int)from), QNNRT_OK);
-            else if (what == 13) {
+            else if (single) {
+                CHECK_EQ(qnnrt_llm_sequence_state_restore(cache, (int)to, one[1 - k], sizes[1 - k]), fits ? QNNRT_OK : QNNRT_E_LIMIT);
+                ++restored[fits];
+            } else if (what == 13) {
                 /* A state can also be loaded by a session that keeps cells in the other way. */
                 CHECK_EQ(qnnrt_llm_state_save(cache, state, sizeof state, &bytes), QNNRT_OK);
                 CHECK_EQ(qnnrt_llm_state_restore(qnnrt_llm_cache_get(s->sessions[1 - k], 0, which), state, bytes), QNNRT_OK);
@@ -361,6 +388,12 @@ TEST(random_lives_of_a_cache_with_caches_of_rank_three)
 {
     static const counter_graph graphs[2] = { { 8, 24, 1, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 1, 0, 0, QNNRT_DTYPE_F32 } };
     TRY(random_lives(graphs, 2, 40, 60));
+}
+
+TEST(random_lives_moved_texts_and_refused_some)
+{
+    printf("  texts restored: %u, without room: %u\n", restored[1], restored[0]);
+    CHECK(restored[1] > 100 && restored[0] > 10);
 }
 
 TEST(random_lives_with_whole_caches_out)
@@ -1245,6 +1278,7 @@ TEST_MAIN("test_llm")
 {
     RUN(random_lives_of_a_cache_with_three_graphs);
     RUN(random_lives_of_a_cache_with_caches_of_rank_three);
+    RUN(random_lives_moved_texts_and_refused_some);
     RUN(random_lives_with_whole_caches_out);
     RUN(random_lives_with_contexts_of_several_lengths);
     RUN(random_lives_with_a_sliding_window);

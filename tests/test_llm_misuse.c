@@ -279,6 +279,11 @@ TEST(every_call_with_nothing)
     CHECK_EQ(qnnrt_llm_state_save(NULL, &value, sizeof value, &bytes), QNNRT_E_ARG);
     CHECK_EQ(bytes, 0);
     CHECK_EQ(qnnrt_llm_state_restore(NULL, &value, sizeof value), QNNRT_E_ARG);
+    bytes = 5;
+    CHECK_EQ(qnnrt_llm_sequence_state_bytes(NULL, 0), 0);
+    CHECK_EQ(qnnrt_llm_sequence_state_save(NULL, 0, &value, sizeof value, &bytes), QNNRT_E_ARG);
+    CHECK_EQ(bytes, 0);
+    CHECK_EQ(qnnrt_llm_sequence_state_restore(NULL, 0, &value, sizeof value), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_sampler_create(NULL, NULL, &sampler, &said), QNNRT_E_ARG);
     CHECK(sampler == NULL);
     CHECK_EQ(qnnrt_llm_sampler_create(&logits, NULL, NULL, NULL), QNNRT_E_ARG);
@@ -850,7 +855,7 @@ TEST(states_that_lie)
 {
     static const int32_t tokens[5] = { 1, 2, 3, 4, 5 };
     static unsigned char lie[1u << 16];
-    unsigned taken = 0, refused = 0;
+    unsigned taken = 0, refused = 0, alone = 0;
     setup s;
     int k;
     TRY(begin(&s, NULL, 0, NULL, 100));
@@ -882,6 +887,16 @@ TEST(states_that_lie)
                 lie[at] ^= (unsigned char)(1 << bit);
                 CHECK_EQ(qnnrt_llm_state_restore(cache, lie, bytes), QNNRT_E_FORMAT);
                 qnnrt_llm__state_put(lie + bytes - 8, qnnrt_llm__state_sum(lie, bytes - 8), 8);
+                /* As a sequence it is refused too, except where it is a valid state of one. */
+                result = qnnrt_llm_sequence_state_restore(cache, 7, lie, bytes);
+                if (result == QNNRT_OK) {
+                    CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 10);
+                    CHECK_EQ(qnnrt_llm_sequence_remove(cache, 7, -1, -1), QNNRT_OK);
+                    ++alone;
+                } else {
+                    CHECK(result == QNNRT_E_FORMAT || result == QNNRT_E_MISMATCH || result == QNNRT_E_LIMIT);
+                    CHECK_EQ(qnnrt_llm_error(cache)->code, result);
+                }
                 result = qnnrt_llm_state_restore(cache, lie, bytes);
                 if (result == QNNRT_OK) {
                     qnnrt_llm_cache_info info = qnnrt_llm_cache_get_info(cache);
@@ -903,7 +918,55 @@ TEST(states_that_lie)
         TRY(as_before(cache, bytes));
     }
     printf("note: %u states with one bit turned refused, %u taken\n", refused, taken);
-    CHECK(refused > 0 && taken > 0);
+    /* Bits of sequences that differ are refused for one sequence only. */
+    CHECK(refused > 0 && alone > 0 && taken > alone);
+    TRY(finish(&s));
+}
+
+/* Calls for sequences that do not exist, and for memory that is too small. */
+TEST(states_of_no_sequence)
+{
+    static const int32_t tokens[5] = { 1, 2, 3, 4, 5 };
+    static const int wrong[4] = { -1, QNNRT_LLM_SEQUENCES, INT32_MIN, INT32_MAX };
+    setup s;
+    int k, i;
+    TRY(begin(&s, NULL, 0, NULL, 100));
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        qnnrt_llm_batch batch = batch_of(tokens, 5);
+        const size_t whole = 1000;
+        size_t bytes, empty = qnnrt_llm_sequence_state_bytes(cache, 3), wrote;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        bytes = state_of(cache, 0);
+        CHECK_EQ(qnnrt_llm_sequence_state_bytes(cache, 0), bytes);
+        CHECK(empty > 0 && empty < bytes);
+        for (i = 0; i < 4; ++i) {
+            wrote = whole;
+            CHECK_EQ(qnnrt_llm_sequence_state_bytes(cache, wrong[i]), 0);
+            CHECK_EQ(qnnrt_llm_sequence_state_save(cache, wrong[i], states[1], sizeof states[1], &wrote), QNNRT_E_ARG);
+            CHECK_EQ(wrote, 0);
+            CHECK_STR(qnnrt_llm_error(cache)->text, "expected 0 to 63");
+            CHECK_EQ(qnnrt_llm_sequence_state_restore(cache, wrong[i], states[0], bytes), QNNRT_E_ARG);
+            CHECK_STR(qnnrt_llm_error(cache)->text, "expected 0 to 63");
+        }
+        wrote = whole;
+        CHECK_EQ(qnnrt_llm_sequence_state_save(cache, 0, states[1], bytes - 1, &wrote), QNNRT_E_ARG);
+        CHECK_STR(qnnrt_llm_error(cache)->text, "the state takes");
+        CHECK_EQ(qnnrt_llm_sequence_state_save(cache, 0, NULL, bytes, NULL), QNNRT_E_ARG);
+        CHECK_EQ(wrote, 0);
+        CHECK_EQ(qnnrt_llm_sequence_state_restore(cache, 0, NULL, bytes), QNNRT_E_ARG);
+        TRY(as_before(cache, bytes));
+        /* An eval is forgotten when a sequence is restored, and not when that is refused. */
+        batch.count = 2;
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_sequence_state_restore(cache, 9, states[0], bytes - 1), QNNRT_E_FORMAT);
+        CHECK_EQ(qnnrt_llm_accept(cache, NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_sequence_state_restore(cache, 9, states[0], bytes), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 10);
+        CHECK_EQ(qnnrt_llm_sequence_last(cache, 9), 4);
+    }
     TRY(finish(&s));
 }
 
@@ -1274,4 +1337,5 @@ TEST_MAIN("llm_misuse")
     RUN(caches_of_another_session);
     RUN(garbage_in_descs);
     RUN(states_that_lie);
+    RUN(states_of_no_sequence);
 }

@@ -143,7 +143,13 @@
            qnnrt_llm_state_save(cache, data, bytes, NULL);
            qnnrt_llm_state_restore(cache, data, bytes);
        A state of another model, or one that is damaged or cut short, is refused, and the cache
-       stays as it was.
+       stays as it was. To move one text out of a cache in use, and later back in under any number,
+       while the others go on:
+           bytes = qnnrt_llm_sequence_state_bytes(cache, 2);
+           data = malloc(bytes);
+           qnnrt_llm_sequence_state_save(cache, 2, data, bytes, NULL);
+           qnnrt_llm_sequence_remove(cache, 2, -1, -1);
+           qnnrt_llm_sequence_state_restore(cache, 5, data, bytes);
 
    Two models
        A target and its draft share a backend and the memory of a session; each has its own caches:
@@ -570,6 +576,24 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *da
                                                 size_t *bytes);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const void *data,
                                                    size_t bytes);
+
+/* The same for one sequence: save it, and replace a sequence of any number by it, in this cache or
+   another one of the model. The other sequences stay as they are; cells that they share with the
+   replaced one stay theirs. The restored sequence has cells of its own.
+
+   state_bytes   0 if there is no such sequence; the state of an empty sequence has bytes too
+   data          the state of one sequence; a whole state will do if it has only one
+   Returns       as above, and QNNRT_E_ARG (no such sequence); QNNRT_E_MISMATCH (a state of several
+                 sequences); QNNRT_E_LIMIT (too few cells beside the other sequences). On failure
+                 the cache is as it was
+   Cost          copies the bytes; allocates nothing */
+QNNRT_LLM_API size_t       qnnrt_llm_sequence_state_bytes(const qnnrt_llm_cache *cache,
+                                                          int sequence);
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_save(qnnrt_llm_cache *cache, int sequence,
+                                                         void *data, size_t capacity,
+                                                         size_t *bytes);
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_restore(qnnrt_llm_cache *cache, int sequence,
+                                                            const void *data, size_t bytes);
 
 /* ---------------------------------------------------------------------------------- sampling -- */
 
@@ -4737,7 +4761,7 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
 
 /* =====================================================================================
    STATE                                                                         >>state
-   Writes a cache as bytes, and restores it.
+   Writes a cache, or one sequence of it, as bytes, and restores it.
    Needs: >>config >>shape >>cells >>rows     Knows nothing of: graphs
    ===================================================================================== */
 
@@ -4756,7 +4780,8 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
               of each tensor: [outer][n][inner] elements
           8   checksum of everything before it
 
-   A state has neither holes nor strides. The checksum is FNV-1a's step on words of 8 bytes, with a
+   A state has neither holes nor strides. A state of one sequence has the cells of this sequence,
+   with its bit alone. The checksum is FNV-1a's step on words of 8 bytes, with a
    larger factor and the upper half folded into the lower one. Four sums run side by side, each on
    every fourth word (zeros after the end); the same step joins them with the length. Each step is
    one to one, so that it detects all damage within one word.                                  */
@@ -4835,19 +4860,30 @@ static size_t qnnrt_llm__state_size(const qnnrt_llm__store *store, uint32_t cell
     return size > most ? 0 : (size_t)size;
 }
 
-/* Return the bytes of a state of this cache. */
-static size_t qnnrt_llm__state_bytes(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store)
+/* Return the number of cells of the sequences in bits. */
+static uint32_t qnnrt_llm__state_count(const qnnrt_llm__cells *cells, uint64_t bits)
 {
-    return qnnrt_llm__state_size(store, cells->used);
+    uint32_t cell, count = 0;
+    for (cell = 0; cell < cells->end; ++cell) count += (cells->sequences[cell] & bits) != 0;
+    return count;
 }
 
-/* Write a state into data, which has room for qnnrt_llm__state_bytes(). */
+/* Return the bytes of a state of the sequences in bits. */
+static size_t qnnrt_llm__state_bytes(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store,
+                                     uint64_t bits)
+{
+    return qnnrt_llm__state_size(store, qnnrt_llm__state_count(cells, bits));
+}
+
+/* Write a state of the sequences in bits, without the others, into data, which has room for
+   qnnrt_llm__state_bytes(). */
 static void qnnrt_llm__state_save(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store,
-                                  uint64_t fingerprint, void *data)
+                                  uint64_t bits, uint64_t fingerprint, void *data)
 {
     unsigned char *head = (unsigned char *)data, *at = head + QNNRT_LLM__STATE_HEAD;
-    const size_t bytes = qnnrt_llm__state_size(store, cells->used);
-    const uint32_t n = cells->used;
+    const uint32_t n = qnnrt_llm__state_count(cells, bits);
+    const size_t bytes = qnnrt_llm__state_size(store, n);
+    const uint64_t *const sequences = cells->sequences;
     uint32_t cell, to, count;
     size_t k;
     memcpy(head, qnnrt_llm__state_magic, sizeof(qnnrt_llm__state_magic));
@@ -4863,16 +4899,16 @@ static void qnnrt_llm__state_save(const qnnrt_llm__cells *cells, const qnnrt_llm
         qnnrt_llm__state_put(at + 8, store->kv[k].element, 4);
     }
     for (cell = to = 0; to < n; ++cell) {
-        if (cells->sequences[cell] == 0) continue;
+        if ((sequences[cell] & bits) == 0) continue;
         qnnrt_llm__state_put(at + (size_t)to * 4, (uint32_t)cells->positions[cell], 4);
-        qnnrt_llm__state_put(at + (size_t)n * 4 + (size_t)to * 8, cells->sequences[cell], 8);
+        qnnrt_llm__state_put(at + (size_t)n * 4 + (size_t)to * 8, sequences[cell] & bits, 8);
         ++to;
     }
     at += (size_t)n * QNNRT_LLM__STATE_CELL;
     for (k = 0; k < store->kv_count; ++k) {
         for (cell = to = 0; to < n; cell += count) {       /* copy runs of cells */
-            for (count = 0; cell < cells->end && cells->sequences[cell] == 0; ++cell) {}
-            while (cell + count < cells->end && cells->sequences[cell + count] != 0) ++count;
+            for (count = 0; cell < cells->end && (sequences[cell] & bits) == 0; ++cell) {}
+            while (cell + count < cells->end && (sequences[cell + count] & bits) != 0) ++count;
             qnnrt_llm__rows_get(store, k, at, n, to, cell, count);
             to += count;
         }
@@ -4952,33 +4988,72 @@ static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
     return qnnrt_llm__state_cells(at, n, positions, err);
 }
 
-/* Replace the content of a cache by a state, with all cells at the front. If the stride is too
-   small for them, it becomes cells->count, for which the ranges have room.
+/* Check that a state holds one sequence, and that it fits beside the other sequences of a cache
+   after it has replaced this one. */
+static qnnrt_result qnnrt_llm__state_one(const qnnrt_llm__cells *cells,
+                                         const qnnrt_llm__store *store, int sequence,
+                                         const unsigned char *data, qnnrt_error *err)
+{
+    const uint32_t n = qnnrt_llm__state_u32(data + 12);
+    const unsigned char *at = data + QNNRT_LLM__STATE_HEAD + (size_t)n * 4 +
+                              store->kv_count * QNNRT_LLM__STATE_TENSOR;
+    const uint64_t first = n > 0 ? qnnrt_llm__state_u64(at) : 1;
+    uint32_t i, room = cells->count - cells->used;
+    for (i = 0; i < n; ++i)
+        if (qnnrt_llm__state_u64(at + (size_t)i * 8) != first || (first & (first - 1)) != 0)
+            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "state: cell %u shows that it holds"
+                                   " several sequences, expected one", (unsigned)i);
+    for (i = 0; i < cells->end; ++i) room += cells->sequences[i] == (uint64_t)1 << sequence;
+    if (n > room)
+        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: %u cells, expected at most %u: the cache"
+                               " has %u, and other sequences use %u", (unsigned)n, (unsigned)room,
+                               (unsigned)cells->count, (unsigned)(cells->count - room));
+    return QNNRT_OK;
+}
 
+/* Replace the content of a cache by a state, with all cells at the front; or replace one sequence
+   by a state of one sequence, in the lowest cells that are free then, and leave the others as they
+   are. If the stride is too small, it becomes cells->count, for which the ranges have room.
+
+   sequence    -1: all, else the sequence to replace
    positions   limit of a text's length
+   places      [cells->count] receives the cells of the state
    Returns     QNNRT_OK; QNNRT_E_FORMAT (not a state, or damaged); QNNRT_E_MISMATCH (of another
-               model); QNNRT_E_LIMIT (too many cells, or too high positions). On failure nothing
-               has changed */
+               model, or not of one sequence); QNNRT_E_LIMIT (too many cells, or too high
+               positions). On failure nothing has changed */
 static qnnrt_result qnnrt_llm__state_restore(qnnrt_llm__cells *cells, qnnrt_llm__store *store,
-                                             uint64_t fingerprint, uint32_t positions,
+                                             int sequence, uint64_t fingerprint,
+                                             uint32_t positions, uint32_t *places,
                                              const void *data, size_t bytes, qnnrt_error *err)
 {
     const unsigned char *at = (const unsigned char *)data;
-    uint32_t n, cell;
+    uint32_t n, i, run;
     size_t k;
     qnnrt_result result = qnnrt_llm__state_check(cells, store, fingerprint, positions, at, bytes,
                                                  err);
+    if (result == QNNRT_OK && sequence >= 0)
+        result = qnnrt_llm__state_one(cells, store, sequence, at, err);
     if (result != QNNRT_OK) return result;
     n = qnnrt_llm__state_u32(at + 12);
     at += QNNRT_LLM__STATE_HEAD + store->kv_count * QNNRT_LLM__STATE_TENSOR;
-    qnnrt_llm__cells_clear(cells);
-    if (n > store->stride) store->stride = cells->count;
-    for (cell = 0; cell < n; ++cell)
-        qnnrt_llm__cells_set(cells, cell, (int32_t)qnnrt_llm__state_u32(at + (size_t)cell * 4),
-                             qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)cell * 8));
+    if (sequence < 0) qnnrt_llm__cells_clear(cells);
+    else qnnrt_llm__cells_remove(cells, sequence, -1, -1);
+    if (n == 0) return QNNRT_OK;
+    (void)qnnrt_llm__cells_find(cells, n, places);      /* there are so many: it was checked */
+    if (places[n - 1] >= store->stride)
+        qnnrt_llm__rows_arrange(store, cells->count, cells->end);
+    for (i = 0; i < n; ++i)
+        qnnrt_llm__cells_set(cells, places[i],
+                             (int32_t)qnnrt_llm__state_u32(at + (size_t)i * 4),
+                             sequence < 0
+                                 ? qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)i * 8)
+                                 : (uint64_t)1 << sequence);
     at += (size_t)n * QNNRT_LLM__STATE_CELL;
-    for (k = 0; k < store->kv_count && n > 0; ++k) {
-        qnnrt_llm__rows_put(store, k, at, n, 0, 0, n);
+    for (k = 0; k < store->kv_count; ++k) {
+        for (i = 0; i < n; i += run) {                  /* copy runs of cells */
+            for (run = 1; i + run < n && places[i + run] == places[i] + run;) ++run;
+            qnnrt_llm__rows_put(store, k, at, n, i, places[i], run);
+        }
         at += (size_t)store->kv[k].outer * n * qnnrt_llm__rows_piece(&store->kv[k]);
     }
     return QNNRT_OK;
@@ -7550,38 +7625,81 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt
 
 /* ---- state ---- */
 
+/* Return the bits of a sequence; of all of them for -1. */
+static uint64_t qnnrt_llm__public_bits(int sequence)
+{
+    return sequence < 0 ? ~(uint64_t)0 : (uint64_t)1 << sequence;
+}
+
+static qnnrt_result qnnrt_llm__public_save(qnnrt_llm_cache *cache, int sequence, void *data,
+                                           size_t capacity, size_t *bytes)
+{
+    const uint64_t bits = qnnrt_llm__public_bits(sequence);
+    const size_t needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store, bits);
+    if (data == NULL || capacity < needed)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, but capacity is"
+                               " %lu", (unsigned long)needed,
+                               (unsigned long)(data != NULL ? capacity : 0));
+    qnnrt_llm__state_save(&cache->cells, &cache->store, bits,
+                          cache->part->llm->info.fingerprint, data);
+    if (bytes != NULL) *bytes = needed;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__public_restore(qnnrt_llm_cache *cache, int sequence,
+                                              const void *data, size_t bytes)
+{
+    qnnrt_result result;
+    if (data == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "data is NULL");
+    result = qnnrt_llm__state_restore(&cache->cells, &cache->store, sequence,
+                                      cache->part->llm->info.fingerprint,
+                                      cache->session->desc.positions, cache->added, data, bytes,
+                                      &cache->error);
+    if (result == QNNRT_OK) qnnrt_llm__public_change(cache);
+    return result;
+}
+
 QNNRT_LLM_API size_t qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache)
 {
-    return cache != NULL ? qnnrt_llm__state_bytes(&cache->cells, &cache->store) : 0;
+    return cache != NULL ? qnnrt_llm__state_bytes(&cache->cells, &cache->store, ~(uint64_t)0) : 0;
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
                                                 size_t *bytes)
 {
-    size_t needed;
     if (bytes != NULL) *bytes = 0;
     if (cache == NULL) return QNNRT_E_ARG;
-    needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store);
-    if (data == NULL || capacity < needed)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, but capacity is"
-                               " %lu", (unsigned long)needed,
-                               (unsigned long)(data != NULL ? capacity : 0));
-    qnnrt_llm__state_save(&cache->cells, &cache->store, cache->part->llm->info.fingerprint, data);
-    if (bytes != NULL) *bytes = needed;
-    return QNNRT_OK;
+    return qnnrt_llm__public_save(cache, -1, data, capacity, bytes);
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const void *data,
                                                    size_t bytes)
 {
-    qnnrt_result result;
-    if (cache == NULL) return QNNRT_E_ARG;
-    if (data == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "data is NULL");
-    result = qnnrt_llm__state_restore(&cache->cells, &cache->store,
-                                      cache->part->llm->info.fingerprint,
-                                      cache->session->desc.positions, data, bytes, &cache->error);
-    if (result == QNNRT_OK) qnnrt_llm__public_change(cache);
-    return result;
+    return cache != NULL ? qnnrt_llm__public_restore(cache, -1, data, bytes) : QNNRT_E_ARG;
+}
+
+QNNRT_LLM_API size_t qnnrt_llm_sequence_state_bytes(const qnnrt_llm_cache *cache, int sequence)
+{
+    if (cache == NULL || sequence < 0 || sequence >= QNNRT_LLM_SEQUENCES) return 0;
+    return qnnrt_llm__state_bytes(&cache->cells, &cache->store, qnnrt_llm__public_bits(sequence));
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_save(qnnrt_llm_cache *cache, int sequence,
+                                                         void *data, size_t capacity,
+                                                         size_t *bytes)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (bytes != NULL) *bytes = 0;
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_save(cache, sequence, data, capacity, bytes);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_restore(qnnrt_llm_cache *cache, int sequence,
+                                                            const void *data, size_t bytes)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_restore(cache, sequence, data, bytes);
 }
 
 /* ---- sampling ---- */
@@ -7632,7 +7750,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    LICENSE.
 
    HISTORY
-   0.4.0   Added: embeddings on the host, qnnrt_llm_embedding().
+   0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
+           qnnrt_llm_sequence_state_save().
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.
