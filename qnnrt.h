@@ -1276,6 +1276,12 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
+/* Return the slot of input or output i, without a look-up, or QNNRT_NO_SLOT after the last. They
+   are counted in the order of qnnrt_pipeline_info.slots: of a single graph, the order in which the
+   graph lists them; of a built one, the order in which they were added. */
+QNNRT_API qnnrt_slot qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i);
+QNNRT_API qnnrt_slot qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i);
+
 /* A step that is a function of the caller: a look-up in a table, an operator that no backend has,
    pre- or post-processing, another engine. It is planned, wired, checked and reported like a graph.
 
@@ -1423,6 +1429,9 @@ typedef struct qnnrt_entry_desc {               /* a pipeline of a plan; list it
                                                    memory serves other tensors, so write each input
                                                    before each exec (default 0: inputs keep their
                                                    content) */
+    int      unbound;                           /* 1: inputs and outputs without a place have no
+                                                   memory: bind each before exec, as with
+                                                   QNNRT_BUFFER_CALLER (default 0: they have) */
 } qnnrt_entry_desc;
 
 typedef struct qnnrt_plan_desc {
@@ -1548,6 +1557,13 @@ typedef struct qnnrt_run qnnrt_run;
    Threads  any */
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
                                      qnnrt_error *err);
+
+/* Do what qnnrt_prepare() does, without memory for inputs and outputs: each is memory of the
+   caller, see qnnrt_bind_slot(). Slots that the pipeline has a place for, and constants, have
+   theirs. Before all inputs and outputs are bound, qnnrt_exec() returns QNNRT_E_STATE; the text
+   names those that are not. */
+QNNRT_API qnnrt_result qnnrt_prepare_unbound(qnnrt *model, const char *name, qnnrt_run **out,
+                                             qnnrt_error *err);
 
 /* Make entry `entry` of the plan of `mem` executable. qnnrt_prepare() is the short way. Runs of one
    entry, or of one group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another of them
@@ -5388,6 +5404,7 @@ enum {
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
     QNNRT__ABI_BACKEND_REF = 0x524546,            /* libQnnRef.so, with HTP's infrastructure */
     QNNRT__ABI_MEM_RAW = 0, QNNRT__ABI_MEM_HANDLE = 1,   /* of a tensor; vendor: ..._MEMHANDLE */
+    QNNRT__ABI_MEM_REF_IN_PLACE = 0x524546,       /* of static data, libQnnRef.so only: stays */
     QNNRT__ABI_MEM_CUSTOM = 2,                    /* of a registration: described by the next one */
     QNNRT__ABI_MEM_HTP_SHARED = 1,
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
@@ -13043,6 +13060,8 @@ struct qnnrt_pipeline {
     qnnrt_pipeline_info   info;
     qnnrt_step_info      *steps;
     qnnrt_slot_info      *slots;
+    qnnrt_slot           *sides;        /* [side_counts[0]] inputs, then [side_counts[1]] outputs */
+    size_t                side_counts[2];
     qnnrt__end          **inputs;       /* [step] -> [input]: slots of the steps' tensors */
     qnnrt__end          **outputs;
     const qnnrt__end    **by_name;      /* [end_count] sorted by name, then step; inputs first */
@@ -13563,6 +13582,22 @@ static qnnrt_result qnnrt__slot_number(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
+/* List the slots that are inputs, then those that are outputs. */
+static qnnrt_result qnnrt__slot_sides(qnnrt_pipeline *p, qnnrt_error *err)
+{
+    size_t s, at = 0;
+    int side;
+    p->sides = (qnnrt_slot *)qnnrt__arena_alloc(p->arena, p->info.slot_count, sizeof(*p->sides));
+    if (p->sides == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (side = 0; side < 2; ++side)
+        for (s = 0; s < p->info.slot_count; ++s) {
+            if (p->slots[s].role != (side == 0 ? QNNRT_ROLE_INPUT : QNNRT_ROLE_OUTPUT)) continue;
+            p->sides[at++] = &p->slots[s];
+            p->side_counts[side] += 1;
+        }
+    return QNNRT_OK;
+}
+
 /* Replace each source by the source of that source, up to the root that begins a slot. */
 static void qnnrt__slot_flatten(qnnrt_pipeline *p)
 {
@@ -13663,6 +13698,17 @@ static int qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end, 
             found = 1;
         }
     return found;
+}
+
+QNNRT_API qnnrt_slot qnnrt_pipeline_input(const qnnrt_pipeline *pipeline, size_t i)
+{
+    return pipeline != NULL && i < pipeline->side_counts[0] ? pipeline->sides[i] : QNNRT_NO_SLOT;
+}
+
+QNNRT_API qnnrt_slot qnnrt_pipeline_output(const qnnrt_pipeline *pipeline, size_t i)
+{
+    return pipeline != NULL && i < pipeline->side_counts[1]
+               ? pipeline->sides[pipeline->side_counts[0] + i] : QNNRT_NO_SLOT;
 }
 
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
@@ -13959,6 +14005,7 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     result = qnnrt__wiring_share(p, err);
     qnnrt__slot_flatten(p);
     if (result == QNNRT_OK) result = qnnrt__slot_number(p, err);
+    if (result == QNNRT_OK) result = qnnrt__slot_sides(p, err);
     if (result == QNNRT_OK && desc != NULL)
         result = qnnrt__slot_names(p, desc, program->numbers, err);
     if (result == QNNRT_OK && desc != NULL)
@@ -16239,6 +16286,9 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
             const qnnrt_slot_info *slot = &info->slots[s];
             qnnrt_plan_block *b;
             if (slot->constant != NULL) entry->spots[s].kind = QNNRT__SPOT_CONSTANT;
+            if (desc->entries[e].unbound && entry->spots[s].kind == QNNRT__SPOT_NONE &&
+                (slot->role == QNNRT_ROLE_INPUT || slot->role == QNNRT_ROLE_OUTPUT))
+                entry->spots[s].kind = QNNRT__SPOT_CALLER;
             if (entry->spots[s].kind != QNNRT__SPOT_NONE) continue;
             entry->spots[s].kind = QNNRT__SPOT_BLOCK;
             entry->spots[s].block = block;
@@ -17670,9 +17720,9 @@ static void qnnrt__run_drop(qnnrt_run *run)
     if (plan != NULL) qnnrt__place_drop_plan(plan);
 }
 
-/* Plan a pipeline alone, make its memory and its run. */
-static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnnrt_run **out,
-                                       qnnrt_error *err)
+/* Plan a pipeline alone, make its memory and its run. unbound: see qnnrt_entry_desc. */
+static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, int unbound,
+                                       qnnrt_run **out, qnnrt_error *err)
 {
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
@@ -17683,6 +17733,7 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     memset(&mem_desc, 0, sizeof(mem_desc));
+    entry.unbound = unbound;
     plan_desc.entries = &entry;
     plan_desc.entry_count = 1;
     plan_desc.align = model->align;
@@ -18622,14 +18673,27 @@ QNNRT_API void qnnrt_run_destroy(qnnrt_run *run)
     if (run != NULL) qnnrt__run_drop(run);
 }
 
-QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
-                                     qnnrt_error *err)
+/* Prepare a run; call: the public function, for errors. */
+static qnnrt_result qnnrt__public_prepare(const char *call, const qnnrt *model, const char *name,
+                                          int unbound, qnnrt_run **out, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
-    return qnnrt__run_prepare(model, name, out, err);
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s: model or out is NULL", call);
+    return qnnrt__run_prepare(model, name, unbound, out, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
+                                     qnnrt_error *err)
+{
+    return qnnrt__public_prepare("qnnrt_prepare", model, name, 0, out, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_prepare_unbound(qnnrt *model, const char *name, qnnrt_run **out,
+                                             qnnrt_error *err)
+{
+    return qnnrt__public_prepare("qnnrt_prepare_unbound", model, name, 1, out, err);
 }
 
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)

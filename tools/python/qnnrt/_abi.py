@@ -803,6 +803,7 @@ qnnrt_entry_desc._fields_ = [
     ('pipeline', c_void_p),
     ('group', c_uint32),
     ('reuse_inputs', c_int),
+    ('unbound', c_int),
 ]
 qnnrt_plan_desc._fields_ = [
     ('entries', POINTER(qnnrt_entry_desc)),
@@ -1178,7 +1179,9 @@ FUNCTIONS = {
     'qnnrt_pipeline_destroy': (c_int, [c_void_p]),
     'qnnrt_pipeline_find': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_pipeline_get_info': (POINTER(qnnrt_pipeline_info), [c_void_p]),
+    'qnnrt_pipeline_input': (POINTER(qnnrt_slot_info), [c_void_p, c_size_t]),
     'qnnrt_pipeline_make': (c_int, [POINTER(qnnrt_pipeline_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_pipeline_output': (POINTER(qnnrt_slot_info), [c_void_p, c_size_t]),
     'qnnrt_plan_create': (c_int, [POINTER(qnnrt_plan_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_plan_destroy': (c_int, [c_void_p]),
     'qnnrt_plan_get_info': (POINTER(qnnrt_plan_info), [c_void_p]),
@@ -1188,6 +1191,7 @@ FUNCTIONS = {
     'qnnrt_power_set': (c_int, [c_void_p, POINTER(qnnrt_power_desc), POINTER(qnnrt_power_report), POINTER(qnnrt_error)]),
     'qnnrt_precision_name': (c_char_p, [c_int]),
     'qnnrt_prepare': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_prepare_unbound': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_quant_equal': (c_int, [POINTER(qnnrt_quant), POINTER(qnnrt_quant)]),
     'qnnrt_read_f32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_float), c_size_t]),
     'qnnrt_read_i32': (c_int, [c_void_p, POINTER(qnnrt_slot_info), c_uint64, POINTER(c_int32), c_size_t]),
