@@ -19,7 +19,7 @@ B=${B:-build} PYTHON=${PYTHON:-python3} CC=${CC:-cc}
 limit=${LIMIT:-900} limit_slow=${LIMIT_SLOW:-1800} limit_real=${LIMIT_REAL:-1800}
 arm_cc=${AARCH64_CC:-aarch64-linux-gnu-gcc} arm_root=${AARCH64_SYSROOT:-/usr/aarch64-linux-gnu}
 qemu=${QEMU:-qemu-aarch64-static}
-oom_tests='oom compose llm_roles'
+oom_tests='oom compose compose_more llm_roles'
 asan_env=UBSAN_OPTIONS=print_stacktrace=1
 
 python=

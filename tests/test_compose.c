@@ -1037,7 +1037,6 @@ static qnnrt_blocks blocked(qnnrt_tensor_desc *t)
     return k;
 }
 #define BLOCKED(name, change) TENSOR(name, qnnrt_blocks k = blocked(&t); t.blocks = &k; change)
-TENSOR(no_name, t.name = NULL)
 TENSOR(empty_name, t.name = "")
 TENSOR(taken_name, t.name = "x")
 TENSOR(no_kind, t.kind = (qnnrt_tensor_kind)0)
@@ -1273,7 +1272,7 @@ static void dlc_other(qnnrt_builder *b) { qnnrt_builder_dlc(b, TEST_FAKE_LIB, NU
 
 static const struct mistake { const char *what; void (*make)(qnnrt_builder *); qnnrt_result result; const char *words[3]; } mistakes[] = {
 #define M(name, result, ...) { #name, name, QNNRT_E_##result, { __VA_ARGS__ } }
-    M(no_name, ARG, "graph \"g\"", "a tensor has no name"), M(empty_name, ARG, "no name"), M(taken_name, ARG, "two tensors are named \"x\""),
+    M(empty_name, ARG, "no name"), M(taken_name, ARG, "two tensors are named \"x\""),
     M(no_kind, ARG, "tensor \"t\"", "kind 0"), M(wrong_kind, ARG, "kind 8"), M(rank_0, ARG, "\"t\"", "rank 0", "[1]"), M(rank_9, ARG, "rank 9"),
     M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB", "split it"),
     M(overflow, LIMIT, "4 GiB"), M(no_data, ARG, "\"t\"", "needs 16 bytes", "NULL"), M(few_bytes, ARG, "needs 16 bytes", "got 15"),

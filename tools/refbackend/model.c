@@ -201,23 +201,32 @@ static int datum_find(const ref_model *model, const ref_value *value, const void
 {
     for (int i = 0; i < model->data_count; ++i)
         if (model->data[i].hash == hash && model->data[i].bytes == value->bytes
-            && memcmp(model->data[i].data, stored, (size_t)value->bytes) == 0)
+            && (model->data[i].data == stored
+                || memcmp(model->data[i].data, stored, (size_t)value->bytes) == 0))
             return i;
     return REF_NONE;
 }
 
-static q_code static_data(ref_model *model, ref_value *value, const void *data)
+/* Store static data once per model. Data that stays where it is, is found by its address: to hash
+   it would read all of it. */
+static q_code static_data(ref_model *model, ref_value *value, const ref_made *made)
 {
-    void *stored = malloc((size_t)value->bytes);
+    const int narrow = ref_value_narrow(value);
+    const int stays = made->stays && !narrow
+        && (uintptr_t)made->data % ref_type_bytes(value->view.dtype) == 0;
+    void *extended = narrow ? malloc((size_t)value->bytes) : NULL;
+    const void *stored = narrow ? extended : made->data;
+    const uint64_t address = (uintptr_t)made->data;
     uint64_t hash;
     if (stored == NULL)
         return Q_MEMORY;
-    ref_value_extend(value, data, stored);
-    hash = ref_hash(stored, value->bytes);
+    if (narrow)
+        ref_value_extend(value, made->data, extended);
+    hash = stays ? ref_hash(&address, sizeof(address)) : ref_hash(stored, value->bytes);
     value->datum = datum_find(model, value, stored, hash);
     if (value->datum == REF_NONE)
-        value->datum = ref_model_datum(model, stored, value->bytes, hash, 0);
-    free(stored);
+        value->datum = ref_model_datum(model, stored, value->bytes, hash, stays);
+    free(extended);
     return value->datum != REF_NONE ? Q_OK : Q_MEMORY;
 }
 
@@ -240,7 +249,7 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
     code = ref_value_fill(made, &model->arena, value, why);
     value->datum = made->datum;
     if (code == Q_OK && made->data != NULL)
-        code = static_data(model, value, made->data);
+        code = static_data(model, value, made);
     if (code == Q_OK && !name_add(&body->value_names, value->view.name))
         code = Q_MEMORY;
     if (code != Q_OK)

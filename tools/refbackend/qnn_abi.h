@@ -51,7 +51,9 @@ enum {
 enum { Q_LOG_ERROR = 1, Q_LOG_WARN, Q_LOG_INFO, Q_LOG_VERBOSE, Q_LOG_DEBUG };
 enum { Q_APP_WRITE, Q_APP_READ, Q_APP_READWRITE, Q_NATIVE, Q_STATIC, Q_NULL,
        Q_UPDATEABLE_STATIC = 6, Q_OPTIONAL_APP_WRITE = 11, Q_OPTIONAL_APP_READ = 12 };
-enum { Q_MEM_RAW, Q_MEM_MEMHANDLE };
+enum { Q_MEM_RAW, Q_MEM_MEMHANDLE,
+       Q_MEM_IN_PLACE = 0x524546 };      /* this library only: static data that stays as it is until
+                                            the context is freed, and is read where it is */
 enum { Q_PRIORITY_NORMAL = 100 };
 /* Only scalars have it; ref_op.h has the other data types. */
 enum { Q_F64 = 0x0264 };

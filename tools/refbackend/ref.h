@@ -206,6 +206,7 @@ typedef struct ref_made {
     const uint32_t *dims;
     ref_encoding    encoding;
     const void     *data;                /* STATIC, from a caller */
+    int             stays;               /* data is read where it is, see Q_MEM_IN_PLACE */
     /* STATIC, from a file: index in the model's data, else REF_NONE */
     int             datum;
     uint64_t        bytes;
@@ -226,7 +227,9 @@ int  ref_type_is_static(uint32_t type);
 q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref_why *why);
 /* Check and fill a tensor, except its data and id. */
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
-/* Copy static data to out as operators read it: values of less than 8 bits are extended. */
+/* Return 1 if static data has values of less than 8 bits, which operators read extended. */
+int  ref_value_narrow(const ref_value *value);
+/* Copy static data to out as operators read it. */
 void ref_value_extend(const ref_value *value, const void *data, void *out);
 /* Fill a vendor struct from a value; it borrows from the value, and arena holds its arrays. Return
    0 when there is no memory. */

@@ -282,7 +282,8 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
     for (uint32_t i = 0; from->version == 2 && from->v.dynamic != NULL && i < made->rank; ++i)
         made->dynamic |= (uint32_t)(from->v.dynamic[i] != 0) << i;
     if (ref_type_is_static(made->type)) {
-        if (from->v.mem_type != Q_MEM_RAW || from->v.u.buffer.data == NULL
+        made->stays = from->v.mem_type == Q_MEM_IN_PLACE;
+        if ((from->v.mem_type != Q_MEM_RAW && !made->stays) || from->v.u.buffer.data == NULL
             || from->v.u.buffer.bytes != made->bytes) {
             ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain"
                        " memory, found %u%s", made->name, (unsigned long long)made->bytes,
@@ -498,17 +499,20 @@ q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, 
     return quant_fill(made, arena, value, why);
 }
 
+int ref_value_narrow(const ref_value *value)
+{
+    const uint32_t encoding = value->encoding.encoding;
+    return (encoding == Q_ENC_BW || encoding == Q_ENC_BW_AXIS) && value->encoding.bits < 8
+        && ref_type_bytes(value->view.dtype) == 1;
+}
+
 void ref_value_extend(const ref_value *value, const void *data, void *out)
 {
-    const uint32_t bits = value->encoding.bits,
-        width = (uint32_t)ref_type_bytes(value->view.dtype) * 8;
-    const int narrow = (value->encoding.encoding == Q_ENC_BW
-                        || value->encoding.encoding == Q_ENC_BW_AXIS) && bits < 8
-                    && width == 8;
+    const uint32_t bits = value->encoding.bits;
     const unsigned char *from = data;
     unsigned char *to = out;
     memcpy(out, data, (size_t)value->bytes);
-    for (uint64_t i = 0; narrow && i < value->bytes; ++i) {
+    for (uint64_t i = 0; ref_value_narrow(value) && i < value->bytes; ++i) {
         const uint32_t low = from[i] & ((1u << bits) - 1);
         const int negative = value->view.dtype == REF_S8Q && (low >> (bits - 1)) != 0;
         to[i] = (unsigned char)(negative ? low | (0xFFu << bits) : low);

@@ -1,0 +1,502 @@
+/* test_compose_more.c - what programs need that build many graphs, on libQnnRef.so: slots without names, runs without
+   memory of their own, data that is read in place, keys, builders that are used again
+
+   Values come from the library; the expected ones are computed here. */
+#define QNNRT_COMPOSE
+#include "../qnnrt.h"
+#include "test.h"
+#include "heap.h"
+
+static qnnrt_error err;
+static qnnrt_backend *backend;
+
+static int open_ref(void)
+{
+    qnnrt_backend_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    memset(&heap, 0, sizeof(heap));
+    memset(&err, 0xFF, sizeof(err));
+    desc.path = TEST_REF_LIB;
+    desc.hooks.alloc = heap_alloc;
+    desc.hooks.free = heap_free;
+    desc.hooks.alloc_user = &heap;
+    if (qnnrt_backend_open(&desc, &backend, &err) == QNNRT_OK) return 1;
+    printf("%s\n", err.text);
+    return 0;
+}
+
+static int close_ref(void)
+{
+    const qnnrt_result result = qnnrt_backend_close(backend);
+    if (result == QNNRT_OK && heap.live == 0 && heap.wrong == 0) return 1;
+    printf("closing: %s, %u blocks lost, %u wrong uses\n", qnnrt_result_name(result), (unsigned)heap.live,
+           (unsigned)heap.wrong);
+    return 0;
+}
+
+static qnnrt_builder *builder(void)
+{
+    qnnrt_builder *b = NULL;
+    if (qnnrt_builder_create(backend, NULL, &b, &err) != QNNRT_OK) printf("%s\n", err.text);
+    return b;
+}
+
+static void graph(qnnrt_builder *b, const char *name)
+{
+    qnnrt_graph_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = name;
+    qnnrt_builder_graph(b, &desc);
+}
+
+/* Describe float32 [n]; name may be NULL. */
+static qnnrt_tensor_desc vector(const char *name, qnnrt_tensor_kind kind, uint32_t n)
+{
+    qnnrt_tensor_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = name;
+    desc.kind = kind;
+    desc.dtype = QNNRT_DTYPE_F32;
+    desc.rank = 1;
+    desc.dims[0] = n;
+    return desc;
+}
+
+static qnnrt_tensor add(qnnrt_builder *b, const char *name, qnnrt_tensor_kind kind)
+{
+    const qnnrt_tensor_desc desc = vector(name, kind, 4);
+    return qnnrt_builder_tensor(b, &desc);
+}
+
+static qnnrt_tensor weight(qnnrt_builder *b, const char *name, const float data[4], int borrow)
+{
+    qnnrt_tensor_desc desc = vector(name, QNNRT_TENSOR_STATIC, 4);
+    desc.data = data;
+    desc.bytes = 16;
+    desc.borrow = borrow;
+    return qnnrt_builder_tensor(b, &desc);
+}
+
+static void node(qnnrt_builder *b, const char *type, qnnrt_tensor in, qnnrt_tensor in2, qnnrt_tensor out)
+{
+    qnnrt_tensor inputs[2];
+    qnnrt_node_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    inputs[0] = in;
+    inputs[1] = in2;
+    desc.type = type;
+    desc.inputs = inputs;
+    desc.input_count = 2;
+    desc.outputs = &out;
+    desc.output_count = 1;
+    qnnrt_builder_node(b, &desc);
+}
+
+static const float two[4] = { 2, 20, 200, 2000 }, three[4] = { 3, 30, 300, 3000 };
+
+/* p = x + c, q = x * y; names are given or made. */
+static void sum_and_product(qnnrt_builder *b, int named, const float *c, int borrow)
+{
+    qnnrt_tensor x, y, p, q;
+    graph(b, "g");
+    x = add(b, named ? "x" : NULL, QNNRT_TENSOR_INPUT);
+    q = add(b, named ? "q" : NULL, QNNRT_TENSOR_OUTPUT);
+    y = add(b, named ? "y" : NULL, QNNRT_TENSOR_INPUT);
+    p = add(b, named ? "p" : NULL, QNNRT_TENSOR_OUTPUT);
+    node(b, "ElementWiseAdd", x, weight(b, named ? "c" : NULL, c, borrow), p);
+    node(b, "ElementWiseMultiply", x, y, q);
+}
+
+TEST(a_run_without_memory_of_its_own_takes_that_of_the_caller)
+{
+    int named;
+    for (named = 0; named < 2; ++named) {
+        float x[4] = { 1, 2, 3, 4 }, y[4] = { 5, 6, 7, 8 }, p[4] = { 0 }, q[4] = { 0 };
+        const qnnrt_pipeline *pipeline;
+        qnnrt_builder *b;
+        qnnrt *model;
+        qnnrt_run *run;
+        size_t bytes, i;
+        CHECK(open_ref());
+        b = builder();
+        sum_and_product(b, named, two, 0);
+        CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_prepare_unbound(model, "g", &run, &err), QNNRT_OK);
+        pipeline = qnnrt_run_pipeline(run);
+        CHECK(qnnrt_data_slot(run, qnnrt_pipeline_input(pipeline, 0), &bytes) == NULL);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
+        CHECK_STR(qnnrt_run_error(run)->text, named ? "\"x\"" : "\"t0\"");
+        /* in the order in which they were added */
+        CHECK_STR(qnnrt_pipeline_input(pipeline, 0)->tensor->name, named ? "x" : "t0");
+        CHECK_STR(qnnrt_pipeline_input(pipeline, 1)->tensor->name, named ? "y" : "t2");
+        CHECK_STR(qnnrt_pipeline_output(pipeline, 0)->tensor->name, named ? "q" : "t1");
+        CHECK_STR(qnnrt_pipeline_output(pipeline, 1)->tensor->name, named ? "p" : "t3");
+        CHECK(qnnrt_pipeline_input(pipeline, 2) == QNNRT_NO_SLOT);
+        CHECK(qnnrt_pipeline_output(pipeline, SIZE_MAX) == QNNRT_NO_SLOT);
+        CHECK(qnnrt_pipeline_input(NULL, 0) == QNNRT_NO_SLOT && qnnrt_pipeline_output(NULL, 0) == QNNRT_NO_SLOT);
+        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y)), QNNRT_OK);
+        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 0), q, sizeof(q)), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
+        CHECK_STR(qnnrt_run_error(run)->text, named ? "\"p\"" : "\"t3\"");
+        CHECK(strstr(qnnrt_run_error(run)->text, named ? "\"x\"" : "\"t0\"") == NULL);
+        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 1), p, sizeof(p)), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        for (i = 0; i < 4; ++i) CHECK(p[i] == x[i] + two[i] && q[i] == x[i] * y[i]);
+        /* NULL goes back to memory that it does not have */
+        CHECK_EQ(qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_prepare_unbound(model, "none", &run, &err), QNNRT_E_NOT_FOUND);
+        CHECK_EQ(qnnrt_prepare_unbound(NULL, "g", &run, &err), QNNRT_E_ARG);
+        CHECK_STR(err.text, "qnnrt_prepare_unbound");
+        CHECK(run == NULL);
+        CHECK_EQ(qnnrt_prepare_unbound(model, "g", NULL, &err), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        CHECK(close_ref());
+    }
+}
+
+TEST(a_made_name_steps_aside_for_one_that_is_taken)
+{
+    qnnrt_builder *b;
+    qnnrt *model;
+    const qnnrt_graph_info *info;
+    qnnrt_tensor x, y;
+    CHECK(open_ref());
+    b = builder();
+    graph(b, "g");
+    x = add(b, "t1", QNNRT_TENSOR_INPUT);
+    y = add(b, NULL, QNNRT_TENSOR_INPUT);
+    node(b, "ElementWiseAdd", x, y, add(b, NULL, QNNRT_TENSOR_OUTPUT));
+    CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
+    info = &qnnrt_get_info(model)->contexts[0].graphs[0];
+    CHECK_STR(info->inputs[1].name, "t2");
+    CHECK_STR(info->outputs[0].name, "t3");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    b = builder();
+    graph(b, "g");
+    CHECK(add(b, "", QNNRT_TENSOR_INPUT) < 0);
+    CHECK_STR(qnnrt_builder_error(b)->text, "a tensor has no name");
+    qnnrt_builder_destroy(b);
+    CHECK(close_ref());
+}
+
+/* The first element of p of a model of sum_and_product() with x = 1. */
+static float first_sum(qnnrt *model)
+{
+    float x[4] = { 1, 1, 1, 1 }, y[4] = { 1, 1, 1, 1 }, p[4] = { -1, -1, -1, -1 }, q[4];
+    qnnrt_run *run = NULL;
+    const qnnrt_pipeline *pipeline;
+    if (qnnrt_prepare_unbound(model, NULL, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return -1; }
+    pipeline = qnnrt_run_pipeline(run);
+    qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 0), x, sizeof(x));
+    qnnrt_bind_slot(run, qnnrt_pipeline_input(pipeline, 1), y, sizeof(y));
+    qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 0), q, sizeof(q));
+    qnnrt_bind_slot(run, qnnrt_pipeline_output(pipeline, 1), p, sizeof(p));
+    if (qnnrt_exec(run) != QNNRT_OK) printf("%s\n", qnnrt_run_error(run)->text);
+    qnnrt_run_destroy(run);
+    return p[0];
+}
+
+/* That libQnnRef.so makes no copy shows when the data is changed, which is not allowed. */
+TEST(data_that_stays_is_read_in_place)
+{
+    int borrow, aligned;
+    for (borrow = 0; borrow <= 2; ++borrow)
+        for (aligned = 0; aligned < 2; ++aligned) {
+            union { float values[5]; unsigned char bytes[20]; } room;
+            unsigned char *data = room.bytes + !aligned;
+            float *c = room.values, changed = 7;
+            qnnrt_builder *b;
+            qnnrt *model;
+            size_t bytes = 0;
+            CHECK(open_ref());
+            b = builder();
+            memcpy(data, three, sizeof(three));
+            graph(b, "g");
+            {
+                qnnrt_tensor x = add(b, "x", QNNRT_TENSOR_INPUT), y = add(b, "y", QNNRT_TENSOR_INPUT), w;
+                qnnrt_tensor_desc desc = vector("c", QNNRT_TENSOR_STATIC, 4);
+                desc.data = data;
+                desc.bytes = 16;
+                desc.borrow = borrow;
+                w = qnnrt_builder_tensor(b, &desc);
+                node(b, "ElementWiseMultiply", x, y, add(b, "q", QNNRT_TENSOR_OUTPUT));
+                node(b, "ElementWiseAdd", x, w, add(b, "p", QNNRT_TENSOR_OUTPUT));
+            }
+            if (borrow == QNNRT_BORROW_NONE) memset(c, 0, 20);
+            CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
+            CHECK(first_sum(model) == 4);
+            memcpy(data, &changed, sizeof(changed));
+            /* Data that is not aligned for its type is copied. */
+            CHECK(first_sum(model) == (borrow == QNNRT_BORROW_MODEL && aligned ? 8 : 4));
+            CHECK_EQ(qnnrt_save_memory(model, 0, NULL, 0, &bytes, &err), QNNRT_OK);
+            CHECK(bytes > 64);
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            CHECK(close_ref());
+        }
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------------------- */
+
+enum { CHANGES = 32 };
+
+static qnnrt_result load_three(void *user, void *data, size_t bytes, qnnrt_error *e)
+{
+    (void)user; (void)e;
+    memcpy(data, three, bytes);
+    return QNNRT_OK;
+}
+
+/* Build a graph with one thing changed; 0: nothing. Return 0 when there is no such change. */
+static int changed_graph(qnnrt_builder *b, int change)
+{
+    static int users[2];
+    static const float scales[4] = { 1, 2, 3, 4 };
+    static const uint8_t codes[4] = { 0, 1, 2, 3 };
+    static const uint32_t perm[2] = { 1, 0 }, same[2] = { 0, 1 };
+    float data[4] = { 3, 30, 300, 3000 };
+    qnnrt_context_desc context;
+    qnnrt_graph_desc g;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor x, y, w, z, q, ends[2];
+    qnnrt_param_desc param;
+    qnnrt_node_desc n;
+    memset(&context, 0, sizeof(context));
+    memset(&g, 0, sizeof(g));
+    memset(&param, 0, sizeof(param));
+    memset(&n, 0, sizeof(n));
+    if (change == 1) context.weight_sharing = 1;
+    if (change == 2) context.priority = QNNRT_PRIORITY_HIGH;
+    if (change == -1) context.name = "another";
+    qnnrt_builder_context(b, &context);
+    g.name = change == 3 ? "h" : "g";
+    if (change == 4) g.priority = QNNRT_PRIORITY_LOW;
+    if (change == 5) g.vtcm_mib = 4;
+    if (change == 6) g.optimization_level = 2;
+    if (change == 7) g.hvx_threads = 2;
+    if (change == 8) g.fp16 = 1;
+    qnnrt_builder_graph(b, &g);
+    t = vector(change == 9 ? "xx" : change == 10 ? NULL : "x", QNNRT_TENSOR_INPUT, 4);
+    if (change == 11) t.dynamic[0] = 1;
+    x = qnnrt_builder_tensor(b, &t);
+    t = vector("y", change == 12 ? QNNRT_TENSOR_OPTIONAL_INPUT : QNNRT_TENSOR_INPUT, change == 13 ? 8 : 4);
+    y = qnnrt_builder_tensor(b, &t);
+    t = vector(change == -2 ? "weight" : change == -3 ? NULL : "w",
+               change == 14 ? QNNRT_TENSOR_UPDATEABLE : QNNRT_TENSOR_STATIC, 4);
+    if (change == 15) data[3] += 1;
+    if (change == 16) data[0] = -data[0];
+    if (change != 17 && change != 18) { t.data = data; t.bytes = sizeof(data); }
+    else { t.load = load_three; t.load_user = &users[change - 17]; }
+    if (change == 19 || change == 20) t.identity = (uint64_t)change;
+    w = qnnrt_builder_tensor(b, &t);
+    t = vector("q", QNNRT_TENSOR_STATIC, 4);
+    t.dtype = change == 21 ? QNNRT_DTYPE_S8Q : QNNRT_DTYPE_U8Q;
+    t.data = codes;
+    t.bytes = 4;
+    t.quant.encoding = change == 22 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_PER_TENSOR;
+    t.quant.scale = change == 23 ? 0.25f : 0.5f;
+    t.quant.offset = change == 24 ? -1 : 0;
+    if (change == 25) t.quant.bitwidth = 4;
+    if (change == 22) { t.quant.count = 4; t.quant.scales = scales; }
+    q = qnnrt_builder_tensor(b, &t);
+    t = vector("z", QNNRT_TENSOR_OUTPUT, 4);
+    z = qnnrt_builder_tensor(b, &t);
+    ends[0] = change == 26 ? y : x;
+    ends[1] = change == 26 ? x : y;
+    n.name = change == -4 ? "another" : NULL;
+    n.type = change == 27 ? "B" : "A";
+    n.package = change == 28 ? "p" : NULL;
+    n.inputs = ends;
+    n.input_count = 2;
+    n.outputs = &z;
+    n.output_count = 1;
+    n.params = &param;
+    n.param_count = 1;
+    param.name = change == 29 ? "beta" : "alpha";
+    param.dtype = change == 30 ? QNNRT_DTYPE_I32 : QNNRT_DTYPE_U32;
+    if (change == 31) {
+        param.value = 2;
+    } else {
+        param.data = change == 32 ? same : perm;
+        param.rank = 1;
+        param.dims[0] = 2;
+    }
+    qnnrt_builder_node(b, &n);
+    (void)w; (void)q;
+    return change <= CHANGES;
+}
+
+static int key_of(int change, uint64_t key[2])
+{
+    qnnrt_builder *b = builder();
+    int result = changed_graph(b, change);
+    if (qnnrt_builder_key(b, key, &err) != QNNRT_OK) {
+        printf("change %d: %s\n", change, err.text);
+        result = 0;
+    }
+    qnnrt_builder_destroy(b);
+    return result;
+}
+
+TEST(a_key_counts_what_matters_and_nothing_else)
+{
+    uint64_t keys[CHANGES + 1][2], key[2];
+    int i, k;
+    CHECK(open_ref());
+    for (i = 0; i <= CHANGES; ++i) {
+        CHECK(key_of(i, keys[i]));
+        CHECK(key_of(i, key));                               /* the same twice */
+        CHECK(key[0] == keys[i][0] && key[1] == keys[i][1]);
+        for (k = 0; k < i; ++k)
+            if (keys[k][0] == keys[i][0] || keys[k][1] == keys[i][1]) {
+                printf("changes %d and %d have one key\n", k, i);
+                CHECK(0);
+            }
+    }
+    for (i = -1; i >= -4; --i) {
+        CHECK(key_of(i, key));
+        if (key[0] != keys[0][0] || key[1] != keys[0][1]) printf("change %d has another key\n", i);
+        CHECK(key[0] == keys[0][0] && key[1] == keys[0][1]);
+    }
+    CHECK(close_ref());
+}
+
+/* Single bits of data, and lengths, give different keys; over all of them no half of a key repeats. */
+TEST(each_bit_of_data_counts)
+{
+    enum { BITS = 8 * 40 };
+    static uint64_t keys[BITS][2];
+    unsigned char data[40];
+    size_t bit, k;
+    CHECK(open_ref());
+    for (bit = 0; bit < BITS; ++bit) {
+        qnnrt_builder *b = builder();
+        qnnrt_tensor_desc t = vector("w", QNNRT_TENSOR_STATIC, sizeof(data));
+        memset(data, 0, sizeof(data));
+        data[bit / 8] = (unsigned char)(1u << bit % 8);
+        graph(b, "g");
+        t.dtype = QNNRT_DTYPE_U8;
+        t.data = data;
+        t.bytes = sizeof(data);
+        t.borrow = QNNRT_BORROW_FINISH;
+        qnnrt_builder_tensor(b, &t);
+        CHECK_EQ(qnnrt_builder_key(b, keys[bit], &err), QNNRT_OK);
+        qnnrt_builder_destroy(b);
+        for (k = 0; k < bit; ++k) CHECK(keys[k][0] != keys[bit][0] && keys[k][1] != keys[bit][1]);
+    }
+    CHECK(close_ref());
+}
+
+TEST(a_key_is_refused_where_there_is_none)
+{
+    uint64_t key[2] = { 1, 1 };
+    qnnrt_builder *b;
+    qnnrt *model;
+    CHECK(open_ref());
+    b = builder();
+    CHECK_EQ(qnnrt_builder_key(NULL, key, &err), QNNRT_E_ARG);
+    CHECK(key[0] == 0 && key[1] == 0);
+    CHECK_EQ(qnnrt_builder_key(b, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_builder_key(b, key, &err), QNNRT_OK);
+    add(b, "x", QNNRT_TENSOR_INPUT);
+    CHECK_EQ(qnnrt_builder_key(b, key, &err), QNNRT_E_STATE);
+    CHECK_STR(err.text, "needs a graph");
+    CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_builder_key(b, key, NULL), QNNRT_E_STATE);
+    CHECK(close_ref());
+}
+
+/* ---- reset --------------------------------------------------------------------------------------------------- */
+
+TEST(a_builder_serves_again_after_a_reset)
+{
+    qnnrt_builder *b;
+    qnnrt *model;
+    uint64_t first[2], key[2];
+    size_t live = 0;
+    int round;
+    CHECK(open_ref());
+    b = builder();
+    sum_and_product(b, 1, three, 0);
+    CHECK_EQ(qnnrt_builder_key(b, first, &err), QNNRT_OK);
+    for (round = 0; round < 5; ++round) {
+        if (round == 1) qnnrt_builder_destroy(b);
+        if (round == 2) add(b, "x", QNNRT_TENSOR_INPUT);           /* there is one already */
+        CHECK_EQ(qnnrt_builder_error(b)->code,
+                 round == 0 || round == 3 ? QNNRT_OK : round == 2 ? QNNRT_E_ARG : QNNRT_E_STATE);
+        CHECK_EQ(qnnrt_builder_reset(b, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_builder_error(b)->code, QNNRT_OK);
+        CHECK(qnnrt_builder_failed_node(b) == NULL && qnnrt_builder_failed_graph(b) == NULL);
+        CHECK_EQ(qnnrt_backend_close(backend), QNNRT_E_BUSY);
+        sum_and_product(b, 1, three, 0);
+        CHECK_EQ(qnnrt_builder_key(b, key, &err), QNNRT_OK);
+        CHECK(key[0] == first[0] && key[1] == first[1]);
+        if (round < 2) continue;
+        if (round == 2) { CHECK_EQ(qnnrt_builder_reset(b, &err), QNNRT_OK); sum_and_product(b, 0, three, 0); continue; }
+        CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
+        CHECK(first_sum(model) == 4);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        if (round == 3) live = heap.live;
+        CHECK_EQ(heap.live, live);                                 /* nothing gathers */
+    }
+    CHECK_EQ(qnnrt_builder_reset(NULL, &err), QNNRT_E_ARG);
+    CHECK(close_ref());
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------- */
+
+static qnnrt_result life(qnnrt_error *error)
+{
+    qnnrt_backend_desc desc;
+    qnnrt_backend *own = NULL;
+    qnnrt_builder *b = NULL;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    uint64_t key[2];
+    qnnrt_result result;
+    int round;
+    memset(&desc, 0, sizeof(desc));
+    desc.path = TEST_REF_LIB;
+    desc.hooks.alloc = heap_alloc;
+    desc.hooks.free = heap_free;
+    desc.hooks.alloc_user = &heap;
+    result = qnnrt_backend_open(&desc, &own, error);
+    if (result == QNNRT_OK) result = qnnrt_builder_create(own, NULL, &b, error);
+    for (round = 0; round < 2 && result == QNNRT_OK; ++round) {
+        sum_and_product(b, 0, three, QNNRT_BORROW_MODEL);
+        result = qnnrt_builder_key(b, key, error);
+        if (result == QNNRT_OK) result = qnnrt_builder_finish(b, &model, error);
+        if (result == QNNRT_OK) result = qnnrt_prepare_unbound(model, NULL, &run, error);
+        qnnrt_run_destroy(run);
+        qnnrt_close(model);
+        run = NULL;
+        model = NULL;
+        if (result == QNNRT_OK) result = qnnrt_builder_reset(b, error);
+    }
+    qnnrt_builder_destroy(b);
+    qnnrt_backend_close(own);
+    return result;
+}
+
+TEST(every_allocation_may_fail)
+{
+    int on;
+    for (on = 0; on < 2; ++on) CHECK(exhaust("a life", life, on, "") > 5);
+    without_text = 1;
+    CHECK(exhaust("a life", life, 0, "") > 5);
+    without_text = 0;
+}
+
+TEST_MAIN("compose_more")
+{
+    RUN(a_run_without_memory_of_its_own_takes_that_of_the_caller);
+    RUN(a_made_name_steps_aside_for_one_that_is_taken);
+    RUN(data_that_stays_is_read_in_place);
+    RUN(a_key_counts_what_matters_and_nothing_else);
+    RUN(each_bit_of_data_counts);
+    RUN(a_key_is_refused_where_there_is_none);
+    RUN(a_builder_serves_again_after_a_reset);
+    RUN(every_allocation_may_fail);
+}
