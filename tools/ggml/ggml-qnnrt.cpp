@@ -1,0 +1,1120 @@
+/* ggml-qnnrt.cpp - part of qnnrt v0.4.0 - a loadable ggml backend on Qualcomm's QNN libraries
+
+   An unchanged program of ggml loads it:
+       export GGML_BACKEND_PATH=$PWD/libggml-qnnrt.so GGML_QNNRT_LIB=/path/libQnnHtp.so
+       llama-cli -ngl 99 ...
+   How to build it, the environment and what it does with weights: README.md beside this file.
+
+   What a graph goes through: graph_compute() looks for a plan of that graph. A plan is a list of
+   steps, each a node that is computed here or a segment of nodes that is one QNN graph. Without a
+   plan the graph is cut into segments, and each segment that was not seen before is described
+   (ggml-qnnrt-ops.h), built and kept. Then each step binds the addresses that changed, and runs.
+
+   Errors   no exception and no abort leaves this file: each entry point catches std::bad_alloc,
+            reports what failed in ggml's log and returns ggml's code of a failure
+   Threads  any number of backends; one graph at a time is computed, the others wait
+   ROOMS (search for the tag)
+       >>say >>options >>device >>weights >>key >>segments >>compile >>run >>supports >>buffer
+       >>backend >>load */
+#include "ggml.h"
+#include "ggml-backend.h"
+#include "ggml-backend-impl.h"
+#include "ggml-impl.h"
+
+#define QNNRT_COMPOSE
+#define QNNRT_IMPLEMENTATION
+#include "ggml-qnnrt-ops.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#ifndef QG_GGML_VERSION
+#error "define QG_GGML_VERSION, the version of ggml that is compiled against: CMakeLists.txt does"
+#endif
+
+namespace {
+
+/* =====================================================================================
+   SAY                                                                              >>say
+   ggml's log, and the guard of each entry point.
+   Knows nothing of: QNN
+   ===================================================================================== */
+
+/* Log a text. ggml allocates memory for texts of 128 bytes and more without looking whether it got
+   any, so longer ones go in parts. */
+__attribute__((format(printf, 2, 3)))
+void say(ggml_log_level level, const char *format, ...)
+{
+    char text[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    ggml_log_internal(level, "ggml-qnnrt: ");
+    for (const char *at = text; *at != '\0'; at += std::min(strlen(at), (size_t)120))
+        ggml_log_internal(GGML_LOG_LEVEL_CONT, "%.120s", at);
+    ggml_log_internal(GGML_LOG_LEVEL_CONT, "\n");
+}
+
+/* Call `call`, and return `failed` instead of letting an exception out. */
+template <class R, class F>
+R guarded(const char *what, R failed, F call) noexcept
+{
+    try {
+        return call();
+    } catch (const std::bad_alloc &) {
+        say(GGML_LOG_LEVEL_ERROR, "out of memory for %s", what);
+    } catch (...) {
+        say(GGML_LOG_LEVEL_ERROR, "an exception in %s", what);
+    }
+    return failed;
+}
+
+uint64_t now_ns()
+{
+    return (uint64_t)std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/* =====================================================================================
+   OPTIONS                                                                      >>options
+   The environment, read once when the library is loaded.
+   ===================================================================================== */
+
+struct environment {
+    const char *lib = "libQnnHtp.so";
+    uint32_t    soc = 0;
+    bool        host = true, verbose = false;
+    int         half = -1, statics = -1, blocks = -1;     /* -1: by the library */
+    bool        set_rows = true;
+    const char *stats = nullptr, *ops = nullptr;
+    enum ggml_backend_dev_type type = GGML_BACKEND_DEVICE_TYPE_IGPU;
+    size_t      cache_graphs = 256;
+};
+
+const char *env_text(const char *name)
+{
+    const char *value = getenv(name);
+    return value != nullptr && value[0] != '\0' ? value : nullptr;
+}
+
+/* Read a number; false when there is one that is not in [0, most]. */
+bool env_number(const char *name, long most, long *to)
+{
+    const char *value = env_text(name);
+    char *end;
+    if (value == nullptr) return true;
+    *to = strtol(value, &end, 10);
+    if (*end == '\0' && *to >= 0 && *to <= most) return true;
+    say(GGML_LOG_LEVEL_ERROR, "%s is \"%s\", expected a number from 0 to %ld", name, value, most);
+    return false;
+}
+
+bool env_read(environment *e)
+{
+    const char *type = env_text("GGML_QNNRT_TYPE"), *lib = env_text("GGML_QNNRT_LIB");
+    long soc = 0, host = 1, verbose = 0, half = -1, statics = -1, blocks = -1, set_rows = 1;
+    long graphs = (long)e->cache_graphs;
+    if (!env_number("GGML_QNNRT_SOC", 0xFFFF, &soc) || !env_number("GGML_QNNRT_HOST", 1, &host) ||
+        !env_number("GGML_QNNRT_VERBOSE", 2, &verbose) ||
+        !env_number("GGML_QNNRT_HALF", 1, &half) ||
+        !env_number("GGML_QNNRT_STATIC", 1, &statics) ||
+        !env_number("GGML_QNNRT_BLOCKS", 1, &blocks) ||
+        !env_number("GGML_QNNRT_SET_ROWS", 1, &set_rows) ||
+        !env_number("GGML_QNNRT_CACHE_GRAPHS", 1 << 20, &graphs)) return false;
+    if (lib != nullptr) e->lib = lib;
+    e->soc = (uint32_t)soc;
+    e->host = host != 0;
+    e->verbose = verbose != 0;
+    e->half = (int)half;
+    e->statics = (int)statics;
+    e->blocks = (int)blocks;
+    e->set_rows = set_rows != 0;
+    e->cache_graphs = (size_t)graphs;
+    e->stats = env_text("GGML_QNNRT_STATS");
+    e->ops = env_text("GGML_QNNRT_OPS");
+    if (type == nullptr || strcmp(type, "igpu") == 0) return true;
+    e->type = strcmp(type, "gpu") == 0 ? GGML_BACKEND_DEVICE_TYPE_GPU
+                                       : GGML_BACKEND_DEVICE_TYPE_ACCEL;
+    if (strcmp(type, "gpu") == 0 || strcmp(type, "accel") == 0) return true;
+    say(GGML_LOG_LEVEL_ERROR, "GGML_QNNRT_TYPE is \"%s\", expected gpu, igpu or accel", type);
+    return false;
+}
+
+/* =====================================================================================
+   DEVICE                                                                        >>device
+   Everything that lives as long as the library: one object, made at load.
+   ===================================================================================== */
+
+struct statistics {
+    uint64_t computed, executed, hosted, compiled, qnn_nodes, binds, bounced, bounced_bytes;
+    uint64_t plans, plan_hits, uid_hits, asked, supports, evicted, failed;
+    uint64_t compile_ns, execute_ns, key_ns, bind_ns, host_ns, ask_ns, total_ns;
+    uint64_t op_described[GGML_OP_COUNT], op_executed[GGML_OP_COUNT], op_refused[GGML_OP_COUNT];
+};
+
+/* A QNN graph that was built. */
+struct compiled {
+    qnnrt    *model = nullptr;
+    qnnrt_plan *plan = nullptr;
+    qnnrt_mem  *mem = nullptr;
+    std::vector<qg_input>   inputs;
+    std::vector<qnnrt_slot> input_slots;
+    std::vector<qg_output>  outputs;
+    std::vector<qnnrt_slot> output_slots;
+    ~compiled()
+    {
+        qnnrt_mem_destroy(mem);
+        qnnrt_plan_destroy(plan);
+        qnnrt_close(model);
+    }
+};
+
+struct bytes64 {                                 /* memory aligned to 64 bytes */
+    char  *data = nullptr;
+    size_t room = 0;
+    bytes64() = default;
+    bytes64(const bytes64 &) = delete;
+    bytes64 &operator=(const bytes64 &) = delete;
+    ~bytes64() { free(data); }
+    char *get(size_t bytes)
+    {
+        if (bytes <= room) return data;
+        void *more = nullptr;
+        if (posix_memalign(&more, 64, bytes) != 0) throw std::bad_alloc();
+        free(data);
+        data = (char *)more;
+        room = bytes;
+        return data;
+    }
+};
+
+/* Nodes [begin, end) of a graph, as one QNN graph; without `graph`: node `begin`, on the host. */
+struct step {
+    int begin = 0, end = 0;
+    std::shared_ptr<compiled> graph;
+    qnnrt_run *run = nullptr;
+    std::vector<const void *> at;                /* inputs and outputs as they are bound now */
+    std::vector<bytes64>      filled, bounce;    /* of inputs that are written here; of outputs */
+    std::vector<char>         bounces;           /* of outputs: whether they go through bounce */
+    bool                      bound = false;
+    step() = default;
+    step(const step &) = delete;
+    step &operator=(const step &) = delete;
+    ~step() { qnnrt_run_destroy(run); }
+};
+
+struct plan {
+    std::vector<uint64_t> key;
+    uint64_t uid = 0, used = 0;
+    int      node_count = 0;
+    std::deque<step> steps;
+};
+
+struct words_hash {
+    size_t operator()(const std::vector<uint64_t> &words) const
+    {
+        uint64_t lane[4] = { 1, 2, 3, 4 }, h;
+        size_t i = 0;
+        for (; i + 4 <= words.size(); i += 4)
+            for (size_t k = 0; k < 4; ++k)
+                lane[k] = (lane[k] ^ words[i + k]) * 0x9E3779B97F4A7C15u;
+        for (; i < words.size(); ++i) lane[i & 3] = (lane[i & 3] ^ words[i]) * 0x9E3779B97F4A7C15u;
+        h = lane[0] ^ (lane[1] >> 17 | lane[1] << 47) ^ (lane[2] >> 31 | lane[2] << 33) ^
+            (lane[3] >> 43 | lane[3] << 21);
+        h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
+        return (size_t)(h ^ h >> 32);
+    }
+};
+
+/* Numbers of tensors, in the order in which they are met; cleared without touching the memory. */
+class numbers {
+public:
+    void clear(size_t expected)
+    {
+        size_t room = 64;
+        while (room < expected * 2) room *= 2;
+        if (room > cells_.size()) cells_.assign(room, cell());
+        if (++stamp_ == 0) {
+            std::fill(cells_.begin(), cells_.end(), cell());
+            stamp_ = 1;
+        }
+        count_ = 0;
+    }
+    /* Return the number of `t`, and whether it is new. */
+    uint32_t of(const void *t, bool *is_new)
+    {
+        if ((count_ + 1) * 2 > cells_.size()) grow();
+        cell &c = find(cells_, t);
+        *is_new = c.stamp != stamp_;
+        if (*is_new) c = { t, stamp_, count_++ };
+        return c.number;
+    }
+    /* Return the number of `t`, or -1. */
+    int64_t find(const void *t)
+    {
+        const cell &c = find(cells_, t);
+        return c.stamp == stamp_ ? (int64_t)c.number : -1;
+    }
+    uint32_t count() const { return count_; }
+
+private:
+    struct cell { const void *t = nullptr; uint32_t stamp = 0, number = 0; };
+    cell &find(std::vector<cell> &cells, const void *t)
+    {
+        const size_t mask = cells.size() - 1;
+        size_t i = (size_t)(((uint64_t)(uintptr_t)t >> 4) * 0x9E3779B97F4A7C15u >> 32) & mask;
+        while (cells[i].stamp == stamp_ && cells[i].t != t) i = (i + 1) & mask;
+        return cells[i];
+    }
+    void grow()
+    {
+        std::vector<cell> more(cells_.size() * 2);
+        for (const cell &c : cells_)
+            if (c.stamp == stamp_) find(more, c.t) = c;
+        cells_.swap(more);
+    }
+    std::vector<cell> cells_ = std::vector<cell>(64);
+    uint32_t stamp_ = 0, count_ = 0;
+};
+
+struct device {
+    environment    env;
+    qnnrt_backend *backend = nullptr;
+    qg_options     options;
+    std::string    description;
+    std::mutex     lock;
+    statistics     stats = {};
+    uint64_t       clock = 0, serial = 0;        /* of use; of buffers */
+    uint64_t       epoch = 0;                    /* counts changes of weights */
+
+    std::unordered_map<std::vector<uint64_t>, std::shared_ptr<compiled>, words_hash> graphs;
+    std::unordered_map<std::vector<uint64_t>, std::unique_ptr<plan>, words_hash>     plans;
+    std::unordered_map<uint64_t, plan *>                                             by_uid;
+    std::unordered_map<std::vector<uint64_t>, bool, words_hash>                      answers;
+
+    numbers               tensors;               /* scratch, for one call */
+    std::vector<uint64_t> key;
+    std::vector<uint32_t> uses;
+    std::vector<char>     leaves;
+    std::vector<std::pair<const char *, size_t>> regions;
+
+    ggml_backend_reg         reg = {};
+    ggml_backend_device      dev = {};
+    ggml_backend_buffer_type buft = {};
+};
+
+device *the_device = nullptr;
+
+device *of(ggml_backend_dev_t dev) { return (device *)dev->context; }
+
+/* =====================================================================================
+   WEIGHTS                                                                      >>weights
+   Which tensor is a weight, and which one.
+   ===================================================================================== */
+
+struct buffer {
+    device  *dev;
+    void    *data;
+    uint64_t serial;                             /* changes when a weight of it changes */
+};
+
+const ggml_backend_buffer_i *buffer_interface();
+
+bool is_ours(ggml_backend_buffer_t b)
+{
+    return b != nullptr && b->iface.free_buffer == buffer_interface()->free_buffer;
+}
+
+/* The identity of a weight: its buffer and its place. Only our own buffers tell when data changes,
+   so data of other buffers is never a weight. */
+uint64_t weight_of(const ggml_tensor *t)
+{
+    const ggml_tensor *base = t->view_src != nullptr ? t->view_src : t;
+    if (base->data == nullptr || !is_ours(base->buffer) ||
+        base->buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS) return 0;
+    const buffer *b = (const buffer *)base->buffer->context;
+    return b->serial << 40 ^ (uint64_t)((const char *)t->data - (const char *)b->data) ^
+           (uint64_t)1 << 63;
+}
+
+/* =====================================================================================
+   KEY                                                                              >>key
+   A graph as a list of 64-bit words: operators, parameters, types, shapes, strides and who reads
+   whom, without addresses. Equal words are equal graphs: keys are compared, not only their hashes.
+   Needs: >>device >>weights
+   ===================================================================================== */
+
+void key_shape(std::vector<uint64_t> &key, const ggml_tensor *t)
+{
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) key.push_back((uint64_t)t->ne[i]);
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) key.push_back((uint64_t)t->nb[i]);
+}
+
+/* Add a tensor that a node reads; what it is follows where it is met for the first time. */
+void key_source(device *d, const ggml_tensor *t)
+{
+    bool is_new;
+    const uint32_t number = d->tensors.of(t, &is_new);
+    d->key.push_back((uint64_t)number << 1 | is_new);
+    if (!is_new) return;
+    const ggml_tensor *base = t->view_src;
+    const uint64_t weight = d->options.statics ? weight_of(t) : 0;
+    d->key.push_back((uint64_t)t->type | (uint64_t)(base != nullptr) << 32 |
+                     (uint64_t)(weight != 0) << 33);
+    if (weight != 0) d->key.push_back(weight);
+    key_shape(d->key, t);
+    if (base == nullptr) return;
+    const bool known = d->tensors.find(base) >= 0;
+    key_source(d, base);
+    if (known || !ggml_is_contiguous(t)) d->key.push_back((uint64_t)t->view_offs);
+}
+
+bool is_skipped(const ggml_tensor *n)
+{
+    return qg_is_view(n) || (n->flags & GGML_TENSOR_FLAG_COMPUTE) == 0;
+}
+
+void key_node(device *d, const ggml_tensor *n, bool leaves)
+{
+    uint64_t words[GGML_MAX_OP_PARAMS / 8];
+    uint64_t present = 0;
+    bool is_new;
+    memcpy(words, n->op_params, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / 8; ++i) present |= (uint64_t)(words[i] != 0) << i;
+    for (int s = 0; s < GGML_MAX_SRC; ++s) present |= (uint64_t)(n->src[s] != nullptr) << (16 + s);
+    d->key.push_back((uint64_t)n->op | (uint64_t)n->type << 16 | (uint64_t)leaves << 31 |
+                     present << 32);
+    for (size_t i = 0; i < sizeof(words) / 8; ++i)
+        if (words[i] != 0) d->key.push_back(words[i]);
+    for (int s = 0; s < GGML_MAX_SRC; ++s)
+        if (n->src[s] != nullptr) key_source(d, n->src[s]);
+    d->tensors.of(n, &is_new);
+    key_shape(d->key, n);
+    if (n->view_src != nullptr) key_source(d, n->view_src);
+}
+
+/* Write d->leaves for nodes [begin, end): 1 where the value is read by somebody else, asked for as
+   an output, or read by nobody at all. A view that is read elsewhere makes its source leave. */
+void find_leaves(device *d, const ggml_cgraph *g, int begin, int end)
+{
+    bool is_new;
+    d->tensors.clear((size_t)(end - begin) * 2);
+    d->leaves.assign((size_t)(end - begin), 0);
+    d->uses.assign((size_t)(end - begin), 0);
+    for (int i = begin; i < end; ++i) {
+        const ggml_tensor *n = g->nodes[i];
+        for (int s = 0; s < GGML_MAX_SRC; ++s) {
+            const int64_t number = n->src[s] != nullptr ? d->tensors.find(n->src[s]) : -1;
+            if (number >= 0) d->uses[(size_t)number] += 1;
+        }
+        d->tensors.of(n, &is_new);               /* node i has number i - begin */
+    }
+    for (int i = end - 1; i >= begin; --i) {
+        const ggml_tensor *n = g->nodes[i];
+        const uint32_t all = (uint32_t)ggml_node_get_use_count(g, i);
+        char &leaves = d->leaves[(size_t)(i - begin)];
+        leaves |= (n->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 || all == 0 ||
+                  all > d->uses[(size_t)(i - begin)];
+        if (!leaves || !qg_is_view(n)) continue;
+        const ggml_tensor *from[2] = { n->src[0], n->view_src };
+        for (const ggml_tensor *t : from) {
+            const int64_t number = t != nullptr ? d->tensors.find(t) : -1;
+            if (number >= 0) d->leaves[(size_t)number] = 1;
+        }
+    }
+}
+
+/* Write d->key for nodes [begin, end). */
+void make_key(device *d, const ggml_cgraph *g, int begin, int end)
+{
+    find_leaves(d, g, begin, end);
+    d->key.clear();
+    d->tensors.clear((size_t)(end - begin) * 2);
+    for (int i = begin; i < end; ++i)
+        if (!is_skipped(g->nodes[i]))
+            key_node(d, g->nodes[i], d->leaves[(size_t)(i - begin)] != 0);
+}
+
+/* =====================================================================================
+   SEGMENTS                                                                    >>segments
+   Where a graph is cut. Within a segment a tensor has one value, but a ggml node may write into the
+   memory of another tensor (CPY, *_inplace): a node that reads such memory by another name than the
+   node that wrote it begins a new segment.
+   ===================================================================================== */
+
+int segment_end(device *d, const ggml_cgraph *g, int begin)
+{
+    bool is_new;
+    d->tensors.clear(64);                        /* bases that were written */
+    int i = begin;
+    for (; i < g->n_nodes; ++i) {
+        const ggml_tensor *n = g->nodes[i];
+        if (is_skipped(n)) continue;
+        if (qg_on_host(n)) break;
+        for (int s = 0; s < GGML_MAX_SRC && d->tensors.count() > 0; ++s) {
+            const ggml_tensor *t = n->src[s];
+            if (t == nullptr || (n->op == GGML_OP_CPY && s == 1)) continue;
+            const ggml_tensor *base = t->view_src != nullptr ? t->view_src : t;
+            /* (t itself may be the node that wrote: its value is known) */
+            if (d->tensors.find(base) >= 0 && (t->view_src == nullptr || qg_is_view(t))) return i;
+        }
+        if (n->view_src != nullptr) d->tensors.of(n->view_src, &is_new);
+    }
+    return i;
+}
+
+/* =====================================================================================
+   COMPILE                                                                      >>compile
+   From nodes of a ggml graph to a QNN graph.
+   ===================================================================================== */
+
+bool plan_slots(compiled *c, qnnrt_error *err)
+{
+    const qnnrt_pipeline *pipeline = nullptr;
+    qnnrt_entry_desc entry = {};
+    qnnrt_plan_desc desc = {};
+    if (qnnrt_pipeline_find(c->model, "g", &pipeline, err) != QNNRT_OK) return false;
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
+    std::vector<qnnrt_place_desc> places(info->slot_count);
+    for (size_t i = 0; i < info->slot_count; ++i) {
+        const bool in = info->slots[i].role == QNNRT_ROLE_INPUT;
+        places[i].slot = &info->slots[i];
+        places[i].buffer = QNNRT_BUFFER_CALLER;
+        (in ? c->input_slots : c->output_slots).push_back(places[i].slot);
+    }
+    bool same = c->input_slots.size() == c->inputs.size() &&
+                c->output_slots.size() == c->outputs.size();
+    for (size_t i = 0; i < c->inputs.size() && same; ++i)
+        same = c->input_slots[i]->tensor->bytes == c->inputs[i].bytes;
+    for (size_t i = 0; i < c->outputs.size() && same; ++i)
+        same = c->output_slots[i]->tensor->bytes == c->outputs[i].bytes;
+    if (!same) {
+        snprintf(err->text, sizeof(err->text), "the library lists other inputs or outputs than it"
+                 " was given: %u and %u, expected %u and %u", (unsigned)c->input_slots.size(),
+                 (unsigned)c->output_slots.size(), (unsigned)c->inputs.size(),
+                 (unsigned)c->outputs.size());
+        return false;
+    }
+    entry.pipeline = pipeline;
+    desc.entries = &entry;
+    desc.entry_count = 1;
+    desc.places = places.data();
+    desc.place_count = places.size();
+    return qnnrt_plan_create(&desc, &c->plan, err) == QNNRT_OK &&
+           qnnrt_mem_create(c->plan, nullptr, &c->mem, err) == QNNRT_OK;
+}
+
+/* Build nodes [begin, end), whose key is in d->key. NULL: the reason was reported. */
+std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, int end)
+{
+    const uint64_t start = now_ns();
+    std::shared_ptr<compiled> c = std::make_shared<compiled>();
+    struct holder {
+        qnnrt_builder *b = nullptr;
+        ~holder() { qnnrt_builder_destroy(b); }
+    } hold;
+    qnnrt_graph_desc desc = {};
+    qnnrt_error err;
+    if (qnnrt_builder_create(d->backend, nullptr, &hold.b, &err) != QNNRT_OK) {
+        say(GGML_LOG_LEVEL_ERROR, "%s", err.text);
+        return nullptr;
+    }
+    desc.name = "g";
+    desc.fp16 = d->options.half;
+    qnnrt_builder_graph(hold.b, &desc);
+    qg_graph graph(hold.b, d->options, false);
+    for (int i = begin; i < end; ++i) {
+        const ggml_tensor *n = g->nodes[i];
+        if (is_skipped(n)) continue;
+        if (!graph.node(n, i - begin, d->leaves[(size_t)(i - begin)] != 0)) {
+            say(GGML_LOG_LEVEL_ERROR, "node %d of the graph, %s \"%s\": %s", i, ggml_op_desc(n),
+                n->name, graph.why().c_str());
+            return nullptr;
+        }
+        d->stats.op_described[n->op] += 1;
+    }
+    qnnrt_builder *b = hold.b;
+    hold.b = nullptr;
+    if (qnnrt_builder_finish(b, &c->model, &err) != QNNRT_OK) {
+        say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1, err.text);
+        return nullptr;
+    }
+    c->inputs = std::move(graph.inputs);
+    c->outputs = std::move(graph.outputs);
+    if (!plan_slots(c.get(), &err)) {
+        say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1, err.text);
+        return nullptr;
+    }
+    d->stats.compiled += 1;
+    d->stats.qnn_nodes += graph.qnn_nodes();
+    d->stats.compile_ns += now_ns() - start;
+    if (d->env.verbose)
+        say(GGML_LOG_LEVEL_INFO, "graph %llu: nodes %d to %d, %u QNN nodes, %u inputs, %u outputs,"
+            " %.1f ms", (unsigned long long)d->stats.compiled, begin, end - 1,
+            (unsigned)graph.qnn_nodes(), (unsigned)c->inputs.size(), (unsigned)c->outputs.size(),
+            (double)(now_ns() - start) / 1e6);
+    return c;
+}
+
+/* Forget the plans that were not used for the longest time, until there is room for one more
+   graph. */
+void evict(device *d)
+{
+    while (d->graphs.size() >= std::max(d->env.cache_graphs, (size_t)1) && !d->plans.empty()) {
+        auto oldest = d->plans.begin();
+        for (auto p = d->plans.begin(); p != d->plans.end(); ++p)
+            if (p->second->used < oldest->second->used) oldest = p;
+        d->by_uid.erase(oldest->second->uid);
+        d->plans.erase(oldest);
+        for (auto c = d->graphs.begin(); c != d->graphs.end();)
+            if (c->second.use_count() == 1) {
+                c = d->graphs.erase(c);
+                d->stats.evicted += 1;
+            } else ++c;
+    }
+}
+
+bool make_segment(device *d, const ggml_cgraph *g, step *s)
+{
+    qnnrt_error err;
+    make_key(d, g, s->begin, s->end);
+    auto found = d->graphs.find(d->key);
+    if (found != d->graphs.end()) s->graph = found->second;
+    else {
+        s->graph = compile(d, g, s->begin, s->end);
+        if (s->graph == nullptr) return false;
+        evict(d);
+        d->graphs.emplace(d->key, s->graph);
+    }
+    if (qnnrt_run_create(s->graph->mem, 0, &s->run, &err) != QNNRT_OK) {
+        say(GGML_LOG_LEVEL_ERROR, "%s", err.text);
+        return false;
+    }
+    s->at.assign(s->graph->inputs.size() + s->graph->outputs.size(), nullptr);
+    s->bounces.assign(s->graph->outputs.size(), 0);
+    s->filled = std::vector<bytes64>(s->graph->inputs.size());
+    s->bounce = std::vector<bytes64>(s->graph->outputs.size());
+    return true;
+}
+
+/* Cut a graph into steps. */
+std::unique_ptr<plan> make_plan(device *d, const ggml_cgraph *g)
+{
+    std::unique_ptr<plan> p(new plan);
+    p->node_count = g->n_nodes;
+    for (int i = 0; i < g->n_nodes;) {
+        if (is_skipped(g->nodes[i])) {
+            ++i;
+            continue;
+        }
+        p->steps.emplace_back();
+        step &s = p->steps.back();
+        s.begin = i;
+        if (qg_on_host(g->nodes[i])) {
+            s.end = ++i;
+            continue;
+        }
+        i = s.end = segment_end(d, g, i);
+        if (!make_segment(d, g, &s)) return nullptr;
+    }
+    return p;
+}
+
+/* =====================================================================================
+   RUN                                                                              >>run
+   A plan, with the addresses of this graph.
+   ===================================================================================== */
+
+/* Bind what moved. Outputs that lie over an input or another output go through memory of their own:
+   ggml reuses memory within a graph. */
+bool bind(device *d, step *s, const ggml_cgraph *g)
+{
+    const compiled *c = s->graph.get();
+    const size_t inputs = c->inputs.size(), outputs = c->outputs.size();
+    bool moved = !s->bound;
+    for (size_t i = 0; i < inputs; ++i) {
+        const qg_input &in = c->inputs[i];
+        const ggml_tensor *n = g->nodes[s->begin + in.node], *t = n->src[in.src];
+        const void *data = t->data;
+        if (in.how == QG_BASE) data = t->view_src->data;
+        else if (in.how != QG_DIRECT) {
+            data = s->filled[i].get(in.bytes);
+            qg_fill(in, n, s->filled[i].data);
+        }
+        moved |= s->at[i] != data;
+        s->at[i] = data;
+    }
+    for (size_t i = 0; i < outputs; ++i) {
+        const void *data = g->nodes[s->begin + c->outputs[i].node]->data;
+        moved |= s->at[inputs + i] != data;
+        s->at[inputs + i] = data;
+    }
+    if (!moved) return true;
+    s->bound = false;
+    d->regions.clear();
+    for (size_t i = 0; i < inputs; ++i)
+        if (c->inputs[i].how == QG_DIRECT || c->inputs[i].how == QG_BASE)
+            d->regions.push_back({ (const char *)s->at[i], c->inputs[i].bytes });
+    for (size_t i = 0; i < outputs; ++i) {
+        const char *data = (const char *)s->at[inputs + i];
+        const size_t bytes = c->outputs[i].bytes;
+        s->bounces[i] = 0;
+        for (const auto &r : d->regions)
+            if (r.first < data + bytes && data < r.first + r.second) s->bounces[i] = 1;
+        d->regions.push_back({ data, bytes });
+    }
+    for (size_t i = 0; i < inputs; ++i)
+        if (qnnrt_bind_slot(s->run, c->input_slots[i], (void *)(uintptr_t)s->at[i],
+                            c->inputs[i].bytes) != QNNRT_OK) return false;
+    for (size_t i = 0; i < outputs; ++i) {
+        void *to = s->bounces[i] ? s->bounce[i].get(c->outputs[i].bytes)
+                                 : (void *)(uintptr_t)s->at[inputs + i];
+        if (qnnrt_bind_slot(s->run, c->output_slots[i], to, c->outputs[i].bytes) != QNNRT_OK)
+            return false;
+    }
+    d->stats.binds += inputs + outputs;
+    s->bound = true;
+    return true;
+}
+
+bool run_step(device *d, step *s, const ggml_cgraph *g)
+{
+    uint64_t start = now_ns(), end;
+    if (s->graph == nullptr) {
+        const ggml_tensor *n = g->nodes[s->begin];
+        std::string why;
+        const bool done = qg_host(n, &why);
+        if (!done) say(GGML_LOG_LEVEL_ERROR, "node %d of the graph, %s \"%s\": %s", s->begin,
+                       ggml_op_desc(n), n->name, why.c_str());
+        d->stats.hosted += 1;
+        d->stats.host_ns += now_ns() - start;
+        return done;
+    }
+    if (!bind(d, s, g)) {
+        say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", s->begin, s->end - 1,
+            qnnrt_run_error(s->run)->text);
+        return false;
+    }
+    end = now_ns();
+    d->stats.bind_ns += end - start;
+    if (qnnrt_exec(s->run) != QNNRT_OK) {
+        say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", s->begin, s->end - 1,
+            qnnrt_run_error(s->run)->text);
+        return false;
+    }
+    start = now_ns();
+    d->stats.execute_ns += start - end;
+    d->stats.executed += 1;
+    for (size_t i = 0; i < s->bounces.size(); ++i)
+        if (s->bounces[i]) {
+            const qg_output &out = s->graph->outputs[i];
+            memcpy(g->nodes[s->begin + out.node]->data, s->bounce[i].data, out.bytes);
+            d->stats.bounced += 1;
+            d->stats.bounced_bytes += out.bytes;
+        }
+    d->stats.bind_ns += now_ns() - start;
+    return true;
+}
+
+/* ggml versions without cgraph.uid have no numbers of graphs. */
+template <class G> auto uid_of(const G *g, int) -> decltype((uint64_t)g->uid) { return g->uid; }
+template <class G> uint64_t uid_of(const G *, long) { return 0; }
+
+/* Find the plan of a graph, or make it. */
+plan *find_plan(device *d, const ggml_cgraph *g)
+{
+    const uint64_t start = now_ns(), uid = uid_of(g, 0);
+    if (uid != 0) {
+        auto known = d->by_uid.find(uid);
+        if (known != d->by_uid.end() && known->second->node_count == g->n_nodes) {
+            d->stats.uid_hits += 1;
+            return known->second;
+        }
+    }
+    make_key(d, g, 0, g->n_nodes);
+    auto found = d->plans.find(d->key);
+    d->stats.key_ns += now_ns() - start;
+    plan *p = nullptr;
+    if (found != d->plans.end()) {
+        d->stats.plan_hits += 1;
+        p = found->second.get();
+    } else {
+        std::vector<uint64_t> key = d->key;
+        std::unique_ptr<plan> made = make_plan(d, g);
+        if (made == nullptr) return nullptr;
+        p = made.get();
+        d->stats.plans += 1;
+        d->plans.emplace(std::move(key), std::move(made));
+    }
+    if (uid != 0 && p->uid != uid) {
+        d->by_uid.erase(p->uid);
+        p->uid = uid;
+        d->by_uid[uid] = p;
+    }
+    return p;
+}
+
+bool compute(device *d, const ggml_cgraph *g)
+{
+    const uint64_t start = now_ns();
+    plan *p = find_plan(d, g);
+    if (p == nullptr) return false;
+    p->used = ++d->clock;
+    for (step &s : p->steps)
+        if (!run_step(d, &s, g)) return false;
+    d->stats.computed += 1;
+    d->stats.total_ns += now_ns() - start;
+    return true;
+}
+
+/* =====================================================================================
+   SUPPORTS                                                                    >>supports
+   Whether a node is computed here; asked once for each kind of node.
+   ===================================================================================== */
+
+bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)) != nullptr; at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0')) return true;
+    return false;
+}
+
+bool supports(device *d, const ggml_tensor *n)
+{
+    std::string why;
+    bool yes;
+    d->stats.supports += 1;
+    if (qg_is_view(n)) return true;
+    if (d->env.ops != nullptr && !is_listed(d->env.ops, ggml_op_name(n->op))) return false;
+    d->key.clear();
+    d->tensors.clear(64);
+    key_node(d, n, true);
+    auto known = d->answers.find(d->key);
+    if (known != d->answers.end()) return known->second;
+    const uint64_t start = now_ns();
+    yes = qg_supports(n, d->options, d->backend, &why);
+    d->stats.asked += 1;
+    d->stats.ask_ns += now_ns() - start;
+    if (!yes) d->stats.op_refused[n->op] += 1;
+    if (!yes && d->env.verbose)
+        say(GGML_LOG_LEVEL_INFO, "refused: %s \"%s\": %s", ggml_op_desc(n), n->name, why.c_str());
+    if (d->answers.size() >= 65536) d->answers.clear();
+    d->answers.emplace(d->key, yes);
+    return yes;
+}
+
+/* =====================================================================================
+   BUFFER                                                                        >>buffer
+   Host memory, aligned to 64 bytes.
+   ===================================================================================== */
+
+void weights_changed(ggml_backend_buffer_t b)
+{
+    buffer *of = (buffer *)b->context;
+    if (b->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS) return;
+    std::lock_guard<std::mutex> hold(of->dev->lock);
+    of->serial = ++of->dev->serial;
+    of->dev->by_uid.clear();
+}
+
+void buffer_free(ggml_backend_buffer_t b)
+{
+    buffer *of = (buffer *)b->context;
+    free(of->data);
+    delete of;
+}
+
+void *buffer_base(ggml_backend_buffer_t b) { return ((buffer *)b->context)->data; }
+
+void buffer_memset(ggml_backend_buffer_t b, ggml_tensor *t, uint8_t value, size_t offset,
+                   size_t bytes)
+{
+    memset((char *)t->data + offset, value, bytes);
+    weights_changed(b);
+}
+
+void buffer_set(ggml_backend_buffer_t b, ggml_tensor *t, const void *data, size_t offset,
+                size_t bytes)
+{
+    memcpy((char *)t->data + offset, data, bytes);
+    weights_changed(b);
+}
+
+void buffer_get(ggml_backend_buffer_t, const ggml_tensor *t, void *data, size_t offset,
+                size_t bytes)
+{
+    memcpy(data, (const char *)t->data + offset, bytes);
+}
+
+bool buffer_copy(ggml_backend_buffer_t b, const ggml_tensor *from, ggml_tensor *to)
+{
+    if (!is_ours(from->buffer) && !ggml_backend_buffer_is_host(from->buffer)) return false;
+    memcpy(to->data, from->data, ggml_nbytes(from));
+    weights_changed(b);
+    return true;
+}
+
+void buffer_clear(ggml_backend_buffer_t b, uint8_t value)
+{
+    memset(((buffer *)b->context)->data, value, b->size);
+    weights_changed(b);
+}
+
+const ggml_backend_buffer_i *buffer_interface()
+{
+    static const ggml_backend_buffer_i table = [] {
+        ggml_backend_buffer_i i = {};
+        i.free_buffer = buffer_free;
+        i.get_base = buffer_base;
+        i.memset_tensor = buffer_memset;
+        i.set_tensor = buffer_set;
+        i.get_tensor = buffer_get;
+        i.cpy_tensor = buffer_copy;
+        i.clear = buffer_clear;
+        return i;
+    }();
+    return &table;
+}
+
+const char *buft_name(ggml_backend_buffer_type_t) { return "QNNRT"; }
+size_t buft_alignment(ggml_backend_buffer_type_t) { return 64; }
+bool buft_is_host(ggml_backend_buffer_type_t t) { return ((device *)t->context)->env.host; }
+
+ggml_backend_buffer_t buft_alloc(ggml_backend_buffer_type_t t, size_t bytes)
+{
+    device *d = (device *)t->context;
+    void *data = nullptr;
+    if (posix_memalign(&data, 64, std::max(bytes, (size_t)64)) != 0) data = nullptr;
+    buffer *b = data != nullptr ? new (std::nothrow) buffer{ d, data, 0 } : nullptr;
+    if (b == nullptr) {
+        free(data);
+        say(GGML_LOG_LEVEL_ERROR, "out of memory for a buffer of %llu bytes",
+            (unsigned long long)bytes);
+        return nullptr;
+    }
+    {
+        std::lock_guard<std::mutex> hold(d->lock);
+        b->serial = ++d->serial;
+    }
+    return ggml_backend_buffer_init(t, *buffer_interface(), b, bytes);
+}
+
+/* =====================================================================================
+   BACKEND                                                                      >>backend
+   What ggml calls.
+   ===================================================================================== */
+
+void print_statistics(device *d)
+{
+    const statistics &s = d->stats;
+    const double n = (double)std::max(s.computed, (uint64_t)1) * 1e3;
+    fprintf(stderr, "ggml-qnnrt: %llu graphs computed, %llu executions, %llu nodes on the host\n"
+            "ggml-qnnrt: %llu QNN graphs of %llu nodes compiled in %.1f ms, %llu evicted; %llu"
+            " plans, %llu found by key, %llu by number\n"
+            "ggml-qnnrt: us per graph: %.1f = %.1f execute, %.1f bind, %.1f host, %.1f key\n"
+            "ggml-qnnrt: %llu binds, %llu outputs bounced (%llu bytes); supports_op %llu times, the"
+            " library asked %llu times, %.1f us each\n",
+            (unsigned long long)s.computed, (unsigned long long)s.executed,
+            (unsigned long long)s.hosted, (unsigned long long)s.compiled,
+            (unsigned long long)s.qnn_nodes, (double)s.compile_ns / 1e6,
+            (unsigned long long)s.evicted, (unsigned long long)s.plans,
+            (unsigned long long)s.plan_hits, (unsigned long long)s.uid_hits,
+            (double)s.total_ns / n, (double)s.execute_ns / n, (double)s.bind_ns / n,
+            (double)s.host_ns / n, (double)s.key_ns / n, (unsigned long long)s.binds,
+            (unsigned long long)s.bounced, (unsigned long long)s.bounced_bytes,
+            (unsigned long long)s.supports, (unsigned long long)s.asked,
+            (double)s.ask_ns / 1e3 / (double)std::max(s.asked, (uint64_t)1));
+}
+
+const char *backend_name(ggml_backend_t) { return "QNNRT"; }
+
+void backend_free(ggml_backend_t b)
+{
+    device *d = (device *)b->context;
+    {
+        std::lock_guard<std::mutex> hold(d->lock);
+        if (d->env.stats != nullptr && d->stats.computed > 0) print_statistics(d);
+    }
+    delete b;
+}
+
+ggml_status backend_compute(ggml_backend_t b, ggml_cgraph *g)
+{
+    device *d = (device *)b->context;
+    return guarded("computing a graph", GGML_STATUS_ALLOC_FAILED, [=] {
+        std::lock_guard<std::mutex> hold(d->lock);
+        return compute(d, g) ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
+    });
+}
+
+ggml_guid_t backend_guid()
+{
+    static ggml_guid id = { 0x51, 0x4e, 0x4e, 0x52, 0x54, 0x2d, 0x31, 0x39,
+                            0x8a, 0x17, 0x42, 0xc6, 0x9d, 0x05, 0xe3, 0x7b };
+    return &id;
+}
+
+const char *dev_name(ggml_backend_dev_t) { return "QNNRT0"; }
+const char *dev_description(ggml_backend_dev_t dev) { return of(dev)->description.c_str(); }
+enum ggml_backend_dev_type dev_type(ggml_backend_dev_t dev) { return of(dev)->env.type; }
+
+/* The libraries work on memory of the host, so its memory is the device's. */
+void dev_memory(ggml_backend_dev_t, size_t *free, size_t *total)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    const long all = sysconf(_SC_PHYS_PAGES), now = sysconf(_SC_AVPHYS_PAGES);
+    *total = page > 0 && all > 0 ? (size_t)page * (size_t)all : 0;
+    *free = page > 0 && now > 0 ? (size_t)page * (size_t)now : 0;
+}
+
+ggml_backend_buffer_type_t dev_buffer_type(ggml_backend_dev_t dev) { return &of(dev)->buft; }
+
+void dev_props(ggml_backend_dev_t dev, ggml_backend_dev_props *props)
+{
+    memset(props, 0, sizeof(*props));
+    props->name = dev_name(dev);
+    props->description = dev_description(dev);
+    props->type = dev_type(dev);
+    dev_memory(dev, &props->memory_free, &props->memory_total);
+}
+
+ggml_backend_t dev_init(ggml_backend_dev_t dev, const char *)
+{
+    ggml_backend *b = new (std::nothrow) ggml_backend();
+    if (b == nullptr) {
+        say(GGML_LOG_LEVEL_ERROR, "out of memory for a backend");
+        return nullptr;
+    }
+    b->guid = backend_guid();
+    b->iface.get_name = backend_name;
+    b->iface.free = backend_free;
+    b->iface.graph_compute = backend_compute;
+    b->device = dev;
+    b->context = dev->context;
+    return b;
+}
+
+bool dev_supports_op(ggml_backend_dev_t dev, const ggml_tensor *n)
+{
+    device *d = of(dev);
+    return guarded("a question about an operator", false, [=] {
+        std::lock_guard<std::mutex> hold(d->lock);
+        return supports(d, n);
+    });
+}
+
+bool dev_supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t t)
+{
+    return t == &of(dev)->buft || (of(dev)->env.host && ggml_backend_buft_is_host(t));
+}
+
+const char *reg_name(ggml_backend_reg_t) { return "QNNRT"; }
+size_t reg_count(ggml_backend_reg_t) { return 1; }
+ggml_backend_dev_t reg_device(ggml_backend_reg_t reg, size_t)
+{
+    return &((device *)reg->context)->dev;
+}
+void *reg_address(ggml_backend_reg_t, const char *) { return nullptr; }
+
+/* =====================================================================================
+   LOAD                                                                            >>load
+   ===================================================================================== */
+
+/* Compare ggml, as it is in this process, with what this file was compiled against. */
+bool same_ggml()
+{
+    if (strcmp(ggml_version(), QG_GGML_VERSION) != 0) {
+        say(GGML_LOG_LEVEL_ERROR, "built for ggml %s, but this program has ggml %s: build"
+            " tools/ggml against that version", QG_GGML_VERSION, ggml_version());
+        return false;
+    }
+    for (size_t i = 0; i < qg_op_name_count; ++i) {
+        const char *name = ggml_op_name((ggml_op)qg_op_names[i].op);
+        if (strcmp(name, qg_op_names[i].name) == 0) continue;
+        say(GGML_LOG_LEVEL_ERROR, "operator %d of this program's ggml is %s, expected %s",
+            qg_op_names[i].op, name, qg_op_names[i].name);
+        return false;
+    }
+    return true;
+}
+
+device *open_device()
+{
+    std::unique_ptr<device> d(new device);
+    qnnrt_backend_desc desc = {};
+    qnnrt_error err;
+    if (!env_read(&d->env)) return nullptr;
+    desc.path = d->env.lib;
+    desc.soc_model = d->env.soc;
+    if (qnnrt_backend_open(&desc, &d->backend, &err) != QNNRT_OK) {
+        say(GGML_LOG_LEVEL_ERROR, "%s", err.text);
+        return nullptr;
+    }
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(d->backend);
+    const bool htp = info->id == 6 && strstr(info->path, "Ref") == nullptr;
+    d->description = std::string(info->provider) + " " + info->build_id + ", qnnrt " +
+                     qnnrt_version();
+    d->options.half = d->env.half >= 0 ? d->env.half != 0 : htp;
+    d->options.statics = d->env.statics >= 0 ? d->env.statics != 0 : htp;
+    d->options.blocks = d->env.blocks >= 0 ? d->env.blocks != 0 : htp;
+    d->options.set_rows = d->env.set_rows;
+    d->options.weight = weight_of;
+    d->reg.api_version = GGML_BACKEND_API_VERSION;
+    d->reg.iface = { reg_name, reg_count, reg_device, reg_address };
+    d->reg.context = d.get();
+    d->dev.iface.get_name = dev_name;
+    d->dev.iface.get_description = dev_description;
+    d->dev.iface.get_memory = dev_memory;
+    d->dev.iface.get_type = dev_type;
+    d->dev.iface.get_props = dev_props;
+    d->dev.iface.init_backend = dev_init;
+    d->dev.iface.get_buffer_type = dev_buffer_type;
+    d->dev.iface.supports_op = dev_supports_op;
+    d->dev.iface.supports_buft = dev_supports_buft;
+    d->dev.reg = &d->reg;
+    d->dev.context = d.get();
+    d->buft.iface.get_name = buft_name;
+    d->buft.iface.alloc_buffer = buft_alloc;
+    d->buft.iface.get_alignment = buft_alignment;
+    d->buft.iface.is_host = buft_is_host;
+    d->buft.device = &d->dev;
+    d->buft.context = d.get();
+    return d.release();
+}
+
+device *get_device()
+{
+    static std::mutex once;
+    std::lock_guard<std::mutex> hold(once);
+    if (the_device == nullptr && same_ggml()) the_device = open_device();
+    return the_device;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backend_init(void);
+extern "C" __attribute__((visibility("default"))) int ggml_backend_score(void);
+
+ggml_backend_reg_t ggml_backend_init(void)
+{
+    device *d = guarded("the device", (device *)nullptr, get_device);
+    return d != nullptr ? &d->reg : nullptr;
+}
+
+/* (a program that loads the best of several files compares scores; 0 refuses) */
+int ggml_backend_score(void)
+{
+    return ggml_backend_init() != nullptr ? 10 : 0;
+}
