@@ -303,7 +303,7 @@ struct device {
     std::unordered_map<uint64_t, plan *>                                             by_uid;
     std::unordered_map<std::vector<uint64_t>, bool, words_hash>                      answers;
 
-    numbers               tensors;               /* scratch, for one call */
+    numbers               tensors, made;         /* scratch, for one call */
     std::vector<uint64_t> key;
     std::vector<uint32_t> uses;
     std::vector<char>     leaves;
@@ -425,6 +425,7 @@ void find_leaves(device *d, const ggml_cgraph *g, int begin, int end)
         const uint32_t all = (uint32_t)ggml_node_get_use_count(g, i);
         char &leaves = d->leaves[(size_t)(i - begin)];
         leaves |= (n->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 || all == 0 ||
+                  (n->view_src != nullptr && !qg_is_view(n)) ||
                   all > d->uses[(size_t)(i - begin)];
         if (!leaves || !qg_is_view(n)) continue;
         const ggml_tensor *from[2] = { n->src[0], n->view_src };
@@ -450,26 +451,30 @@ void make_key(device *d, const ggml_cgraph *g, int begin, int end)
    SEGMENTS                                                                    >>segments
    Where a graph is cut. Within a segment a tensor has one value, but a ggml node may write into the
    memory of another tensor (CPY, *_inplace): a node that reads such memory by another name than the
-   node that wrote it begins a new segment.
+   node that wrote it begins a new segment. So does a node that needs a source in memory.
    ===================================================================================== */
 
 int segment_end(device *d, const ggml_cgraph *g, int begin)
 {
     bool is_new;
     d->tensors.clear(64);                        /* bases that were written */
+    d->made.clear(64);                           /* nodes of the segment */
     int i = begin;
     for (; i < g->n_nodes; ++i) {
         const ggml_tensor *n = g->nodes[i];
         if (is_skipped(n)) continue;
         if (qg_on_host(n)) break;
-        for (int s = 0; s < GGML_MAX_SRC && d->tensors.count() > 0; ++s) {
+        for (int s = 0; s < GGML_MAX_SRC; ++s) {
             const ggml_tensor *t = n->src[s];
             if (t == nullptr || (n->op == GGML_OP_CPY && s == 1)) continue;
             const ggml_tensor *base = t->view_src != nullptr ? t->view_src : t;
+            if ((d->made.find(t) >= 0 || d->made.find(base) >= 0) && qg_from_memory(n, s)) return i;
+            if (d->tensors.count() == 0) continue;
             /* (t itself may be the node that wrote: its value is known) */
             if (d->tensors.find(base) >= 0 && (t->view_src == nullptr || qg_is_view(t))) return i;
         }
         if (n->view_src != nullptr) d->tensors.of(n->view_src, &is_new);
+        d->made.of(n, &is_new);
     }
     return i;
 }
@@ -543,6 +548,11 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
             return nullptr;
         }
         d->stats.op_described[n->op] += 1;
+    }
+    if (!graph.finish()) {
+        say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1,
+            graph.why().c_str());
+        return nullptr;
     }
     qnnrt_builder *b = hold.b;
     hold.b = nullptr;
@@ -647,8 +657,7 @@ bool bind(device *d, step *s, const ggml_cgraph *g)
         const qg_input &in = c->inputs[i];
         const ggml_tensor *n = g->nodes[s->begin + in.node], *t = n->src[in.src];
         const void *data = t->data;
-        if (in.how == QG_BASE) data = t->view_src->data;
-        else if (in.how != QG_DIRECT) {
+        if (in.how != QG_DIRECT) {
             data = s->filled[i].get(in.bytes);
             qg_fill(in, n, s->filled[i].data);
         }
@@ -664,12 +673,12 @@ bool bind(device *d, step *s, const ggml_cgraph *g)
     s->bound = false;
     d->regions.clear();
     for (size_t i = 0; i < inputs; ++i)
-        if (c->inputs[i].how == QG_DIRECT || c->inputs[i].how == QG_BASE)
+        if (c->inputs[i].how == QG_DIRECT)
             d->regions.push_back({ (const char *)s->at[i], c->inputs[i].bytes });
     for (size_t i = 0; i < outputs; ++i) {
         const char *data = (const char *)s->at[inputs + i];
-        const size_t bytes = c->outputs[i].bytes;
-        s->bounces[i] = 0;
+        const size_t bytes = ggml_nbytes(g->nodes[s->begin + c->outputs[i].node]);
+        s->bounces[i] = c->outputs[i].how != QG_DIRECT;
         for (const auto &r : d->regions)
             if (r.first < data + bytes && data < r.first + r.second) s->bounces[i] = 1;
         d->regions.push_back({ data, bytes });
@@ -719,7 +728,7 @@ bool run_step(device *d, step *s, const ggml_cgraph *g)
     for (size_t i = 0; i < s->bounces.size(); ++i)
         if (s->bounces[i]) {
             const qg_output &out = s->graph->outputs[i];
-            memcpy(g->nodes[s->begin + out.node]->data, s->bounce[i].data, out.bytes);
+            qg_drain(out, g->nodes[s->begin + out.node], s->bounce[i].data);
             d->stats.bounced += 1;
             d->stats.bounced_bytes += out.bytes;
         }
@@ -1066,6 +1075,8 @@ device *open_device()
     const bool htp = info->id == 6 && strstr(info->path, "Ref") == nullptr;
     d->description = std::string(info->provider) + " " + info->build_id + ", qnnrt " +
                      qnnrt_version();
+    d->options.backend = qnnrt_backend_get_info(d->backend)->id;
+    d->options.release = qnnrt_backend_get_info(d->backend)->build_id;
     d->options.half = d->env.half >= 0 ? d->env.half != 0 : htp;
     d->options.statics = d->env.statics >= 0 ? d->env.statics != 0 : htp;
     d->options.blocks = d->env.blocks >= 0 ? d->env.blocks != 0 : htp;
