@@ -1669,14 +1669,22 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing, a context is not loaded, or the CPU
             library needs dims that are not set); what a host step returned; QNNRT_E_MISMATCH (a
             value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group
-            is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code; after 1007
-            and 1011 see qnnrt_recover()). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a
-            file was replaced, or cannot be read) and QNNRT_E_MEMORY. After a failure outputs are
-            undefined
+            is executing); QNNRT_E_CANCELLED (see qnnrt_run_watch()); QNNRT_E_BACKEND (the text
+            names step, graph and vendor code; after 1007 and 1011 see qnnrt_recover()). With
+            QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was replaced, or cannot be read)
+            and QNNRT_E_MEMORY. After a failure outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
             contexts that it loads */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
+
+/* Call watch() before each step of every exec from now on, with the index of the step. If it does
+   not return 0, the exec ends before this step with QNNRT_E_CANCELLED; the run can then execute
+   again. watch() must not use the run, nor its backend, whose lock may be held. NULL: none again.
+   Returns  QNNRT_OK; QNNRT_E_ARG
+   Cost     the call, and the checks of a run that is not simple; none without watch */
+QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
+                                       void *user);
 
 /* What a conversion of a run changed. */
 typedef struct qnnrt_conversion_info {
@@ -17408,7 +17416,7 @@ typedef struct qnnrt__run_part {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
-                                           busy flag, a profile, dims, contexts that go */
+                                           busy flag, a profile, dims, contexts that go, a watch */
     qnnrt__log_count *log_count;        /* of the first part */
     uint32_t         mark;              /* first log line of the exec that is running */
     uint32_t         missing;           /* number of slots that must be bound and are not yet */
@@ -17436,6 +17444,8 @@ struct qnnrt_run {
     int              moves;             /* contexts of its models come and go */
     int              stale;             /* its graphs are gone: exec fetches them again */
     int              unfound;           /* the error is that of a look-up, for QNNRT_NO_SLOT */
+    int            (*watch)(void *user, uint32_t step);   /* NULL: none */
+    void            *watch_user;
     qnnrt_error      error;
 };
 
@@ -17486,7 +17496,8 @@ static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->busy != NULL ||
                    run->parts[0].backend->hooks.lock != NULL || run->mixed ||
-                   run->profile != NULL || run->moves || run->stale || run->flex != NULL;
+                   run->profile != NULL || run->moves || run->stale || run->flex != NULL ||
+                   run->watch != NULL;
 }
 
 /* Point a slot at its memory; NULL: it has none yet. */
@@ -18049,6 +18060,16 @@ static qnnrt_result qnnrt__exec_turn(qnnrt_run *run, size_t at, int take)
     return result;
 }
 
+/* Fail because watch() ended the exec before a step. */
+static qnnrt_result qnnrt__exec_ended(qnnrt_run *run, size_t at)
+{
+    char where[512];
+    return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_CANCELLED,
+                       "pipeline \"%.200s\": watch() ended it before %s",
+                       run->pipeline->info.name,
+                       qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
+}
+
 /* Execute all steps, each with its context and its profile, and if they are mixed, with the lock
    and the log of its backend. */
 static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
@@ -18063,6 +18084,8 @@ static qnnrt_result qnnrt__exec_slowly(qnnrt_run *run)
         qnnrt__run_part *part = run->of[at];
         const int turn = run->mixed && part != NULL;
         qnnrt_result result;
+        if (run->watch != NULL && run->watch(run->watch_user, (uint32_t)at) != 0)
+            return qnnrt__exec_ended(run, at);
         if (turn) {
             part->mark = qnnrt__log_begin(part->log_count);
             qnnrt__hooks_lock(&part->backend->hooks);
@@ -18120,7 +18143,7 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
     for (i = 0; run->mixed && !locks && i < run->part_count; ++i)
         run->parts[i].mark = qnnrt__log_begin(run->parts[i].log_count);
     result = (run->mixed && locks) || run->profile != NULL || run->moves || run->stale ||
-                     run->flex != NULL
+                     run->flex != NULL || run->watch != NULL
                  ? qnnrt__exec_slowly(run) : qnnrt__exec_steps(run);
     if (!run->mixed) qnnrt__hooks_unlock(&run->parts[0].backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);
@@ -18793,6 +18816,16 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
     run->mark = qnnrt__log_begin(run->log_count);    /* a failure shows the lines after it */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__exec_careful(run) : qnnrt__exec_steps(run);
+}
+
+QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
+                                       void *user)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    run->watch = watch;
+    run->watch_user = user;
+    qnnrt__run_settle(run);
+    return QNNRT_OK;
 }
 
 QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_conversion_info **list,
@@ -19720,6 +19753,7 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Added: memory that is left unfilled (no_zero of qnnrt_desc and qnnrt_mem_desc), and
            plans in which no two tensors share memory (per_tensor of qnnrt_desc and
            qnnrt_plan_desc).
+           Added: qnnrt_run_watch(), which can end an exec between its steps.
            Added: ranges of int32 inputs, which writes of values check: "ranges" of programs,
            qnnrt_pipeline_desc.ranges, qnnrt_slot_info.has_range, .low and .high.
            Changed: qnnrt_recover() registers op packages again; it was refused before.

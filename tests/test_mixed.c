@@ -817,6 +817,62 @@ TEST(steps_of_all_kinds_are_profiled)
     close_both();
 }
 
+typedef struct watched { int calls, ends; uint32_t next; } watched;
+
+/* Count the calls, which must be in the order of steps, and end the exec at one of them. */
+static int watch(void *user, uint32_t step)
+{
+    watched *w = (watched *)user;
+    if (step != w->next++) return 1;
+    return w->calls++ == w->ends ? 7 : 0;
+}
+
+/* Two backends take turns, and one backend alone: the same run is ended before each step, runs
+   again, and then gives the same values. */
+TEST(a_watch_is_called_before_each_step_and_can_end_the_exec)
+{
+    int which, n;
+    CHECK(open_both());
+    for (which = 0; which < 2; ++which) {
+        float expected[COUNT], y[COUNT];
+        watched w;
+        program p;
+        int steps = 5;
+        if (which == 0) halves(&p);
+        else {
+            steps = 2;
+            program_begin(&p);
+            graph_step(&p, 0, "twice");
+            host_step(&p);
+            edge(&p, 0, "y", 1, "y");
+        }
+        CHECK_EQ(program_prepare(&p, 0), QNNRT_OK);
+        CHECK_EQ(run_values(&p, input, expected), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_watch(p.run, watch, &w), QNNRT_OK);
+        for (n = 0; n < steps; ++n) {
+            char where[32];
+            memset(&w, 0, sizeof(w));
+            w.ends = n;
+            CHECK_EQ(run_values(&p, input, y), QNNRT_E_CANCELLED);
+            CHECK_EQ(w.calls, n + 1);
+            snprintf(where, sizeof(where), "ended it before step %d", n);
+            SAYS(where);
+            CHECK_EQ(err.vendor_code, 0);
+            memset(&w, 0, sizeof(w));
+            w.ends = -1;
+            CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+            CHECK_EQ(w.calls, steps);
+            CHECK(memcmp(y, expected, sizeof(y)) == 0);
+        }
+        CHECK_EQ(qnnrt_run_watch(p.run, NULL, NULL), QNNRT_OK);
+        CHECK_EQ(run_values(&p, input, y), QNNRT_OK);
+        CHECK_EQ(w.calls, steps);
+        program_end(&p);
+    }
+    CHECK_EQ(qnnrt_run_watch(NULL, watch, NULL), QNNRT_E_ARG);
+    close_both();
+}
+
 TEST(a_failing_step_names_its_backend_and_shows_its_log)
 {
     program p;
@@ -1089,6 +1145,7 @@ TEST_MAIN("mixed")
     RUN(backends_of_one_pipeline_have_one_allocator_and_all_locks_or_none);
     RUN(each_step_takes_the_lock_of_its_backend);
     RUN(steps_of_all_kinds_are_profiled);
+    RUN(a_watch_is_called_before_each_step_and_can_end_the_exec);
     RUN(a_failing_step_names_its_backend_and_shows_its_log);
     RUN(shared_memory_is_registered_for_the_steps_of_its_backend);
     RUN(contexts_of_a_mixed_pipeline_come_and_go);
