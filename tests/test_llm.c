@@ -96,6 +96,16 @@ static qnnrt_mem_kind memory;
 /* Hooks of the backend that begin_with() opens; often NULL. */
 static qnnrt_hooks backend_hooks;
 
+/* Number of calls of progress after which it ends a decode, -1: never. */
+static int ends = -1;
+static unsigned ended[2];                   /* decodes that were ended, and that were faster */
+
+static int progress(void *user, const qnnrt_llm_progress *at)
+{
+    if (user != &ends || at->cache == NULL || at->done >= at->count || at->step != 0 || at->steps != 1) return 1;
+    return ends >= 0 && ends-- == 0;
+}
+
 static void begin_with(setup *s, const counter_graph *graphs, size_t count)
 {
     qnnrt_backend_desc backend;
@@ -125,6 +135,8 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     desc.caches = CACHES;
     desc.positions = 4096;
     desc.mem_kind = memory;
+    desc.progress = progress;
+    desc.progress_user = &ends;
     for (k = 0; k < KINDS; ++k) {
         desc.kv = k == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER;
         if (qnnrt_llm_session_create(&s->llm, 1, &desc, &s->sessions[k], &err) != QNNRT_OK) TEST_SAY(err.text);
@@ -202,10 +214,25 @@ static void make_batch(batch_of *b, const list *past, size_t count, int tree, in
     }
 }
 
+static void same_cache(const qnnrt_llm_cache *cache, const list *l)
+{
+    int s;
+    CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, l->count);
+    for (s = 0; s < TEXTS + 1; ++s) {
+        int32_t first = -1;
+        size_t i;
+        for (i = 0; i < l->count; ++i)
+            if ((l->items[i].sequences >> s & 1) != 0 && (first < 0 || l->items[i].position < first)) first = l->items[i].position;
+        CHECK_EQ(qnnrt_llm_sequence_first(cache, s), first);
+        CHECK_EQ(qnnrt_llm_sequence_last(cache, s), last_of(l, (uint64_t)1 << s));
+    }
+}
+
 static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
 {
     static float logits[MOST * COUNTER_VOCABULARY], expected[COUNTER_VOCABULARY];
     unsigned char wanted[MOST];
+    qnnrt_result result = QNNRT_E_STATE;
     qnnrt_llm_batch batch;
     size_t i;
     memset(&batch, 0, sizeof batch);
@@ -220,7 +247,21 @@ static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
         CHECK_STR(qnnrt_llm_error(cache)->text, "different texts");
         return;
     }
-    if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
+    /* Sometimes end it before one of its chunks: then nothing has happened. */
+    if (dice(4) == 0) {
+        ends = (int)dice(3);
+        result = qnnrt_llm_decode(cache, &batch);
+        ++ended[result == QNNRT_OK];
+        ends = -1;
+        if (result != QNNRT_OK) {
+            CHECK_EQ(result, QNNRT_E_CANCELLED);
+            CHECK_STR(qnnrt_llm_error(cache)->text, "ended it before step 0");
+            CHECK(qnnrt_llm_codes(cache, b->count - 1) == NULL);
+            CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
+            TRY(same_cache(cache, past));
+        }
+    }
+    if (result != QNNRT_OK && qnnrt_llm_decode(cache, &batch) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
     for (i = 0; i < b->count; ++i) {
         expect(past, b->items, NULL, i, expected);
         TRY(same_logits(logits + i * COUNTER_VOCABULARY, expected, i));
@@ -246,20 +287,6 @@ static void evaluates(qnnrt_llm_cache *cache, const list *past, const batch_of *
     }
     if (qnnrt_llm_accept(cache, rows, count) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
     CHECK_EQ(qnnrt_llm_accept(cache, rows, count), QNNRT_E_STATE);
-}
-
-static void same_cache(const qnnrt_llm_cache *cache, const list *l)
-{
-    int s;
-    CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, l->count);
-    for (s = 0; s < TEXTS + 1; ++s) {
-        int32_t first = -1;
-        size_t i;
-        for (i = 0; i < l->count; ++i)
-            if ((l->items[i].sequences >> s & 1) != 0 && (first < 0 || l->items[i].position < first)) first = l->items[i].position;
-        CHECK_EQ(qnnrt_llm_sequence_first(cache, s), first);
-        CHECK_EQ(qnnrt_llm_sequence_last(cache, s), last_of(l, (uint64_t)1 << s));
-    }
 }
 
 /* Check each cell: the last token of each text sees all of that text. */
@@ -390,8 +417,10 @@ TEST(random_lives_of_a_cache_with_caches_of_rank_three)
     TRY(random_lives(graphs, 2, 40, 60));
 }
 
-TEST(random_lives_moved_texts_and_refused_some)
+TEST(random_lives_moved_texts_and_ended_decodes)
 {
+    printf("  decodes ended: %u, done before: %u\n", ended[0], ended[1]);
+    CHECK(ended[0] > 100 && ended[1] > 10);
     printf("  texts restored: %u, without room: %u\n", restored[1], restored[0]);
     CHECK(restored[1] > 100 && restored[0] > 10);
 }
@@ -1278,7 +1307,7 @@ TEST_MAIN("test_llm")
 {
     RUN(random_lives_of_a_cache_with_three_graphs);
     RUN(random_lives_of_a_cache_with_caches_of_rank_three);
-    RUN(random_lives_moved_texts_and_refused_some);
+    RUN(random_lives_moved_texts_and_ended_decodes);
     RUN(random_lives_with_whole_caches_out);
     RUN(random_lives_with_contexts_of_several_lengths);
     RUN(random_lives_with_a_sliding_window);

@@ -87,13 +87,18 @@
 
    Prompts and decoding
        qnnrt_llm_decode() takes a prompt of any length, or one token, and keeps it in the cache: all
-       of it or, after an error, nothing. It cannot be interrupted; to be able to stop, decode the
-       prompt in parts:
-           for (i = 0; i < prompt_count; i += batch.count) {
-               batch.tokens = prompt + i;
-               batch.count = prompt_count - i < info->ar ? prompt_count - i : info->ar;
-               if (stop_asked || qnnrt_llm_decode(cache, &batch) != QNNRT_OK) break;
+       of it or, after an error, nothing. A function of yours is called before each shard of each
+       chunk, can show the progress, and ends the call if it does not return 0:
+           int go_on(void *user, const qnnrt_llm_progress *at)
+           {
+               printf("%u of %u tokens\r", (unsigned)at->done, (unsigned)at->count);
+               return *(volatile int *)user;           // not 0: QNNRT_E_CANCELLED
            }
+           qnnrt_llm_session_desc how = {0};
+           how.progress = go_on; how.progress_user = &stop_asked;
+           qnnrt_llm_session_create(&llm, 1, &how, &session, &err);
+       The cache is then as it was before the call. To keep what was computed so far, decode the
+       prompt in parts of qnnrt_llm_info.ar tokens, which are the chunks.
        Three functions read the logits of the last chunk's rows: qnnrt_llm_codes() in place and as
        stored, qnnrt_llm_logits() as numbers, qnnrt_llm_argmax() the most probable token. To get
        logits of other rows, of all chunks:
@@ -188,8 +193,9 @@
        and candidates; err.hint says what to do.
        Running fails with LIMIT (the context is full: remove old tokens and compute the rest again,
        or begin a new text with qnnrt_llm_clear()), ARG (an invalid batch), STATE (no eval to accept
-       from) or BACKEND (the vendor's answer, see "Errors" in qnnrt.h). qnnrt_llm_error(cache)
-       returns the error. The cache is then as it was before, and the next call may succeed.
+       from), CANCELLED (by desc.progress) or BACKEND (the vendor's answer, see "Errors" in
+       qnnrt.h). qnnrt_llm_error(cache) returns the error. The cache is then as it was before, and
+       the next call may succeed.
 
    ROOMS (search for the tag)
        >>config >>shape >>math >>rope                                               the floor
@@ -394,6 +400,17 @@ typedef enum qnnrt_llm_kv {
     QNNRT_LLM_SHIFT_POINTER
 } qnnrt_llm_kv;
 
+typedef struct qnnrt_llm_session qnnrt_llm_session;
+typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
+
+/* How far a decode or an eval is. */
+typedef struct qnnrt_llm_progress {
+    const qnnrt_llm_cache *cache;
+    size_t   done, count;          /* tokens of the batch: computed so far, and all */
+    uint32_t step, steps;          /* of this chunk: steps of the pipeline that are done, and all. A
+                                      shard is a step */
+} qnnrt_llm_progress;
+
 typedef struct qnnrt_llm_session_desc {
     size_t        caches;          /* caches per model (default 0: 1) */
     qnnrt_llm_kv  kv;              /* how caches move (default 0: smart mask) */
@@ -403,10 +420,12 @@ typedef struct qnnrt_llm_session_desc {
     void         *clock_user;
     qnnrt_mem_kind mem_kind;       /* what its memory is made of, not QNNRT_MEM_FD (default 0: plain
                                       memory); see "Shared memory" of qnnrt.h */
+    int         (*progress)(void *user, const qnnrt_llm_progress *at);   /* called before each step
+                                      of each chunk. If it does not return 0, the decode or eval
+                                      ends with QNNRT_E_CANCELLED. It must not use the session, nor
+                                      its backend (default NULL: not called) */
+    void         *progress_user;
 } qnnrt_llm_session_desc;
-
-typedef struct qnnrt_llm_session qnnrt_llm_session;
-typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
 
 /* Make models ready to run: allocate their caches, and one memory for the graphs of all of them.
    The steps of a session run one after the other, so all graphs share their scratch memory.
@@ -483,13 +502,13 @@ typedef struct qnnrt_llm_batch {
 
    Returns  QNNRT_OK; QNNRT_E_ARG (empty batch, token out of range, invalid sequence, position or
             parent, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context is
-            full: qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_BACKEND and
-            the other errors of qnnrt_exec(). Text: qnnrt_llm_error()
+            full: qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_CANCELLED
+            (desc.progress of the session ended it); QNNRT_E_BACKEND and the other errors of
+            qnnrt_exec(). Text: qnnrt_llm_error()
    Threads  one thread per session at a time
    Cost     executes one pipeline per chunk, the smallest that takes all remaining tokens, else the
             largest, and copies new keys and values. When the graph changes, the cells in use move
-            from one stride to another. To stop early or to show progress, decode
-            qnnrt_llm_info.ar tokens at a time */
+            from one stride to another */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
 /* Compute tokens in one step and keep none, for drafts and for the last token of a full context.
@@ -5334,6 +5353,7 @@ typedef struct qnnrt_llm__run {
     qnnrt_run              *run;
     const qnnrt_llm__graph *graph;
     size_t                  executes;   /* per step, one for each shard */
+    uint32_t                steps;      /* of the pipeline */
     const qnnrt_llm_cache  *bound;      /* cache to which its tensors are bound now ... */
     uint32_t                bound_end;  /* ... with shift pointer: at this end */
     qnnrt_llm__number      *numbers;    /* [number_count] */
@@ -5387,6 +5407,7 @@ struct qnnrt_llm_session {
     size_t                  stepped_first;   /* index in the batch of the token in row 0 */
     uint32_t                stepped_count, stepped_end;   /* end: of the cells at that time */
     int                     pending;    /* 1: may be accepted */
+    qnnrt_llm_progress      at;         /* for desc.progress */
 };
 
 /* Return 1 if a graph can compute new cells in their final place: a tensor with one row of
@@ -5694,6 +5715,14 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
     return QNNRT_OK;
 }
 
+/* Tell the caller that a step of the pipeline comes. Return not 0 if he wants it to end. */
+static int qnnrt_llm__session_watch(void *user, uint32_t step)
+{
+    qnnrt_llm_session *session = (qnnrt_llm_session *)user;
+    session->at.step = step;
+    return session->desc.progress(session->desc.progress_user, &session->at);
+}
+
 /* Make a graph ready to run. */
 static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                            size_t index, qnnrt_error *err)
@@ -5712,9 +5741,12 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     int which;
 
     run->graph = graph;
+    run->steps = (uint32_t)pipeline->step_count;
     for (i = 0; i < pipeline->step_count; ++i)
         run->executes += pipeline->steps[i].kind == QNNRT_STEP_GRAPH;
     result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
+    if (result == QNNRT_OK && session->desc.progress != NULL)
+        result = qnnrt_run_watch(run->run, qnnrt_llm__session_watch, session);
     if (result == QNNRT_OK)
         result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS, llm->info.vocabulary - 1, err);
     if (result == QNNRT_OK)
@@ -6172,6 +6204,9 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
     result = qnnrt_llm__step_bind(cache, run);
     if (result == QNNRT_OK) result = qnnrt_llm__step_fill(cache, run, count, parents);
     if (result != QNNRT_OK) return result;
+    session->at.cache = cache;
+    session->at.done = first;
+    session->at.steps = run->steps;
     if (clock != NULL) begin = clock(session->desc.clock_user);
     result = qnnrt_exec(run->run);
     if (clock != NULL) session->info.exec_ns += clock(session->desc.clock_user) - begin;
@@ -6303,6 +6338,7 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
                                " which the largest graph takes", (unsigned long)batch->count,
                                (unsigned)info->ar);
     qnnrt_llm__step_forget(cache);
+    cache->session->at.count = batch->count;
     for (i = 0; i < batch->count; ++i) {
         result = qnnrt_llm__step_row(cache, batch, i, i);
         if (result != QNNRT_OK) return result;
@@ -6363,6 +6399,7 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
                                " use, the batch has %lu tokens", (unsigned)cells->used,
                                (unsigned)cells->count, (unsigned long)batch->count);
     qnnrt_llm__step_forget(cache);
+    cache->session->at.count = batch->count;
     for (done = 0; done < batch->count; done += count) {
         /* Cells of this batch must not move, so that a failure can free them again. */
         qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
@@ -7751,7 +7788,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
 
    HISTORY
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
-           qnnrt_llm_sequence_state_save().
+           qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
+           qnnrt_llm_session_desc.progress.
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.

@@ -364,6 +364,10 @@ class qnnrt_llm_info(Structure):
     pass
 
 
+class qnnrt_llm_progress(Structure):
+    pass
+
+
 class qnnrt_llm_session_desc(Structure):
     pass
 
@@ -938,6 +942,13 @@ qnnrt_llm_info._fields_ = [
     ('graph_count', c_size_t),
     ('graphs', POINTER(qnnrt_llm_graph_info)),
 ]
+qnnrt_llm_progress._fields_ = [
+    ('cache', c_void_p),
+    ('done', c_size_t),
+    ('count', c_size_t),
+    ('step', c_uint32),
+    ('steps', c_uint32),
+]
 qnnrt_llm_session_desc._fields_ = [
     ('caches', c_size_t),
     ('kv', c_int),
@@ -945,6 +956,8 @@ qnnrt_llm_session_desc._fields_ = [
     ('clock_ns', CFUNCTYPE(c_uint64, c_void_p)),
     ('clock_user', c_void_p),
     ('mem_kind', c_int),
+    ('progress', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_llm_progress))),
+    ('progress_user', c_void_p),
 ]
 qnnrt_llm_session_info._fields_ = [
     ('arena_bytes', c_uint64),
@@ -1208,6 +1221,7 @@ FUNCTIONS = {
     'qnnrt_run_pipeline': (c_void_p, [c_void_p]),
     'qnnrt_run_profile': (c_int, [c_void_p, c_int]),
     'qnnrt_run_slot': (POINTER(qnnrt_slot_info), [c_void_p, c_char_p]),
+    'qnnrt_run_watch': (c_int, [c_void_p, CFUNCTYPE(c_int, c_void_p, c_uint32), c_void_p]),
     'qnnrt_session_bytes': (c_int, [c_int, c_uint32, POINTER(c_int64), POINTER(c_size_t)]),
     'qnnrt_session_cancel': (c_int, [c_void_p]),
     'qnnrt_session_create': (c_int, [c_char_p, POINTER(qnnrt_session_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),

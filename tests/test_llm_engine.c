@@ -1,0 +1,272 @@
+/* test_llm_engine.c - what inference engines ask of qnnrt_llm.h, on a language model in shards
+
+   The model of tests/data/llm on libQnnRef.so, in one to four shards, as w8a16 with keys and values of
+   8 bits or as float32, with the names of the two families of exports: one cache tensor per layer and
+   cos and sin from the host, or one per head and angles from positions. Results are compared bit by
+   bit with those of a cache to which nothing happened. */
+#define QNNRT_COMPOSE
+#include "host_llm.h"
+
+#define MODEL "tests/data/llm/model"
+
+enum { PREFILL = 8, MOST = 64, KINDS = 2 };
+
+static qnnrt_error err;
+static const qnnrt_llm_kv kinds[KINDS] = { QNNRT_LLM_SMART_MASK, QNNRT_LLM_SHIFT_POINTER };
+
+#define SAY(text) do { printf("%s\n", text); { const int it_works = 0; CHECK(it_works); } } while (0)
+
+/* ---- models ------------------------------------------------------------------------------------ */
+
+typedef struct engine {
+    qnnrt_backend *backend;
+    host_llm       h;
+} engine;
+
+/* Build the model in shards, each a context with a graph for PREFILL tokens and one for one token. */
+static void engine_begin(engine *e, uint32_t shards, int floats, llm_names names)
+{
+    qnnrt_backend_desc desc;
+    uint32_t i, g;
+    memset(&desc, 0, sizeof desc);
+    memset(e, 0, sizeof *e);
+    desc.path = TEST_REF_LIB;
+    if (qnnrt_backend_open(&desc, &e->backend, &err) != QNNRT_OK) stop(err.text);
+    host_llm_read(&e->h, MODEL);
+    if (floats) e->h.maker.ranges = NULL;
+    e->h.maker.names = names;
+    if (qnnrt_builder_create(e->backend, NULL, &e->h.maker.builder, &err) != QNNRT_OK) stop(err.text);
+    for (i = 0; i < shards; ++i) {
+        llm_cut cut;
+        memset(&cut, 0, sizeof cut);
+        cut.first = i * e->h.maker.is.layers / shards;
+        cut.end = (i + 1) * e->h.maker.is.layers / shards;
+        cut.embedding = i == 0;
+        cut.head = i + 1 == shards;
+        if (i > 0) qnnrt_builder_context(e->h.maker.builder, NULL);
+        for (g = 0; g < 2; ++g) {
+            qnnrt_graph_desc graph;
+            memset(&graph, 0, sizeof graph);
+            graph.name = g == 0 ? "prefill" : "decode";
+            qnnrt_builder_graph(e->h.maker.builder, &graph);
+            e->h.maker.tokens = g == 0 ? PREFILL : 1;
+            llm_part(&e->h.maker, &cut);
+        }
+    }
+    if (qnnrt_builder_finish(e->h.maker.builder, &e->h.model, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_llm_open(e->h.model, NULL, &e->h.llm, &err) != QNNRT_OK) stop(err.text);
+}
+
+static void engine_end(engine *e)
+{
+    host_llm_close(&e->h);
+    CHECK_EQ(qnnrt_backend_close(e->backend), QNNRT_OK);
+}
+
+static qnnrt_llm_session *session_of(engine *e, qnnrt_llm_session_desc *desc)
+{
+    qnnrt_llm_session *session = NULL;
+    if (qnnrt_llm_session_create(&e->h.llm, 1, desc, &session, &err) != QNNRT_OK) printf("%s\n", err.text);
+    return session;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------- */
+
+/* Decode a text as a sequence, and write the logits of its last token. */
+static qnnrt_result say(qnnrt_llm_cache *cache, uint32_t sequence, const char *text, float *logits)
+{
+    int32_t tokens[MOST];
+    qnnrt_llm_batch batch;
+    memset(&batch, 0, sizeof batch);
+    for (; text[batch.count] != '\0'; ++batch.count) tokens[batch.count] = (unsigned char)text[batch.count];
+    batch.tokens = tokens;
+    batch.sequence = sequence;
+    batch.logits = logits;
+    return qnnrt_llm_decode(cache, &batch);
+}
+
+static unsigned char states[2][1u << 18];
+
+static size_t state_of(qnnrt_llm_cache *cache, int which)
+{
+    size_t bytes = 0;
+    if (qnnrt_llm_state_save(cache, states[which], sizeof states[0], &bytes) != QNNRT_OK) printf("%s\n", qnnrt_llm_error(cache)->text);
+    return bytes;
+}
+
+/* ---- a decode that ends early ------------------------------------------------------------------ */
+
+typedef struct stopper {
+    int      calls, ends;                   /* calls so far; the call that ends it, -1: none */
+    uint32_t chunk, steps;                  /* tokens of a chunk and steps of a pipeline, expected */
+    size_t   count;
+    const qnnrt_llm_cache *cache;
+    int      wrong;
+} stopper;
+
+static int progress(void *user, const qnnrt_llm_progress *at)
+{
+    stopper *s = (stopper *)user;
+    const uint32_t call = (uint32_t)s->calls++;
+    s->wrong |= at->cache != s->cache || at->count != s->count || at->steps != s->steps || at->step != call % s->steps ||
+                at->done != (size_t)(call / s->steps) * s->chunk;
+    return s->calls - 1 == s->ends;
+}
+
+/* A prompt of three chunks in four shards, and a token in one chunk: ended before each shard of each
+   chunk, the cache has the same bytes as before, and going on gives the same logits as if nothing
+   had happened. */
+TEST(a_decode_ends_before_any_shard_and_changes_nothing)
+{
+    static const char before[] = "In the beginning", more[] = "And the LORD said u", other[] = "The king ";
+    static float expected[3][256], got[256];
+    static engine e;
+    uint32_t shards;
+    int k, turn, n;
+    for (shards = 1; shards <= 4; shards += 3)
+        for (turn = 0; turn < 2; ++turn) {
+            const llm_names names = turn == 0 ? LLM_HUB : LLM_EXECUTORCH;
+            engine_begin(&e, shards, 0, names);
+            for (k = 0; k < KINDS; ++k) {
+                qnnrt_llm_session_desc desc;
+                qnnrt_llm_session *session;
+                qnnrt_llm_cache *cache;
+                qnnrt_llm_batch batch;
+                size_t bytes, which;
+                int32_t token;
+                stopper s;
+                memset(&desc, 0, sizeof desc);
+                memset(&s, 0, sizeof s);
+                memset(&batch, 0, sizeof batch);
+                desc.kv = kinds[k];
+                session = session_of(&e, &desc);
+                CHECK(session != NULL);
+                cache = qnnrt_llm_cache_get(session, 0, 0);
+                CHECK_EQ(say(cache, 0, before, NULL), QNNRT_OK);
+                CHECK_EQ(say(cache, 1, other, NULL), QNNRT_OK);
+                CHECK_EQ(say(cache, 0, more, expected[0]), QNNRT_OK);
+                CHECK_EQ(say(cache, 0, "n", expected[1]), QNNRT_OK);
+                CHECK_EQ(say(cache, 1, "of", expected[2]), QNNRT_OK);
+                qnnrt_llm_session_destroy(session);
+
+                desc.progress = progress;
+                desc.progress_user = &s;
+                session = session_of(&e, &desc);
+                CHECK(session != NULL);
+                cache = qnnrt_llm_cache_get(session, 0, 0);
+                s.cache = cache;
+                s.steps = shards;
+                for (which = 0; which < 4; ++which) {
+                    static const char *const texts[4] = { before, other, more, "n" };
+                    const uint32_t sequence = which == 1;
+                    int chunks;
+                    s.count = strlen(texts[which]);
+                    s.chunk = s.count > 1 ? PREFILL : 1;
+                    chunks = (int)((s.count + s.chunk - 1) / s.chunk);
+                    bytes = state_of(cache, 0);
+                    for (n = 0; n < chunks * (int)shards; ++n) {
+                        s.calls = 0;
+                        s.ends = n;
+                        CHECK_EQ(say(cache, sequence, texts[which], got), QNNRT_E_CANCELLED);
+                        CHECK_EQ(s.calls, n + 1);
+                        CHECK_STR(qnnrt_llm_error(cache)->text, "ended it before step");
+                        CHECK_EQ(state_of(cache, 1), bytes);
+                        CHECK(memcmp(states[0], states[1], bytes) == 0);
+                        CHECK(qnnrt_llm_codes(cache, s.count - 1) == NULL);
+                        CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
+                    }
+                    /* An eval ends in the same way, and can be repeated. */
+                    token = 1;
+                    batch.tokens = &token;
+                    batch.count = s.count = s.chunk = 1;
+                    s.ends = (int)shards - 1;
+                    s.calls = 0;
+                    CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_CANCELLED);
+                    CHECK_EQ(s.calls, (int)shards);
+                    CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
+                    s.count = strlen(texts[which]);
+                    s.chunk = s.count > 1 ? PREFILL : 1;
+                    s.calls = 0;
+                    s.ends = -1;
+                    CHECK_EQ(say(cache, sequence, texts[which], got), QNNRT_OK);
+                    CHECK_EQ(s.calls, chunks * (int)shards);
+                    if (which >= 2) CHECK(memcmp(got, expected[which - 2], sizeof got) == 0);
+                }
+                s.calls = 0;
+                s.count = 2;
+                s.chunk = PREFILL;
+                CHECK_EQ(say(cache, 1, "of", got), QNNRT_OK);
+                CHECK(memcmp(got, expected[2], sizeof got) == 0);
+                CHECK(!s.wrong);
+                qnnrt_llm_session_destroy(session);
+            }
+            engine_end(&e);
+        }
+}
+
+/* ---- the state of one sequence ----------------------------------------------------------------- */
+
+/* Four texts in one cache. One is saved, its cells go to another text, and it comes back later under
+   another number, in the same cache and in a cache of the other kind: all texts go on bit-equal to
+   texts to which nothing happened. w8a16 sums codes: the order of cells does not count. */
+TEST(a_text_leaves_and_comes_back_beside_others_that_go_on)
+{
+    static const char *const texts[4] = { "In the beginning ", "And the LORD said ", "And it came to pass", "The king " };
+    static const char *const ends[4] = { "God cr", "unto M", ", that", "of Isr" };
+    static float expected[4][2][256], got[256];
+    static unsigned char one[1u << 16];
+    static engine e;
+    qnnrt_llm_session_desc desc;
+    qnnrt_llm_session *sessions[KINDS], *session;
+    qnnrt_llm_cache *cache, *caches[KINDS];
+    size_t bytes, i;
+    int k, turn;
+    for (turn = 0; turn < 2; ++turn) {
+        engine_begin(&e, 2, 0, turn == 0 ? LLM_HUB : LLM_EXECUTORCH);
+        memset(&desc, 0, sizeof desc);
+        for (i = 0; i < 4; ++i) {
+            session = session_of(&e, &desc);
+            CHECK(session != NULL);
+            cache = qnnrt_llm_cache_get(session, 0, 0);
+            CHECK_EQ(say(cache, 0, texts[i], expected[i][0]), QNNRT_OK);
+            CHECK_EQ(say(cache, 0, ends[i], expected[i][1]), QNNRT_OK);
+            qnnrt_llm_session_destroy(session);
+        }
+        for (k = 0; k < KINDS; ++k) {
+            desc.kv = kinds[k];
+            sessions[k] = session_of(&e, &desc);
+            CHECK(sessions[k] != NULL);
+            caches[k] = qnnrt_llm_cache_get(sessions[k], 0, 0);
+            for (i = 0; i < 4; ++i) CHECK_EQ(say(caches[k], (uint32_t)i, texts[i], got), QNNRT_OK);
+        }
+        for (k = 0; k < KINDS; ++k) {
+            cache = caches[k];
+            bytes = qnnrt_llm_sequence_state_bytes(cache, 1);
+            CHECK(bytes <= sizeof one && bytes < qnnrt_llm_state_bytes(cache));
+            CHECK_EQ(qnnrt_llm_sequence_state_save(cache, 1, one, sizeof one, &bytes), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_sequence_remove(cache, 1, -1, -1), QNNRT_OK);
+            CHECK_EQ(say(cache, 0, ends[0], got), QNNRT_OK);              /* takes its cells */
+            CHECK(memcmp(got, expected[0][1], sizeof got) == 0);
+            CHECK_EQ(qnnrt_llm_sequence_state_restore(cache, 9, one, bytes), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_sequence_state_restore(caches[1 - k], 20 + k, one, bytes), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_sequence_last(cache, 9), (int32_t)strlen(texts[1]) - 1);
+            CHECK_EQ(say(cache, 2, ends[2], got), QNNRT_OK);
+            CHECK(memcmp(got, expected[2][1], sizeof got) == 0);
+            CHECK_EQ(say(cache, 9, ends[1], got), QNNRT_OK);
+            CHECK(memcmp(got, expected[1][1], sizeof got) == 0);
+            CHECK_EQ(say(caches[1 - k], 20 + (uint32_t)k, ends[1], got), QNNRT_OK);
+            CHECK(memcmp(got, expected[1][1], sizeof got) == 0);
+            CHECK_EQ(say(cache, 3, ends[3], got), QNNRT_OK);
+            CHECK(memcmp(got, expected[3][1], sizeof got) == 0);
+            if (k == 0) CHECK_EQ(qnnrt_llm_sequence_remove(caches[1], 20, -1, -1), QNNRT_OK);
+        }
+        for (k = 0; k < KINDS; ++k) qnnrt_llm_session_destroy(sessions[k]);
+        engine_end(&e);
+    }
+}
+
+TEST_MAIN("llm_engine")
+{
+    RUN(a_decode_ends_before_any_shard_and_changes_nothing);
+    RUN(a_text_leaves_and_comes_back_beside_others_that_go_on);
+}
