@@ -18152,12 +18152,22 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
 
 /* =====================================================================================
    UPDATE                                                                        >>update
-   What a caller changes between two executes: dims and optional tensors of a run, and the
-   data of tensors that were compiled as updateable (LoRA).
+   What a caller changes between two executes: dims, optional tensors and the watch of a
+   run, and the data of tensors that were compiled as updateable (LoRA).
    Needs: >>mem >>err >>log >>abi >>table >>backend (its struct) >>context (its struct)
           >>model >>binding >>flex >>run
    Knows nothing of: memory
    ===================================================================================== */
+
+QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
+                                       void *user)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    run->watch = watch;
+    run->watch_user = user;
+    qnnrt__run_settle(run);
+    return QNNRT_OK;
+}
 
 QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, qnnrt_slot slot)
 {
@@ -18816,16 +18826,6 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
     run->mark = qnnrt__log_begin(run->log_count);    /* a failure shows the lines after it */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__exec_careful(run) : qnnrt__exec_steps(run);
-}
-
-QNNRT_API qnnrt_result qnnrt_run_watch(qnnrt_run *run, int (*watch)(void *user, uint32_t step),
-                                       void *user)
-{
-    if (run == NULL) return QNNRT_E_ARG;
-    run->watch = watch;
-    run->watch_user = user;
-    qnnrt__run_settle(run);
-    return QNNRT_OK;
 }
 
 QNNRT_API qnnrt_result qnnrt_run_conversions(qnnrt_run *run, const qnnrt_conversion_info **list,
