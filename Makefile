@@ -633,9 +633,16 @@ test-carriers: $(B)/qnnrt-run $(ENGINES_VENV)/.made
 	@$(call fetch,2.51)
 	@$(ENGINES_VENV)/bin/python tests/carriers.py $(B)
 
+# Stock llama.cpp is built once, 13 minutes of one core for both versions.
+GGML_VERSIONS ?= all
+.PHONY: ggml-libs
+## ggml-libs: fetch stock llama.cpp and build two versions of it into build/ggml (GGML_VERSIONS=0.25.3; 13 min; python3, cmake)
+ggml-libs:
+	@$(PYTHON) tests/ggml-libs.py --dir $(B)/ggml $(GGML_VERSIONS)
+
 # The test model as GGUF, written by the package gguf for Python 3.11, by hash.
 GGML        := $(B)/ggml
-GGML_KINDS  := f32 f16 bf16 q8_0 q4_0 q8_0-f32 q4_0-f32
+GGML_KINDS  := f32 f16 bf16 q8_0 q4_0 q8_0-f32 q4_0-f32 big-f32
 $(GGML)/venv/.made: tests/ggml/requirements.txt
 	@mkdir -p $(GGML)
 	$(PYTHON) -m venv --clear $(@D)
@@ -650,6 +657,37 @@ $(GGML)/models/.made: tests/ggml/make_gguf.py $(GGML)/venv/.made $(wildcard test
 .PHONY: ggml-models
 ## ggml-models: write tests/data/llm/model as GGUF in each type, build/ggml/models (fetches gguf and numpy)
 ggml-models: $(GGML)/models/.made
+
+# What is compiled for each version: the backend, by its CMakeLists.txt, and programs that use stock ggml and libllama.
+GGML_TESTED   := 0.25.3 0.9.11
+GGML_PROGRAMS := sched graphs model
+GGML_OF        = $(GGML)/$(word 1,$(subst /, ,$(patsubst $(GGML)/test/%,%,$@)))
+GGML_CXX       = $(CXX) -std=c++17 -O1 -g $(WARN) -Wno-cast-qual
+$(GGML_TESTED:%=$(GGML)/test/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt.h $(wildcard tools/*.h) | ggml-libs
+	$(call say,CMAKE)
+	@mkdir -p $(@D)
+	$(Q)ggml=$$(cd $(GGML_OF) && pwd) && cmake -S tools/ggml -B $(@D)/cmake -DCMAKE_BUILD_TYPE=Release \
+	    -DCMAKE_CXX_COMPILER='$(CXX)' -DGGML_SOURCE="$$ggml/ggml" -DGGML_LIBRARY="$$ggml/bin/libggml-base.so" > $(@D)/cmake.log
+	$(Q)cmake --build $(@D)/cmake >> $(@D)/cmake.log || { cat $(@D)/cmake.log; false; }
+	$(Q)cp $(@D)/cmake/libggml-qnnrt.so $@
+
+$(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML)/test/$v/%)): tests/ggml/$$(@F).cpp $(B)/.flags | ggml-libs
+	$(call say,CXX)
+	@mkdir -p $(@D)
+	$(Q)$(GGML_CXX) -isystem $(GGML_OF)/include -isystem $(GGML_OF)/ggml/include -o $@ $< -L$(GGML_OF)/bin -lllama -lggml \
+	    -lggml-base '-Wl,-rpath,$$ORIGIN/../../$(notdir $(GGML_OF))/bin' $(LDFLAGS)
+
+$(GGML_TESTED:%=$(GGML)/test/%/libfail_alloc.so): tests/ggml/fail_alloc.cpp $(B)/.flags
+	$(call say,CXX)
+	@mkdir -p $(@D)
+	$(Q)$(GGML_CXX) -shared -fPIC -o $@ $< $(LDFLAGS) -ldl
+
+.PHONY: test-ggml
+## test-ggml: load tools/ggml into stock llama.cpp: models, the crash of a cache, bad input (T=sched; ggml-libs, ggml-models)
+test-ggml: ggml-models $(B)/libQnnRef.so $(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML)/test/$v/%) \
+        $(addprefix $(GGML)/test/$v/,libggml-qnnrt.so libfail_alloc.so))
+	@$(call fetch,2.47 2.51)
+	@$(PYTHON) tests/ggml/test.py --build $(B) $(T)
 
 .PHONY: ops-sweep
 ## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)

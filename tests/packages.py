@@ -1,4 +1,4 @@
-"""Packages by pinned version and hash: what qnn-libs.py and engine-libs.py share.
+"""Packages by pinned version and hash: what qnn-libs.py, engine-libs.py and ggml-libs.py share.
 
 Python's standard library and pip are enough; any Python from 3.8 on does. A folder of unpacked files has a .stamp, whose
 text says what was unpacked; it is written last, and the folder appears by a rename: it is whole, or it is not there."""
@@ -38,20 +38,50 @@ def is_there(folder, stamp):
         return False
 
 
-def download(source, package, version, wanted, platforms, folder):
-    """Let pip or npm fetch a package into folder; return its path after a check of the hash."""
-    if source == "pip":
+# pip asks a source package's build backend for its name and version, and would install CMake to get it. This is all
+# the answer it needs; the folder of the module is the first in PYTHONPATH.
+NAME_ONLY = """import os
+NAME, VERSION = %r, %r
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+def prepare_metadata_for_build_wheel(folder, config_settings=None):
+    made = NAME.replace("-", "_") + "-" + VERSION + ".dist-info"
+    os.mkdir(os.path.join(folder, made))
+    with open(os.path.join(folder, made, "METADATA"), "w") as file:
+        file.write("Metadata-Version: 2.1\\nName: " + NAME + "\\nVersion: " + VERSION + "\\n")
+    return made
+"""
+
+
+def name_only(backend, package, version, folder):
+    """Write a build backend that knows the package's name and version; return the folder for PYTHONPATH."""
+    path = os.path.join(folder, "backend", *backend.split(".")) + ".py"
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(NAME_ONLY % (package, version))
+    return os.path.join(folder, "backend")
+
+
+def download(source, package, version, wanted, platforms, folder, backend=None):
+    """Let pip or npm fetch a package into folder; return its path after a check of the hash.
+
+    source is pip (a wheel), sdist (a source package whose build backend is the module .backend) or npm."""
+    environment = dict(os.environ, TMPDIR=folder)   # temporary files stay in build/
+    if source in ("pip", "sdist"):
         requirements = os.path.join(folder, "requirements.txt")
         with open(requirements, "w", encoding="utf-8") as file:
             file.write("%s==%s --hash=sha256:%s\n" % (package, version, wanted))
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-                   "--no-input", "--no-deps", "--only-binary=:all:"]
-        for platform in platforms:
-            command += ["--platform", platform]
-        command += ["--python-version", "311", "--require-hashes", "-r", requirements, "-d", folder]
+                   "--no-input", "--no-deps", "--require-hashes", "-r", requirements, "-d", folder]
+        if source == "sdist":
+            command += ["--no-binary=:all:", "--no-build-isolation"]
+            environment["PYTHONPATH"] = name_only(backend, package, version, folder)
+        else:
+            command += ["--only-binary=:all:", "--python-version", "311"]
+            for platform in platforms:
+                command += ["--platform", platform]
     else:
         command = ["npm", "pack", "--silent", "%s@%s" % (package, version)]
-    environment = dict(os.environ, TMPDIR=folder)   # temporary files stay in build/
     try:
         done = subprocess.run(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -63,7 +93,7 @@ def download(source, package, version, wanted, platforms, folder):
             raise Failure("REFUSED: the package that came has another sha256 than the pinned one\n" + text)
         raise Failure("%s could not download %s %s (no network?); it said:\n%s"
                       % (source, package, version, text[-1500:]))
-    found = [name for name in os.listdir(folder) if name.endswith((".whl", ".tgz"))]
+    found = [name for name in os.listdir(folder) if name.endswith((".whl", ".tgz", ".tar.gz"))]
     if len(found) != 1:
         raise Failure("%s left %d packages instead of one" % (source, len(found)))
     path = os.path.join(folder, found[0])

@@ -6,6 +6,7 @@
 KIND is f32, f16, bf16, q8_0 or q4_0: OUT_FOLDER/KIND.gguf holds every matrix in that type, and the vectors as f32.
 KIND-f32 (such as q8_0-f32) holds as f32 what the matrices of KIND dequantize to: ggml's CPU backend quantizes
 activations beside quantized weights, so this is the file that a backend's quantized run is compared with.
+big-KIND has random weights of 100 MB as f32, and the tokenizer of MODEL_FOLDER.
 
 Architectures: llama, qwen2 and qwen3. The tokenizer is byte-level BPE. A tokenizer without merges gets one that joins
 nothing, because llama.cpp expects a list of merges."""
@@ -110,9 +111,31 @@ def add_tensor(writer, name, values, kind, back):
     writer.add_tensor(name, data, raw_dtype=dtype)
 
 
+def grow(config):
+    """Return the config of a larger model, and random weights for it."""
+    config = dict(config, hidden_size=512, intermediate_size=1408, num_hidden_layers=8, num_attention_heads=8,
+                  num_key_value_heads=4, head_dim=64)
+    width, inner, keys = config["hidden_size"], config["intermediate_size"], 4 * 64
+    shapes = {"model.embed_tokens.weight": (config["vocab_size"], width), "lm_head.weight": (config["vocab_size"], width),
+              "model.norm.weight": (width,)}
+    for layer in range(config["num_hidden_layers"]):
+        for name, shape in (("input_layernorm", (width,)), ("post_attention_layernorm", (width,)),
+                            ("self_attn.q_proj", (width, width)), ("self_attn.k_proj", (keys, width)),
+                            ("self_attn.v_proj", (keys, width)), ("self_attn.o_proj", (width, width)),
+                            ("mlp.gate_proj", (inner, width)), ("mlp.up_proj", (inner, width)),
+                            ("mlp.down_proj", (width, inner))):
+            shapes["model.layers.%d.%s.weight" % (layer, name)] = shape
+    random = numpy.random.default_rng(1)
+    return config, {name: random.uniform(-1, 1, shape).astype(numpy.float32) * numpy.float32(3 / shape[-1]) ** 0.5
+                    if len(shape) > 1 else numpy.ones(shape, numpy.float32) for name, shape in shapes.items()}
+
+
 def write(folder, path, name):
-    kind, back = name[:-4] if name.endswith("-f32") else name, name.endswith("-f32")
     config, tensors = read_json(folder, "config.json"), read_tensors(os.path.join(folder, "model.safetensors"))
+    if name.startswith("big-"):
+        config, tensors = grow(config)
+        name = name[4:]
+    kind, back = name[:-4] if name.endswith("-f32") else name, name.endswith("-f32")
     architecture = config["model_type"]
     if architecture not in ARCHITECTURES:
         sys.exit("make_gguf.py: model_type is '%s', expected one of %s" % (architecture, ", ".join(ARCHITECTURES)))
@@ -140,6 +163,7 @@ def write(folder, path, name):
 
 def main(arguments):
     names = list(KINDS) + [kind + "-f32" for kind in KINDS if kind != "f32"]
+    names += ["big-" + name for name in names]
     if len(arguments) < 3 or not set(arguments[2:]) <= set(names):
         print(__doc__.split("\n\n")[1] + "\n\nKIND: " + " ".join(names), file=sys.stderr)
         return 2
