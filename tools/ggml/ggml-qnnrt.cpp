@@ -34,6 +34,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -64,6 +65,18 @@ void say(ggml_log_level level, const char *format, ...)
     for (const char *at = text; *at != '\0'; at += std::min(strlen(at), (size_t)120))
         ggml_log_internal(GGML_LOG_LEVEL_CONT, "%.120s", at);
     ggml_log_internal(GGML_LOG_LEVEL_CONT, "\n");
+}
+
+/* Add formatted text. */
+__attribute__((format(printf, 2, 3)))
+void add_text(std::string *to, const char *format, ...)
+{
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    *to += text;
 }
 
 /* Call `call`, and return `failed` instead of letting an exception out. */
@@ -97,7 +110,7 @@ struct environment {
     bool        host = true, verbose = false;
     int         half = -1, statics = -1, blocks = -1;     /* -1: by the library */
     bool        set_rows = true;
-    const char *stats = nullptr, *ops = nullptr;
+    const char *stats = nullptr, *ops = nullptr, *caches = "cache_k_l,cache_v_l";
     enum ggml_backend_dev_type type = GGML_BACKEND_DEVICE_TYPE_IGPU;
     size_t      cache_graphs = 256;
 };
@@ -143,6 +156,7 @@ bool env_read(environment *e)
     e->cache_graphs = (size_t)graphs;
     e->stats = env_text("GGML_QNNRT_STATS");
     e->ops = env_text("GGML_QNNRT_OPS");
+    if (env_text("GGML_QNNRT_CACHES") != nullptr) e->caches = env_text("GGML_QNNRT_CACHES");
     if (type == nullptr || strcmp(type, "igpu") == 0) return true;
     e->type = strcmp(type, "gpu") == 0 ? GGML_BACKEND_DEVICE_TYPE_GPU
                                        : GGML_BACKEND_DEVICE_TYPE_ACCEL;
@@ -160,7 +174,8 @@ struct statistics {
     uint64_t computed, executed, hosted, compiled, qnn_nodes, binds, bounced, bounced_bytes;
     uint64_t plans, plan_hits, uid_hits, asked, supports, evicted, failed;
     uint64_t compile_ns, execute_ns, key_ns, bind_ns, host_ns, ask_ns, total_ns;
-    uint64_t op_described[GGML_OP_COUNT], op_executed[GGML_OP_COUNT], op_refused[GGML_OP_COUNT];
+    uint64_t converted_bytes, static_bytes;
+    struct { uint64_t compiled, executed, host_ns, asked, refused; } ops[GGML_OP_COUNT];
 };
 
 /* A QNN graph that was built. */
@@ -172,6 +187,9 @@ struct compiled {
     std::vector<qnnrt_slot> input_slots;
     std::vector<qg_output>  outputs;
     std::vector<qnnrt_slot> output_slots;
+    std::vector<std::pair<int, uint32_t>> ops;   /* ggml operators, and how many of each */
+    std::vector<uint64_t>   serials;             /* of the buffers whose weights are in it */
+    uint64_t                executed = 0;
     ~compiled()
     {
         qnnrt_mem_destroy(mem);
@@ -206,6 +224,7 @@ struct step {
     qnnrt_run *run = nullptr;
     std::vector<const void *> at;                /* inputs and outputs as they are bound now */
     std::vector<bytes64>      filled, bounce;    /* of inputs that are written here; of outputs */
+    std::vector<uint64_t>     weights;           /* of inputs: the weight that `at` was made from */
     std::vector<char>         bounces;           /* of outputs: whether they go through bounce */
     bool                      bound = false;
     step() = default;
@@ -296,12 +315,14 @@ struct device {
     std::mutex     lock;
     statistics     stats = {};
     uint64_t       clock = 0, serial = 0;        /* of use; of buffers */
-    uint64_t       epoch = 0;                    /* counts changes of weights */
+    uint64_t       live = 0;                     /* backends and buffers */
 
     std::unordered_map<std::vector<uint64_t>, std::shared_ptr<compiled>, words_hash> graphs;
     std::unordered_map<std::vector<uint64_t>, std::unique_ptr<plan>, words_hash>     plans;
     std::unordered_map<uint64_t, plan *>                                             by_uid;
     std::unordered_map<std::vector<uint64_t>, bool, words_hash>                      answers;
+    std::map<std::pair<uint64_t, size_t>, bytes64>       converted;  /* weights as floats, by
+                                                                        identity and bytes */
 
     numbers               tensors, made;         /* scratch, for one call */
     std::vector<uint64_t> key;
@@ -326,7 +347,8 @@ device *of(ggml_backend_dev_t dev) { return (device *)dev->context; }
 struct buffer {
     device  *dev;
     void    *data;
-    uint64_t serial;                             /* changes when a weight of it changes */
+    uint64_t serial;                             /* changes when its data changes */
+    bool     used;                               /* since then a graph or a copy was made of it */
 };
 
 const ggml_backend_buffer_i *buffer_interface();
@@ -336,16 +358,67 @@ bool is_ours(ggml_backend_buffer_t b)
     return b != nullptr && b->iface.free_buffer == buffer_interface()->free_buffer;
 }
 
-/* The identity of a weight: its buffer and its place. Only our own buffers tell when data changes,
-   so data of other buffers is never a weight. */
+ggml_backend_buffer_t buffer_of(const ggml_tensor *t)
+{
+    return t->view_src != nullptr ? t->view_src->buffer : t->buffer;
+}
+
+/* The identity of a weight: its buffer's number and its place. Only our own buffers tell when data
+   changes, so data of other buffers is never a weight. */
 uint64_t weight_of(const ggml_tensor *t)
 {
-    const ggml_tensor *base = t->view_src != nullptr ? t->view_src : t;
-    if (base->data == nullptr || !is_ours(base->buffer) ||
-        base->buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS) return 0;
-    const buffer *b = (const buffer *)base->buffer->context;
-    return b->serial << 40 ^ (uint64_t)((const char *)t->data - (const char *)b->data) ^
+    const ggml_backend_buffer_t at = buffer_of(t);
+    if (t->data == nullptr || !is_ours(at) || at->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS)
+        return 0;
+    const buffer *b = (const buffer *)at->context;
+    return (b->serial << 40 ^ (uint64_t)((const char *)t->data - (const char *)b->data)) |
            (uint64_t)1 << 63;
+}
+
+uint64_t serial_of(uint64_t weight) { return weight << 1 >> 41; }
+
+/* Forget everything that was made of a buffer's weights. The caller holds the lock. */
+void forget(device *d, uint64_t serial)
+{
+    for (auto p = d->plans.begin(); p != d->plans.end();) {
+        bool uses = false;
+        for (const step &s : p->second->steps)
+            uses |= s.graph != nullptr && std::count(s.graph->serials.begin(),
+                                                     s.graph->serials.end(), serial) > 0;
+        if (uses) p = d->plans.erase(p);
+        else ++p;
+    }
+    for (auto g = d->graphs.begin(); g != d->graphs.end();)
+        if (std::count(g->second->serials.begin(), g->second->serials.end(), serial) > 0)
+            g = d->graphs.erase(g);
+        else ++g;
+    for (auto c = d->converted.begin(); c != d->converted.end();)
+        if (serial_of(c->first.first) == serial) c = d->converted.erase(c);
+        else ++c;
+}
+
+/* The data of a buffer changes, or its memory goes. */
+void changed(ggml_backend_buffer_t b)
+{
+    buffer *of = (buffer *)b->context;
+    if (b->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS) return;
+    std::lock_guard<std::mutex> hold(of->dev->lock);
+    of->dev->by_uid.clear();
+    if (of->used) forget(of->dev, of->serial);
+    of->used = false;
+    of->serial = ++of->dev->serial;
+}
+
+/* Count backends and buffers. With the last one everything that was compiled goes. */
+void count_live(device *d, int change)
+{
+    std::lock_guard<std::mutex> hold(d->lock);
+    d->live += (uint64_t)change;
+    if (d->live != 0) return;
+    d->by_uid.clear();
+    d->plans.clear();
+    d->graphs.clear();
+    d->converted.clear();
 }
 
 /* =====================================================================================
@@ -484,40 +557,55 @@ int segment_end(device *d, const ggml_cgraph *g, int begin)
    From nodes of a ggml graph to a QNN graph.
    ===================================================================================== */
 
+/* Find the slots of a graph's inputs and outputs, and plan no memory for them. */
 bool plan_slots(compiled *c, qnnrt_error *err)
 {
     const qnnrt_pipeline *pipeline = nullptr;
     qnnrt_entry_desc entry = {};
     qnnrt_plan_desc desc = {};
     if (qnnrt_pipeline_find(c->model, "g", &pipeline, err) != QNNRT_OK) return false;
-    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
-    std::vector<qnnrt_place_desc> places(info->slot_count);
-    for (size_t i = 0; i < info->slot_count; ++i) {
-        const bool in = info->slots[i].role == QNNRT_ROLE_INPUT;
-        places[i].slot = &info->slots[i];
-        places[i].buffer = QNNRT_BUFFER_CALLER;
-        (in ? c->input_slots : c->output_slots).push_back(places[i].slot);
-    }
-    bool same = c->input_slots.size() == c->inputs.size() &&
-                c->output_slots.size() == c->outputs.size();
+    for (size_t i = 0; i < c->inputs.size(); ++i)
+        c->input_slots.push_back(qnnrt_pipeline_input(pipeline, i));
+    for (size_t i = 0; i < c->outputs.size(); ++i)
+        c->output_slots.push_back(qnnrt_pipeline_output(pipeline, i));
+    bool same = qnnrt_pipeline_input(pipeline, c->inputs.size()) == QNNRT_NO_SLOT &&
+                qnnrt_pipeline_output(pipeline, c->outputs.size()) == QNNRT_NO_SLOT;
     for (size_t i = 0; i < c->inputs.size() && same; ++i)
-        same = c->input_slots[i]->tensor->bytes == c->inputs[i].bytes;
+        same = c->input_slots[i] != QNNRT_NO_SLOT &&
+               c->input_slots[i]->tensor->bytes == c->inputs[i].bytes;
     for (size_t i = 0; i < c->outputs.size() && same; ++i)
-        same = c->output_slots[i]->tensor->bytes == c->outputs[i].bytes;
+        same = c->output_slots[i] != QNNRT_NO_SLOT &&
+               c->output_slots[i]->tensor->bytes == c->outputs[i].bytes;
     if (!same) {
-        snprintf(err->text, sizeof(err->text), "the library lists other inputs or outputs than it"
-                 " was given: %u and %u, expected %u and %u", (unsigned)c->input_slots.size(),
-                 (unsigned)c->output_slots.size(), (unsigned)c->inputs.size(),
+        snprintf(err->text, sizeof(err->text), "the library lists other inputs or outputs than the"
+                 " %u and %u that it was given", (unsigned)c->inputs.size(),
                  (unsigned)c->outputs.size());
         return false;
     }
     entry.pipeline = pipeline;
+    entry.unbound = 1;
     desc.entries = &entry;
     desc.entry_count = 1;
-    desc.places = places.data();
-    desc.place_count = places.size();
     return qnnrt_plan_create(&desc, &c->plan, err) == QNNRT_OK &&
            qnnrt_mem_create(c->plan, nullptr, &c->mem, err) == QNNRT_OK;
+}
+
+/* Count a node's operator, and note which buffers' weights the graph holds. */
+void count_node(device *d, compiled *c, const ggml_tensor *n)
+{
+    d->stats.ops[n->op].compiled += 1;
+    auto op = c->ops.begin();
+    while (op != c->ops.end() && op->first != (int)n->op) ++op;
+    if (op == c->ops.end()) c->ops.push_back({ (int)n->op, 1 });
+    else op->second += 1;
+    for (int s = 0; s < GGML_MAX_SRC && d->options.statics; ++s) {
+        const uint64_t weight = n->src[s] != nullptr ? weight_of(n->src[s]) : 0;
+        if (weight == 0) continue;
+        ((buffer *)buffer_of(n->src[s])->context)->used = true;
+        const uint64_t serial = serial_of(weight);
+        if (std::count(c->serials.begin(), c->serials.end(), serial) == 0)
+            c->serials.push_back(serial);
+    }
 }
 
 /* Build nodes [begin, end), whose key is in d->key. NULL: the reason was reported. */
@@ -547,7 +635,7 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
                 n->name, graph.why().c_str());
             return nullptr;
         }
-        d->stats.op_described[n->op] += 1;
+        count_node(d, c.get(), n);
     }
     if (!graph.finish()) {
         say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1,
@@ -589,6 +677,8 @@ void evict(device *d)
         d->plans.erase(oldest);
         for (auto c = d->graphs.begin(); c != d->graphs.end();)
             if (c->second.use_count() == 1) {
+                for (const auto &op : c->second->ops)
+                    d->stats.ops[op.first].executed += op.second * c->second->executed;
                 c = d->graphs.erase(c);
                 d->stats.evicted += 1;
             } else ++c;
@@ -613,6 +703,7 @@ bool make_segment(device *d, const ggml_cgraph *g, step *s)
     }
     s->at.assign(s->graph->inputs.size() + s->graph->outputs.size(), nullptr);
     s->bounces.assign(s->graph->outputs.size(), 0);
+    s->weights.assign(s->graph->inputs.size(), 0);
     s->filled = std::vector<bytes64>(s->graph->inputs.size());
     s->bounce = std::vector<bytes64>(s->graph->outputs.size());
     return true;
@@ -646,6 +737,19 @@ std::unique_ptr<plan> make_plan(device *d, const ggml_cgraph *g)
    A plan, with the addresses of this graph.
    ===================================================================================== */
 
+/* Return the floats of a weight: made once, and kept as long as the weight is what it is. */
+const void *convert_weight(device *d, const qg_input &in, const ggml_tensor *n, uint64_t weight)
+{
+    bytes64 &to = d->converted[{ weight, in.bytes }];
+    if (to.data == nullptr) {
+        to.get(in.bytes);
+        qg_fill(in, n, to.data);
+        ((buffer *)buffer_of(n->src[in.src])->context)->used = true;
+        d->stats.converted_bytes += in.bytes;
+    }
+    return to.data;
+}
+
 /* Bind what moved. Outputs that lie over an input or another output go through memory of their own:
    ggml reuses memory within a graph. */
 bool bind(device *d, step *s, const ggml_cgraph *g)
@@ -658,8 +762,15 @@ bool bind(device *d, step *s, const ggml_cgraph *g)
         const ggml_tensor *n = g->nodes[s->begin + in.node], *t = n->src[in.src];
         const void *data = t->data;
         if (in.how != QG_DIRECT) {
-            data = s->filled[i].get(in.bytes);
-            qg_fill(in, n, s->filled[i].data);
+            const bool keep = in.how == QG_TO_F32 && ggml_is_contiguous(t);
+            const uint64_t weight = keep ? weight_of(t) : 0;
+            if (weight != 0 && weight == s->weights[i]) data = s->at[i];
+            else if (weight != 0) data = convert_weight(d, in, n, weight);
+            else {
+                data = s->filled[i].get(in.bytes);
+                qg_fill(in, n, s->filled[i].data);
+            }
+            s->weights[i] = weight;
         }
         moved |= s->at[i] != data;
         s->at[i] = data;
@@ -706,8 +817,11 @@ bool run_step(device *d, step *s, const ggml_cgraph *g)
         const bool done = qg_host(n, &why);
         if (!done) say(GGML_LOG_LEVEL_ERROR, "node %d of the graph, %s \"%s\": %s", s->begin,
                        ggml_op_desc(n), n->name, why.c_str());
+        start = now_ns() - start;
         d->stats.hosted += 1;
-        d->stats.host_ns += now_ns() - start;
+        d->stats.host_ns += start;
+        d->stats.ops[n->op].executed += 1;
+        d->stats.ops[n->op].host_ns += start;
         return done;
     }
     if (!bind(d, s, g)) {
@@ -725,6 +839,7 @@ bool run_step(device *d, step *s, const ggml_cgraph *g)
     start = now_ns();
     d->stats.execute_ns += start - end;
     d->stats.executed += 1;
+    s->graph->executed += 1;
     for (size_t i = 0; i < s->bounces.size(); ++i)
         if (s->bounces[i]) {
             const qg_output &out = s->graph->outputs[i];
@@ -777,11 +892,13 @@ plan *find_plan(device *d, const ggml_cgraph *g)
 bool compute(device *d, const ggml_cgraph *g)
 {
     const uint64_t start = now_ns();
+    d->stats.failed += 1;                        /* until it is done */
     plan *p = find_plan(d, g);
     if (p == nullptr) return false;
     p->used = ++d->clock;
     for (step &s : p->steps)
         if (!run_step(d, &s, g)) return false;
+    d->stats.failed -= 1;
     d->stats.computed += 1;
     d->stats.total_ns += now_ns() - start;
     return true;
@@ -800,25 +917,60 @@ bool is_listed(const char *list, const char *name)
     return false;
 }
 
-bool supports(device *d, const ggml_tensor *n)
+/* Log a node that is refused: its operator, types and shapes, and why. */
+void say_refused(const ggml_tensor *n, const char *why)
 {
-    std::string why;
+    char text[512];
+    size_t at = 0;
+    for (int s = -1; s < GGML_MAX_SRC; ++s) {
+        const ggml_tensor *t = s < 0 ? n : n->src[s];
+        if (t == nullptr || at >= sizeof(text)) continue;
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s[%lld,%lld,%lld,%lld]",
+                               s < 0 ? "" : s == 0 ? " of " : ", ", ggml_type_name(t->type),
+                               (long long)t->ne[0], (long long)t->ne[1], (long long)t->ne[2],
+                               (long long)t->ne[3]);
+    }
+    say(GGML_LOG_LEVEL_INFO, "refused: %s \"%s\" %s: %s", ggml_op_desc(n), n->name, text, why);
+}
+
+/* Return whether `n` reads a weight in a buffer of another backend. Such weights were put there on
+   purpose (-ngl), and they would be converted or copied for each graph. Rows of a table are cheap. */
+bool reads_other_weights(const ggml_tensor *n)
+{
+    for (int s = 0; s < GGML_MAX_SRC && n->op != GGML_OP_GET_ROWS; ++s) {
+        const ggml_backend_buffer_t b = n->src[s] != nullptr ? buffer_of(n->src[s]) : nullptr;
+        if (b != nullptr && b->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS && !is_ours(b))
+            return true;
+    }
+    return false;
+}
+
+/* Write the reason of a refusal to `why`; an answer that is known has none. */
+bool supports(device *d, const ggml_tensor *n, std::string *why)
+{
     bool yes;
     d->stats.supports += 1;
     if (qg_is_view(n)) return true;
-    if (d->env.ops != nullptr && !is_listed(d->env.ops, ggml_op_name(n->op))) return false;
+    if (d->env.ops != nullptr && !is_listed(d->env.ops, ggml_op_name(n->op))) {
+        *why = "GGML_QNNRT_OPS does not list it";
+        return false;
+    }
+    if (reads_other_weights(n)) {
+        *why = "its weights are in buffers of another backend";
+        return false;
+    }
     d->key.clear();
     d->tensors.clear(64);
     key_node(d, n, true);
     auto known = d->answers.find(d->key);
     if (known != d->answers.end()) return known->second;
     const uint64_t start = now_ns();
-    yes = qg_supports(n, d->options, d->backend, &why);
+    yes = qg_supports(n, d->options, d->backend, why);
     d->stats.asked += 1;
     d->stats.ask_ns += now_ns() - start;
-    if (!yes) d->stats.op_refused[n->op] += 1;
-    if (!yes && d->env.verbose)
-        say(GGML_LOG_LEVEL_INFO, "refused: %s \"%s\": %s", ggml_op_desc(n), n->name, why.c_str());
+    d->stats.ops[n->op].asked += 1;
+    d->stats.ops[n->op].refused += !yes;
+    if (!yes && d->env.verbose) say_refused(n, why->c_str());
     if (d->answers.size() >= 65536) d->answers.clear();
     d->answers.emplace(d->key, yes);
     return yes;
@@ -829,18 +981,11 @@ bool supports(device *d, const ggml_tensor *n)
    Host memory, aligned to 64 bytes.
    ===================================================================================== */
 
-void weights_changed(ggml_backend_buffer_t b)
-{
-    buffer *of = (buffer *)b->context;
-    if (b->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS) return;
-    std::lock_guard<std::mutex> hold(of->dev->lock);
-    of->serial = ++of->dev->serial;
-    of->dev->by_uid.clear();
-}
-
 void buffer_free(ggml_backend_buffer_t b)
 {
     buffer *of = (buffer *)b->context;
+    changed(b);
+    count_live(of->dev, -1);
     free(of->data);
     delete of;
 }
@@ -851,14 +996,14 @@ void buffer_memset(ggml_backend_buffer_t b, ggml_tensor *t, uint8_t value, size_
                    size_t bytes)
 {
     memset((char *)t->data + offset, value, bytes);
-    weights_changed(b);
+    changed(b);
 }
 
 void buffer_set(ggml_backend_buffer_t b, ggml_tensor *t, const void *data, size_t offset,
                 size_t bytes)
 {
     memcpy((char *)t->data + offset, data, bytes);
-    weights_changed(b);
+    changed(b);
 }
 
 void buffer_get(ggml_backend_buffer_t, const ggml_tensor *t, void *data, size_t offset,
@@ -871,14 +1016,90 @@ bool buffer_copy(ggml_backend_buffer_t b, const ggml_tensor *from, ggml_tensor *
 {
     if (!is_ours(from->buffer) && !ggml_backend_buffer_is_host(from->buffer)) return false;
     memcpy(to->data, from->data, ggml_nbytes(from));
-    weights_changed(b);
+    changed(b);
     return true;
 }
 
 void buffer_clear(ggml_backend_buffer_t b, uint8_t value)
 {
     memset(((buffer *)b->context)->data, value, b->size);
-    weights_changed(b);
+    changed(b);
+}
+
+/* Return whether a tensor is one of a cache, by the beginning of its name. */
+bool is_cache(const device *d, const ggml_tensor *t)
+{
+    for (const char *at = d->env.caches; *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        if (length > 0 && strncmp(t->name, at, length) == 0) return true;
+        at += length + (at[length] == ',');
+    }
+    return false;
+}
+
+/* The registry's functions are not in libggml-base.so, so a program may lack them. */
+extern "C" __attribute__((weak)) size_t ggml_backend_dev_count(void);
+extern "C" __attribute__((weak)) ggml_backend_dev_t ggml_backend_dev_get(size_t index);
+
+/* Describe what each device answers about SET_ROWS into `t`; return whether one of them can. */
+bool ask_devices(device *d, ggml_backend_buffer_t b, ggml_tensor *t, std::string *text)
+{
+    ggml_tensor rows = {}, index = {}, set = *t;
+    std::string why;
+    rows.type = GGML_TYPE_F32;
+    index.type = GGML_TYPE_I64;
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) rows.ne[i] = index.ne[i] = 1;
+    rows.ne[0] = t->ne[0];
+    rows.nb[0] = 4;
+    index.nb[0] = 8;
+    for (int i = 1; i < GGML_MAX_DIMS; ++i) {
+        rows.nb[i] = (size_t)rows.ne[i - 1] * rows.nb[i - 1];
+        index.nb[i] = 8;
+    }
+    set.op = GGML_OP_SET_ROWS;
+    set.src[0] = &rows;
+    set.src[1] = &index;
+    set.src[2] = t;
+    set.view_src = t;
+    set.view_offs = 0;
+    bool able;
+    {
+        std::lock_guard<std::mutex> hold(d->lock);
+        able = supports(d, &set, &why);
+        if (!able && why.empty()) qg_supports(&set, d->options, d->backend, &why);
+    }
+    if (able) return true;
+    add_text(text, "\n  QNNRT0: no: %s", why.c_str());
+    for (size_t i = 0; ggml_backend_dev_count != nullptr && i < ggml_backend_dev_count(); ++i) {
+        ggml_backend_dev_t dev = ggml_backend_dev_get(i);
+        if (dev == &d->dev) continue;
+        const bool op = dev->iface.supports_op(dev, &set);
+        const bool memory = dev->iface.supports_buft(dev, b->buft);
+        if (op && memory) return true;
+        add_text(text, "\n  %s: no: %s", dev->iface.get_name(dev),
+                 op ? "it has the operator, but cannot use these buffers, which are not the host's"
+                    : "it does not support the operator with these types");
+    }
+    return false;
+}
+
+/* Refuse a cache that nobody could write to. ggml's scheduler would abort when it meets the first
+   SET_ROWS into it; here the allocation fails, and the program gets an error. */
+ggml_status buffer_init(ggml_backend_buffer_t b, ggml_tensor *t)
+{
+    device *d = ((buffer *)b->context)->dev;
+    if (t->view_src != nullptr || b->usage == GGML_BACKEND_BUFFER_USAGE_COMPUTE ||
+        !is_cache(d, t)) return GGML_STATUS_SUCCESS;
+    return guarded("the check of a cache", GGML_STATUS_ALLOC_FAILED, [=] {
+        std::string text;
+        if (ask_devices(d, b, t, &text)) return GGML_STATUS_SUCCESS;
+        say(GGML_LOG_LEVEL_ERROR, "no device can write to the cache \"%s\": SET_ROWS of f32 rows,"
+            " i64 indices, into %s:%s\n  ways out: a cache in the CPU's memory (offload_kqv=false,"
+            " --no-kv-offload), host buffers (GGML_QNNRT_HOST=1), SET_ROWS in this backend"
+            " (GGML_QNNRT_SET_ROWS=1), a type that SET_ROWS writes (f32, f16, q8_0)", t->name,
+            ggml_type_name(t->type), text.c_str());
+        return GGML_STATUS_FAILED;
+    });
 }
 
 const ggml_backend_buffer_i *buffer_interface()
@@ -887,6 +1108,7 @@ const ggml_backend_buffer_i *buffer_interface()
         ggml_backend_buffer_i i = {};
         i.free_buffer = buffer_free;
         i.get_base = buffer_base;
+        i.init_tensor = buffer_init;
         i.memset_tensor = buffer_memset;
         i.set_tensor = buffer_set;
         i.get_tensor = buffer_get;
@@ -906,7 +1128,7 @@ ggml_backend_buffer_t buft_alloc(ggml_backend_buffer_type_t t, size_t bytes)
     device *d = (device *)t->context;
     void *data = nullptr;
     if (posix_memalign(&data, 64, std::max(bytes, (size_t)64)) != 0) data = nullptr;
-    buffer *b = data != nullptr ? new (std::nothrow) buffer{ d, data, 0 } : nullptr;
+    buffer *b = data != nullptr ? new (std::nothrow) buffer{ d, data, 0, false } : nullptr;
     if (b == nullptr) {
         free(data);
         say(GGML_LOG_LEVEL_ERROR, "out of memory for a buffer of %llu bytes",
@@ -916,6 +1138,7 @@ ggml_backend_buffer_t buft_alloc(ggml_backend_buffer_type_t t, size_t bytes)
     {
         std::lock_guard<std::mutex> hold(d->lock);
         b->serial = ++d->serial;
+        d->live += 1;
     }
     return ggml_backend_buffer_init(t, *buffer_interface(), b, bytes);
 }
@@ -925,26 +1148,54 @@ ggml_backend_buffer_t buft_alloc(ggml_backend_buffer_type_t t, size_t bytes)
    What ggml calls.
    ===================================================================================== */
 
-void print_statistics(device *d)
+/* Write the statistics since the last reset as text. The caller holds the lock. */
+std::string statistics_text(const device *d)
 {
+    typedef unsigned long long ull;
     const statistics &s = d->stats;
     const double n = (double)std::max(s.computed, (uint64_t)1) * 1e3;
-    fprintf(stderr, "ggml-qnnrt: %llu graphs computed, %llu executions, %llu nodes on the host\n"
-            "ggml-qnnrt: %llu QNN graphs of %llu nodes compiled in %.1f ms, %llu evicted; %llu"
-            " plans, %llu found by key, %llu by number\n"
-            "ggml-qnnrt: us per graph: %.1f = %.1f execute, %.1f bind, %.1f host, %.1f key\n"
-            "ggml-qnnrt: %llu binds, %llu outputs bounced (%llu bytes); supports_op %llu times, the"
-            " library asked %llu times, %.1f us each\n",
-            (unsigned long long)s.computed, (unsigned long long)s.executed,
-            (unsigned long long)s.hosted, (unsigned long long)s.compiled,
-            (unsigned long long)s.qnn_nodes, (double)s.compile_ns / 1e6,
-            (unsigned long long)s.evicted, (unsigned long long)s.plans,
-            (unsigned long long)s.plan_hits, (unsigned long long)s.uid_hits,
-            (double)s.total_ns / n, (double)s.execute_ns / n, (double)s.bind_ns / n,
-            (double)s.host_ns / n, (double)s.key_ns / n, (unsigned long long)s.binds,
-            (unsigned long long)s.bounced, (unsigned long long)s.bounced_bytes,
-            (unsigned long long)s.supports, (unsigned long long)s.asked,
-            (double)s.ask_ns / 1e3 / (double)std::max(s.asked, (uint64_t)1));
+    std::string text;
+    add_text(&text, "ggml-qnnrt: %llu graphs computed, %llu failed, %llu executions, %llu nodes on"
+             " the host\n", (ull)s.computed, (ull)s.failed, (ull)s.executed, (ull)s.hosted);
+    add_text(&text, "ggml-qnnrt: %llu QNN graphs of %llu nodes compiled in %.1f ms, %llu evicted;"
+             " %llu plans made, %llu found by key, %llu by number\n", (ull)s.compiled,
+             (ull)s.qnn_nodes, (double)s.compile_ns / 1e6, (ull)s.evicted, (ull)s.plans,
+             (ull)s.plan_hits, (ull)s.uid_hits);
+    add_text(&text, "ggml-qnnrt: us per graph: %.1f = %.1f execute, %.1f bind, %.1f host, %.1f"
+             " key\n", (double)s.total_ns / n, (double)s.execute_ns / n, (double)s.bind_ns / n,
+             (double)s.host_ns / n, (double)s.key_ns / n);
+    add_text(&text, "ggml-qnnrt: %llu binds, %llu outputs bounced (%llu bytes); %llu bytes of"
+             " weights converted\n", (ull)s.binds, (ull)s.bounced, (ull)s.bounced_bytes,
+             (ull)s.converted_bytes);
+    add_text(&text, "ggml-qnnrt: supports_op called %llu times, the library asked %llu times, %.1f"
+             " us each\n", (ull)s.supports, (ull)s.asked,
+             (double)s.ask_ns / 1e3 / (double)std::max(s.asked, (uint64_t)1));
+    for (int op = 0; op < GGML_OP_COUNT; ++op) {
+        uint64_t executed = s.ops[op].executed;
+        for (const auto &g : d->graphs)
+            for (const auto &o : g.second->ops)
+                if (o.first == op) executed += o.second * g.second->executed;
+        if (executed + s.ops[op].compiled + s.ops[op].asked == 0) continue;
+        add_text(&text, "ggml-qnnrt: %s: %llu executed, %llu compiled, %.1f ms on the host, asked"
+                 " %llu times, refused %llu\n", ggml_op_name((ggml_op)op), (ull)executed,
+                 (ull)s.ops[op].compiled, (double)s.ops[op].host_ns / 1e6, (ull)s.ops[op].asked,
+                 (ull)s.ops[op].refused);
+    }
+    return text;
+}
+
+/* Print the statistics to stderr ("1") or append them to a file, and begin anew. */
+int print_statistics(device *d)
+{
+    std::lock_guard<std::mutex> hold(d->lock);
+    const std::string text = statistics_text(d);
+    FILE *file = strcmp(d->env.stats, "1") == 0 ? stderr : fopen(d->env.stats, "a");
+    if (file == nullptr) say(GGML_LOG_LEVEL_ERROR, "cannot write to %s", d->env.stats);
+    else fputs(text.c_str(), file);
+    if (file != nullptr && file != stderr) fclose(file);
+    d->stats = statistics();
+    for (const auto &g : d->graphs) g.second->executed = 0;
+    return 0;
 }
 
 const char *backend_name(ggml_backend_t) { return "QNNRT"; }
@@ -952,10 +1203,8 @@ const char *backend_name(ggml_backend_t) { return "QNNRT"; }
 void backend_free(ggml_backend_t b)
 {
     device *d = (device *)b->context;
-    {
-        std::lock_guard<std::mutex> hold(d->lock);
-        if (d->env.stats != nullptr && d->stats.computed > 0) print_statistics(d);
-    }
+    if (d->env.stats != nullptr) guarded("statistics", 0, [=] { return print_statistics(d); });
+    count_live(d, -1);
     delete b;
 }
 
@@ -1012,6 +1261,7 @@ ggml_backend_t dev_init(ggml_backend_dev_t dev, const char *)
     b->iface.graph_compute = backend_compute;
     b->device = dev;
     b->context = dev->context;
+    count_live(of(dev), 1);
     return b;
 }
 
@@ -1020,7 +1270,8 @@ bool dev_supports_op(ggml_backend_dev_t dev, const ggml_tensor *n)
     device *d = of(dev);
     return guarded("a question about an operator", false, [=] {
         std::lock_guard<std::mutex> hold(d->lock);
-        return supports(d, n);
+        std::string why;
+        return supports(d, n, &why);
     });
 }
 
@@ -1035,28 +1286,67 @@ ggml_backend_dev_t reg_device(ggml_backend_reg_t reg, size_t)
 {
     return &((device *)reg->context)->dev;
 }
-void *reg_address(ggml_backend_reg_t, const char *) { return nullptr; }
+
+/* Write what GGML_QNNRT_STATS prints to `to`, of `room` bytes, as snprintf() does: the length of
+   the whole text is returned, 0 when out of memory. */
+size_t device_statistics(ggml_backend_dev_t dev, char *to, size_t room)
+{
+    device *d = of(dev);
+    return guarded("statistics", (size_t)0, [=] {
+        std::lock_guard<std::mutex> hold(d->lock);
+        const std::string text = statistics_text(d);
+        if (room > 0) snprintf(to, room, "%s", text.c_str());
+        return text.size();
+    });
+}
+
+void *reg_address(ggml_backend_reg_t, const char *name)
+{
+    return strcmp(name, "ggml_backend_qnnrt_stats") == 0 ? (void *)device_statistics : nullptr;
+}
 
 /* =====================================================================================
    LOAD                                                                            >>load
    ===================================================================================== */
 
-/* Compare ggml, as it is in this process, with what this file was compiled against. */
+/* Compare ggml, as it is in this process, with what this file was compiled against: its version,
+   numbers of operators and types, and the sizes of its structs. Its api_version stays the same when
+   these change. */
 bool same_ggml()
 {
+    static const struct { int type; const char *name; size_t bytes; } types[] = {
+        { GGML_TYPE_F32, "f32", 4 }, { GGML_TYPE_F16, "f16", 2 }, { GGML_TYPE_BF16, "bf16", 2 },
+        { GGML_TYPE_I32, "i32", 4 }, { GGML_TYPE_I64, "i64", 8 }, { GGML_TYPE_Q4_0, "q4_0", 18 },
+        { GGML_TYPE_Q8_0, "q8_0", 34 }
+    };
+    const char *help = "build tools/ggml against that version";
     if (strcmp(ggml_version(), QG_GGML_VERSION) != 0) {
-        say(GGML_LOG_LEVEL_ERROR, "built for ggml %s, but this program has ggml %s: build"
-            " tools/ggml against that version", QG_GGML_VERSION, ggml_version());
+        say(GGML_LOG_LEVEL_ERROR, "built for ggml %s, but this program has ggml %s: %s",
+            QG_GGML_VERSION, ggml_version(), help);
         return false;
     }
     for (size_t i = 0; i < qg_op_name_count; ++i) {
         const char *name = ggml_op_name((ggml_op)qg_op_names[i].op);
         if (strcmp(name, qg_op_names[i].name) == 0) continue;
-        say(GGML_LOG_LEVEL_ERROR, "operator %d of this program's ggml is %s, expected %s",
-            qg_op_names[i].op, name, qg_op_names[i].name);
+        say(GGML_LOG_LEVEL_ERROR, "operator %d of this program's ggml %s is %s, expected %s: %s",
+            qg_op_names[i].op, ggml_version(), name, qg_op_names[i].name, help);
         return false;
     }
-    return true;
+    for (const auto &t : types) {
+        const char *name = ggml_type_name((ggml_type)t.type);
+        const size_t bytes = ggml_type_size((ggml_type)t.type);
+        if (name != nullptr && strcmp(name, t.name) == 0 && bytes == t.bytes) continue;
+        say(GGML_LOG_LEVEL_ERROR, "type %d of this program's ggml %s is %s with blocks of %u bytes,"
+            " expected %s with %u: %s", t.type, ggml_version(), name != nullptr ? name : "none",
+            (unsigned)bytes, t.name, (unsigned)t.bytes, help);
+        return false;
+    }
+    /* (a tensor lies behind a header of 32 bytes; a graph of 0 nodes is its struct and tables) */
+    const size_t tensor = ggml_tensor_overhead(), expected = sizeof(ggml_tensor) + 32;
+    if (tensor == expected) return true;
+    say(GGML_LOG_LEVEL_ERROR, "a tensor of this program's ggml %s takes %u bytes, expected %u: %s",
+        ggml_version(), (unsigned)tensor, (unsigned)expected, help);
+    return false;
 }
 
 device *open_device()
@@ -1068,7 +1358,7 @@ device *open_device()
     desc.path = d->env.lib;
     desc.soc_model = d->env.soc;
     if (qnnrt_backend_open(&desc, &d->backend, &err) != QNNRT_OK) {
-        say(GGML_LOG_LEVEL_ERROR, "%s", err.text);
+        say(GGML_LOG_LEVEL_ERROR, "GGML_QNNRT_LIB=%s: %s", d->env.lib, err.text);
         return nullptr;
     }
     const qnnrt_backend_info *info = qnnrt_backend_get_info(d->backend);
