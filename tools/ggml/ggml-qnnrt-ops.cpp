@@ -1231,7 +1231,9 @@ static const qg_row rows[] = {
     UNARY(TRUNC, op_activation, "trunc"),      UNARY(XIELU, op_xielu, ""),
     GLU(REGLU, "relu"),         GLU(GEGLU, "gelu"),             GLU(GEGLU_ERF, "gelu_erf"),
     GLU(GEGLU_QUICK, "gelu_quick"), GLU(SWIGLU, "silu"),        GLU(SWIGLU_OAI, "swiglu_oai"),
-    GLU(SWIGLU_CLAMP, "swiglu_clamp")
+#ifdef QG_HAS_SWIGLU_CLAMP                       /* CMakeLists.txt looks into ggml.h */
+    GLU(SWIGLU_CLAMP, "swiglu_clamp"),
+#endif
 };
 
 static const qg_row *find_row(node n)
