@@ -116,6 +116,8 @@ typedef struct input_option {          /* --input [GRAPH:]NAME=FILE             
     const char *file;
 } input_option;
 
+enum { COMPILE_LENGTHS = 8 };          /* most lengths of --context */
+
 typedef struct compile_settings {
     const char *names, *binary_file;   /* --graph_name, --binary_file                      */
     const char *report;
@@ -137,8 +139,13 @@ typedef struct compile_settings {
     int         weight_method;         /* index in method_words                            */
     cli_list    keep_weights;          /* patterns                                         */
     uint32_t    prefill, decode;       /* from here: language models; UINT32_MAX: not given */
-    uint32_t    context, shards;       /* 0: not given                                     */
+    uint32_t    shards;                /* 0: not given                                     */
+    uint32_t    lengths[COMPILE_LENGTHS];        /* [length_count] --context              */
+    size_t      length_count;
     int         embedding;             /* index in embedding_words                         */
+    int         outputs;               /* a qnnrt_decoder_outputs                          */
+    uint32_t    lora_rank;             /* --lora RANK:PROJECTIONS; 0: not given            */
+    const char *lora;
     const char *cache;                 /* --cache                                          */
     uint64_t    cache_limit;           /* MiB; 0: the default                              */
     int         cache_list, cache_clear;

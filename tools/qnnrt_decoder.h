@@ -54,6 +54,8 @@
            _model_embed_tokens_Gather_output_0, _model_layers_<i>_Add_1_Add_output_0 [1, AR, width]
                                                          between parts
            logits [1, AR, vocabulary]                    last part
+           last_hidden_state [1, AR, width]              last part, with desc.outputs: what the head
+                                                         reads, after the last norm
        Keys are stored rotated. Earlier tokens are in the first cells, the new ones in the last AR
        columns of the mask. Weights have the keys of the checkpoint.
 
@@ -62,6 +64,14 @@
        "llm" of qnnrt.json, which qnnrt_llm.h reads. Models that rotate only a part of a head
        (partial_rotary_factor) use the first columns of the tables; theta is changed so that these
        have the right angles.
+
+   Adapters (LoRA)
+       With desc.lora_rank, the projections of desc.lora compute W x + B A x, with two more inputs
+       each under the names of their modules:
+           model.layers.0.self_attn.q_proj.lora_A.weight [rank, columns of W]
+           model.layers.0.self_attn.q_proj.lora_B.weight [rows of W, rank]
+       qnnrt_lower_desc.updateable makes them tensors of the graph that are 0 until qnnrt_update():
+       see "Adapters" in qnnrt_llm.h.
 
    ROOMS (search for the tag)
        >>config >>models >>read >>limits >>write >>layer >>graph >>settings >>public
@@ -146,6 +156,13 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read_generation(const char *text, s
                                                              qnnrt_decoder *model,
                                                              qnnrt_error *err);
 
+/* What the last part of a model computes. */
+typedef enum qnnrt_decoder_outputs {
+    QNNRT_DECODER_LOGITS = 0,
+    QNNRT_DECODER_HIDDEN,            /* the last hidden state, and no head: for embeddings */
+    QNNRT_DECODER_BOTH
+} qnnrt_decoder_outputs;
+
 /* Which graph to make; every 0 is a default. */
 typedef struct qnnrt_decoder_desc {
     qnnrt_hooks hooks;               /* alloc and free are used */
@@ -160,6 +177,10 @@ typedef struct qnnrt_decoder_desc {
                                      /* returns the dtype that the checkpoint has for a weight, so
                                         that 1 + weight can be folded (default: float32) */
     void       *weight_user;
+    qnnrt_decoder_outputs outputs;   /* (default 0: logits) */
+    uint32_t    lora_rank;           /* most rank of adapters (default 0: none) */
+    const char *lora;                /* projections that adapters change: "q_proj,v_proj", or "all"
+                                        (default NULL: all) */
 } qnnrt_decoder_desc;
 
 /* Write a graph as JSON that qnnrt_ir_read() reads without findings.
@@ -168,7 +189,8 @@ typedef struct qnnrt_decoder_desc {
    desc     may be NULL
    write    receives the text in pieces and returns 1 when it accepted a piece
 
-   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit); QNNRT_E_LIMIT; QNNRT_E_IO
+   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit; .lora lists a projection that
+            the model does not have); QNNRT_E_LIMIT; QNNRT_E_IO
             (write returned 0); QNNRT_E_MEMORY
    Cost     1 ms for 32 layers */
 QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
@@ -1128,6 +1150,95 @@ static qnnrt_decoder__value qnnrt_decoder__join(qnnrt_decoder__writer *w,
     return out;
 }
 
+/* The projections of a layer. */
+static const char *const qnnrt_decoder__projections[] = {
+    "q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up_proj", "gate_up_proj",
+    "down_proj"
+};
+enum { QNNRT_DECODER__PROJECTIONS = sizeof(qnnrt_decoder__projections) /
+                                    sizeof(qnnrt_decoder__projections[0]) };
+
+/* Return 1 if a model has projection number `i`. */
+static int qnnrt_decoder__has_projection(const qnnrt_decoder *model, size_t i)
+{
+    const char *name = qnnrt_decoder__projections[i];
+    if (strcmp(name, "o_proj") == 0 || strcmp(name, "down_proj") == 0) return 1;
+    return model->fused == (strcmp(name, "qkv_proj") == 0 || strcmp(name, "gate_up_proj") == 0);
+}
+
+/* Return 1 if adapters change a projection, by the last part of its name. */
+static int qnnrt_decoder__adapts(const qnnrt_decoder_desc *desc, const char *name)
+{
+    const char *at = desc->lora != NULL ? desc->lora : "all", *dot = strrchr(name, '.');
+    if (desc->lora_rank == 0) return 0;
+    if (dot != NULL) name = dot + 1;
+    for (;;) {
+        const size_t length = strcspn(at, ",");
+        if ((length == strlen(name) && strncmp(at, name, length) == 0) ||
+            (length == 3 && strncmp(at, "all", 3) == 0)) return 1;
+        if (at[length] == '\0') return 0;
+        at += length + 1;
+    }
+}
+
+/* Check the list of projections that adapters change. */
+static qnnrt_result qnnrt_decoder__adapts_check(const qnnrt_decoder *model,
+                                                const qnnrt_decoder_desc *desc, qnnrt_error *err)
+{
+    const char *at = desc->lora != NULL ? desc->lora : "all";
+    size_t i, length;
+    if (desc->lora_rank == 0) return QNNRT_OK;
+    if (desc->lora_rank > 65536)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "adapters of rank %u, expected at most 65536",
+                                   (unsigned)desc->lora_rank);
+    for (;; at += length + 1) {
+        length = strcspn(at, ",");
+        for (i = 0; i < QNNRT_DECODER__PROJECTIONS; ++i)
+            if (length == strlen(qnnrt_decoder__projections[i]) &&
+                strncmp(at, qnnrt_decoder__projections[i], length) == 0 &&
+                qnnrt_decoder__has_projection(model, i)) break;
+        if (i == QNNRT_DECODER__PROJECTIONS && (length != 3 || strncmp(at, "all", 3) != 0)) {
+            qnnrt_decoder__fail(err, QNNRT_E_ARG, "the model has no projection \"%.*s\"",
+                                (int)(length < 60 ? length : 60), at);
+            return qnnrt_decoder__hint(err, QNNRT_E_ARG,
+                                       model->fused ? "Name qkv_proj, o_proj, gate_up_proj,"
+                                                      " down_proj, or all."
+                                                    : "Name q_proj, k_proj, v_proj, o_proj,"
+                                                      " gate_proj, up_proj, down_proj, or all.");
+        }
+        if (at[length] == '\0') return QNNRT_OK;
+    }
+}
+
+/* Write what an adapter adds to the product y of x: B (A x). */
+static qnnrt_decoder__value qnnrt_decoder__adapt(qnnrt_decoder__writer *w, int64_t layer,
+                                                 const char *name, const qnnrt_decoder__value *x,
+                                                 const qnnrt_decoder__value *y)
+{
+    const uint64_t rank = w->desc->lora_rank;
+    qnnrt_decoder__value part[2], low = *x, high = *y;
+    const qnnrt_decoder__value *inputs[2];
+    char text[QNNRT_DECODER__NAME];
+    int i;
+    for (i = 0; i < 2; ++i) {
+        snprintf(text, sizeof text, "model.layers.%ld.%.40s.lora_%c.weight", (long)layer, name,
+                 "AB"[i]);
+        part[i] = qnnrt_decoder__input(w, text, 2, i == 0 ? rank : y->dims[y->rank - 1],
+                                       i == 0 ? x->dims[x->rank - 1] : rank, 0, 0);
+    }
+    low.name[0] = high.name[0] = '\0';
+    low.dims[low.rank - 1] = rank;
+    inputs[0] = x;
+    inputs[1] = &part[0];
+    qnnrt_decoder__begin(w, "linear.default", inputs, 2, &low);
+    qnnrt_decoder__end(w);
+    inputs[0] = &low;
+    inputs[1] = &part[1];
+    qnnrt_decoder__begin(w, "linear.default", inputs, 2, &high);
+    qnnrt_decoder__end(w);
+    return qnnrt_decoder__same(w, "add.Tensor", y, &high, "");
+}
+
 /* Write a product with a weight "<name>.weight" [rows, columns] and, if biased, "<name>.bias". */
 static qnnrt_decoder__value qnnrt_decoder__linear(qnnrt_decoder__writer *w, int64_t layer,
                                                   const char *name, const qnnrt_decoder__value *x,
@@ -1148,6 +1259,8 @@ static qnnrt_decoder__value qnnrt_decoder__linear(qnnrt_decoder__writer *w, int6
     snprintf(out.name, sizeof out.name, "%s", out_name);
     qnnrt_decoder__begin(w, "linear.default", inputs, 3, &out);
     qnnrt_decoder__end(w);
+    if (layer >= 0 && qnnrt_decoder__adapts(w->desc, name))
+        return qnnrt_decoder__adapt(w, layer, name, x, &out);
     return out;
 }
 
@@ -1164,16 +1277,18 @@ typedef struct qnnrt_decoder__shared {
     qnnrt_decoder__value cosine, sine;
 } qnnrt_decoder__shared;
 
-/* Write x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. */
+/* Write x / sqrt(mean(x^2) + epsilon) times a weight, or times 1 + weight. out_name: "" for a
+   number */
 static qnnrt_decoder__value qnnrt_decoder__norm(qnnrt_decoder__writer *w, int64_t layer,
-                                                const char *name, const qnnrt_decoder__value *x)
+                                                const char *name, const qnnrt_decoder__value *x,
+                                                const char *out_name)
 {
     const uint64_t size = x->dims[x->rank - 1];
     const int plus_one = w->model->plus_one;
     qnnrt_decoder__value weight = qnnrt_decoder__weight(w, layer, name, size, 0, plus_one);
     qnnrt_decoder__value out = *x;
     const qnnrt_decoder__value *inputs[2];
-    out.name[0] = '\0';
+    snprintf(out.name, sizeof out.name, "%s", out_name);
     if (strcmp(weight.dtype, "float32") != 0) {
         const qnnrt_decoder__value *one = &weight;
         qnnrt_decoder__value wide = weight;
@@ -1347,7 +1462,8 @@ static qnnrt_decoder__value qnnrt_decoder__attention(qnnrt_decoder__writer *w, u
                                                    "");
         at += heads * d;
         part[i] = qnnrt_decoder__view(w, &part[i], 4, 1, n, heads, d);
-        if (i < 2 && m->head_norms) part[i] = qnnrt_decoder__norm(w, layer, norms[i], &part[i]);
+        if (i < 2 && m->head_norms) part[i] = qnnrt_decoder__norm(w, layer, norms[i], &part[i],
+                                                                   "");
         part[i] = qnnrt_decoder__permute(w, &part[i], 0x0213, "");
         if (i < 2) part[i] = qnnrt_decoder__rotate(w, &part[i], shared);
     }
@@ -1396,14 +1512,15 @@ static qnnrt_decoder__value qnnrt_decoder__layer(qnnrt_decoder__writer *w, uint3
                                                  qnnrt_decoder__shared *shared, const char *name)
 {
     const int four = w->model->four_norms;
-    qnnrt_decoder__value x, y = qnnrt_decoder__norm(w, layer, "input_layernorm.weight", hidden);
+    qnnrt_decoder__value x, y = qnnrt_decoder__norm(w, layer, "input_layernorm.weight", hidden,
+                                                    "");
     y = qnnrt_decoder__attention(w, layer, &y, shared);
-    if (four) y = qnnrt_decoder__norm(w, layer, "post_attention_layernorm.weight", &y);
+    if (four) y = qnnrt_decoder__norm(w, layer, "post_attention_layernorm.weight", &y, "");
     x = qnnrt_decoder__same(w, "add.Tensor", hidden, &y, "");
     y = qnnrt_decoder__norm(w, layer, four ? "pre_feedforward_layernorm.weight"
-                                           : "post_attention_layernorm.weight", &x);
+                                           : "post_attention_layernorm.weight", &x, "");
     y = qnnrt_decoder__mlp(w, layer, &y);
-    if (four) y = qnnrt_decoder__norm(w, layer, "post_feedforward_layernorm.weight", &y);
+    if (four) y = qnnrt_decoder__norm(w, layer, "post_feedforward_layernorm.weight", &y, "");
     return qnnrt_decoder__same(w, "add.Tensor", &x, &y, name);
 }
 
@@ -1470,7 +1587,11 @@ static void qnnrt_decoder__head(qnnrt_decoder__writer *w, const qnnrt_decoder__v
 {
     const qnnrt_decoder *m = w->model;
     const char *name = m->tied ? "model.embed_tokens" : "lm_head";
-    qnnrt_decoder__value x = qnnrt_decoder__norm(w, -1, "model.norm.weight", hidden);
+    const int shown = w->desc->outputs != QNNRT_DECODER_LOGITS;
+    qnnrt_decoder__value x = qnnrt_decoder__norm(w, -1, "model.norm.weight", hidden,
+                                                 shown ? "last_hidden_state" : "");
+    if (shown) qnnrt_decoder__keep(w, &w->outputs, &x);
+    if (w->desc->outputs == QNNRT_DECODER_HIDDEN) return;
     x = qnnrt_decoder__linear(w, -1, name, &x, m->vocabulary, 0,
                               m->logit_cap > 0 ? "" : "logits");
     if (m->logit_cap > 0) x = qnnrt_decoder__cap(w, &x, m->logit_cap, "logits");
@@ -1632,7 +1753,7 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
     qnnrt_decoder__writer *w;
     const qnnrt_hooks *hooks;
     uint32_t part, parts, tokens, context, layers;
-    size_t room;
+    size_t room, adapted;
     int good, failed;
     memset(&none, 0, sizeof(none));
     if (desc == NULL) desc = &none;
@@ -1662,9 +1783,13 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
         return qnnrt_decoder__fail(err, QNNRT_E_ARG, "a context of %u is more than"
                                    " \"max_position_embeddings\", %u", (unsigned)context,
                                    (unsigned)model->positions);
+    if ((unsigned)desc->outputs > QNNRT_DECODER_BOTH)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "qnnrt_decoder_write: unknown desc.outputs");
+    if (qnnrt_decoder__adapts_check(model, desc, err) != QNNRT_OK) return QNNRT_E_ARG;
     layers = qnnrt_decoder__first(model, part + 1, parts) -
              qnnrt_decoder__first(model, part, parts);
-    room = sizeof(*w) + (9 + 24 * (size_t)layers) * sizeof(qnnrt_decoder__value);
+    adapted = desc->lora_rank > 0 ? 14 * (size_t)layers : 0;
+    room = sizeof(*w) + (10 + adapted + 24 * (size_t)layers) * sizeof(qnnrt_decoder__value);
     w = (qnnrt_decoder__writer *)(hooks->alloc != NULL ? hooks->alloc(hooks->alloc_user, room)
                                                        : malloc(room));
     if (w == NULL) return qnnrt_decoder__fail(err, QNNRT_E_MEMORY, "out of memory for a graph");
@@ -1674,9 +1799,9 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
     w->tokens = tokens;
     w->context = context;
     w->inputs.items = (qnnrt_decoder__value *)(void *)(w + 1);
-    w->inputs.room = 5 + 2 * (size_t)layers;
+    w->inputs.room = 5 + adapted + 2 * (size_t)layers;
     w->outputs.items = w->inputs.items + w->inputs.room;
-    w->outputs.room = 1 + 2 * (size_t)layers;
+    w->outputs.room = 2 + 2 * (size_t)layers;
     w->weights.items = w->outputs.items + w->outputs.room;
     w->weights.room = 3 + 20 * (size_t)layers;
     qnnrt_json_write_begin(&w->json, write, user, 0);

@@ -296,6 +296,11 @@ typedef struct qnnrt_lower_desc {
                                             all of them (default 0: that is an error) */
     qnnrt_lower_method weight_method;    /* how scales of small weights are found (default 0: MINMAX
                                         for 8 bits, MSE for 4) */
+    int              (*updateable)(void *user, const char *name);
+                                     /* returns 1 for an input of floats that becomes a tensor of the
+                                        graph in the compute type, 0 until qnnrt_update() (default
+                                        NULL: none) */
+    void              *updateable_user;
 } qnnrt_lower_desc;
 
 typedef struct qnnrt_lower qnnrt_lower;
@@ -6434,6 +6439,13 @@ static void qnnrt_lower__custom(qnnrt_lower__job *job, const qnnrt_lower_custom 
    Knows nothing of: operators, builders
    ===================================================================================== */
 
+/* Return 1 for an input that becomes a tensor of the graph. */
+static int qnnrt_lower__is_updateable(const qnnrt_lower *lower, const qnnrt_ir_value *value)
+{
+    return lower->desc.updateable != NULL && qnnrt_lower__is_float(value->dtype) &&
+           lower->desc.updateable(lower->desc.updateable_user, value->name);
+}
+
 /* Return the type that an app sees of input or output number `index`. */
 static qnnrt_dtype qnnrt_lower__outer(const qnnrt_lower__job *job, const qnnrt_ir_value *value,
                                       int output, size_t index)
@@ -6441,6 +6453,7 @@ static qnnrt_dtype qnnrt_lower__outer(const qnnrt_lower__job *job, const qnnrt_i
     const qnnrt_lower_desc *desc = &job->lower->desc;
     qnnrt_dtype dtype = (qnnrt_dtype)0;
     if (!qnnrt_lower__is_float(value->dtype)) return qnnrt_lower__dtype(job, value->dtype);
+    if (!output && qnnrt_lower__is_updateable(job->lower, value)) return job->lower->compute;
     if (desc->io != NULL)
         dtype = desc->io(desc->io_user, job->graph->info.ir, value, output, index);
     if (dtype != (qnnrt_dtype)0) return dtype;
@@ -8335,6 +8348,15 @@ static qnnrt_result qnnrt_lower__on_load(void *user, void *data, size_t bytes, q
                                    &demand->graph->bodies[demand->tensor], data, bytes, err);
 }
 
+/* Write the elements of a tensor that is 0 until it is updated. */
+static qnnrt_result qnnrt_lower__on_zero(void *user, void *data, size_t bytes, qnnrt_error *err)
+{
+    (void)user;
+    (void)err;
+    memset(data, 0, bytes);
+    return QNNRT_OK;
+}
+
 /* A graph while it is added to a context: what stands for its tensors there. */
 typedef struct qnnrt_lower__part {
     qnnrt_lower        *lower;
@@ -8362,6 +8384,12 @@ static void qnnrt_lower__emit_tensor(qnnrt_lower__part *part, int32_t at)
     memcpy(desc->dims, tensor->dims, sizeof(desc->dims));
     desc->quant = tensor->quant;
     desc->blocks = tensor->blocks;
+    if (tensor->kind == QNNRT_TENSOR_INPUT && tensor->value != NULL &&
+        qnnrt_lower__is_updateable(part->lower, tensor->value)) {
+        desc->kind = QNNRT_TENSOR_UPDATEABLE;
+        desc->bytes = (size_t)tensor->bytes;
+        desc->load = qnnrt_lower__on_zero;
+    }
     if (tensor->kind == QNNRT_TENSOR_STATIC) {
         desc->bytes = (size_t)tensor->bytes;
         desc->data = body->data;

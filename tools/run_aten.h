@@ -381,6 +381,14 @@ static qnnrt_builder_desc compile_builder(const tool *t)
     return desc;
 }
 
+/* Return 1 for the tensors of adapters: they belong to the graph. */
+static int aten_is_adapter(void *user, const char *name)
+{
+    const char *dot = strstr(name, ".lora_");
+    (void)user;
+    return dot != NULL && strcmp(dot + 7, ".weight") == 0;
+}
+
 /* Return how graphs are lowered for the opened backend. */
 static qnnrt_lower_desc aten_desc(aten *a)
 {
@@ -400,6 +408,7 @@ static qnnrt_lower_desc aten_desc(aten *a)
     desc.graph.hvx_threads = c->hvx;
     desc.custom = a->map.rows;
     desc.custom_count = a->map.count;
+    if (c->lora_rank != 0) desc.updateable = aten_is_adapter;
     small_desc(&a->small, a->t, &desc);
     if (codes_wanted(c)) desc.act_bits = c->act_bits != 0 ? c->act_bits : 16;
     desc.encodings = a->encodings;

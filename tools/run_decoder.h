@@ -8,16 +8,23 @@
    tokens, in each shard. What qnnrt-llm has to know goes into qnnrt.json.
    ===================================================================================== */
 
-enum { DECODER_TEXT_BYTES = 1 << 26, DECODER_CONTEXT = 4096, DECODER_GRAPHS = 2 };
+enum { DECODER_TEXT_BYTES = 1 << 26, DECODER_CONTEXT = 4096,
+       DECODER_GRAPHS = 2 * COMPILE_LENGTHS };
 
 static const char decoder_table_file[] = "embeddings.raw";
+
+typedef struct decoder_shape {
+    uint32_t              tokens, context;       /* of a call                           */
+    int                   prompt;                /* 0: for answers                      */
+} decoder_shape;
 
 typedef struct decoder {
     qnnrt_decoder         model;
     const char           *folder;
     char                 *config;                /* path of config.json                 */
-    uint32_t              tokens[DECODER_GRAPHS];        /* of a call; 0: no such graph     */
-    uint32_t              context, shards;
+    decoder_shape         shapes[DECODER_GRAPHS];        /* [shape_count] a graph for each  */
+    size_t                shape_count;
+    uint32_t              context, shards;       /* context: the longest                */
     const qnnrt_weight   *table;                 /* on the host, or NULL                */
 } decoder;
 
@@ -34,9 +41,11 @@ static int decoder_check(const settings *set)
     const int folder = set->files.count > 0 && decoder_is_folder(set->files.items[0]);
     const char *given = c->prefill != UINT32_MAX  ? "--prefill"
                         : c->decode != UINT32_MAX ? "--decode"
-                        : c->context != 0         ? "--context"
+                        : c->length_count != 0    ? "--context"
                         : c->shards != 0          ? "--shards"
                         : c->embedding != 0       ? "--embedding"
+                        : c->outputs != 0         ? "--outputs"
+                        : c->lora_rank != 0       ? "--lora"
                                                   : NULL;
     if (!folder && given != NULL)
         return cli_usage("Name the folder of a language model, with its config.json.",
@@ -61,7 +70,13 @@ static int decoder_check(const settings *set)
                                             : "Leave it out.", "%s is not for folders", given);
     if (c->prefill == 0 && c->decode == 0)
         return cli_usage("Leave one of them out.", "--prefill 0 and --decode 0 leave no graph");
-    return aten_agree(set, (size_t)(c->prefill != 0) + (c->decode != 0));
+    given = c->verify > 0 || c->verify_nodes > 0 ? "--verify"
+            : c->backends != NULL                ? "--backends"
+            : c->calibrate.count > 0             ? "--calibrate" : NULL;
+    if (c->lora_rank != 0 && given != NULL)
+        return cli_usage("Leave it out.", "%s does not know the adapters of --lora", given);
+    return aten_agree(set, ((size_t)(c->prefill != 0) + (c->decode != 0)) *
+                               (c->length_count > 0 ? c->length_count : 1));
 }
 
 /* Read one of the folder's files. Return NULL if it does not exist, or after printing an error. */
@@ -104,11 +119,18 @@ static int decoder_config(aten *a)
         good = decoder_wrong(a, &err);
     free(text);
     if (!good || a->t->failed != failed) return 0;
-    d->tokens[0] = c->prefill != UINT32_MAX ? c->prefill : 32;
-    d->tokens[1] = c->decode != UINT32_MAX ? c->decode : 1;
+    const uint32_t tokens[2] = {c->prefill != UINT32_MAX ? c->prefill : 32,
+                                c->decode != UINT32_MAX ? c->decode : 1};
+    const uint32_t most = d->model.positions < DECODER_CONTEXT ? d->model.positions
+                                                               : DECODER_CONTEXT;
     d->shards = c->shards != 0 ? c->shards : 1;
-    d->context = c->context != 0 ? c->context
-                 : d->model.positions < DECODER_CONTEXT ? d->model.positions : DECODER_CONTEXT;
+    for (size_t i = 0; i < (c->length_count > 0 ? c->length_count : 1); ++i) {
+        const uint32_t context = c->length_count > 0 ? c->lengths[i] : most;
+        if (context > d->context) d->context = context;
+        for (int k = 0; k < 2; ++k)
+            if (tokens[k] != 0)
+                d->shapes[d->shape_count++] = (decoder_shape){tokens[k], context, k == 0};
+    }
     return 1;
 }
 
@@ -119,10 +141,18 @@ static qnnrt_dtype decoder_dtype(void *user, const char *key)
     return weight != NULL ? weight->dtype : QNNRT_DTYPE_F32;
 }
 
-/* Make the graph for `tokens` in a shard. Return 0 after printing an error. */
+/* Return the name of a shape's pipeline. */
+static char *decoder_name(const decoder_shape *shape)
+{
+    return cli_text("%s_ar%u_cl%u", shape->prompt ? "prompt" : "token", (unsigned)shape->tokens,
+                    (unsigned)shape->context);
+}
+
+/* Make the graph of a shape in a shard. Return 0 after printing an error. */
 static int decoder_make(aten *a, uint32_t shard, size_t which)
 {
     decoder *d = a->decoder;
+    const compile_settings *c = &a->t->set.compile;
     aten_graph *g = &a->graphs[a->graph_count++];
     qnnrt_decoder_desc desc = {0};
     qnnrt_error err;
@@ -131,15 +161,17 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     g->context = shard;
     g->weights = a->weights[0];
     /* With --backends a graph becomes a pipeline, and its parts have names of their own. */
-    char *pipeline = cli_text("%s_ar%u_cl%u", which == 0 ? "prompt" : "token",
-                              (unsigned)d->tokens[which], (unsigned)d->context);
-    g->default_name = a->t->set.compile.backends != NULL ? cli_text("%s", pipeline)
+    char *pipeline = decoder_name(&d->shapes[which]);
+    g->default_name = c->backends != NULL ? cli_text("%s", pipeline)
                       : cli_text("%s_%u_of_%u", pipeline, (unsigned)shard + 1, (unsigned)d->shards);
     g->name = g->default_name;
     free(pipeline);
     desc.name = g->name;
-    desc.tokens = d->tokens[which];
-    desc.context = d->context;
+    desc.tokens = d->shapes[which].tokens;
+    desc.context = d->shapes[which].context;
+    desc.outputs = (qnnrt_decoder_outputs)c->outputs;
+    desc.lora_rank = c->lora_rank;
+    desc.lora = c->lora;
     desc.part = shard;
     desc.parts = d->shards;
     desc.embedded = d->table != NULL;
@@ -186,10 +218,10 @@ static int decoder_read(aten *a)
         }
     }
     begin = aten_spent(a, ATEN_WEIGHTS, begin);
-    a->graphs = cli_alloc((size_t)d->shards * DECODER_GRAPHS, sizeof(*a->graphs));
+    a->graphs = cli_alloc((size_t)d->shards * d->shape_count, sizeof(*a->graphs));
     for (uint32_t shard = 0; shard < d->shards; ++shard)
-        for (size_t i = 0; i < DECODER_GRAPHS; ++i)
-            if (d->tokens[i] != 0 && !decoder_make(a, shard, i)) return 0;
+        for (size_t i = 0; i < d->shape_count; ++i)
+            if (!decoder_make(a, shard, i)) return 0;
     aten_spent(a, ATEN_READ, begin);
     say(t, "model     %s: %u layers of width %u, %u heads, %u of them with keys and values,"
            " %u tokens\n", d->model.architecture, (unsigned)d->model.layers,
@@ -216,7 +248,7 @@ static void decoder_look_up(const decoder *d, const qnnrt_lower_graph_info *grap
                             decoder_pipeline *p, qnnrt_pipeline_desc *out)
 {
     p->id_dims[0] = p->row_dims[0] = 1;
-    p->id_dims[1] = p->row_dims[1] = d->tokens[which];
+    p->id_dims[1] = p->row_dims[1] = d->shapes[which].tokens;
     p->table_dims[0] = d->model.vocabulary;
     p->table_dims[1] = p->row_dims[2] = d->model.width;
     p->inputs[0].name = "input_ids";
@@ -245,22 +277,19 @@ static void decoder_look_up(const decoder *d, const qnnrt_lower_graph_info *grap
     p->steps[out->step_count++].host = &p->look_up;
 }
 
-/* Describe the pipeline of the graphs for `tokens`. */
+/* Describe the pipeline of the graphs of a shape. */
 static void decoder_pipeline_of(const aten *a, size_t which, decoder_pipeline *p,
                                 qnnrt_pipeline_desc *out)
 {
     const decoder *d = a->decoder;
     const qnnrt_lower_info *lowered = qnnrt_lower_get_info(a->lower);
-    const size_t every = lowered->graph_count / d->shards;
-    const size_t first = every == 1 ? 0 : which;
-    p->name = cli_text("%s_ar%u_cl%u", which == 0 ? "prompt" : "token",
-                       (unsigned)d->tokens[which], (unsigned)d->context);
+    p->name = decoder_name(&d->shapes[which]);
     p->steps = cli_alloc(d->shards + 1, sizeof(*p->steps));
     out->name = p->name;
     out->steps = p->steps;
-    if (d->table != NULL) decoder_look_up(d, &lowered->graphs[first], which, p, out);
+    if (d->table != NULL) decoder_look_up(d, &lowered->graphs[which], which, p, out);
     for (uint32_t shard = 0; shard < d->shards; ++shard) {
-        const qnnrt_lower_graph_info *graph = &lowered->graphs[first + shard * every];
+        const qnnrt_lower_graph_info *graph = &lowered->graphs[which + shard * d->shape_count];
         for (size_t i = 0; i < graph->ir->input_count; ++i) {
             const qnnrt_lower_tensor *tensor = &graph->tensors[graph->inputs[i]];
             if (!tensor->has_range) continue;    /* input_ids alone */
@@ -319,11 +348,10 @@ static int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
         desc->constants = &constant;
         desc->constant_count = 1;
     }
-    for (size_t i = 0; i < DECODER_GRAPHS; ++i)
-        if (d->tokens[i] != 0)
-            decoder_pipeline_of(a, i, &parts[i], &pipelines[desc->pipeline_count++]);
+    for (size_t i = 0; i < d->shape_count; ++i)
+        decoder_pipeline_of(a, i, &parts[i], &pipelines[desc->pipeline_count++]);
     const int good = (d->table == NULL || decoder_write_table(a)) && write(a, desc);
-    for (size_t i = 0; i < DECODER_GRAPHS; ++i) {
+    for (size_t i = 0; i < d->shape_count; ++i) {
         free(parts[i].name);
         free(parts[i].steps);
     }

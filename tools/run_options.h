@@ -15,6 +15,7 @@ static const char *const form_words[] = {"native", "float", "both", "native_only
 static const char *const platform_words[] = {"any", "android", "linux", "x86_64", NULL};
 static const char *const io_words[] = {"float", "native", NULL};
 static const char *const embedding_words[] = {"graph", "host", NULL};
+static const char *const output_words[] = {"logits", "hidden", "both", NULL};
 static const char *const layout_words[] = {"down", "right", NULL};
 static const char *const node_words[] = {"none", "first", "all", NULL};
 static const char *const method_words[] = {"default", "minmax", "mse", NULL};
@@ -56,6 +57,44 @@ static int take_eos(void *at, const cli_option *o, const char *value)
         word += bytes;
         if (*word == '\0') return STATUS_OK;
     }
+}
+
+/* Read --context: lengths, joined by commas. */
+static int take_lengths(void *at, const cli_option *o, const char *value)
+{
+    compile_settings *set = &((settings *)at)->compile;
+    set->length_count = 0;
+    for (const char *word = value;; ++word) {
+        const size_t bytes = strcspn(word, ",");
+        char *text = cli_text("%.*s", (int)bytes, word);
+        uint64_t number = 0;
+        int good = set->length_count < COMPILE_LENGTHS && cli_number(text, 1 << 24, &number) &&
+                   number >= 2;
+        free(text);
+        for (size_t i = 0; i < set->length_count; ++i) good &= set->lengths[i] != number;
+        if (!good) return cli_wrong_value(o, value, "up to 8 different numbers from 2 to 16777216,"
+                                                    " joined by commas");
+        set->lengths[set->length_count++] = (uint32_t)number;
+        word += bytes;
+        if (*word == '\0') return STATUS_OK;
+    }
+}
+
+/* Read --lora: a rank, or a rank and projections. */
+static int take_lora(void *at, const cli_option *o, const char *value)
+{
+    compile_settings *set = &((settings *)at)->compile;
+    const size_t bytes = strcspn(value, ":");
+    char *text = cli_text("%.*s", (int)bytes, value);
+    uint64_t rank = 0;
+    const int good = cli_number(text, 65536, &rank) && rank > 0 &&
+                     (value[bytes] == '\0' || value[bytes + 1] != '\0');
+    free(text);
+    if (!good) return cli_wrong_value(o, value, "a rank from 1 to 65536, then perhaps a colon and"
+                                                " projections, joined by commas");
+    set->lora_rank = (uint32_t)rank;
+    set->lora = value[bytes] == ':' ? value + bytes + 1 : NULL;
+    return STATUS_OK;
 }
 
 static int take_resident(void *at, const cli_option *o, const char *value)
@@ -327,10 +366,11 @@ static const cli_option compile_options[] = {
      .verbs = VERB_COMPILE,
      .help = "folders: tokens that the graph for answers takes in a call (default 1; 0: no such "
              "graph)"},
-    {.name = "context", .value = "N", .kind = CLI_U32, .least = 2, .most = 1 << 24,
-     FIELD(compile.context), .verbs = VERB_COMPILE,
+    {.name = "context", .value = "N1,N2", .kind = CLI_OWN, .take = take_lengths,
+     .verbs = VERB_COMPILE,
      .help = "folders: tokens that the model remembers, the new ones included (default: as "
-             "config.json says, at most 4096)"},
+             "config.json says, at most 4096). With several lengths there are graphs for each: "
+             "short texts run in the faster ones"},
     {.name = "shards", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
      FIELD(compile.shards), .verbs = VERB_COMPILE,
      .help = "folders: binaries to make, with equal numbers of layers: model_1_of_N.bin and so on "
@@ -339,6 +379,15 @@ static const cli_option compile_options[] = {
      FIELD(compile.embedding), .verbs = VERB_COMPILE,
      .help = "folders: where rows of the table of embeddings are looked up: in the first graph, "
              "or on the host, in a file that is mapped (default graph)"},
+    {.name = "outputs", .value = "logits|hidden|both", .kind = CLI_WORD, .words = output_words,
+     FIELD(compile.outputs), .verbs = VERB_COMPILE,
+     .help = "folders: what the model computes: logits to write text (default), the last hidden "
+             "state for embeddings of texts, or both"},
+    {.name = "lora", .value = "RANK[:P1,P2]", .kind = CLI_OWN, .take = take_lora,
+     .verbs = VERB_COMPILE,
+     .help = "folders: leave room for adapters (LoRA) up to this rank, on the projections q_proj, "
+             "v_proj and so on (default: all). They are 0 until qnnrt-llm --lora, which needs a "
+             "library with updates"},
     {.name = "kv_rows", .kind = CLI_FLAG, FIELD(compile.kv_rows), .verbs = VERB_COMPILE,
      .help = ".json: the graphs are the steps of one language model, for prompts and for single "
              "tokens. A cache that a graph updates becomes an input with the past rows and an "
