@@ -270,6 +270,8 @@ golden-llm: $(B)/examples/llm/random_model
 	mv $(DEEP)/new tests/golden/llm_tokens.txt
 	$(PYTHON) tests/reference_llm.py --argmax tests/data/llm/model > $(DEEP)/new
 	mv $(DEEP)/new tests/golden/llm_argmax.txt
+	$(PYTHON) tests/reference_llm.py --hidden tests/data/llm/model > $(DEEP)/new
+	mv $(DEEP)/new tests/golden/llm_hidden.txt
 
 # ---- configurations -------------------------------------------------------------------------------
 

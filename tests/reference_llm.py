@@ -5,6 +5,7 @@
     python3 tests/reference_llm.py --perplexity MODEL_DIR TEXT
     python3 tests/reference_llm.py --golden TRAINED_DIR DEEP_DIR TIED_DIR > tests/golden/llm_tokens.txt
     python3 tests/reference_llm.py --argmax TRAINED_DIR > tests/golden/llm_argmax.txt
+    python3 tests/reference_llm.py --hidden TRAINED_DIR > tests/golden/llm_hidden.txt
 
 It uses neither cache nor chunks nor batches: each token is computed from the whole text before it, in float64 (needs
 numpy). The golden file has 10 tokens for each of 20 prompts, of 1 to 3 * 32 + 5 tokens, for three models. Prompts are
@@ -148,6 +149,69 @@ def argmax(folder):
             print(" ".join(map(str, np.argmax(logits, -1))))
 
 
+class Shown(Model):
+    """A model that keeps its last hidden states, takes rows of embeddings as tokens from 256 on, and adapters."""
+    rows = None
+
+    def see(self, layer, name, values):
+        if name == "NORM" and layer is None:
+            self.hidden = values
+        if name == "EMBEDDING" and self.rows is not None:
+            return np.concatenate([values, self.rows])
+        return values
+
+    def adapt(self, adapter):
+        """Add B A alpha / rank to the weights of projections: the test writes the same numbers into a file."""
+        rank, alpha, targets, size = adapter
+        for layer in range(self.config["num_hidden_layers"]):
+            for which, target in enumerate(targets):
+                name = "model.layers.%d.%s.weight" % (layer, target)
+                rows, columns = self.weights[name].shape
+                i, j, o = np.arange(rank)[:, None], np.arange(columns)[None], np.arange(rows)[:, None]
+                a = ((i * 37 + j * 101 + layer * 17 + which * 5) % 61 - 30).astype(np.float32) / np.float32(size)
+                b = ((o * 29 + i.T * 53 + layer * 13 + which * 7) % 59 - 29).astype(np.float32) / np.float32(size)
+                self.weights[name] = self.weights[name] + b.astype(self.dtype) @ a.astype(self.dtype) * (alpha / rank)
+
+
+ADAPTERS = {"two": (4, 8.0, ["self_attn.q_proj", "self_attn.v_proj"], 100.0),
+            "all": (3, 3.0, ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
+                             "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"], 160.0)}
+
+
+def hidden(folder):
+    """Print last hidden states of texts, their means, logits of the last token; then the same with rows of embeddings
+    in place of tokens 2 to 4, and with adapters."""
+    with open(os.path.join(TOP, "tests/data/llm/expected.json")) as file:
+        text = " ".join(case["prompt"] + case["text"] for case in json.load(file)["cases"]).encode()
+    print("# Made by `make golden-llm` (tests/reference_llm.py --hidden): do not edit. Last hidden states of a plain float64")
+    print("# Llama in numpy: of the last token and the mean of all, then the tokens that follow.")
+
+    def show(kind, model, tokens):
+        logits = model.forward(np.array(tokens))
+        print("%s %s" % (kind, " ".join(map(str, tokens))))
+        for name, values in ("last", model.hidden[-1]), ("mean", model.hidden.mean(0)):
+            print("%s %s" % (name, " ".join("%.6f" % v for v in values)))
+        steps = [(int(np.argmax(logits[-1])), np.diff(np.sort(logits[-1])[-2:])[0])]
+        if model.rows is None:
+            steps = [(step[0], step[2]) for step in model.greedy(bytes(tokens), 10)]
+        print("tokens %s" % " ".join(str(step[0]) for step in steps))
+        print("# least margin %.4f" % min(step[1] for step in steps))
+
+    for length in 1, 7, 40, 97:
+        show("plain", Shown(folder), list(text[length:2 * length]))
+    mixed = Shown(folder)
+    table = mixed.weights["model.embed_tokens.weight"]
+    mixed.rows = np.array([(table[60 + i] + table[110 - i]) / 2 for i in range(3)])
+    tokens = list(text[40:80])
+    tokens[2:5] = 256, 257, 258
+    show("mixed", mixed, tokens)
+    for name, adapter in ADAPTERS.items():
+        for length in 7, 40:
+            model = Shown(folder)
+            model.adapt(adapter)
+            show("adapter-" + name, model, list(text[length:2 * length]))
+
+
 def perplexity(folder, text):
     """Return exp of the mean of -log p(byte | those before it), from the second byte on."""
     logits = Model(folder).forward(np.array(list(text)))[:-1]
@@ -163,6 +227,8 @@ def main():
         print("%.6f" % perplexity(sys.argv[2], sys.argv[3].encode()))
     elif len(sys.argv) == 3 and sys.argv[1] == "--argmax":
         argmax(sys.argv[2])
+    elif len(sys.argv) == 3 and sys.argv[1] == "--hidden":
+        hidden(sys.argv[2])
     elif len(sys.argv) == 4:
         steps = Model(sys.argv[1]).greedy(sys.argv[2].encode(), int(sys.argv[3]))
         print(sys.argv[2] + "|" + bytes(step[0] for step in steps).decode(errors="replace"))

@@ -45,6 +45,18 @@ check host "$(ls -l "$out")" test "$(wc -c <"$out/embeddings.raw")" -eq 131072
 holds host "$tmp/said" 'no graph reads 1 of the 39 weights'
 makes decode_alone "$ref" --prefill 0 --embedding host
 makes prefill_alone "$ref" --prefill 7 --decode 0
+# Several contexts: short texts run in the first ones, and the text stays the same.
+makes contexts "$ref" --context 48,128,64 --shards 2 --verify 1
+holds contexts "$out/qnnrt.json" '"graph": "token_ar1_cl48_2_of_2"'
+holds contexts "$out/qnnrt.json" '"graph": "prompt_ar32_cl128_1_of_2"'
+makes contexts_host "$ref" --context 64,128 --embedding host
+# The last hidden state beside the logits; room for adapters, which are 0.
+makes both "$ref" --outputs both --shards 2 --verify 1
+makes lora "$ref" --lora 4:q_proj,down_proj --shards 2
+run inspect "$out/model_2_of_2.bin" --backend_so "$ref"
+is lora_inspect 0
+holds lora_inspect "$tmp/out" 'model.layers.3.mlp.down_proj.lora_B.weight'
+lacks lora_inspect out 'v_proj.lora_A'
 
 # ---- several backends: the table of embeddings, and what else is pinned, is on the host ----
 refs="--backends npu,cpu,host --backend_so npu=$ref --backend_so cpu=$ref"
@@ -93,6 +105,16 @@ refuses encodings 2 '--encodings is not for folders' "$model" --encodings "$mode
 refuses no_graph 2 '--prefill 0 and --decode 0 leave no graph' "$model" --prefill 0 --decode 0
 refuses folder_option 2 '--shards is for folders' "$data/ir/torch_cnn.json" --shards 2
 refuses shards_5 1 'a model of 4 layers cannot be cut into 5 parts' "$model" --shards 5
+refuses contexts_twice 2 '--context takes up to 8 different numbers' "$model" --context 64,64
+refuses contexts_word 2 '--context takes up to 8 different numbers' "$model" --context 64,
+refuses contexts_room 1 'a graph of 32 tokens needs a context of more than that, got 20' "$model" --context 20,64
+refuses outputs 2 '--outputs takes logits, hidden or both' "$model" --outputs all
+refuses lora_rank 2 '--lora takes a rank' "$model" --lora 0:q_proj
+refuses lora_empty 2 '--lora takes a rank' "$model" --lora 4:
+refuses lora_name 1 'the model has no projection "qkv_proj"' "$model" --lora 4:v_proj,qkv_proj
+hinted lora_name 'Name q_proj, k_proj'
+refuses lora_verify 2 '--verify does not know the adapters of --lora' "$model" --lora 4 --verify 1
+refuses lora_folder 2 '--lora is for folders' "$data/ir/torch_cnn.json" --lora 4
 refuses no_room 1 'a graph of 32 tokens needs a context of more than that, got 32' "$model" --context 32
 refuses long 1 'a context of 129 is more than "max_position_embeddings", 128' "$model" --context 129
 refuses mixed_shards 2 '--shards is for one backend, and --backends names several' "$model" --backends npu,host --shards 2

@@ -434,7 +434,9 @@ TEST(random_lives_with_whole_caches_out)
 TEST(random_lives_with_contexts_of_several_lengths)
 {
     static const counter_graph graphs[3] = { { 4, 12, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 16, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 40, 0, 0, 0, QNNRT_DTYPE_F32 } };
+    static const counter_graph pairs[6] = { { 4, 12, 0, 0, 0, QNNRT_DTYPE_F32 }, { 4, 22, 0, 0, 0, QNNRT_DTYPE_F32 }, { 4, 44, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 12, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 22, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 44, 0, 0, 0, QNNRT_DTYPE_F32 } };
     TRY(random_lives(graphs, 3, 40, 60));
+    TRY(random_lives(pairs, 6, 40, 60));
 }
 
 

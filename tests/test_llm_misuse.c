@@ -1121,7 +1121,7 @@ TEST(masks_of_other_ranks)
 TEST(parts_of_a_model_are_not_run)
 {
     static const shape parts[3][8] = {
-        { { "g", "inputs_embeds", 0, F32, { 1, 2, 8 }, 0 }, { "g", "attention_mask", 0, F32, { 1, 1, 2, 2 }, 0 }, { "g", "logits", 1, F32, { 1, 2, 5 }, 0 } },
+        { { "g", "position_ids", 0, I32, { 1, 2 }, 0 }, { "g", "attention_mask", 0, F32, { 1, 1, 2, 2 }, 0 }, { "g", "logits", 1, F32, { 1, 2, 5 }, 0 } },
         { { "g", "input_ids", 0, I32, { 1, 2 }, 0 }, { "g", "attention_mask", 0, F32, { 1, 1, 2, 2 }, 0 }, { "g", "hidden_states", 1, F32, { 1, 2, 8 }, 0 } },
         { { "g", "input_ids", 0, I32, { 1, 2 }, 0 }, { "g", "logits", 1, F32, { 1, 2, 5 }, 0 } }
     };

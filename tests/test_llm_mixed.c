@@ -81,6 +81,74 @@ TEST(a_table_on_the_host_gives_the_logits_of_one_in_the_graphs)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* Open the model again so that sessions look rows up, and compare it with the look-up as a step. */
+TEST(sessions_that_look_rows_up_give_the_same_logits)
+{
+    static const host_llm_kind kinds[] = { HOST_LLM_CODES, HOST_LLM_FLOATS, HOST_LLM_HALF };
+    static logits expected, got;
+    static host_llm h;
+    static float row[2 * 128];
+    static const int32_t tokens[3] = { 'A', -1, 'd' };
+    qnnrt_backend *backend = reference();
+    qnnrt_llm_session_info info;
+    qnnrt_llm_session *session;
+    qnnrt_llm_cache *cache;
+    qnnrt_llm_batch batch;
+    qnnrt_llm_desc desc;
+    qnnrt_llm *before;
+    uint64_t fingerprint;
+    size_t k;
+    for (k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+        host_llm_make(&h, backend, MODEL, kinds[k]);
+        CHECK(qnnrt_llm_get_info(h.llm)->embeddings == NULL);
+        TRY(steps_of(&h, QNNRT_LLM_SMART_MASK, &expected, &info));
+        memset(&desc, 0, sizeof desc);
+        desc.made = (const qnnrt_pipeline *const *)h.made;
+        desc.made_count = HOST_LLM_GRAPHS;
+        desc.embeddings = 1;
+        before = h.llm;
+        CHECK_EQ(qnnrt_llm_open(h.model, &desc, &h.llm, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_get_info(h.llm)->width, 128);
+        CHECK_EQ(qnnrt_llm_get_info(h.llm)->embeddings->dtype, QNNRT_DTYPE_U16Q);
+        TRY(steps_of(&h, QNNRT_LLM_SHIFT_POINTER, &got, &info));
+        CHECK(memcmp(&got, &expected, sizeof got) == 0);
+        /* A row of the table that is given as an embedding is the token. */
+        CHECK_EQ(qnnrt_llm_session_create(&h.llm, 1, NULL, &session, &err), QNNRT_OK);
+        cache = qnnrt_llm_cache_get(session, 0, 0);
+        memset(&batch, 0, sizeof batch);
+        memcpy(row + 128, (const float *)weights_of(&h.maker, "model.embed_tokens.weight", shape2(256, 128)) + 'n' * 128,
+               128 * sizeof *row);
+        batch.tokens = tokens;
+        batch.count = 2;
+        batch.embeddings = row;
+        batch.logits = got.rows[0];
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        qnnrt_llm_session_destroy(session);
+        CHECK_EQ(qnnrt_llm_session_create(&before, 1, NULL, &session, &err), QNNRT_OK);
+        cache = qnnrt_llm_cache_get(session, 0, 0);
+        batch.embeddings = NULL;
+        batch.tokens = (const int32_t[2]){ 'A', 'n' };
+        batch.logits = got.rows[1];
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        if (kinds[k] != HOST_LLM_HALF) CHECK(memcmp(got.rows[0], got.rows[1], sizeof got.rows[0]) == 0);
+        batch.embeddings = row;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+        CHECK_STR(qnnrt_llm_error(cache)->hint, "desc.embeddings");
+        qnnrt_llm_session_destroy(session);
+        /* States belong to a table here, too. */
+        fingerprint = qnnrt_llm_get_info(h.llm)->fingerprint;
+        CHECK_EQ(qnnrt_llm_close(before), QNNRT_OK);
+        if (kinds[k] == HOST_LLM_HALF) {
+            memset(h.half, 0, 64);
+            CHECK_EQ(qnnrt_llm_open(h.model, &desc, &before, &err), QNNRT_OK);
+            CHECK(qnnrt_llm_get_info(before)->fingerprint != fingerprint);
+            CHECK_EQ(qnnrt_llm_close(before), QNNRT_OK);
+        }
+        host_llm_close(&h);
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST(a_token_outside_the_table_is_an_error_that_changes_nothing)
 {
     static host_llm h;
@@ -174,6 +242,8 @@ TEST(pipelines_of_the_caller_are_checked)
     const qnnrt_pipeline *made[2];
     qnnrt_llm_desc desc;
     qnnrt_llm *llm;
+    static const int32_t token = 1;
+    qnnrt_llm_batch batch;
     qnnrt_llm_session *session;
     host_llm_make(&h, backend, MODEL, HOST_LLM_CODES);
     host_llm_make(&other, backend, MODEL, HOST_LLM_CODES);
@@ -195,10 +265,16 @@ TEST(pipelines_of_the_caller_are_checked)
     desc.pipelines = names;
     desc.pipeline_count = 2;
     CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_E_ARG);
-    /* The graphs alone open, but they take the hidden state, which nothing computes. */
+    /* The graphs alone take embeddings, and nothing looks tokens up. */
     desc.made_count = 0;
     CHECK_EQ(qnnrt_llm_open(h.model, &desc, &llm, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_llm_session_create(&llm, 1, NULL, &session, &err), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(qnnrt_llm_session_create(&llm, 1, NULL, &session, &err), QNNRT_OK);
+    memset(&batch, 0, sizeof batch);
+    batch.tokens = &token;
+    batch.count = 1;
+    CHECK_EQ(qnnrt_llm_decode(qnnrt_llm_cache_get(session, 0, 0), &batch), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(qnnrt_llm_cache_get(session, 0, 0))->text, "there is no table");
+    qnnrt_llm_session_destroy(session);
     CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
     host_llm_close(&other);
     host_llm_close(&h);
@@ -296,6 +372,7 @@ TEST(caches_of_one_name_must_be_apart)
 
 TEST_MAIN("llm_mixed")
 {
+    RUN(sessions_that_look_rows_up_give_the_same_logits);
     RUN(steps_edges_and_constants_are_described);
     RUN(another_table_is_another_model);
     RUN(pipelines_of_the_caller_are_checked);

@@ -189,8 +189,8 @@ typedef struct qnnrt_decoder_desc {
    desc     may be NULL
    write    receives the text in pieces and returns 1 when it accepted a piece
 
-   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit; .lora lists a projection that
-            the model does not have); QNNRT_E_LIMIT; QNNRT_E_IO
+   Returns  QNNRT_OK; QNNRT_E_ARG (tokens, context, or part do not fit; .lora lists a projection
+            that the model does not have); QNNRT_E_LIMIT; QNNRT_E_IO
             (write returned 0); QNNRT_E_MEMORY
    Cost     1 ms for 32 layers */
 QNNRT_DECODER_API qnnrt_result qnnrt_decoder_write(const qnnrt_decoder *model,
@@ -1911,5 +1911,5 @@ QNNRT_DECODER_API void qnnrt_decoder_settings(const qnnrt_decoder *model, uint32
    LICENSE.
 
    HISTORY
-   0.4.0   First version.
+   0.4.0   First version. Added: the last hidden state as an output, room for adapters.
    --------------------------------------------------------------------------------------------- */

@@ -106,6 +106,33 @@
            batch.logits = logits;                      // as many rows of info->vocabulary
            qnnrt_llm_decode(cache, &batch);
 
+   Hidden states and embeddings
+       Graphs with an output of the last hidden state, what the head reads, make embeddings of texts
+       (qnnrt-run compile --outputs hidden or both; another exporter's output is named
+       last_hidden_state, or is given the role last_hidden):
+           float *hidden = malloc(prompt_count * info->width * sizeof *hidden);
+           float *vector = malloc(info->width * sizeof *vector);
+           batch.wanted = wanted;                      // all 1
+           batch.hidden = hidden;                      // a row for each token
+           qnnrt_llm_decode(cache, &batch);            // eval, if no text follows
+           qnnrt_llm_pool_desc pool = { QNNRT_LLM_POOL_MEAN, 0, 1 };   // of sequence 0, length 1
+           qnnrt_llm_pool(llm, &batch, &pool, vector, &err);
+       Such a model may have no logits. Graphs that take the hidden state read rows of embeddings in
+       place of tokens, for example of an image:
+           batch.tokens = prompt;                      // -1 where a row stands for a token
+           batch.embeddings = hidden;                  // [count][info->width]
+       The rows of other tokens come from a table: desc.table, or the one of a look-up on the host,
+       which sessions then do themselves:
+           qnnrt_llm_desc desc = {0};
+           desc.embeddings = 1;
+           qnnrt_llm_open(model, &desc, &llm, &err);
+
+   Several contexts
+       The time of a step grows with its context. A model may have graphs for several (qnnrt-run
+       compile --context 128,512,2048): each step takes the smallest number of tokens that is
+       enough and then the shortest context in which the text fits, and the cache stays while
+       graphs change. qnnrt_llm_session_runs() tells how often each one ran.
+
    Sampling
        A sampler draws tokens from logits as stored. The same seed and the same logits give the same
        tokens on every machine that computes double as double (32-bit x86: with SSE2).
@@ -202,7 +229,7 @@
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
        >>cells >>rows >>state >>mask                                                one cache
-       >>session >>step >>keys >>sample >>embedding >>public                        running
+       >>embedding >>plan >>session >>step >>pool >>keys >>sample >>public                 running
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
@@ -243,6 +270,7 @@ extern "C" {
     X(VALUE_OUT,   "value_out",   1) \
     X(HIDDEN,      "hidden",      0)   /* out of a shard, in of the next one [.., AR, width]    */ \
     X(LOGITS,      "logits",      0)   /* out [.., AR, vocabulary]                              */ \
+    X(LAST_HIDDEN, "last_hidden", 0)   /* out [.., AR, width], what the head reads              */ \
     X(UNUSED,      "unused",      0)   /* an output that nothing reads                          */ \
     X(EDGE,        "edge",        0)   /* out or in, where the pipeline's author has wired it   */ \
     X(CONSTANT,    "constant",    0)   /* in  its value was given with the pipeline             */
@@ -310,6 +338,15 @@ typedef struct qnnrt_llm_desc {
                                                   (default 0: the lowest code of a quantized mask,
                                                   -10000 of a float mask) */
     qnnrt_hooks                hooks;          /* alloc and free are used */
+    int                        embeddings;     /* 1: where a pipeline begins with a look-up of rows
+                                                  on the host, sessions do it themselves, so that
+                                                  batches may have .embeddings (default 0) */
+    const qnnrt_tensor_info   *table;          /* for graphs that take the hidden state: rows of the
+                                                  tokens, [words, width], of the types of
+                                                  qnnrt_llm_embedding(): name, dtype, dims, quant
+                                                  and bytes; borrowed, as the data (default NULL:
+                                                  that of the look-up, see .embeddings, or none) */
+    const void                *table_data;
 } qnnrt_llm_desc;
 
 typedef struct qnnrt_llm_tensor_info {
@@ -337,6 +374,10 @@ typedef struct qnnrt_llm_info {
     uint32_t                    heads;         /* heads of keys and values in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head in the first layer */
     uint32_t                    vocabulary;    /* 0: the graphs have no logits */
+    uint32_t                    width;         /* of .hidden and .embeddings, 0: it has neither */
+    const qnnrt_tensor_info    *hidden;        /* the first graph's output of last hidden states;
+                                                  NULL: no graph has it */
+    const qnnrt_tensor_info    *embeddings;    /* its input for batches' embeddings; NULL: none */
     const qnnrt_tensor_info    *logits;        /* the first graph's; NULL: no graph has logits */
     size_t                      logits_bytes;  /* of one token's logits, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
@@ -463,6 +504,11 @@ typedef struct qnnrt_llm_session_info {
 /* Return sizes and counts of a session; all 0 for NULL. */
 QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_session *session);
 
+/* Return how often a graph of a model has run in a session: graph `graph` of qnnrt_llm_info.graphs.
+   0 for one that does not exist. */
+QNNRT_LLM_API uint64_t qnnrt_llm_session_runs(const qnnrt_llm_session *session, size_t model,
+                                              size_t graph);
+
 /* Return cache `index` of model `model` of a session; NULL if the session has no such cache. */
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
                                                    size_t index);
@@ -477,7 +523,8 @@ enum { QNNRT_LLM_SEQUENCES = 64 };     /* in one cache */
 
 /* Tokens to compute. With only .tokens and .count set, they continue sequence 0. */
 typedef struct qnnrt_llm_batch {
-    const int32_t       *tokens;       /* [count] */
+    const int32_t       *tokens;       /* [count]; with .embeddings it may be NULL, or -1 for a row
+                                          of them */
     size_t               count;
     uint32_t             sequence;     /* the sequence that all tokens continue */
     const uint64_t      *sequences;    /* [count] sequences of each token, bit s for sequence s. If
@@ -490,19 +537,24 @@ typedef struct qnnrt_llm_batch {
                                           follows, as an index in this batch; -1: the last token in
                                           the cache (default NULL: each token follows all earlier
                                           tokens of its sequences) */
-    const unsigned char *wanted;       /* [count] not 0: this token's logits are wanted (default
-                                          NULL: the last token's). Ignored without .logits and
-                                          .codes */
+    const unsigned char *wanted;       /* [count] not 0: this token's results are wanted (default
+                                          NULL: the last token's). Ignored without .logits, .codes
+                                          and .hidden */
     float               *logits;       /* [wanted][vocabulary] receives logits, or NULL */
     void                *codes;        /* receives the same as stored, or NULL */
+    const float         *embeddings;   /* [count][width] rows instead of tokens, where
+                                          qnnrt_llm_info.embeddings is not NULL; the rows of tokens
+                                          that are not -1 are not read (default NULL: tokens) */
+    float               *hidden;       /* [wanted][width] receives last hidden states, or NULL */
 } qnnrt_llm_batch;
 
 /* Compute a batch of any length, in chunks, and keep its tokens in the cache: all of them or, after
    a failure, none.
 
    Returns  QNNRT_OK; QNNRT_E_ARG (empty batch, token out of range, invalid sequence, position or
-            parent, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context is
-            full: qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_CANCELLED
+            parent, a token of sequences that hold different texts, embeddings or results that the
+            graphs do not have); QNNRT_E_LIMIT (the context is full:
+            qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_CANCELLED
             (desc.progress of the session ended it); QNNRT_E_BACKEND and the other errors of
             qnnrt_exec(). Text: qnnrt_llm_error()
    Threads  one thread per session at a time
@@ -537,6 +589,38 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values);
 QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
+
+/* Return the last hidden state of token `row` of the last batch, as numbers, into values [width];
+   for the same rows as qnnrt_llm_logits().
+   Returns  QNNRT_OK; QNNRT_E_STATE, QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (the graphs have no such
+            output). Text: qnnrt_llm_error() */
+QNNRT_LLM_API qnnrt_result qnnrt_llm_hidden(qnnrt_llm_cache *cache, size_t row, float *values);
+
+typedef enum qnnrt_llm_pooling {
+    QNNRT_LLM_POOL_MEAN = 0,       /* of all tokens: of most encoders */
+    QNNRT_LLM_POOL_LAST            /* of the last token: of most decoders */
+} qnnrt_llm_pooling;
+
+typedef struct qnnrt_llm_pool_desc {
+    qnnrt_llm_pooling pooling;
+    uint32_t          sequence;    /* whose tokens to pool (default 0) */
+    int               normalize;   /* 1: to length 1; zeros stay zeros (default 0) */
+} qnnrt_llm_pool_desc;
+
+/* Make one vector of the hidden states that a batch received: the embedding of a text.
+
+   batch    after a decode or eval with .hidden. POOL_MEAN takes all tokens of the sequence, and all
+            must have been wanted; POOL_LAST the last one
+   desc     NULL for the default
+   values   [qnnrt_llm_info.width] receives the vector
+
+   Returns  QNNRT_OK; QNNRT_E_ARG (no .hidden; a token was not wanted; no token is of the sequence;
+            an unknown pooling); QNNRT_E_UNSUPPORTED (the model has no hidden states)
+   Threads  any
+   Cost     adds up in double; allocates nothing */
+QNNRT_LLM_API qnnrt_result qnnrt_llm_pool(const qnnrt_llm *llm, const qnnrt_llm_batch *batch,
+                                          const qnnrt_llm_pool_desc *desc, float *values,
+                                          qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- cache -- */
 
@@ -852,6 +936,7 @@ typedef struct qnnrt_llm__graph {
     qnnrt_llm__slots      inputs[QNNRT_LLM_ROLE_COUNT];   /* TOKENS, POSITIONS, ROPE_COS, ROPE_SIN,
                                                              MASK, WINDOW_MASK: the host fills */
     qnnrt_slot            logits;       /* NO_SLOT: none */
+    qnnrt_slot            hidden;       /* the last hidden state; NO_SLOT: none */
     qnnrt_llm__ends      *kv;           /* [llm.kv_count] */
 } qnnrt_llm__graph;
 
@@ -863,6 +948,9 @@ struct qnnrt_llm {
     qnnrt_llm__kv    *kv;               /* [kv_count] by layer, keys before values, head */
     size_t            kv_count;
     float             masked;           /* desc.masked, 0: depends on the type */
+    const qnnrt_tensor_info *table;     /* rows of tokens, for graphs that take the hidden state;
+                                           NULL: none */
+    const void       *table_data;
     void             *blocks;           /* list of its allocations */
     uint32_t          sessions;         /* sessions on this model; any thread may change it */
 };
@@ -886,6 +974,14 @@ static int qnnrt_llm__layered(qnnrt_llm_role role)
 #undef QNNRT_LLM_X
     };
     return (size_t)role < sizeof layered && layered[role];
+}
+
+/* Return how many tokens there are; 0: nothing tells. */
+static uint32_t qnnrt_llm__words(const qnnrt_llm *llm)
+{
+    const qnnrt_tensor_info *table = llm->table;
+    if (table != NULL && table->rank >= 2) return table->dims[table->rank - 2];
+    return llm->info.vocabulary;
 }
 
 /* Allocate memory that lives as long as a list of blocks: a model, or the search for its roles. */
@@ -1203,6 +1299,8 @@ static const struct qnnrt_llm__names_pattern {
     QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_embeds")
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "hidden_states")
     QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "logits")
+    QNNRT_LLM_X(OUT,   LAST_HIDDEN, NAMED, "last_hidden_state")
+    QNNRT_LLM_X(OUT,   LAST_HIDDEN, NAMED, "token_embeddings")
     /* mllm */
     QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>")
     QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>")
@@ -1893,7 +1991,7 @@ static int qnnrt_llm__items_ends(qnnrt_llm_role role)
     case QNNRT_LLM_ROLE_WINDOW_MASK: case QNNRT_LLM_ROLE_KEY_IN: case QNNRT_LLM_ROLE_VALUE_IN:
         return QNNRT_LLM__IN;
     case QNNRT_LLM_ROLE_KEY_OUT: case QNNRT_LLM_ROLE_VALUE_OUT: case QNNRT_LLM_ROLE_LOGITS:
-    case QNNRT_LLM_ROLE_UNUSED:
+    case QNNRT_LLM_ROLE_LAST_HIDDEN: case QNNRT_LLM_ROLE_UNUSED:
         return QNNRT_LLM__OUT;
     case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN: case QNNRT_LLM_ROLE_HIDDEN:
         return QNNRT_LLM__INOUT;
@@ -2146,6 +2244,7 @@ static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *co
         *context = tensor->dims[tensor->rank - 1];
         return tensor->dims[tensor->rank - 2];
     case QNNRT_LLM_ROLE_HIDDEN: case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
+    case QNNRT_LLM_ROLE_LAST_HIDDEN:
         return tensor->rank >= 2 ? tensor->dims[tensor->rank - 2] : 0;
     default: return 0;
     }
@@ -2232,25 +2331,26 @@ static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_t
 /* =====================================================================================
    GROUP                                                                         >>group
    Chooses the graphs: the pipelines of the model or, if no names join its shards, graphs of all
-   shards with equal tokens per call.
+   shards with equal tokens per call and context.
    Needs: >>config >>shape >>names >>items     Knows nothing of: caches, wiring
    ===================================================================================== */
 
 typedef struct qnnrt_llm__group_part {
     const qnnrt_graph_info *graph;
     size_t                  context;
-    uint32_t                ar;
+    uint32_t                ar, columns;    /* columns: of its mask */
 } qnnrt_llm__group_part;
 
-/* Find the tokens per call of a single graph; 0: no tensor gives them. */
+/* Find tokens per call and columns of the mask of a single graph; 0: no tensor gives them. */
 static qnnrt_result qnnrt_llm__group_part_ar(qnnrt_llm__items *work, qnnrt_llm__group_part *part)
 {
     const qnnrt_graph_info *g = part->graph;
     size_t i;
-    for (i = 0; i < g->input_count + g->output_count && part->ar == 0; ++i) {
+    for (i = 0; i < g->input_count + g->output_count && (part->ar == 0 || part->columns == 0);
+         ++i) {
         qnnrt_llm__names_found found;
         qnnrt_llm_tensor_info t;
-        uint32_t context;
+        uint32_t context, ar;
         qnnrt_result result;
         memset(&t, 0, sizeof t);
         t.output = i >= g->input_count;
@@ -2258,7 +2358,9 @@ static qnnrt_result qnnrt_llm__group_part_ar(qnnrt_llm__items *work, qnnrt_llm__
         result = qnnrt_llm__items_first(work, part->context, t.tensor, t.output, &found);
         if (result != QNNRT_OK) return result;
         t.role = found.role;
-        part->ar = qnnrt_llm__items_ar(&t, &context);
+        ar = qnnrt_llm__items_ar(&t, &context);
+        if (part->ar == 0) part->ar = ar;
+        if (part->columns == 0) part->columns = context;
     }
     return QNNRT_OK;
 }
@@ -2268,10 +2370,12 @@ static int qnnrt_llm__group_part_order(const void *a, const void *b)
     const qnnrt_llm__group_part *x = (const qnnrt_llm__group_part *)a;
     const qnnrt_llm__group_part *y = (const qnnrt_llm__group_part *)b;
     if (x->context != y->context) return x->context < y->context ? -1 : 1;
-    return x->ar < y->ar ? -1 : x->ar > y->ar;
+    if (x->ar != y->ar) return x->ar < y->ar ? -1 : 1;
+    return x->columns < y->columns ? -1 : x->columns > y->columns;
 }
 
-/* Join graphs of all contexts by their tokens per call, because their names do not join them. */
+/* Join graphs of all contexts by their tokens per call and the columns of their masks, because
+   their names do not join them. A shard without a mask has one graph for each number of tokens. */
 static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->model;
@@ -2304,7 +2408,9 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
         const qnnrt_llm__group_part *last =
             i % each != 0 ? (const qnnrt_llm__group_part *)order[i - 1] : NULL;
         if (count == each * contexts && part->context == i / each && part->ar == same->ar &&
-            part->ar != 0 && (last == NULL || part->ar != last->ar)) continue;
+            (part->columns == same->columns || part->columns == 0 || same->columns == 0) &&
+            part->ar != 0 &&
+            (last == NULL || part->ar != last->ar || part->columns != last->columns)) continue;
         return qnnrt_llm__hint(work->err,
                                qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                                "cannot join the graphs of %u contexts: neither"
@@ -2371,6 +2477,38 @@ static qnnrt_result qnnrt_llm__group_named(qnnrt_llm__items *work, size_t index,
     return result;
 }
 
+/* Take the look-up of rows, with which a pipeline begins, out of it: sessions will do it. */
+static qnnrt_result qnnrt_llm__group_look_up(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
+                                             const qnnrt_pipeline_info *info)
+{
+    const qnnrt_graph_info *step = info->steps[0].graph;
+    qnnrt_slot table = QNNRT_NO_SLOT;
+    size_t i, first = 1;
+    while (first < info->step_count && info->steps[first].kind == QNNRT_STEP_CONVERT) ++first;
+    for (i = 0; i < step->input_count && table == QNNRT_NO_SLOT; ++i) {
+        if (!qnnrt_llm__items_address(work, 0, step->inputs[i].name))
+            return qnnrt_llm__items_memory(work);
+        if (qnnrt_slot_find(graph->pipeline, work->address, QNNRT_ROLE_CONSTANT, &table, NULL) !=
+            QNNRT_OK) table = QNNRT_NO_SLOT;
+    }
+    for (i = first; i < info->step_count; ++i)
+        if (info->steps[i].kind != QNNRT_STEP_GRAPH) table = QNNRT_NO_SLOT;
+    if (table == QNNRT_NO_SLOT || step->input_count != 2 || step->output_count != 1 ||
+        first == info->step_count)
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED, "cannot take embeddings:"
+                                     " expected a look-up of rows in a constant table, then graphs"
+                                     " alone");
+    if (work->llm->table == NULL) {
+        work->llm->table = table->tensor;
+        work->llm->table_data = table->constant;
+    }
+    graph->pipeline = NULL;                     /* >>wires makes one of the graphs */
+    graph->wired = 0;
+    graph->steps = info->steps + first;
+    graph->step_count = info->step_count - first;
+    return QNNRT_OK;
+}
+
 /* Take the steps of a graph's pipeline. */
 static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
@@ -2380,8 +2518,13 @@ static qnnrt_result qnnrt_llm__group_steps(qnnrt_llm__items *work, qnnrt_llm__it
     graph->steps = info->steps;
     graph->step_count = info->step_count;
     graph->wired = work->desc->made_count > 0 || qnnrt_llm__group_wired(work->llm, info);
-    for (s = 0; s < info->step_count; ++s)
-        if (info->steps[s].kind == QNNRT_STEP_GRAPH && info->steps[s].model != work->llm->model)
+    if (work->desc->embeddings && info->step_count > 0 &&
+        info->steps[0].kind == QNNRT_STEP_HOST) {
+        qnnrt_result result = qnnrt_llm__group_look_up(work, graph, info);
+        if (result != QNNRT_OK) return result;
+    }
+    for (s = 0; s < graph->step_count; ++s)
+        if (graph->steps[s].kind == QNNRT_STEP_GRAPH && graph->steps[s].model != work->llm->model)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_ARG, "step %u is a graph of another"
                                          " model", (unsigned)s);
     return QNNRT_OK;
@@ -3474,19 +3617,21 @@ typedef struct qnnrt_llm__wires_cuts {
     const qnnrt_llm_tensor_info *hidden, *hidden_in, *cos, *sin;
 } qnnrt_llm__wires_cuts;
 
-/* Refuse two tensors with the same role and end in a step, and logits in several steps. */
+/* Refuse two tensors with the same role and end in a step, and results in several steps. */
 static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
-    const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
+    const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *results[2] = { NULL, NULL };
     size_t s, i;
     for (s = 0; s < graph->step_count; ++s) {
         memset(seen, 0, sizeof seen);
         for (i = graph->first[s]; i < graph->first[s + 1]; ++i) {
             const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
+            const int result = t->role == QNNRT_LLM_ROLE_LOGITS        ? 0
+                               : t->role == QNNRT_LLM_ROLE_LAST_HIDDEN ? 1 : -1;
             if (qnnrt_llm__layered(t->role) || t->role == QNNRT_LLM_ROLE_UNKNOWN ||
                 (size_t)t->role >= QNNRT_LLM_ROLE_UNUSED) continue;
             other = seen[t->role][t->output];
-            if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
+            if (result >= 0 && results[result] != NULL) other = results[result];
             if (other != NULL)
                 return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
                                              "two tensors have the role %s: %s (%s) and %s (%s)",
@@ -3495,7 +3640,7 @@ static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__ite
                                              other->reason, qnnrt_llm__items_say(work, graph, t),
                                              t->reason);
             seen[t->role][t->output] = t;
-            if (t->role == QNNRT_LLM_ROLE_LOGITS) logits = t;
+            if (result >= 0) results[result] = t;
         }
     }
     return QNNRT_OK;
@@ -3741,7 +3886,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
     size_t i, k;
     qnnrt_result result = qnnrt_llm__wires_fed(work, graph, &fed);
     if (result != QNNRT_OK) return result;
-    to->logits = QNNRT_NO_SLOT;
+    to->logits = to->hidden = QNNRT_NO_SLOT;
     to->kv = (qnnrt_llm__ends *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
                                                 sizeof *to->kv);
     for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i) {
@@ -3760,11 +3905,14 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         qnnrt_llm__slots *list = &to->inputs[t->role];
         qnnrt_slot slot;
-        if (t->output ? t->role != QNNRT_LLM_ROLE_LOGITS
+        if (t->output ? t->role != QNNRT_LLM_ROLE_LOGITS && t->role != QNNRT_LLM_ROLE_LAST_HIDDEN
                       : !qnnrt_llm__wires_from_caller(graph, t, fed)) continue;
         result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
         if (result != QNNRT_OK) return result;
-        if (t->output) { to->logits = slot; continue; }
+        if (t->output) {
+            *(t->role == QNNRT_LLM_ROLE_LOGITS ? &to->logits : &to->hidden) = slot;
+            continue;
+        }
         other = seen[(size_t)(slot - info->slots)];
         if (other == NULL && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
         if (other != NULL && (other->role != t->role || qnnrt_llm__layered(t->role)))
@@ -3827,6 +3975,30 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
                                    " \"%.100s\" has %s, unlike \"%s\" of another graph",
                                    graph->name, qnnrt_llm__items_say(work, graph, t),
                                    info->logits->name);
+    }
+    return QNNRT_OK;
+}
+
+/* Take the width from the last hidden state of a graph, and from its input for embeddings. */
+static qnnrt_result qnnrt_llm__roles_hidden(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    qnnrt_llm_info *info = &work->llm->info;
+    size_t i;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        const int in = t->role == QNNRT_LLM_ROLE_HIDDEN && !t->output && t->step == 0;
+        const qnnrt_tensor_info **known = in ? &info->embeddings : &info->hidden;
+        uint32_t last = t->tensor->rank > 0 ? t->tensor->dims[t->tensor->rank - 1] : 0;
+        if (!in && t->role != QNNRT_LLM_ROLE_LAST_HIDDEN) continue;
+        if (last == 0 || t->tensor->count != (uint64_t)last * graph->ar ||
+            (info->width != 0 && info->width != last))
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED, "%s: expected a row"
+                                         " of %u values for each of %u tokens per call",
+                                         qnnrt_llm__items_say(work, graph, t),
+                                         (unsigned)(info->width != 0 ? info->width : last),
+                                         (unsigned)graph->ar);
+        info->width = last;
+        if (*known == NULL) *known = t->tensor;
     }
     return QNNRT_OK;
 }
@@ -3933,11 +4105,10 @@ static uint64_t qnnrt_llm__roles_hash_tensor(uint64_t hash, const qnnrt_tensor_i
 }
 
 /* Continue a hash with 64 pieces of a constant: tables may be large, and mapped. */
-static uint64_t qnnrt_llm__roles_hash_constant(uint64_t hash, qnnrt_slot slot)
+static uint64_t qnnrt_llm__roles_hash_constant(uint64_t hash, const void *constant, uint64_t bytes)
 {
     enum { PIECES = 64, PIECE = 64 };
-    const unsigned char *data = (const unsigned char *)slot->constant;
-    const uint64_t bytes = slot->tensor->bytes;
+    const unsigned char *data = (const unsigned char *)constant;
     uint64_t i;
     if (bytes <= PIECES * PIECE) return qnnrt_llm__roles_hash(hash, data, (size_t)bytes);
     for (i = 0; i < PIECES; ++i)
@@ -3979,8 +4150,12 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
         pipeline = qnnrt_pipeline_get_info(work->graphs[g].pipeline);
         for (i = 0; i < pipeline->slot_count; ++i)
             if (pipeline->slots[i].constant != NULL)
-                hash = qnnrt_llm__roles_hash_constant(hash, &pipeline->slots[i]);
+                hash = qnnrt_llm__roles_hash_constant(hash, pipeline->slots[i].constant,
+                                                      pipeline->slots[i].tensor->bytes);
     }
+    if (work->llm->table_data != NULL)
+        hash = qnnrt_llm__roles_hash_constant(hash, work->llm->table_data,
+                                              work->llm->table->bytes);
     return hash;
 }
 
@@ -4147,6 +4322,7 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
     if (result == QNNRT_OK) result = qnnrt_llm__roles_sort(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__roles_logits(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__roles_hidden(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__roles_angles(work, &work->graphs[g], &angles);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__roles_settings(work, angles);
@@ -4185,6 +4361,8 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
     work.llm->hooks = desc->hooks;
     work.llm->model = model;
     work.llm->masked = desc->masked;
+    work.llm->table = desc->table;
+    work.llm->table_data = desc->table_data;
     work.llm->info.bos = -1;
     work.llm->info.cache_dtype = QNNRT_DTYPE_UNDEFINED;
     result = qnnrt_llm__roles_find(&work);
@@ -4238,7 +4416,15 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
     if (info->vocabulary > 0)
         qnnrt_llm__describe_line(to, "vocabulary %u, logits %s", (unsigned)info->vocabulary,
                                  qnnrt_dtype_name(info->logits->dtype));
-    else qnnrt_llm__describe_line(to, "no logits: a part of a model");
+    else if (info->hidden == NULL)
+        qnnrt_llm__describe_line(to, "no logits: a part of a model");
+    if (info->hidden != NULL)
+        qnnrt_llm__describe_line(to, "last hidden state of %u values, %s%s", (unsigned)info->width,
+                                 qnnrt_dtype_name(info->hidden->dtype),
+                                 info->vocabulary > 0 ? "" : ", no logits");
+    if (info->embeddings != NULL)
+        qnnrt_llm__describe_line(to, "takes embeddings of %u values, %s", (unsigned)info->width,
+                                 qnnrt_dtype_name(info->embeddings->dtype));
     if (info->rope.theta > 0) {
         qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s", info->rope.theta,
                                  qnnrt_llm__rope_words[info->rope.scaling], info->rope_source);
@@ -5320,9 +5506,159 @@ static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form, qnnrt_llm__m
 }
 
 /* =====================================================================================
-   SESSION                                                                     >>session
-   Makes plan, memory, runs and caches of one or more models.
-   Needs: >>config >>shape >>rope >>cells >>rows >>mask     Knows nothing of: steps
+   EMBEDDING                                                                 >>embedding
+   Looks up rows of a table.
+   Needs: >>config     Knows nothing of: models, caches
+   ===================================================================================== */
+
+/* The tensors of a look-up. */
+typedef struct qnnrt_llm__embedding_ends {
+    const qnnrt_tensor_info *ids, *table, *to;
+    size_t                   ids_at, table_at;      /* indexes of inputs */
+    uint64_t                 rows;                  /* of the table */
+    uint32_t                 width;
+} qnnrt_llm__embedding_ends;
+
+static int qnnrt_llm__embedding_integer(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_I32 || dtype == QNNRT_DTYPE_U32 || dtype == QNNRT_DTYPE_I64;
+}
+
+/* Return the bytes of a value, or 0 for a type or encoding without a conversion. */
+static size_t qnnrt_llm__embedding_element(const qnnrt_tensor_info *t)
+{
+    switch ((int)t->dtype) {
+    case QNNRT_DTYPE_F32: return 4;
+    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16: return 2;
+    case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_S8Q:
+        return t->quant.encoding == QNNRT_ENCODING_PER_TENSOR ? 1 : 0;
+    case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S16Q:
+        return t->quant.encoding == QNNRT_ENCODING_PER_TENSOR ? 2 : 0;
+    default: return 0;
+    }
+}
+
+/* Find the tensors of a look-up, and check them. */
+static qnnrt_result qnnrt_llm__embedding_find(const qnnrt_graph_info *step,
+                                              qnnrt_llm__embedding_ends *ends, qnnrt_error *err)
+{
+    const qnnrt_tensor_info *wrong = NULL;
+    char facts[3][160];
+    if (step->input_count != 2 || step->output_count != 1)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\" has %llu inputs and %llu"
+                               " outputs, expected ids, a table and one output", step->name,
+                               (unsigned long long)step->input_count,
+                               (unsigned long long)step->output_count);
+    ends->ids_at = !qnnrt_llm__embedding_integer(step->inputs[0].dtype);
+    ends->table_at = 1 - ends->ids_at;
+    ends->ids = &step->inputs[ends->ids_at];
+    ends->table = &step->inputs[ends->table_at];
+    ends->to = &step->outputs[0];
+    if (!qnnrt_llm__embedding_integer(ends->ids->dtype)) wrong = ends->ids;
+    if (qnnrt_llm__embedding_element(ends->table) == 0) wrong = ends->table;
+    if (qnnrt_llm__embedding_element(ends->to) == 0) wrong = ends->to;
+    if (wrong != NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "host \"%.100s\": \"%.100s\" is %s,"
+                               " expected %s", step->name, wrong->name,
+                               qnnrt_tensor_text(wrong, facts[0], sizeof facts[0]),
+                               wrong == ends->ids ? "int32, uint32 or int64"
+                               : "float32, float16, bfloat16 or codes of 8 or 16 bits with one"
+                                 " scale");
+    ends->width = ends->table->rank >= 2 ? ends->table->dims[ends->table->rank - 1] : 0;
+    ends->rows = ends->width > 0 ? ends->table->count / ends->width : 0;
+    if (ends->rows == 0 || ends->rows != ends->table->dims[ends->table->rank - 2] ||
+        ends->to->rank < 1 || ends->to->dims[ends->to->rank - 1] != ends->width ||
+        ends->to->count / ends->width != ends->ids->count)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\": ids %s, table %s and output"
+                               " %s do not fit, expected [n], [rows, width] and [n, width]",
+                               step->name, qnnrt_tensor_text(ends->ids, facts[0], sizeof facts[0]),
+                               qnnrt_tensor_text(ends->table, facts[1], sizeof facts[1]),
+                               qnnrt_tensor_text(ends->to, facts[2], sizeof facts[2]));
+    return QNNRT_OK;
+}
+
+static int64_t qnnrt_llm__embedding_id(const qnnrt_tensor_info *ids, const void *data, uint64_t i)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    int32_t signed32;
+    uint32_t unsigned32;
+    int64_t id;
+    if (ids->dtype == QNNRT_DTYPE_I32) {
+        memcpy(&signed32, at + i * sizeof signed32, sizeof signed32);
+        id = signed32;
+    } else if (ids->dtype == QNNRT_DTYPE_U32) {
+        memcpy(&unsigned32, at + i * sizeof unsigned32, sizeof unsigned32);
+        id = unsigned32;
+    } else memcpy(&id, at + i * sizeof id, sizeof id);
+    return id;
+}
+
+/* Convert a row in pieces, through float32. */
+static void qnnrt_llm__embedding_convert(const qnnrt_llm__embedding_ends *ends,
+                                         const unsigned char *from, unsigned char *to)
+{
+    enum { PIECE = 256 };
+    const size_t from_bytes = qnnrt_llm__embedding_element(ends->table);
+    const size_t to_bytes = qnnrt_llm__embedding_element(ends->to);
+    qnnrt_tensor_info in = *ends->table, out = *ends->to;
+    float values[PIECE];
+    uint32_t at, count;
+    in.rank = out.rank = 1;
+    in.dims = out.dims = &count;
+    for (at = 0; at < ends->width; at += count) {
+        count = ends->width - at;
+        if (count > PIECE) count = PIECE;
+        in.count = out.count = count;
+        in.bytes = count * from_bytes;
+        out.bytes = count * to_bytes;
+        qnnrt_decode_f32(&in, from + at * from_bytes, values);
+        qnnrt_encode_f32(&out, values, to + at * to_bytes);
+    }
+}
+
+/* Write a row of the table, of the types of ends, to memory. */
+static void qnnrt_llm__embedding_row(const qnnrt_llm__embedding_ends *ends, const void *table,
+                                     uint64_t row, unsigned char *to)
+{
+    const size_t bytes = qnnrt_llm__embedding_element(ends->table) * ends->width;
+    const unsigned char *from = (const unsigned char *)table + (size_t)row * bytes;
+    if (ends->table->dtype == ends->to->dtype &&
+        qnnrt_quant_equal(&ends->table->quant, &ends->to->quant)) memcpy(to, from, bytes);
+    else qnnrt_llm__embedding_convert(ends, from, to);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_info *step,
+                                               const void *const *inputs, void *const *outputs,
+                                               qnnrt_error *err)
+{
+    qnnrt_llm__embedding_ends ends;
+    unsigned char *to;
+    size_t to_bytes;
+    uint64_t i;
+    qnnrt_result result = qnnrt_llm__embedding_find(step, &ends, err);
+    (void)user;
+    if (result != QNNRT_OK) return result;
+    for (i = 0; i < ends.ids->count; ++i) {
+        const int64_t id = qnnrt_llm__embedding_id(ends.ids, inputs[ends.ids_at], i);
+        if (id < 0 || (uint64_t)id >= ends.rows)
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "host \"%.100s\": \"%.100s\"[%llu] is %lld,"
+                                   " expected 0 to %llu, the rows of \"%.100s\"", step->name,
+                                   ends.ids->name, (unsigned long long)i, (long long)id,
+                                   (unsigned long long)ends.rows - 1, ends.table->name);
+    }
+    to = (unsigned char *)outputs[0];
+    to_bytes = qnnrt_llm__embedding_element(ends.to) * ends.width;
+    for (i = 0; i < ends.ids->count; ++i, to += to_bytes)
+        qnnrt_llm__embedding_row(&ends, inputs[ends.table_at],
+                                 (uint64_t)qnnrt_llm__embedding_id(ends.ids, inputs[ends.ids_at],
+                                                                   i), to);
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   PLAN                                                                           >>plan
+   What a session is made of, and the plan of its memory.
+   Needs: >>config >>shape >>cells >>rows >>mask >>embedding     Knows nothing of: how runs are made
    ===================================================================================== */
 
 enum { QNNRT_LLM__ALIGN = 64 };
@@ -5340,6 +5676,13 @@ typedef struct qnnrt_llm__feed {        /* a tensor that takes rows of a table *
     unsigned char       *to;
     size_t               bytes;         /* of a row */
 } qnnrt_llm__feed;
+
+typedef struct qnnrt_llm__vectors {     /* an input of embeddings */
+    qnnrt_slot                slot;
+    unsigned char            *to;
+    size_t                    bytes;    /* of a row */
+    qnnrt_llm__embedding_ends look_up;  /* .table NULL: no token has a row */
+} qnnrt_llm__vectors;
 
 typedef struct qnnrt_llm__number {      /* an input of tokens or positions */
     int32_t    *to;                     /* NULL: of another type, written through the slot */
@@ -5362,8 +5705,11 @@ typedef struct qnnrt_llm__run {
     size_t                  feed_count;
     qnnrt_llm__mask        *masks;      /* [mask_count] */
     size_t                  mask_count;
-    const unsigned char    *logits;
+    qnnrt_llm__vectors     *vectors;    /* [vector_count] */
+    size_t                  vector_count;
+    const unsigned char    *logits;     /* NULL: none */
     size_t                  logits_bytes;   /* of a row */
+    uint64_t                times;      /* so far */
     qnnrt_llm__fresh       *fresh;      /* [kv_count]; from NULL: computed in place */
 } qnnrt_llm__run;
 
@@ -5388,6 +5734,7 @@ struct qnnrt_llm_cache {
     qnnrt_error          error;
     /* The rows of this cache's last step, [info.ar] each: */
     int32_t             *tokens, *positions, *parents;
+    const float         *vectors;       /* embeddings of the batch, or NULL */
     uint64_t            *sequences;
     uint32_t            *places;        /* cells for them */
     uint32_t            *added;         /* [cells] filled by the batch so far, freed on failure */
@@ -5412,29 +5759,33 @@ struct qnnrt_llm_session {
 
 /* Return 1 if a graph can compute new cells in their final place: a tensor with one row of
    cells. */
-static int qnnrt_llm__session_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm__graph *graph,
+static int qnnrt_llm__plan_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm__graph *graph,
                                        const qnnrt_llm__ends *ends)
 {
     return kv->outer == 1 && ends->out_cells == graph->ar && ends->out_first == 0;
 }
 
 /* Return 1 if two tensors can share memory and content. */
-static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+static int qnnrt_llm__plan_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
            qnnrt_quant_equal(&a->quant, &b->quant);
 }
 
 /* Check that a model has everything that it needs to run. A part of a model fails this check. */
-static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *err)
+static qnnrt_result qnnrt_llm__plan_check(const qnnrt_llm *llm, qnnrt_error *err)
 {
     size_t g;
     for (g = 0; g < llm->info.graph_count; ++g) {
         const qnnrt_llm__graph *graph = &llm->graphs[g];
         const qnnrt_llm__slots *in = graph->inputs;
         const char *lacks =
-            in[QNNRT_LLM_ROLE_TOKENS].count == 0 ? "an input for tokens" :
-            graph->logits == QNNRT_NO_SLOT ? "an output with logits" :
+            in[QNNRT_LLM_ROLE_TOKENS].count + in[QNNRT_LLM_ROLE_HIDDEN].count == 0
+                ? "an input for tokens" :
+            graph->logits == QNNRT_NO_SLOT &&
+                (llm->info.logits != NULL || llm->info.hidden == NULL) ? "an output with logits" :
+            graph->hidden == QNNRT_NO_SLOT && llm->info.hidden != NULL
+                ? "an output with the last hidden state" :
             in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
                 ? "an attention mask" : NULL;
         if (lacks != NULL)
@@ -5443,12 +5794,11 @@ static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *
                                      lacks),
                 "Open all shards of the model; if they are all open, look at the roles that"
                 " qnnrt_llm_describe() lists and correct them with a role table.");
-        if (in[QNNRT_LLM_ROLE_HIDDEN].count > 0)
-            return qnnrt_llm__hint(
-                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state"
-                                     " (embeddings) as input; expected token ids", graph->name),
-                "Put a host step with qnnrt_llm_embedding() before it: see \"Embeddings on the"
-                " host\" in qnnrt_llm.h.");
+        if (in[QNNRT_LLM_ROLE_HIDDEN].count > 0 &&
+            (in[QNNRT_LLM_ROLE_TOKENS].count > 0 || llm->info.embeddings == NULL))
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state"
+                                   " (embeddings) that no graph gives%s", graph->name,
+                                   llm->info.embeddings != NULL ? ", beside token ids" : "");
         if (llm->kv_count == 0 && graph->cells > 0)
             return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes no keys and values,"
                                    " but its mask has %u columns before its %u tokens",
@@ -5463,7 +5813,7 @@ static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *
 }
 
 /* Lay out the tensors of one cache within a buffer. */
-static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t lead,
+static qnnrt_result qnnrt_llm__plan_ranges(qnnrt_llm__part *part, uint32_t lead,
                                               qnnrt_error *err)
 {
     const qnnrt_llm *llm = part->llm;
@@ -5491,7 +5841,7 @@ typedef struct qnnrt_llm__wants {       /* descriptors of the plan */
 } qnnrt_llm__wants;
 
 /* Add a place to the plan. */
-static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
+static void qnnrt_llm__plan_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
                                      size_t buffer, uint64_t offset)
 {
     if (wants->places != NULL) {
@@ -5506,7 +5856,7 @@ static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnr
 
 /* Add a model to the plan: its graphs, its caches, and one buffer for inputs that shards name
    differently. Steps bind keys and values to their cache. Called twice, to count and to write. */
-static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
+static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
                                     qnnrt_llm__wants *wants)
 {
     const qnnrt_llm *llm = part->llm;
@@ -5532,10 +5882,10 @@ static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm_
             const qnnrt_llm__ends *ends = &graph->kv[k];
             const qnnrt_llm__kv *kv = &llm->kv[k];
             if (ends->in != QNNRT_NO_SLOT)
-                qnnrt_llm__session_place(wants, entry, ends->in, QNNRT_BUFFER_CALLER, 0);
+                qnnrt_llm__plan_place(wants, entry, ends->in, QNNRT_BUFFER_CALLER, 0);
             if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER &&
-                qnnrt_llm__session_in_place(kv, graph, ends))
-                qnnrt_llm__session_place(wants, entry, ends->out, QNNRT_BUFFER_CALLER, 0);
+                qnnrt_llm__plan_in_place(kv, graph, ends))
+                qnnrt_llm__plan_place(wants, entry, ends->out, QNNRT_BUFFER_CALLER, 0);
         }
         for (role = 0; role < QNNRT_LLM_ROLE_COUNT; ++role) {
             const qnnrt_llm__slots *in = &graph->inputs[role];
@@ -5544,7 +5894,7 @@ static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm_
             if (in->count < 2) continue;
             first = in->slots[0]->tensor;
             while (alike < in->count &&
-                   qnnrt_llm__session_alike(first,
+                   qnnrt_llm__plan_alike(first,
                                             in->slots[alike]->tensor))
                 ++alike;
             if (alike < in->count) continue;
@@ -5554,14 +5904,14 @@ static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm_
                 wants->buffers[wants->buffer_count].bytes = first->bytes;
             }
             for (i = 0; i < in->count; ++i)
-                qnnrt_llm__session_place(wants, entry, in->slots[i], wants->buffer_count, 0);
+                qnnrt_llm__plan_place(wants, entry, in->slots[i], wants->buffer_count, 0);
             ++wants->buffer_count;
         }
     }
 }
 
 /* Make the plan and the memory. */
-static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_error *err)
+static qnnrt_result qnnrt_llm__plan_make(qnnrt_llm_session *session, qnnrt_error *err)
 {
     qnnrt_llm__wants wants;
     qnnrt_plan_desc desc;
@@ -5572,7 +5922,7 @@ static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_er
     memset(&desc, 0, sizeof desc);
     memset(&mem, 0, sizeof mem);
     for (p = 0; p < session->part_count; ++p)
-        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+        qnnrt_llm__plan_want(session, &session->parts[p], &wants);
     wants.entries = (qnnrt_entry_desc *)qnnrt_llm__alloc(&session->hooks, wants.entry_count,
                                                          sizeof *wants.entries);
     wants.buffers = (qnnrt_buffer_desc *)qnnrt_llm__alloc(&session->hooks, wants.buffer_count,
@@ -5585,7 +5935,7 @@ static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_er
     }
     wants.entry_count = wants.buffer_count = wants.place_count = 0;
     for (p = 0; p < session->part_count; ++p)
-        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+        qnnrt_llm__plan_want(session, &session->parts[p], &wants);
     desc.entries = wants.entries;
     desc.entry_count = wants.entry_count;
     desc.buffers = wants.buffers;
@@ -5606,6 +5956,13 @@ done:
     qnnrt_llm__free(&session->hooks, wants.places);
     return result;
 }
+
+/* =====================================================================================
+   SESSION                                                                     >>session
+   Makes runs and caches of one or more models.
+   Needs: >>config >>shape >>rope >>cells >>rows >>mask >>embedding >>plan
+   Knows nothing of: steps
+   ===================================================================================== */
 
 /* Make a cache. */
 static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_llm__part *part,
@@ -5682,6 +6039,38 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
     return result;
 }
 
+/* Describe the inputs of embeddings, and check that rows of the table fit. */
+static qnnrt_result qnnrt_llm__session_vectors(const qnnrt_llm *llm, qnnrt_llm__run *run,
+                                               qnnrt_error *err)
+{
+    const qnnrt_llm__slots *in = &run->graph->inputs[QNNRT_LLM_ROLE_HIDDEN];
+    const qnnrt_tensor_info *table = llm->table;
+    char facts[2][160];
+    size_t i;
+    for (i = 0; i < in->count; ++i) {
+        qnnrt_llm__vectors *vectors = &run->vectors[run->vector_count++];
+        const qnnrt_tensor_info *tensor = in->slots[i]->tensor;
+        vectors->slot = in->slots[i];
+        vectors->to = (unsigned char *)qnnrt_data_slot(run->run, in->slots[i], NULL);
+        vectors->bytes = (size_t)(tensor->bytes / run->graph->ar);
+        if (table == NULL) continue;
+        vectors->look_up.table = table;
+        vectors->look_up.to = tensor;
+        vectors->look_up.width = llm->info.width;
+        if (llm->table_data != NULL && table->rank >= 2 && table->dims[table->rank - 2] > 0 &&
+            table->dims[table->rank - 1] == llm->info.width &&
+            qnnrt_llm__embedding_element(table) != 0 &&
+            qnnrt_llm__embedding_element(tensor) != 0 &&
+            table->bytes / table->dims[table->rank - 2] / llm->info.width >=
+                qnnrt_llm__embedding_element(table)) continue;
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "graph \"%s\": rows of the table %s do not"
+                               " fit \"%s\", %s", run->graph->name,
+                               qnnrt_tensor_text(table, facts[0], sizeof facts[0]), tensor->name,
+                               qnnrt_tensor_text(tensor, facts[1], sizeof facts[1]));
+    }
+    return QNNRT_OK;
+}
+
 /* Check that tensors of a role can hold all numbers from 0 to `top`: a number that a type cannot
    hold would become another token or position. */
 static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm_role role,
@@ -5748,7 +6137,9 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     if (result == QNNRT_OK && session->desc.progress != NULL)
         result = qnnrt_run_watch(run->run, qnnrt_llm__session_watch, session);
     if (result == QNNRT_OK)
-        result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS, llm->info.vocabulary - 1, err);
+        result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS,
+                                         llm->info.vocabulary > 0 ? llm->info.vocabulary - 1 : 0,
+                                         err);
     if (result == QNNRT_OK)
         result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_POSITIONS,
                                          session->desc.positions - 1, err);
@@ -5760,8 +6151,13 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     run->fresh = (qnnrt_llm__fresh *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->fresh);
     most = graph->inputs[numbers[0]].count + graph->inputs[numbers[1]].count;
     run->numbers = (qnnrt_llm__number *)qnnrt_llm__alloc(hooks, most, sizeof *run->numbers);
-    if (run->feeds == NULL || run->masks == NULL || run->fresh == NULL || run->numbers == NULL)
+    most = graph->inputs[QNNRT_LLM_ROLE_HIDDEN].count;
+    run->vectors = (qnnrt_llm__vectors *)qnnrt_llm__alloc(hooks, most, sizeof *run->vectors);
+    if (run->feeds == NULL || run->masks == NULL || run->fresh == NULL || run->numbers == NULL ||
+        run->vectors == NULL)
         return qnnrt_llm__fail_memory(err, "a run");
+    result = qnnrt_llm__session_vectors(llm, run, err);
+    if (result != QNNRT_OK) return result;
 
     for (which = 0; which < 2; ++which) {
         const qnnrt_llm__slots *in = &graph->inputs[numbers[which]];
@@ -5801,12 +6197,13 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
             if (k == run->mask_count) ++run->mask_count;
         }
     }
-    tensor = graph->logits->tensor;
-    run->logits = (const unsigned char *)qnnrt_data_slot(run->run, graph->logits, NULL);
-    run->logits_bytes = (size_t)(tensor->bytes / graph->ar);
+    if (graph->logits != QNNRT_NO_SLOT) {
+        run->logits = (const unsigned char *)qnnrt_data_slot(run->run, graph->logits, NULL);
+        run->logits_bytes = (size_t)(graph->logits->tensor->bytes / graph->ar);
+    }
     for (k = 0; k < llm->kv_count; ++k)
         if (session->desc.kv != QNNRT_LLM_SHIFT_POINTER ||
-            !qnnrt_llm__session_in_place(&llm->kv[k], graph, &graph->kv[k]))
+            !qnnrt_llm__plan_in_place(&llm->kv[k], graph, &graph->kv[k]))
             run->fresh[k] = qnnrt_llm__rows_fresh(
                 &part->caches[0].store, k, qnnrt_data_slot(run->run, graph->kv[k].out, NULL),
                 graph->kv[k].out_cells, graph->kv[k].out_first);
@@ -5839,6 +6236,7 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
             qnnrt_llm__free(&hooks, run->masks);
             qnnrt_llm__free(&hooks, run->fresh);
             qnnrt_llm__free(&hooks, run->numbers);
+            qnnrt_llm__free(&hooks, run->vectors);
         }
         for (i = 0; part->caches != NULL && i < session->desc.caches; ++i) {
             qnnrt_llm_cache *cache = &part->caches[i];
@@ -5873,7 +6271,7 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     qnnrt_result result;
     part->llm = llm;
     qnnrt_llm__count(&llm->sessions, 1);
-    result = qnnrt_llm__session_check(llm, err);
+    result = qnnrt_llm__plan_check(llm, err);
     if (result != QNNRT_OK) return result;
     if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER && llm->info.cells == 0)
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "shift pointer needs cells, but the graphs"
@@ -5892,7 +6290,7 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     if (part->runs == NULL || part->caches == NULL || part->tables == NULL ||
         part->ranges == NULL || part->range_bytes == NULL)
         return qnnrt_llm__fail_memory(err, "a session");
-    return qnnrt_llm__session_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
+    return qnnrt_llm__plan_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
 }
 
 /* Make all parts of a session. */
@@ -5904,7 +6302,7 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
     size_t p, i;
     for (p = 0; p < session->part_count && result == QNNRT_OK; ++p)
         result = qnnrt_llm__session_part(session, &session->parts[p], models[p], err);
-    if (result == QNNRT_OK) result = qnnrt_llm__session_plan(session, err);
+    if (result == QNNRT_OK) result = qnnrt_llm__plan_make(session, err);
     for (p = 0; p < session->part_count && result == QNNRT_OK; ++p) {
         qnnrt_llm__part *part = &session->parts[p];
         if (positions == 0 && part->llm->info.context > session->desc.positions)
@@ -5924,7 +6322,7 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
 /* =====================================================================================
    STEP                                                                           >>step
    Runs steps: fills the inputs, executes, keeps new tokens.
-   Needs: >>config >>shape >>cells >>rows >>mask >>session     Knows nothing of: sampling
+   Needs: >>config >>shape >>cells >>rows >>mask >>embedding >>plan     Knows nothing of: sampling
    ===================================================================================== */
 
 #define QNNRT_LLM__FAIL(cache, ...) qnnrt_llm__fail(&(cache)->error, __VA_ARGS__)
@@ -5935,12 +6333,34 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
 {
-    const qnnrt_llm_info *info = &cache->part->llm->info;
+    const qnnrt_llm *llm = cache->part->llm;
+    const qnnrt_llm_info *info = &llm->info;
+    const uint32_t words = qnnrt_llm__words(llm);
+    const char *none;
     size_t i;
-    if (batch->count == 0 || batch->tokens == NULL)
+    if (batch->count == 0 || (batch->tokens == NULL && batch->embeddings == NULL))
         return qnnrt_llm__hint(&cache->error,
                                QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens"),
                                "Begin a text with at least one token, for example bos.");
+    none = batch->embeddings != NULL && info->embeddings == NULL ? "batch.embeddings: the graphs"
+                                                                   " take tokens"
+           : (batch->logits != NULL || batch->codes != NULL) && info->logits == NULL
+               ? "batch.logits: the graphs have no logits"
+           : batch->hidden != NULL && info->hidden == NULL
+               ? "batch.hidden: the graphs have no output of the last hidden state" : NULL;
+    if (none != NULL)
+        return qnnrt_llm__hint(
+            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%s", none),
+            batch->embeddings != NULL && info->embeddings == NULL
+                ? "Compile the model with --embedding host and open it with desc.embeddings."
+                : "Compile the model with --outputs both.");
+    if (info->embeddings != NULL && llm->table == NULL && batch->tokens != NULL &&
+        batch->embeddings == NULL)
+        return qnnrt_llm__hint(&cache->error,
+                               QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the graphs take embeddings, and"
+                                               " there is no table with rows of tokens"),
+                               "Set batch.embeddings, or give the table with desc.table of"
+                               " qnnrt_llm_open().");
     if (batch->sequences == NULL && batch->sequence >= QNNRT_LLM_SEQUENCES)
         return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %u, expected 0 to %d",
                                (unsigned)batch->sequence, QNNRT_LLM_SEQUENCES - 1);
@@ -5949,10 +6369,15 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
                                " which the largest graph takes", (unsigned long)batch->count,
                                (unsigned)info->ar);
     for (i = 0; i < batch->count; ++i) {
-        if (batch->tokens[i] < 0 || (uint32_t)batch->tokens[i] >= info->vocabulary)
+        const int32_t token = batch->tokens != NULL ? batch->tokens[i] : -1;
+        if ((token < 0 || (words > 0 && (uint32_t)token >= words) ||
+             (info->embeddings != NULL && llm->table == NULL)) &&
+            (token != -1 || batch->embeddings == NULL))
             return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %ld at place %lu of the batch,"
-                                   " expected 0 to %lu", (long)batch->tokens[i], (unsigned long)i,
-                                   (unsigned long)info->vocabulary - 1);
+                                   " expected %d to %ld", (long)token, (unsigned long)i,
+                                   batch->embeddings != NULL ? -1 : 0,
+                                   info->embeddings != NULL && llm->table == NULL ? -1L
+                                   : words > 0 ? (long)words - 1 : (long)INT32_MAX);
         if (batch->sequences != NULL && batch->sequences[i] == 0)
             return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has no sequence",
                                    (unsigned long)i);
@@ -6012,7 +6437,7 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
                                                " sequences with different texts", (unsigned long)i),
                                "Copy one sequence to the other first, or pass the token once for"
                                " each sequence.");
-    cache->tokens[row] = batch->tokens[i];
+    cache->tokens[row] = batch->tokens != NULL ? batch->tokens[i] : -1;
     cache->sequences[row] = sequences;
     cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
     if (batch->parents != NULL && batch->parents[i] >= 0) {
@@ -6159,9 +6584,39 @@ static qnnrt_result qnnrt_llm__step_numbers(qnnrt_llm_cache *cache, const qnnrt_
     return result;
 }
 
-/* Fill all inputs except keys and values. Rows after the last token are token 0 at position 0. */
+/* Write embeddings: rows of the batch, rows of the table for tokens, and zeros after them. */
+static qnnrt_result qnnrt_llm__step_vectors(qnnrt_llm_cache *cache, const qnnrt_llm__run *run,
+                                            size_t first, uint32_t count)
+{
+    const qnnrt_llm *llm = cache->part->llm;
+    const uint32_t width = llm->info.width, ar = run->graph->ar;
+    static const float zero[64] = { 0 };
+    qnnrt_result result = QNNRT_OK;
+    uint32_t r, c;
+    size_t i;
+    for (i = 0; i < run->vector_count; ++i) {
+        const qnnrt_llm__vectors *vectors = &run->vectors[i];
+        for (r = 0; r < count && result == QNNRT_OK; ++r)
+            if (cache->tokens[r] >= 0)
+                qnnrt_llm__embedding_row(&vectors->look_up, llm->table_data,
+                                         (uint64_t)cache->tokens[r],
+                                         vectors->to + r * vectors->bytes);
+            else
+                result = qnnrt_write_f32(run->run, vectors->slot, (uint64_t)r * width,
+                                         cache->vectors + (first + r) * width, width);
+        for (; r < ar && result == QNNRT_OK; ++r)
+            for (c = 0; c < width && result == QNNRT_OK; c += 64)
+                result = qnnrt_write_f32(run->run, vectors->slot, (uint64_t)r * width + c, zero,
+                                         width - c < 64 ? width - c : 64);
+    }
+    if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
+    return result;
+}
+
+/* Fill all inputs except keys and values. Rows after the last token are token 0 at position 0, or
+   zeros. */
 static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
-                                         uint32_t count, const int32_t *parents)
+                                         size_t first, uint32_t count, const int32_t *parents)
 {
     const qnnrt_llm__graph *graph = run->graph;
     qnnrt_llm__mask_form form;
@@ -6170,6 +6625,8 @@ static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run 
     size_t i, r;
     for (i = count; i < graph->ar; ++i) cache->tokens[i] = cache->positions[i] = 0;
     result = qnnrt_llm__step_numbers(cache, run);
+    if (result == QNNRT_OK && run->vector_count > 0)
+        result = qnnrt_llm__step_vectors(cache, run, first, count);
     if (result != QNNRT_OK) return result;
     for (i = 0; i < run->feed_count; ++i) {
         const qnnrt_llm__feed *feed = &run->feeds[i];
@@ -6202,7 +6659,7 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
     if (run->graph->cells > 0)
         qnnrt_llm__rows_arrange(&cache->store, run->graph->cells, cache->cells.end);
     result = qnnrt_llm__step_bind(cache, run);
-    if (result == QNNRT_OK) result = qnnrt_llm__step_fill(cache, run, count, parents);
+    if (result == QNNRT_OK) result = qnnrt_llm__step_fill(cache, run, first, count, parents);
     if (result != QNNRT_OK) return result;
     session->at.cache = cache;
     session->at.done = first;
@@ -6215,6 +6672,7 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
         return result;
     }
     ++session->info.steps;
+    ++run->times;
     session->info.executes += run->executes;
     session->stepped = cache;
     session->stepped_run = run;
@@ -6339,6 +6797,7 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
                                (unsigned)info->ar);
     qnnrt_llm__step_forget(cache);
     cache->session->at.count = batch->count;
+    cache->vectors = batch->embeddings;
     for (i = 0; i < batch->count; ++i) {
         result = qnnrt_llm__step_row(cache, batch, i, i);
         if (result != QNNRT_OK) return result;
@@ -6357,7 +6816,7 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
                                batch->parents != NULL ? cache->parents : NULL);
 }
 
-/* Copy the wanted logits of a chunk into the batch's buffers. */
+/* Copy the wanted results of a chunk into the batch's buffers. */
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
                                          size_t first, uint32_t count, size_t *given)
@@ -6365,21 +6824,23 @@ static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm
     const qnnrt_llm__run *run = cache->session->stepped_run;
     const qnnrt_llm_info *info = &cache->part->llm->info;
     uint32_t r;
-    if (batch->logits == NULL && batch->codes == NULL) return QNNRT_OK;
+    if (batch->logits == NULL && batch->codes == NULL && batch->hidden == NULL) return QNNRT_OK;
     for (r = 0; r < count; ++r) {
         const size_t i = first + r;
+        qnnrt_result result = QNNRT_OK;
         if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count) continue;
         if (batch->codes != NULL)
             memcpy((unsigned char *)batch->codes + *given * run->logits_bytes,
                    run->logits + r * run->logits_bytes, run->logits_bytes);
-        if (batch->logits != NULL) {
-            qnnrt_result result = qnnrt_read_f32(
-                run->run, run->graph->logits, (uint64_t)r * info->vocabulary,
-                batch->logits + *given * info->vocabulary, info->vocabulary);
-            if (result != QNNRT_OK) {
-                cache->error = *qnnrt_run_error(run->run);
-                return result;
-            }
+        if (batch->logits != NULL)
+            result = qnnrt_read_f32(run->run, run->graph->logits, (uint64_t)r * info->vocabulary,
+                                    batch->logits + *given * info->vocabulary, info->vocabulary);
+        if (batch->hidden != NULL && result == QNNRT_OK)
+            result = qnnrt_read_f32(run->run, run->graph->hidden, (uint64_t)r * info->width,
+                                    batch->hidden + *given * info->width, info->width);
+        if (result != QNNRT_OK) {
+            cache->error = *qnnrt_run_error(run->run);
+            return result;
         }
         ++*given;
     }
@@ -6400,6 +6861,7 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
                                (unsigned)cells->count, (unsigned long)batch->count);
     qnnrt_llm__step_forget(cache);
     cache->session->at.count = batch->count;
+    cache->vectors = batch->embeddings;
     for (done = 0; done < batch->count; done += count) {
         /* Cells of this batch must not move, so that a failure can free them again. */
         qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
@@ -6431,6 +6893,76 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
         if (cache->session->stepped == cache) cache->session->stepped = NULL;
     }
     return result;
+}
+
+/* =====================================================================================
+   POOL                                                                           >>pool
+   Makes one vector of the hidden states of a text.
+   Needs: >>config     Knows nothing of: models, caches
+   ===================================================================================== */
+
+/* Return the root of x, correctly rounded or next to it, without libm. */
+static double qnnrt_llm__pool_root(double x)
+{
+    double root = 1;
+    int i;
+    if (!(x > 0) || x > 1.0e300) return 0;
+    while (root * root < x) root *= 2;
+    while (root * root > x * 4) root /= 2;
+    for (i = 0; i < 8; ++i) root = (root + x / root) / 2;
+    return root;
+}
+
+/* Return 1 if token i of a batch belongs to a sequence. */
+static int qnnrt_llm__pool_has(const qnnrt_llm_batch *batch, size_t i, uint32_t sequence)
+{
+    if (batch->sequences == NULL) return batch->sequence == sequence;
+    return (batch->sequences[i] >> sequence & 1) != 0;
+}
+
+/* Pool the hidden states of a batch. The sum of a column is exact for up to 2^29 floats of like
+   size. */
+static qnnrt_result qnnrt_llm__pool(const qnnrt_llm_batch *batch, uint32_t width,
+                                    const qnnrt_llm_pool_desc *desc, float *values,
+                                    qnnrt_error *err)
+{
+    const uint32_t sequence = desc->sequence;
+    size_t i, row, last = batch->count, count = 0;
+    double square = 0, root;
+    uint32_t c;
+    for (i = 0; i < batch->count; ++i) {
+        if (!qnnrt_llm__pool_has(batch, i, sequence)) continue;
+        last = i;
+        ++count;
+    }
+    if (count == 0)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "no token of the batch is of sequence %u",
+                               (unsigned)sequence);
+    for (i = 0; i < batch->count; ++i) {
+        if (!qnnrt_llm__pool_has(batch, i, sequence)) continue;
+        if (desc->pooling == QNNRT_LLM_POOL_LAST && i != last) continue;
+        if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count)
+            return qnnrt_llm__hint(err, qnnrt_llm__fail(err, QNNRT_E_ARG, "token %lu of the batch"
+                                                        " is pooled, but was not wanted",
+                                                        (unsigned long)i),
+                                   "Set its batch.wanted before the decode.");
+    }
+    for (c = 0; c < width; ++c) {
+        double sum = 0;
+        for (i = 0, row = 0; i < batch->count; ++i) {
+            if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count) continue;
+            if (qnnrt_llm__pool_has(batch, i, sequence) &&
+                (desc->pooling == QNNRT_LLM_POOL_MEAN || i == last))
+                sum += (double)batch->hidden[row * width + c];
+            ++row;
+        }
+        if (desc->pooling == QNNRT_LLM_POOL_MEAN) sum /= (double)count;
+        values[c] = (float)sum;
+        square += sum * sum;
+    }
+    root = desc->normalize ? qnnrt_llm__pool_root(square) : 0;
+    for (c = 0; c < width && root > 0; ++c) values[c] = (float)((double)values[c] / root);
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -7122,152 +7654,6 @@ done:
 }
 
 /* =====================================================================================
-   EMBEDDING                                                                 >>embedding
-   Looks up rows of a table.
-   Needs: >>config     Knows nothing of: models, caches
-   ===================================================================================== */
-
-/* The tensors of a look-up. */
-typedef struct qnnrt_llm__embedding_ends {
-    const qnnrt_tensor_info *ids, *table, *to;
-    size_t                   ids_at, table_at;      /* indexes of inputs */
-    uint64_t                 rows;                  /* of the table */
-    uint32_t                 width;
-} qnnrt_llm__embedding_ends;
-
-static int qnnrt_llm__embedding_integer(qnnrt_dtype dtype)
-{
-    return dtype == QNNRT_DTYPE_I32 || dtype == QNNRT_DTYPE_U32 || dtype == QNNRT_DTYPE_I64;
-}
-
-/* Return the bytes of a value, or 0 for a type or encoding without a conversion. */
-static size_t qnnrt_llm__embedding_element(const qnnrt_tensor_info *t)
-{
-    switch ((int)t->dtype) {
-    case QNNRT_DTYPE_F32: return 4;
-    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16: return 2;
-    case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_S8Q:
-        return t->quant.encoding == QNNRT_ENCODING_PER_TENSOR ? 1 : 0;
-    case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S16Q:
-        return t->quant.encoding == QNNRT_ENCODING_PER_TENSOR ? 2 : 0;
-    default: return 0;
-    }
-}
-
-/* Find the tensors of a look-up, and check them. */
-static qnnrt_result qnnrt_llm__embedding_find(const qnnrt_graph_info *step,
-                                              qnnrt_llm__embedding_ends *ends, qnnrt_error *err)
-{
-    const qnnrt_tensor_info *wrong = NULL;
-    char facts[3][160];
-    if (step->input_count != 2 || step->output_count != 1)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\" has %llu inputs and %llu"
-                               " outputs, expected ids, a table and one output", step->name,
-                               (unsigned long long)step->input_count,
-                               (unsigned long long)step->output_count);
-    ends->ids_at = !qnnrt_llm__embedding_integer(step->inputs[0].dtype);
-    ends->table_at = 1 - ends->ids_at;
-    ends->ids = &step->inputs[ends->ids_at];
-    ends->table = &step->inputs[ends->table_at];
-    ends->to = &step->outputs[0];
-    if (!qnnrt_llm__embedding_integer(ends->ids->dtype)) wrong = ends->ids;
-    if (qnnrt_llm__embedding_element(ends->table) == 0) wrong = ends->table;
-    if (qnnrt_llm__embedding_element(ends->to) == 0) wrong = ends->to;
-    if (wrong != NULL)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "host \"%.100s\": \"%.100s\" is %s,"
-                               " expected %s", step->name, wrong->name,
-                               qnnrt_tensor_text(wrong, facts[0], sizeof facts[0]),
-                               wrong == ends->ids ? "int32, uint32 or int64"
-                               : "float32, float16, bfloat16 or codes of 8 or 16 bits with one"
-                                 " scale");
-    ends->width = ends->table->rank >= 2 ? ends->table->dims[ends->table->rank - 1] : 0;
-    ends->rows = ends->width > 0 ? ends->table->count / ends->width : 0;
-    if (ends->rows == 0 || ends->rows != ends->table->dims[ends->table->rank - 2] ||
-        ends->to->rank < 1 || ends->to->dims[ends->to->rank - 1] != ends->width ||
-        ends->to->count / ends->width != ends->ids->count)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "host \"%.100s\": ids %s, table %s and output"
-                               " %s do not fit, expected [n], [rows, width] and [n, width]",
-                               step->name, qnnrt_tensor_text(ends->ids, facts[0], sizeof facts[0]),
-                               qnnrt_tensor_text(ends->table, facts[1], sizeof facts[1]),
-                               qnnrt_tensor_text(ends->to, facts[2], sizeof facts[2]));
-    return QNNRT_OK;
-}
-
-static int64_t qnnrt_llm__embedding_id(const qnnrt_tensor_info *ids, const void *data, uint64_t i)
-{
-    const unsigned char *at = (const unsigned char *)data;
-    int32_t signed32;
-    uint32_t unsigned32;
-    int64_t id;
-    if (ids->dtype == QNNRT_DTYPE_I32) {
-        memcpy(&signed32, at + i * sizeof signed32, sizeof signed32);
-        id = signed32;
-    } else if (ids->dtype == QNNRT_DTYPE_U32) {
-        memcpy(&unsigned32, at + i * sizeof unsigned32, sizeof unsigned32);
-        id = unsigned32;
-    } else memcpy(&id, at + i * sizeof id, sizeof id);
-    return id;
-}
-
-/* Convert a row in pieces, through float32. */
-static void qnnrt_llm__embedding_convert(const qnnrt_llm__embedding_ends *ends,
-                                         const unsigned char *from, unsigned char *to)
-{
-    enum { PIECE = 256 };
-    const size_t from_bytes = qnnrt_llm__embedding_element(ends->table);
-    const size_t to_bytes = qnnrt_llm__embedding_element(ends->to);
-    qnnrt_tensor_info in = *ends->table, out = *ends->to;
-    float values[PIECE];
-    uint32_t at, count;
-    in.rank = out.rank = 1;
-    in.dims = out.dims = &count;
-    for (at = 0; at < ends->width; at += count) {
-        count = ends->width - at;
-        if (count > PIECE) count = PIECE;
-        in.count = out.count = count;
-        in.bytes = count * from_bytes;
-        out.bytes = count * to_bytes;
-        qnnrt_decode_f32(&in, from + at * from_bytes, values);
-        qnnrt_encode_f32(&out, values, to + at * to_bytes);
-    }
-}
-
-QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_info *step,
-                                               const void *const *inputs, void *const *outputs,
-                                               qnnrt_error *err)
-{
-    qnnrt_llm__embedding_ends ends;
-    const unsigned char *table;
-    unsigned char *to;
-    size_t from_bytes, to_bytes;
-    uint64_t i;
-    int same;
-    qnnrt_result result = qnnrt_llm__embedding_find(step, &ends, err);
-    (void)user;
-    if (result != QNNRT_OK) return result;
-    for (i = 0; i < ends.ids->count; ++i) {
-        const int64_t id = qnnrt_llm__embedding_id(ends.ids, inputs[ends.ids_at], i);
-        if (id < 0 || (uint64_t)id >= ends.rows)
-            return qnnrt_llm__fail(err, QNNRT_E_ARG, "host \"%.100s\": \"%.100s\"[%llu] is %lld,"
-                                   " expected 0 to %llu, the rows of \"%.100s\"", step->name,
-                                   ends.ids->name, (unsigned long long)i, (long long)id,
-                                   (unsigned long long)ends.rows - 1, ends.table->name);
-    }
-    same = ends.table->dtype == ends.to->dtype &&
-           qnnrt_quant_equal(&ends.table->quant, &ends.to->quant);
-    table = (const unsigned char *)inputs[ends.table_at];
-    to = (unsigned char *)outputs[0];
-    from_bytes = qnnrt_llm__embedding_element(ends.table) * ends.width;
-    to_bytes = qnnrt_llm__embedding_element(ends.to) * ends.width;
-    for (i = 0; i < ends.ids->count; ++i, to += to_bytes) {
-        const int64_t id = qnnrt_llm__embedding_id(ends.ids, inputs[ends.ids_at], i);
-        if (same) memcpy(to, table + (size_t)id * from_bytes, to_bytes);
-        else qnnrt_llm__embedding_convert(&ends, table + (size_t)id * from_bytes, to);
-    }
-    return QNNRT_OK;
-}
-
-/* =====================================================================================
    PUBLIC                                                                       >>public
    Checks arguments and calls the rooms above.
    Needs: every room above     Knows nothing of: how they work
@@ -7289,11 +7675,13 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
         (desc->made_count > 0 && desc->pipeline_count > 0) ||
         (desc->eos == NULL && desc->eos_count > 0) ||
         (desc->config == NULL && desc->config_bytes > 0) ||
+        (desc->table == NULL) != (desc->table_data == NULL) ||
         (desc->hooks.alloc == NULL) != (desc->hooks.free == NULL) || desc->masked > 0 ||
         desc->masked != desc->masked)
         return qnnrt_llm__fail(err, QNNRT_E_ARG,
                                "qnnrt_llm_open: desc has a count without a list, both made and"
-                               " pipelines, one of alloc and free, or a mask above 0");
+                               " pipelines, one of alloc and free, or of table and table_data, or"
+                               " a mask above 0");
     if (desc->rope.theta == 0 &&
         (desc->rope.scaling != QNNRT_LLM_ROPE_PLAIN || desc->rope.factor != 0 ||
          desc->rope.low_frequency != 0 || desc->rope.high_frequency != 0 ||
@@ -7397,6 +7785,14 @@ QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_
     return info;
 }
 
+QNNRT_LLM_API uint64_t qnnrt_llm_session_runs(const qnnrt_llm_session *session, size_t model,
+                                              size_t graph)
+{
+    if (session == NULL || model >= session->part_count ||
+        graph >= session->parts[model].llm->info.graph_count) return 0;
+    return session->parts[model].runs[graph].times;
+}
+
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
                                                    size_t index)
 {
@@ -7491,6 +7887,15 @@ static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
     return (int64_t)(row - session->stepped_first);
 }
 
+/* Refuse to read results that the graphs do not have. */
+static qnnrt_result qnnrt_llm__public_none(qnnrt_llm_cache *cache, const char *what)
+{
+    return qnnrt_llm__hint(&cache->error,
+                           QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "the graphs have no output"
+                                           " of %s", what),
+                           "Compile the model with --outputs both.");
+}
+
 QNNRT_LLM__HOT
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
 {
@@ -7498,6 +7903,10 @@ QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
     const qnnrt_llm__run *run;
     if (at < 0) return NULL;
     run = cache->session->stepped_run;
+    if (run->logits == NULL) {
+        qnnrt_llm__public_none(cache, "logits");
+        return NULL;
+    }
     return run->logits + (size_t)at * run->logits_bytes;
 }
 
@@ -7510,10 +7919,49 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, 
     if (at < 0) return cache != NULL ? cache->error.code : QNNRT_E_ARG;
     if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
     run = cache->session->stepped_run;
+    if (run->logits == NULL) return qnnrt_llm__public_none(cache, "logits");
     result = qnnrt_read_f32(run->run, run->graph->logits, (uint64_t)at * vocabulary, values,
                                  vocabulary);
     if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
     return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_hidden(qnnrt_llm_cache *cache, size_t row, float *values)
+{
+    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const qnnrt_llm__run *run;
+    qnnrt_result result;
+    uint32_t width;
+    if (at < 0) return cache != NULL ? cache->error.code : QNNRT_E_ARG;
+    if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
+    run = cache->session->stepped_run;
+    width = cache->part->llm->info.width;
+    if (run->graph->hidden == QNNRT_NO_SLOT)
+        return qnnrt_llm__public_none(cache, "the last hidden state");
+    result = qnnrt_read_f32(run->run, run->graph->hidden, (uint64_t)at * width, values, width);
+    if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_pool(const qnnrt_llm *llm, const qnnrt_llm_batch *batch,
+                                          const qnnrt_llm_pool_desc *desc, float *values,
+                                          qnnrt_error *err)
+{
+    const qnnrt_llm_pool_desc mean = { QNNRT_LLM_POOL_MEAN, 0, 0 };
+    if (desc == NULL) desc = &mean;
+    qnnrt_llm__error_clear(err);
+    if (llm == NULL || batch == NULL || values == NULL || batch->hidden == NULL ||
+        batch->count == 0)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_pool: llm, batch, values or"
+                               " batch.hidden is NULL, or the batch is empty");
+    if ((unsigned)desc->pooling > QNNRT_LLM_POOL_LAST || desc->sequence >= QNNRT_LLM_SEQUENCES)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_pool: unknown pooling, or sequence %u,"
+                               " expected 0 to %d", (unsigned)desc->sequence,
+                               QNNRT_LLM_SEQUENCES - 1);
+    if (llm->info.hidden == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "qnnrt_llm_pool: the graphs have no output"
+                               " of the last hidden state");
+    return qnnrt_llm__pool(batch, llm->info.width, desc, values, err);
 }
 
 QNNRT_LLM__HOT
@@ -7789,7 +8237,9 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    HISTORY
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
            qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
-           qnnrt_llm_session_desc.progress.
+           qnnrt_llm_session_desc.progress. Last hidden states and embeddings:
+           batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(), batch.embeddings. Counts of each
+           graph: qnnrt_llm_session_runs().
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.

@@ -297,9 +297,9 @@ typedef struct qnnrt_lower_desc {
     qnnrt_lower_method weight_method;    /* how scales of small weights are found (default 0: MINMAX
                                         for 8 bits, MSE for 4) */
     int              (*updateable)(void *user, const char *name);
-                                     /* returns 1 for an input of floats that becomes a tensor of the
-                                        graph in the compute type, 0 until qnnrt_update() (default
-                                        NULL: none) */
+                                     /* returns 1 for an input of floats that becomes a tensor of
+                                        the graph in the compute type, 0 until qnnrt_update()
+                                        (default NULL: none) */
     void              *updateable_user;
 } qnnrt_lower_desc;
 
@@ -8331,7 +8331,7 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 /* =====================================================================================
    EMIT                                                                            >>emit
    Lowered graphs in a builder.
-   Needs: >>config >>arena >>codes     Knows nothing of: the IR's operators, where to cut
+   Needs: >>config >>arena >>codes >>graph     Knows nothing of: the IR's operators, where to cut
    ===================================================================================== */
 
 /* The builder asks for the elements of a static tensor. */

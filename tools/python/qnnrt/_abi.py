@@ -122,16 +122,19 @@ QNNRT_LLM_ROLE_KEY_OUT = 9
 QNNRT_LLM_ROLE_VALUE_OUT = 10
 QNNRT_LLM_ROLE_HIDDEN = 11
 QNNRT_LLM_ROLE_LOGITS = 12
-QNNRT_LLM_ROLE_UNUSED = 13
-QNNRT_LLM_ROLE_EDGE = 14
-QNNRT_LLM_ROLE_CONSTANT = 15
-QNNRT_LLM_ROLE_COUNT = 16
+QNNRT_LLM_ROLE_LAST_HIDDEN = 13
+QNNRT_LLM_ROLE_UNUSED = 14
+QNNRT_LLM_ROLE_EDGE = 15
+QNNRT_LLM_ROLE_CONSTANT = 16
+QNNRT_LLM_ROLE_COUNT = 17
 QNNRT_LLM_ROPE_PLAIN = 0
 QNNRT_LLM_ROPE_LINEAR = 1
 QNNRT_LLM_ROPE_LLAMA3 = 2
 QNNRT_LLM_SMART_MASK = 0
 QNNRT_LLM_SHIFT_POINTER = 1
 QNNRT_LLM_SEQUENCES = 64
+QNNRT_LLM_POOL_MEAN = 0
+QNNRT_LLM_POOL_LAST = 1
 QNNRT_CACHE_HASH = 32
 QNNRT_CACHE_KEY_BYTES = 65
 QNNRT_SESSION_RANK = 16
@@ -377,6 +380,10 @@ class qnnrt_llm_session_info(Structure):
 
 
 class qnnrt_llm_batch(Structure):
+    pass
+
+
+class qnnrt_llm_pool_desc(Structure):
     pass
 
 
@@ -902,6 +909,9 @@ qnnrt_llm_desc._fields_ = [
     ('window', c_uint32),
     ('masked', c_float),
     ('hooks', qnnrt_hooks),
+    ('embeddings', c_int),
+    ('table', POINTER(qnnrt_tensor_info)),
+    ('table_data', c_void_p),
 ]
 qnnrt_llm_tensor_info._fields_ = [
     ('tensor', POINTER(qnnrt_tensor_info)),
@@ -928,6 +938,9 @@ qnnrt_llm_info._fields_ = [
     ('key_dim', c_uint32),
     ('value_dim', c_uint32),
     ('vocabulary', c_uint32),
+    ('width', c_uint32),
+    ('hidden', POINTER(qnnrt_tensor_info)),
+    ('embeddings', POINTER(qnnrt_tensor_info)),
     ('logits', POINTER(qnnrt_tensor_info)),
     ('logits_bytes', c_size_t),
     ('cache_dtype', c_int),
@@ -982,6 +995,13 @@ qnnrt_llm_batch._fields_ = [
     ('wanted', POINTER(c_ubyte)),
     ('logits', POINTER(c_float)),
     ('codes', c_void_p),
+    ('embeddings', POINTER(c_float)),
+    ('hidden', POINTER(c_float)),
+]
+qnnrt_llm_pool_desc._fields_ = [
+    ('pooling', c_int),
+    ('sequence', c_uint32),
+    ('normalize', c_int),
 ]
 qnnrt_llm_cache_info._fields_ = [
     ('cells', c_uint32),
@@ -1157,9 +1177,11 @@ FUNCTIONS = {
     'qnnrt_llm_error': (POINTER(qnnrt_error), [c_void_p]),
     'qnnrt_llm_eval': (c_int, [c_void_p, POINTER(qnnrt_llm_batch)]),
     'qnnrt_llm_get_info': (POINTER(qnnrt_llm_info), [c_void_p]),
+    'qnnrt_llm_hidden': (c_int, [c_void_p, c_size_t, POINTER(c_float)]),
     'qnnrt_llm_is_eos': (c_int, [c_void_p, c_int32]),
     'qnnrt_llm_logits': (c_int, [c_void_p, c_size_t, POINTER(c_float)]),
     'qnnrt_llm_open': (c_int, [c_void_p, POINTER(qnnrt_llm_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_llm_pool': (c_int, [c_void_p, POINTER(qnnrt_llm_batch), POINTER(qnnrt_llm_pool_desc), POINTER(c_float), POINTER(qnnrt_error)]),
     'qnnrt_llm_role_name': (c_char_p, [c_int]),
     'qnnrt_llm_sample': (c_int32, [c_void_p, c_void_p]),
     'qnnrt_llm_sampler_accept': (None, [c_void_p, c_int32]),
@@ -1178,6 +1200,7 @@ FUNCTIONS = {
     'qnnrt_llm_session_create': (c_int, [POINTER(c_void_p), c_size_t, POINTER(qnnrt_llm_session_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_llm_session_destroy': (None, [c_void_p]),
     'qnnrt_llm_session_get_info': (qnnrt_llm_session_info, [c_void_p]),
+    'qnnrt_llm_session_runs': (c_uint64, [c_void_p, c_size_t, c_size_t]),
     'qnnrt_llm_state_bytes': (c_size_t, [c_void_p]),
     'qnnrt_llm_state_restore': (c_int, [c_void_p, c_void_p, c_size_t]),
     'qnnrt_llm_state_save': (c_int, [c_void_p, c_void_p, c_size_t, POINTER(c_size_t)]),
