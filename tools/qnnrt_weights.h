@@ -1,4 +1,4 @@
-/* qnnrt_weights.h - v0.1.0 - read files of weights: safetensors, mapped, in one file or many
+/* qnnrt_weights.h - v0.2.0 - read files of weights, mapped: safetensors, and GGUF
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_weights.h"
@@ -27,15 +27,19 @@
             shapes, and for the time of opening the headers of the files.
    Threads  The header creates none. Any number of threads may read an opened qnnrt_weights.
    Globals  Constant tables only. The header prints nothing and never aborts.
-   Missing  Writing. Pickles (.pt, .pth, .bin), .npz and GGUF: they are recognised and refused, and
-            the hint says how to convert them. Conversions of 8-bit, 6-bit and 4-bit floats and of
-            complex numbers: such weights are listed with their bytes.
+   Missing  Writing. Pickles (.pt, .pth, .bin) and .npz: they are recognised and refused, and the
+            hint says how to convert them. GGUF in several files, of version 1, and big-endian.
+            Conversions of 8-bit, 6-bit and 4-bit floats, of complex numbers, and of blocks other
+            than Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K and Q6_K: such weights are listed with
+            their bytes.
 
    WORDS
        weight    a named tensor in a file: type, dims, and bytes in row-major order, little-endian
+       block     32 or 256 neighbours of a row that share scales, as GGUF has them: their codes
+                 stand for float32
        shard     one of several files that hold one model; x.safetensors.index.json lists which
                  weight lies in which shard
-       header    the JSON text at the beginning of a file, which describes its weights
+       header    the beginning of a file, which describes its weights: JSON, or the pairs of GGUF
        gap       bytes of a file that belong to no weight
        row       all elements with the same first index. A weight of rank 0 is one row
 
@@ -85,13 +89,31 @@
        give back those of each weight after use:
            qnnrt_weights_done(weights, weight);
 
+   GGUF
+       Names, types and dims are those of the file, with dims in row-major order: the first one is
+       the slowest, as everywhere here. Values of blocks are float32, equal to ggml's bit for bit:
+           weight->block != 0    // .dtype is float32, .bytes are those of the blocks
+           qnnrt_weights_convert(weight, QNNRT_DTYPE_F16, data, bytes, &loss, &err);
+       Metadata have types:
+           const qnnrt_weights_value *value = qnnrt_weights_get_value(weights,
+                                                                     "llama.block_count");
+           int64_t layers;
+           if (!qnnrt_weights_value_i64(value, 0, &layers)) puts("not a whole number");
+       A list of texts is read from its first one to its last one:
+           uint64_t at = 0; const char *text; size_t bytes;
+           while (qnnrt_weights_value_next(value, &at, &text, &bytes)) use(text, bytes);
+       Files for Llama have the rows of queries and keys in another order than checkpoints, pairs
+       that are rotated together side by side. To read them in the order of checkpoints:
+           qnnrt_weights_unpair(weights, "blk.0.attn_q.weight", heads, &err);
+
    Errors
        Opening fails with NOT_FOUND (no such path, no weights in the folder, or a shard is missing),
        IO, FORMAT (a damaged file; the text names weight and bytes), UNSUPPORTED (another kind of
        file, or an unknown type), LIMIT or MEMORY. The text begins with the path of the file.
 
    ROOMS (search for the tag)
-       >>config >>disk >>kind >>header >>index >>folder >>lookup >>open >>convert >>public
+       >>config >>disk >>kind >>header >>gguf >>index >>folder >>lookup >>open >>blocks >>convert
+       >>public
 */
 #ifndef QNNRT_WEIGHTS_H
 #define QNNRT_WEIGHTS_H
@@ -99,7 +121,7 @@
 #include "qnnrt.h"
 
 #define QNNRT_WEIGHTS_VERSION_MAJOR 0
-#define QNNRT_WEIGHTS_VERSION_MINOR 1
+#define QNNRT_WEIGHTS_VERSION_MINOR 2
 #define QNNRT_WEIGHTS_VERSION_PATCH 0
 
 #if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
@@ -119,14 +141,18 @@ extern "C" {
 enum { QNNRT_WEIGHTS_RANK = 8 };   /* most dims of a weight */
 
 typedef struct qnnrt_weight {
-    const char     *name;          /* UTF-8, not empty; may have control characters */
+    const char     *name;          /* not empty; may have control characters */
     const char     *type;          /* as the file writes it: "BF16", "F32", "I64", "BOOL", ... */
-    qnnrt_dtype     dtype;         /* UNDEFINED: qnnrt_weights_convert() does not read this type */
+    qnnrt_dtype     dtype;         /* of the values; UNDEFINED: qnnrt_weights_convert() does not
+                                      read this type */
     uint32_t        rank;          /* 0: a scalar */
     const uint64_t *dims;          /* [rank]; a dim may be 0 */
     uint64_t        count, bytes;  /* elements, and bytes in the file */
     const void     *data;          /* mapped, with any alignment; little-endian */
     const char     *file;          /* path of its file */
+    uint32_t        block;         /* values of a block; 0: .data are elements of .dtype */
+    uint32_t        heads;         /* of qnnrt_weights_unpair(), whose order .data does not have; 0:
+                                      rows are as they lie in .data */
 } qnnrt_weight;
 
 typedef struct qnnrt_weights_file {
@@ -141,6 +167,26 @@ typedef struct qnnrt_weights_pair {
     const char *file;              /* path of its file */
 } qnnrt_weights_pair;
 
+/* Types of GGUF's metadata, by their numbers in files. */
+typedef enum qnnrt_weights_kind {
+    QNNRT_WEIGHTS_U8 = 0, QNNRT_WEIGHTS_I8, QNNRT_WEIGHTS_U16, QNNRT_WEIGHTS_I16,
+    QNNRT_WEIGHTS_U32, QNNRT_WEIGHTS_I32, QNNRT_WEIGHTS_F32, QNNRT_WEIGHTS_BOOL,
+    QNNRT_WEIGHTS_TEXT, QNNRT_WEIGHTS_LIST, QNNRT_WEIGHTS_U64, QNNRT_WEIGHTS_I64,
+    QNNRT_WEIGHTS_F64
+} qnnrt_weights_kind;
+
+/* A pair of GGUF's metadata. */
+typedef struct qnnrt_weights_value {
+    const char        *key;
+    qnnrt_weights_kind kind;       /* of the elements; never LIST */
+    int                list;       /* 1: a list, which may be empty */
+    uint64_t           count;      /* elements; 1 if it is no list */
+    const void        *data;       /* as in the file, with any alignment: texts are a uint64 with
+                                      their length, and their bytes */
+    uint64_t           bytes;      /* of data */
+    const char        *file;       /* path of its file */
+} qnnrt_weights_value;
+
 typedef struct qnnrt_weights_info {
     size_t                    count;
     const qnnrt_weight       *weights;      /* file by file, in the order of the headers */
@@ -153,6 +199,8 @@ typedef struct qnnrt_weights_info {
     size_t                    metadata_count;
     const qnnrt_weights_pair *metadata;
     const char               *index;        /* path of the index, "" if there is none */
+    size_t                    value_count;  /* pairs of GGUF's metadata */
+    const qnnrt_weights_value *values;      /* in the order of the file */
 } qnnrt_weights_info;
 
 typedef struct qnnrt_weights_desc {
@@ -168,8 +216,8 @@ typedef struct qnnrt_weights qnnrt_weights;   /* an opened checkpoint */
 
 /* Open the weights of a model: read and check all headers, and map the files.
 
-   path   a safetensors file; an index, whose name ends in ".json"; or a folder. In a folder it is
-          model.safetensors, else model.safetensors.index.json, else the only
+   path   a safetensors or GGUF file; an index, whose name ends in ".json"; or a folder. In a folder
+          it is model.safetensors, else model.safetensors.index.json, else the only
           *.safetensors.index.json, else the only *.safetensors
    desc   NULL for the default; may live on the stack
    out    receives the weights, or NULL on failure
@@ -182,9 +230,10 @@ typedef struct qnnrt_weights qnnrt_weights;   /* an opened checkpoint */
             QNNRT_E_NOT_FOUND    no such path, no weights in the folder, or a shard is missing
             QNNRT_E_IO           a file cannot be read or mapped
             QNNRT_E_FORMAT       a damaged file; the text has weight and bytes
-            QNNRT_E_UNSUPPORTED  a pickle, .npz, GGUF, git-lfs pointer or another kind of file (the
-                                 hint says what to do); a type without a known size; a big-endian
-                                 machine; a file too large for a 32-bit program
+            QNNRT_E_UNSUPPORTED  a pickle, .npz, git-lfs pointer or another kind of file (the hint
+                                 says what to do); GGUF in several files, of version 1, or
+                                 big-endian; a type without a known size; a big-endian machine; a
+                                 file too large for a 32-bit program
             QNNRT_E_MISMATCH     a folder with several files and no index
             QNNRT_E_LIMIT        more than desc allows, or more than 8 dims
             QNNRT_E_MEMORY, QNNRT_E_ARG
@@ -213,6 +262,47 @@ QNNRT_WEIGHTS_API const qnnrt_weight *qnnrt_weights_find(const qnnrt_weights *we
 QNNRT_WEIGHTS_API const qnnrt_weight *qnnrt_weights_match(const qnnrt_weights *weights,
                                                           const char *key);
 
+/* Read a weight whose rows are those of heads, with the pairs of each head side by side, as a
+   weight that has the first halves of all pairs before the second ones: value row d/2 * k + i of a
+   head of d rows lies in row 2 * i + k of that head, for k of 0 and 1. Conversions do this; .data
+   stays as it is. Doing it again with other heads replaces it; heads 0 ends it.
+
+   weights  of this file
+   name     of a weight of rank 1 or 2
+
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (its rows are no multiple of 2 * heads);
+            QNNRT_E_ARG
+   Threads  none may use the weights meanwhile */
+QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_unpair(qnnrt_weights *weights, const char *name,
+                                                    uint32_t heads, qnnrt_error *err);
+
+/* -------------------------------------------------------------------------- metadata of GGUF -- */
+
+/* Return the pair of GGUF's metadata with this key, or NULL. */
+QNNRT_WEIGHTS_API const qnnrt_weights_value *qnnrt_weights_get_value(const qnnrt_weights *weights,
+                                                                     const char *key);
+
+/* Read element `index` as a number.
+
+   value    may be NULL
+
+   Returns  1; 0 and *out unchanged if there is no such element, if it is a text, or, for int64, if
+            it is a fraction or too large. A bool is 0 or 1 */
+QNNRT_WEIGHTS_API int qnnrt_weights_value_i64(const qnnrt_weights_value *value, uint64_t index,
+                                              int64_t *out);
+QNNRT_WEIGHTS_API int qnnrt_weights_value_f64(const qnnrt_weights_value *value, uint64_t index,
+                                              double *out);
+
+/* Read the next text.
+
+   value        may be NULL
+   at           0 before the first one; it moves on to the next one
+   text, bytes  receive it: not ended by a NUL, and of any bytes
+
+   Returns      1; 0 if there are no more, or if these are not texts */
+QNNRT_WEIGHTS_API int qnnrt_weights_value_next(const qnnrt_weights_value *value, uint64_t *at,
+                                               const char **text, size_t *bytes);
+
 /* -------------------------------------------------------------------------------- conversion -- */
 
 /* What a conversion changed, other than by rounding. */
@@ -224,10 +314,10 @@ typedef struct qnnrt_weights_loss {
 
 /* Copy a weight, converting it to another type.
 
-   to       float16, bfloat16, float32 or float64 from any of these: rounded once, to nearest, ties
-            to even; NaN stays NaN, infinity stays infinity. bool8 or an integer of 8 to 64 bits
-            from any of these: true is 1, and to bool8 only 0 and 1 fit. Any type to itself: the
-            bytes are copied
+   to       float16, bfloat16, float32 or float64 from any of these, and from blocks: rounded once,
+            to nearest, ties to even; NaN stays NaN, infinity stays infinity. bool8 or an integer
+            of 8 to 64 bits from any of these: true is 1, and to bool8 only 0 and 1 fit. Any type to
+            itself, unless it stands for blocks: the bytes are copied
    data     receives weight->count elements; any alignment
    bytes    of data, must be the bytes of the result
    loss     the counts are added to it, so that it may serve several calls; NULL: overflow and
@@ -243,6 +333,12 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_convert(const qnnrt_weight *weight,
 /* Do the same with `rows` rows from row `first` on. A weight of rank 0 has one row. */
 QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_rows(const qnnrt_weight *weight, uint64_t first,
                                                   uint64_t rows, qnnrt_dtype to, void *data,
+                                                  size_t bytes, qnnrt_weights_loss *loss,
+                                                  qnnrt_error *err);
+
+/* Do the same with `count` elements from element `first` on, counted row by row. */
+QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_part(const qnnrt_weight *weight, uint64_t first,
+                                                  uint64_t count, qnnrt_dtype to, void *data,
                                                   size_t bytes, qnnrt_weights_loss *loss,
                                                   qnnrt_error *err);
 
@@ -637,7 +733,6 @@ static qnnrt_weights__kind qnnrt_weights__kind_of(const qnnrt_weights__disk *dis
     if (disk->head_bytes >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
         return QNNRT_WEIGHTS__PICKLE;
     if (qnnrt_weights__kind_begins(disk, "\x93NUMPY", 6)) return QNNRT_WEIGHTS__NPY;
-    if (qnnrt_weights__kind_begins(disk, "GGUF", 4)) return QNNRT_WEIGHTS__GGUF;
     if (qnnrt_weights__kind_begins(disk, "version https://git-lfs", 23)) return QNNRT_WEIGHTS__LFS;
     if (qnnrt_weights__kind_begins(disk, "\x89HDF", 4)) return QNNRT_WEIGHTS__HDF5;
     while (at < disk->head_bytes && memchr(" \t\r\n", head[at], 4) != NULL) ++at;
@@ -684,7 +779,7 @@ static qnnrt_result qnnrt_weights__kind_hint(qnnrt_weights__kind kind, const cha
     case QNNRT_WEIGHTS__LFS:
         return qnnrt_weights__hint(err, code, "Run \"git lfs pull\" in its folder.");
     case QNNRT_WEIGHTS__GGUF:
-        return qnnrt_weights__hint(err, code, "Use the safetensors files that it was made from.");
+        return qnnrt_weights__hint(err, code, "Name the file itself, %.100s.", name);
     case QNNRT_WEIGHTS__ZIP:
     case QNNRT_WEIGHTS__HDF5:
         return qnnrt_weights__hint(err, code, "Save the weights with safetensors' save_file().");
@@ -705,7 +800,7 @@ static qnnrt_result qnnrt_weights__kind_refuse(const qnnrt_weights__disk *disk, 
 {
     static const char *const texts[] = {
         "", "a PyTorch pickle", "a zip archive", "an archive of NumPy arrays (.npz)",
-        "a NumPy array (.npy)", "a GGUF file of llama.cpp",
+        "a NumPy array (.npy)", "a GGUF file",
         "a git-lfs pointer, not the file itself", "an HDF5 file", "a web page or XML", "a JSON text"
     };
     const qnnrt_weights__kind kind = qnnrt_weights__kind_of(disk);
@@ -732,36 +827,68 @@ static qnnrt_result qnnrt_weights__kind_refuse(const qnnrt_weights__disk *disk, 
    Needs: >>config >>disk >>kind     Knows nothing of: the other files of a model
    ===================================================================================== */
 
-/* The types of safetensors. */
+/* The types of safetensors, and of GGUF. */
 typedef struct qnnrt_weights__type {
     const char *name;
-    uint32_t    bits;
+    uint32_t    bits;                    /* of an element, or of a block */
     qnnrt_dtype dtype;
+    int         gguf;                    /* its number there; -1: none */
+    uint32_t    block;                   /* elements of a block; 0: none */
 } qnnrt_weights__type;
 
+#define QNNRT_WEIGHTS__UNREAD QNNRT_DTYPE_UNDEFINED
 static const qnnrt_weights__type qnnrt_weights__types[] = {
-    { "F32",  32, QNNRT_DTYPE_F32 }, { "BF16", 16, QNNRT_DTYPE_BF16 },
-    { "F16",  16, QNNRT_DTYPE_F16 }, { "F64",  64, QNNRT_DTYPE_F64 },
-    { "I64",  64, QNNRT_DTYPE_I64 }, { "I32",  32, QNNRT_DTYPE_I32 },
-    { "I16",  16, QNNRT_DTYPE_I16 }, { "I8",    8, QNNRT_DTYPE_I8 },
-    { "U64",  64, QNNRT_DTYPE_U64 }, { "U32",  32, QNNRT_DTYPE_U32 },
-    { "U16",  16, QNNRT_DTYPE_U16 }, { "U8",    8, QNNRT_DTYPE_U8 },
-    { "BOOL",  8, QNNRT_DTYPE_BOOL8 },
+    { "F32",  32, QNNRT_DTYPE_F32, 0, 0 },  { "BF16", 16, QNNRT_DTYPE_BF16, 30, 0 },
+    { "F16",  16, QNNRT_DTYPE_F16, 1, 0 },  { "F64",  64, QNNRT_DTYPE_F64, 28, 0 },
+    { "I64",  64, QNNRT_DTYPE_I64, 27, 0 }, { "I32",  32, QNNRT_DTYPE_I32, 26, 0 },
+    { "I16",  16, QNNRT_DTYPE_I16, 25, 0 }, { "I8",    8, QNNRT_DTYPE_I8, 24, 0 },
+    { "U64",  64, QNNRT_DTYPE_U64, -1, 0 }, { "U32",  32, QNNRT_DTYPE_U32, -1, 0 },
+    { "U16",  16, QNNRT_DTYPE_U16, -1, 0 }, { "U8",    8, QNNRT_DTYPE_U8, -1, 0 },
+    { "BOOL",  8, QNNRT_DTYPE_BOOL8, -1, 0 },
     /* These have no type in QNN, or several of them have the same one. */
-    { "F8_E4M3", 8, QNNRT_DTYPE_UNDEFINED }, { "F8_E5M2",     8, QNNRT_DTYPE_UNDEFINED },
-    { "F8_E8M0", 8, QNNRT_DTYPE_UNDEFINED }, { "F8_E4M3FNUZ", 8, QNNRT_DTYPE_UNDEFINED },
-    { "F8_E5M2FNUZ", 8, QNNRT_DTYPE_UNDEFINED }, { "F6_E2M3", 6, QNNRT_DTYPE_UNDEFINED },
-    { "F6_E3M2", 6, QNNRT_DTYPE_UNDEFINED }, { "F4",          4, QNNRT_DTYPE_UNDEFINED },
-    { "C64",    64, QNNRT_DTYPE_UNDEFINED }
+    { "F8_E4M3", 8, QNNRT_WEIGHTS__UNREAD, -1, 0 },
+    { "F8_E5M2", 8, QNNRT_WEIGHTS__UNREAD, -1, 0 },
+    { "F8_E8M0", 8, QNNRT_WEIGHTS__UNREAD, -1, 0 },
+    { "F8_E4M3FNUZ", 8, QNNRT_WEIGHTS__UNREAD, -1, 0 },
+    { "F8_E5M2FNUZ", 8, QNNRT_WEIGHTS__UNREAD, -1, 0 },
+    { "F6_E2M3", 6, QNNRT_WEIGHTS__UNREAD, -1, 0 },
+    { "F6_E3M2", 6, QNNRT_WEIGHTS__UNREAD, -1, 0 },
+    { "F4", 4, QNNRT_WEIGHTS__UNREAD, -1, 0 }, { "C64", 64, QNNRT_WEIGHTS__UNREAD, -1, 0 }
+};
+
+/* The blocks of GGUF. */
+static const qnnrt_weights__type qnnrt_weights__block_types[] = {
+    { "Q4_0", 18 * 8, QNNRT_DTYPE_F32, 2, 32 }, { "Q4_1", 20 * 8, QNNRT_DTYPE_F32, 3, 32 },
+    { "Q5_0", 22 * 8, QNNRT_DTYPE_F32, 6, 32 }, { "Q5_1", 24 * 8, QNNRT_DTYPE_F32, 7, 32 },
+    { "Q8_0", 34 * 8, QNNRT_DTYPE_F32, 8, 32 },
+    { "Q4_K", 144 * 8, QNNRT_DTYPE_F32, 12, 256 }, { "Q5_K", 176 * 8, QNNRT_DTYPE_F32, 13, 256 },
+    { "Q6_K", 210 * 8, QNNRT_DTYPE_F32, 14, 256 },
+    { "Q2_K", 84 * 8, QNNRT_WEIGHTS__UNREAD, 10, 256 },
+    { "Q3_K", 110 * 8, QNNRT_WEIGHTS__UNREAD, 11, 256 },
+    { "IQ2_XXS", 66 * 8, QNNRT_WEIGHTS__UNREAD, 16, 256 },
+    { "IQ2_XS", 74 * 8, QNNRT_WEIGHTS__UNREAD, 17, 256 },
+    { "IQ3_XXS", 98 * 8, QNNRT_WEIGHTS__UNREAD, 18, 256 },
+    { "IQ1_S", 50 * 8, QNNRT_WEIGHTS__UNREAD, 19, 256 },
+    { "IQ4_NL", 18 * 8, QNNRT_WEIGHTS__UNREAD, 20, 32 },
+    { "IQ3_S", 110 * 8, QNNRT_WEIGHTS__UNREAD, 21, 256 },
+    { "IQ2_S", 82 * 8, QNNRT_WEIGHTS__UNREAD, 22, 256 },
+    { "IQ4_XS", 136 * 8, QNNRT_WEIGHTS__UNREAD, 23, 256 },
+    { "IQ1_M", 56 * 8, QNNRT_WEIGHTS__UNREAD, 29, 256 },
+    { "TQ1_0", 54 * 8, QNNRT_WEIGHTS__UNREAD, 34, 256 },
+    { "TQ2_0", 66 * 8, QNNRT_WEIGHTS__UNREAD, 35, 256 },
+    { "MXFP4", 17 * 8, QNNRT_WEIGHTS__UNREAD, 39, 32 },
+    { "NVFP4", 36 * 8, QNNRT_WEIGHTS__UNREAD, 40, 64 },
+    { "Q1_0", 18 * 8, QNNRT_WEIGHTS__UNREAD, 41, 128 }
 };
 
 /* A file and its header. */
 typedef struct qnnrt_weights__shard {
     qnnrt_weights__disk disk;
     char    *header;                     /* a copy, so that nobody changes it between two readings;
-                                            NULL after the opening */
+                                            NULL after the opening, unless it is of GGUF */
     size_t   header_bytes;
-    uint64_t body;                       /* bytes after the header */
+    uint64_t body_at, body;              /* where the data begin, and their bytes */
+    int      gguf;
 } qnnrt_weights__shard;
 
 /* One weight as the header describes it. */
@@ -780,6 +907,8 @@ typedef struct qnnrt_weights__room {
     qnnrt_weights_pair *pairs;
     uint64_t           *dims;
     char               *text;
+    uint64_t            value_count;
+    qnnrt_weights_value *values;
 } qnnrt_weights__room;
 
 /* Fill an error that begins with the path of a shard and the name of a weight, both cut to a length
@@ -821,15 +950,14 @@ static char *qnnrt_weights__room_text(qnnrt_weights__room *room, const qnnrt_jso
     return strlen(copy) == bytes ? copy : NULL;
 }
 
-/* Open a file, read its header and map it. */
-static qnnrt_result qnnrt_weights__shard_open(qnnrt_weights__shard *shard, const char *path,
-                                              uint64_t most, qnnrt_weights__arena *scratch,
-                                              qnnrt_error *err)
+/* Read the header of an open safetensors file and map the file. */
+static qnnrt_result qnnrt_weights__shard_open(qnnrt_weights__shard *shard, uint64_t most,
+                                              qnnrt_weights__arena *scratch, qnnrt_error *err)
 {
+    const char *path = shard->disk.path;
     uint64_t bytes = 0;
+    qnnrt_result result;
     size_t i;
-    qnnrt_result result = qnnrt_weights__disk_open(&shard->disk, path, err);
-    if (result != QNNRT_OK) return result;
     for (i = 0; i < 8 && i < shard->disk.head_bytes; ++i)
         bytes |= (uint64_t)shard->disk.head[i] << (8 * i);
     if (shard->disk.bytes < 8 || bytes > shard->disk.bytes - 8)
@@ -846,6 +974,7 @@ static qnnrt_result qnnrt_weights__shard_open(qnnrt_weights__shard *shard, const
         return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the header of "
                                    QNNRT_WEIGHTS__SHOWN, path);
     shard->header_bytes = (size_t)bytes;
+    shard->body_at = 8 + bytes;
     shard->body = shard->disk.bytes - 8 - bytes;
     result = qnnrt_weights__disk_copy(&shard->disk, 8, shard->header, shard->header_bytes, err);
     return result == QNNRT_OK ? qnnrt_weights__disk_map(&shard->disk, err) : result;
@@ -883,8 +1012,17 @@ static qnnrt_result qnnrt_weights__entry_check(const qnnrt_weights__shard *shard
     if (huge)
         return qnnrt_weights__header_fail(shard, &e->name, err, QNNRT_E_FORMAT, ": the product of "
                                           "its dims does not fit into 64 bits");
-    bits = count * e->type->bits;
+    if (e->type->block != 0 && (e->rank == 0 || e->dims[e->rank - 1] % e->type->block != 0))
+        return qnnrt_weights__header_fail(shard, &e->name, err, QNNRT_E_FORMAT, ": its last dim is "
+                                          "%llu, expected a multiple of %u for the blocks of %s",
+                                          e->rank == 0 ? 1ull
+                                          : (unsigned long long)e->dims[e->rank - 1],
+                                          (unsigned)e->type->block, e->type->name);
+    bits = e->type->block != 0 ? count / e->type->block * e->type->bits : count * e->type->bits;
     e->count = count;
+    if (shard->gguf) {                           /* its header has no end */
+        e->end = e->begin > UINT64_MAX - bits / 8 ? e->begin - 1 : e->begin + bits / 8;
+    }
     if (e->begin > e->end || bits % 8 != 0 || e->end - e->begin != bits / 8)
         return qnnrt_weights__header_fail(shard, &e->name, err, QNNRT_E_FORMAT, ": bytes %llu to "
                                           "%llu do not hold %llu elements of %s",
@@ -980,8 +1118,9 @@ static qnnrt_result qnnrt_weights__entry_keep(const qnnrt_weights__shard *shard,
     room->dims += e->rank;
     weight->count = e->count;
     weight->bytes = e->end - e->begin;
-    weight->data = (const char *)shard->disk.map + 8 + shard->header_bytes + e->begin;
+    weight->data = (const char *)shard->disk.map + shard->body_at + e->begin;
     weight->file = shard->disk.path;
+    weight->block = e->type->block;
     return QNNRT_OK;
 }
 
@@ -1061,6 +1200,328 @@ static qnnrt_result qnnrt_weights__header_read(const qnnrt_weights__shard *shard
     if (r.error == NULL && result != QNNRT_OK) return result;
     if (qnnrt_json_end(&r)) return QNNRT_OK;
     return qnnrt_weights__header_json(shard->disk.path, &r, "", err);
+}
+
+/* =====================================================================================
+   HEADER OF GGUF                                                                  >>gguf
+   Reads the pairs and the list of weights at the beginning of a GGUF file. It is read from the
+   mapping once, to find its end, and then from a copy that nobody changes.
+   Needs: >>config >>disk >>header     Knows nothing of: what keys mean, other than the alignment
+   and the number of files
+   ===================================================================================== */
+
+enum { QNNRT_WEIGHTS__KINDS = QNNRT_WEIGHTS_F64 + 1 };
+
+/* Bytes of an element of each kind. */
+static const unsigned char qnnrt_weights__kind_bytes[QNNRT_WEIGHTS__KINDS] = {
+    1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8
+};
+
+/* A header that is being read. */
+typedef struct qnnrt_weights__gguf {
+    const qnnrt_weights__shard *shard;
+    const char                 *begin, *at, *end;
+    const qnnrt_weights_desc   *limits;
+    uint64_t                    pairs, tensors;
+    uint64_t                    alignment, files;        /* as the pairs say */
+    qnnrt_error                *err;
+} qnnrt_weights__gguf;
+
+static uint64_t qnnrt_weights__gguf_number(const void *at, size_t bytes)
+{
+    uint64_t value = 0;
+    size_t i;
+    for (i = 0; i < bytes; ++i) value |= (uint64_t)((const unsigned char *)at)[i] << (8 * i);
+    return value;
+}
+
+static int qnnrt_weights__gguf_begins(const qnnrt_weights__disk *disk)
+{
+    return disk->head_bytes >= 4 && memcmp(disk->head, "GGUF", 4) == 0;
+}
+
+/* Report a header that ends too early. */
+static qnnrt_result qnnrt_weights__gguf_cut(const qnnrt_weights__gguf *g, const char *what)
+{
+    qnnrt_weights__fail(g->err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s goes beyond "
+                        "the end of the file, byte %llu", g->shard->disk.path,
+                        (unsigned long long)(g->at - g->begin), what,
+                        (unsigned long long)g->shard->disk.bytes);
+    return qnnrt_weights__hint(g->err, QNNRT_E_FORMAT, "Download or copy the file again: it is cut "
+                               "short or damaged.");
+}
+
+/* Take bytes. Return NULL if there are fewer. */
+static const char *qnnrt_weights__gguf_take(qnnrt_weights__gguf *g, uint64_t bytes)
+{
+    const char *at = g->at;
+    if (bytes > (uint64_t)(g->end - g->at)) return NULL;
+    g->at += bytes;
+    return at;
+}
+
+/* Take a number of `bytes` bytes. */
+static int qnnrt_weights__gguf_count(qnnrt_weights__gguf *g, size_t bytes, uint64_t *out)
+{
+    const char *at = qnnrt_weights__gguf_take(g, bytes);
+    if (at != NULL) *out = qnnrt_weights__gguf_number(at, bytes);
+    return at != NULL;
+}
+
+/* Take a text. */
+static int qnnrt_weights__gguf_text(qnnrt_weights__gguf *g, qnnrt_json_text *out)
+{
+    uint64_t bytes;
+    if (!qnnrt_weights__gguf_count(g, 8, &bytes)) return 0;
+    out->text = qnnrt_weights__gguf_take(g, bytes);
+    out->bytes = (size_t)bytes;
+    out->escaped = 0;
+    return out->text != NULL;
+}
+
+/* Take a key or a name: what it is says `what`. */
+static qnnrt_result qnnrt_weights__gguf_name(qnnrt_weights__gguf *g, const char *what,
+                                             qnnrt_json_text *out)
+{
+    const char *at = g->at;
+    if (!qnnrt_weights__gguf_text(g, out)) return qnnrt_weights__gguf_cut(g, what);
+    if (out->bytes > g->limits->name_bytes)
+        return qnnrt_weights__fail(g->err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s "
+                                   "has %llu bytes, the limit is %u", g->shard->disk.path,
+                                   (unsigned long long)(at - g->begin), what,
+                                   (unsigned long long)out->bytes, g->limits->name_bytes);
+    if (out->bytes == 0 || memchr(out->text, 0, out->bytes) != NULL)
+        return qnnrt_weights__fail(g->err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": byte %llu: %s "
+                                   "%s", g->shard->disk.path, (unsigned long long)(at - g->begin),
+                                   what, out->bytes == 0 ? "is empty" : "has a NUL character");
+    return QNNRT_OK;
+}
+
+/* Report a pair. */
+static qnnrt_result qnnrt_weights__gguf_wrong(const qnnrt_weights__gguf *g, qnnrt_result code,
+                                              const qnnrt_json_text *key, const char *text,
+                                              uint64_t number)
+{
+    return qnnrt_weights__fail(g->err, code, QNNRT_WEIGHTS__SHOWN ": \"%.*s\"%s %llu",
+                               g->shard->disk.path, key->bytes < 600 ? (int)key->bytes : 600,
+                               key->text, text, (unsigned long long)number);
+}
+
+/* Take the value of a pair. */
+static qnnrt_result qnnrt_weights__gguf_value(qnnrt_weights__gguf *g, const qnnrt_json_text *key,
+                                              qnnrt_weights_value *out)
+{
+    uint64_t kind, i;
+    qnnrt_json_text text;
+    memset(out, 0, sizeof *out);
+    out->count = 1;
+    if (!qnnrt_weights__gguf_count(g, 4, &kind))
+        return qnnrt_weights__gguf_cut(g, "the type of a value");
+    if (kind == QNNRT_WEIGHTS_LIST) {
+        out->list = 1;
+        if (!qnnrt_weights__gguf_count(g, 4, &kind) ||
+            !qnnrt_weights__gguf_count(g, 8, &out->count))
+            return qnnrt_weights__gguf_cut(g, "a list");
+        if (kind == QNNRT_WEIGHTS_LIST)
+            return qnnrt_weights__fail(g->err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": \"%.*s\""
+                                       " is a list of lists, expected one of texts or numbers",
+                                       g->shard->disk.path,
+                                       key->bytes < 600 ? (int)key->bytes : 600, key->text);
+    }
+    if (kind >= QNNRT_WEIGHTS__KINDS)
+        return qnnrt_weights__gguf_wrong(g, QNNRT_E_UNSUPPORTED, key, " has the unknown type",
+                                         kind);
+    out->kind = (qnnrt_weights_kind)kind;
+    out->data = g->at;
+    if (kind == QNNRT_WEIGHTS_TEXT) {
+        for (i = 0; i < out->count; ++i) {
+            QNNRT_WEIGHTS__STEP();
+            if (!qnnrt_weights__gguf_text(g, &text)) return qnnrt_weights__gguf_cut(g, "a text");
+        }
+    } else if (out->count > (uint64_t)(g->end - g->at) / qnnrt_weights__kind_bytes[kind] ||
+               qnnrt_weights__gguf_take(g, out->count * qnnrt_weights__kind_bytes[kind]) == NULL) {
+        return qnnrt_weights__gguf_cut(g, out->list ? "a list of numbers" : "a number");
+    }
+    out->bytes = (uint64_t)(g->at - (const char *)out->data);
+    return QNNRT_OK;
+}
+
+/* Read the pairs, and add them to the room. room may be NULL. */
+static qnnrt_result qnnrt_weights__gguf_pairs(qnnrt_weights__gguf *g, qnnrt_weights__room *room)
+{
+    uint64_t i;
+    for (i = 0; i < g->pairs; ++i) {
+        qnnrt_weights_value value;
+        qnnrt_json_text key;
+        qnnrt_result result = qnnrt_weights__gguf_name(g, "a key", &key);
+        QNNRT_WEIGHTS__STEP();
+        if (result == QNNRT_OK) result = qnnrt_weights__gguf_value(g, &key, &value);
+        if (result != QNNRT_OK) return result;
+        if (qnnrt_json_is(&key, "general.alignment") || qnnrt_json_is(&key, "split.count")) {
+            const int align = qnnrt_json_is(&key, "general.alignment");
+            const uint64_t number = value.bytes > 8 ? 0
+                                    : qnnrt_weights__gguf_number(value.data, (size_t)value.bytes);
+            if (value.list || value.kind > QNNRT_WEIGHTS_I32 ||
+                (align && (number == 0 || (number & (number - 1)) != 0 || number > 1u << 30)))
+                return qnnrt_weights__gguf_wrong(g, QNNRT_E_FORMAT, &key, align
+                                                 ? ": expected a power of two, found"
+                                                 : ": expected a whole number, found", number);
+            *(align ? &g->alignment : &g->files) = number;
+        }
+        if (room == NULL) continue;
+        if (room->values == NULL) {
+            room->text_bytes += (uint64_t)key.bytes + 1;
+            if (++room->value_count > g->limits->tensors)
+                return qnnrt_weights__fail(g->err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more "
+                                           "than %llu pairs of metadata", g->shard->disk.path,
+                                           (unsigned long long)g->limits->tensors);
+            continue;
+        }
+        value.key = qnnrt_weights__room_text(room, &key);
+        value.file = g->shard->disk.path;
+        *room->values++ = value;
+    }
+    return QNNRT_OK;
+}
+
+/* Find the type with this number in GGUF, or NULL. */
+static const qnnrt_weights__type *qnnrt_weights__gguf_type(uint64_t number)
+{
+    enum { PLAIN = sizeof qnnrt_weights__types / sizeof qnnrt_weights__types[0],
+           BLOCKS = sizeof qnnrt_weights__block_types / sizeof qnnrt_weights__block_types[0] };
+    size_t i;
+    for (i = 0; i < PLAIN + BLOCKS; ++i) {
+        const qnnrt_weights__type *type = i < PLAIN ? &qnnrt_weights__types[i]
+                                                    : &qnnrt_weights__block_types[i - PLAIN];
+        if (type->gguf >= 0 && (uint64_t)type->gguf == number) return type;
+    }
+    return NULL;
+}
+
+/* Read the description of a weight. check: 0 only takes its bytes */
+static qnnrt_result qnnrt_weights__gguf_entry(qnnrt_weights__gguf *g, qnnrt_weights__entry *e,
+                                              int check)
+{
+    uint64_t rank, type, i, dims[QNNRT_WEIGHTS_RANK];
+    qnnrt_result result;
+    memset(e, 0, sizeof *e);
+    result = qnnrt_weights__gguf_name(g, "the name of a weight", &e->name);
+    if (result != QNNRT_OK) return result;
+    if (!qnnrt_weights__gguf_count(g, 4, &rank)) return qnnrt_weights__gguf_cut(g, "a weight");
+    if (rank > QNNRT_WEIGHTS_RANK)
+        return qnnrt_weights__header_fail(g->shard, &e->name, g->err, QNNRT_E_LIMIT, " has %llu "
+                                          "dims, the limit is %d", (unsigned long long)rank,
+                                          QNNRT_WEIGHTS_RANK);
+    for (i = 0; i < rank; ++i)
+        if (!qnnrt_weights__gguf_count(g, 8, &dims[i])) return qnnrt_weights__gguf_cut(g, "a dim");
+    if (!qnnrt_weights__gguf_count(g, 4, &type) || !qnnrt_weights__gguf_count(g, 8, &e->begin))
+        return qnnrt_weights__gguf_cut(g, "a weight");
+    if (!check) return QNNRT_OK;
+    e->rank = (uint32_t)rank;
+    for (i = 0; i < rank; ++i) e->dims[i] = dims[rank - 1 - i];   /* files have the fastest first */
+    e->type = qnnrt_weights__gguf_type(type);
+    if (e->type == NULL)
+        return qnnrt_weights__header_fail(g->shard, &e->name, g->err, QNNRT_E_UNSUPPORTED, " has "
+                                          "the unknown type %llu", (unsigned long long)type);
+    if (e->begin % g->alignment != 0)
+        return qnnrt_weights__header_fail(g->shard, &e->name, g->err, QNNRT_E_FORMAT, " begins at "
+                                          "byte %llu of the data, expected a multiple of %llu",
+                                          (unsigned long long)e->begin,
+                                          (unsigned long long)g->alignment);
+    return qnnrt_weights__entry_check(g->shard, e, g->err);
+}
+
+/* Read a header from memory. room: NULL only finds its end and what pairs say about the file */
+static qnnrt_result qnnrt_weights__gguf_walk(qnnrt_weights__gguf *g,
+                                             const qnnrt_weights__shard *shard, const char *text,
+                                             uint64_t bytes, const qnnrt_weights_desc *limits,
+                                             qnnrt_weights__room *room, qnnrt_error *err)
+{
+    uint64_t version = 0, i;
+    qnnrt_result result;
+    memset(g, 0, sizeof *g);
+    g->shard = shard;
+    g->begin = g->at = text;
+    g->end = text + bytes;
+    g->limits = limits;
+    g->alignment = 32;
+    g->files = 1;
+    g->err = err;
+    if (qnnrt_weights__gguf_take(g, 4) == NULL || !qnnrt_weights__gguf_count(g, 4, &version))
+        return qnnrt_weights__gguf_cut(g, "the version");
+    if (version != 2 && version != 3) {
+        qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": it is %s, expected "
+                            "version 2 or 3, little-endian", shard->disk.path,
+                            (version & 0xFFFF) == 0 ? "big-endian GGUF" : version == 1
+                            ? "GGUF of version 1" : "GGUF of an unknown version");
+        return qnnrt_weights__hint(err, QNNRT_E_UNSUPPORTED, "Convert the model again with "
+                                   "llama.cpp's convert_hf_to_gguf.py.");
+    }
+    if (!qnnrt_weights__gguf_count(g, 8, &g->tensors) ||
+        !qnnrt_weights__gguf_count(g, 8, &g->pairs))
+        return qnnrt_weights__gguf_cut(g, "the header");
+    result = qnnrt_weights__gguf_pairs(g, room);
+    if (result == QNNRT_OK && g->files > 1) {
+        qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": it is one of %llu "
+                            "files of a model, expected one file", shard->disk.path,
+                            (unsigned long long)g->files);
+        return qnnrt_weights__hint(err, QNNRT_E_UNSUPPORTED, "Merge them with llama.cpp's "
+                                   "llama-gguf-split --merge.");
+    }
+    for (i = 0; i < g->tensors && result == QNNRT_OK; ++i) {
+        qnnrt_weights__entry entry;
+        QNNRT_WEIGHTS__STEP();
+        result = qnnrt_weights__gguf_entry(g, &entry, room != NULL);
+        if (result != QNNRT_OK || room == NULL) continue;
+        result = qnnrt_weights__entry_keep(shard, &entry, room, err);
+        if (result == QNNRT_OK && room->weight_count > limits->tensors)
+            return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": more than %llu "
+                                       "weights", shard->disk.path,
+                                       (unsigned long long)limits->tensors);
+    }
+    return result;
+}
+
+/* Map an open GGUF file, copy its header, and find out where the data begin. */
+static qnnrt_result qnnrt_weights__gguf_open(qnnrt_weights__shard *shard,
+                                             const qnnrt_weights_desc *limits,
+                                             qnnrt_weights__arena *keep, qnnrt_error *err)
+{
+    qnnrt_weights__gguf g;
+    qnnrt_result result = qnnrt_weights__disk_map(&shard->disk, err);
+    uint64_t past;
+    if (result == QNNRT_OK)
+        result = qnnrt_weights__gguf_walk(&g, shard, (const char *)shard->disk.map,
+                                          shard->disk.bytes, limits, NULL, err);
+    if (result != QNNRT_OK) return result;
+    shard->header_bytes = (size_t)(g.at - g.begin);
+    if (shard->header_bytes > limits->header_bytes)
+        return qnnrt_weights__fail(err, QNNRT_E_LIMIT, QNNRT_WEIGHTS__SHOWN ": its header has %llu "
+                                   "bytes, the limit is %llu", shard->disk.path,
+                                   (unsigned long long)shard->header_bytes,
+                                   (unsigned long long)limits->header_bytes);
+    shard->header = (char *)qnnrt_weights__alloc(keep, shard->header_bytes, 1);
+    if (shard->header == NULL)
+        return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the header of "
+                                   QNNRT_WEIGHTS__SHOWN, shard->disk.path);
+    memcpy(shard->header, shard->disk.map, shard->header_bytes);
+    result = qnnrt_weights__gguf_walk(&g, shard, shard->header, shard->header_bytes, limits, NULL,
+                                      err);
+    past = shard->header_bytes % g.alignment;
+    shard->body_at = shard->header_bytes + (past != 0 ? g.alignment - past : 0);
+    if (shard->body_at > shard->disk.bytes) shard->body_at = shard->disk.bytes;
+    shard->body = shard->disk.bytes - shard->body_at;
+    return result;
+}
+
+/* Read the header of an opened file, check it, and add what it has to the room. */
+static qnnrt_result qnnrt_weights__gguf_read(const qnnrt_weights__shard *shard,
+                                             const qnnrt_weights_desc *limits,
+                                             qnnrt_weights__room *room, qnnrt_error *err)
+{
+    qnnrt_weights__gguf g;
+    return qnnrt_weights__gguf_walk(&g, shard, shard->header, shard->header_bytes, limits, room,
+                                    err);
 }
 
 /* =====================================================================================
@@ -1351,12 +1812,34 @@ struct qnnrt_weights {
     qnnrt_weights__arena  keep;          /* everything, this struct included */
     qnnrt_weights_info    info;
     const void          **by_name;       /* [info.count] weights, sorted by name */
+    const void          **by_key;        /* [info.value_count] pairs of GGUF, sorted by key */
+    qnnrt_weight         *list;          /* info.weights */
     qnnrt_weights__shard *shards;        /* [info.file_count] */
 };
 
 static int qnnrt_weights__order_names(const void *a, const void *b)
 {
     return strcmp(((const qnnrt_weight *)a)->name, ((const qnnrt_weight *)b)->name);
+}
+
+static int qnnrt_weights__order_keys(const void *a, const void *b)
+{
+    return strcmp(((const qnnrt_weights_value *)a)->key, ((const qnnrt_weights_value *)b)->key);
+}
+
+/* Return the pair of GGUF with this key, or NULL. */
+static const qnnrt_weights_value *qnnrt_weights__lookup_key(const qnnrt_weights *w, const char *key)
+{
+    size_t low = 0, high = w->info.value_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const qnnrt_weights_value *at = (const qnnrt_weights_value *)w->by_key[middle];
+        const int order = strcmp(at->key, key);
+        if (order == 0) return at;
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
 }
 
 /* Return the weight whose name is `prefix` and then `name`, or NULL. */
@@ -1430,7 +1913,8 @@ static const qnnrt_weight *qnnrt_weights__lookup_tied(const qnnrt_weights *w, co
 /* =====================================================================================
    OPENING                                                                          >>open
    Reads the headers of all files, lists their weights, and compares them with the index.
-   Needs: >>config >>disk >>header >>index >>folder >>lookup     Knows nothing of: conversions
+   Needs: >>config >>disk >>header >>gguf >>index >>folder >>lookup     Knows nothing of:
+   conversions
    ===================================================================================== */
 
 static int qnnrt_weights__order_data(const void *a, const void *b)
@@ -1445,7 +1929,7 @@ static qnnrt_result qnnrt_weights__open_overlaps(const qnnrt_weights__shard *sha
                                                  const qnnrt_weight *weights, size_t count,
                                                  const void **order, qnnrt_error *err)
 {
-    const char *body = (const char *)shard->disk.map + 8 + shard->header_bytes;
+    const char *body = (const char *)shard->disk.map + shard->body_at;
     size_t used = 0, i;
     for (i = 0; i < count; ++i) if (weights[i].bytes != 0) order[used++] = &weights[i];
     qnnrt_weights__sort(order, used, qnnrt_weights__order_data);
@@ -1466,6 +1950,47 @@ static qnnrt_result qnnrt_weights__open_overlaps(const qnnrt_weights__shard *sha
     return QNNRT_OK;
 }
 
+/* Read a header, check it, and add what it has to the room. */
+static qnnrt_result qnnrt_weights__open_header(const qnnrt_weights__shard *shard,
+                                               const qnnrt_weights_desc *limits,
+                                               qnnrt_weights__room *room, qnnrt_error *err)
+{
+    return shard->gguf ? qnnrt_weights__gguf_read(shard, limits, room, err)
+                       : qnnrt_weights__header_read(shard, limits, room, err);
+}
+
+/* Open and map a file. listed: 1 if an index lists it */
+static qnnrt_result qnnrt_weights__open_file(qnnrt_weights *w, qnnrt_weights__shard *shard,
+                                             const char *path, int listed,
+                                             const qnnrt_weights_desc *limits,
+                                             qnnrt_weights__arena *scratch, qnnrt_error *err)
+{
+    const qnnrt_result result = qnnrt_weights__disk_open(&shard->disk, path, err);
+    if (result != QNNRT_OK) return result;
+    shard->gguf = qnnrt_weights__gguf_begins(&shard->disk);
+    if (!shard->gguf)
+        return qnnrt_weights__shard_open(shard, limits->header_bytes, scratch, err);
+    if (listed)
+        return qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": an index "
+                                   "lists it, expected safetensors, found GGUF", path);
+    return qnnrt_weights__gguf_open(shard, limits, &w->keep, err);
+}
+
+/* Sort the pairs of GGUF by their keys, of which none may occur twice. */
+static qnnrt_result qnnrt_weights__open_keys(qnnrt_weights *w, qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < w->info.value_count; ++i) w->by_key[i] = &w->info.values[i];
+    qnnrt_weights__sort(w->by_key, w->info.value_count, qnnrt_weights__order_keys);
+    for (i = 1; i < w->info.value_count; ++i) {
+        const qnnrt_weights_value *at = (const qnnrt_weights_value *)w->by_key[i];
+        if (qnnrt_weights__order_keys(w->by_key[i - 1], at) == 0)
+            return qnnrt_weights__fail(err, QNNRT_E_FORMAT, QNNRT_WEIGHTS__SHOWN ": key \""
+                                       QNNRT_WEIGHTS__SHOWN "\" occurs twice", at->file, at->key);
+    }
+    return QNNRT_OK;
+}
+
 /* Read the weights of one shard after those of the shards before it. index may be NULL. */
 static qnnrt_result qnnrt_weights__open_shard(qnnrt_weights *w, size_t number,
                                               qnnrt_weights_file *file,
@@ -1476,7 +2001,7 @@ static qnnrt_result qnnrt_weights__open_shard(qnnrt_weights *w, size_t number,
     const qnnrt_weights__shard *shard = &w->shards[number];
     qnnrt_weight *first = room->weights, *to = first, *at;
     uint64_t bytes = 0;
-    qnnrt_result result = qnnrt_weights__header_read(shard, limits, room, err);
+    qnnrt_result result = qnnrt_weights__open_header(shard, limits, room, err);
     if (result != QNNRT_OK) return result;
     result = qnnrt_weights__open_overlaps(shard, first, (size_t)(room->weights - first),
                                           w->by_name, err);
@@ -1565,9 +2090,10 @@ static qnnrt_result qnnrt_weights__open_shards(qnnrt_weights *w, const char *pat
                                             index->files[i]);
         if (file == NULL)
             return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for a path");
-        result = qnnrt_weights__shard_open(&w->shards[i], file, limits->header_bytes, scratch, err);
+        result = qnnrt_weights__open_file(w, &w->shards[i], file, index != NULL, limits, scratch,
+                                          err);
         if (result == QNNRT_OK)
-            result = qnnrt_weights__header_read(&w->shards[i], limits, room, err);
+            result = qnnrt_weights__open_header(&w->shards[i], limits, room, err);
         if (result != QNNRT_OK) return result;
     }
     return QNNRT_OK;
@@ -1606,20 +2132,27 @@ static qnnrt_result qnnrt_weights__open_all(qnnrt_weights *w, const char *given,
                                                             sizeof *room.pairs);
     room.dims = (uint64_t *)qnnrt_weights__alloc(&w->keep, room.dim_count + 1, sizeof *room.dims);
     room.text = (char *)qnnrt_weights__alloc(&w->keep, room.text_bytes + 1, 1);
-    if (files == NULL || w->by_name == NULL || room.weights == NULL || room.pairs == NULL ||
-        room.dims == NULL || room.text == NULL)
+    room.values = (qnnrt_weights_value *)qnnrt_weights__alloc(&w->keep, room.value_count + 1,
+                                                              sizeof *room.values);
+    w->by_key = (const void **)qnnrt_weights__alloc(&w->keep, room.value_count + 1,
+                                                    sizeof *w->by_key);
+    if (files == NULL || w->by_name == NULL || room.values == NULL || w->by_key == NULL ||
+        room.weights == NULL || room.pairs == NULL || room.dims == NULL || room.text == NULL)
         return qnnrt_weights__fail(err, QNNRT_E_MEMORY, "out of memory for the names of %llu "
                                    "weights", (unsigned long long)room.weight_count);
     w->info.files = files;
-    w->info.weights = room.weights;
+    w->info.weights = w->list = room.weights;
+    w->info.values = room.values;
+    w->info.value_count = (size_t)room.value_count;
     w->info.metadata = room.pairs;
     w->info.metadata_count = (size_t)room.pair_count;
     for (i = 0; i < w->info.file_count; ++i) {
         result = qnnrt_weights__open_shard(w, i, &files[i], index, limits, &room, err);
         if (result != QNNRT_OK) return result;
-        w->shards[i].header = NULL;
+        if (!w->shards[i].gguf) w->shards[i].header = NULL;
     }
-    return qnnrt_weights__open_names(w, index, err);
+    result = qnnrt_weights__open_keys(w, err);
+    return result == QNNRT_OK ? qnnrt_weights__open_names(w, index, err) : result;
 }
 
 /* Unmap the files and free everything. */
@@ -1656,9 +2189,166 @@ static qnnrt_result qnnrt_weights__open(const char *path, const qnnrt_weights_de
 }
 
 /* =====================================================================================
+   BLOCKS                                                                        >>blocks
+   Turns blocks of codes into float32. Each value is rounded once at most, so that all orders of
+   the same products and sums give the same bits, ggml's, too.
+   Needs: >>config >>header     Knows nothing of: files, names, shapes
+   ===================================================================================== */
+
+/* Read a float16. */
+static float qnnrt_weights__block_half(const unsigned char *at)
+{
+    const uint32_t half = (uint32_t)at[0] | (uint32_t)at[1] << 8, field = half >> 10 & 31;
+    uint32_t bits = (half & 0x3FFu) << 13;
+    float value;
+    if (field == 0) {                            /* a multiple of 2^-24 */
+        value = (float)(int32_t)(half & 0x3FFu) * (1.0f / 16777216.0f);
+        return half & 0x8000u ? -value : value;
+    }
+    bits |= (half & 0x8000u) << 16 | (field == 31 ? 255u : field + 112) << 23;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Write 32 values of 4 bits, low halves of the bytes first, times `scale`. */
+static void qnnrt_weights__block_q4_0(const unsigned char *in, float *out)
+{
+    const float scale = qnnrt_weights__block_half(in);
+    int i;
+    for (i = 0; i < 16; ++i) {
+        out[i] = (float)((in[2 + i] & 15) - 8) * scale;
+        out[i + 16] = (float)((in[2 + i] >> 4) - 8) * scale;
+    }
+}
+
+static void qnnrt_weights__block_q4_1(const unsigned char *in, float *out)
+{
+    const float scale = qnnrt_weights__block_half(in), least = qnnrt_weights__block_half(in + 2);
+    int i;
+    for (i = 0; i < 16; ++i) {
+        out[i] = (float)(in[4 + i] & 15) * scale + least;
+        out[i + 16] = (float)(in[4 + i] >> 4) * scale + least;
+    }
+}
+
+/* Return value i of 32 with 5 bits: the fifth ones are together in 4 bytes before the others. */
+static int qnnrt_weights__block_five(const unsigned char *high, int i)
+{
+    const unsigned char *low = high + 4;
+    return (i < 16 ? low[i] & 15 : low[i - 16] >> 4) | (high[i / 8] >> (i % 8) & 1) << 4;
+}
+
+static void qnnrt_weights__block_q5_0(const unsigned char *in, float *out)
+{
+    const float scale = qnnrt_weights__block_half(in);
+    int i;
+    for (i = 0; i < 32; ++i) out[i] = (float)(qnnrt_weights__block_five(in + 2, i) - 16) * scale;
+}
+
+static void qnnrt_weights__block_q5_1(const unsigned char *in, float *out)
+{
+    const float scale = qnnrt_weights__block_half(in), least = qnnrt_weights__block_half(in + 2);
+    int i;
+    for (i = 0; i < 32; ++i)
+        out[i] = (float)qnnrt_weights__block_five(in + 4, i) * scale + least;
+}
+
+static void qnnrt_weights__block_q8_0(const unsigned char *in, float *out)
+{
+    const float scale = qnnrt_weights__block_half(in);
+    int i;
+    for (i = 0; i < 32; ++i) out[i] = (float)(int)(signed char)in[2 + i] * scale;
+}
+
+/* Read scale and least value of part i of 8: six bits each, the upper two of the last four parts in
+   the upper bits of the first four. */
+static void qnnrt_weights__block_parts(const unsigned char *in, int i, int *scale, int *least)
+{
+    if (i < 4) {
+        *scale = in[i] & 63;
+        *least = in[i + 4] & 63;
+    } else {
+        *scale = (in[i + 4] & 15) | in[i - 4] >> 6 << 4;
+        *least = in[i + 4] >> 4 | in[i] >> 6 << 4;
+    }
+}
+
+/* Write 256 values in 8 parts: 4 bits of each in `low`, and a fifth one in `high`, which may be
+   NULL. */
+static void qnnrt_weights__block_k(const unsigned char *in, const unsigned char *high,
+                                   const unsigned char *low, float *out)
+{
+    const float scale = qnnrt_weights__block_half(in), least = qnnrt_weights__block_half(in + 2);
+    int part, i;
+    for (part = 0; part < 8; ++part) {
+        const unsigned char *bytes = low + part / 2 * 32;
+        int times, minus;
+        float d, m;
+        qnnrt_weights__block_parts(in + 4, part, &times, &minus);
+        d = scale * (float)times;
+        m = least * (float)minus;
+        for (i = 0; i < 32; ++i) {
+            const int four = part % 2 ? bytes[i] >> 4 : bytes[i] & 15;
+            const int fifth = high != NULL ? (high[i] >> part & 1) << 4 : 0;
+            *out++ = d * (float)(four + fifth) - m;
+        }
+    }
+}
+
+static void qnnrt_weights__block_q4_k(const unsigned char *in, float *out)
+{
+    qnnrt_weights__block_k(in, NULL, in + 16, out);
+}
+
+static void qnnrt_weights__block_q5_k(const unsigned char *in, float *out)
+{
+    qnnrt_weights__block_k(in, in + 16, in + 48, out);
+}
+
+/* Write 256 values of 6 bits, in two halves: 4 lower bits of each, 2 upper ones, scales of 16. */
+static void qnnrt_weights__block_q6_k(const unsigned char *in, float *out)
+{
+    const float scale = qnnrt_weights__block_half(in + 208);
+    int i;
+    for (i = 0; i < 256; ++i) {
+        const int half = i / 128, row = i % 128 / 32, at = i % 32;
+        const int byte = in[half * 64 + row % 2 * 32 + at];
+        const int low = row < 2 ? byte & 15 : byte >> 4;
+        const int high = in[128 + half * 32 + at] >> (2 * row) & 3;
+        const float part = scale * (float)(int)(signed char)in[192 + i / 16];
+        out[i] = part * (float)((low | high << 4) - 32);
+    }
+}
+
+/* What reads blocks of a type. */
+typedef struct qnnrt_weights__blocks {
+    const char *type;
+    uint32_t    values, bytes;           /* of a block */
+    void      (*read)(const unsigned char *in, float *out);
+} qnnrt_weights__blocks;
+
+static const qnnrt_weights__blocks qnnrt_weights__block_readers[] = {
+    { "Q4_0", 32, 18, qnnrt_weights__block_q4_0 }, { "Q4_1", 32, 20, qnnrt_weights__block_q4_1 },
+    { "Q5_0", 32, 22, qnnrt_weights__block_q5_0 }, { "Q5_1", 32, 24, qnnrt_weights__block_q5_1 },
+    { "Q8_0", 32, 34, qnnrt_weights__block_q8_0 }, { "Q4_K", 256, 144, qnnrt_weights__block_q4_k },
+    { "Q5_K", 256, 176, qnnrt_weights__block_q5_k }, { "Q6_K", 256, 210, qnnrt_weights__block_q6_k }
+};
+
+/* Find what reads the blocks of a weight, or NULL. */
+static const qnnrt_weights__blocks *qnnrt_weights__blocks_of(const qnnrt_weight *weight)
+{
+    size_t i;
+    for (i = 0; i < sizeof qnnrt_weights__block_readers / sizeof qnnrt_weights__block_readers[0];
+         ++i)
+        if (strcmp(weight->type, qnnrt_weights__block_readers[i].type) == 0)
+            return &qnnrt_weights__block_readers[i];
+    return NULL;
+}
+
+/* =====================================================================================
    CONVERSION                                                                    >>convert
    Copies elements to another type, block by block.
-   Needs: >>config >>header     Knows nothing of: files, names, shapes
+   Needs: >>config >>header >>blocks     Knows nothing of: files, names
    ===================================================================================== */
 
 /* Elements of a block. Loops always run over a whole block, with zeros at its end, so that
@@ -1918,10 +2608,59 @@ static void qnnrt_weights__convert(qnnrt_dtype from, const void *source, qnnrt_d
     }
 }
 
+/* Convert `count` elements that lie side by side, from element `first` of the data on. */
+static void qnnrt_weights__convert_run(const qnnrt_weight *weight, uint64_t first, uint64_t count,
+                                       qnnrt_dtype to, char *target, qnnrt_weights_loss *loss)
+{
+    const size_t size = qnnrt_weights__convert_bytes(to);
+    const char *data = (const char *)weight->data;
+    const qnnrt_weights__blocks *blocks;
+    float values[256];
+    if (weight->block == 0) {
+        data += first * qnnrt_weights__convert_bytes(weight->dtype);
+        if (weight->dtype == to) memcpy(target, data, (size_t)count * size);
+        else qnnrt_weights__convert(weight->dtype, data, to, target, count, loss);
+        return;
+    }
+    blocks = qnnrt_weights__blocks_of(weight);   /* the caller knows that it is there */
+    while (count > 0) {
+        const uint64_t skip = first % blocks->values, left = blocks->values - skip;
+        const uint64_t n = count < left ? count : left;
+        blocks->read((const unsigned char *)data + first / blocks->values * blocks->bytes, values);
+        if (to == QNNRT_DTYPE_F32) memcpy(target, values + skip, (size_t)n * size);
+        else qnnrt_weights__convert(QNNRT_DTYPE_F32, values + skip, to, target, n, loss);
+        target += n * size;
+        first += n;
+        count -= n;
+    }
+}
+
+/* Convert `count` elements of a weight, from element `first` of its values on. */
+static void qnnrt_weights__convert_part(const qnnrt_weight *weight, uint64_t first, uint64_t count,
+                                        qnnrt_dtype to, char *target, qnnrt_weights_loss *loss)
+{
+    const size_t size = qnnrt_weights__convert_bytes(to);
+    const uint64_t rows = weight->heads != 0 ? weight->dims[0] : 1, each = weight->count / rows;
+    const uint64_t head = weight->heads != 0 ? rows / weight->heads : 0;
+    if (weight->heads == 0) {
+        qnnrt_weights__convert_run(weight, first, count, to, target, loss);
+        return;
+    }
+    while (count > 0) {
+        const uint64_t row = first / each, skip = first % each, left = each - skip;
+        const uint64_t n = count < left ? count : left, at = row % head;
+        const uint64_t stored = row - at + at % (head / 2) * 2 + at / (head / 2);
+        qnnrt_weights__convert_run(weight, stored * each + skip, n, to, target, loss);
+        target += n * size;
+        first += n;
+        count -= n;
+    }
+}
+
 /* =====================================================================================
    PUBLIC FUNCTIONS                                                               >>public
    Check arguments, resolve defaults, call one room.
-   Needs: >>config >>disk >>lookup >>open >>convert     Knows nothing of: JSON
+   Needs: >>config >>disk >>gguf >>lookup >>open >>blocks >>convert     Knows nothing of: JSON
    ===================================================================================== */
 
 QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_open(const char *path, const qnnrt_weights_desc *desc,
@@ -1974,42 +2713,36 @@ QNNRT_WEIGHTS_API const qnnrt_weight *qnnrt_weights_match(const qnnrt_weights *w
     return found != NULL ? found : qnnrt_weights__lookup_tied(weights, key);
 }
 
-QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_rows(const qnnrt_weight *weight, uint64_t first,
-                                                  uint64_t rows, qnnrt_dtype to, void *data,
+QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_part(const qnnrt_weight *weight, uint64_t first,
+                                                  uint64_t count, qnnrt_dtype to, void *data,
                                                   size_t bytes, qnnrt_weights_loss *loss,
                                                   qnnrt_error *err)
 {
     qnnrt_weights_loss lost = { 0, 0, 0 };
-    uint64_t all, each, count;
     size_t from_bytes, to_bytes;
-    const char *at;
     qnnrt_weights__error_clear(err);
     if (weight == NULL) return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight is NULL");
     from_bytes = qnnrt_weights__convert_bytes(weight->dtype);
     to_bytes = qnnrt_weights__convert_bytes(to);
     if (from_bytes == 0 || to_bytes == 0 ||
-        qnnrt_weights__convert_is_float(weight->dtype) != qnnrt_weights__convert_is_float(to))
+        qnnrt_weights__convert_is_float(weight->dtype) != qnnrt_weights__convert_is_float(to) ||
+        (weight->block != 0 && qnnrt_weights__blocks_of(weight) == NULL))
         return qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, "weight \"" QNNRT_WEIGHTS__SHOWN "\" "
                                    "of type %s cannot be converted to %s", weight->name,
                                    weight->type, qnnrt_dtype_name(to));
-    all = weight->rank == 0 ? 1 : weight->dims[0];
-    each = all == 0 ? 0 : weight->count / all;
-    if (first > all || rows > all - first)
+    if (first > weight->count || count > weight->count - first)
         return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN "\" has %llu "
-                                   "rows, asked for %llu from row %llu on", weight->name,
-                                   (unsigned long long)all, (unsigned long long)rows,
+                                   "elements, asked for %llu from element %llu on", weight->name,
+                                   (unsigned long long)weight->count, (unsigned long long)count,
                                    (unsigned long long)first);
     /* The product fits: the weight has these elements, and 8 bytes of each fit into 64 bits. */
-    count = rows * each;
     if (count * to_bytes != bytes || (data == NULL && bytes != 0))
         return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN "\": the "
                                    "result has %llu bytes, data has %llu%s", weight->name,
                                    (unsigned long long)(count * to_bytes),
                                    (unsigned long long)bytes, data == NULL ? " and is NULL" : "");
     if (bytes == 0) return QNNRT_OK;
-    at = (const char *)weight->data + first * each * from_bytes;
-    if (weight->dtype == to) memcpy(data, at, bytes);
-    else qnnrt_weights__convert(weight->dtype, at, to, data, count, &lost);
+    qnnrt_weights__convert_part(weight, first, count, to, (char *)data, &lost);
     if (loss != NULL) {
         loss->overflowed += lost.overflowed;
         loss->flushed += lost.flushed;
@@ -2023,12 +2756,121 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_rows(const qnnrt_weight *weight, ui
     return QNNRT_OK;
 }
 
+QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_rows(const qnnrt_weight *weight, uint64_t first,
+                                                  uint64_t rows, qnnrt_dtype to, void *data,
+                                                  size_t bytes, qnnrt_weights_loss *loss,
+                                                  qnnrt_error *err)
+{
+    uint64_t all, each;
+    qnnrt_weights__error_clear(err);
+    if (weight == NULL) return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight is NULL");
+    all = weight->rank == 0 ? 1 : weight->dims[0];
+    each = all == 0 ? 0 : weight->count / all;
+    if (first > all || rows > all - first)
+        return qnnrt_weights__fail(err, QNNRT_E_ARG, "weight \"" QNNRT_WEIGHTS__SHOWN "\" has %llu "
+                                   "rows, asked for %llu from row %llu on", weight->name,
+                                   (unsigned long long)all, (unsigned long long)rows,
+                                   (unsigned long long)first);
+    return qnnrt_weights_part(weight, first * each, rows * each, to, data, bytes, loss, err);
+}
+
 QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_convert(const qnnrt_weight *weight, qnnrt_dtype to,
                                                      void *data, size_t bytes,
                                                      qnnrt_weights_loss *loss, qnnrt_error *err)
 {
     const uint64_t rows = weight == NULL ? 0 : weight->rank == 0 ? 1 : weight->dims[0];
     return qnnrt_weights_rows(weight, 0, rows, to, data, bytes, loss, err);
+}
+
+QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_unpair(qnnrt_weights *weights, const char *name,
+                                                    uint32_t heads, qnnrt_error *err)
+{
+    const qnnrt_weight *found;
+    qnnrt_weights__error_clear(err);
+    if (weights == NULL || name == NULL)
+        return qnnrt_weights__fail(err, QNNRT_E_ARG, "%s is NULL",
+                                   weights == NULL ? "weights" : "name");
+    found = qnnrt_weights__lookup(weights, "", name);
+    if (found == NULL)
+        return qnnrt_weights__fail(err, QNNRT_E_NOT_FOUND, "there is no weight \""
+                                   QNNRT_WEIGHTS__SHOWN "\"", name);
+    if (heads != 0 && (found->rank < 1 || found->rank > 2 || found->count == 0 ||
+                       found->dims[0] % (2 * (uint64_t)heads) != 0))
+        return qnnrt_weights__fail(err, QNNRT_E_MISMATCH, QNNRT_WEIGHTS__SHOWN ": weight \"%.300s\": "
+                                   "expected rows for %u heads, a multiple of %llu", found->file,
+                                   found->name, (unsigned)heads, 2 * (unsigned long long)heads);
+    weights->list[found - weights->list].heads = heads;
+    return QNNRT_OK;
+}
+
+QNNRT_WEIGHTS_API const qnnrt_weights_value *qnnrt_weights_get_value(const qnnrt_weights *weights,
+                                                                     const char *key)
+{
+    return weights != NULL && key != NULL ? qnnrt_weights__lookup_key(weights, key) : NULL;
+}
+
+QNNRT_WEIGHTS_API int qnnrt_weights_value_f64(const qnnrt_weights_value *value, uint64_t index,
+                                              double *out)
+{
+    int64_t whole;
+    uint64_t bits;
+    float single;
+    const char *at;
+    size_t size;
+    if (value == NULL || index >= value->count || value->kind == QNNRT_WEIGHTS_TEXT) return 0;
+    size = qnnrt_weights__kind_bytes[value->kind];
+    at = (const char *)value->data + index * size;
+    if (value->kind == QNNRT_WEIGHTS_F32) {
+        memcpy(&single, at, sizeof single);
+        *out = (double)single;
+    } else if (value->kind == QNNRT_WEIGHTS_F64) {
+        memcpy(out, at, sizeof *out);
+    } else if (value->kind == QNNRT_WEIGHTS_U64) {
+        memcpy(&bits, at, sizeof bits);
+        *out = (double)bits;
+    } else {
+        if (!qnnrt_weights_value_i64(value, index, &whole)) return 0;
+        *out = (double)whole;
+    }
+    return 1;
+}
+
+QNNRT_WEIGHTS_API int qnnrt_weights_value_i64(const qnnrt_weights_value *value, uint64_t index,
+                                              int64_t *out)
+{
+    uint64_t bits, sign;
+    size_t size;
+    if (value == NULL || index >= value->count || value->kind == QNNRT_WEIGHTS_TEXT ||
+        value->kind == QNNRT_WEIGHTS_F32 || value->kind == QNNRT_WEIGHTS_F64)
+        return 0;
+    size = qnnrt_weights__kind_bytes[value->kind];
+    bits = qnnrt_weights__gguf_number((const char *)value->data + index * size, size);
+    sign = (uint64_t)1 << (8 * size - 1);
+    switch (value->kind) {
+    case QNNRT_WEIGHTS_I8: case QNNRT_WEIGHTS_I16: case QNNRT_WEIGHTS_I32: case QNNRT_WEIGHTS_I64:
+        *out = bits & sign ? -(int64_t)(sign - 1 - (bits & (sign - 1))) - 1 : (int64_t)bits;
+        return 1;
+    case QNNRT_WEIGHTS_BOOL:
+        *out = bits != 0;
+        return 1;
+    default:
+        if (bits > INT64_MAX) return 0;
+        *out = (int64_t)bits;
+        return 1;
+    }
+}
+
+QNNRT_WEIGHTS_API int qnnrt_weights_value_next(const qnnrt_weights_value *value, uint64_t *at,
+                                               const char **text, size_t *bytes)
+{
+    const char *data;
+    if (value == NULL || at == NULL || value->kind != QNNRT_WEIGHTS_TEXT || *at >= value->bytes)
+        return 0;
+    data = (const char *)value->data + *at;
+    *bytes = (size_t)qnnrt_weights__gguf_number(data, 8);
+    *text = data + 8;
+    *at += 8 + (uint64_t)*bytes;
+    return 1;
 }
 
 QNNRT_WEIGHTS_API uint64_t qnnrt_weights_done(const qnnrt_weights *weights,
@@ -2053,5 +2895,7 @@ QNNRT_WEIGHTS_API uint64_t qnnrt_weights_done(const qnnrt_weights *weights,
    LICENSE.
 
    HISTORY
+   0.2.0   Added  GGUF, its blocks and its metadata: qnnrt_weights_get_value() and relatives.
+           Added  qnnrt_weights_part(), qnnrt_weights_unpair().
    0.1.0   First version.
    --------------------------------------------------------------------------------------------- */
