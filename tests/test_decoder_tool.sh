@@ -93,7 +93,7 @@ refuses() {
 mkdir "$tmp/empty" "$tmp/m"
 refuses no_config 1 'empty/config.json: No such file' "$tmp/empty"
 hinted no_config 'config.json and model.safetensors'
-refuses two 2 'compile takes one folder, got 2' "$model" "$model"
+refuses two 2 'compile takes one model, got 2' "$model" "$model"
 refuses graph_option 2 '--contexts is not for folders' "$model" --contexts 2
 hinted graph_option --shards
 refuses weights 2 '--weights is not for folders' "$model" --weights "$model"
@@ -103,7 +103,7 @@ refuses keep 2 '--keep_weight needs small weights' "$model" --keep_weight lm_hea
 refuses no_ranges 2 '--activation_bits needs ranges' "$model" --activation_bits 8
 refuses encodings 2 '--encodings is not for folders' "$model" --encodings "$model/config.json"
 refuses no_graph 2 '--prefill 0 and --decode 0 leave no graph' "$model" --prefill 0 --decode 0
-refuses folder_option 2 '--shards is for folders' "$data/ir/torch_cnn.json" --shards 2
+refuses folder_option 2 '--shards is for language models' "$data/ir/torch_cnn.json" --shards 2
 refuses shards_5 1 'a model of 4 layers cannot be cut into 5 parts' "$model" --shards 5
 refuses contexts_twice 2 '--context takes up to 8 different numbers' "$model" --context 64,64
 refuses contexts_word 2 '--context takes up to 8 different numbers' "$model" --context 64,

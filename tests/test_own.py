@@ -21,6 +21,7 @@ OWN = {
     "size": ("QNNRT", "rooms >>size to >>log: sizes, arenas and formats that no public call reaches"),
     "json_cost": ("QNNRT", "reading one text without a model: allocations of the table alone"),
     "weights": ("QNNRT_WEIGHTS", "counts the steps of opening"),
+    "gguf": ("QNNRT_WEIGHTS", "counts the steps of opening"),
     "llm": ("QNNRT_LLM", "the codes of a mask for each encoding"),
     "llm_cells": ("QNNRT_LLM", "rooms >>cells, >>rows and >>state, compared with slow ones"),
     "llm_math": ("QNNRT_LLM", "sine, cosine, exponential and logarithm"),

@@ -595,7 +595,7 @@ TEST(weights_of_another_kind_are_refused_with_the_way_out)
         { "x.zip", "PK\3\4\0\0\10\10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.txt", 35, QNNRT_E_UNSUPPORTED, "a zip archive", "save_file()" },
         { "cut.zip", "PK\3\4\0\0\10\10\0\0", 10, QNNRT_E_UNSUPPORTED, "a zip archive", "save_file()" },
         { "name.zip", "PK\3\4\0\0\10\10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\377\377\0\0a", 31, QNNRT_E_UNSUPPORTED, "a zip archive", "" },
-        { "x.gguf", "GGUF\3\0\0\0\0\0", 10, QNNRT_E_UNSUPPORTED, "GGUF", "made from" },
+        { "x.gguf", "GGUF\3\0\0\0\0\0", 10, QNNRT_E_FORMAT, "byte 8: the header goes beyond", "cut short" },
         { "model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", 63, QNNRT_E_UNSUPPORTED,
           "git-lfs pointer", "git lfs pull" },
         { "x.h5", "\x89HDF\r\n\x1a\n", 8, QNNRT_E_UNSUPPORTED, "HDF5", "" },
@@ -613,8 +613,7 @@ TEST(weights_of_another_kind_are_refused_with_the_way_out)
         CHECK_STR(refused.hint, cases[i].hint);
         CHECK_STR(refused.text, cases[i].name);
     }
-    /* A header of 0x280 bytes begins as a pickle does; a GGUF file may have more bytes than its
-       first eight say. */
+    /* A header of 0x280 bytes begins as a pickle does. */
     memset(line, ' ', 0x280);
     line[0] = '{';
     line[1] = '}';

@@ -1,12 +1,14 @@
-/* qnnrt_decoder.h - v0.4.0 - graphs of Llama-like language models, made from their config.json
+/* qnnrt_decoder.h - v0.5.0 - graphs of Llama-like language models, from config.json or GGUF
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_decoder.h"
        #define QNNRT_IR_IMPLEMENTATION
+       #define QNNRT_WEIGHTS_IMPLEMENTATION
        #define QNNRT_DECODER_IMPLEMENTATION
+       #include "qnnrt_weights.h"
        #include "qnnrt_decoder.h"
-   qnnrt.h, qnnrt_json.h and qnnrt_ir.h lie beside this file or are found by the compiler. Link with
-   -ldl -lm.
+   qnnrt.h, qnnrt_json.h, qnnrt_weights.h and qnnrt_ir.h lie beside this file or are found by the
+   compiler. Link with -ldl -lm.
 
        qnnrt_decoder model; qnnrt_decoder_desc desc = {0}; qnnrt_ir *ir; qnnrt_error err;
        if (qnnrt_decoder_read(text, bytes, &model, &err) != QNNRT_OK) puts(err.text);
@@ -15,7 +17,7 @@
        // as any graph: qnnrt_lower_weights(), qnnrt_lower_passes(), qnnrt_lower_graph(), ...
        qnnrt_ir_free(ir);
 
-   Uses     Public names of qnnrt.h, qnnrt_json.h and qnnrt_ir.h, libc and libm
+   Uses     Public names of qnnrt.h, qnnrt_json.h, qnnrt_weights.h and qnnrt_ir.h, libc and libm
    Trust    The files may be hostile: numbers are limited, sizes fit in 48 bits. The caller is
             trusted.
    Memory   One allocator hook serves every allocation. A qnnrt_decoder owns nothing.
@@ -24,6 +26,7 @@
 
    WORDS
        config     config.json, as transformers writes it beside a checkpoint
+       GGUF       a file of llama.cpp with the weights, the numbers of a config, and a tokenizer
        part       a run of layers that becomes a graph of its own, a shard
        AR         tokens that a graph takes per call: .tokens
        context    tokens that a graph sees, the new ones included; it reads context - AR cells
@@ -57,7 +60,15 @@
            last_hidden_state [1, AR, width]              last part, with desc.outputs: what the head
                                                          reads, after the last norm
        Keys are stored rotated. Earlier tokens are in the first cells, the new ones in the last AR
-       columns of the mask. Weights have the keys of the checkpoint.
+       columns of the mask. Weights have the keys of the checkpoint, or the names of GGUF.
+
+   GGUF
+       qnnrt_decoder_read_gguf() reads the metadata of an opened file in place of a config:
+           qnnrt_weights_open("model.gguf", NULL, &weights, &err);
+           qnnrt_decoder_read_gguf(weights, &model, &err);
+       It also tells the weights in which order the rows of queries and keys are to be read. Known
+       are the architectures llama, qwen2 and qwen3. Experts, scaled positions other than linear
+       ones and those of Llama 3.1, and factors of scores and sums are refused by name.
 
    Positions
        The caller computes cosines and sines: qnnrt_decoder_settings() writes how, as the object
@@ -74,7 +85,7 @@
        see "Adapters" in qnnrt_llm.h.
 
    ROOMS (search for the tag)
-       >>config >>models >>read >>limits >>write >>layer >>graph >>settings >>public
+       >>config >>models >>read >>limits >>gguf >>write >>layer >>graph >>settings >>public
 */
 #ifndef QNNRT_DECODER_H
 #define QNNRT_DECODER_H
@@ -82,6 +93,7 @@
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_ir.h"
+#include "qnnrt_weights.h"
 
 #if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 4
 #error "this qnnrt_decoder.h needs qnnrt.h 0.4 or newer, below 1.0"
@@ -132,6 +144,7 @@ typedef struct qnnrt_decoder {
     int32_t     bos;                 /* -1: none */
     int32_t     eos[QNNRT_DECODER_EOS];
     uint32_t    eos_count;
+    int         gguf;                /* 1: weights have the names of GGUF */
 } qnnrt_decoder;
 
 /* Return the names of architectures one by one, "LlamaForCausalLM", then NULL. */
@@ -162,6 +175,22 @@ typedef enum qnnrt_decoder_outputs {
     QNNRT_DECODER_HIDDEN,            /* the last hidden state, and no head: for embeddings */
     QNNRT_DECODER_BOTH
 } qnnrt_decoder_outputs;
+
+/* Read the metadata of a GGUF file, and set the order in which conversions read the rows of its
+   queries and keys: files for llama have them in another one (qnnrt_weights_unpair()).
+
+   weights  of an opened GGUF file; no other thread may use them meanwhile
+   out      owns nothing; undefined on failure. End tokens are those that the file names, and those
+            whose texts end answers ("<|im_end|>"); there is no begin token if the file says that
+            texts begin without one
+
+   Returns  as qnnrt_decoder_read(): FORMAT for a file without metadata, and for a key that is
+            missing or of another type */
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read_gguf(qnnrt_weights *weights, qnnrt_decoder *out,
+                                                       qnnrt_error *err);
+
+/* Return the name of the table of embeddings in the file of weights. */
+QNNRT_DECODER_API const char *qnnrt_decoder_table(const qnnrt_decoder *model);
 
 /* Which graph to make; every 0 is a default. */
 typedef struct qnnrt_decoder_desc {
@@ -221,9 +250,7 @@ QNNRT_DECODER_API void qnnrt_decoder_settings(const qnnrt_decoder *model, uint32
 QNNRT_DECODER_API uint32_t qnnrt_decoder_first_layer(const qnnrt_decoder *model, uint32_t part,
                                                      uint32_t parts);
 
-/* The table of embeddings in the checkpoint. */
-#define QNNRT_DECODER_TABLE "model.embed_tokens.weight"
-#define QNNRT_DECODER_LOOK_UP  "embedding"   /* the node that looks rows up in it */
+#define QNNRT_DECODER_LOOK_UP  "embedding"   /* the node that looks rows up in the table */
 /* Its rows, as the first graph takes them with desc.embedded. */
 #define QNNRT_DECODER_EMBEDDED "_model_embed_tokens_Gather_output_0"
 
@@ -400,6 +427,8 @@ typedef struct qnnrt_decoder__facts {
     int                   bos_given, eos_given;
     int32_t               eos[QNNRT_DECODER_EOS];
     uint32_t              eos_count;
+    const char           *file;      /* that says so, for errors */
+    const char           *gguf;      /* the architecture as GGUF writes it; NULL: a config */
 } qnnrt_decoder__facts;
 
 typedef enum qnnrt_decoder__kind {
@@ -627,6 +656,7 @@ static qnnrt_result qnnrt_decoder__read_file(const char *file, int all, const ch
     memset(&r, 0, sizeof(r));
     memset(facts, 0, sizeof(*facts));
     facts->bos = -1;
+    facts->file = file;
     r.file = file;
     r.facts = facts;
     r.err = err;
@@ -662,6 +692,50 @@ static qnnrt_result qnnrt_decoder__read_file(const char *file, int all, const ch
    Needs: >>config >>models >>read     Knows nothing of: JSON, graphs
    ===================================================================================== */
 
+/* The names of config.json in GGUF, with the architecture before them. */
+typedef struct qnnrt_decoder__name {
+    const char *config, *gguf;
+} qnnrt_decoder__name;
+
+static const qnnrt_decoder__name qnnrt_decoder__names[] = {
+    { "num_hidden_layers", "block_count" }, { "hidden_size", "embedding_length" },
+    { "num_attention_heads", "attention.head_count" },
+    { "num_key_value_heads", "attention.head_count_kv" }, { "head_dim", "attention.key_length" },
+    { "intermediate_size", "feed_forward_length" }, { "vocab_size", "vocab_size" },
+    { "max_position_embeddings", "context_length" },
+    { "rms_norm_eps", "attention.layer_norm_rms_epsilon" }, { "rope_theta", "rope.freq_base" },
+    { "factor", "rope.scaling.factor" },
+    { "original_max_position_embeddings", "rope.scaling.original_context_length" }
+};
+
+enum { QNNRT_DECODER__NAMES = sizeof(qnnrt_decoder__names) / sizeof(qnnrt_decoder__names[0]) };
+
+/* Fill an error about the facts, whose text names keys of config.json, and return its code. For
+   GGUF the name of the key is put in its place. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 4, 5)))
+#endif
+static qnnrt_result qnnrt_decoder__wrong(const qnnrt_decoder__facts *facts, qnnrt_error *err,
+                                         qnnrt_result code, const char *format, ...)
+{
+    char text[600], quoted[80];
+    va_list args;
+    size_t i;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (i = 0; facts->gguf != NULL && i < QNNRT_DECODER__NAMES; ++i) {
+        const char *at;
+        snprintf(quoted, sizeof quoted, "\"%s\"", qnnrt_decoder__names[i].config);
+        at = strstr(text, quoted);
+        if (at != NULL)
+            return qnnrt_decoder__fail(err, code, "%s: %.*s\"%s.%s\"%s", facts->file,
+                                       (int)(at - text), text, facts->gguf,
+                                       qnnrt_decoder__names[i].gguf, at + strlen(quoted));
+    }
+    return qnnrt_decoder__fail(err, code, "%s: %s", facts->file, text);
+}
+
 /* Find the row of an architecture, or of a model_type where there is none. */
 static const qnnrt_decoder__model *qnnrt_decoder__limits_model(const qnnrt_decoder__facts *facts,
                                                                qnnrt_error *err)
@@ -678,10 +752,10 @@ static const qnnrt_decoder__model *qnnrt_decoder__limits_model(const qnnrt_decod
                                  m->architecture);
     }
     if (name[0] == '\0')
-        qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"architectures\" is missing; known"
+        qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"architectures\" is missing; known"
                             " are %s", known);
     else
-        qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: the architecture is \"%s\";"
+        qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the architecture is \"%s\";"
                             " known are %s", name, known);
     qnnrt_decoder__hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile"
                                                   " the .json file.");
@@ -689,12 +763,13 @@ static const qnnrt_decoder__model *qnnrt_decoder__limits_model(const qnnrt_decod
 }
 
 /* Check that a count is there and not 0. */
-static int qnnrt_decoder__limits_count(const qnnrt_decoder__number *n, const char *key,
+static int qnnrt_decoder__limits_count(const qnnrt_decoder__facts *facts,
+                                       const qnnrt_decoder__number *n, const char *key,
                                        uint32_t *out, qnnrt_error *err)
 {
     *out = (uint32_t)n->value;
     if (n->given && *out > 0) return 1;
-    qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"%s\" is %s, expected a number above 0",
+    qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"%s\" is %s, expected a number above 0",
                         key, n->given ? "0" : "missing");
     return 0;
 }
@@ -707,14 +782,14 @@ static qnnrt_result qnnrt_decoder__limits_rope(const qnnrt_decoder__facts *facts
     const double partial = facts->partial.given ? facts->partial.value : 1;
     out->theta = facts->theta.given ? facts->theta.value : 10000;
     if (facts->nested)
-        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: \"rope_parameters\" has"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"rope_parameters\" has"
                                    " settings for each kind of layer, expected the same for all");
     if (!(out->theta >= 1))
-        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"rope_theta\" is %g,"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"rope_theta\" is %g,"
                                    " expected 1 or more", out->theta);
     out->rotary = (uint32_t)((double)out->head_dim * partial);
     if (out->rotary == 0 || out->rotary % 2 != 0 || out->head_dim % 2 != 0)
-        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: positions rotate %u of the"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "positions rotate %u of the"
                                    " %u values of a head, expected even numbers",
                                    (unsigned)out->rotary, (unsigned)out->head_dim);
     if (type[0] == '\0' || strcmp(type, "default") == 0) return QNNRT_OK;
@@ -722,11 +797,11 @@ static qnnrt_result qnnrt_decoder__limits_rope(const qnnrt_decoder__facts *facts
     else if (strcmp(type, "llama3") == 0) out->scaling = QNNRT_DECODER_LLAMA3;
     else
         return qnnrt_decoder__hint(err,
-            qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: positions are scaled by"
+            qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "positions are scaled by"
                                 " \"%s\"; known are default, linear and llama3", type),
             "Export the model with pytorch-ir, which computes its positions in the graph.");
     if (!facts->factor.given || !(facts->factor.value >= 1e-6))
-        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: positions are scaled by"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
                                    " \"%s\", but \"factor\" is missing", type);
     out->factor = facts->factor.value;
     if (out->scaling == QNNRT_DECODER_LINEAR) return QNNRT_OK;
@@ -735,7 +810,7 @@ static qnnrt_result qnnrt_decoder__limits_rope(const qnnrt_decoder__facts *facts
     out->original_context = (uint32_t)facts->original.value;
     if (!(out->low_frequency > 0) || !(out->high_frequency > out->low_frequency) ||
         out->original_context == 0)
-        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: positions are scaled by"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
                                    " \"llama3\"; expected 0 < low_freq_factor < high_freq_factor,"
                                    " and original_max_position_embeddings");
     return QNNRT_OK;
@@ -751,13 +826,13 @@ static qnnrt_result qnnrt_decoder__limits_window(const qnnrt_decoder__model *m,
                       facts->use_window.value > 0);
     uint32_t i;
     if (facts->kinds != 0 && facts->kinds != out->layers)
-        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: \"layer_types\" has %u"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "\"layer_types\" has %u"
                                    " layers, \"num_hidden_layers\" is %u", (unsigned)facts->kinds,
                                    (unsigned)out->layers);
     if (!uses || !facts->window.given || facts->window.value < 1) {
         for (i = 0; i < facts->kinds; ++i)
             if (facts->windowed[i] && uses)
-                return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"layer_types\" has"
+                return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"layer_types\" has"
                                            " sliding_attention, but \"sliding_window\" is missing");
         return QNNRT_OK;
     }
@@ -788,7 +863,7 @@ static qnnrt_result qnnrt_decoder__limits_act(const qnnrt_decoder__model *m,
     else if (strcmp(name, "gelu_pytorch_tanh") == 0 || strcmp(name, "gelu_new") == 0)
         out->act = QNNRT_DECODER_GELU_TANH;
     else
-        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: the activation is"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the activation is"
                                    " \"%s\"; known are silu, gelu and gelu_pytorch_tanh", name);
     return QNNRT_OK;
 }
@@ -829,35 +904,38 @@ static qnnrt_result qnnrt_decoder__limits_fill(const qnnrt_decoder__facts *facts
     out->architecture = m->architecture;
     if (facts->quantized)
         return qnnrt_decoder__hint(err,
-            qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json: the checkpoint is quantized"
+            qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the checkpoint is quantized"
                                 " (\"quantization_config\"), expected floats"),
             "Give the checkpoint that it was made from.");
     if (facts->both_ways.given && facts->both_ways.value > 0)
-        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "config.json:"
-                                   " \"use_bidirectional_attention\" is true, expected false");
-    if (!qnnrt_decoder__limits_count(&facts->layers, "num_hidden_layers", &out->layers, err) ||
-        !qnnrt_decoder__limits_count(&facts->width, "hidden_size", &out->width, err) ||
-        !qnnrt_decoder__limits_count(&facts->heads, "num_attention_heads", &out->heads, err) ||
-        !qnnrt_decoder__limits_count(&facts->inner, "intermediate_size", &out->inner, err) ||
-        !qnnrt_decoder__limits_count(&facts->vocabulary, "vocab_size", &out->vocabulary, err) ||
-        !qnnrt_decoder__limits_count(&facts->positions, "max_position_embeddings",
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED,
+                                   "\"use_bidirectional_attention\" is true, expected false");
+    if (!qnnrt_decoder__limits_count(facts, &facts->layers, "num_hidden_layers", &out->layers,
+                                     err) ||
+        !qnnrt_decoder__limits_count(facts, &facts->width, "hidden_size", &out->width, err) ||
+        !qnnrt_decoder__limits_count(facts, &facts->heads, "num_attention_heads", &out->heads,
+                                     err) ||
+        !qnnrt_decoder__limits_count(facts, &facts->inner, "intermediate_size", &out->inner, err) ||
+        !qnnrt_decoder__limits_count(facts, &facts->vocabulary, "vocab_size", &out->vocabulary,
+                                     err) ||
+        !qnnrt_decoder__limits_count(facts, &facts->positions, "max_position_embeddings",
                                      &out->positions, err))
         return QNNRT_E_FORMAT;
     out->kv_heads = facts->kv_heads.given ? (uint32_t)facts->kv_heads.value : out->heads;
     out->head_dim = facts->head_dim.given ? (uint32_t)facts->head_dim.value
                     : m->head_dim != 0 ? m->head_dim : out->width / out->heads;
     if (out->kv_heads == 0 || out->heads % out->kv_heads != 0)
-        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: \"num_attention_heads\" is"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "\"num_attention_heads\" is"
                                    " %u, expected a multiple of \"num_key_value_heads\", %u",
                                    (unsigned)out->heads, (unsigned)out->kv_heads);
     if (out->head_dim == 0 ||
         (!facts->head_dim.given && m->head_dim == 0 && out->width % out->heads != 0))
-        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "config.json: \"hidden_size\" is %u,"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "\"hidden_size\" is %u,"
                                    " expected a multiple of \"num_attention_heads\", %u",
                                    (unsigned)out->width, (unsigned)out->heads);
     out->epsilon = facts->epsilon.given ? facts->epsilon.value : 1e-6;
     if (!(out->epsilon > 0))
-        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"rms_norm_eps\" is 0,"
+        return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"rms_norm_eps\" is 0,"
                                    " expected a number above 0");
     out->fused = (m->has & QNNRT_DECODER__FUSED) != 0;
     out->head_norms = (m->has & QNNRT_DECODER__HEAD_NORMS) != 0;
@@ -875,7 +953,7 @@ static qnnrt_result qnnrt_decoder__limits_fill(const qnnrt_decoder__facts *facts
     if ((m->has & QNNRT_DECODER__CAPS) != 0) {
         const double scalar = facts->query_scalar.given ? facts->query_scalar.value : 256;
         if (!(scalar > 0))
-            return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "config.json: \"query_pre_attn_scalar\""
+            return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"query_pre_attn_scalar\""
                                        " is 0, expected a number above 0");
         out->score_scale = 1 / sqrt(scalar);
         out->score_cap = facts->score_cap.value;
@@ -884,14 +962,400 @@ static qnnrt_result qnnrt_decoder__limits_fill(const qnnrt_decoder__facts *facts
     result = qnnrt_decoder__limits_rope(facts, out, err);
     if (result == QNNRT_OK) result = qnnrt_decoder__limits_window(m, facts, out, err);
     if (result == QNNRT_OK) result = qnnrt_decoder__limits_act(m, facts, out, err);
-    if (result == QNNRT_OK) result = qnnrt_decoder__limits_tokens("config.json", facts, out, err);
+    if (result == QNNRT_OK) result = qnnrt_decoder__limits_tokens(facts->file, facts, out, err);
     return result;
+}
+
+/* =====================================================================================
+   GGUF                                                                            >>gguf
+   The metadata and the weights of a GGUF file as facts.
+   Needs: >>config >>read >>limits     Knows nothing of: JSON, graphs
+   ===================================================================================== */
+
+/* Weights of checkpoints, without ".weight", and their names in GGUF. */
+static const qnnrt_decoder__name qnnrt_decoder__gguf_weights[] = {
+    { "self_attn.q_proj", "attn_q" },        { "self_attn.k_proj", "attn_k" },
+    { "self_attn.v_proj", "attn_v" },        { "self_attn.o_proj", "attn_output" },
+    { "self_attn.q_norm", "attn_q_norm" },   { "self_attn.k_norm", "attn_k_norm" },
+    { "input_layernorm", "attn_norm" },      { "post_attention_layernorm", "ffn_norm" },
+    { "mlp.gate_proj", "ffn_gate" },         { "mlp.up_proj", "ffn_up" },
+    { "mlp.down_proj", "ffn_down" },         { "model.embed_tokens", "token_embd" },
+    { "model.norm", "output_norm" },         { "lm_head", "output" }
+};
+
+enum { QNNRT_DECODER__GGUF_WEIGHTS = sizeof(qnnrt_decoder__gguf_weights) /
+                                     sizeof(qnnrt_decoder__gguf_weights[0]) };
+
+/* Write the name that a weight of a checkpoint has in GGUF. */
+static void qnnrt_decoder__gguf_key(char *out, size_t room, int64_t layer, const char *name)
+{
+    size_t i, length = 0;
+    const char *ours = NULL;
+    for (i = 0; i < QNNRT_DECODER__GGUF_WEIGHTS && ours == NULL; ++i) {
+        length = strlen(qnnrt_decoder__gguf_weights[i].config);
+        if (strncmp(name, qnnrt_decoder__gguf_weights[i].config, length) == 0 &&
+            name[length] == '.')
+            ours = qnnrt_decoder__gguf_weights[i].gguf;
+    }
+    if (ours == NULL) snprintf(out, room, "%s", name);
+    else if (layer < 0) snprintf(out, room, "%s%s", ours, name + length);
+    else snprintf(out, room, "blk.%ld.%s%s", (long)layer, ours, name + length);
+}
+
+/* Find a pair: "<architecture>.<key>". */
+static const qnnrt_weights_value *qnnrt_decoder__gguf_value(const qnnrt_weights *weights,
+                                                            const qnnrt_decoder__facts *facts,
+                                                            const char *key)
+{
+    char name[QNNRT_DECODER__TEXT + 64];
+    snprintf(name, sizeof name, "%s.%s", facts->gguf, key);
+    return qnnrt_weights_get_value(weights, name);
+}
+
+/* Copy a text of the metadata. Return 0 if it is none, or too long. */
+static int qnnrt_decoder__gguf_text(const qnnrt_weights_value *value, qnnrt_decoder__word *out)
+{
+    const char *text;
+    uint64_t at = 0;
+    size_t bytes;
+    out->text[0] = '\0';
+    if (value == NULL || value->list || !qnnrt_weights_value_next(value, &at, &text, &bytes) ||
+        bytes >= sizeof out->text)
+        return 0;
+    memcpy(out->text, text, bytes);
+    out->text[bytes] = '\0';
+    return 1;
+}
+
+/* Read a number; a list of equal ones is one. Return QNNRT_OK if there is none. */
+static qnnrt_result qnnrt_decoder__gguf_number(const qnnrt_weights *weights,
+                                               const qnnrt_decoder__facts *facts, const char *key,
+                                               int whole, double most, qnnrt_decoder__number *out,
+                                               qnnrt_error *err)
+{
+    const qnnrt_weights_value *value = qnnrt_decoder__gguf_value(weights, facts, key);
+    uint64_t i;
+    double number = 0;
+    int64_t integer;
+    out->given = 0;
+    if (value == NULL) return QNNRT_OK;
+    for (i = 0; i == 0 || i < value->count; ++i) {
+        const int good = whole ? qnnrt_weights_value_i64(value, i, &integer)
+                               : qnnrt_weights_value_f64(value, i, &number);
+        if (good && whole) number = (double)integer;
+        if (!good || !(number >= 0))
+            return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "%s: \"%s.%s\": expected %s",
+                                       facts->file, facts->gguf, key,
+                                       whole ? "a whole number" : "a number");
+        if (number > most)
+            return qnnrt_decoder__fail(err, QNNRT_E_LIMIT, "%s: \"%s.%s\" is %g, the limit is %g",
+                                       facts->file, facts->gguf, key, number, most);
+        if (i > 0 && number != out->value)
+            return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "%s: \"%s.%s\" is not the same for"
+                                       " all layers", facts->file, facts->gguf, key);
+        out->value = number;
+    }
+    out->given = 1;
+    return QNNRT_OK;
+}
+
+/* Read all numbers that config.json has, too. */
+static qnnrt_result qnnrt_decoder__gguf_numbers(const qnnrt_weights *weights,
+                                                qnnrt_decoder__facts *facts, qnnrt_error *err)
+{
+    enum { MEMBERS = sizeof(qnnrt_decoder__members) / sizeof(qnnrt_decoder__members[0]),
+           ROPE = sizeof(qnnrt_decoder__rope_members) / sizeof(qnnrt_decoder__rope_members[0]) };
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k;
+    for (i = 0; i < QNNRT_DECODER__NAMES; ++i)
+        for (k = 0; k < MEMBERS + ROPE && result == QNNRT_OK; ++k) {
+            const qnnrt_decoder__member *m = k < MEMBERS ? &qnnrt_decoder__members[k]
+                                             : &qnnrt_decoder__rope_members[k - MEMBERS];
+            if (strcmp(m->key, qnnrt_decoder__names[i].config) != 0) continue;
+            result = qnnrt_decoder__gguf_number(
+                weights, facts, qnnrt_decoder__names[i].gguf, m->kind == QNNRT_DECODER__COUNT,
+                m->most, (qnnrt_decoder__number *)(void *)((char *)facts + m->at), err);
+        }
+    return result;
+}
+
+/* Refuse what the graphs do not compute. */
+static qnnrt_result qnnrt_decoder__gguf_refuse(const qnnrt_weights *weights,
+                                               const qnnrt_decoder__facts *facts, qnnrt_error *err)
+{
+    /* What each of these has to be, if it is there; 0 means the same as 1 for factors. */
+    static const struct { const char *key; double value; int factor; } wanted[] = {
+        { "expert_count", 0, 0 }, { "attention.causal", 1, 0 }, { "attention.scale", 0, 0 },
+        { "logit_scale", 1, 1 }, { "residual_scale", 1, 1 }, { "embedding_scale", 1, 1 },
+        { "rope.scaling.attn_factor", 1, 1 }, { "attention.max_alibi_bias", 0, 0 },
+        { "attention.clamp_kqv", 0, 0 }, { "use_parallel_residual", 0, 0 }
+    };
+    qnnrt_decoder__number key, number;
+    qnnrt_result result;
+    size_t i;
+    for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); ++i) {
+        result = qnnrt_decoder__gguf_number(weights, facts, wanted[i].key, 0, 1e30, &number, err);
+        if (result != QNNRT_OK) return result;
+        if (number.given && number.value != wanted[i].value &&
+            !(wanted[i].factor && number.value == 0))
+            return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "%s: \"%s.%s\" is %g, expected %g",
+                                       facts->file, facts->gguf, wanted[i].key, number.value,
+                                       wanted[i].value);
+    }
+    result = qnnrt_decoder__gguf_number(weights, facts, "attention.value_length", 1, 4096, &number,
+                                        err);
+    if (result != QNNRT_OK) return result;
+    key = facts->head_dim;
+    if (!key.given && facts->heads.value > 0) key.value = facts->width.value / facts->heads.value;
+    if (number.given && number.value != key.value)
+        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "%s: \"%s.attention.value_length\" is"
+                                   " %g, expected that of keys, %g", facts->file, facts->gguf,
+                                   number.value, key.value);
+    return QNNRT_OK;
+}
+
+/* Return the factor by which the settings of Llama 3.1 divide frequency f. */
+static double qnnrt_decoder__gguf_divide(const qnnrt_decoder__facts *facts, double f)
+{
+    const double turns = facts->original.value * f / 6.283185307179586;
+    const double smooth = (turns - facts->low.value) / (facts->high.value - facts->low.value);
+    if (smooth >= 1) return 1;
+    if (smooth <= 0) return facts->factor.value;
+    return 1 / ((1 - smooth) / facts->factor.value + smooth);
+}
+
+/* Find the settings of Llama 3.1 that give these factors of frequencies, [n]. In between, the
+   inverse of a factor grows with the frequency along a line, which two of them fix. */
+static qnnrt_result qnnrt_decoder__gguf_llama3(qnnrt_decoder__facts *facts, const float *factors,
+                                               uint32_t n, qnnrt_error *err)
+{
+    const double theta = facts->theta.given ? facts->theta.value : 10000;
+    double most = 1, x[2] = { 0, 0 }, y[2] = { 0, 0 }, slope, width;
+    uint32_t i, between = 0;
+    int fits = 1;
+    for (i = 0; i < n; ++i) if ((double)factors[i] > most) most = (double)factors[i];
+    facts->factor.given = facts->low.given = facts->high.given = facts->original.given = 1;
+    facts->factor.value = most;
+    facts->low.value = 1;
+    facts->high.value = 4;
+    facts->original.value = 8192;
+    for (i = 0; i < n; ++i) {
+        const double factor = (double)factors[i], f = pow(theta, -(double)i / n);
+        if (!(factor > 1.0001 && factor < most * 0.9999)) continue;
+        x[between != 0] = f / 6.283185307179586;
+        y[between != 0] = (1 / factor - 1 / most) / (1 - 1 / most);
+        ++between;
+    }
+    if (between > 1) {
+        slope = (y[0] - y[1]) / (x[0] - x[1]);
+        width = 1 / (slope * x[0] - y[0]);       /* of the line, for a low frequency of 1 */
+        if (width > 1e-3 && width < 1e6) {
+            facts->high.value = floor((1 + width) * 1000 + 0.5) / 1000;
+            facts->original.value = floor(slope * width + 0.5);
+        }
+    }
+    for (i = 0; i < n; ++i) {
+        const double wanted = qnnrt_decoder__gguf_divide(facts, pow(theta, -(double)i / n));
+        if (!(fabs((double)factors[i] - wanted) <= 1e-4 * wanted)) fits = 0;
+    }
+    if (!fits || facts->original.value < 1 || facts->original.value > 1 << 24)
+        return qnnrt_decoder__hint(err,
+            qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "%s: the factors of \"rope_freqs.weight\""
+                                " are not those of Llama 3.1", facts->file),
+            "Export the checkpoint with pytorch-ir, which computes its positions in the graph.");
+    if (most > 1) snprintf(facts->rope_type.text, sizeof facts->rope_type.text, "llama3");
+    return QNNRT_OK;
+}
+
+/* Read how positions become angles. */
+static qnnrt_result qnnrt_decoder__gguf_rope(const qnnrt_weights *weights,
+                                             qnnrt_decoder__facts *facts, qnnrt_error *err)
+{
+    enum { MOST = 2048 };
+    const qnnrt_weights_value *type = qnnrt_decoder__gguf_value(weights, facts,
+                                                                "rope.scaling.type");
+    const qnnrt_weight *table = qnnrt_weights_find(weights, "rope_freqs.weight");
+    const double size = facts->head_dim.given ? facts->head_dim.value
+                        : facts->heads.value > 0 ? facts->width.value / facts->heads.value : 0;
+    qnnrt_decoder__number rotary, linear;
+    float factors[MOST];
+    qnnrt_result result = qnnrt_decoder__gguf_number(weights, facts, "rope.dimension_count", 1,
+                                                     4096, &rotary, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_decoder__gguf_number(weights, facts, "rope.scale_linear", 0, 1e6, &linear,
+                                            err);
+    if (result != QNNRT_OK) return result;
+    if (rotary.given && size > 0) {
+        facts->partial.given = 1;
+        facts->partial.value = rotary.value / size;
+        if (rotary.value > size)
+            return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "%s: \"%s.rope.dimension_count\" is"
+                                       " %g, the limit is the size of a head, %g", facts->file,
+                                       facts->gguf, rotary.value, size);
+    }
+    if (type != NULL && !qnnrt_decoder__gguf_text(type, &facts->rope_type))
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "%s: \"%s.rope.scaling.type\": expected a"
+                                   " text", facts->file, facts->gguf);
+    if (strcmp(facts->rope_type.text, "none") == 0) facts->rope_type.text[0] = '\0';
+    if (type == NULL && !facts->factor.given && linear.given) facts->factor = linear;
+    if (type == NULL && facts->factor.given && facts->factor.value != 0 && facts->factor.value != 1)
+        snprintf(facts->rope_type.text, sizeof facts->rope_type.text, "linear");
+    if (table == NULL) return QNNRT_OK;
+    if (facts->rope_type.text[0] != '\0')
+        return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "%s: positions are scaled by \"%s\""
+                                   " and by \"rope_freqs.weight\", expected one of them",
+                                   facts->file, facts->rope_type.text);
+    if (table->count == 0 || table->count > MOST || 2 * table->count != (rotary.given
+                                                                         ? rotary.value : size))
+        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "%s: \"rope_freqs.weight\" has %llu"
+                                   " values, expected half a head", facts->file,
+                                   (unsigned long long)table->count);
+    result = qnnrt_weights_convert(table, QNNRT_DTYPE_F32, factors,
+                                   (size_t)table->count * sizeof(float), NULL, err);
+    return result != QNNRT_OK ? result
+           : qnnrt_decoder__gguf_llama3(facts, factors, (uint32_t)table->count, err);
+}
+
+/* Add an end token, once. */
+static void qnnrt_decoder__gguf_end(qnnrt_decoder__facts *facts, int64_t token)
+{
+    uint32_t i;
+    facts->eos_given = 1;
+    for (i = 0; i < facts->eos_count; ++i) if (facts->eos[i] == token) return;
+    if (token >= 0 && token <= INT32_MAX && facts->eos_count < QNNRT_DECODER_EOS)
+        facts->eos[facts->eos_count++] = (int32_t)token;
+}
+
+/* Read begin and end tokens. */
+static qnnrt_result qnnrt_decoder__gguf_tokens(const qnnrt_weights *weights,
+                                               qnnrt_decoder__facts *facts, qnnrt_error *err)
+{
+    static const char *const keys[] = { "tokenizer.ggml.bos_token_id",
+        "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+        "tokenizer.ggml.eom_token_id" };
+    static const char *const ends[] = { "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>",
+        "<|endoftext|>", "<|end_of_text|>", "<end_of_turn>", "</s>", "<EOT>", "_<EOT>", "[EOT]" };
+    /* Tokenizers of these kinds put the begin token before texts unless the file says otherwise. */
+    static const char *const begins[] = { "llama3", "llama-v3", "llama-bpe", "falcon3", "tekken" };
+    const qnnrt_weights_value *list = qnnrt_weights_get_value(weights, "tokenizer.ggml.tokens");
+    qnnrt_decoder__word model, pre;
+    const char *text;
+    uint64_t at = 0;
+    int64_t token, add = 0, number = 0;
+    size_t i, bytes;
+    if (list != NULL && (double)list->count != facts->vocabulary.value)
+        return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "%s: \"tokenizer.ggml.tokens\" has %llu"
+                                   " tokens, \"token_embd.weight\" has %.0f rows", facts->file,
+                                   (unsigned long long)list->count, facts->vocabulary.value);
+    qnnrt_decoder__gguf_text(qnnrt_weights_get_value(weights, "tokenizer.ggml.model"), &model);
+    qnnrt_decoder__gguf_text(qnnrt_weights_get_value(weights, "tokenizer.ggml.pre"), &pre);
+    add = strcmp(model.text, "llama") == 0;
+    for (i = 0; i < sizeof(begins) / sizeof(begins[0]); ++i)
+        add |= strcmp(pre.text, begins[i]) == 0;
+    qnnrt_weights_value_i64(qnnrt_weights_get_value(weights, "tokenizer.ggml.add_bos_token"), 0,
+                            &add);
+    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); ++i) {
+        const qnnrt_weights_value *value = qnnrt_weights_get_value(weights, keys[i]);
+        if (value == NULL) continue;
+        if (value->list || !qnnrt_weights_value_i64(value, 0, &token) || token < 0 ||
+            token > INT32_MAX)
+            return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "%s: \"%s\": expected a token",
+                                       facts->file, keys[i]);
+        if (i > 0) qnnrt_decoder__gguf_end(facts, token);
+        else facts->bos_given = 1;
+        if (i == 0) facts->bos = add ? token : -1;
+    }
+    for (; qnnrt_weights_value_next(list, &at, &text, &bytes); ++number)
+        for (i = 0; i < sizeof(ends) / sizeof(ends[0]); ++i)
+            if (strlen(ends[i]) == bytes && memcmp(ends[i], text, bytes) == 0)
+                qnnrt_decoder__gguf_end(facts, number);
+    return QNNRT_OK;
+}
+
+/* Set the order of the rows of queries and keys in all layers. */
+static qnnrt_result qnnrt_decoder__gguf_unpair(const qnnrt_decoder *model, qnnrt_weights *weights,
+                                               qnnrt_error *err)
+{
+    static const char *const tails[] = { "attn_q.weight", "attn_k.weight", "attn_q.bias",
+                                         "attn_k.bias" };
+    uint32_t layer;
+    size_t i;
+    for (layer = 0; layer < model->layers; ++layer)
+        for (i = 0; i < 4; ++i) {
+            char name[64];
+            qnnrt_result result;
+            snprintf(name, sizeof name, "blk.%u.%s", (unsigned)layer, tails[i]);
+            if (qnnrt_weights_find(weights, name) == NULL) continue;
+            result = qnnrt_weights_unpair(weights, name,
+                                          i % 2 == 0 ? model->heads : model->kv_heads, err);
+            if (result != QNNRT_OK) return result;
+        }
+    return QNNRT_OK;
+}
+
+/* Fill a model. */
+static qnnrt_result qnnrt_decoder__gguf_read(qnnrt_weights *weights, qnnrt_decoder *out,
+                                             qnnrt_error *err)
+{
+    static const qnnrt_decoder__name known[] = {
+        { "LlamaForCausalLM", "llama" }, { "Qwen2ForCausalLM", "qwen2" },
+        { "Qwen3ForCausalLM", "qwen3" }
+    };
+    const qnnrt_weight *table = qnnrt_weights_find(weights, "token_embd.weight");
+    qnnrt_decoder__facts facts;
+    qnnrt_decoder__word name;
+    qnnrt_result result;
+    size_t i;
+    memset(&facts, 0, sizeof(facts));
+    facts.file = "metadata";
+    facts.bos = -1;
+    if (!qnnrt_decoder__gguf_text(qnnrt_weights_get_value(weights, "general.architecture"), &name))
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "metadata: \"general.architecture\" is"
+                                   " missing, expected llama, qwen2 or qwen3");
+    for (i = 0; i < 3 && facts.gguf == NULL; ++i)
+        if (strcmp(name.text, known[i].gguf) == 0) {
+            facts.gguf = known[i].gguf;
+            snprintf(facts.architecture.text, sizeof facts.architecture.text, "%s",
+                     known[i].config);
+        }
+    if (facts.gguf == NULL)
+        return qnnrt_decoder__hint(err,
+            qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "metadata: the architecture is \"%s\";"
+                                " known are llama, qwen2 and qwen3", name.text),
+            "Compile the folder of the checkpoint that it was made from.");
+    if (table == NULL || table->rank != 2)
+        return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "the weight \"token_embd.weight\" is"
+                                   " missing, or has other than 2 dims");
+    result = qnnrt_decoder__gguf_numbers(weights, &facts, err);
+    facts.vocabulary.given = table->dims[0] <= 1 << 22;
+    facts.vocabulary.value = (double)table->dims[0];
+    if (result == QNNRT_OK && !facts.epsilon.given)
+        result = qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "metadata: \"%s.attention."
+                                     "layer_norm_rms_epsilon\" is missing", facts.gguf);
+    if (result == QNNRT_OK && !facts.head_dim.given) {   /* the default of qwen3's configs is 128 */
+        facts.head_dim.given = facts.heads.value > 0;
+        if (facts.head_dim.given) facts.head_dim.value = floor(facts.width.value /
+                                                               facts.heads.value);
+    }
+    if (result == QNNRT_OK) result = qnnrt_decoder__gguf_refuse(weights, &facts, err);
+    if (result == QNNRT_OK) result = qnnrt_decoder__gguf_rope(weights, &facts, err);
+    if (result == QNNRT_OK) result = qnnrt_decoder__gguf_tokens(weights, &facts, err);
+    facts.tied.given = 1;
+    facts.tied.value = qnnrt_weights_find(weights, "output.weight") == NULL;
+    if (result == QNNRT_OK) result = qnnrt_decoder__limits_fill(&facts, out, err);
+    if (result != QNNRT_OK) return result;
+    out->gguf = 1;
+    out->qkv_bias = qnnrt_weights_find(weights, "blk.0.attn_q.bias") != NULL;
+    out->o_bias = qnnrt_weights_find(weights, "blk.0.attn_output.bias") != NULL;
+    out->mlp_bias = qnnrt_weights_find(weights, "blk.0.ffn_up.bias") != NULL;
+    return strcmp(facts.gguf, "llama") == 0 ? qnnrt_decoder__gguf_unpair(out, weights, err)
+                                            : QNNRT_OK;
 }
 
 /* =====================================================================================
    WRITE                                                                          >>write
    Values and nodes of a graph, as the exporter pytorch-ir writes them.
-   Needs: >>config     Knows nothing of: models
+   Needs: >>config >>gguf     Knows nothing of: models
    ===================================================================================== */
 
 enum { QNNRT_DECODER__NAME = 80 };
@@ -960,7 +1424,8 @@ static qnnrt_decoder__value qnnrt_decoder__weight(qnnrt_decoder__writer *w, int6
 {
     qnnrt_decoder__value v = qnnrt_decoder__value_of("p_", b != 0 ? 2 : 1, a, b, 0, 0);
     size_t i;
-    if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", (long)layer, name);
+    if (w->model->gguf) qnnrt_decoder__gguf_key(v.key, sizeof v.key, layer, name);
+    else if (layer >= 0) snprintf(v.key, sizeof v.key, "model.layers.%ld.%s", (long)layer, name);
     else snprintf(v.key, sizeof v.key, "%s", name);
     for (i = 0; v.key[i] != '\0' && i + 3 < sizeof v.name; ++i)
         v.name[i + 2] = v.key[i] == '.' ? '_' : v.key[i];
@@ -1547,7 +2012,7 @@ static qnnrt_decoder__value qnnrt_decoder__embedding(qnnrt_decoder__writer *w)
 {
     const qnnrt_decoder *m = w->model;
     const qnnrt_decoder__value ids = qnnrt_decoder__input(w, "input_ids", 2, 1, w->tokens, 0, 0);
-    const qnnrt_decoder__value table = qnnrt_decoder__weight(w, -1, QNNRT_DECODER_TABLE,
+    const qnnrt_decoder__value table = qnnrt_decoder__weight(w, -1, "model.embed_tokens.weight",
                                                              m->vocabulary, m->width, 0);
     const qnnrt_decoder__value *inputs[2];
     qnnrt_decoder__value out = qnnrt_decoder__value_of("", 3, 1, w->tokens, m->width, 0);
@@ -1701,7 +2166,8 @@ static void qnnrt_decoder__settings_rope(const qnnrt_decoder *m, qnnrt_json_writ
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>models >>read >>limits >>write >>graph >>settings     Knows nothing of: layers
+   Needs: >>config >>models >>read >>limits >>gguf >>write >>graph >>settings     Knows nothing of:
+   layers
    ===================================================================================== */
 
 QNNRT_DECODER_API const char *qnnrt_decoder_known(size_t index)
@@ -1734,6 +2200,22 @@ QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read_generation(const char *text, s
     if (result == QNNRT_OK)
         result = qnnrt_decoder__limits_tokens("generation_config.json", &facts, model, err);
     return result == QNNRT_OK ? qnnrt_decoder__good(err) : result;
+}
+
+QNNRT_DECODER_API qnnrt_result qnnrt_decoder_read_gguf(qnnrt_weights *weights, qnnrt_decoder *out,
+                                                       qnnrt_error *err)
+{
+    qnnrt_result result;
+    if (weights == NULL || out == NULL)
+        return qnnrt_decoder__fail(err, QNNRT_E_ARG, "qnnrt_decoder_read_gguf: weights or out is"
+                                                     " NULL");
+    result = qnnrt_decoder__gguf_read(weights, out, err);
+    return result == QNNRT_OK ? qnnrt_decoder__good(err) : result;
+}
+
+QNNRT_DECODER_API const char *qnnrt_decoder_table(const qnnrt_decoder *model)
+{
+    return model != NULL && model->gguf ? "token_embd.weight" : "model.embed_tokens.weight";
 }
 
 QNNRT_DECODER_API uint32_t qnnrt_decoder_first_layer(const qnnrt_decoder *model, uint32_t part,
@@ -1911,5 +2393,7 @@ QNNRT_DECODER_API void qnnrt_decoder_settings(const qnnrt_decoder *model, uint32
    LICENSE.
 
    HISTORY
+   0.5.0   Added  qnnrt_decoder_read_gguf(), qnnrt_decoder_table(), which replaces
+           QNNRT_DECODER_TABLE.
    0.4.0   First version. Added: the last hidden state as an output, room for adapters.
    --------------------------------------------------------------------------------------------- */

@@ -1096,6 +1096,28 @@ static uint64_t qnnrt_lower__strange_count(const char *data, uint64_t count, siz
     return found;
 }
 
+/* Find the values of a weight of blocks that are no numbers. */
+static void qnnrt_lower__strange_blocks(const qnnrt_weight *weight, qnnrt_lower__strange *out)
+{
+    uint32_t values[512];
+    uint64_t first, i, other = 0;
+    for (first = 0; first < weight->count; first += 512) {
+        const uint64_t count = weight->count - first < 512 ? weight->count - first : 512;
+        if (qnnrt_weights_part(weight, first, count, QNNRT_DTYPE_F32, values, (size_t)count * 4,
+                               NULL, NULL) != QNNRT_OK)
+            return;
+        for (i = 0; i < count; ++i) {
+            const uint32_t bits = values[i];
+            other += (bits & 0x7FFFFFFFu) != 0 && bits != 0xFF800000u;
+            if ((bits & 0x7F800000u) != 0x7F800000u) continue;
+            if (out->nans + out->infinite == 0) out->first = first + i;
+            if ((bits & 0x7FFFFFu) != 0) out->nans += 1;
+            else out->infinite += 1;
+        }
+    }
+    out->mask = other == 0;
+}
+
 /* Find the values of a weight that are no numbers. */
 static void qnnrt_lower__strange_find(const qnnrt_weight *weight, qnnrt_lower__strange *out)
 {
@@ -1107,6 +1129,10 @@ static void qnnrt_lower__strange_find(const qnnrt_weight *weight, qnnrt_lower__s
     uint64_t i, other = 0;
     size_t t = 0;
     memset(out, 0, sizeof(*out));
+    if (weight->block != 0) {
+        qnnrt_lower__strange_blocks(weight, out);
+        return;
+    }
     while (t < sizeof(types) / sizeof(types[0]) && types[t].dtype != weight->dtype) ++t;
     if (t == sizeof(types) / sizeof(types[0]) || weight->data == NULL ||
         weight->bytes != weight->count * types[t].size ||
@@ -5675,16 +5701,12 @@ typedef struct qnnrt_lower__visitor {
 static qnnrt_result qnnrt_lower__codes_read(qnnrt_lower__visitor *v, uint32_t first, uint32_t count,
                                             qnnrt_error *err)
 {
-    const qnnrt_weight *weight = v->small->source->weight;
-    const size_t size = (size_t)(weight->bytes / weight->count);
-    qnnrt_weight part;
     qnnrt_result result;
     uint32_t i;
     if (v->first == first && v->count == count) return QNNRT_OK;
-    qnnrt_lower__as_weight(&part, weight->dtype, count, (const char *)weight->data + first * size);
     v->count = 0;
-    result = qnnrt_weights_convert(&part, QNNRT_DTYPE_F32, v->values, count * sizeof(float), NULL,
-                                   err);
+    result = qnnrt_weights_part(v->small->source->weight, first, count, QNNRT_DTYPE_F32, v->values,
+                                count * sizeof(float), NULL, err);
     if (result != QNNRT_OK) return result;
     for (i = 0; i < count && v->small->factor != 1; ++i)
         v->values[i] = (float)(v->values[i] * v->small->factor);
@@ -6207,7 +6229,8 @@ static void qnnrt_lower__small_form(const qnnrt_lower__job *job, const qnnrt_low
     s->about.kept = bits == 0;
     if (bits == 0) { s->about.why = "it is kept"; return; }
     if (!qnnrt_lower__is_float(weight->dtype) ||
-        weight->bytes != weight->count * qnnrt_ir_dtype_bytes(weight->dtype))
+        (weight->block == 0 &&
+         weight->bytes != weight->count * qnnrt_ir_dtype_bytes(weight->dtype)))
         why = "the file does not have it as floats";
     else if (s->channel_step == 0)
         why = "its output channels are no axis of the weight in the file";
@@ -8755,6 +8778,7 @@ static void qnnrt_lower__lend(qnnrt_ir *ir)
         const qnnrt_lower__record *record = (const qnnrt_lower__record *)value->note;
         if (value->origin == QNNRT_IR_WEIGHT && value->data == NULL && record != NULL &&
             record->weight != NULL && record->weight->dtype == value->dtype &&
+            record->weight->block == 0 && record->weight->heads == 0 &&
             (uintptr_t)record->weight->data % qnnrt_ir_dtype_bytes(value->dtype) == 0)
             value->data = record->weight->data;
     }

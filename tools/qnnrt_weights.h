@@ -92,7 +92,7 @@
    GGUF
        Names, types and dims are those of the file, with dims in row-major order: the first one is
        the slowest, as everywhere here. Values of blocks are float32, equal to ggml's bit for bit:
-           weight->block != 0    // .dtype is float32, .bytes are those of the blocks
+           if (weight->block != 0) puts("blocks: .bytes are theirs, .dtype is float32");
            qnnrt_weights_convert(weight, QNNRT_DTYPE_F16, data, bytes, &loss, &err);
        Metadata have types:
            const qnnrt_weights_value *value = qnnrt_weights_get_value(weights,
@@ -101,10 +101,10 @@
            if (!qnnrt_weights_value_i64(value, 0, &layers)) puts("not a whole number");
        A list of texts is read from its first one to its last one:
            uint64_t at = 0; const char *text; size_t bytes;
-           while (qnnrt_weights_value_next(value, &at, &text, &bytes)) use(text, bytes);
+           while (qnnrt_weights_value_next(value, &at, &text, &bytes)) use(text);
        Files for Llama have the rows of queries and keys in another order than checkpoints, pairs
        that are rotated together side by side. To read them in the order of checkpoints:
-           qnnrt_weights_unpair(weights, "blk.0.attn_q.weight", heads, &err);
+           qnnrt_weights_unpair(weights, "blk.0.attn_q.weight", 32, &err);     // heads
 
    Errors
        Opening fails with NOT_FOUND (no such path, no weights in the folder, or a shard is missing),
@@ -1323,10 +1323,8 @@ static qnnrt_result qnnrt_weights__gguf_value(qnnrt_weights__gguf *g, const qnnr
             !qnnrt_weights__gguf_count(g, 8, &out->count))
             return qnnrt_weights__gguf_cut(g, "a list");
         if (kind == QNNRT_WEIGHTS_LIST)
-            return qnnrt_weights__fail(g->err, QNNRT_E_UNSUPPORTED, QNNRT_WEIGHTS__SHOWN ": \"%.*s\""
-                                       " is a list of lists, expected one of texts or numbers",
-                                       g->shard->disk.path,
-                                       key->bytes < 600 ? (int)key->bytes : 600, key->text);
+            return qnnrt_weights__gguf_wrong(g, QNNRT_E_UNSUPPORTED, key, ": expected a list of "
+                                             "texts or numbers, found one of lists, type", kind);
     }
     if (kind >= QNNRT_WEIGHTS__KINDS)
         return qnnrt_weights__gguf_wrong(g, QNNRT_E_UNSUPPORTED, key, " has the unknown type",
@@ -2192,7 +2190,7 @@ static qnnrt_result qnnrt_weights__open(const char *path, const qnnrt_weights_de
    BLOCKS                                                                        >>blocks
    Turns blocks of codes into float32. Each value is rounded once at most, so that all orders of
    the same products and sums give the same bits, ggml's, too.
-   Needs: >>config >>header     Knows nothing of: files, names, shapes
+   Needs: nothing     Knows nothing of: files, names, shapes
    ===================================================================================== */
 
 /* Read a float16. */
@@ -2796,9 +2794,10 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_unpair(qnnrt_weights *weights, cons
                                    QNNRT_WEIGHTS__SHOWN "\"", name);
     if (heads != 0 && (found->rank < 1 || found->rank > 2 || found->count == 0 ||
                        found->dims[0] % (2 * (uint64_t)heads) != 0))
-        return qnnrt_weights__fail(err, QNNRT_E_MISMATCH, QNNRT_WEIGHTS__SHOWN ": weight \"%.300s\": "
-                                   "expected rows for %u heads, a multiple of %llu", found->file,
-                                   found->name, (unsigned)heads, 2 * (unsigned long long)heads);
+        return qnnrt_weights__fail(err, QNNRT_E_MISMATCH, QNNRT_WEIGHTS__SHOWN ": weight "
+                                   "\"%.300s\": expected rows for %u heads, a multiple of %llu",
+                                   found->file, found->name, (unsigned)heads,
+                                   2 * (unsigned long long)heads);
     weights->list[found - weights->list].heads = heads;
     return QNNRT_OK;
 }

@@ -76,8 +76,7 @@ static int aten_not_a_graph(const char *path, const char *option)
    message. */
 static int aten_foreign(const char *path)
 {
-    static const char *const tails[] = {".safetensors", ".gguf", ".onnx", ".tflite", ".pt",
-                                        ".pth",         ".pt2"};
+    static const char *const tails[] = {".safetensors", ".onnx", ".tflite", ".pt", ".pth", ".pt2"};
     const size_t length = strlen(path);
     if (carries_contexts(path))
         return cli_usage("Take them out with qnnrt-run extract FILE --output_dir DIR and run them.",

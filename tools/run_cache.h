@@ -166,7 +166,18 @@ static int cache_add_graph(qnnrt_cache_key *key, const aten_graph *g, qnnrt_erro
 static int cache_add_decoder(qnnrt_cache_key *key, const decoder *d, qnnrt_error *err)
 {
     char *path = cli_text("%s/generation_config.json", d->folder);
-    qnnrt_result result = qnnrt_cache_key_file(key, "config", d->config, err);
+    qnnrt_result result = QNNRT_OK;
+    if (d->gguf) {                               /* graphs have the rest of its metadata */
+        qnnrt_json_writer writer;
+        page p = {NULL, 0, 0};
+        qnnrt_json_write_begin(&writer, json_to_page, &p, 0);
+        qnnrt_decoder_settings(&d->model, d->context, &writer);
+        qnnrt_json_write_end(&writer);
+        qnnrt_cache_key_add(key, "settings", p.data, p.used);
+        free(p.data);
+    } else {
+        result = qnnrt_cache_key_file(key, "config", d->config, err);
+    }
     if (result == QNNRT_OK && access(path, F_OK) == 0)
         result = qnnrt_cache_key_file(key, "generation config", path, err);
     free(path);

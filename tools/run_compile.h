@@ -36,7 +36,7 @@ static int compile_split(const settings *set, compile_names *out)
 static char *compile_path(const settings *set)
 {
     const char *name = set->compile.binary_file;
-    if (name == NULL && decoder_is_folder(set->files.items[0])) name = "model";
+    if (name == NULL && decoder_is_model(set->files.items[0])) name = "model";
     if (name == NULL) {
         const char *slash = strrchr(set->files.items[0], '/');
         name = slash != NULL ? slash + 1 : set->files.items[0];
@@ -245,7 +245,7 @@ static int check_compile(const settings *set)
         return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
                          documents[0], documents[1]);
     status = decoder_check(set);
-    return status != STATUS_OK || decoder_is_folder(set->files.items[0]) ? status : aten_check(set);
+    return status != STATUS_OK || decoder_is_model(set->files.items[0]) ? status : aten_check(set);
 }
 
 /* Build the binaries and save them. a: the graphs, or NULL: containers. Return their paths, or NULL
@@ -375,11 +375,12 @@ static int verb_compile(void *user)
         status = aten_name(a, names.names);
         m.a = a;
         if (status == STATUS_OK) status = mixed_check(&m);
-    } else if (status == STATUS_OK && decoder_is_folder(t->set.files.items[0])) {
+    } else if (status == STATUS_OK && decoder_is_model(t->set.files.items[0])) {
         a = &graphs;
         a->t = t;
         a->decoder = &model;
         model.folder = t->set.files.items[0];
+        model.gguf = decoder_is_gguf(model.folder);
         m.a = a;
         status = mixed_check(&m);
     }

@@ -1,11 +1,12 @@
-/* run_decoder.h - a part of qnnrt-run.c: compile a folder with config.json and a checkpoint
+/* run_decoder.h - a part of qnnrt-run.c: compile language models, from config.json or GGUF
 
    ROOM     >>decoder                                                                          */
 
 /* =====================================================================================
    DECODER                                                                       >>decoder
-   Language models: their graphs are made from config.json, one for prompts and one for single
-   tokens, in each shard. What qnnrt-llm has to know goes into qnnrt.json.
+   Language models: their graphs are made from config.json or from the metadata of GGUF, one for
+   prompts and one for single tokens, in each shard. What qnnrt-llm has to know goes into
+   qnnrt.json.
    ===================================================================================== */
 
 enum { DECODER_TEXT_BYTES = 1 << 26, DECODER_CONTEXT = 4096,
@@ -20,25 +21,35 @@ typedef struct decoder_shape {
 
 typedef struct decoder {
     qnnrt_decoder         model;
-    const char           *folder;
-    char                 *config;                /* path of config.json                 */
+    const char           *folder;                /* of the model, or its GGUF file      */
+    int                   gguf;                  /* 1: it is a GGUF file                */
+    char                 *config;                /* path of config.json, or of GGUF     */
     decoder_shape         shapes[DECODER_GRAPHS];        /* [shape_count] a graph for each  */
     size_t                shape_count;
     uint32_t              context, shards;       /* context: the longest                */
     const qnnrt_weight   *table;                 /* on the host, or NULL                */
+    qnnrt_weight          halves;                /* .table, if it was made of blocks    */
+    void                 *room;                  /* its data                            */
 } decoder;
 
-/* Return true for the folder of a model. */
-static int decoder_is_folder(const char *path)
+/* Return true for a GGUF file, by its name. */
+static int decoder_is_gguf(const char *path)
 {
-    return cli_is_folder(path) && !aten_is_graph(path);
+    const size_t length = strlen(path);
+    return length > 5 && strcasecmp(path + length - 5, ".gguf") == 0 && !cli_is_folder(path);
+}
+
+/* Return true for a model: its folder, or its GGUF file. */
+static int decoder_is_model(const char *path)
+{
+    return decoder_is_gguf(path) || (cli_is_folder(path) && !aten_is_graph(path));
 }
 
 /* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int decoder_check(const settings *set)
 {
     const compile_settings *c = &set->compile;
-    const int folder = set->files.count > 0 && decoder_is_folder(set->files.items[0]);
+    const int folder = set->files.count > 0 && decoder_is_model(set->files.items[0]);
     const char *given = c->prefill != UINT32_MAX  ? "--prefill"
                         : c->decode != UINT32_MAX ? "--decode"
                         : c->length_count != 0    ? "--context"
@@ -48,12 +59,14 @@ static int decoder_check(const settings *set)
                         : c->lora_rank != 0       ? "--lora"
                                                   : NULL;
     if (!folder && given != NULL)
-        return cli_usage("Name the folder of a language model, with its config.json.",
-                         "%s is for folders, and %s is not one", given, set->files.items[0]);
+        return cli_usage("Name the folder of a language model, with its config.json, or its .gguf"
+                         " file.",
+                         "%s is for language models, and %s is not one", given,
+                         set->files.items[0]);
     if (!folder) return STATUS_OK;
     if (set->files.count > 1)
         return cli_usage("Compile them one after the other.",
-                         "compile takes one folder, got %lu files and folders",
+                         "compile takes one model, got %lu files and folders",
                          (unsigned long)set->files.count);
     given = c->weights.count > 0 ? "--weights"
             : c->contexts != 0   ? "--contexts"
@@ -67,7 +80,8 @@ static int decoder_check(const settings *set)
     if (given != NULL)
         return cli_usage(c->contexts != 0 ? "Use --shards."
                          : c->eos_count > 0 ? "Write it into config.json, as eos_token_id."
-                                            : "Leave it out.", "%s is not for folders", given);
+                                            : "Leave it out.",
+                         "%s is not for folders and .gguf files", given);
     if (c->prefill == 0 && c->decode == 0)
         return cli_usage("Leave one of them out.", "--prefill 0 and --decode 0 leave no graph");
     given = c->verify > 0 || c->verify_nodes > 0 ? "--verify"
@@ -101,10 +115,9 @@ static int decoder_wrong(aten *a, const qnnrt_error *err)
 
 /* Read config.json, and generation_config.json where there is one. Return 0 after printing an
    error. */
-static int decoder_config(aten *a)
+static int decoder_files(aten *a)
 {
     decoder *d = a->decoder;
-    const compile_settings *c = &a->t->set.compile;
     const int failed = a->t->failed;
     qnnrt_error err;
     size_t bytes = 0;
@@ -118,7 +131,43 @@ static int decoder_config(aten *a)
         qnnrt_decoder_read_generation(text, bytes, &d->model, &err) != QNNRT_OK)
         good = decoder_wrong(a, &err);
     free(text);
-    if (!good || a->t->failed != failed) return 0;
+    return good && a->t->failed == failed;
+}
+
+/* Open the weights. Return 0 after printing an error. */
+static int decoder_weights(aten *a)
+{
+    decoder *d = a->decoder;
+    tool *t = a->t;
+    qnnrt_error err;
+    /* cli_parse() has made room for as many words as the command line has. */
+    t->set.compile.weights.items[0] = d->folder;
+    t->set.compile.weights.count = 1;
+    a->weights = cli_alloc(1, sizeof(*a->weights));
+    if (qnnrt_weights_open(d->folder, NULL, &a->weights[0], &err) != QNNRT_OK) {
+        fail(t, NULL, err.hint, "%s", err.text);
+        return 0;
+    }
+    a->weights_count = 1;
+    return 1;
+}
+
+/* Read what the model is and open its weights. Return 0 after printing an error. */
+static int decoder_config(aten *a)
+{
+    decoder *d = a->decoder;
+    const compile_settings *c = &a->t->set.compile;
+    uint64_t begin = cli_now_ns();
+    qnnrt_error err;
+    if (!d->gguf && !decoder_files(a)) return 0;
+    begin = aten_spent(a, ATEN_READ, begin);
+    if (!decoder_weights(a)) return 0;
+    if (d->gguf) {
+        d->config = cli_text("%s", d->folder);
+        if (qnnrt_decoder_read_gguf(a->weights[0], &d->model, &err) != QNNRT_OK)
+            return decoder_wrong(a, &err);
+    }
+    aten_spent(a, ATEN_WEIGHTS, begin);
     const uint32_t tokens[2] = {c->prefill != UINT32_MAX ? c->prefill : 32,
                                 c->decode != UINT32_MAX ? c->decode : 1};
     const uint32_t most = d->model.positions < DECODER_CONTEXT ? d->model.positions
@@ -186,37 +235,49 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     return aten_read_graph(a, g);
 }
 
-/* Read the folder and make all graphs. Return 0 after printing all that is wrong. */
+/* Find the table of embeddings for --embedding host. Blocks become float16. Return 0 after printing
+   an error. */
+static int decoder_table(aten *a)
+{
+    decoder *d = a->decoder;
+    const char *name = qnnrt_decoder_table(&d->model);
+    qnnrt_error err;
+    d->table = qnnrt_weights_match(a->weights[0], name);
+    if (d->table == NULL || d->table->rank != 2 || d->table->dims[0] != d->model.vocabulary ||
+        d->table->dims[1] != d->model.width ||
+        (d->table->dtype != QNNRT_DTYPE_F32 && d->table->dtype != QNNRT_DTYPE_F16 &&
+         d->table->dtype != QNNRT_DTYPE_BF16)) {
+        fail(a->t, NULL, d->gguf ? "Convert the model again." :
+             "Give the checkpoint that config.json belongs to.",
+             "%s: --embedding host needs the weight \"%s\" [%u, %u] in float32, float16,"
+             " bfloat16 or blocks of them", d->folder, name, (unsigned)d->model.vocabulary,
+             (unsigned)d->model.width);
+        return 0;
+    }
+    if (d->table->block == 0) return 1;
+    d->halves = *d->table;
+    d->halves.block = 0;
+    d->halves.type = "F16";
+    d->halves.dtype = QNNRT_DTYPE_F16;
+    d->halves.bytes = d->table->count * 2;
+    d->halves.data = d->room = cli_alloc((size_t)d->table->count, 2);
+    if (qnnrt_weights_convert(d->table, QNNRT_DTYPE_F16, d->room, (size_t)d->halves.bytes, NULL,
+                              &err) != QNNRT_OK)
+        return decoder_wrong(a, &err);
+    d->table = &d->halves;
+    return 1;
+}
+
+/* Read the model and make all graphs. Return 0 after printing all that is wrong. */
 static int decoder_read(aten *a)
 {
     decoder *d = a->decoder;
     tool *t = a->t;
-    qnnrt_error err;
-    uint64_t begin = cli_now_ns();
+    uint64_t begin;
     if (!decoder_config(a)) return 0;
-    begin = aten_spent(a, ATEN_READ, begin);
-    /* cli_parse() has made room for as many words as the command line has. */
-    t->set.compile.weights.items[0] = d->folder;
-    t->set.compile.weights.count = 1;
-    a->weights = cli_alloc(1, sizeof(*a->weights));
-    if (qnnrt_weights_open(d->folder, NULL, &a->weights[0], &err) != QNNRT_OK) {
-        fail(t, NULL, err.hint, "%s", err.text);
+    begin = cli_now_ns();
+    if (t->set.compile.embedding != 0 && t->set.compile.backends == NULL && !decoder_table(a))
         return 0;
-    }
-    a->weights_count = 1;
-    if (t->set.compile.embedding != 0 && t->set.compile.backends == NULL) {
-        d->table = qnnrt_weights_match(a->weights[0], QNNRT_DECODER_TABLE);
-        if (d->table == NULL || d->table->rank != 2 || d->table->dims[0] != d->model.vocabulary ||
-            d->table->dims[1] != d->model.width ||
-            (d->table->dtype != QNNRT_DTYPE_F32 && d->table->dtype != QNNRT_DTYPE_F16 &&
-             d->table->dtype != QNNRT_DTYPE_BF16)) {
-            fail(t, NULL, "Give the checkpoint that config.json belongs to.",
-                 "%s: --embedding host needs the weight \"%s\" [%u, %u] in float32, float16 or"
-                 " bfloat16", d->folder, QNNRT_DECODER_TABLE, (unsigned)d->model.vocabulary,
-                 (unsigned)d->model.width);
-            return 0;
-        }
-    }
     begin = aten_spent(a, ATEN_WEIGHTS, begin);
     a->graphs = cli_alloc((size_t)d->shards * d->shape_count, sizeof(*a->graphs));
     for (uint32_t shard = 0; shard < d->shards; ++shard)
@@ -360,5 +421,7 @@ static int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
 
 static void decoder_free(decoder *d)
 {
-    if (d != NULL) free(d->config);
+    if (d == NULL) return;
+    free(d->config);
+    free(d->room);
 }

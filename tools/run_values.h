@@ -293,7 +293,7 @@ static int value_find(const qnnrt_weights *weights, const char *name, value_file
         return value_fail(err, "Name the tensors of the file as the model does.",
                           "it has no tensor \"%s\" among its %lu", name,
                           (unsigned long)info->count);
-    if (weight->rank > VALUE_RANK || weight->dtype == QNNRT_DTYPE_UNDEFINED)
+    if (weight->rank > VALUE_RANK || weight->dtype == QNNRT_DTYPE_UNDEFINED || weight->block != 0)
         return value_fail(err, "Store it as one of F64, F32, F16, BF16, I8 to U64 and BOOL.",
                           "its type \"%s\" cannot be read", weight->type);
     file->dtype = weight->dtype;
