@@ -1205,8 +1205,8 @@ static qnnrt_result qnnrt_decoder__gguf_rope(const qnnrt_weights *weights,
         return qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "%s: positions are scaled by \"%s\""
                                    " and by \"rope_freqs.weight\", expected one of them",
                                    facts->file, facts->rope_type.text);
-    if (table->count == 0 || table->count > MOST || 2 * table->count != (rotary.given
-                                                                         ? rotary.value : size))
+    if (table->count == 0 || table->count > MOST ||
+        2 * (double)table->count != (rotary.given ? rotary.value : size))
         return qnnrt_decoder__fail(err, QNNRT_E_MISMATCH, "%s: \"rope_freqs.weight\" has %llu"
                                    " values, expected half a head", facts->file,
                                    (unsigned long long)table->count);
