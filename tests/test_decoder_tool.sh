@@ -114,7 +114,7 @@ refuses lora_empty 2 '--lora takes a rank' "$model" --lora 4:
 refuses lora_name 1 'the model has no projection "qkv_proj"' "$model" --lora 4:v_proj,qkv_proj
 hinted lora_name 'Name q_proj, k_proj'
 refuses lora_verify 2 '--verify does not know the adapters of --lora' "$model" --lora 4 --verify 1
-refuses lora_folder 2 '--lora is for folders' "$data/ir/torch_cnn.json" --lora 4
+refuses lora_folder 2 '--lora is for language models' "$data/ir/torch_cnn.json" --lora 4
 refuses no_room 1 'a graph of 32 tokens needs a context of more than that, got 32' "$model" --context 32
 refuses long 1 'a context of 129 is more than "max_position_embeddings", 128' "$model" --context 129
 refuses mixed_shards 2 '--shards is for one backend, and --backends names several' "$model" --backends npu,host --shards 2
