@@ -1,5 +1,6 @@
 /* Linear, convolution, pooling, resizing, norm and reduction operators of libQnnRef.so, each
    against a slow version in double, over all types, and each refusal by its text. */
+#include "../tools/refbackend/ref_linear.h"
 #include "ref_ops.h"
 
 static const uint32_t all_types[] = { REF_F32, REF_F16, REF_U8Q, REF_U16Q, REF_S8Q, REF_S16Q };
@@ -196,6 +197,35 @@ TEST(matmul_takes_a_runtime_operand_with_any_8_bit_zero_point)
             expected[i] += ops_real(&ops.tensors[0], i / 5 * 8 + j) *
                            ops_real(&ops.tensors[1], i / 15 * 40 + j * 5 + i % 5);
     TRY(ops_run(expected));
+}
+
+/* Columns of floats have a function of their own for processors with wide registers. Columns of
+   halves do not: they are decoded, and multiplied one by one. */
+TEST(products_have_the_same_bits_in_registers_of_any_width)
+{
+    enum { ROWS = 200, COLUMNS = 9, COUNT = 3 };
+    static uint16_t halves[ROWS * COLUMNS];
+    static float floats[ROWS * COLUMNS], x[ROWS * COUNT], out[2][COLUMNS * COUNT];
+    static char scratch[1 << 16];
+    ops_seed = 14;
+    for (size_t i = 0; i < ROWS * COLUMNS; ++i) {
+        halves[i] = ref_f32_to_f16((float)ops_uniform(-1.0, 1.0));
+        floats[i] = ref_f16_to_f32(halves[i]);
+    }
+    for (size_t i = 0; i < ROWS * COUNT; ++i)
+        x[i] = (float)ops_uniform(-1.0, 1.0);
+    for (size_t rows = 1; rows <= ROWS; ++rows) {
+        CHECK(ref_product_scratch(rows) <= sizeof scratch);
+        for (int half = 0; half < 2; ++half) {
+            ref_tensor weight;
+            memset(&weight, 0, sizeof weight);
+            weight.dtype = half ? REF_F16 : REF_F32;
+            weight.data = half ? (void *)halves : (void *)floats;
+            const ref_matrix matrix = { &weight, 0, 1, rows, rows, COLUMNS, 0 };
+            ref_product(x, COUNT, &matrix, out[half], COLUMNS, scratch);
+        }
+        CHECK(memcmp(out[0], out[1], sizeof out[0]) == 0);
+    }
 }
 
 TEST(matmul_refuses_what_is_wrong_and_says_why)
@@ -1445,6 +1475,7 @@ TEST_MAIN("ref_ops_b")
 {
     RUN(matmul_multiplies_in_every_form_and_type);
     RUN(matmul_takes_a_runtime_operand_with_any_8_bit_zero_point);
+    RUN(products_have_the_same_bits_in_registers_of_any_width);
     RUN(matmul_refuses_what_is_wrong_and_says_why);
     RUN(fully_connected_flattens_and_multiplies_in_every_type);
     RUN(fully_connected_stays_within_one_code_over_4096_terms);

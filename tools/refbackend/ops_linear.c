@@ -11,7 +11,7 @@
    their own, which keeps the error of long sums small: 3e-7 of the largest output in float32, one
    code of 65536 off in 0.3 % of the outputs of 16-bit activations and 8-bit weights, at 64 to 4096
    terms. */
-enum { LANES = 16, STEP = 4, BLOCK = 256 };
+enum { LANES = 16, STEP = 4, BLOCK = 256, FOUR = 4 };
 
 size_t ref_product_scratch(size_t rows)
 {
@@ -140,12 +140,20 @@ static void add_lanes(float *restrict sums, const float *restrict x, const float
                        x[3 * LANES + lane] * w[3 * LANES + lane]);
 }
 
+static void add_few_lanes(float *restrict sums, const float *restrict x, const float *restrict w)
+{
+    for (int lane = 0; lane < LANES; ++lane)
+        sums[lane] += x[lane] * w[lane];
+}
+
 static float product_dot(const float *x, const float *w, size_t rows)
 {
     float lanes[LANES] = { 0.0f }, sum = 0.0f;
     size_t r = 0;
     for (; r + STEP * LANES <= rows; r += STEP * LANES)
         add_lanes(lanes, x + r, w + r);
+    for (; r + LANES <= rows; r += LANES)
+        add_few_lanes(lanes, x + r, w + r);
     for (; r < rows; ++r)
         lanes[r % LANES] += x[r] * w[r];
     for (size_t lane = 0; lane < LANES; ++lane)
@@ -153,12 +161,89 @@ static float product_dot(const float *x, const float *w, size_t rows)
     return sum;
 }
 
+#ifdef REF_AVX2
+/* The LANES of a sum in two registers. */
+typedef float half_lanes __attribute__((vector_size(32)));
+typedef struct wide { half_lanes low, high; } wide;
+
+REF_AVX2 static inline wide wide_product(const float *x, const float *w)
+{
+    half_lanes x0, x1, w0, w1;
+    memcpy(&x0, x, sizeof x0);
+    memcpy(&x1, x + 8, sizeof x1);
+    memcpy(&w0, w, sizeof w0);
+    memcpy(&w1, w + 8, sizeof w1);
+    return (wide){ x0 * w0, x1 * w1 };
+}
+
+REF_AVX2 static inline wide wide_add(wide a, wide b)
+{
+    return (wide){ a.low + b.low, a.high + b.high };
+}
+
+/* product_dot() of FOUR columns that lie step apart: the same operations in the same order, and the
+   four chains of additions at the end do not wait for one another. */
+REF_AVX2 static void product_dots(const float *x, const float *w, size_t step, size_t rows,
+                                  float *out)
+{
+    float lanes[FOUR][LANES], a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
+    size_t r;
+    for (size_t k = 0; k < FOUR; ++k) {
+        const float *column = w + k * step;
+        wide sum = { { 0.0f }, { 0.0f } };
+        for (r = 0; r + STEP * LANES <= rows; r += STEP * LANES)
+            sum = wide_add(sum, wide_add(wide_add(wide_product(x + r, column + r),
+                                                  wide_product(x + r + LANES, column + r + LANES)),
+                                         wide_add(wide_product(x + r + 2 * LANES,
+                                                               column + r + 2 * LANES),
+                                                  wide_product(x + r + 3 * LANES,
+                                                               column + r + 3 * LANES))));
+        for (; r + LANES <= rows; r += LANES)
+            sum = wide_add(sum, wide_product(x + r, column + r));
+        memcpy(lanes[k], &sum.low, sizeof sum.low);
+        memcpy(lanes[k] + LANES / 2, &sum.high, sizeof sum.high);
+        for (; r < rows; ++r)
+            lanes[k][r % LANES] += x[r] * column[r];
+    }
+    for (size_t lane = 0; lane < LANES; ++lane) {
+        a += lanes[0][lane];
+        b += lanes[1][lane];
+        c += lanes[2][lane];
+        d += lanes[3][lane];
+    }
+    out[0] = a;
+    out[1] = b;
+    out[2] = c;
+    out[3] = d;
+}
+
+/* Compute the first columns of a matrix of floats whose columns are contiguous, and return how
+   many: a multiple of FOUR. */
+REF_AVX2 static size_t product_columns(const float *x, size_t count, const ref_matrix *m,
+                                       float *out, size_t out_step)
+{
+    const float *columns = (const float *)m->tensor->data + m->first;
+    size_t c = 0;
+    for (; c + FOUR <= m->columns; c += FOUR)
+        for (size_t i = 0; i < count; ++i)
+            product_dots(x + i * m->rows, columns + c * m->column_step, m->column_step, m->rows,
+                         out + i * out_step + c);
+    return c;
+}
+#endif
+
 void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, size_t out_step,
                  void *scratch)
 {
     float *values = (float *)scratch;
     if (m->row_step == 1) {
-        for (size_t c = 0; c < m->columns; ++c) {
+        size_t c = 0;
+#ifdef REF_AVX2
+        if (m->tensor->dtype == REF_F32 && m->tensor->quant.form == REF_QUANT_NONE &&
+            ref_has_avx2())
+            c = product_columns(x, count, m, out, out_step);
+#endif
+        for (; c < m->columns; ++c) {
             const float scale = column_scale(m, c);
             const float *column = values;
             if (m->tensor->dtype == REF_F32)

@@ -504,9 +504,31 @@ static void load_f16_lanes(const uint16_t *restrict halves, float *restrict valu
         values[i] = ref_f16_to_f32(halves[i]);
 }
 
+#ifdef REF_AVX2
+typedef short eight_halves __attribute__((vector_size(16)));
+typedef float eight_floats __attribute__((vector_size(32)));
+
+/* Convert a multiple of 8 values. */
+REF_AVX2 static void load_f16_avx2(const uint16_t *halves, uint64_t count, float *values)
+{
+    for (uint64_t i = 0; i < count; i += 8) {
+        eight_halves from;
+        memcpy(&from, halves + i, sizeof from);
+        const eight_floats to = __builtin_ia32_vcvtph2ps256(from);
+        memcpy(values + i, &to, sizeof to);
+    }
+}
+#endif
+
 void ref_f16_load(const uint16_t *halves, uint64_t count, float *values)
 {
     uint64_t i = 0;
+#ifdef REF_AVX2
+    if (ref_has_avx2()) {
+        i = count / 8 * 8;
+        load_f16_avx2(halves, i, values);
+    }
+#endif
     for (; i + LANES <= count; i += LANES)
         load_f16_lanes(halves + i, values + i);
     for (; i < count; ++i)

@@ -180,4 +180,13 @@ float    ref_f16_to_f32(uint16_t half);
 uint16_t ref_f32_to_f16(float value);            /* halves to even, overflow to inf */
 void     ref_f16_load(const uint16_t *halves, uint64_t count, float *values);
 
+/* On x86-64 a function that is REF_AVX2 may use wider registers; call it only if ref_has_avx2(). */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define REF_AVX2 __attribute__((target("avx2,f16c")))
+static inline int ref_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+}
+#endif
+
 #endif
