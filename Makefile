@@ -644,7 +644,7 @@ ggml-libs:
 
 # The test model as GGUF, written by the package gguf for Python 3.11, by hash.
 GGML        := $(B)/ggml
-GGML_KINDS  := f32 f16 bf16 q8_0 q4_0 q8_0-f32 q4_0-f32 big-f32
+GGML_KINDS  := f32 f16 bf16 q8_0 q4_0 bf16-f32 q8_0-f32 q4_0-f32 big-f32
 $(GGML)/venv/.made: tests/ggml/requirements.txt
 	@mkdir -p $(GGML)
 	$(PYTHON) -m venv --clear $(@D)

@@ -119,11 +119,10 @@ void describe(layer &one, bool copies)
     }
     // Without copies the cache is read through views of itself, as llama.cpp reads it.
     ggml_tensor *k = ggml_permute(g, ggml_reshape_3d(g, cache[0], head, heads, cells), 0, 2, 1, 3);
-    ggml_tensor *v = ggml_permute(g, ggml_reshape_3d(g, cache[1], head, heads, cells), 1, 2, 0, 3);
+    ggml_tensor *v = ggml_reshape_3d(g, cache[1], head, heads, cells);
     if (v->type != GGML_TYPE_F32)
-        v = ggml_cpy(g, v, ggml_new_tensor_3d(g, GGML_TYPE_F32, cells, head, heads));
-    else
-        v = ggml_cont(g, v);
+        v = ggml_cpy(g, v, ggml_new_tensor_3d(g, GGML_TYPE_F32, head, heads, cells));
+    v = ggml_cont(g, ggml_permute(g, v, 1, 2, 0, 3));
     ggml_tensor *scores = ggml_mul_mat(g, k, ggml_permute(g, q, 0, 2, 1, 3));
     scores = ggml_soft_max_ext(g, scores, one.mask, 1.0f / std::sqrt(static_cast<float>(head)), 0.0f);
     ggml_tensor *values = ggml_cont_2d(g, ggml_permute(g, ggml_mul_mat(g, v, scores), 0, 2, 1, 3), width, tokens);

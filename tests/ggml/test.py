@@ -160,7 +160,7 @@ def cache():
 # ---- whole models ---------------------------------------------------------------------------------
 
 # Kind of the GGUF, that of the CPU's run, options. Expected: the same tokens, perplexity within 1e-4.
-MODELS = (("f32", "f32", []), ("f16", "f16", []), ("bf16", "bf16", []),
+MODELS = (("f32", "f32", []), ("f16", "f16", []), ("bf16", "bf16-f32", []),
           ("q8_0", "q8_0-f32", []), ("q4_0", "q4_0-f32", []),
           ("f32", "f32", ["cache=f16"]), ("f32", "f32", ["flash=1", "cache=q8_0"]),
           ("f32", "f32", ["flash=1"]), ("f32", "f32", ["flash=1", "cache=f16"]), ("f32", "f32", ["offload=0"]),
