@@ -187,6 +187,7 @@ struct compiled {
     std::vector<qnnrt_slot> input_slots;
     std::vector<qg_output>  outputs;
     std::vector<qnnrt_slot> output_slots;
+    std::vector<size_t>     by_node;             /* outputs in the order of their nodes */
     std::vector<std::pair<int, uint32_t>> ops;   /* ggml operators, and how many of each */
     std::vector<uint64_t>   serials;             /* of the buffers whose weights are in it */
     uint64_t                executed = 0;
@@ -490,6 +491,7 @@ void find_leaves(device *d, const ggml_cgraph *g, int begin, int end)
         for (int s = 0; s < GGML_MAX_SRC; ++s) {
             const int64_t number = n->src[s] != nullptr ? d->tensors.find(n->src[s]) : -1;
             if (number >= 0) d->uses[(size_t)number] += 1;
+            if (n->src[s] == n) d->uses[(size_t)(i - begin)] += 1;       /* ggml_cast() */
         }
         d->tensors.of(n, &is_new);               /* node i has number i - begin */
     }
@@ -650,6 +652,10 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
     }
     c->inputs = std::move(graph.inputs);
     c->outputs = std::move(graph.outputs);
+    for (size_t i = 0; i < c->outputs.size(); ++i) c->by_node.push_back(i);
+    std::sort(c->by_node.begin(), c->by_node.end(), [&](size_t a, size_t b) {
+        return c->outputs[a].node < c->outputs[b].node;
+    });
     if (!plan_slots(c.get(), &err)) {
         say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1, err.text);
         return nullptr;
@@ -750,8 +756,9 @@ const void *convert_weight(device *d, const qg_input &in, const ggml_tensor *n, 
     return to.data;
 }
 
-/* Bind what moved. Outputs that lie over an input or another output go through memory of their own:
-   ggml reuses memory within a graph. */
+/* Bind what moved. Outputs that lie over an input or an earlier node's output go through memory of
+   their own: ggml reuses memory within a graph. They are copied in the order of their nodes, so the
+   memory has what the last node wrote. */
 bool bind(device *d, step *s, const ggml_cgraph *g)
 {
     const compiled *c = s->graph.get();
@@ -786,7 +793,7 @@ bool bind(device *d, step *s, const ggml_cgraph *g)
     for (size_t i = 0; i < inputs; ++i)
         if (c->inputs[i].how == QG_DIRECT)
             d->regions.push_back({ (const char *)s->at[i], c->inputs[i].bytes });
-    for (size_t i = 0; i < outputs; ++i) {
+    for (size_t i : c->by_node) {
         const char *data = (const char *)s->at[inputs + i];
         const size_t bytes = ggml_nbytes(g->nodes[s->begin + c->outputs[i].node]);
         s->bounces[i] = c->outputs[i].how != QG_DIRECT;
@@ -840,7 +847,7 @@ bool run_step(device *d, step *s, const ggml_cgraph *g)
     d->stats.execute_ns += start - end;
     d->stats.executed += 1;
     s->graph->executed += 1;
-    for (size_t i = 0; i < s->bounces.size(); ++i)
+    for (size_t i : s->graph->by_node)
         if (s->bounces[i]) {
             const qg_output &out = s->graph->outputs[i];
             qg_drain(out, g->nodes[s->begin + out.node], s->bounce[i].data);
