@@ -128,10 +128,11 @@ def sched():
             continue
         check(name, done.status == 0 and done.number("splits") == splits, done)
         check(name + ": values", done.number("nmse") <= 1e-12 and done.number("cache") <= 1e-12, done)
-    for kind, limit in (("f16", 1e-8), ("q8_0", 1e-8)):
+    # The CPU backend rounds queries to blocks, too, beside keys of q8_0.
+    for kind, limit in (("f16", 1e-8), ("q8_0", 1e-5)):
         done = run("sched", "device", kind)
         check("sched with a cache of " + kind, done.status == 0 and done.number("nmse") <= limit and
-              done.number("cache") <= limit, done)
+              done.number("cache") <= 1e-8, done)
 
 
 # Words of the message: tensor, op, types, other backends, ways out.
