@@ -616,6 +616,14 @@ void qg_graph::leave(const leaving &l)
     outputs.push_back({ l.node, l.how, v.t, (size_t)count_of(v.dims) * bytes_of(l.want) });
 }
 
+void qg_graph::give(tensor &t)
+{
+    qnnrt_tensor_desc desc;
+    describe(t, &desc);
+    t.id = qnnrt_builder_tensor(builder_, &desc);
+    if (t.id < 0) throw refused{ qnnrt_builder_error(builder_)->text };
+}
+
 void qg_graph::emit()
 {
     std::vector<int> of(tensors_.size(), -1);
@@ -629,13 +637,9 @@ void qg_graph::emit()
         o.live = tensors_[(size_t)o.out].live;
         for (int in : o.in) if (o.live) tensors_[(size_t)in].live = true;
     }
-    for (tensor &t : tensors_) {
-        qnnrt_tensor_desc desc;
-        if (!t.live) continue;
-        describe(t, &desc);
-        t.id = qnnrt_builder_tensor(builder_, &desc);
-        if (t.id < 0) throw refused{ qnnrt_builder_error(builder_)->text };
-    }
+    for (tensor &t : tensors_)
+        if (t.live && t.kind != QNNRT_TENSOR_OUTPUT) give(t);
+    for (const qg_output &o : outputs) give(tensors_[(size_t)o.t]);      /* in this order */
     for (const operation &o : operations_) {
         std::vector<qnnrt_tensor> in;
         const std::vector<qnnrt_param_desc> ps = describe_params(o.p);
@@ -666,9 +670,6 @@ void qg_graph::emit()
             inputs.push_back(in);
         }
     for (qg_output &o : outputs) o.t = tensors_[(size_t)o.t].id;
-    /* Slots are in the order of the builder: that of the tensors' numbers. */
-    std::sort(outputs.begin(), outputs.end(),
-              [](const qg_output &a, const qg_output &b) { return a.t < b.t; });
 }
 
 bool qg_graph::finish()
@@ -747,6 +748,8 @@ static qg_value op_reduce(qg_graph &g, node n, const char *type)
 
 static qg_value op_sum(qg_graph &g, node n, const char *type)
 {
+    if (n->src[0]->nb[0] != ggml_type_size(n->src[0]->type))
+        throw refused{ "rows with gaps, which ggml does not define" };
     qg_value a = g.real(n, 0);
     a = reduced(g, type, a);                     /* rows first: smaller errors */
     return reduced(g, type, g.reshape(a, { 1, 1, 1, (uint32_t)count_of(a.dims) }));
@@ -902,14 +905,13 @@ static qg_value op_xielu(qg_graph &g, node n, const char *)
 {
     const float c = param_f32(n, 1), a = param_f32(n, 2), b = param_f32(n, 3), e = param_f32(n, 4);
     qg_value x = g.real(n, 0), up = relu(g, x);
-    qg_value down = g.binary("ElementWiseMinimum", x, g.scalar(e));
     qg_value low = g.binary("ElementWiseMinimum", x, g.scalar(0));
-    /* Above 0 the exponent is that of `e`, and its term must vanish. */
-    qg_value less = g.scaled(g.binary(sub_type, exp_minus_1(g, down), x), c);
-    qg_value sign = step(g, x);
-    qg_value below = g.binary(sub_type, less, g.mul(less, sign));
-    (void)low;
-    return g.add(g.add(g.scaled(g.mul(up, up), a), below), g.scaled(x, b));
+    /* Above 0 its term is that of 0, minus itself. */
+    qg_value zero = g.scalar(expm1f(std::min(0.0f, e)));
+    qg_value less = exp_minus_1(g, g.binary("ElementWiseMinimum", low, g.scalar(e)));
+    less = g.binary(sub_type, less, g.mul(zero, step(g, x)));
+    less = g.scaled(g.binary(sub_type, less, low), c);
+    return g.add(g.add(g.scaled(g.mul(up, up), a), less), g.scaled(x, b));
 }
 
 static qg_value op_leaky_relu(qg_graph &g, node n, const char *)
@@ -1046,6 +1048,8 @@ static qg_value op_flash_attn(qg_graph &g, node n, const char *)
 
 /* ---- positions ---- */
 
+enum { interleaved_mrope = 40 };                 /* GGML_ROPE_TYPE_IMROPE of newer versions */
+
 static qg_value op_rope(qg_graph &g, node n, const char *)
 {
     const int turned = param_i32(n, 1), mode = param_i32(n, 2), offset = param_i32(n, 15);
@@ -1053,7 +1057,7 @@ static qg_value op_rope(qg_graph &g, node n, const char *)
     const uint32_t width = (uint32_t)(vision ? 2 * turned : turned), half = width / 2;
     const dims d = dims_of(n);
     if (!pairs && !vision && mode != GGML_ROPE_TYPE_NEOX && mode != GGML_ROPE_TYPE_MROPE &&
-        mode != GGML_ROPE_TYPE_IMROPE) throw refused{ "this mode of ROPE" };
+        mode != interleaved_mrope) throw refused{ "this mode of ROPE" };
     if (turned < 2 || turned % 2 != 0 || offset < 0 || (uint32_t)offset + width > d[3] ||
         (n->src[2] != nullptr && n->src[2]->type != GGML_TYPE_F32) ||
         n->src[1]->type != GGML_TYPE_I32) throw refused{ "these parameters of ROPE" };
@@ -1097,7 +1101,12 @@ static qg_value op_repeat(qg_graph &g, node n, const char *)
 
 static qg_value op_concat(qg_graph &g, node n, const char *)
 {
-    return g.concat({ g.get(n, 0), g.get(n, 1) }, 3 - (uint32_t)param_i32(n, 0));
+    qg_value a = g.get(n, 0), b = g.get(n, 1);
+    if (a.dtype != b.dtype) {                    /* f16 of ggml that is computed in float32 */
+        a = g.cast(a, g.compute());
+        b = g.cast(b, g.compute());
+    }
+    return g.concat({ a, b }, 3 - (uint32_t)param_i32(n, 0));
 }
 
 static qg_value gathered(qg_graph &g, const qg_value &table, const qg_value &index)
@@ -1167,79 +1176,89 @@ static qg_value op_conv_2d(qg_graph &g, node n, const char *)
 /* ---- the table ---- */
 
 enum { REAL = 1, INTEGER = 2, ANY = 3 };         /* types of the result */
-enum { ALL = -1 };
 
+/* A row for each name that ggml_op_desc() returns: names of UNARY and GLU operators are theirs.
+   By name, so that versions of ggml that lack some of them compile. */
 struct qg_row {
-    ggml_op     op;
-    int         sub;                             /* of UNARY and GLU, or ALL */
+    const char *name;
     int         types;
     qg_value  (*make)(qg_graph &g, node n, const char *type);
     const char *type;                            /* QNN's, or a name of >>activations */
 };
 
-#define UNARY(sub, make, type) { GGML_OP_UNARY, GGML_UNARY_OP_##sub, REAL, make, type }
-#define GLU(sub, type)         { GGML_OP_GLU, GGML_GLU_OP_##sub, REAL, op_glu, type }
-
 static const qg_row rows[] = {
-    { GGML_OP_ADD,            ALL, REAL, op_binary, "ElementWiseAdd" },
-    { GGML_OP_ADD1,           ALL, REAL, op_binary, "ElementWiseAdd" },
-    { GGML_OP_SUB,            ALL, REAL, op_binary, sub_type },
-    { GGML_OP_MUL,            ALL, REAL, op_binary, mul_type },
-    { GGML_OP_DIV,            ALL, REAL, op_binary, div_type },
-    { GGML_OP_SCALE,          ALL, REAL, op_scale, "" },
-    { GGML_OP_SQR,            ALL, REAL, op_square, mul_type },
-    { GGML_OP_SQRT,           ALL, REAL, op_same, "ElementWiseSquareRoot" },
-    { GGML_OP_LOG,            ALL, REAL, op_same, "ElementWiseLog" },
-    { GGML_OP_SIN,            ALL, REAL, op_same, "ElementWiseSin" },
-    { GGML_OP_COS,            ALL, REAL, op_same, "ElementWiseCos" },
-    { GGML_OP_CLAMP,          ALL, REAL, op_clamp, "" },
-    { GGML_OP_LEAKY_RELU,     ALL, REAL, op_leaky_relu, "" },
-    { GGML_OP_RMS_NORM,       ALL, REAL, op_rms_norm, "RmsNorm" },
-    { GGML_OP_NORM,           ALL, REAL, op_norm, "" },
-    { GGML_OP_GROUP_NORM,     ALL, REAL, op_group_norm, "" },
-    { GGML_OP_L2_NORM,        ALL, REAL, op_l2_norm, "" },
-    { GGML_OP_SUM,            ALL, REAL, op_sum, "ReduceSum" },
-    { GGML_OP_SUM_ROWS,       ALL, REAL, op_reduce, "ReduceSum" },
-    { GGML_OP_MEAN,           ALL, REAL, op_reduce, "ReduceMean" },
-    { GGML_OP_ARGMAX,         ALL, INTEGER, op_argmax, "Argmax" },
-    { GGML_OP_SOFT_MAX,       ALL, REAL, op_soft_max, "" },
-    { GGML_OP_MUL_MAT,        ALL, REAL, op_mul_mat, "" },
-    { GGML_OP_OUT_PROD,       ALL, REAL, op_out_prod, "" },
-    { GGML_OP_FLASH_ATTN_EXT, ALL, REAL, op_flash_attn, "" },
-    { GGML_OP_ROPE,           ALL, REAL, op_rope, "" },
-    { GGML_OP_ROPE_BACK,      ALL, REAL, op_rope, "" },
-    { GGML_OP_CONT,           ALL, ANY, op_copy, "" },
-    { GGML_OP_DUP,            ALL, ANY, op_copy, "" },
-    { GGML_OP_CPY,            ALL, ANY, op_copy, "" },
-    { GGML_OP_REPEAT,         ALL, ANY, op_repeat, "" },
-    { GGML_OP_CONCAT,         ALL, ANY, op_concat, "" },
-    { GGML_OP_GET_ROWS,       ALL, ANY, op_get_rows, "" },
-    { GGML_OP_POOL_2D,        ALL, REAL, op_pool_2d, "" },
-    { GGML_OP_CONV_2D,        ALL, REAL, op_conv_2d, "" },
-    UNARY(ABS, op_same, "ElementWiseAbs"),     UNARY(SGN, op_same, "ElementWiseSign"),
-    UNARY(NEG, op_same, "ElementWiseNeg"),     UNARY(TANH, op_same, "Tanh"),
-    UNARY(SIGMOID, op_same, "Sigmoid"),        UNARY(EXP, op_same, "ElementWiseExp"),
-    UNARY(FLOOR, op_same, "ElementWiseFloor"), UNARY(CEIL, op_same, "ElementWiseCeil"),
-    UNARY(RELU, op_activation, "relu"),        UNARY(ELU, op_activation, "elu"),
-    UNARY(SILU, op_activation, "silu"),        UNARY(GELU, op_activation, "gelu"),
-    UNARY(GELU_ERF, op_activation, "gelu_erf"),
-    UNARY(GELU_QUICK, op_activation, "gelu_quick"),
-    UNARY(HARDSWISH, op_activation, "hardswish"),
-    UNARY(HARDSIGMOID, op_activation, "hardsigmoid"),
-    UNARY(STEP, op_activation, "step"),        UNARY(EXPM1, op_activation, "expm1"),
-    UNARY(SOFTPLUS, op_activation, "softplus"), UNARY(ROUND, op_activation, "round"),
-    UNARY(TRUNC, op_activation, "trunc"),      UNARY(XIELU, op_xielu, ""),
-    GLU(REGLU, "relu"),         GLU(GEGLU, "gelu"),             GLU(GEGLU_ERF, "gelu_erf"),
-    GLU(GEGLU_QUICK, "gelu_quick"), GLU(SWIGLU, "silu"),        GLU(SWIGLU_OAI, "swiglu_oai"),
-#ifdef QG_HAS_SWIGLU_CLAMP                       /* CMakeLists.txt looks into ggml.h */
-    GLU(SWIGLU_CLAMP, "swiglu_clamp"),
-#endif
+    { "ADD",            REAL, op_binary, "ElementWiseAdd" },
+    { "ADD1",           REAL, op_binary, "ElementWiseAdd" },
+    { "SUB",            REAL, op_binary, sub_type },
+    { "MUL",            REAL, op_binary, mul_type },
+    { "DIV",            REAL, op_binary, div_type },
+    { "SCALE",          REAL, op_scale, "" },
+    { "SQR",            REAL, op_square, mul_type },
+    { "SQRT",           REAL, op_same, "ElementWiseSquareRoot" },
+    { "LOG",            REAL, op_same, "ElementWiseLog" },
+    { "SIN",            REAL, op_same, "ElementWiseSin" },
+    { "COS",            REAL, op_same, "ElementWiseCos" },
+    { "CLAMP",          REAL, op_clamp, "" },
+    { "LEAKY_RELU",     REAL, op_leaky_relu, "" },
+    { "RMS_NORM",       REAL, op_rms_norm, "RmsNorm" },
+    { "NORM",           REAL, op_norm, "" },
+    { "GROUP_NORM",     REAL, op_group_norm, "" },
+    { "L2_NORM",        REAL, op_l2_norm, "" },
+    { "SUM",            REAL, op_sum, "ReduceSum" },
+    { "SUM_ROWS",       REAL, op_reduce, "ReduceSum" },
+    { "MEAN",           REAL, op_reduce, "ReduceMean" },
+    { "ARGMAX",         INTEGER, op_argmax, "Argmax" },
+    { "SOFT_MAX",       REAL, op_soft_max, "" },
+    { "MUL_MAT",        REAL, op_mul_mat, "" },
+    { "OUT_PROD",       REAL, op_out_prod, "" },
+    { "FLASH_ATTN_EXT", REAL, op_flash_attn, "" },
+    { "ROPE",           REAL, op_rope, "" },
+    { "ROPE_BACK",      REAL, op_rope, "" },
+    { "CONT",           ANY,  op_copy, "" },
+    { "DUP",            ANY,  op_copy, "" },
+    { "CPY",            ANY,  op_copy, "" },
+    { "REPEAT",         ANY,  op_repeat, "" },
+    { "CONCAT",         ANY,  op_concat, "" },
+    { "GET_ROWS",       ANY,  op_get_rows, "" },
+    { "POOL_2D",        REAL, op_pool_2d, "" },
+    { "CONV_2D",        REAL, op_conv_2d, "" },
+
+    { "ABS",            REAL, op_same, "ElementWiseAbs" },
+    { "SGN",            REAL, op_same, "ElementWiseSign" },
+    { "NEG",            REAL, op_same, "ElementWiseNeg" },
+    { "EXP",            REAL, op_same, "ElementWiseExp" },
+    { "FLOOR",          REAL, op_same, "ElementWiseFloor" },
+    { "CEIL",           REAL, op_same, "ElementWiseCeil" },
+    { "TANH",           REAL, op_same, "Tanh" },
+    { "SIGMOID",        REAL, op_same, "Sigmoid" },
+    { "RELU",           REAL, op_activation, "relu" },
+    { "ELU",            REAL, op_activation, "elu" },
+    { "SILU",           REAL, op_activation, "silu" },
+    { "GELU",           REAL, op_activation, "gelu" },
+    { "GELU_ERF",       REAL, op_activation, "gelu_erf" },
+    { "GELU_QUICK",     REAL, op_activation, "gelu_quick" },
+    { "HARDSWISH",      REAL, op_activation, "hardswish" },
+    { "HARDSIGMOID",    REAL, op_activation, "hardsigmoid" },
+    { "STEP",           REAL, op_activation, "step" },
+    { "EXPM1",          REAL, op_activation, "expm1" },
+    { "SOFTPLUS",       REAL, op_activation, "softplus" },
+    { "ROUND",          REAL, op_activation, "round" },
+    { "TRUNC",          REAL, op_activation, "trunc" },
+    { "XIELU",          REAL, op_xielu, "" },
+
+    { "REGLU",          REAL, op_glu, "relu" },
+    { "GEGLU",          REAL, op_glu, "gelu" },
+    { "GEGLU_ERF",      REAL, op_glu, "gelu_erf" },
+    { "GEGLU_QUICK",    REAL, op_glu, "gelu_quick" },
+    { "SWIGLU",         REAL, op_glu, "silu" },
+    { "SWIGLU_OAI",     REAL, op_glu, "swiglu_oai" },
+    { "SWIGLU_CLAMP",   REAL, op_glu, "swiglu_clamp" }
 };
 
 static const qg_row *find_row(node n)
 {
-    for (const qg_row &row : rows)
-        if (row.op == n->op && (row.sub == ALL || row.sub == param_i32(n, 0))) return &row;
+    const char *name = ggml_op_desc(n);
+    for (const qg_row &row : rows) if (strcmp(row.name, name) == 0) return &row;
     return nullptr;
 }
 
@@ -1481,7 +1500,7 @@ static void fill_angles(node n, bool sine, float *to)
     const int64_t positions = n->ne[2];
     const size_t step = n->src[1]->nb[0];
     sections s = { { param_i32(n, 11), param_i32(n, 12), param_i32(n, 13), param_i32(n, 14) }, 0,
-                   vision, mode == GGML_ROPE_TYPE_IMROPE };
+                   vision, mode == interleaved_mrope };
     float ends[2];
     for (int k = 0; k < 4; ++k) s.all += s.size[k];
     if (s.all < 1) s.all = 1;

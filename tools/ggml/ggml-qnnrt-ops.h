@@ -95,7 +95,7 @@ public:
     const std::string      &why() const { return why_; }
     size_t                  qnn_nodes() const { return qnn_nodes_; }
     std::vector<qg_input>   inputs;
-    std::vector<qg_output>  outputs;
+    std::vector<qg_output>  outputs;             /* by node: later ones may lie over earlier ones */
 
     /* For the functions of the table. They throw refused. */
     using dims = std::vector<uint32_t>;
@@ -168,6 +168,7 @@ private:
     qg_value stored(const void *data, size_t bytes, qnnrt_dtype dtype, const dims &d);
     void     describe(const tensor &t, qnnrt_tensor_desc *desc) const;
     void     leave(const leaving &l);
+    void     give(tensor &t);
     void     emit();
 
     qnnrt_builder *builder_;
