@@ -3,7 +3,7 @@
 
     python3 tests/ggml/test.py [--build DIR] [PART ...]      (make test-ggml)
 
-PART is one of sched, cache, models, backends, programs, graphs, other, bad, memory (default: all). DIR (default build)
+PART is one of sched, cache, models, backends, programs, graphs, random, other, bad, memory (default: all). DIR (build)
 holds libQnnRef.so, ggml/<version>/bin of make ggml-libs, ggml/models of make ggml-models, and ggml/test/<version>/ with
 libggml-qnnrt.so and the programs of this folder. What is expected comes from ggml's CPU backend in a run of its own, or
 from the numbers in the tables below. Everything runs on one thread: the CPU backend's threads spin while they wait."""
@@ -278,6 +278,13 @@ def graphs():
     check("graphs are evicted: the count", (done.counted(r"(\d+) evicted") or 0) > 0, done)
 
 
+# Operators on views, in place, in caches; 1000 seeds take 10 seconds on an idle machine.
+def seeds():
+    done = run("random", "1", "1000")
+    found = re.search(r"seeds 1000 nodes (\d+) refused (\d+) failures 0", done.out)
+    check("random graphs", done.status == 0 and found and int(found[1]) >= 17000 and int(found[2]) == 0, done)
+
+
 # ---- another version of ggml ----------------------------------------------------------------------
 
 
@@ -372,7 +379,7 @@ def memory():
 
 
 PARTS = {"sched": sched, "cache": cache, "models": models, "backends": backends, "programs": programs, "graphs": graphs,
-         "other": other, "bad": bad, "memory": memory}
+         "random": seeds, "other": other, "bad": bad, "memory": memory}
 
 
 def main(arguments):

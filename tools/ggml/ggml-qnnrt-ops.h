@@ -30,7 +30,7 @@
 struct qg_options {
     bool half = false;        /* compute in FLOAT_16, else in FLOAT_32 */
     bool statics = false;     /* weights become static tensors of the graph, else inputs */
-    bool blocks = false;      /* q4_0 weights as codes with a scale per block; needs half, statics */
+    bool blocks = false;      /* q4_0 weights as codes with a scale per block; with half, statics */
     bool set_rows = true;     /* SET_ROWS, on the host */
     /* The library, by qnnrt_backend_info, for its list of wrong operators. */
     uint32_t    backend = 0;             /* .id */
