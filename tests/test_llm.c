@@ -100,8 +100,18 @@ static qnnrt_hooks backend_hooks;
 static int ends = -1;
 static unsigned ended[2];                   /* decodes that were ended, and that were faster */
 
+/* A clock that only executes move: by the price of the graph. */
+static int by_cost, unclocked;
+static uint64_t moment, price[9], steps_by_ar[9];
+
+static uint64_t clock_of(void *user) { (void)user; return moment; }
+
 static int progress(void *user, const qnnrt_llm_progress *at)
 {
+    if (at->ar <= 8) {
+        moment += price[at->ar];
+        ++steps_by_ar[at->ar];
+    }
     if (user != &ends || at->cache == NULL || at->done >= at->count || at->step != 0 || at->steps != 1) return 1;
     return ends >= 0 && ends-- == 0;
 }
@@ -137,6 +147,8 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     desc.mem_kind = memory;
     desc.progress = progress;
     desc.progress_user = &ends;
+    desc.by_cost = by_cost;
+    if (by_cost && !unclocked) desc.clock_ns = clock_of;
     for (k = 0; k < KINDS; ++k) {
         desc.kv = k == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER;
         if (qnnrt_llm_session_create(&s->llm, 1, &desc, &s->sessions[k], &err) != QNNRT_OK) TEST_SAY(err.text);
@@ -982,6 +994,218 @@ TEST(each_chunk_takes_the_smallest_graph)
     TRY(finish(&s));
 }
 
+/* ---- graphs by cost ---- */
+
+static const counter_graph three[3] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 3, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 0, QNNRT_DTYPE_F32 } };
+
+/* Decode `count` tokens of so many texts; return the number of steps of each graph as digits: 8s
+   times 100, 3s times 10, 1s. */
+static unsigned steps_for(qnnrt_llm_cache *cache, size_t count)
+{
+    static float logits[16 * COUNTER_VOCABULARY];
+    int32_t tokens[16];
+    uint64_t sequences[16];
+    unsigned char wanted[16];
+    qnnrt_llm_batch batch;
+    size_t i;
+    memset(&batch, 0, sizeof batch);
+    memset(steps_by_ar, 0, sizeof steps_by_ar);
+    memset(tokens, 0, sizeof tokens);
+    memset(wanted, 1, sizeof wanted);
+    for (i = 0; i < 16; ++i) sequences[i] = (uint64_t)1 << i;
+    batch.tokens = tokens;
+    batch.sequences = sequences;
+    batch.wanted = wanted;
+    batch.logits = logits;
+    batch.count = count;
+    qnnrt_llm_clear(cache);
+    if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK) return 9999;
+    for (i = 0; i < count; ++i) if (logits[i * COUNTER_VOCABULARY] != 1) return 9998;
+    return (unsigned)(steps_by_ar[8] * 100 + steps_by_ar[3] * 10 + steps_by_ar[1]);
+}
+
+TEST(graphs_are_chosen_by_what_they_cost)
+{
+    setup s;
+    int k;
+    by_cost = 1;
+    begin_with(&s, pair, 2);
+    by_cost = 0;
+    if (test_state.state != TEST_RUNNING) return;
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_session *session = s.sessions[k];
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(session, 0, 0);
+        qnnrt_llm_batch batch;
+        static const int32_t tokens[3] = { 0, 1, 2 }, parents[3] = { -1, 0, 0 };
+        price[1] = 62;
+        price[8] = 246;
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 0), 0);
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 1), 0);
+        CHECK_EQ(steps_for(cache, 3), 100);             /* unknown: as without costs */
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 1), 246);
+        CHECK_EQ(steps_for(cache, 4), 4);               /* the other one runs once, and proves to be cheaper */
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 0), 62);
+        CHECK_EQ(steps_for(cache, 1), 1);
+        CHECK_EQ(steps_for(cache, 2), 2);
+        CHECK_EQ(steps_for(cache, 3), 3);               /* 186 against 246 */
+        CHECK_EQ(steps_for(cache, 4), 100);             /* 248 against 246 */
+        CHECK_EQ(steps_for(cache, 11), 103);
+        CHECK_EQ(steps_for(cache, 12), 200);
+        price[8] = 180;                                 /* the shortest time counts */
+        CHECK_EQ(steps_for(cache, 8), 100);
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 1), 180);
+        price[8] = 999;
+        CHECK_EQ(steps_for(cache, 3), 100);
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 1), 180);
+        /* What the caller sets stays, until he sets 0. */
+        CHECK_EQ(qnnrt_llm_cost_set(session, 0, 0, 10), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cost_set(session, 0, 1, UINT64_MAX), QNNRT_OK);
+        CHECK_EQ(steps_for(cache, 12), 12);
+        CHECK_EQ(qnnrt_llm_cost_set(session, 0, 0, UINT64_MAX), QNNRT_OK);
+        CHECK(steps_for(cache, 12) < 9000);             /* both too high to add: any will do */
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 0), UINT64_MAX);
+        CHECK_EQ(qnnrt_llm_cost_set(session, 0, 0, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 0), 0);
+        CHECK_EQ(steps_for(cache, 2), 2);
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 0), 62);
+        /* An eval and a tree are one step, whatever it costs. */
+        CHECK_EQ(qnnrt_llm_cost_set(session, 0, 0, 1), QNNRT_OK);
+        memset(&batch, 0, sizeof batch);
+        batch.tokens = tokens;
+        batch.count = 3;
+        memset(steps_by_ar, 0, sizeof steps_by_ar);
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        batch.parents = parents;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        CHECK_EQ(steps_by_ar[8], 2);
+        CHECK_EQ(steps_by_ar[1], 0);
+        CHECK_EQ(qnnrt_llm_cost_set(session, 0, 2, 5), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_llm_cost_set(session, 1, 0, 5), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_llm_cost_set(NULL, 0, 0, 5), QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_llm_cost_get(session, 0, 2), 0);
+        CHECK_EQ(qnnrt_llm_cost_get(session, 1, 0), 0);
+        CHECK_EQ(qnnrt_llm_cost_get(NULL, 0, 0), 0);
+    }
+    TRY(finish(&s));
+}
+
+/* Without a clock nothing is measured, and unless all costs are set, nothing changes. */
+TEST(costs_without_a_clock_are_the_callers)
+{
+    setup s;
+    qnnrt_llm_session *session;
+    qnnrt_llm_cache *cache;
+    by_cost = unclocked = 1;
+    begin_with(&s, pair, 2);
+    by_cost = unclocked = 0;
+    if (test_state.state != TEST_RUNNING) return;
+    session = s.sessions[0];
+    cache = qnnrt_llm_cache_get(session, 0, 0);
+    CHECK_EQ(steps_for(cache, 3), 100);
+    CHECK_EQ(qnnrt_llm_cost_get(session, 0, 1), 0);
+    CHECK_EQ(qnnrt_llm_cost_set(session, 0, 1, 100), QNNRT_OK);
+    CHECK_EQ(steps_for(cache, 3), 100);
+    CHECK_EQ(qnnrt_llm_cost_set(session, 0, 0, 10), QNNRT_OK);
+    CHECK_EQ(steps_for(cache, 3), 3);
+    /* Another session measures on its own, and without by_cost it changes nothing. */
+    CHECK_EQ(qnnrt_llm_cost_get(s.sessions[1], 0, 0), 0);
+    TRY(finish(&s));
+    TRY(begin_with(&s, pair, 2));
+    CHECK_EQ(qnnrt_llm_cost_set(s.sessions[0], 0, 0, 1), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_cost_set(s.sessions[0], 0, 1, 1000), QNNRT_OK);
+    CHECK_EQ(steps_for(qnnrt_llm_cache_get(s.sessions[0], 0, 0), 3), 100);
+    TRY(finish(&s));
+}
+
+/* What n tokens cost at least, by trying every first graph; and by the rule without costs. */
+static uint64_t cheapest_of(const uint32_t *ars, size_t count, int n)
+{
+    uint64_t table[32];
+    int i;
+    size_t g;
+    table[0] = 0;
+    for (i = 1; i <= n; ++i) {
+        table[i] = UINT64_MAX;
+        for (g = 0; g < count; ++g) {
+            const uint64_t sum = price[ars[g]] + table[i > (int)ars[g] ? i - (int)ars[g] : 0];
+            if (sum < table[i]) table[i] = sum;
+        }
+    }
+    return table[n];
+}
+
+static uint64_t default_of(const uint32_t *ars, size_t count, int n)
+{
+    uint64_t sum = 0;
+    while (n > 0) {
+        size_t g = 0;
+        while (g + 1 < count && (int)ars[g] < n) ++g;
+        sum += price[ars[g]];
+        n -= (int)ars[g];
+    }
+    return sum;
+}
+
+/* Random prices: never more than without costs or with any graph alone; of two graphs, one of them
+   for single tokens, it is the cheapest way. */
+TEST(costs_of_random_graphs_are_low)
+{
+    static const uint32_t ars[2][3] = { { 1, 8, 0 }, { 1, 3, 8 } };
+    setup s;
+    int which, round, n;
+    unsigned same = 0, all = 0;
+    random_state = 5;
+    for (which = 0; which < 2; ++which) {
+        const size_t count = which == 0 ? 2 : 3;
+        by_cost = 1;
+        begin_with(&s, which == 0 ? pair : three, count);
+        by_cost = 0;
+        if (test_state.state != TEST_RUNNING) return;
+        for (round = 0; round < 40; ++round) {
+            qnnrt_llm_session *session = s.sessions[round % 2];
+            size_t g;
+            for (g = 0; g < count; ++g) {
+                price[ars[which][g]] = 1 + dice(100) * (g + 1);
+                CHECK_EQ(qnnrt_llm_cost_set(session, 0, g, price[ars[which][g]]), QNNRT_OK);
+            }
+            for (n = 1; n <= 16; ++n) {
+                const uint64_t before = moment, best = cheapest_of(ars[which], count, n);
+                uint64_t spent;
+                CHECK(steps_for(qnnrt_llm_cache_get(session, 0, 0), (size_t)n) < 9000);
+                spent = moment - before;
+                CHECK(spent >= best && spent <= default_of(ars[which], count, n));
+                if (which == 0) CHECK_EQ(spent, best);
+                for (g = 0; g < count; ++g) CHECK(spent <= (uint64_t)((n + (int)ars[which][g] - 1) / (int)ars[which][g]) * price[ars[which][g]]);
+                same += which == 1 && spent == best;
+                all += which == 1;
+            }
+        }
+        TRY(finish(&s));
+    }
+    printf("  three graphs: %u of %u batches took the cheapest way\n", same, all);
+    CHECK(same * 10 > all * 9);
+}
+
+TEST(random_lives_with_graphs_by_cost)
+{
+    setup s;
+    uint32_t seed, g;
+    by_cost = 1;
+    begin_with(&s, three, 3);
+    by_cost = 0;
+    if (test_state.state != TEST_RUNNING) return;
+    for (seed = 1; seed <= 30; ++seed) {
+        random_state = seed;
+        price[1] = 1 + dice(20);
+        price[3] = 1 + dice(40);
+        price[8] = 1 + dice(80);
+        for (g = 0; g < 6; ++g) CHECK_EQ(qnnrt_llm_cost_set(s.sessions[g / 3], 0, g % 3, 0), QNNRT_OK);
+        random_life(&s, seed, 60);
+        if (test_state.state != TEST_RUNNING) { printf("seed %u\n", (unsigned)seed); return; }
+    }
+    TRY(finish(&s));
+}
+
 /* ---- cos and sin from the host ---- */
 
 enum { TURNED = 20 };                       /* tokens in a batch: three chunks of the prompt's graph */
@@ -1325,6 +1549,10 @@ TEST_MAIN("test_llm")
     RUN(logits_by_every_way);
     RUN(graphs_that_read_fewer_cells_drop_out);
     RUN(each_chunk_takes_the_smallest_graph);
+    RUN(graphs_are_chosen_by_what_they_cost);
+    RUN(costs_without_a_clock_are_the_callers);
+    RUN(costs_of_random_graphs_are_low);
+    RUN(random_lives_with_graphs_by_cost);
     RUN(holes_are_closed_where_that_helps);
     RUN(cos_and_sin_of_every_position_come_from_the_host);
     RUN(decoding_allocates_nothing);

@@ -190,6 +190,7 @@ static unsigned char wanted[8];
 static float *logits;
 static void *data;
 static void print(void *user, const char *text) { fprintf((FILE *)user, "%%s\\n", text); }
+static uint64_t now_ns(void *user) { (void)user; return 1; }
 %s
 int main(void) { %s return 0; }
 """ % manual_of("tools/qnnrt_llm.h", 7))

@@ -133,6 +133,16 @@
        enough and then the shortest context in which the text fits, and the cache stays while
        graphs change. qnnrt_llm_session_runs() tells how often each one ran.
 
+   Graphs by cost
+       A bundle has a graph for one token and one for many. By default 2 tokens run on the graph for
+       many, even if two steps of the other take less time: on one model, 4 slots of a server took
+       2.46 ms a step, and one slot 0.62 ms. With a clock a session measures its graphs, and with
+           qnnrt_llm_session_desc how = {0};
+           how.clock_ns = now_ns; how.by_cost = 1;
+           qnnrt_llm_session_create(&llm, 1, &how, &session, &err);
+       runs those that take the least time. qnnrt_llm_cost_get() and qnnrt_llm_cost_set() read and
+       set what it measured, to keep it for the next start.
+
    Sampling
        A sampler draws tokens from logits as stored. The same seed and the same logits give the same
        tokens on every machine that computes double as double (32-bit x86: with SSE2).
@@ -450,6 +460,7 @@ typedef struct qnnrt_llm_progress {
     size_t   done, count;          /* tokens of the batch: computed so far, and all */
     uint32_t step, steps;          /* of this chunk: steps of the pipeline that are done, and all. A
                                       shard is a step */
+    uint32_t ar;                   /* tokens that the graph of this chunk takes */
 } qnnrt_llm_progress;
 
 typedef struct qnnrt_llm_session_desc {
@@ -466,6 +477,11 @@ typedef struct qnnrt_llm_session_desc {
                                       ends with QNNRT_E_CANCELLED. It must not use the session, nor
                                       its backend (default NULL: not called) */
     void         *progress_user;
+    int           by_cost;         /* 1: run the graphs that cost the least time, see
+                                      qnnrt_llm_cost_get(). A batch that one graph could take may
+                                      then be several chunks: set batch.wanted (default 0: the
+                                      smallest graph that takes all remaining tokens, else the
+                                      largest) */
 } qnnrt_llm_session_desc;
 
 /* Make models ready to run: allocate their caches, and one memory for the graphs of all of them.
@@ -508,6 +524,20 @@ QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_
    0 for one that does not exist. */
 QNNRT_LLM_API uint64_t qnnrt_llm_session_runs(const qnnrt_llm_session *session, size_t model,
                                               size_t graph);
+
+/* The cost of a graph (its index in qnnrt_llm_info.graphs): the shortest time of a qnnrt_exec() of
+   it so far, if the session has a clock. With desc.by_cost, a batch runs on the graphs whose costs
+   have the lowest sum: 3 tokens of 3 texts on the graph for one token, if 3 of its steps cost less
+   than a step of the graph for 32 tokens. A graph whose cost is still unknown runs first; without a
+   clock all costs must be set, else desc.by_cost does nothing.
+
+   get   returns the cost in ns, 0: unknown, or no such graph
+   set   replaces it, and it stays so; with 0 it is unknown and measured again. Returns QNNRT_OK;
+         QNNRT_E_ARG (no such graph) */
+QNNRT_LLM_API uint64_t     qnnrt_llm_cost_get(const qnnrt_llm_session *session, size_t model,
+                                              size_t graph);
+QNNRT_LLM_API qnnrt_result qnnrt_llm_cost_set(qnnrt_llm_session *session, size_t model,
+                                              size_t graph, uint64_t ns);
 
 /* Return cache `index` of model `model` of a session; NULL if the session has no such cache. */
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
@@ -559,8 +589,8 @@ typedef struct qnnrt_llm_batch {
             qnnrt_exec(). Text: qnnrt_llm_error()
    Threads  one thread per session at a time
    Cost     executes one pipeline per chunk, the smallest that takes all remaining tokens, else the
-            largest, and copies new keys and values. When the graph changes, the cells in use move
-            from one stride to another */
+            largest (but see desc.by_cost of the session), and copies new keys and values. When the
+            graph changes, the cells in use move from one stride to another */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
 /* Compute tokens in one step and keep none, for drafts and for the last token of a full context.
@@ -5697,6 +5727,8 @@ typedef struct qnnrt_llm__run {
     const qnnrt_llm__graph *graph;
     size_t                  executes;   /* per step, one for each shard */
     uint32_t                steps;      /* of the pipeline */
+    uint64_t                cost;       /* ns, 0: unknown */
+    int                     cost_set;   /* 1: by the caller */
     const qnnrt_llm_cache  *bound;      /* cache to which its tensors are bound now ... */
     uint32_t                bound_end;  /* ... with shift pointer: at this end */
     qnnrt_llm__number      *numbers;    /* [number_count] */
@@ -6493,6 +6525,68 @@ static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size
     return best;
 }
 
+/* Return count times cost; the largest number if it is larger. */
+static uint64_t qnnrt_llm__step_times(uint64_t count, uint64_t cost)
+{
+    return cost > UINT64_MAX / 2 / (count + 1) ? UINT64_MAX / 2 : count * cost;
+}
+
+/* Return 1 if a graph reads `end` cells, and no shorter one for as many tokens does. */
+static int qnnrt_llm__step_fits(const qnnrt_llm__part *part, const qnnrt_llm__run *run,
+                                uint32_t end)
+{
+    return run->graph->cells >= end &&
+           (run == part->runs || run[-1].graph->ar != run->graph->ar ||
+            run[-1].graph->cells < end);
+}
+
+/* Return the cost of so many tokens on the one graph that does them for the least. */
+static uint64_t qnnrt_llm__step_rest(const qnnrt_llm__part *part, uint64_t count, uint32_t end)
+{
+    uint64_t least = UINT64_MAX / 2;
+    size_t g;
+    for (g = 0; g < part->llm->info.graph_count && count > 0; ++g) {
+        const qnnrt_llm__run *run = &part->runs[g];
+        const uint32_t ar = run->graph->ar;
+        if (run->cost == 0 || !qnnrt_llm__step_fits(part, run, end)) continue;
+        if (qnnrt_llm__step_times((count + ar - 1) / ar, run->cost) < least)
+            least = qnnrt_llm__step_times((count + ar - 1) / ar, run->cost);
+    }
+    return count > 0 ? least : 0;
+}
+
+/* Return the graph whose steps, with those of another one for the rest, cost the least for `count`
+   tokens. The sum is never higher than that of `run`, which was found without costs, and the graphs
+   after it, or of any graph alone. A graph of unknown cost up to `run` is tried; larger ones are
+   left out until they were needed. whole: 1 if all tokens must be in one step. */
+static qnnrt_llm__run *qnnrt_llm__step_cheapest(const qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                                size_t count, int whole)
+{
+    const qnnrt_llm_session *session = cache->session;
+    qnnrt_llm__part *part = cache->part;
+    const uint32_t end = cache->cells.end;
+    const int measured = session->desc.clock_ns != NULL;
+    qnnrt_llm__run *const found = run;
+    uint64_t least = UINT64_MAX;
+    size_t g;
+    if (!session->desc.by_cost || whole || run == NULL || (run->cost == 0 && measured)) return run;
+    for (g = 0; g < part->llm->info.graph_count; ++g) {
+        qnnrt_llm__run *one = &part->runs[g];
+        const uint32_t ar = one->graph->ar;
+        uint64_t sum = one->cost;
+        if (!qnnrt_llm__step_fits(part, one, end) || (one->cost == 0 && one > found)) continue;
+        if (one->cost == 0) return measured ? one : found;
+        if (count > ar)
+            sum = qnnrt_llm__step_times(count / ar, one->cost) +
+                  qnnrt_llm__step_rest(part, count % ar, end);
+        if (sum < least || (sum == least && one <= found)) {     /* of equal ones fewer steps */
+            least = sum;
+            run = one;
+        }
+    }
+    return run;
+}
+
 /* Fill holes with cells from the end. */
 static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
 {
@@ -6509,10 +6603,11 @@ static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
     }
 }
 
-/* Find the graph for `count` tokens, before the first step of a batch. First remove holes between
-   cells if that allows a larger graph, or makes room to compute new cells in place. */
+/* Find the graph for the first step of a batch of `count` tokens; whole: of its only step. First
+   remove holes between cells if that allows a larger graph, or makes room to compute new cells in
+   place. */
 QNNRT_LLM__HOT
-static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count)
+static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count, int whole)
 {
     const qnnrt_llm__cells *cells = &cache->cells;
     qnnrt_llm__run *run = qnnrt_llm__step_choose(cache, count, cells->end);
@@ -6522,7 +6617,16 @@ static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t coun
         qnnrt_llm__step_compact(cache);
         run = qnnrt_llm__step_choose(cache, count, cells->end);
     }
-    return run;
+    return qnnrt_llm__step_cheapest(cache, run, count, whole);
+}
+
+/* Find the graph for the next step, with `count` tokens to go. Cells of the batch must not move, so
+   that a failure can free them again. */
+QNNRT_LLM__HOT
+static qnnrt_llm__run *qnnrt_llm__step_next(const qnnrt_llm_cache *cache, size_t count)
+{
+    return qnnrt_llm__step_cheapest(
+        cache, qnnrt_llm__step_choose(cache, count, cache->cells.end), count, 0);
 }
 
 /* ---- one call ---- */
@@ -6664,9 +6768,15 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
     session->at.cache = cache;
     session->at.done = first;
     session->at.steps = run->steps;
+    session->at.ar = run->graph->ar;
     if (clock != NULL) begin = clock(session->desc.clock_user);
     result = qnnrt_exec(run->run);
-    if (clock != NULL) session->info.exec_ns += clock(session->desc.clock_user) - begin;
+    if (clock != NULL) {
+        const uint64_t ns = clock(session->desc.clock_user) - begin;
+        session->info.exec_ns += ns;
+        if (result == QNNRT_OK && !run->cost_set && (run->cost == 0 || ns < run->cost))
+            run->cost = ns > 0 ? ns : 1;
+    }
     if (result != QNNRT_OK) {
         cache->error = *qnnrt_run_error(run->run);
         return result;
@@ -6802,7 +6912,7 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
         result = qnnrt_llm__step_row(cache, batch, i, i);
         if (result != QNNRT_OK) return result;
     }
-    run = qnnrt_llm__step_graph(cache, batch->count);
+    run = qnnrt_llm__step_graph(cache, batch->count, 1);
     if (run == NULL || run->graph->ar < batch->count)
         return qnnrt_llm__hint(&cache->error,
                                QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once after %u"
@@ -6863,10 +6973,9 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
     cache->session->at.count = batch->count;
     cache->vectors = batch->embeddings;
     for (done = 0; done < batch->count; done += count) {
-        /* Cells of this batch must not move, so that a failure can free them again. */
-        qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
-                                        : qnnrt_llm__step_choose(cache, batch->count - done,
-                                                                 cells->end);
+        qnnrt_llm__run *run =
+            done == 0 ? qnnrt_llm__step_graph(cache, batch->count, batch->parents != NULL)
+                      : qnnrt_llm__step_next(cache, batch->count - done);
         result = QNNRT_OK;
         if (run == NULL || (batch->parents != NULL && run->graph->ar < batch->count)) {
             result = QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens after %u"
@@ -7785,12 +7894,37 @@ QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_
     return info;
 }
 
+/* Return the run of a graph, or NULL. */
+static qnnrt_llm__run *qnnrt_llm__public_run(const qnnrt_llm_session *session, size_t model,
+                                             size_t graph)
+{
+    if (session == NULL || model >= session->part_count ||
+        graph >= session->parts[model].llm->info.graph_count) return NULL;
+    return &session->parts[model].runs[graph];
+}
+
 QNNRT_LLM_API uint64_t qnnrt_llm_session_runs(const qnnrt_llm_session *session, size_t model,
                                               size_t graph)
 {
-    if (session == NULL || model >= session->part_count ||
-        graph >= session->parts[model].llm->info.graph_count) return 0;
-    return session->parts[model].runs[graph].times;
+    const qnnrt_llm__run *run = qnnrt_llm__public_run(session, model, graph);
+    return run != NULL ? run->times : 0;
+}
+
+QNNRT_LLM_API uint64_t qnnrt_llm_cost_get(const qnnrt_llm_session *session, size_t model,
+                                          size_t graph)
+{
+    const qnnrt_llm__run *run = qnnrt_llm__public_run(session, model, graph);
+    return run != NULL ? run->cost : 0;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_cost_set(qnnrt_llm_session *session, size_t model,
+                                              size_t graph, uint64_t ns)
+{
+    qnnrt_llm__run *run = qnnrt_llm__public_run(session, model, graph);
+    if (run == NULL) return QNNRT_E_ARG;
+    run->cost = ns;
+    run->cost_set = ns != 0;
+    return QNNRT_OK;
 }
 
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
@@ -8237,9 +8371,9 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    HISTORY
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
            qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
-           qnnrt_llm_session_desc.progress. Last hidden states and embeddings:
-           batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(), batch.embeddings. Counts of each
-           graph: qnnrt_llm_session_runs().
+           qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost. Last hidden
+           states and embeddings: batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(),
+           batch.embeddings. Counts of each graph: qnnrt_llm_session_runs().
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.

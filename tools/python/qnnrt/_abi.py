@@ -961,6 +961,7 @@ qnnrt_llm_progress._fields_ = [
     ('count', c_size_t),
     ('step', c_uint32),
     ('steps', c_uint32),
+    ('ar', c_uint32),
 ]
 qnnrt_llm_session_desc._fields_ = [
     ('caches', c_size_t),
@@ -971,6 +972,7 @@ qnnrt_llm_session_desc._fields_ = [
     ('mem_kind', c_int),
     ('progress', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_llm_progress))),
     ('progress_user', c_void_p),
+    ('by_cost', c_int),
 ]
 qnnrt_llm_session_info._fields_ = [
     ('arena_bytes', c_uint64),
@@ -1171,6 +1173,8 @@ FUNCTIONS = {
     'qnnrt_llm_clear': (None, [c_void_p]),
     'qnnrt_llm_close': (c_int, [c_void_p]),
     'qnnrt_llm_codes': (c_void_p, [c_void_p, c_size_t]),
+    'qnnrt_llm_cost_get': (c_uint64, [c_void_p, c_size_t, c_size_t]),
+    'qnnrt_llm_cost_set': (c_int, [c_void_p, c_size_t, c_size_t, c_uint64]),
     'qnnrt_llm_decode': (c_int, [c_void_p, POINTER(qnnrt_llm_batch)]),
     'qnnrt_llm_describe': (None, [c_void_p, CFUNCTYPE(None, c_void_p, c_char_p), c_void_p]),
     'qnnrt_llm_embedding': (c_int, [c_void_p, POINTER(qnnrt_graph_info), POINTER(c_void_p), POINTER(c_void_p), POINTER(qnnrt_error)]),
