@@ -239,7 +239,7 @@
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
        >>cells >>rows >>state >>mask                                                one cache
-       >>embedding >>plan >>session >>step >>pool >>keys >>sample >>public                 running
+       >>embedding >>plan >>session >>choose >>step >>pool >>keys >>sample >>public        running
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
@@ -6352,9 +6352,139 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
 }
 
 /* =====================================================================================
+   CHOICE                                                                       >>choose
+   Chooses the graph of a step, by size or by cost, and closes holes where that helps.
+   Needs: >>shape >>cells >>rows >>plan     Knows nothing of: batches, inputs
+   ===================================================================================== */
+
+/* Find the smallest graph that takes `count` tokens after `end` cells, else the largest that takes
+   fewer; NULL if no graph does. Of equal ones take the shorter context, which is faster. */
+QNNRT_LLM__HOT
+static qnnrt_llm__run *qnnrt_llm__choose_by_size(const qnnrt_llm_cache *cache, size_t count,
+                                              uint32_t end)
+{
+    qnnrt_llm__part *part = cache->part;
+    qnnrt_llm__run *best = NULL;
+    size_t g;
+    for (g = 0; g < part->llm->info.graph_count; ++g) {
+        qnnrt_llm__run *run = &part->runs[g];
+        if (run->graph->cells < end) continue;
+        if (best != NULL && run->graph->ar == best->graph->ar) continue;
+        best = run;
+        if (run->graph->ar >= count) break;
+    }
+    return best;
+}
+
+/* Return count times cost; the largest number if it is larger. */
+static uint64_t qnnrt_llm__choose_times(uint64_t count, uint64_t cost)
+{
+    return cost > UINT64_MAX / 2 / (count + 1) ? UINT64_MAX / 2 : count * cost;
+}
+
+/* Return 1 if a graph reads `end` cells, and no shorter one for as many tokens does. */
+static int qnnrt_llm__choose_fits(const qnnrt_llm__part *part, const qnnrt_llm__run *run,
+                                uint32_t end)
+{
+    return run->graph->cells >= end &&
+           (run == part->runs || run[-1].graph->ar != run->graph->ar ||
+            run[-1].graph->cells < end);
+}
+
+/* Return the cost of so many tokens on the one graph that does them for the least. */
+static uint64_t qnnrt_llm__choose_rest(const qnnrt_llm__part *part, uint64_t count, uint32_t end)
+{
+    uint64_t least = UINT64_MAX / 2;
+    size_t g;
+    for (g = 0; g < part->llm->info.graph_count && count > 0; ++g) {
+        const qnnrt_llm__run *run = &part->runs[g];
+        const uint32_t ar = run->graph->ar;
+        if (run->cost == 0 || !qnnrt_llm__choose_fits(part, run, end)) continue;
+        if (qnnrt_llm__choose_times((count + ar - 1) / ar, run->cost) < least)
+            least = qnnrt_llm__choose_times((count + ar - 1) / ar, run->cost);
+    }
+    return count > 0 ? least : 0;
+}
+
+/* Return the graph whose steps, with those of another one for the rest, cost the least for `count`
+   tokens. The sum is never higher than that of `run`, which was found without costs, and the graphs
+   after it, or of any graph alone. A graph of unknown cost up to `run` is tried; larger ones are
+   left out until they were needed. whole: 1 if all tokens must be in one step. */
+static qnnrt_llm__run *qnnrt_llm__choose_by_cost(const qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                                size_t count, int whole)
+{
+    const qnnrt_llm_session *session = cache->session;
+    qnnrt_llm__part *part = cache->part;
+    const uint32_t end = cache->cells.end;
+    const int measured = session->desc.clock_ns != NULL;
+    qnnrt_llm__run *const found = run;
+    uint64_t least = UINT64_MAX;
+    size_t g;
+    if (!session->desc.by_cost || whole || run == NULL || (run->cost == 0 && measured)) return run;
+    for (g = 0; g < part->llm->info.graph_count; ++g) {
+        qnnrt_llm__run *one = &part->runs[g];
+        const uint32_t ar = one->graph->ar;
+        uint64_t sum = one->cost;
+        if (!qnnrt_llm__choose_fits(part, one, end) || (one->cost == 0 && one > found)) continue;
+        if (one->cost == 0) return measured ? one : found;
+        if (count > ar)
+            sum = qnnrt_llm__choose_times(count / ar, one->cost) +
+                  qnnrt_llm__choose_rest(part, count % ar, end);
+        if (sum < least || (sum == least && one <= found)) {     /* of equal ones fewer steps */
+            least = sum;
+            run = one;
+        }
+    }
+    return run;
+}
+
+/* Fill holes with cells from the end. */
+static void qnnrt_llm__choose_compact(qnnrt_llm_cache *cache)
+{
+    qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t hole = 0;
+    while (cells->used < cells->end) {
+        const uint32_t from = cells->end - 1;
+        const int32_t position = cells->positions[from];
+        const uint64_t sequences = cells->sequences[from];
+        while (cells->sequences[hole] != 0) ++hole;
+        qnnrt_llm__rows_move(&cache->store, from, hole, 1);
+        qnnrt_llm__cells_unset(cells, from);
+        qnnrt_llm__cells_set(cells, hole, position, sequences);
+    }
+}
+
+/* Find the graph for the first step of a batch of `count` tokens; whole: of its only step. First
+   remove holes between cells if that allows a larger graph, or makes room to compute new cells in
+   place. */
+QNNRT_LLM__HOT
+static qnnrt_llm__run *qnnrt_llm__choose_first(qnnrt_llm_cache *cache, size_t count, int whole)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    qnnrt_llm__run *run = qnnrt_llm__choose_by_size(cache, count, cells->end);
+    if (cells->used < cells->end &&
+        (qnnrt_llm__choose_by_size(cache, count, cells->used) != run ||
+         (cache->store.lead != 0 && cells->count - cells->end < count))) {
+        qnnrt_llm__choose_compact(cache);
+        run = qnnrt_llm__choose_by_size(cache, count, cells->end);
+    }
+    return qnnrt_llm__choose_by_cost(cache, run, count, whole);
+}
+
+/* Find the graph for the next step, with `count` tokens to go. Cells of the batch must not move, so
+   that a failure can free them again. */
+QNNRT_LLM__HOT
+static qnnrt_llm__run *qnnrt_llm__choose_next(const qnnrt_llm_cache *cache, size_t count)
+{
+    return qnnrt_llm__choose_by_cost(
+        cache, qnnrt_llm__choose_by_size(cache, count, cache->cells.end), count, 0);
+}
+
+/* =====================================================================================
    STEP                                                                           >>step
    Runs steps: fills the inputs, executes, keeps new tokens.
-   Needs: >>config >>shape >>cells >>rows >>mask >>embedding >>plan     Knows nothing of: sampling
+   Needs: >>config >>shape >>cells >>rows >>mask >>embedding >>plan >>choose
+   Knows nothing of: sampling
    ===================================================================================== */
 
 #define QNNRT_LLM__FAIL(cache, ...) qnnrt_llm__fail(&(cache)->error, __VA_ARGS__)
@@ -6502,131 +6632,6 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
                                (unsigned long)cache->session->desc.positions);
     cache->positions[row] = position;
     return QNNRT_OK;
-}
-
-/* ---- choosing a graph ---- */
-
-/* Find the smallest graph that takes `count` tokens after `end` cells, else the largest that takes
-   fewer; NULL if no graph does. Of equal ones take the shorter context, which is faster. */
-QNNRT_LLM__HOT
-static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size_t count,
-                                              uint32_t end)
-{
-    qnnrt_llm__part *part = cache->part;
-    qnnrt_llm__run *best = NULL;
-    size_t g;
-    for (g = 0; g < part->llm->info.graph_count; ++g) {
-        qnnrt_llm__run *run = &part->runs[g];
-        if (run->graph->cells < end) continue;
-        if (best != NULL && run->graph->ar == best->graph->ar) continue;
-        best = run;
-        if (run->graph->ar >= count) break;
-    }
-    return best;
-}
-
-/* Return count times cost; the largest number if it is larger. */
-static uint64_t qnnrt_llm__step_times(uint64_t count, uint64_t cost)
-{
-    return cost > UINT64_MAX / 2 / (count + 1) ? UINT64_MAX / 2 : count * cost;
-}
-
-/* Return 1 if a graph reads `end` cells, and no shorter one for as many tokens does. */
-static int qnnrt_llm__step_fits(const qnnrt_llm__part *part, const qnnrt_llm__run *run,
-                                uint32_t end)
-{
-    return run->graph->cells >= end &&
-           (run == part->runs || run[-1].graph->ar != run->graph->ar ||
-            run[-1].graph->cells < end);
-}
-
-/* Return the cost of so many tokens on the one graph that does them for the least. */
-static uint64_t qnnrt_llm__step_rest(const qnnrt_llm__part *part, uint64_t count, uint32_t end)
-{
-    uint64_t least = UINT64_MAX / 2;
-    size_t g;
-    for (g = 0; g < part->llm->info.graph_count && count > 0; ++g) {
-        const qnnrt_llm__run *run = &part->runs[g];
-        const uint32_t ar = run->graph->ar;
-        if (run->cost == 0 || !qnnrt_llm__step_fits(part, run, end)) continue;
-        if (qnnrt_llm__step_times((count + ar - 1) / ar, run->cost) < least)
-            least = qnnrt_llm__step_times((count + ar - 1) / ar, run->cost);
-    }
-    return count > 0 ? least : 0;
-}
-
-/* Return the graph whose steps, with those of another one for the rest, cost the least for `count`
-   tokens. The sum is never higher than that of `run`, which was found without costs, and the graphs
-   after it, or of any graph alone. A graph of unknown cost up to `run` is tried; larger ones are
-   left out until they were needed. whole: 1 if all tokens must be in one step. */
-static qnnrt_llm__run *qnnrt_llm__step_cheapest(const qnnrt_llm_cache *cache, qnnrt_llm__run *run,
-                                                size_t count, int whole)
-{
-    const qnnrt_llm_session *session = cache->session;
-    qnnrt_llm__part *part = cache->part;
-    const uint32_t end = cache->cells.end;
-    const int measured = session->desc.clock_ns != NULL;
-    qnnrt_llm__run *const found = run;
-    uint64_t least = UINT64_MAX;
-    size_t g;
-    if (!session->desc.by_cost || whole || run == NULL || (run->cost == 0 && measured)) return run;
-    for (g = 0; g < part->llm->info.graph_count; ++g) {
-        qnnrt_llm__run *one = &part->runs[g];
-        const uint32_t ar = one->graph->ar;
-        uint64_t sum = one->cost;
-        if (!qnnrt_llm__step_fits(part, one, end) || (one->cost == 0 && one > found)) continue;
-        if (one->cost == 0) return measured ? one : found;
-        if (count > ar)
-            sum = qnnrt_llm__step_times(count / ar, one->cost) +
-                  qnnrt_llm__step_rest(part, count % ar, end);
-        if (sum < least || (sum == least && one <= found)) {     /* of equal ones fewer steps */
-            least = sum;
-            run = one;
-        }
-    }
-    return run;
-}
-
-/* Fill holes with cells from the end. */
-static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
-{
-    qnnrt_llm__cells *cells = &cache->cells;
-    uint32_t hole = 0;
-    while (cells->used < cells->end) {
-        const uint32_t from = cells->end - 1;
-        const int32_t position = cells->positions[from];
-        const uint64_t sequences = cells->sequences[from];
-        while (cells->sequences[hole] != 0) ++hole;
-        qnnrt_llm__rows_move(&cache->store, from, hole, 1);
-        qnnrt_llm__cells_unset(cells, from);
-        qnnrt_llm__cells_set(cells, hole, position, sequences);
-    }
-}
-
-/* Find the graph for the first step of a batch of `count` tokens; whole: of its only step. First
-   remove holes between cells if that allows a larger graph, or makes room to compute new cells in
-   place. */
-QNNRT_LLM__HOT
-static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count, int whole)
-{
-    const qnnrt_llm__cells *cells = &cache->cells;
-    qnnrt_llm__run *run = qnnrt_llm__step_choose(cache, count, cells->end);
-    if (cells->used < cells->end &&
-        (qnnrt_llm__step_choose(cache, count, cells->used) != run ||
-         (cache->store.lead != 0 && cells->count - cells->end < count))) {
-        qnnrt_llm__step_compact(cache);
-        run = qnnrt_llm__step_choose(cache, count, cells->end);
-    }
-    return qnnrt_llm__step_cheapest(cache, run, count, whole);
-}
-
-/* Find the graph for the next step, with `count` tokens to go. Cells of the batch must not move, so
-   that a failure can free them again. */
-QNNRT_LLM__HOT
-static qnnrt_llm__run *qnnrt_llm__step_next(const qnnrt_llm_cache *cache, size_t count)
-{
-    return qnnrt_llm__step_cheapest(
-        cache, qnnrt_llm__step_choose(cache, count, cache->cells.end), count, 0);
 }
 
 /* ---- one call ---- */
@@ -6912,7 +6917,7 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
         result = qnnrt_llm__step_row(cache, batch, i, i);
         if (result != QNNRT_OK) return result;
     }
-    run = qnnrt_llm__step_graph(cache, batch->count, 1);
+    run = qnnrt_llm__choose_first(cache, batch->count, 1);
     if (run == NULL || run->graph->ar < batch->count)
         return qnnrt_llm__hint(&cache->error,
                                QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once after %u"
@@ -6974,8 +6979,8 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
     cache->vectors = batch->embeddings;
     for (done = 0; done < batch->count; done += count) {
         qnnrt_llm__run *run =
-            done == 0 ? qnnrt_llm__step_graph(cache, batch->count, batch->parents != NULL)
-                      : qnnrt_llm__step_next(cache, batch->count - done);
+            done == 0 ? qnnrt_llm__choose_first(cache, batch->count, batch->parents != NULL)
+                      : qnnrt_llm__choose_next(cache, batch->count - done);
         result = QNNRT_OK;
         if (run == NULL || (batch->parents != NULL && run->graph->ar < batch->count)) {
             result = QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens after %u"
@@ -8118,7 +8123,7 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
         info.cells = cache->cells.count;
         info.used = cache->cells.used;
         info.end = cache->cells.end;
-        run = qnnrt_llm__step_choose(cache, SIZE_MAX, cache->cells.used);
+        run = qnnrt_llm__choose_by_size(cache, SIZE_MAX, cache->cells.used);
         info.at_once = run != NULL ? run->graph->ar : 0;
     }
     return info;
