@@ -399,7 +399,7 @@ TEST(what_was_not_computed_is_not_pooled)
 static const float *table_of(const made *m, qnnrt_tensor_info *info)
 {
     static const uint32_t dims[2] = { WORDS, WIDTH };
-    const qnnrt_weight *weight = qnnrt_weights_find(m->weights, QNNRT_DECODER_TABLE);
+    const qnnrt_weight *weight = qnnrt_weights_find(m->weights, "model.embed_tokens.weight");
     memset(info, 0, sizeof *info);
     info->name = "table";
     info->dtype = QNNRT_DTYPE_F32;
