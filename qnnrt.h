@@ -716,6 +716,10 @@ typedef struct qnnrt_context_info {
     qnnrt_backend          *backend;       /* that it belongs to; NULL after desc.inspect */
     const char             *role;          /* of that backend, such as "npu"; "" if the model has
                                               one backend without a role */
+    uint64_t                shared_bytes;  /* of a built context: data of its shared tensors, see
+                                              qnnrt_tensor_desc.shared */
+    uint64_t                shared_copies; /* how much of it the library got again for further
+                                              graphs. 0: it holds it once */
 } qnnrt_context_info;
 
 /* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -1561,7 +1565,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
 /* Do what qnnrt_prepare() does, without memory for inputs and outputs: each is memory of the
    caller, see qnnrt_bind_slot(). Slots that the pipeline has a place for, and constants, have
    theirs. Before all inputs and outputs are bound, qnnrt_exec() returns QNNRT_E_STATE; the text
-   names those that are not. */
+   names the first that is not. */
 QNNRT_API qnnrt_result qnnrt_prepare_unbound(qnnrt *model, const char *name, qnnrt_run **out,
                                              qnnrt_error *err);
 
@@ -5411,6 +5415,7 @@ enum {
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
     QNNRT__ABI_BACKEND_REF = 0x524546,            /* libQnnRef.so, with HTP's infrastructure */
+    QNNRT__ABI_CONTEXT_TENSORS = 503,             /* vendor: QNN_PROPERTY_TENSOR_SUPPORT_... */
     QNNRT__ABI_MEM_RAW = 0, QNNRT__ABI_MEM_HANDLE = 1,   /* of a tensor; vendor: ..._MEMHANDLE */
     QNNRT__ABI_MEM_REF_IN_PLACE = 0x524546,       /* of static data, libQnnRef.so only: stays */
     QNNRT__ABI_MEM_CUSTOM = 2,                    /* of a registration: described by the next one */
@@ -5676,7 +5681,7 @@ typedef struct qnnrt__abi_htp_config {            /* vendor: QnnHtpContext_Custo
 typedef struct qnnrt__abi_op qnnrt__abi_op;       /* defined below; only compose makes them       */
 
 typedef struct qnnrt__abi_calls {
-    qnnrt__abi_slot property_has_capability; /*  0 */
+    qnnrt__abi_code (*property_has_capability)(uint32_t property); /*  0 */
     qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config,
         qnnrt__abi_handle *out);
     qnnrt__abi_slot backend_set_config;
@@ -5709,7 +5714,9 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*graph_execute)(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
         uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
         qnnrt__abi_handle profile, qnnrt__abi_handle signal); /* 21 */
-    qnnrt__abi_slot unused_22[2];
+    qnnrt__abi_slot unused_22;
+    qnnrt__abi_code (*tensor_create_context)(qnnrt__abi_handle context,
+        qnnrt__abi_tensor *tensor); /* 23 */
     qnnrt__abi_code (*tensor_create)(qnnrt__abi_handle graph, qnnrt__abi_tensor *tensor); /* 24 */
     /* 25 */
     qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level,
@@ -5888,6 +5895,7 @@ QNNRT__AT(calls, backend_register_op_package, 5 * 8); QNNRT__AT(calls, backend_v
 QNNRT__AT(calls, context_create, 9 * 8);  QNNRT__AT(calls, context_get_binary_size, 11 * 8);
 QNNRT__AT(calls, context_get_binary, 12 * 8); QNNRT__AT(calls, graph_create, 15 * 8);
 QNNRT__AT(calls, graph_add_node, 18 * 8); QNNRT__AT(calls, graph_finalize, 19 * 8);
+QNNRT__AT(calls, tensor_create_context, 23 * 8);
 QNNRT__AT(calls, tensor_create, 24 * 8);  QNNRT__AT(calls, profile_create, 28 * 8);
 QNNRT__AT(calls, tensor_update, 57 * 8);
 QNNRT__AT(calls, profile_get_extended_event, 33 * 8); QNNRT__AT(calls, profile_free, 34 * 8);
@@ -10171,8 +10179,9 @@ struct qnnrt_backend {
     qnnrt__backend_model       *models;            /* newest first */
     qnnrt__backend_run         *runs;
 #ifdef QNNRT_COMPOSE
-    int                         shells_lock;
+    int                         shells_lock;       /* of the next two */
     qnnrt__backend_shell       *shells;            /* newest first */
+    uint64_t                    serial;            /* of the model built last */
 #endif
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
@@ -11115,6 +11124,9 @@ typedef struct qnnrt__context {
     uint64_t             used;          /* when a step took it last, see qnnrt.taken */
     int                  lost;          /* a recovery freed it and has not created it again */
     int                  busy;          /* a thread loads or unloads it */
+    void                *shared;        /* of a built context: the list of its shared tensors */
+    size_t               saved;         /* of a built one: graphs when its size was first asked */
+    size_t               graph_room[3]; /* of a built one: for by_name, graphs, info->graphs */
 } qnnrt__context;
 
 enum { QNNRT__CONTEXT_LEAST = 64, QNNRT__CONTEXT_HEAD = 256 };
@@ -11554,7 +11566,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context)
 /* =====================================================================================
    MODEL                                                                       >>model
    What a model consists of, and how it ends: everything that was opened or built.
-   Needs: >>os >>sort >>mem >>err >>table >>backend >>profile >>context
+   Needs: >>os >>sort >>mem >>err >>abi >>table >>backend >>profile >>context
    Knows nothing of: where contexts come from, pipelines
    ===================================================================================== */
 
@@ -11596,6 +11608,7 @@ struct qnnrt {
     qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
                                            graphs */
     size_t            pipeline_count, single_count;
+    size_t            pipeline_room;    /* of pipelines; 0: exactly those */
     qnnrt__profile_list events;         /* recorded while loading */
     qnnrt_residency   residency;
     uint64_t          resident_bytes;   /* of desc */
@@ -11604,6 +11617,7 @@ struct qnnrt {
     uint64_t          taken;            /* counts the steps that took a context */
 #ifdef QNNRT_COMPOSE
     int               built;            /* 1: a builder made it; 0: it was opened */
+    uint64_t          serial;           /* of a built one: no other model of its backend has it */
     void             *device;           /* the built contexts' own device, NULL: the backend's */
 #endif
     char              system_path[QNNRT__PATH_MAX];
@@ -11793,6 +11807,18 @@ static const qnnrt_graph_info *qnnrt__model_graph(const qnnrt *model, size_t con
         else high = middle;
     }
     return NULL;
+}
+
+/* Return the vendor's handle of a graph of a context. A context that was extended may have moved
+   its list of graphs. */
+static qnnrt__abi_handle qnnrt__model_handle(const qnnrt *model, size_t context,
+                                             const qnnrt_graph_info *graph)
+{
+    const qnnrt_context_info *info = &model->infos[context];
+    size_t at = (size_t)((uintptr_t)graph - (uintptr_t)info->graphs) / sizeof(*graph);
+    if (at >= info->graph_count)
+        at = (size_t)(qnnrt__model_graph(model, context, graph->name) - info->graphs);
+    return model->contexts[context].graphs[at];
 }
 
 static void qnnrt__model_publish(qnnrt *model)
@@ -14267,27 +14293,35 @@ static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context
     return qnnrt__pipeline_join(join);
 }
 
-/* Make a pipeline of one step for each graph, with the name "<context>/<graph>". */
+/* Make a pipeline of one graph, with the name "<context>/<graph>". */
+static qnnrt_result qnnrt__pipeline_single(qnnrt *model, size_t context, size_t graph,
+                                           qnnrt_pipeline **out, qnnrt_error *err)
+{
+    qnnrt_pipeline *p = qnnrt__pipeline_of(&model->arena, model, 1);
+    char *address;
+    size_t room;
+    *out = p;
+    if (p == NULL) return qnnrt__fail_memory(err, "pipelines");
+    qnnrt__program_graph(&p->steps[0], model, context, &model->infos[context].graphs[graph]);
+    room = strlen(p->steps[0].graph->name) + 24;
+    address = (char *)qnnrt__arena_alloc(&model->arena, room, 1);
+    if (address == NULL) return qnnrt__fail_memory(err, "pipelines");
+    snprintf(address, room, "%u/%s", (unsigned)context, p->steps[0].graph->name);
+    p->info.name = address;
+    return qnnrt__pipeline_wire(p, NULL, NULL, err);
+}
+
+/* Make the pipelines of single graphs. */
 static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
 {
     qnnrt *model = join->model;
     size_t k, g, at = model->pipeline_count;
     for (k = 0; k < model->context_count; ++k)
         for (g = 0; g < model->infos[k].graph_count; ++g) {
-            qnnrt_pipeline *p = qnnrt__pipeline_of(&model->arena, model, 1);
-            qnnrt_result result;
-            char *address;
-            size_t room;
-            if (p == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-            qnnrt__program_graph(&p->steps[0], model, k, &model->infos[k].graphs[g]);
-            room = strlen(p->steps[0].graph->name) + 24;
-            address = (char *)qnnrt__arena_alloc(&model->arena, room, 1);
-            if (address == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-            snprintf(address, room, "%u/%s", (unsigned)k, p->steps[0].graph->name);
-            p->info.name = address;
-            result = qnnrt__pipeline_wire(p, NULL, NULL, join->err);
+            const qnnrt_result result =
+                qnnrt__pipeline_single(model, k, g, &model->pipelines[at], join->err);
             if (result != QNNRT_OK) return result;
-            model->pipelines[at++] = p;
+            ++at;
         }
     model->single_count = at - model->pipeline_count;
     return QNNRT_OK;
@@ -17581,8 +17615,7 @@ static void qnnrt__run_fill_graph(qnnrt_run *run, size_t step)
     const qnnrt__context *context = &info->model->contexts[info->context];
     run->of[step] = qnnrt__run_part_of(run, info->backend);
     run->steps[step].execute = info->backend->calls->graph_execute;
-    run->steps[step].graph =
-        context->graphs[info->graph - info->model->infos[info->context].graphs];
+    run->steps[step].graph = qnnrt__model_handle(info->model, info->context, info->graph);
     run->generations[step] = context->generation;
     run->took[step] = UINT64_MAX;
     run->moves |= info->model->residency != QNNRT_RESIDENT_ALL;
@@ -17967,8 +18000,7 @@ static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err
     if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
     if (run->generations[at] == context->generation) return QNNRT_OK;
     run->generations[at] = context->generation;
-    run->steps[at].graph =
-        context->graphs[info->graph - info->model->infos[info->context].graphs];
+    run->steps[at].graph = qnnrt__model_handle(info->model, info->context, info->graph);
     if (run->flex != NULL) run->flex->steps[at].warm = 0;
     for (s = 0; s < run->pipeline->info.slot_count; ++s)
         qnnrt__binding_take(&run->slots[s], info->backend);
@@ -19756,6 +19788,11 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Added: qnnrt_run_watch(), which can end an exec between its steps.
            Added: ranges of int32 inputs, which writes of values check: "ranges" of programs,
            qnnrt_pipeline_desc.ranges, qnnrt_slot_info.has_range, .low and .high.
+           Added: graphs that join a built model, and tensors that they share:
+           qnnrt_builder_extend(), qnnrt_tensor_desc.shared, qnnrt_context_info.shared_bytes and
+           .shared_copies; qnnrt_builder_key(), qnnrt_builder_reset(), QNNRT_BORROW_MODEL, names
+           of tensors that are made; qnnrt_prepare_unbound(), qnnrt_entry_desc.unbound,
+           qnnrt_pipeline_input() and _output().
            Changed: qnnrt_recover() registers op packages again; it was refused before.
            Changed: if the folder's qnnrt.json is not right JSON, qnnrt_open() fails.
            Changed: qnnrt_step_info.model is NULL for steps that are not graphs.

@@ -38,7 +38,8 @@
    FLOAT_32. With weight_sharing of a context the file is smaller, but x86-64 cannot load it.
 
    ROOMS (search for the tag), below those of qnnrt.h
-       >>validate >>container >>save >>build >>tensor >>node >>device >>key >>compose >>builder
+       >>validate >>container >>save >>mix >>build >>tensor >>node >>device >>key >>fill
+       >>compose >>builder
 */
 #ifndef QNNRT_COMPOSE_H
 #define QNNRT_COMPOSE_H
@@ -52,7 +53,7 @@
 /* Build graphs in C, on any backend. The result is a model like an opened one.
 
        create -> [context] -> graph -> tensor, node, ... -> [graph -> ...] -> finish
-       (or create -> dlc, ... -> finish)
+       (or create -> dlc, ... -> finish; or extend -> graph -> ... -> finish)
 
    Each call records what it adds and checks it against everything before. Only
    qnnrt_builder_finish() and qnnrt_builder_supports() call the vendor. After the first error later
@@ -187,6 +188,15 @@ typedef struct qnnrt_tensor_desc {
                                             may be 0 then. Not for parameters, see
                                             qnnrt_param_desc */
     void               *load_user;
+    int                 shared;          /* 1, of a STATIC tensor: it belongs to the context. Later
+                                            graphs of it, of this builder or of one that extends it,
+                                            have the same tensor: same name, shared, dtype, dims and
+                                            encoding, without data (or with equal data). Libraries
+                                            without tensors of a context get a copy for each graph,
+                                            see qnnrt_context_info.shared_copies; for those copies
+                                            the model keeps the data, or _BORROW_MODEL does, or load
+                                            is called again: .load_user then stays valid until
+                                            qnnrt_close() (default 0: it belongs to the graph) */
     uint64_t            identity;        /* not 0: stands for the elements in qnnrt_builder_key(),
                                             which then does not read them: a hash of the file that
                                             they are from, with their place in it */
@@ -223,8 +233,28 @@ typedef struct qnnrt_node_desc {
 QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
                                             qnnrt_builder **out, qnnrt_error *err);
 
+/* Begin to build graphs that join a context of a built model: for further shapes, which use its
+   shared tensors again. qnnrt_builder_finish() adds them to the model and returns it; each is a
+   pipeline of its own. Runs stay valid and may execute meanwhile, as "Threads" allows. Fetch lists
+   of qnnrt_get_info() again afterwards; facts about graphs, tensors and pipelines stay where they
+   are. The model cannot be closed before the builder is finished or destroyed.
+   Each node is validated before the library gets anything. If the library then still refuses the
+   graphs, as HTP does where it finds no kernel, their names are taken in the context, and HTP
+   refuses to save it; graphs of before run on. Save a context after its last extension.
+   context  index into qnnrt_info.contexts
+   desc     may be NULL; soc_model and dsp_arch are those of the model
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a model that was opened, not built);
+            QNNRT_E_MEMORY
+   Frees    as qnnrt_builder_create()
+   Threads  finish: no other call on the model, except qnnrt_exec() of its runs
+   Cost     in finish, of new graphs only. Measured on releases 2.47 and 2.51 with 16 MiB of shared
+            float32 and a graph more: HTP 20 to 90 MiB, CPU 1 MiB, libQnnRef.so nothing */
+QNNRT_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
+                                            const qnnrt_builder_desc *desc, qnnrt_builder **out,
+                                            qnnrt_error *err);
+
 /* Begin another context: the graphs that follow belong to it. The first one begins by itself.
-   desc may be NULL. */
+   desc may be NULL. Not for a builder that extends a context. */
 QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc);
 
 /* Begin a graph: tensors and nodes that follow belong to it. */
@@ -254,11 +284,12 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
 /* Compute a key of what the builder would give to the library: two builders with the same key make
    the same model. It comes before finish, so that a model that was kept need not be compiled again.
    Counted are the library and its build, chip, options, graphs, tensors with their data, nodes and
-   parameters, in the order in which they were added. Names count where a model is used by them:
-   those of graphs, and those that the caller gave to inputs, outputs and UPDATEABLE tensors. Of
-   other tensors, nodes and contexts they do not count. A container counts with its path. Data
-   counts with .identity if it has one; else .data is read, and .load stands for itself with its
-   address and .load_user, so that such a key means something in this process only.
+   parameters, in the order in which they were added; of a builder that extends a context, only its
+   own graphs. Names count where a model is used by them: those of graphs, and those that the caller
+   gave to inputs, outputs and UPDATEABLE tensors. Of other tensors, nodes and contexts they do not
+   count. A container counts with its path. Data counts with .identity if it has one; else .data is
+   read, and .load stands for itself with its address and .load_user, so that such a key means
+   something in this process only.
    Returns  QNNRT_OK; QNNRT_E_ARG; the builder's first error
    Cost     reads static data once, at several GB/s; 10 us for a graph of 100 nodes without data.
             Among 2^64 different contents two have the same key with even odds (128 bits). It is no
@@ -294,14 +325,18 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
    backend is closed; 5 KB of it stay until then, which qnnrt_builder_reset() uses again. */
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
-/* Make a builder, spent or not, what qnnrt_builder_create() made it, with the options it had then:
-   for those who build many graphs one after another, or only ask qnnrt_builder_supports().
-   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_STATE (its backend was lost by a recovery) */
+/* Make a builder, spent or not, what qnnrt_builder_create() or _extend() made it, with the options
+   it had then: for those who build many graphs one after another, or only ask
+   qnnrt_builder_supports().
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_STATE (a recovery failed; the model that it extends was
+            closed); QNNRT_E_MEMORY */
 QNNRT_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *builder, qnnrt_error *err);
 
 /* Write context `context` of a built model to a context binary. It is written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
-            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
+            binary); QNNRT_E_STATE (HTP 2.49 or newer, and it was extended after it was saved, or
+            its size asked for: the library would write an incomplete binary); QNNRT_E_ARG;
+            QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
    Cost     the binary is in memory once; on the CPU backend each graph is executed once */
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
 
@@ -688,6 +723,18 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                            " is the file that was opened, %s", model->infos[at].file);
     b = model->contexts[at].backend;
     calls = b->calls;
+    /* Source: HTP 2.49 to 2.51 write the metadata of all graphs, but of graphs that were added
+       later nothing else; 2.47 and 2.48, and CPU, write all. */
+    if (b->info.id == QNNRT__ABI_BACKEND_HTP && b->info.backend_api.minor >= 49 &&
+        model->contexts[at].saved > 0 &&
+        model->contexts[at].saved < model->infos[at].graph_count)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context \"%.200s\" was saved with"
+                                            " %u graphs and has %u now: %s would leave out those"
+                                            " that were added since", model->infos[at].file,
+                                            (unsigned)model->contexts[at].saved,
+                                            (unsigned)model->infos[at].graph_count, b->path),
+                           "Save a context after its last graph was added, or build all of them"
+                           " together.");
     if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
         return QNNRT_OK;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
@@ -762,6 +809,8 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     if (result == QNNRT_OK) {
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->context_get_binary_size(model->contexts[at].handle, &need);
+        if (code == 0 && model->contexts[at].saved == 0)
+            model->contexts[at].saved = model->infos[at].graph_count;
         result = qnnrt__save_answer(model, at, "contextGetBinarySize", code, need, SIZE_MAX / 2,
                                     err);
     }
@@ -858,10 +907,94 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 }
 
 /* =====================================================================================
+   MIX                                                                               >>mix
+   A hash of words, bytes, texts and encodings, in two words.
+   Needs: >>abi     Knows nothing of: what the content means
+   ===================================================================================== */
+
+/* Two words that each word of the content changes both. For a given state, two blocks of 16 bytes
+   never give the same next state. */
+typedef struct qnnrt__mix { uint64_t a, b; } qnnrt__mix;
+
+static void qnnrt__mix_two(qnnrt__mix *mix, uint64_t first, uint64_t second)
+{
+    mix->a = (mix->a ^ first) * UINT64_C(0x9E3779B97F4A7C15);
+    mix->a ^= mix->a >> 29;
+    mix->b = (mix->b ^ second ^ mix->a) * UINT64_C(0xD6E8FEB86659FD93);
+    mix->b ^= mix->b >> 32;
+    mix->a += mix->b << 27 | mix->b >> 37;
+}
+
+/* Add bytes and their number. */
+static void qnnrt__mix_bytes(qnnrt__mix *mix, const void *data, uint64_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    uint64_t words[2];
+    qnnrt__mix_two(mix, bytes, 0x6B6579);
+    for (; bytes >= sizeof(words); bytes -= sizeof(words), at += sizeof(words)) {
+        memcpy(words, at, sizeof(words));
+        qnnrt__mix_two(mix, words[0], words[1]);
+    }
+    if (bytes == 0) return;
+    words[0] = words[1] = 0;
+    memcpy(words, at, (size_t)bytes);
+    qnnrt__mix_two(mix, words[0], words[1]);
+}
+
+/* Add a text; NULL differs from "". */
+static void qnnrt__mix_text(qnnrt__mix *mix, const char *text)
+{
+    qnnrt__mix_two(mix, text != NULL, 0);
+    if (text != NULL) qnnrt__mix_bytes(mix, text, strlen(text));
+}
+
+static void qnnrt__mix_pairs(qnnrt__mix *mix, const qnnrt__abi_scale_offset *pairs, uint64_t count)
+{
+    qnnrt__mix_bytes(mix, pairs, count * sizeof(*pairs));
+}
+
+static void qnnrt__mix_quant(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body)
+{
+    const qnnrt__abi_quantize *q = &body->quantize;
+    uint64_t pairs = 1;
+    uint32_t i;
+    qnnrt__mix_two(mix, q->definition, q->encoding);
+    if (q->definition != QNNRT__ABI_DEFINED) return;
+    switch (q->encoding) {
+    case QNNRT__ABI_SCALE_OFFSET: qnnrt__mix_pairs(mix, &q->u.scale_offset, 1); break;
+    case QNNRT__ABI_AXIS_SCALE_OFFSET:
+        qnnrt__mix_two(mix, (uint64_t)q->u.axis.axis, q->u.axis.count);
+        qnnrt__mix_pairs(mix, q->u.axis.pairs, q->u.axis.count);
+        break;
+    case QNNRT__ABI_BW_SCALE_OFFSET:
+        qnnrt__mix_two(mix, q->u.bw.bitwidth, (uint64_t)q->u.bw.offset);
+        qnnrt__mix_bytes(mix, &q->u.bw.scale, sizeof(q->u.bw.scale));
+        break;
+    case QNNRT__ABI_BW_AXIS_SCALE_OFFSET:
+        qnnrt__mix_two(mix, q->u.bw_axis.bitwidth, (uint64_t)q->u.bw_axis.axis);
+        qnnrt__mix_bytes(mix, q->u.bw_axis.scales, (uint64_t)q->u.bw_axis.count * 4);
+        qnnrt__mix_bytes(mix, q->u.bw_axis.offsets,
+                         q->u.bw_axis.offsets != NULL ? (uint64_t)q->u.bw_axis.count * 4 : 0);
+        break;
+    case QNNRT__ABI_BLOCK:
+        for (i = 0; i < body->rank; ++i) pairs *= body->dims[i] / q->u.block.sizes[i];
+        qnnrt__mix_bytes(mix, q->u.block.sizes, (uint64_t)body->rank * 4);
+        qnnrt__mix_pairs(mix, q->u.block.pairs, pairs);
+        break;
+    default:                                            /* BLOCKWISE_EXPANSION */
+        pairs = body->dims[q->u.expansion->axis];
+        qnnrt__mix_two(mix, (uint64_t)q->u.expansion->axis, q->u.expansion->blocks);
+        qnnrt__mix_pairs(mix, q->u.expansion->pairs, pairs);
+        qnnrt__mix_bytes(mix, q->u.expansion->multipliers, pairs * q->u.expansion->blocks);
+    }
+}
+
+/* =====================================================================================
    BUILD                                                                           >>build
    What a builder records: contexts, graphs, tensors and nodes in the vendor's structs; lists,
    sets of names, errors that name graph and node.
-   Needs: >>mem >>err >>abi >>table >>backend (its struct) >>validate
+   Needs: >>mem >>err >>abi >>table >>backend (its struct) >>context (its struct) >>model (its
+          struct) >>validate >>mix
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
 
@@ -873,6 +1006,20 @@ typedef struct qnnrt__build_names {
     size_t       count, room;
 } qnnrt__build_names;
 
+/* A tensor of a context, as the graphs that use it have to describe it. A builder has a list of
+   those that are new, a context of those that its library got. */
+typedef struct qnnrt__build_shared {
+    struct qnnrt__build_shared *next;
+    const char       *name;
+    qnnrt__mix        shape, content;   /* of dtype, dims and encoding; of these and the data */
+    char              facts[160];       /* the shape as a text */
+    uint32_t          bytes;
+    uint32_t          id;               /* as a tensor of the context; 0: each graph gets a copy */
+    const void       *data;             /* of the copies; NULL: load() writes it */
+    qnnrt_load_fn     load;
+    void             *load_user;
+} qnnrt__build_shared;
+
 typedef struct qnnrt__build_tensor {
     qnnrt__abi_tensor abi;              /* the vendor gets it and writes the id to it */
     uint32_t          writer;           /* 1 + index of the node that writes it, 0: none yet */
@@ -882,6 +1029,9 @@ typedef struct qnnrt__build_tensor {
     uint64_t          identity;         /* of its data, 0: none given */
     uint32_t          index;            /* in the graph */
     int               unnamed;          /* its name was made here */
+    int               stays;            /* its data is borrowed until the model is closed */
+    qnnrt__build_shared *shared;        /* NULL: it belongs to the graph */
+    int               given;            /* of a shared one: it is new, its data is here */
 } qnnrt__build_tensor;
 
 typedef struct qnnrt__build_node {
@@ -905,6 +1055,7 @@ typedef struct qnnrt__build_context {
     qnnrt_context_desc   desc;
     qnnrt__build_list    graphs;
     qnnrt__build_names   names;
+    qnnrt__build_shared *shared;        /* its new ones, newest first */
 } qnnrt__build_context;
 
 /* In a spent builder only shell, backend, spent, error and failed names are used, until the backend
@@ -923,6 +1074,10 @@ struct qnnrt_builder {
     qnnrt_profile_level     profile_level;
     const char             *system_path;
     int                     no_validate;
+    qnnrt                  *model;      /* whose context it extends; NULL: it makes a new model.
+                                           After it was spent: only to compare */
+    uint64_t                model_serial;
+    size_t                  model_context;
     qnnrt__build_list       contexts;
     qnnrt__build_context   *context;    /* the context and the graph that are being filled */
     qnnrt__build_graph     *graph;
@@ -1070,6 +1225,22 @@ static void *qnnrt__build_copy(const qnnrt_builder *b, const void *data, uint64_
     return copy;
 }
 
+/* Find a shared tensor of a list by its name. */
+static qnnrt__build_shared *qnnrt__build_share_of(qnnrt__build_shared *list, const char *name)
+{
+    while (list != NULL && strcmp(list->name, name) != 0) list = list->next;
+    return list;
+}
+
+/* Find a shared tensor of the context that is being filled. */
+static qnnrt__build_shared *qnnrt__build_share(const qnnrt_builder *b, const char *name)
+{
+    qnnrt__build_shared *found = qnnrt__build_share_of(b->context->shared, name);
+    if (found != NULL || b->model == NULL) return found;
+    return qnnrt__build_share_of(
+        (qnnrt__build_shared *)b->model->contexts[b->model_context].shared, name);
+}
+
 static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char *what)
 {
     if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
@@ -1080,7 +1251,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>err >>dtype >>encoding >>abi >>table >>backend (its struct) >>build
+   Needs: >>err >>dtype >>encoding >>abi >>table >>compare >>backend (its struct) >>mix >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -1244,6 +1415,88 @@ static qnnrt_result qnnrt__tensor_dynamic(const qnnrt_builder *b, const qnnrt_te
     return to->body.dynamic_dims != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
+/* Add dtype, dims and encoding. */
+static void qnnrt__tensor_mix(qnnrt__mix *mix, const qnnrt__abi_tensor_body *body)
+{
+    qnnrt__mix_two(mix, body->dtype, body->rank);
+    qnnrt__mix_bytes(mix, body->dims, (uint64_t)body->rank * 4);
+    qnnrt__mix_quant(mix, body);
+}
+
+/* Add the data of a tensor, or what stands for it. */
+static void qnnrt__tensor_mix_data(qnnrt__mix *mix, const qnnrt__build_tensor *tensor)
+{
+    const qnnrt__abi_tensor_body *body = &tensor->abi.body;
+    if (tensor->identity != 0) {
+        qnnrt__mix_two(mix, 1, tensor->identity);
+    } else if (tensor->load != NULL) {
+        qnnrt__mix_bytes(mix, &tensor->load, sizeof(tensor->load));
+        qnnrt__mix_bytes(mix, &tensor->load_user, sizeof(tensor->load_user));
+    } else if (body->buffer.data != NULL) {
+        qnnrt__mix_bytes(mix, body->buffer.data, body->buffer.bytes);
+    }
+}
+
+/* Make a recorded tensor one of the context, or find the one that it is. bytes: of its data. */
+static qnnrt_result qnnrt__tensor_share(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                        qnnrt__build_tensor *tensor, uint32_t bytes)
+{
+    qnnrt__abi_tensor_body *body = &tensor->abi.body;
+    qnnrt__build_shared *known = qnnrt__build_share(b, d->name);
+    qnnrt__build_shared own;
+    qnnrt_tensor_info info;
+    const int given = d->data != NULL || d->load != NULL;
+    if (known == NULL && !given)
+        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" has"
+                                                     " no data, and context \"%.200s\" has no"
+                                                     " shared tensor of this name", d->name,
+                                                     b->context->desc.name),
+                           "Give its data where it is used first.");
+    memset(&own, 0, sizeof(own));
+    memset(&info, 0, sizeof(info));
+    own.shape.a = own.shape.b = 1;
+    qnnrt__tensor_mix(&own.shape, body);
+    own.content = own.shape;
+    qnnrt__tensor_mix_data(&own.content, tensor);
+    info.dtype = d->dtype;
+    info.rank = d->rank;
+    info.dims = d->dims;
+    info.quant = d->quant;
+    qnnrt__compare_text(&info, own.facts, sizeof(own.facts));
+    if (known != NULL && memcmp(&known->shape, &own.shape, sizeof(own.shape)) != 0)
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" is %s%s, but of the"
+                                 " context it is %s", d->name, own.facts,
+                                 strcmp(own.facts, known->facts) == 0 ? " of another encoding" : "",
+                                 known->facts);
+    if (known != NULL && given && memcmp(&known->content, &own.content, sizeof(own.content)) != 0)
+        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_ARG, "shared tensor \"%.200s\" of"
+                                                     " the context has other data", d->name),
+                           "Leave out the data, or choose another name.");
+    if (known == NULL) {
+        known = (qnnrt__build_shared *)qnnrt__build_alloc(b, 1, sizeof(*known));
+        if (known == NULL) return qnnrt__build_no_memory(b);
+        own.name = d->name;
+        own.bytes = bytes;
+        own.data = body->buffer.data;
+        own.load = d->load;
+        own.load_user = d->load_user;
+        own.next = b->context->shared;
+        *known = own;
+        b->context->shared = known;
+        tensor->given = 1;
+    } else {
+        tensor->load = NULL;
+        tensor->load_bytes = 0;
+        body->mem_type = QNNRT__ABI_MEM_RAW;
+        body->buffer.data = known->data;            /* for questions about nodes */
+        body->buffer.bytes = known->data != NULL ? known->bytes : 0;
+    }
+    if (known->load != NULL && known->bytes > b->graph->load_bytes)
+        b->graph->load_bytes = known->bytes;
+    tensor->shared = known;
+    return QNNRT_OK;
+}
+
 /* Check a descriptor and record it in the vendor's form. Its name is a copy already. */
 static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                          qnnrt__build_tensor **out)
@@ -1276,8 +1529,12 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     if (d->load != NULL && d->data != NULL)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has both data and load",
                                  d->name);
-    if (fixed_data && (d->load != NULL ? d->bytes != 0 && d->bytes != bytes
-                                       : d->data == NULL || d->bytes != bytes))
+    if (d->shared && d->kind != QNNRT_TENSOR_STATIC)
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" cannot be shared: it is not"
+                                 " STATIC", d->name);
+    if (fixed_data && !(d->shared && d->data == NULL && d->load == NULL && d->bytes == 0) &&
+        (d->load != NULL ? d->bytes != 0 && d->bytes != bytes
+                         : d->data == NULL || d->bytes != bytes))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "%s tensor \"%.200s\" needs %llu bytes of"
                                  " data, got %llu%s", updateable ? "UPDATEABLE" : "STATIC",
                                  d->name, (unsigned long long)bytes, (unsigned long long)d->bytes,
@@ -1303,16 +1560,17 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
         tensor->load = d->load;
         tensor->load_user = d->load_user;
         tensor->load_bytes = (uint32_t)bytes;
-    } else if (fixed_data) {
+    } else if (fixed_data && d->data != NULL) {
+        tensor->stays = d->borrow == QNNRT_BORROW_MODEL;
         body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
-        if (d->borrow == QNNRT_BORROW_MODEL &&
+        if (tensor->stays &&
             b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF)
             body->mem_type = QNNRT__ABI_MEM_REF_IN_PLACE;
         if (body->buffer.data == NULL) return qnnrt__build_no_memory(b);
         body->buffer.bytes = (uint32_t)bytes;
     }
     *out = tensor;
-    return QNNRT_OK;
+    return d->shared ? qnnrt__tensor_share(b, d, tensor, (uint32_t)bytes) : QNNRT_OK;
 }
 
 /* Return which list of metadata has the tensor, or -1. */
@@ -1341,7 +1599,8 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
         return qnnrt__build_no_memory(b);
     tensor->index = (uint32_t)b->graph->tensors.count - 1;
     b->handles += 1;
-    b->at.byte_count += tensor->load_bytes + (uint64_t)tensor->abi.body.buffer.bytes;
+    if (tensor->shared == NULL || tensor->given)
+        b->at.byte_count += tensor->load_bytes + (uint64_t)tensor->abi.body.buffer.bytes;
     if (tensor->load_bytes > b->graph->load_bytes) b->graph->load_bytes = tensor->load_bytes;
     side = qnnrt__tensor_side_of(&tensor->abi);
     if (side >= 0) b->graph->side_counts[side] += 1;
@@ -1479,11 +1738,13 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
         if (tensor == NULL)
             return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is not a tensor of this"
                                      " graph (handle %d)", d->name, (int)d->tensor);
-        if (tensor->abi.body.type == QNNRT__ABI_STATIC && tensor->load == NULL) return QNNRT_OK;
+        if (tensor->abi.body.type == QNNRT__ABI_STATIC && tensor->load == NULL &&
+            tensor->shared == NULL) return QNNRT_OK;
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
                                  " which %s", d->name, tensor->abi.body.name,
-                                 tensor->load != NULL ? "has load instead of data"
-                                                      : "is not STATIC");
+                                 tensor->shared != NULL ? "is shared"
+                                 : tensor->load != NULL ? "has load instead of data"
+                                                        : "is not STATIC");
     }
     if (d->rank != 0)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
@@ -1856,133 +2117,49 @@ static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
 /* =====================================================================================
    KEY                                                                               >>key
    A hash of everything that decides what a builder would make.
-   Needs: >>abi >>backend (its struct) >>build >>tensor
+   Needs: >>abi >>backend (its struct) >>build >>mix >>tensor
    Knows nothing of: vendor calls, models
    ===================================================================================== */
 
-/* Two words that each word of the content changes both. For a given state, two blocks of 16 bytes
-   never give the same next state. */
-typedef struct qnnrt__key { uint64_t a, b; } qnnrt__key;
-
-static void qnnrt__key_two(qnnrt__key *key, uint64_t first, uint64_t second)
-{
-    key->a = (key->a ^ first) * UINT64_C(0x9E3779B97F4A7C15);
-    key->a ^= key->a >> 29;
-    key->b = (key->b ^ second ^ key->a) * UINT64_C(0xD6E8FEB86659FD93);
-    key->b ^= key->b >> 32;
-    key->a += key->b << 27 | key->b >> 37;
-}
-
-/* Add bytes and their number. */
-static void qnnrt__key_bytes(qnnrt__key *key, const void *data, uint64_t bytes)
-{
-    const unsigned char *at = (const unsigned char *)data;
-    uint64_t words[2];
-    qnnrt__key_two(key, bytes, 0x6B6579);
-    for (; bytes >= sizeof(words); bytes -= sizeof(words), at += sizeof(words)) {
-        memcpy(words, at, sizeof(words));
-        qnnrt__key_two(key, words[0], words[1]);
-    }
-    if (bytes == 0) return;
-    words[0] = words[1] = 0;
-    memcpy(words, at, (size_t)bytes);
-    qnnrt__key_two(key, words[0], words[1]);
-}
-
-/* Add a text; NULL differs from "". */
-static void qnnrt__key_text(qnnrt__key *key, const char *text)
-{
-    qnnrt__key_two(key, text != NULL, 0);
-    if (text != NULL) qnnrt__key_bytes(key, text, strlen(text));
-}
-
-static void qnnrt__key_pairs(qnnrt__key *key, const qnnrt__abi_scale_offset *pairs, uint64_t count)
-{
-    qnnrt__key_bytes(key, pairs, count * sizeof(*pairs));
-}
-
-static void qnnrt__key_quant(qnnrt__key *key, const qnnrt__abi_tensor_body *body)
-{
-    const qnnrt__abi_quantize *q = &body->quantize;
-    uint64_t pairs = 1;
-    uint32_t i;
-    qnnrt__key_two(key, q->definition, q->encoding);
-    if (q->definition != QNNRT__ABI_DEFINED) return;
-    switch (q->encoding) {
-    case QNNRT__ABI_SCALE_OFFSET: qnnrt__key_pairs(key, &q->u.scale_offset, 1); break;
-    case QNNRT__ABI_AXIS_SCALE_OFFSET:
-        qnnrt__key_two(key, (uint64_t)q->u.axis.axis, q->u.axis.count);
-        qnnrt__key_pairs(key, q->u.axis.pairs, q->u.axis.count);
-        break;
-    case QNNRT__ABI_BW_SCALE_OFFSET:
-        qnnrt__key_two(key, q->u.bw.bitwidth, (uint64_t)q->u.bw.offset);
-        qnnrt__key_bytes(key, &q->u.bw.scale, sizeof(q->u.bw.scale));
-        break;
-    case QNNRT__ABI_BW_AXIS_SCALE_OFFSET:
-        qnnrt__key_two(key, q->u.bw_axis.bitwidth, (uint64_t)q->u.bw_axis.axis);
-        qnnrt__key_bytes(key, q->u.bw_axis.scales, (uint64_t)q->u.bw_axis.count * 4);
-        qnnrt__key_bytes(key, q->u.bw_axis.offsets,
-                         q->u.bw_axis.offsets != NULL ? (uint64_t)q->u.bw_axis.count * 4 : 0);
-        break;
-    case QNNRT__ABI_BLOCK:
-        for (i = 0; i < body->rank; ++i) pairs *= body->dims[i] / q->u.block.sizes[i];
-        qnnrt__key_bytes(key, q->u.block.sizes, (uint64_t)body->rank * 4);
-        qnnrt__key_pairs(key, q->u.block.pairs, pairs);
-        break;
-    default:                                            /* BLOCKWISE_EXPANSION */
-        pairs = body->dims[q->u.expansion->axis];
-        qnnrt__key_two(key, (uint64_t)q->u.expansion->axis, q->u.expansion->blocks);
-        qnnrt__key_pairs(key, q->u.expansion->pairs, pairs);
-        qnnrt__key_bytes(key, q->u.expansion->multipliers, pairs * q->u.expansion->blocks);
-    }
-}
-
-static void qnnrt__key_tensor(qnnrt__key *key, const qnnrt__build_tensor *tensor)
+static void qnnrt__key_tensor(qnnrt__mix *key, const qnnrt__build_tensor *tensor)
 {
     const qnnrt__abi_tensor_body *body = &tensor->abi.body;
     const int named = qnnrt__tensor_side_of(&tensor->abi) >= 0 && !tensor->unnamed;
     const int dynamic = tensor->abi.version == 2;
-    qnnrt__key_two(key, (uint64_t)body->type << 32 | body->dtype, body->rank);
-    qnnrt__key_bytes(key, body->dims, (uint64_t)body->rank * 4);
-    qnnrt__key_bytes(key, body->dynamic_dims, dynamic ? body->rank : 0);
-    qnnrt__key_quant(key, body);
-    qnnrt__key_text(key, named ? body->name : NULL);
-    if (tensor->identity != 0) {
-        qnnrt__key_two(key, 1, tensor->identity);
-    } else if (tensor->load != NULL) {
-        qnnrt__key_bytes(key, &tensor->load, sizeof(tensor->load));
-        qnnrt__key_bytes(key, &tensor->load_user, sizeof(tensor->load_user));
-    } else if (body->buffer.data != NULL) {
-        qnnrt__key_bytes(key, body->buffer.data, body->buffer.bytes);
-    }
+    qnnrt__mix_two(key, body->type, tensor->shared != NULL);
+    qnnrt__tensor_mix(key, body);
+    qnnrt__mix_bytes(key, body->dynamic_dims, dynamic ? body->rank : 0);
+    qnnrt__mix_text(key, named ? body->name : NULL);
+    if (tensor->shared == NULL) qnnrt__tensor_mix_data(key, tensor);
+    else qnnrt__mix_two(key, tensor->shared->content.a, tensor->shared->content.b);
 }
 
-static void qnnrt__key_node(qnnrt__key *key, const qnnrt__build_node *node)
+static void qnnrt__key_node(qnnrt__mix *key, const qnnrt__build_node *node)
 {
     const qnnrt__abi_op *op = &node->op;
     uint32_t i;
-    qnnrt__key_text(key, op->package);
-    qnnrt__key_text(key, op->type);
-    qnnrt__key_two(key, (uint64_t)op->input_count << 32 | op->output_count, op->param_count);
-    for (i = 0; i < op->input_count; ++i) qnnrt__key_two(key, 0, node->inputs[i]->index);
-    for (i = 0; i < op->output_count; ++i) qnnrt__key_two(key, 1, node->outputs[i]->index);
+    qnnrt__mix_text(key, op->package);
+    qnnrt__mix_text(key, op->type);
+    qnnrt__mix_two(key, (uint64_t)op->input_count << 32 | op->output_count, op->param_count);
+    for (i = 0; i < op->input_count; ++i) qnnrt__mix_two(key, 0, node->inputs[i]->index);
+    for (i = 0; i < op->output_count; ++i) qnnrt__mix_two(key, 1, node->outputs[i]->index);
     for (i = 0; i < op->param_count; ++i) {
         const qnnrt__abi_param *param = &op->params[i];
-        qnnrt__key_text(key, param->name);
-        if (node->param_tensors[i] != NULL) qnnrt__key_two(key, 2, node->param_tensors[i]->index);
-        else qnnrt__key_two(key, (uint64_t)param->u.scalar.dtype << 32, param->u.scalar.u.room);
+        qnnrt__mix_text(key, param->name);
+        if (node->param_tensors[i] != NULL) qnnrt__mix_two(key, 2, node->param_tensors[i]->index);
+        else qnnrt__mix_two(key, (uint64_t)param->u.scalar.dtype << 32, param->u.scalar.u.room);
     }
 }
 
-static void qnnrt__key_graph(qnnrt__key *key, const qnnrt__build_graph *graph)
+static void qnnrt__key_graph(qnnrt__mix *key, const qnnrt__build_graph *graph)
 {
     const qnnrt_graph_desc *d = &graph->desc;
     size_t i;
-    qnnrt__key_text(key, d->name);
-    qnnrt__key_text(key, graph->dlc);
-    qnnrt__key_two(key, (uint64_t)d->priority << 32 | d->vtcm_mib, d->optimization_level);
-    qnnrt__key_two(key, d->hvx_threads, (uint64_t)d->fp16);
-    qnnrt__key_two(key, graph->tensors.count, graph->nodes.count);
+    qnnrt__mix_text(key, d->name);
+    qnnrt__mix_text(key, graph->dlc);
+    qnnrt__mix_two(key, (uint64_t)d->priority << 32 | d->vtcm_mib, d->optimization_level);
+    qnnrt__mix_two(key, d->hvx_threads, (uint64_t)d->fp16);
+    qnnrt__mix_two(key, graph->tensors.count, graph->nodes.count);
     for (i = 0; i < graph->tensors.count; ++i)
         qnnrt__key_tensor(key, (const qnnrt__build_tensor *)graph->tensors.items[i]);
     for (i = 0; i < graph->nodes.count; ++i)
@@ -1990,43 +2167,37 @@ static void qnnrt__key_graph(qnnrt__key *key, const qnnrt__build_graph *graph)
 }
 
 /* Compute the key of a builder. */
-static qnnrt__key qnnrt__key_of(const qnnrt_builder *b)
+static qnnrt__mix qnnrt__key_of(const qnnrt_builder *b)
 {
     const qnnrt_backend *backend = b->backend;
-    qnnrt__key key = { UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344) };
+    qnnrt__mix key = { UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344) };
     size_t c, g;
-    qnnrt__key_two(&key, backend->info.id, b->soc_model != 0 ? b->soc_model : backend->soc_model);
-    qnnrt__key_two(&key, b->dsp_arch, b->contexts.count);
-    qnnrt__key_text(&key, backend->build_id);
+    qnnrt__mix_two(&key, backend->info.id, b->soc_model != 0 ? b->soc_model : backend->soc_model);
+    qnnrt__mix_two(&key, b->dsp_arch, b->contexts.count);
+    qnnrt__mix_text(&key, backend->build_id);
     for (c = 0; c < b->contexts.count; ++c) {
         const qnnrt__build_context *context = (const qnnrt__build_context *)b->contexts.items[c];
-        qnnrt__key_two(&key, (uint64_t)context->desc.priority << 32 | context->graphs.count,
+        qnnrt__mix_two(&key, (uint64_t)context->desc.priority << 32 | context->graphs.count,
                        (uint64_t)context->desc.weight_sharing);
         for (g = 0; g < context->graphs.count; ++g)
             qnnrt__key_graph(&key, (const qnnrt__build_graph *)context->graphs.items[g]);
     }
-    qnnrt__key_two(&key, 0, 0);                         /* mix the last words */
-    qnnrt__key_two(&key, 0, 0);
+    qnnrt__mix_two(&key, 0, 0);                         /* mix the last words */
+    qnnrt__mix_two(&key, 0, 0);
     return key;
 }
 
 /* =====================================================================================
-   COMPOSE                                                                       >>compose
-   Gives what was recorded to the vendor and makes a model of what it returns.
-   Needs: >>os >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>profile
-          >>context >>pipeline >>model >>public (names of results) >>validate >>container
-          >>build >>tensor >>node >>device
-   Knows nothing of: memory plans, execution
+   FILL                                                                             >>fill
+   Gives the tensors and nodes of a graph to the vendor: data that a function writes, tensors
+   that graphs of a context share, and how far it is.
+   Needs: >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct) >>model (its
+          struct) >>public (names of results) >>validate >>build >>node
+   Knows nothing of: options, what becomes of a graph
    ===================================================================================== */
 
-/* A finalized graph. */
-typedef struct qnnrt__compose_made {
-    qnnrt_graph_info  info;
-    qnnrt__abi_handle handle;
-} qnnrt__compose_made;
-
 /* Tell the caller how far it is. Return QNNRT_E_CANCELLED if he wants it to end. */
-static qnnrt_result qnnrt__compose_tell(qnnrt_builder *b, qnnrt_build_phase phase,
+static qnnrt_result qnnrt__fill_tell(qnnrt_builder *b, qnnrt_build_phase phase,
                                         const char *graph)
 {
     b->at.phase = phase;
@@ -2037,6 +2208,225 @@ static qnnrt_result qnnrt__compose_tell(qnnrt_builder *b, qnnrt_build_phase phas
                        " after %lu of %lu nodes", graph, (unsigned long)b->at.nodes,
                        (unsigned long)b->at.node_count);
 }
+
+/* Let the caller write a tensor's data. Its error is shown after graph and tensor. */
+static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_tensor *tensor,
+                                        void *data)
+{
+    qnnrt_error own;
+    qnnrt_result result;
+    memset(&own, 0, sizeof(own));
+    result = (tensor->load)(tensor->load_user, data, tensor->load_bytes, &own);
+    if (result == QNNRT_OK) return QNNRT_OK;
+    own.text[sizeof(own.text) - 1] = own.hint[sizeof(own.hint) - 1] = '\0';
+    qnnrt__build_fail(b, result, "cannot load tensor \"%.200s\": %s", tensor->abi.body.name,
+                      own.text[0] != '\0' ? own.text : qnnrt_result_name(result));
+    b->err->vendor_code = own.vendor_code;
+    return own.hint[0] != '\0' ? qnnrt__hint(b->err, result, "%s", own.hint) : result;
+}
+
+/* Fail because the library did not take a tensor. */
+static qnnrt_result qnnrt__fill_refused(const qnnrt_builder *b,
+                                           const qnnrt__abi_tensor_body *body, const char *call,
+                                           qnnrt__abi_code code)
+{
+    qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
+    qnnrt__validate_say(b->err, body);
+    return qnnrt__build_explain(b, call, code);
+}
+
+/* Give a tensor to a graph, or if `graph` is NULL to the context. If it has load(), that writes its
+   data to `scratch` before. */
+static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__abi_handle context,
+                                          qnnrt__abi_handle graph, qnnrt__build_tensor *tensor,
+                                          void *scratch)
+{
+    const qnnrt__abi_calls *calls = b->backend->calls;
+    qnnrt__abi_tensor_body *body = &tensor->abi.body;
+    qnnrt__abi_code code;
+    if (tensor->load != NULL) {
+        const qnnrt_result result = qnnrt__fill_load(b, tensor, scratch);
+        if (result != QNNRT_OK) return result;
+        body->buffer.data = scratch;
+        body->buffer.bytes = tensor->load_bytes;
+    }
+    b->backend->mark = qnnrt__log_mark(b->backend->log_slot);
+    code = graph != NULL ? calls->tensor_create(graph, &tensor->abi)
+                         : calls->tensor_create_context(context, &tensor->abi);
+    if (tensor->load != NULL) {                     /* nodes get it without data */
+        body->buffer.data = NULL;
+        body->buffer.bytes = 0;
+    }
+    return code == 0 ? QNNRT_OK
+                     : qnnrt__fill_refused(b, body, graph != NULL ? "tensorCreateGraphTensor"
+                                                                     : "tensorCreateContextTensor",
+                                              code);
+}
+
+/* Return 1 if the library has tensors that belong to a context.
+   Source: CPU 2.47 has; HTP 2.47 and 2.51 answer 0x3e8 to this question and to the call. */
+static int qnnrt__fill_has_shared(const qnnrt_backend *b)
+{
+    return b->calls->property_has_capability != NULL && b->calls->tensor_create_context != NULL &&
+           b->calls->property_has_capability(QNNRT__ABI_CONTEXT_TENSORS) == 0;
+}
+
+/* Keep the data of a shared tensor with the model, for the graphs that get copies. */
+static qnnrt_result qnnrt__fill_hold(const qnnrt_builder *b, qnnrt *model,
+                                        const qnnrt__build_tensor *tensor,
+                                        qnnrt__build_shared *own)
+{
+    const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
+    unsigned char *copy;
+    own->data = tensor->abi.body.buffer.data;
+    if (tensor->stays || (tensor->load != NULL && !ref)) return QNNRT_OK;
+    copy = (unsigned char *)qnnrt__arena_alloc(&model->arena, (uint64_t)own->bytes + 63, 1);
+    if (copy == NULL) return qnnrt__build_no_memory(b);
+    copy += (64 - ((uintptr_t)copy & 63)) & 63;
+    own->load = NULL;
+    if (own->data != NULL) memcpy(copy, own->data, own->bytes);
+    own->data = copy;
+    return tensor->load != NULL ? qnnrt__fill_load(b, tensor, copy) : QNNRT_OK;
+}
+
+/* Find the shared tensor that a tensor of a graph is; one that is new becomes the context's. */
+static qnnrt_result qnnrt__fill_share(const qnnrt_builder *b, qnnrt *model,
+                                         qnnrt__context *context, qnnrt__build_tensor *tensor,
+                                         void *scratch, qnnrt__build_shared **out)
+{
+    qnnrt__build_shared *own = qnnrt__build_share_of(
+        (qnnrt__build_shared *)context->shared, tensor->shared->name);
+    qnnrt_result result;
+    *out = own;
+    if (own != NULL) return QNNRT_OK;
+    own = (qnnrt__build_shared *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*own));
+    if (own == NULL) return qnnrt__build_no_memory(b);
+    *own = *tensor->shared;
+    own->name = qnnrt__arena_text(&model->arena, own->name, strlen(own->name));
+    if (own->name == NULL) return qnnrt__build_no_memory(b);
+    if (qnnrt__fill_has_shared(b->backend)) {
+        result = qnnrt__fill_tensor(b, context->handle, NULL, tensor, scratch);
+        own->id = tensor->abi.body.id;
+        own->data = NULL;
+        own->load = NULL;
+    } else {
+        result = qnnrt__fill_hold(b, model, tensor, own);
+    }
+    if (result != QNNRT_OK) return result;
+    own->next = (qnnrt__build_shared *)context->shared;
+    context->shared = own;
+    context->info->shared_bytes += own->bytes;
+    *out = own;
+    return QNNRT_OK;
+}
+
+/* Give a shared tensor to a graph: the one of the context, or a copy. */
+static qnnrt_result qnnrt__fill_shared(const qnnrt_builder *b, qnnrt *model,
+                                          qnnrt__context *context, qnnrt__abi_handle graph,
+                                          qnnrt__build_tensor *tensor, void *scratch)
+{
+    const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
+    const void *was = context->shared;
+    qnnrt__abi_tensor_body *body = &tensor->abi.body;
+    qnnrt__build_shared *own;
+    qnnrt_result result = qnnrt__fill_share(b, model, context, tensor, scratch, &own);
+    if (result != QNNRT_OK) return result;
+    body->id = own->id;
+    if (own->id != 0) return QNNRT_OK;
+    tensor->load = own->load;
+    tensor->load_user = own->load_user;
+    tensor->load_bytes = own->load != NULL ? own->bytes : 0;
+    body->buffer.data = own->data;
+    body->buffer.bytes = own->data != NULL ? own->bytes : 0;
+    if (ref) body->mem_type = QNNRT__ABI_MEM_REF_IN_PLACE;
+    result = qnnrt__fill_tensor(b, NULL, graph, tensor, scratch);
+    if (result == QNNRT_OK && !ref && was == context->shared)
+        context->info->shared_copies += own->bytes;
+    return result;
+}
+
+/* Give the tensors of a graph to the vendor, which copies their data. One scratch buffer takes the
+   data of each tensor with load() in turn. The caller holds the lock. */
+static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b, qnnrt *model, qnnrt__context *context,
+                                           qnnrt__abi_handle handle)
+{
+    const qnnrt__build_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    void *scratch = NULL, *data = NULL;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (graph->load_bytes > 0) {
+        scratch = qnnrt__mem_raw(&backend->hooks, (uint64_t)graph->load_bytes + 63);
+        if (scratch == NULL) return qnnrt__build_no_memory(b);
+        data = (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+    }
+    for (i = 0; i < graph->tensors.count && result == QNNRT_OK; ++i) {
+        qnnrt__build_tensor *tensor = (qnnrt__build_tensor *)graph->tensors.items[i];
+        uint64_t bytes = tensor->load_bytes;
+        if (tensor->shared == NULL || tensor->given) bytes += tensor->abi.body.buffer.bytes;
+        result = tensor->shared != NULL
+                     ? qnnrt__fill_shared(b, model, context, handle, tensor, data)
+                     : qnnrt__fill_tensor(b, NULL, handle, tensor, data);
+        if (result != QNNRT_OK) break;
+        b->at.bytes += bytes;
+        if (bytes > 0) result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+    }
+    qnnrt__mem_free(&backend->hooks, scratch);
+    return result;
+}
+
+/* Give the tensors and nodes of a graph to the vendor. The caller holds the lock. */
+static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b, qnnrt *model, qnnrt__context *context,
+                                        qnnrt__abi_handle handle, qnnrt__abi_tensor *room)
+{
+    const qnnrt__build_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    const qnnrt__abi_calls *calls = backend->calls;
+    qnnrt__abi_code code;
+    size_t i;
+    qnnrt_result result = qnnrt__fill_tensors(b, model, context, handle);
+    if (result != QNNRT_OK) return result;
+    for (i = 0; i < graph->nodes.count; ++i) {
+        const qnnrt__build_node *node = (const qnnrt__build_node *)graph->nodes.items[i];
+        const qnnrt__abi_op op = qnnrt__node_op(node, room);
+        result = qnnrt__validate(backend, &op, !b->no_validate && b->model == NULL,
+                                 graph->desc.name, b->err);
+        if (result != QNNRT_OK) {
+            b->op = &node->op;
+            return result;
+        }
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = calls->graph_add_node(handle, op);
+        if (code == 0) {
+            b->at.nodes += 1;
+            result = qnnrt__fill_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
+            if (result != QNNRT_OK) return result;
+            continue;
+        }
+        b->op = &node->op;
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it%s",
+                          b->no_validate ? "" : ", although it validated it");
+        qnnrt__validate_describe(b->err, &op);
+        qnnrt__err_add(b->err, "\n  ");
+        return qnnrt__build_explain(b, "graphAddNode", code);
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   COMPOSE                                                                       >>compose
+   Gives what was recorded to the vendor and makes a model of what it returns.
+   Needs: >>os >>sort >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>profile
+          >>context >>pipeline >>model >>validate >>container >>build >>tensor >>node >>device
+          >>fill
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
+
+/* A finalized graph. */
+typedef struct qnnrt__compose_made {
+    qnnrt_graph_info  info;
+    qnnrt__abi_handle handle;
+} qnnrt__compose_made;
 
 /* Return the node of the graph that the library's log blames since a mark, or NULL.
    Source: HTP 2.47 and 2.51 log: "fc" generated: could not create op */
@@ -2081,7 +2471,7 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
     if (b->profile_level != QNNRT_PROFILE_OFF)
         result = qnnrt__profile_open(backend, b->profile_level, &profile, b->err);
     if (result != QNNRT_OK) return result;
-    result = qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZE, name);
+    result = qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZE, name);
     if (result != QNNRT_OK) {
         qnnrt__profile_close(backend, profile);
         return result;
@@ -2092,7 +2482,7 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
         result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
     qnnrt__profile_close(backend, profile);
     if (code == 0) {
-        if (result == QNNRT_OK) result = qnnrt__compose_tell(b, QNNRT_BUILD_FINALIZED, name);
+        if (result == QNNRT_OK) result = qnnrt__fill_tell(b, QNNRT_BUILD_FINALIZED, name);
         return result;
     }
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
@@ -2136,106 +2526,9 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
     return list;
 }
 
-/* Let the caller write a tensor's data. Its error is shown after graph and tensor. */
-static qnnrt_result qnnrt__compose_load(const qnnrt_builder *b, const qnnrt__build_tensor *tensor,
-                                        void *data)
-{
-    qnnrt_error own;
-    qnnrt_result result;
-    memset(&own, 0, sizeof(own));
-    result = (tensor->load)(tensor->load_user, data, tensor->load_bytes, &own);
-    if (result == QNNRT_OK) return QNNRT_OK;
-    own.text[sizeof(own.text) - 1] = own.hint[sizeof(own.hint) - 1] = '\0';
-    qnnrt__build_fail(b, result, "cannot load tensor \"%.200s\": %s", tensor->abi.body.name,
-                      own.text[0] != '\0' ? own.text : qnnrt_result_name(result));
-    b->err->vendor_code = own.vendor_code;
-    return own.hint[0] != '\0' ? qnnrt__hint(b->err, result, "%s", own.hint) : result;
-}
-
-/* Give the tensors of a graph to the vendor, which copies their data. One scratch buffer takes the
-   data of each tensor with load() in turn. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_tensors(qnnrt_builder *b, qnnrt__abi_handle handle)
-{
-    const qnnrt__build_graph *graph = b->graph;
-    qnnrt_backend *backend = b->backend;
-    void *scratch = NULL, *data = NULL;
-    qnnrt__abi_code code;
-    qnnrt_result result = QNNRT_OK;
-    size_t i;
-    if (graph->load_bytes > 0) {
-        scratch = qnnrt__mem_raw(&backend->hooks, (uint64_t)graph->load_bytes + 63);
-        if (scratch == NULL) return qnnrt__build_no_memory(b);
-        data = (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
-    }
-    for (i = 0; i < graph->tensors.count && result == QNNRT_OK; ++i) {
-        qnnrt__build_tensor *tensor = (qnnrt__build_tensor *)graph->tensors.items[i];
-        qnnrt__abi_tensor_body *body = &tensor->abi.body;
-        if (tensor->load != NULL) {
-            result = qnnrt__compose_load(b, tensor, data);
-            if (result != QNNRT_OK) break;
-            body->buffer.data = data;
-            body->buffer.bytes = tensor->load_bytes;
-        }
-        backend->mark = qnnrt__log_mark(backend->log_slot);
-        code = backend->calls->tensor_create(handle, &tensor->abi);
-        if (tensor->load != NULL) {                     /* nodes get it without data */
-            body->buffer.data = NULL;
-            body->buffer.bytes = 0;
-        }
-        if (code == 0) {
-            const uint64_t bytes = tensor->load_bytes + (uint64_t)body->buffer.bytes;
-            b->at.bytes += bytes;
-            if (bytes > 0) result = qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
-            continue;
-        }
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
-        qnnrt__validate_say(b->err, body);
-        result = qnnrt__build_explain(b, "tensorCreateGraphTensor", code);
-    }
-    qnnrt__mem_free(&backend->hooks, scratch);
-    return result;
-}
-
-/* Give the tensors and nodes of a graph to the vendor. The caller holds the lock. */
-static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
-                                        qnnrt__abi_tensor *room)
-{
-    const qnnrt__build_graph *graph = b->graph;
-    qnnrt_backend *backend = b->backend;
-    const qnnrt__abi_calls *calls = backend->calls;
-    qnnrt__abi_code code;
-    size_t i;
-    qnnrt_result result = qnnrt__compose_tensors(b, handle);
-    if (result != QNNRT_OK) return result;
-    for (i = 0; i < graph->nodes.count; ++i) {
-        const qnnrt__build_node *node = (const qnnrt__build_node *)graph->nodes.items[i];
-        const qnnrt__abi_op op = qnnrt__node_op(node, room);
-        result = qnnrt__validate(backend, &op, !b->no_validate, graph->desc.name, b->err);
-        if (result != QNNRT_OK) {
-            b->op = &node->op;
-            return result;
-        }
-        backend->mark = qnnrt__log_mark(backend->log_slot);
-        code = calls->graph_add_node(handle, op);
-        if (code == 0) {
-            b->at.nodes += 1;
-            result = qnnrt__compose_tell(b, QNNRT_BUILD_FILL, graph->desc.name);
-            if (result != QNNRT_OK) return result;
-            continue;
-        }
-        b->op = &node->op;
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it%s",
-                          b->no_validate ? "" : ", although it validated it");
-        qnnrt__validate_describe(b->err, &op);
-        qnnrt__err_add(b->err, "\n  ");
-        return qnnrt__build_explain(b, "graphAddNode", code);
-    }
-    return QNNRT_OK;
-}
-
 /* Create, fill and finalize a graph. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
-                                              const qnnrt__context *context,
+                                              qnnrt__context *context,
                                               qnnrt__build_list *made, qnnrt__abi_tensor *room)
 {
     const qnnrt__build_graph *graph = b->graph;
@@ -2252,7 +2545,7 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
         qnnrt__build_fail(b, QNNRT_E_BACKEND, "cannot create it%s", configs.text);
         return qnnrt__build_explain(b, "graphCreate", code);
     }
-    result = qnnrt__compose_fill(b, handle, room);
+    result = qnnrt__fill_graph(b, model, context, handle, room);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 2;
@@ -2299,23 +2592,80 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b, qnnrt *model,
     return result;
 }
 
+/* Sort the names of the graphs of a context, in memory that it has. */
+static void qnnrt__compose_sort(qnnrt__context *context)
+{
+    const qnnrt_context_info *info = context->info;
+    size_t g;
+    for (g = 0; g < info->graph_count; ++g) context->by_name[g] = &info->graphs[g];
+    qnnrt__sort((const void **)context->by_name, info->graph_count, qnnrt__model_graph_order);
+}
+
+/* Append graphs to the lists of a context. The list of infos grows last: names point into it. */
+static qnnrt_result qnnrt__compose_attach(const qnnrt_builder *b, qnnrt *model,
+                                          qnnrt__context *context, const qnnrt__build_list *made)
+{
+    qnnrt_context_info *info = context->info;
+    const size_t count = info->graph_count, need = count + made->count;
+    qnnrt_graph_info *graphs;
+    size_t i;
+    void *grown = qnnrt__arena_grow(&model->arena, (void *)context->by_name, count,
+                                    sizeof(*context->by_name), need, &context->graph_room[0]);
+    if (grown == NULL) return qnnrt__build_no_memory(b);
+    context->by_name = (const qnnrt_graph_info **)grown;
+    grown = qnnrt__arena_grow(&model->arena, context->graphs, count, sizeof(*context->graphs),
+                              need, &context->graph_room[1]);
+    if (grown == NULL) return qnnrt__build_no_memory(b);
+    context->graphs = (qnnrt__abi_handle *)grown;
+    graphs = (qnnrt_graph_info *)qnnrt__arena_grow(&model->arena, (void *)(uintptr_t)info->graphs,
+                                                   count, sizeof(*graphs), need,
+                                                   &context->graph_room[2]);
+    if (graphs == NULL) return qnnrt__build_no_memory(b);
+    for (i = 0; i < made->count; ++i) {
+        const qnnrt__compose_made *one = (const qnnrt__compose_made *)made->items[i];
+        graphs[count + i] = one->info;
+        context->graphs[count + i] = one->handle;
+    }
+    info->graphs = graphs;
+    info->graph_count = need;
+    qnnrt__compose_sort(context);
+    return QNNRT_OK;
+}
+
+/* Create and finalize the graphs of a context. The caller holds the lock. */
+static qnnrt_result qnnrt__compose_graphs(qnnrt_builder *b, qnnrt *model,
+                                          const qnnrt__build_context *from,
+                                          qnnrt__context *context, const qnnrt__system *system,
+                                          qnnrt__abi_tensor *room)
+{
+    qnnrt__build_list made;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    memset(&made, 0, sizeof(made));
+    for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
+        b->graph = (qnnrt__build_graph *)from->graphs.items[i];
+        result = b->graph->dlc != NULL
+                     ? qnnrt__compose_container(b, model, system, context, &made)
+                     : qnnrt__compose_graph_make(b, model, context, &made, room);
+    }
+    if (result != QNNRT_OK) return result;
+    b->graph = NULL;
+    return qnnrt__compose_attach(b, model, context, &made);
+}
+
 /* Create a context with its graphs. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
                                                 const qnnrt__system *system,
                                                 qnnrt__abi_tensor *room)
 {
-    qnnrt__build_context *from = (qnnrt__build_context *)b->contexts.items[at];
+    const qnnrt__build_context *from = (const qnnrt__build_context *)b->contexts.items[at];
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
     qnnrt_backend *backend = b->backend;
     qnnrt__device_configs configs;
-    qnnrt__build_list made;
-    qnnrt_graph_info *graphs;
     const uint64_t began = qnnrt__os_clock_ns();
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result;
     qnnrt__abi_code code;
-    size_t i;
-    memset(&made, 0, sizeof(made));
     b->graph = NULL;
     context->info = info;
     context->file.fd = -1;
@@ -2340,25 +2690,8 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
                     configs.text);
         return qnnrt__build_explain(b, "contextCreate", code);
     }
-    for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
-        b->graph = (qnnrt__build_graph *)from->graphs.items[i];
-        result = b->graph->dlc != NULL
-                     ? qnnrt__compose_container(b, model, system, context, &made)
-                     : qnnrt__compose_graph_make(b, model, context, &made, room);
-    }
+    result = qnnrt__compose_graphs(b, model, from, context, system, room);
     if (result != QNNRT_OK) return result;
-    b->graph = NULL;
-    graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
-    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, made.count,
-                                                              sizeof(*context->graphs));
-    if (graphs == NULL || context->graphs == NULL) return qnnrt__build_no_memory(b);
-    for (i = 0; i < made.count; ++i) {
-        const qnnrt__compose_made *one = (const qnnrt__compose_made *)made.items[i];
-        graphs[i] = one->info;
-        context->graphs[i] = one->handle;
-    }
-    info->graphs = graphs;
-    info->graph_count = made.count;
     info->create_ns = qnnrt__os_clock_ns() - began;
     info->resident = 1;
     info->creates = 1;
@@ -2406,6 +2739,9 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     }
     qnnrt__model_give(qnnrt__model_add(model, ""), b->backend, 0);
     model->built = 1;
+    qnnrt__os_lock(&b->backend->shells_lock);
+    model->serial = ++b->backend->serial;
+    qnnrt__os_unlock(&b->backend->shells_lock);
     snprintf(model->system_path, sizeof(model->system_path), "%s",
              b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
     model->contexts =
@@ -2420,7 +2756,6 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     for (i = 0; i < count && result == QNNRT_OK; ++i)
         result = qnnrt__compose_context_make(b, model, i, system, room);
     qnnrt__hooks_unlock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__model_sort(model, b->err);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, NULL, 0, b->err);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
@@ -2429,6 +2764,100 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
     qnnrt__model_publish(model);
     *out = model;
     return QNNRT_OK;
+}
+
+/* Ask the library about each node of each graph before it gets anything. The caller holds the
+   lock. */
+static qnnrt_result qnnrt__compose_ask(qnnrt_builder *b, const qnnrt__build_context *from,
+                                       qnnrt__abi_tensor *room)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t g, n;
+    for (g = 0; g < from->graphs.count; ++g) {
+        b->graph = (qnnrt__build_graph *)from->graphs.items[g];
+        for (n = 0; n < b->graph->nodes.count; ++n) {
+            const qnnrt__build_node *node = (const qnnrt__build_node *)b->graph->nodes.items[n];
+            const qnnrt__abi_op op = qnnrt__node_op(node, room);
+            result = qnnrt__validate(b->backend, &op, !b->no_validate, b->graph->desc.name, b->err);
+            if (result == QNNRT_OK) continue;
+            b->op = &node->op;
+            return result;
+        }
+    }
+    return result;
+}
+
+/* Make pipelines of the graphs of a context from number `first` on: one that is listed with those
+   of joined graphs, and one with those of single graphs. */
+static qnnrt_result qnnrt__compose_pipelines(qnnrt_builder *b, qnnrt *model, size_t at,
+                                             size_t first)
+{
+    const size_t joined = model->pipeline_count, singles = model->single_count;
+    const size_t more = model->infos[at].graph_count - first;
+    unsigned char **used = (unsigned char **)qnnrt__build_alloc(b, model->context_count,
+                                                                sizeof(*used));
+    ptrdiff_t *members = (ptrdiff_t *)qnnrt__build_alloc(b, model->context_count,
+                                                         sizeof(*members));
+    qnnrt_pipeline **list = (qnnrt_pipeline **)qnnrt__arena_grow(
+        &model->arena, model->pipelines, joined + singles, sizeof(*list),
+        (uint64_t)joined + singles + 2 * more, &model->pipeline_room);
+    qnnrt__join join;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    memset(&join, 0, sizeof(join));
+    if (used == NULL || members == NULL || list == NULL) return qnnrt__build_no_memory(b);
+    used[at] = (unsigned char *)qnnrt__build_alloc(b, model->infos[at].graph_count, 1);
+    if (used[at] == NULL) return qnnrt__build_no_memory(b);
+    model->pipelines = list;
+    memmove(list + joined + more, list + joined, singles * sizeof(*list));
+    join.model = model;
+    join.used = used;
+    join.members = members;
+    join.count = joined;
+    join.err = b->err;
+    for (i = 0; i < model->context_count; ++i) members[i] = -1;
+    for (i = 0; i < more && result == QNNRT_OK; ++i) {
+        members[at] = (ptrdiff_t)(first + i);
+        result = qnnrt__pipeline_join(&join);
+    }
+    for (i = 0; i < more && result == QNNRT_OK; ++i)
+        result = qnnrt__pipeline_single(model, at, first + i, &list[joined + more + singles + i],
+                                        b->err);
+    if (result == QNNRT_OK) {
+        model->pipeline_count += more;
+        model->single_count += more;
+    } else {
+        memmove(list + joined, list + joined + more, singles * sizeof(*list));
+    }
+    return result;
+}
+
+/* Add the graphs of a builder to the context that it extends. */
+static qnnrt_result qnnrt__compose_extend(qnnrt_builder *b, const qnnrt__system *system,
+                                          qnnrt **out)
+{
+    qnnrt *model = b->model;
+    const size_t at = b->model_context, first = model->infos[at].graph_count;
+    const qnnrt__build_context *from = (const qnnrt__build_context *)b->contexts.items[0];
+    const uint64_t began = qnnrt__os_clock_ns();
+    qnnrt__abi_tensor *room =
+        (qnnrt__abi_tensor *)qnnrt__build_alloc(b, b->most_ends, sizeof(*room));
+    qnnrt_result result;
+    if (room == NULL) return qnnrt__build_no_memory(b);
+    qnnrt__hooks_lock(&b->backend->hooks);
+    result = qnnrt__compose_ask(b, from, room);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_graphs(b, model, from, &model->contexts[at], system, room);
+    qnnrt__hooks_unlock(&b->backend->hooks);
+    if (result == QNNRT_OK) result = qnnrt__compose_pipelines(b, model, at, first);
+    if (result != QNNRT_OK) {
+        model->infos[at].graph_count = first;
+        qnnrt__compose_sort(&model->contexts[at]);
+    }
+    model->infos[at].create_ns += qnnrt__os_clock_ns() - began;
+    qnnrt__model_publish(model);
+    if (result == QNNRT_OK) *out = model;
+    return result;
 }
 
 static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
@@ -2444,7 +2873,9 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
                                     &b->backend->hooks, &system, b->err);
         if (result == QNNRT_OK) result = qnnrt__container_able(&system, b->err);
     }
-    if (result == QNNRT_OK) result = qnnrt__compose_model(b, &system, out);
+    if (result == QNNRT_OK)
+        result = b->model != NULL ? qnnrt__compose_extend(b, &system, out)
+                                  : qnnrt__compose_model(b, &system, out);
     if (b->backend->unload) qnnrt__system_close(&system);
     return result;
 }
@@ -2453,7 +2884,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
    BUILDER                                                                       >>builder
    The public functions of a builder.
    Needs: >>os >>mem >>err >>abi >>backend >>profile >>context >>model >>validate >>build
-          >>tensor >>node >>device >>key >>compose
+          >>mix >>tensor >>node >>device >>key >>compose
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -2492,6 +2923,7 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
         qnnrt__hooks_unlock(&backend->hooks);
     }
     b->device = NULL;
+    if (b->model != NULL) qnnrt__os_count(&b->model->users, -1);
     qnnrt__arena_free(&b->arena);
     b->graph = NULL;
     b->op = NULL;
@@ -2559,12 +2991,68 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     return QNNRT_OK;
 }
 
+/* Let a builder fill the context that it extends. The model must be open. */
+static qnnrt_result qnnrt__builder_enter(qnnrt_builder *b)
+{
+    const qnnrt_context_info *info = &b->model->infos[b->model_context];
+    qnnrt__build_context *context =
+        (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
+    size_t i;
+    if (context == NULL || !qnnrt__build_push(b, &b->contexts, context))
+        return qnnrt__build_no_memory(b);
+    context->desc.name = info->file;
+    for (i = 0; i < info->graph_count; ++i)
+        if (!qnnrt__build_take(b, &context->names, info->graphs[i].name))
+            return qnnrt__build_no_memory(b);
+    b->context = context;
+    b->device_asked = 1;                               /* the model has it */
+    b->soc_model = info->soc_model;
+    b->dsp_arch = info->dsp_arch;
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_builder_extend(qnnrt *model, size_t context,
+                                            const qnnrt_builder_desc *desc, qnnrt_builder **out,
+                                            qnnrt_error *err)
+{
+    qnnrt_builder *b;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (model == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_extend: model or out is NULL");
+    if (context >= model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
+                           (unsigned long long)context, (unsigned)model->context_count);
+    if (!model->built)
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s was opened, not built,"
+                                            " and cannot be extended", model->infos[context].file),
+                           "Build its graphs together, or open the binary beside the new graphs.");
+    result = qnnrt_builder_create(model->contexts[context].backend, desc, &b, err);
+    if (result != QNNRT_OK) return result;
+    b->model = model;
+    b->model_serial = model->serial;
+    b->model_context = context;
+    qnnrt__os_count(&model->users, 1);
+    if (qnnrt__builder_enter(b) == QNNRT_OK) {
+        *out = b;
+        return QNNRT_OK;
+    }
+    qnnrt__builder_spend(b, "not made");
+    return qnnrt__fail_memory(err, "a builder");
+}
+
 QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
 {
     qnnrt__build_context *context;
     char name[40];
     if (!qnnrt__builder_going(b)) return;
     b->graph = NULL;
+    if (b->model != NULL) {
+        qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder extends context \"%.200s\" and makes no"
+                    " other", b->context->desc.name);
+        return;
+    }
     context = (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
     if (context == NULL || !qnnrt__build_push(b, &b->contexts, context)) {
         qnnrt__build_no_memory(b);
@@ -2672,6 +3160,10 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor
     }
     if (qnnrt__build_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
     own = *desc;
+    if (desc->name == NULL && desc->shared) {
+        qnnrt__build_fail(b, QNNRT_E_ARG, "a shared tensor needs a name: graphs find it by that");
+        return -1;
+    }
     if (desc->name == NULL) {
         own.name = qnnrt__build_number(b, &b->tensor_names, "t", "", b->graph->tensors.count,
                                        &b->graph->tensor_number);
@@ -2777,14 +3269,32 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
     if (builder != NULL && !builder->spent) qnnrt__builder_spend(builder, "destroyed");
 }
 
+/* Count a user of the model that a spent builder extended. Return 0 if it was closed. */
+static int qnnrt__builder_hold(const qnnrt_builder *b)
+{
+    qnnrt_backend *backend = b->backend;
+    const qnnrt__backend_model *of;
+    qnnrt__os_lock(&backend->lists_lock);
+    for (of = backend->models; of != NULL; of = of->next)
+        if (of->model == b->model && of->model->serial == b->model_serial) break;
+    if (of != NULL) qnnrt__os_count(&of->model->users, 1);
+    qnnrt__os_unlock(&backend->lists_lock);
+    return of != NULL;
+}
+
 QNNRT_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (b == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_reset: builder is NULL");
     if (b->backend->backend == NULL) return qnnrt__backend_lost(b->backend, err);
-    if (b->spent) qnnrt__os_count(&b->backend->users, 1);
-    else qnnrt__arena_free(&b->arena);
-    if (b->spent) b->device_asked = 0;
+    if (b->spent && b->model != NULL && !qnnrt__builder_hold(b))
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "the model that this builder"
+                                            " extended was closed"), "Create another one.");
+    if (b->spent) {
+        qnnrt__os_count(&b->backend->users, 1);
+        b->device_asked = 0;
+    }
+    qnnrt__arena_free(&b->arena);
     b->spent = 0;
     qnnrt__err_clear(&b->error);
     memset(&b->contexts, 0, sizeof(b->contexts));
@@ -2796,13 +3306,15 @@ QNNRT_API qnnrt_result qnnrt_builder_reset(qnnrt_builder *b, qnnrt_error *err)
     b->containers = 0;
     memset(&b->at, 0, sizeof(b->at));
     b->failed_node[0] = b->failed_graph[0] = '\0';
-    return QNNRT_OK;
+    if (b->model == NULL || qnnrt__builder_enter(b) == QNNRT_OK) return QNNRT_OK;
+    qnnrt__builder_spend(b, "not reset");
+    return qnnrt__fail_memory(err, "a builder");
 }
 
 QNNRT_API qnnrt_result qnnrt_builder_key(qnnrt_builder *builder, uint64_t key[2],
                                          qnnrt_error *err)
 {
-    qnnrt__key own;
+    qnnrt__mix own;
     qnnrt__err_clear(err);
     if (key != NULL) key[0] = key[1] = 0;
     if (builder == NULL || key == NULL)

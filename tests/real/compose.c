@@ -202,27 +202,22 @@ TEST(the_cpu_builds_runs_and_restores)
     TRY(builds("libQnnCpu.so", 1e-5));
 }
 
-/* HTP validates weights with a scale per block beside 16-bit activations, and has no kernel for them. */
-TEST(the_log_blames_a_node_that_has_no_kernel)
+#define WRONG_NODE "model/layer.3 \"fc\""
+
+/* Add a graph "wrong": HTP validates weights with a scale per block beside 16-bit activations, and has no kernel for
+   them. */
+static void add_wrong(qnnrt_builder *b)
 {
     static const float scales[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     static const signed char codes[4 * 32] = { 0 };
-    qnnrt_backend *backend;
     qnnrt_graph_desc graph;
     qnnrt_tensor_desc t;
     qnnrt_blocks blocks;
     qnnrt_tensor ends[2], h, y;
     qnnrt_node_desc node;
-    qnnrt_builder *b;
-    qnnrt *built;
-    if (real_no_device()) SKIP("the library runs nothing here");
-    backend = open_library("libQnnHtp.so");
-    CHECK(backend != NULL);
     memset(&graph, 0, sizeof(graph));
     memset(&node, 0, sizeof(node));
     memset(&blocks, 0, sizeof(blocks));
-    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
-    add_layer(b, "right", 1, "x", "y");
     graph.name = "wrong";
     qnnrt_builder_graph(b, &graph);
     t = tensor_desc("x", QNNRT_TENSOR_INPUT, 1, 32);
@@ -248,7 +243,7 @@ TEST(the_log_blames_a_node_that_has_no_kernel)
     blocks.scales = scales;
     t.blocks = &blocks;
     ends[1] = qnnrt_builder_tensor(b, &t);
-    node.name = "model/layer.3 \"fc\"";
+    node.name = WRONG_NODE;
     node.type = "FullyConnected";
     node.inputs = ends;
     node.input_count = 2;
@@ -256,13 +251,128 @@ TEST(the_log_blames_a_node_that_has_no_kernel)
     node.output_count = 1;
     qnnrt_builder_node(b, &node);
     add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);
+}
+
+TEST(the_log_blames_a_node_that_has_no_kernel)
+{
+    qnnrt_backend *backend;
+    qnnrt_builder *b;
+    qnnrt *built;
+    if (real_no_device()) SKIP("the library runs nothing here");
+    backend = open_library("libQnnHtp.so");
+    CHECK(backend != NULL);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    add_layer(b, "right", 1, "x", "y");
+    add_wrong(b);
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
     if (qnnrt_builder_failed_node(b) == NULL) printf("%s\n", err.text);
     CHECK(qnnrt_builder_failed_node(b) != NULL && qnnrt_builder_failed_graph(b) != NULL);
-    CHECK(strcmp(qnnrt_builder_failed_node(b), node.name) == 0);
+    CHECK(strcmp(qnnrt_builder_failed_node(b), WRONG_NODE) == 0);
     CHECK(strcmp(qnnrt_builder_failed_graph(b), "wrong") == 0);
     CHECK_STR(err.text, "(FullyConnected)");
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* ---- graphs that join a finished context --------------------------------------------------------------- */
+
+/* Add y = relu(W x) with shared weights; with: give their data. */
+static void add_sharing(qnnrt_builder *b, const char *graph, uint32_t rows, int with)
+{
+    qnnrt_graph_desc desc;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor x, w, h, y;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = graph;
+    qnnrt_builder_graph(b, &desc);
+    t = tensor_desc("x", QNNRT_TENSOR_INPUT, rows, IN);
+    x = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("w", QNNRT_TENSOR_STATIC, OUT, IN);
+    t.shared = 1;
+    if (with) {
+        t.data = weights;
+        t.bytes = sizeof(weights);
+    }
+    w = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("h", QNNRT_TENSOR_INNER, rows, OUT);
+    t.name = NULL;
+    h = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("y", QNNRT_TENSOR_OUTPUT, rows, OUT);
+    y = qnnrt_builder_tensor(b, &t);
+    add_node(b, "FullyConnected", x, w, h);
+    add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);
+}
+
+/* Extend a context before and after its graphs executed, save it, open and run all. copies: how often the library
+   gets the weights again. */
+static void extends(const char *library, double most, uint64_t copies, int htp)
+{
+    static const char *const names[4] = { "one", "two", "three", "four" };
+    qnnrt_backend *backend = open_library(library);
+    const qnnrt_context_info *info;
+    qnnrt_builder *b;
+    qnnrt *built, *opened;
+    char path[1024];
+    size_t small = 0, bytes = 0;
+    uint32_t i, k;
+    CHECK(backend != NULL);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    add_sharing(b, "one", 1, 1);
+    add_sharing(b, "two", 2, 0);
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    if (!htp) CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &small, &err), QNNRT_OK);
+    for (i = 2; i < 4; ++i) {
+        CHECK_EQ(qnnrt_builder_extend(built, 0, NULL, &b, &err), QNNRT_OK);
+        add_sharing(b, names[i], i + 1, 0);
+        if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK(built != NULL);
+        for (k = 0; k <= i; ++k) CHECK(error_of(built, names[k], k + 1) < most);
+    }
+    info = qnnrt_get_info(built)->contexts;
+    CHECK_EQ(info->graph_count, 4);
+    CHECK_EQ(info->shared_bytes, sizeof(weights));
+    CHECK_EQ(info->shared_copies, copies * sizeof(weights));
+    snprintf(path, sizeof(path), "%.900s/four.bin", test_tmpdir());
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
+    if (copies == 0) CHECK(bytes < small + sizeof(weights));   /* the weights once */
+    opened = open_file(backend, path);
+    if (opened == NULL) printf("%s\n", err.text);
+    CHECK(opened != NULL);
+    for (k = 0; k < 4; ++k) CHECK(error_of(opened, names[k], k + 1) < most);
+    CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
+    if (htp) {       /* a graph that fails after validation: the others still run */
+        qnnrt *none;
+        CHECK_EQ(qnnrt_builder_extend(built, 0, NULL, &b, &err), QNNRT_OK);
+        add_wrong(b);
+        CHECK_EQ(qnnrt_builder_finish(b, &none, &err), QNNRT_E_BACKEND);
+        CHECK(none == NULL);
+        CHECK_EQ(info->graph_count, 4);
+        for (k = 0; k < 4; ++k) CHECK(error_of(built, names[k], k + 1) < most);
+        CHECK_EQ(qnnrt_builder_reset(b, &err), QNNRT_OK);
+        add_sharing(b, "five", 4, 0);
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        CHECK(error_of(built, "five", 4) < most);
+        CHECK(error_of(built, "one", 1) < most);
+        /* 2.47 and 2.48 refuse because of "wrong"; later ones would leave out "five" */
+        CHECK(qnnrt_save(built, 0, path, &err) != QNNRT_OK);
+        if (err.code == QNNRT_E_STATE) CHECK_STR(err.text, "saved with 4 graphs and has 5 now");
+        else CHECK_STR(err.text, "0x138b");
+    }
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST(the_htp_extends_with_copies)
+{
+    if (real_no_device()) SKIP("the library runs nothing here");
+    TRY(extends("libQnnHtp.so", 5e-3, 3, 1));
+}
+
+TEST(the_cpu_extends_without_copies)
+{
+    if (real_no_device()) SKIP("the library runs nothing here");
+    TRY(extends("libQnnCpu.so", 1e-5, 0, 0));
 }
 
 /* ---- weights that finish loads ------------------------------------------------------------------------ */
@@ -933,6 +1043,8 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
     if (has_cpu()) RUN(the_cpu_builds_runs_and_restores);
     RUN(loaded_weights_are_copied);
     RUN(the_log_blames_a_node_that_has_no_kernel);
+    RUN(the_htp_extends_with_copies);
+    if (has_cpu()) RUN(the_cpu_extends_without_copies);
     RUN(finalizing_is_measured);
     RUN(two_contexts_are_shards);
     RUN(shared_weights_are_smaller_and_not_loaded_here);

@@ -557,6 +557,8 @@ qnnrt_context_info._fields_ = [
     ('creates', c_uint32),
     ('backend', c_void_p),
     ('role', c_char_p),
+    ('shared_bytes', c_uint64),
+    ('shared_copies', c_uint64),
 ]
 qnnrt_backend_desc._fields_ = [
     ('path', c_char_p),
