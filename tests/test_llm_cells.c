@@ -638,7 +638,7 @@ TEST(llm_state_refusals_have_names)
         {  11, 1,    QNNRT_E_FORMAT,   "state: version 16777217, expected 1" },
         {  24, 111,  QNNRT_E_FORMAT,   "state: 112 bytes, expected 111" },
         {  31, 0x80, QNNRT_E_FORMAT,   "state: 112 bytes, expected 9223372036854775920" },
-        {  16, 0x11, QNNRT_E_MISMATCH, "fingerprint fedcba9876543211 of another model, expected fedcba9876543210" },
+        {  16, 0x11, QNNRT_E_MISMATCH, "fingerprint fedcba9876543211 of another model or adapter, expected fedcba9876543210" },
         {  36, 3,    QNNRT_E_MISMATCH, "state: 3 tensors of keys and values, expected 2" },
         {  12, 10,   QNNRT_E_LIMIT,    "state: 10 cells, expected at most 9" },
         {  15, 0xFF, QNNRT_E_LIMIT,    "state: 4278190082 cells, expected at most 9" },

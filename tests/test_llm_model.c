@@ -1,5 +1,5 @@
 /* test_llm_model.c - qnnrt_llm.h with the model of tests/data/llm/model on libQnnRef.so, made from its config.json:
-   last hidden states, embeddings in place of tokens, several contexts
+   last hidden states, embeddings in place of tokens, several contexts, adapters
 
    Expected values are those of a plain float64 Llama in numpy: tests/golden/llm_hidden.txt, written by
    tests/reference_llm.py --hidden. */
@@ -8,8 +8,9 @@
 #include "qnnrt_llm.h"
 #include "qnnrt_lower.h"
 #include "qnnrt_weights.h"
-#include "ref.h"
 #include "test.h"
+#include "control.h"
+#include "counted.h"
 
 enum { WIDTH = 128, WORDS = 256, TOKENS = 100, SHAPES = 8, NEXT = 10 };
 
@@ -621,8 +622,358 @@ TEST(short_texts_run_in_short_contexts)
     }
 }
 
+/* ---- adapters ---- */
+
+enum { LAYERS = 4, TARGETS = 7, RANK = 4 };
+
+/* The adapters of tests/reference_llm.py, as PEFT would store them. */
+typedef struct adapter_numbers {
+    char             names[LAYERS * TARGETS * 2][128];
+    qnnrt_llm_matrix parts[LAYERS * TARGETS * 2];
+    float            values[LAYERS * TARGETS * 2][384 * RANK];
+    size_t           count;
+    double           scale;
+} adapter_numbers;
+
+static void adapter_make(adapter_numbers *a, int every)
+{
+    static const char *const all_targets[TARGETS] = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                                      "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj" };
+    static const char *const two[2] = { "self_attn.q_proj", "self_attn.v_proj" };
+    static const uint32_t rows[TARGETS] = { 128, 64, 64, 128, 384, 384, 128 };
+    static const uint32_t columns[TARGETS] = { 128, 128, 128, 128, 128, 128, 384 };
+    const char *const *targets = every ? all_targets : two;
+    const uint32_t rank = every ? 3 : 4, count = every ? TARGETS : 2;
+    const float size = every ? 160.0f : 100.0f;
+    uint32_t layer, t, side, i, k;
+    memset(a, 0, sizeof *a);
+    a->scale = every ? 1.0 : 2.0;               /* alpha / rank: 3 / 3 and 8 / 4 */
+    for (layer = 0; layer < LAYERS; ++layer)
+        for (t = 0; t < count; ++t)
+            for (side = 0; side < 2; ++side, ++a->count) {
+                qnnrt_llm_matrix *m = &a->parts[a->count];
+                const uint32_t at = every ? t : t * 2;          /* q and v */
+                float *values = a->values[a->count];
+                snprintf(a->names[a->count], sizeof a->names[0], "base_model.model.model.layers.%u.%s.lora_%c.weight",
+                         (unsigned)layer, targets[t], "AB"[side]);
+                m->name = a->names[a->count];
+                m->dtype = QNNRT_DTYPE_F32;
+                m->rows = side == 0 ? rank : rows[at];
+                m->columns = side == 0 ? columns[at] : rank;
+                m->data = values;
+                for (i = 0; i < m->rows; ++i)
+                    for (k = 0; k < m->columns; ++k)
+                        values[i * m->columns + k] = side == 0
+                            ? (float)((int)((i * 37 + k * 101 + layer * 17 + t * 5) % 61) - 30) / size
+                            : (float)((int)((i * 29 + k * 53 + layer * 13 + t * 7) % 59) - 29) / size;
+            }
+}
+
+static qnnrt_result adapter_create(const made *m, const adapter_numbers *a, qnnrt_llm_adapter **out)
+{
+    qnnrt_llm_adapter_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.parts = a->parts;
+    desc.part_count = a->count;
+    desc.scale = a->scale;
+    return qnnrt_llm_adapter_create(m->llm, &desc, out, &err);
+}
+
+/* Check a text and its answer against numpy's. */
+static void text_is(made *m, const text_case *c)
+{
+    static float hidden[TOKENS * WIDTH];
+    qnnrt_llm_batch batch = batch_of(c, hidden, 1);
+    int32_t token;
+    size_t i;
+    qnnrt_llm_clear(m->cache);
+    if (qnnrt_llm_decode(m->cache, &batch) != QNNRT_OK) CHECK_STR(qnnrt_llm_error(m->cache)->text, "no error");
+    TRY(pools(m, &batch, c));
+    CHECK_EQ(qnnrt_llm_argmax(m->cache, c->count - 1), c->next[0]);
+    for (i = 0; i + 1 < c->next_count; ++i) {
+        token = c->next[i];
+        memset(&batch, 0, sizeof batch);
+        batch.tokens = &token;
+        batch.count = 1;
+        CHECK_EQ(qnnrt_llm_decode(m->cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_argmax(m->cache, 0), c->next[i + 1]);
+    }
+}
+
+static const shape four[4] = { { 32, 128 }, { 1, 128 }, { 32, 64 }, { 1, 64 } };
+
+TEST(adapters_compute_what_merged_weights_do)
+{
+    static adapter_numbers a[2];
+    qnnrt_llm_adapter *adapters[2];
+    qnnrt_decoder_desc how;
+    made m;
+    int parts, i;
+    TRY(read_cases());
+    adapter_make(&a[0], 0);
+    adapter_make(&a[1], 1);
+    for (parts = 1; parts < 3; ++parts) {
+        memset(&how, 0, sizeof how);
+        how.outputs = QNNRT_DECODER_BOTH;
+        how.parts = (uint32_t)parts;
+        how.lora_rank = RANK;
+        TRY(make(&m, four, 4, &how));
+        CHECK_EQ(m.info->adapter_tensors, LAYERS * TARGETS * 2);
+        CHECK_EQ(m.info->adapter_rank, RANK);
+        CHECK(qnnrt_llm_adapter_applied(m.llm) == NULL);
+        TRY(text_is(&m, &cases[1]));
+        for (i = 0; i < 2; ++i) CHECK_EQ(adapter_create(&m, &a[i], &adapters[i]), QNNRT_OK);
+        TRY(text_is(&m, &cases[1]));            /* made, not applied */
+        for (i = 0; i < 5; ++i) {               /* two, all, two, none, all: nothing of the former one stays */
+            const int which = i == 3 ? -1 : i % 4 == 0 && i > 0 ? 1 : i % 2;
+            CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, which < 0 ? NULL : adapters[which], &err), QNNRT_OK);
+            CHECK(qnnrt_llm_adapter_applied(m.llm) == (which < 0 ? NULL : adapters[which]));
+            TRY(text_is(&m, &cases[which < 0 ? 1 : 5 + 2 * which]));
+            TRY(text_is(&m, &cases[which < 0 ? 2 : 6 + 2 * which]));
+        }
+        CHECK_EQ(qnnrt_llm_adapter_destroy(adapters[1]), QNNRT_E_BUSY);
+        CHECK_EQ(qnnrt_llm_adapter_destroy(adapters[0]), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_close(m.llm), QNNRT_E_BUSY);
+        CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_adapter_destroy(adapters[1]), QNNRT_OK);
+        TRY(text_is(&m, &cases[1]));
+        TRY(unmake(&m));
+    }
+}
+
+/* Keys and values belong to the adapter that computed them. */
+TEST(texts_belong_to_their_adapter)
+{
+    static adapter_numbers a[2];
+    static unsigned char state[1 << 20];
+    static float logits[2][WORDS];
+    qnnrt_llm_adapter *adapters[3];
+    qnnrt_llm_session_desc two_caches;
+    qnnrt_llm_cache *other;
+    qnnrt_decoder_desc how;
+    qnnrt_llm_batch batch;
+    size_t bytes;
+    int32_t token = 'a';
+    made m;
+    int i;
+    TRY(read_cases());
+    memset(&how, 0, sizeof how);
+    memset(&two_caches, 0, sizeof two_caches);
+    two_caches.caches = 2;
+    how.outputs = QNNRT_DECODER_BOTH;
+    how.lora_rank = RANK;
+    TRY(make_graphs(&m, both, 2, &how));
+    TRY(make_session(&m, NULL, &two_caches));
+    other = qnnrt_llm_cache_get(m.session, 0, 1);
+    for (i = 0; i < 2; ++i) {
+        adapter_make(&a[i], i);
+        CHECK_EQ(adapter_create(&m, &a[i], &adapters[i]), QNNRT_OK);
+    }
+    CHECK_EQ(adapter_create(&m, &a[0], &adapters[2]), QNNRT_OK);         /* the same numbers again */
+    batch = batch_of(&cases[1], NULL, 0);
+    CHECK_EQ(qnnrt_llm_decode(other, &batch), QNNRT_OK);                 /* without any */
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapters[0], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_decode(m.cache, &batch), QNNRT_OK);
+    batch.tokens = &token;
+    batch.count = 1;
+    CHECK_EQ(qnnrt_llm_decode(other, &batch), QNNRT_E_STATE);
+    CHECK_STR(qnnrt_llm_error(other)->text, "7 tokens that were computed with no adapter");
+    CHECK_STR(qnnrt_llm_error(other)->hint, "qnnrt_llm_adapter_mix()");
+    CHECK_EQ(qnnrt_llm_eval(other, &batch), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_llm_cache_get_info(other).used, 7);
+    /* The adapter is known by its numbers, not by its address. */
+    batch.logits = logits[0];
+    CHECK_EQ(qnnrt_llm_eval(m.cache, &batch), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapters[2], &err), QNNRT_OK);
+    batch.logits = logits[1];
+    CHECK_EQ(qnnrt_llm_eval(m.cache, &batch), QNNRT_OK);
+    CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
+    /* States, too. */
+    bytes = qnnrt_llm_state_bytes(m.cache);
+    CHECK_EQ(qnnrt_llm_state_save(m.cache, state, sizeof state, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapters[1], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_eval(m.cache, &batch), QNNRT_E_STATE);
+    CHECK_STR(qnnrt_llm_error(m.cache)->text, "with another adapter");
+    qnnrt_llm_clear(other);
+    CHECK_EQ(qnnrt_llm_state_restore(other, state, bytes), QNNRT_E_MISMATCH);
+    CHECK_STR(qnnrt_llm_error(other)->text, "of another model or adapter");
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapters[0], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_state_restore(other, state, bytes), QNNRT_OK);
+    batch.logits = logits[1];
+    CHECK_EQ(qnnrt_llm_eval(other, &batch), QNNRT_OK);
+    CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
+    /* A copy keeps the adapter of its text; a mix is accepted. */
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_cache_copy(other, m.cache), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_eval(other, &batch), QNNRT_E_STATE);
+    qnnrt_llm_adapter_mix(other);
+    CHECK_EQ(qnnrt_llm_eval(other, &batch), QNNRT_OK);
+    CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) != 0);
+    qnnrt_llm_adapter_mix(NULL);
+    /* One text beside others must be of their adapter. */
+    CHECK_EQ(qnnrt_llm_sequence_state_save(m.cache, 0, state, sizeof state, &bytes), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_sequence_state_restore(other, 3, state, bytes), QNNRT_E_MISMATCH);
+    CHECK_EQ(qnnrt_llm_sequence_state_restore(m.cache, 3, state, bytes), QNNRT_OK);
+    for (i = 0; i < 3; ++i) CHECK_EQ(qnnrt_llm_adapter_destroy(adapters[i]), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_adapter_destroy(NULL), QNNRT_OK);
+    TRY(unmake(&m));
+}
+
+/* An update that fails in the middle leaves the former adapter. If nothing can be updated any more, steps fail until
+   it can. */
+TEST(a_failed_change_leaves_the_former_adapter)
+{
+    static adapter_numbers a[2];
+    static const char *const rules[3] = { "fail=tensorUpdateGraphTensors:1:0x1770", "fail=tensorUpdateGraphTensors:2:0x1770",
+                                          "fail=tensorUpdateGraphTensors:60:0x1770" };
+    qnnrt_llm_adapter *adapters[2];
+    qnnrt_decoder_desc how;
+    qnnrt_llm_desc desc;
+    qnnrt_llm_batch batch;
+    long n, before;
+    made m;
+    int i;
+    TRY(read_cases());
+    memset(&how, 0, sizeof how);
+    memset(&desc, 0, sizeof desc);
+    how.outputs = QNNRT_DECODER_BOTH;
+    how.lora_rank = RANK;
+    desc.hooks.alloc = counted_alloc;
+    desc.hooks.free = counted_free;
+    fail_at = -1;
+    live = 0;
+    TRY(make_graphs(&m, both, 2, &how));
+    TRY(make_session(&m, &desc, NULL));
+    for (i = 0; i < 2; ++i) {
+        adapter_make(&a[i], i);
+        CHECK_EQ(adapter_create(&m, &a[i], &adapters[i]), QNNRT_OK);
+    }
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapters[0], &err), QNNRT_OK);
+    for (i = 0; i < 3; ++i) {
+        CHECK(faults(rules[i]));
+        CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, i == 1 ? NULL : adapters[1], &err), QNNRT_E_BACKEND);
+        CHECK_STR(err.text, ".lora_");
+        CHECK(faults(""));
+        CHECK(qnnrt_llm_adapter_applied(m.llm) == adapters[0]);
+        TRY(text_is(&m, &cases[5]));
+    }
+    CHECK(faults("fail=tensorUpdateGraphTensors:0x1770"));
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapters[1], &err), QNNRT_E_BACKEND);
+    batch = batch_of(&cases[1], NULL, 0);
+    qnnrt_llm_clear(m.cache);
+    CHECK_EQ(qnnrt_llm_decode(m.cache, &batch), QNNRT_E_STATE);
+    CHECK_STR(qnnrt_llm_error(m.cache)->text, "the graphs with different adapters");
+    CHECK(faults(""));
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
+    TRY(text_is(&m, &cases[1]));
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapters[0], &err), QNNRT_OK);
+    /* Every allocation fails. */
+    CHECK_EQ(qnnrt_llm_adapter_destroy(adapters[1]), QNNRT_OK);
+    before = live;
+    for (n = 0, i = -1; i != QNNRT_OK; ++n) {
+        allocations = 0;
+        fail_at = n;
+        i = (int)adapter_create(&m, &a[1], &adapters[1]);
+        CHECK(i == QNNRT_OK || i == QNNRT_E_MEMORY);
+        CHECK(i == QNNRT_OK || live == before);
+    }
+    CHECK(n > 50);
+    for (n = 0, i = -1; i != QNNRT_OK; ++n) {
+        allocations = 0;
+        fail_at = n;
+        i = (int)qnnrt_llm_adapter_apply(m.llm, adapters[1], &err);
+        CHECK(i == QNNRT_OK || (i == QNNRT_E_MEMORY && qnnrt_llm_adapter_applied(m.llm) == adapters[0]));
+    }
+    CHECK_EQ(n, 3);
+    fail_at = -1;
+    TRY(text_is(&m, &cases[7]));
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
+    for (i = 0; i < 2; ++i) CHECK_EQ(qnnrt_llm_adapter_destroy(adapters[i]), QNNRT_OK);
+    TRY(unmake(&m));
+    CHECK_EQ(live, 0);
+}
+
+TEST(adapters_that_do_not_fit_are_refused_by_name)
+{
+    static adapter_numbers a;
+    qnnrt_llm_adapter *adapter = NULL;
+    qnnrt_llm_adapter_desc desc;
+    qnnrt_decoder_desc how;
+    qnnrt_llm_matrix *m0 = &a.parts[0];
+    char long_name[4096];
+    made m;
+    memset(&how, 0, sizeof how);
+    how.lora_rank = RANK;
+    how.lora = "v_proj,q_proj";
+    TRY(make(&m, both, 2, &how));
+    CHECK_EQ(m.info->adapter_tensors, LAYERS * 2 * 2);
+    adapter_make(&a, 1);
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_NOT_FOUND);
+    CHECK(adapter == NULL);
+    CHECK_STR(err.text, "no room for \"base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight\"");
+    CHECK_STR(err.hint, "--lora");
+    adapter_make(&a, 0);
+    m0->rows = RANK + 1;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_MISMATCH);
+    CHECK_STR(err.text, "is [5, 128], and the graphs have room for [4, 128]");
+    CHECK_STR(err.hint, "higher --lora RANK");
+    m0->rows = 0;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_MISMATCH);
+    m0->rows = RANK;
+    m0->columns = 127;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_MISMATCH);
+    m0->columns = 128;
+    a.parts[1].rows = 127;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_MISMATCH);
+    a.parts[1].rows = 128;
+    m0->dtype = QNNRT_DTYPE_I32;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "expected float32, float16 or bfloat16");
+    m0->dtype = QNNRT_DTYPE_F32;
+    a.count = 1;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_MISMATCH);
+    CHECK_STR(err.text, "lora_A.weight\", but no \"model.layers.0.self_attn.q_proj.lora_B.weight\"");
+    a.count = 3;
+    a.parts[2] = a.parts[0];
+    a.parts[2].name = "other.model.layers.0.self_attn.q_proj.lora_A.weight";
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_MISMATCH);
+    CHECK_STR(err.text, "two matrices are for \"model.layers.0.self_attn.q_proj.lora_A.weight\"");
+    memset(long_name, 'x', sizeof long_name);
+    long_name[sizeof long_name - 1] = '\0';
+    a.parts[2].name = long_name;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_NOT_FOUND);
+    a.parts[2].name = "lora_A.weight";
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_NOT_FOUND);
+    a.parts[2].name = NULL;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_ARG);
+    a.count = 0;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_ARG);
+    a.count = 2;
+    a.scale = 1e31;
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_ARG);
+    memset(&desc, 0, sizeof desc);
+    CHECK_EQ(qnnrt_llm_adapter_create(NULL, &desc, &adapter, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_adapter_create(m.llm, NULL, &adapter, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_adapter_create(m.llm, &desc, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_adapter_apply(NULL, NULL, &err), QNNRT_E_ARG);
+    TRY(unmake(&m));
+    memset(&how, 0, sizeof how);
+    TRY(make(&m, both, 2, &how));
+    adapter_make(&a, 0);
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "no room for adapters");
+    CHECK_STR(err.hint, "--lora RANK");
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, NULL, &err), QNNRT_OK);
+    TRY(unmake(&m));
+}
+
 TEST_MAIN("llm_model")
 {
+    RUN(adapters_compute_what_merged_weights_do);
+    RUN(texts_belong_to_their_adapter);
+    RUN(a_failed_change_leaves_the_former_adapter);
+    RUN(adapters_that_do_not_fit_are_refused_by_name);
     RUN(short_texts_run_in_short_contexts);
     RUN(hidden_states_are_those_of_numpy);
     RUN(texts_of_several_sequences_are_pooled_apart);

@@ -12,7 +12,7 @@ CC = os.environ.get("CC", "cc")
 NM = os.environ.get("NM", "nm")
 LLM = "tools/qnnrt_llm.h"
 # The functions of libc that it may call. POSIX beyond C99 is not in the list.
-LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strlen strncmp strrchr snprintf vsnprintf "
+LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strlen strncmp strrchr strstr snprintf vsnprintf "
            "fopen fclose fread ferror __errno_location _GLOBAL_OFFSET_TABLE_".split())
 # Files that are mapped need POSIX.
 POSIX = set("open read close lseek stat fstat mmap munmap madvise sysconf opendir readdir closedir memchr strpbrk strcpy".split())

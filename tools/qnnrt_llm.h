@@ -32,7 +32,7 @@
             when no other thread uses it.
    Globals  Constant tables only. The header prints nothing and never aborts.
    Missing  Tokenizers and chat templates: tokens are numbers. Caches that a graph updates in place.
-            Encoders and adapters. Moving the positions of a stored text, where keys are stored
+            Encoders. Moving the positions of a stored text, where keys are stored
             rotated by them (nearly all models).
 
    WORDS
@@ -143,6 +143,25 @@
        runs those that take the least time. qnnrt_llm_cost_get() and qnnrt_llm_cost_set() read and
        set what it measured, to keep it for the next start.
 
+   Adapters (LoRA)
+       Graphs may leave room for adapters: projections compute W x + B A x, with A and B that are 0
+       and may be updated (qnnrt-run compile --lora 16). Files of PEFT have the names of A and B;
+       qnnrt_weights.h reads them:
+           float lora_a[16][128], lora_b[256][16];     // of rank 16, as in the file
+           qnnrt_llm_matrix parts[] = {
+               { "model.layers.0.mlp.up_proj.lora_A.weight", QNNRT_DTYPE_F32, 16, 128, lora_a },
+               { "model.layers.0.mlp.up_proj.lora_B.weight", QNNRT_DTYPE_F32, 256, 16, lora_b }
+           };
+           qnnrt_llm_adapter_desc desc = { parts, 2, 32.0 / 16 };      // scale: alpha / rank
+           qnnrt_llm_adapter *adapter;
+           qnnrt_llm_adapter_create(llm, &desc, &adapter, &err);
+           qnnrt_llm_adapter_apply(llm, adapter, &err);        // NULL: none
+       An adapter belongs to the model: it holds for all its sessions from the next step on. Keys
+       and values depend on it, so a cache that holds text of another adapter refuses to go on:
+       clear it, or apply its adapter again, or accept the mix with qnnrt_llm_adapter_mix(). States
+       belong to an adapter, too. libQnnRef.so has updates; HTP has none and answers
+       QNNRT_E_UNSUPPORTED.
+
    Sampling
        A sampler draws tokens from logits as stored. The same seed and the same logits give the same
        tokens on every machine that computes double as double (32-bit x86: with SSE2).
@@ -239,7 +258,8 @@
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
        >>cells >>rows >>state >>mask                                                one cache
-       >>embedding >>plan >>session >>choose >>step >>pool >>keys >>sample >>public        running
+       >>embedding >>plan >>session >>choose >>step >>pool >>adapter >>keys >>sample        running
+       >>public >>manage
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
@@ -399,6 +419,9 @@ typedef struct qnnrt_llm_info {
     size_t                      eos_count;
     int32_t                     bos;           /* -1: none */
     uint32_t                    window;        /* 0: none */
+    size_t                      adapter_tensors;   /* of adapters in the graphs, each name once; 0:
+                                                  they have no room for adapters */
+    uint32_t                    adapter_rank;  /* largest rank that they have room for */
     uint64_t                    fingerprint;   /* of the model, written into saved states */
     size_t                      graph_count;
     const qnnrt_llm_graph_info *graphs;        /* sorted by ar, then by context */
@@ -427,7 +450,8 @@ typedef struct qnnrt_llm qnnrt_llm;
             QNNRT_E_MISMATCH (roles are ambiguous, or graphs disagree about a cache, a cut between
             shards or a type); QNNRT_E_FORMAT (JSON); QNNRT_E_UNSUPPORTED (a layout that this
             version does not run); QNNRT_E_IO, QNNRT_E_LIMIT, QNNRT_E_MEMORY, QNNRT_E_ARG
-   Frees    qnnrt_llm_close(), which returns QNNRT_E_BUSY while a session uses it; NULL is allowed
+   Frees    qnnrt_llm_close(), which returns QNNRT_E_BUSY while a session or adapter uses it; NULL
+            is allowed
    Threads  any */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
                                           qnnrt_error *err);
@@ -697,7 +721,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt
 /* Write the content of a cache into memory, and restore it: in this process or another one, with
    smart mask or shift pointer. All sequences come back under their numbers; the former content of
    the cache is lost. A checksum covers the whole state, and a fingerprint refuses states of other
-   models. On failure the cache is as it was.
+   models and adapters. On failure the cache is as it was.
 
    state_bytes   return the number of bytes that qnnrt_llm_state_save() would write now
    capacity      bytes of data; *bytes (may be NULL) receives the number written, 0 on failure
@@ -768,6 +792,64 @@ QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t 
 
 /* Go back to the seed, and forget recent tokens. */
 QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
+
+/* ---------------------------------------------------------------------------------- adapters -- */
+
+/* A matrix of an adapter. */
+typedef struct qnnrt_llm_matrix {
+    const char *name;              /* that of the graphs' tensor, or that after any text and a dot:
+                                      "base_model.model.model.layers.0.mlp.up_proj.lora_A.weight" */
+    qnnrt_dtype dtype;             /* F32, F16 or BF16 */
+    uint32_t    rows, columns;     /* the rank, rows of A and columns of B, may be lower than that
+                                      of the graphs */
+    const void *data;              /* row-major */
+} qnnrt_llm_matrix;
+
+typedef struct qnnrt_llm_adapter_desc {
+    const qnnrt_llm_matrix *parts; /* [part_count]; modules that are not listed stay as they are */
+    size_t                  part_count;
+    double                  scale; /* of every B: alpha / rank (default 0: 1) */
+} qnnrt_llm_adapter_desc;
+
+typedef struct qnnrt_llm_adapter qnnrt_llm_adapter;
+
+/* Prepare an adapter for a model: find the tensors of its matrices, fill up lower ranks with zeros,
+   scale and convert. The model stays as it is.
+
+   desc     may be freed after the call
+   out      receives the adapter, or NULL on failure
+
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the graphs have no room for adapters, or not in the type
+            of a matrix); QNNRT_E_NOT_FOUND (no tensor for a matrix); QNNRT_E_MISMATCH (a shape, a
+            rank that is too high, A without B, a tensor with two matrices); QNNRT_E_MEMORY;
+            QNNRT_E_ARG
+   Frees    qnnrt_llm_adapter_destroy(), before qnnrt_llm_close(); QNNRT_E_BUSY while it is applied
+   Threads  any */
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
+                                                    const qnnrt_llm_adapter_desc *desc,
+                                                    qnnrt_llm_adapter **out, qnnrt_error *err);
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter);
+
+/* Let a model compute with an adapter from the next step on, in all its sessions, instead of the
+   one that was applied before. Apply it again after qnnrt_load() and qnnrt_recover().
+
+   adapter  NULL: none, the model itself
+
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the library has no updates, such as libQnnHtp.so) and the
+            other errors of qnnrt_update(). After a failure the former adapter holds; if not even
+            that could be restored, steps fail with QNNRT_E_STATE until another call succeeds
+   Threads  no session of the model steps meanwhile
+   Cost     one qnnrt_update() for each tensor of it and of the former one, in each graph */
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_apply(qnnrt_llm *llm,
+                                                   const qnnrt_llm_adapter *adapter,
+                                                   qnnrt_error *err);
+
+/* Return the adapter that is applied; NULL: none. */
+QNNRT_LLM_API const qnnrt_llm_adapter *qnnrt_llm_adapter_applied(const qnnrt_llm *llm);
+
+/* Accept that a cache holds text which was computed with another adapter: later tokens attend to
+   its keys and values as they are. */
+QNNRT_LLM_API void qnnrt_llm_adapter_mix(qnnrt_llm_cache *cache);
 
 /* -------------------------------------------------------------------------------- embeddings -- */
 
@@ -981,6 +1063,9 @@ struct qnnrt_llm {
     const qnnrt_tensor_info *table;     /* rows of tokens, for graphs that take the hidden state;
                                            NULL: none */
     const void       *table_data;
+    const qnnrt_llm_adapter *adapter;   /* that is applied; NULL: none */
+    uint64_t          adapter_key;      /* of its values; 0: none */
+    int               adapter_lost;     /* 1: neither it nor another one is in all graphs */
     void             *blocks;           /* list of its allocations */
     uint32_t          sessions;         /* sessions on this model; any thread may change it */
 };
@@ -1012,6 +1097,12 @@ static uint32_t qnnrt_llm__words(const qnnrt_llm *llm)
     const qnnrt_tensor_info *table = llm->table;
     if (table != NULL && table->rank >= 2) return table->dims[table->rank - 2];
     return llm->info.vocabulary;
+}
+
+/* Return what a state belongs to: the model, and the adapter that computed it. */
+static uint64_t qnnrt_llm__stamp(const qnnrt_llm *llm, uint64_t adapter_key)
+{
+    return llm->info.fingerprint ^ adapter_key * UINT64_C(0x9E3779B97F4A7C15);
 }
 
 /* Allocate memory that lives as long as a list of blocks: a model, or the search for its roles. */
@@ -4455,6 +4546,10 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
     if (info->embeddings != NULL)
         qnnrt_llm__describe_line(to, "takes embeddings of %u values, %s", (unsigned)info->width,
                                  qnnrt_dtype_name(info->embeddings->dtype));
+    if (info->adapter_tensors > 0)
+        qnnrt_llm__describe_line(to, "room for adapters of rank %u at most, %lu tensors",
+                                 (unsigned)info->adapter_rank,
+                                 (unsigned long)info->adapter_tensors);
     if (info->rope.theta > 0) {
         qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s", info->rope.theta,
                                  qnnrt_llm__rope_words[info->rope.scaling], info->rope_source);
@@ -5198,7 +5293,8 @@ static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
         return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: wrong checksum");
     if (qnnrt_llm__state_u64(data + 16) != fingerprint)
         return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
-                               "state: fingerprint %016llx of another model, expected %016llx",
+                               "state: fingerprint %016llx of another model or adapter, expected"
+                               " %016llx",
                                (unsigned long long)qnnrt_llm__state_u64(data + 16),
                                (unsigned long long)fingerprint);
     if (qnnrt_llm__state_u32(data + 36) != store->kv_count)
@@ -5766,6 +5862,7 @@ struct qnnrt_llm_cache {
     qnnrt_error          error;
     /* The rows of this cache's last step, [info.ar] each: */
     int32_t             *tokens, *positions, *parents;
+    uint64_t             adapter_key;   /* of the adapter that computed its cells */
     const float         *vectors;       /* embeddings of the batch, or NULL */
     uint64_t            *sequences;
     uint32_t            *places;        /* cells for them */
@@ -6500,6 +6597,18 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
     const uint32_t words = qnnrt_llm__words(llm);
     const char *none;
     size_t i;
+    if (llm->adapter_lost)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "the last qnnrt_llm_adapter_apply() failed and"
+                               " left the graphs with different adapters");
+    if (cache->cells.used == 0) cache->adapter_key = llm->adapter_key;
+    if (cache->adapter_key != llm->adapter_key)
+        return qnnrt_llm__hint(&cache->error,
+                               QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "the cache holds %u tokens"
+                                               " that were computed with %s adapter",
+                                               (unsigned)cache->cells.used,
+                                               cache->adapter_key == 0 ? "no" : "another"),
+                               "Clear the cache, apply that adapter again, or call"
+                               " qnnrt_llm_adapter_mix().");
     if (batch->count == 0 || (batch->tokens == NULL && batch->embeddings == NULL))
         return qnnrt_llm__hint(&cache->error,
                                QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens"),
@@ -7077,6 +7186,343 @@ static qnnrt_result qnnrt_llm__pool(const qnnrt_llm_batch *batch, uint32_t width
     root = desc->normalize ? qnnrt_llm__pool_root(square) : 0;
     for (c = 0; c < width && root > 0; ++c) values[c] = (float)((double)values[c] / root);
     return QNNRT_OK;
+}
+
+/* =====================================================================================
+   ADAPTER                                                                     >>adapter
+   Matrices of adapters as tensors of the graphs that can be updated.
+   Needs: >>config >>shape >>items >>state     Knows nothing of: caches, steps
+   ===================================================================================== */
+
+/* A tensor of the graphs, by name: all of this name have the same facts. */
+typedef struct qnnrt_llm__adapter_part {
+    const qnnrt_tensor_info *tensor;
+    unsigned char           *data;      /* as stored; NULL: the adapter does not change it */
+} qnnrt_llm__adapter_part;
+
+struct qnnrt_llm_adapter {
+    qnnrt_llm               *llm;
+    qnnrt_llm__adapter_part *parts;     /* [info.adapter_tensors], by name */
+    uint64_t                 key;
+    void                    *blocks;    /* list of its allocations */
+};
+
+/* Return "lora_A." or "lora_B." in the name of a tensor of an adapter; NULL for other tensors. */
+static const char *qnnrt_llm__adapter_side(const char *name)
+{
+    const char *at = name;
+    while ((at = strstr(at, "lora_")) != NULL) {
+        if ((at[5] == 'A' || at[5] == 'B') && (at[6] == '.' || at[6] == '\0')) return at;
+        at += 5;
+    }
+    return NULL;
+}
+
+/* Call each() for every tensor of adapters in every graph, until it returns something else than
+   OK. */
+static qnnrt_result qnnrt_llm__adapter_each(const qnnrt_llm *llm,
+                                            qnnrt_result (*each)(void *user,
+                                                                 const qnnrt_step_info *step,
+                                                                 const qnnrt_tensor_info *tensor),
+                                            void *user)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t g, s, i;
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(llm->graphs[g].pipeline);
+        for (s = 0; s < info->step_count; ++s) {
+            const qnnrt_graph_info *graph = info->steps[s].graph;
+            if (info->steps[s].kind != QNNRT_STEP_GRAPH) continue;
+            for (i = 0; i < graph->updateable_count && result == QNNRT_OK; ++i) {
+                QNNRT_LLM__STEP();
+                if (qnnrt_llm__adapter_side(graph->updateables[i].name) != NULL &&
+                    graph->updateables[i].rank == 2 && graph->updateables[i].bytes > 0)
+                    result = each(user, &info->steps[s], &graph->updateables[i]);
+            }
+        }
+    }
+    return result;
+}
+
+/* The tensors of a model's adapters while they are listed. */
+typedef struct qnnrt_llm__adapter_list {
+    const qnnrt_tensor_info **items;    /* [count]; NULL: count them only */
+    size_t                    count;
+} qnnrt_llm__adapter_list;
+
+static qnnrt_result qnnrt_llm__adapter_add(void *user, const qnnrt_step_info *step,
+                                           const qnnrt_tensor_info *tensor)
+{
+    qnnrt_llm__adapter_list *list = (qnnrt_llm__adapter_list *)user;
+    (void)step;
+    if (list->items != NULL) list->items[list->count] = tensor;
+    ++list->count;
+    return QNNRT_OK;
+}
+
+static int qnnrt_llm__adapter_order(const void *a, const void *b)
+{
+    return strcmp(((const qnnrt_tensor_info *)a)->name, ((const qnnrt_tensor_info *)b)->name);
+}
+
+/* List the tensors of all graphs by name, each name once, and check that those of one name are
+   alike. *out receives a block of `blocks`. */
+static qnnrt_result qnnrt_llm__adapter_tensors(const qnnrt_llm *llm, void **blocks,
+                                               qnnrt_llm__adapter_list *out, qnnrt_error *err)
+{
+    size_t i, count = 0;
+    memset(out, 0, sizeof *out);
+    (void)qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_add, out);
+    out->items = (const qnnrt_tensor_info **)qnnrt_llm__keep(&llm->hooks, blocks, out->count,
+                                                             sizeof *out->items);
+    if (out->items == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
+    out->count = 0;
+    (void)qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_add, out);
+    qnnrt_llm__items_sort((const void **)out->items, out->count, qnnrt_llm__adapter_order);
+    for (i = 0; i < out->count; ++i) {
+        const qnnrt_tensor_info *t = out->items[i];
+        const qnnrt_tensor_info *last = count > 0 ? out->items[count - 1] : NULL;
+        if (last == NULL || strcmp(last->name, t->name) != 0) out->items[count++] = t;
+        else if (!qnnrt_llm__items_same_facts(last, t))
+            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "graphs disagree on the type or shape of"
+                                   " \"%.200s\", a tensor of adapters", t->name);
+    }
+    out->count = count;
+    return QNNRT_OK;
+}
+
+/* Find the facts about the room for adapters. */
+static qnnrt_result qnnrt_llm__adapter_open(qnnrt_llm *llm, qnnrt_error *err)
+{
+    qnnrt_llm__adapter_list list;
+    void *blocks = NULL;
+    size_t i;
+    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &blocks, &list, err);
+    for (i = 0; i < list.count && result == QNNRT_OK; ++i) {
+        const char side = qnnrt_llm__adapter_side(list.items[i]->name)[5];
+        const uint32_t rank = list.items[i]->dims[side == 'B'];
+        if (rank > llm->info.adapter_rank) llm->info.adapter_rank = rank;
+    }
+    llm->info.adapter_tensors = result == QNNRT_OK ? list.count : 0;
+    qnnrt_llm__drop(&llm->hooks, &blocks);
+    return result;
+}
+
+/* Return the part with a name; NULL: none. */
+static qnnrt_llm__adapter_part *qnnrt_llm__adapter_find(const qnnrt_llm_adapter *adapter,
+                                                        const char *name)
+{
+    size_t low = 0, high = adapter->llm->info.adapter_tensors;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(adapter->parts[middle].tensor->name, name);
+        QNNRT_LLM__STEP();
+        if (order == 0) return &adapter->parts[middle];
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
+/* Return the part that a matrix is for: of its name, or of what follows a dot in it. */
+static qnnrt_llm__adapter_part *qnnrt_llm__adapter_match(const qnnrt_llm_adapter *adapter,
+                                                         const char *name)
+{
+    qnnrt_llm__adapter_part *part = NULL;
+    while (name != NULL && part == NULL) {
+        part = qnnrt_llm__adapter_find(adapter, name);
+        name = strchr(name, '.');
+        if (name != NULL) ++name;
+    }
+    return part;
+}
+
+/* Fill a part from a matrix. */
+static qnnrt_result qnnrt_llm__adapter_fill(qnnrt_llm_adapter *adapter,
+                                            qnnrt_llm__adapter_part *part,
+                                            const qnnrt_llm_matrix *from, double scale,
+                                            qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &adapter->llm->hooks;
+    const qnnrt_tensor_info *to = part->tensor;
+    const int side = qnnrt_llm__adapter_side(to->name)[5] == 'B';
+    const size_t element = from->dtype == QNNRT_DTYPE_F32 ? 4 : 2;
+    float *values, *row;
+    qnnrt_tensor_info one = *to;
+    qnnrt_result result;
+    uint32_t r, c;
+    if (from->dtype != QNNRT_DTYPE_F32 && from->dtype != QNNRT_DTYPE_F16 &&
+        from->dtype != QNNRT_DTYPE_BF16)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "adapter: \"%.200s\" is %s, expected"
+                               " float32, float16 or bfloat16", from->name,
+                               qnnrt_dtype_name(from->dtype));
+    if ((side ? from->rows != to->dims[0] || from->columns > to->dims[1]
+              : from->rows > to->dims[0] || from->columns != to->dims[1]) ||
+        from->rows == 0 || from->columns == 0)
+        return qnnrt_llm__hint(
+            err, qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "adapter: \"%.200s\" is [%u, %u], and the"
+                                 " graphs have room for [%u, %u], the rank is the %s", from->name,
+                                 (unsigned)from->rows, (unsigned)from->columns,
+                                 (unsigned)to->dims[0], (unsigned)to->dims[1],
+                                 side ? "second" : "first"),
+            "Take an adapter of this model, or compile the model with a higher --lora RANK.");
+    values = (float *)qnnrt_llm__alloc(hooks, to->count + from->columns, sizeof *values);
+    part->data = (unsigned char *)qnnrt_llm__keep(hooks, &adapter->blocks, to->bytes, 1);
+    if (values == NULL || part->data == NULL) {
+        qnnrt_llm__free(hooks, values);
+        return qnnrt_llm__fail_memory(err, "an adapter");
+    }
+    row = values + to->count;
+    one.dtype = from->dtype;
+    one.rank = 1;
+    one.dims = &from->columns;
+    one.count = from->columns;
+    one.bytes = (uint64_t)from->columns * element;
+    memset(&one.quant, 0, sizeof one.quant);
+    for (r = 0, result = QNNRT_OK; r < from->rows && result == QNNRT_OK; ++r) {
+        float *at = values + (size_t)r * to->dims[1];
+        result = qnnrt_decode_f32(&one, (const unsigned char *)from->data + (size_t)r * one.bytes,
+                                  row);
+        for (c = 0; c < from->columns; ++c)
+            at[c] = side ? (float)((double)row[c] * scale) : row[c];
+    }
+    if (result == QNNRT_OK) result = qnnrt_encode_f32(to, values, part->data);
+    qnnrt_llm__free(hooks, values);
+    if (result != QNNRT_OK)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "adapter: cannot convert \"%.200s\" to"
+                               " %s", from->name, qnnrt_dtype_name(to->dtype));
+    return QNNRT_OK;
+}
+
+/* Refuse A without B, and the reverse: the names differ in one letter, and A comes first. */
+static qnnrt_result qnnrt_llm__adapter_pairs(const qnnrt_llm_adapter *adapter, qnnrt_error *err)
+{
+    char other[1024];
+    size_t i;
+    for (i = 0; i < adapter->llm->info.adapter_tensors; ++i) {
+        const char *name = adapter->parts[i].tensor->name, *side = qnnrt_llm__adapter_side(name);
+        const qnnrt_llm__adapter_part *part;
+        if (adapter->parts[i].data == NULL || strlen(name) >= sizeof other) continue;
+        snprintf(other, sizeof other, "%s", name);
+        other[side - name + 5] = side[5] == 'A' ? 'B' : 'A';
+        part = qnnrt_llm__adapter_find(adapter, other);
+        if (part == NULL || part->data == NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "adapter: it has \"%.200s\", but no"
+                                   " \"%.200s\"", name, other);
+    }
+    return QNNRT_OK;
+}
+
+/* Make an adapter. */
+static qnnrt_result qnnrt_llm__adapter_make(qnnrt_llm_adapter *adapter,
+                                            const qnnrt_llm_adapter_desc *desc, qnnrt_error *err)
+{
+    const qnnrt_llm *llm = adapter->llm;
+    qnnrt_llm__adapter_list list;
+    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &adapter->blocks, &list, err);
+    const double scale = desc->scale != 0 ? desc->scale : 1;
+    size_t i;
+    if (result != QNNRT_OK) return result;
+    adapter->parts = (qnnrt_llm__adapter_part *)qnnrt_llm__keep(&llm->hooks, &adapter->blocks,
+                                                                list.count,
+                                                                sizeof *adapter->parts);
+    if (adapter->parts == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
+    for (i = 0; i < list.count; ++i) {
+        adapter->parts[i].tensor = list.items[i];
+        if (list.items[i]->quant.encoding != QNNRT_ENCODING_NONE)
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "adapter: \"%.200s\" of the graphs is"
+                                   " quantized, expected floats", list.items[i]->name);
+    }
+    for (i = 0; i < desc->part_count; ++i) {
+        qnnrt_llm__adapter_part *part = qnnrt_llm__adapter_match(adapter, desc->parts[i].name);
+        if (part == NULL)
+            return qnnrt_llm__hint(
+                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "adapter: the graphs have no room for"
+                                     " \"%.200s\"", desc->parts[i].name),
+                "Compile the model with --lora and the projections that the adapter changes.");
+        if (part->data != NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "adapter: two matrices are for"
+                                   " \"%.200s\"", part->tensor->name);
+        result = qnnrt_llm__adapter_fill(adapter, part, &desc->parts[i], scale, err);
+        if (result != QNNRT_OK) return result;
+    }
+    adapter->key = UINT64_C(0xCBF29CE484222325);
+    for (i = 0; i < list.count; ++i)
+        if (adapter->parts[i].data != NULL) {
+            adapter->key = qnnrt_llm__state_mix(adapter->key, i + 1);
+            adapter->key = qnnrt_llm__state_mix(
+                adapter->key, qnnrt_llm__state_sum(adapter->parts[i].data,
+                                                   (size_t)list.items[i]->bytes));
+        }
+    if (adapter->key == 0) adapter->key = 1;
+    return qnnrt_llm__adapter_pairs(adapter, err);
+}
+
+/* Tensors of the graphs while they change from one adapter to another. */
+typedef struct qnnrt_llm__adapter_change {
+    qnnrt_llm               *llm;
+    const qnnrt_llm_adapter *from, *to;         /* NULL: none */
+    const unsigned char     *zero;              /* as many as the largest tensor has bytes */
+    int                      all;               /* 1: write all tensors */
+    qnnrt_error             *err;
+} qnnrt_llm__adapter_change;
+
+static qnnrt_result qnnrt_llm__adapter_update(void *user, const qnnrt_step_info *step,
+                                              const qnnrt_tensor_info *tensor)
+{
+    const qnnrt_llm__adapter_change *change = (const qnnrt_llm__adapter_change *)user;
+    const qnnrt_llm__adapter_part *old = NULL, *now = NULL;
+    const unsigned char *data;
+    if (change->from != NULL) old = qnnrt_llm__adapter_find(change->from, tensor->name);
+    if (change->to != NULL) now = qnnrt_llm__adapter_find(change->to, tensor->name);
+    if (!change->all && (old == NULL || old->data == NULL) && (now == NULL || now->data == NULL))
+        return QNNRT_OK;
+    data = now != NULL && now->data != NULL ? now->data : change->zero;
+    return qnnrt_update(change->llm->model, step->context, step->graph->name, tensor->name, data,
+                        (size_t)tensor->bytes, change->err);
+}
+
+/* Apply an adapter in place of the one that is applied. */
+static qnnrt_result qnnrt_llm__adapter_apply(qnnrt_llm *llm, const qnnrt_llm_adapter *adapter,
+                                             qnnrt_error *err)
+{
+    qnnrt_llm__adapter_change change;
+    qnnrt_llm__adapter_list list;
+    void *blocks = NULL;
+    uint64_t most = 0;
+    qnnrt_result result = qnnrt_llm__adapter_tensors(llm, &blocks, &list, err);
+    size_t i;
+    change.zero = NULL;
+    if (result == QNNRT_OK) {
+        for (i = 0; i < list.count; ++i)
+            if (list.items[i]->bytes > most) most = list.items[i]->bytes;
+        change.zero = (const unsigned char *)qnnrt_llm__keep(&llm->hooks, &blocks, most, 1);
+        if (change.zero == NULL) result = qnnrt_llm__fail_memory(err, "an adapter");
+    }
+    if (result != QNNRT_OK) {
+        qnnrt_llm__drop(&llm->hooks, &blocks);
+        return result;
+    }
+    change.llm = llm;
+    change.from = llm->adapter;
+    change.to = adapter;
+    change.all = llm->adapter_lost;
+    change.err = err;
+    result = qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_update, &change);
+    if (result != QNNRT_OK) {                   /* back to the former one */
+        change.from = adapter;
+        change.to = llm->adapter;
+        change.err = NULL;
+        if (result != QNNRT_E_UNSUPPORTED)
+            llm->adapter_lost = qnnrt_llm__adapter_each(llm, qnnrt_llm__adapter_update,
+                                                        &change) != QNNRT_OK;
+    } else {
+        llm->adapter = adapter;
+        llm->adapter_key = adapter != NULL ? adapter->key : 0;
+        llm->adapter_lost = 0;
+    }
+    qnnrt_llm__drop(&llm->hooks, &blocks);
+    return result;
 }
 
 /* =====================================================================================
@@ -7777,6 +8223,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
                                           qnnrt_error *err)
 {
     qnnrt_llm_desc none;
+    qnnrt_result result;
     if (out != NULL) *out = NULL;
     qnnrt_llm__error_clear(err);
     memset(&none, 0, sizeof none);
@@ -7802,7 +8249,13 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
          desc->rope.original_context != 0))
         return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope has no theta, but other"
                                " values");
-    return qnnrt_llm__roles_open(model, desc, out, err);
+    result = qnnrt_llm__roles_open(model, desc, out, err);
+    if (result == QNNRT_OK) result = qnnrt_llm__adapter_open(*out, err);
+    if (result != QNNRT_OK && *out != NULL) {
+        qnnrt_llm__roles_free(*out);
+        *out = NULL;
+    }
+    return result;
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_close(qnnrt_llm *llm)
@@ -8113,6 +8566,12 @@ QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
     return (int32_t)qnnrt_llm__keys_argmax(codes, info->logits->dtype, info->vocabulary);
 }
 
+/* =====================================================================================
+   MANAGE                                                                       >>manage
+   The same for caches, states, adapters and samplers.
+   Needs: every room above     Knows nothing of: how they work
+   ===================================================================================== */
+
 /* ---- cache ---- */
 
 QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache)
@@ -8234,6 +8693,7 @@ QNNRT_LLM_API int32_t qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int 
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from)
 {
+    qnnrt_result result;
     int32_t last;
     if (to == NULL || from == NULL) return QNNRT_E_ARG;
     if (to->part->llm != from->part->llm)
@@ -8244,7 +8704,9 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt
                                " %lu (desc.positions of the session)", (long)last,
                                (unsigned long)to->session->desc.positions);
     qnnrt_llm__public_change(to);
-    return qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
+    result = qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
+    if (result == QNNRT_OK) to->adapter_key = from->adapter_key;
+    return result;
 }
 
 /* ---- state ---- */
@@ -8265,7 +8727,7 @@ static qnnrt_result qnnrt_llm__public_save(qnnrt_llm_cache *cache, int sequence,
                                " %lu", (unsigned long)needed,
                                (unsigned long)(data != NULL ? capacity : 0));
     qnnrt_llm__state_save(&cache->cells, &cache->store, bits,
-                          cache->part->llm->info.fingerprint, data);
+                          qnnrt_llm__stamp(cache->part->llm, cache->adapter_key), data);
     if (bytes != NULL) *bytes = needed;
     return QNNRT_OK;
 }
@@ -8273,13 +8735,19 @@ static qnnrt_result qnnrt_llm__public_save(qnnrt_llm_cache *cache, int sequence,
 static qnnrt_result qnnrt_llm__public_restore(qnnrt_llm_cache *cache, int sequence,
                                               const void *data, size_t bytes)
 {
+    const qnnrt_llm *llm = cache->part->llm;
+    /* Beside other texts it must be of their adapter. */
+    const uint64_t key = sequence >= 0 && cache->cells.used > 0 ? cache->adapter_key
+                                                                : llm->adapter_key;
     qnnrt_result result;
     if (data == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "data is NULL");
     result = qnnrt_llm__state_restore(&cache->cells, &cache->store, sequence,
-                                      cache->part->llm->info.fingerprint,
-                                      cache->session->desc.positions, cache->added, data, bytes,
-                                      &cache->error);
-    if (result == QNNRT_OK) qnnrt_llm__public_change(cache);
+                                      qnnrt_llm__stamp(llm, key), cache->session->desc.positions,
+                                      cache->added, data, bytes, &cache->error);
+    if (result == QNNRT_OK) {
+        qnnrt_llm__public_change(cache);
+        cache->adapter_key = key;
+    }
     return result;
 }
 
@@ -8324,6 +8792,74 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_state_restore(qnnrt_llm_cache *cac
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
     if (result != QNNRT_OK) return result;
     return qnnrt_llm__public_restore(cache, sequence, data, bytes);
+}
+
+/* ---- adapters ---- */
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_create(qnnrt_llm *llm,
+                                                    const qnnrt_llm_adapter_desc *desc,
+                                                    qnnrt_llm_adapter **out, qnnrt_error *err)
+{
+    qnnrt_llm_adapter *adapter;
+    qnnrt_result result;
+    size_t i;
+    qnnrt_llm__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (llm == NULL || desc == NULL || out == NULL || desc->parts == NULL || desc->part_count == 0)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: llm, desc or out is"
+                               " NULL, or there are no parts");
+    for (i = 0; i < desc->part_count; ++i)
+        if (desc->parts[i].name == NULL || desc->parts[i].data == NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: part %lu has no"
+                                   " name or no data", (unsigned long)i);
+    if (desc->scale != desc->scale || desc->scale > 1e30 || desc->scale < -1e30)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_create: scale is %g",
+                               desc->scale);
+    if (llm->info.adapter_tensors == 0)
+        return qnnrt_llm__hint(err, qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "the graphs have no"
+                                                    " room for adapters"),
+                               "Compile the model with --lora RANK.");
+    adapter = (qnnrt_llm_adapter *)qnnrt_llm__alloc(&llm->hooks, 1, sizeof *adapter);
+    if (adapter == NULL) return qnnrt_llm__fail_memory(err, "an adapter");
+    adapter->llm = llm;
+    qnnrt_llm__count(&llm->sessions, 1);
+    result = qnnrt_llm__adapter_make(adapter, desc, err);
+    if (result == QNNRT_OK) *out = adapter;
+    else (void)qnnrt_llm_adapter_destroy(adapter);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_destroy(qnnrt_llm_adapter *adapter)
+{
+    qnnrt_llm *llm;
+    if (adapter == NULL) return QNNRT_OK;
+    llm = adapter->llm;
+    if (llm->adapter == adapter) return QNNRT_E_BUSY;
+    qnnrt_llm__drop(&llm->hooks, &adapter->blocks);
+    qnnrt_llm__free(&llm->hooks, adapter);
+    qnnrt_llm__count(&llm->sessions, -1);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_adapter_apply(qnnrt_llm *llm,
+                                                   const qnnrt_llm_adapter *adapter,
+                                                   qnnrt_error *err)
+{
+    qnnrt_llm__error_clear(err);
+    if (llm == NULL || (adapter != NULL && adapter->llm != llm))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_adapter_apply: llm is NULL, or the"
+                               " adapter is of another one");
+    return qnnrt_llm__adapter_apply(llm, adapter, err);
+}
+
+QNNRT_LLM_API const qnnrt_llm_adapter *qnnrt_llm_adapter_applied(const qnnrt_llm *llm)
+{
+    return llm != NULL ? llm->adapter : NULL;
+}
+
+QNNRT_LLM_API void qnnrt_llm_adapter_mix(qnnrt_llm_cache *cache)
+{
+    if (cache != NULL) cache->adapter_key = cache->part->llm->adapter_key;
 }
 
 /* ---- sampling ---- */
@@ -8378,7 +8914,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
            qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
            qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost. Last hidden
            states and embeddings: batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(),
-           batch.embeddings. Counts of each graph: qnnrt_llm_session_runs().
+           batch.embeddings. Counts of each graph: qnnrt_llm_session_runs(). Adapters:
+           qnnrt_llm_adapter_apply().
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.

@@ -395,6 +395,14 @@ class qnnrt_llm_sampler_desc(Structure):
     pass
 
 
+class qnnrt_llm_matrix(Structure):
+    pass
+
+
+class qnnrt_llm_adapter_desc(Structure):
+    pass
+
+
 class qnnrt_cache_desc(Structure):
     pass
 
@@ -953,6 +961,8 @@ qnnrt_llm_info._fields_ = [
     ('eos_count', c_size_t),
     ('bos', c_int32),
     ('window', c_uint32),
+    ('adapter_tensors', c_size_t),
+    ('adapter_rank', c_uint32),
     ('fingerprint', c_uint64),
     ('graph_count', c_size_t),
     ('graphs', POINTER(qnnrt_llm_graph_info)),
@@ -1022,6 +1032,18 @@ qnnrt_llm_sampler_desc._fields_ = [
     ('repetition_last', c_uint32),
     ('seed', c_uint64),
     ('hooks', qnnrt_hooks),
+]
+qnnrt_llm_matrix._fields_ = [
+    ('name', c_char_p),
+    ('dtype', c_int),
+    ('rows', c_uint32),
+    ('columns', c_uint32),
+    ('data', c_void_p),
+]
+qnnrt_llm_adapter_desc._fields_ = [
+    ('parts', POINTER(qnnrt_llm_matrix)),
+    ('part_count', c_size_t),
+    ('scale', c_double),
 ]
 qnnrt_cache_desc._fields_ = [
     ('hooks', qnnrt_hooks),
@@ -1168,6 +1190,11 @@ FUNCTIONS = {
     'qnnrt_get_dims': (POINTER(c_uint32), [c_void_p, POINTER(qnnrt_slot_info), POINTER(c_uint32)]),
     'qnnrt_get_info': (POINTER(qnnrt_info), [c_void_p]),
     'qnnrt_llm_accept': (c_int, [c_void_p, POINTER(c_uint32), c_size_t]),
+    'qnnrt_llm_adapter_applied': (c_void_p, [c_void_p]),
+    'qnnrt_llm_adapter_apply': (c_int, [c_void_p, c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_llm_adapter_create': (c_int, [c_void_p, POINTER(qnnrt_llm_adapter_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_llm_adapter_destroy': (c_int, [c_void_p]),
+    'qnnrt_llm_adapter_mix': (None, [c_void_p]),
     'qnnrt_llm_argmax': (c_int32, [c_void_p, c_size_t]),
     'qnnrt_llm_cache_copy': (c_int, [c_void_p, c_void_p]),
     'qnnrt_llm_cache_get': (c_void_p, [c_void_p, c_size_t, c_size_t]),
