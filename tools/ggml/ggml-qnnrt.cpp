@@ -112,7 +112,7 @@ struct environment {
     bool        set_rows = true;
     const char *stats = nullptr, *ops = nullptr, *caches = "cache_k_l,cache_v_l";
     enum ggml_backend_dev_type type = GGML_BACKEND_DEVICE_TYPE_IGPU;
-    size_t      cache_graphs = 256;
+    size_t      cache_graphs = 256, segment = 8192;
 };
 
 const char *env_text(const char *name)
@@ -137,14 +137,15 @@ bool env_read(environment *e)
 {
     const char *type = env_text("GGML_QNNRT_TYPE"), *lib = env_text("GGML_QNNRT_LIB");
     long soc = 0, host = 1, verbose = 0, half = -1, statics = -1, blocks = -1, set_rows = 1;
-    long graphs = (long)e->cache_graphs;
+    long graphs = (long)e->cache_graphs, segment = (long)e->segment;
     if (!env_number("GGML_QNNRT_SOC", 0xFFFF, &soc) || !env_number("GGML_QNNRT_HOST", 1, &host) ||
         !env_number("GGML_QNNRT_VERBOSE", 2, &verbose) ||
         !env_number("GGML_QNNRT_HALF", 1, &half) ||
         !env_number("GGML_QNNRT_STATIC", 1, &statics) ||
         !env_number("GGML_QNNRT_BLOCKS", 1, &blocks) ||
         !env_number("GGML_QNNRT_SET_ROWS", 1, &set_rows) ||
-        !env_number("GGML_QNNRT_CACHE_GRAPHS", 1 << 20, &graphs)) return false;
+        !env_number("GGML_QNNRT_CACHE_GRAPHS", 1 << 20, &graphs) ||
+        !env_number("GGML_QNNRT_SEGMENT", 1 << 20, &segment)) return false;
     if (lib != nullptr) e->lib = lib;
     e->soc = (uint32_t)soc;
     e->host = host != 0;
@@ -154,6 +155,7 @@ bool env_read(environment *e)
     e->blocks = (int)blocks;
     e->set_rows = set_rows != 0;
     e->cache_graphs = (size_t)graphs;
+    e->segment = (size_t)std::max(segment, 1L);
     e->stats = env_text("GGML_QNNRT_STATS");
     e->ops = env_text("GGML_QNNRT_OPS");
     if (env_text("GGML_QNNRT_CACHES") != nullptr) e->caches = env_text("GGML_QNNRT_CACHES");
@@ -526,7 +528,8 @@ void make_key(device *d, const ggml_cgraph *g, int begin, int end)
    SEGMENTS                                                                    >>segments
    Where a graph is cut. Within a segment a tensor has one value, but a ggml node may write into the
    memory of another tensor (CPY, *_inplace): a node that reads such memory by another name than the
-   node that wrote it begins a new segment. So does a node that needs a source in memory.
+   node that wrote it begins a new segment. So does a node that needs a source in memory, and one
+   that would be more than GGML_QNNRT_SEGMENT.
    ===================================================================================== */
 
 int segment_end(device *d, const ggml_cgraph *g, int begin)
@@ -538,7 +541,7 @@ int segment_end(device *d, const ggml_cgraph *g, int begin)
     for (; i < g->n_nodes; ++i) {
         const ggml_tensor *n = g->nodes[i];
         if (is_skipped(n)) continue;
-        if (qg_on_host(n)) break;
+        if (qg_on_host(n) || d->made.count() >= d->env.segment) break;
         for (int s = 0; s < GGML_MAX_SRC; ++s) {
             const ggml_tensor *t = n->src[s];
             if (t == nullptr || (n->op == GGML_OP_CPY && s == 1)) continue;
