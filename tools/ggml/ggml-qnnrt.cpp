@@ -182,6 +182,7 @@ struct statistics {
 
 /* A QNN graph that was built. */
 struct compiled {
+    std::vector<uint64_t> key;
     qnnrt    *model = nullptr;
     qnnrt_plan *plan = nullptr;
     qnnrt_mem  *mem = nullptr;
@@ -243,20 +244,45 @@ struct plan {
     std::deque<step> steps;
 };
 
-struct words_hash {
-    size_t operator()(const std::vector<uint64_t> &words) const
+/* A key that is being written, and its look-up in a table by hash whose values have a .key. */
+class key_words {
+public:
+    void clear() { count_ = 0; }
+    /* Make room for so many words: put() does not check. */
+    void room(size_t words)
     {
+        if (words_.size() < count_ + words) words_.resize((count_ + words) * 2);
+    }
+    void put(uint64_t word) { words_[count_++] = word; }
+    std::vector<uint64_t> copy() const
+    {
+        return std::vector<uint64_t>(words_.begin(), words_.begin() + (ptrdiff_t)count_);
+    }
+    uint64_t hash() const
+    {
+        const uint64_t *w = words_.data();
         uint64_t lane[4] = { 1, 2, 3, 4 }, h;
         size_t i = 0;
-        for (; i + 4 <= words.size(); i += 4)
-            for (size_t k = 0; k < 4; ++k)
-                lane[k] = (lane[k] ^ words[i + k]) * 0x9E3779B97F4A7C15u;
-        for (; i < words.size(); ++i) lane[i & 3] = (lane[i & 3] ^ words[i]) * 0x9E3779B97F4A7C15u;
+        for (; i + 4 <= count_; i += 4)
+            for (size_t k = 0; k < 4; ++k) lane[k] = (lane[k] ^ w[i + k]) * 0x9E3779B97F4A7C15u;
+        for (; i < count_; ++i) lane[i & 3] = (lane[i & 3] ^ w[i]) * 0x9E3779B97F4A7C15u;
         h = lane[0] ^ (lane[1] >> 17 | lane[1] << 47) ^ (lane[2] >> 31 | lane[2] << 33) ^
             (lane[3] >> 43 | lane[3] << 21);
         h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
-        return (size_t)(h ^ h >> 32);
+        return h ^ h >> 32;
     }
+    template <class Table> typename Table::iterator find(Table &table, uint64_t hash) const
+    {
+        auto range = table.equal_range(hash);
+        for (auto at = range.first; at != range.second; ++at)
+            if (at->second->key.size() == count_ &&
+                memcmp(at->second->key.data(), words_.data(), count_ * 8) == 0) return at;
+        return table.end();
+    }
+
+private:
+    std::vector<uint64_t> words_ = std::vector<uint64_t>(1024);
+    size_t                count_ = 0;
 };
 
 /* Numbers of tensors, in the order in which they are met; cleared without touching the memory. */
@@ -274,7 +300,7 @@ public:
         count_ = 0;
     }
     /* Return the number of `t`, and whether it is new. */
-    uint32_t of(const void *t, bool *is_new)
+    __attribute__((always_inline)) uint32_t of(const void *t, bool *is_new)
     {
         if ((count_ + 1) * 2 > cells_.size()) grow();
         cell &c = find(cells_, t);
@@ -310,6 +336,12 @@ private:
     uint32_t stamp_ = 0, count_ = 0;
 };
 
+/* Whether a kind of node is computed here. */
+struct answer {
+    std::vector<uint64_t> key;
+    bool                  yes;
+};
+
 struct device {
     environment    env;
     qnnrt_backend *backend = nullptr;
@@ -320,17 +352,17 @@ struct device {
     uint64_t       clock = 0, serial = 0;        /* of use; of buffers */
     uint64_t       live = 0;                     /* backends and buffers */
 
-    std::unordered_map<std::vector<uint64_t>, std::shared_ptr<compiled>, words_hash> graphs;
-    std::unordered_map<std::vector<uint64_t>, std::unique_ptr<plan>, words_hash>     plans;
-    std::unordered_map<uint64_t, plan *>                                             by_uid;
-    std::unordered_map<std::vector<uint64_t>, bool, words_hash>                      answers;
+    std::unordered_multimap<uint64_t, std::shared_ptr<compiled>> graphs;
+    std::unordered_multimap<uint64_t, std::unique_ptr<plan>>     plans;
+    std::unordered_map<uint64_t, plan *>                         by_uid;
+    std::unordered_multimap<uint64_t, std::unique_ptr<answer>>   answers;
     std::map<std::pair<uint64_t, size_t>, bytes64>       converted;  /* weights as floats, by
                                                                         identity and bytes */
 
     numbers               tensors, made;         /* scratch, for one call */
-    std::vector<uint64_t> key;
+    key_words             key;
     std::vector<uint32_t> uses;
-    std::vector<char>     leaves;
+    std::vector<char>     leaves, seen;          /* of nodes: read outside; in the key already */
     std::vector<std::pair<const char *, size_t>> regions;
 
     ggml_backend_reg         reg = {};
@@ -431,29 +463,53 @@ void count_live(device *d, int change)
    Needs: >>device >>weights
    ===================================================================================== */
 
-void key_shape(std::vector<uint64_t> &key, const ggml_tensor *t)
+/* Words of a tensor that is described, at most; with its base: twice as many. */
+const size_t key_most = 16;
+
+/* Add dims and strides: 4 words, or 9 if one of them needs more than 32 bits. */
+inline void key_shape(key_words &key, const ggml_tensor *t)
 {
-    for (int i = 0; i < GGML_MAX_DIMS; ++i) key.push_back((uint64_t)t->ne[i]);
-    for (int i = 0; i < GGML_MAX_DIMS; ++i) key.push_back((uint64_t)t->nb[i]);
+    uint64_t large = 0;
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) large |= ((uint64_t)t->ne[i] | t->nb[i]) >> 32;
+    if (large != 0) key.put(UINT64_MAX);
+    for (int i = 0; i < GGML_MAX_DIMS && large != 0; ++i) {
+        key.put((uint64_t)t->ne[i]);
+        key.put((uint64_t)t->nb[i]);
+    }
+    for (int i = 0; i < GGML_MAX_DIMS && large == 0; ++i)
+        key.put((uint64_t)t->ne[i] << 32 | (uint64_t)t->nb[i]);
 }
 
-/* Add a tensor that a node reads; what it is follows where it is met for the first time. */
-void key_source(device *d, const ggml_tensor *t)
+/* Add what a tensor is that was met for the first time. kinds: that it is a weight counts, but not
+   which one. */
+void key_tensor(device *d, const ggml_tensor *t, bool kinds)
+{
+    bool is_new;
+    const ggml_tensor *base = t->view_src;
+    const uint64_t weight = d->options.statics ? weight_of(t) : 0;
+    d->key.put((uint64_t)t->type | (uint64_t)(base != nullptr) << 32 |
+               (uint64_t)(weight != 0) << 33);
+    if (weight != 0 && !kinds) d->key.put(weight);
+    key_shape(d->key, t);
+    if (base == nullptr) return;                 /* (the base of a view is no view) */
+    const bool known = d->tensors.find(base) >= 0;
+    const uint32_t number = d->tensors.of(base, &is_new);
+    d->key.put((uint64_t)number << 1 | is_new);
+    if (is_new) key_tensor(d, base, kinds);
+    if (known || !ggml_is_contiguous(t)) d->key.put((uint64_t)t->view_offs);
+}
+
+/* Add a tensor that a node reads. */
+inline void key_source(device *d, const ggml_tensor *t, bool kinds)
 {
     bool is_new;
     const uint32_t number = d->tensors.of(t, &is_new);
-    d->key.push_back((uint64_t)number << 1 | is_new);
-    if (!is_new) return;
-    const ggml_tensor *base = t->view_src;
-    const uint64_t weight = d->options.statics ? weight_of(t) : 0;
-    d->key.push_back((uint64_t)t->type | (uint64_t)(base != nullptr) << 32 |
-                     (uint64_t)(weight != 0) << 33);
-    if (weight != 0) d->key.push_back(weight);
-    key_shape(d->key, t);
-    if (base == nullptr) return;
-    const bool known = d->tensors.find(base) >= 0;
-    key_source(d, base);
-    if (known || !ggml_is_contiguous(t)) d->key.push_back((uint64_t)t->view_offs);
+    if (number < d->seen.size()) {               /* a node of this graph */
+        is_new = !d->seen[number] && qg_is_view(t);
+        d->seen[number] = 1;
+    }
+    d->key.put((uint64_t)number << 1 | is_new);
+    if (is_new) key_tensor(d, t, kinds);
 }
 
 bool is_skipped(const ggml_tensor *n)
@@ -461,23 +517,24 @@ bool is_skipped(const ggml_tensor *n)
     return qg_is_view(n) || (n->flags & GGML_TENSOR_FLAG_COMPUTE) == 0;
 }
 
-void key_node(device *d, const ggml_tensor *n, bool leaves)
+void key_node(device *d, const ggml_tensor *n, bool leaves, bool kinds)
 {
-    uint64_t words[GGML_MAX_OP_PARAMS / 8];
-    uint64_t present = 0;
+    uint64_t words[GGML_MAX_OP_PARAMS / 8], present = 0;
     bool is_new;
+    d->key.room((GGML_MAX_SRC + 2) * 2 * key_most + GGML_MAX_OP_PARAMS / 8);
     memcpy(words, n->op_params, sizeof(words));
     for (size_t i = 0; i < sizeof(words) / 8; ++i) present |= (uint64_t)(words[i] != 0) << i;
     for (int s = 0; s < GGML_MAX_SRC; ++s) present |= (uint64_t)(n->src[s] != nullptr) << (16 + s);
-    d->key.push_back((uint64_t)n->op | (uint64_t)n->type << 16 | (uint64_t)leaves << 31 |
-                     present << 32);
-    for (size_t i = 0; i < sizeof(words) / 8; ++i)
-        if (words[i] != 0) d->key.push_back(words[i]);
-    for (int s = 0; s < GGML_MAX_SRC; ++s)
-        if (n->src[s] != nullptr) key_source(d, n->src[s]);
-    d->tensors.of(n, &is_new);
+    d->key.put((uint64_t)n->op | (uint64_t)n->type << 16 | (uint64_t)leaves << 31 | present << 32);
+    for (size_t i = 0; i < sizeof(words) / 8 && (present & 0xFFFF) >> i != 0; ++i)
+        if (words[i] != 0) d->key.put(words[i]);
+    for (int s = 0; s < GGML_MAX_SRC && present >> (16 + s) != 0; ++s)
+        if (n->src[s] != nullptr) key_source(d, n->src[s], kinds);
+    const uint32_t number = d->tensors.of(n, &is_new);
+    if (number < d->seen.size()) d->seen[number] = 1;
+    d->key.put(number);
     key_shape(d->key, n);
-    if (n->view_src != nullptr) key_source(d, n->view_src);
+    if (n->view_src != nullptr) key_source(d, n->view_src, kinds);
 }
 
 /* Write d->leaves for nodes [begin, end): 1 where the value is read by somebody else, asked for as
@@ -516,12 +573,12 @@ void find_leaves(device *d, const ggml_cgraph *g, int begin, int end)
 /* Write d->key for nodes [begin, end). */
 void make_key(device *d, const ggml_cgraph *g, int begin, int end)
 {
-    find_leaves(d, g, begin, end);
+    find_leaves(d, g, begin, end);               /* numbers the nodes from 0 */
     d->key.clear();
-    d->tensors.clear((size_t)(end - begin) * 2);
+    d->seen.assign((size_t)(end - begin), 0);
     for (int i = begin; i < end; ++i)
         if (!is_skipped(g->nodes[i]))
-            key_node(d, g->nodes[i], d->leaves[(size_t)(i - begin)] != 0);
+            key_node(d, g->nodes[i], d->leaves[(size_t)(i - begin)] != 0, false);
 }
 
 /* =====================================================================================
@@ -678,7 +735,8 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
    graph. */
 void evict(device *d)
 {
-    while (d->graphs.size() >= std::max(d->env.cache_graphs, (size_t)1) && !d->plans.empty()) {
+    const size_t most = std::max(d->env.cache_graphs, (size_t)1);
+    while ((d->graphs.size() >= most || d->plans.size() >= most * 4) && !d->plans.empty()) {
         auto oldest = d->plans.begin();
         for (auto p = d->plans.begin(); p != d->plans.end(); ++p)
             if (p->second->used < oldest->second->used) oldest = p;
@@ -698,13 +756,15 @@ bool make_segment(device *d, const ggml_cgraph *g, step *s)
 {
     qnnrt_error err;
     make_key(d, g, s->begin, s->end);
-    auto found = d->graphs.find(d->key);
+    const uint64_t hash = d->key.hash();
+    auto found = d->key.find(d->graphs, hash);
     if (found != d->graphs.end()) s->graph = found->second;
     else {
         s->graph = compile(d, g, s->begin, s->end);
         if (s->graph == nullptr) return false;
         evict(d);
-        d->graphs.emplace(d->key, s->graph);
+        s->graph->key = d->key.copy();
+        d->graphs.emplace(hash, s->graph);
     }
     if (qnnrt_run_create(s->graph->mem, 0, &s->run, &err) != QNNRT_OK) {
         say(GGML_LOG_LEVEL_ERROR, "%s", err.text);
@@ -877,19 +937,21 @@ plan *find_plan(device *d, const ggml_cgraph *g)
         }
     }
     make_key(d, g, 0, g->n_nodes);
-    auto found = d->plans.find(d->key);
+    const uint64_t hash = d->key.hash();
+    auto found = d->key.find(d->plans, hash);
     d->stats.key_ns += now_ns() - start;
     plan *p = nullptr;
     if (found != d->plans.end()) {
         d->stats.plan_hits += 1;
         p = found->second.get();
     } else {
-        std::vector<uint64_t> key = d->key;
+        std::vector<uint64_t> key = d->key.copy();
         std::unique_ptr<plan> made = make_plan(d, g);
         if (made == nullptr) return nullptr;
         p = made.get();
         d->stats.plans += 1;
-        d->plans.emplace(std::move(key), std::move(made));
+        p->key = std::move(key);
+        d->plans.emplace(hash, std::move(made));
     }
     if (uid != 0 && p->uid != uid) {
         d->by_uid.erase(p->uid);
@@ -970,10 +1032,12 @@ bool supports(device *d, const ggml_tensor *n, std::string *why)
         return false;
     }
     d->key.clear();
+    d->seen.clear();
     d->tensors.clear(64);
-    key_node(d, n, true);
-    auto known = d->answers.find(d->key);
-    if (known != d->answers.end()) return known->second;
+    key_node(d, n, true, true);
+    const uint64_t hash = d->key.hash();
+    auto known = d->key.find(d->answers, hash);
+    if (known != d->answers.end()) return known->second->yes;
     const uint64_t start = now_ns();
     yes = qg_supports(n, d->options, d->backend, why);
     d->stats.asked += 1;
@@ -982,7 +1046,7 @@ bool supports(device *d, const ggml_tensor *n, std::string *why)
     d->stats.ops[n->op].refused += !yes;
     if (!yes && d->env.verbose) say_refused(n, why->c_str());
     if (d->answers.size() >= 65536) d->answers.clear();
-    d->answers.emplace(d->key, yes);
+    d->answers.emplace(hash, std::unique_ptr<answer>(new answer{ d->key.copy(), yes }));
     return yes;
 }
 
