@@ -217,11 +217,12 @@ llm-%:
 	@echo "llm: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
 
 .PHONY: host host-ref host-htp
-## host: run an inference engine on qnnrt_llm.h: batches, sequences, drafts, state (BACKEND=htp: on Qualcomm's libQnnHtp.so)
+## host: run a small server on qnnrt_llm.h: its own checks, then requests (BACKEND=htp: on Qualcomm's libQnnHtp.so)
 host: host-$(BACKEND)
 
 # The draft model is the first three layers of the model.
 HOST_OUT := $(B)/host-run
+HOST_ASKS := 'ask first write=12 drafts=4 : And the LORD said \nask second temperature=0.8 seed=1 stop=the : In the beginning of \n'
 host-ref: $(B)/examples/host/host $(B)/examples/llm/export $(B)/libQnnRef.so
 	@rm -rf $(HOST_OUT) && mkdir -p $(HOST_OUT)/model $(HOST_OUT)/three $(HOST_OUT)/draft
 	@cp tests/data/llm/model/model.safetensors $(HOST_OUT)/three
@@ -229,11 +230,13 @@ host-ref: $(B)/examples/host/host $(B)/examples/llm/export $(B)/libQnnRef.so
 	    > $(HOST_OUT)/three/config.json
 	$(B)/examples/llm/export tests/data/llm/model $(HOST_OUT)/model --type w8a16 --backend_so $(RUN_LIB)
 	$(B)/examples/llm/export $(HOST_OUT)/three $(HOST_OUT)/draft --type f32 --backend_so $(RUN_LIB)
-	$(B)/examples/host/host $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
+	$(B)/examples/host/host --check $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
+	printf $(HOST_ASKS) | $(B)/examples/host/host $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
 
 host-htp: $(B)/examples/host/host
 	@$(call fetch,2.51)
-	$(B)/examples/host/host tests/data/llm/w8a16_one $(RUN_LIB)
+	$(B)/examples/host/host --check tests/data/llm/w8a16_one $(RUN_LIB)
+	printf $(HOST_ASKS) | $(B)/examples/host/host tests/data/llm/w8a16_one $(RUN_LIB)
 
 host-%:
 	@echo "host: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2

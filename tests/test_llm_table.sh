@@ -40,7 +40,7 @@ says describe out 'host "embedding"'
 says describe out 'constant'
 
 # An engine on qnnrt_llm.h: sequences, drafts, states.
-"$build/examples/host/host" "$tmp/model" "$ref" >"$tmp/out" 2>"$tmp/err"
+"$build/examples/host/host" --check "$tmp/model" "$ref" >"$tmp/out" 2>"$tmp/err"
 status=$?
 is host 0
 says host out 'rewound, it is written again'

@@ -1,381 +1,465 @@
-/* An inference engine on qnnrt_llm.h: it has its own tokenizer, its own sampler, and batches like
-   those of llama.cpp; qnnrt_llm.h runs the model.
+/* A small inference server on qnnrt_llm.h, without sockets: requests come as lines of standard
+   input, answers go to standard output as they are written.
 
-       host FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]
+       host [OPTION ...] FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]
 
    FOLDER holds a language model whose tokens are bytes: tests/data/llm/w8a16_one for libQnnHtp.so
    of 2.51, or what examples/llm/export.c makes. DRAFT_FOLDER is a second one, to draft for it.
-   After tokenizer, sampler and batches come five uses: perplexity, a text that is continued,
-   several texts in one batch, speculative decoding, saving and rewinding. The program checks what
-   must be true of each; the exit status is 1 when a check fails.
+   Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend.
 
-   Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend. Link with -lm. */
+       --slots N      texts that are written at the same time (default 4)
+       --chunk N      tokens of a step while prompts are read (default: as many as a call takes)
+       --store DIR    keep texts on disk, and find the beginnings of prompts there
+       --check        no server: show and check what an engine promises; status 1 if one is broken
+
+   A line is one of these. Prompts and words have \n, \t, \\ and \xHH for other bytes.
+
+       ask NAME [OPTION=VALUE ...] : PROMPT      write=N  drafts=N  save=1  stop=WORD (up to 4)
+                                                 temperature=X  top_k=N  top_p=X  min_p=X  seed=N
+                                                 penalty=X
+       cancel NAME     end a request; the others do not notice
+       step N          compute so many steps before the next line is read
+       wait            compute until no request is left, before the next line is read
+       stats           print counts
+
+   Without "step" and "wait" lines are read while the engine computes. An answer's lines begin with
+   its name and slot:
+
+       NAME SLOT begin memory=N disk=N           tokens of the prompt that need not be computed
+       NAME SLOT text BYTES                      a piece of the answer
+       NAME SLOT end REASON written=N computed=N steps=N drafted=N accepted=N
+       NAME - error CODE TEXT                    with llama_decode()'s codes; - - for a wrong line
+
+   The program consists of these files, read in this order:
+
+       model.h     models, their tokens, batches
+       store.h     texts on disk
+       engine.h    requests, slots, steps: continuous batching
+       host.c      lines in, lines out
+       check.h     what must be true, as a program that uses the engine
+
+   Link with -ldl -lm. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <poll.h>
 
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt.h"
 #include "tools/qnnrt_llm.h"
 
-enum {
-    MOST = 96,                                  /* most tokens of a text or of a batch          */
-    TEXTS = 3,                                  /* texts in one batch                           */
-    ALONE = 48, TOGETHER = 16,                  /* tokens to write, in one text and in several  */
-    DRAFTS = 6,                                 /* most tokens that are drafted                 */
-    TOP_K = 40                                  /* tokens that a sampler chooses from           */
-};
+#include "engine.h"
+#include "check.h"
 
-static int broken;                              /* 1: a check has failed                        */
+enum { LINE_BYTES = 65536 };
 
-static void stop(const char *why) { fprintf(stderr, "host: %s\n", why); exit(1); }
+/* ---- text with escapes >>text ---------------------------------------------------------------- */
 
-static void stop_error(const qnnrt_error *err)
+/* Print bytes so that a line stays a line. */
+static void print_bytes(FILE *to, const char *text, size_t bytes)
 {
-    fprintf(stderr, "host: %s\n", err->text);
-    if (err->hint[0] != '\0') fprintf(stderr, "hint: %s\n", err->hint);
-    exit(1);
+    for (size_t i = 0; i < bytes; ++i) {
+        const unsigned char c = (unsigned char)text[i];
+        if (c == '\\' || c == '\n' || c == '\t')
+            fprintf(to, "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : c);
+        else if (c < ' ' || c > '~')
+            fprintf(to, "\\x%02x", c);
+        else
+            putc(c, to);
+    }
 }
 
-static void promise(int kept, const char *what)
+/* Replace escapes in place. Return the number of bytes, or -1 for a wrong escape. */
+static long unescape(char *text)
 {
-    printf("  %s: %s\n", kept ? "yes" : "NO", what);
-    if (!kept) broken = 1;
+    const char *from = text;
+    char *to = text;
+    for (; *from != '\0'; ++from) {
+        if (*from != '\\') {
+            *to++ = *from;
+            continue;
+        }
+        ++from;
+        if (*from == 'n' || *from == 't' || *from == '\\') {
+            *to++ = (char)(*from == 'n' ? '\n' : *from == 't' ? '\t' : '\\');
+        } else if (*from == 'x' && isxdigit((unsigned char)from[1]) &&
+                   isxdigit((unsigned char)from[2])) {
+            const char digits[3] = { from[1], from[2], '\0' };
+            *to++ = (char)strtoul(digits, NULL, 16);
+            from += 2;
+        } else {
+            return -1;
+        }
+    }
+    *to = '\0';
+    return (long)(to - text);
 }
 
-/* ---- the engine's own tokenizer: a token is a byte ------------------------------------------- */
+/* ---- lines in >>lines ------------------------------------------------------------------------ */
 
-typedef struct text { int count; int32_t token[MOST]; } text;
+typedef struct input {
+    char   data[LINE_BYTES + 1];
+    size_t begin, end;                      /* what was read and not yet taken */
+    int    ended, skips;                    /* skips: the rest of a line that is too long */
+    unsigned long line;                     /* number of the last line */
+} input;
 
-typedef struct tokenizer {
-    uint32_t vocabulary;
-    void   (*encode)(text *to, const char *from);
-    char   (*decode)(int32_t token);
-} tokenizer;
-
-static void byte_encode(text *to, const char *from)
+/* Read more bytes; with `wait` 0 only those that are there. Return 0 if there are none. The last
+   line gets an end if it has none. */
+static int input_read(input *in, int wait)
 {
-    for (to->count = 0; to->count < MOST && from[to->count] != '\0'; ++to->count)
-        to->token[to->count] = (unsigned char)from[to->count];
+    struct pollfd from = { STDIN_FILENO, POLLIN, 0 };
+    ssize_t n;
+    if (in->ended || in->end - in->begin >= LINE_BYTES || (!wait && poll(&from, 1, 0) <= 0))
+        return 0;
+    memmove(in->data, in->data + in->begin, in->end - in->begin);
+    in->end -= in->begin;
+    in->begin = 0;
+    do {
+        n = read(STDIN_FILENO, in->data + in->end, LINE_BYTES - in->end);
+    } while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        in->end += (size_t)n;
+        return 1;
+    }
+    in->ended = 1;
+    if (in->end == 0 && !in->skips)
+        return 0;
+    in->data[in->end++] = '\n';
+    return 1;
 }
 
-static char byte_decode(int32_t token) { return (char)(token < ' ' || token > '~' ? '?' : token); }
-
-static const tokenizer tokens = { 256, byte_encode, byte_decode };
-
-static void show(const char *label, const text *t, int begin)
+/* Take the next line, as a string without its end, valid until the next call. Return NULL if there
+   is none: with `wait` only at the end of the input. *why receives why a line is refused. */
+static char *input_line(input *in, int wait, const char **why)
 {
-    printf("%s: ", label);
-    while (begin < t->count) putchar(tokens.decode(t->token[begin++]));
+    char *line, *end;
+    for (;;) {
+        line = in->data + in->begin;
+        end = (char *)memchr(line, '\n', in->end - in->begin);
+        if (end != NULL)
+            break;
+        if (in->end - in->begin >= LINE_BYTES) {
+            in->begin = in->end = 0;        /* drop it as it comes */
+            in->skips = 1;
+        }
+        if (!input_read(in, wait))
+            return NULL;
+    }
+    *end = '\0';
+    in->begin = (size_t)(end - in->data) + 1;
+    ++in->line;
+    *why = in->skips ? "the line is too long"
+         : strlen(line) != (size_t)(end - line) ? "the line holds a zero byte" : NULL;
+    in->skips = 0;
+    return line;
+}
+
+/* ---- answers out >>answers ------------------------------------------------------------------- */
+
+typedef struct server {
+    engine engine;
+    input  in;
+    int    scripted;                        /* 1: "step" or "wait" computes, lines are not read */
+} server;
+
+static void print_error(const char *name, const qnnrt_error *err)
+{
+    printf("%s - error %d ", name, code_of(err->code));
+    print_bytes(stdout, err->text, strlen(err->text));
     putchar('\n');
 }
 
-static int same(const text *a, const text *b, int count)
+/* Print what is new of a request. */
+static void print_news(request *r)
 {
-    return memcmp(a->token, b->token, (size_t)count * sizeof a->token[0]) == 0;
-}
-
-/* ---- the engine's own sampler: temperature and top-k ----------------------------------------- */
-
-typedef struct sampler { float temperature; int top_k; uint64_t state; } sampler;
-
-static int32_t sample(sampler *s, const float *logits)         /* NULL: greedy */
-{
-    int32_t best[TOP_K];
-    double weight[TOP_K], sum = 0.0;
-    int k = s != NULL ? s->top_k : 1, n = 0, at;
-    uint32_t i;
-    for (i = 0; i < tokens.vocabulary; ++i) {   /* the k largest, descending */
-        if (n == k && logits[i] <= logits[best[n - 1]]) continue;
-        for (at = n < k ? n++ : n - 1; at > 0 && logits[i] > logits[best[at - 1]]; --at)
-            best[at] = best[at - 1];
-        best[at] = (int32_t)i;
+    const char *name = r->name;
+    char place[16] = "-";                   /* it has never had one */
+    if (r->computed > 0)
+        snprintf(place, sizeof(place), "%u", (unsigned)r->slot);
+    if (r->computed > 0 && !r->told) {
+        printf("%s %s begin memory=%lu disk=%lu\n", name, place, (unsigned long)r->memory,
+               (unsigned long)r->disk);
+        r->told = 1;
     }
-    if (s == NULL) return best[0];              /* of equals the lowest */
-    for (at = 0; at < n; ++at)
-        sum += weight[at] = exp((logits[best[at]] - logits[best[0]]) / s->temperature);
-    s->state = s->state * 6364136223846793005u + 1442695040888963407u;
-    sum *= (double)(s->state >> 11) / 9007199254740992.0;
-    for (at = 0; at + 1 < n && sum >= weight[at]; ++at) sum -= weight[at];
-    return best[at];
-}
-
-/* ---- a model with its cache, and batches for it ---------------------------------------------- */
-
-typedef struct context {
-    qnnrt           *model;
-    qnnrt_llm       *llm;
-    qnnrt_llm_cache *cache;
-    float           *logits;                    /* [MOST][vocabulary] of the last batch */
-    const float     *row[MOST];                 /* logits after its token i; NULL: not wanted   */
-} context;
-
-typedef struct batch {                          /* in the form of engines */
-    int     count;
-    int32_t token[MOST], pos[MOST], seq_count[MOST], seq_id[MOST][TEXTS];
-    unsigned char logits[MOST];                 /* 1: the logits after this token are wanted */
-} batch;
-
-static void must(const context *c, qnnrt_result result)
-{
-    if (result != QNNRT_OK) stop_error(qnnrt_llm_error(c->cache));
-}
-
-static void add(batch *b, int32_t token, int pos, int seq, int wanted)
-{
-    if (b->count == MOST) stop("a batch is full");
-    b->token[b->count] = token;
-    b->pos[b->count] = pos;
-    b->seq_id[b->count][0] = seq;
-    b->seq_count[b->count] = 1;
-    b->logits[b->count++] = (unsigned char)wanted;
-}
-
-/* Compute a batch. Lists of sequences become sets of bits; the rest has the same form. `call` is
-   qnnrt_llm_decode, which takes any length and keeps all tokens, or qnnrt_llm_eval, which keeps
-   none before qnnrt_llm_accept. */
-static void compute(context *c, const batch *b,
-                    qnnrt_result (*call)(qnnrt_llm_cache *, const qnnrt_llm_batch *))
-{
-    uint64_t sequences[MOST] = {0};
-    const qnnrt_llm_batch to = { .tokens = b->token, .count = (size_t)b->count,
-                                 .sequences = sequences, .positions = b->pos,
-                                 .wanted = b->logits, .logits = c->logits };
-    const float *row = c->logits;
-    int i, j;
-    for (i = 0; i < b->count; ++i) {
-        for (j = 0; j < b->seq_count[i]; ++j) sequences[i] |= (uint64_t)1 << b->seq_id[i][j];
-        c->row[i] = b->logits[i] ? row : NULL;
-        if (b->logits[i]) row += tokens.vocabulary;
+    if (r->shown < r->ready) {
+        printf("%s %s text ", name, place);
+        for (; r->shown < r->ready; ++r->shown) {
+            const char byte = decode(r->token[r->prompt + r->shown]);
+            print_bytes(stdout, &byte, 1);
+        }
+        putchar('\n');
     }
-    must(c, call(c->cache, &to));
+    if (r->phase == ENDED && r->error.code != QNNRT_OK)
+        print_error(name, &r->error);
+    else if (r->phase == ENDED)
+        printf("%s %s end %s written=%lu computed=%lu steps=%lu drafted=%lu accepted=%lu\n", name,
+               place, r->reason, (unsigned long)(r->count - r->prompt), (unsigned long)r->computed,
+               (unsigned long)r->steps, (unsigned long)r->drafted, (unsigned long)r->accepted);
 }
 
-/* ---- one text: its perplexity, and its continuation ------------------------------------------ */
-
-/* Return exp of the mean of -log p(token | tokens before it), from the logits of one batch. */
-static double perplexity(context *c, const text *t)
+/* Compute a step and print what it gave. Return 0 if there was nothing to do. */
+static int serve_step(server *s)
 {
-    batch b = {0};
-    double nats = 0.0, sum;
-    uint32_t v;
-    int i;
-    qnnrt_llm_clear(c->cache);
-    for (i = 0; i < t->count; ++i) add(&b, t->token[i], i, 0, 1);
-    compute(c, &b, qnnrt_llm_decode);
-    for (i = 0; i + 1 < t->count; ++i) {
-        for (sum = 0.0, v = 0; v < tokens.vocabulary; ++v)
-            sum += exp((double)c->row[i][v] - c->row[i][t->token[i + 1]]);
-        nats += log(sum);
+    const int worked = engine_step(&s->engine);
+    request *r, *next;
+    for (r = s->engine.first; r != NULL; r = next) {
+        next = r->next;
+        print_news(r);
+        if (r->phase == ENDED)
+            engine_drop(&s->engine, r);
     }
-    return exp(nats / (t->count - 1));
+    fflush(stdout);
+    return worked;
 }
 
-/* Continue a text until it has `total` tokens. Tokens that the cache holds are not computed again:
-   first comes the whole prompt, then one token at a time, and after a rewind what was removed. */
-static void go_on(context *c, int seq, text *t, int total, sampler *s)
+/* ---- what a line asks for >>commands --------------------------------------------------------- */
+
+/* Cut the next word off a line. Return "" at its end. */
+static char *next_word(char **line)
 {
-    for (; t->count < total; ++t->count) {
-        batch b = {0};
-        int i;
-        for (i = qnnrt_llm_sequence_last(c->cache, seq) + 1; i < t->count; ++i)
-            add(&b, t->token[i], i, seq, i + 1 == t->count);
-        compute(c, &b, qnnrt_llm_decode);
-        t->token[t->count] = sample(s, c->row[b.count - 1]);
-    }
+    char *word = *line + strspn(*line, " \t");
+    *line = word + strcspn(word, " \t");
+    if (**line != '\0')
+        *(*line)++ = '\0';
+    return word;
 }
 
-/* ---- several texts in one batch -------------------------------------------------------------- */
-
-static void several(context *c, const text *prompt, const text *plain)
+static int read_count(const char *text, uint64_t most, uint64_t *value)
 {
-    static const char *const labels[TEXTS] = { "  seed 1", "  seed 2", "  greedy" };
-    sampler seeds[2] = { {0.8f, TOP_K, 1}, {0.8f, TOP_K, 2} };
-    sampler *samplers[TEXTS] = { &seeds[0], &seeds[1], NULL };
-    text t[TEXTS];
-    batch b = {0};
-    const int have = prompt->count, end = have + TOGETHER;
-    int i, s;
-    qnnrt_llm_clear(c->cache);
-    for (i = 0; i < have; ++i) {                /* in sequences 0 and 1; 2 becomes a copy */
-        add(&b, prompt->token[i], i, 0, i + 1 == have);
-        b.seq_id[i][b.seq_count[i]++] = 1;
-    }
-    compute(c, &b, qnnrt_llm_decode);
-    must(c, qnnrt_llm_sequence_copy(c->cache, 0, 2, -1, -1));
-    for (s = 0; s < TEXTS; ++s) {
-        t[s] = *prompt;
-        t[s].token[t[s].count++] = sample(samplers[s], c->row[have - 1]);
-    }
-    for (i = have; i + 1 < end; ++i) {          /* a token of each in every step */
-        for (b.count = s = 0; s < TEXTS; ++s) add(&b, t[s].token[i], i, s, 1);
-        compute(c, &b, qnnrt_llm_decode);
-        for (s = 0; s < TEXTS; ++s)
-            t[s].token[t[s].count++] = sample(samplers[s], c->row[s]);
-    }
-    printf("%d texts in one batch\n", TEXTS);
-    for (s = 0; s < TEXTS; ++s) show(labels[s], &t[s], have);
-    promise(same(&t[2], plain, end), "the greedy one is what it is alone");
-    promise(qnnrt_llm_cache_get_info(c->cache).used == (uint32_t)(end - 1 + 2 * (TOGETHER - 1)),
-            "the prompt is stored once");
-    must(c, qnnrt_llm_sequence_remove(c->cache, 0, -1, -1));    /* drop one text */
-    must(c, qnnrt_llm_sequence_keep(c->cache, 1));              /* keep only one  */
-    go_on(c, 1, &t[1], end + TOGETHER, samplers[1]);
-    show("  seed 2 alone", &t[1], have);
-    promise(qnnrt_llm_cache_get_info(c->cache).used == (uint32_t)(end + TOGETHER - 1),
-            "what only the others had is free");
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *value <= most;
 }
 
-/* ---- speculative decoding -------------------------------------------------------------------- */
-
-/* Append up to `most` drafts: the tokens that followed the longest equal ending earlier in the
-   text, or, with `draft`, the tokens that this model chooses after it has removed its rejected
-   drafts. */
-static void propose(context *draft, text *t, int most)
+static int read_number(const char *text, float *value)
 {
-    int at, n, from = 0, longest = 1;
-    if (draft != NULL) {
-        must(draft, qnnrt_llm_sequence_remove(draft->cache, 0, t->count - 1, -1));
-        go_on(draft, 0, t, t->count + most, NULL);
+    char *end;
+    *value = strtof(text, &end);
+    return (isdigit((unsigned char)*text) || *text == '.') && *end == '\0';
+}
+
+/* Read OPTION=VALUE. Return 0 if it is something else. */
+static int read_option(options *to, char *word)
+{
+    char *value = strchr(word, '=');
+    uint64_t n = 0;
+    if (value == NULL)
+        return 0;
+    *value++ = '\0';
+    if (strcmp(word, "temperature") == 0)
+        return read_number(value, &to->how.temperature);
+    if (strcmp(word, "top_p") == 0)
+        return read_number(value, &to->how.top_p);
+    if (strcmp(word, "min_p") == 0)
+        return read_number(value, &to->how.min_p);
+    if (strcmp(word, "penalty") == 0)
+        return read_number(value, &to->how.repetition_penalty);
+    if (strcmp(word, "seed") == 0)
+        return read_count(value, UINT64_MAX, &to->how.seed);
+    if (strcmp(word, "stop") == 0) {
+        const long bytes = unescape(value);
+        if (to->stop_count == MOST_STOPS || bytes <= 0 || bytes >= STOP_BYTES ||
+            strlen(value) != (size_t)bytes)
+            return 0;
+        strcpy(to->stops[to->stop_count++], value);
+        return 1;
+    }
+    if (!read_count(value, UINT32_MAX, &n))
+        return 0;
+    if (strcmp(word, "write") == 0 && n > 0)
+        to->write = (size_t)n;
+    else if (strcmp(word, "drafts") == 0 && n <= MOST_DRAFTS)
+        to->drafts = (size_t)n;
+    else if (strcmp(word, "save") == 0 && n <= 1)
+        to->save = (int)n;
+    else if (strcmp(word, "top_k") == 0)
+        to->how.top_k = (uint32_t)n;
+    else
+        return 0;
+    return 1;
+}
+
+/* Return 1 for a name of letters, digits and "_.-". */
+static int is_name(const char *text)
+{
+    const size_t length = strlen(text);
+    size_t i = 0;
+    while (isalnum((unsigned char)text[i]) || (text[i] != '\0' && strchr("_.", text[i]) != NULL) ||
+           (i > 0 && text[i] == '-'))
+        ++i;
+    return length > 0 && length < NAME_BYTES && i == length;
+}
+
+/* Add the request of an "ask" line. */
+static qnnrt_result ask(server *s, char *line, qnnrt_error *err)
+{
+    const char *name = next_word(&line);
+    options wants = {0};
+    char *word;
+    long bytes;
+    if (!is_name(name))
+        return refuse(err, QNNRT_E_ARG, "expected a name of 1 to %d letters and digits after ask",
+                      NAME_BYTES - 1);
+    while (strcmp(word = next_word(&line), ":") != 0) {
+        if (*word == '\0')
+            return refuse(err, QNNRT_E_ARG, "expected ' : ' and a prompt after the options");
+        if (!read_option(&wants, word))
+            return refuse(err, QNNRT_E_ARG, "the option %s has no such value, or does not exist",
+                          word);
+    }
+    bytes = unescape(line);
+    if (bytes < 0)
+        return refuse(err, QNNRT_E_ARG, "expected n, t, a backslash, or x and two digits"
+                      " after a backslash");
+    return engine_ask(&s->engine, name, &wants, line, (size_t)bytes, NULL, err);
+}
+
+/* Do what a line asks for. */
+static void command(server *s, char *line)
+{
+    const qnnrt_llm_cache_info has = qnnrt_llm_cache_get_info(s->engine.target.cache);
+    const char *verb = next_word(&line), *name;
+    qnnrt_error err = {0};
+    uint64_t count = 0;
+    request *r;
+    if (*verb == '\0' || *verb == '#')
         return;
+    if (strcmp(verb, "ask") == 0) {
+        char copy[NAME_BYTES];              /* the line is cut into words */
+        snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(line, " \t"), line);
+        if (ask(s, line, &err) != QNNRT_OK)
+            print_error(is_name(copy) ? copy : "-", &err);
+    } else if (strcmp(verb, "cancel") == 0) {
+        name = next_word(&line);
+        r = engine_find(&s->engine, name);
+        if (r != NULL)
+            engine_cancel(r);
+    } else if (strcmp(verb, "stats") == 0) {
+        printf("stats steps=%llu tokens=%llu cells=%lu used=%lu\n",
+               (unsigned long long)s->engine.steps, (unsigned long long)s->engine.tokens,
+               (unsigned long)has.cells, (unsigned long)has.used);
+    } else if (strcmp(verb, "wait") == 0 ||
+               (strcmp(verb, "step") == 0 && read_count(next_word(&line), UINT32_MAX, &count))) {
+        s->scripted = 1;
+        for (; (*verb == 'w' || count > 0) && serve_step(s); --count) {}
+        s->scripted = 0;
+    } else {
+        refuse(&err, QNNRT_E_ARG, "line %lu: expected ask, cancel, step, wait or stats",
+               s->in.line);
+        print_error("-", &err);
     }
-    for (at = 1; at < t->count; ++at) {
-        for (n = 0; n < at && t->token[at - 1 - n] == t->token[t->count - 1 - n];) ++n;
-        if (n > longest) { longest = n; from = at; }
-    }
-    for (n = 0; from > 0 && n < most; ++n) t->token[t->count++] = t->token[from + n];
+    fflush(stdout);
 }
 
-/* Write a text with drafts. They are computed in one batch, after the last token. Drafts that the
-   target chooses too are kept; the next token is the target's own choice. */
-static void speculate(context *c, context *draft, const text *prompt, const text *plain)
+/* Called before each graph of a step: return 1 if a cancel has come in. The step is dropped then,
+   so that a long one does not delay it, and the line is read in its turn. */
+static int cancel_waits(void *user)
 {
-    text t = *prompt;
-    int steps = 0, drafted = 0, accepted = 0, have, most, good, i;
-    qnnrt_llm_clear(c->cache);
-    go_on(c, 0, &t, t.count + 1, NULL);
-    for (; t.count < plain->count; ++steps) {
-        batch b = {0};
-        have = t.count;
-        most = (int)qnnrt_llm_cache_get_info(c->cache).at_once - 1;
-        if (most > DRAFTS) most = DRAFTS;
-        if (most > plain->count - have - 1) most = plain->count - have - 1;
-        propose(draft, &t, most);
-        for (i = have - 1; i < t.count; ++i) add(&b, t.token[i], i, 0, 1);
-        compute(c, &b, qnnrt_llm_eval);
-        for (good = 0; good + 1 < b.count; ++good)
-            if (sample(NULL, c->row[good]) != t.token[have + good]) break;
-        must(c, qnnrt_llm_accept(c->cache, NULL, (size_t)good + 1));
-        t.token[have + good] = sample(NULL, c->row[good]);
-        t.count = have + good + 1;
-        drafted += b.count - 1;
-        accepted += good;
+    server *s = (server *)user;
+    const char *at, *end;
+    if (s->scripted)
+        return 0;
+    input_read(&s->in, 0);
+    for (at = s->in.data + s->in.begin;; at = end + 1) {
+        end = (const char *)memchr(at, '\n', (size_t)(s->in.data + s->in.end - at));
+        if (end == NULL)
+            return 0;
+        if (end - at > 7 && memcmp(at, "cancel ", 7) == 0)
+            return 1;
     }
-    printf("speculative decoding, drafts %s: %d of %d accepted, %d tokens in %d steps\n",
-           draft != NULL ? "of a model" : "looked up", accepted, drafted, ALONE - 1, steps);
-    promise(same(&t, plain, plain->count), "the text is the greedy one");
 }
 
-/* ---- saving, rewinding ----------------------------------------------------------------------- */
-
-static void save_and_rewind(context *c, const text *prompt, const text *plain)
+/* Answer requests until the input ends. */
+static void serve(server *s)
 {
-    text t = *prompt;
-    FILE *file = tmpfile();
-    size_t size;
-    char *state;
-
-    qnnrt_llm_clear(c->cache);
-    go_on(c, 0, &t, t.count + ALONE / 2, NULL);
-    size = qnnrt_llm_state_bytes(c->cache);
-    state = (char *)malloc(size);
-    if (state == NULL || file == NULL) stop("no memory or no file for a state");
-    must(c, qnnrt_llm_state_save(c->cache, state, size, &size));
-    if (fwrite(state, 1, size, file) != size) stop("cannot write the state");
-    printf("state of %d tokens: %lu bytes\n", t.count - 1, (unsigned long)size);
-
-    qnnrt_llm_clear(c->cache);
-    memset(state, 0, size);
-    rewind(file);
-    must(c, qnnrt_llm_state_restore(c->cache, state, fread(state, 1, size, file)));
-    promise(qnnrt_llm_sequence_last(c->cache, 0) == t.count - 2, "restored, all of it is back");
-    go_on(c, 0, &t, plain->count, NULL);
-    promise(same(&t, plain, plain->count), "the text goes on as it did");
-
-    must(c, qnnrt_llm_sequence_remove(c->cache, 0, prompt->count / 2, -1));
-    t = *prompt;
-    go_on(c, 0, &t, plain->count, NULL);
-    promise(same(&t, plain, plain->count), "rewound, it is written again");
-    fclose(file);
-    free(state);
-}
-
-/* ---- begin and end --------------------------------------------------------------------------- */
-
-static void open_model(context *c, const char *folder, qnnrt_desc *desc)
-{
-    static const qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
     qnnrt_error err;
-    desc->host_functions = &look_up;            /* for models with their embeddings on the host */
-    desc->host_function_count = 1;
-    if (qnnrt_open(folder, desc, &c->model, &err) != QNNRT_OK ||
-        qnnrt_llm_open(c->model, NULL, &c->llm, &err) != QNNRT_OK) stop_error(&err);
-    if (qnnrt_llm_get_info(c->llm)->vocabulary != tokens.vocabulary)
-        stop("this engine's tokens are bytes, but the model's tokens are not");
-    if (qnnrt_llm_get_info(c->llm)->cells < MOST) stop("the model remembers too few tokens");
-    c->logits = (float *)malloc(MOST * tokens.vocabulary * sizeof(float));
-    if (c->logits == NULL) stop("no memory for logits");
+    const char *why;
+    char *line;
+    int works = 0;
+    s->engine.stop = cancel_waits;
+    s->engine.stop_user = s;
+    for (;;) {
+        while ((line = input_line(&s->in, !works, &why)) != NULL) {
+            if (why == NULL) {
+                command(s, line);
+            } else {
+                refuse(&err, QNNRT_E_ARG, "line %lu: %s", s->in.line, why);
+                print_error("-", &err);
+            }
+            works = s->engine.first != NULL;
+        }
+        works = serve_step(s);
+        if (!works && s->in.ended && s->in.begin == s->in.end)
+            return;
+    }
 }
 
-static void close_model(context *c)             /* does nothing for zeros */
+/* ---- begin and end >>main -------------------------------------------------------------------- */
+
+static void complain(const qnnrt_error *err)
 {
-    qnnrt_llm_close(c->llm);
-    qnnrt_close(c->model);
-    free(c->logits);
+    fputs("host: ", stderr);
+    print_bytes(stderr, err->text, strlen(err->text));
+    putc('\n', stderr);
+    if (err->hint[0] != '\0')
+        fprintf(stderr, "hint: %s\n", err->hint);
+}
+
+static int usage(void)
+{
+    fputs("usage: host [--slots N] [--chunk N] [--store DIR] [--check] FOLDER [BACKEND_LIBRARY"
+          " [DRAFT_FOLDER]]\n", stderr);
+    return 2;
 }
 
 int main(int argc, char **argv)
 {
-    static context contexts[2];                 /* the target, and the model that drafts for it */
-    context *c = &contexts[0], *draft = argc > 3 ? &contexts[1] : NULL;
-    qnnrt_desc desc = { .backend_desc.path = argc > 2 ? argv[2] : "libQnnRef.so" }, shared = {0};
-    qnnrt_llm *models[2];
-    qnnrt_llm_session *session;
+    static server s;
+    const char *names[3] = { NULL, "libQnnRef.so", NULL }, *folder = NULL;
+    uint64_t slots = 4, chunk = 0;
+    int i, count = 0, checks = 0, broken = 0;
     qnnrt_error err;
-    text prompt, plain;
 
-    if (argc < 2 || argc > 4) {
-        fprintf(stderr, "usage: host FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]\n");
-        return 2;
+    for (i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "--check") == 0)
+            checks = 1;
+        else if (strcmp(argv[i], "--store") == 0 && i + 1 < argc)
+            folder = argv[++i];
+        else if (strcmp(argv[i], "--slots") == 0 && i + 1 < argc) {
+            if (!read_count(argv[++i], MOST_SLOTS, &slots) || slots == 0)
+                return usage();
+        } else if (strcmp(argv[i], "--chunk") == 0 && i + 1 < argc) {
+            if (!read_count(argv[++i], UINT32_MAX, &chunk) || chunk == 0)
+                return usage();
+        } else if (argv[i][0] == '-' || count == 3)
+            return usage();
+        else
+            names[count++] = argv[i];
     }
-    if (argc == 2) printf("no backend was named: using libQnnRef.so, the reference backend\n");
-    open_model(c, argv[1], &desc);
-    shared.backend = qnnrt_get_info(c->model)->backend;
-    if (draft != NULL) open_model(draft, argv[3], &shared);
-    models[0] = c->llm;
-    models[1] = contexts[1].llm;
-    if (qnnrt_llm_session_create(models, draft != NULL ? 2 : 1, NULL, &session, &err) != QNNRT_OK)
-        stop_error(&err);                       /* the graphs of both share one memory */
-    c->cache = qnnrt_llm_cache_get(session, 0, 0);
-    if (draft != NULL) draft->cache = qnnrt_llm_cache_get(session, 1, 0);
-
-    tokens.encode(&prompt, "The voice of him that crieth in the wilderness, "
-                           "Prepare ye the way of the LORD, make straight");
-    printf("perplexity of %d bytes: %.4f\n", prompt.count, perplexity(c, &prompt));
-    tokens.encode(&prompt, "And the LORD said unto ");
-    plain = prompt;
-    qnnrt_llm_clear(c->cache);
-    go_on(c, 0, &plain, prompt.count + ALONE, NULL);
-    show("greedy", &plain, 0);
-    several(c, &prompt, &plain);
-    speculate(c, NULL, &prompt, &plain);
-    if (draft != NULL) speculate(c, draft, &prompt, &plain);
-    save_and_rewind(c, &prompt, &plain);
-
-    qnnrt_llm_session_destroy(session);
-    close_model(&contexts[1]);
-    close_model(c);                             /* the first has the backend, so it is the last */
+    if (count == 0)
+        return usage();
+    if (count == 1)
+        fputs("host: no backend was named: using libQnnRef.so, the reference backend\n", stderr);
+    if (engine_open(&s.engine, names[0], names[1], names[2], (size_t)slots, (size_t)chunk, complain,
+                    &err) != QNNRT_OK) {
+        complain(&err);
+        return 1;
+    }
+    if (folder != NULL && store_open(&s.engine.texts, folder, &s.engine.target, complain,
+                                     &err) != QNNRT_OK) {
+        complain(&err);
+        engine_close(&s.engine);
+        return 1;
+    }
+    if (checks)
+        broken = check_all(&s.engine);
+    else
+        serve(&s);
+    engine_close(&s.engine);
     return broken;
 }
