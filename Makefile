@@ -664,11 +664,12 @@ $(GGML)/models/.made: tests/ggml/make_gguf.py $(GGML)/venv/.made $(wildcard test
 ggml-models: $(GGML)/models/.made
 
 # What is compiled for each version: the backend, by its CMakeLists.txt, and programs that use stock ggml and libllama.
+GGML_TEST     := $(B)/ggml-test
 GGML_TESTED   := 0.25.3 0.9.11
 GGML_PROGRAMS := sched graphs random model
-GGML_OF        = $(GGML)/$(word 1,$(subst /, ,$(patsubst $(GGML)/test/%,%,$@)))
+GGML_OF        = $(GGML)/$(word 1,$(subst /, ,$(patsubst $(GGML_TEST)/%,%,$@)))
 GGML_CXX       = $(CXX) -std=c++17 -O1 -g $(WARN) -Wno-cast-qual
-$(GGML_TESTED:%=$(GGML)/test/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt.h $(wildcard tools/*.h) | ggml-libs
+$(GGML_TESTED:%=$(GGML_TEST)/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt.h $(wildcard tools/*.h) | ggml-libs
 	$(call say,CMAKE)
 	@mkdir -p $(@D)
 	$(Q)ggml=$$(cd $(GGML_OF) && pwd) && cmake -S tools/ggml -B $(@D)/cmake -DCMAKE_BUILD_TYPE=Release \
@@ -676,23 +677,28 @@ $(GGML_TESTED:%=$(GGML)/test/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt
 	$(Q)cmake --build $(@D)/cmake >> $(@D)/cmake.log || { cat $(@D)/cmake.log; false; }
 	$(Q)cp $(@D)/cmake/libggml-qnnrt.so $@
 
-$(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML)/test/$v/%)): tests/ggml/$$(@F).cpp $(B)/.flags | ggml-libs
+$(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%)): tests/ggml/$$(@F).cpp $(B)/.flags | ggml-libs
 	$(call say,CXX)
 	@mkdir -p $(@D)
 	$(Q)$(GGML_CXX) -isystem $(GGML_OF)/include -isystem $(GGML_OF)/ggml/include -o $@ $< -L$(GGML_OF)/bin -lllama -lggml \
-	    -lggml-base '-Wl,-rpath,$$ORIGIN/../../$(notdir $(GGML_OF))/bin' $(LDFLAGS)
+	    -lggml-base '-Wl,-rpath,$$ORIGIN/../../ggml/$(notdir $(GGML_OF))/bin' $(LDFLAGS)
 
-$(GGML_TESTED:%=$(GGML)/test/%/libfail_alloc.so): tests/ggml/fail_alloc.cpp $(B)/.flags
+$(GGML_TESTED:%=$(GGML_TEST)/%/libfail_alloc.so): tests/ggml/fail_alloc.cpp $(B)/.flags
 	$(call say,CXX)
 	@mkdir -p $(@D)
 	$(Q)$(GGML_CXX) -shared -fPIC -o $@ $< $(LDFLAGS) -ldl
 
 .PHONY: test-ggml
 ## test-ggml: load tools/ggml into stock llama.cpp: models, the crash of a cache, bad input (T=sched; ggml-libs, ggml-models)
-test-ggml: ggml-models $(B)/libQnnRef.so $(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML)/test/$v/%) \
-        $(addprefix $(GGML)/test/$v/,libggml-qnnrt.so libfail_alloc.so))
+test-ggml: ggml-models $(B)/libQnnRef.so $(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%) \
+        $(addprefix $(GGML_TEST)/$v/,libggml-qnnrt.so libfail_alloc.so))
 	@$(call fetch,2.47 2.51)
 	@$(PYTHON) tests/ggml/test.py --build $(B) $(T)
+
+.PHONY: bench-ggml
+## bench-ggml: tokens per second in stock libllama: tools/ggml on libQnnRef.so beside ggml's CPU backend (ggml-libs)
+bench-ggml: ggml-models $(B)/libQnnRef.so $(addprefix $(GGML_TEST)/0.25.3/,model libggml-qnnrt.so)
+	@$(PIN) $(PYTHON) tests/ggml/test.py --build $(B) bench
 
 .PHONY: ops-sweep
 ## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)

@@ -68,17 +68,19 @@ def run(program, *words, version=NEW, library=None, backend=None, environment=No
         if name.startswith("GGML_QNNRT_") or name == "GGML_BACKEND_PATH":
             del own[name]
     if backend != "":
-        own["GGML_BACKEND_PATH"] = os.path.abspath(backend or path("ggml", "test", version, "libggml-qnnrt.so"))
+        own["GGML_BACKEND_PATH"] = os.path.abspath(backend or path("ggml-test", version, "libggml-qnnrt.so"))
         own["GGML_QNNRT_LIB"] = os.path.abspath(library or path("libQnnRef.so"))
     own.update(environment or {})
     bin_folder = os.path.abspath(path("ggml", version, "bin"))
     if os.path.exists(os.path.join(bin_folder, program)):
         command = [os.path.join(bin_folder, program), *words]
     else:
-        command = [os.path.abspath(path("ggml", "test", version, program)), bin_folder, *words]
+        command = [os.path.abspath(path("ggml-test", version, program)), bin_folder, *words]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own,
                               timeout=SECONDS)
+    except OSError as failure:
+        return Done(127, "", str(failure))
     except subprocess.TimeoutExpired:
         return Done(-signal.SIGALRM, "", "it does not end")
     return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
@@ -272,6 +274,10 @@ def graphs():
         name = "graphs " + words[0]
         check(name, done.status == 0 and done.number("splits") >= splits, done)
         check(name + ": values", done.number("nmse") <= limit, done)
+    # Views, nodes in place, caches: random graphs.
+    for first in (1, 100001):
+        done = run("random", str(first), "500")
+        check("random graphs from seed %d: %s" % (first, done.out.splitlines()[-1:]), done.status == 0, done)
     # More shapes than graphs that are kept.
     done = run("graphs", "shapes", environment={"GGML_QNNRT_STATS": "1", "GGML_QNNRT_CACHE_GRAPHS": "8"})
     check("graphs are evicted", done.status == 0 and done.number("nmse") <= 1e-12, done)
@@ -305,7 +311,7 @@ def other():
     # A library that was built for the other version: both versions have the same api_version.
     for program, library in ((NEW, OLD), (OLD, NEW)):
         done = run("model", gguf("f32"), "device=any", version=program,
-                   backend=path("ggml", "test", library, "libggml-qnnrt.so"))
+                   backend=path("ggml-test", library, "libggml-qnnrt.so"))
         name = "a library for ggml %s in ggml %s" % (library, program)
         check(name + " is refused", "QNNRT0" not in done.out and library in done.err and program in done.err, done)
         check(name + ": the CPU goes on", done.status == 0 and
@@ -339,12 +345,14 @@ def bad():
     for name, value in (("GGML_QNNRT_HALF", "2"), ("GGML_QNNRT_HOST", "yes"), ("GGML_QNNRT_SOC", "-1"),
                         ("GGML_QNNRT_CACHE_GRAPHS", "1e9"), ("GGML_QNNRT_TYPE", "npu"), ("GGML_QNNRT_STATIC", "99999999999999999999")):
         refused("%s=%s" % (name, value), [name, value], environment={name: value})
+    full = run("model", gguf("f32"), "tokens=300")
+    check("a full context", full.status == 4 and "decode 1" in full.out, full)
     allocations()
 
 
 def allocations():
     """Every allocation of the library fails in turn: a refusal or the right values, and never a signal."""
-    preload = os.path.abspath(path("ggml", "test", NEW, "libfail_alloc.so"))
+    preload = os.path.abspath(path("ggml-test", NEW, "libfail_alloc.so"))
     for words in (["sched", "device"], ["graphs", "mixed"]):
         done = run(*words, environment={"LD_PRELOAD": preload, "FAIL_ALLOC": "0"})
         total = int((re.findall(r"allocations (\d+)", done.err) or ["0"])[-1])
@@ -378,6 +386,27 @@ def memory():
     check("weights of %d KiB: perplexity" % size, near(big.number("perplexity"), expected.number("perplexity"), 1e-4), big)
 
 
+# ---- bench ----------------------------------------------------------------------------------------
+
+
+def bench():
+    """Print times of both backends, taken in turn in one process, and those of llama-bench; nothing is checked."""
+    print("model     decode, libQnnRef.so / CPU backend    median ms, each    tokens/s, each")
+    for kind in ("f32", "f16", "q8_0", "q4_0", "big-f32"):
+        done = run("model", gguf(kind), "tokens=8", "rounds=64")
+        ours, theirs = done.number("milliseconds"), done.number("milliseconds", 1)
+        print("%-9s least %6.3f, median %6.3f            %8.3f %8.3f    %7.0f %7.0f" %
+              (kind, done.number("ratio"), done.number("ratio", 1), ours, theirs, 1000 / ours, 1000 / theirs), flush=True)
+    print("llama-bench big-f32      libQnnRef.so    CPU backend    tokens/s")
+    speeds = []
+    for backend in (None, ""):
+        done = run("llama-bench", "-m", gguf("big-f32"), "-ngl", "99", "-t", "1", "-p", "64", "-n", "32", "-r", "3", "-o", "json",
+                   backend=backend)
+        speeds.append([row["avg_ts"] for row in json.loads(done.out)])
+    for name, ours, theirs in zip(("prompt of 64", "decode of 32"), *speeds):
+        print("%-24s %12.1f %14.1f" % (name, ours, theirs))
+
+
 PARTS = {"sched": sched, "cache": cache, "models": models, "backends": backends, "programs": programs, "graphs": graphs,
          "random": seeds, "other": other, "bad": bad, "memory": memory}
 
@@ -386,10 +415,12 @@ def main(arguments):
     global BUILD
     if arguments[:1] == ["--build"] and len(arguments) > 1:
         BUILD, arguments = arguments[1], arguments[2:]
-    unknown = [name for name in arguments if name not in PARTS]
+    unknown = [name for name in arguments if name not in PARTS and arguments != ["bench"]]
     if unknown:
         print("test.py: %s is not one of %s" % (unknown[0], " ".join(PARTS)), file=sys.stderr)
         return 2
+    if arguments == ["bench"]:
+        return bench()
     for name in arguments or PARTS:
         before = checks.passed, checks.failed
         PARTS[name]()
