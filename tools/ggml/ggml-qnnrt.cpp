@@ -550,13 +550,13 @@ void find_leaves(device *d, const ggml_cgraph *g, int begin, int end)
         for (int s = 0; s < GGML_MAX_SRC; ++s) {
             const int64_t number = n->src[s] != nullptr ? d->tensors.find(n->src[s]) : -1;
             if (number >= 0) d->uses[(size_t)number] += 1;
-            if (n->src[s] == n) d->uses[(size_t)(i - begin)] += 1;       /* ggml_cast() */
         }
         d->tensors.of(n, &is_new);               /* node i has number i - begin */
     }
     for (int i = end - 1; i >= begin; --i) {
         const ggml_tensor *n = g->nodes[i];
-        const uint32_t all = (uint32_t)ggml_node_get_use_count(g, i);
+        uint32_t all = (uint32_t)ggml_node_get_use_count(g, i);
+        for (int s = 0; s < GGML_MAX_SRC; ++s) all -= n->src[s] == n;    /* ggml_cast() */
         char &leaves = d->leaves[(size_t)(i - begin)];
         leaves |= (n->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 || all == 0 ||
                   (n->view_src != nullptr && !qg_is_view(n)) ||
