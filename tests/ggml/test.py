@@ -275,9 +275,8 @@ def graphs():
         check(name, done.status == 0 and done.number("splits") >= splits, done)
         check(name + ": values", done.number("nmse") <= limit, done)
     # Views, nodes in place, caches: random graphs.
-    for first in (1, 100001):
-        done = run("random", str(first), "500")
-        check("random graphs from seed %d: %s" % (first, done.out.splitlines()[-1:]), done.status == 0, done)
+    done = run("random", "1", "1000")
+    check("random graphs: %s" % done.out.splitlines()[-1:], done.status == 0 and "seeds 1000 " in done.out, done)
     # More shapes than graphs that are kept.
     done = run("graphs", "shapes", environment={"GGML_QNNRT_STATS": "1", "GGML_QNNRT_CACHE_GRAPHS": "8"})
     check("graphs are evicted", done.status == 0 and done.number("nmse") <= 1e-12, done)
