@@ -133,6 +133,20 @@ static qnnrt_result naive_turn(naive_cache *n, int sequence, int64_t begin, int6
     return QNNRT_OK;
 }
 
+/* Close holes: cells keep their order. The bytes of cells after the last one stay. */
+static void naive_close(naive_cache *n)
+{
+    static naive_cache then;
+    int i, to = 0;
+    then = *n;
+    for (i = 0; i < n->count; ++i) {
+        then.cells[i].used = 0;
+        if (n->cells[i].used) then.cells[to++] = n->cells[i];
+    }
+    for (i = 0; i < to; ++i) then.cells[i].used = 1;
+    *n = then;
+}
+
 /* ---- queries ----------------------------------------------------------------------------------- */
 
 static int64_t naive_edge(const naive_cache *n, int sequence, int highest)
@@ -657,7 +671,12 @@ static const char *game_step(game *g)
         to = side->naive.count - naive_end(&side->naive);
         by = naive_end(&side->naive) + game_draw(g, to + 1);
         if (by > 0) { game_arrange(side, (uint32_t)by); ++g->moves[5]; }
-    } else if (move < 28) { game_move(g, side); ++g->moves[6]; }
+    } else if (move < 28 && game_draw(g, 2) > 0) { game_move(g, side); ++g->moves[6]; }
+    else if (move < 28) {
+        g->moves[12] += naive_used(&side->naive) < naive_end(&side->naive);
+        qnnrt_llm__holes_close(&side->cells, &side->store);
+        naive_close(&side->naive);
+    }
     else if (move < 29) { GAME_TRY(game_get(g, side)); ++g->moves[7]; }
     else if (move < 31) { GAME_TRY(game_state(g, side, other)); ++g->moves[8]; }
     else if (game_draw(g, 2) > 0) { GAME_TRY(game_copy(g, side, other)); ++g->moves[9]; }

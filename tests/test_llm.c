@@ -311,6 +311,7 @@ static void looked_at(qnnrt_llm_cache *cache, const list *l, uint32_t most)
 }
 
 static unsigned restored[2];                /* texts that did not fit, and those that did */
+static unsigned closed;                     /* compactions of caches with holes */
 
 static void random_life(setup *s, uint32_t seed, int operations)
 {
@@ -394,6 +395,12 @@ static void random_life(setup *s, uint32_t seed, int operations)
                 CHECK_EQ(qnnrt_llm_state_restore(cache, state, bytes), QNNRT_OK);
             } else if (what == 14) CHECK_EQ(qnnrt_llm_cache_copy(cache, qnnrt_llm_cache_get(s->sessions[k], 0, other)), QNNRT_OK);
             else if (what == 15 && l->count == 0) qnnrt_llm_clear(cache);
+            else if (what == 15) {
+                const uint32_t was = qnnrt_llm_cache_get_info(cache).end, fell = qnnrt_llm_compact(cache);
+                CHECK_EQ(fell, was - (uint32_t)l->count);
+                CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, l->count);
+                closed += fell > 0;
+            }
             TRY(same_cache(cache, l));
         }
         random_state ^= (uint32_t)n;
@@ -429,8 +436,10 @@ TEST(random_lives_of_a_cache_with_caches_of_rank_three)
     TRY(random_lives(graphs, 2, 40, 60));
 }
 
-TEST(random_lives_moved_texts_and_ended_decodes)
+TEST(random_lives_moved_texts_ended_decodes_and_closed_holes)
 {
+    printf("  caches compacted: %u\n", closed);
+    CHECK(closed > 20);
     printf("  decodes ended: %u, done before: %u\n", ended[0], ended[1]);
     CHECK(ended[0] > 100 && ended[1] > 10);
     printf("  texts restored: %u, without room: %u\n", restored[1], restored[0]);
@@ -1533,7 +1542,7 @@ TEST_MAIN("test_llm")
 {
     RUN(random_lives_of_a_cache_with_three_graphs);
     RUN(random_lives_of_a_cache_with_caches_of_rank_three);
-    RUN(random_lives_moved_texts_and_ended_decodes);
+    RUN(random_lives_moved_texts_ended_decodes_and_closed_holes);
     RUN(random_lives_with_whole_caches_out);
     RUN(random_lives_with_contexts_of_several_lengths);
     RUN(random_lives_with_a_sliding_window);

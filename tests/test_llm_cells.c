@@ -99,7 +99,7 @@ TEST(llm_cells_random_games_end_like_those_of_a_naive_cache)
         CHECK(why == NULL);
     }
     /* Check that every kind of move was made, and that states were both taken and refused. */
-    for (i = 0; i <= 11; ++i) CHECK(played.moves[i] > 100);
+    for (i = 0; i <= 12; ++i) CHECK(played.moves[i] > 100);
     for (i = 13; i <= 15; ++i) CHECK(played.moves[i] > 500);
 }
 
@@ -438,6 +438,45 @@ TEST(llm_rows_put_copies_pieces_of_any_size)
             for (i = 0; i < 4 * inner; ++i)
                 CHECK_EQ(c.store.data[row * 4 * inner + i],
                          i / inner == 1 ? out[(row * 3 + 2) * inner + i % inner] : 0xEE);
+        cache_end(&c);
+    }
+}
+
+/* ---- holes -------------------------------------------------------------------------------------- */
+
+TEST(llm_holes_are_closed_in_order)
+{
+    cache c;
+    uint32_t lead, i;
+    for (lead = 0; lead < 2; ++lead) {
+        static const int32_t expected[5] = { 1, 4, 5, 7, 9 };
+        unsigned char keys[2 * 5];
+        cache_small(&c, 12, 11, lead);
+        for (i = 0; i < 11; ++i) cache_small_token(&c, i, (int32_t)i, i % 2 == 0 ? 2 : 1, (int)i);
+        qnnrt_llm__cells_copy(&c.cells, 1, 3, 4, 5);
+        qnnrt_llm__cells_remove(&c.cells, 1, -1, -1);
+        qnnrt_llm__cells_remove(&c.cells, 0, 3, 4);
+        CHECK_EQ(c.cells.used, 5);
+        CHECK_EQ(c.cells.end, 10);
+        qnnrt_llm__holes_close(&c.cells, &c.store);
+        CHECK_EQ(c.cells.used, 5);
+        CHECK_EQ(c.cells.end, 5);
+        CHECK_EQ(c.store.stride, 11);
+        qnnrt_llm__rows_get(&c.store, 0, keys, 5, 0, 0, 5);
+        for (i = 0; i < 5; ++i) {
+            CHECK_EQ(c.cells.positions[i], expected[i]);
+            CHECK(c.cells.sequences[i] == (uint64_t)(i == 1 ? 8 : 1));
+            CHECK_EQ(keys[i], expected[i]);
+            CHECK_EQ(keys[5 + i], expected[i] + 16);
+        }
+        for (; i < 12; ++i) CHECK(c.cells.sequences[i] == 0);
+        CHECK_EQ(qnnrt_llm__cells_last(&c.cells, 0), 9);
+        CHECK_EQ(c.cells.members[0], 4);
+        qnnrt_llm__holes_close(&c.cells, &c.store);             /* without holes nothing moves */
+        CHECK_EQ(c.cells.end, 5);
+        qnnrt_llm__cells_clear(&c.cells);
+        qnnrt_llm__holes_close(&c.cells, &c.store);
+        CHECK_EQ(c.cells.end, 0);
         cache_end(&c);
     }
 }
@@ -844,6 +883,7 @@ TEST_MAIN("llm_cells")
     RUN(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks);
     RUN(llm_rows_fill_repeats_one_element);
     RUN(llm_rows_put_copies_pieces_of_any_size);
+    RUN(llm_holes_are_closed_in_order);
     RUN(llm_state_has_the_bytes_that_the_header_describes);
     RUN(llm_state_checksum_is_the_described_one);
     RUN(llm_state_with_any_bit_flipped_is_refused);

@@ -182,9 +182,10 @@
            batch.tokens = both; batch.sequences = of; batch.count = 2;
            qnnrt_llm_decode(cache, &batch);
            first = qnnrt_llm_argmax(cache, 0); second = qnnrt_llm_argmax(cache, 1);
-       To go back to position 100, and to end a sequence:
+       To go back to position 100, to end a sequence, and to close the holes that it left:
            qnnrt_llm_sequence_remove(cache, 0, 100, -1);
            qnnrt_llm_sequence_remove(cache, 1, -1, -1);
+           qnnrt_llm_compact(cache);
 
    Drafts
        qnnrt_llm_eval() computes tokens and keeps none; qnnrt_llm_accept() keeps those that proved
@@ -257,7 +258,7 @@
        >>config >>shape >>math >>rope                                               the floor
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
-       >>cells >>rows >>state >>mask                                                one cache
+       >>cells >>rows >>holes >>state >>mask                                        one cache
        >>embedding >>plan >>session >>choose >>step >>pool >>adapter >>keys >>sample        running
        >>public >>manage
 */
@@ -712,6 +713,14 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
                                                     int32_t begin, int32_t end, int32_t delta);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
+
+/* Close the holes that removed cells have left: cells move to the front and keep their order. A
+   cache with a lower end can run graphs that read fewer cells, and steps of one text fill masks
+   faster. A decode does this when it needs to; call it where there is time for it. Results do not
+   change, except for the rounding of a backend whose sums depend on where cells are.
+   Returns  the cells by which the end fell; 0: there were no holes
+   Cost     moves the cells after the first hole */
+QNNRT_LLM_API uint32_t     qnnrt_llm_compact(qnnrt_llm_cache *cache);
 
 /* Replace the content of a cache by the content of another cache of the same model, of any session.
    Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells, or positions are
@@ -5090,6 +5099,35 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
 }
 
 /* =====================================================================================
+   HOLES                                                                         >>holes
+   Closes holes between cells.
+   Needs: >>cells >>rows     Knows nothing of: graphs, states
+   ===================================================================================== */
+
+/* Move the cells in use to the front, run by run. They keep their order, so that sums over them
+   have the same order. */
+static void qnnrt_llm__holes_close(qnnrt_llm__cells *cells, const qnnrt_llm__store *store)
+{
+    uint32_t from, to = 0, run;
+    for (from = 0; from < cells->end; from += run) {
+        const int used = cells->sequences[from] != 0;
+        for (run = 1; from + run < cells->end; ++run)
+            if ((cells->sequences[from + run] != 0) != used) break;
+        if (!used) continue;
+        if (from != to) {
+            qnnrt_llm__rows_move(store, from, to, run);
+            memmove(cells->positions + to, cells->positions + from,
+                    run * sizeof *cells->positions);
+            memmove(cells->sequences + to, cells->sequences + from,
+                    run * sizeof *cells->sequences);
+        }
+        to += run;
+    }
+    memset(cells->sequences + to, 0, (cells->end - to) * sizeof *cells->sequences);
+    cells->end = to;
+}
+
+/* =====================================================================================
    STATE                                                                         >>state
    Writes a cache, or one sequence of it, as bytes, and restores it.
    Needs: >>config >>shape >>cells >>rows     Knows nothing of: graphs
@@ -6451,7 +6489,7 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
 /* =====================================================================================
    CHOICE                                                                       >>choose
    Chooses the graph of a step, by size or by cost, and closes holes where that helps.
-   Needs: >>shape >>cells >>rows >>plan     Knows nothing of: batches, inputs
+   Needs: >>shape >>cells >>rows >>holes >>plan     Knows nothing of: batches, inputs
    ===================================================================================== */
 
 /* Find the smallest graph that takes `count` tokens after `end` cells, else the largest that takes
@@ -6535,22 +6573,6 @@ static qnnrt_llm__run *qnnrt_llm__choose_by_cost(const qnnrt_llm_cache *cache, q
     return run;
 }
 
-/* Fill holes with cells from the end. */
-static void qnnrt_llm__choose_compact(qnnrt_llm_cache *cache)
-{
-    qnnrt_llm__cells *cells = &cache->cells;
-    uint32_t hole = 0;
-    while (cells->used < cells->end) {
-        const uint32_t from = cells->end - 1;
-        const int32_t position = cells->positions[from];
-        const uint64_t sequences = cells->sequences[from];
-        while (cells->sequences[hole] != 0) ++hole;
-        qnnrt_llm__rows_move(&cache->store, from, hole, 1);
-        qnnrt_llm__cells_unset(cells, from);
-        qnnrt_llm__cells_set(cells, hole, position, sequences);
-    }
-}
-
 /* Find the graph for the first step of a batch of `count` tokens; whole: of its only step. First
    remove holes between cells if that allows a larger graph, or makes room to compute new cells in
    place. */
@@ -6562,7 +6584,7 @@ static qnnrt_llm__run *qnnrt_llm__choose_first(qnnrt_llm_cache *cache, size_t co
     if (cells->used < cells->end &&
         (qnnrt_llm__choose_by_size(cache, count, cells->used) != run ||
          (cache->store.lead != 0 && cells->count - cells->end < count))) {
-        qnnrt_llm__choose_compact(cache);
+        qnnrt_llm__holes_close(&cache->cells, &cache->store);
         run = qnnrt_llm__choose_by_size(cache, count, cells->end);
     }
     return qnnrt_llm__choose_by_cost(cache, run, count, whole);
@@ -8621,6 +8643,16 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_remove(qnnrt_llm_cache *cache, int
     return QNNRT_OK;
 }
 
+QNNRT_LLM_API uint32_t qnnrt_llm_compact(qnnrt_llm_cache *cache)
+{
+    uint32_t end;
+    if (cache == NULL || cache->cells.used == cache->cells.end) return 0;
+    end = cache->cells.end;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__holes_close(&cache->cells, &cache->store);
+    return end - cache->cells.end;
+}
+
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_copy(qnnrt_llm_cache *cache, int from, int to,
                                                    int32_t begin, int32_t end)
 {
@@ -8912,7 +8944,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    HISTORY
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
            qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
-           qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost. Last hidden
+           qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost.
+           Holes closed on request: qnnrt_llm_compact(). Last hidden
            states and embeddings: batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(),
            batch.embeddings. Counts of each graph: qnnrt_llm_session_runs(). Adapters:
            qnnrt_llm_adapter_apply().

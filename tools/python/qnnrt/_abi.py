@@ -1202,6 +1202,7 @@ FUNCTIONS = {
     'qnnrt_llm_clear': (None, [c_void_p]),
     'qnnrt_llm_close': (c_int, [c_void_p]),
     'qnnrt_llm_codes': (c_void_p, [c_void_p, c_size_t]),
+    'qnnrt_llm_compact': (c_uint32, [c_void_p]),
     'qnnrt_llm_cost_get': (c_uint64, [c_void_p, c_size_t, c_size_t]),
     'qnnrt_llm_cost_set': (c_int, [c_void_p, c_size_t, c_size_t, c_uint64]),
     'qnnrt_llm_decode': (c_int, [c_void_p, POINTER(qnnrt_llm_batch)]),
