@@ -666,7 +666,7 @@ ggml-models: $(GGML)/models/.made
 # What is compiled for each version: the backend, by its CMakeLists.txt, and programs that use stock ggml and libllama.
 GGML_TEST     := $(B)/ggml-test
 GGML_TESTED   := 0.25.3 0.9.11
-GGML_PROGRAMS := sched graphs random model
+GGML_PROGRAMS := sched graphs nmse random model
 GGML_OF        = $(GGML)/$(word 1,$(subst /, ,$(patsubst $(GGML_TEST)/%,%,$@)))
 GGML_CXX       = $(CXX) -std=c++17 -O1 -g $(WARN) -Wno-cast-qual
 $(GGML_TESTED:%=$(GGML_TEST)/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt.h $(wildcard tools/*.h) | ggml-libs
@@ -677,7 +677,7 @@ $(GGML_TESTED:%=$(GGML_TEST)/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt
 	$(Q)cmake --build $(@D)/cmake >> $(@D)/cmake.log || { cat $(@D)/cmake.log; false; }
 	$(Q)cp $(@D)/cmake/libggml-qnnrt.so $@
 
-$(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%)): tests/ggml/$$(@F).cpp $(B)/.flags | ggml-libs
+$(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%)): tests/ggml/$$(@F).cpp tests/ggml/compare.h $(B)/.flags | ggml-libs
 	$(call say,CXX)
 	@mkdir -p $(@D)
 	$(Q)$(GGML_CXX) -isystem $(GGML_OF)/include -isystem $(GGML_OF)/ggml/include -o $@ $< -L$(GGML_OF)/bin -lllama -lggml \

@@ -8,33 +8,14 @@
 // memory, one after the other, from the same bytes. A seed fails when the NMSE of an output, or of a cache that the
 // graph writes, is more than NMSE (default 1e-6; 1000 times that where values are rounded, so that small
 // differences grow). The last line counts seeds, nodes, refused nodes and failures.
-#include <cmath>
-#include <cstdint>
-#include <cstdio>
+#include "compare.h"
+
 #include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "ggml-alloc.h"
-#include "ggml-backend.h"
-#include "ggml.h"
 
 namespace {
-
-struct numbers {
-    uint64_t state;
-    uint64_t next()
-    {
-        uint64_t z = state += 0x9E3779B97F4A7C15u;
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-        return z ^ z >> 31;
-    }
-    int64_t below(int64_t count) { return static_cast<int64_t>(next() % static_cast<uint64_t>(count)); }
-    bool one_in(int count) { return below(count) == 0; }
-    float real() { return static_cast<float>(next() >> 40) / static_cast<float>(1 << 23) - 1.0f; }
-};
 
 struct graph {
     numbers random;
@@ -206,7 +187,7 @@ ggml_tensor *node(graph &g)
     case 11: return ggml_unary(c, contiguous(g, a), GGML_UNARY_OP_SILU);
     case 12: return ggml_unary(c, contiguous(g, a), GGML_UNARY_OP_TANH);
     case 13: return ggml_sqr(c, ggml_tanh(c, contiguous(g, a)));
-    case 14: return ggml_sum_rows(c, ggml_cont(c, a));
+    case 14: return ggml_sum_rows(c, ggml_abs(c, ggml_cont(c, a)));      // (differences would vanish in half precision)
     case 15: {                                   // matrices, some shared by several
         static const ggml_type types[] = {GGML_TYPE_F32, GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0,
                                           GGML_TYPE_Q4_0};
@@ -294,53 +275,8 @@ ggml_tensor *node(graph &g)
                                    0.0f, g.random.one_in(3) ? 5.0f : 0.0f);
     }
     case 25: return ggml_clamp(c, contiguous(g, ggml_dup(c, a)), -0.5f, 0.5f);
-    default: return ggml_mean(c, ggml_cont(c, a));
+    default: return ggml_mean(c, ggml_abs(c, ggml_cont(c, a)));
     }
-}
-
-void fill(numbers &random, ggml_tensor *t)
-{
-    const size_t count = static_cast<size_t>(ggml_nelements(t));
-    int below = 0;
-    if (t->type == GGML_TYPE_I32 || t->type == GGML_TYPE_I64) {
-        std::vector<int64_t> wide(count);
-        std::vector<int32_t> narrow(count);
-        std::sscanf(t->name, "below %d", &below);
-        for (size_t i = 0; i < count; ++i)       // below 0: all different
-            wide[i] = below < 0 ? (static_cast<int64_t>(i) * 7 + 1) % -below : random.below(below);
-        for (size_t i = 0; below < 0 && i < count; ++i)
-            for (size_t k = 0; k < i; ++k)
-                if (wide[k] == wide[i]) {
-                    wide[i] = (wide[i] + 1) % -below;
-                    k = static_cast<size_t>(-1);
-                }
-        for (size_t i = 0; i < count; ++i)
-            narrow[i] = static_cast<int32_t>(wide[i]);
-        ggml_backend_tensor_set(t, t->type == GGML_TYPE_I64 ? static_cast<void *>(wide.data()) : narrow.data(), 0,
-                                ggml_nbytes(t));
-        return;
-    }
-    std::vector<float> values(count);
-    for (float &x : values)
-        x = random.real();
-    if (count == 1)
-        values[0] = 1.0f;                        // (of a sum that is divided by)
-    std::vector<uint8_t> raw(ggml_nbytes(t));
-    ggml_quantize_chunk(t->type, values.data(), raw.data(), 0, ggml_nrows(t), t->ne[0], nullptr);
-    ggml_backend_tensor_set(t, t->type == GGML_TYPE_F32 ? static_cast<const void *>(values.data()) : raw.data(), 0,
-                            raw.size());
-}
-
-std::vector<float> floats(const ggml_tensor *t)
-{
-    std::vector<uint8_t> raw(ggml_nbytes(t));
-    std::vector<float> to(static_cast<size_t>(ggml_nelements(t)));
-    ggml_backend_tensor_get(t, raw.data(), 0, raw.size());
-    if (t->type == GGML_TYPE_F32)
-        std::memcpy(to.data(), raw.data(), raw.size());
-    else
-        ggml_get_type_traits(t->type)->to_float(raw.data(), to.data(), ggml_nelements(t));
-    return to;
 }
 
 bool compute(graph &g, uint64_t seed, ggml_backend_t backend, std::vector<std::vector<float>> &out)
@@ -416,18 +352,11 @@ bool run(uint64_t seed, ggml_backend_t device, ggml_backend_t cpu, double most, 
         good = false;
     }
     for (size_t i = 0; good && i < got.size(); ++i) {
-        double error = 0, sum = 1e-4 * static_cast<double>(got[i].size());      // (a sum may be 0)
-        for (size_t k = 0; k < got[i].size(); ++k) {
-            const double e = static_cast<double>(expected[i][k]), d = static_cast<double>(got[i][k]) - e;
-            if (std::isnan(e) && std::isnan(static_cast<double>(got[i][k])))
-                continue;
-            error += d * d;
-            sum += e * e;
-        }
-        if (error / sum <= (g.rounds ? most * 1000 : most))      // (false for NaN)
+        const double error = nmse(got[i], expected[i]);
+        if (error <= (g.rounds ? most * 1000 : most))      // (false for NaN)
             continue;
         std::printf("seed %llu: %s %zu of %zu: NMSE %.3g\n", static_cast<unsigned long long>(seed),
-                    i < g.outputs.size() ? "output" : "cache", i, got.size(), error / sum);
+                    i < g.outputs.size() ? "output" : "cache", i, got.size(), error);
         for (size_t k = 0; k < got[i].size() && std::getenv("RANDOM_VERBOSE"); ++k)
             std::printf("  %zu: %g, expected %g\n", k, static_cast<double>(got[i][k]),
                         static_cast<double>(expected[i][k]));
@@ -467,17 +396,9 @@ int main(int count, char **words)
     }
     const uint64_t first = std::strtoull(words[2], nullptr, 10), seeds = std::strtoull(words[3], nullptr, 10);
     const double most = count > 4 ? std::atof(words[4]) : 1e-6;
-    ggml_backend_load_all_from_path(words[1]);
-    ggml_backend_dev_t found = ggml_backend_dev_by_name("QNNRT0");
-    ggml_backend_dev_t host = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-    ggml_backend_t device = found ? ggml_backend_dev_init(found, nullptr) : nullptr;
-    ggml_backend_t cpu = host ? ggml_backend_dev_init(host, nullptr) : nullptr;
-    if (!device || !cpu) {
-        std::printf("no device\n");
+    ggml_backend_t device, cpu;
+    if (!open_both(words[1], &device, &cpu))
         return 1;
-    }
-    reinterpret_cast<ggml_backend_set_n_threads_t>(
-        ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(host), "ggml_backend_set_n_threads"))(cpu, 1);
     size_t failures = 0, counts[2] = {0, 0};
     for (uint64_t seed = first; seed < first + seeds; ++seed)
         failures += !run(seed, device, cpu, most, counts);

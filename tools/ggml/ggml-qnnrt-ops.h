@@ -125,7 +125,7 @@ public:
                       const dims &step = {});
     qg_value    repeat(const qg_value &v, const dims &d);
     qg_value    concat(const std::vector<qg_value> &v, uint32_t axis);
-    qg_value    unary(const char *type, const qg_value &a) { return op(type, { a }, a.dims); }
+    qg_value    unary(const char *type, const qg_value &a, const params &p = {});
     qg_value    binary(const char *type, const qg_value &a, const qg_value &b);
     qg_value    add(const qg_value &a, const qg_value &b) { return binary("ElementWiseAdd", a, b); }
     qg_value    mul(const qg_value &a, const qg_value &b)
