@@ -334,6 +334,7 @@ void qg_graph::describe(const tensor &t, qnnrt_tensor_desc *desc) const
     if (t.weight != nullptr) {
         desc->load = load_weight;
         desc->load_user = t.weight;
+        if (options_.content != nullptr) desc->identity = options_.content(t.weight->t);
     }
 }
 

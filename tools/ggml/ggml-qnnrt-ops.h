@@ -38,6 +38,8 @@ struct qg_options {
     /* The identity of a weight: not 0 if the data of the tensor is that of a model's weight and
        stays as it is while this number is valid. 0: the data may change between two graphs. */
     uint64_t (*weight)(const ggml_tensor *t) = nullptr;
+    /* A hash of a weight's type and data, for qnnrt_tensor_desc.identity. NULL: not needed. */
+    uint64_t (*content)(const ggml_tensor *t) = nullptr;
 };
 
 /* Where an input takes its data from, for source `src` of node `node` of the segment. */

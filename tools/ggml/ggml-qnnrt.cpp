@@ -14,8 +14,8 @@
             reports what failed in ggml's log and returns ggml's code of a failure
    Threads  any number of backends; one graph at a time is computed, the others wait
    ROOMS (search for the tag)
-       >>say >>options >>device >>weights >>key >>segments >>compile >>run >>supports >>buffer
-       >>backend >>load */
+       >>say >>options >>device >>weights >>key >>segments >>files >>compile >>run >>supports
+       >>buffer >>backend >>load */
 #include "ggml.h"
 #include "ggml-backend.h"
 #include "ggml-backend-impl.h"
@@ -25,10 +25,12 @@
 #define QNNRT_IMPLEMENTATION
 #include "ggml-qnnrt-ops.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
@@ -112,7 +114,8 @@ struct environment {
     bool        set_rows = true;
     const char *stats = nullptr, *ops = nullptr, *caches = "cache_k_l,cache_v_l";
     enum ggml_backend_dev_type type = GGML_BACKEND_DEVICE_TYPE_IGPU;
-    size_t      cache_graphs = 256, segment = 8192;
+    size_t      cache_graphs = 256, cache_mb = 0, segment = 8192;
+    const char *cache_dir = nullptr;
 };
 
 const char *env_text(const char *name)
@@ -137,7 +140,7 @@ bool env_read(environment *e)
 {
     const char *type = env_text("GGML_QNNRT_TYPE"), *lib = env_text("GGML_QNNRT_LIB");
     long soc = 0, host = 1, verbose = 0, half = -1, statics = -1, blocks = -1, set_rows = 1;
-    long graphs = (long)e->cache_graphs, segment = (long)e->segment;
+    long graphs = (long)e->cache_graphs, megabytes = 0, segment = (long)e->segment;
     if (!env_number("GGML_QNNRT_SOC", 0xFFFF, &soc) || !env_number("GGML_QNNRT_HOST", 1, &host) ||
         !env_number("GGML_QNNRT_VERBOSE", 2, &verbose) ||
         !env_number("GGML_QNNRT_HALF", 1, &half) ||
@@ -145,6 +148,7 @@ bool env_read(environment *e)
         !env_number("GGML_QNNRT_BLOCKS", 1, &blocks) ||
         !env_number("GGML_QNNRT_SET_ROWS", 1, &set_rows) ||
         !env_number("GGML_QNNRT_CACHE_GRAPHS", 1 << 20, &graphs) ||
+        !env_number("GGML_QNNRT_CACHE_MB", 1 << 30, &megabytes) ||
         !env_number("GGML_QNNRT_SEGMENT", 1 << 20, &segment)) return false;
     if (lib != nullptr) e->lib = lib;
     e->soc = (uint32_t)soc;
@@ -155,6 +159,8 @@ bool env_read(environment *e)
     e->blocks = (int)blocks;
     e->set_rows = set_rows != 0;
     e->cache_graphs = (size_t)graphs;
+    e->cache_mb = (size_t)megabytes;
+    e->cache_dir = env_text("GGML_QNNRT_CACHE_DIR");
     e->segment = (size_t)std::max(segment, 1L);
     e->stats = env_text("GGML_QNNRT_STATS");
     e->ops = env_text("GGML_QNNRT_OPS");
@@ -176,7 +182,7 @@ struct statistics {
     uint64_t computed, executed, hosted, compiled, qnn_nodes, binds, bounced, bounced_bytes;
     uint64_t plans, plan_hits, uid_hits, asked, supports, evicted, failed;
     uint64_t compile_ns, execute_ns, key_ns, bind_ns, host_ns, ask_ns, total_ns;
-    uint64_t converted_bytes, static_bytes;
+    uint64_t converted_bytes, stored, restored;
     struct { uint64_t compiled, executed, host_ns, asked, refused; } ops[GGML_OP_COUNT];
 };
 
@@ -193,7 +199,7 @@ struct compiled {
     std::vector<size_t>     by_node;             /* outputs in the order of their nodes */
     std::vector<std::pair<int, uint32_t>> ops;   /* ggml operators, and how many of each */
     std::vector<uint64_t>   serials;             /* of the buffers whose weights are in it */
-    uint64_t                executed = 0;
+    uint64_t                executed = 0, static_bytes = 0;
     ~compiled()
     {
         qnnrt_mem_destroy(mem);
@@ -351,6 +357,8 @@ struct device {
     statistics     stats = {};
     uint64_t       clock = 0, serial = 0;        /* of use; of buffers */
     uint64_t       live = 0;                     /* backends and buffers */
+    uint64_t       static_most = 0;              /* bytes of weights in graphs, at most */
+    std::unordered_map<uint64_t, uint64_t> contents;   /* hashes of weights, by identity */
 
     std::unordered_multimap<uint64_t, std::shared_ptr<compiled>> graphs;
     std::unordered_multimap<uint64_t, std::unique_ptr<plan>>     plans;
@@ -430,6 +438,32 @@ void forget(device *d, uint64_t serial)
     for (auto c = d->converted.begin(); c != d->converted.end();)
         if (serial_of(c->first.first) == serial) c = d->converted.erase(c);
         else ++c;
+    for (auto c = d->contents.begin(); c != d->contents.end();)
+        if (serial_of(c->first) == serial) c = d->contents.erase(c);
+        else ++c;
+}
+
+/* Return a hash of a weight's bytes and type, for the names of files: not 0. */
+uint64_t content_of(const ggml_tensor *t)
+{
+    const uint64_t weight = weight_of(t);
+    if (weight == 0) return 0;
+    buffer *b = (buffer *)buffer_of(t)->context;
+    uint64_t &hash = b->dev->contents[weight];
+    if (hash != 0) return hash;
+    b->used = true;
+    const char *data = (const char *)t->data;
+    const size_t bytes = ggml_nbytes(t);
+    uint64_t lane[4] = { (uint64_t)t->type, bytes, 3, 4 }, word;
+    for (size_t i = 0; i < bytes; i += 8) {
+        word = 0;
+        memcpy(&word, data + i, std::min(bytes - i, (size_t)8));
+        uint64_t &l = lane[i / 8 % 4];
+        l = (l ^ word) * 0x9E3779B97F4A7C15u;
+        l ^= l >> 29;
+    }
+    for (uint64_t l : lane) hash = (hash ^ l) * 0xD6E8FEB86659FD93u ^ hash >> 31;
+    return hash |= 1;
 }
 
 /* The data of a buffer changes, or its memory goes. */
@@ -454,6 +488,7 @@ void count_live(device *d, int change)
     d->plans.clear();
     d->graphs.clear();
     d->converted.clear();
+    d->contents.clear();
 }
 
 /* =====================================================================================
@@ -589,9 +624,25 @@ void make_key(device *d, const ggml_cgraph *g, int begin, int end)
    that would be more than GGML_QNNRT_SEGMENT.
    ===================================================================================== */
 
+/* Weights that are static are compiled again for each shape of what they are with. So a segment has
+   no weights together with a cache, whose shape grows with the text. 1: reads a weight, 2: memory
+   that is neither a weight nor of this computation. */
+int reads_of(const device *d, const ggml_tensor *n)
+{
+    int reads = 0;
+    for (int s = 0; s < GGML_MAX_SRC && d->options.statics; ++s) {
+        const ggml_backend_buffer_t b = n->src[s] != nullptr ? buffer_of(n->src[s]) : nullptr;
+        if (b == nullptr) continue;
+        if (b->usage == GGML_BACKEND_BUFFER_USAGE_ANY) reads |= 2;
+        else if (weight_of(n->src[s]) != 0) reads |= 1;
+    }
+    return reads;
+}
+
 int segment_end(device *d, const ggml_cgraph *g, int begin)
 {
     bool is_new;
+    int reads = 0;
     d->tensors.clear(64);                        /* bases that were written */
     d->made.clear(64);                           /* nodes of the segment */
     int i = begin;
@@ -599,6 +650,9 @@ int segment_end(device *d, const ggml_cgraph *g, int begin)
         const ggml_tensor *n = g->nodes[i];
         if (is_skipped(n)) continue;
         if (qg_on_host(n) || d->made.count() >= d->env.segment) break;
+        const int now = reads | reads_of(d, n);
+        if (now == 3 && reads != 0 && reads != 3) break;
+        reads = now;
         for (int s = 0; s < GGML_MAX_SRC; ++s) {
             const ggml_tensor *t = n->src[s];
             if (t == nullptr || (n->op == GGML_OP_CPY && s == 1)) continue;
@@ -612,6 +666,146 @@ int segment_end(device *d, const ggml_cgraph *g, int begin)
         d->made.of(n, &is_new);
     }
     return i;
+}
+
+/* =====================================================================================
+   FILES                                                                          >>files
+   Graphs that were compiled, as files of GGML_QNNRT_CACHE_DIR. The name of a file is the key of the
+   builder: library, chip, nodes and the content of weights. A file is written aside and renamed. It
+   is used only if it is whole, and if nobody else could have written it.
+   Needs: >>say
+   ===================================================================================== */
+
+struct file_head {
+    char     magic[8];
+    uint64_t key[2], bytes, hash;                /* of the context binary that follows */
+};
+
+uint64_t hash_of(const char *data, size_t bytes)
+{
+    uint64_t h = bytes, word;
+    for (size_t i = 0; i < bytes; i += 8) {
+        word = 0;
+        memcpy(&word, data + i, std::min(bytes - i, (size_t)8));
+        h = (h ^ word) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+std::string file_name(const device *d, const uint64_t key[2])
+{
+    char name[64];
+    snprintf(name, sizeof(name), "/ggml-qnnrt-%016llx%016llx.bin", (unsigned long long)key[0],
+             (unsigned long long)key[1]);
+    return d->env.cache_dir + std::string(name);
+}
+
+struct descriptor {
+    int fd;
+    ~descriptor() { if (fd >= 0) close(fd); }
+};
+
+bool read_all(int fd, char *to, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t got = read(fd, to, bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        to += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+bool write_all(int fd, const char *from, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t put = write(fd, from, bytes);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return false;
+        from += put;
+        bytes -= (size_t)put;
+    }
+    return true;
+}
+
+/* Open the model of a file. NULL: there is none, or it was refused and the log says why. */
+qnnrt *restore(device *d, const uint64_t key[2])
+{
+    const std::string path = file_name(d, key);
+    const descriptor file = { open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC) };
+    struct stat facts;
+    file_head head;
+    const char *why = nullptr;
+    std::vector<char> data;
+    qnnrt *model = nullptr;
+    qnnrt_error err;
+    if (file.fd < 0) return nullptr;
+    if (fstat(file.fd, &facts) != 0 || !S_ISREG(facts.st_mode)) why = "it is not a regular file";
+    else if (facts.st_uid != geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        why = "others could have written it";
+    else if ((uint64_t)facts.st_size < sizeof(head) ||
+             !read_all(file.fd, (char *)&head, sizeof(head)) ||
+             memcmp(head.magic, "ggmlqnn1", 8) != 0) why = "it is not a file of this cache";
+    else if (head.key[0] != key[0] || head.key[1] != key[1]) why = "it is of another graph";
+    else if (head.bytes != (uint64_t)facts.st_size - sizeof(head) || head.bytes == 0)
+        why = "it is cut short, or too long";
+    else {
+        data.resize((size_t)head.bytes);
+        if (!read_all(file.fd, data.data(), data.size()) ||
+            hash_of(data.data(), data.size()) != head.hash) why = "its content is damaged";
+    }
+    if (why == nullptr) {
+        qnnrt_file source = {};
+        qnnrt_desc desc = {};
+        source.path = path.c_str();
+        source.data = data.data();
+        source.bytes = data.size();
+        desc.backend = d->backend;
+        desc.files = &source;
+        desc.file_count = 1;
+        if (qnnrt_open(nullptr, &desc, &model, &err) != QNNRT_OK) why = err.text;
+    }
+    if (why != nullptr) say(GGML_LOG_LEVEL_WARN, "%s is not used: %s", path.c_str(), why);
+    return why == nullptr ? model : nullptr;
+}
+
+/* Write a model to its file. Failures are reported, and nothing else happens. */
+void store(device *d, qnnrt *model, const uint64_t key[2])
+{
+    const std::string path = file_name(d, key);
+    const std::string aside = path + "." + std::to_string((long)getpid());
+    file_head head = { { 'g', 'g', 'm', 'l', 'q', 'n', 'n', '1' }, { key[0], key[1] }, 0, 0 };
+    std::vector<char> data;
+    size_t bytes = 0;
+    qnnrt_error err;
+    if (qnnrt_save_memory(model, 0, nullptr, 0, &bytes, &err) == QNNRT_OK) {
+        data.resize(bytes);
+        if (qnnrt_save_memory(model, 0, data.data(), data.size(), &bytes, &err) != QNNRT_OK)
+            bytes = 0;
+    }
+    if (bytes == 0) {
+        say(GGML_LOG_LEVEL_WARN, "a graph is not stored: %s", err.text);
+        return;
+    }
+    head.bytes = bytes;
+    head.hash = hash_of(data.data(), bytes);
+    bool done = false;
+    {
+        const descriptor file = { open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+                                       O_CLOEXEC, 0600) };
+        done = file.fd >= 0 && write_all(file.fd, (const char *)&head, sizeof(head)) &&
+               write_all(file.fd, data.data(), bytes) && fsync(file.fd) == 0;
+    }
+    done = done && rename(aside.c_str(), path.c_str()) == 0;
+    if (done) {
+        d->stats.stored += 1;
+        return;
+    }
+    const int code = errno;
+    if (code != EEXIST) unlink(aside.c_str());
+    say(GGML_LOG_LEVEL_WARN, "%s is not written: %s", path.c_str(), strerror(code));
 }
 
 /* =====================================================================================
@@ -665,6 +859,7 @@ void count_node(device *d, compiled *c, const ggml_tensor *n)
         if (weight == 0) continue;
         ((buffer *)buffer_of(n->src[s])->context)->used = true;
         const uint64_t serial = serial_of(weight);
+        c->static_bytes += (uint64_t)ggml_nelements(n->src[s]) * (d->options.half ? 2 : 4);
         if (std::count(c->serials.begin(), c->serials.end(), serial) == 0)
             c->serials.push_back(serial);
     }
@@ -704,11 +899,20 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
             graph.why().c_str());
         return nullptr;
     }
-    qnnrt_builder *b = hold.b;
-    hold.b = nullptr;
-    if (qnnrt_builder_finish(b, &c->model, &err) != QNNRT_OK) {
-        say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1, err.text);
-        return nullptr;
+    uint64_t key[2];
+    const bool kept = d->env.cache_dir != nullptr &&
+                      qnnrt_builder_key(hold.b, key, &err) == QNNRT_OK;
+    if (kept) c->model = restore(d, key);
+    const bool restored = c->model != nullptr;
+    if (!restored) {
+        qnnrt_builder *b = hold.b;
+        hold.b = nullptr;
+        if (qnnrt_builder_finish(b, &c->model, &err) != QNNRT_OK) {
+            say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1,
+                err.text);
+            return nullptr;
+        }
+        if (kept) store(d, c->model, key);
     }
     c->inputs = std::move(graph.inputs);
     c->outputs = std::move(graph.outputs);
@@ -720,12 +924,13 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
         say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1, err.text);
         return nullptr;
     }
-    d->stats.compiled += 1;
+    (restored ? d->stats.restored : d->stats.compiled) += 1;
     d->stats.qnn_nodes += graph.qnn_nodes();
     d->stats.compile_ns += now_ns() - start;
     if (d->env.verbose)
-        say(GGML_LOG_LEVEL_INFO, "graph %llu: nodes %d to %d, %u QNN nodes, %u inputs, %u outputs,"
-            " %.1f ms", (unsigned long long)d->stats.compiled, begin, end - 1,
+        say(GGML_LOG_LEVEL_INFO, "graph %llu%s: nodes %d to %d, %u QNN nodes, %u inputs, %u"
+            " outputs, %.1f ms", (unsigned long long)(d->stats.compiled + d->stats.restored),
+            restored ? " of a file" : "", begin, end - 1,
             (unsigned)graph.qnn_nodes(), (unsigned)c->inputs.size(), (unsigned)c->outputs.size(),
             (double)(now_ns() - start) / 1e6);
     return c;
@@ -736,7 +941,10 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
 void evict(device *d)
 {
     const size_t most = std::max(d->env.cache_graphs, (size_t)1);
-    while ((d->graphs.size() >= most || d->plans.size() >= most * 4) && !d->plans.empty()) {
+    uint64_t bytes = 0;
+    for (const auto &g : d->graphs) bytes += g.second->static_bytes;
+    while ((d->graphs.size() >= most || d->plans.size() >= most * 4 ||
+            bytes > d->static_most) && !d->plans.empty()) {
         auto oldest = d->plans.begin();
         for (auto p = d->plans.begin(); p != d->plans.end(); ++p)
             if (p->second->used < oldest->second->used) oldest = p;
@@ -746,6 +954,7 @@ void evict(device *d)
             if (c->second.use_count() == 1) {
                 for (const auto &op : c->second->ops)
                     d->stats.ops[op.first].executed += op.second * c->second->executed;
+                bytes -= c->second->static_bytes;
                 c = d->graphs.erase(c);
                 d->stats.evicted += 1;
             } else ++c;
@@ -1006,7 +1215,8 @@ void say_refused(const ggml_tensor *n, const char *why)
 }
 
 /* Return whether `n` reads a weight in a buffer of another backend. Such weights were put there on
-   purpose (-ngl), and they would be converted or copied for each graph. Rows of a table are cheap. */
+   purpose (-ngl), and they would be converted or copied for each graph. Rows of a table are
+   cheap. */
 bool reads_other_weights(const ggml_tensor *n)
 {
     for (int s = 0; s < GGML_MAX_SRC && n->op != GGML_OP_GET_ROWS; ++s) {
@@ -1069,15 +1279,15 @@ void *buffer_base(ggml_backend_buffer_t b) { return ((buffer *)b->context)->data
 void buffer_memset(ggml_backend_buffer_t b, ggml_tensor *t, uint8_t value, size_t offset,
                    size_t bytes)
 {
-    memset((char *)t->data + offset, value, bytes);
     changed(b);
+    memset((char *)t->data + offset, value, bytes);
 }
 
 void buffer_set(ggml_backend_buffer_t b, ggml_tensor *t, const void *data, size_t offset,
                 size_t bytes)
 {
-    memcpy((char *)t->data + offset, data, bytes);
     changed(b);
+    memcpy((char *)t->data + offset, data, bytes);
 }
 
 void buffer_get(ggml_backend_buffer_t, const ggml_tensor *t, void *data, size_t offset,
@@ -1089,15 +1299,15 @@ void buffer_get(ggml_backend_buffer_t, const ggml_tensor *t, void *data, size_t 
 bool buffer_copy(ggml_backend_buffer_t b, const ggml_tensor *from, ggml_tensor *to)
 {
     if (!is_ours(from->buffer) && !ggml_backend_buffer_is_host(from->buffer)) return false;
-    memcpy(to->data, from->data, ggml_nbytes(from));
     changed(b);
+    memcpy(to->data, from->data, ggml_nbytes(from));
     return true;
 }
 
 void buffer_clear(ggml_backend_buffer_t b, uint8_t value)
 {
-    memset(((buffer *)b->context)->data, value, b->size);
     changed(b);
+    memset(((buffer *)b->context)->data, value, b->size);
 }
 
 /* Return whether a tensor is one of a cache, by the beginning of its name. */
@@ -1235,6 +1445,8 @@ std::string statistics_text(const device *d)
              " %llu plans made, %llu found by key, %llu by number\n", (ull)s.compiled,
              (ull)s.qnn_nodes, (double)s.compile_ns / 1e6, (ull)s.evicted, (ull)s.plans,
              (ull)s.plan_hits, (ull)s.uid_hits);
+    add_text(&text, "ggml-qnnrt: %llu graphs stored as files, %llu read from files\n",
+             (ull)s.stored, (ull)s.restored);
     add_text(&text, "ggml-qnnrt: us per graph: %.1f = %.1f execute, %.1f bind, %.1f host, %.1f"
              " key\n", (double)s.total_ns / n, (double)s.execute_ns / n, (double)s.bind_ns / n,
              (double)s.host_ns / n, (double)s.key_ns / n);
@@ -1446,6 +1658,13 @@ device *open_device()
     d->options.blocks = d->env.blocks >= 0 ? d->env.blocks != 0 : htp;
     d->options.set_rows = d->env.set_rows;
     d->options.weight = weight_of;
+    if (d->env.cache_dir != nullptr) d->options.content = content_of;
+    d->static_most = (uint64_t)d->env.cache_mb << 20;
+    if (d->static_most == 0) {
+        size_t free_bytes, total = 0;
+        dev_memory(&d->dev, &free_bytes, &total);
+        d->static_most = total / 4;
+    }
     d->reg.api_version = GGML_BACKEND_API_VERSION;
     d->reg.iface = { reg_name, reg_count, reg_device, reg_address };
     d->reg.context = d.get();
