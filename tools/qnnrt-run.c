@@ -551,6 +551,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_small.h"
 #include "run_kv.h"
 #include "run_aten.h"
+#include "run_tokenizer.h"
 #include "run_decoder.h"
 #include "run_fate.h"
 #include "run_chart.h"

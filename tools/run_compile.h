@@ -419,6 +419,7 @@ static int verb_compile(void *user)
                     say_wrote(t, m.paths[i]);
                 const uint64_t begin = cli_now_ns();
                 if ((made || paths != NULL) && mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
+                if (made || paths != NULL) decoder_tokenizer(a);
                 if (made) {
                     paths = cli_alloc(m.path_count + 1, sizeof(*paths));
                     for (size_t i = 0; i < m.path_count; ++i) paths[i] = cli_text("%s", m.paths[i]);
@@ -448,6 +449,7 @@ static int verb_compile(void *user)
         const uint64_t begin = cli_now_ns();
         if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
         cache_keep(&cache, t, a, paths);
+        if (a != NULL && paths != NULL) decoder_tokenizer(a);
         if (a != NULL) fate_write(a, paths);
         if (a != NULL && paths != NULL) encodings_write(a);
         if (a != NULL) chart_write(a);

@@ -419,6 +419,13 @@ static int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
     return good;
 }
 
+/* Write the tokenizer of a GGUF file beside the binaries. */
+static void decoder_tokenizer(const aten *a)
+{
+    const decoder *d = a->decoder;
+    if (d != NULL && d->gguf) tokenizer_write(a->t, a->weights[0], d->model.bos);
+}
+
 static void decoder_free(decoder *d)
 {
     if (d == NULL) return;
