@@ -41,6 +41,7 @@
             run_encodings.h: >>read_encodings >>write_encodings
             run_progress.h: >>progress            run_chart.h: >>chart
             run_small.h: >>small                  run_decoder.h: >>decoder
+            run_tokenizer.h: >>tokenizer
             run_packages.h: >>packages >>op_map   run_cache.h: >>cache
             run_kv.h: >>kv                        run_mixed.h: >>mixed >>choices
             run_pair.h: >>pair                    run_measure.h: >>numbers >>measure >>limits
@@ -689,15 +690,18 @@ static const cli_verb verbs[] = {
     {.name = "plan", .usage = "FILE|DIR ... [options]", .examples = plan_examples,
      .summary = "Show how much memory the tensors take, and where each one lies.",
      .notes = LOOK_NOTES, .lists = VERB_PLAN, .takes = VERBS_MODEL, .run = verb_plan},
-    {.name = "compile", .usage = "A.dlc|A.json ...|MODEL_DIR --output_dir DIR [options]",
+    {.name = "compile", .usage = "A.dlc|A.json ...|MODEL_DIR|MODEL.gguf --output_dir DIR [options]",
      .examples = compile_examples,
      .summary = "Compile .dlc containers, or graphs of PyTorch in .json files with their weights, "
                 "into one context binary with all their graphs, DIR/A.bin, and write its metadata "
                 "to DIR/A_json.json.",
      .notes = "A .json file is a graph in ATen operators, as pytorch-ir writes it from "
               "torch.export. All graphs are .dlc containers, or all are .json files. MODEL_DIR is "
-              "the folder of a language model, with config.json and .safetensors: DIR is then a "
-              "model for qnnrt-llm.",
+              "the folder of a language model, with config.json and .safetensors; MODEL.gguf is a "
+              "file of llama.cpp (llama, qwen2, qwen3; F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, "
+              "Q8_0, Q4_K, Q5_K, Q6_K): DIR is then a model for qnnrt-llm, with the tokenizer of a "
+              "GGUF file as tokenizer.json. What is said here about folders is true of GGUF files. "
+              "Blocks of quantized weights become floats; --weight_bits makes them small again.",
      .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
     {.name = "doctor", .usage = "[DIR ...] [options]", .examples = doctor_examples,
      .summary = "Look for what keeps a model from running: in folders of Qualcomm's libraries and "

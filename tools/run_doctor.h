@@ -577,7 +577,7 @@ static int is_source_name(const char *name)
 {
     const char *end = strrchr(name, '.');
     return end != NULL && (strcmp(end, ".dlc") == 0 || strcmp(end, ".safetensors") == 0 ||
-                           strcmp(end, ".onnx") == 0);
+                           strcmp(end, ".onnx") == 0 || strcmp(end, ".gguf") == 0);
 }
 
 /* Take a folder by what it holds: libraries, a model, or both. */

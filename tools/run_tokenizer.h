@@ -71,7 +71,8 @@ static int token_compare(const vocab_token *a, const char *text, size_t bytes)
 
 static int token_order(const void *a, const void *b)
 {
-    const vocab_token *one = *(const vocab_token *const *)a, *other = *(const vocab_token *const *)b;
+    const vocab_token *one = *(const vocab_token *const *)a;
+    const vocab_token *other = *(const vocab_token *const *)b;
     const int order = token_compare(one, other->text, other->bytes);
     return order != 0 ? order : one->id < other->id ? -1 : one->id > other->id;
 }
@@ -111,7 +112,8 @@ static void tokenizer_word(const tokenizer *k, const char *key, char *out, size_
     uint64_t at = 0;
     size_t bytes;
     out[0] = '\0';
-    if (value == NULL || value->list || !qnnrt_weights_value_next(value, &at, &text, &bytes)) return;
+    if (value == NULL || value->list || !qnnrt_weights_value_next(value, &at, &text, &bytes))
+        return;
     if (bytes >= room) bytes = room - 1;
     memcpy(out, text, bytes);
     out[bytes] = '\0';
@@ -228,7 +230,8 @@ static void merges_listed(tokenizer *k, json *j)
 
 static int merge_order(const void *a, const void *b)
 {
-    const vocab_token *one = *(const vocab_token *const *)a, *other = *(const vocab_token *const *)b;
+    const vocab_token *one = *(const vocab_token *const *)a;
+    const vocab_token *other = *(const vocab_token *const *)b;
     if (one->score > other->score) return -1;
     if (one->score < other->score) return 1;
     return one->id < other->id ? -1 : one->id > other->id;

@@ -2,9 +2,10 @@
 """A tokenizer for both ends of qnnrt-llm, for models whose tokens are not bytes.
 
     pip install tokenizers
-    python3 chat.py --tokenizer tokenizer.json -- qnnrt-llm --ctx_dir DIR --backend_so libQnnHtp.so
+    python3 chat.py -- qnnrt-llm --ctx_dir DIR --backend_so libQnnHtp.so
 
-tokenizer.json has the form of Hugging Face. The program after -- runs with --numbers added; each line that is
+DIR/tokenizer.json, which qnnrt-run compile writes for a GGUF file, or the file of --tokenizer has the form of Hugging
+Face. The program after -- runs with --numbers added; each line that is
 typed here becomes a line of numbers for it. /reset forgets the conversation, /quit ends the program."""
 import argparse
 import contextlib
@@ -15,10 +16,16 @@ import sys
 
 from tokenizers import Tokenizer
 
-parser = argparse.ArgumentParser(usage="chat.py --tokenizer FILE -- qnnrt-llm --ctx_dir DIR [options]")
-parser.add_argument("--tokenizer", required=True)
+parser = argparse.ArgumentParser(usage="chat.py [--tokenizer FILE] -- qnnrt-llm --ctx_dir DIR [options]")
+parser.add_argument("--tokenizer", help="(default: tokenizer.json in the folder of the model)")
 parser.add_argument("command", nargs="+")
 options = parser.parse_args()
+if options.tokenizer is None:
+    folders = [after for word, after in zip(options.command, options.command[1:]) if word == "--ctx_dir"]
+    folders += [word[len("--ctx_dir="):] for word in options.command if word.startswith("--ctx_dir=")]
+    if not folders:
+        parser.error("name the tokenizer with --tokenizer FILE, or the folder of the model with --ctx_dir DIR")
+    options.tokenizer = os.path.join(folders[-1], "tokenizer.json")
 try:
     tokenizer = Tokenizer.from_file(options.tokenizer)
 except Exception as error:                       # the package throws this class and no other
