@@ -19,7 +19,7 @@ static int take_bytes(tool *t, const char *text, size_t bytes, token_list *list)
     if (!t->bytes)
         return fail(t, "Use --tokens FILE, or examples/llm/chat.py, which has a tokenizer.",
                     "the model has %lu tokens, so its tokens are not bytes",
-                    (unsigned long)t->info->vocabulary);
+                    (unsigned long)t->info->words);
     for (size_t i = 0; i < bytes; ++i) add_token(list, (unsigned char)text[i]);
     return 1;
 }
@@ -27,6 +27,7 @@ static int take_bytes(tool *t, const char *text, size_t bytes, token_list *list)
 /* Add the numbers of a text to a prompt. Return 0 after printing an error. */
 static int take_numbers(tool *t, const char *text, size_t bytes, token_list *list)
 {
+    const uint64_t most = t->info->words > 0 ? t->info->words - 1 : INT32_MAX;
     size_t at = 0;
     while (at < bytes) {
         char word[24];
@@ -43,16 +44,14 @@ static int take_numbers(tool *t, const char *text, size_t bytes, token_list *lis
         }
         word[length] = '\0';
         if (!cli_number(word, UINT64_MAX, &token))
-            return fail(t, t->info->vocabulary == 256
+            return fail(t, t->info->words == 256
                            ? "Separate the numbers by blanks, or use --prompt TEXT."
                            : "Separate the numbers by blanks, or use examples/llm/chat.py.",
                         "token %lu is \"%s\", not a number from 0 to %lu",
-                        (unsigned long)list->count + 1, word,
-                        (unsigned long)t->info->vocabulary - 1);
-        if (token >= t->info->vocabulary)
+                        (unsigned long)list->count + 1, word, (unsigned long)most);
+        if (token > most)
             return fail(t, NULL, "token %lu is %s: out of range, the vocabulary has 0 to %lu",
-                        (unsigned long)list->count + 1, word,
-                        (unsigned long)t->info->vocabulary - 1);
+                        (unsigned long)list->count + 1, word, (unsigned long)most);
         add_token(list, (int32_t)token);
     }
     return 1;

@@ -12,7 +12,8 @@
 
    ROOMS    >>text >>options >>open >>main        cli.h: messages, files, options, help
             llm_text.h: >>tokens >>terminal      llm_stats.h: >>clock >>stats
-            llm_talk.h: >>write >>room >>talk    llm_perplexity.h: >>perplexity                  */
+            llm_talk.h: >>write >>room >>talk    llm_perplexity.h: >>perplexity
+            llm_embed.h: >>adapter >>embed                                                       */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -20,10 +21,12 @@
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_HOST_IMPLEMENTATION
+#define QNNRT_WEIGHTS_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_host.h"
+#include "qnnrt_weights.h"
 
 #define CLI_NAME "qnnrt-llm"
 #include "cli.h"
@@ -39,6 +42,10 @@ typedef struct settings {
     cli_role        roles[CLI_ROLES];  /* --backend_so ROLE=FILE       */
     size_t          role_count;
     const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits, *perplexity;
+    const char     *embedding, *lora;
+    int             pooling;           /* a qnnrt_llm_pooling            */
+    int             normalize;
+    double          lora_scale;        /* 0: alpha / rank of the adapter's configuration */
     uint64_t        max_gen;           /* most tokens to write; UINT64_MAX: as many as fit */
     int64_t         seq_len;
     int             seq_len_given, describe, numbers;
@@ -69,6 +76,7 @@ typedef struct tool {
     qnnrt_host        *host;           /* steps of the model's folder */
     qnnrt_host_function *functions;    /* these, and those of qnnrt_llm.h */
     qnnrt_llm         *llm;
+    qnnrt_llm_adapter *adapter;        /* of --lora, or NULL */
     qnnrt_llm_session *session;
     qnnrt_llm_cache   *cache;
     qnnrt_llm_sampler *sampler;
@@ -135,6 +143,7 @@ static int fail_error(tool *t, const qnnrt_error *err)
    ===================================================================================== */
 
 static const char *const memory_words[] = {"heap", "shared", "rpcmem", "dmabuf", "memfd", NULL};
+static const char *const pooling_words[] = {"mean", "last", NULL};
 static const char *const kv_words[] = {"smart_mask", "shift_pointer", NULL};
 
 /* Read --seq_len: a whole number, which may be negative. */
@@ -248,6 +257,24 @@ static const cli_option options[] = {
              "--numbers, and for models that do not have 256 tokens, it holds token numbers. The "
              "model reads windows of as many tokens as it remembers, or of --seq_len, each with an "
              "empty memory; the first token of a window is not counted"},
+    {.name = "embedding", .value = "FILE", .kind = CLI_TEXT, FIELD(embedding),
+     .help = "write a vector for the prompt, or one for each line of standard input, and end: "
+             "float32 [texts, width] if FILE ends in .npy, else JSON; - for JSON on standard "
+             "output. The model must give its last hidden state (qnnrt-run compile --outputs "
+             "hidden)"},
+    {.name = "pooling", .value = "mean|last", .kind = CLI_WORD, .words = pooling_words,
+     FIELD(pooling),
+     .help = "for --embedding: the mean of all tokens (default), or the last one"},
+    {.name = "normalize", .kind = CLI_FLAG, FIELD(normalize),
+     .help = "for --embedding: make the length of each vector 1"},
+    {.name = "lora", .value = "PATH", .kind = CLI_TEXT, FIELD(lora),
+     .help = "adapter to compute with: a folder of PEFT, with adapter_model.safetensors and "
+             "adapter_config.json, or such a file. The model must have room for it (qnnrt-run "
+             "compile --lora), and the library updates: libQnnRef.so has them, libQnnHtp.so does "
+             "not"},
+    {.name = "lora_scale", .value = "X", .kind = CLI_REAL, .top = 1e9, .above = 1,
+     FIELD(lora_scale),
+     .help = "how much of the adapter to add (default: alpha / rank of adapter_config.json)"},
     {.name = "describe", .kind = CLI_FLAG, FIELD(describe),
      .help = "print the role of each tensor and the reason for it, and end. This opens no backend: "
              "it needs --system_so, or the JSON of each binary (forward_0_json.json)"},
@@ -260,6 +287,7 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "--ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100",
         "--ctx_dir model_dir --describe",
+    "--ctx_dir model_dir --embedding vectors.npy --normalize < texts",
     NULL};
 
 static const cli_table table = CLI_TABLE(options);
@@ -299,6 +327,17 @@ static int check_options(const settings *set)
     if (set->perplexity != NULL && (prompts > 0 || set->describe))
         return cli_usage("Leave it out.", "--perplexity writes no text: it does not take %s",
                          prompts > 0 ? "a prompt" : "--describe");
+    if (set->embedding == NULL && (set->pooling != 0 || set->normalize))
+        return cli_usage("Add --embedding FILE.", "%s is for embeddings",
+                         set->pooling != 0 ? "--pooling" : "--normalize");
+    if (set->lora == NULL && set->lora_scale != 0)
+        return cli_usage("Name the adapter with --lora PATH.", "--lora_scale needs an adapter");
+    if (set->embedding != NULL && (set->perplexity != NULL || set->dump_logits != NULL ||
+                                   set->stats != NULL || set->describe))
+        return cli_usage("Leave it out.", "--embedding writes vectors alone: it does not take %s",
+                         set->perplexity != NULL    ? "--perplexity"
+                         : set->dump_logits != NULL ? "--dump_logits"
+                         : set->stats != NULL       ? "--stats" : "--describe");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
         return cli_usage("Leave it out.", "--describe runs nothing: it does not take %s",
                          prompts > 0 ? "a prompt" : set->stats != NULL ? "--stats"
@@ -488,7 +527,14 @@ static int open_session(tool *t)
     sampling.min_p = (float)t->set.min_p;
     sampling.repetition_penalty = (float)t->set.penalty;
     sampling.seed = t->set.seed;
-    if (qnnrt_llm_sampler_create(t->info->logits, &sampling, &t->sampler, &err) != QNNRT_OK)
+    if (t->set.embedding != NULL && t->info->hidden == NULL)
+        return fail(t, "Compile the model with --outputs hidden or both.", "the model does not give"
+                    " its last hidden state, which --embedding needs");
+    if (t->set.embedding == NULL && t->info->logits == NULL)
+        return fail(t, "Use --embedding FILE, or compile the model with --outputs both.",
+                    "the model has no logits: it writes no text");
+    if (t->set.embedding == NULL &&
+        qnnrt_llm_sampler_create(t->info->logits, &sampling, &t->sampler, &err) != QNNRT_OK)
         return fail_error(t, &err);
     if (unused_option(&t->set) != NULL)
         warn("%s has no effect with --temperature 0, which always takes the most probable token",
@@ -498,7 +544,7 @@ static int open_session(tool *t)
              t->info->rope.theta);
     if (t->set.rope_theta != 0 && t->info->rope.theta == 0)
         warn("--rope_theta has no effect: the angles of positions are in this model's graphs");
-    t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL && !t->set.numbers;
+    t->bytes = t->info->words == 256 && t->set.tokens_file == NULL && !t->set.numbers;
     choose_limit(t);
     return 1;
 }
@@ -510,6 +556,7 @@ static void describe_line(void *user, const char *text)
 
 #include "llm_talk.h"
 #include "llm_perplexity.h"
+#include "llm_embed.h"
 
 /* =====================================================================================
    MAIN                                                                           >>main
@@ -526,9 +573,13 @@ static void run(tool *t)
         qnnrt_llm_describe(t->llm, describe_line, t->out);
         return;
     }
-    if (!set_power(t) || !open_session(t) || !open_files(t)) return;
+    if (!set_power(t) || !open_session(t) || !open_files(t) || !adapter_open(t)) return;
     t->load_end = clock_ns(NULL);
     cli_catch(SIGINT, on_interrupt);
+    if (set->embedding != NULL) {
+        embed(t);
+        return;
+    }
     if (set->perplexity != NULL) {
         if (take_text(t, &prompt)) perplexity_text(t, &prompt);
         free(prompt.items);
@@ -549,6 +600,7 @@ static void close_all(tool *t)
     close_file(t, &t->dump, t->set.dump_logits, 1);
     qnnrt_llm_sampler_destroy(t->sampler);
     qnnrt_llm_session_destroy(t->session);
+    adapter_close(t);
     qnnrt_llm_close(t->llm);
     cli_free_choice(&t->choice);
     if (qnnrt_close(t->model) != QNNRT_OK)

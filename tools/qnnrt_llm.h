@@ -405,6 +405,9 @@ typedef struct qnnrt_llm_info {
     uint32_t                    heads;         /* heads of keys and values in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head in the first layer */
     uint32_t                    vocabulary;    /* 0: the graphs have no logits */
+    uint32_t                    words;         /* number of tokens: rows of the table of embeddings,
+                                                  else the vocabulary, else as the range of the
+                                                  input says; 0: nothing tells */
     uint32_t                    width;         /* of .hidden and .embeddings, 0: it has neither */
     const qnnrt_tensor_info    *hidden;        /* the first graph's output of last hidden states;
                                                   NULL: no graph has it */
@@ -1098,14 +1101,6 @@ static int qnnrt_llm__layered(qnnrt_llm_role role)
 #undef QNNRT_LLM_X
     };
     return (size_t)role < sizeof layered && layered[role];
-}
-
-/* Return how many tokens there are; 0: nothing tells. */
-static uint32_t qnnrt_llm__words(const qnnrt_llm *llm)
-{
-    const qnnrt_tensor_info *table = llm->table;
-    if (table != NULL && table->rank >= 2) return table->dims[table->rank - 2];
-    return llm->info.vocabulary;
 }
 
 /* Return what a state belongs to: the model, and the adapter that computed it. */
@@ -4324,6 +4319,24 @@ static int qnnrt_llm__roles_graph_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* Find how many tokens there are. */
+static void qnnrt_llm__roles_words(qnnrt_llm *llm)
+{
+    const qnnrt_tensor_info *table = llm->table;
+    const qnnrt_llm__slots *in = &llm->graphs[0].inputs[QNNRT_LLM_ROLE_TOKENS];
+    const qnnrt_pipeline_info *first = qnnrt_pipeline_get_info(llm->graphs[0].pipeline);
+    size_t i;
+    llm->info.words = llm->info.vocabulary;
+    for (i = 0; i < first->slot_count && llm->info.words == 0; ++i)     /* of a host's look-up */
+        if (first->slots[i].constant != NULL && first->slots[i].first == 0 &&
+            first->steps[0].kind == QNNRT_STEP_HOST && first->slots[i].tensor->rank == 2)
+            llm->info.words = first->slots[i].tensor->dims[0];
+    if (table != NULL && table->rank >= 2) llm->info.words = table->dims[table->rank - 2];
+    if (llm->info.words == 0 && in->count > 0 && in->slots[0]->has_range &&
+        in->slots[0]->low == 0 && in->slots[0]->high > 0 && in->slots[0]->high < INT32_MAX)
+        llm->info.words = (uint32_t)in->slots[0]->high + 1;
+}
+
 /* Move the graphs into the model. */
 static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
 {
@@ -4366,6 +4379,7 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
         from->made = NULL;
         llm->info.graph_count = g + 1;
     }
+    qnnrt_llm__roles_words(llm);
     return qnnrt_llm__roles_layout(work);
 }
 
@@ -6305,8 +6319,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
         result = qnnrt_run_watch(run->run, qnnrt_llm__session_watch, session);
     if (result == QNNRT_OK)
         result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS,
-                                         llm->info.vocabulary > 0 ? llm->info.vocabulary - 1 : 0,
-                                         err);
+                                         llm->info.words > 0 ? llm->info.words - 1 : 0, err);
     if (result == QNNRT_OK)
         result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_POSITIONS,
                                          session->desc.positions - 1, err);
@@ -6616,7 +6629,7 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
 {
     const qnnrt_llm *llm = cache->part->llm;
     const qnnrt_llm_info *info = &llm->info;
-    const uint32_t words = qnnrt_llm__words(llm);
+    const uint32_t words = info->words;
     const char *none;
     size_t i;
     if (llm->adapter_lost)
