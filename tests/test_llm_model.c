@@ -894,6 +894,33 @@ TEST(a_failed_change_leaves_the_former_adapter)
     CHECK_EQ(live, 0);
 }
 
+/* libQnnRef.so as HTP: qnnrt_update() refuses it by name. The model goes on without the adapter. */
+TEST(libraries_without_updates_are_named)
+{
+    static adapter_numbers a;
+    qnnrt_llm_adapter *adapter;
+    qnnrt_decoder_desc how;
+    qnnrt_llm_batch batch;
+    made m;
+    TRY(read_cases());
+    memset(&how, 0, sizeof how);
+    how.lora_rank = RANK;
+    CHECK(faults("id=6"));
+    TRY(make(&m, both, 2, &how));
+    adapter_make(&a, 0);
+    CHECK_EQ(adapter_create(&m, &a, &adapter), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_adapter_apply(m.llm, adapter, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "cannot update");
+    CHECK_STR(err.text, "lora_A.weight");
+    CHECK(qnnrt_llm_adapter_applied(m.llm) == NULL);
+    batch = batch_of(&cases[1], NULL, 0);
+    CHECK_EQ(qnnrt_llm_decode(m.cache, &batch), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_argmax(m.cache, 6), cases[1].next[0]);
+    CHECK_EQ(qnnrt_llm_adapter_destroy(adapter), QNNRT_OK);
+    TRY(unmake(&m));
+    CHECK(faults(""));
+}
+
 TEST(adapters_that_do_not_fit_are_refused_by_name)
 {
     static adapter_numbers a;
@@ -973,6 +1000,7 @@ TEST_MAIN("llm_model")
     RUN(adapters_compute_what_merged_weights_do);
     RUN(texts_belong_to_their_adapter);
     RUN(a_failed_change_leaves_the_former_adapter);
+    RUN(libraries_without_updates_are_named);
     RUN(adapters_that_do_not_fit_are_refused_by_name);
     RUN(short_texts_run_in_short_contexts);
     RUN(hidden_states_are_those_of_numpy);

@@ -137,7 +137,8 @@ static void adapter_close(tool *t)
 {
     qnnrt_error err;
     if (t->adapter == NULL) return;
-    if (qnnrt_llm_adapter_applied(t->llm) == t->adapter) qnnrt_llm_adapter_apply(t->llm, NULL, &err);
+    if (qnnrt_llm_adapter_applied(t->llm) == t->adapter)
+        qnnrt_llm_adapter_apply(t->llm, NULL, &err);
     qnnrt_llm_adapter_destroy(t->adapter);
 }
 

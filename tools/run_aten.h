@@ -484,6 +484,12 @@ static int aten_lower(aten *a)
     int good = 1;
     desc.passed = aten_passed;
     desc.passed_user = a;
+    if (desc.updateable != NULL && desc.target != QNNRT_LOWER_REF) {
+        fail(a->t, NULL, "Compile with libQnnRef.so, or merge the adapter into the checkpoint.",
+             "--lora needs tensors that can be updated, and %s takes none",
+             qnnrt_backend_get_info(a->t->backend)->path);
+        return 0;
+    }
     if (qnnrt_lower_create(&desc, &a->lower, &err) != QNNRT_OK) {
         fail(a->t, NULL, err.hint, "%s", err.text);
         return 0;

@@ -948,6 +948,7 @@ qnnrt_llm_info._fields_ = [
     ('key_dim', c_uint32),
     ('value_dim', c_uint32),
     ('vocabulary', c_uint32),
+    ('words', c_uint32),
     ('width', c_uint32),
     ('hidden', POINTER(qnnrt_tensor_info)),
     ('embeddings', POINTER(qnnrt_tensor_info)),
