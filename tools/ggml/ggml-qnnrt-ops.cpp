@@ -139,7 +139,7 @@ static void gather_floats(const ggml_tensor *t, float *to)
 /* Write a weight in the type of its static tensor: qnnrt_builder_finish() calls it. */
 static qnnrt_result load_weight(void *user, void *data, size_t bytes, qnnrt_error *)
 {
-    const qg_graph::weight_data *w = (const qg_graph::weight_data *)user;
+    qg_graph::weight_data *w = (qg_graph::weight_data *)user;
     const ggml_tensor *t = w->t;
     if (dtype_of(t->type) == w->dtype) {
         memcpy(data, t->data, bytes);
@@ -151,12 +151,19 @@ static qnnrt_result load_weight(void *user, void *data, size_t bytes, qnnrt_erro
     }
     const ggml_type_traits *traits = ggml_get_type_traits(t->type);
     const int64_t count = ggml_nelements(t), step = 4096;    /* whole blocks of every type */
-    float part[4096];
+    float part[4096], back[4096];
     for (int64_t i = 0; i < count; i += step) {
         const int64_t n = std::min(step, count - i);
         read_floats(t->type, (const char *)t->data + (size_t)(i / traits->blck_size) *
                     traits->type_size, traits->type_size, part, n);
         ggml_fp32_to_fp16_row(part, (ggml_fp16_t *)data + i, n);
+        ggml_fp16_to_fp32_row((ggml_fp16_t *)data + i, back, n);
+        for (int64_t k = 0; k < n; ++k) {
+            const double value = part[k], change = (double)back[k] - value;
+            if (std::isinf(back[k]) && std::isfinite(part[k])) w->beyond += 1;
+            else if (std::isfinite(change)) w->error += change * change;
+            if (std::isfinite(part[k])) w->norm += value * value;
+        }
     }
     return QNNRT_OK;
 }
@@ -533,7 +540,7 @@ qg_value qg_graph::outside(const ggml_tensor *n, int src)
         if (found != same_.end()) return found->second;
         qg_value v = tensor_of(QNNRT_TENSOR_STATIC, dtype == QNNRT_DTYPE_I32 ? dtype : compute(),
                                dims_of(t));
-        weights_.push_back({ t, v.dtype });
+        weights_.push_back({ t, v.dtype, 0, 0, 0 });
         tensors_.back().weight = &weights_.back();
         return same_[key] = v;
     }

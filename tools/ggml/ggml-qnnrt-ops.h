@@ -83,6 +83,15 @@ struct qg_param {
    holds the data of constants, and converts weights. */
 class qg_graph {
 public:
+    /* error and norm: sums of squares of what FLOAT_16 changes, and of the values; beyond: values
+       that it cannot hold. Known when the library got the weight. */
+    struct weight_data {
+        const ggml_tensor *t;
+        qnnrt_dtype        dtype;
+        double             error, norm;
+        uint64_t           beyond;
+    };
+
     /* ask: finish() asks about each node, qnnrt_builder_supports(), and adds none */
     qg_graph(qnnrt_builder *builder, const qg_options &options, bool ask)
         : builder_(builder), options_(options), ask_(ask) {}
@@ -96,6 +105,7 @@ public:
 
     const std::string      &why() const { return why_; }
     size_t                  qnn_nodes() const { return qnn_nodes_; }
+    const std::deque<weight_data> &weights() const { return weights_; }
     std::vector<qg_input>   inputs;
     std::vector<qg_output>  outputs;             /* by node: later ones may lie over earlier ones */
 
@@ -103,7 +113,6 @@ public:
     using dims = std::vector<uint32_t>;
     using params = std::vector<qg_param>;
     struct refused { std::string why; };
-    struct weight_data { const ggml_tensor *t; qnnrt_dtype dtype; };
 
     const qg_options &options() const { return options_; }
     bool        on(const char *family) const;             /* "Htp", "Cpu" */

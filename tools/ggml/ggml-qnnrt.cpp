@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -182,7 +183,8 @@ struct statistics {
     uint64_t computed, executed, hosted, compiled, qnn_nodes, binds, bounced, bounced_bytes;
     uint64_t plans, plan_hits, uid_hits, asked, supports, evicted, failed;
     uint64_t compile_ns, execute_ns, key_ns, bind_ns, host_ns, ask_ns, total_ns;
-    uint64_t converted_bytes, stored, restored;
+    uint64_t converted_bytes, stored, restored, halves, beyond;
+    double   half_error, half_norm;              /* of weights that became FLOAT_16 */
     struct { uint64_t compiled, executed, host_ns, asked, refused; } ops[GGML_OP_COUNT];
 };
 
@@ -865,6 +867,20 @@ void count_node(device *d, compiled *c, const ggml_tensor *n)
     }
 }
 
+/* Count what FLOAT_16 changed in the weights of a graph. */
+void count_loss(device *d, const qg_graph &graph)
+{
+    for (const qg_graph::weight_data &w : graph.weights()) {
+        if (w.beyond > 0)
+            say(GGML_LOG_LEVEL_WARN, "weight \"%s\": %llu values are beyond the range of float16",
+                w.t->name, (unsigned long long)w.beyond);
+        d->stats.halves += w.norm > 0;
+        d->stats.half_error += w.error;
+        d->stats.half_norm += w.norm;
+        d->stats.beyond += w.beyond;
+    }
+}
+
 /* Build nodes [begin, end), whose key is in d->key. NULL: the reason was reported. */
 std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, int end)
 {
@@ -913,6 +929,7 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
             return nullptr;
         }
         if (kept) store(d, c->model, key);
+        count_loss(d, graph);
     }
     c->inputs = std::move(graph.inputs);
     c->outputs = std::move(graph.outputs);
@@ -1453,6 +1470,9 @@ std::string statistics_text(const device *d)
     add_text(&text, "ggml-qnnrt: %llu binds, %llu outputs bounced (%llu bytes); %llu bytes of"
              " weights converted\n", (ull)s.binds, (ull)s.bounced, (ull)s.bounced_bytes,
              (ull)s.converted_bytes);
+    add_text(&text, "ggml-qnnrt: %llu weights became float16: relative error %.2e, %llu values"
+             " beyond its range\n", (ull)s.halves,
+             s.half_norm > 0 ? std::sqrt(s.half_error / s.half_norm) : 0.0, (ull)s.beyond);
     add_text(&text, "ggml-qnnrt: supports_op called %llu times, the library asked %llu times, %.1f"
              " us each\n", (ull)s.supports, (ull)s.asked,
              (double)s.ask_ns / 1e3 / (double)std::max(s.asked, (uint64_t)1));
