@@ -347,6 +347,8 @@ static void encode_blocks(const ops_graph *g, ops_tensor *t, qnnrt_block_form fo
     t->multipliers = (uint8_t *)make(blocks, 1);
     for (i = 0; i < scale_count; ++i)
         t->scales[i] = (float)(size * next_real(&state, 0.3, 1) / (form == QNNRT_BLOCK_EXPANSION ? 15 : 1));
+    for (i = 0; form == QNNRT_BLOCK_PLAIN && i < scale_count; ++i)     /* a third negative, a ninth 0, as Q4_0 has */
+        t->scales[i] *= i % 9 == 4 ? 0.0f : i % 3 == 1 ? -1.0f : 1.0f;
     for (i = 0; i < blocks; ++i) t->multipliers[i] = (uint8_t)next_integer(&state, 1, 15);
     t->blocks.form = form;
     t->blocks.axis = (int32_t)axis;

@@ -249,6 +249,7 @@ static inline void ops_encode_channels(ref_tensor *t, uint32_t axis, double high
         ((float *)(uintptr_t)t->quant.scales)[i] = (float)(high * ops_uniform(0.3, 1.0) / half);
 }
 
+/* Set different scales for blocks: of any sign, and 0, for static tensors. */
 static inline void ops_encode_blocks(ref_tensor *t, uint32_t axis, uint32_t block_axis,
                                      uint32_t block, double high)
 {
@@ -257,7 +258,10 @@ static inline void ops_encode_blocks(ref_tensor *t, uint32_t axis, uint32_t bloc
     t->quant.block = block;
     ops_encode(t, REF_QUANT_BLOCKS, t->dims[axis] * (t->dims[block_axis] / block), 0.0f, 0);
     for (uint32_t i = 0; i < t->quant.count; ++i)
-        ((float *)(uintptr_t)t->quant.scales)[i] = (float)(high * ops_uniform(0.3, 1.0) / 7.0);
+        ((float *)(uintptr_t)t->quant.scales)[i] =
+            (float)(high * ops_uniform(0.3, 1.0) / 7.0)
+            * (float)(!t->fixed ? 1 : ops_pick(5) < 2 ? -1 : ops_pick(5) > 0);
+    t->quant.any_sign = t->fixed;
 }
 
 /* Fill with random floats in [low, high], or with random codes: all of them, or those of 4 bits. */

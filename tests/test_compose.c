@@ -1089,6 +1089,13 @@ BLOCKED(blocks_no_multipliers, k.multipliers = NULL)
 BLOCKED(blocks_multiplier_0, k.multipliers = times_0)
 BLOCKED(blocks_multiplier_16, k.multipliers = times_16)
 BLOCKED(blocks_plain_multipliers, k.form = QNNRT_BLOCK_PLAIN)
+static const float infinite[4] = { 1, -1, 0, HUGE_VALF }, no_number[4] = { NAN, -1, 0, 1 };
+static const signed char code_8[8] = { -8, 7, 0, 8 }, code_9[8] = { -8, 7, 0, 0, 0, 0, 0, -9 };
+BLOCKED(blocks_unsigned, t.dtype = QNNRT_DTYPE_U8Q)
+BLOCKED(blocks_infinite, k.form = QNNRT_BLOCK_PLAIN; k.multipliers = NULL; k.scales = infinite)
+BLOCKED(blocks_nan, k.form = QNNRT_BLOCK_PLAIN; k.multipliers = NULL; k.scales = no_number)
+BLOCKED(blocks_code, k.form = QNNRT_BLOCK_PLAIN; k.multipliers = NULL; k.scales = negative; t.data = code_8)
+BLOCKED(blocks_expansion_code, t.data = code_9)
 TENSOR(blocks_of_floats, qnnrt_blocks k; memset(&k, 0, sizeof(k)); t.blocks = &k)
 
 static void null_tensor(qnnrt_builder *b) { qnnrt_builder_tensor(b, NULL); }
@@ -1289,6 +1296,8 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(blocks_block_axis_negative, ARG, "blocks.block_axis"), M(blocks_block_axis_behind, ARG, "blocks.block_axis"), M(blocks_zero, ARG, "does not divide"),
     M(blocks_divide, ARG, "does not divide"), M(blocks_no_scales, ARG, "blocks.scales"), M(blocks_scale, ARG, "not positive"),
     M(blocks_no_multipliers, ARG, "blocks.multipliers"), M(blocks_multiplier_0, ARG, "1 to 15"), M(blocks_multiplier_16, ARG, "1 to 15"),
+    M(blocks_unsigned, ARG, "(ufixed8)", "use sfixed8"), M(blocks_infinite, ARG, "not finite"), M(blocks_nan, ARG, "not finite"),
+    M(blocks_code, ARG, "\"t\": code 8 of element 3", "-8 to 7"), M(blocks_expansion_code, ARG, "code -9 of element 7", "scale per channel"),
     M(blocks_plain_multipliers, ARG, "EXPANSION"), M(blocks_of_floats, ARG, "no encoding"),
     M(null_tensor, ARG, "desc is NULL"), M(null_node, ARG, "desc is NULL"), M(null_graph, ARG, "desc is NULL"), M(unnamed_graph, ARG, "a graph has no name"),
     M(same_graph, ARG, "context \"context 0\"", "two graphs named \"g\""), M(empty_graph, ARG, "graph \"second\"", "no nodes"),

@@ -787,6 +787,110 @@ TEST(an_extension_has_the_key_of_its_graphs)
     CHECK(close_ref());
 }
 
+/* ---- blocks -------------------------------------------------------------------------------------------------- */
+
+enum { WIDTH = 64, ROWS = 8, BLOCK = 32, IN_ROW = WIDTH / BLOCK };
+
+static signed char codes[ROWS * WIDTH];
+
+static qnnrt_result load_codes(void *user, void *data, size_t bytes, qnnrt_error *e)
+{
+    (void)user; (void)e;
+    memcpy(data, codes, bytes);
+    return QNNRT_OK;
+}
+
+/* y = W x, with PLAIN blocks of `scales`. */
+static qnnrt_builder *in_blocks(const float *scales, int loaded)
+{
+    qnnrt_builder *b = builder();
+    qnnrt_tensor_desc t = vector("x", QNNRT_TENSOR_INPUT, 1);
+    qnnrt_tensor x, w, y;
+    qnnrt_blocks blocks;
+    memset(&blocks, 0, sizeof(blocks));
+    blocks.form = QNNRT_BLOCK_PLAIN;
+    blocks.block_axis = 1;
+    blocks.block = BLOCK;
+    blocks.scales = scales;
+    graph(b, "g");
+    t.dtype = QNNRT_DTYPE_F16;
+    t.rank = 2;
+    t.dims[1] = WIDTH;
+    x = qnnrt_builder_tensor(b, &t);
+    t.name = "y";
+    t.kind = QNNRT_TENSOR_OUTPUT;
+    t.dims[1] = ROWS;
+    y = qnnrt_builder_tensor(b, &t);
+    t = vector("w", QNNRT_TENSOR_STATIC, ROWS);
+    t.dtype = QNNRT_DTYPE_S8Q;
+    t.rank = 2;
+    t.dims[1] = WIDTH;
+    t.blocks = &blocks;
+    if (loaded) {
+        t.load = load_codes;
+    } else {
+        t.data = codes;
+        t.bytes = sizeof(codes);
+    }
+    w = qnnrt_builder_tensor(b, &t);
+    node(b, "FullyConnected", x, w, y);
+    return b;
+}
+
+/* Negative scales and 0, as GGUF's Q4_0 has them; each row against plain C, exactly: float16 holds all values. */
+TEST(scales_of_blocks_have_any_sign)
+{
+    static const float some[] = { 0.5f, -0.5f, 0, -0.125f, 2, -0.0f, 1, 0.25f };
+    float scales[ROWS * IN_ROW], x[WIDTH], y[ROWS];
+    int loaded;
+    size_t i, r;
+    for (i = 0; i < ROWS * IN_ROW; ++i) scales[i] = some[i * 3 % 8];
+    for (i = 0; i < sizeof(codes); ++i) codes[i] = (signed char)((int)(i * 5 % 16) - 8);
+    for (i = 0; i < WIDTH; ++i) x[i] = (float)((int)(i % 7) - 3);
+    for (loaded = 0; loaded < 2; ++loaded) {
+        qnnrt *model;
+        qnnrt_run *run;
+        CHECK(open_ref());
+        if (qnnrt_builder_finish(in_blocks(scales, loaded), &model, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK(model != NULL);
+        run = run_of(model, "g");
+        CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, WIDTH), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, ROWS), QNNRT_OK);
+        for (r = 0; r < ROWS; ++r) {
+            float sum = 0;
+            for (i = 0; i < WIDTH; ++i)
+                sum += x[i] * (float)codes[r * WIDTH + i] * scales[r * IN_ROW + i / BLOCK];
+            if (y[r] != sum) printf("row %u: %g, expected %g\n", (unsigned)r, (double)y[r], (double)sum);
+            CHECK(y[r] == sum);
+        }
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        CHECK(close_ref());
+    }
+}
+
+TEST(codes_of_blocks_have_four_bits)
+{
+    static const int wrong[] = { 8, -9, 127, -128 };
+    float scales[ROWS * IN_ROW];
+    char words[80];
+    qnnrt *model;
+    size_t i, at;
+    for (i = 0; i < ROWS * IN_ROW; ++i) scales[i] = 1;
+    CHECK(open_ref());
+    for (i = 0; i < 8; ++i) {
+        memset(codes, 0, sizeof(codes));
+        at = i % 4 == 0 ? 0 : i % 4 == 1 ? sizeof(codes) - 1 : 72 * i;
+        codes[at] = (signed char)wrong[i % 4];
+        CHECK_EQ(qnnrt_builder_finish(in_blocks(scales, i >= 4), &model, &err), QNNRT_E_ARG);
+        snprintf(words, sizeof(words), "tensor \"w\": code %d of element %u ", wrong[i % 4], (unsigned)at);
+        CHECK_STR(err.text, words);
+        CHECK_STR(err.hint, "Quantize to 4 bits");
+    }
+    CHECK(close_ref());
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
 static qnnrt_result extended_life(qnnrt_error *error)
@@ -888,5 +992,7 @@ TEST_MAIN("compose_more")
     RUN(shared_data_is_one_in_all_graphs);
     RUN(wrong_extensions_are_refused_and_change_nothing);
     RUN(an_extension_has_the_key_of_its_graphs);
+    RUN(scales_of_blocks_have_any_sign);
+    RUN(codes_of_blocks_have_four_bits);
     RUN(every_allocation_may_fail);
 }

@@ -3,6 +3,7 @@
    Calls the library through qnn_abi.h alone, without qnnrt.h. Operators have their own
    tests. */
 #include "ref.h"
+#include <math.h>
 #include "ref_sign.h"
 
 #include <fcntl.h>
@@ -456,8 +457,17 @@ TEST(tensors_are_refused_with_the_reason)
         { "4 scales along axis 0", Q_TENSOR_PARAM }, { "scale 1 is 0", Q_TENSOR_PARAM },
             { "bit width of 9", Q_TENSOR_PARAM },
         { "dynamic", Q_NOT_SUPPORTED }, { "data format 1", Q_TENSOR_UNSUPPORTED },
-            { "block size 1", Q_TENSOR_UNSUPPORTED }, { "struct version 7", Q_TENSOR_PARAM }
+            { "block size 1", Q_TENSOR_UNSUPPORTED },
+        { "code 8 of element 5", Q_TENSOR_PARAM }, { "code -9 of element 31", Q_TENSOR_PARAM },
+            { "scale 3 is nan; scales must be finite", Q_TENSOR_PARAM },
+            { "scale 2 is -1; scales must be above 0", Q_TENSOR_PARAM },
+        { "struct version 7", Q_TENSOR_PARAM }
     };
+    static q_scale_offset odd[4] = { { 1.0f, 0 }, { 0.0f, 0 }, { -1.0f, 0 }, { NAN, 0 } };
+    static uint8_t multipliers[4] = { 1, 1, 1, 1 };
+    static uint32_t halves[] = { 4, 2 }, dims_b[] = { 4, 8 };
+    int8_t codes[32] = { 0 };
+    q_expansion expansion;
     static uint32_t shared[] = { 4, 4 };       /* of [8, 4]: a scale for all channels */
     size_t i;
     world w;
@@ -500,6 +510,29 @@ TEST(tensors_are_refused_with_the_reason)
             t.v.quant.encoding = Q_ENC_BLOCK;
             t.v.quant.u.block.sizes = shared;
             t.v.quant.u.block.pairs = pairs + 2;
+            break;
+        case 15: case 16: case 17:
+            codes[5] = i == 15 ? 8 : 7;
+            codes[31] = i == 16 ? -9 : -8;
+            t = with_data(tensor("t", Q_STATIC, 0x308, 2, dims_b), codes, 32);
+            t.v.quant.definition = 1;
+            t.v.quant.encoding = Q_ENC_BLOCK;
+            halves[0] = 1;
+            halves[1] = 8;                                   /* a scale per channel */
+            t.v.quant.u.block.sizes = halves;
+            t.v.quant.u.block.pairs = i == 17 ? odd : pairs;
+            break;
+        case 18:
+            memset(&expansion, 0, sizeof(expansion));
+            expansion.pairs = odd;
+            expansion.blocks = 1;
+            expansion.bits = 4;
+            expansion.scales.w8 = multipliers;
+            odd[1].scale = 1.0f;
+            t = with_data(tensor("t", Q_STATIC, 0x308, 2, dims_b), codes, 32);
+            t.v.quant.definition = 1;
+            t.v.quant.encoding = Q_ENC_EXPANSION;
+            t.v.quant.u.expansion = &expansion;
             break;
         default: t.version = 7;
         }
@@ -774,11 +807,11 @@ TEST(nodes_may_come_in_any_order)
 
 TEST(every_encoding_becomes_the_same_numbers)
 {
-    /* 2 channels of 4 values; channel 1 has twice the scale, and in the block forms its second half
-       twice that. */
+    /* 2 channels of 4 values; channel 1 has twice the scale, and with BLOCKWISE_EXPANSION its second
+       half twice that. Scales of BLOCK may be negative and 0. */
     static int8_t codes[8] = { -8, -1, 0, 7, 1, 2, 3, -4 },
         nibbles[8] = { 0x08, 0x0F, 0x70, 0x07, 1, 2, 3, 0x0C };
-    static q_scale_offset pairs[4] = { { 0.5f, 0 }, { 0.5f, 0 }, { 1.0f, 0 }, { 2.0f, 0 } },
+    static q_scale_offset pairs[4] = { { 0.5f, 0 }, { -0.5f, 0 }, { 0.0f, 0 }, { 2.0f, 0 } },
         axis[2] = { { 0.5f, 0 }, { 1.0f, 0 } };
     static float scales[2] = { 0.5f, 1.0f };
     static uint32_t dims[] = { 2, 4 }, sizes[] = { 1, 2 };
@@ -786,7 +819,8 @@ TEST(every_encoding_becomes_the_same_numbers)
     static q_expansion expansion;
     static const float plain[8] = { -4.0f, -0.5f, 0.0f, 3.5f, 0.5f, 1.0f, 1.5f, -2.0f };
     static const float channel[8] = { -4.0f, -0.5f, 0.0f, 3.5f, 1.0f, 2.0f, 3.0f, -4.0f };
-    static const float block[8] = { -4.0f, -0.5f, 0.0f, 3.5f, 1.0f, 2.0f, 6.0f, -8.0f };
+    static const float block[8] = { -4.0f, -0.5f, -0.0f, -3.5f, 0.0f, 0.0f, 6.0f, -8.0f };
+    static const float expanded[8] = { -4.0f, -0.5f, 0.0f, 3.5f, 1.0f, 2.0f, 6.0f, -8.0f };
     int i;
     expansion.axis = 0;
     expansion.pairs = axis;
@@ -797,7 +831,8 @@ TEST(every_encoding_becomes_the_same_numbers)
     for (i = 0; i < 12; ++i) {
         const int form = i % 6;
         const float *want = form == 0 || form == 2   ? plain
-                            : form == 1 || form == 3 ? channel : block;
+                            : form == 1 || form == 3 ? channel
+                            : form == 4              ? block : expanded;
         q_tensor q = tensor("q", Q_STATIC, 0x308, 2, dims),
             y = tensor("y", Q_APP_READ, 0x232, 2, dims);
         q_handle restored = NULL, graph;

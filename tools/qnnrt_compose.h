@@ -140,10 +140,15 @@ typedef enum qnnrt_tensor_kind {
                                             UPDATEABLE_STATIC) */
 } qnnrt_tensor_kind;
 
-/* Weights with one scale per block of an axis, instead of qnnrt_tensor_desc.quant.
-   EXPANSION  real = code * scales[channel] * multipliers[channel * blocks + block], codes of
-              4 bits, one per byte. (vendor: BLOCKWISE_EXPANSION)
-   PLAIN      real = code * scales[channel * blocks + block]. (vendor: BLOCK) */
+/* Weights with one scale per block of an axis, instead of qnnrt_tensor_desc.quant. The type is
+   sfixed8 with codes of 4 bits, one per byte: -8 to 7. Others are refused: HTP takes the low 4 bits
+   of a code without an error.
+   EXPANSION  real = code * scales[channel] * multipliers[channel * blocks + block], with scales
+              above 0. (vendor: BLOCKWISE_EXPANSION)
+   PLAIN      real = code * scales[channel * blocks + block], with scales of any sign, and 0.
+              (vendor: BLOCK)
+   Measured on HTP 2.47 to 2.51: negative and zero scales of PLAIN are computed right (NMSE 1e-7),
+   those of EXPANSION are not (above 2). CPU 2.47 computes EXPANSION wrong and has no PLAIN. */
 typedef enum qnnrt_block_form { QNNRT_BLOCK_EXPANSION = 1, QNNRT_BLOCK_PLAIN } qnnrt_block_form;
 
 typedef struct qnnrt_blocks {
@@ -151,7 +156,8 @@ typedef struct qnnrt_blocks {
     int32_t          axis;               /* of the output channels */
     int32_t          block_axis;         /* the axis of the inputs, which is cut into blocks */
     uint32_t         block;              /* elements per block; divides dims[block_axis] */
-    const float     *scales;             /* EXPANSION: [channels], PLAIN: [channels * blocks] */
+    const float     *scales;             /* EXPANSION: [channels], PLAIN: [channels * blocks];
+                                            finite */
     const uint8_t   *multipliers;        /* EXPANSION: [channels * blocks], 1 to 15 */
 } qnnrt_blocks;
 
@@ -1251,7 +1257,8 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>err >>dtype >>encoding >>abi >>table >>compare >>backend (its struct) >>mix >>build
+   Needs: >>err >>dtype >>float >>encoding >>abi >>table >>compare >>backend (its struct) >>mix
+          >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -1279,8 +1286,8 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are set";
     if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
         return "blocks.form is neither EXPANSION nor PLAIN";
-    if (expansion && qnnrt__dtype_find(d->dtype)->bits != 8)
-        return "blocks of the form EXPANSION have 4-bit codes, one per byte: use sfixed8";
+    if (d->dtype != QNNRT_DTYPE_S8Q)
+        return "blocks have 4-bit codes, one per byte: use sfixed8";
     if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
     if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
         from->block_axis == from->axis)
@@ -1293,8 +1300,12 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
                          : "only the form EXPANSION takes blocks.multipliers";
     channels = d->dims[from->axis];
     blocks = d->dims[from->block_axis] / from->block;
-    for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
-        if (!qnnrt__encoding_scale_ok(from->scales[i])) return "a scale is not positive and finite";
+    for (i = 0; i < channels * (expansion ? 1 : blocks); ++i) {
+        if (expansion && !qnnrt__encoding_scale_ok(from->scales[i]))
+            return "a scale is not positive and finite";
+        if ((qnnrt__float_bits(from->scales[i]) & 0x7F800000u) == 0x7F800000u)
+            return "a scale is not finite";
+    }
     for (i = 0; expansion && i < channels * blocks; ++i)
         if (from->multipliers[i] < 1 || from->multipliers[i] > 15)
             return "a multiplier is outside 1 to 15";
@@ -1330,6 +1341,36 @@ static int qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc 
         to->u.block.pairs = qnnrt__tensor_pairs(b, from->scales, NULL, channels * blocks);
         return to->u.block.pairs != NULL;
     }
+}
+
+/* Return the index of the first code that takes more than 4 bits, or `count`. */
+static uint64_t qnnrt__tensor_wide(const signed char *codes, uint64_t count)
+{
+    uint64_t begin, i;
+    for (begin = 0; begin < count; begin += 1024) {
+        const uint64_t end = count - begin < 1024 ? count : begin + 1024;
+        unsigned wide = 0;
+        for (i = begin; i < end; ++i) wide |= (unsigned)(codes[i] + 8);
+        for (i = begin; (wide & ~15u) != 0 && i < end; ++i)
+            if (codes[i] < -8 || codes[i] > 7) return i;
+    }
+    return count;
+}
+
+/* Check the codes of a tensor whose encoding may have blocks. */
+static qnnrt_result qnnrt__tensor_codes(const qnnrt_builder *b, const qnnrt__abi_tensor_body *body,
+                                        const void *data, uint32_t bytes)
+{
+    const signed char *codes = (const signed char *)data;
+    uint64_t at = bytes;
+    if (body->quantize.definition == QNNRT__ABI_DEFINED &&
+        body->quantize.encoding >= QNNRT__ABI_BLOCK) at = qnnrt__tensor_wide(codes, bytes);
+    if (at == bytes) return QNNRT_OK;
+    return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": code %d of"
+                                                 " element %llu is outside the 4 bits of blocks,"
+                                                 " -8 to 7", body->name, (int)codes[at],
+                                                 (unsigned long long)at),
+                       "Quantize to 4 bits, or give 8-bit codes a scale per channel.");
 }
 
 /* Check an encoding and write it in the vendor's form. */
@@ -1561,6 +1602,8 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
         tensor->load_user = d->load_user;
         tensor->load_bytes = (uint32_t)bytes;
     } else if (fixed_data && d->data != NULL) {
+        result = qnnrt__tensor_codes(b, body, d->data, (uint32_t)bytes);
+        if (result != QNNRT_OK) return result;
         tensor->stays = d->borrow == QNNRT_BORROW_MODEL;
         body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
         if (tensor->stays &&
@@ -2192,7 +2235,7 @@ static qnnrt__mix qnnrt__key_of(const qnnrt_builder *b)
    Gives the tensors and nodes of a graph to the vendor: data that a function writes, tensors
    that graphs of a context share, and how far it is.
    Needs: >>mem >>err >>log >>abi >>backend (its struct) >>context (its struct) >>model (its
-          struct) >>public (names of results) >>validate >>build >>node
+          struct) >>public (names of results) >>validate >>build >>tensor >>node
    Knows nothing of: options, what becomes of a graph
    ===================================================================================== */
 
@@ -2217,7 +2260,8 @@ static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_
     qnnrt_result result;
     memset(&own, 0, sizeof(own));
     result = (tensor->load)(tensor->load_user, data, tensor->load_bytes, &own);
-    if (result == QNNRT_OK) return QNNRT_OK;
+    if (result == QNNRT_OK)
+        return qnnrt__tensor_codes(b, &tensor->abi.body, data, tensor->load_bytes);
     own.text[sizeof(own.text) - 1] = own.hint[sizeof(own.hint) - 1] = '\0';
     qnnrt__build_fail(b, result, "cannot load tensor \"%.200s\": %s", tensor->abi.body.name,
                       own.text[0] != '\0' ? own.text : qnnrt_result_name(result));

@@ -635,13 +635,15 @@ TEST(shared_weights_are_smaller_and_not_loaded_here)
 
 /* ---- weights in every encoding, against plain C over the same codes ------------------------------------- */
 
-enum coding { PER_TENSOR, NARROW, PER_AXIS, NARROW_AXIS, EXPANSION, PLAIN, CODINGS };
+/* SIGNED: PLAIN with negative scales and zeros */
+enum coding { PER_TENSOR, NARROW, PER_AXIS, NARROW_AXIS, EXPANSION, PLAIN, SIGNED, CODINGS };
 
 static void encodes(qnnrt_backend *backend, enum coding coding, qnnrt_dtype activation)
 {
     enum { BLOCK = 32, BLOCKS = IN / BLOCK };
-    static const char *const names[] = { "per tensor", "4 bits", "per axis", "4 bits per axis", "expansion", "blocks" };
-    const int small = coding == NARROW || coding == NARROW_AXIS || coding == EXPANSION || coding == PLAIN;
+    static const char *const names[] = { "per tensor", "4 bits", "per axis", "4 bits per axis", "expansion", "blocks",
+                                         "blocks of any sign" };
+    const int small = coding == NARROW || coding == NARROW_AXIS || coding >= EXPANSION;
     signed char codes[OUT * IN];
     float real[OUT * IN], scales[OUT * BLOCKS], x[2 * IN], y[2 * OUT], expected[2 * OUT];
     uint8_t multipliers[OUT * BLOCKS];
@@ -659,6 +661,7 @@ static void encodes(qnnrt_backend *backend, enum coding coding, qnnrt_dtype acti
     memset(&blocks, 0, sizeof(blocks));
     for (i = 0; i < OUT * BLOCKS; ++i) {
         scales[i] = 0.01f * (float)(1 + i % 5);
+        if (coding == SIGNED) scales[i] *= i % 4 == 1 ? 0.0f : i % 3 == 0 ? -1.0f : 1.0f;
         multipliers[i] = (uint8_t)(1 + i % 15);
     }
     for (o = 0; o < OUT; ++o)
@@ -666,7 +669,7 @@ static void encodes(qnnrt_backend *backend, enum coding coding, qnnrt_dtype acti
             const float value = number(&seed);
             float scale = coding == PER_AXIS || coding == NARROW_AXIS ? scales[o] : scales[1];
             if (coding == EXPANSION) scale = scales[o] * (float)multipliers[o * BLOCKS + i / BLOCK];
-            if (coding == PLAIN) scale = scales[o * BLOCKS + i / BLOCK];
+            if (coding == PLAIN || coding == SIGNED) scale = scales[o * BLOCKS + i / BLOCK];
             codes[o * IN + i] = (signed char)(value * (small ? 7.4f : 120.0f));
             real[o * IN + i] = (float)codes[o * IN + i] * scale;
         }
@@ -690,7 +693,7 @@ static void encodes(qnnrt_backend *backend, enum coding coding, qnnrt_dtype acti
     t.dtype = QNNRT_DTYPE_S8Q;
     t.data = codes;
     t.bytes = sizeof(codes);
-    if (coding == EXPANSION || coding == PLAIN) {
+    if (coding >= EXPANSION) {
         blocks.form = coding == EXPANSION ? QNNRT_BLOCK_EXPANSION : QNNRT_BLOCK_PLAIN;
         blocks.block_axis = 1;
         blocks.block = BLOCK;
@@ -733,7 +736,7 @@ TEST(weights_mean_what_their_encoding_says)
     CHECK(backend != NULL);
     for (coding = 0; coding < CODINGS; ++coding)
         TRY(encodes(backend, (enum coding)coding,
-                    coding == PLAIN ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_U16Q));
+                    coding >= PLAIN ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_U16Q));
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 

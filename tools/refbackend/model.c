@@ -249,7 +249,11 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
     code = ref_value_fill(made, &model->arena, value, why);
     value->datum = made->datum;
     if (code == Q_OK && made->data != NULL)
+        code = ref_value_codes(value, made->data, why);
+    if (code == Q_OK && made->data != NULL)
         code = static_data(model, value, made);
+    if (code == Q_OK && made->data == NULL && value->datum != REF_NONE)
+        code = ref_value_codes(value, model->data[value->datum].data, why);
     if (code == Q_OK && !name_add(&body->value_names, value->view.name))
         code = Q_MEMORY;
     if (code != Q_OK)
@@ -468,6 +472,8 @@ q_code ref_body_update(ref_body *body, ref_value *value, const void *data, ref_w
 {
     void *fresh = NULL, *before = value->view.data;
     ref_why reason;
+    if (ref_value_codes(value, data, why) != Q_OK)
+        return Q_TENSOR_UPDATE;
     if (posix_memalign(&fresh, REF_ALIGN, (size_t)value->bytes) != 0) {
         ref_refuse(why, "no memory for the data of tensor \"%s\"", value->view.name);
         return Q_MEMORY;

@@ -227,6 +227,8 @@ int  ref_type_is_static(uint32_t type);
 q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref_why *why);
 /* Check and fill a tensor, except its data and id. */
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
+/* Check the codes of static data with scales per block. */
+q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why);
 /* Return 1 if static data has values of less than 8 bits, which operators read extended. */
 int  ref_value_narrow(const ref_value *value);
 /* Copy static data to out as operators read it. */

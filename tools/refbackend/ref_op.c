@@ -225,10 +225,12 @@ static int check_quant(const ref_tensor *t, const char *what, uint32_t index, re
                           t->name, (unsigned)(q->scales != NULL ? q->count : 0),
                           (unsigned long long)expected);
     for (uint32_t i = 0; i < q->count; ++i) {
-        if (!(q->scales[i] > 0.0f) || isinf(q->scales[i]))
+        if (isnan(q->scales[i]) || isinf(q->scales[i])
+            || (!(q->any_sign && t->fixed) && !(q->scales[i] > 0.0f)))
             return ref_refuse(why,
-                              "%s %u \"%s\" has scale %g at index %u, expected a number above 0",
-                              what, (unsigned)index, t->name, (double)q->scales[i], (unsigned)i);
+                              "%s %u \"%s\" has scale %g at index %u, expected a number%s",
+                              what, (unsigned)index, t->name, (double)q->scales[i], (unsigned)i,
+                              q->any_sign && t->fixed ? "" : " above 0");
         if (q->offsets != NULL && ref_type_bytes(t->dtype) < 4 &&
             (q->offsets[i] > OFFSET_MOST || q->offsets[i] < -OFFSET_MOST))
             return ref_refuse(why, "%s %u \"%s\" has offset %ld at index %u, expected -%d to %d",

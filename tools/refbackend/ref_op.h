@@ -44,6 +44,8 @@ typedef struct ref_quant {
     uint32_t       count;                /* number of scales */
     const float   *scales;
     const int32_t *offsets;              /* NULL: all 0 */
+    int            any_sign;             /* 1: scales of static data may be negative and 0, as in
+                                            BLOCK; 0: all are above 0 */
 } ref_quant;
 
 typedef struct ref_tensor {

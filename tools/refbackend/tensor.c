@@ -437,14 +437,35 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
         }
         code = blocks_fill(made, arena, value, why);
     }
+    /* HTP computes them right; it does not with BLOCKWISE_EXPANSION. */
+    q->any_sign = e->encoding == Q_ENC_BLOCK;
     for (uint32_t i = 0; code == Q_OK && i < q->count; ++i) {
-        if (!(q->scales[i] > 0.0f) || isinf(q->scales[i])) {
-            ref_refuse(why, "tensor \"%s\": scale %u is %g; scales must be above 0", made->name,
-                       (unsigned)i, (double)q->scales[i]);
+        if (isnan(q->scales[i]) || isinf(q->scales[i])
+            || (!q->any_sign && !(q->scales[i] > 0.0f))) {
+            ref_refuse(why, "tensor \"%s\": scale %u is %g; scales must be %s", made->name,
+                       (unsigned)i, (double)q->scales[i], q->any_sign ? "finite" : "above 0");
             return Q_TENSOR_PARAM;
         }
     }
     return code;
+}
+
+q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why)
+{
+    const signed char *codes = data;
+    const uint32_t encoding = value->encoding.encoding;
+    if (value->encoding.definition != 1 || value->view.dtype != REF_S8Q
+        || (encoding != Q_ENC_BLOCK && encoding != Q_ENC_EXPANSION))
+        return Q_OK;
+    for (uint64_t i = 0; i < value->bytes; ++i) {
+        if (codes[i] >= -8 && codes[i] <= 7)
+            continue;
+        ref_refuse(why, "tensor \"%s\": code %d of element %llu is outside the 4 bits of blocks,"
+                   " -8 to 7; HTP takes the low 4 bits", value->view.name, (int)codes[i],
+                   (unsigned long long)i);
+        return Q_TENSOR_PARAM;
+    }
+    return Q_OK;
 }
 
 /* Check that dimensions with data or scales of their own are fixed. */
