@@ -59,15 +59,17 @@ namespace {
 __attribute__((format(printf, 2, 3)))
 void say(ggml_log_level level, const char *format, ...)
 {
-    char text[2048];
+    char text[2048] = "ggml-qnnrt: ";
+    const size_t begin = strlen(text), piece = 120;
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
+    vsnprintf(text + begin, sizeof(text) - begin - 1, format, list);
     va_end(list);
-    ggml_log_internal(level, "ggml-qnnrt: ");
-    for (const char *at = text; *at != '\0'; at += std::min(strlen(at), (size_t)120))
-        ggml_log_internal(GGML_LOG_LEVEL_CONT, "%.120s", at);
-    ggml_log_internal(GGML_LOG_LEVEL_CONT, "\n");
+    strcat(text, "\n");
+    for (const char *at = text; *at != '\0'; at += std::min(strlen(at), piece)) {
+        ggml_log_internal(level, "%.120s", at);
+        level = GGML_LOG_LEVEL_CONT;
+    }
 }
 
 /* Add formatted text. */
@@ -978,10 +980,19 @@ void evict(device *d)
     }
 }
 
+/* Return whether anything of a segment is read outside: where a prompt is cut into pieces, the last
+   nodes of the others are read by nodes without elements only. make_key() was called. */
+bool is_read(const device *d, const ggml_cgraph *g, const step &s)
+{
+    for (int i = s.begin; i < s.end; ++i)
+        if (!is_skipped(g->nodes[i]) && d->leaves[(size_t)(i - s.begin)]) return true;
+    return false;
+}
+
+/* Find or compile the graph of a segment whose key is in d->key. */
 bool make_segment(device *d, const ggml_cgraph *g, step *s)
 {
     qnnrt_error err;
-    make_key(d, g, s->begin, s->end);
     const uint64_t hash = d->key.hash();
     auto found = d->key.find(d->graphs, hash);
     if (found != d->graphs.end()) s->graph = found->second;
@@ -1022,7 +1033,9 @@ std::unique_ptr<plan> make_plan(device *d, const ggml_cgraph *g)
             continue;
         }
         i = s.end = segment_end(d, g, i);
-        if (!make_segment(d, g, &s)) return nullptr;
+        make_key(d, g, s.begin, s.end);
+        if (!is_read(d, g, s)) p->steps.pop_back();
+        else if (!make_segment(d, g, &s)) return nullptr;
     }
     return p;
 }
