@@ -666,7 +666,7 @@ ggml-models: $(GGML)/models/.made
 # What is compiled for each version: the backend, by its CMakeLists.txt, and programs that use stock ggml and libllama.
 GGML_TEST     := $(B)/ggml-test
 GGML_TESTED   := 0.25.3 0.9.11
-GGML_PROGRAMS := sched graphs nmse random model
+GGML_PROGRAMS := sched graphs nmse random model threads
 GGML_OF        = $(GGML)/$(word 1,$(subst /, ,$(patsubst $(GGML_TEST)/%,%,$@)))
 GGML_CXX       = $(CXX) -std=c++17 -O1 -g $(WARN) -Wno-cast-qual
 $(GGML_TESTED:%=$(GGML_TEST)/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt.h $(wildcard tools/*.h) | ggml-libs

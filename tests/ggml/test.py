@@ -3,8 +3,8 @@
 
     python3 tests/ggml/test.py [--build DIR] [PART ...]      (make test-ggml)
 
-PART is one of sched, cache, models, backends, programs, graphs, random, other, bad, memory (default: all). DIR (build)
-holds libQnnRef.so, ggml/<version>/bin of make ggml-libs, ggml/models of make ggml-models, and ggml/test/<version>/ with
+PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, other, bad, memory (default: all).
+DIR (build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs, ggml/models of make ggml-models, and ggml/test/<version>/ with
 libggml-qnnrt.so and the programs of this folder. What is expected comes from ggml's CPU backend in a run of its own, or
 from the numbers in the tables below. Everything runs on one thread: the CPU backend's threads spin while they wait."""
 import array
@@ -228,6 +228,57 @@ def backends():
         check(name + ": computed there", (done.counted(r"(\d+) executions") or 0) > 0, done)
 
 
+# ---- several contexts, and graphs in files --------------------------------------------------------
+
+
+def threads():
+    """Contexts of several threads write what one writes, also where graphs are evicted all the time."""
+    for kind, environment in (("f32", {}), ("q8_0", {"GGML_QNNRT_STATIC": "1", "GGML_QNNRT_CACHE_GRAPHS": "3"})):
+        alone = run("threads", gguf(kind), "1", "1").words("tokens")
+        check("one thread, " + kind, len(alone) == 1 and len(alone[0]) == 40, alone)
+        done = run("threads", gguf(kind), "4", "3", environment=environment)
+        check("four threads with three contexts each, " + kind, done.status == 0 and done.words("tokens") == alone * 12, done)
+
+
+def damage(folder):
+    """Damage files of a folder, each in another way. Return what each refusal says."""
+    names = sorted(os.path.join(folder, name) for name in os.listdir(folder))
+    whole = [open(name, "rb").read() for name in names[:7]]
+    changed = bytearray(whole[1])
+    changed[len(changed) // 2] ^= 1
+    for name, content in zip(names, (whole[0][:-1], bytes(changed), whole[1], b"", whole[4] + b"x", b"GGUF" + whole[5][4:])):
+        with open(name, "wb") as file:
+            file.write(content)
+    os.chmod(names[6], 0o666)
+    return ("cut short", "damaged", "of another graph", "not a file of this cache", "too long", "not a file of this cache",
+            "others could have written it")
+
+
+def files():
+    """GGML_QNNRT_CACHE_DIR: the second run compiles nothing; files that are not whole are refused, and written again."""
+    with tempfile.TemporaryDirectory(prefix="ggml.") as folder:
+        environment = dict(STATISTICS, GGML_QNNRT_STATIC="1", GGML_QNNRT_CACHE_DIR=folder)
+        stored, restored = r"(\d+) graphs stored as files", r"stored as files, (\d+) read from files"
+        done = run("model", gguf("f32"), "tokens=4", environment=environment)
+        expected, count = done.words("tokens"), len(os.listdir(folder))
+        check("graphs in files", done.status == 0 and count > 7 and done.counted(COMPILED) == count == done.counted(stored), done)
+        done = run("model", gguf("f32"), "tokens=4", environment=environment)
+        check("graphs of files: nothing is compiled", done.status == 0 and done.counted(COMPILED) == 0 and
+              done.counted(restored) == count and done.words("tokens") == expected, done)
+        words = damage(folder)
+        done = run("model", gguf("f32"), "tokens=4", environment=environment)
+        check("damaged files are compiled again", done.status == 0 and done.counted(stored) == 7 and
+              done.counted(restored) == count - 7 and done.words("tokens") == expected, done)
+        for word in words:
+            check("damaged files: the log says " + word, word in done.err, done)
+        done = run("model", gguf("q8_0"), "tokens=4", environment=environment)
+        check("another model takes no file with weights of this one", done.status == 0 and done.counted(restored) < count // 2 and
+              done.words("tokens") == cpu("q8_0-f32", "tokens=4").words("tokens"), done)
+        environment["GGML_QNNRT_CACHE_DIR"] = os.path.join(folder, "missing")
+        done = run("model", gguf("f32"), "tokens=4", environment=environment)
+        check("a missing folder", done.status == 0 and "is not written" in done.err and done.words("tokens") == expected, done)
+
+
 # ---- stock programs -------------------------------------------------------------------------------
 
 
@@ -410,7 +461,8 @@ def bench():
 
 
 PARTS = {"sched": sched, "cache": cache, "models": models, "backends": backends, "programs": programs, "graphs": graphs,
-         "random": seeds, "other": other, "bad": bad, "memory": memory}
+         "random": seeds,
+         "threads": threads, "files": files, "other": other, "bad": bad, "memory": memory}
 
 
 def main(arguments):
