@@ -221,6 +221,9 @@ TEST(decoder_graphs_have_no_finding)
                 desc.part = k % parts;
                 desc.parts = parts;
                 desc.embedded = k / parts > 1;
+                desc.outputs = (qnnrt_decoder_outputs)((i + k) % 3);
+                desc.lora_rank = i % 2 == 0 ? 3 : 0;
+                desc.lora = parts == 2 ? "o_proj,down_proj" : NULL;
                 desc.weight_dtype = parts > 1 ? decoder_bf16 : NULL;
                 desc.weight_user = &asked;
                 CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_OK);
@@ -228,7 +231,7 @@ TEST(decoder_graphs_have_no_finding)
                 CHECK_EQ(strcmp(ir->inputs[0]->name, desc.part > 0 ? desc.part + 1 < parts || parts == 2 ? "_model_layers_0_Add_1_Add_output_0"
                                                                                                            : "_model_layers_1_Add_1_Add_output_0"
                                                      : desc.embedded ? QNNRT_DECODER_EMBEDDED : "input_ids"), 0);
-                CHECK_EQ(strcmp(ir->outputs[ir->output_count - 1]->name, desc.part + 1 == parts ? "logits"
+                CHECK_EQ(strcmp(ir->outputs[ir->output_count - 1]->name, desc.part + 1 == parts ? desc.outputs == QNNRT_DECODER_HIDDEN ? "last_hidden_state" : "logits"
                                 : desc.part == 0 ? "_model_layers_0_Add_1_Add_output_0" : "_model_layers_1_Add_1_Add_output_0"), 0);
                 qnnrt_ir_free(ir);
             }
@@ -259,6 +262,21 @@ TEST(decoder_refuses_wrong_parts_and_lengths)
         CHECK(ir == NULL);
         CHECK_STR(err.text, cases[i].text);
     }
+    memset(&desc, 0, sizeof(desc));
+    desc.outputs = (qnnrt_decoder_outputs)3;
+    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "outputs");
+    desc.outputs = QNNRT_DECODER_LOGITS;
+    desc.lora_rank = 65537;
+    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "at most 65536");
+    desc.lora_rank = 4;
+    desc.lora = "q_proj,,v_proj";
+    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "no projection \"\"");
+    desc.lora = "q_proj,qkv_proj";
+    CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);
+    CHECK_STR(err.hint, "q_proj, k_proj");
     memset(&desc, 0, sizeof(desc));
     desc.hooks.alloc = counted_alloc;
     CHECK_EQ(qnnrt_decoder_graph(&m, &desc, &ir, &err), QNNRT_E_ARG);

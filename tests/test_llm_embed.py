@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""qnnrt-llm --embedding and --lora on libQnnRef.so, and that libQnnHtp.so is refused for adapters.
+"""qnnrt-llm --embedding and --lora on libQnnRef.so, and --embedding on libQnnHtp.so,
+which is refused for adapters.
 
     python3 tests/test_llm_embed.py [BUILD_DIR [RELEASE_DIR]]
 
@@ -64,10 +65,10 @@ def golden():
     return cases
 
 
-def near(name, got, expected, scale=1.0):
+def near(name, got, expected, scale=1.0, tolerance=1e-5):
     most = max(abs(v) for v in expected)
     worst = max(abs(a - b * scale) for a, b in zip(got, expected)) if len(got) == len(expected) else math.inf
-    check(name, worst <= 1e-5 * most, "off by %g of %g, %d values" % (worst, most, len(got)))
+    check(name, worst <= tolerance * most, "off by %g of %g, %d values" % (worst, most, len(got)))
 
 
 def matrix(target, layer, which, side, rank, rows, columns, size):
@@ -177,6 +178,10 @@ refused("rank", llm(small, "--lora", os.path.join(tmp, "folder"), "--prompt", "a
 
 htp = os.path.join(RELEASE, "libQnnHtp.so")
 if os.path.exists(htp):
+    folder = compiled("half", "--outputs", "both", "--context", "48,64", "--prefill", "8", library=htp)
+    status, out, said = llm(folder, "--embedding", "-", "--prompt", plain[1]["text"], library=htp)
+    if check("htp_embedding", status == 0, said):
+        near("htp_embedding", json.loads(out)["embeddings"][0], plain[1]["mean"], tolerance=5e-3)
     answer = call(RUN, "compile", MODEL, "--output_dir", os.path.join(tmp, "htp"), "--backend_so", htp, "--lora", "4")
     refused("htp", answer, 1, "--lora needs tensors that can be updated, and " + htp + " takes none", "merge the adapter")
 else:

@@ -995,8 +995,146 @@ TEST(adapters_that_do_not_fit_are_refused_by_name)
     TRY(unmake(&m));
 }
 
+/* ---- encoders ---- */
+
+enum { ENCODER_N = 8, ENCODER_WIDTH = 4, ENCODER_WORDS = 16 };
+
+static qnnrt_tensor encoder_tensor(qnnrt_builder *b, const char *name, qnnrt_tensor_kind kind, qnnrt_dtype dtype, uint32_t rank,
+                                   uint32_t d0, uint32_t d1, uint32_t d2, const void *data)
+{
+    qnnrt_tensor_desc t;
+    memset(&t, 0, sizeof t);
+    t.name = name;
+    t.kind = kind;
+    t.dtype = dtype;
+    t.rank = rank;
+    t.dims[0] = d0;
+    t.dims[1] = d1;
+    t.dims[2] = d2;
+    t.data = data;
+    if (data != NULL) t.bytes = (size_t)d0 * d1 * 4;
+    return qnnrt_builder_tensor(b, &t);
+}
+
+static void encoder_node(qnnrt_builder *b, const char *type, qnnrt_tensor out, qnnrt_tensor x, qnnrt_tensor y, const char *axis)
+{
+    qnnrt_node_desc n;
+    qnnrt_param_desc param;
+    qnnrt_tensor in[2];
+    memset(&n, 0, sizeof n);
+    memset(&param, 0, sizeof param);
+    in[0] = x;
+    in[1] = y;
+    param.name = axis;
+    param.dtype = QNNRT_DTYPE_I32;
+    n.type = type;
+    n.inputs = in;
+    n.input_count = y != QNNRT_NO_TENSOR ? 2 : 1;
+    n.outputs = &out;
+    n.output_count = 1;
+    n.params = &param;
+    n.param_count = axis != NULL;
+    qnnrt_builder_node(b, &n);
+}
+
+/* Its hidden states: the row of a token, plus the sum of the rows of all tokens that its mask keeps, plus that of its
+   type. mask: the type of attention_mask */
+static void encoder_make(made *m, qnnrt_dtype mask, const float *table)
+{
+    static const float types[2 * ENCODER_WIDTH] = { 0, 0, 0, 0, 1000, 1000, 1000, 1000 };
+    const qnnrt_dtype f32 = QNNRT_DTYPE_F32, i32 = QNNRT_DTYPE_I32;
+    const uint32_t n = ENCODER_N, w = ENCODER_WIDTH;
+    qnnrt_backend_desc backend;
+    qnnrt_graph_desc g;
+    qnnrt_builder *b;
+    qnnrt_tensor ids, keep, type, rows, kind, row, sum, both_rows, out;
+    memset(m, 0, sizeof *m);
+    memset(&backend, 0, sizeof backend);
+    memset(&g, 0, sizeof g);
+    backend.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&backend, &m->backend, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(m->backend, NULL, &b, &err), QNNRT_OK);
+    g.name = "encoder";
+    qnnrt_builder_graph(b, &g);
+    ids = encoder_tensor(b, "input_ids", QNNRT_TENSOR_INPUT, i32, 2, 1, n, 0, NULL);
+    keep = encoder_tensor(b, "attention_mask", QNNRT_TENSOR_INPUT, mask, 2, 1, n, 0, NULL);
+    type = encoder_tensor(b, "token_type_ids", QNNRT_TENSOR_INPUT, i32, 2, 1, n, 0, NULL);
+    rows = encoder_tensor(b, "rows", QNNRT_TENSOR_INNER, f32, 3, 1, n, w, NULL);
+    kind = encoder_tensor(b, "kind", QNNRT_TENSOR_INNER, f32, 3, 1, n, w, NULL);
+    sum = encoder_tensor(b, "sum", QNNRT_TENSOR_INNER, f32, 3, 1, 1, w, NULL);
+    both_rows = encoder_tensor(b, "both", QNNRT_TENSOR_INNER, f32, 3, 1, n, w, NULL);
+    out = encoder_tensor(b, "last_hidden_state", QNNRT_TENSOR_OUTPUT, f32, 3, 1, n, w, NULL);
+    encoder_node(b, "Gather", rows, encoder_tensor(b, "table", QNNRT_TENSOR_STATIC, f32, 2, ENCODER_WORDS, w, 0, table), ids, "axis");
+    encoder_node(b, "Gather", kind, encoder_tensor(b, "types", QNNRT_TENSOR_STATIC, f32, 2, 2, w, 0, types), type, "axis");
+    if (mask != f32) {
+        row = encoder_tensor(b, "cast", QNNRT_TENSOR_INNER, f32, 2, 1, n, 0, NULL);
+        encoder_node(b, "Cast", row, keep, QNNRT_NO_TENSOR, NULL);
+        keep = row;
+    }
+    row = encoder_tensor(b, "row", QNNRT_TENSOR_INNER, f32, 3, 1, 1, n, NULL);
+    encoder_node(b, "Reshape", row, keep, QNNRT_NO_TENSOR, NULL);
+    encoder_node(b, "MatMul", sum, row, rows, NULL);
+    encoder_node(b, "ElementWiseAdd", both_rows, rows, kind, NULL);
+    encoder_node(b, "ElementWiseAdd", out, both_rows, sum, NULL);
+    if (qnnrt_builder_finish(b, &m->model, &err) != QNNRT_OK) CHECK_STR(err.text, "no error");
+    TRY(make_session(m, NULL, NULL));
+}
+
+TEST(encoders_see_a_whole_text_and_no_padding)
+{
+    static const qnnrt_dtype masks[2] = { QNNRT_DTYPE_I32, QNNRT_DTYPE_F32 };
+    static float table[ENCODER_WORDS * ENCODER_WIDTH], hidden[ENCODER_N * ENCODER_WIDTH];
+    int32_t tokens[ENCODER_N] = { 3, 1, 4, 1, 5, 9, 2, 6 };
+    uint64_t sequences[2] = { 1, 2 };
+    float sum[ENCODER_WIDTH], mean[ENCODER_WIDTH];
+    qnnrt_llm_batch batch;
+    size_t i, c, count;
+    made m;
+    int k;
+    for (i = 0; i < ENCODER_WORDS * ENCODER_WIDTH; ++i) table[i] = (float)(i * i % 37);
+    memset(all, 1, sizeof all);
+    for (k = 0; k < 2; ++k) {
+        TRY(encoder_make(&m, masks[k], table));
+        CHECK_EQ(m.info->ar, ENCODER_N);
+        CHECK_EQ(m.info->context, ENCODER_N);
+        CHECK_EQ(m.info->cells, 0);
+        CHECK_EQ(m.info->width, ENCODER_WIDTH);
+        CHECK_EQ(m.info->graphs[0].tensors[1].role, QNNRT_LLM_ROLE_PADDING);
+        CHECK_STR(m.info->graphs[0].tensors[1].reason, "one number for each token");
+        CHECK_EQ(m.info->graphs[0].tensors[2].role, QNNRT_LLM_ROLE_TOKEN_TYPES);
+        for (count = ENCODER_N; count > 0; --count) {
+            memset(&batch, 0, sizeof batch);
+            batch.tokens = tokens;
+            batch.count = count;
+            batch.wanted = all;
+            batch.hidden = hidden;
+            if (qnnrt_llm_eval(m.cache, &batch) != QNNRT_OK) CHECK_STR(qnnrt_llm_error(m.cache)->text, "no error");
+            for (c = 0; c < ENCODER_WIDTH; ++c)
+                for (sum[c] = 0, i = 0; i < count; ++i) sum[c] += table[tokens[i] * ENCODER_WIDTH + (int32_t)c];
+            for (i = 0; i < count; ++i)
+                for (c = 0; c < ENCODER_WIDTH; ++c)
+                    CHECK(hidden[i * ENCODER_WIDTH + c] == table[tokens[i] * ENCODER_WIDTH + (int32_t)c] + sum[c]);
+            CHECK_EQ(qnnrt_llm_pool(m.llm, &batch, NULL, mean, &err), QNNRT_OK);
+            for (c = 0; c < ENCODER_WIDTH; ++c)
+                CHECK(mean[c] == (float)((double)sum[c] * (double)(count + 1) / (double)count));
+        }
+        /* One text at a time, and nothing is kept. */
+        batch.count = 2;
+        batch.sequences = sequences;
+        CHECK_EQ(qnnrt_llm_eval(m.cache, &batch), QNNRT_E_ARG);
+        CHECK_STR(qnnrt_llm_error(m.cache)->text, "an encoder takes one text");
+        sequences[1] = 1;
+        CHECK_EQ(qnnrt_llm_eval(m.cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_decode(m.cache, &batch), QNNRT_E_LIMIT);
+        CHECK_STR(qnnrt_llm_error(m.cache)->hint, "qnnrt_llm_eval()");
+        TRY(unmake(&m));
+        sequences[1] = 2;
+    }
+}
+
 TEST_MAIN("llm_model")
 {
+    RUN(encoders_see_a_whole_text_and_no_padding);
     RUN(adapters_compute_what_merged_weights_do);
     RUN(texts_belong_to_their_adapter);
     RUN(a_failed_change_leaves_the_former_adapter);

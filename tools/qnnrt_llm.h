@@ -32,7 +32,7 @@
             when no other thread uses it.
    Globals  Constant tables only. The header prints nothing and never aborts.
    Missing  Tokenizers and chat templates: tokens are numbers. Caches that a graph updates in place.
-            Encoders. Moving the positions of a stored text, where keys are stored
+            Encoder-decoder models. Moving the positions of a stored text, where keys are stored
             rotated by them (nearly all models).
 
    WORDS
@@ -117,7 +117,9 @@
            qnnrt_llm_decode(cache, &batch);            // eval, if no text follows
            qnnrt_llm_pool_desc pool = { QNNRT_LLM_POOL_MEAN, 0, 1 };   // of sequence 0, length 1
            qnnrt_llm_pool(llm, &batch, &pool, vector, &err);
-       Such a model may have no logits. Graphs that take the hidden state read rows of embeddings in
+       Such a model may have no logits. Encoders, whose attention_mask has one number for each
+       token, compute one text in each qnnrt_llm_eval(), all of whose tokens see each other.
+       Graphs that take the hidden state read rows of embeddings in
        place of tokens, for example of an image:
            batch.tokens = prompt;                      // -1 where a row stands for a token
            batch.embeddings = hidden;                  // [count][info->width]
@@ -302,6 +304,8 @@ extern "C" {
     X(HIDDEN,      "hidden",      0)   /* out of a shard, in of the next one [.., AR, width]    */ \
     X(LOGITS,      "logits",      0)   /* out [.., AR, vocabulary]                              */ \
     X(LAST_HIDDEN, "last_hidden", 0)   /* out [.., AR, width], what the head reads              */ \
+    X(PADDING,     "padding",     0)   /* in  [.., AR] of encoders: 1 for tokens, 0 after them  */ \
+    X(TOKEN_TYPES, "token_types", 0)   /* in  [.., AR] of encoders: 0                           */ \
     X(UNUSED,      "unused",      0)   /* an output that nothing reads                          */ \
     X(EDGE,        "edge",        0)   /* out or in, where the pipeline's author has wired it   */ \
     X(CONSTANT,    "constant",    0)   /* in  its value was given with the pipeline             */
@@ -1405,6 +1409,7 @@ static const struct qnnrt_llm__names_pattern {
     QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "position_ids_cos")
     QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "position_ids_sin")
     QNNRT_LLM_X(IN,    MASK,        NAMED, "attention_mask")
+    QNNRT_LLM_X(IN,    TOKEN_TYPES, NAMED, "token_type_ids")
     QNNRT_LLM_X(IN,    MASK,        NAMED, "attention_bias")
     QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>_in")
     QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>_in")
@@ -2114,6 +2119,7 @@ static int qnnrt_llm__items_ends(qnnrt_llm_role role)
     switch (role) {
     case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS: case QNNRT_LLM_ROLE_MASK:
     case QNNRT_LLM_ROLE_WINDOW_MASK: case QNNRT_LLM_ROLE_KEY_IN: case QNNRT_LLM_ROLE_VALUE_IN:
+    case QNNRT_LLM_ROLE_PADDING: case QNNRT_LLM_ROLE_TOKEN_TYPES:
         return QNNRT_LLM__IN;
     case QNNRT_LLM_ROLE_KEY_OUT: case QNNRT_LLM_ROLE_VALUE_OUT: case QNNRT_LLM_ROLE_LOGITS:
     case QNNRT_LLM_ROLE_LAST_HIDDEN: case QNNRT_LLM_ROLE_UNUSED:
@@ -2362,7 +2368,8 @@ static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *co
     const qnnrt_tensor_info *tensor = t->tensor;
     *context = 0;
     switch (t->role) {
-    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS:
+    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS: case QNNRT_LLM_ROLE_PADDING:
+    case QNNRT_LLM_ROLE_TOKEN_TYPES:
         return tensor->count <= UINT32_MAX ? (uint32_t)tensor->count : 0;
     case QNNRT_LLM_ROLE_MASK: case QNNRT_LLM_ROLE_WINDOW_MASK:
         if (tensor->rank < 2) return 0;
@@ -2375,11 +2382,30 @@ static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *co
     }
 }
 
+/* Tell the masks of encoders, one number for each token, from those of decoders, which have a row
+   for each: they have one name. */
+static void qnnrt_llm__items_padding(qnnrt_llm__items_graph *graph)
+{
+    uint64_t tokens = 0;
+    size_t i;
+    for (i = 0; i < graph->count; ++i)
+        if (graph->tensors[i].role == QNNRT_LLM_ROLE_TOKENS)
+            tokens = graph->tensors[i].tensor->count;
+    for (i = 0; i < graph->count && tokens > 1; ++i) {
+        qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        if (t->role != QNNRT_LLM_ROLE_MASK || t->tensor->count != tokens || t->tensor->rank > 2 ||
+            t->tensor->rank == 0 || t->tensor->dims[t->tensor->rank - 1] != tokens) continue;
+        t->role = QNNRT_LLM_ROLE_PADDING;
+        t->reason = "named as a mask, and has one number for each token";
+    }
+}
+
 /* Set a graph's tokens per call and context. All its tensors must agree on them. */
 static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
     size_t i;
+    qnnrt_llm__items_padding(graph);
     graph->ar = graph->context = 0;
     for (i = 0; i < graph->count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
@@ -5865,7 +5891,7 @@ typedef struct qnnrt_llm__vectors {     /* an input of embeddings */
 typedef struct qnnrt_llm__number {      /* an input of tokens or positions */
     int32_t    *to;                     /* NULL: of another type, written through the slot */
     qnnrt_slot  slot;
-    int         positions;
+    int         kind;       /* 0: tokens, 1: positions, 2: which tokens there are, 3: zeros */
 } qnnrt_llm__number;
 
 /* A graph ready to run, with copies of everything that a step reads: after an execute the
@@ -5913,7 +5939,7 @@ struct qnnrt_llm_cache {
     uint64_t             offset;        /* where the cache's buffer begins in the session's mem */
     qnnrt_error          error;
     /* The rows of this cache's last step, [info.ar] each: */
-    int32_t             *tokens, *positions, *parents;
+    int32_t             *tokens, *positions, *parents, *present;
     uint64_t             adapter_key;   /* of the adapter that computed its cells */
     const float         *vectors;       /* embeddings of the batch, or NULL */
     uint64_t            *sequences;
@@ -5967,7 +5993,8 @@ static qnnrt_result qnnrt_llm__plan_check(const qnnrt_llm *llm, qnnrt_error *err
                 (llm->info.logits != NULL || llm->info.hidden == NULL) ? "an output with logits" :
             graph->hidden == QNNRT_NO_SLOT && llm->info.hidden != NULL
                 ? "an output with the last hidden state" :
-            in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
+            in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count +
+                        in[QNNRT_LLM_ROLE_PADDING].count == 0
                 ? "an attention mask" : NULL;
         if (lacks != NULL)
             return qnnrt_llm__hint(
@@ -6170,11 +6197,13 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
     cache->tokens = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
     cache->positions = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
     cache->parents = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->present = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
     cache->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint64_t));
     cache->places = (uint32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint32_t));
     cache->added = (uint32_t *)qnnrt_llm__alloc(hooks, cells, sizeof(uint32_t));
     if (!qnnrt_llm__cells_make(&cache->cells, hooks, cells) || cache->tokens == NULL ||
-        cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
+        cache->positions == NULL || cache->parents == NULL || cache->present == NULL ||
+        cache->sequences == NULL ||
         cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
     /* Masked cells still have a small weight, so they must hold 0. Memory begins as zero bytes. */
@@ -6297,7 +6326,8 @@ static int qnnrt_llm__session_watch(void *user, uint32_t step)
 static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                            size_t index, qnnrt_error *err)
 {
-    static const qnnrt_llm_role numbers[2] = { QNNRT_LLM_ROLE_TOKENS, QNNRT_LLM_ROLE_POSITIONS };
+    static const qnnrt_llm_role numbers[4] = { QNNRT_LLM_ROLE_TOKENS, QNNRT_LLM_ROLE_POSITIONS,
+                                               QNNRT_LLM_ROLE_PADDING, QNNRT_LLM_ROLE_TOKEN_TYPES };
     static const qnnrt_llm_role turns[2] = { QNNRT_LLM_ROLE_ROPE_COS, QNNRT_LLM_ROLE_ROPE_SIN };
     static const qnnrt_llm_role masks[2] = { QNNRT_LLM_ROLE_MASK, QNNRT_LLM_ROLE_WINDOW_MASK };
     const qnnrt_llm *llm = part->llm;
@@ -6329,7 +6359,8 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
     run->masks = (qnnrt_llm__mask *)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
     run->fresh = (qnnrt_llm__fresh *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->fresh);
-    most = graph->inputs[numbers[0]].count + graph->inputs[numbers[1]].count;
+    most = graph->inputs[numbers[0]].count + graph->inputs[numbers[1]].count +
+           graph->inputs[numbers[2]].count + graph->inputs[numbers[3]].count;
     run->numbers = (qnnrt_llm__number *)qnnrt_llm__alloc(hooks, most, sizeof *run->numbers);
     most = graph->inputs[QNNRT_LLM_ROLE_HIDDEN].count;
     run->vectors = (qnnrt_llm__vectors *)qnnrt_llm__alloc(hooks, most, sizeof *run->vectors);
@@ -6339,13 +6370,13 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     result = qnnrt_llm__session_vectors(llm, run, err);
     if (result != QNNRT_OK) return result;
 
-    for (which = 0; which < 2; ++which) {
+    for (which = 0; which < 4; ++which) {
         const qnnrt_llm__slots *in = &graph->inputs[numbers[which]];
         for (i = 0; i < in->count; ++i) {
             qnnrt_llm__number *number = &run->numbers[run->number_count++];
             number->slot = in->slots[i];
-            number->positions = which;
-            if (in->slots[i]->tensor->dtype == QNNRT_DTYPE_I32)
+            number->kind = which;
+            if (in->slots[i]->tensor->dtype == QNNRT_DTYPE_I32 || which == 3)
                 number->to = (int32_t *)qnnrt_data_slot(run->run, in->slots[i], NULL);
         }
     }
@@ -6424,6 +6455,7 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
             qnnrt_llm__free(&hooks, cache->tokens);
             qnnrt_llm__free(&hooks, cache->positions);
             qnnrt_llm__free(&hooks, cache->parents);
+            qnnrt_llm__free(&hooks, cache->present);
             qnnrt_llm__free(&hooks, cache->sequences);
             qnnrt_llm__free(&hooks, cache->places);
             qnnrt_llm__free(&hooks, cache->added);
@@ -6648,6 +6680,13 @@ static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_ll
         return qnnrt_llm__hint(&cache->error,
                                QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens"),
                                "Begin a text with at least one token, for example bos.");
+    if (llm->graphs[0].inputs[QNNRT_LLM_ROLE_PADDING].count > 0) {
+        for (i = 1; batch->sequences != NULL && i < batch->count; ++i)
+            if (batch->sequences[i] != batch->sequences[0]) break;
+        if ((batch->sequences != NULL && i < batch->count) || batch->parents != NULL)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "an encoder takes one text in a batch: all"
+                                   " its tokens see each other");
+    }
     none = batch->embeddings != NULL && info->embeddings == NULL ? "batch.embeddings: the graphs"
                                                                    " take tokens"
            : (batch->logits != NULL || batch->codes != NULL) && info->logits == NULL
@@ -6826,12 +6865,20 @@ static qnnrt_result qnnrt_llm__step_numbers(qnnrt_llm_cache *cache, const qnnrt_
 {
     const uint32_t ar = run->graph->ar;
     qnnrt_result result = QNNRT_OK;
+    uint32_t r;
     size_t i;
     for (i = 0; i < run->number_count && result == QNNRT_OK; ++i) {
         const qnnrt_llm__number *number = &run->numbers[i];
-        const int32_t *values = number->positions ? cache->positions : cache->tokens;
-        if (number->to != NULL) memcpy(number->to, values, ar * sizeof *values);
-        else result = qnnrt_write_i32(run->run, number->slot, 0, values, ar);
+        const int32_t *values = number->kind == 0   ? cache->tokens
+                                : number->kind == 1 ? cache->positions : cache->present;
+        if (number->kind == 3) memset(number->to, 0, (size_t)number->slot->tensor->bytes);
+        else if (number->to != NULL) memcpy(number->to, values, ar * sizeof *values);
+        else if (number->kind != 2)
+            result = qnnrt_write_i32(run->run, number->slot, 0, values, ar);
+        for (r = 0; number->kind == 2 && number->to == NULL && r < ar && result == QNNRT_OK; ++r) {
+            const float there = values[r] != 0 ? 1.0f : 0.0f;
+            result = qnnrt_write_f32(run->run, number->slot, r, &there, 1);
+        }
     }
     if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
     return result;
@@ -6877,6 +6924,7 @@ static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run 
     qnnrt_result result;
     size_t i, r;
     for (i = count; i < graph->ar; ++i) cache->tokens[i] = cache->positions[i] = 0;
+    for (i = 0; i < graph->ar; ++i) cache->present[i] = i < count;
     result = qnnrt_llm__step_numbers(cache, run);
     if (result == QNNRT_OK && run->vector_count > 0)
         result = qnnrt_llm__step_vectors(cache, run, first, count);
@@ -7115,9 +7163,13 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
     qnnrt_result result = qnnrt_llm__step_check(cache, batch);
     if (result != QNNRT_OK) return result;
     if (batch->count > cells->count - cells->used)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
-                               " use, the batch has %lu tokens", (unsigned)cells->used,
-                               (unsigned)cells->count, (unsigned long)batch->count);
+        return qnnrt_llm__hint(
+            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u"
+                                           " cells are in use, the batch has %lu tokens",
+                                           (unsigned)cells->used, (unsigned)cells->count,
+                                           (unsigned long)batch->count),
+            cells->count == 0 ? "The graphs keep nothing: call qnnrt_llm_eval()."
+                              : "Remove old tokens, or begin a new text.");
     qnnrt_llm__step_forget(cache);
     cache->session->at.count = batch->count;
     cache->vectors = batch->embeddings;
@@ -8960,7 +9012,7 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
            qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost.
            Holes closed on request: qnnrt_llm_compact(). Last hidden
            states and embeddings: batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(),
-           batch.embeddings. Counts of each graph: qnnrt_llm_session_runs(). Adapters:
+           batch.embeddings. Encoders. Counts of each graph: qnnrt_llm_session_runs(). Adapters:
            qnnrt_llm_adapter_apply().
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
