@@ -360,12 +360,12 @@ TEST(decoder_settings_are_those_of_the_config)
     qnnrt_error err;
     CHECK_EQ(decoder_read(decoder_config("MistralForCausalLM", "\"sliding_window\": 32, \"bos_token_id\": 1, \"eos_token_id\": 2, "
                                          "\"rope_theta\": 1000000.0"), &m, &err), QNNRT_OK);
-    CHECK_STR(decoder_settings(&m, 32), "{\"rope\": {\"theta\": 1000000.0}, \"bos\": 1, \"eos\": [2]}");
+    CHECK_STR(decoder_settings(&m, 32), "{\"rope\": {\"theta\": 1000000.0, \"pairs\": \"half\"}, \"bos\": 1, \"eos\": [2]}");
     CHECK_STR(decoder_settings(&m, 33), "\"eos\": [2], \"window\": 32}");
     CHECK_EQ(decoder_read(decoder_config("LlamaForCausalLM", "\"bos_token_id\": 2, \"eos_token_id\": [2, 3], \"rope_scaling\": "
              "{\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
              "\"original_max_position_embeddings\": 32}"), &m, &err), QNNRT_OK);
-    CHECK_STR(decoder_settings(&m, 64), "{\"rope\": {\"theta\": 10000.0, \"scaling\": \"llama3\", \"factor\": 8.0, \"low_frequency\": 1.0, "
+    CHECK_STR(decoder_settings(&m, 64), "{\"rope\": {\"theta\": 10000.0, \"pairs\": \"half\", \"scaling\": \"llama3\", \"factor\": 8.0, \"low_frequency\": 1.0, "
                                         "\"high_frequency\": 4.0, \"original_context\": 32}, \"eos\": [2, 3]}");
     /* theta ^ (-i / 4) of the first 3 of 4 angles are those of 10000 ^ (-i / 3). */
     CHECK_EQ(decoder_read(decoder_config("Phi3ForCausalLM", "\"head_dim\": 8, \"partial_rotary_factor\": 0.75"), &m, &err), QNNRT_OK);

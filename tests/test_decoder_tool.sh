@@ -28,7 +28,7 @@ makes one "$ref" --verify 1
 holds one "$tmp/said" 'LlamaForCausalLM: 4 layers of width 128, 4 heads, 2 of them with keys and values, 256 tokens'
 holds one "$tmp/said" 'graph "token_ar1_cl128_1_of_1", 12 inputs, 9 outputs'
 holds one "$out/qnnrt.json" '{"context": 0, "graph": "prompt_ar32_cl128_1_of_1"}'
-holds one "$out/qnnrt.json" '"rope": {"theta": 10000.0}'
+holds one "$out/qnnrt.json" '"rope": {"theta": 10000.0, "pairs": "half"}'
 holds one "$out/qnnrt.json" '"eos": [0]'
 holds one "$out/qnnrt.json" '{"step": 0, "input": "input_ids", "low": 0, "high": 255}'
 check one "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 3
@@ -70,7 +70,7 @@ mixed() {
 # makes() names one library: qnnrt-llm takes it for all roles
 mixed embedded --embedding host
 holds embedded "$tmp/said" '  step 0   host   1 nodes, "embedding" to "embedding"'
-holds embedded "$out/qnnrt.json" '"rope": {"theta": 10000.0}'
+holds embedded "$out/qnnrt.json" '"rope": {"theta": 10000.0, "pairs": "half"}'
 check embedded_table "$(ls -l "$out")" test "$(wc -c <"$out/model_host_0.raw")" -eq 131072
 check embedded_steps "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 4
 mixed embedded_small --embedding host --fp16 --weight_bits 8

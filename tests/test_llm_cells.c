@@ -6,6 +6,7 @@
 #include "qnnrt_llm.h"
 #include "llm_naive.h"
 #include "test.h"
+#include <math.h>
 
 static qnnrt_hooks no_hooks;
 
@@ -481,6 +482,109 @@ TEST(llm_holes_are_closed_in_order)
     }
 }
 
+/* ---- turns -------------------------------------------------------------------------------------- */
+
+/* Keys of random values at random positions, in both layouts, for both pairs of values and for heads
+   of which only a part is rotated, in float32 and in 16 bits: after random shifts they are those that
+   complex numbers and libm give for the sum of the shifts. Nothing else in the memory changes. */
+TEST(llm_turns_rotate_keys_as_complex_numbers)
+{
+    enum { HEADS = 3, HEAD = 8, CELLS = 5 };
+    int pairs, straight, codes, part, lead, i, h, c;
+    uint32_t random = 7;
+    for (pairs = 1; pairs <= 2; ++pairs)
+        for (straight = 0; straight < 2; ++straight)
+            for (codes = 0; codes < 2; ++codes)
+                for (part = 0; part < 2; ++part)
+                    for (lead = 0; lead < 2; ++lead) {
+                        const uint32_t angles = part ? 3 : HEAD / 2, dims[4] = { 1, HEADS, straight ? CELLS : HEAD, straight ? HEAD : CELLS };
+                        double expected[CELLS][HEADS][HEAD];
+                        qnnrt_tensor_info tensor;
+                        qnnrt_llm_rope rope;
+                        qnnrt_llm__turn turn;
+                        unsigned char *other;
+                        int32_t total[CELLS];
+                        uint32_t n;
+                        cache k;
+                        memset(&tensor, 0, sizeof tensor);
+                        memset(&rope, 0, sizeof rope);
+                        memset(&turn, 0, sizeof turn);
+                        memset(total, 0, sizeof total);
+                        rope.theta = 500;
+                        rope.pairs = (qnnrt_llm_rope_pairs)pairs;
+                        tensor.name = "keys";
+                        tensor.dtype = codes ? QNNRT_DTYPE_U16Q : QNNRT_DTYPE_F32;
+                        tensor.rank = 4;
+                        tensor.dims = dims;
+                        tensor.quant.encoding = codes ? QNNRT_ENCODING_PER_TENSOR : QNNRT_ENCODING_NONE;
+                        tensor.quant.scale = codes ? 0.001f : 0;
+                        tensor.quant.offset = codes ? -32768 : 0;
+                        cache_begin(&k, CELLS + 2, CELLS + 1, (uint32_t)lead);
+                        cache_tensor(&k, straight ? HEADS : HEADS * HEAD, straight ? HEAD : 1, codes ? 2 : 4);
+                        cache_tensor(&k, 2, 3, 1);
+                        k.kv[0].role = QNNRT_LLM_ROLE_KEY_IN;
+                        k.kv[1].role = QNNRT_LLM_ROLE_VALUE_IN;
+                        k.kv[0].tensor = k.kv[1].tensor = &tensor;
+                        cache_memory(&k, 0x5A);
+                        CHECK_EQ(qnnrt_llm__turn_head(&k.kv[0]), HEAD);
+                        turn.head = HEAD;
+                        turn.angles = angles;
+                        turn.cosines = (double *)malloc(angles * sizeof(double));
+                        turn.sines = (double *)malloc(angles * sizeof(double));
+                        turn.values = (float *)malloc(HEADS * HEAD * sizeof(float));
+                        turn.codes = (unsigned char *)malloc(HEADS * HEAD * 4);
+                        other = (unsigned char *)malloc(k.bytes);
+                        for (c = 0; c < CELLS; ++c) {
+                            for (i = 0; i < HEADS * HEAD; ++i) {
+                                random = random * 1664525u + 1013904223u;
+                                turn.values[i] = (float)((int)(random >> 16) % 2000 - 1000) / 100;
+                                expected[c][i / HEAD][i % HEAD] = turn.values[i];
+                            }
+                            CHECK_EQ(qnnrt_llm__turn_convert(&turn, &k.kv[0], 1), QNNRT_OK);
+                            qnnrt_llm__rows_put(&k.store, 0, turn.codes, 1, 0, (uint32_t)c, 1);
+                        }
+                        for (n = 0; n < 20; ++n) {
+                            const int32_t by = (int32_t)(random >> 8) % 50 - 25;
+                            c = (int)n % CELLS;
+                            random = random * 1664525u + 1013904223u;
+                            memcpy(other, k.store.data, k.bytes);
+                            CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, by), QNNRT_OK);
+                            qnnrt_llm__turn_cell(&turn, &rope, &k.store, (uint32_t)c);
+                            total[c] += by;
+                            /* Other cells keep their bytes. */
+                            for (h = 0; h <= CELLS; ++h) {
+                                if (h == c) continue;
+                                for (i = 0; i < (int)k.kv[0].outer; ++i) {
+                                    const size_t piece = qnnrt_llm__rows_piece(&k.kv[0]);
+                                    const size_t at = (((size_t)lead + (size_t)i) * k.store.stride + (size_t)h) * piece;
+                                    CHECK(memcmp(other + at, k.store.data + at, piece) == 0);
+                                }
+                            }
+                            CHECK(memcmp(other + k.ranges[1], k.store.data + k.ranges[1], k.bytes - k.ranges[1]) == 0);
+                        }
+                        for (c = 0; c < CELLS; ++c) {
+                            qnnrt_llm__rows_get(&k.store, 0, turn.codes, 1, 0, (uint32_t)c, 1);
+                            CHECK_EQ(qnnrt_llm__turn_convert(&turn, &k.kv[0], 0), QNNRT_OK);
+                            for (h = 0; h < HEADS; ++h)
+                                for (i = 0; i < HEAD; ++i) {
+                                    const int rotated = i < 2 * (int)angles, half = pairs == 1;
+                                    const int pair = half ? i % (int)angles : i / 2, upper = half ? i >= (int)angles : i % 2;
+                                    const int low = half ? pair : 2 * pair, high = half ? pair + (int)angles : 2 * pair + 1;
+                                    const double angle = total[c] * pow(500, -pair / (double)angles);
+                                    const double u = expected[c][h][low], v = expected[c][h][high];
+                                    const double should = !rotated ? expected[c][h][i]
+                                                          : upper ? u * sin(angle) + v * cos(angle) : u * cos(angle) - v * sin(angle);
+                                    CHECK(fabs(turn.values[h * HEAD + i] - should) < (codes ? 0.004 : 2e-5));
+                                }
+                        }
+                        CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, 20000000), QNNRT_E_LIMIT);
+                        CHECK_EQ(qnnrt_llm__turn_begin(&turn, &rope, -20000000), QNNRT_E_LIMIT);
+                        free(other);
+                        qnnrt_llm__turn_free(&turn, &no_hooks);
+                        cache_end(&k);
+                    }
+}
+
 /* ---- states ------------------------------------------------------------------------------------ */
 
 /* A state made by a short program in another language, from the description in the header. */
@@ -884,6 +988,7 @@ TEST_MAIN("llm_cells")
     RUN(llm_rows_fill_repeats_one_element);
     RUN(llm_rows_put_copies_pieces_of_any_size);
     RUN(llm_holes_are_closed_in_order);
+    RUN(llm_turns_rotate_keys_as_complex_numbers);
     RUN(llm_state_has_the_bytes_that_the_header_describes);
     RUN(llm_state_checksum_is_the_described_one);
     RUN(llm_state_with_any_bit_flipped_is_refused);

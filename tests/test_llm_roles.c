@@ -1330,6 +1330,21 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
     m.desc.rope.theta = 6;
     CHECK_EQ(open_roles(), QNNRT_OK);
     m.desc.rope.theta = 0;
+    /* Pairs of values stand beside a theta of another source; the caller's go first. */
+    CHECK_EQ(qnnrt_llm_get_info(m.llm)->rope.pairs, QNNRT_LLM_ROPE_UNKNOWN);
+    CHECK(test_write_file(path, both, strlen(both)));
+    config("{\"llm\": {\"rope\": {\"pairs\": \"interleaved\"}}}");
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 7 && qnnrt_llm_get_info(m.llm)->rope.pairs == QNNRT_LLM_ROPE_INTERLEAVED);
+    CHECK_STR(qnnrt_llm_get_info(m.llm)->rope_source, "genie_config.json");
+    m.desc.rope.pairs = QNNRT_LLM_ROPE_HALF;
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 7 && qnnrt_llm_get_info(m.llm)->rope.pairs == QNNRT_LLM_ROPE_HALF);
+    m.desc.rope.pairs = (qnnrt_llm_rope_pairs)3;
+    FAILS(QNNRT_E_ARG, "desc.rope.pairs is 3, expected 0 to 2", NULL);
+    m.desc.rope.pairs = (qnnrt_llm_rope_pairs)-1;
+    FAILS(QNNRT_E_ARG, "desc.rope.pairs is -1", NULL);
+    m.desc.rope.pairs = QNNRT_LLM_ROPE_UNKNOWN;
     CHECK(test_write_file(path, "{\"dialog\": {\"context\": {\"bos-token\": []}}}", 42));
     FAILS(QNNRT_E_FORMAT, "genie_config.json: \"bos-token\"", NULL);
     CHECK(test_write_file(path, "{\"dialog\": {", 12));
@@ -1453,8 +1468,11 @@ TEST(settings_that_are_wrong)
         { "{\"llm\": {\"rope\": {}}}", "lacks \"theta\"" }, { "{\"llm\": {\"rope\": {\"theta\": 0}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1e999}}}", "a number above 0" }, { "{\"llm\": {\"rope\": {\"theta\": \"1\"}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"yarn\"}}}", "\"plain\", \"linear\" or \"llama3\"" },
-        { "{\"llm\": {\"rope\": {\"theta\": 1, \"base\": 1}}}", "and original_context in \"rope\"" }, { "{\"llm\": {\"rope\": {\"theta\": 1e300}}}", "rope.theta is 1e+300" }, { "{\"llm\": {\"rope\": {\"theta\": 0.5}}}", "rope.theta is 0.5" },
+        { "{\"llm\": {\"rope\": {\"theta\": 1, \"base\": 1}}}", "original_context and pairs in \"rope\"" }, { "{\"llm\": {\"rope\": {\"theta\": 1e300}}}", "rope.theta is 1e+300" }, { "{\"llm\": {\"rope\": {\"theta\": 0.5}}}", "rope.theta is 0.5" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"theta\": 2}}}", "twice" },
+        { "{\"llm\": {\"rope\": {\"pairs\": \"unknown\"}}}", "\"pairs\": expected \"half\" or \"interleaved\"" },
+        { "{\"llm\": {\"rope\": {\"pairs\": 1}}}", "expected \"half\" or \"interleaved\"" },
+        { "{\"llm\": {\"rope\": {\"pairs\": \"half\", \"factor\": 2}}}", "lacks \"theta\"" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"llama3\", \"low_frequency\": 4}}}", "rope.low_frequency is 4" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"original_context\": 1.5}}}", "a whole number" }, { "{\"llm\": {\"bos\": 1.5}}", "a token: a whole number" },
         { "{\"llm\": {\"bos\": -2}}", "a token: a whole number" }, { "{\"llm\": {\"eos\": [1, \"2\"]}}", "a token: a whole number" },

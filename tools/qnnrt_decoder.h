@@ -2149,6 +2149,10 @@ static void qnnrt_decoder__settings_rope(const qnnrt_decoder *m, qnnrt_json_writ
     qnnrt_json_write_key(json, "rope");
     qnnrt_json_write_object(json, 1);
     qnnrt_decoder__setting(json, "theta", theta);
+    if (m->rotary == m->head_dim) {     /* else the tables have more angles than keys turn by */
+        qnnrt_json_write_key(json, "pairs");
+        qnnrt_json_write_string(json, "half");
+    }
     if (m->scaling != QNNRT_DECODER_PLAIN) {
         qnnrt_json_write_key(json, "scaling");
         qnnrt_json_write_string(json, words[m->scaling]);

@@ -32,8 +32,7 @@
             when no other thread uses it.
    Globals  Constant tables only. The header prints nothing and never aborts.
    Missing  Tokenizers and chat templates: tokens are numbers. Caches that a graph updates in place.
-            Encoder-decoder models. Moving the positions of a stored text, where keys are stored
-            rotated by them (nearly all models).
+            Encoder-decoder models.
 
    WORDS
        step          one call of a model's graphs, of all shards, on some tokens
@@ -189,6 +188,22 @@
            qnnrt_llm_sequence_remove(cache, 1, -1, -1);
            qnnrt_llm_compact(cache);
 
+   Context shift
+       A text that grows beyond its context loses a part, and what follows moves down, as
+       llama-server does it. Keys are stored rotated by their positions (RoPE), so a session must be
+       told to rotate them again, and be able to:
+           qnnrt_llm_session_desc how = {0};
+           how.turn_keys = 1;
+           qnnrt_llm_session_create(&llm, 1, &how, &session, &err);
+           cache = qnnrt_llm_cache_get(session, 0, 0);
+           if (qnnrt_llm_can_shift(cache)) {
+               qnnrt_llm_sequence_remove(cache, 0, 4, 68);     // the first 4 tokens stay
+               qnnrt_llm_sequence_shift(cache, 0, 68, -1, -64);
+           }
+       It needs to know which values of a head RoPE pairs: "pairs" of "rope" in qnnrt.json, or
+       desc.rope.pairs. Beside the same text computed at the new positions, keys of 8 bits differed
+       by up to 2 codes after one shift and 3 after six, logits by 0.07; in float32 keys by 5e-6.
+
    Drafts
        qnnrt_llm_eval() computes tokens and keeps none; qnnrt_llm_accept() keeps those that proved
        right. The first token is certain, the others are guesses, for example of a smaller model:
@@ -260,7 +275,7 @@
        >>config >>shape >>math >>rope                                               the floor
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
-       >>cells >>rows >>holes >>state >>mask                                        one cache
+       >>cells >>rows >>holes >>turn >>state >>mask                                 one cache
        >>embedding >>plan >>session >>choose >>step >>pool >>adapter >>keys >>sample        running
        >>public >>manage
 */
@@ -337,6 +352,13 @@ typedef enum qnnrt_llm_rope_scaling {
                                      others: "rope_type": "llama3" of Llama 3.1's config */
 } qnnrt_llm_rope_scaling;
 
+/* Which two values of a head RoPE rotates by angle i of n. */
+typedef enum qnnrt_llm_rope_pairs {
+    QNNRT_LLM_ROPE_UNKNOWN = 0,
+    QNNRT_LLM_ROPE_HALF,          /* i and n + i: Hugging Face's Llama and Qwen, GPT-NeoX */
+    QNNRT_LLM_ROPE_INTERLEAVED    /* 2 * i and 2 * i + 1: Meta's Llama, GPT-J */
+} qnnrt_llm_rope_pairs;
+
 typedef struct qnnrt_llm_rope {
     double                 theta;              /* (default 0: from the files, else 10000) */
     qnnrt_llm_rope_scaling scaling;
@@ -344,6 +366,9 @@ typedef struct qnnrt_llm_rope {
     double                 low_frequency;      /* LLAMA3 (default 0: 1) */
     double                 high_frequency;     /* LLAMA3 (default 0: 4) */
     uint32_t               original_context;   /* LLAMA3 (default 0: 8192) */
+    qnnrt_llm_rope_pairs   pairs;              /* for desc.turn_keys of a session (default 0: from
+                                                  the files; HALF where rows of cos have each angle
+                                                  twice) */
 } qnnrt_llm_rope;
 
 typedef struct qnnrt_llm_desc {
@@ -361,7 +386,8 @@ typedef struct qnnrt_llm_desc {
                                                   outlive *out (default NULL: those of the model) */
     size_t                     made_count;
     qnnrt_llm_rope             rope;           /* if .theta is set, this replaces all of the files'
-                                                  rope settings; else all fields must be 0 */
+                                                  rope settings; else all fields but .pairs must
+                                                  be 0 */
     const int32_t             *eos;            /* tokens that end a text (default NULL: from the
                                                   files) */
     size_t                     eos_count;
@@ -447,7 +473,7 @@ typedef struct qnnrt_llm qnnrt_llm;
 
        "llm": { "roles": { "output_1": "key_out 0", "2/output_7": "value_out 11 3" },
                 "rope": { "theta": 500000, "scaling": "llama3", "factor": 8, "low_frequency": 1,
-                          "high_frequency": 4, "original_context": 8192 },
+                          "high_frequency": 4, "original_context": 8192, "pairs": "half" },
                 "bos": 1, "eos": [2, 3], "window": 4096 }
 
    model    must outlive *out; may be opened with desc.inspect
@@ -514,6 +540,9 @@ typedef struct qnnrt_llm_session_desc {
                                       then be several chunks: set batch.wanted (default 0: the
                                       smallest graph that takes all remaining tokens, else the
                                       largest) */
+    int           turn_keys;       /* 1: qnnrt_llm_sequence_shift() rotates stored keys to their new
+                                      positions where it can, see qnnrt_llm_can_shift() (default 0:
+                                      it refuses) */
 } qnnrt_llm_session_desc;
 
 /* Make models ready to run: allocate their caches, and one memory for the graphs of all of them.
@@ -704,8 +733,10 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
              Cells that belong to no sequence are free
    copy      add the cells of `from` to sequence `to`; no memory is copied
    keep      remove all other sequences
-   shift     add delta to positions. QNNRT_E_UNSUPPORTED where keys are stored rotated by their
-             positions (RoPE), as in every model that takes positions, unless no cell would change
+   shift     add delta to positions. Cells whose positions would fall below 0 become free.
+             QNNRT_E_UNSUPPORTED where keys are stored rotated by their positions (RoPE), as in
+             every model that takes positions, unless no cell would change, or
+             qnnrt_llm_can_shift()
    first, last   return the lowest and highest position of a sequence, -1: it is empty
 
    Returns   QNNRT_OK; QNNRT_E_ARG (no such sequence, or a position would be too high);
@@ -720,6 +751,17 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
                                                     int32_t begin, int32_t end, int32_t delta);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
+
+/* Return 1 if qnnrt_llm_sequence_shift() can change positions: keys are not rotated by them; or
+   desc.turn_keys of the session is set, and the pairs of values, the angles and the type of keys
+   are known. A shift then decodes the keys of each cell, rotates them by delta times each
+   frequency, and encodes them again. This costs a rounding: at most half a code for each value and
+   call, more where a rotated value is beyond the range of the type; of float32 about 1e-7 of its
+   size. Values do not change; nor do they know that the text before them is another one now, so
+   that results after a shift differ from those of the shorter text, as in llama.cpp. Where keys
+   were changed after RoPE (another rotation, such as Hadamard's), do not set desc.turn_keys.
+   0: qnnrt_llm_error() says why after a shift was refused. */
+QNNRT_LLM_API int          qnnrt_llm_can_shift(const qnnrt_llm_cache *cache);
 
 /* Close the holes that removed cells have left: cells move to the front and keep their order. A
    cache with a lower end can run graphs that read fewer cells, and steps of one text fill masks
@@ -1076,6 +1118,7 @@ struct qnnrt_llm {
     qnnrt_llm__kv    *kv;               /* [kv_count] by layer, keys before values, head */
     size_t            kv_count;
     float             masked;           /* desc.masked, 0: depends on the type */
+    qnnrt_llm_rope    turned;           /* how keys are rotated; theta 0: unknown */
     const qnnrt_tensor_info *table;     /* rows of tokens, for graphs that take the hidden state;
                                            NULL: none */
     const void       *table_data;
@@ -1234,6 +1277,7 @@ static double qnnrt_llm__math_log(double x)
 #define QNNRT_LLM__ROPE_ANGLE 1e7
 
 static const char *const qnnrt_llm__rope_words[] = { "plain", "linear", "llama3" };
+static const char *const qnnrt_llm__rope_pair_words[] = { "unknown", "half", "interleaved" };
 
 /* Return the factor from a position to angle i of n. */
 static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, uint32_t n)
@@ -1580,7 +1624,7 @@ enum {
     /* Values in these objects. */
     QNNRT_LLM__AT_BOS, QNNRT_LLM__AT_EOS, QNNRT_LLM__AT_WINDOW, QNNRT_LLM__AT_THETA,
     QNNRT_LLM__AT_SCALING, QNNRT_LLM__AT_FACTOR, QNNRT_LLM__AT_LOW, QNNRT_LLM__AT_HIGH,
-    QNNRT_LLM__AT_ORIGINAL
+    QNNRT_LLM__AT_ORIGINAL, QNNRT_LLM__AT_PAIRS
 };
 
 static const struct qnnrt_llm__settings_member { int in; const char *key; int is; }
@@ -1598,6 +1642,7 @@ qnnrt_llm__settings_members[] = {
     QNNRT_LLM_X(ROPE,          "low_frequency",                    LOW)
     QNNRT_LLM_X(ROPE,          "high_frequency",                   HIGH)
     QNNRT_LLM_X(ROPE,          "original_context",                 ORIGINAL)
+    QNNRT_LLM_X(ROPE,          "pairs",                            PAIRS)
     QNNRT_LLM_X(GENIE,         "dialog",                           DIALOG)
     QNNRT_LLM_X(DIALOG,        "context",                          CONTEXT)
     QNNRT_LLM_X(CONTEXT,       "bos-token",                        BOS)
@@ -1769,6 +1814,19 @@ static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
     return QNNRT_OK;
 }
 
+/* Read which values RoPE rotates together. */
+static qnnrt_result qnnrt_llm__settings_pairs(qnnrt_llm__settings_reader *r)
+{
+    int i;
+    if (qnnrt_json_value(&r->json) == QNNRT_JSON_STRING)
+        for (i = 1; i <= (int)QNNRT_LLM_ROPE_INTERLEAVED; ++i)
+            if (qnnrt_json_is(&r->json.value, qnnrt_llm__rope_pair_words[i])) {
+                r->rope->pairs = (qnnrt_llm_rope_pairs)i;
+                return QNNRT_OK;
+            }
+    return qnnrt_llm__settings_wrong(r, "expected \"half\" or \"interleaved\"");
+}
+
 /* Read the value of a known member. */
 static qnnrt_result qnnrt_llm__settings_value(qnnrt_llm__settings_reader *r, int what)
 {
@@ -1781,6 +1839,7 @@ static qnnrt_result qnnrt_llm__settings_value(qnnrt_llm__settings_reader *r, int
     case QNNRT_LLM__AT_WINDOW:   return qnnrt_llm__settings_count(r, &r->settings->window);
     case QNNRT_LLM__AT_THETA:    return qnnrt_llm__settings_real(r, &rope->theta);
     case QNNRT_LLM__AT_SCALING:  return qnnrt_llm__settings_scaling(r);
+    case QNNRT_LLM__AT_PAIRS:    return qnnrt_llm__settings_pairs(r);
     case QNNRT_LLM__AT_FACTOR:   return qnnrt_llm__settings_real(r, &rope->factor);
     case QNNRT_LLM__AT_LOW:      return qnnrt_llm__settings_real(r, &rope->low_frequency);
     case QNNRT_LLM__AT_HIGH:     return qnnrt_llm__settings_real(r, &rope->high_frequency);
@@ -1817,7 +1876,8 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
                                        in == QNNRT_LLM__AT_LLM
                                            ? "Use roles, rope, bos, eos and window in \"llm\"."
                                            : "Use theta, scaling, factor, low_frequency,"
-                                             " high_frequency and original_context in \"rope\".");
+                                             " high_frequency, original_context and pairs in"
+                                             " \"rope\".");
             qnnrt_json_skip(&r->json);
             continue;
         }
@@ -1829,7 +1889,11 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
                      : qnnrt_llm__settings_value(r, members[k].is);
     }
     if (in == QNNRT_LLM__AT_ROPE && result == QNNRT_OK && r->json.error == NULL &&
-        r->settings->rope.theta == 0)
+        r->settings->rope.theta == 0 &&
+        (r->settings->rope.pairs == QNNRT_LLM_ROPE_UNKNOWN ||
+         r->settings->rope.scaling != QNNRT_LLM_ROPE_PLAIN || r->settings->rope.factor != 0 ||
+         r->settings->rope.low_frequency != 0 || r->settings->rope.high_frequency != 0 ||
+         r->settings->rope.original_context != 0))
         result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" lacks \"theta\"", r->file);
     return result;
 }
@@ -1848,7 +1912,7 @@ static qnnrt_result qnnrt_llm__settings_text(qnnrt_llm__settings_reader *r,
     memset(&r->backend, 0, sizeof r->backend);
     qnnrt_json_begin(&r->json, text, bytes, NULL);
     result = qnnrt_llm__settings_object(r, genie ? QNNRT_LLM__AT_GENIE : QNNRT_LLM__AT_OWN);
-    if (!(out->rope.theta > 0)) out->rope = r->backend;
+    if (genie && !(out->rope.theta > 0)) out->rope = r->backend;
     if (result == QNNRT_OK && !qnnrt_json_end(&r->json))
         result = qnnrt_llm__settings_wrong(r, "text after the end of the document");
     return result;
@@ -4208,7 +4272,17 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
     }
     result = qnnrt_llm__rope_resolve(&info->rope, info->rope_source, wrong, work->err);
     if (result != QNNRT_OK) return result;
-    if (!angles) memset(&info->rope, 0, sizeof info->rope);
+    /* Pairs may stand alone, as Genie's files lack them. */
+    info->rope.pairs = desc->rope.pairs != QNNRT_LLM_ROPE_UNKNOWN ? desc->rope.pairs
+                                                                  : own->rope.pairs;
+    work->llm->turned = info->rope;
+    if (!angles && (strcmp(info->rope_source, "the default") == 0 ||
+                    (desc->rope.theta == 0 && genie->rope_type[0] != '\0')))
+        work->llm->turned.theta = 0;
+    if (!angles) {
+        memset(&info->rope, 0, sizeof info->rope);
+        info->rope.pairs = work->llm->turned.pairs;
+    }
     copy = (int32_t *)qnnrt_llm__keep(&work->llm->hooks, &work->llm->blocks, count, sizeof *copy);
     if (copy == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < count; ++i) {
@@ -4600,8 +4674,11 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
                                  (unsigned)info->adapter_rank,
                                  (unsigned long)info->adapter_tensors);
     if (info->rope.theta > 0) {
-        qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s", info->rope.theta,
-                                 qnnrt_llm__rope_words[info->rope.scaling], info->rope_source);
+        qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s%s%s", info->rope.theta,
+                                 qnnrt_llm__rope_words[info->rope.scaling], info->rope_source,
+                                 info->rope.pairs != QNNRT_LLM_ROPE_UNKNOWN ? ", pairs " : "",
+                                 info->rope.pairs != QNNRT_LLM_ROPE_UNKNOWN
+                                     ? qnnrt_llm__rope_pair_words[info->rope.pairs] : "");
         if (info->rope.scaling != QNNRT_LLM_ROPE_PLAIN)
             qnnrt_llm__describe_line(to, "RoPE factor %g, frequencies %g to %g, original context"
                                      " %u", info->rope.factor, info->rope.low_frequency,
@@ -5165,6 +5242,164 @@ static void qnnrt_llm__holes_close(qnnrt_llm__cells *cells, const qnnrt_llm__sto
     }
     memset(cells->sequences + to, 0, (cells->end - to) * sizeof *cells->sequences);
     cells->end = to;
+}
+
+/* =====================================================================================
+   TURNS                                                                          >>turn
+   Rotates stored keys to other positions (RoPE).
+   Needs: >>config >>shape >>math >>rope >>rows     Knows nothing of: sequences, graphs that run
+   ===================================================================================== */
+
+/* What it takes to turn the keys of a model. */
+typedef struct qnnrt_llm__turn {
+    const char    *why;                 /* keys cannot be turned; NULL: they can */
+    const char    *hint;
+    uint32_t       angles, head;        /* different angles; values of a head */
+    double        *cosines, *sines;     /* [angles] of the present shift */
+    float         *values;              /* [outer * inner] of a cell */
+    unsigned char *codes;               /* the same as stored */
+} qnnrt_llm__turn;
+
+/* Return the values of a head in a tensor of keys. A cell without strides is [heads][values], in
+   every layout. */
+static uint32_t qnnrt_llm__turn_head(const qnnrt_llm__kv *kv)
+{
+    const qnnrt_tensor_info *tensor = kv->tensor;
+    if (tensor->rank < 2) return 0;
+    return tensor->dims[tensor->rank - (kv->inner == 1 ? 2 : 1)];
+}
+
+/* Convert the keys of a cell of tensor k; back: to codes. */
+static qnnrt_result qnnrt_llm__turn_convert(const qnnrt_llm__turn *turn, const qnnrt_llm__kv *kv,
+                                            int back)
+{
+    qnnrt_tensor_info cell = *kv->tensor;
+    const uint32_t dims[1] = { kv->outer * kv->inner };
+    cell.rank = 1;
+    cell.dims = dims;
+    cell.dynamic_dims = NULL;
+    cell.count = dims[0];
+    cell.bytes = cell.count * kv->element;
+    return back ? qnnrt_encode_f32(&cell, turn->values, turn->codes)
+                : qnnrt_decode_f32(&cell, turn->codes, turn->values);
+}
+
+static void qnnrt_llm__turn_free(qnnrt_llm__turn *turn, const qnnrt_hooks *hooks)
+{
+    qnnrt_llm__free(hooks, turn->cosines);
+    qnnrt_llm__free(hooks, turn->sines);
+    qnnrt_llm__free(hooks, turn->values);
+    qnnrt_llm__free(hooks, turn->codes);
+    memset(turn, 0, sizeof *turn);
+}
+
+/* Find out what is unknown about the keys of a model, and how many angles there are. */
+static void qnnrt_llm__turn_ask(qnnrt_llm__turn *turn, const qnnrt_llm *llm, uint64_t *most)
+{
+    const qnnrt_llm__slots *cosines = &llm->graphs[0].inputs[QNNRT_LLM_ROLE_ROPE_COS];
+    const qnnrt_llm__slots *windows = &llm->graphs[0].inputs[QNNRT_LLM_ROLE_WINDOW_MASK];
+    qnnrt_llm_rope_pairs pairs = llm->turned.pairs;
+    size_t k;
+    *most = 1;
+    turn->head = 0;
+    turn->why = "its layers have keys of several widths";
+    turn->hint = "Compute the tokens again.";
+    for (k = 0; k < llm->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &llm->kv[k];
+        const uint64_t count = (uint64_t)kv->outer * kv->inner;
+        if (kv->role != QNNRT_LLM_ROLE_KEY_IN) continue;
+        if (turn->head == 0) turn->head = qnnrt_llm__turn_head(kv);
+        if (turn->head != qnnrt_llm__turn_head(kv) || turn->head == 0 ||
+            count % turn->head != 0 || count > UINT32_MAX) return;
+        if (count > *most) *most = count;
+    }
+    turn->angles = turn->head / 2;
+    if (cosines->count > 0) {
+        const qnnrt_tensor_info *tensor = cosines->slots[0]->tensor;
+        const uint32_t width = tensor->dims[tensor->rank - 1];
+        if (width == turn->head && pairs == QNNRT_LLM_ROPE_UNKNOWN) pairs = QNNRT_LLM_ROPE_HALF;
+        if (width != turn->head) turn->angles = width;
+    }
+    turn->hint = "Set \"pairs\" of \"rope\" in qnnrt.json, or desc.rope.pairs, to \"half\" or"
+                 " \"interleaved\".";
+    turn->why = "which of their values RoPE pairs is unknown";
+    if (pairs == QNNRT_LLM_ROPE_UNKNOWN) return;
+    turn->hint = "Set \"rope\" in qnnrt.json, or desc.rope, to what the model was trained with.";
+    turn->why = "the angles of RoPE are computed in the graphs, and unknown";
+    if (!(llm->turned.theta > 0)) return;
+    turn->hint = "Compute the tokens again.";
+    turn->why = "layers with a sliding window may have other angles, computed in the graphs";
+    if (cosines->count == 0 && windows->count > 0) return;
+    turn->why = "cos has more values than half a head";
+    if (turn->angles == 0 || turn->angles > turn->head / 2) return;
+    turn->why = NULL;
+}
+
+/* Prepare to turn the keys of a model. Where that is not possible turn->why says why.
+   Returns  QNNRT_OK; QNNRT_E_MEMORY */
+static qnnrt_result qnnrt_llm__turn_make(qnnrt_llm__turn *turn, const qnnrt_hooks *hooks,
+                                         const qnnrt_llm *llm, qnnrt_error *err)
+{
+    uint64_t most;
+    size_t k;
+    qnnrt_llm__turn_ask(turn, llm, &most);
+    if (turn->why != NULL) return QNNRT_OK;
+    turn->cosines = (double *)qnnrt_llm__alloc(hooks, turn->angles, sizeof *turn->cosines);
+    turn->sines = (double *)qnnrt_llm__alloc(hooks, turn->angles, sizeof *turn->sines);
+    turn->values = (float *)qnnrt_llm__alloc(hooks, most, sizeof *turn->values);
+    turn->codes = (unsigned char *)qnnrt_llm__alloc(hooks, most, 8);
+    if (turn->cosines == NULL || turn->sines == NULL || turn->values == NULL || turn->codes == NULL)
+        return qnnrt_llm__fail_memory(err, "turned keys");
+    for (k = 0; k < llm->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &llm->kv[k];
+        const qnnrt_encoding encoding = kv->tensor->quant.encoding;
+        if (kv->role == QNNRT_LLM_ROLE_KEY_IN &&
+            (kv->element > 8 ||
+             (encoding != QNNRT_ENCODING_NONE && encoding != QNNRT_ENCODING_PER_TENSOR) ||
+             qnnrt_llm__turn_convert(turn, kv, 0) != QNNRT_OK ||
+             qnnrt_llm__turn_convert(turn, kv, 1) != QNNRT_OK))
+            turn->why = "their type or encoding has no conversion from numbers";
+    }
+    return QNNRT_OK;
+}
+
+/* Begin a shift by delta. Return QNNRT_E_LIMIT if an angle is too large to be exact. */
+static qnnrt_result qnnrt_llm__turn_begin(qnnrt_llm__turn *turn, const qnnrt_llm_rope *rope,
+                                          int32_t delta)
+{
+    uint32_t i;
+    for (i = 0; i < turn->angles; ++i) {
+        const double angle = (double)delta * qnnrt_llm__rope_frequency(rope, i, turn->angles);
+        if (angle > QNNRT_LLM__ROPE_ANGLE || angle < -QNNRT_LLM__ROPE_ANGLE) return QNNRT_E_LIMIT;
+        turn->cosines[i] = qnnrt_llm__math_cos(angle);
+        turn->sines[i] = qnnrt_llm__math_sin(angle);
+    }
+    return QNNRT_OK;
+}
+
+/* Turn the keys of one cell in all layers. */
+static void qnnrt_llm__turn_cell(const qnnrt_llm__turn *turn, const qnnrt_llm_rope *rope,
+                                 const qnnrt_llm__store *store, uint32_t cell)
+{
+    const int apart = rope->pairs == QNNRT_LLM_ROPE_INTERLEAVED;
+    const size_t step = apart ? 2 : 1, other = apart ? 1 : turn->angles;
+    uint32_t h, i;
+    size_t k;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        if (kv->role != QNNRT_LLM_ROLE_KEY_IN) continue;
+        qnnrt_llm__rows_get(store, k, turn->codes, 1, 0, cell, 1);
+        (void)qnnrt_llm__turn_convert(turn, kv, 0);         /* it was tried before */
+        for (h = 0; h < kv->outer * kv->inner; h += turn->head)
+            for (i = 0; i < turn->angles; ++i) {
+                float *a = turn->values + h + i * step, *b = a + other;
+                const double u = *a, v = *b, c = turn->cosines[i], s = turn->sines[i];
+                *a = (float)(u * c - v * s);
+                *b = (float)(v * c + u * s);
+            }
+        (void)qnnrt_llm__turn_convert(turn, kv, 1);
+        qnnrt_llm__rows_put(store, k, turn->codes, 1, 0, cell, 1);
+    }
 }
 
 /* =====================================================================================
@@ -5862,7 +6097,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_inf
 /* =====================================================================================
    PLAN                                                                           >>plan
    What a session is made of, and the plan of its memory.
-   Needs: >>config >>shape >>cells >>rows >>mask >>embedding     Knows nothing of: how runs are made
+   Needs: >>config >>shape >>cells >>rows >>turn >>mask >>embedding
+   Knows nothing of: how runs are made
    ===================================================================================== */
 
 enum { QNNRT_LLM__ALIGN = 64 };
@@ -5929,6 +6165,7 @@ typedef struct qnnrt_llm__part {        /* one model of a session */
     uint64_t          buffer_bytes;     /* of one cache */
     qnnrt_llm_cache  *caches;           /* [session.desc.caches] */
     size_t            first_buffer, first_entry;
+    qnnrt_llm__turn   turn;             /* with desc.turn_keys */
 } qnnrt_llm__part;
 
 struct qnnrt_llm_cache {
@@ -6168,7 +6405,7 @@ done:
 /* =====================================================================================
    SESSION                                                                     >>session
    Makes runs and caches of one or more models.
-   Needs: >>config >>shape >>rope >>cells >>rows >>mask >>embedding >>plan
+   Needs: >>config >>shape >>rope >>cells >>rows >>turn >>mask >>embedding >>plan
    Knows nothing of: steps
    ===================================================================================== */
 
@@ -6466,6 +6703,7 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
         qnnrt_llm__free(&hooks, part->tables);
         qnnrt_llm__free(&hooks, part->ranges);
         qnnrt_llm__free(&hooks, part->range_bytes);
+        qnnrt_llm__turn_free(&part->turn, &hooks);
         qnnrt_llm__count(&part->llm->sessions, -1);
     }
     qnnrt_mem_destroy(session->mem);
@@ -6502,6 +6740,8 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     if (part->runs == NULL || part->caches == NULL || part->tables == NULL ||
         part->ranges == NULL || part->range_bytes == NULL)
         return qnnrt_llm__fail_memory(err, "a session");
+    if (session->desc.turn_keys) result = qnnrt_llm__turn_make(&part->turn, hooks, llm, err);
+    if (result != QNNRT_OK) return result;
     return qnnrt_llm__plan_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
 }
 
@@ -8330,6 +8570,9 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
                                "qnnrt_llm_open: desc has a count without a list, both made and"
                                " pipelines, one of alloc and free, or of table and table_data, or"
                                " a mask above 0");
+    if ((unsigned)desc->rope.pairs > QNNRT_LLM_ROPE_INTERLEAVED)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope.pairs is %d, expected 0"
+                               " to %d", (int)desc->rope.pairs, (int)QNNRT_LLM_ROPE_INTERLEAVED);
     if (desc->rope.theta == 0 &&
         (desc->rope.scaling != QNNRT_LLM_ROPE_PLAIN || desc->rope.factor != 0 ||
          desc->rope.low_frequency != 0 || desc->rope.high_frequency != 0 ||
@@ -8746,20 +8989,50 @@ static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
     return in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count > 0;
 }
 
-/* Finish a change of positions. */
-static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
+/* Return 1 if positions can change. */
+static int qnnrt_llm__public_can_shift(const qnnrt_llm_cache *cache)
 {
-    if (result == QNNRT_E_UNSUPPORTED)
-        return qnnrt_llm__hint(
-            &cache->error, QNNRT_LLM__FAIL(cache, result, "cannot change positions: keys are stored"
-                                           " rotated by them (RoPE), as %s",
-                                           qnnrt_dtype_name(cache->part->llm->info.cache_dtype)),
-            "Remove those cells and compute their tokens again.");
-    if (result != QNNRT_OK)
-        return QNNRT_LLM__FAIL(cache, result, "a position would be at or above %lu (desc.positions"
-                               " of the session)", (unsigned long)cache->session->desc.positions);
-    qnnrt_llm__public_change(cache);
-    return QNNRT_OK;
+    return !qnnrt_llm__public_turned(cache) ||
+           (cache->session->desc.turn_keys && cache->part->turn.why == NULL);
+}
+
+/* Fail because keys are rotated by positions. */
+static qnnrt_result qnnrt_llm__public_stuck(qnnrt_llm_cache *cache)
+{
+    const qnnrt_llm__turn *turn = &cache->part->turn;
+    const int asked = cache->session->desc.turn_keys;
+    return qnnrt_llm__hint(
+        &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "cannot change positions: keys"
+                                       " are stored rotated by them (RoPE), as %s%s%s",
+                                       qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
+                                       asked ? ", and " : "", asked ? turn->why : ""),
+        "%s", asked ? turn->hint : "Set desc.turn_keys of the session, or remove those cells and"
+                                   " compute their tokens again.");
+}
+
+/* Add delta to positions, and turn the keys of the cells that stay. */
+static qnnrt_result qnnrt_llm__public_shift(qnnrt_llm_cache *cache, int sequence, int32_t begin,
+                                            int32_t end, int32_t delta)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    const qnnrt_llm_rope *rope = &cache->part->llm->turned;
+    qnnrt_llm__turn *turn = &cache->part->turn;
+    const int turned = qnnrt_llm__public_turned(cache) && delta != 0;
+    uint32_t cell, done = 0;
+    for (cell = 0; cell < cells->end && turned; ++cell) {
+        if (!qnnrt_llm__cells_within(cells, cell, (uint64_t)1 << sequence, begin, end) ||
+            cells->positions[cell] + delta < 0) continue;
+        if (done++ == 0 && qnnrt_llm__turn_begin(turn, rope, delta) != QNNRT_OK)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "a shift by %ld turns keys by angles above"
+                                   " %g", (long)delta, QNNRT_LLM__ROPE_ANGLE);
+        qnnrt_llm__turn_cell(turn, rope, &cache->store, cell);
+    }
+    return qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta, 0);
+}
+
+QNNRT_LLM_API int qnnrt_llm_can_shift(const qnnrt_llm_cache *cache)
+{
+    return cache != NULL && qnnrt_llm__public_can_shift(cache);
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int sequence,
@@ -8768,12 +9041,20 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
     int64_t last;
     if (result != QNNRT_OK) return result;
-    last = (int64_t)qnnrt_llm__cells_highest(&cache->cells, sequence, begin, end) + delta;
-    if (delta > 0 && last >= cache->session->desc.positions && !qnnrt_llm__public_turned(cache))
-        return qnnrt_llm__public_moved(cache, QNNRT_E_ARG);
-    return qnnrt_llm__public_moved(
-        cache, qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta,
-                                      qnnrt_llm__public_turned(cache)));
+    if (!qnnrt_llm__public_can_shift(cache)) {
+        result = qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta, 1);
+        if (result != QNNRT_OK) return qnnrt_llm__public_stuck(cache);
+    } else {
+        last = (int64_t)qnnrt_llm__cells_highest(&cache->cells, sequence, begin, end) + delta;
+        if (delta > 0 && last >= cache->session->desc.positions)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "a position would be at or above %lu"
+                                   " (desc.positions of the session)",
+                                   (unsigned long)cache->session->desc.positions);
+        result = qnnrt_llm__public_shift(cache, sequence, begin, end, delta);
+        if (result != QNNRT_OK) return result;
+    }
+    qnnrt_llm__public_change(cache);
+    return QNNRT_OK;
 }
 
 QNNRT_LLM_API int32_t qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence)
@@ -9010,7 +9291,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    0.4.0   Added: embeddings on the host, qnnrt_llm_embedding(). Save and restore one sequence:
            qnnrt_llm_sequence_state_save(). Progress, and an end of a decode between shards:
            qnnrt_llm_session_desc.progress. Graphs chosen by measured cost: .by_cost.
-           Holes closed on request: qnnrt_llm_compact(). Last hidden
+           Holes closed on request: qnnrt_llm_compact(). Positions that change where keys are
+           stored rotated: .turn_keys, qnnrt_llm_can_shift(), qnnrt_llm_rope.pairs. Last hidden
            states and embeddings: batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(),
            batch.embeddings. Encoders. Counts of each graph: qnnrt_llm_session_runs(). Adapters:
            qnnrt_llm_adapter_apply().

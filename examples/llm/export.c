@@ -252,7 +252,8 @@ static void write_settings(const llm_maker *m, const settings *o)
 {
     char path[512], text[128], error[640];
     snprintf(path, sizeof path, "%s/qnnrt.json", o->out);
-    snprintf(text, sizeof text, "{ \"llm\": { \"rope\": { \"theta\": %.17g } } }\n", m->is.theta);
+    snprintf(text, sizeof text, "{ \"llm\": { \"rope\": { \"theta\": %.17g, \"pairs\": \"half\" } } }\n",
+             m->is.theta);
     if (cli_write_file(path, text, strlen(text), 0)) return;
     snprintf(error, sizeof error, "cannot write %s: %s", path, strerror(errno));
     stop(error);

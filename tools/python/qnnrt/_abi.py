@@ -132,6 +132,9 @@ QNNRT_LLM_ROLE_COUNT = 19
 QNNRT_LLM_ROPE_PLAIN = 0
 QNNRT_LLM_ROPE_LINEAR = 1
 QNNRT_LLM_ROPE_LLAMA3 = 2
+QNNRT_LLM_ROPE_UNKNOWN = 0
+QNNRT_LLM_ROPE_HALF = 1
+QNNRT_LLM_ROPE_INTERLEAVED = 2
 QNNRT_LLM_SMART_MASK = 0
 QNNRT_LLM_SHIFT_POINTER = 1
 QNNRT_LLM_SEQUENCES = 64
@@ -903,6 +906,7 @@ qnnrt_llm_rope._fields_ = [
     ('low_frequency', c_double),
     ('high_frequency', c_double),
     ('original_context', c_uint32),
+    ('pairs', c_int),
 ]
 qnnrt_llm_desc._fields_ = [
     ('folder', c_char_p),
@@ -988,6 +992,7 @@ qnnrt_llm_session_desc._fields_ = [
     ('progress', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_llm_progress))),
     ('progress_user', c_void_p),
     ('by_cost', c_int),
+    ('turn_keys', c_int),
 ]
 qnnrt_llm_session_info._fields_ = [
     ('arena_bytes', c_uint64),
@@ -1202,6 +1207,7 @@ FUNCTIONS = {
     'qnnrt_llm_cache_copy': (c_int, [c_void_p, c_void_p]),
     'qnnrt_llm_cache_get': (c_void_p, [c_void_p, c_size_t, c_size_t]),
     'qnnrt_llm_cache_get_info': (qnnrt_llm_cache_info, [c_void_p]),
+    'qnnrt_llm_can_shift': (c_int, [c_void_p]),
     'qnnrt_llm_clear': (None, [c_void_p]),
     'qnnrt_llm_close': (c_int, [c_void_p]),
     'qnnrt_llm_codes': (c_void_p, [c_void_p, c_size_t]),
