@@ -184,10 +184,12 @@ void     ref_f16_load(const uint16_t *halves, uint64_t count, float *values);
 
 /* On x86-64 a function that is REF_AVX2 may use wider registers; call it only if ref_has_avx2(). */
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
 #define REF_AVX2 __attribute__((target("avx2,f16c")))
 static inline int ref_has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+    unsigned a, b, c, d;                         /* clang 14 does not know the name "f16c" */
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
 }
 #endif
 
