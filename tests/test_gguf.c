@@ -226,6 +226,13 @@ TEST(gguf_rows_of_heads_are_put_in_order)
     }
     CHECK_EQ(qnnrt_weights_part(at, 3 * COLUMNS + 5, 2 * COLUMNS, QNNRT_DTYPE_F32, decoded, 2 * COLUMNS * 4, NULL, &told), QNNRT_OK);
     CHECK_EQ(memcmp(decoded, again + 3 * COLUMNS + 5, 2 * COLUMNS * 4), 0);
+    {
+        uint64_t bytes = 0;
+        const char *data = (const char *)qnnrt_weights_row(at, 9, &bytes);
+        CHECK(bytes == COLUMNS / 32 * 34 && data == (const char *)at->data + 10 * bytes);      /* pair 1 of head 1 */
+        CHECK(qnnrt_weights_row(at, ROWS, &bytes) == NULL && bytes == 0);
+        CHECK(qnnrt_weights_row(NULL, 0, &bytes) == NULL);
+    }
     CHECK_EQ(qnnrt_weights_unpair(w, "b", heads, &told), QNNRT_OK);
     at = qnnrt_weights_find(w, "b");
     CHECK_EQ(qnnrt_weights_convert(at, QNNRT_DTYPE_F32, again, ROWS * 4, NULL, &told), QNNRT_OK);

@@ -5667,6 +5667,7 @@ struct qnnrt_lower__small {
     const qnnrt_lower__record *source;
     size_t                     number;           /* in info.smalls */
     double                     factor;           /* that its operator multiplies its values with */
+    int                        as_is;            /* 1: codes and scales of the file's blocks */
     uint32_t                   count, channels, channel_step, inputs, input_step;
     uint32_t                   blocks;           /* of a channel */
     qnnrt_block_form           form;             /* 0: a scale per channel */
@@ -5737,6 +5738,13 @@ static int qnnrt_lower__codes_code(float value, float scale, int most)
            : (int)(ratio + (ratio < 0 ? -0.5 : 0.5));
 }
 
+/* Return the code of a value that is one times the scale, which may be negative or 0. */
+static int qnnrt_lower__codes_stored(float value, float scale)
+{
+    const double ratio = scale == 0 ? 0 : (double)value / (double)scale;
+    return (int)(ratio + (ratio < 0 ? -0.5 : 0.5));
+}
+
 static int qnnrt_lower__codes_most(const qnnrt_lower__small *s)
 {
     return s->about.bits == 4 ? 7 : 127;
@@ -5798,7 +5806,8 @@ static void qnnrt_lower__codes_step(qnnrt_lower__visitor *v, qnnrt_lower__visit_
         return;
     }
     for (i = 0; i < count; ++i) {
-        const int code = qnnrt_lower__codes_code(values[i], scale, most);
+        const int code = s->as_is ? qnnrt_lower__codes_stored(values[i], scale)
+                                  : qnnrt_lower__codes_code(values[i], scale, most);
         const float rounded = (float)code * scale;
         const double wrong = fabs((double)values[i] - rounded);
         v->signal += (double)values[i] * values[i];
@@ -5907,6 +5916,28 @@ static void qnnrt_lower__codes_halves(qnnrt_lower__small *s)
     }
 }
 
+/* Take the scales of blocks as the file has them, if it has the blocks that are wanted: those of
+   Q4_0, 32 codes of a row from -8 to 7. */
+static void qnnrt_lower__codes_blocks(qnnrt_lower__small *s)
+{
+    enum { BYTES = 18 };                         /* of a block; the scale comes first */
+    uint32_t channel, b;
+    qnnrt_weight one;
+    s->as_is = s->form == QNNRT_BLOCK_PLAIN && s->about.block == 32 && s->factor == 1 &&
+               strcmp(s->source->weight->type, "Q4_0") == 0 && s->input_step == 1 &&
+               s->channel_step == s->inputs && s->count == s->channels * s->inputs;
+    for (channel = 0; channel < s->channels && s->as_is; ++channel) {
+        uint64_t bytes = 0;
+        const char *row = (const char *)qnnrt_weights_row(s->source->weight, channel, &bytes);
+        s->as_is = row != NULL && bytes == s->blocks * (uint64_t)BYTES;
+        for (b = 0; b < s->blocks && s->as_is; ++b) {
+            qnnrt_lower__as_weight(&one, QNNRT_DTYPE_F16, 1, row + b * BYTES);
+            qnnrt_weights_convert(&one, QNNRT_DTYPE_F32, &s->scales[channel * s->blocks + b],
+                                  sizeof(float), NULL, NULL);
+        }
+    }
+}
+
 /* Compute the scales of a weight. Return 0 after a finding or without memory. */
 static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *s)
 {
@@ -5943,10 +5974,12 @@ static int qnnrt_lower__codes_scales(qnnrt_lower__job *job, qnnrt_lower__small *
         memset(sums, 0, 4 * (size_t)groups * sizeof(double));
         result = qnnrt_lower__codes_clips(&v, sums, &err);
     }
+    if (result == QNNRT_OK && job->lower->desc.weight_method == (qnnrt_lower_method)0)
+        qnnrt_lower__codes_blocks(s);
     for (g = 0; g < groups && result == QNNRT_OK && !fit; ++g)
         s->scales[g] = qnnrt_lower__codes_scale((double)s->scales[g] / qnnrt_lower__codes_most(s));
     if (result == QNNRT_OK && s->form == QNNRT_BLOCK_EXPANSION) qnnrt_lower__codes_multiples(s);
-    else if (result == QNNRT_OK && job->lower->compute == QNNRT_DTYPE_F16)
+    else if (result == QNNRT_OK && !s->as_is && job->lower->compute == QNNRT_DTYPE_F16)
         qnnrt_lower__codes_halves(s);
     if (s->source->file != NULL) qnnrt_weights_done(s->source->file, s->source->weight);
     qnnrt_lower__dealloc(job->lower, sums);

@@ -342,6 +342,11 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_part(const qnnrt_weight *weight, ui
                                                   size_t bytes, qnnrt_weights_loss *loss,
                                                   qnnrt_error *err);
 
+/* Return where the bytes of row `row` of the values begin in .data, or NULL if there is no such row,
+   or a row is no whole number of bytes or blocks. `bytes` receives how many they are. */
+QNNRT_WEIGHTS_API const void *qnnrt_weights_row(const qnnrt_weight *weight, uint64_t row,
+                                                uint64_t *bytes);
+
 /* Give the pages of a weight back to the system, so that they no longer count as memory of the
    process. The data stays: reading it again reads the file again.
 
@@ -2633,22 +2638,29 @@ static void qnnrt_weights__convert_run(const qnnrt_weight *weight, uint64_t firs
     }
 }
 
+/* Return the row of .data that is row `row` of the values. */
+static uint64_t qnnrt_weights__convert_row(const qnnrt_weight *weight, uint64_t row)
+{
+    const uint64_t head = weight->heads != 0 ? weight->dims[0] / weight->heads : 0;
+    const uint64_t at = head != 0 ? row % head : 0;
+    return head == 0 ? row : row - at + at % (head / 2) * 2 + at / (head / 2);
+}
+
 /* Convert `count` elements of a weight, from element `first` of its values on. */
 static void qnnrt_weights__convert_part(const qnnrt_weight *weight, uint64_t first, uint64_t count,
                                         qnnrt_dtype to, char *target, qnnrt_weights_loss *loss)
 {
     const size_t size = qnnrt_weights__convert_bytes(to);
-    const uint64_t rows = weight->heads != 0 ? weight->dims[0] : 1, each = weight->count / rows;
-    const uint64_t head = weight->heads != 0 ? rows / weight->heads : 0;
+    const uint64_t each = weight->heads != 0 ? weight->count / weight->dims[0] : 0;
     if (weight->heads == 0) {
         qnnrt_weights__convert_run(weight, first, count, to, target, loss);
         return;
     }
     while (count > 0) {
         const uint64_t row = first / each, skip = first % each, left = each - skip;
-        const uint64_t n = count < left ? count : left, at = row % head;
-        const uint64_t stored = row - at + at % (head / 2) * 2 + at / (head / 2);
-        qnnrt_weights__convert_run(weight, stored * each + skip, n, to, target, loss);
+        const uint64_t n = count < left ? count : left;
+        qnnrt_weights__convert_run(weight, qnnrt_weights__convert_row(weight, row) * each + skip, n,
+                                   to, target, loss);
         target += n * size;
         first += n;
         count -= n;
@@ -2870,6 +2882,19 @@ QNNRT_WEIGHTS_API int qnnrt_weights_value_next(const qnnrt_weights_value *value,
     *text = data + 8;
     *at += 8 + (uint64_t)*bytes;
     return 1;
+}
+
+QNNRT_WEIGHTS_API const void *qnnrt_weights_row(const qnnrt_weight *weight, uint64_t row,
+                                                uint64_t *bytes)
+{
+    const uint64_t rows = weight == NULL ? 0 : weight->rank == 0 ? 1 : weight->dims[0];
+    if (bytes != NULL) *bytes = 0;
+    if (row >= rows || weight->bytes % rows != 0 ||
+        (weight->block != 0 && weight->count / rows % weight->block != 0))
+        return NULL;
+    if (bytes != NULL) *bytes = weight->bytes / rows;
+    return (const char *)weight->data +
+           qnnrt_weights__convert_row(weight, row) * (weight->bytes / rows);
 }
 
 QNNRT_WEIGHTS_API uint64_t qnnrt_weights_done(const qnnrt_weights *weights,
