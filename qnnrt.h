@@ -11168,6 +11168,7 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
     if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0)
         return "an ExecuTorch program (.pte), not the context inside";
     if (qnnrt__context_is_onnx(data, bytes)) return "an ONNX model";
+    if (bytes >= 4 && memcmp(data, "GGUF", 4) == 0) return "a language model as GGUF";
     if (bytes >= 30 && memcmp(data, "version https://git-lfs", 23) == 0)
         return "a git-lfs pointer: the file itself was not fetched";
     while (i < bytes && i < 64 &&
@@ -11184,6 +11185,8 @@ static const char *qnnrt__context_cure(const unsigned char *data, uint64_t bytes
         (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0) || qnnrt__context_is_onnx(data, bytes))
         return "Look with qnnrt-run extract whether it carries a context binary, and take that out"
                " with --output_dir.";
+    if (bytes >= 4 && memcmp(data, "GGUF", 4) == 0)
+        return "Compile it with qnnrt-run compile FILE --output_dir DIR, and give DIR.";
     return "Give a context binary; this file is of another kind.";
 }
 

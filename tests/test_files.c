@@ -312,6 +312,7 @@ static const foreign foreigners[] = {
     { "zip",     "zip",       "PK\3\4\24\0",                                                         6 },
     { "git-lfs", "git-lfs",   "version https://git-lfs.github.com/spec/v1\noid sha256:0123\n",       58 },
     { "pte",     "ExecuTorch", "\30\0\0\0ET12",                                                      8 },
+    { "gguf",    "a language model as GGUF", "GGUF\3\0\0\0",                                          8 },
     { "zeros",   "does not begin", "\0",                                                             1 }
 };
 

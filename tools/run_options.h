@@ -339,7 +339,7 @@ static const cli_option compile_options[] = {
     {.name = "weight_block", .value = "N", .kind = CLI_U32, .least = 2, .most = 1 << 20,
      FIELD(compile.weight_block), .verbs = VERB_COMPILE,
      .help = ".json, folders: with --weight_bits 4 a scale for each N inputs of a channel, where "
-             "the library computes that right"},
+             "the library computes that right; 32 keeps the blocks of Q4_0 in GGUF as they are"},
     {.name = "weight_method", .value = "minmax|mse", .kind = CLI_WORD, .words = method_words,
      FIELD(compile.weight_method), .verbs = VERB_COMPILE,
      .help = ".json, folders: scales of small weights: from the largest value, or with the least "

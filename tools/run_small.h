@@ -232,7 +232,7 @@ static void small_say(tool *t, const qnnrt_lower_small *list, size_t length, con
     const qnnrt_lower_small *low = NULL;
     double least = HUGE_VAL, most = -HUGE_VAL;
     uint64_t before = 0, after = 0;
-    size_t count = 0, lows = 0;
+    size_t count = 0, lows = 0, exact = 0;
     if (length == 0) return;
     for (size_t i = 0; i < length; ++i) {
         const qnnrt_lower_small *s = &list[i];
@@ -241,6 +241,7 @@ static void small_say(tool *t, const qnnrt_lower_small *list, size_t length, con
         before += s->float_bytes;
         after += s->bytes;
         if (!s->measured) continue;
+        exact += s->worst == 0;
         if (s->snr > most) most = s->snr;
         if (s->snr < least) {
             least = s->snr;
@@ -252,6 +253,7 @@ static void small_say(tool *t, const qnnrt_lower_small *list, size_t length, con
     say(t, "small     %lu of %lu weights%s", (unsigned long)count, (unsigned long)length, on);
     if (count > 0) say(t, ": %s bytes became %s", from, to);
     if (low != NULL) say(t, ", SNR %.1f to %.1f dB", least, most);
+    if (low == NULL && exact > 0) say(t, ", no value changed");
     say(t, "\n");
     free(from);
     free(to);
