@@ -677,7 +677,7 @@ $(GGML_TESTED:%=$(GGML_TEST)/%/libggml-qnnrt.so): $(wildcard tools/ggml/*) qnnrt
 	$(Q)cmake --build $(@D)/cmake >> $(@D)/cmake.log || { cat $(@D)/cmake.log; false; }
 	$(Q)cp $(@D)/cmake/libggml-qnnrt.so $@
 
-$(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%)): tests/ggml/$$(@F).cpp tests/ggml/compare.h $(B)/.flags | ggml-libs
+$(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%)) $(GGML_TEST)/0.25.3/text: tests/ggml/$$(@F).cpp tests/ggml/compare.h $(B)/.flags | ggml-libs
 	$(call say,CXX)
 	@mkdir -p $(@D)
 	$(Q)$(GGML_CXX) -isystem $(GGML_OF)/include -isystem $(GGML_OF)/ggml/include -o $@ $< -L$(GGML_OF)/bin -lllama -lggml \
@@ -694,6 +694,13 @@ test-ggml: ggml-models $(B)/libQnnRef.so $(foreach v,$(GGML_TESTED),$(GGML_PROGR
         $(addprefix $(GGML_TEST)/$v/,libggml-qnnrt.so libfail_alloc.so))
 	@$(call fetch,2.47 2.51)
 	@$(PYTHON) tests/ggml/test.py --build $(B) $(T)
+
+.PHONY: test-gguf
+## test-gguf: compile GGUF models, and compare tokens and texts with stock libllama (T=qwen; ggml-libs, ggml-models)
+test-gguf: ggml-models $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so $(GGML_TEST)/0.25.3/text
+	@$(call fetch,2.51)
+	@$(GGML)/venv/bin/python tests/ggml/block_hashes.py tests/test_gguf.c
+	@$(GGML)/venv/bin/python tests/ggml/gguf_texts.py --build $(B) $(T)
 
 .PHONY: bench-ggml
 ## bench-ggml: tokens per second in stock libllama: tools/ggml on libQnnRef.so beside ggml's CPU backend (ggml-libs)

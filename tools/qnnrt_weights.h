@@ -342,8 +342,8 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_part(const qnnrt_weight *weight, ui
                                                   size_t bytes, qnnrt_weights_loss *loss,
                                                   qnnrt_error *err);
 
-/* Return where the bytes of row `row` of the values begin in .data, or NULL if there is no such row,
-   or a row is no whole number of bytes or blocks. `bytes` receives how many they are. */
+/* Return where the bytes of row `row` of the values begin in .data, or NULL if there is none, or
+   if rows are no whole bytes or blocks. `bytes` receives how many they are. */
 QNNRT_WEIGHTS_API const void *qnnrt_weights_row(const qnnrt_weight *weight, uint64_t row,
                                                 uint64_t *bytes);
 

@@ -1,4 +1,4 @@
-// Stock libllama as the oracle of tests/test_gguf_tool.py: tokens of texts, and the likeliest continuation on the CPU.
+// Stock libllama as the oracle of gguf_texts.py: tokens of texts, and the likeliest continuation on the CPU.
 //
 //   text BACKEND_FOLDER MODEL.gguf TOKENS PROMPT ...
 //
