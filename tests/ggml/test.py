@@ -3,8 +3,8 @@
 
     python3 tests/ggml/test.py [--build DIR] [PART ...]      (make test-ggml)
 
-PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, other, bad, memory (default: all).
-DIR (build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs, ggml/models of make ggml-models, and ggml/test/<version>/ with
+PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, operators, other, bad, memory
+(default: all). DIR (build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs, ggml/models of make ggml-models, and ggml/test/<version>/ with
 libggml-qnnrt.so and the programs of this folder. What is expected comes from ggml's CPU backend in a run of its own, or
 from the numbers in the tables below. Everything runs on one thread: the CPU backend's threads spin while they wait."""
 import array
@@ -338,10 +338,39 @@ def seeds():
                                         (qnn("2.51", "libQnnHtp.so"), 100, 1700, "1e-4")):
         name = os.path.basename(library)
         done = run("nmse", "1e-5", library=library)
-        check("single operators on " + name, done.status == 0 and "all right 195 wrong 0 refused 0" in done.out, done)
+        check("single operators on " + name, done.status == 0 and "all right 197 wrong 0 refused 0" in done.out, done)
         done = run("random", "1", str(count), most, library=library)
         found = re.search(r"seeds %d nodes (\d+) refused 0 failures 0" % count, done.out)
         check("random graphs on " + name, done.status == 0 and found and int(found[1]) >= nodes, done)
+
+
+# ---- stock test-backend-ops -----------------------------------------------------------------------
+
+
+def stock(operator, pattern, library):
+    """Run cases of test-backend-ops. Return what was done, and which cases are right, failed and refused by QNNRT."""
+    pinned = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(pinned)})       # the threads of its CPU backend spin
+    done = run("test-backend-ops", "test", "-b", "QNNRT0", "-o", operator, *(["-p", pattern] if pattern else []),
+               library=library)
+    os.sched_setaffinity(0, pinned)
+    plain = re.sub("\x1b\\[[0-9;]*m", "", done.out)
+    cases = re.findall(r"^(.*?)(%s\(.*\)): (OK|FAIL|not supported \[.*QNNRT.*\])" % re.escape(operator), plain, re.M)
+    return done, [[case for case in cases if case[2][0] == letter] for letter in "OFn"]
+
+
+def floors(name):
+    with open(os.path.join(TOP, "tests", "ggml", name), encoding="ascii") as file:
+        return [(line.split(None, 2) + [""])[:3] for line in file.read().splitlines() if line[:1] not in ("#", "")]
+
+
+def operators():
+    """Each operator on libQnnRef.so: none fails, and at least as many cases are right as in ops_floor.txt."""
+    for operator, least, pattern in floors("ops_floor.txt"):
+        done, (right, failed, refused) = stock(operator, pattern.strip(), path("libQnnRef.so"))
+        text = "%s: right %d of at least %s, failed %d, refused %d" % (operator, len(right), least, len(failed), len(refused))
+        print("  " + text, flush=True)
+        check(text, done.status == 0 and not failed and len(right) >= int(least), failed or done)
 
 
 # ---- another version of ggml ----------------------------------------------------------------------
@@ -461,7 +490,7 @@ def bench():
 
 
 PARTS = {"sched": sched, "cache": cache, "models": models, "backends": backends, "programs": programs, "graphs": graphs,
-         "random": seeds,
+         "random": seeds, "operators": operators,
          "threads": threads, "files": files, "other": other, "bad": bad, "memory": memory}
 
 

@@ -1192,6 +1192,9 @@ static qg_value op_pool_2d(qg_graph &g, node n, const char *)
                            pads(ph, bottom > ph + x.dims[1] ? bottom - ph - x.dims[1] : 0, pw,
                                 right > pw + x.dims[2] ? right - pw - x.dims[2] : 0) };
     if (!most) p.push_back(flag("count_pad_for_edges"));
+    /* Averages are wrong where windows lie in pads alone, and some nodes end the process. */
+    if (g.on("Htp") && (pw > 0 || ph > 0 || bottom > x.dims[1] || right > x.dims[2]))
+        throw refused{ "pads of POOL_2D are wrong on HTP, or end the process" };
     x = g.op(most ? "PoolMax2d" : "PoolAvg2d", { x }, { d[0], d[2], d[3], d[1] }, p);
     return g.transpose(x, { 0, 3, 1, 2 });
 }
@@ -1207,6 +1210,36 @@ static qg_value op_conv_2d(qg_graph &g, node n, const char *)
     x = g.op("Conv2d", { x, w }, { d[0], d[2], d[3], d[1] },
              { windows("stride", sh, sw), pads(ph, ph, pw, pw), windows("dilation", dh, dw) });
     return g.transpose(x, { 0, 3, 1, 2 });
+}
+
+/* Each place of the kernel cuts its pixels out of the padded picture; the cuts are put together and
+   turned: [pictures, pixels, channels * places]. */
+static qg_value op_im2col(qg_graph &g, node n, const char *)
+{
+    const ggml_tensor *kernel = n->src[0];
+    const bool flat = param_i32(n, 6) == 0;      /* no rows: [width, channels, pictures] */
+    const uint32_t sw = (uint32_t)param_i32(n, 0), sh = flat ? 1 : (uint32_t)param_i32(n, 1);
+    const uint32_t pw = (uint32_t)param_i32(n, 2), ph = (uint32_t)param_i32(n, 3);
+    const uint32_t dw = (uint32_t)param_i32(n, 4), dh = flat ? 1 : (uint32_t)param_i32(n, 5);
+    const uint32_t kw = (uint32_t)kernel->ne[0], kh = flat ? 1 : (uint32_t)kernel->ne[1];
+    const uint32_t ow = (uint32_t)n->ne[1], oh = flat ? 1 : (uint32_t)n->ne[2];
+    qg_value x = g.real(n, 1);
+    if (flat) x = g.reshape(x, { x.dims[1], x.dims[2], 1, x.dims[3] });
+    if (kw * kh > 64) throw refused{ "a kernel of more than 64 places" };
+    if (pw > 0 || ph > 0)
+        x = g.op("Pad", { x }, { x.dims[0], x.dims[1], x.dims[2] + 2 * ph, x.dims[3] + 2 * pw },
+                 { { "pad_amount", QNNRT_DTYPE_U32, 0, { 0, 0, 0, 0, ph, ph, pw, pw }, { 4, 2 } },
+                   whole_number("scheme", 0) });
+    const uint32_t planes = x.dims[0] * x.dims[1];
+    std::vector<qg_value> cuts;
+    for (uint32_t y = 0; y < kh; ++y)
+        for (uint32_t k = 0; k < kw; ++k) {
+            qg_value v = g.slice(x, { 0, 0, y * dh, k * dw }, { x.dims[0], x.dims[1], oh, ow },
+                                 { 1, 1, sh, sw });
+            cuts.push_back(g.reshape(v, { planes, 1, oh * ow }));
+        }
+    qg_value all = g.reshape(g.concat(cuts, 1), { x.dims[0], x.dims[1] * kh * kw, oh * ow });
+    return g.transpose(all, { 0, 2, 1 });
 }
 
 /* ---- the table ---- */
@@ -1258,6 +1291,7 @@ static const qg_row rows[] = {
     { "GET_ROWS",       ANY,  op_get_rows, "" },
     { "POOL_2D",        REAL, op_pool_2d, "" },
     { "CONV_2D",        REAL, op_conv_2d, "" },
+    { "IM2COL",         REAL, op_im2col, "" },
 
     { "ABS",            REAL, op_same, "ElementWiseAbs" },
     { "SGN",            REAL, op_same, "ElementWiseSign" },
@@ -1643,6 +1677,6 @@ const qg_op_name qg_op_names[] = {
     NAME(L2_NORM), NAME(MUL_MAT), NAME(OUT_PROD), NAME(SCALE), NAME(CPY), NAME(CONT),
     NAME(RESHAPE), NAME(VIEW), NAME(PERMUTE), NAME(TRANSPOSE), NAME(GET_ROWS), NAME(SET_ROWS),
     NAME(SOFT_MAX), NAME(ROPE), NAME(ROPE_BACK), NAME(CLAMP), NAME(CONV_2D), NAME(POOL_2D),
-    NAME(LEAKY_RELU), NAME(FLASH_ATTN_EXT), NAME(UNARY), NAME(GLU)
+    NAME(LEAKY_RELU), NAME(FLASH_ATTN_EXT), NAME(UNARY), NAME(GLU), NAME(IM2COL)
 };
 const size_t qg_op_name_count = sizeof(qg_op_names) / sizeof(qg_op_names[0]);
