@@ -1599,7 +1599,10 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
    data     borrowed until the tensor is bound again or the run is destroyed; any alignment; inputs
             are only read. NULL: bind the run's own memory again
    bytes    of data, at least qnnrt_tensor_info.bytes; further bytes are not used
-   Blocks of tensors of one step must not overlap unless all are inputs; this is not checked.
+   Memory may overlap only where nothing is lost: two inputs may, and what a step writes may lie
+   over values that only earlier steps read. qnnrt_exec() checks what was bound since the last exec,
+   except places of qnnrt_bind_at(), and refuses with QNNRT_E_ARG. No operator is promised to work
+   in place.
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_MISMATCH (the
             text has both sizes)
@@ -1674,12 +1677,14 @@ QNNRT_API qnnrt_result qnnrt_run_memory(qnnrt_run *run, const qnnrt_memory_info 
             library needs dims that are not set); what a host step returned; QNNRT_E_MISMATCH (a
             value does not fit a conversion that is exact); QNNRT_E_BUSY (another run of the group
             is executing); QNNRT_E_CANCELLED (see qnnrt_run_watch()); QNNRT_E_BACKEND (the text
-            names step, graph and vendor code; after 1007 and 1011 see qnnrt_recover()). With
-            QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was replaced, or cannot be read)
-            and QNNRT_E_MEMORY. After a failure outputs are undefined
+            names step, graph and vendor code; after 1007 and 1011 see qnnrt_recover()); QNNRT_E_ARG
+            (bound memory overlaps, see qnnrt_bind(): the text names both tensors, and nothing was
+            executed). With QNNRT_RESIDENT_ONE and _BUDGET also QNNRT_E_IO (a file was replaced, or
+            cannot be read) and QNNRT_E_MEMORY. After a failure outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing, except for
-            contexts that it loads */
+            contexts that it loads. After binds at other addresses each is compared with the tensors
+            of the run, about 1 ns each */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
 
 /* Call watch() before each step of every exec from now on, with the index of the step. If it does
@@ -16859,6 +16864,7 @@ typedef struct qnnrt__binding {
     uint32_t    spot_count;
     const char *why;                    /* why spot is NULL */
     const void *constant;               /* its value, NULL: not a constant */
+    int         fresh;                  /* it is in the run's list of those */
 } qnnrt__binding;
 
 /* Point every end at plain memory. why: what qnnrt_run_memory() says about it. */
@@ -17452,11 +17458,15 @@ typedef struct qnnrt__run_part {
 
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
-    int              careful;           /* exec has more to do than call: binds missing, locks, a
-                                           busy flag, a profile, dims, contexts that go, a watch */
+    int              careful;           /* exec has more to do than call: binds missing or new,
+                                           locks, a busy flag, a profile, dims, contexts that go, a
+                                           watch */
     qnnrt__log_count *log_count;        /* of the first part */
     uint32_t         mark;              /* first log line of the exec that is running */
     uint32_t         missing;           /* number of slots that must be bound and are not yet */
+    uint32_t         fresh_count;       /* of fresh */
+    uint32_t        *fresh;             /* [slots] that were bound elsewhere and not yet compared
+                                           with the others */
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt__binding  *slots;
     const qnnrt_pipeline *pipeline;
@@ -17531,7 +17541,7 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
 /* Set whether exec has more to do than to call. */
 static void qnnrt__run_settle(qnnrt_run *run)
 {
-    run->careful = run->missing > 0 || run->busy != NULL ||
+    run->careful = run->missing > 0 || run->fresh_count > 0 || run->busy != NULL ||
                    run->parts[0].backend->hooks.lock != NULL || run->mixed ||
                    run->profile != NULL || run->moves || run->stale || run->flex != NULL ||
                    run->watch != NULL;
@@ -17723,9 +17733,11 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
         &run->arena, qnnrt__wiring_conversions(p), sizeof(*run->conversions));
     run->took = (uint64_t *)qnnrt__arena_alloc(&run->arena, p->info.step_count,
                                                sizeof(*run->took));
+    run->fresh = (uint32_t *)qnnrt__arena_alloc(&run->arena, p->info.slot_count,
+                                                sizeof(*run->fresh));
     result = run->steps == NULL || run->slots == NULL || run->generations == NULL ||
                      run->took == NULL || run->parts == NULL || run->of == NULL ||
-                     run->conversions == NULL
+                     run->conversions == NULL || run->fresh == NULL
                  ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
@@ -17899,6 +17911,7 @@ static void qnnrt__run_omit(qnnrt_run *run, const qnnrt__binding *binding, int o
 static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data, uint64_t bytes)
 {
     qnnrt__binding *slot = qnnrt__run_find(run, which);
+    const void *before;
     if (QNNRT__UNLIKELY(slot == NULL)) return qnnrt__run_fail_slot(run, which);
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
@@ -17911,8 +17924,14 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data
                            run->pipeline->info.name, which->address,
                            (unsigned long long)slot->bytes, (unsigned long long)bytes);
     qnnrt__run_omit(run, slot, 0);
+    before = slot->data;
     if (data == NULL) qnnrt__run_home(run, slot);
     else qnnrt__run_point(run, slot, data, "it is bound to the caller's memory");
+    if (slot->data != before && !slot->fresh) {
+        slot->fresh = 1;
+        run->fresh[run->fresh_count++] = (uint32_t)(slot - run->slots);
+        run->careful = 1;
+    }
     return QNNRT_OK;
 }
 
@@ -18020,6 +18039,64 @@ static qnnrt_result qnnrt__exec_unbound(qnnrt_run *run)
                 run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                 run->pipeline->info.slots[s].address);
     return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
+}
+
+/* Return 1 if two slots must not lie in the same memory: one is written while the value of the
+   other is still needed. */
+static int qnnrt__exec_collide(const qnnrt_slot_info *a, const qnnrt_slot_info *b)
+{
+    const int written_a = a->role == QNNRT_ROLE_OUTPUT || a->role == QNNRT_ROLE_EDGE;
+    const int written_b = b->role == QNNRT_ROLE_OUTPUT || b->role == QNNRT_ROLE_EDGE;
+    const uint32_t until_a = a->role == QNNRT_ROLE_OUTPUT ? UINT32_MAX : a->last;
+    const uint32_t until_b = b->role == QNNRT_ROLE_OUTPUT ? UINT32_MAX : b->last;
+    return (written_a || written_b) && (written_a ? a->first : 0) <= until_b &&
+           (written_b ? b->first : 0) <= until_a;
+}
+
+/* Compare the memory of the slots that were bound elsewhere with that of all. */
+static qnnrt_result qnnrt__exec_overlap(qnnrt_run *run)
+{
+    const qnnrt_pipeline_info *info = &run->pipeline->info;
+    uint32_t i;
+    size_t s;
+    for (i = 0; i < run->fresh_count; ++i) {
+        const size_t at = run->fresh[i];
+        const qnnrt__binding *slot = &run->slots[at];
+        const uintptr_t begin = (uintptr_t)slot->data;
+        if (slot->data == NULL) continue;
+        for (s = 0; s < info->slot_count; ++s) {
+            const qnnrt__binding *other = &run->slots[s];
+            const uintptr_t other_begin = (uintptr_t)other->data;
+            uintptr_t low, high;
+            size_t first, second;
+            if (begin >= other_begin + (uintptr_t)other->bytes ||
+                other_begin >= begin + (uintptr_t)slot->bytes || s == at || other->data == NULL ||
+                !qnnrt__exec_collide(&info->slots[at], &info->slots[s]))
+                continue;
+            if (run->flex != NULL && (run->flex->slots[s].omitted || run->flex->slots[at].omitted))
+                continue;
+            first = at < s ? at : s;
+            second = at < s ? s : at;
+            low = begin > other_begin ? begin : other_begin;
+            high = begin + (uintptr_t)slot->bytes;
+            if (other_begin + (uintptr_t)other->bytes < high)
+                high = other_begin + (uintptr_t)other->bytes;
+            return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+                               "pipeline \"%.160s\": %s \"%.160s\" (%llu bytes) and %s \"%.160s\""
+                               " (%llu bytes) have %llu bytes of memory in common", info->name,
+                               qnnrt_role_name(info->slots[first].role),
+                               info->slots[first].address,
+                               (unsigned long long)run->slots[first].bytes,
+                               qnnrt_role_name(info->slots[second].role),
+                               info->slots[second].address,
+                               (unsigned long long)run->slots[second].bytes,
+                               (unsigned long long)(high - low)),
+                               "Bind one of them to other memory.");
+        }
+    }
+    while (run->fresh_count > 0) run->slots[run->fresh[--run->fresh_count]].fresh = 0;
+    qnnrt__run_settle(run);
+    return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt__exec_failed(qnnrt_run *run, const qnnrt__step *step,
@@ -18169,6 +18246,10 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run)
     qnnrt_result result;
     size_t i;
     if (run->missing > 0) return qnnrt__exec_unbound(run);
+    if (run->fresh_count > 0) {
+        result = qnnrt__exec_overlap(run);
+        if (result != QNNRT_OK) return result;
+    }
     if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
         return qnnrt__hint(&run->error, qnnrt__fail(qnnrt__run_err(run), QNNRT_E_BUSY,
                            "pipeline \"%.200s\": another run of its group is executing; they share"
@@ -19796,6 +19877,10 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            .shared_copies; qnnrt_builder_key(), qnnrt_builder_reset(), QNNRT_BORROW_MODEL, names
            of tensors that are made; qnnrt_prepare_unbound(), qnnrt_entry_desc.unbound,
            qnnrt_pipeline_input() and _output().
+           Changed: qnnrt_exec() refuses bound memory in which an output overlaps an input or
+           another output.
+           Changed: weights in blocks take codes of 4 bits only; scales of the form PLAIN may be
+           negative and 0.
            Changed: qnnrt_recover() registers op packages again; it was refused before.
            Changed: if the folder's qnnrt.json is not right JSON, qnnrt_open() fails.
            Changed: qnnrt_step_info.model is NULL for steps that are not graphs.

@@ -891,6 +891,121 @@ TEST(codes_of_blocks_have_four_bits)
     CHECK(close_ref());
 }
 
+/* ---- overlap ------------------------------------------------------------------------------------------------- */
+
+/* Bind the four slots of a model of sum_and_product() to places in one block. */
+static qnnrt_result exec_at(qnnrt_run *run, unsigned char *block, const int at[4])
+{
+    const qnnrt_pipeline *p = qnnrt_run_pipeline(run);
+    const qnnrt_slot slots[4] = { qnnrt_pipeline_input(p, 0), qnnrt_pipeline_input(p, 1), qnnrt_pipeline_output(p, 0),
+                                  qnnrt_pipeline_output(p, 1) };
+    int i;
+    for (i = 0; i < 4; ++i)
+        if (qnnrt_bind_slot(run, slots[i], block + at[i], 16) != QNNRT_OK) return QNNRT_E_STATE;
+    return qnnrt_exec(run);
+}
+
+TEST(memory_that_overlaps_is_refused_by_name)
+{
+    /* x, y, q, p of 16 bytes each */
+    static const struct { int at[4]; const char *first, *second, *common; } cases[] = {
+        { { 0, 16, 32, 48 }, NULL, NULL, NULL },
+        { { 0, 0, 32, 48 }, NULL, NULL, NULL },                 /* inputs may be one */
+        { { 0, 8, 32, 48 }, NULL, NULL, NULL },
+        { { 0, 16, 0, 48 }, "input \"x\" (16 bytes", "output \"q\" (16 bytes", "have 16 bytes of memory in common" },
+        { { 0, 32, 12, 48 }, "input \"x\"", "output \"q\"", " 4 bytes" },
+        { { 12, 32, 0, 48 }, "input \"x\"", "output \"q\"", " 4 bytes" },
+        { { 0, 16, 48, 28 }, "input \"y\"", "output \"p\"", " 4 bytes" },
+        { { 0, 16, 32, 32 }, "output \"q\"", "output \"p\"", " 16 bytes" },
+        { { 0, 16, 32, 44 }, "output \"q\"", "output \"p\"", " 4 bytes" },
+        { { 16, 0, 32, 48 }, NULL, NULL, NULL }
+    };
+    union { float values[16]; unsigned char bytes[64]; } block;
+    qnnrt_builder *b;
+    qnnrt *model;
+    qnnrt_run *run;
+    size_t i, k;
+    int own;
+    CHECK(open_ref());
+    b = builder();
+    sum_and_product(b, 1, two, 0);
+    CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
+    for (own = 0; own < 2; ++own) {
+        void *x;
+        size_t bytes;
+        if (own) run = run_of(model, "g");
+        else CHECK_EQ(qnnrt_prepare_unbound(model, "g", &run, &err), QNNRT_OK);
+        for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+            for (k = 0; k < 16; ++k) block.values[k] = 1;
+            if (cases[i].first == NULL) {
+                CHECK_EQ(exec_at(run, block.bytes, cases[i].at), QNNRT_OK);
+                CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+                CHECK(block.values[cases[i].at[3] / 4] == 3);
+                continue;
+            }
+            CHECK_EQ(exec_at(run, block.bytes, cases[i].at), QNNRT_E_ARG);
+            CHECK_STR(qnnrt_run_error(run)->text, cases[i].first);
+            CHECK_STR(qnnrt_run_error(run)->text, cases[i].second);
+            CHECK_STR(qnnrt_run_error(run)->text, cases[i].common);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_E_ARG);       /* until it is bound elsewhere */
+            for (k = 0; k < 16; ++k) CHECK(block.values[k] == 1);
+        }
+        /* the run's own memory, of another slot */
+        if (own) {
+            CHECK_EQ(qnnrt_bind(run, "x", NULL, 0), QNNRT_OK);
+            x = qnnrt_data(run, "x", &bytes);
+            CHECK_EQ(bytes, 16);
+            CHECK_EQ(qnnrt_bind(run, "q", x, bytes), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_E_ARG);
+            CHECK_STR(qnnrt_run_error(run)->text, "input \"x\"");
+            CHECK_EQ(qnnrt_bind(run, "x", block.bytes, 16), QNNRT_OK);
+            CHECK_EQ(qnnrt_bind(run, "y", block.bytes, 16), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+            CHECK_EQ(qnnrt_bind(run, "x", NULL, 0), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_E_ARG);
+        }
+        qnnrt_run_destroy(run);
+    }
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK(close_ref());
+}
+
+/* Two shards: what the second writes may lie over what only the first reads. */
+TEST(a_later_step_may_write_over_what_was_read)
+{
+    float data[12] = { 1, 2, 3, 4 };
+    qnnrt_builder *b;
+    qnnrt *model;
+    qnnrt_run *run;
+    int c;
+    CHECK(open_ref());
+    b = builder();
+    for (c = 0; c < 2; ++c) {
+        const qnnrt_tensor w = (qnnrt_builder_context(b, NULL), graph(b, "g"), weight(b, "w", two, 0));
+        const qnnrt_tensor in = add(b, c == 0 ? "x" : "h", QNNRT_TENSOR_INPUT);
+        node(b, "ElementWiseAdd", in, w, add(b, c == 0 ? "h" : "y", QNNRT_TENSOR_OUTPUT));
+    }
+    CHECK_EQ(qnnrt_builder_finish(b, &model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare_unbound(model, "g", &run, &err), QNNRT_OK);
+    CHECK(qnnrt_pipeline_input(qnnrt_run_pipeline(run), 1) == QNNRT_NO_SLOT);
+    CHECK(qnnrt_pipeline_output(qnnrt_run_pipeline(run), 1) == QNNRT_NO_SLOT);
+    CHECK_EQ(qnnrt_bind(run, "x", data, 16), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind(run, "y", data, 16), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK(data[0] == 5 && data[3] == 4004);
+    CHECK_EQ(qnnrt_bind(run, "h", data, 16), QNNRT_OK);   /* the edge is written by the step that reads x */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "edge \"h\"");
+    CHECK_EQ(qnnrt_bind(run, "h", data + 4, 16), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind(run, "y", data + 5, 16), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "output \"y\"");
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK(close_ref());
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
 static qnnrt_result extended_life(qnnrt_error *error)
@@ -994,5 +1109,7 @@ TEST_MAIN("compose_more")
     RUN(an_extension_has_the_key_of_its_graphs);
     RUN(scales_of_blocks_have_any_sign);
     RUN(codes_of_blocks_have_four_bits);
+    RUN(memory_that_overlaps_is_refused_by_name);
+    RUN(a_later_step_may_write_over_what_was_read);
     RUN(every_allocation_may_fail);
 }
