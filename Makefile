@@ -230,7 +230,7 @@ host-ref: $(B)/examples/host/host $(B)/examples/llm/export $(B)/libQnnRef.so
 	    > $(HOST_OUT)/three/config.json
 	$(B)/examples/llm/export tests/data/llm/model $(HOST_OUT)/model --type w8a16 --backend_so $(RUN_LIB)
 	$(B)/examples/llm/export $(HOST_OUT)/three $(HOST_OUT)/draft --type f32 --backend_so $(RUN_LIB)
-	$(B)/examples/host/host --check $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
+	$(B)/examples/host/host --check --shift $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
 	printf $(HOST_ASKS) | $(B)/examples/host/host $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
 
 host-htp: $(B)/examples/host/host

@@ -71,26 +71,33 @@ made draft "$tmp/three" --type f32
 made w8a16 "$model" --type w8a16 --shards 4
 made decode "$model" --type f32 --prefill 0
 
-engine ref_f32 20 0.0001 "$tmp/f32" "$ref"
-engine ref_w8a16_in_four_shards 20 0.01 "$tmp/w8a16" "$ref"
+engine ref_f32 21 0.0001 "$tmp/f32" "$ref"
+engine ref_w8a16_in_four_shards 21 0.01 "$tmp/w8a16" "$ref"
 if [ -n "${QNNRT_TEST_ALL-}" ]; then         # the slow ones: make test-all
     made heads "$model" --type w8a16 --shards 2 --naming executorch
     made prefill "$model" --type f32 --decode 0
-    engine ref_a_tensor_per_head 20 0.01 "$tmp/heads" "$ref"
-    engine ref_without_decode_graph 20 0.0001 "$tmp/prefill" "$ref"
+    engine ref_a_tensor_per_head 21 0.01 "$tmp/heads" "$ref"
+    engine ref_without_decode_graph 21 0.0001 "$tmp/prefill" "$ref"
 fi
-engine ref_draft_model 22 0.0001 "$tmp/f32" "$ref" "$tmp/draft"
+engine ref_draft_model 23 0.0001 "$tmp/f32" "$ref" "$tmp/draft"
 drafts ref_draft_model 'of a model'
 
 # A graph of one token neither checks nor needs drafts. Fewer slots than texts, and chunks of 3 tokens, change no text.
 run --check "$tmp/decode" "$ref"
-keeps ref_without_prefill_graph 20
+keeps ref_without_prefill_graph 21
 near ref_without_prefill_graph 0.0001
 says ref_without_prefill_graph out 'looked up: 0 of 0 accepted, 48 tokens in '
 run --check --slots 1 "$tmp/f32" "$ref"
-keeps ref_one_slot 20
-run --check --slots 3 --chunk 3 "$tmp/w8a16" "$ref"
-keeps ref_three_slots_and_small_chunks 20
+keeps ref_one_slot 21
+run --check --slots 3 --chunk 3 --by_cost "$tmp/w8a16" "$ref"
+keeps ref_three_slots_small_chunks_and_costs 21
+
+# A text outgrows the context: keys in float32 and in 8 bits.
+for type in f32 w8a16; do
+    run --check --shift "$tmp/$type" "$ref"
+    keeps "ref_shift_$type" 23
+    says "ref_shift_$type" out '127 tokens written in 31 cells, 9 shifts'
+done
 
 # These checks can fail: with another theta fewer tokens are predicted.
 cp "$tmp/f32/forward_0.bin" "$tmp/turned/"
@@ -140,12 +147,12 @@ silent served err
 wrote a "$cut48"
 wrote c "$cut48"
 wrote stop "$(printf %s "$text" | sed 's/is the.*//')"
-ends a 'end length written=20 computed=42 steps=20 drafted=0 accepted=0'
-ends b 'end cancelled written=2 computed=18 steps=3 drafted=0 accepted=0'
+ends a 'end length written=20 computed=42 steps=20 drafted=0 accepted=0 shifts=0'
+ends b 'end cancelled written=2 computed=18 steps=3 drafted=0 accepted=0 shifts=0'
 says c out 'c 2 begin memory=22 disk=0'
 says twice out 'begin memory=22 disk=0'
 # 42 of a, 18 of b, and of c its last token, 19 more, and drafts
-found=$(sed -n 's/^c 2 end length written=20 computed=\([0-9]*\) steps=\([0-9]*\) drafted=\([0-9]*\) accepted=\([0-9]*\)$/\1 \2 \3 \4/p' "$tmp/out")
+found=$(sed -n 's/^c 2 end length written=20 computed=\([0-9]*\) steps=\([0-9]*\) drafted=\([0-9]*\) accepted=\([0-9]*\) shifts=0$/\1 \2 \3 \4/p' "$tmp/out")
 counts=$(sed -n 's/^stats steps=\([0-9]*\) tokens=\([0-9]*\) .*/\2/p' "$tmp/out" | head -n 1)
 if echo "$found $counts" | awk '{ exit !(NF == 5 && $1 + $4 == 20 && $1 == $2 && $3 > $4 && $5 == 42 + 18 + $1 + $3) }'; then good
 else bad counted "computed, steps, drafted, accepted of c, and all tokens: $found $counts"; fi
@@ -154,6 +161,22 @@ else bad counted "computed, steps, drafted, accepted of c, and all tokens: $foun
 printf 'ask %s write=20 : And the LORD said unto \n' a c | lines "$tmp/f32" "$ref" --slots 2
 wrote a "$cut48"
 wrote c "$cut48"
+
+# A text of 240 tokens in a context of 127, beside others: one slot has 42 cells, of which 8 stay and each shift frees 17.
+lines --shift --slots 3 "$tmp/f32" "$ref" "$tmp/draft" <<'END'
+ask a write=240 keep=8 : And the LORD said unto 
+ask b write=20 : And the LORD said unto 
+ask c write=240 drafts=4 : And the LORD said unto 
+ask d write=240 keep=40 : And the LORD said unto 
+END
+is shifts 0
+silent shifts err
+ends a 'end length written=240 computed=262 steps=240 drafted=0 accepted=0 shifts=13'
+wrote b "$cut48"
+check shifts "c is not shifted: $(grep '^c . end' "$tmp/out")" grep -q '^c . end length written=240 .* shifts=[1-9]' "$tmp/out"
+says shifts out 'd - error -1 40 tokens to keep, expected below 21'
+echo 'ask a write=240 : x' | lines --shift "$tmp/turned" "$ref"
+says no_pairs out 'a - error 1 1 tokens and 240 to write, but the model remembers 127'
 
 # Wrong lines are named, and the others are answered.
 {
@@ -194,7 +217,7 @@ is restored 0
 silent restored err
 says restored out 'a 0 begin memory=0 disk=22'
 wrote a "$cut48"
-ends a 'end length written=20 computed=20 steps=20 drafted=0 accepted=0'
+ends a 'end length written=20 computed=20 steps=20 drafted=0 accepted=0 shifts=0'
 
 # refused NAME TEXT: the file of "a" is refused with its name and this text; the answer is right all the same
 refused() {
@@ -270,7 +293,17 @@ says short_draft err 'remembers 63 tokens, expected at least 127'
 # ---- the genuine backend ----------------------------------------------------------------------------
 
 if [ -f "$release/libQnnHtp.so" ]; then
-    engine htp_w8a16 16 0.01 "$data/llm/w8a16_one" "$release/libQnnHtp.so"
+    engine htp_w8a16 17 0.01 "$data/llm/w8a16_one" "$release/libQnnHtp.so"
+    if [ -n "${QNNRT_TEST_ALL-}" ]; then
+        mkdir "$tmp/htp"
+        cp "$data/llm/w8a16_one"/*.bin "$tmp/htp/"
+        cp "$tmp/w8a16/qnnrt.json" "$tmp/htp/"
+        printf 'ask %s keep=8 : And the LORD said unto \n' 'a write=120' 'b write=20' |
+            lines --shift --slots 3 "$tmp/htp" "$release/libQnnHtp.so"
+        is htp_shift 0
+        ends a 'end length written=120 computed=142 steps=120 drafted=0 accepted=0 shifts=6'
+        wrote b "$cut48"
+    fi
 else
     skip htp_w8a16 "no libQnnHtp.so in $release: make qnn-libs"
 fi

@@ -468,12 +468,8 @@ static void check_dropping(check *c)
 static void check_cancelling(check *c)
 {
     engine *const e = c->e;
-    static const char *const long_prompt = "a text that cannot be finished here, because so few"
-        " tokens fit into the memory of this model beside what is to be written";
     options wants = {0};
     request *r[FOUR];
-    qnnrt_error err;
-    uint32_t cells = e->target.info->cells;
     size_t i;
     engine_forget(e);
     check_four(c, r, 0);
@@ -489,11 +485,59 @@ static void check_cancelling(check *c)
     r[2] = check_ask(c, "c2", check_prompts[2], &wants);
     check_run(c);
     check_same(c, r, "each of the others is what it is alone; so is it, asked again");
+}
+
+/* ---- the context is full --------------------------------------------------------------------- */
+
+/* Write a text that is longer than the context, beside four others. */
+static void check_shifting(check *c)
+{
+    const size_t cells = c->e->target.info->cells;
+    options wants = {0};
+    request *r, *all[FOUR];
+    qnnrt_error err;
+    answer t;
+    engine_forget(c->e);
     wants.write = cells;
-    promise(c, code_of(engine_ask(e, "long", &wants, long_prompt, strlen(long_prompt), NULL,
-                                  &err)) == 1, "what the context cannot hold is refused: code 1");
-    promise(c, code_of(engine_ask(e, "none", &wants, "", 0, NULL, &err)) == -1,
+    wants.keep = 4;
+    if (!qnnrt_llm_can_shift(c->e->target.cache)) {
+        promise(c, code_of(engine_ask(c->e, "long", &wants, check_prompt, strlen(check_prompt),
+                                      NULL, &err)) == 1,
+                "a text that will not fit is refused: code 1");
+        return;
+    }
+    r = check_ask(c, "long", check_prompt, &wants);
+    check_four(c, all, 0);
+    check_run(c);
+    if (r == NULL)
+        return;
+    printf("  %lu tokens written in %lu cells, %lu shifts\n", (unsigned long)(r->count - r->prompt),
+           (unsigned long)r->cells, (unsigned long)r->shifts);
+    promise(c, r->error.code == QNNRT_OK && r->count - r->prompt == cells && r->shifts > 0,
+            "a text that will not fit is shifted and goes on");
+    r->count = r->cells + 1;                    /* up to the first shift */
+    check_take(c, r, &t);
+    t.count = t.count < c->greedy.count ? t.count : c->greedy.count;
+    promise(c, begins(&t, &c->greedy), "before its first shift it is what it is alone");
+    check_same(c, all, "each text beside it is what it is alone");
+}
+
+static void check_limits(check *c)
+{
+    const size_t bytes = c->e->target.info->cells + 1;
+    char *prompt = (char *)malloc(bytes);
+    const options wants = {0};
+    qnnrt_error err;
+    printf("the context is full\n");
+    check_shifting(c);
+    if (prompt != NULL)
+        memset(prompt, 'x', bytes);
+    promise(c, prompt != NULL && code_of(engine_ask(c->e, "long", &wants, prompt, bytes, NULL,
+                                                    &err)) == 1,
+            "a prompt that will not fit is refused: code 1");
+    promise(c, code_of(engine_ask(c->e, "none", &wants, "", 0, NULL, &err)) == -1,
             "no prompt is refused: code -1");
+    free(prompt);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -531,6 +575,7 @@ static int check_all(engine *e)
     }
     check_dropping(&c);
     check_cancelling(&c);
+    check_limits(&c);
     rmdir(folder);
     return c.broken;
 }

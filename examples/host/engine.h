@@ -14,14 +14,20 @@
    sequences that cost no cells, the longest beginning of its prompt that any slot holds; or else
    restores it from disk. Kept texts make room, the oldest first, when cells are needed.
 
+   A request reserves cells for all that it may write. One that needs more than the context has its
+   share, and loses the older half of its text when that is full, if the model's keys can be moved
+   (engine_desc.shift); else it is refused.
+
    Nothing here prints, waits or ends the program. engine_step() computes one batch; then the caller
    looks what has become of its requests.
 
    ROOMS (search for the tag)
-       >>request >>engine >>cells >>begin >>plan >>draft >>take >>step
+       >>request >>engine >>cells >>begin >>shift >>plan >>draft >>take >>step
    Needs: model.h, store.h     Knows nothing of: lines, standard input */
 #ifndef HOST_ENGINE_H
 #define HOST_ENGINE_H
+
+#include <time.h>
 
 #include "model.h"
 #include "store.h"
@@ -35,6 +41,7 @@ typedef enum phase { WAITING, RUNNING, ENDED } phase;
 typedef struct options {
     size_t write;                           /* most tokens to write (default 0: 16) */
     size_t drafts;                          /* most drafts in a step (default 0: none) */
+    size_t keep;                            /* first tokens that stay when the text is shifted */
     int    save;                            /* 1: store the text on disk when it has ended */
     qnnrt_llm_sampler_desc how;             /* (default {0}: greedy) */
     char   stops[MOST_STOPS][STOP_BYTES];   /* words that end the answer, which goes without them */
@@ -48,7 +55,7 @@ typedef struct request {
     qnnrt_llm_sampler *sampler;
     int32_t    *token;                      /* [prompt + write] the prompt, then the answer */
     size_t      prompt, count;              /* tokens of the prompt, and so far */
-    size_t      given;                      /* tokens that the slot's sequence holds */
+    size_t      given;                      /* of these, the model was given so many */
     size_t      cells;                      /* that are reserved for it */
     phase       phase;
     int         cancelled;
@@ -60,7 +67,7 @@ typedef struct request {
     size_t      shown;                      /* the caller's marks: bytes that were printed, */
     int         told;                       /* and that it began */
     size_t      memory, disk;               /* tokens of the prompt that came from there */
-    size_t      computed, drafted, accepted, steps;
+    size_t      computed, drafted, accepted, steps, shifts;
     size_t      piece, last;                /* in this step: tokens of it, the index of the last */
     size_t      guesses, guess;             /* drafts, and the index of the first */
     int32_t     draft[MOST_DRAFTS];
@@ -70,6 +77,8 @@ typedef struct slot {
     request *running;                       /* NULL: the slot is free */
     int32_t *known;                         /* [cells] the tokens that its sequence holds */
     size_t   count;
+    size_t   usable;                        /* of these, for others: after a shift the rest follows
+                                               tokens that are gone */
     uint64_t used;                          /* number of the last step */
 } slot;
 
@@ -101,6 +110,7 @@ static void request_end(engine *e, request *r, const char *reason)
         if (e->draft.cache != NULL)
             qnnrt_llm_sequence_remove(e->draft.cache, (int)r->slot, -1, -1);
         if (r->wants.save && e->texts.folder != NULL && r->error.code == QNNRT_OK &&
+            s->usable == s->count &&
             store_save(&e->texts, e->target.cache, r->slot, s->known, s->count, &err) != QNNRT_OK)
             e->complain(&err);
     }
@@ -139,17 +149,24 @@ static qnnrt_result engine_ask(engine *e, const char *name, const options *wants
                                const char *prompt, size_t bytes, request **out, qnnrt_error *err)
 {
     const size_t write = wants->write != 0 ? wants->write : 16, cells = e->target.info->cells;
+    const int fits = bytes <= cells && write - 1 <= cells - bytes;   /* the last token needs none */
+    const size_t share = cells / e->slot_count;
     request **last = &e->first, *r;
     qnnrt_result result;
+    size_t needed;
     if (out != NULL)
         *out = NULL;
     if (engine_find(e, name) != NULL)
         return refuse(err, QNNRT_E_ARG, "the name %s is in use", name);
     if (bytes == 0)
         return refuse(err, QNNRT_E_ARG, "there is no prompt");
-    if (bytes > cells || write > cells || bytes + write - 1 > cells)
+    if (bytes > cells || (!fits && !qnnrt_llm_can_shift(e->target.cache)))
         return refuse(err, QNNRT_E_LIMIT, "%lu tokens and %lu to write, but the model remembers"
                       " %lu", (unsigned long)bytes, (unsigned long)write, (unsigned long)cells);
+    needed = fits ? bytes + write - 1 : bytes > share ? bytes : share;
+    if (!fits && wants->keep > 0 && wants->keep >= needed / 2)
+        return refuse(err, QNNRT_E_ARG, "%lu tokens to keep, expected below %lu",
+                      (unsigned long)wants->keep, (unsigned long)needed / 2);
     r = (request *)calloc(1, sizeof(*r));
     if (r != NULL)
         r->token = (int32_t *)calloc(bytes + write, sizeof(*r->token));
@@ -166,7 +183,7 @@ static qnnrt_result engine_ask(engine *e, const char *name, const options *wants
     r->wants = *wants;
     r->wants.write = write;
     r->prompt = r->count = bytes;
-    r->cells = bytes + write - 1;           /* the last token needs none */
+    r->cells = needed;
     encode(r->token, prompt, bytes);
     while (*last != NULL)
         last = &(*last)->next;
@@ -238,42 +255,59 @@ static qnnrt_result engine_make(engine *e, qnnrt_error *err)
     return qnnrt_llm_sampler_create(e->draft.info->logits, NULL, &e->greedy, err);
 }
 
-/* Open a model, and one that drafts for it (or NULL), in one session.
+static uint64_t engine_clock(void *user)
+{
+    struct timespec now;
+    (void)user;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
-   slots    texts at the same time, 1 to MOST_SLOTS
-   chunk    tokens of a step while prompts are read (0: as many as the model takes per call, but at
-            least 8)
-   On failure nothing stays open. */
-static qnnrt_result engine_open(engine *e, const char *folder, const char *library,
-                                const char *draft, size_t slots, size_t chunk,
-                                void (*complain)(const qnnrt_error *), qnnrt_error *err)
+typedef struct engine_desc {
+    const char *folder, *library;
+    const char *draft;                      /* folder of a model that drafts, or NULL */
+    size_t slots;                           /* texts at the same time, 1 to MOST_SLOTS */
+    size_t chunk;                           /* tokens of a step while prompts are read (0: as many
+                                               as the model takes per call, but at least 8) */
+    int    shift;                           /* 1: turn the stored keys of a text that is shifted,
+                                               where the model allows it */
+    int    by_cost;                         /* 1: measure graphs, and run the cheapest ones */
+    void (*complain)(const qnnrt_error *);
+} engine_desc;
+
+/* Open the models, in one session. On failure nothing stays open. */
+static qnnrt_result engine_open(engine *e, const engine_desc *how, qnnrt_error *err)
 {
     qnnrt_llm_session_desc desc = {0};
     qnnrt_desc opening = {0}, shared = {0};
     qnnrt_llm *models[2];
     qnnrt_result result;
     memset(e, 0, sizeof(*e));
-    e->slot_count = slots;
-    e->complain = complain;
-    opening.backend_desc.path = library;
-    result = model_open(&e->target, folder, &opening, err);
+    e->slot_count = how->slots;
+    e->complain = how->complain;
+    opening.backend_desc.path = how->library;
+    result = model_open(&e->target, how->folder, &opening, err);
     if (result != QNNRT_OK)
         return result;
-    e->chunk = chunk != 0 ? chunk : e->target.info->ar < 8 ? 8 : e->target.info->ar;
-    if (draft != NULL) {
+    e->chunk = how->chunk != 0 ? how->chunk : e->target.info->ar < 8 ? 8 : e->target.info->ar;
+    if (how->draft != NULL) {
         shared.backend = qnnrt_get_info(e->target.model)->backend;
-        result = model_open(&e->draft, draft, &shared, err);
+        result = model_open(&e->draft, how->draft, &shared, err);
         if (result == QNNRT_OK && e->draft.info->cells < e->target.info->cells)
             result = refuse(err, QNNRT_E_MISMATCH, "%s remembers %u tokens, expected at least %u,"
-                            " as %s", draft, (unsigned)e->draft.info->cells,
-                            (unsigned)e->target.info->cells, folder);
+                            " as %s", how->draft, (unsigned)e->draft.info->cells,
+                            (unsigned)e->target.info->cells, how->folder);
     }
     desc.progress = engine_progress;
     desc.progress_user = e;
+    desc.turn_keys = how->shift;
+    desc.by_cost = how->by_cost;
+    desc.clock_ns = how->by_cost ? engine_clock : NULL;
     models[0] = e->target.llm;              /* the graphs of both share one memory */
     models[1] = e->draft.llm;
     if (result == QNNRT_OK)
-        result = qnnrt_llm_session_create(models, draft != NULL ? 2 : 1, &desc, &e->session, err);
+        result = qnnrt_llm_session_create(models, how->draft != NULL ? 2 : 1, &desc, &e->session,
+                                          err);
     if (result == QNNRT_OK) {
         e->target.cache = qnnrt_llm_cache_get(e->session, 0, 0);
         e->draft.cache = qnnrt_llm_cache_get(e->session, 1, 0);
@@ -291,6 +325,23 @@ static void slot_cut(engine *e, size_t at, size_t count)
 {
     qnnrt_llm_sequence_remove(e->target.cache, (int)at, (int32_t)count, -1);
     e->slots[at].count = count;
+    if (e->slots[at].usable > count)
+        e->slots[at].usable = count;
+}
+
+/* Add a token to what a slot is known to hold. */
+static void slot_add(slot *s, int32_t token)
+{
+    s->usable += s->usable == s->count;
+    s->known[s->count++] = token;
+}
+
+/* Set the text of a slot: the first tokens of a prompt. */
+static void slot_set(engine *e, size_t at, const int32_t *token, size_t count)
+{
+    slot *s = &e->slots[at];
+    memcpy(s->known, token, count * sizeof(*token));
+    s->count = s->usable = count;
 }
 
 /* Forget all kept texts. */
@@ -329,7 +380,7 @@ static size_t begin_find(const engine *e, const request *r, size_t *n)
     size_t i, best = 0;
     *n = 0;
     for (i = 0; i < e->slot_count; ++i) {
-        const size_t c = common(e->slots[i].known, e->slots[i].count, r->token, r->prompt - 1);
+        const size_t c = common(e->slots[i].known, e->slots[i].usable, r->token, r->prompt - 1);
         if (c > *n) {
             *n = c;
             best = i;
@@ -387,7 +438,7 @@ static int begin_disk(engine *e, request *r, size_t at, size_t n)
         store_forget(&e->texts, which);
         return 0;
     }
-    memcpy(e->slots[at].known, r->token, found * sizeof(int32_t));
+    slot_set(e, at, text->token, text->count);
     slot_cut(e, at, found);
     r->disk = found;
     return 1;
@@ -402,7 +453,7 @@ static void begin_memory(engine *e, request *r, size_t at)
         slot_cut(e, at, 0);
         if (n > 0)
             qnnrt_llm_sequence_copy(e->target.cache, (int)from, (int)at, 0, (int32_t)n);
-        memcpy(e->slots[at].known, r->token, n * sizeof(int32_t));
+        slot_set(e, at, r->token, n);
     }
     slot_cut(e, at, n);
     r->memory = n;
@@ -426,6 +477,75 @@ static int request_begin(engine *e, request *r)
     r->slot = at;
     r->phase = RUNNING;
     return 1;
+}
+
+/* ---- a text outgrows the context >>shift ----------------------------------------------------- */
+
+/* Give a sequence cells of its own: a shift moves the positions of cells, and would move those of
+   the other sequences that have them. */
+static qnnrt_result shift_own(engine *e, size_t at, qnnrt_error *err)
+{
+    qnnrt_llm_cache *const cache = e->target.cache;
+    size_t bytes = qnnrt_llm_sequence_state_bytes(cache, (int)at);
+    void *state = malloc(bytes);
+    qnnrt_result result;
+    if (state == NULL)
+        return refuse(err, QNNRT_E_MEMORY, "out of memory for a state of %lu bytes",
+                      (unsigned long)bytes);
+    engine_room(e, e->slots[at].count);
+    result = qnnrt_llm_sequence_state_save(cache, (int)at, state, bytes, &bytes);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm_sequence_state_restore(cache, (int)at, state, bytes);
+    if (result != QNNRT_OK)
+        *err = *qnnrt_llm_error(cache);
+    free(state);
+    return result;
+}
+
+/* Make room in a text: the older half of it goes, except for its first tokens that are kept, and
+   the rest moves to the place of what is gone. */
+static qnnrt_result shift(engine *e, request *r, qnnrt_error *err)
+{
+    qnnrt_llm_cache *const cache = e->target.cache;
+    slot *const s = &e->slots[r->slot];
+    const size_t keep = r->wants.keep, gone = (s->count - keep + 1) / 2;
+    qnnrt_result result = QNNRT_OK;
+    size_t i, shared = 0;
+    for (i = 0; i < e->slot_count; ++i)
+        if (i != r->slot)
+            shared += common(e->slots[i].known, e->slots[i].count, s->known, s->count);
+    if (shared > 0)
+        result = shift_own(e, r->slot, err);
+    if (result != QNNRT_OK)
+        return result;
+    qnnrt_llm_sequence_remove(cache, (int)r->slot, (int32_t)keep, (int32_t)(keep + gone));
+    result = qnnrt_llm_sequence_shift(cache, (int)r->slot, (int32_t)(keep + gone), -1,
+                                      -(int32_t)gone);
+    if (result != QNNRT_OK) {
+        *err = *qnnrt_llm_error(cache);
+        return result;
+    }
+    memmove(s->known + keep, s->known + keep + gone, (s->count - keep - gone) * sizeof(*s->known));
+    s->count -= gone;
+    if (s->usable > keep)
+        s->usable = keep;
+    if (e->draft.cache != NULL)             /* it reads the text anew */
+        qnnrt_llm_sequence_remove(e->draft.cache, (int)r->slot, -1, -1);
+    ++r->shifts;
+    return QNNRT_OK;
+}
+
+/* Shift the texts that are full. */
+static void shift_full(engine *e)
+{
+    qnnrt_error err;
+    request *r;
+    for (r = e->first; r != NULL; r = r->next)
+        if (r->phase == RUNNING && e->slots[r->slot].count == r->cells &&
+            shift(e, r, &err) != QNNRT_OK) {
+            slot_cut(e, r->slot, 0);
+            request_fail(e, r, &err);
+        }
 }
 
 /* ---- what a step computes >>plan ------------------------------------------------------------- */
@@ -471,15 +591,16 @@ static void plan(engine *e)
 /* ---- drafts >>draft -------------------------------------------------------------------------- */
 
 /* Return how many drafts a request may have in this step, in which one call takes `room` more. */
-static size_t draft_most(const request *r, size_t room)
+static size_t draft_most(const engine *e, const request *r, size_t room)
 {
-    size_t most = r->wants.drafts < MOST_DRAFTS ? r->wants.drafts : MOST_DRAFTS;
+    const size_t wanted = r->wants.drafts < MOST_DRAFTS ? r->wants.drafts : MOST_DRAFTS;
     const size_t left = r->prompt + r->wants.write - r->count - 1;
+    const size_t cells = r->cells - e->slots[r->slot].count - r->piece;
+    size_t most = wanted < room ? wanted : room;
     if (r->given + r->piece != r->count)
         return 0;                           /* it still reads */
-    if (most > room)
-        most = room;
-    return most < left ? most : left;
+    most = most < left ? most : left;
+    return most < cells ? most : cells;
 }
 
 /* Take as drafts the tokens that followed the longest equal ending earlier in the text. */
@@ -542,7 +663,7 @@ static qnnrt_result draft(engine *e)
     qnnrt_result result = QNNRT_OK;
     request *r;
     for (r = running(e->first); r != NULL; r = running(r->next)) {
-        r->guesses = draft_most(r, room);
+        r->guesses = draft_most(e, r, room);
         room -= r->guesses;
         if (e->draft.cache == NULL && r->guesses > 0)
             draft_lookup(r);
@@ -618,7 +739,7 @@ static void take_tokens(engine *e, request *r)
         if (r->reason != NULL || k == r->guesses || r->draft[k] != token)
             return;
         e->batch.keep[r->guess + k] = 1;
-        s->known[s->count++] = token;
+        slot_add(s, token);
         ++r->given;
         ++r->accepted;
     }
@@ -637,9 +758,8 @@ static qnnrt_result take(engine *e, size_t first)
         slot *const s = &e->slots[r->slot];
         if (r->piece == 0)
             continue;
-        memcpy(s->known + s->count, r->token + r->given, r->piece * sizeof(int32_t));
-        s->count += r->piece;
-        r->given += r->piece;
+        for (i = 0; i < r->piece; ++i)
+            slot_add(s, r->token[r->given++]);
         r->computed += r->piece;
         r->drafted += r->guesses;
         ++r->steps;
@@ -664,8 +784,7 @@ static void step_fail(engine *e, const qnnrt_error *why)
         next = running(r->next);
         if (r->piece == 0)
             continue;
-        e->slots[r->slot].count =
-            (size_t)(qnnrt_llm_sequence_last(e->target.cache, (int)r->slot) + 1);
+        slot_cut(e, r->slot, (size_t)(qnnrt_llm_sequence_last(e->target.cache, (int)r->slot) + 1));
         request_fail(e, r, why);
     }
 }
@@ -691,10 +810,13 @@ static int engine_step(engine *e)
     request *r, *next;
     size_t first;
     engine_admit(e);
+    shift_full(e);
     plan(e);
     first = e->batch.count;
-    if (first == 0)
+    if (first == 0) {
+        qnnrt_llm_compact(e->target.cache);     /* there is time to close the holes */
         return 0;
+    }
     engine_room(e, first);
     result = draft(e);
     if (result != QNNRT_OK) {

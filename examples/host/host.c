@@ -9,6 +9,9 @@
 
        --slots N      texts that are written at the same time (default 4)
        --chunk N      tokens of a step while prompts are read (default: as many as a call takes)
+       --shift        let texts outgrow the context: their older half goes, and the keys of the rest
+                      are turned to their new positions, where the model allows it
+       --by_cost      measure the graphs, and run those that cost the least time
        --store DIR    keep texts on disk, and find the beginnings of prompts there
        --check        no server: show and check what an engine promises; status 1 if one is broken
 
@@ -16,7 +19,7 @@
 
        ask NAME [OPTION=VALUE ...] : PROMPT      write=N  drafts=N  save=1  stop=WORD (up to 4)
                                                  temperature=X  top_k=N  top_p=X  min_p=X  seed=N
-                                                 penalty=X
+                                                 penalty=X  keep=N (tokens that no shift removes)
        cancel NAME     end a request; the others do not notice
        step N          compute so many steps before the next line is read
        wait            compute until no request is left, before the next line is read
@@ -27,7 +30,7 @@
 
        NAME SLOT begin memory=N disk=N           tokens of the prompt that need not be computed
        NAME SLOT text BYTES                      a piece of the answer
-       NAME SLOT end REASON written=N computed=N steps=N drafted=N accepted=N
+       NAME SLOT end REASON written=N computed=N steps=N drafted=N accepted=N shifts=N
        NAME - error CODE TEXT                    with llama_decode()'s codes; - - for a wrong line
 
    The program consists of these files, read in this order:
@@ -54,7 +57,7 @@
 #include "engine.h"
 #include "check.h"
 
-enum { LINE_BYTES = 65536 };
+enum { LINE_BYTES = 65536, MOST_COUNT = 1000000 };
 
 /* ---- text with escapes >>text ---------------------------------------------------------------- */
 
@@ -196,9 +199,10 @@ static void print_news(request *r)
     if (r->phase == ENDED && r->error.code != QNNRT_OK)
         print_error(name, &r->error);
     else if (r->phase == ENDED)
-        printf("%s %s end %s written=%lu computed=%lu steps=%lu drafted=%lu accepted=%lu\n", name,
-               place, r->reason, (unsigned long)(r->count - r->prompt), (unsigned long)r->computed,
-               (unsigned long)r->steps, (unsigned long)r->drafted, (unsigned long)r->accepted);
+        printf("%s %s end %s written=%lu computed=%lu steps=%lu drafted=%lu accepted=%lu"
+               " shifts=%lu\n", name, place, r->reason, (unsigned long)(r->count - r->prompt),
+               (unsigned long)r->computed, (unsigned long)r->steps, (unsigned long)r->drafted,
+               (unsigned long)r->accepted, (unsigned long)r->shifts);
 }
 
 /* Compute a step and print what it gave. Return 0 if there was nothing to do. */
@@ -269,12 +273,14 @@ static int read_option(options *to, char *word)
         strcpy(to->stops[to->stop_count++], value);
         return 1;
     }
-    if (!read_count(value, UINT32_MAX, &n))
+    if (!read_count(value, MOST_COUNT, &n))
         return 0;
     if (strcmp(word, "write") == 0 && n > 0)
         to->write = (size_t)n;
     else if (strcmp(word, "drafts") == 0 && n <= MOST_DRAFTS)
         to->drafts = (size_t)n;
+    else if (strcmp(word, "keep") == 0)
+        to->keep = (size_t)n;
     else if (strcmp(word, "save") == 0 && n <= 1)
         to->save = (int)n;
     else if (strcmp(word, "top_k") == 0)
@@ -412,8 +418,8 @@ static void complain(const qnnrt_error *err)
 
 static int usage(void)
 {
-    fputs("usage: host [--slots N] [--chunk N] [--store DIR] [--check] FOLDER [BACKEND_LIBRARY"
-          " [DRAFT_FOLDER]]\n", stderr);
+    fputs("usage: host [--slots N] [--chunk N] [--shift] [--by_cost] [--store DIR] [--check] FOLDER"
+          " [BACKEND_LIBRARY [DRAFT_FOLDER]]\n", stderr);
     return 2;
 }
 
@@ -423,18 +429,23 @@ int main(int argc, char **argv)
     const char *names[3] = { NULL, "libQnnRef.so", NULL }, *folder = NULL;
     uint64_t slots = 4, chunk = 0;
     int i, count = 0, checks = 0, broken = 0;
+    engine_desc how = {0};
     qnnrt_error err;
 
     for (i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--check") == 0)
             checks = 1;
+        else if (strcmp(argv[i], "--shift") == 0)
+            how.shift = 1;
+        else if (strcmp(argv[i], "--by_cost") == 0)
+            how.by_cost = 1;
         else if (strcmp(argv[i], "--store") == 0 && i + 1 < argc)
             folder = argv[++i];
         else if (strcmp(argv[i], "--slots") == 0 && i + 1 < argc) {
             if (!read_count(argv[++i], MOST_SLOTS, &slots) || slots == 0)
                 return usage();
         } else if (strcmp(argv[i], "--chunk") == 0 && i + 1 < argc) {
-            if (!read_count(argv[++i], UINT32_MAX, &chunk) || chunk == 0)
+            if (!read_count(argv[++i], MOST_COUNT, &chunk) || chunk == 0)
                 return usage();
         } else if (argv[i][0] == '-' || count == 3)
             return usage();
@@ -445,8 +456,13 @@ int main(int argc, char **argv)
         return usage();
     if (count == 1)
         fputs("host: no backend was named: using libQnnRef.so, the reference backend\n", stderr);
-    if (engine_open(&s.engine, names[0], names[1], names[2], (size_t)slots, (size_t)chunk, complain,
-                    &err) != QNNRT_OK) {
+    how.folder = names[0];
+    how.library = names[1];
+    how.draft = names[2];
+    how.slots = (size_t)slots;
+    how.chunk = (size_t)chunk;
+    how.complain = complain;
+    if (engine_open(&s.engine, &how, &err) != QNNRT_OK) {
         complain(&err);
         return 1;
     }
