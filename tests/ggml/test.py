@@ -4,9 +4,10 @@
     python3 tests/ggml/test.py [--build DIR] [PART ...]      (make test-ggml)
 
 PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, operators, other, bad, memory
-(default: all). DIR (build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs, ggml/models of make ggml-models,
-and ggml-test/<version>/ with libggml-qnnrt.so and the programs of this folder. What is expected comes from ggml's CPU backend in a run of its own, or
-from the numbers in the tables below. Everything runs on one thread: the CPU backend's threads spin while they wait."""
+(default: all of them), and bench. DIR (default build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs,
+ggml/models of make ggml-models, and ggml-test/<version>/ with libggml-qnnrt.so and the programs of this folder. What is
+expected comes from ggml's CPU backend in a run of its own, or from the numbers in the tables below. Everything runs on one
+thread: the CPU backend's threads spin while they wait."""
 import array
 import json
 import os
