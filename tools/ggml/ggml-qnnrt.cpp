@@ -286,7 +286,8 @@ public:
         auto range = table.equal_range(hash);
         for (auto at = range.first; at != range.second; ++at)
             if (at->second->key.size() == count_ &&
-                memcmp(at->second->key.data(), words_.data(), count_ * 8) == 0) return at;
+                std::equal(at->second->key.begin(), at->second->key.end(), words_.begin()))
+                return at;
         return table.end();
     }
 
