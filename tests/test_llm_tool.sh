@@ -247,6 +247,7 @@ cp "$tmp/model/forward_1.bin" "$tmp/part/forward_0.bin"
 llm_with part --prompt x
 is half_a_model 1
 silent half_a_model out
+says half_a_model err 'nothing looks tokens up'
 mkdir "$tmp/first"
 cp "$tmp/model/forward_0.bin" "$tmp/first/"
 llm_with first --prompt x

@@ -527,6 +527,10 @@ static int open_session(tool *t)
     sampling.min_p = (float)t->set.min_p;
     sampling.repetition_penalty = (float)t->set.penalty;
     sampling.seed = t->set.seed;
+    if (t->info->embeddings != NULL)
+        return fail(t, "Open all shards, and the table of embeddings if it is on the host; look at"
+                       " each tensor with --describe.", "the graphs take a hidden state"
+                       " (embeddings), and nothing looks tokens up");
     if (t->set.embedding != NULL && t->info->hidden == NULL)
         return fail(t, "Compile the model with --outputs hidden or both.", "the model does not give"
                     " its last hidden state, which --embedding needs");
