@@ -1396,7 +1396,8 @@ TEST(random_lives_in_shared_memory)
     }
     printf("  %u registrations, %llu tensors were copied\n", (unsigned)alive(), copies() - before);
     CHECK_EQ(info[0].registered, info[0].tensors);
-    CHECK(info[1].registered > info[1].tensors / 2);
+    /* Half of them do not move; how many of the others are registered depends on the last texts. */
+    CHECK(info[1].registered >= info[1].tensors / 2);
     CHECK_EQ(copies(), before);
     count = alive();
     CHECK(count > info[0].tensors + info[1].tensors / 2);
