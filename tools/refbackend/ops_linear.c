@@ -239,8 +239,7 @@ void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, 
     if (m->row_step == 1) {
         size_t c = 0;
 #ifdef REF_AVX2
-        if (m->tensor->dtype == REF_F32 && m->tensor->quant.form == REF_QUANT_NONE &&
-            ref_has_avx2())
+        if (m->tensor->dtype == REF_F32 && m->tensor->quant.form == REF_QUANT_NONE && ref_wide)
             c = product_columns(x, count, m, out, out_step);
 #endif
         for (; c < m->columns; ++c) {

@@ -182,15 +182,12 @@ float    ref_f16_to_f32(uint16_t half);
 uint16_t ref_f32_to_f16(float value);            /* halves to even, overflow to inf */
 void     ref_f16_load(const uint16_t *halves, uint64_t count, float *values);
 
-/* On x86-64 a function that is REF_AVX2 may use wider registers; call it only if ref_has_avx2(). */
+/* On x86-64 a function that is REF_AVX2 may use wider registers; call it only if ref_wide. The
+   processor is asked once, when the library is loaded: each question takes microseconds in a virtual
+   machine. Tests set ref_wide to 0 for what other processors compute. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#include <cpuid.h>
 #define REF_AVX2 __attribute__((target("avx2,f16c")))
-static inline int ref_has_avx2(void)
-{
-    unsigned a, b, c, d;                         /* clang 14 does not know the name "f16c" */
-    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
-}
+extern int ref_wide;
 #endif
 
 #endif
