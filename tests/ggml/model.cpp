@@ -5,6 +5,7 @@
 //   device=QNNRT0    all layers run there; none: the CPU backend alone; any: what libllama chooses
 //   tokens=80        tokens to write after the prompt, always the likeliest
 //   sequences=1      2: a second prompt runs in the same batches, as a sequence of its own
+//   unified=1        0: each sequence has cells of its own, as libllama has it by default
 //   ctx=128          cells of the cache for each sequence
 //   ubatch=128       tokens computed at once
 //   cache=f32        type of the cache: f32, f16, q8_0, q4_0
@@ -33,7 +34,7 @@ namespace {
 const char *const prompts[2] = {"In the beginning God created the heaven and ", "And the LORD said unto Moses, "};
 
 std::map<std::string, std::string> options = {
-    {"device", "QNNRT0"}, {"tokens", "80"}, {"sequences", "1"}, {"ctx", "128"}, {"ubatch", "128"}, {"cache", "f32"},
+    {"device", "QNNRT0"}, {"tokens", "80"}, {"sequences", "1"}, {"unified", "1"}, {"ctx", "128"}, {"ubatch", "128"}, {"cache", "f32"},
     {"flash", "0"},       {"offload", "1"}, {"logits", ""},     {"rounds", "0"}};
 
 int number(const char *name) { return std::atoi(options.at(name).c_str()); }
@@ -74,7 +75,7 @@ bool open(engine &one, const char *path, const std::string &device)
     context.n_batch = context.n_ctx;
     context.n_ubatch = static_cast<uint32_t>(number("ubatch"));
     context.n_seq_max = sequences;
-    context.kv_unified = true;
+    context.kv_unified = number("unified") != 0;
     context.n_threads = context.n_threads_batch = 1;
     context.flash_attn_type = number("flash") ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
     context.type_k = context.type_v = types.at(options.at("cache"));

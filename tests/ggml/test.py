@@ -169,9 +169,11 @@ MODELS = (("f32", "f32", []), ("f16", "f16", []), ("bf16", "bf16-f32", []),
           ("f32", "f32", ["cache=f16"]), ("f32", "f32", ["flash=1", "cache=q8_0"]),
           ("f32", "f32", ["flash=1"]), ("f32", "f32", ["flash=1", "cache=f16"]), ("f32", "f32", ["offload=0"]),
           ("f32", "f32", ["ubatch=8"]), ("f32", "f32", ["ubatch=32"]), ("f32", "f32", ["sequences=2"]),
+          ("f32", "f32", ["sequences=2", "unified=0"]),
           ("q4_0", "q4_0-f32", ["sequences=2", "ubatch=8", "flash=1"]))
 STATISTICS = {"GGML_QNNRT_STATS": "1"}
 COMPILED = r"(\d+) QNN graphs of"
+STORED, RESTORED = r"(\d+) graphs stored as files", r"stored as files, (\d+) read from files"
 
 
 def models():
@@ -227,6 +229,25 @@ def backends():
         check(name + ": perplexity %s" % done.words("perplexity"), near(done.number("perplexity"), expected.number("perplexity"), relative),
               expected.words("perplexity"))
         check(name + ": computed there", (done.counted(r"(\d+) executions") or 0) > 0, done)
+    if os.path.exists(qnn("2.51", "libQnnHtp.so")):
+        moved()
+
+
+def moved():
+    """HTP is known by its answers, not by its path, and its graphs go to files and come back."""
+    with tempfile.TemporaryDirectory(prefix="ggml.") as folder:
+        link, graphs = os.path.join(folder, "libQnnRef"), os.path.join(folder, "graphs")
+        os.symlink(os.path.abspath(os.path.dirname(qnn("2.51", "libQnnHtp.so"))), link)
+        os.mkdir(graphs)
+        environment = dict(STATISTICS, GGML_QNNRT_CACHE_DIR=graphs)
+        first, second = (run("model", gguf("q4_0"), "tokens=1", library=os.path.join(link, "libQnnHtp.so"),
+                             environment=environment) for _ in range(2))
+        count = len(os.listdir(graphs))
+        check("HTP in a folder libQnnRef: weights are static", first.status == 0 and
+              (first.counted(r"(\d+) weights became float16") or 0) > 0, first)
+        check("graphs of HTP in files", count > 7 and first.counted(COMPILED) == count == first.counted(STORED), first)
+        check("graphs of HTP from files", second.counted(COMPILED) == 0 and second.counted(RESTORED) == count and
+              second.words("tokens") == first.words("tokens") and second.words("perplexity") == first.words("perplexity"), second)
 
 
 # ---- several contexts, and graphs in files --------------------------------------------------------
@@ -259,21 +280,20 @@ def files():
     """GGML_QNNRT_CACHE_DIR: the second run compiles nothing; files that are not whole are refused, and written again."""
     with tempfile.TemporaryDirectory(prefix="ggml.") as folder:
         environment = dict(STATISTICS, GGML_QNNRT_STATIC="1", GGML_QNNRT_CACHE_DIR=folder)
-        stored, restored = r"(\d+) graphs stored as files", r"stored as files, (\d+) read from files"
         done = run("model", gguf("f32"), "tokens=4", environment=environment)
         expected, count = done.words("tokens"), len(os.listdir(folder))
-        check("graphs in files", done.status == 0 and count > 7 and done.counted(COMPILED) == count == done.counted(stored), done)
+        check("graphs in files", done.status == 0 and count > 7 and done.counted(COMPILED) == count == done.counted(STORED), done)
         done = run("model", gguf("f32"), "tokens=4", environment=environment)
         check("graphs of files: nothing is compiled", done.status == 0 and done.counted(COMPILED) == 0 and
-              done.counted(restored) == count and done.words("tokens") == expected, done)
+              done.counted(RESTORED) == count and done.words("tokens") == expected, done)
         words = damage(folder)
         done = run("model", gguf("f32"), "tokens=4", environment=environment)
-        check("damaged files are compiled again", done.status == 0 and done.counted(stored) == 7 and
-              done.counted(restored) == count - 7 and done.words("tokens") == expected, done)
+        check("damaged files are compiled again", done.status == 0 and done.counted(STORED) == 7 and
+              done.counted(RESTORED) == count - 7 and done.words("tokens") == expected, done)
         for word in words:
             check("damaged files: the log says " + word, word in done.err, done)
         done = run("model", gguf("q8_0"), "tokens=4", environment=environment)
-        check("another model takes no file with weights of this one", done.status == 0 and done.counted(restored) < count // 2 and
+        check("another model takes no file with weights of this one", done.status == 0 and done.counted(RESTORED) < count // 2 and
               done.words("tokens") == cpu("q8_0-f32", "tokens=4").words("tokens"), done)
         environment["GGML_QNNRT_CACHE_DIR"] = os.path.join(folder, "missing")
         done = run("model", gguf("f32"), "tokens=4", environment=environment)

@@ -1630,8 +1630,8 @@ void *reg_address(ggml_backend_reg_t, const char *name)
    ===================================================================================== */
 
 /* Compare ggml, as it is in this process, with what this file was compiled against: its version,
-   numbers of operators and types, and the sizes of its structs. Its api_version stays the same when
-   these change. */
+   numbers of operators and types, and the layouts of its structs. Its api_version stays the same
+   when these change. */
 bool same_ggml()
 {
     static const struct { int type; const char *name; size_t bytes; } types[] = {
@@ -1661,11 +1661,24 @@ bool same_ggml()
             (unsigned)bytes, t.name, (unsigned)t.bytes, help);
         return false;
     }
-    /* (a tensor lies behind a header of 32 bytes; a graph of 0 nodes is its struct and tables) */
+    /* (a tensor lies behind a header of 32 bytes) */
     const size_t tensor = ggml_tensor_overhead(), expected = sizeof(ggml_tensor) + 32;
-    if (tensor == expected) return true;
-    say(GGML_LOG_LEVEL_ERROR, "a tensor of this program's ggml %s takes %u bytes, expected %u: %s",
-        ggml_version(), (unsigned)tensor, (unsigned)expected, help);
+    if (tensor != expected) {
+        say(GGML_LOG_LEVEL_ERROR, "a tensor of this program's ggml %s takes %u bytes, expected %u:"
+            " %s", ggml_version(), (unsigned)tensor, (unsigned)expected, help);
+        return false;
+    }
+    /* (the list of a graph's nodes begins where its struct ends) */
+    const ggml_init_params params = { ggml_graph_overhead_custom(1, false), nullptr, true };
+    ggml_context *c = ggml_init(params);
+    const ggml_cgraph *g = c != nullptr ? ggml_new_graph_custom(c, 1, false) : nullptr;
+    const bool same = g != nullptr && g->size == 1 &&
+                      (const void *)g->nodes == (const void *)(g + 1);
+    ggml_free(c);
+    if (same) return true;
+    say(GGML_LOG_LEVEL_ERROR, "graphs of this program's ggml %s are laid out in another way than in"
+        " the sources of this library: build tools/ggml against the program's sources",
+        ggml_version());
     return false;
 }
 
@@ -1682,11 +1695,11 @@ device *open_device()
         return nullptr;
     }
     const qnnrt_backend_info *info = qnnrt_backend_get_info(d->backend);
-    const bool htp = info->id == 6 && strstr(info->path, "Ref") == nullptr;
+    const bool htp = info->id == 6;
     d->description = std::string(info->provider) + " " + info->build_id + ", qnnrt " +
                      qnnrt_version();
-    d->options.backend = qnnrt_backend_get_info(d->backend)->id;
-    d->options.release = qnnrt_backend_get_info(d->backend)->build_id;
+    d->options.backend = info->id;
+    d->options.release = info->build_id;
     d->options.half = d->env.half >= 0 ? d->env.half != 0 : htp;
     d->options.statics = d->env.statics >= 0 ? d->env.statics != 0 : htp;
     d->options.blocks = d->env.blocks >= 0 ? d->env.blocks != 0 : htp;
