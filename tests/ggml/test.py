@@ -456,8 +456,11 @@ def bad():
                               ("a folder", folder), ("a library of another kind", wrong)):
             refused(name, ["ggml-qnnrt", os.path.basename(library)], library=library)
     for name, value in (("GGML_QNNRT_HALF", "2"), ("GGML_QNNRT_HOST", "yes"), ("GGML_QNNRT_SOC", "-1"),
-                        ("GGML_QNNRT_CACHE_GRAPHS", "1e9"), ("GGML_QNNRT_TYPE", "npu"), ("GGML_QNNRT_STATIC", "99999999999999999999")):
+                        ("GGML_QNNRT_CACHE_GRAPHS", "1e9"), ("GGML_QNNRT_TYPE", "npu"), ("GGML_QNNRT_STATIC", "99999999999999999999"),
+                        ("GGML_QNNRT_OPS", "MUL_MAT,FOO"), ("GGML_QNNRT_OPS", "mul_mat"), ("GGML_QNNRT_BLOCKS", "1"),
+                        ("GGML_QNNRT_CACHE_DIR", "/nowhere"), ("GGML_QNNRT_CACHE_DIR", "/dev/null")):
         refused("%s=%s" % (name, value), [name, value], environment={name: value})
+    refused("a name that nothing reads", ["GGML_QNNRT_CACHES_DIR"], environment={"GGML_QNNRT_CACHES_DIR": "1"})
     full = run("model", gguf("f32"), "tokens=300")
     check("a full context", full.status == 4 and "decode 1" in full.out, full)
     allocations()

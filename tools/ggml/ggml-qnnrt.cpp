@@ -139,6 +139,42 @@ bool env_number(const char *name, long most, long *to)
     return false;
 }
 
+/* Refuse names of the environment that nothing reads, and operators that ggml does not have. */
+bool env_known(const char *ops)
+{
+    static const char *const names[] = {
+        "LIB", "SOC", "HALF", "STATIC", "BLOCKS", "HOST", "SET_ROWS", "TYPE", "OPS", "CACHE_GRAPHS",
+        "CACHE_MB", "CACHE_DIR", "SEGMENT", "CACHES", "STATS", "VERBOSE"
+    };
+    static const char prefix[] = "GGML_QNNRT_";
+    const size_t cut = sizeof prefix - 1;
+    for (char **at = environ; at != nullptr && *at != nullptr; ++at) {
+        const size_t length = strcspn(*at, "=");
+        bool known = strncmp(*at, prefix, cut) != 0;
+        for (const char *name : names)
+            known |= length == cut + strlen(name) && memcmp(*at + cut, name, length - cut) == 0;
+        if (known) continue;
+        say(GGML_LOG_LEVEL_ERROR, "%.*s is not a name that this library knows: README.md has the"
+            " list", (int)std::min(length, (size_t)100), *at);
+        return false;
+    }
+    for (const char *at = ops; at != nullptr && *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        bool known = false;
+        for (int op = 1; op < GGML_OP_COUNT; ++op) {
+            const char *name = ggml_op_name((ggml_op)op);
+            known |= strlen(name) == length && memcmp(at, name, length) == 0;
+        }
+        if (!known) {
+            say(GGML_LOG_LEVEL_ERROR, "GGML_QNNRT_OPS is \"%s\", expected names of ggml's operators"
+                " with commas between them, such as MUL_MAT,ADD", ops);
+            return false;
+        }
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
 bool env_read(environment *e)
 {
     const char *type = env_text("GGML_QNNRT_TYPE"), *lib = env_text("GGML_QNNRT_LIB");
@@ -167,6 +203,15 @@ bool env_read(environment *e)
     e->segment = (size_t)std::max(segment, 1L);
     e->stats = env_text("GGML_QNNRT_STATS");
     e->ops = env_text("GGML_QNNRT_OPS");
+    if (!env_known(e->ops)) return false;
+    if (e->cache_dir != nullptr) {
+        struct stat folder;
+        if (stat(e->cache_dir, &folder) != 0 || !S_ISDIR(folder.st_mode)) {
+            say(GGML_LOG_LEVEL_ERROR, "GGML_QNNRT_CACHE_DIR is \"%s\", expected a folder: make it",
+                e->cache_dir);
+            return false;
+        }
+    }
     if (env_text("GGML_QNNRT_CACHES") != nullptr) e->caches = env_text("GGML_QNNRT_CACHES");
     if (type == nullptr || strcmp(type, "igpu") == 0) return true;
     e->type = strcmp(type, "gpu") == 0 ? GGML_BACKEND_DEVICE_TYPE_GPU
@@ -1703,6 +1748,12 @@ device *open_device()
     d->options.half = d->env.half >= 0 ? d->env.half != 0 : htp;
     d->options.statics = d->env.statics >= 0 ? d->env.statics != 0 : htp;
     d->options.blocks = d->env.blocks >= 0 ? d->env.blocks != 0 : htp;
+    if (d->env.blocks == 1 && (!d->options.half || !d->options.statics)) {
+        say(GGML_LOG_LEVEL_ERROR, "GGML_QNNRT_BLOCKS is 1, which needs %s=1",
+            !d->options.half ? "GGML_QNNRT_HALF" : "GGML_QNNRT_STATIC");
+        qnnrt_backend_close(d->backend);
+        return nullptr;
+    }
     d->options.set_rows = d->env.set_rows;
     d->options.weight = weight_of;
     if (d->env.cache_dir != nullptr) d->options.content = content_of;
