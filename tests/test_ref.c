@@ -1485,6 +1485,133 @@ TEST(outputs_may_overlap_inputs_and_not_each_other)
     TRY(world_close(&w));
 }
 
+/* ---- casts of weights ----------------------------------------------------------------------- */
+
+enum { FOLD_IN, FOLD_STATIC, FOLD_UPDATE, FOLD_FULL, FOLD_ROWS, FOLD_BOTH, FOLD_OUT, FOLDS };
+enum { FOLD_M = 2, FOLD_K = 40, FOLD_N = 24, FOLD_W = FOLD_K * FOLD_N };
+
+static uint32_t fold_x[] = { FOLD_M, FOLD_K }, fold_y[] = { FOLD_M, FOLD_N };
+static uint32_t fold_w[] = { FOLD_N, FOLD_K }, fold_rows[] = { FOLD_K, FOLD_N };
+
+/* Add y = x * w, with w = Cast(h), and when it is read by another node: z = -w. */
+static void add_fold(q_handle graph, int form, int read, void *halves, q_tensor in[2],
+                     q_tensor out[2])
+{
+    const uint32_t type = form == FOLD_STATIC ? Q_STATIC
+                        : form == FOLD_UPDATE ? Q_UPDATEABLE_STATIC : Q_APP_WRITE;
+    uint32_t *shape = form == FOLD_ROWS ? fold_rows : fold_w, square[] = { FOLD_N, FOLD_N };
+    q_tensor h = tensor("h", type, 0x216, 2, shape), z = tensor("z", Q_APP_READ, 0x232, 2, shape);
+    q_tensor w = tensor("w", form == FOLD_OUT ? Q_APP_READ : Q_NATIVE, 0x232, 2, shape), both[2];
+    q_param param;
+    q_op op;
+    if (type != Q_APP_WRITE) h = with_data(h, halves, FOLD_W * 2);
+    in[0] = tensor("x", Q_APP_WRITE, 0x232, 2, fold_x);
+    out[0] = tensor("y", Q_APP_READ, 0x232, 2, form == FOLD_BOTH ? square : fold_y);
+    CHECK_EQ(ref.graph_tensor(graph, &in[0]), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &h), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &w), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &out[0]), 0);
+    CHECK_EQ(ref.add_node(graph, node("cast", "Cast", &h, 1, &w)), 0);
+    both[0] = form == FOLD_BOTH ? w : in[0];
+    both[1] = w;
+    memset(&param, 0, sizeof(param));
+    param.name = form == FOLD_FULL ? "keep_dims" : "transpose_in1";
+    param.u.scalar.dtype = 0x508;
+    param.u.scalar.u.u8 = form != FOLD_ROWS;
+    op = node("product", form == FOLD_FULL ? "FullyConnected" : "MatMul", both, 2, out);
+    op.v1.params = &param;
+    op.v1.param_count = 1;
+    CHECK_EQ(ref.add_node(graph, op), 0);
+    if (read) {
+        CHECK_EQ(ref.graph_tensor(graph, &z), 0);
+        CHECK_EQ(ref.add_node(graph, node("neg", "ElementWiseNeg", &w, 1, &z)), 0);
+    }
+    CHECK_EQ(ref.finalize(graph, NULL, NULL), 0);
+    in[1] = h;
+    out[1] = z;
+}
+
+/* Execute, check what the profile says about the Cast, and that the node which reads it gets it. */
+static void run_fold(const world *w, q_handle graph, q_tensor in[2], q_tensor out[2], int read)
+{
+    static float z[FOLD_W];
+    const uint64_t *ids, *subs;
+    const uint32_t inputs = in[1].v.type == Q_APP_WRITE ? 2 : 1;
+    uint32_t count;
+    q_handle profile;
+    q_event event;
+    out[1] = with_data(out[1], z, sizeof(z));
+    CHECK_EQ(ref.profile_create(w->backend, 2, &profile), 0);
+    CHECK_EQ(ref.execute(graph, in, inputs, out, read ? 2 : 1, profile, NULL), 0);
+    CHECK_EQ(ref.profile_events(profile, &ids, &count), 0);
+    CHECK_EQ(ref.profile_sub(ids[0], &subs, &count), 0);
+    CHECK_EQ(count, read ? 3 : 2);
+    CHECK_EQ(ref.profile_data(subs[0], &event), 0);
+    CHECK(strcmp(event.name, "cast:OpId_0 (us)") == 0 && (read || event.value == 0));
+    CHECK_EQ(ref.profile_free(profile), 0);
+    if (read) CHECK(z[0] == -0.5f && z[1] == 0.25f);
+}
+
+static int folds(void)
+{
+    const char *answer = ref_ask("graph main"), *at = strstr(answer, " folded ");
+    return at != NULL ? atoi(at + 8) : -1;
+}
+
+/* A Cast that another node reads is executed; the product has the same bits. */
+TEST(products_read_halves_where_a_cast_serves_them_alone)
+{
+    static const uint16_t special[] = { 0x7C00, 0xFC00, 0x7E00, 0x0001, 0x83FF, 0x8000, 0x7BFF };
+    static uint16_t halves[FOLD_W], zeros[FOLD_W];
+    static float x[FOLD_M * FOLD_K], y[3][FOLD_M * FOLD_N];
+    const q_tensor *list;
+    q_tensor in[2], out[2];
+    unsigned char *data;
+    q_handle restored, graph;
+    uint64_t bytes;
+    uint32_t state = 5;
+    int form, read, i;
+    world w;
+    ref_begin("");
+    for (i = 0; i < FOLD_W; ++i)
+        halves[i] = (uint16_t)(0x3000 + random_next(&state) % 0x0C00 + (i % 3 == 0 ? 0x8000 : 0));
+    for (i = 0; i < 7; ++i) halves[(i + 1) * 101] = special[i];
+    halves[0] = 0x3800;
+    halves[1] = 0xB400;
+    for (i = 0; i < FOLD_M * FOLD_K; ++i)
+        x[i] = (float)(random_next(&state) % 4096) / 4096.0f - 0.5f;
+    for (form = 0; form < FOLDS; ++form) {
+        const int products = form == FOLD_BOTH || form == FOLD_OUT;
+        for (read = products ? 0 : 1; read >= 0; --read) {
+            TRY(world_open(&w));
+            TRY(add_fold(w.graph, form, read, form == FOLD_UPDATE ? zeros : halves, in, out));
+            CHECK_EQ(folds(), !products && !read);
+            in[0] = with_data(in[0], x, sizeof(x));
+            in[1] = with_data(in[1], halves, sizeof(halves));
+            list = &in[1];
+            if (form == FOLD_UPDATE) CHECK_EQ(ref.update(w.graph, &list, 1), 0);
+            out[0] = with_data(out[0], y[read], sizeof(y[read]));
+            if (!products) TRY(run_fold(&w, w.graph, in, out, read));
+            if (!products && !read) {
+                CHECK(strstr(ref_ask("graph main"), " arena 0 ") != NULL);
+                data = save(w.context, &bytes);
+                CHECK(data != NULL);
+                CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &restored, NULL), 0);
+                free(data);
+                CHECK_EQ(ref.retrieve(restored, "main", &graph), 0);
+                if (form == FOLD_UPDATE) CHECK_EQ(ref.update(graph, &list, 1), 0);
+                out[0] = with_data(out[0], y[2], sizeof(y[2]));
+                TRY(run_fold(&w, graph, in, out, 0));
+                CHECK_EQ(memcmp(y[1], y[0], sizeof(y[0])), 0);
+                CHECK_EQ(memcmp(y[2], y[0], sizeof(y[0])), 0);
+                CHECK(isfinite(y[0][0]) && !isfinite(y[0][form == FOLD_ROWS ? 5 : 2]));
+                CHECK_EQ(ref.context_free(restored, NULL), 0);
+            }
+            TRY(world_close(&w));
+        }
+    }
+}
+
 TEST(fifty_thousand_flips_do_no_harm)
 {
     unsigned char *data, *copy;
@@ -2552,6 +2679,7 @@ TEST_MAIN("ref")
     RUN(intermediate_tensors_are_placed_by_first_fit);
     RUN(many_tensors_are_placed_in_few_steps);
     RUN(outputs_may_overlap_inputs_and_not_each_other);
+    RUN(products_read_halves_where_a_cast_serves_them_alone);
     RUN(fifty_thousand_flips_do_no_harm);
     RUN(flips_of_dynamic_dims_do_no_harm);
     RUN(binaries_of_others_are_refused_by_name);

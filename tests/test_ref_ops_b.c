@@ -199,33 +199,64 @@ TEST(matmul_takes_a_runtime_operand_with_any_8_bit_zero_point)
     TRY(ops_run(expected));
 }
 
-/* Columns of floats have a function of their own for processors with wide registers. Columns of
-   halves do not: they are decoded, and multiplied one by one. */
+/* Return 1 if all are equal, bit by bit, or both not a number. */
+static int same_bits(const float *a, const float *b, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (memcmp(&a[i], &b[i], sizeof a[i]) != 0 && (a[i] == a[i] || b[i] == b[i]))
+            return 0;
+    return 1;
+}
+
+/* Columns of floats and of halves have functions of their own for processors with wide registers,
+   and halves two: for one row, and for several. */
 TEST(products_have_the_same_bits_in_registers_of_any_width)
 {
-    enum { ROWS = 200, COLUMNS = 9, COUNT = 3 };
+    enum { ROWS = 200, COLUMNS = 21, COUNT = 3 };
+    static const uint16_t special[] = { 0x7C00, 0xFC00, 0x7E01, 0xFFFF, 0x7D00 };
     static uint16_t halves[ROWS * COLUMNS];
-    static float floats[ROWS * COLUMNS], x[ROWS * COUNT], out[2][COLUMNS * COUNT];
+    static float floats[ROWS * COLUMNS], x[ROWS * COUNT], out[4][COLUMNS * COUNT];
     static char scratch[1 << 16];
+    size_t finite = 0, other = 0;
     ops_seed = 14;
     for (size_t i = 0; i < ROWS * COLUMNS; ++i) {
         halves[i] = ref_f32_to_f16((float)ops_uniform(-1.0, 1.0));
+        if (ops_pick(4) == 0)                                       /* subnormal, or 0 */
+            halves[i] &= 0x83FF;
+        if (ops_pick(600) == 0)
+            halves[i] = special[ops_pick(sizeof special / sizeof special[0])];
         floats[i] = ref_f16_to_f32(halves[i]);
     }
     for (size_t i = 0; i < ROWS * COUNT; ++i)
-        x[i] = (float)ops_uniform(-1.0, 1.0);
-    for (size_t rows = 1; rows <= ROWS; ++rows) {
+        x[i] = ops_pick(9) == 0 ? 0.0f : (float)ops_uniform(-1.0, 1.0);
+    for (size_t at = 2 * ROWS; at-- > 0;) {
+        const size_t rows = at / 2 + 1, count = at % 2 == 0 ? 1 : COUNT;
+        const uint64_t first = rows < ROWS;
         CHECK(ref_product_scratch(rows) <= sizeof scratch);
-        for (int half = 0; half < 2; ++half) {
+        for (int form = 0; form < 4; ++form) {
+            const int half = form % 2;
             ref_tensor weight;
             memset(&weight, 0, sizeof weight);
             weight.dtype = half ? REF_F16 : REF_F32;
             weight.data = half ? (void *)halves : (void *)floats;
-            const ref_matrix matrix = { &weight, 0, 1, rows, rows, COLUMNS, 0 };
-            ref_product(x, COUNT, &matrix, out[half], COLUMNS, scratch);
+            const ref_matrix matrix = { &weight, first, 1, at % 3 == 0 ? rows : ROWS - first, rows,
+                                        COLUMNS, 0 };
+#ifdef REF_AVX2
+            const int wide = ref_wide;
+            ref_wide = wide && form < 2;
+#endif
+            ref_product(x, count, &matrix, out[form], COLUMNS, scratch);
+#ifdef REF_AVX2
+            ref_wide = wide;
+#endif
+            CHECK(same_bits(out[form], out[0], count * COLUMNS));
         }
-        CHECK(memcmp(out[0], out[1], sizeof out[0]) == 0);
+        for (size_t i = 0; i < count * COLUMNS; ++i) {
+            finite += isfinite(out[0][i]) ? 1 : 0;
+            other += isfinite(out[0][i]) ? 0 : 1;
+        }
     }
+    CHECK(finite > 1000 && other > 1000);
 }
 
 TEST(matmul_refuses_what_is_wrong_and_says_why)

@@ -758,7 +758,9 @@ static q_code compute(ref_body *body, int timed, ref_why *why)
         ref_step *step = body->steps[body->order[i]];
         const uint64_t began = timed ? ref_now_ns() : 0;
         ref_why own;
-        if (!step->view.op->run(&step->view, scratch, &own)) {
+        if (step->folded)
+            continue;
+        if (!step->run.op->run(&step->run, scratch, &own)) {
             ref_refuse(why, "node \"%.120s\": %.380s", step->view.name, own.text);
             return Q_GENERAL;
         }

@@ -17,8 +17,8 @@
                           loaded; bytes: of all allocations
            steps          "plan N place N": steps of planning arenas in finalize and load, and of
                           sorting the caller's memory in execute
-           graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph
-                          with that name
+           graph NAME     "nodes N tensors N data N arena N scratch N folded N" of the first living
+                          graph with that name; folded: Casts that are not executed
 
    A call that fails by a rule has no effect, except that calls which free do free. A call for a
    feature that the library does not have returns 1000 and logs it.
@@ -897,15 +897,18 @@ static size_t graph_tell(const char *name, char *answer, size_t bytes)
     for (size_t i = 0; (graph = ref_ledger_at(REF_GRAPH, i)) != NULL; ++i) {
         const ref_body *body = graph->body;
         uint64_t data = 0;
+        int folded = 0;
         if (strcmp(body->name, name) != 0)
             continue;
         for (int k = 0; k < body->model->data_count; ++k)
             data += body->model->data[k].bytes;
+        for (int k = 0; k < body->step_count; ++k)
+            folded += body->steps[k]->folded;
         return (size_t)snprintf(answer, bytes,
-                                "nodes %d tensors %d data %llu arena %llu scratch %llu",
+                                "nodes %d tensors %d data %llu arena %llu scratch %llu folded %d",
                                 body->step_count, body->value_count, (unsigned long long)data,
                                 (unsigned long long)body->arena_bytes,
-                                (unsigned long long)body->scratch_bytes);
+                                (unsigned long long)body->scratch_bytes, folded);
     }
     return 0;
 }

@@ -3,7 +3,7 @@
    Calls and files build a graph with the same functions, so a file cannot contain anything that
    calls could not make. Finalizing orders the nodes (each after the writers of its inputs), and
    places the intermediate tensors in one arena by first fit over their lifetimes; the scratch
-   memory of the nodes follows them.
+   memory of the nodes follows them. Casts of float16 weights are left to the products.
    Knows nothing of: handles, vendor structs, bytes of a file */
 #include "ref.h"
 
@@ -554,6 +554,65 @@ static q_code order_steps(ref_body *body, ref_why *why)
     return code;
 }
 
+static int reads_weight(const ref_step *step, uint32_t i)
+{
+    return i == 1 && (strcmp(step->view.op->type, "MatMul") == 0
+                      || strcmp(step->view.op->type, "FullyConnected") == 0);
+}
+
+/* Casts of FLOAT_16 weights to FLOAT_32. */
+static int may_fold(const ref_body *body, const ref_step *step)
+{
+    const ref_value *in, *out;
+    if (body->flexible || strcmp(step->view.op->type, "Cast") != 0)
+        return 0;
+    in = body->values[step->in[0]];
+    out = body->values[step->out[0]];
+    return in->view.dtype == REF_F16 && out->view.dtype == REF_F32 && out->type == Q_NATIVE
+        && (ref_type_is_input(in->type) || ref_type_is_static(in->type));
+}
+
+/* Let products read the halves of an input or of static data themselves, where a Cast makes floats
+   of them for products alone: they convert halves in registers. */
+static q_code fold_casts(ref_body *body, ref_why *why)
+{
+    enum { WEIGHT = 1, OTHER = 2 };
+    unsigned char *read = ref_alloc((size_t)body->value_count);
+    q_code code = Q_OK;
+    if (read == NULL)
+        code = Q_MEMORY;
+    for (int s = 0; code == Q_OK && s < body->step_count; ++s) {
+        const ref_step *step = body->steps[s];
+        for (uint32_t i = 0; i < step->view.in_count; ++i)
+            if (step->in[i] != REF_NONE)
+                read[step->in[i]] |= reads_weight(step, i) ? WEIGHT : OTHER;
+    }
+    for (int s = 0; code == Q_OK && s < body->step_count; ++s) {
+        ref_step *step = body->steps[s];
+        step->run = step->view;
+        step->folded = may_fold(body, step) && read[step->out[0]] == WEIGHT;
+    }
+    for (int s = 0; code == Q_OK && s < body->step_count; ++s) {
+        ref_step *step = body->steps[s];
+        const size_t bytes = step->view.in_count * sizeof(*step->run.in);
+        const int writer = step->view.in_count > 1 && step->in[1] != REF_NONE
+                               ? body->values[step->in[1]]->writer : REF_NONE;
+        if (writer == REF_NONE || !body->steps[writer]->folded)
+            continue;
+        step->run.in = ref_arena_alloc(&body->model->arena, bytes);
+        if (step->run.in == NULL) {
+            code = Q_MEMORY;
+            break;
+        }
+        memcpy(step->run.in, step->view.in, bytes);
+        step->run.in[1] = body->steps[writer]->view.in[0];
+    }
+    if (code != Q_OK)
+        ref_refuse(why, "no memory to plan the graph");
+    ref_free(read);
+    return code;
+}
+
 /* A living value of a plan. Spots form a treap by offset, in which each knows the widest gap of its
    subtree, so that first fit finds its place without a walk over all of them. What balances the
    treap depends on an address: a file cannot be made to unbalance it. Spot 0 stands for none. */
@@ -666,7 +725,7 @@ static void spot_remove(ref_spot *spots, uint32_t *root, uint32_t spot)
 static void plan_step(ref_body *body, int pos, ref_spot *spots, uint32_t *dying, uint32_t *root)
 {
     const ref_step *step = body->steps[body->order[pos]];
-    for (uint32_t i = 0; i < step->view.out_count; ++i) {
+    for (uint32_t i = 0; i < step->view.out_count && !step->folded; ++i) {
         ref_value *value = body->values[step->out[i]];
         const uint32_t spot = (uint32_t)step->out[i] + 1;
         if (value->type != Q_NATIVE)
@@ -683,8 +742,8 @@ static void plan_step(ref_body *body, int pos, ref_spot *spots, uint32_t *dying,
     }
     for (uint32_t spot = dying[pos]; spot != 0; spot = spots[spot].next)
         spot_remove(spots, root, spot);
-    if (step->view.op->scratch != NULL) {
-        const uint64_t scratch = step->view.op->scratch(&step->view);
+    if (step->run.op->scratch != NULL && !step->folded) {
+        const uint64_t scratch = step->run.op->scratch(&step->run);
         if (scratch > body->scratch_bytes)
             body->scratch_bytes = scratch;
     }
@@ -751,6 +810,8 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
     }
     code = order_steps(body, why);
     if (code == Q_OK)
+        code = fold_casts(body, why);
+    if (code == Q_OK)
         code = plan_arena(body, why);
     if (code != Q_OK)
         return code;
@@ -764,7 +825,8 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
     free(body->arena);
     body->arena = arena;
     for (int i = 0; i < body->value_count; ++i)
-        if (body->values[i]->type == Q_NATIVE && body->values[i]->writer != REF_NONE)
+        if (body->values[i]->type == Q_NATIVE && body->values[i]->writer != REF_NONE
+            && !body->steps[body->values[i]->writer]->folded)
             body->values[i]->view.data = body->arena + body->values[i]->offset;
     body->finalized = 1;
     return Q_OK;

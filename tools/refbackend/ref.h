@@ -248,6 +248,9 @@ typedef struct ref_argument {            /* a parameter of a step */
 
 typedef struct ref_step {
     ref_node      view;
+    /* What is executed: view, but with halves as the weight where a Cast to float32 is folded. */
+    ref_node      run;
+    int           folded;                /* 1: such a Cast, which is not executed */
     const char   *package;
     int          *in, *out;              /* indices of values, REF_NONE: absent */
     ref_argument *arguments;

@@ -183,8 +183,8 @@ uint16_t ref_f32_to_f16(float value);            /* halves to even, overflow to 
 void     ref_f16_load(const uint16_t *halves, uint64_t count, float *values);
 
 /* On x86-64 a function that is REF_AVX2 may use wider registers; call it only if ref_wide. The
-   processor is asked once, when the library is loaded: each question takes microseconds in a virtual
-   machine. Tests set ref_wide to 0 for what other processors compute. */
+   processor is asked once, when the library is loaded: each question takes microseconds in a
+   virtual machine. Tests set ref_wide to 0 for what other processors compute. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define REF_AVX2 __attribute__((target("avx2,f16c")))
 extern int ref_wide;
