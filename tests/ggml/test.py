@@ -3,8 +3,8 @@
 
     python3 tests/ggml/test.py [--build DIR] [PART ...]      (make test-ggml)
 
-PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, operators, other, bad, memory
-(default: all of them), and bench. DIR (default build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs,
+PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, operators, other, bad, installed,
+memory (default: all of them), and bench. DIR (default build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs,
 ggml/models of make ggml-models, and ggml-test/<version>/ with libggml-qnnrt.so and the programs of this folder. What is
 expected comes from ggml's CPU backend in a run of its own, or from the numbers in the tables below. Everything runs on one
 thread: the CPU backend's threads spin while they wait."""
@@ -12,6 +12,7 @@ import array
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -488,6 +489,35 @@ def allocations():
         check("%s: each allocation fails, %d runs computed all the same" % (" ".join(words), computed), broken == 0, broken)
 
 
+def installed():
+    """An installed ggml: its libggml-base.so is linked, whatever its package sets, and another version is refused."""
+    for version, words in ((NEW, None), (OLD, ["has ggml " + OLD, "take the sources of the"])):
+        with tempfile.TemporaryDirectory(prefix="ggml.") as folder:
+            package = os.path.join(folder, "lib", "cmake", "ggml")
+            os.makedirs(package)
+            for name in ("libggml.so", "libggml-base.so"):
+                shutil.copy(path("ggml", NEW, "bin", name), os.path.join(folder, "lib"))
+            with open(os.path.join(package, "ggml-config.cmake"), "w", encoding="ascii") as file:
+                file.write("unset(GGML_LIBRARY CACHE)\nfind_library(GGML_LIBRARY ggml PATHS %s/lib NO_DEFAULT_PATH)\n" % folder)
+            with open(os.path.join(package, "ggml-config-version.cmake"), "w", encoding="ascii") as file:
+                file.write("set(PACKAGE_VERSION %s)\n" % version)
+            made = os.path.join(folder, "made")
+            command = ["cmake", "-S", os.path.join(TOP, "tools", "ggml"), "-B", made, "-G", "Unix Makefiles", "-DGGML_PREFIX=" + folder,
+                       "-DGGML_SOURCE=" + os.path.abspath(path("ggml", NEW, "ggml"))]
+            for again in range(2 if words is None else 1):
+                one = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
+                done = Done(one.returncode, one.stdout, one.stderr)
+            if words is not None:
+                for word in words:
+                    check("ggml %s is installed: the message says '%s'" % (version, word),
+                          done.status != 0 and word in " ".join(done.err.split()), done)
+                continue
+            with open(os.path.join(made, "CMakeFiles", "ggml-qnnrt.dir", "link.txt"), encoding="utf-8") as file:
+                link = file.read()
+            check("ggml %s is installed: its libggml-base.so is linked" % version,
+                  done.status == 0 and "/lib/libggml-base.so" in link and "/lib/libggml.so" not in link, done)
+
+
 # ---- memory ---------------------------------------------------------------------------------------
 
 
@@ -525,7 +555,7 @@ def bench():
 
 PARTS = {"sched": sched, "cache": cache, "models": models, "backends": backends, "programs": programs, "graphs": graphs,
          "random": seeds, "operators": operators,
-         "threads": threads, "files": files, "other": other, "bad": bad, "memory": memory}
+         "threads": threads, "files": files, "other": other, "bad": bad, "installed": installed, "memory": memory}
 
 
 def main(arguments):
