@@ -272,15 +272,20 @@ static qg_param list(const char *name, const dims &values)
 }
 
 /* Operators of which HTP has no float32 kernel, although it accepts them: x86-64, 2.47 to 2.51. */
-static const char only_half_on_htp[] =
-    "Gather GatherElements ScatterNd ElementWiseSelect RmsNorm Gelu Elu ElementWiseRound L2Norm "
-    "InstanceNorm GroupNorm";
-
-bool qg_graph::on(const char *family) const
+static bool only_half_on_htp(const char *type)
 {
-    return strcmp(family, options_.backend == 6 ? "Htp" : options_.backend == 3 ? "Cpu" : "Ref")
-           == 0;
+    static const char *const types[] = { "Gather", "RmsNorm", "Gelu", "Elu" };
+    for (const char *t : types) if (strcmp(t, type) == 0) return true;
+    return false;
 }
+
+/* Return the library as qnnrt_known_find() names it. */
+static const char *family_of(const qg_options &options)
+{
+    return options.backend == QG_HTP ? "Htp" : options.backend == QG_CPU ? "Cpu" : "Ref";
+}
+
+bool qg_graph::on(const char *family) const { return strcmp(family, family_of(options_)) == 0; }
 
 bool qg_graph::is_static(const ggml_tensor *t) const
 {
@@ -377,8 +382,7 @@ bool qg_graph::known_wrong(const char *type, const std::vector<qg_value> &in, qn
     const qnnrt_tensor_desc *out = &descs[in.size()];
     const qnnrt_known_node node = { type, sources.data(), sources.size(), &out, 1, ps.data(),
                                     ps.size() };
-    const qnnrt_known *k = qnnrt_known_find(on("Htp") ? "Htp" : on("Cpu") ? "Cpu" : "Ref",
-                                            options_.release.c_str(), &node);
+    const qnnrt_known *k = qnnrt_known_find(family_of(options_), options_.release.c_str(), &node);
     /* A beta of RmsNorm that is not added does no harm: ours are zeros. */
     if (k == nullptr || strcmp(k->name, "htp-beta") == 0) return false;
     if (why != nullptr) *why = std::string(type) + ": " + k->name + ": " + k->why;
@@ -390,8 +394,7 @@ qg_value qg_graph::op(const char *type, const std::vector<qg_value> &in, const d
 {
     std::string key, why;
     if (dtype == QNNRT_DTYPE_UNDEFINED) dtype = in[0].dtype;
-    if (dtype == QNNRT_DTYPE_F32 && on("Htp") &&
-        qnnrt_known__listed(only_half_on_htp, type, strlen(type))) {
+    if (dtype == QNNRT_DTYPE_F32 && on("Htp") && only_half_on_htp(type)) {
         std::vector<qg_value> halves;
         for (const qg_value &v : in)
             halves.push_back(is_real(v.dtype) ? cast(v, QNNRT_DTYPE_F16) : v);
@@ -605,28 +608,29 @@ qg_value qg_graph::blocks(const ggml_tensor *n, int src)
 {
     const ggml_tensor *t = n->src[src];
     const std::string key = pointer_key("blocks ", t);
+    const size_t block = 32, bytes = 18;         /* values and bytes of one */
     const size_t count = (size_t)ggml_nelements(t);
     auto found = same_.find(key);
     if (found != same_.end()) return found->second;
     blocks_.emplace_back();
     block_data &to = blocks_.back();
     to.codes.resize(count);
-    to.scales.resize(count / 32);
-    const uint8_t *p = ask_ ? nullptr : (const uint8_t *)t->data;
-    for (size_t i = 0; i < count / 32; ++i) {
-        ggml_fp16_t scale = 0;
-        if (p != nullptr) memcpy(&scale, p + i * 18, 2);
-        to.scales[i] = p != nullptr ? ggml_fp16_to_fp32(scale) : 1.0f;
-        for (size_t k = 0; p != nullptr && k < 16; ++k) {
-            to.codes[i * 32 + k] = (int8_t)((p[i * 18 + 2 + k] & 15) - 8);
-            to.codes[i * 32 + 16 + k] = (int8_t)((p[i * 18 + 2 + k] >> 4) - 8);
+    to.scales.assign(count / block, 1.0f);       /* a question needs no data */
+    for (size_t i = 0; i < count / block && !ask_; ++i) {
+        const uint8_t *p = (const uint8_t *)t->data + i * bytes;
+        ggml_fp16_t scale;
+        memcpy(&scale, p, sizeof(scale));
+        to.scales[i] = ggml_fp16_to_fp32(scale);
+        for (size_t k = 0; k < block / 2; ++k) {
+            to.codes[i * block + k] = (int8_t)((p[2 + k] & 15) - 8);
+            to.codes[i * block + block / 2 + k] = (int8_t)((p[2 + k] >> 4) - 8);
         }
     }
     to.b = {};
     to.b.form = QNNRT_BLOCK_PLAIN;
     to.b.axis = 0;
     to.b.block_axis = 1;
-    to.b.block = 32;
+    to.b.block = (uint32_t)block;
     to.b.scales = to.scales.data();
     qg_value v = tensor_of(QNNRT_TENSOR_STATIC, QNNRT_DTYPE_S8Q,
                            { (uint32_t)t->ne[1], (uint32_t)t->ne[0] }, to.codes.data(), count);
@@ -661,10 +665,7 @@ void qg_graph::give(tensor &t)
 
 void qg_graph::emit()
 {
-    std::vector<int> of(tensors_.size(), -1);
     for (const leaving &l : leaving_) leave(l);
-    of.resize(tensors_.size(), -1);
-    for (size_t i = 0; i < operations_.size(); ++i) of[(size_t)operations_[i].out] = (int)i;
     for (const qg_output &o : outputs) tensors_[(size_t)o.t].live = true;
     /* Operations are in an order in which none precedes what it reads. */
     for (size_t i = operations_.size(); i-- > 0;) {
@@ -1635,6 +1636,8 @@ void qg_drain(const qg_output &output, const ggml_tensor *n, const void *from)
 
 /* =====================================================================================
    QUESTIONS                                                                  >>questions
+   Asks about one node, and names what the answers depend on.
+   Needs: >>graph >>host
    ===================================================================================== */
 
 bool qg_supports(const ggml_tensor *n, const qg_options &options, qnnrt_backend *backend,

@@ -26,6 +26,9 @@
 #include <unordered_map>
 #include <vector>
 
+/* Libraries, by qnnrt_backend_info.id. All others are taken for libQnnRef.so. */
+enum { QG_CPU = 3, QG_HTP = 6 };
+
 /* What the device decided. */
 struct qg_options {
     bool half = false;        /* compute in FLOAT_16, else in FLOAT_32 */
@@ -33,7 +36,7 @@ struct qg_options {
     bool blocks = false;      /* q4_0 weights as codes with a scale per block; with half, statics */
     bool set_rows = true;     /* SET_ROWS, on the host */
     /* The library, by qnnrt_backend_info, for its list of wrong operators. */
-    uint32_t    backend = 0;             /* .id */
+    uint32_t    backend = 0;             /* .id: QG_HTP, QG_CPU, others */
     std::string release;                 /* .build_id */
     /* The identity of a weight: not 0 if the data of the tensor is that of a model's weight and
        stays as it is while this number is valid. 0: the data may change between two graphs. */

@@ -493,6 +493,24 @@ void forget(device *d, uint64_t serial)
         else ++c;
 }
 
+/* Return a hash of bytes. Each step is one to one, so damage within 8 bytes changes it. */
+uint64_t hash_of(const char *data, size_t bytes, uint64_t seed)
+{
+    uint64_t lane[4] = { seed, bytes, 3, 4 }, hash = 0, word;
+    for (size_t i = 0; i < bytes; i += 8) {
+        word = 0;
+        memcpy(&word, data + i, std::min(bytes - i, (size_t)8));
+        uint64_t &l = lane[i / 8 % 4];
+        l = (l ^ word) * 0x9E3779B97F4A7C15u;
+        l ^= l >> 29;
+    }
+    for (uint64_t l : lane) {
+        hash = (hash ^ l) * 0xD6E8FEB86659FD93u;
+        hash ^= hash >> 31;
+    }
+    return hash;
+}
+
 /* Return a hash of a weight's bytes and type, for the names of files: not 0. */
 uint64_t content_of(const ggml_tensor *t)
 {
@@ -502,18 +520,8 @@ uint64_t content_of(const ggml_tensor *t)
     uint64_t &hash = b->dev->contents[weight];
     if (hash != 0) return hash;
     b->used = true;
-    const char *data = (const char *)t->data;
-    const size_t bytes = ggml_nbytes(t);
-    uint64_t lane[4] = { (uint64_t)t->type, bytes, 3, 4 }, word;
-    for (size_t i = 0; i < bytes; i += 8) {
-        word = 0;
-        memcpy(&word, data + i, std::min(bytes - i, (size_t)8));
-        uint64_t &l = lane[i / 8 % 4];
-        l = (l ^ word) * 0x9E3779B97F4A7C15u;
-        l ^= l >> 29;
-    }
-    for (uint64_t l : lane) hash = (hash ^ l) * 0xD6E8FEB86659FD93u ^ hash >> 31;
-    return hash |= 1;
+    hash = hash_of((const char *)t->data, ggml_nbytes(t), (uint64_t)t->type) | 1;
+    return hash;
 }
 
 /* The data of a buffer changes, or its memory goes. */
@@ -723,25 +731,13 @@ int segment_end(device *d, const ggml_cgraph *g, int begin)
    Graphs that were compiled, as files of GGML_QNNRT_CACHE_DIR. The name of a file is the key of the
    builder: library, chip, nodes and the content of weights. A file is written aside and renamed. It
    is used only if it is whole, and if nobody else could have written it.
-   Needs: >>say
+   Needs: >>say >>device >>weights (its hash)     Knows nothing of: ggml
    ===================================================================================== */
 
 struct file_head {
     char     magic[8];
     uint64_t key[2], bytes, hash;                /* of the context binary that follows */
 };
-
-uint64_t hash_of(const char *data, size_t bytes)
-{
-    uint64_t h = bytes, word;
-    for (size_t i = 0; i < bytes; i += 8) {
-        word = 0;
-        memcpy(&word, data + i, std::min(bytes - i, (size_t)8));
-        h = (h ^ word) * 0x9E3779B97F4A7C15u;
-        h ^= h >> 29;
-    }
-    return h;
-}
 
 std::string file_name(const device *d, const uint64_t key[2])
 {
@@ -804,7 +800,7 @@ qnnrt *restore(device *d, const uint64_t key[2])
     else {
         data.resize((size_t)head.bytes);
         if (!read_all(file.fd, data.data(), data.size()) ||
-            hash_of(data.data(), data.size()) != head.hash) why = "its content is damaged";
+            hash_of(data.data(), data.size(), 0) != head.hash) why = "its content is damaged";
     }
     if (why == nullptr) {
         qnnrt_file source = {};
@@ -840,7 +836,7 @@ void store(device *d, qnnrt *model, const uint64_t key[2])
         return;
     }
     head.bytes = bytes;
-    head.hash = hash_of(data.data(), bytes);
+    head.hash = hash_of(data.data(), bytes, 0);
     bool done = false;
     {
         const descriptor file = { open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
@@ -1672,6 +1668,7 @@ void *reg_address(ggml_backend_reg_t, const char *name)
 
 /* =====================================================================================
    LOAD                                                                            >>load
+   Checks ggml, opens the QNN library, and gives ggml the registry.
    ===================================================================================== */
 
 /* Compare ggml, as it is in this process, with what this file was compiled against: its version,
@@ -1740,7 +1737,7 @@ device *open_device()
         return nullptr;
     }
     const qnnrt_backend_info *info = qnnrt_backend_get_info(d->backend);
-    const bool htp = info->id == 6;
+    const bool htp = info->id == QG_HTP;
     d->description = std::string(info->provider) + " " + info->build_id + ", qnnrt " +
                      qnnrt_version();
     d->options.backend = info->id;
