@@ -203,9 +203,9 @@ typedef struct qnnrt_tensor_desc {
                                             the model keeps the data, or _BORROW_MODEL does, or load
                                             is called again: .load_user then stays valid until
                                             qnnrt_close() (default 0: it belongs to the graph) */
-    uint64_t            identity;        /* not 0: stands for the elements in qnnrt_builder_key(),
-                                            which then does not read them: a hash of the file that
-                                            they are from, with their place in it */
+    uint64_t            identity;        /* stands for the elements in qnnrt_builder_key(), which
+                                            then does not read them: a hash of the file that they
+                                            are from, with their place in it (default 0: read) */
 } qnnrt_tensor_desc;
 
 typedef struct qnnrt_param_desc {        /* a parameter of a node */
@@ -2241,7 +2241,7 @@ static qnnrt__mix qnnrt__key_of(const qnnrt_builder *b)
 
 /* Tell the caller how far it is. Return QNNRT_E_CANCELLED if he wants it to end. */
 static qnnrt_result qnnrt__fill_tell(qnnrt_builder *b, qnnrt_build_phase phase,
-                                        const char *graph)
+                                     const char *graph)
 {
     b->at.phase = phase;
     b->at.graph = graph;
@@ -2254,7 +2254,7 @@ static qnnrt_result qnnrt__fill_tell(qnnrt_builder *b, qnnrt_build_phase phase,
 
 /* Let the caller write a tensor's data. Its error is shown after graph and tensor. */
 static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_tensor *tensor,
-                                        void *data)
+                                     void *data)
 {
     qnnrt_error own;
     qnnrt_result result;
@@ -2271,8 +2271,8 @@ static qnnrt_result qnnrt__fill_load(const qnnrt_builder *b, const qnnrt__build_
 
 /* Fail because the library did not take a tensor. */
 static qnnrt_result qnnrt__fill_refused(const qnnrt_builder *b,
-                                           const qnnrt__abi_tensor_body *body, const char *call,
-                                           qnnrt__abi_code code)
+                                        const qnnrt__abi_tensor_body *body, const char *call,
+                                        qnnrt__abi_code code)
 {
     qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
     qnnrt__validate_say(b->err, body);
@@ -2282,8 +2282,8 @@ static qnnrt_result qnnrt__fill_refused(const qnnrt_builder *b,
 /* Give a tensor to a graph, or if `graph` is NULL to the context. If it has load(), that writes its
    data to `scratch` before. */
 static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__abi_handle context,
-                                          qnnrt__abi_handle graph, qnnrt__build_tensor *tensor,
-                                          void *scratch)
+                                       qnnrt__abi_handle graph, qnnrt__build_tensor *tensor,
+                                       void *scratch)
 {
     const qnnrt__abi_calls *calls = b->backend->calls;
     qnnrt__abi_tensor_body *body = &tensor->abi.body;
@@ -2301,10 +2301,9 @@ static qnnrt_result qnnrt__fill_tensor(const qnnrt_builder *b, qnnrt__abi_handle
         body->buffer.data = NULL;
         body->buffer.bytes = 0;
     }
-    return code == 0 ? QNNRT_OK
-                     : qnnrt__fill_refused(b, body, graph != NULL ? "tensorCreateGraphTensor"
-                                                                     : "tensorCreateContextTensor",
-                                              code);
+    if (code == 0) return QNNRT_OK;
+    return qnnrt__fill_refused(b, body, graph != NULL ? "tensorCreateGraphTensor"
+                                                      : "tensorCreateContextTensor", code);
 }
 
 /* Return 1 if the library has tensors that belong to a context.
@@ -2317,8 +2316,8 @@ static int qnnrt__fill_has_shared(const qnnrt_backend *b)
 
 /* Keep the data of a shared tensor with the model, for the graphs that get copies. */
 static qnnrt_result qnnrt__fill_hold(const qnnrt_builder *b, qnnrt *model,
-                                        const qnnrt__build_tensor *tensor,
-                                        qnnrt__build_shared *own)
+                                     const qnnrt__build_tensor *tensor,
+                                     qnnrt__build_shared *own)
 {
     const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
     unsigned char *copy;
@@ -2335,8 +2334,8 @@ static qnnrt_result qnnrt__fill_hold(const qnnrt_builder *b, qnnrt *model,
 
 /* Find the shared tensor that a tensor of a graph is; one that is new becomes the context's. */
 static qnnrt_result qnnrt__fill_share(const qnnrt_builder *b, qnnrt *model,
-                                         qnnrt__context *context, qnnrt__build_tensor *tensor,
-                                         void *scratch, qnnrt__build_shared **out)
+                                      qnnrt__context *context, qnnrt__build_tensor *tensor,
+                                      void *scratch, qnnrt__build_shared **out)
 {
     qnnrt__build_shared *own = qnnrt__build_share_of(
         (qnnrt__build_shared *)context->shared, tensor->shared->name);
@@ -2366,8 +2365,8 @@ static qnnrt_result qnnrt__fill_share(const qnnrt_builder *b, qnnrt *model,
 
 /* Give a shared tensor to a graph: the one of the context, or a copy. */
 static qnnrt_result qnnrt__fill_shared(const qnnrt_builder *b, qnnrt *model,
-                                          qnnrt__context *context, qnnrt__abi_handle graph,
-                                          qnnrt__build_tensor *tensor, void *scratch)
+                                       qnnrt__context *context, qnnrt__abi_handle graph,
+                                       qnnrt__build_tensor *tensor, void *scratch)
 {
     const int ref = b->backend->info.id == (uint32_t)QNNRT__ABI_BACKEND_REF;
     const void *was = context->shared;
@@ -2392,7 +2391,7 @@ static qnnrt_result qnnrt__fill_shared(const qnnrt_builder *b, qnnrt *model,
 /* Give the tensors of a graph to the vendor, which copies their data. One scratch buffer takes the
    data of each tensor with load() in turn. The caller holds the lock. */
 static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b, qnnrt *model, qnnrt__context *context,
-                                           qnnrt__abi_handle handle)
+                                        qnnrt__abi_handle handle)
 {
     const qnnrt__build_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
@@ -2421,7 +2420,7 @@ static qnnrt_result qnnrt__fill_tensors(qnnrt_builder *b, qnnrt *model, qnnrt__c
 
 /* Give the tensors and nodes of a graph to the vendor. The caller holds the lock. */
 static qnnrt_result qnnrt__fill_graph(qnnrt_builder *b, qnnrt *model, qnnrt__context *context,
-                                        qnnrt__abi_handle handle, qnnrt__abi_tensor *room)
+                                      qnnrt__abi_handle handle, qnnrt__abi_tensor *room)
 {
     const qnnrt__build_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
