@@ -753,10 +753,10 @@ static const qnnrt_decoder__model *qnnrt_decoder__limits_model(const qnnrt_decod
     }
     if (name[0] == '\0')
         qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"architectures\" is missing; known"
-                            " are %s", known);
+                             " are %s", known);
     else
         qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the architecture is \"%s\";"
-                            " known are %s", name, known);
+                             " known are %s", name, known);
     qnnrt_decoder__hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile"
                                                   " the .json file.");
     return NULL;
@@ -770,7 +770,7 @@ static int qnnrt_decoder__limits_count(const qnnrt_decoder__facts *facts,
     *out = (uint32_t)n->value;
     if (n->given && *out > 0) return 1;
     qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"%s\" is %s, expected a number above 0",
-                        key, n->given ? "0" : "missing");
+                         key, n->given ? "0" : "missing");
     return 0;
 }
 
@@ -783,26 +783,26 @@ static qnnrt_result qnnrt_decoder__limits_rope(const qnnrt_decoder__facts *facts
     out->theta = facts->theta.given ? facts->theta.value : 10000;
     if (facts->nested)
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"rope_parameters\" has"
-                                   " settings for each kind of layer, expected the same for all");
+                                    " settings for each kind of layer, expected the same for all");
     if (!(out->theta >= 1))
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"rope_theta\" is %g,"
-                                   " expected 1 or more", out->theta);
+                                    " expected 1 or more", out->theta);
     out->rotary = (uint32_t)((double)out->head_dim * partial);
     if (out->rotary == 0 || out->rotary % 2 != 0 || out->head_dim % 2 != 0)
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "positions rotate %u of the"
-                                   " %u values of a head, expected even numbers",
-                                   (unsigned)out->rotary, (unsigned)out->head_dim);
+                                    " %u values of a head, expected even numbers",
+                                    (unsigned)out->rotary, (unsigned)out->head_dim);
     if (type[0] == '\0' || strcmp(type, "default") == 0) return QNNRT_OK;
     if (strcmp(type, "linear") == 0) out->scaling = QNNRT_DECODER_LINEAR;
     else if (strcmp(type, "llama3") == 0) out->scaling = QNNRT_DECODER_LLAMA3;
     else
         return qnnrt_decoder__hint(err,
             qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "positions are scaled by"
-                                " \"%s\"; known are default, linear and llama3", type),
+                                 " \"%s\"; known are default, linear and llama3", type),
             "Export the model with pytorch-ir, which computes its positions in the graph.");
     if (!facts->factor.given || !(facts->factor.value >= 1e-6))
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
-                                   " \"%s\", but \"factor\" is missing", type);
+                                    " \"%s\", but \"factor\" is missing", type);
     out->factor = facts->factor.value;
     if (out->scaling == QNNRT_DECODER_LINEAR) return QNNRT_OK;
     out->low_frequency = facts->low.value;
@@ -811,8 +811,8 @@ static qnnrt_result qnnrt_decoder__limits_rope(const qnnrt_decoder__facts *facts
     if (!(out->low_frequency > 0) || !(out->high_frequency > out->low_frequency) ||
         out->original_context == 0)
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
-                                   " \"llama3\"; expected 0 < low_freq_factor < high_freq_factor,"
-                                   " and original_max_position_embeddings");
+                                    " \"llama3\"; expected 0 < low_freq_factor < high_freq_factor,"
+                                    " and original_max_position_embeddings");
     return QNNRT_OK;
 }
 
@@ -827,8 +827,8 @@ static qnnrt_result qnnrt_decoder__limits_window(const qnnrt_decoder__model *m,
     uint32_t i;
     if (facts->kinds != 0 && facts->kinds != out->layers)
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "\"layer_types\" has %u"
-                                   " layers, \"num_hidden_layers\" is %u", (unsigned)facts->kinds,
-                                   (unsigned)out->layers);
+                                    " layers, \"num_hidden_layers\" is %u", (unsigned)facts->kinds,
+                                    (unsigned)out->layers);
     if (!uses || !facts->window.given || facts->window.value < 1) {
         for (i = 0; i < facts->kinds; ++i)
             if (facts->windowed[i] && uses)
@@ -864,7 +864,7 @@ static qnnrt_result qnnrt_decoder__limits_act(const qnnrt_decoder__model *m,
         out->act = QNNRT_DECODER_GELU_TANH;
     else
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the activation is"
-                                   " \"%s\"; known are silu, gelu and gelu_pytorch_tanh", name);
+                                    " \"%s\"; known are silu, gelu and gelu_pytorch_tanh", name);
     return QNNRT_OK;
 }
 
@@ -905,11 +905,11 @@ static qnnrt_result qnnrt_decoder__limits_fill(const qnnrt_decoder__facts *facts
     if (facts->quantized)
         return qnnrt_decoder__hint(err,
             qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED, "the checkpoint is quantized"
-                                " (\"quantization_config\"), expected floats"),
+                                 " (\"quantization_config\"), expected floats"),
             "Give the checkpoint that it was made from.");
     if (facts->both_ways.given && facts->both_ways.value > 0)
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_UNSUPPORTED,
-                                   "\"use_bidirectional_attention\" is true, expected false");
+                                    "\"use_bidirectional_attention\" is true, expected false");
     if (!qnnrt_decoder__limits_count(facts, &facts->layers, "num_hidden_layers", &out->layers,
                                      err) ||
         !qnnrt_decoder__limits_count(facts, &facts->width, "hidden_size", &out->width, err) ||
@@ -926,17 +926,17 @@ static qnnrt_result qnnrt_decoder__limits_fill(const qnnrt_decoder__facts *facts
                     : m->head_dim != 0 ? m->head_dim : out->width / out->heads;
     if (out->kv_heads == 0 || out->heads % out->kv_heads != 0)
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "\"num_attention_heads\" is"
-                                   " %u, expected a multiple of \"num_key_value_heads\", %u",
-                                   (unsigned)out->heads, (unsigned)out->kv_heads);
+                                    " %u, expected a multiple of \"num_key_value_heads\", %u",
+                                    (unsigned)out->heads, (unsigned)out->kv_heads);
     if (out->head_dim == 0 ||
         (!facts->head_dim.given && m->head_dim == 0 && out->width % out->heads != 0))
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_MISMATCH, "\"hidden_size\" is %u,"
-                                   " expected a multiple of \"num_attention_heads\", %u",
-                                   (unsigned)out->width, (unsigned)out->heads);
+                                    " expected a multiple of \"num_attention_heads\", %u",
+                                    (unsigned)out->width, (unsigned)out->heads);
     out->epsilon = facts->epsilon.given ? facts->epsilon.value : 1e-6;
     if (!(out->epsilon > 0))
         return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"rms_norm_eps\" is 0,"
-                                   " expected a number above 0");
+                                    " expected a number above 0");
     out->fused = (m->has & QNNRT_DECODER__FUSED) != 0;
     out->head_norms = (m->has & QNNRT_DECODER__HEAD_NORMS) != 0;
     out->plus_one = (m->has & QNNRT_DECODER__PLUS_ONE) != 0;
@@ -954,7 +954,7 @@ static qnnrt_result qnnrt_decoder__limits_fill(const qnnrt_decoder__facts *facts
         const double scalar = facts->query_scalar.given ? facts->query_scalar.value : 256;
         if (!(scalar > 0))
             return qnnrt_decoder__wrong(facts, err, QNNRT_E_FORMAT, "\"query_pre_attn_scalar\""
-                                       " is 0, expected a number above 0");
+                                        " is 0, expected a number above 0");
         out->score_scale = 1 / sqrt(scalar);
         out->score_cap = facts->score_cap.value;
         out->logit_cap = facts->logit_cap.value;
