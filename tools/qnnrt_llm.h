@@ -6204,7 +6204,7 @@ struct qnnrt_llm_session {
 /* Return 1 if a graph can compute new cells in their final place: a tensor with one row of
    cells. */
 static int qnnrt_llm__plan_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm__graph *graph,
-                                       const qnnrt_llm__ends *ends)
+                                    const qnnrt_llm__ends *ends)
 {
     return kv->outer == 1 && ends->out_cells == graph->ar && ends->out_first == 0;
 }
@@ -6259,7 +6259,7 @@ static qnnrt_result qnnrt_llm__plan_check(const qnnrt_llm *llm, qnnrt_error *err
 
 /* Lay out the tensors of one cache within a buffer. */
 static qnnrt_result qnnrt_llm__plan_ranges(qnnrt_llm__part *part, uint32_t lead,
-                                              qnnrt_error *err)
+                                           qnnrt_error *err)
 {
     const qnnrt_llm *llm = part->llm;
     size_t k;
@@ -6287,7 +6287,7 @@ typedef struct qnnrt_llm__wants {       /* descriptors of the plan */
 
 /* Add a place to the plan. */
 static void qnnrt_llm__plan_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
-                                     size_t buffer, uint64_t offset)
+                                  size_t buffer, uint64_t offset)
 {
     if (wants->places != NULL) {
         qnnrt_place_desc *place = &wants->places[wants->place_count];
@@ -6302,7 +6302,7 @@ static void qnnrt_llm__plan_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_s
 /* Add a model to the plan: its graphs, its caches, and one buffer for inputs that shards name
    differently. Steps bind keys and values to their cache. Called twice, to count and to write. */
 static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
-                                    qnnrt_llm__wants *wants)
+                                 qnnrt_llm__wants *wants)
 {
     const qnnrt_llm *llm = part->llm;
     size_t g, k, i, role;
@@ -6340,7 +6340,7 @@ static void qnnrt_llm__plan_want(const qnnrt_llm_session *session, qnnrt_llm__pa
             first = in->slots[0]->tensor;
             while (alike < in->count &&
                    qnnrt_llm__plan_alike(first,
-                                            in->slots[alike]->tensor))
+                                         in->slots[alike]->tensor))
                 ++alike;
             if (alike < in->count) continue;
             if (wants->buffers != NULL) {
@@ -6781,7 +6781,7 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
    fewer; NULL if no graph does. Of equal ones take the shorter context, which is faster. */
 QNNRT_LLM__HOT
 static qnnrt_llm__run *qnnrt_llm__choose_by_size(const qnnrt_llm_cache *cache, size_t count,
-                                              uint32_t end)
+                                                 uint32_t end)
 {
     qnnrt_llm__part *part = cache->part;
     qnnrt_llm__run *best = NULL;
@@ -6804,7 +6804,7 @@ static uint64_t qnnrt_llm__choose_times(uint64_t count, uint64_t cost)
 
 /* Return 1 if a graph reads `end` cells, and no shorter one for as many tokens does. */
 static int qnnrt_llm__choose_fits(const qnnrt_llm__part *part, const qnnrt_llm__run *run,
-                                uint32_t end)
+                                  uint32_t end)
 {
     return run->graph->cells >= end &&
            (run == part->runs || run[-1].graph->ar != run->graph->ar ||
@@ -6831,7 +6831,7 @@ static uint64_t qnnrt_llm__choose_rest(const qnnrt_llm__part *part, uint64_t cou
    after it, or of any graph alone. A graph of unknown cost up to `run` is tried; larger ones are
    left out until they were needed. whole: 1 if all tokens must be in one step. */
 static qnnrt_llm__run *qnnrt_llm__choose_by_cost(const qnnrt_llm_cache *cache, qnnrt_llm__run *run,
-                                                size_t count, int whole)
+                                                 size_t count, int whole)
 {
     const qnnrt_llm_session *session = cache->session;
     qnnrt_llm__part *part = cache->part;
