@@ -296,9 +296,9 @@ def files():
         done = run("model", gguf("q8_0"), "tokens=4", environment=environment)
         check("another model takes no file with weights of this one", done.status == 0 and done.counted(RESTORED) < count // 2 and
               done.words("tokens") == cpu("q8_0-f32", "tokens=4").words("tokens"), done)
-        environment["GGML_QNNRT_CACHE_DIR"] = os.path.join(folder, "missing")
+        environment["GGML_QNNRT_CACHE_DIR"] = "/proc"
         done = run("model", gguf("f32"), "tokens=4", environment=environment)
-        check("a missing folder", done.status == 0 and "is not written" in done.err and done.words("tokens") == expected, done)
+        check("a folder that takes no file", done.status == 0 and "is not written" in done.err and done.words("tokens") == expected, done)
 
 
 # ---- stock programs -------------------------------------------------------------------------------
