@@ -6,6 +6,7 @@
 //   mixed    between nodes for QNNRT: a host's own function, i32 data, f16 and quantized weights, a sum over i32 indices
 //   long     a chain of COUNT nodes (default 100000)
 //   wide     COUNT nodes (default 2000) that read one tensor, added up
+//   abort    the same with 20000 nodes: first it is ended before each step in turn, which prints how often
 //   shapes   COUNT shapes (default 64) of one small graph, each computed twice, in turn
 // Outputs are compared with those of the CPU backend alone. It prints the number of splits and the NMSE.
 #include <cmath>
@@ -29,6 +30,10 @@ struct work {
     std::vector<ggml_tensor *> inputs;
     ggml_tensor *y = nullptr;
 };
+
+int asked = 0, stops_at = -1, aborted = 0;
+
+bool stops(void *) { return asked++ == stops_at; }
 
 void halve(ggml_tensor *out, const ggml_tensor *in, int thread, int threads, void *)
 {
@@ -109,14 +114,14 @@ void fill(ggml_tensor *tensor)
 // Describe the graph and compute it on the last .count backends. Return false, with a line, if that fails.
 bool compute(const std::string &kind, int size, ggml_backend_sched_t sched, std::vector<float> &out, int &splits)
 {
-    size_t nodes = kind == "long" || kind == "wide" ? static_cast<size_t>(size) + 64 : 256;
+    size_t nodes = kind == "long" || kind == "wide" || kind == "abort" ? static_cast<size_t>(size) + 64 : 256;
     ggml_init_params params = {nodes * ggml_tensor_overhead() + ggml_graph_overhead_custom(nodes, false), nullptr, true};
     work one;
     one.graph = ggml_init(params);
     one.nodes = ggml_new_graph_custom(one.graph, nodes, false);
     if (kind == "mixed")
         mixed(one);
-    else if (kind == "long")
+    else if (kind == "long" || kind == "abort")
         chain(one, size);
     else if (kind == "wide")
         fan(one, size);
@@ -130,7 +135,11 @@ bool compute(const std::string &kind, int size, ggml_backend_sched_t sched, std:
         std::printf("the graph is not allocated\n");
     for (size_t i = 0; good && i < one.inputs.size(); ++i)
         fill(one.inputs[i]);
-    if (good && ggml_backend_sched_graph_compute(sched, one.nodes) != GGML_STATUS_SUCCESS) {
+    ggml_status status = good ? ggml_backend_sched_graph_compute(sched, one.nodes) : GGML_STATUS_FAILED;
+    if (status == GGML_STATUS_ABORTED) {
+        ++aborted;
+        good = false;
+    } else if (good && status != GGML_STATUS_SUCCESS) {
         std::printf("the graph is not computed\n");
         good = false;
     }
@@ -149,11 +158,11 @@ bool compute(const std::string &kind, int size, ggml_backend_sched_t sched, std:
 int main(int count, char **words)
 {
     std::string kind = count > 2 ? words[2] : "";
-    if (kind != "mixed" && kind != "long" && kind != "wide" && kind != "shapes") {
-        std::fprintf(stderr, "usage: graphs BACKEND_FOLDER mixed|long|wide|shapes [COUNT]\n");
+    if (kind != "mixed" && kind != "long" && kind != "wide" && kind != "shapes" && kind != "abort") {
+        std::fprintf(stderr, "usage: graphs BACKEND_FOLDER mixed|long|wide|shapes|abort [COUNT]\n");
         return 2;
     }
-    int size = count > 3 ? std::atoi(words[3]) : kind == "long" ? 100000 : kind == "wide" ? 2000 : 64;
+    int size = count > 3 ? std::atoi(words[3]) : kind == "long" ? 100000 : kind == "abort" ? 20000 : kind == "wide" ? 2000 : 64;
     ggml_backend_load_all_from_path(words[1]);
     ggml_backend_dev_t device = ggml_backend_dev_by_name("QNNRT0");
     ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
@@ -165,11 +174,26 @@ int main(int count, char **words)
     }
     reinterpret_cast<ggml_backend_set_n_threads_t>(
         ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(cpu), "ggml_backend_set_n_threads"))(list[1], 1);
-    size_t room = kind == "long" || kind == "wide" ? static_cast<size_t>(size) + 64 : 256;
+    size_t room = kind == "long" || kind == "wide" || kind == "abort" ? static_cast<size_t>(size) + 64 : 256;
     ggml_backend_sched_t both = ggml_backend_sched_new(list, nullptr, 2, room, false, true);
     ggml_backend_sched_t alone = ggml_backend_sched_new(list + 1, nullptr, 1, room, false, true);
     std::vector<float> got, expected;
     int splits = 0, ignored = 0, first = kind == "shapes" ? 1 : size;
+    auto set_stops = reinterpret_cast<ggml_backend_set_abort_callback_t>(
+        ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_set_abort_callback"));
+    if (kind == "abort") {
+        if (!set_stops) {
+            std::printf("it cannot be ended\n");
+            return 1;
+        }
+        set_stops(list[0], stops, nullptr);
+        for (stops_at = 0; asked = 0, !compute(kind, size, both, got, splits); ++stops_at)
+            if (asked != stops_at + 1 || aborted != asked)
+                return 1;
+        std::printf("aborted %d\n", aborted);
+        set_stops(list[0], nullptr, nullptr);
+        got.clear();
+    }
     for (int turn = 0; turn < (kind == "shapes" ? 2 : 1); ++turn)
         for (int one = first; one <= size; ++one)
             if (!compute(kind, one, both, got, splits) || !compute(kind, one, alone, expected, ignored))

@@ -347,6 +347,9 @@ def graphs():
         name = "graphs " + words[0]
         check(name, done.status == 0 and done.number("splits") >= splits, done)
         check(name + ": values", done.number("nmse") <= limit, done)
+    # A graph of 3 segments is ended before each one, and computed afterwards.
+    done = run("graphs", "abort")
+    check("a graph is ended before any step", done.status == 0 and done.number("aborted") == 3 and done.number("nmse") <= 1e-12, done)
     # More shapes than graphs that are kept.
     done = run("graphs", "shapes", environment={"GGML_QNNRT_STATS": "1", "GGML_QNNRT_CACHE_GRAPHS": "8"})
     check("graphs are evicted", done.status == 0 and done.number("nmse") <= 1e-12, done)

@@ -1242,19 +1242,29 @@ plan *find_plan(device *d, const ggml_cgraph *g)
     return p;
 }
 
-bool compute(device *d, const ggml_cgraph *g)
+/* What a ggml_backend_t of the device has for itself: whether its program wants to stop. */
+struct stream {
+    device             *dev;
+    ggml_abort_callback stops;                   /* asked before each step; or null */
+    void               *user;
+};
+
+ggml_status compute(const stream *of, const ggml_cgraph *g)
 {
+    device *d = of->dev;
     const uint64_t start = now_ns();
     d->stats.failed += 1;                        /* until it is done */
     plan *p = find_plan(d, g);
-    if (p == nullptr) return false;
+    if (p == nullptr) return GGML_STATUS_FAILED;
     p->used = ++d->clock;
-    for (step &s : p->steps)
-        if (!run_step(d, &s, g)) return false;
+    for (step &s : p->steps) {
+        if (of->stops != nullptr && of->stops(of->user)) return GGML_STATUS_ABORTED;
+        if (!run_step(d, &s, g)) return GGML_STATUS_FAILED;
+    }
     d->stats.failed -= 1;
     d->stats.computed += 1;
     d->stats.total_ns += now_ns() - start;
-    return true;
+    return GGML_STATUS_SUCCESS;
 }
 
 /* =====================================================================================
@@ -1563,19 +1573,29 @@ const char *backend_name(ggml_backend_t) { return "QNNRT"; }
 
 void backend_free(ggml_backend_t b)
 {
-    device *d = (device *)b->context;
+    stream *of = (stream *)b->context;
+    device *d = of->dev;
     if (d->env.stats != nullptr) guarded("statistics", 0, [=] { return print_statistics(d); });
     count_live(d, -1);
+    delete of;
     delete b;
 }
 
 ggml_status backend_compute(ggml_backend_t b, ggml_cgraph *g)
 {
-    device *d = (device *)b->context;
+    const stream *of = (const stream *)b->context;
     return guarded("computing a graph", GGML_STATUS_ALLOC_FAILED, [=] {
-        std::lock_guard<std::mutex> hold(d->lock);
-        return compute(d, g) ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
+        std::lock_guard<std::mutex> hold(of->dev->lock);
+        return compute(of, g);
     });
+}
+
+/* (as of ggml's CPU backend: called when no graph is being computed) */
+void backend_stops(ggml_backend_t b, ggml_abort_callback stops, void *user)
+{
+    stream *of = (stream *)b->context;
+    of->stops = stops;
+    of->user = user;
 }
 
 ggml_guid_t backend_guid()
@@ -1612,7 +1632,10 @@ void dev_props(ggml_backend_dev_t dev, ggml_backend_dev_props *props)
 ggml_backend_t dev_init(ggml_backend_dev_t dev, const char *)
 {
     ggml_backend *b = new (std::nothrow) ggml_backend();
-    if (b == nullptr) {
+    stream *of = new (std::nothrow) stream { ::of(dev), nullptr, nullptr };
+    if (b == nullptr || of == nullptr) {
+        delete b;
+        delete of;
         say(GGML_LOG_LEVEL_ERROR, "out of memory for a backend");
         return nullptr;
     }
@@ -1621,8 +1644,8 @@ ggml_backend_t dev_init(ggml_backend_dev_t dev, const char *)
     b->iface.free = backend_free;
     b->iface.graph_compute = backend_compute;
     b->device = dev;
-    b->context = dev->context;
-    count_live(of(dev), 1);
+    b->context = of;
+    count_live(of->dev, 1);
     return b;
 }
 
@@ -1663,6 +1686,7 @@ size_t device_statistics(ggml_backend_dev_t dev, char *to, size_t room)
 
 void *reg_address(ggml_backend_reg_t, const char *name)
 {
+    if (strcmp(name, "ggml_backend_set_abort_callback") == 0) return (void *)backend_stops;
     return strcmp(name, "ggml_backend_qnnrt_stats") == 0 ? (void *)device_statistics : nullptr;
 }
 
