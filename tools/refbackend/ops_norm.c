@@ -449,6 +449,51 @@ static size_t softmax_scratch(const ref_node *node)
     return softmax_walk(node).along * sizeof(float);
 }
 
+/* Compilers make vectors of loops over LANES elements. They change no bits, except those of a
+   NaN. */
+enum { LANES = 16 };
+
+static void scale_lanes(float *restrict row, float by, float *restrict most)
+{
+    for (int i = 0; i < LANES; ++i) {
+        row[i] *= by;
+        most[i] = row[i] > most[i] ? row[i] : most[i];
+    }
+}
+
+static void divide_lanes(float *restrict row, double by)
+{
+    for (int i = 0; i < LANES; ++i)
+        row[i] = (float)((double)row[i] / by);
+}
+
+/* Multiply a row, and return the largest product. */
+static float scale_row(float *row, uint64_t count, float by)
+{
+    float lanes[LANES], most = row[0] * by;
+    uint64_t i = 0;
+    for (int lane = 0; lane < LANES; ++lane)
+        lanes[lane] = most;
+    for (; i + LANES <= count; i += LANES)
+        scale_lanes(row + i, by, lanes);
+    for (; i < count; ++i) {
+        row[i] *= by;
+        most = row[i] > most ? row[i] : most;
+    }
+    for (int lane = 0; lane < LANES; ++lane)
+        most = lanes[lane] > most ? lanes[lane] : most;
+    return most;
+}
+
+static void divide_row(float *row, uint64_t count, double by)
+{
+    uint64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        divide_lanes(row + i, by);
+    for (; i < count; ++i)
+        row[i] = (float)((double)row[i] / by);
+}
+
 static int softmax_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const int logarithm = strcmp(node->op->type, "LogSoftmax") == 0;
@@ -460,18 +505,16 @@ static int softmax_run(const ref_node *node, void *scratch, ref_why *why)
         float most;
         double sum = 0.0;
         row_load(node->in[0], &w, around, row);
-        for (uint64_t i = 0; i < w.along; ++i)
-            row[i] *= beta;
-        most = row[0];
-        for (uint64_t i = 1; i < w.along; ++i)
-            most = row[i] > most ? row[i] : most;
+        most = scale_row(row, w.along, beta);
         for (uint64_t i = 0; i < w.along; ++i) {
             const float power = expf(row[i] -= most);
             sum += (double)power;
             row[i] = logarithm ? row[i] : power;
         }
-        for (uint64_t i = 0; i < w.along; ++i)
-            row[i] = logarithm ? (float)((double)row[i] - log(sum)) : (float)((double)row[i] / sum);
+        if (!logarithm)
+            divide_row(row, w.along, sum);
+        for (uint64_t i = 0; logarithm && i < w.along; ++i)
+            row[i] = (float)((double)row[i] - log(sum));
         row_store(node->out[0], &w, around, row);
     }
     return 1;
