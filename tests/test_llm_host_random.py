@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Random requests to the engine of examples/host: whatever joins, drafts, is stored, cancelled or asked wrongly, each
-text is the one that is written alone.
+text is the one that is written alone. And files of texts that are right, but hold other cells than their tokens need.
 
     python3 tests/test_llm_host_random.py [BUILD_DIR [HOST [SEED ...]]]
 
@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -104,11 +105,75 @@ def life(name, rnd, words, alone, folder):
     shutil.rmtree(store)
 
 
+# ---- files that whoever can write into the folder could make ---------------------------------------
+
+
+def fnv(data):
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    return value
+
+
+def state_sum(data):
+    """The checksum of a state, which qnnrt_llm.h describes in >>state."""
+    def mix(value, word):
+        value = (value ^ word) * 0x9E3779B97F4A7C15 & (1 << 64) - 1
+        return value ^ value >> 32
+    sums = [0xCBF29CE484222325 + k for k in range(4)]
+    padded = data + bytes(32 - len(data) % 32)
+    for at in range(0, len(padded), 8):
+        sums[at // 8 % 4] = mix(sums[at // 8 % 4], struct.unpack_from("<Q", padded, at)[0])
+    value = mix(sums[0], len(data))
+    for one in sums[1:]:
+        value = mix(value, one)
+    return value
+
+
+def forged(stored, positions):
+    """A stored text with zeros as keys and values, in cells of these positions."""
+    count, = struct.unpack_from("<Q", stored, 24)
+    state = stored[32 + 4 * count + 8:]
+    tensors, = struct.unpack_from("<I", state, 36)
+    shapes = [struct.unpack_from("<III", state, 40 + 12 * i) for i in range(tensors)]
+    body = state[40:40 + 12 * tensors] + struct.pack("<%dI" % len(positions), *positions) + struct.pack("<Q", 1) * len(positions)
+    body += b"".join(bytes(outer * inner * element * len(positions)) for outer, inner, element in shapes)
+    state = state[:12] + struct.pack("<I", len(positions)) + state[16:24] + struct.pack("<Q", 40 + len(body) + 8) + state[32:40] + body
+    state += struct.pack("<Q", state_sum(state))
+    head = stored[:16] + struct.pack("<Q", len(state)) + stored[24:32 + 4 * count]
+    return head + struct.pack("<Q", fnv(head)) + state
+
+
+def forgeries(folder, model):
+    """Cells without end at position 0 would leave none for other texts."""
+    store, lines = os.path.join(folder, "forged"), ["ask r0 write=12 save=1 : And the LORD said unto "]
+    os.mkdir(store)
+    serve("forge", ["--store", store, model, REF], lines)
+    path = os.path.join(store, os.listdir(store)[0])
+    with open(path, "rb") as file:
+        stored = file.read()
+    count, = struct.unpack_from("<Q", stored, 24)
+    each = list(range(count))
+    lines = ["ask r0 write=20 : In the beginning ", "ask r1 write=12 : And the LORD said unto ", "ask r2 write=20 : Zzzzzz"]
+    for name, positions in (("whole", each), ("many", [0] * 90 + each), ("same", [0] * (count - 1) + each[-1:]), ("twice", each[:-2] + each[-3:-2] + each[-1:]),
+                            ("less", each[1:] + each[-1:]), ("hole", each[:4] + each[5:])):
+        with open(path, "wb") as file:
+            file.write(forged(stored, positions))
+        done = subprocess.run([HOST, "--store", store, model, REF], input="\n".join(lines).encode(), capture_output=True)
+        said, complained = done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
+        check("forged_" + name, done.returncode == 0 and " error " not in said and said.count(" end length") == 3, said[-300:] + complained)
+        taken = "r1 1 begin memory=0 disk=%d" % (0 if positions != each else len("And the LORD said unto ") - 1)
+        check("forged_" + name, taken in said, said)
+        check("forged_" + name, ("its state is not that of its tokens" in complained) == (positions != each), complained)
+    shutil.rmtree(store)
+
+
 with tempfile.TemporaryDirectory() as folder:
     models = [export(os.path.join(folder, "f32"), "--type", "f32"), export(os.path.join(folder, "w8a16"), "--type", "w8a16", "--shards", "4"),
               export(os.path.join(folder, "decode"), "--type", "f32", "--prefill", "0")]
     draft = export(os.path.join(folder, "draft"), "--type", "w8a16")
     known = {}
+    forgeries(folder, models[0])
     for seed in SEEDS:
         model = models[seed % len(models)]
         if model not in known:

@@ -253,7 +253,19 @@ static void store_forget(store *st, size_t which)
     st->texts[which] = st->texts[--st->count];
 }
 
-/* Restore a text into a sequence of the cache, which has room. */
+/* Return 1 if a sequence of `count` cells of its own has one for each position below count. It is
+   empty afterwards. */
+static int store_is_plain(qnnrt_llm_cache *cache, size_t sequence, size_t count)
+{
+    const size_t others = qnnrt_llm_cache_get_info(cache).used - count;
+    for (; qnnrt_llm_cache_get_info(cache).used == others + count && count > 0; --count)
+        qnnrt_llm_sequence_remove(cache, (int)sequence, (int32_t)count - 1, -1);
+    qnnrt_llm_sequence_remove(cache, (int)sequence, -1, -1);
+    return count == 0 && qnnrt_llm_cache_get_info(cache).used == others;
+}
+
+/* Restore a text into an empty sequence of the cache, which has room. The slot counts a cell for
+   each token, so that a state with others is refused: it would take the cells of other texts. */
 static qnnrt_result store_restore(const store *st, size_t which, qnnrt_llm_cache *cache,
                                   size_t sequence, qnnrt_error *err)
 {
@@ -275,15 +287,21 @@ static qnnrt_result store_restore(const store *st, size_t which, qnnrt_llm_cache
         else if (fread(state, 1, (size_t)state_bytes, file) != state_bytes)
             result = refuse(err, QNNRT_E_IO, "%s: cannot be read", text->file);
     }
-    if (result == QNNRT_OK) {
+    if (result == QNNRT_OK) {               /* once to look at it, which removes it */
+        const size_t before = qnnrt_llm_cache_get_info(cache).used;
         result = qnnrt_llm_sequence_state_restore(cache, (int)sequence, state, (size_t)state_bytes);
-        if (result != QNNRT_OK) {
-            result = refuse(err, result, "%s: %s", text->file, qnnrt_llm_error(cache)->text);
-        } else if (qnnrt_llm_sequence_first(cache, (int)sequence) != 0 ||
-                   qnnrt_llm_sequence_last(cache, (int)sequence) != (int32_t)text->count - 1) {
+        if (result == QNNRT_OK &&
+            (qnnrt_llm_cache_get_info(cache).used != before + text->count ||
+             !store_is_plain(cache, sequence, text->count))) {
             qnnrt_llm_sequence_remove(cache, (int)sequence, -1, -1);
             result = refuse(err, QNNRT_E_MISMATCH, "%s: its state is not that of its tokens",
                             text->file);
+        } else {
+            if (result == QNNRT_OK)
+                result = qnnrt_llm_sequence_state_restore(cache, (int)sequence, state,
+                                                          (size_t)state_bytes);
+            if (result != QNNRT_OK)
+                result = refuse(err, result, "%s: %s", text->file, qnnrt_llm_error(cache)->text);
         }
     }
     free(state);
