@@ -3,8 +3,8 @@
 
     python3 tests/gguf_model.py MODEL_FOLDER OUT.gguf TYPE [WORDS]
 
-TYPE, f32, f16, q8_0 or q4_0, is that of the matrices. WORDS is the tokenizer: bpe (default; tokens are the bytes), spm, or
-another word as the name of a pre-tokenizer. tests/ggml/make_gguf.py does this with the package gguf; the two share no
+TYPE, f32, f16, q8_0 or q4_0, is that of the matrices. WORDS is the tokenizer: bpe (default; tokens are the bytes), spm,
+spm-long and spm-nan with a token or a score that is refused, or another word as the name of a pre-tokenizer. tests/ggml/make_gguf.py does this with the package gguf; the two share no
 code."""
 import array
 import json
@@ -71,10 +71,15 @@ def alphabet():
 
 def tokenizer(words, config):
     pairs = []
-    if words == "spm":
+    if words in ("spm", "spm-long", "spm-nan"):
         tokens = ["<unk>", "<s>", "</s>"] + [chr(33 + i) for i in range(config["vocab_size"] - 3)]
+        scores = [-float(i) for i in range(len(tokens))]
+        if words == "spm-long":
+            tokens[3:5] = ["a" * 256, "a" * 257]
+        if words == "spm-nan":
+            scores[7] = float("nan")
         pairs += [("tokenizer.ggml.model", TEXT, "llama"), ("tokenizer.ggml.tokens", TEXT, tokens),
-                  ("tokenizer.ggml.scores", F32, [-float(i) for i in range(len(tokens))]),
+                  ("tokenizer.ggml.scores", F32, scores),
                   ("tokenizer.ggml.token_type", U32, [2, 3, 3] + [1] * (len(tokens) - 3))]
         return pairs + [("tokenizer.ggml.bos_token_id", U32, 1), ("tokenizer.ggml.eos_token_id", U32, 2)]
     return [("tokenizer.ggml.model", TEXT, "gpt2"), ("tokenizer.ggml.pre", TEXT, "gpt-2" if words == "bpe" else words),

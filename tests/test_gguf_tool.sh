@@ -33,7 +33,7 @@ holds() { check "$1" "no '$3' in $2" grep -qF -- "$3" "$2"; }
 for type in f32 f16 q8_0 q4_0; do gguf $type $type; done
 makes f32 f32 "$ref" --verify 1
 holds f32 "$tmp/said" 'LlamaForCausalLM: 4 layers of width 128, 4 heads, 2 of them with keys and values, 256 tokens'
-holds f32 "$out/qnnrt.json" '"rope": {"theta": 10000.0}'
+holds f32 "$out/qnnrt.json" '"rope": {"theta": 10000.0, "pairs": "half"}'
 holds f32 "$out/qnnrt.json" '"eos": [0]'
 check f32 "no file was to be called config.json" test ! -e "$out/config.json"
 holds words "$out/tokenizer.json" '"type": "ByteLevel"'
@@ -70,11 +70,18 @@ holds spm "$out/tokenizer.json" '"byte_fallback": true'
 holds spm "$out/tokenizer.json" '"SpecialToken": {"id": "<s>", "type_id": 0}'
 holds spm "$out/qnnrt.json" '"bos": 1'
 holds spm "$out/qnnrt.json" '"eos": [2]'
-gguf unknown f16 viking
-run compile "$tmp/unknown.gguf" --output_dir "$tmp/none" --backend_so "$ref" --prefill 0
-is unknown 0
-says unknown out 'no tokenizer.json is written: "tokenizer.ggml.pre" is "viking", known are gpt-2, qwen2, llama-bpe'
-check unknown "a tokenizer was written" test ! -e "$tmp/none/tokenizer.json"
+# without WORDS TEXT: the model is compiled, and this says why it has no tokenizer
+without() {
+    gguf "$1" f16 "$1"
+    run compile "$tmp/$1.gguf" --output_dir "$tmp/none" --backend_so "$ref" --prefill 0
+    is "$1" 0
+    says "$1" out "no tokenizer.json is written: $2"
+    check "$1" "a tokenizer was written" test ! -e "$tmp/none/tokenizer.json"
+    rm -rf "$tmp/none"
+}
+without viking '"tokenizer.ggml.pre" is "viking", known are gpt-2, qwen2, llama-bpe'
+without spm-long 'token 4 has 257 bytes, expected at most 256'
+without spm-nan 'the score of token 7 is not a number'
 
 # chat.py finds the tokenizer beside the model; a tokenizer of bytes is in place of the package.
 cat >"$tmp/tokenizers.py" <<'end'

@@ -12,12 +12,16 @@
 /* Types of tokens in GGUF. */
 enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER };
 
+/* Most bytes of a token of SentencePiece: each may be cut at any letter, which takes the square of
+   its length. Its longest ones in use are of 93 bytes: 31 blanks. */
+enum { TOKEN_BYTES = 256 };
+
 typedef struct vocab_token {
     const char *text;
     size_t      bytes;
     uint32_t    id;
     int         type;
-    float       score;
+    double      score;
 } vocab_token;
 
 typedef struct tokenizer {
@@ -170,11 +174,17 @@ static int tokenizer_read(tokenizer *k)
         if (bytes == 0 || memchr(text, '\0', bytes) != NULL)
             return tokenizer_none(k, "token %lu is empty or has a NUL character",
                                   (unsigned long)k->count);
+        if (k->sentences && bytes > TOKEN_BYTES && type != TOKEN_CONTROL)
+            return tokenizer_none(k, "token %lu has %lu bytes, expected at most %d",
+                                  (unsigned long)k->count, (unsigned long)bytes, TOKEN_BYTES);
+        if (k->sentences && isnan(score))
+            return tokenizer_none(k, "the score of token %lu is not a number",
+                                  (unsigned long)k->count);
         one->text = text;
         one->bytes = bytes;
         one->id = (uint32_t)k->count;
         one->type = (int)type;
-        one->score = (float)score;
+        one->score = score;
         k->sorted[k->count++] = one;
     }
     qsort(k->sorted, k->count, sizeof(*k->sorted), token_order);
