@@ -249,11 +249,15 @@ struct compiled {
     std::vector<std::pair<int, uint32_t>> ops;   /* ggml operators, and how many of each */
     std::vector<uint64_t>   serials;             /* of the buffers whose weights are in it */
     uint64_t                executed = 0, static_bytes = 0;
-    ~compiled()
+    ~compiled() { close(); }
+    void close()
     {
         qnnrt_mem_destroy(mem);
         qnnrt_plan_destroy(plan);
         qnnrt_close(model);
+        mem = nullptr;
+        plan = nullptr;
+        model = nullptr;
     }
 };
 
@@ -780,7 +784,7 @@ bool write_all(int fd, const char *from, size_t bytes)
 qnnrt *restore(device *d, const uint64_t key[2])
 {
     const std::string path = file_name(d, key);
-    const descriptor file = { open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC) };
+    const descriptor file = { open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) };
     struct stat facts;
     file_head head;
     const char *why = nullptr;
@@ -865,6 +869,8 @@ bool plan_slots(compiled *c, qnnrt_error *err)
     const qnnrt_pipeline *pipeline = nullptr;
     qnnrt_entry_desc entry = {};
     qnnrt_plan_desc desc = {};
+    c->input_slots.clear();
+    c->output_slots.clear();
     if (qnnrt_pipeline_find(c->model, "g", &pipeline, err) != QNNRT_OK) return false;
     for (size_t i = 0; i < c->inputs.size(); ++i)
         c->input_slots.push_back(qnnrt_pipeline_input(pipeline, i));
@@ -962,9 +968,14 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
     uint64_t key[2];
     const bool kept = d->env.cache_dir != nullptr &&
                       qnnrt_builder_key(hold.b, key, &err) == QNNRT_OK;
+    c->inputs = std::move(graph.inputs);
+    c->outputs = std::move(graph.outputs);
     if (kept) c->model = restore(d, key);
-    const bool restored = c->model != nullptr;
+    const bool restored = c->model != nullptr && plan_slots(c.get(), &err);
     if (!restored) {
+        if (c->model != nullptr)
+            say(GGML_LOG_LEVEL_WARN, "%s is not used: %s", file_name(d, key).c_str(), err.text);
+        c->close();
         qnnrt_builder *b = hold.b;
         hold.b = nullptr;
         if (qnnrt_builder_finish(b, &c->model, &err) != QNNRT_OK) {
@@ -975,13 +986,11 @@ std::shared_ptr<compiled> compile(device *d, const ggml_cgraph *g, int begin, in
         if (kept) store(d, c->model, key);
         count_loss(d, graph);
     }
-    c->inputs = std::move(graph.inputs);
-    c->outputs = std::move(graph.outputs);
     for (size_t i = 0; i < c->outputs.size(); ++i) c->by_node.push_back(i);
     std::sort(c->by_node.begin(), c->by_node.end(), [&](size_t a, size_t b) {
         return c->outputs[a].node < c->outputs[b].node;
     });
-    if (!plan_slots(c.get(), &err)) {
+    if (!restored && !plan_slots(c.get(), &err)) {
         say(GGML_LOG_LEVEL_ERROR, "nodes %d to %d of the graph: %s", begin, end - 1, err.text);
         return nullptr;
     }
