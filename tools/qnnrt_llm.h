@@ -117,9 +117,9 @@
            qnnrt_llm_pool_desc pool = { QNNRT_LLM_POOL_MEAN, 0, 1 };   // of sequence 0, length 1
            qnnrt_llm_pool(llm, &batch, &pool, vector, &err);
        Such a model may have no logits. Encoders, whose attention_mask has one number for each
-       token, compute one text in each qnnrt_llm_eval(), all of whose tokens see each other.
-       Graphs that take the hidden state read rows of embeddings in
-       place of tokens, for example of an image:
+       token, compute one text in each qnnrt_llm_eval(), all of whose tokens see each other. Graphs
+       that take the hidden state read rows of embeddings in place of tokens, for example of an
+       image:
            batch.tokens = prompt;                      // -1 where a row stands for a token
            batch.embeddings = hidden;                  // [count][info->width]
        The rows of other tokens come from a table: desc.table, or the one of a look-up on the host,
@@ -435,13 +435,6 @@ typedef struct qnnrt_llm_info {
     uint32_t                    heads;         /* heads of keys and values in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head in the first layer */
     uint32_t                    vocabulary;    /* 0: the graphs have no logits */
-    uint32_t                    words;         /* number of tokens: rows of the table of embeddings,
-                                                  else the vocabulary, else as the range of the
-                                                  input says; 0: nothing tells */
-    uint32_t                    width;         /* of .hidden and .embeddings, 0: it has neither */
-    const qnnrt_tensor_info    *hidden;        /* the first graph's output of last hidden states;
-                                                  NULL: no graph has it */
-    const qnnrt_tensor_info    *embeddings;    /* its input for batches' embeddings; NULL: none */
     const qnnrt_tensor_info    *logits;        /* the first graph's; NULL: no graph has logits */
     size_t                      logits_bytes;  /* of one token's logits, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
@@ -453,12 +446,19 @@ typedef struct qnnrt_llm_info {
     size_t                      eos_count;
     int32_t                     bos;           /* -1: none */
     uint32_t                    window;        /* 0: none */
-    size_t                      adapter_tensors;   /* of adapters in the graphs, each name once; 0:
-                                                  they have no room for adapters */
-    uint32_t                    adapter_rank;  /* largest rank that they have room for */
     uint64_t                    fingerprint;   /* of the model, written into saved states */
     size_t                      graph_count;
     const qnnrt_llm_graph_info *graphs;        /* sorted by ar, then by context */
+    uint32_t                    words;         /* number of tokens: rows of the table of embeddings,
+                                                  else the vocabulary, else as the range of the
+                                                  input says; 0: nothing tells */
+    uint32_t                    width;         /* of .hidden and .embeddings, 0: it has neither */
+    const qnnrt_tensor_info    *hidden;        /* the first graph's output of last hidden states;
+                                                  NULL: no graph has it */
+    const qnnrt_tensor_info    *embeddings;    /* its input for batches' embeddings; NULL: none */
+    size_t                      adapter_tensors;   /* of adapters in the graphs, each name once; 0:
+                                                  they have no room for adapters */
+    uint32_t                    adapter_rank;  /* largest rank that they have room for */
 } qnnrt_llm_info;
 
 typedef struct qnnrt_llm qnnrt_llm;
@@ -6124,10 +6124,10 @@ typedef struct qnnrt_llm__vectors {     /* an input of embeddings */
     qnnrt_llm__embedding_ends look_up;  /* .table NULL: no token has a row */
 } qnnrt_llm__vectors;
 
-typedef struct qnnrt_llm__number {      /* an input of tokens or positions */
-    int32_t    *to;                     /* NULL: of another type, written through the slot */
-    qnnrt_slot  slot;
-    int         kind;       /* 0: tokens, 1: positions, 2: which tokens there are, 3: zeros */
+typedef struct qnnrt_llm__number {      /* an input with a number for each token */
+    int32_t       *to;                  /* NULL: of another type, written through the slot */
+    qnnrt_slot     slot;
+    qnnrt_llm_role role;                /* TOKENS, POSITIONS, PADDING, TOKEN_TYPES */
 } qnnrt_llm__number;
 
 /* A graph ready to run, with copies of everything that a step reads: after an execute the
@@ -6487,13 +6487,17 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
 }
 
 /* Describe the inputs of embeddings, and check that rows of the table fit. */
-static qnnrt_result qnnrt_llm__session_vectors(const qnnrt_llm *llm, qnnrt_llm__run *run,
+static qnnrt_result qnnrt_llm__session_vectors(const qnnrt_llm_session *session,
+                                               const qnnrt_llm *llm, qnnrt_llm__run *run,
                                                qnnrt_error *err)
 {
     const qnnrt_llm__slots *in = &run->graph->inputs[QNNRT_LLM_ROLE_HIDDEN];
     const qnnrt_tensor_info *table = llm->table;
     char facts[2][160];
     size_t i;
+    run->vectors = (qnnrt_llm__vectors *)qnnrt_llm__alloc(&session->hooks, in->count,
+                                                          sizeof *run->vectors);
+    if (run->vectors == NULL) return qnnrt_llm__fail_memory(err, "a run");
     for (i = 0; i < in->count; ++i) {
         qnnrt_llm__vectors *vectors = &run->vectors[run->vector_count++];
         const qnnrt_tensor_info *tensor = in->slots[i]->tensor;
@@ -6551,6 +6555,39 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
     return QNNRT_OK;
 }
 
+/* Describe the inputs with a number for each token. */
+static qnnrt_result qnnrt_llm__session_numbers(const qnnrt_llm_session *session,
+                                               const qnnrt_llm *llm, qnnrt_llm__run *run,
+                                               qnnrt_error *err)
+{
+    static const qnnrt_llm_role roles[4] = { QNNRT_LLM_ROLE_TOKENS, QNNRT_LLM_ROLE_POSITIONS,
+                                             QNNRT_LLM_ROLE_PADDING, QNNRT_LLM_ROLE_TOKEN_TYPES };
+    size_t i, k, most = 0;
+    qnnrt_result result =
+        qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS,
+                                llm->info.words > 0 ? llm->info.words - 1 : 0, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_POSITIONS,
+                                         session->desc.positions - 1, err);
+    if (result != QNNRT_OK) return result;
+    for (k = 0; k < 4; ++k) most += run->graph->inputs[roles[k]].count;
+    run->numbers = (qnnrt_llm__number *)qnnrt_llm__alloc(&session->hooks, most,
+                                                         sizeof *run->numbers);
+    if (run->numbers == NULL) return qnnrt_llm__fail_memory(err, "a run");
+    for (k = 0; k < 4; ++k) {
+        const qnnrt_llm__slots *in = &run->graph->inputs[roles[k]];
+        for (i = 0; i < in->count; ++i) {
+            qnnrt_llm__number *number = &run->numbers[run->number_count++];
+            number->slot = in->slots[i];
+            number->role = roles[k];
+            if (in->slots[i]->tensor->dtype == QNNRT_DTYPE_I32 ||
+                roles[k] == QNNRT_LLM_ROLE_TOKEN_TYPES)
+                number->to = (int32_t *)qnnrt_data_slot(run->run, in->slots[i], NULL);
+        }
+    }
+    return QNNRT_OK;
+}
+
 /* Tell the caller that a step of the pipeline comes. Return not 0 if he wants it to end. */
 static int qnnrt_llm__session_watch(void *user, uint32_t step)
 {
@@ -6563,8 +6600,6 @@ static int qnnrt_llm__session_watch(void *user, uint32_t step)
 static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                            size_t index, qnnrt_error *err)
 {
-    static const qnnrt_llm_role numbers[4] = { QNNRT_LLM_ROLE_TOKENS, QNNRT_LLM_ROLE_POSITIONS,
-                                               QNNRT_LLM_ROLE_PADDING, QNNRT_LLM_ROLE_TOKEN_TYPES };
     static const qnnrt_llm_role turns[2] = { QNNRT_LLM_ROLE_ROPE_COS, QNNRT_LLM_ROLE_ROPE_SIN };
     static const qnnrt_llm_role masks[2] = { QNNRT_LLM_ROLE_MASK, QNNRT_LLM_ROLE_WINDOW_MASK };
     const qnnrt_llm *llm = part->llm;
@@ -6584,39 +6619,17 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
     if (result == QNNRT_OK && session->desc.progress != NULL)
         result = qnnrt_run_watch(run->run, qnnrt_llm__session_watch, session);
-    if (result == QNNRT_OK)
-        result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS,
-                                         llm->info.words > 0 ? llm->info.words - 1 : 0, err);
-    if (result == QNNRT_OK)
-        result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_POSITIONS,
-                                         session->desc.positions - 1, err);
+    if (result == QNNRT_OK) result = qnnrt_llm__session_numbers(session, llm, run, err);
+    if (result == QNNRT_OK) result = qnnrt_llm__session_vectors(session, llm, run, err);
     if (result != QNNRT_OK) return result;
     most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
     run->feeds = (qnnrt_llm__feed *)qnnrt_llm__alloc(hooks, most, sizeof *run->feeds);
     most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
     run->masks = (qnnrt_llm__mask *)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
     run->fresh = (qnnrt_llm__fresh *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->fresh);
-    most = graph->inputs[numbers[0]].count + graph->inputs[numbers[1]].count +
-           graph->inputs[numbers[2]].count + graph->inputs[numbers[3]].count;
-    run->numbers = (qnnrt_llm__number *)qnnrt_llm__alloc(hooks, most, sizeof *run->numbers);
-    most = graph->inputs[QNNRT_LLM_ROLE_HIDDEN].count;
-    run->vectors = (qnnrt_llm__vectors *)qnnrt_llm__alloc(hooks, most, sizeof *run->vectors);
-    if (run->feeds == NULL || run->masks == NULL || run->fresh == NULL || run->numbers == NULL ||
-        run->vectors == NULL)
+    if (run->feeds == NULL || run->masks == NULL || run->fresh == NULL)
         return qnnrt_llm__fail_memory(err, "a run");
-    result = qnnrt_llm__session_vectors(llm, run, err);
-    if (result != QNNRT_OK) return result;
 
-    for (which = 0; which < 4; ++which) {
-        const qnnrt_llm__slots *in = &graph->inputs[numbers[which]];
-        for (i = 0; i < in->count; ++i) {
-            qnnrt_llm__number *number = &run->numbers[run->number_count++];
-            number->slot = in->slots[i];
-            number->kind = which;
-            if (in->slots[i]->tensor->dtype == QNNRT_DTYPE_I32 || which == 3)
-                number->to = (int32_t *)qnnrt_data_slot(run->run, in->slots[i], NULL);
-        }
-    }
     for (which = 0; which < 2; ++which) {
         const qnnrt_llm__slots *in = &graph->inputs[turns[which]];
         for (i = 0; i < in->count; ++i) {
@@ -7109,13 +7122,16 @@ static qnnrt_result qnnrt_llm__step_numbers(qnnrt_llm_cache *cache, const qnnrt_
     size_t i;
     for (i = 0; i < run->number_count && result == QNNRT_OK; ++i) {
         const qnnrt_llm__number *number = &run->numbers[i];
-        const int32_t *values = number->kind == 0   ? cache->tokens
-                                : number->kind == 1 ? cache->positions : cache->present;
-        if (number->kind == 3) memset(number->to, 0, (size_t)number->slot->tensor->bytes);
+        const int padding = number->role == QNNRT_LLM_ROLE_PADDING;
+        const int32_t *values = padding ? cache->present
+                                : number->role == QNNRT_LLM_ROLE_POSITIONS ? cache->positions
+                                                                           : cache->tokens;
+        if (number->role == QNNRT_LLM_ROLE_TOKEN_TYPES)
+            memset(number->to, 0, (size_t)number->slot->tensor->bytes);
         else if (number->to != NULL) memcpy(number->to, values, ar * sizeof *values);
-        else if (number->kind != 2)
+        else if (!padding)
             result = qnnrt_write_i32(run->run, number->slot, 0, values, ar);
-        for (r = 0; number->kind == 2 && number->to == NULL && r < ar && result == QNNRT_OK; ++r) {
+        for (r = 0; padding && number->to == NULL && r < ar && result == QNNRT_OK; ++r) {
             const float there = values[r] != 0 ? 1.0f : 0.0f;
             result = qnnrt_write_f32(run->run, number->slot, r, &there, 1);
         }
