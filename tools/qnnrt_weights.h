@@ -2323,28 +2323,28 @@ static void qnnrt_weights__block_q6_k(const unsigned char *in, float *out)
     }
 }
 
-/* What reads blocks of a type. */
-typedef struct qnnrt_weights__blocks {
-    const char *type;
-    uint32_t    values, bytes;           /* of a block */
-    void      (*read)(const unsigned char *in, float *out);
-} qnnrt_weights__blocks;
+/* What reads a block of a type. */
+typedef void (*qnnrt_weights__block_read)(const unsigned char *in, float *out);
+typedef struct qnnrt_weights__block_reader {
+    const char               *type;
+    qnnrt_weights__block_read read;
+} qnnrt_weights__block_reader;
 
-static const qnnrt_weights__blocks qnnrt_weights__block_readers[] = {
-    { "Q4_0", 32, 18, qnnrt_weights__block_q4_0 }, { "Q4_1", 32, 20, qnnrt_weights__block_q4_1 },
-    { "Q5_0", 32, 22, qnnrt_weights__block_q5_0 }, { "Q5_1", 32, 24, qnnrt_weights__block_q5_1 },
-    { "Q8_0", 32, 34, qnnrt_weights__block_q8_0 }, { "Q4_K", 256, 144, qnnrt_weights__block_q4_k },
-    { "Q5_K", 256, 176, qnnrt_weights__block_q5_k }, { "Q6_K", 256, 210, qnnrt_weights__block_q6_k }
+static const qnnrt_weights__block_reader qnnrt_weights__block_readers[] = {
+    { "Q4_0", qnnrt_weights__block_q4_0 }, { "Q4_1", qnnrt_weights__block_q4_1 },
+    { "Q5_0", qnnrt_weights__block_q5_0 }, { "Q5_1", qnnrt_weights__block_q5_1 },
+    { "Q8_0", qnnrt_weights__block_q8_0 }, { "Q4_K", qnnrt_weights__block_q4_k },
+    { "Q5_K", qnnrt_weights__block_q5_k }, { "Q6_K", qnnrt_weights__block_q6_k }
 };
 
 /* Find what reads the blocks of a weight, or NULL. */
-static const qnnrt_weights__blocks *qnnrt_weights__blocks_of(const qnnrt_weight *weight)
+static qnnrt_weights__block_read qnnrt_weights__block_find(const qnnrt_weight *weight)
 {
     size_t i;
     for (i = 0; i < sizeof qnnrt_weights__block_readers / sizeof qnnrt_weights__block_readers[0];
          ++i)
         if (strcmp(weight->type, qnnrt_weights__block_readers[i].type) == 0)
-            return &qnnrt_weights__block_readers[i];
+            return qnnrt_weights__block_readers[i].read;
     return NULL;
 }
 
@@ -2617,7 +2617,8 @@ static void qnnrt_weights__convert_run(const qnnrt_weight *weight, uint64_t firs
 {
     const size_t size = qnnrt_weights__convert_bytes(to);
     const char *data = (const char *)weight->data;
-    const qnnrt_weights__blocks *blocks;
+    qnnrt_weights__block_read read;
+    uint64_t bytes;                              /* of a block */
     float values[256];
     if (weight->block == 0) {
         data += first * qnnrt_weights__convert_bytes(weight->dtype);
@@ -2625,11 +2626,12 @@ static void qnnrt_weights__convert_run(const qnnrt_weight *weight, uint64_t firs
         else qnnrt_weights__convert(weight->dtype, data, to, target, count, loss);
         return;
     }
-    blocks = qnnrt_weights__blocks_of(weight);   /* the caller knows that it is there */
+    read = qnnrt_weights__block_find(weight);    /* the caller knows that it is there */
+    bytes = weight->bytes / (weight->count / weight->block);
     while (count > 0) {
-        const uint64_t skip = first % blocks->values, left = blocks->values - skip;
+        const uint64_t skip = first % weight->block, left = weight->block - skip;
         const uint64_t n = count < left ? count : left;
-        blocks->read((const unsigned char *)data + first / blocks->values * blocks->bytes, values);
+        read((const unsigned char *)data + first / weight->block * bytes, values);
         if (to == QNNRT_DTYPE_F32) memcpy(target, values + skip, (size_t)n * size);
         else qnnrt_weights__convert(QNNRT_DTYPE_F32, values + skip, to, target, n, loss);
         target += n * size;
@@ -2736,7 +2738,7 @@ QNNRT_WEIGHTS_API qnnrt_result qnnrt_weights_part(const qnnrt_weight *weight, ui
     to_bytes = qnnrt_weights__convert_bytes(to);
     if (from_bytes == 0 || to_bytes == 0 ||
         qnnrt_weights__convert_is_float(weight->dtype) != qnnrt_weights__convert_is_float(to) ||
-        (weight->block != 0 && qnnrt_weights__blocks_of(weight) == NULL))
+        (weight->block != 0 && qnnrt_weights__block_find(weight) == NULL))
         return qnnrt_weights__fail(err, QNNRT_E_UNSUPPORTED, "weight \"" QNNRT_WEIGHTS__SHOWN "\" "
                                    "of type %s cannot be converted to %s", weight->name,
                                    weight->type, qnnrt_dtype_name(to));
