@@ -890,15 +890,22 @@ static qg_value step(qg_graph &g, const qg_value &x)
     return g.unary("ElementWiseSign", relu(g, x));
 }
 
+/* In FLOAT_16 HTP has -inf for exp(-90), and -0 for exp(90). What is rounded to 0 and to infinity
+   begins at -18 and 12. */
+static qg_value exponential(qg_graph &g, const qg_value &x)
+{
+    return g.unary("ElementWiseExp", g.options().half ? clamped(g, x, -18, 12) : x);
+}
+
 static qg_value exp_minus_1(qg_graph &g, const qg_value &x)
 {
-    return g.binary(sub_type, g.unary("ElementWiseExp", x), g.scalar(1));
+    return g.binary(sub_type, exponential(g, x), g.scalar(1));
 }
 
 /* max(x, 0) + log(1 + exp(-|x|)) */
 static qg_value softplus(qg_graph &g, const qg_value &x)
 {
-    qg_value less = g.unary("ElementWiseExp", g.scaled(g.unary("ElementWiseAbs", x), -1));
+    qg_value less = exponential(g, g.scaled(g.unary("ElementWiseAbs", x), -1));
     return g.add(relu(g, x), g.unary("ElementWiseLog", g.add(less, g.scalar(1))));
 }
 
@@ -922,8 +929,8 @@ struct activation {
 static const activation activations[] = {
     { "silu", silu }, { "gelu", gelu }, { "gelu_erf", gelu_erf }, { "gelu_quick", gelu_quick },
     { "relu", relu }, { "elu", elu }, { "hardsigmoid", hard_sigmoid }, { "hardswish", hard_swish },
-    { "step", step }, { "expm1", exp_minus_1 }, { "softplus", softplus }, { "round", rounded },
-    { "trunc", truncated }
+    { "step", step }, { "exp", exponential }, { "expm1", exp_minus_1 }, { "softplus", softplus },
+    { "round", rounded }, { "trunc", truncated }
 };
 
 static qg_value activate(qg_graph &g, const char *name, const qg_value &x)
@@ -1297,7 +1304,7 @@ static const qg_row rows[] = {
     { "ABS",            REAL, op_same, "ElementWiseAbs" },
     { "SGN",            REAL, op_same, "ElementWiseSign" },
     { "NEG",            REAL, op_same, "ElementWiseNeg" },
-    { "EXP",            REAL, op_same, "ElementWiseExp" },
+    { "EXP",            REAL, op_activation, "exp" },
     { "FLOOR",          REAL, op_same, "ElementWiseFloor" },
     { "CEIL",           REAL, op_same, "ElementWiseCeil" },
     { "TANH",           REAL, op_same, "Tanh" },
