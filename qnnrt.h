@@ -18177,7 +18177,7 @@ static qnnrt_result qnnrt__exec_ended(qnnrt_run *run, size_t at)
 {
     char where[512];
     return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_CANCELLED,
-                       "pipeline \"%.200s\": watch() ended it before %s",
+                       "pipeline \"%.200s\": the caller ended it before %s",
                        run->pipeline->info.name,
                        qnnrt__wiring_where(run->pipeline, (uint32_t)at, where, sizeof(where)));
 }

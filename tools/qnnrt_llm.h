@@ -246,8 +246,7 @@
        A table of embeddings is large and only a few rows of it are read, so that it may stay out of
        the graphs. They then take the hidden state, and a pipeline begins with a host step that
        looks rows up: qnnrt_llm_embedding(), under the name "embedding". The folder's qnnrt.json
-       says so
-       ("program", see "Programs" in qnnrt.h; 05_make_model --host_embedding writes one):
+       says so ("program", see "Programs" in qnnrt.h; 05_make_model --host_embedding writes one):
            qnnrt_host_function look_up = { "embedding", qnnrt_llm_embedding, NULL };
            qnnrt_desc opening = {0};
            opening.host_functions = &look_up; opening.host_function_count = 1;
