@@ -917,7 +917,7 @@ INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_profil
     tools/qnnrt_partition.h tools/qnnrt_cache.h tools/qnnrt_program.h tools/qnnrt_session.h tools/engines/qnnrt_engines.h tools/engines/qnnrt_qnn.h tools/engines/qnnrt_onnxruntime.h tools/engines/qnnrt_openvino.h tools/qnnrt.hpp
 INSTALL_CMAKE   := qnnrtConfig.cmake qnnrtConfigVersion.cmake
 # Examples include the headers as they are installed. llm/export.c is left out: it is written with tools/cli.h.
-INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.c examples/*/*.py)))
+INSTALL_EXAMPLES = $(filter-out examples/llm/export.c,$(sort $(wildcard examples/*.[ch] examples/*/*.[ch] examples/*/*.py)))
 # Where the shells look: name of the shell, folder, and name of the file with % for the program.
 COMPLETIONS     := bash:share/bash-completion/completions:% zsh:share/zsh/site-functions:_% fish:share/fish/vendor_completions.d:%.fish
 COMPLETION_FILES = $(foreach tool,$(notdir $(TOOLS)),$(foreach row,$(COMPLETIONS),$(word 2,$(subst :, ,$(row)))/$(subst %,$(tool),$(word 3,$(subst :, ,$(row))))))
