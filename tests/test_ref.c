@@ -1268,6 +1268,67 @@ TEST(a_binary_of_megabytes_is_refused_in_a_moment)
     TRY(world_close(&w));
 }
 
+/* Write tensors of one block each that share one blob of `bytes` zeros; the last one has `last`
+   elements. Return the bytes of the file. */
+static uint64_t script_shared(script *s, uint32_t count, uint32_t bytes, uint32_t last)
+{
+    uint64_t described, offset, length;
+    uint32_t i, k;
+    script_begin(s, 0);
+    s->used = 64;
+    script_text(s, "by hand");
+    for (k = 0; k < 6; ++k) script_word(s, k == 0 ? 2 : 0);
+    /* One blob, at 0; one graph. */
+    for (k = 0; k < 6; ++k) script_word(s, k == 0 || k == 5 ? 1 : k == 3 ? bytes : 0);
+    script_text(s, "main");
+    script_word(s, 100);
+    script_word(s, count);
+    for (i = 0; i < count; ++i) {
+        const uint32_t elements = i + 1 < count ? bytes : last;
+        /* Type to dimensions; encoding with one scale, 1, and offset, 0; block size; blob. */
+        const uint32_t words[] = { Q_STATIC, 0, 0x308, 1, elements, 1, Q_ENC_BLOCK, 0, 0, 1,
+                                   0x3F800000, 1, 0, 0, 0, elements, 1 };
+        char name[16];
+        snprintf(name, sizeof(name), "t%u", (unsigned)i);
+        script_word(s, i + 1);
+        script_text(s, name);
+        for (k = 0; k < sizeof(words) / 4; ++k) script_word(s, words[k]);
+    }
+    script_word(s, 0);
+    described = s->used - 64;
+    offset = (s->used + 63) / 64 * 64;
+    length = offset + bytes;
+    memset(s->data + s->used, 0, (size_t)(length - s->used));
+    memcpy(s->data + 16, &length, 8);
+    memcpy(s->data + 32, &described, 8);
+    memcpy(s->data + 40, &offset, 8);
+    offset = bytes;
+    memcpy(s->data + 48, &offset, 8);
+    ref_sign(s->data, length);
+    return length;
+}
+
+/* The codes of blocks are looked at when a file is read: not beyond their blob, and once, not for
+   each of many tensors that share it, which would take 5 * 10^10 steps. */
+TEST(codes_of_blocks_in_a_binary_are_read_once_and_within_their_blob)
+{
+    q_handle context = NULL;
+    script s;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    s.data = (unsigned char *)malloc((size_t)16 << 20);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_shared(&s, 2, 64, 1u << 28),
+                      &context, NULL), Q_CONTEXT_FROM_BINARY);
+    CHECK_STR(ref_lines, "tensor \"t1\" has 268435456 bytes, its data 64");
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data,
+                      script_shared(&s, 50000, 1u << 20, (1u << 20) - 1), &context, NULL),
+             Q_CONTEXT_FROM_BINARY);
+    CHECK_STR(ref_lines, "tensor \"t49999\" has 1048575 bytes, its data 1048576");
+    free(s.data);
+    TRY(world_close(&w));
+}
+
 static uint32_t random_next(uint32_t *state)
 {
     *state ^= *state << 13;
@@ -2676,6 +2737,7 @@ TEST_MAIN("ref")
     RUN(threads_may_execute_one_graph_and_several);
     RUN(a_binary_cut_short_at_every_byte_is_refused);
     RUN(a_binary_of_megabytes_is_refused_in_a_moment);
+    RUN(codes_of_blocks_in_a_binary_are_read_once_and_within_their_blob);
     RUN(intermediate_tensors_are_placed_by_first_fit);
     RUN(many_tensors_are_placed_in_few_steps);
     RUN(outputs_may_overlap_inputs_and_not_each_other);

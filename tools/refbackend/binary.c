@@ -373,12 +373,6 @@ static q_code read_tensors(source *s, ref_body *body, int use, ref_why *why)
         code = ref_body_tensor(body, &made, &value, why);
         if (code != Q_OK)
             return code;
-        if (made.datum != REF_NONE && model->data[made.datum].bytes != value->bytes) {
-            ref_refuse(why, "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
-                       (unsigned long long)value->bytes,
-                       (unsigned long long)model->data[made.datum].bytes);
-            return Q_CONTEXT_FROM_BINARY;
-        }
         if (use == REF_BINARY_TELL)
             value->view.data = NULL;
     }

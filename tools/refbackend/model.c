@@ -171,6 +171,7 @@ int ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_t
     datum->bytes = bytes;
     datum->data = copy != NULL ? copy : data;
     datum->hash = hash;
+    datum->codes_are_right = 0;
     return model->data_count++;
 }
 
@@ -205,6 +206,23 @@ static int datum_find(const ref_model *model, const ref_value *value, const void
                 || memcmp(model->data[i].data, stored, (size_t)value->bytes) == 0))
             return i;
     return REF_NONE;
+}
+
+/* Check data of a file before a tensor reads it; the codes only once, however many tensors share
+   them. */
+static q_code stored_data(ref_datum *datum, const ref_value *value, ref_why *why)
+{
+    q_code code = Q_OK;
+    if (datum->bytes != value->bytes) {
+        ref_refuse(why, "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
+                   (unsigned long long)value->bytes, (unsigned long long)datum->bytes);
+        return Q_CONTEXT_FROM_BINARY;
+    }
+    if (!datum->codes_are_right && ref_value_has_codes(value)) {
+        code = ref_value_codes(value, datum->data, why);
+        datum->codes_are_right = code == Q_OK;
+    }
+    return code;
 }
 
 /* Store static data once per model. Data that stays where it is, is found by its address: to hash
@@ -253,7 +271,7 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
     if (code == Q_OK && made->data != NULL)
         code = static_data(model, value, made);
     if (code == Q_OK && made->data == NULL && value->datum != REF_NONE)
-        code = ref_value_codes(value, model->data[value->datum].data, why);
+        code = stored_data(&model->data[value->datum], value, why);
     if (code == Q_OK && !name_add(&body->value_names, value->view.name))
         code = Q_MEMORY;
     if (code != Q_OK)

@@ -227,7 +227,9 @@ int  ref_type_is_static(uint32_t type);
 q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref_why *why);
 /* Check and fill a tensor, except its data and id. */
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
-/* Check the codes of static data with scales per block. */
+/* Return 1 if static data has scales per block, and codes of 4 bits. */
+int  ref_value_has_codes(const ref_value *value);
+/* Check these codes; data has the bytes of the value. */
 q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why);
 /* Return 1 if static data has values of less than 8 bits, which operators read extended. */
 int  ref_value_narrow(const ref_value *value);
@@ -278,7 +280,11 @@ typedef struct ref_body {                /* a graph without its handle */
     pthread_mutex_t lock;                /* held while it computes */
 } ref_body;
 
-typedef struct ref_datum { uint64_t hash, bytes; const void *data; } ref_datum;
+typedef struct ref_datum {
+    uint64_t    hash, bytes;
+    const void *data;
+    int         codes_are_right;         /* 1: checked, see ref_value_codes() */
+} ref_datum;
 
 struct ref_model {
     ref_arena   arena;

@@ -450,12 +450,17 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     return code;
 }
 
+int ref_value_has_codes(const ref_value *value)
+{
+    const uint32_t encoding = value->encoding.encoding;
+    return value->encoding.definition == 1 && value->view.dtype == REF_S8Q
+        && (encoding == Q_ENC_BLOCK || encoding == Q_ENC_EXPANSION);
+}
+
 q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why)
 {
     const signed char *codes = data;
-    const uint32_t encoding = value->encoding.encoding;
-    if (value->encoding.definition != 1 || value->view.dtype != REF_S8Q
-        || (encoding != Q_ENC_BLOCK && encoding != Q_ENC_EXPANSION))
+    if (!ref_value_has_codes(value))
         return Q_OK;
     for (uint64_t i = 0; i < value->bytes; ++i) {
         if (codes[i] >= -8 && codes[i] <= 7)
