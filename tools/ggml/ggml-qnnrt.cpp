@@ -107,6 +107,7 @@ uint64_t now_ns()
 /* =====================================================================================
    OPTIONS                                                                      >>options
    The environment, read once when the library is loaded.
+   Needs: >>say     Knows nothing of: QNN, graphs
    ===================================================================================== */
 
 struct environment {
@@ -223,7 +224,9 @@ bool env_read(environment *e)
 
 /* =====================================================================================
    DEVICE                                                                        >>device
-   Everything that lives as long as the library: one object, made at load.
+   Everything that lives as long as the library: one object, made at load. Plans, graphs and the
+   tables in which they are found.
+   Needs: >>options     Knows nothing of: how they are made
    ===================================================================================== */
 
 struct statistics {
@@ -438,7 +441,8 @@ device *of(ggml_backend_dev_t dev) { return (device *)dev->context; }
 
 /* =====================================================================================
    WEIGHTS                                                                      >>weights
-   Which tensor is a weight, and which one.
+   Which tensor is a weight, and which one; what was made of it, and when that is forgotten.
+   Needs: >>device     Knows nothing of: operators
    ===================================================================================== */
 
 struct buffer {
@@ -684,6 +688,7 @@ void make_key(device *d, const ggml_cgraph *g, int begin, int end)
    memory of another tensor (CPY, *_inplace): a node that reads such memory by another name than the
    node that wrote it begins a new segment. So does a node that needs a source in memory, and one
    that would be more than GGML_QNNRT_SEGMENT.
+   Needs: >>device >>weights >>key     Knows nothing of: QNN
    ===================================================================================== */
 
 /* Weights that are static are compiled again for each shape of what they are with. So a segment has
@@ -860,7 +865,8 @@ void store(device *d, qnnrt *model, const uint64_t key[2])
 
 /* =====================================================================================
    COMPILE                                                                      >>compile
-   From nodes of a ggml graph to a QNN graph.
+   From nodes of a ggml graph to a QNN graph, and from a ggml graph to a plan.
+   Needs: >>say >>device >>weights >>key >>segments >>files     Knows nothing of: addresses
    ===================================================================================== */
 
 /* Find the slots of a graph's inputs and outputs, and plan no memory for them. */
@@ -1094,6 +1100,7 @@ std::unique_ptr<plan> make_plan(device *d, const ggml_cgraph *g)
 /* =====================================================================================
    RUN                                                                              >>run
    A plan, with the addresses of this graph.
+   Needs: >>say >>device >>weights >>key >>compile     Knows nothing of: how graphs are cut
    ===================================================================================== */
 
 /* Return the floats of a weight: made once, and kept as long as the weight is what it is. */
@@ -1279,6 +1286,7 @@ ggml_status compute(const stream *of, const ggml_cgraph *g)
 /* =====================================================================================
    SUPPORTS                                                                    >>supports
    Whether a node is computed here; asked once for each kind of node.
+   Needs: >>say >>device >>weights >>key     Knows nothing of: plans
    ===================================================================================== */
 
 bool is_listed(const char *list, const char *name)
@@ -1353,7 +1361,8 @@ bool supports(device *d, const ggml_tensor *n, std::string *why)
 
 /* =====================================================================================
    BUFFER                                                                        >>buffer
-   Host memory, aligned to 64 bytes.
+   Host memory, aligned to 64 bytes, and the check of caches in it.
+   Needs: >>say >>device >>weights >>supports     Knows nothing of: plans
    ===================================================================================== */
 
 void buffer_free(ggml_backend_buffer_t b)
@@ -1521,6 +1530,7 @@ ggml_backend_buffer_t buft_alloc(ggml_backend_buffer_type_t t, size_t bytes)
 /* =====================================================================================
    BACKEND                                                                      >>backend
    What ggml calls.
+   Needs: >>say >>device >>weights >>run >>supports >>buffer
    ===================================================================================== */
 
 /* Write the statistics since the last reset as text. The caller holds the lock. */
@@ -1702,6 +1712,7 @@ void *reg_address(ggml_backend_reg_t, const char *name)
 /* =====================================================================================
    LOAD                                                                            >>load
    Checks ggml, opens the QNN library, and gives ggml the registry.
+   Needs: >>say >>options >>device >>weights >>buffer >>backend
    ===================================================================================== */
 
 /* Compare ggml, as it is in this process, with what this file was compiled against: its version,
