@@ -172,6 +172,10 @@ TEST(gguf_models_that_graphs_do_not_compute_are_refused)
     model("gemma3");
     CHECK_EQ(read_model(&m, 0), QNNRT_E_UNSUPPORTED);
     CHECK_STR(told.text, "the architecture is \"gemma3\"; known are llama, qwen2 and qwen3");
+    model("llama");
+    words("general.type", "adapter");
+    CHECK_EQ(read_model(&m, 0), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(told.text, "\"general.type\" is \"adapter\", expected model");
     begin();
     CHECK_EQ(read_model(&m, 0), QNNRT_E_FORMAT);
     CHECK_STR(told.text, "\"general.architecture\" is missing");

@@ -99,6 +99,7 @@ hinted graph_option --shards
 refuses weights 2 '--weights is not for folders' "$model" --weights "$model"
 refuses eos 2 '--eos is not for folders' "$model" --eos 3
 refuses block 2 '--weight_block needs weights of 4 bits' "$model" --weight_bits 8 --weight_block 16
+refuses block_alone 2 '--weight_block needs weights of 4 bits' "$model" --weight_block 32
 refuses keep 2 '--keep_weight needs small weights' "$model" --keep_weight lm_head.weight
 refuses no_ranges 2 '--activation_bits needs ranges' "$model" --activation_bits 8
 refuses encodings 2 '--encodings is not for folders' "$model" --encodings "$model/config.json"

@@ -1303,7 +1303,7 @@ static qnnrt_result qnnrt_decoder__gguf_read(qnnrt_weights *weights, qnnrt_decod
     };
     const qnnrt_weight *table = qnnrt_weights_find(weights, "token_embd.weight");
     qnnrt_decoder__facts facts;
-    qnnrt_decoder__word name;
+    qnnrt_decoder__word name, type;
     qnnrt_result result;
     size_t i;
     memset(&facts, 0, sizeof(facts));
@@ -1312,6 +1312,12 @@ static qnnrt_result qnnrt_decoder__gguf_read(qnnrt_weights *weights, qnnrt_decod
     if (!qnnrt_decoder__gguf_text(qnnrt_weights_get_value(weights, "general.architecture"), &name))
         return qnnrt_decoder__fail(err, QNNRT_E_FORMAT, "metadata: \"general.architecture\" is"
                                    " missing, expected llama, qwen2 or qwen3");
+    if (qnnrt_decoder__gguf_text(qnnrt_weights_get_value(weights, "general.type"), &type) &&
+        strcmp(type.text, "model") != 0)
+        return qnnrt_decoder__hint(err,
+            qnnrt_decoder__fail(err, QNNRT_E_UNSUPPORTED, "metadata: \"general.type\" is \"%s\","
+                                " expected model", type.text),
+            "Name the file of the model that it belongs to.");
     for (i = 0; i < 3 && facts.gguf == NULL; ++i)
         if (strcmp(name.text, known[i].gguf) == 0) {
             facts.gguf = known[i].gguf;

@@ -203,6 +203,7 @@
        It needs to know which values of a head RoPE pairs: "pairs" of "rope" in qnnrt.json, or
        desc.rope.pairs. Beside the same text computed at the new positions, keys of 8 bits differed
        by up to 2 codes after one shift and 3 after six, logits by 0.07; in float32 keys by 5e-6.
+       A key that the graph clipped stays clipped: on HTP 2.51 two of 2,496 differed by 8 codes.
 
    Drafts
        qnnrt_llm_eval() computes tokens and keeps none; qnnrt_llm_accept() keeps those that proved

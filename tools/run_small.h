@@ -68,21 +68,20 @@ static int range_method_of(const char *text, range_method *method, double *perce
 /* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int small_check(const compile_settings *c)
 {
-    static const char *const names[] = {"--weight_block", "--keep_weight", "--weight_emulate",
-                                        "--weight_method"};
-    const int given[] = {c->weight_block != 0, c->keep_weights.count > 0, c->weight_emulate,
+    static const char *const names[] = {"--keep_weight", "--weight_emulate", "--weight_method"};
+    const int given[] = {c->keep_weights.count > 0, c->weight_emulate,
                          c->weight_method != 0 && !codes_wanted(c)};
     const int small = c->weight_bits == 8 || c->weight_bits == 4;
     if (c->weight_bits != 0 && !small && c->weight_bits != 16)
         return cli_usage("Give 8 or 4, or 16 for weights in floating point.",
                          "--weight_bits is %lu", (unsigned long)c->weight_bits);
+    if (c->weight_block != 0 && c->weight_bits != 4)
+        return cli_usage("Add --weight_bits 4, or leave --weight_block out.",
+                         "--weight_block needs weights of 4 bits");
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); ++i)
         if (given[i] && !small)
             return cli_usage("Add --weight_bits 8 or --weight_bits 4.", "%s needs small weights",
                              names[i]);
-    if (c->weight_block != 0 && c->weight_bits != 4)
-        return cli_usage("Add --weight_bits 4, or leave --weight_block out.",
-                         "--weight_block needs weights of 4 bits");
     range_method method;
     double percent;
     if (!range_method_of(c->calibrate_method, &method, &percent))
