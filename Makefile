@@ -683,15 +683,17 @@ $(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%)) $(GGML_TEST)/0.
 	$(Q)$(GGML_CXX) -isystem $(GGML_OF)/include -isystem $(GGML_OF)/ggml/include -o $@ $< -L$(GGML_OF)/bin -lllama -lggml \
 	    -lggml-base '-Wl,-rpath,$$ORIGIN/../../ggml/$(notdir $(GGML_OF))/bin' $(LDFLAGS)
 
-$(GGML_TESTED:%=$(GGML_TEST)/%/libfail_alloc.so): tests/ggml/fail_alloc.cpp $(B)/.flags
+# Libraries that are preloaded into programs.
+GGML_PRELOADED := libfail_alloc.so libone_thread.so
+$(foreach v,$(GGML_TESTED),$(addprefix $(GGML_TEST)/$v/,$(GGML_PRELOADED))): tests/ggml/$$(patsubst lib%.so,%.cpp,$$(@F)) $(B)/.flags | ggml-libs
 	$(call say,CXX)
 	@mkdir -p $(@D)
-	$(Q)$(GGML_CXX) -shared -fPIC -o $@ $< $(LDFLAGS) -ldl
+	$(Q)$(GGML_CXX) -isystem $(GGML_OF)/ggml/include -shared -fPIC -o $@ $< $(LDFLAGS) -ldl
 
 .PHONY: test-ggml
 ## test-ggml: load tools/ggml into stock llama.cpp: models, the crash of a cache, bad input (T=sched; ggml-libs, ggml-models)
 test-ggml: ggml-models $(B)/libQnnRef.so $(foreach v,$(GGML_TESTED),$(GGML_PROGRAMS:%=$(GGML_TEST)/$v/%) \
-        $(addprefix $(GGML_TEST)/$v/,libggml-qnnrt.so libfail_alloc.so))
+        $(addprefix $(GGML_TEST)/$v/,libggml-qnnrt.so $(GGML_PRELOADED)))
 	@$(call fetch,2.47 2.51)
 	@$(PYTHON) tests/ggml/test.py --build $(B) $(T)
 
