@@ -14,7 +14,10 @@ import signal
 import subprocess
 import sys
 
-from tokenizers import Tokenizer
+try:
+    from tokenizers import Tokenizer
+except ImportError as error:
+    sys.exit(f"chat.py: {error}; say pip install tokenizers")
 
 parser = argparse.ArgumentParser(usage="chat.py [--tokenizer FILE] -- qnnrt-llm --ctx_dir DIR [options]")
 parser.add_argument("--tokenizer", help="(default: tokenizer.json in the folder of the model)")
