@@ -170,6 +170,10 @@ for key, value in (("use_dora", True), ("bias", "all"), ("alpha_pattern", {"q_pr
     refused(key, llm(room, "--lora", path, "--prompt", "a"), 1, '"%s" is set' % key, "Merge")
 refused("damaged", llm(room, "--lora", adapter("damaged", '{"r": 4,'), "--prompt", "a"), 1, "is not the configuration")
 refused("lacks", llm(room, "--lora", adapter("lacks", {"r": 4}), "--prompt", "a"), 1, "lacks r or lora_alpha")
+refused("no_scale", llm(room, "--lora", adapter("no_scale", dict(peft, r=1e308, lora_alpha=1e-300)), "--prompt", "a"), 1, "is no scale", "--lora_scale")
+with open(os.path.join(adapter("empty", peft), "adapter_model.safetensors"), "wb") as empty:
+    empty.write(struct.pack("<Q", 2) + b"{}")
+refused("empty", llm(room, "--lora", os.path.join(tmp, "empty"), "--prompt", "a"), 1, "has no weights")
 refused("pair", llm(room, "--lora", adapter("pair", peft, drop="layers.2.self_attn.v_proj.lora_B"), "--prompt", "a"), 1,
         'layers.2.self_attn.v_proj.lora_A.weight", but no')
 refused("options", llm(room, "--lora_scale", "2"), 2, "--lora_scale needs an adapter")

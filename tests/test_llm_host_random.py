@@ -165,6 +165,13 @@ def forgeries(folder, model):
         taken = "r1 1 begin memory=0 disk=%d" % (0 if positions != each else len("And the LORD said unto ") - 1)
         check("forged_" + name, taken in said, said)
         check("forged_" + name, ("its state is not that of its tokens" in complained) == (positions != each), complained)
+    head = stored[:16] + struct.pack("<Q", 1 << 40) + stored[24:32 + 4 * count]
+    with open(path, "wb") as file:                      # a file with a hole of a TiB
+        file.write(head + struct.pack("<Q", fnv(head)))
+        file.truncate(len(head) + 8 + (1 << 40))
+    done = subprocess.run([HOST, "--store", store, model, REF], input=lines[1].encode(), capture_output=True)
+    check("forged_sparse", done.returncode == 0 and b" end length" in done.stdout, done.stdout)
+    check("forged_sparse", b"a state of 1099511627776 bytes for" in done.stderr, done.stderr)
     shutil.rmtree(store)
 
 

@@ -115,7 +115,13 @@ static int adapter_open(tool *t)
         good = adapter_read_config(t, beside, &config);
         if (good) desc.scale = config.alpha / (config.rooted ? adapter_root(config.rank)
                                                              : config.rank);
+        if (good && !(desc.scale > 1e-30 && desc.scale < 1e30))
+            good = fail(t, "Give the scale with --lora_scale.",
+                        "%s: lora_alpha %g over r %g is no scale", beside, config.alpha,
+                        config.rank);
     } else desc.scale = t->set.lora_scale;
+    if (good && qnnrt_weights_get_info(weights)->count == 0)
+        good = fail(t, "Give the file that PEFT saved.", "%s has no weights", file);
     if (good) {
         const qnnrt_weights_info *info = qnnrt_weights_get_info(weights);
         parts = cli_alloc(info->count, sizeof(*parts));

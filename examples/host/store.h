@@ -149,6 +149,9 @@ static qnnrt_result store_read_head(const store *st, const char *name, FILE *fil
         return refuse(err, QNNRT_E_FORMAT, "%s: %llu bytes, expected %lu and %llu of the state",
                       name, (unsigned long long)bytes, (unsigned long)head,
                       (unsigned long long)*state_bytes);
+    if (*state_bytes >> 22 > count)         /* more than any model has: 4 MiB of each token */
+        return refuse(err, QNNRT_E_LIMIT, "%s: a state of %llu bytes for %llu tokens", name,
+                      (unsigned long long)*state_bytes, (unsigned long long)count);
     data = (unsigned char *)malloc(head);
     made = (unsigned char *)malloc(head);
     text->token = (int32_t *)calloc((size_t)count, sizeof(*text->token));

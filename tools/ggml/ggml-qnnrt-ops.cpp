@@ -1105,6 +1105,8 @@ static qg_value op_rope(qg_graph &g, node n, const char *)
     if (turned < 2 || turned % 2 != 0 || offset < 0 || (uint32_t)offset + width > d[3] ||
         (n->src[2] != nullptr && n->src[2]->type != GGML_TYPE_F32) ||
         n->src[1]->type != GGML_TYPE_I32) throw refused{ "these parameters of ROPE" };
+    for (int i = 11; i < 15; ++i)                /* sections of M-RoPE */
+        if (param_i32(n, i) < 0 || param_i32(n, i) > 1 << 24) throw refused{ "sections of ROPE" };
     const uint32_t first = (uint32_t)offset, end = first + width;
     const qg_value x = g.real(n, 0), c = g.angles(n, false), s = g.angles(n, true);
     const dims size = { d[0], d[1], d[2], half };
@@ -1233,7 +1235,7 @@ static qg_value op_im2col(qg_graph &g, node n, const char *)
     const uint32_t ow = (uint32_t)n->ne[1], oh = flat ? 1 : (uint32_t)n->ne[2];
     qg_value x = g.real(n, 1);
     if (flat) x = g.reshape(x, { x.dims[1], x.dims[2], 1, x.dims[3] });
-    if (kw * kh > 64) throw refused{ "a kernel of more than 64 places" };
+    if (kw > 64 || kh > 64 || kw * kh > 64) throw refused{ "a kernel of more than 64 places" };
     if (pw > 0 || ph > 0)
         x = g.op("Pad", { x }, { x.dims[0], x.dims[1], x.dims[2] + 2 * ph, x.dims[3] + 2 * pw },
                  { { "pad_amount", QNNRT_DTYPE_U32, 0, { 0, 0, 0, 0, ph, ph, pw, pw }, { 4, 2 } },
