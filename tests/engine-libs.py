@@ -107,21 +107,8 @@ def main(arguments):
     base = os.path.join("build", "engines")
     if arguments[:1] == ["--dir"] and len(arguments) > 1:
         base, arguments = arguments[1], arguments[2:]
-    names = []
-    for name in arguments or DEFAULT:
-        names += list(PACKAGES) if name == "all" else [name]
-    unknown = [name for name in names if name not in PACKAGES]
-    if unknown:
-        say("no such package: %s; there are %s and all" % (" ".join(unknown), " ".join(PACKAGES)))
-        return 2
-    status = 0
-    for name in names:
-        try:
-            fetch(name, base)
-        except (Failure, OSError, zipfile.BadZipFile, tarfile.TarError) as failure:
-            say("%s failed: %s" % (name, failure))
-            status = 1
-    return status
+    names = packages.chosen(arguments, DEFAULT, PACKAGES, PACKAGES, "package")
+    return 2 if names is None else packages.each(names, lambda name: fetch(name, base))
 
 
 if __name__ == "__main__":

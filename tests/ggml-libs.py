@@ -115,21 +115,8 @@ def main(arguments):
         else:
             jobs = int(arguments[1])
         arguments = arguments[2:]
-    names = []
-    for name in arguments or DEFAULT:
-        names += list(VERSIONS) if name == "all" else [name]
-    unknown = [name for name in names if name not in VERSIONS]
-    if unknown:
-        say("no such version: %s; there are %s and all" % (" ".join(unknown), " ".join(VERSIONS)))
-        return 2
-    status = 0
-    for name in names:
-        try:
-            make(name, base, jobs)
-        except (Failure, OSError, tarfile.TarError) as failure:
-            say("%s failed: %s" % (name, failure))
-            status = 1
-    return status
+    names = packages.chosen(arguments, DEFAULT, VERSIONS, VERSIONS, "version")
+    return 2 if names is None else packages.each(names, lambda name: make(name, base, jobs))
 
 
 if __name__ == "__main__":

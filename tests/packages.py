@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import zipfile
 
 
 class Failure(Exception):
@@ -133,6 +135,27 @@ def install(folder, stamp, get, unpack):
         return count
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def chosen(words, default, known, every, noun):
+    """The known names that words ask for, "all" for every, or None after saying which is unknown."""
+    names = [name for word in words or default for name in (every if word == "all" else [word])]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        say("no such %s: %s; there are %s and all" % (noun, " ".join(unknown), " ".join(known)))
+    return None if unknown else names
+
+
+def each(names, fetch):
+    """Call fetch for each name, also after a failure of another one. Return the exit status."""
+    status = 0
+    for name in names:
+        try:
+            fetch(name)
+        except (Failure, OSError, zipfile.BadZipFile, tarfile.TarError) as failure:
+            say("%s failed: %s" % (name, failure))
+            status = 1
+    return status
 
 
 def start(main):

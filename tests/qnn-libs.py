@@ -76,12 +76,8 @@ def main(arguments):
     base = os.path.join("build", "qnn")
     if arguments[:1] == ["--dir"] and len(arguments) > 1:
         base, arguments = arguments[1], arguments[2:]
-    names = []
-    for name in arguments or DEFAULT:
-        names += ALL if name == "all" else [name]
-    unknown = [name for name in names if name not in RELEASES]
-    if unknown:
-        say("no such release: %s; there are %s and all" % (" ".join(unknown), " ".join(sorted(RELEASES))))
+    names = packages.chosen(arguments, DEFAULT, sorted(RELEASES), ALL, "release")
+    if names is None:
         return 2
     say(NOTICE)
     missing = [name for name in names
@@ -92,14 +88,7 @@ def main(arguments):
         if probe.returncode != 0:
             say("pip is missing: '%s -m pip' does not work; on Debian install python3-pip" % sys.executable)
             return 1
-    status = 0
-    for name in names:
-        try:
-            fetch(name, base)
-        except (Failure, OSError, zipfile.BadZipFile) as failure:
-            say("%s failed: %s" % (name, failure))
-            status = 1
-    return status
+    return packages.each(names, lambda name: fetch(name, base))
 
 
 if __name__ == "__main__":
