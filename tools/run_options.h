@@ -40,44 +40,52 @@ static int take_backend(void *at, const cli_option *o, const char *value)
     return cli_take_backend(o, value, &set->backend, set->roles, &set->role_count);
 }
 
+/* Read a number, the first `bytes` bytes of a text. Return 0 if it is none, or above `most`. */
+static int part_number(const char *text, size_t bytes, uint64_t most, uint64_t *number)
+{
+    char *part = cli_text("%.*s", (int)bytes, text);
+    const int good = cli_number(part, most, number);
+    free(part);
+    return good;
+}
+
+/* Read up to `room` numbers, joined by commas. Return how many, 0: the text is something else. */
+static size_t list_numbers(const char *text, uint64_t most, uint64_t *numbers, size_t room)
+{
+    for (size_t count = 0;; ++text) {
+        const size_t bytes = strcspn(text, ",");
+        if (count == room || !part_number(text, bytes, most, &numbers[count])) return 0;
+        ++count;
+        text += bytes;
+        if (*text == '\0') return count;
+    }
+}
+
 /* Read --eos: tokens, joined by commas. */
 static int take_eos(void *at, const cli_option *o, const char *value)
 {
     compile_settings *set = &((settings *)at)->compile;
-    set->eos_count = 0;
-    for (const char *word = value;; ++word) {
-        const size_t bytes = strcspn(word, ",");
-        char *number = cli_text("%.*s", (int)bytes, word);
-        uint64_t token = 0;
-        const int good = set->eos_count < QNNRT_DECODER_EOS &&
-                         cli_number(number, INT32_MAX, &token);
-        free(number);
-        if (!good) return cli_wrong_value(o, value, "tokens, joined by commas");
-        set->eos[set->eos_count++] = (int32_t)token;
-        word += bytes;
-        if (*word == '\0') return STATUS_OK;
-    }
+    uint64_t tokens[QNNRT_DECODER_EOS];
+    set->eos_count = list_numbers(value, INT32_MAX, tokens, QNNRT_DECODER_EOS);
+    if (set->eos_count == 0) return cli_wrong_value(o, value, "tokens, joined by commas");
+    for (size_t i = 0; i < set->eos_count; ++i) set->eos[i] = (int32_t)tokens[i];
+    return STATUS_OK;
 }
 
 /* Read --context: lengths, joined by commas. */
 static int take_lengths(void *at, const cli_option *o, const char *value)
 {
     compile_settings *set = &((settings *)at)->compile;
-    set->length_count = 0;
-    for (const char *word = value;; ++word) {
-        const size_t bytes = strcspn(word, ",");
-        char *text = cli_text("%.*s", (int)bytes, word);
-        uint64_t number = 0;
-        int good = set->length_count < COMPILE_LENGTHS && cli_number(text, 1 << 24, &number) &&
-                   number >= 2;
-        free(text);
-        for (size_t i = 0; i < set->length_count; ++i) good &= set->lengths[i] != number;
-        if (!good) return cli_wrong_value(o, value, "up to 8 different numbers from 2 to 16777216,"
-                                                    " joined by commas");
-        set->lengths[set->length_count++] = (uint32_t)number;
-        word += bytes;
-        if (*word == '\0') return STATUS_OK;
+    uint64_t lengths[COMPILE_LENGTHS];
+    set->length_count = list_numbers(value, 1 << 24, lengths, COMPILE_LENGTHS);
+    int good = set->length_count > 0;
+    for (size_t i = 0; i < set->length_count; ++i) {
+        good &= lengths[i] >= 2;
+        for (size_t k = 0; k < i; ++k) good &= lengths[k] != lengths[i];
+        set->lengths[i] = (uint32_t)lengths[i];
     }
+    return good ? STATUS_OK : cli_wrong_value(o, value, "up to 8 different numbers from 2 to"
+                                                        " 16777216, joined by commas");
 }
 
 /* Read --lora: a rank, or a rank and projections. */
@@ -85,11 +93,9 @@ static int take_lora(void *at, const cli_option *o, const char *value)
 {
     compile_settings *set = &((settings *)at)->compile;
     const size_t bytes = strcspn(value, ":");
-    char *text = cli_text("%.*s", (int)bytes, value);
     uint64_t rank = 0;
-    const int good = cli_number(text, 65536, &rank) && rank > 0 &&
+    const int good = part_number(value, bytes, 65536, &rank) && rank > 0 &&
                      (value[bytes] == '\0' || value[bytes + 1] != '\0');
-    free(text);
     if (!good) return cli_wrong_value(o, value, "a rank from 1 to 65536, then perhaps a colon and"
                                                 " projections, joined by commas");
     set->lora_rank = (uint32_t)rank;
