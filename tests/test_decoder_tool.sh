@@ -3,26 +3,16 @@
 #     sh tests/test_decoder_tool.sh [BUILD_DIR [RELEASE_DIR]]
 suite=test_decoder_tool
 . "$(dirname "$0")/tool.sh"
+. "$tests/text.sh"
 ref=$build/libQnnRef.so
 model=$data/llm/model
-out=$tmp/o
-prompt='And the LORD said unto '
-expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".*/\1/p' "$data/llm/expected.json")
 
 # makes NAME LIBRARY OPTION ...: compile the model, and let it write $length bytes
-length=64
 makes() {
-    name=$1 library=$2
-    shift 2
-    rm -rf "$out"
-    run compile "$model" --output_dir "$out" --backend_so "$library" "$@"
-    is "$name" 0
-    mv "$tmp/out" "$tmp/said"
-    "$build/qnnrt-llm" --ctx_dir "$out" --backend_so "$library" --prompt "$prompt" --max_gen $length >"$tmp/text" 2>"$tmp/err"
-    check "$name" "wrote '$(cat "$tmp/text")': $(head -n 3 "$tmp/err")" \
-        test "$(cat "$tmp/text")" = "$(printf %.${length}s "$expected")"
+    name=$1
+    shift
+    makes_text "$name" "$model" "$@"
 }
-holds() { check "$1" "no '$3' in $2" grep -qF -- "$3" "$2"; }
 
 makes one "$ref" --verify 1
 holds one "$tmp/said" 'LlamaForCausalLM: 4 layers of width 128, 4 heads, 2 of them with keys and values, 256 tokens'

@@ -3,10 +3,8 @@
 #     sh tests/test_gguf_tool.sh [BUILD_DIR [RELEASE_DIR]]
 suite=test_gguf_tool
 . "$(dirname "$0")/tool.sh"
+. "$tests/text.sh"
 ref=$build/libQnnRef.so
-out=$tmp/o
-prompt='And the LORD said unto '
-expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".*/\1/p' "$data/llm/expected.json")
 python=${PYTHON:-python3}
 if ! command -v "$python" >/dev/null 2>&1; then
     skip gguf "no python3, which writes the files"
@@ -16,19 +14,11 @@ fi
 # gguf NAME TYPE [WORDS]: write $tmp/NAME.gguf
 gguf() { "$python" "$tests/gguf_model.py" "$data/llm/model" "$tmp/$1.gguf" "$2" ${3:+"$3"} || bad "$1" "no file"; }
 # makes NAME FILE LIBRARY OPTION ...: compile the file, and let it write $length bytes, those of the model as safetensors
-length=64
 makes() {
-    name=$1 file=$2 library=$3
-    shift 3
-    rm -rf "$out"
-    run compile "$tmp/$file.gguf" --output_dir "$out" --backend_so "$library" "$@"
-    is "$name" 0
-    mv "$tmp/out" "$tmp/said"
-    "$build/qnnrt-llm" --ctx_dir "$out" --backend_so "$library" --prompt "$prompt" --max_gen $length >"$tmp/text" 2>"$tmp/err"
-    check "$name" "wrote '$(cat "$tmp/text")': $(head -n 3 "$tmp/err")" \
-        test "$(cat "$tmp/text")" = "$(printf %.${length}s "$expected")"
+    name=$1 file=$2
+    shift 2
+    makes_text "$name" "$tmp/$file.gguf" "$@"
 }
-holds() { check "$1" "no '$3' in $2" grep -qF -- "$3" "$2"; }
 
 for type in f32 f16 q8_0 q4_0; do gguf $type $type; done
 makes f32 f32 "$ref" --verify 1
