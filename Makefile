@@ -14,6 +14,8 @@ export B        := build
 export PYTHON   ?= python3
 PREFIX          ?= /usr/local
 OPT             ?= -O2
+# Where speed does not matter, -Og (about -O1) in place of -O2: a third of the compiler's time.
+OPT_LIGHT       ?= $(patsubst -O2,-Og,$(OPT))
 WARN            ?= -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual
 V               ?= 0
 Q               := $(if $(filter 0,$(V)),@)
@@ -81,14 +83,18 @@ all: $(TOOLS) $(EXAMPLES) $(EXAMPLE_REFS)
 # The implementations are compiled once, into build/lib; a program that includes them finds them done. By hand, one
 # line compiles all: see the head of each program.
 LIB    := $(B)/lib/libqnnrt.a
+# What these call is in fewer objects; `make run` builds no more.
+$(addprefix $(B)/,qnnrt-run examples/05_make_model examples/06_generate): LIB := $(B)/lib/libtool.a
 LINKED := $(addprefix -DQNNRT_,_IMPL_ONCE _COMPOSE_ONCE _PROFILE_LOG_ONCE $(addsuffix __IMPL_ONCE,JSON LLM WEIGHTS IR LOWER \
     HOST DECODER PARTITION CACHE PROGRAM SESSION QNN ONNXRUNTIME OPENVINO ENGINES))
-BUILD_C99 = $(CC) -std=c99 $(OPT) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
-$(TOOLS): $(B)/%: tools/%.c $(LIB) $(B)/.flags
+OPT_LEVEL = $(OPT)
+BUILD_C99 = $(CC) -std=c99 $(OPT_LEVEL) $(WARN) -I. -Itools $(LINKED) $(DEPEND) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+$(TOOLS): OPT_LEVEL = $(OPT_LIGHT)
+$(TOOLS): $(B)/%: tools/%.c $$(LIB) $(B)/.flags
 	$(call say,CC)
 	$(Q)$(BUILD_C99) $(LIB) $(LDFLAGS) $(LIBS) -lm
 
-$(EXAMPLES): $(B)/%: %.c $(LIB) $(B)/.flags
+$(EXAMPLES): $(B)/%: %.c $$(LIB) $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(BUILD_C99) $(LIB) $(LDFLAGS) $(LIBS) -lm
@@ -281,7 +287,7 @@ golden-llm: $(B)/examples/llm/random_model
 # How each compiles. The tests of c99 and c++11 use the backends of build/, which the tools use, too.
 CC_check    = $(CC) -std=c99 $(OPT_TEST) -g1 $(CPPFLAGS) $(CFLAGS)
 CC_c99      = $(CC) -std=c99 $(OPT_C99) -g $(CPPFLAGS) $(CFLAGS)
-CC_lib      = $(CC) -std=c99 $(OPT) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS)
+CC_lib      = $(CC) -std=c99 $(OPT_LIB) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS)
 CC_c++11    = $(CXX) -x c++ -std=c++11 $(OPT_CXX) -g $(CPPFLAGS) $(CXXFLAGS)
 CC_asan     = $(ASAN_CC) -std=c99 $(OPT_ASAN) -g $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 CC_m32      = $(CC) -std=c99 -m32 -msse2 -mfpmath=sse -O1 -g $(M32_HEADERS) $(CPPFLAGS) $(CFLAGS)
@@ -293,6 +299,10 @@ CC_cover    = clang -std=c99 -O0 -g -DQNNRT__ASAN -fprofile-instr-generate -fcov
 CONFIGS    := lib check c99 c++11 asan m32 aarch64 fuzz tsan cover
 # Debian's gcc-12-multilib has no 32-bit asm/; use the one for 64 bits.
 M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -print-multiarch))$(M32_HEADERS)
+
+# What prepares and is not called again and again: a second of a compiler's time is worth more there.
+LIGHT      := $(addsuffix .o,lower decoder partition program session engine_qnn engine_onnxrt engine_openvino)
+OPT_LIB     = $(if $(filter $(LIGHT),$(@F)),$(OPT_LIGHT),$(OPT))
 
 # Users' level, -O2, is that of build/lib, with which the tests of c99 are linked. A test that includes an
 # implementation is compiled in 1 s with -O0 and in 7 s with -O2 (clang and ASan: 2 s, and 14 s with -O1): only what
@@ -310,7 +320,9 @@ config      = $(firstword $(subst /, ,$(patsubst $(B)/%,%,$@)))
 REF_DIRS   := $(B) $(addprefix $(B)/,check asan m32 aarch64 fuzz tsan)
 REF_FLAGS  := -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden
 REF_OPT     = $(if $(filter check asan,$(config)),-O1)
-REF_BUILD   = $(or $(CC_$(config)),$(CC) -std=c99 $(OPT) $(CPPFLAGS) $(CFLAGS)) $(REF_OPT)
+# What computes for long; the rest is called once for a graph or a call.
+REF_HOT    := $(REF_OPS) shape tensor execute
+REF_BUILD   = $(or $(CC_$(config)),$(CC) -std=c99 $(if $(filter $(REF_HOT:%=%.o),$(@F)),$(OPT),$(OPT_LIGHT)) $(CPPFLAGS) $(CFLAGS)) $(REF_OPT)
 $(foreach d,$(REF_DIRS),$(REF:%=$d/ref/%.o)): tools/refbackend/$$(basename $$(@F)).c $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -394,7 +406,10 @@ $(call IN_EACH,nojson.o): qnnrt.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(IMPL) -DQNNRT_NO_JSON -DQNNRT_IMPLEMENTATION
 
+TOOL_OBJECTS := $(filter-out llm.o session.o engine%.o,$(IMPL_OBJECTS))
 $(call IN_EACH,libqnnrt.a): $$(addprefix $$(@D)/,$(IMPL_OBJECTS))
+$(B)/lib/libtool.a: $(addprefix $(B)/lib/,$(TOOL_OBJECTS))
+$(call IN_EACH,libqnnrt.a) $(B)/lib/libtool.a:
 	@rm -f $@ && ar rc $@ $^
 
 # Programs of the tests: a source and what is linked with it.

@@ -16,6 +16,12 @@ judge() {
     status=$?
 }
 
+# It builds what it runs: no header of language models, of sessions or of engines.
+make -n run B="$tmp/none" PYTHON=/no/such/python >"$tmp/plan" 2>/dev/null
+check run_builds_what_it_runs "make -n run names no impl.o" grep -q '/lib/impl\.o' "$tmp/plan"
+check run_builds_no_more "make run builds what it does not run" \
+    sh -c '! grep -E "/lib/(llm|session|engine[a-z_]*)\.o|qnnrt-llm |libqnnrt\.a" "$1"' - "$tmp/plan"
+
 made
 is run_succeeds 0
 says run_needs_no_download out 'no backend was named: using libQnnRef.so'

@@ -1364,7 +1364,7 @@ static qnnrt_result qnnrt_decoder__gguf_read(qnnrt_weights *weights, qnnrt_decod
    Needs: >>config >>gguf     Knows nothing of: models
    ===================================================================================== */
 
-enum { QNNRT_DECODER__NAME = 80 };
+enum { QNNRT_DECODER__NAME = 96 };
 
 typedef struct qnnrt_decoder__value {
     char     name[QNNRT_DECODER__NAME];
