@@ -19,6 +19,8 @@ typedef struct captured_tensor {
     int               constant;
     qnnrt_tensor_info info;            /* .name is name                                    */
     uint32_t          dims[DIMS_MOST];
+    int               was_read;        /* the file was compared with .hash, or refused     */
+    char             *data;            /* [info.bytes] mapped, NULL: not read, or refused  */
     float            *scales;
     int32_t          *offsets;
 } captured_tensor;
@@ -135,6 +137,34 @@ static int captured_item(captured *c, void *list, size_t count, size_t *room, si
     if (c->items++ == CAPTURED_ITEMS)
         return captured_wrong(c, "it has more than %d items", CAPTURED_ITEMS);
     return captured_grow(c, list, count, room, size);
+}
+
+static int captured_by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Check that no two texts of a list are equal, and free it: what a small capture names again and
+   again would be read again and again. */
+static void captured_distinct(captured *c, const char *what, char **list, size_t count)
+{
+    if (count > 1) qsort(list, count, sizeof(*list), captured_by_text);
+    for (size_t i = 1; i < count; ++i)
+        if (strcmp(list[i - 1], list[i]) == 0)
+            captured_wrong(c, "%s \"%s\" is named twice", what, list[i]);
+    free(list);
+}
+
+/* Check that each tensor has a file of its own. */
+static void captured_files(captured *c)
+{
+    char **files = cli_alloc(c->items + 1, sizeof(*files));
+    size_t count = 0;
+    for (size_t p = 0; p < c->count; ++p)
+        for (size_t t = 0; t < c->pipelines[p].tensor_count; ++t)
+            if (c->pipelines[p].tensors[t].file != NULL)
+                files[count++] = c->pipelines[p].tensors[t].file;
+    captured_distinct(c, "the file", files, count);
 }
 
 /* True for a name that means a file of the folder on every system. */
@@ -267,6 +297,13 @@ static void captured_ports(captured *c, captured_step *to, int output)
         if (port->name == NULL || port->tensor == UINT64_MAX)
             captured_wrong(c, "one of \"%s\" lacks \"name\" or \"tensor\"", key);
     }
+    char **names = cli_alloc(to->counts[output] + 1, sizeof(*names));
+    size_t count = 0;
+    while (c->problem == NULL && count < to->counts[output]) {
+        names[count] = to->ports[output][count].name;
+        ++count;
+    }
+    captured_distinct(c, output ? "the output" : "the input", names, count);
 }
 
 static void captured_read_step(captured *c, captured_step *to)
@@ -376,6 +413,7 @@ static void captured_read_document(captured *c)
     if (c->problem == NULL && version != 1)
         captured_wrong(c, "\"version\" is %llu, and this program reads 1",
                        (unsigned long long)version);
+    captured_files(c);
     free(format);
 }
 
@@ -384,8 +422,10 @@ static void captured_read_document(captured *c)
    The folder of a capture, and the files in it. No link is followed, beneath the folder's name.
    ===================================================================================== */
 
-/* Read a regular file of the folder, of at most `most` bytes. Return NULL, with errno set. */
-static char *captured_file(const captured *c, const char *name, uint64_t most, size_t *bytes)
+/* Read a regular file of the folder, of at most `most` bytes, or map it; an empty one is read.
+   Return NULL, with errno set. */
+static char *captured_file(const captured *c, const char *name, uint64_t most, int maps,
+                           size_t *bytes)
 {
     struct stat status;
     char *data = NULL;
@@ -395,7 +435,11 @@ static char *captured_file(const captured *c, const char *name, uint64_t most, s
     errno = EINVAL;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
         errno = EFBIG;
-        if ((uint64_t)status.st_size <= most) {
+        if (maps && status.st_size > 0 && (uint64_t)status.st_size <= most) {
+            *bytes = (size_t)status.st_size;
+            data = mmap(NULL, *bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+            if (data == MAP_FAILED) data = NULL;
+        } else if ((uint64_t)status.st_size <= most) {
             data = cli_alloc((size_t)status.st_size + 1, 1);
             if (cli_read(fd, data, (size_t)status.st_size, bytes) != 0) {
                 free(data);
@@ -407,6 +451,13 @@ static char *captured_file(const captured *c, const char *name, uint64_t most, s
     close(fd);
     errno = why;
     return data;
+}
+
+/* Give back what captured_file() has mapped. data may be NULL. */
+static void captured_drop(char *data, size_t bytes)
+{
+    if (data != NULL && bytes > 0) munmap(data, bytes);
+    else free(data);
 }
 
 /* Close a capture. */
@@ -425,6 +476,7 @@ static void captured_close(captured *c)
         }
         for (size_t t = 0; t < pipeline->tensor_count; ++t) {
             captured_tensor *tensor = &pipeline->tensors[t];
+            captured_drop(tensor->data, (size_t)tensor->info.bytes);
             free(tensor->name);
             free(tensor->file);
             free(tensor->scales);
@@ -451,7 +503,7 @@ static int captured_open_folder(tool *t, const char *folder, captured *c)
     memset(c, 0, sizeof(*c));
     c->folder = folder;
     c->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (c->dir >= 0) c->text = captured_file(c, CAPTURE_FILE, CAPTURED_JSON, &bytes);
+    if (c->dir >= 0) c->text = captured_file(c, CAPTURE_FILE, CAPTURED_JSON, 0, &bytes);
     if (c->text == NULL) {
         fail(t, NULL, "Name a folder that qnnrt-run capture has written.",
              "cannot read %s/" CAPTURE_FILE ": %s", name, strerror(errno));
@@ -466,13 +518,16 @@ static int captured_open_folder(tool *t, const char *folder, captured *c)
     return c->text != NULL && c->problem == NULL;
 }
 
-/* Read the bytes of a tensor, and compare size and hash. Return NULL after a message. */
-static char *captured_data(tool *t, const captured *c, const captured_tensor *tensor)
+/* Return the bytes of a tensor, which the capture owns. Size and hash are compared the first time:
+   many steps may read one tensor. Return NULL if they are wrong, after a message. */
+static const char *captured_data(tool *t, const captured *c, captured_tensor *tensor)
 {
     char hash[2 * QNNRT_CACHE_HASH + 1];
     size_t bytes = 0;
-    char *data = captured_file(c, tensor->file, CAPTURED_BYTES, &bytes);
+    if (tensor->was_read) return tensor->data;
+    char *data = captured_file(c, tensor->file, CAPTURED_BYTES, 1, &bytes);
     char *folder = cli_shown(c->folder);
+    tensor->was_read = 1;
     if (data == NULL) {
         fail(t, NULL, errno == ELOOP ? "Put the file itself there: links are not followed."
                                      : "Copy the whole folder of the capture.",
@@ -483,14 +538,11 @@ static char *captured_data(tool *t, const captured *c, const captured_tensor *te
              (unsigned long long)tensor->info.bytes);
     } else {
         hash_bytes(data, bytes, hash);
-        if (strcmp(hash, tensor->hash) == 0) {
-            free(folder);
-            return data;
-        }
-        fail(t, NULL, "Capture again.", "%s/%s has changed since it was captured", folder,
-             tensor->file);
+        if (strcmp(hash, tensor->hash) == 0) tensor->data = data;
+        else fail(t, NULL, "Capture again.", "%s/%s has changed since it was captured", folder,
+                  tensor->file);
     }
-    free(data);
+    if (tensor->data == NULL) captured_drop(data, bytes);
     free(folder);
-    return NULL;
+    return tensor->data;
 }

@@ -92,8 +92,9 @@ static int replay_input(comparison *c, const captured *from, const captured_pipe
                         uint32_t at, size_t port, const qnnrt_tensor_info *to, void *out)
 {
     const captured_port *name = &pipeline->steps[at].ports[0][port];
-    const captured_tensor *tensor = &pipeline->tensors[name->tensor];
-    char *data = NULL, *why = NULL;
+    captured_tensor *tensor = &pipeline->tensors[name->tensor];
+    const char *data = NULL;
+    char *why = NULL;
     int good = 1;
     if (to == NULL) why = cli_text("the step has no input of this name");
     else if (tensor->file == NULL) why = cli_text("it was not captured");
@@ -105,7 +106,6 @@ static int replay_input(comparison *c, const captured *from, const captured_pipe
     if (why != NULL) compare_problem(c, pipeline->name, at, name->name, why);
     good = good && why == NULL;
     free(why);
-    free(data);
     return good;
 }
 
@@ -115,16 +115,15 @@ static void replay_output(comparison *c, const captured *from, const captured_pi
                           uint32_t at, size_t port, const qnnrt_tensor_info *now, const void *data)
 {
     const captured_port *name = &pipeline->steps[at].ports[1][port];
-    const captured_tensor *tensor = &pipeline->tensors[name->tensor];
+    captured_tensor *tensor = &pipeline->tensors[name->tensor];
     if (tensor->file == NULL) return;
     if (data == NULL) {
         compare_problem(c, pipeline->name, at, name->name, "the step has no output of this name");
         return;
     }
-    char *before = captured_data(c->t, from, tensor);
+    const char *before = captured_data(c->t, from, tensor);
     if (before != NULL)
         compare_tensors(c, pipeline->name, at, name->name, &tensor->info, before, now, data);
-    free(before);
 }
 
 /* Fill all inputs of a graph. Return 0 after a message, or after noting what does not fit. */

@@ -394,7 +394,7 @@ static void compare_pipelines(comparison *c, const captured from[2], const captu
     free(names[0]);
     free(names[1]);
     for (size_t i = 0; i < a->tensor_count; ++i) {
-        const captured_tensor *x = &a->tensors[i], *y = NULL;
+        captured_tensor *x = &a->tensors[i], *y = NULL;
         const uint32_t step = captured_writer(a, i);
         for (size_t k = 0; k < b->tensor_count && y == NULL; ++k)
             if (strcmp(x->name, b->tensors[k].name) == 0 &&
@@ -405,11 +405,10 @@ static void compare_pipelines(comparison *c, const captured from[2], const captu
                                                                       : "only on side B");
             continue;
         }
-        char *data[2] = {captured_data(c->t, &from[0], x), captured_data(c->t, &from[1], y)};
+        const char *data[2] = {captured_data(c->t, &from[0], x),
+                               captured_data(c->t, &from[1], y)};
         if (data[0] != NULL && data[1] != NULL)
             compare_tensors(c, a->name, step, x->name, &x->info, data[0], &y->info, data[1]);
-        free(data[0]);
-        free(data[1]);
     }
     compare_say(c, first);
     for (size_t i = first; i < c->count; ++i)
