@@ -246,6 +246,82 @@ TEST(a_link_in_the_cache_is_not_followed)
     test_remove_tree(other);
 }
 
+/* ---- folders that another user prepared ---------------------------------------------------------- */
+
+enum { VICTIM = 65534, ATTACKER = 65533 };
+
+static int give(const char *path, uid_t owner, mode_t mode)
+{
+    return lchown(path, owner, (gid_t)owner) == 0 && (mode == 0 || chmod(path, mode) == 0);
+}
+
+/* Prepare "cache" with what a killed session seems to have left, of these owners. A link to the folder "precious" lies so many
+   levels below the cache; with level 4 the lock is a link to a file in it. */
+static int prepare(uid_t owner, uid_t lock_owner, mode_t mode, int level)
+{
+    static const char *const folders[] = { "cache", "cache/.session.1.0", "cache/.session.1.0/a" };
+    static const char *const precious[] = { "precious", "precious/file", "precious/deep", "precious/deep/file" };
+    static const char *const links[] = { "cache/.session.1.0", "cache/.session.1.0/link", "cache/.session.1.0/a/link" };
+    const char *lock = "cache/.session.1.0.lock";
+    int i, good = 1;
+    for (i = 0; i < 4; ++i)
+        good = good && (i % 2 == 0 ? mkdir(precious[i], 0700) == 0 : test_write_file(precious[i], "x", 1)) &&
+               give(precious[i], VICTIM, 0);
+    for (i = 0; i < level && i < 3; ++i) good = good && mkdir(folders[i], 0700) == 0;
+    if (level < 4) good = good && symlink(&"../../../precious"[3 * (3 - level)], links[level - 1]) == 0 &&
+                          give(links[level - 1], owner, 0);
+    good = good && (level == 4 ? symlink("../precious/file", lock) == 0 : test_write_file(lock, "", 0)) &&
+           give(lock, lock_owner, level == 4 ? 0 : 0666);
+    for (i = 0; i < level && i < 3; ++i) good = good && give(folders[i], owner, mode);
+    return good;
+}
+
+/* Links in a cache that an archive or another user brought are never followed, whatever cannot be removed. Nothing of another
+   user is emptied. What is ours and can be removed is. */
+TEST(a_cache_of_another_user_leads_nowhere)
+{
+    static const mode_t modes[] = { 0555, 01777, 0777, 0755 };
+    static const uid_t owners[][2] = { { ATTACKER, ATTACKER }, { VICTIM, VICTIM }, { ATTACKER, VICTIM } };
+    char folder[1200], path[1300], want[100], got[100];
+    size_t m, o;
+    int level;
+    CHECK(begin());
+    if (geteuid() != 0) SKIP("only root can act as two other users");
+    snprintf(folder, sizeof(folder), "%s", toy_path("users"));
+    for (m = 0; m < sizeof(modes) / sizeof(modes[0]); ++m)
+        for (o = 0; o < 3; ++o)
+            for (level = 1; level <= 4; ++level) {
+                const int removed = level < 4 && (o == 1 ? modes[m] != 0555 : o == 2 && modes[m] == 0777 && level == 1);
+                int status, files;
+                pid_t child;
+                test_remove_tree(folder);
+                CHECK(mkdir(folder, 0755) == 0 && chmod(folder, 0755) == 0);
+                fflush(stdout);
+                child = fork();
+                if (child == 0) {        /* paths from here need no right to the folders above */
+                    if (chdir(folder) != 0 || !test_write_file("model.onnx", "\x08\x07", 2) || chmod("model.onnx", 0644) != 0 ||
+                        !prepare(owners[o][0], owners[o][1], modes[m], level)) _exit(2);
+                    desc.cache_dir = "cache";
+                    if (setgid(VICTIM) != 0 || setuid(VICTIM) != 0) _exit(3);
+                    if (qnnrt_session_create("model.onnx", &desc, &session, &err) != QNNRT_OK) _exit(4);
+                    _exit(qnnrt_session_destroy(session) != QNNRT_OK);
+                }
+                CHECK(child > 0 && waitpid(child, &status, 0) == child);
+                snprintf(path, sizeof(path), "%s/precious", folder);
+                files = files_with(path, "file");
+                snprintf(path, sizeof(path), "%s/precious/deep", folder);
+                files += files_with(path, "file");
+                snprintf(path, sizeof(path), "%s/cache", folder);
+                snprintf(got, sizeof(got), "mode %o, owners %d, level %d: status %d, %d precious files, %d names left",
+                         (unsigned)modes[m], (int)o, level, status, files, files_with(path, ".session."));
+                snprintf(want, sizeof(want), "mode %o, owners %d, level %d: status 0, 2 precious files, %d names left",
+                         (unsigned)modes[m], (int)o, level, removed ? 0 : 2);
+                CHECK_STR(got, want);
+            }
+}
+
+/* ---- two at once ------------------------------------------------------------------------------- */
+
 static int thread_failed;
 static void *thread_create(void *user)
 {
@@ -771,6 +847,7 @@ TEST_MAIN("session_files")
     RUN(a_cache_that_cannot_be_used_is_a_warning);
     RUN(what_a_killed_process_left_is_removed);
     RUN(a_link_in_the_cache_is_not_followed);
+    RUN(a_cache_of_another_user_leads_nowhere);
     RUN(two_processes_share_a_cache);
     RUN(external_data_is_part_of_the_key);
     RUN(what_changes_in_a_load_is_not_stored);

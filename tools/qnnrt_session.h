@@ -66,7 +66,8 @@
        build, the device, and all settings that change what is compiled. An entry that is damaged,
        or that the engine refuses, is made again, with a warning. A cache that cannot be used is a
        warning, too: the model loads without it. A file that changes while it is loaded is a
-       warning, and nothing is stored.
+       warning, and nothing is stored. What killed processes of this user left there is removed;
+       links are not followed.
        Without cache_dir nothing is written.
 
    Policies
@@ -2197,62 +2198,99 @@ static qnnrt_result qnnrt_session__key_make(qnnrt_session *session,
    Needs: nothing     Knows nothing of: keys, engines
    ===================================================================================== */
 
-enum { QNNRT_SESSION__TRIES = 1000, QNNRT_SESSION__NESTED = 8 };
+/* Functions of POSIX.1-2008 and flags of Linux (all architectures that QNN exists for), which
+   -std=c99 hides. */
+#ifndef AT_FDCWD
+#define QNNRT_SESSION__HERE (-100)
+#define QNNRT_SESSION__AT_FOLDER 0x200
+int openat(int folder, const char *name, int flags, ...);
+int unlinkat(int folder, const char *name, int flags);
+DIR *fdopendir(int folder);
+#else
+#define QNNRT_SESSION__HERE AT_FDCWD
+#define QNNRT_SESSION__AT_FOLDER AT_REMOVEDIR
+#endif
+#if defined(__arm__) || defined(__aarch64__)
+#define QNNRT_SESSION__FOLDER 040000             /* O_DIRECTORY, O_NOFOLLOW */
+#define QNNRT_SESSION__NOFOLLOW 0100000
+#else
+#define QNNRT_SESSION__FOLDER 0200000
+#define QNNRT_SESSION__NOFOLLOW 0400000
+#endif
+
+enum { QNNRT_SESSION__TRIES = 1000, QNNRT_SESSION__NESTED = 1 };
 
 static const char qnnrt_session__store_begin[] = ".session.", qnnrt_session__store_end[] = ".lock";
 
-/* Remove what is in a folder, and the folder. Links are removed, not followed. */
-static void qnnrt_session__store_remove(const char *path, int depth, int keep)
+/* Remove what is in a folder of the lock's owner, with folders in it down to `depth`, and the
+   folder. Links are removed, never followed: a name is opened below its folder, which is open, and
+   only after the system called it a folder. Return 1 if the folder is gone. */
+static int qnnrt_session__store_remove(int at, const char *name, int lock, int depth, int keep)
 {
-    DIR *dir = opendir(path);
+    const int folder = openat(at, name, O_RDONLY | O_NONBLOCK | QNNRT_SESSION__FOLDER |
+                                        QNNRT_SESSION__NOFOLLOW | QNNRT_SESSION__CLOEXEC);
+    struct stat facts, owner;
     const struct dirent *item;
-    char child[QNNRT_SESSION__PATH];
-    while (dir != NULL && (item = readdir(dir)) != NULL) {
+    DIR *dir = folder >= 0 && fstat(folder, &facts) == 0 && fstat(lock, &owner) == 0 &&
+               facts.st_uid == owner.st_uid ? fdopendir(folder) : NULL;
+    if (dir == NULL && folder >= 0) close(folder);
+    if (dir == NULL) return 0;
+    while ((item = readdir(dir)) != NULL) {
         if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
-        if (snprintf(child, sizeof child, "%s/%s", path, item->d_name) >= (int)sizeof child)
-            continue;
-        if (unlink(child) != 0 && depth > 0) qnnrt_session__store_remove(child, depth - 1, 0);
+        if (unlinkat(folder, item->d_name, 0) != 0 && errno == EISDIR && depth > 0)
+            qnnrt_session__store_remove(folder, item->d_name, lock, depth - 1, 0);
     }
-    if (dir != NULL) closedir(dir);
-    if (!keep) rmdir(path);
+    closedir(dir);
+    return !keep && unlinkat(at, name, QNNRT_SESSION__AT_FOLDER) == 0;
 }
 
-/* Open and lock a file. Return -1 with errno if it cannot be opened, -2 if another session or
-   process has it. */
-static int qnnrt_session__store_lock(const char *path, int create)
+/* Open and lock a file of our own. Return -1 with errno if it cannot be opened, -2 if another
+   session, process or user has it. */
+static int qnnrt_session__store_lock(int at, const char *name, int create)
 {
+    enum { FLAGS = O_NONBLOCK | QNNRT_SESSION__NOFOLLOW | QNNRT_SESSION__CLOEXEC };
     struct stat opened, named;
-    const int fd = open(path, O_RDWR | (create ? O_CREAT | O_EXCL : 0) | QNNRT_SESSION__CLOEXEC,
-                        0600);
+    const int fd = openat(at, name, O_RDWR | FLAGS | (create ? O_CREAT | O_EXCL : 0), 0600);
+    int again = -1, good;
     if (fd < 0) return -1;
+    good = fstat(fd, &opened) == 0 && (create || opened.st_uid == geteuid()) &&
+           flock(fd, LOCK_EX | LOCK_NB) == 0;
     /* Another process may have removed it between opening and locking. */
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &opened) == 0 && stat(path, &named) == 0 &&
-        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) return fd;
+    if (good) again = openat(at, name, O_RDONLY | FLAGS);
+    good = again >= 0 && fstat(again, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+    if (again >= 0) close(again);
+    if (good) return fd;
     close(fd);
     return -2;
 }
 
-/* Remove the folders that killed processes left. */
-static void qnnrt_session__store_sweep(const char *folder)
+/* Remove the folders that killed processes of ours left. */
+static void qnnrt_session__store_sweep(const char *path)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir;
     const struct dirent *item;
-    char path[QNNRT_SESSION__PATH];
+    const int folder = open(path, O_RDONLY | QNNRT_SESSION__FOLDER | QNNRT_SESSION__CLOEXEC);
+    if (folder < 0) return;
+    dir = fdopendir(folder);
+    if (dir == NULL) close(folder);
     while (dir != NULL && (item = readdir(dir)) != NULL) {
         const size_t length = strlen(item->d_name), end = sizeof qnnrt_session__store_end - 1;
-        int fd;
-        if (length <= end || strncmp(item->d_name, qnnrt_session__store_begin,
-                                     sizeof qnnrt_session__store_begin - 1) != 0 ||
-            strcmp(item->d_name + length - end, qnnrt_session__store_end) != 0 ||
-            snprintf(path, sizeof path, "%s/%s", folder, item->d_name) >= (int)sizeof path)
-            continue;
-        fd = qnnrt_session__store_lock(path, 0);
-        if (fd < 0) continue;
-        path[strlen(path) - end] = '\0';
-        if (unlink(path) != 0) qnnrt_session__store_remove(path, QNNRT_SESSION__NESTED, 0);
-        path[strlen(path)] = qnnrt_session__store_end[0];
-        unlink(path);
-        close(fd);
+        char name[QNNRT_SESSION__NAME];
+        int lock;
+        if (length <= end || length >= sizeof name ||
+            strncmp(item->d_name, qnnrt_session__store_begin,
+                    sizeof qnnrt_session__store_begin - 1) != 0 ||
+            strcmp(item->d_name + length - end, qnnrt_session__store_end) != 0) continue;
+        lock = qnnrt_session__store_lock(folder, item->d_name, 0);
+        if (lock < 0) continue;
+        memcpy(name, item->d_name, length - end);
+        name[length - end] = '\0';
+        if (unlinkat(folder, name, 0) == 0 || errno == ENOENT ||
+            (errno == EISDIR && qnnrt_session__store_remove(folder, name, lock,
+                                                            QNNRT_SESSION__NESTED, 0)))
+            unlinkat(folder, item->d_name, 0);
+        close(lock);
     }
     if (dir != NULL) closedir(dir);
 }
@@ -2275,7 +2313,7 @@ static qnnrt_result qnnrt_session__store_make(qnnrt_session *session, const char
         snprintf(scratch->path, room, "%s/%s%ld.%u", folder, qnnrt_session__store_begin,
                  (long)getpid(), i);
         snprintf(scratch->lock_path, room, "%s%s", scratch->path, qnnrt_session__store_end);
-        scratch->lock = qnnrt_session__store_lock(scratch->lock_path, 1);
+        scratch->lock = qnnrt_session__store_lock(QNNRT_SESSION__HERE, scratch->lock_path, 1);
         if (scratch->lock == -1 && errno != EEXIST) break;
         if (scratch->lock < 0) continue;
         if (mkdir(scratch->path, 0700) == 0) return QNNRT_OK;
@@ -2293,7 +2331,8 @@ static qnnrt_result qnnrt_session__store_make(qnnrt_session *session, const char
 static void qnnrt_session__store_end_use(qnnrt_session__scratch *scratch)
 {
     if (scratch->path == NULL) return;
-    qnnrt_session__store_remove(scratch->path, QNNRT_SESSION__NESTED, 0);
+    qnnrt_session__store_remove(QNNRT_SESSION__HERE, scratch->path, scratch->lock,
+                                QNNRT_SESSION__NESTED, 0);
     unlink(scratch->lock_path);
     close(scratch->lock);
     scratch->path = NULL;
@@ -2564,7 +2603,8 @@ static qnnrt_result qnnrt_session__attempt_load(qnnrt_session *session, qnnrt_se
     if (result != QNNRT_OK && a->load.cached != NULL) {
         qnnrt_session__warn(session, NULL, "the model is compiled again, because the cached files"
                             " do not load: %.600s", err->text);
-        qnnrt_session__store_remove(a->scratch.path, QNNRT_SESSION__NESTED, 1);
+        qnnrt_session__store_remove(QNNRT_SESSION__HERE, a->scratch.path, a->scratch.lock,
+                                    QNNRT_SESSION__NESTED, 1);
         a->load.cached = NULL;
         a->load.save = a->scratch.path;
         result = qnnrt_session__attempt_call(a, err);

@@ -1,0 +1,100 @@
+#!/bin/sh
+# Folders that another user prepared: what writes there as a user follows no link, and changes nothing outside. The cache
+# of sessions is tested in tests/test_session_files.c, the files of tools/ggml in tests/ggml/test.py.
+#     sh tests/test_folders.sh [BUILD_DIR]
+# Only root can act as two other users: without that it is skipped, or failed with QNNRT_REQUIRE_ALL=1.
+suite=test_folders
+. "$(dirname "$0")/tool.sh"
+ref=$build/libQnnRef.so
+model=$data/llm/model
+victim=65534 attacker=65533
+there=$tmp/there precious=$tmp/precious
+
+if [ "$(id -u)" -ne 0 ] || ! setpriv --reuid=$victim --regid=$victim --clear-groups true; then
+    skip users "only root can act as two other users, with setpriv (on Debian: util-linux)"
+    finish
+    exit
+fi
+chmod 711 "$tmp"
+mkdir -m 755 "$tmp/bin" "$tmp/model" "$tmp/llm"
+mkdir -m 777 "$tmp/own"
+cp "$tool" "$ref" "$build/examples/host/host" "$tmp/bin/"
+cp "$model"/* "$tmp/model/"
+check compiled "the model is not compiled" "$tool" compile "$model" --output_dir "$tmp/made" --backend_so "$ref"
+check exported "the model is not exported" "$build/examples/llm/export" "$model" "$tmp/llm" --backend_so "$ref" --type f32
+echo 'ask a write=4 save=1 : And the LORD said unto ' >"$tmp/lines"
+chmod -R go+rX "$tmp/lines" "$tmp/llm" "$tmp/bin" "$tmp/model" "$tmp/made"
+
+# user COMMAND ...: as the victim; status, and $tmp/out and $tmp/err
+user() {
+    setpriv --reuid=$victim --regid=$victim --clear-groups "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+}
+
+# What the victim does not want to lose.
+keep() {
+    rm -rf "$precious"
+    mkdir -m 700 "$precious"
+    echo dear >"$precious/file"
+    touch -d 2001-02-03T04:05:06Z "$precious/file"
+    chown -R $victim:$victim "$precious"
+}
+kept() {
+    check "$1" "the file was changed: $(ls -lA --full-time "$precious")" \
+        test "$(cat "$precious/file") $(stat -c %Y "$precious/file")$(ls -A "$precious")" = "dear 981173106file"
+}
+
+# links TARGET NAMES COMMAND ...: fill $there with links of the attacker to TARGET, and run the command as the victim. A
+# link has the name of a file that the command writes, or that of a temporary one: with the number of the process.
+links() {
+    # shellcheck disable=SC2016  # $$ is the number of the command
+    sh -c 'there=$1 attacker=$2 victim=$3 target=$4
+        for file in $5; do
+            for end in "" $(eval echo "$ends"); do ln -s "../$target" "$there/$file$end"; done
+        done
+        chown -hR "$attacker:$attacker" "$there"
+        shift 5
+        exec setpriv --reuid="$victim" --regid="$victim" --clear-groups "$@"' - \
+        "$there" $attacker $victim "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+}
+
+# writes NAME COMMAND ...: into an empty folder of the victim, and into such of an attacker that is full of links. Where they
+# can be replaced, they are.
+writes() {
+    writer=$1
+    shift
+    rm -rf "$there"
+    mkdir "$there"
+    chown $victim:$victim "$there"
+    user "$@"
+    is "$writer" 0
+    names=$(cd "$there" && ls -A | grep -vx qnnrt.json)  # which compile reads before
+    check "$writer" "nothing is written" test -n "$names"
+    for mode in 0555 1777 0777; do
+        ends='.$$.tmp .$$.0.tmp .$$.part'
+        if [ $mode = 0777 ]; then ends=; fi
+        for target in precious/file precious; do
+            keep
+            rm -rf "$there"
+            mkdir "$there"
+            chmod $mode "$there"
+            export ends
+            links "$target" "$names" "$@"
+            what="$writer, mode $mode, links to $target"
+            check "$what" "status $status: $(head -n 3 "$tmp/err")" test $status -le 1
+            kept "$what"
+            [ $mode = 0777 ] || continue
+            is "$what" 0
+            check "$what" "links are there: $(ls -l "$there" | head -n 3)" test -z "$(find "$there" -type l)"
+        done
+    done
+}
+
+run="$tmp/bin/qnnrt-run" ref=$tmp/bin/libQnnRef.so
+writes 'compile --cache' "$run" compile "$tmp/model" --backend_so "$ref" --output_dir "$tmp/own" --cache "$there"
+writes compile "$run" compile "$tmp/model" --backend_so "$ref" --output_dir "$there"
+writes capture "$run" capture "$tmp/made" --backend_so "$ref" --output_dir "$there"
+# shellcheck disable=SC2016
+writes texts sh -c 'exec "$@" <"$0"' "$tmp/lines" "$tmp/bin/host" --store "$there" "$tmp/llm" "$ref"
+finish
