@@ -177,7 +177,7 @@ others() {
         fuzz/*)
             case $kind in test | all)
                 put $((2 * seconds)) "asan/fuzz_${name#fuzz/}" "$limit_slow" "$(goals asan "$needs" "$B/asan/fuzz_${name#fuzz/}")" \
-                    "$asan_env $B/asan/fuzz_${name#fuzz/} tests/fuzz/corpus/${name#fuzz/}/*" ;;
+                    "QNNREF_LEDGER=strict $asan_env $B/asan/fuzz_${name#fuzz/} tests/fuzz/corpus/${name#fuzz/}/*" ;;
             esac
             continue ;;
         *.sh | *.py)

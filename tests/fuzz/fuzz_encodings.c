@@ -37,6 +37,12 @@ static const char graph_text[] =
 static qnnrt_backend *backend;
 static FILE *nowhere;
 
+static void end(void)
+{
+    MUST(qnnrt_backend_close(backend) == QNNRT_OK);
+    fclose(nowhere);
+}
+
 static void begin(void)
 {
     qnnrt_backend_desc desc;
@@ -44,7 +50,7 @@ static void begin(void)
     desc.path = TEST_REF_LIB;
     MUST(qnnrt_backend_open(&desc, &backend, NULL) == QNNRT_OK);
     nowhere = fopen("/dev/null", "w");
-    MUST(nowhere != NULL);
+    MUST(nowhere != NULL && atexit(end) == 0);
 }
 
 /* Quantize the graph with what was read, and write all its codes. */
