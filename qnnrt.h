@@ -2689,6 +2689,9 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
     return code;
 }
 
+#define QNNRT__HINT_COMPILE \
+    "Compile it with qnnrt-run compile FILE --output_dir DIR, and give DIR."
+
 /* Set the general hint of a result where there is none yet. Return the result. */
 static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
 {
@@ -9157,7 +9160,8 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
         QNNRT__KEY("embedding"), QNNRT__KEY("text-generator"), QNNRT__KEY("text-encoder"),
         QNNRT__KEY("image-encoder"), QNNRT__KEY("activation_encodings"),
         QNNRT__KEY("param_encodings"), QNNRT__KEY("encodings"), QNNRT__KEY("architectures"),
-        QNNRT__KEY("n_layers"), QNNRT__KEY("traceEvents"), QNNRT__KEY("plan"), QNNRT__NO_KEY
+        QNNRT__KEY("n_layers"), QNNRT__KEY("traceEvents"), QNNRT__KEY("plan"),
+        QNNRT__KEY("graph_inputs"), QNNRT__NO_KEY
     };
     static const char *const kinds[] = {
         "a converter's *_net.json: it describes the model before it was compiled",
@@ -9179,7 +9183,8 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
         "a model's config.json",
         "a model's params.json",
         "a profile",
-        "a plan of qnnrt-run"
+        "a plan of qnnrt-run",
+        "a graph of PyTorch, which is not compiled"
     };
     qnnrt_json_reader r;
     size_t step;
@@ -9259,12 +9264,13 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     }
     if (read.result == QNNRT_E_FORMAT) {
         kind = qnnrt__read_kind(text, bytes, &limits);
-        if (kind != NULL) {
-            qnnrt__err_add(table->err, "\n  it looks like %s", kind);
+        if (kind != NULL) qnnrt__err_add(table->err, "\n  it looks like %s", kind);
+        if (kind != NULL && strncmp(kind, "a graph ", 8) == 0)
+            qnnrt__hint(table->err, QNNRT_E_FORMAT, QNNRT__HINT_COMPILE);
+        else if (kind != NULL || (context->graphs == NULL && read.r.error == NULL))
             qnnrt__hint(table->err, QNNRT_E_FORMAT,
                         "Take the text that qnnrt-run inspect --json_file, or"
                         " qnn-context-binary-utility, makes from the binary.");
-        }
     }
     return read.result;
 }
@@ -11169,7 +11175,7 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
     if (bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0)
         return "a zip archive (a .dlc is one: compile it first)";
     if (bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0)
-        return "a context binary of libQnnRef.so: open it with that library";
+        return "a context binary of libQnnRef.so";
     if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0)
         return "an ExecuTorch program (.pte), not the context inside";
     if (qnnrt__context_is_onnx(data, bytes)) return "an ONNX model";
@@ -11190,8 +11196,9 @@ static const char *qnnrt__context_cure(const unsigned char *data, uint64_t bytes
         (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0) || qnnrt__context_is_onnx(data, bytes))
         return "Look with qnnrt-run extract whether it carries a context binary, and take that out"
                " with --output_dir.";
-    if (bytes >= 4 && memcmp(data, "GGUF", 4) == 0)
-        return "Compile it with qnnrt-run compile FILE --output_dir DIR, and give DIR.";
+    if (bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0)
+        return "Open it with libQnnRef.so, or compile the model for this library.";
+    if (bytes >= 4 && memcmp(data, "GGUF", 4) == 0) return QNNRT__HINT_COMPILE;
     return "Give a context binary; this file is of another kind.";
 }
 
@@ -15735,7 +15742,7 @@ static qnnrt_result qnnrt__open_nothing(const qnnrt *model, const char *folder, 
     }
     work->last = *err;      /* every file was foreign */
     qnnrt__fail(err, QNNRT_E_FORMAT,
-                "none of the %u *.bin files in %s is a context binary; the last one: ",
+                "none of the %u *.bin files in %s can be opened; the last one: ",
                 (unsigned)count, folder);
     qnnrt__err_text(err, work->last.text, strlen(work->last.text));
     return qnnrt__hint(err, QNNRT_E_FORMAT, "%s", work->last.hint);

@@ -564,7 +564,12 @@ TEST(batches_that_cannot_be_are_refused)
     CHECK_EQ(gives(cache, tokens, 0), QNNRT_E_ARG);
     CHECK_STR(qnnrt_llm_error(cache)->text, "no tokens");
     CHECK_EQ(gives(cache, tokens, 24), QNNRT_E_LIMIT);
-    CHECK_STR(qnnrt_llm_error(cache)->text, "0 of 23 cells are in use, the batch has 24 tokens");
+    CHECK_STR(qnnrt_llm_error(cache)->text, "the batch has 24 tokens, and the context has 23 cells");
+    CHECK_STR(qnnrt_llm_error(cache)->hint, "Pass at most 23 tokens, or take a model with a longer context.");
+    CHECK_EQ(gives(cache, tokens, 1), QNNRT_OK);
+    CHECK_EQ(gives(cache, tokens, 23), QNNRT_E_LIMIT);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "the context is full: 1 of 23 cells are in use, the batch has 23 tokens");
+    qnnrt_llm_clear(cache);
     tokens[1] = COUNTER_VOCABULARY;
     CHECK_EQ(gives(cache, tokens, 2), QNNRT_E_ARG);
     CHECK_STR(qnnrt_llm_error(cache)->text, "token 21 at place 1 of the batch, expected 0 to 20");

@@ -138,7 +138,7 @@ check("text", status == 0 and out.rstrip("\n") == plain[1]["answer"], out + said
 refused("no_logits", llm(hidden, "--prompt", "a"), 1, "the model has no logits", "--embedding FILE")
 refused("no_text", llm(both, "--embedding", "-"), 1, "there is no text")
 refused("empty", llm(both, "--embedding", "-", text="\n"), 1, "text 1 has no tokens")
-refused("long", llm(both, "--embedding", "-", text="x" * 200), 1, "the context is full")
+refused("long", llm(both, "--embedding", "-", text="x" * 200), 1, "and the context has ")
 refused("nowhere", llm(both, "--embedding", os.path.join(tmp, "no/x.npy"), "--prompt", "a"), 1, "cannot write")
 refused("options", llm(both, "--pooling", "last"), 2, "--pooling is for embeddings")
 refused("options", llm(both, "--normalize"), 2, "--normalize is for embeddings")

@@ -808,6 +808,9 @@ TEST(wrong_document_is_named)
         { "{'traceEvents':[]}",                                                          "a profile" },
         { "{'header':{'artifact_type':'QNN_PROFILE'},'graphs':[]}",                      "QNN_PROFILE" },
         { "{'some':'thing'}",                                                            "no list \"graphs\"" },
+        { "{'some':'thing'}",                                                            "hint: Take the text that qnnrt-run inspect" },
+        { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "a graph of PyTorch" },
+        { "{'model_name':'cnn','graph_inputs':[],'nodes':[]}",                           "hint: Compile it with qnnrt-run compile FILE" },
         { "\177ELF and more",                                                            "ELF" },
         { "PK\3\4 and more of it",                                                       "zip archive" },
         { "....ET12eh00 and more of it",                                                 "ExecuTorch" }

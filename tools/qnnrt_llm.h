@@ -7418,6 +7418,13 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
     uint32_t count, i;
     qnnrt_result result = qnnrt_llm__step_check(cache, batch);
     if (result != QNNRT_OK) return result;
+    if (batch->count > cells->count && cells->count > 0)
+        return qnnrt_llm__hint(
+            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the batch has %lu tokens, and the"
+                                           " context has %u cells", (unsigned long)batch->count,
+                                           (unsigned)cells->count),
+            "Pass at most %u tokens, or take a model with a longer context.",
+            (unsigned)cells->count);
     if (batch->count > cells->count - cells->used)
         return qnnrt_llm__hint(
             &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u"

@@ -328,7 +328,7 @@ static int mixed_child(void *data)
     desc.backend_desc.path = m->backend;
     desc.system_path = m->system;
     if (qnnrt_open(NULL, &desc, &model, &m->err) == QNNRT_OK) return 1;
-    printf("%s\n%s\n", qnnrt_result_name(m->err.code), m->err.text);
+    printf("%s\n%s\nhint: %s\n", qnnrt_result_name(m->err.code), m->err.text, m->err.hint);
     return 0;
 }
 
@@ -364,7 +364,7 @@ TEST(files_are_refused_by_libraries_they_were_not_made_for)
         snprintf(m.backend, sizeof m.backend, "%s", path);
         snprintf(m.system, sizeof m.system, "%s", real_library(path, "libQnnSystem.so"));
         TRY(refused(&m, "QNNRT_E_FORMAT",
-                    "context binary of libQnnRef.so: open it with that library"));
+                    "hint: Open it with libQnnRef.so"));
         snprintf(m.system, sizeof m.system, "%s", TEST_REF_LIB);
         TRY(refused(&m, "QNNRT_E_MISMATCH", "was compiled for backend"));
     }
