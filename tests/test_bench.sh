@@ -56,6 +56,15 @@ if command -v python3 >/dev/null 2>&1; then
     is duration 0
     json duration_lasts 'd["pipelines"][0]["seconds"] >= 0.05'
 
+    if [ -e "$release/libQnnHtp.so" ]; then
+        run bench "$tmp/a" "$data/ctx/qairt2.51/mlp_u8" --rounds 2 --starts 1
+        is sides_choose 0
+        says sides_choose out 'provider REF'
+        says sides_choose out 'provider HTP'
+    else
+        skip sides_choose "no libQnnHtp.so in $release"
+    fi
+
     # ---- two models: the first call and the warm-ups, 10 to find the length of a round ----
 
     run bench "$tmp/a" "$tmp/b" --backend_so "$ref" --rounds 7 --starts 2 --json

@@ -308,6 +308,14 @@ if [ -e "$htp" ]; then
     run compare "$tmp/htp" "$tmp/four" --backend_so "$htp" --other_backend_so "$ref" --input random:3 --tolerance 0.02
     is htp_and_ref 0
     says htp_and_ref out '24 tensors compared, 0 beyond the tolerance'
+    # Without options, each side has the library that its binaries were made for.
+    run compare "$tmp/htp" "$tmp/four" --input random:3 --tolerance 0.02
+    is sides_choose 0
+    says sides_choose out 'provider HTP'
+    says sides_choose out 'provider REF'
+    run compare "$tmp/htp" "$tmp/four" --backend_so "$htp"
+    is sides_named 1
+    says sides_named err 'hint: Name libQnnRef.so with --other_backend_so, or leave --backend_so out.'
     # Contexts of two NPU generations cannot exist at a time on the emulator: the sides take turns.
     run compile "$data/llm/model" --output_dir "$tmp/v68" --backend_so "$htp" --soc_model 30
     run compile "$data/llm/model" --output_dir "$tmp/v75" --backend_so "$htp" --soc_model 57

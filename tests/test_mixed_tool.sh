@@ -68,11 +68,21 @@ says found out "backend   npu: "
 says found out "libQnnCpu.so"
 check found 'y differs' cmp -s "$tmp/found/mixed/scores.raw" "$tmp/run/Result_2/mixed/scores.raw"
 
+# A comparison chooses a library for each role of both sides, too.
+run compare "$folder" "$folder"
+is found_pair 0
+says found_pair out 'compared, 0 beyond the tolerance'
+
 # A role with the wrong library, and one that the program does not have.
 run run "$folder" --backend_so "npu=$htp" --backend_so "cpu=$htp"
 is wrong_library 1
 says wrong_library err 'middle.bin'
-run run "$folder" $both --backend_so "gpu=$htp"
+run run "$folder" --backend_so "gpu=$htp" $both --input "image=$folder/x.raw" --input_data_type float --output_data_type float --output_dir "$tmp/unused"
+is unused_role 0
+says unused_role out "note      --backend_so gpu=$htp is not used: the model has no such role"
+check unused_role 'more than one note' test "$(grep -c 'is not used' "$tmp/out")" -eq 1
+check unused_role 'y differs' cmp -s "$tmp/unused/mixed/scores.raw" "$tmp/run/Result_2/mixed/scores.raw"
+run run "$folder" --backend_so "gpu=$htp"
 is unknown_role 1
 says unknown_role err '"gpu"'
 
@@ -81,6 +91,10 @@ expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".
 run --ctx_dir "$folder/llm" $both --prompt 'And the LORD said unto ' --max_gen 64
 is llm 0
 check llm_text "'$(cat "$tmp/out")', not '$expected'" test "$(cat "$tmp/out")" = "$expected"
+run --ctx_dir "$folder/llm" $both --backend_so "gpu=$cpu" --prompt 'And the LORD said unto ' --max_gen 64
+is llm_unused_role 0
+says llm_unused_role err "gpu=$cpu is not used"
+check llm_unused_role "'$(cat "$tmp/out")', not '$expected'" test "$(cat "$tmp/out")" = "$expected"
 run --ctx_dir "$folder/llm" $both --describe
 is llm_describe 0
 says llm_describe out 'host "embedding"'

@@ -220,6 +220,27 @@ static inline void cli_choose_roles(cli_choice *c, const qnnrt *model, cli_role 
     }
 }
 
+/* Take out the role of --backend_so that a model was refused for: the plan of a compiler may use
+   fewer than it was given. Return a note, which the caller frees; NULL: err is about something
+   else, or nothing that was named would be left. *at receives its place. */
+static inline char *cli_leave_role(const qnnrt_error *err, cli_role *roles, size_t *count,
+                                   const char *backend, size_t *at)
+{
+    char *note = NULL;
+    for (*at = 0; *count > (backend == NULL) && *at < *count; ++*at) {
+        char *text = cli_text("desc.backends has the role \"%s\", which the model does not have; ",
+                              roles[*at].role);
+        if (strstr(err->text, text) != NULL)
+            note = cli_text("--backend_so %s=%s is not used: the model has no such role",
+                            roles[*at].role, roles[*at].file);
+        free(text);
+        if (note == NULL) continue;
+        memmove(&roles[*at], &roles[*at + 1], (--*count - *at) * sizeof(*roles));
+        break;
+    }
+    return note;
+}
+
 /* Choose the backend and the system library of a model. *backend and *system: what the options
    name, or NULL; they receive what was chosen, which c owns. */
 static inline void cli_choose(cli_choice *c, const char *model, const char **backend,

@@ -422,8 +422,9 @@ static void choose_libraries(tool *t)
 
 static int open_model(tool *t)
 {
-    const settings *set = &t->set;
+    settings *set = &t->set;
     qnnrt_backend_role roles[CLI_ROLES];
+    size_t named, at;
     qnnrt_desc desc;
     qnnrt_llm_desc llm;
     qnnrt_error err;
@@ -444,16 +445,23 @@ static int open_model(tool *t)
         desc.backend_desc.hooks.log = cli_log;
         desc.backend_desc.hooks.log_user = &t->set.log_level;
     }
-    for (size_t i = 0; i < set->role_count; ++i) {
-        roles[i].role = set->roles[i].role;
-        roles[i].backend = NULL;
-        roles[i].desc = desc.backend_desc;
-        roles[i].desc.path = set->roles[i].file;
-    }
-    desc.backends = set->role_count > 0 ? roles : NULL;
-    desc.backend_count = set->role_count;
     if (!open_host(t, &desc)) return 0;
-    if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
+    do {
+        named = set->role_count;
+        for (size_t i = 0; i < named; ++i) {
+            roles[i].role = set->roles[i].role;
+            roles[i].backend = NULL;
+            roles[i].desc = desc.backend_desc;
+            roles[i].desc.path = set->roles[i].file;
+        }
+        desc.backends = named > 0 ? roles : NULL;
+        desc.backend_count = named;
+        if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) == QNNRT_OK) break;
+        char *note = cli_leave_role(&err, set->roles, &set->role_count, set->backend, &at);
+        if (note != NULL) fprintf(stderr, CLI_NAME ": %s\n", note);
+        free(note);
+    } while (set->role_count < named);
+    if (t->model == NULL)
         return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err,
                            set->describe ? set->system : set->backend, set->describe
                        ? "Name libQnnSystem.so with --system_so FILE; for binaries made with"

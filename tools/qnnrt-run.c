@@ -340,6 +340,7 @@ typedef struct tool {
     size_t         left_count, left_room;
     qnnrt_power_report power;
     cli_choice     choice;             /* of the libraries                   */
+    const char    *backend_option;     /* that names its library; NULL: --backend_so */
     page           trace;              /* for --profile_out, written by trace_writer */
     json           trace_writer;
     uint64_t       trace_begin_ns;

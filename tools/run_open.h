@@ -57,8 +57,11 @@ static int fail_if_foreign(tool *t, const char *model)
     const int foreign = made != 0 && info->id != made &&
                         strcmp(cli_backend_name(info->id), "unknown") != 0;
     if (foreign) {
-        char *hint = cli_text("Name %s with --backend_so, or leave the option out.",
-                              cli_library_name(made));
+        char *hint = cli_text("Name %s with %s%s.", cli_library_name(made),
+                              t->backend_option != NULL ? t->backend_option : "--backend_so",
+                              t->choice.backend == NULL ? ", or leave --backend_so out"
+                              : strcmp(t->choice.why, CLI_NAMED_BY_ENVIRONMENT) == 0
+                              ? ", or correct QNNRT_BACKEND" : "");
         fail(t, NULL, hint, "%s was made for %s, and the library %s is for %s", model,
              cli_backend_name(made), info->path, cli_backend_name(info->id));
         free(hint);
@@ -306,6 +309,22 @@ static int open_host(tool *t, const char *folder, qnnrt_desc *desc)
     return 1;
 }
 
+/* Forget a role of --backend_so that the model does not have, with a note. Return 0 if err is about
+   something else. */
+static int leave_role(tool *t, const qnnrt_error *err)
+{
+    settings *set = &t->set;
+    size_t at = 0;
+    char *note = cli_leave_role(err, set->roles, &set->role_count, set->backend, &at);
+    if (note == NULL) return 0;
+    say(t, "note      %s\n", note);
+    free(note);
+    qnnrt_backend_close(t->roles[at]);
+    memmove(&t->roles[at], &t->roles[at + 1], (ROLES_MOST - 1 - at) * sizeof(*t->roles));
+    t->roles[ROLES_MOST - 1] = NULL;
+    return 1;
+}
+
 /* Open a folder, or files. NULL with an error, or with none after a message. */
 static qnnrt *try_sources(tool *t, const char *folder, const char *const *words, size_t count,
                           qnnrt_error *err)
@@ -344,10 +363,12 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     desc.no_manifest = set->no_manifest;
     desc.progress = cli_progress;
     desc.progress_user = &t->set.progress;
-    if (folder == NULL) folder = from.folder;
-    if (open_host(t, folder, &desc)) qnnrt_open(folder, &desc, &model, err);
+    const size_t hosts = t->host_count;
+    const char *opened = folder != NULL ? folder : from.folder;
+    if (open_host(t, opened, &desc)) qnnrt_open(opened, &desc, &model, err);
     free_sources(&from);
-    return model;
+    while (model == NULL && t->host_count > hosts) qnnrt_host_close(t->hosts[--t->host_count]);
+    return model == NULL && leave_role(t, err) ? try_sources(t, folder, words, count, err) : model;
 }
 
 /* Choose the system library that reads a model, for verbs that only look. Return 0 if there is
@@ -407,13 +428,13 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     return model;
 }
 
-/* Return 1 if the model opens its backends itself: the folder may have a program, which says which
-   ones. */
-static int opens_backends(const settings *set)
+/* Return 1 if a model opens its backends itself: a folder may have a program, which says which
+   ones. model may be NULL. */
+static int opens_backends(const settings *set, const char *model)
 {
     if (set->role_count > 0) return 1;
-    if (set->ctx_dir == NULL) return 0;
-    char *path = cli_text("%s/qnnrt.json", set->ctx_dir);
+    if (model == NULL) return 0;
+    char *path = cli_text("%s/qnnrt.json", model);
     const int there = access(path, F_OK) == 0;
     free(path);
     return there;
@@ -426,7 +447,7 @@ static void choose_libraries(tool *t, const char *model)
     const int alone = t->set.role_count == 0 && t->set.backend == NULL;
     if (t->set.role_count > 0) return;
     cli_choose(&t->choice, model, &t->set.backend, &t->set.system);
-    if (!alone || model == NULL || !opens_backends(&t->set)) return;
+    if (!alone || !opens_backends(&t->set, model)) return;
     tool look = *t;
     qnnrt_error err;
     look.set.inspect = look.set.run.quiet = 1;
@@ -501,7 +522,8 @@ static int open_model(tool *t)
     const settings *set = &t->set;
     /* Packages are registered before a graph with their operators is opened. */
     const int packages = !set->inspect && set->packages.count > 0;
-    const int own = !set->inspect && (packages ? set->role_count == 0 : !opens_backends(set));
+    const int own = !set->inspect && (packages ? set->role_count == 0
+                                       : !opens_backends(set, set->ctx_dir));
     /* A wrong name is said before a library is loaded. */
     if (!check_sources(t, set->ctx_dir, set->files.items, set->files.count) ||
         !check_output_dir(t)) return 0;

@@ -31,7 +31,8 @@ static int take_other_backend(void *at, const cli_option *o, const char *value)
 static const cli_option pair_options[] = {
     {.name = "other_backend_so", .value = "[ROLE=]FILE", .kind = CLI_OWN,
      .take = take_other_backend, .repeat = 1, .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
-     .help = "library of side B (default: that of side A)"},
+     .help = "library of side B (default: that of --backend_so, else one that its binaries were "
+             "made for)"},
     {.name = "other_system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(pair.system),
      .verbs = VERBS_PAIR, .key = CLI_KEY_NONE,
      .help = "libQnnSystem.so of side B (default: the one of --system_so, or with "
@@ -76,6 +77,7 @@ static void pair_sides(pairing *p, tool *t)
     p->sides[0] = t;
     p->sides[1] = &p->other;
     p->other.out = t->out;
+    p->other.backend_option = "--other_backend_so";
     p->other.given = t->given;
     p->other.given_count = t->given_count;
     *b = t->set;
@@ -85,6 +87,10 @@ static void pair_sides(pairing *p, tool *t)
         memcpy(b->roles, other->roles, sizeof(b->roles));
         b->role_count = other->role_count;
         b->system = NULL;
+    } else if (t->choice.backend != NULL) {      /* no option named that of side A */
+        b->backend = NULL;
+        b->role_count = 0;
+        choose_libraries(&p->other, t->set.files.items[t->set.files.count > 1]);
     }
     if (other->system != NULL) b->system = other->system;
     if (other->soc_model != 0) b->soc_model = other->soc_model;
@@ -173,6 +179,7 @@ static void pair_jobs(pairing *p)
 static void pair_gather(pairing *p)
 {
     tool *a = p->sides[0], *b = p->sides[1];
+    cli_free_choice(&b->choice);
     a->failed |= b->failed;
     if (a->error == NULL) a->error = b->error;
     else free(b->error);
