@@ -822,21 +822,36 @@ TEST(each_member_of_a_policy_has_an_effect)
     END();
     desc.kernel_policy = "{\"other\": 1}";
     CHECK_EQ(create(), QNNRT_E_UNSUPPORTED);
-    desc.kernel_policy = NULL;
-    desc.execution_policy = "{\"cache_dir\": \"\\u0041\"}";
+}
+
+/* A policy may be hostile: it names a folder to write to only for a caller who asks for that. */
+TEST(the_folder_of_a_policy_is_asked_for)
+{
+    char text[1600];
     CHECK(begin());
     desc.cache_dir = NULL;
-    {
-        char text[1600];
-        snprintf(text, sizeof(text), "{\"cache_dir\": \"%s\", \"cache_compiled\": true}", cache);
-        desc.execution_policy = text;
-        CHECK_EQ(hits(), 0);
-        CHECK_EQ(hits(), 1);
-        snprintf(text, sizeof(text), "{\"cache_dir\": \"%s\", \"cache_compiled\": false}", cache);
-        CHECK_EQ(create(), QNNRT_OK);
-        CHECK_STR(INFO()->cache, "off");
-        END();
-    }
+    desc.execution_policy = text;
+    snprintf(text, sizeof(text), "{\"cache_dir\": \"%s\", \"cache_compiled\": true}", cache);
+    CHECK_EQ(create(), QNNRT_E_ARG);
+    CHECK_STR(err.text, "execution policy: cache_dir is \"");
+    CHECK_STR(err.text, ", and policies are not allowed to choose the folder");
+    CHECK_STR(err.hint, "Set cache_dir of the session");
+    CHECK(session == NULL && toy[0].opens == 0);
+    CHECK_EQ(files_with(cache, ""), -1);
+    desc.policy_cache_dir = 1;
+    CHECK_EQ(hits(), 0);
+    CHECK_EQ(hits(), 1);
+    desc.policy_cache_dir = 0;
+    desc.cache_dir = toy_path("mine");
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "stored");
+    CHECK_STR(INFO()->warnings[0], "of the policy has no effect");
+    END();
+    desc.cache_dir = NULL;
+    snprintf(text, sizeof(text), "{\"cache_dir\": \"%s\", \"cache_compiled\": false}", cache);
+    CHECK_EQ(create(), QNNRT_OK);
+    CHECK_STR(INFO()->cache, "off");
+    END();
 }
 
 TEST_MAIN("session_files")
@@ -865,4 +880,5 @@ TEST_MAIN("session_files")
     RUN(policies_have_so_many_entries);
     RUN(what_is_over_wins_in_a_merge);
     RUN(each_member_of_a_policy_has_an_effect);
+    RUN(the_folder_of_a_policy_is_asked_for);
 }

@@ -27,7 +27,8 @@
             no engine: they come in a list.
    Trust    The caller, his engines and their libraries are trusted. A model is hostile: of .onnx
             files the names of external data are read here, and none leads out of the model's
-            folder. Policies may be hostile, too.
+            folder. Policies may be hostile, too: the folder that one names as cache_dir is used
+            with policy_cache_dir only.
    Memory   The hooks serve every allocation of this header. A run of a binding allocates nothing
             of ours.
    Threads  The header creates none. One session belongs to one thread at a time, with its bindings:
@@ -79,10 +80,11 @@
        "fixed_shapes": {"x": [1, 3, 224, 224]}, "allow_fallback": false, "optimize_level": 3,
        "cache_compiled": true, "cache_dir": "/var/tmp/models", "compile_timeout_ms": 60000,
        "execution_timeout_ms": 1000}. static_shape needs fixed_shapes, and then no input may keep a
-       free dimension. A timeout of 0 is no limit. A member that is absent changes nothing. What an
-       engine cannot do it refuses by name: under "auto" the next candidate is tried. Fields of
-       qnnrt_session_desc that are set win over policies, and precision over default_precision; what
-       loses, or has no effect, is in info.warnings.
+       free dimension. A cache_dir is an error unless policy_cache_dir is set, or cache_dir of the
+       session, which wins. A timeout of 0 is no limit. A member that is absent changes nothing.
+       What an engine cannot do it refuses by name: under "auto" the next candidate is tried. Fields
+       of qnnrt_session_desc that are set win over policies, and precision over default_precision;
+       what loses, or has no effect, is in info.warnings.
 
    ROOMS (search for the tag)
        >>config >>shape >>file >>match >>policy >>merge >>wire >>onnx >>key >>store >>engine
@@ -311,6 +313,8 @@ typedef struct qnnrt_session_desc {
     void      (*dispatch)(void *user, const qnnrt_dispatch *row);    /* after each run, a row for
                                             each step (default NULL: nothing is timed) */
     void       *dispatch_user;
+    int         policy_cache_dir;        /* 1: execution_policy may name a cache_dir, which is made
+                                            and written to (default 0: that is an error) */
 } qnnrt_session_desc;
 
 typedef struct qnnrt_session qnnrt_session;
@@ -1423,6 +1427,20 @@ static qnnrt_result qnnrt_session__policy_whole(const qnnrt_session__policy *pol
                                    "execution policy: static_shape is true, but fixed_shapes is"
                                    " missing or empty");
     return QNNRT_OK;
+}
+
+/* Set *dir to the folder of a policy, or to NULL. The policy may be hostile: its folder is for a
+   caller who asked for it. Return 0 after filling the error. */
+static int qnnrt_session__policy_folder(const qnnrt_session__policy *policy,
+                                        const qnnrt_session_desc *desc, const char **dir,
+                                        qnnrt_error *err)
+{
+    *dir = policy->cache_compiled != 0 ? policy->cache_dir : NULL;
+    if (*dir == NULL || desc->policy_cache_dir) return 1;
+    qnnrt_session__fail(err, QNNRT_E_ARG, "Set cache_dir of the session, or policy_cache_dir if the"
+                        " policy is yours.", "execution policy: cache_dir is \"%.600s\", and"
+                        " policies are not allowed to choose the folder", *dir);
+    return 0;
 }
 
 /* Return warning i of a policy that was read, or NULL. */
@@ -3699,8 +3717,9 @@ static qnnrt_result qnnrt_session__take_settings(qnnrt_session *session,
         warned &= qnnrt_session__take_warn(session, "cache_dir", dir, policy->cache_dir, err);
     if (dir != NULL && dir[0] != '\0' && policy->cache_compiled == 0)
         warned &= qnnrt_session__take_warn(session, "cache_compiled", "true", "false", err);
-    if ((dir == NULL || dir[0] == '\0') && policy->cache_compiled != 0) dir = policy->cache_dir;
     if (!warned) return QNNRT_E_MEMORY;
+    if ((dir == NULL || dir[0] == '\0') && !qnnrt_session__policy_folder(policy, desc, &dir, err))
+        return err->code;
     if (dir != NULL && dir[0] != '\0') {
         session->cache_dir = qnnrt_session__keep_text(session, dir, err);
         if (session->cache_dir == NULL) return QNNRT_E_MEMORY;

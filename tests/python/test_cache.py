@@ -90,8 +90,11 @@ class Cache(unittest.TestCase):
     def test_policies(self):
         for policy in ({"target": "cpu", "precision": "fp32", "cache_compiled": True, "cache_dir": self.folder},
                        '{"target": "cpu", "precision": "fp32", "cache_compiled": true, "cache_dir": "%s"}' % self.folder):
-            session = qnnrt.InferenceSession(GRAPH, engine="qnn", options={"library_path": REF, "weights": WEIGHTS}, execution_policy=policy)
-            with session:
+            made = dict(engine="qnn", options={"library_path": REF, "weights": WEIGHTS}, execution_policy=policy)
+            with self.assertRaises(qnnrt.ArgumentError) as caught:
+                qnnrt.InferenceSession(GRAPH, **made)
+            self.assertIn("policies are not allowed to choose the folder", str(caught.exception))
+            with qnnrt.InferenceSession(GRAPH, policy_cache_dir=True, **made) as session:
                 self.assertEqual((session.device, session.warnings), ("cpu", []))
                 self.assertEqual(session.cache, "stored" if isinstance(policy, dict) else "hit")
         for policy in ({"auto_strategy": 1}, '{"auto_strategy": 1}'):

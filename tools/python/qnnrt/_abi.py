@@ -1132,6 +1132,7 @@ qnnrt_session_desc._fields_ = [
     ('hooks', qnnrt_hooks),
     ('dispatch', CFUNCTYPE(None, c_void_p, POINTER(qnnrt_dispatch))),
     ('dispatch_user', c_void_p),
+    ('policy_cache_dir', c_int),
 ]
 qnnrt_session_candidate._fields_ = [
     ('engine', c_char_p),

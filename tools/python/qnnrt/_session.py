@@ -251,6 +251,7 @@ class InferenceSession(Object):
     options           {"onnxrt": {"key": value}}, {"onnxrt.key": value}, or {"library_path": path} for every engine
     shapes            {"x": [1, 3, 224, 224]} for an input, {"batch": 1} for a dimension
     kernel_policy, execution_policy      JSON text, or a dict
+    policy_cache_dir  True: the cache_dir of execution_policy is used; else it is an error, because a policy may be hostile
     log               a function (level, part, text)
     dispatch          a function that gets a Dispatch for each step of each run
                       What log or dispatch raise, the call raises that called them.
@@ -262,18 +263,20 @@ class InferenceSession(Object):
     def __init__(self, path: Any, *, device: Optional[str] = None, engine: str = "auto", precision: str = "default", fp16: bool = False, int8: bool = False,
                  cache_dir: Any = None, cache_bytes: int = 0, max_batch_size: int = 0, workspace_size: int = 0, threads: int = 0, allow_fallback: bool = False,
                  native_io: bool = False, options: Optional[Mapping[str, Any]] = None, shapes: Optional[Mapping[str, Any]] = None, kernel_policy: Any = None,
-                 execution_policy: Any = None, log: Optional[Callable[[int, str, str], None]] = None, dispatch: Optional[Callable[[Dispatch], None]] = None) -> None:
+                 execution_policy: Any = None, policy_cache_dir: bool = False, log: Optional[Callable[[int, str, str], None]] = None,
+                 dispatch: Optional[Callable[[Dispatch], None]] = None) -> None:
         if fp16 and int8:
             raise errors.ArgumentError("fp16 and int8 are both set", "Set one of them.")
         precision = "fp16" if fp16 else "int8" if int8 else precision
         self.config: Dict[str, Any] = {"device": device, "engine": engine, "precision": precision, "cache_dir": cache_dir, "cache_bytes": cache_bytes,
                                        "max_batch_size": max_batch_size, "workspace_size": workspace_size, "threads": threads, "allow_fallback": allow_fallback,
                                        "native_io": native_io, "options": dict(options or {}), "shapes": dict(shapes or {}), "kernel_policy": kernel_policy,
-                                       "execution_policy": execution_policy}
+                                       "execution_policy": execution_policy, "policy_cache_dir": policy_cache_dir}
         keep: List[Any] = []
         engines = (c_void_p * abi.QNNRT_ENGINES)()
         desc = abi.qnnrt_session_desc(engines=lib.qnnrt_engines_default(engines), engine=name_of(engine, "engine"), device=None if device is None else name_of(device, "device"),
-                                      precision=choice(precision, _PRECISIONS, "precision"), allow_fallback=allow_fallback, native_io=native_io)
+                                      precision=choice(precision, _PRECISIONS, "precision"), allow_fallback=allow_fallback, native_io=native_io,
+                                      policy_cache_dir=policy_cache_dir)
         for field, value in (("cache_bytes", cache_bytes), ("max_batch_size", max_batch_size), ("workspace_bytes", workspace_size), ("threads", threads)):
             if not isinstance(value, int) or value < 0 or value >> (64 if field.endswith("bytes") else 32):
                 raise errors.ArgumentError("%s is %r, and not a number from 0 on" % (field, value))
