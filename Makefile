@@ -455,7 +455,7 @@ $(B)/json_check: tests/json_check.c $(LIB) $(B)/.flags
 
 # tests/fuzz/fuzz_<name>.c, its inputs in tests/fuzz/corpus/<name>/, words for it in <name>.dict. test
 # replays the inputs without libFuzzer; `make fuzz` runs it for real, on a work corpus of its own.
-$(call IN_EACH,fuzz_encodings): private TEST_CPPFLAGS += $(LINKED)
+$(call IN_EACH,fuzz_encodings) $(call IN_EACH,fuzz_files): private TEST_CPPFLAGS += $(LINKED)
 FUZZ_LINK   = $(if $(filter fuzz,$(config)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
 $(foreach t,$(FUZZERS),$(call IN_EACH,fuzz_$t)): tests/fuzz/$$(@F).c $$(ARCHIVE) $(B)/.flags
 	$(call say,CC)
