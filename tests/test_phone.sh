@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/phone.sh with a fake adb (tests/phone/adb): a good phone, and broken ones.
+# tools/phone.sh with the real adb and phones of tests/phone/device.py: good ones, and broken ones.
 #
 #   sh tests/test_phone.sh [BUILD_DIR]
 #
@@ -29,16 +29,9 @@ r=2.51.0.260929181845
 stamp=260929181845
 secret=SERIAL-7f3a
 other=SERIAL-b011
-export FAKE_PHONE="$tmp/phone" FAKE_DESK="$build" FAKE_FAULT='' FAKE_OLD='' FAKE_BEFORE=''
-mkdir "$tmp/bin" "$tmp/none" "$tmp/phone_bin"
-# Android's shell is mksh and its programs are toybox.
-FAKE_SH=$(command -v mksh || command -v sh)
-export FAKE_SH FAKE_BIN="$tmp/phone_bin"
-if toybox=$(command -v toybox); then
-    for name in $(toybox); do ln -s "$toybox" "$tmp/phone_bin/$name"; done
-fi
-cp "$tests/phone/adb" "$tmp/bin/adb"
-chmod +x "$tmp/bin/adb"
+phone=$tmp/phone
+mkdir "$tmp/none" "$tmp/bin" "$tmp/pushed" "$tmp/home" "$tmp/door" "$phone"
+
 # A folder of names as they come: blanks, quotes, a dollar sign.
 model="$tmp/my \$(model) 'x'"
 mkdir "$model"
@@ -69,34 +62,10 @@ open(sys.argv[1] + "/x.raw", "wb").write(struct.pack("<4f", 1, 2, 3, 4))
 open(sys.argv[1] + "/y.expected.raw", "wb").write(struct.pack("<2f", 30.5, 0))
 end
 
-# fresh: a phone in order
-fresh() {
-    rm -rf "$FAKE_PHONE"
-    mkdir -p "$FAKE_PHONE/root/data/local/tmp" "$FAKE_PHONE/root/sys/devices/soc0" "$FAKE_PHONE/root/vendor/lib64"
-    printf '%s\tdevice\n' $secret >"$FAKE_PHONE/devices"
-    echo 4096 >"$FAKE_PHONE/page_size"
-    echo 50000000 >"$FAKE_PHONE/free_kb"
-    echo 5.15.0 >"$FAKE_PHONE/kernel"
-    echo 557 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
-    : >"$FAKE_PHONE/root/vendor/lib64/libcdsprpc.so"
-    cat >"$FAKE_PHONE/props" <<end
-ro.product.manufacturer=Acme
-ro.product.model=Phone 8
-ro.build.version.release=14
-ro.build.version.sdk=34
-ro.product.cpu.abi=arm64-v8a
-ro.soc.manufacturer=QTI
-ro.soc.model=SM8650
-ro.board.platform=pineapple
-end
-    FAKE_FAULT='' FAKE_OLD='' FAKE_BEFORE=''
-    unset QNNREF_FAULTS
-}
-
 # call ARGUMENT ...: phone.sh as it is; status, $tmp/out, $tmp/err, $tmp/transcript
 call() {
     rm -f "$tmp/transcript"
-    PATH="${path:-$tmp/bin:$PATH}" "$shell" tools/phone.sh --transcript "$tmp/transcript" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    PATH="${path:-$PATH}" "$shell" tools/phone.sh --transcript "$tmp/transcript" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
 }
 
@@ -113,7 +82,7 @@ private() {
 }
 
 # clean NAME: nothing is left on the phone
-clean() { check "$1_clean" "left: $(ls "$FAKE_PHONE/root/data/local/tmp")" test -z "$(ls "$FAKE_PHONE/root/data/local/tmp")"; }
+clean() { check "$1_clean" "left: $(ls "$phone/root/data/local/tmp")" test -z "$(ls "$phone/root/data/local/tmp")"; }
 
 # ticks NAME KEY STATE [TEXT]: in the transcript
 ticks() {
@@ -154,7 +123,6 @@ broken() {
 
 # ---- usage ----------------------------------------------------------------------------------------------------
 
-fresh
 # usage NAME TEXT ARGUMENT ...
 usage() {
     name=$1 text=$2
@@ -184,6 +152,114 @@ check keys_readme "README.md lists other keys: $(diff "$tmp/wanted" "$tmp/readme
 sed -n '/^   Unproven on device$/,/^$/p' qnnrt.h | tr '\n' ' ' | sed 's/.*(keys: \([^)]*\)).*/\1/' | tr -s ', ' '\n\n' | awk 1 >"$tmp/manual"
 check keys_manual "qnnrt.h lists other keys: $(diff "$tmp/wanted" "$tmp/manual" | tr '\n' ' ')" cmp "$tmp/wanted" "$tmp/manual"
 
+# ---- adb and phones -----------------------------------------------------------------------------------------------
+
+for name in adb mksh toybox; do
+    if ! command -v $name >/dev/null 2>&1; then skip $name "$name is not installed"; fi
+done
+if ! command -v adb >/dev/null 2>&1; then
+    finish
+    exit
+fi
+
+# The real adb with a server of its own, which knows nothing of the user's; and phones of tests/phone/device.py. Android's
+# shell is mksh, and its programs are toybox.
+unset ADB_SERVER_SOCKET ANDROID_ADB_SERVER_PORT ANDROID_ADB_SERVER_ADDRESS ADB_VENDOR_KEYS ADB_TRACE
+HOME=$tmp/home
+export HOME
+server=localabstract:${tmp##*/}
+trap 'end_phones; chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
+end_phones() {
+    for file in "$tmp"/*/pid; do kill "$(cat "$file")"; done
+    adb -L "$server" kill-server
+} >/dev/null 2>&1
+
+if toybox=$(command -v toybox); then
+    for name in $(toybox); do ln -s "$toybox" "$tmp/bin/$name"; done
+fi
+ln -sf "$(command -v mksh || command -v sh)" "$tmp/bin/sh"
+# program NAME: a program of the phone, from standard input
+program() {
+    rm -f "$tmp/bin/$1"
+    { echo '#!/bin/sh'; cat; } >"$tmp/bin/$1"
+    chmod +x "$tmp/bin/$1"
+}
+# shellcheck disable=SC2016  # the program expands it
+{
+    echo 'sed -n "s/^$1=//p" "$PHONE/props"' | program getprop
+    echo 'cat "$PHONE/page_size"' | program getconf
+    echo 'cat "$PHONE/kernel"' | program uname
+}
+program df <<'end'
+echo 'Filesystem 1K-blocks Used Available Use% Mounted on'
+echo "/dev/block/dm-5  117456000  1000   $(cat "$PHONE/free_kb")   1% /data"
+end
+program logcat <<'end'
+echo '11-21 14:05:07.123  5000  6004 E adsprpc : Error 0x80000406: libQnnHtpV75Skel.so'
+echo '11-21 14:05:07.124  5000  6004 I chatty : unrelated'
+end
+
+# What is pushed cannot run here: programs of this computer stand for it.
+for name in qnnrt-run qnnrt-llm 03_compose; do
+    case $name in 03_compose) made=examples/$name ;; *) made=$name ;; esac
+    cat >"$tmp/pushed/$name" <<end
+#!/bin/sh
+echo "\$LD_LIBRARY_PATH|\$ADSP_LIBRARY_PATH" | sed "s#\$PHONE/root##g" >>"\$PHONE/env"
+if [ -f "\$PHONE/before" ]; then . "\$PHONE/before"; fi
+exec '$build/$made' "\$@"
+end
+done
+for name in libQnnHtp.so libQnnSystem.so libQnnRef.so; do cp "$build/libQnnRef.so" "$tmp/pushed/$name"; done
+
+# plug NAME [STATE]: connect the phone $tmp/NAME; address is what the server knows it as
+plug() {
+    if [ -f "$tmp/$1/pid" ]; then
+        kill "$(cat "$tmp/$1/pid")"
+        adb -L "$server" disconnect "$address"
+    fi
+    mkdir -p "$tmp/$1"
+    ln -sf "$tmp/bin" "$tmp/pushed" "$tmp/$1/"
+    python3 "$tests/phone/device.py" phone "$tmp/$1" "${2:-device}"
+    address=$(cat "$tmp/$1/port")
+    adb -L "$server" connect "$address"
+} >/dev/null 2>&1
+
+# listed [NAME WHAT] ...: the phones of adb devices; WHAT is an address or a state
+listed() { printf '%s\t%s\n' "$@" | grep -v '^.$' >"$tmp/door/devices"; }
+
+# fault KIND:PATTERN, see tests/phone/device.py; before TEXT: lines that a program on the phone runs first
+fault() { echo "$1" >"$phone/fault"; }
+before() { printf '%s\n' "$1" >"$phone/before"; }
+
+# fresh: a phone in order, and no other
+fresh() {
+    rm -rf "$phone/root" "$phone/fault" "$phone/before" "$phone/calls" "$phone/env"
+    mkdir -p "$phone/root/data/local/tmp" "$phone/root/sys/devices/soc0" "$phone/root/vendor/lib64"
+    listed $secret "$main"
+    echo 4096 >"$phone/page_size"
+    echo 50000000 >"$phone/free_kb"
+    echo 5.15.0 >"$phone/kernel"
+    echo 557 >"$phone/root/sys/devices/soc0/soc_id"
+    : >"$phone/root/vendor/lib64/libcdsprpc.so"
+    cat >"$phone/props" <<end
+ro.product.manufacturer=Acme
+ro.product.model=Phone 8
+ro.build.version.release=14
+ro.build.version.sdk=34
+ro.product.cpu.abi=arm64-v8a
+ro.soc.manufacturer=QTI
+ro.soc.model=SM8650
+ro.board.platform=pineapple
+end
+}
+
+adb -L "$server" start-server >/dev/null 2>&1
+python3 "$tests/phone/device.py" door "$tmp/door" "${tmp##*/}"
+ADB_SERVER_SOCKET=$server-door
+export ADB_SERVER_SOCKET
+plug phone
+main=$address
+
 # ---- a good phone -----------------------------------------------------------------------------------------------
 
 fresh
@@ -208,17 +284,22 @@ ticks good restart 'not run'
 says good_facts transcript 'ro.soc.model=SM8650'
 says good_libs transcript 'the Hexagon DSP v75, release 2.51.0.260929181845'
 check good_output_dir "y differs" cmp "$tmp/kept/out/layer/y.raw" "$model/y.expected.raw"
-check good_env "$(head -n 1 "$FAKE_PHONE/env")" grep -q '^/data/local/tmp/qnnrt-phone|/data/local/tmp/qnnrt-phone;' "$FAKE_PHONE/env"
+check good_env "$(head -n 1 "$phone/env")" grep -q '^/data/local/tmp/qnnrt-phone|/data/local/tmp/qnnrt-phone;' "$phone/env"
 # The minimal set: no stub and skel of another generation.
-check good_push "pushed V79" sh -c '! grep -q "push.*V79" "$1" && grep -q "push.*libQnnHtpV75Skel.so" "$1"' - "$FAKE_PHONE/calls"
+check good_push "pushed V79" sh -c '! grep -q "push.*V79" "$1" && grep -q "push.*libQnnHtpV75Skel.so" "$1"' - "$phone/calls"
 
+: >"$phone/old"
+plug phone
+main=$address
 fresh
-FAKE_OLD=1
 go --proves weights --serial $secret --keep
 is old_adb 0
 ticks old_adb weights ok
-check keep "nothing was kept" test -e "$FAKE_PHONE/root/data/local/tmp/qnnrt-phone/libQnnHtpV75Skel.so"
-FAKE_OLD=''
+check keep "nothing was kept" test -e "$phone/root/data/local/tmp/qnnrt-phone/libQnnHtpV75Skel.so"
+rm "$phone/old"
+plug phone
+main=$address
+fresh
 go
 is again 0
 clean again
@@ -236,9 +317,9 @@ echo 1234 >"$model/values"
 go --keep
 is program 0
 for name in 'a table.raw' values qnnrt.json; do
-    check program_file "no model/$name" test -e "$FAKE_PHONE/root/data/local/tmp/qnnrt-phone/model/$name"
+    check program_file "no model/$name" test -e "$phone/root/data/local/tmp/qnnrt-phone/model/$name"
 done
-check program_inputs "more than x" test ! -e "$FAKE_PHONE/root/data/local/tmp/qnnrt-phone/in/1.raw"
+check program_inputs "more than x" test ! -e "$phone/root/data/local/tmp/qnnrt-phone/in/1.raw"
 ticks program output ok 'equal to the expected files: 1'
 rm "$model/qnnrt.json" "$model/a table.raw" "$model/values"
 
@@ -252,9 +333,10 @@ private expected_folder
 
 # A chip that only --dsp_arch knows; a phone chosen by ANDROID_SERIAL.
 fresh
-printf '%s\tdevice\n%s\tdevice\n' $other $secret >"$FAKE_PHONE/devices"
-echo 9999 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
-sed -i 's/SM8650/SM9999/' "$FAKE_PHONE/props"
+plug other
+listed $other "$address" $secret "$main"
+echo 9999 >"$phone/root/sys/devices/soc0/soc_id"
+sed -i 's/SM8650/SM9999/' "$phone/props"
 ANDROID_SERIAL=$secret
 export ANDROID_SERIAL
 go --dsp_arch 79
@@ -263,10 +345,31 @@ is new_chip 0
 private new_chip
 ticks new_chip execute ok 'NPU generation 79'
 
+# A serial number of a phone on the network has blanks; the server may start with this call, and say so.
+fresh
+named='adb-7f3a (2)._adb-tls-connect._tcp'
+listed "$named" "$main" 'adb-7f3a' "$main"
+mkdir "$tmp/starting"
+cat >"$tmp/starting/adb" <<end
+#!/bin/sh
+if [ "\$1" = devices ]; then printf '* %s\n' 'daemon not running; starting now at tcp:5037' 'daemon started successfully' >&2; fi
+exec '$(command -v adb)' "\$@"
+end
+chmod +x "$tmp/starting/adb"
+path=$tmp/starting:$PATH
+go --serial "$named"
+is blanks 0
+lacks blanks transcript '(2)._adb'
+listed "$named" "$main"
+go
+is blanks_only 0
+private blanks_only
+path=''
+
 # By the name, when soc_id cannot be read; without timeout on the phone nothing changes.
 fresh
-rm "$FAKE_PHONE/root/sys/devices/soc0/soc_id"
-sed -i 's/SM8650/SM8650-AB/' "$FAKE_PHONE/props"
+rm "$phone/root/sys/devices/soc0/soc_id"
+sed -i 's/SM8650/SM8650-AB/' "$phone/props"
 go
 is by_name 0
 
@@ -299,7 +402,7 @@ if [ -x "$build/examples/llm/export" ]; then
     says llm transcript "$(cat "$tmp/line")"
     ticks llm output ok 'equal to the expected files'
     fresh
-    FAKE_BEFORE="case \"\$*\" in *prompt_file*) export QNNREF_FAULTS=restart=graphExecute:9 ;; esac"
+    before "case \"\$*\" in *prompt_file*) export QNNREF_FAULTS=restart=graphExecute:9 ;; esac"
     write --expected "$tmp/llm_made" --prompt "And the 'LORD' " --max_gen 20 --num_inferences 0
     is llm_restart 0
     ticks llm_restart restart ok 'the text went on'
@@ -319,9 +422,9 @@ fi
 # A phone that lies: what it says is neither a command of this computer's shell nor one of its terminal.
 fresh
 escape=$(printf 'Phone\033[31m\302\2338\342\200\256')
-sed -i "s/Phone 8/$escape/" "$FAKE_PHONE/props"
-echo '?' >"$FAKE_PHONE/page_size"
-cat >"$FAKE_PHONE/kernel" <<end
+sed -i "s/Phone 8/$escape/" "$phone/props"
+echo '?' >"$phone/page_size"
+cat >"$phone/kernel" <<end
 5.15.0
 page_kb=PATH[\$(: >'$tmp/executed')]
 free_kb=08
@@ -353,30 +456,34 @@ broken tools_of_desk 3 'is not for arm64' 'build-ndk.sh' --tools "$tmp/desk_tool
 broken no_checker 3 'qnnrt-run of this computer is missing' 'Run make' --checker "$tmp/none/qnnrt-run"
 
 # Which phone.
-: >"$FAKE_PHONE/devices"
+listed
 broken no_device 4 'no phone is connected' 'Switch on USB debugging'
-printf '%s\tunauthorized\n' $secret >"$FAKE_PHONE/devices"
+plug strange unauthorized
+listed $secret "$address"
 broken unauthorized 4 'has not authorized this computer' 'Unlock the phone'
-printf '%s\toffline\n' $secret >"$FAKE_PHONE/devices"
-broken offline 4 'the phone is offline' 'Unplug the phone'
-printf '%s\tno permissions (user in plugdev group; are your udev rules wrong?); see [http://developer.android.com/tools/device.html]\n' $secret >"$FAKE_PHONE/devices"
-broken no_udev 4 'may not open the USB device' 'Install the udev rules'
-printf '%s\trecovery\n' $secret >"$FAKE_PHONE/devices"
+plug strange recovery
+listed $secret "$address"
 broken recovery 4 'the phone is in the state "recovery"' 'Start Android'
-printf '%s\tdevice\n%s\tdevice\n' $secret $other >"$FAKE_PHONE/devices"
+kill "$(cat "$tmp/strange/pid")"
+adb -s $secret wait-for-disconnect
+broken offline 4 'the phone is offline' 'Unplug the phone'
+listed $secret 'no permissions (user in plugdev group; are your udev rules wrong?); see [http://developer.android.com/tools/device.html]'
+broken no_udev 4 'may not open the USB device' 'Install the udev rules'
+plug strange
+listed $secret "$main" $other "$address"
 broken two_devices 4 '2 phones are connected' 'Choose one with --serial'
 broken other_serial 4 'no phone with this serial number' 'Compare --serial' --serial SERIAL-0000
 
 # Which kind of phone, and which libraries.
 fresh
-sed -i 's/arm64-v8a/x86_64/' "$FAKE_PHONE/props"
+sed -i 's/arm64-v8a/x86_64/' "$phone/props"
 broken wrong_abi 4 'ABI is "x86_64"' 'Use a phone with a 64-bit Snapdragon'
 fresh
-echo 9999 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
-sed -i 's/SM8650/MT6989/' "$FAKE_PHONE/props"
+echo 9999 >"$phone/root/sys/devices/soc0/soc_id"
+sed -i 's/SM8650/MT6989/' "$phone/props"
 broken unknown_chip 4 'the chip "MT6989"' 'Add --dsp_arch XX'
 fresh
-echo 660 >"$FAKE_PHONE/root/sys/devices/soc0/soc_id"
+echo 660 >"$phone/root/sys/devices/soc0/soc_id"
 broken wrong_soc 5 'libQnnHtpV81Stub.so: missing: the device has NPU generation 81' 'lib/aarch64-android'
 fresh
 mv "$tmp/skels/libQnnHtpV75Skel.so" "$tmp/skel"
@@ -390,7 +497,7 @@ call "$tmp/newer" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --
 is newer_model 5
 says newer_model err 'made by release 2.52.0'
 hinted newer_model '2.52 or newer'
-echo 16384 >"$FAKE_PHONE/page_size"
+echo 16384 >"$phone/page_size"
 call "$model" --libs "$tmp/pages" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --checker "$build/qnnrt-run"
 is pages 5
 says pages err 'aligned to 4096 bytes'
@@ -398,38 +505,43 @@ broken backend_missing 5 'libQnnNone.so is in no folder' 'Name the folder' --bac
 
 # Storage, permissions, connection.
 fresh
-echo 1000 >"$FAKE_PHONE/free_kb"
+echo 1000 >"$phone/free_kb"
 broken full 6 "the phone's storage is full: 16 MB needed, 0 MB free" 'Free 16 MB'
-check full_pushed "it pushed" sh -c '! grep -q push "$1"' - "$FAKE_PHONE/calls"
+check full_pushed "it pushed" sh -c '! grep -q push "$1"' - "$phone/calls"
 fresh
-FAKE_FAULT=full:libQnnHtpV75Skel.so
+fault full:libQnnHtpV75Skel.so
 broken full_at_push 6 "the phone's storage is full: pushing libQnnHtpV75Skel.so" 'Free storage'
 clean full_at_push
 fresh
-FAKE_FAULT='denied:qnnrt-phone/qnnrt-run'
+fault 'denied:qnnrt-phone/qnnrt-run'
 broken denied 6 'no permission to write' 'Remove /data/local/tmp/qnnrt-phone'
 if [ "$(id -u)" != 0 ]; then
     fresh
-    chmod a-w "$FAKE_PHONE/root/data/local/tmp"
+    chmod a-w "$phone/root/data/local/tmp"
     broken denied_folder 6 'no permission to write' 'Remove /data/local/tmp/qnnrt-phone'
 fi
 fresh
-FAKE_FAULT=broken:in/0.raw
+fault broken:in/0.raw
 broken push_fails 6 'adb push failed: in/0.raw' 'Try another USB cable'
 fresh
-FAKE_FAULT='broken:pull'
+fault 'broken:pull'
 broken pull_fails 6 'adb pull failed' 'Free storage on this computer'
 clean pull_fails
 fresh
-FAKE_FAULT='lost:libQnnSystem.so'
+fault 'lost:libQnnSystem.so'
 broken lost_at_push 6 'the connection to the phone was lost: pushing libQnnSystem.so' 'Plug the phone in again'
 says lost_at_push out 'is still on the phone'
 fresh
-FAKE_FAULT='lost:--output_dir out'
+plug phone
+main=$address
+listed $secret "$main"
+fault 'lost:--output_dir out'
 broken lost_at_run 6 'the connection to the phone was lost: running the model' 'Plug the phone in again'
 ticks lost_at_run start ok
-printf '%s\tdevice\n' $secret >"$FAKE_PHONE/devices"
-FAKE_FAULT=''
+rm "$phone/fault"
+plug phone
+main=$address
+listed $secret "$main"
 go
 is after_lost 0
 clean after_lost
@@ -437,31 +549,31 @@ clean after_lost
 # Programs.
 fresh
 # shellcheck disable=SC2016  # the fake program expands it
-FAKE_BEFORE='echo "CANNOT LINK EXECUTABLE \"./qnnrt-run\": cannot locate symbol \"memfd_create\"" >&2; exit 1'
+before 'echo "CANNOT LINK EXECUTABLE \"./qnnrt-run\": cannot locate symbol \"memfd_create\"" >&2; exit 1'
 broken cannot_link 7 'memfd_create' 'API=34'
 ticks cannot_link start failed
 clean cannot_link
 fresh
-FAKE_BEFORE='exit 126'
+before 'exit 126'
 broken cannot_execute 7 'no permission to execute' '/data/local/tmp allows programs'
 fresh
 # shellcheck disable=SC2016
-FAKE_BEFORE='case $1 in run) kill -SEGV $$ ;; esac'
+before 'case $1 in run) kill -SEGV $$ ;; esac'
 broken crash 7 'ended by signal 11' 'Send the transcript'
 ticks crash start ok
 fresh
 # shellcheck disable=SC2016
-FAKE_BEFORE='case $1 in run) exec sleep 30 ;; esac'
+before 'case $1 in run) exec sleep 30 ;; esac'
 broken hang 7 'did not end within 1 s' 'Restart the phone' --timeout 1
 fresh
-export QNNREF_FAULTS='fail=contextCreateFromBinary:1:0x138d'
+before 'export QNNREF_FAULTS=fail=contextCreateFromBinary:1:0x138d'
 broken refused 7 '0x138d' '.'
 ticks refused load failed
 says refused_logcat transcript 'libQnnHtpV75Skel.so'
 lacks refused_logcat transcript unrelated
 clean refused
 fresh
-export QNNREF_FAULTS='fail=graphExecute:1:0x1770'
+before 'export QNNREF_FAULTS=fail=graphExecute:1:0x1770'
 broken execute_fails 7 '0x1770' '.'
 ticks execute_fails load ok
 ticks execute_fails execute failed

@@ -396,10 +396,11 @@ if ! adb devices </dev/null >"$tmp/raw" 2>&1; then
     lines_of "$tmp/raw" 20
     die $DESK "adb devices failed: $(tail -n 1 "$tmp/raw")" "Run adb kill-server, then run the same command again."
 fi
-tr -d '\r' <"$tmp/raw" | sed '1,/^List of devices/d; /^[[:space:]]*$/d; /^\*/d' >"$tmp/devices"
-while read -r name rest; do hide "$name" SERIAL; done <"$tmp/devices"
+# A line for each phone after the title: serial number, which may have blanks, tab, state.
+tr -d '\r' <"$tmp/raw" | awk 'listed && /\t/; /^List of devices/ { listed = 1 }' >"$tmp/devices"
+while IFS='	' read -r name rest; do hide "$name" SERIAL; done <"$tmp/devices"
 ready=0 state='' found=''
-while read -r name rest; do
+while IFS='	' read -r name rest; do
     if [ -n "$serial" ]; then
         if [ "$name" = "$serial" ]; then state=$rest found=$name; fi
         continue
