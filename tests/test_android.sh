@@ -55,6 +55,15 @@ check ndk_library "libQnnRef.so is not linked as a library" \
     grep -qE -- '-ffp-contract=off .*-fPIC -fvisibility=hidden -shared .*libQnnRef\.so.*tools/refbackend/ref_op\.c' "$tmp/lines"
 build_ndk ANDROID_NDK="$tmp/ndk" API=31
 check ndk_level "API=31 is not in the lines" grep -qF -- '--target=aarch64-linux-android31' "$tmp/lines"
+# A path with blanks and quotes; what is printed runs as it stands.
+cp -R "$tmp/ndk" "$tmp/an NDK's folder"
+build_ndk ANDROID_NDK="$tmp/an NDK's folder"
+is ndk_blank 0
+check ndk_blank "not 11 lines: $(cat "$tmp/err")" test "$(wc -l <"$tmp/lines")" -eq 11
+cp "$tmp/lines" "$tmp/lines_made"
+rm "$tmp/lines"
+(cd "$examples/.." && LINES="$tmp/lines" sh "$tmp/out") 2>"$tmp/err"
+check ndk_printed "other commands: $(cat "$tmp/err")" cmp "$tmp/lines" "$tmp/lines_made"
 
 # ---- CMake ----------------------------------------------------------------------------------------------
 

@@ -15,20 +15,32 @@ if [ -z "${CC-}" ]; then
         exit 2
     fi
     for folder in "$ANDROID_NDK"/toolchains/llvm/prebuilt/*/bin; do
-        CC="$folder/clang --target=aarch64-linux-android$api"
+        clang=$folder/clang
     done
-    if [ ! -x "${CC%% --target*}" ]; then
+    if [ ! -x "$clang" ]; then
         echo "build-ndk.sh: no toolchains/llvm/prebuilt/*/bin/clang in $ANDROID_NDK" >&2
         exit 2
     fi
+    set -- "$clang" "--target=aarch64-linux-android$api"
+else
+    # shellcheck disable=SC2086  # CC may be several words
+    set -- $CC
 fi
 
 # 16 KB pages: Android 15 and newer. One file serves phones with pages of 4 KB, too.
-compile="$CC -std=c99 -O2 -Wall -Wextra -I. -Itools ${CFLAGS-}"
+# shellcheck disable=SC2086  # CFLAGS are several words
+set -- "$@" -std=c99 -O2 -Wall -Wextra -I. -Itools ${CFLAGS-}
 link='-Wl,-z,max-page-size=16384'
 
+# say WORD ...: print the command, with quotes around words that need them, and run it
 say() {
-    echo "$*"
+    for word in "$@"; do
+        case $word in
+        *[!A-Za-z0-9_./=,:+-]*) printf "'%s' " "$(printf '%s\n' "$word" | sed "s/'/'\\\\''/g")" ;;
+        *) printf '%s ' "$word" ;;
+        esac
+    done
+    echo
     "$@"
 }
 
@@ -36,9 +48,7 @@ mkdir -p "$out"
 for program in tools/qnnrt-run tools/qnnrt-llm examples/01_hello examples/02_prefill_decode examples/03_compose \
     examples/04_cnn_transformer examples/05_make_model examples/06_generate examples/llm/export \
     examples/host/host; do
-    # shellcheck disable=SC2086  # compile and link are several words
-    say $compile -o "$out/${program##*/}" "$program.c" $link -ldl -lm
+    say "$@" -o "$out/${program##*/}" "$program.c" $link -ldl -lm
 done
-# shellcheck disable=SC2086
-say $compile -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -shared \
+say "$@" -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -shared \
     -Wl,-soname,libQnnRef.so -o "$out/libQnnRef.so" tools/refbackend/*.c $link -lm
