@@ -1,6 +1,6 @@
 #!/bin/sh
-# What can be known of the Android build without Android: the functions that are called, the lines that an NDK gets, and
-# CMake on this machine. `make android-check` does the rest.
+# What can be known of the Android build without Android: the functions that are called and since when Android has them,
+# the lines that an NDK gets, and CMake on this machine. `make android-check` does the rest.
 #     sh tests/test_android.sh [BUILD_DIR]
 suite=test_android
 . "$(dirname "$0")/tool.sh"
@@ -8,21 +8,50 @@ examples=$tests/../examples
 
 # ---- functions ------------------------------------------------------------------------------------------
 
-# The names of glibc for what has another name in Android's C library.
-translate() {
-    sed -e 's/@.*//' -e 's/^__isoc99_//' -e 's/^__errno_location$/__errno/' -e 's/^__libc_start_main$/__libc_init/' \
-        -e 's/^__sysv_signal$/signal/' \
-        -e 's/^\(stdin\|stdout\|stderr\)$/__sF/' |
-        grep -vxE '__gmon_start__|_ITM_(de)?registerTMCloneTable|__cxa_finalize|__stack_chk_fail|__fdelt_chk|__[a-z]+_chk'
+# Everything is built for aarch64 by clang, which calls what an NDK's clang calls: exp2() for pow(2, x), say. The C library
+# is glibc, without its macros and without bcmp(), which Android has not; atomics need no helper.
+android='-w -D__ANDROID__ -D__NO_CTYPE -fno-builtin-bcmp -mno-outline-atomics'
+list=$tests/android/functions.txt arm=$build/arm clang="${CLANG:-clang} --target=aarch64-linux-gnu"
+grep -v '^#' "$list" >"$tmp/listed"
+check functions_sorted "functions.txt is empty, or it is not sorted, or a name is there twice" \
+    sh -c 'test -s "$1" && LC_ALL=C sort -c -u -k 1,1 "$1"' - "$tmp/listed"
+check functions_levels "a line of functions.txt is not a name and a level" sh -c '! grep -vqE "^[a-z_A-Z0-9]+ [0-9]+$" "$1"' - "$tmp/listed"
+# known NAME LEVEL FILE ...: Android has at that level what the files call
+known() {
+    name=$1
+    shift
+    if sh "$tests/android/functions.sh" "$@" >"$tmp/out" 2>&1; then good
+    else bad "$name" "tests/android/functions.txt lacks (see its head): $(tr '\n' ' ' <"$tmp/out")"; fi
 }
-grep -v '^#' "$tests/android/functions.txt" | sort >"$tmp/listed"
-check functions_sorted "functions.txt is empty or has a name twice" sh -c 'test -s "$1" && test -z "$(uniq -d "$1")"' - "$tmp/listed"
-for file in qnnrt-run qnnrt-llm libQnnRef.so; do
-    nm -D --undefined-only "$build/$file" 2>"$tmp/err" | awk '{ print $NF }' | translate | sort -u >"$tmp/called"
-    check functions_read "nm says nothing of $build/$file: $(cat "$tmp/err")" test -s "$tmp/called"
-    new=$(comm -23 "$tmp/called" "$tmp/listed" | tr '\n' ' ')
-    check functions_known "$file calls what tests/android/functions.txt does not list (see its head): $new" test -z "$new"
-done
+echo 'int main(void) { return 0; }' >"$tmp/probe.c"
+if ! $clang -o "$tmp/probe" "$tmp/probe.c" 2>/dev/null; then
+    skip functions "$clang does not work (on Debian: clang, gcc-aarch64-linux-gnu)"
+elif ! env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$tests/.." B="$arm" CC="$clang" OPT=-O1 WARN= CPPFLAGS= CFLAGS="$android" LDFLAGS= \
+    all lib >"$tmp/log" 2>&1; then
+    bad functions_built "$(tail -n 5 "$tmp/log")"
+else
+    files=$(find "$arm" -type f \( -path "$arm/examples/*" -o -path "$arm/*.so" -o -path "$arm/qnnrt-*" \) ! -name '*.d')
+    check functions_built "not 15 programs and libraries or more: $files" test "$(echo "$files" | wc -l)" -ge 15
+    for file in $files; do known functions_known 21 "$file"; done
+    # A level before the first one has none of them.
+    if sh "$tests/android/functions.sh" 20 "$arm/qnnrt-run" >"$tmp/out" 2>&1; then bad functions_levels "all is there at level 20"
+    else says functions_levels out 'qnnrt-run: malloc (21)'; fi
+    # The Java layer; liblog is one function here.
+    jdk=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+    if [ -f "$jdk/include/jni.h" ]; then
+        mkdir "$tmp/android"
+        echo 'enum { ANDROID_LOG_INFO = 4, ANDROID_LOG_WARN, ANDROID_LOG_ERROR };
+            static inline int __android_log_write(int level, const char *tag, const char *text) { return level + *tag + *text; }' \
+            >"$tmp/android/log.h"
+        # shellcheck disable=SC2086  # several words
+        check functions_jni "qnnrt_jni.c does not compile for aarch64" $clang -std=c99 -O1 $android -fPIC -shared -I"$tests/.." \
+            -I"$tests/../tools" -I"$tmp" -I"$jdk/include" -I"$jdk/include/linux" -o "$tmp/libqnnrt_jni.so" \
+            "$examples/android/app/src/main/cpp/qnnrt_jni.c"
+        known functions_known 24 "$tmp/libqnnrt_jni.so"
+    else
+        skip functions_jni "there is no JDK with a jni.h"
+    fi
+fi
 
 # ---- lines for the NDK ----------------------------------------------------------------------------------
 

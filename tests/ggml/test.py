@@ -4,7 +4,7 @@
     python3 tests/ggml/test.py [--build DIR] [PART ...]      (make test-ggml)
 
 PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, operators, other, bad, installed,
-memory (default: all of them), and bench. DIR (default build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs,
+android, memory (default: all of them), and bench. DIR (default build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs,
 ggml/models of make ggml-models, and ggml-test/<version>/ with libggml-qnnrt.so and the programs of this folder. What is
 expected comes from ggml's CPU backend in a run of its own, or from the numbers in the tables below. Everything runs on one
 thread: the CPU backend's threads spin while they wait."""
@@ -535,6 +535,22 @@ def installed():
                   done.status == 0 and "/lib/libggml-base.so" in link and "/lib/libggml.so" not in link, done)
 
 
+def android():
+    """Android has what the plug-in calls: it is built for aarch64 as tests/test_android.sh builds the rest."""
+    flags = "--target=aarch64-linux-gnu -O1 -w -D__ANDROID__ -D__NO_CTYPE -fno-builtin-bcmp -mno-outline-atomics -fPIC -shared"
+    source = os.path.join(TOP, "tools", "ggml")
+    for version in (NEW, OLD):
+        with tempfile.TemporaryDirectory(prefix="ggml.") as folder:
+            library = os.path.join(folder, "libggml-qnnrt.so")
+            command = ["clang++", "-std=c++17", *flags.split(), '-DQG_GGML_VERSION="%s"' % version, "-I" + TOP, "-isystem",
+                       path("ggml", version, "ggml", "include"), "-isystem", path("ggml", version, "ggml", "src"), "-o", library,
+                       *sorted(os.path.join(source, name) for name in os.listdir(source) if name.endswith(".cpp")), "-ldl", "-pthread"]
+            for words in (command, ["sh", os.path.join(TOP, "tests", "android", "functions.sh"), "24", library]):
+                one = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=SECONDS)
+                if not check("ggml %s for Android: %s" % (version, words[0]), one.returncode == 0, one.stdout + one.stderr):
+                    break
+
+
 # ---- memory ---------------------------------------------------------------------------------------
 
 
@@ -572,7 +588,8 @@ def bench():
 
 PARTS = {"sched": sched, "cache": cache, "models": models, "backends": backends, "programs": programs, "graphs": graphs,
          "random": seeds, "operators": operators,
-         "threads": threads, "files": files, "other": other, "bad": bad, "installed": installed, "memory": memory}
+         "threads": threads, "files": files, "other": other, "bad": bad, "installed": installed, "android": android,
+         "memory": memory}
 
 
 def main(arguments):
