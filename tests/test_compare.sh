@@ -286,6 +286,10 @@ run capture "$tmp/four" --backend_so "$ref" --output_dir "$tmp/small" --graph to
 mkdir "$tmp/hostile"
 if python3 "$tests/hostile_capture.py" "$tool" "$ref" "$tmp/small" "$tmp/four" "$tmp/hostile" >"$tmp/out"; then good; else bad hostile "$(cat "$tmp/out")"; fi
 
+run compare "$tmp/four" "$tmp/four" --backend_so "$ref" --graph token_ar1_cl128 --tolerance logit=1
+is near 1
+hinted near 'Use "logits".'
+
 if [ -e "$htp" ]; then
     run compile "$data/llm/model" --output_dir "$tmp/htp" --backend_so "$htp" --shards 4
     run capture "$tmp/htp" --backend_so "$htp" --output_dir "$tmp/htp_captured" --input random:3

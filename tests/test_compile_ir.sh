@@ -273,7 +273,7 @@ hinted dlc_weights_hint "Leave it out."
 compile other_graph 2 "a.txt is not one" "$tmp/a.txt" --weights "$tmp/cnn.safetensors"
 hinted other_graph_hint "pytorch-ir"
 for tail in pt pth PT2 onnx tflite; do
-    compile "$tail" 2 "and $tmp/a.$tail is neither" "$tmp/a.$tail" --weights "$tmp/cnn.safetensors"
+    compile "$tail" 2 "or a .gguf file, and $tmp/a.$tail is none of them" "$tmp/a.$tail" --weights "$tmp/cnn.safetensors"
     hinted "${tail}_hint" "pytorch-ir"
 done
 compile weights_alone 2 "$tmp/cnn.safetensors has weights alone" "$tmp/cnn.safetensors"

@@ -109,7 +109,9 @@ for name, content in (("codes.npy", [1, 2, 3, 4]), ("wide.npy", [1, 2, 3, 4]), (
     check(name, data(out + "/first/y.raw") == summed(content + zero_c, 4), list(data(out + "/first/y.raw")))
 answer = fake(*first, "--input", "a=" + tmp + "/two.safetensors", "--input", "c=" + tmp + "/two.safetensors", "--output_dir", out)
 check("both_of_one_file", data(out + "/first/y.raw") == summed([1, 2, 3, 4, 5], 4), answer[2])
-says("shape", fake(*first, "--input", "a=" + tmp + "/half.npy"), 1, "its shape is [2,1,2], 4 values")
+answer = fake(*first, "--input", "a=" + tmp + "/half.npy")
+says("shape", answer, 1, "its shape is [2,1,2], 4 values", "[4]")
+check("shape_before_loading", answer[1] == "", answer[1])
 answer = fake(*first, "--input", "a=" + tmp + "/codes.npy", "--input_data_type", "float", "--output_dir", out)
 check("integers_as_real_numbers", data(out + "/first/y.raw") == summed([5, 7, 9, 11] + zero_c, 4), answer[2])
 
@@ -130,6 +132,32 @@ values.write_npy(os.path.join(tmp, "over.npy"), "<i2", [4], [0, 1, 256, -1])
 says("do_not_fit", fake(*first, "--input", "a=" + tmp + "/over.npy"), 1, "2 of 4 values do not fit")
 values.write_npy(os.path.join(tmp, "float2.npy"), "<f4", [2], [1, 2])
 says("float_for_integer", fake("--ctx_dir", types, "--input", "i=" + tmp + "/float2.npy"), 1, "it holds float32 values")
+
+# Whole numbers: a file of int32 that is read as float32 is no list of zeros.
+write("ints.raw", struct.pack("<2i", 84, 151643))
+for name, content, words in (("ints.raw", (84, 151643), ("value 0 is 1.17709e-43", "whole numbers", "hint: Give this file as native")),
+                             ("negative.raw", (-1, 2), ('nan; "i" (int32) takes whole numbers', "hint: Give this file as native")),
+                             ("half.raw", (1.0, 2.5), ("value 1 is 2.5", "hint: Write whole numbers")),
+                             ("wide.raw", (1.0, 3e9), ("1 of 2 values do not fit into int32",)), ("good.raw", (-3.0, 7.0), None)):
+    write(name, struct.pack("<2i" if isinstance(content[0], int) else "<2f", *content))
+    write("whole.txt", ("i:=" + os.path.join(tmp, name) + "\n").encode())
+    for way in (("--input", "i=" + os.path.join(tmp, name), "--input_data_type", "float"), ("--input_list", tmp + "/whole.txt", "--input", "random:1")):
+        answer = fake("--ctx_dir", types, *way)
+        says("whole_" + name, answer, 0 if words is None else 1, *(words or ()))
+        check("whole_before_loading_" + name, words is None or answer[1] == "", answer[1])
+values.write_npy(os.path.join(tmp, "half2.npy"), "<f4", [2], [1, 2.5])
+says("whole_npy", fake("--ctx_dir", types, "--input", "i=" + tmp + "/half2.npy", "--input_data_type", "float"), 1, "value 1 is 2.5")
+answer = fake("--ctx_dir", types, "--input", "i=" + tmp + "/long.raw")
+says("one_size", answer, 1, '"i" (int32[2]) takes 8 bytes')
+check("one_size", "native" not in answer[2], answer[2])
+
+# The name nearest to a misspelt one.
+for name, words, near in (("input", ("--input", "q_=random:1"), "q"), ("input_of", ("--input", "types:bb=random:1"), "b"), ("omit", ("--omit", "oo"), "o"), ("dims", ("--dims", "ss=1"), "s"),
+                          ("written", ("--set_output_tensors", "pp", "--output_dir", out), "p"), ("native", ("--native_input_tensor_names", "ii", "--input", "random:1"), "i")):
+    says("near_" + name, fake("--ctx_dir", types, *words), 1, 'hint: Use "%s".' % near)
+says("near_graph", fake("--ctx_dir", types, "--graph", "type"), 1, 'hint: Use "types".')
+answer = fake("--ctx_dir", types, "--input", "unlike_all=random:1")
+check("near_none", answer[0] == 1 and "hint" not in answer[2], answer[2])
 values.write_safetensors(os.path.join(tmp, "names.safetensors"), [("x", "U8", [4], [1, 2, 3, 4]), ("y", "U8", [4], [1, 2, 3, 4])])
 says("name_missing", fake(*first, "--input", "a=" + tmp + "/names.safetensors"), 1, 'it has no tensor "a" among its 2')
 

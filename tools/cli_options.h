@@ -120,6 +120,17 @@ static inline void cli_near_try(cli_near *near, const char *known)
     near->distance = distance;
 }
 
+/* Return a hint with the nearest known name, NULL if none has a letter of the word. The caller
+   frees it. */
+static inline char *cli_near_hint(const cli_near *near)
+{
+    const int found = near->best != NULL && near->distance < near->bytes;
+    char *shown = found ? cli_shown(near->best) : NULL;
+    char *hint = shown != NULL ? cli_text("Use \"%s\".", shown) : NULL;
+    free(shown);
+    return hint;
+}
+
 /* =====================================================================================
    TABLES                                                                       >>tables
    The tables of options and verbs that a program accepts.

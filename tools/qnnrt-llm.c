@@ -427,9 +427,10 @@ static int open_model(tool *t)
     size_t named, at;
     qnnrt_desc desc;
     qnnrt_llm_desc llm;
-    qnnrt_error err;
+    qnnrt_error err, first;
     memset(&desc, 0, sizeof(desc));
     memset(&llm, 0, sizeof(llm));
+    memset(&first, 0, sizeof(first));
     choose_libraries(t);
     desc.backend_desc.path = set->backend;
     desc.backend_desc.soc_model = set->soc_model;
@@ -460,6 +461,8 @@ static int open_model(tool *t)
         char *note = cli_leave_role(&err, set->roles, &set->role_count, set->backend, &at);
         if (note != NULL) fprintf(stderr, CLI_NAME ": %s\n", note);
         free(note);
+        if (first.text[0] == '\0') first = err;
+        else err = first;                        /* the role may be misspelt */
     } while (set->role_count < named);
     if (t->model == NULL)
         return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : cli_library_hint(&err,

@@ -54,6 +54,9 @@ typedef struct aten {
     page            verified;          /* what --verify has printed, for --report       */
 } aten;
 
+#define COMPILE_SOURCES ".dlc containers, .json graphs of PyTorch, the folder of a language" \
+    " model, or a .gguf file"
+
 /* Return true if a file is a graph in ATen operators, by its name. */
 static int aten_is_graph(const char *path)
 {
@@ -88,7 +91,7 @@ static int aten_foreign(const char *path)
             return cli_usage("Name a .json graph and --weights, or the folder of a language model.",
                              "compile needs a graph, and %s has weights alone", path);
         return cli_usage("Export the model to a .json file with pytorch-ir, and name that file.",
-                         "compile reads .json graphs and .dlc containers, and %s is neither", path);
+                         "compile takes " COMPILE_SOURCES ", and %s is none of them", path);
     }
     return STATUS_OK;
 }

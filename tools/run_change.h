@@ -42,14 +42,18 @@ static void place_change(tool *t, const char *option, const char *name)
 {
     qnnrt_slot slot;
     qnnrt_error err;
+    cli_near near = {name, strlen(name), NULL, 0};
     memset(&err, 0, sizeof(err));
     for (size_t i = 0; i < t->job_count; ++i) {
         const job *j = &t->jobs[i];
-        if (j->info->failure == NULL &&
-            qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_ANY, &slot, &err) == QNNRT_OK) return;
+        if (j->info->failure != NULL) continue;
+        if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_ANY, &slot, &err) == QNNRT_OK) return;
+        near_slots(&near, j, QNNRT_ROLE_ANY);
     }
-    fail(t, NULL, err.hint, "--%s %s: %s", option, name,
+    char *hint = cli_near_hint(&near);
+    fail(t, NULL, hint != NULL ? hint : err.hint, "--%s %s: %s", option, name,
          err.text[0] != '\0' ? err.text : "no pipeline can run");
+    free(hint);
 }
 
 static void place_changes(tool *t)

@@ -373,10 +373,15 @@ static void compare_write(comparison *c, const char *format)
 static int compare_verdict(comparison *c, const char *format)
 {
     tool *t = c->t;
-    for (size_t i = 1; i < c->limit_count; ++i)
-        if (!c->limits_used[i] && !t->failed)
-            fail(t, NULL, "Name a tensor as the table does.",
-                 "--tolerance: no tensor \"%s\" was compared", c->limits[i].tensor);
+    for (size_t i = 1; i < c->limit_count; ++i) {
+        if (c->limits_used[i] || t->failed) continue;
+        cli_near near = {c->limits[i].tensor, strlen(c->limits[i].tensor), NULL, 0};
+        for (size_t k = 0; k < c->count; ++k) cli_near_try(&near, c->rows[k].name);
+        char *hint = cli_near_hint(&near);
+        fail(t, NULL, hint != NULL ? hint : "Name a tensor as the table does.",
+             "--tolerance: no tensor \"%s\" was compared", c->limits[i].tensor);
+        free(hint);
+    }
     if (c->count == 0 && !t->failed)
         fail(t, NULL, "Name two models, two captures, or two folders of values.",
              "there is nothing to compare");

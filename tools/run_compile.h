@@ -233,8 +233,7 @@ static int check_compile(const settings *set)
     if (status == STATUS_OK) status = check_packages(set);
     if (status != STATUS_OK || set->compile.cache_list || set->compile.cache_clear) return status;
     if (set->files.count == 0)
-        return cli_usage("Run qnnrt-run compile --help.",
-                         "compile takes .dlc containers, or .json graphs");
+        return cli_usage("Run qnnrt-run compile --help.", "compile takes " COMPILE_SOURCES);
     if (set->output_dir == NULL)
         return cli_usage("Name a folder with --output_dir DIR.", "compile needs --output_dir");
     if (set->compile.binary_file != NULL && strchr(set->compile.binary_file, '/') != NULL)

@@ -81,6 +81,7 @@ static void place_input(tool *t, const input_option *input)
         }
     }
 
+    cli_near near = {name, name != NULL ? strlen(name) : 0, NULL, 0};
     size_t asked = 0, placed = 0;
     char *reasons = cli_text("%s", "");
     for (size_t i = 0; i < t->job_count; ++i) {
@@ -101,7 +102,7 @@ static void place_input(tool *t, const input_option *input)
             } else if (is_input_name(j, name)) {
                 fail(t, j, err.hint, "--input %s: %s", input->text, err.text);
                 ++placed;
-            }
+            } else near_slots(&near, j, QNNRT_ROLE_INPUT);
             continue;
         }
         ++placed;
@@ -113,9 +114,11 @@ static void place_input(tool *t, const input_option *input)
     if (asked == 0)
         fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not selected by --graph",
              input->text, graph);
-    else if (placed == 0)
-        fail(t, NULL, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
+    char *hint = cli_near_hint(&near);
+    if (asked > 0 && placed == 0)
+        fail(t, NULL, hint, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
              : "no pipeline can run");
+    free(hint);
     free(reasons);
     free(graph);
 }
@@ -179,9 +182,15 @@ static void select_tensors(tool *t, job *j, const char *option, char *names, qnn
         if (j->info->failure != NULL) return;
         if (qnnrt_slot_find(j->pipeline, name, role, &slot, &err) == QNNRT_OK)
             marks[slot - j->info->slots] = 1;
-        else fail(t, j, role == QNNRT_ROLE_INPUT ? err.hint : "Name an output, or a tensor between"
-                  " two steps. A tensor within a graph must be made an output when it is compiled.",
-                  "--%s: %s", option, err.text);
+        else {
+            cli_near near = {name, strlen(name), NULL, 0};
+            near_slots(&near, j, role);
+            char *hint = cli_near_hint(&near);
+            fail(t, j, hint != NULL ? hint : role == QNNRT_ROLE_INPUT ? err.hint
+                 : "Name an output, or a tensor between two steps. A tensor within a graph must be"
+                   " made an output when it is compiled.", "--%s: %s", option, err.text);
+            free(hint);
+        }
     }
 }
 
@@ -308,6 +317,38 @@ static uint64_t lines_of(uint64_t bytes, const qnnrt_tensor_info *tensor, number
            tensor->dims[0] % (whole / bytes) == 0 ? whole / bytes : 1;
 }
 
+/* Take part `part` of `parts` of a file, along the first axis. Return 0 with an error. */
+static int feed_part(value_file *file, uint32_t part, uint32_t parts, qnnrt_error *err)
+{
+    if (parts <= 1) return 1;
+    if (file->bytes % parts != 0 || file->count % parts != 0 ||
+        (file->rank > 0 && file->dims[0] % parts != 0))
+        return value_fail(err, "Write the values of all parts, one after the other.",
+                          "it has %lu bytes, which are not %lu equal parts",
+                          (unsigned long)file->bytes, (unsigned long)parts);
+    file->bytes /= parts;
+    file->count /= parts;
+    if (file->rank > 0) file->dims[0] /= parts;
+    file->data = (const char *)file->data + (size_t)part * file->bytes;
+    return 1;
+}
+
+/* Take the values of a file for a tensor, and forget them. Return 0 with an error. */
+static int feed_try(const char *path, const qnnrt_tensor_info *tensor, number_form form,
+                    uint32_t batch, qnnrt_error *err)
+{
+    const uint64_t floats = tensor->count * sizeof(float);
+    void *values = cli_alloc((size_t)(tensor->bytes > floats ? tensor->bytes : floats), 1);
+    value_file file;
+    int real = 0;
+    const int good = value_open(path, tensor->name, VALUE_BYTES, &file, err) &&
+                     feed_part(&file, 0, batch, err) &&
+                     value_take(&file, tensor, form, values, &real, err);
+    value_close(&file);
+    free(values);
+    return good;
+}
+
 /* Check a file without reading more of it than necessary. Return 0 after a message. */
 static int feed_check(tool *t, job *j, size_t slot, const char *path, const list_line *line)
 {
@@ -316,7 +357,6 @@ static int feed_check(tool *t, job *j, size_t slot, const char *path, const list
     const uint32_t batch = t->set.run.batch > 1 ? t->set.run.batch : 1;
     struct stat status;
     uint64_t seed = 0;
-    value_file file;
     qnnrt_error err;
     int good = 1, real = 0;
     if (value_seed(path, &seed)) return 1;
@@ -324,15 +364,15 @@ static int feed_check(tool *t, job *j, size_t slot, const char *path, const list
     if (fd < 0) good = value_fail(&err, "Check the name.", "%s", strerror(errno));
     if (fd >= 0) close(fd);
     const int plain = good && S_ISREG(status.st_mode) && tensor->dynamic_dims == NULL;
-    if (plain && !value_suffix(path, ".npy") && !value_suffix(path, ".safetensors")) {
+    const int raw = !value_suffix(path, ".npy") && !value_suffix(path, ".safetensors");
+    if (plain && raw) {
         const uint64_t bytes = (uint64_t)status.st_size;
         const uint64_t lines = line != NULL && batch == 1 ? lines_of(bytes, tensor, form) : 1;
         good = lines > 1 || value_raw_fits(bytes % batch == 0 ? bytes / batch : bytes, tensor, form,
                                            &real, &err);
-    } else if (plain) {
-        good = value_open(path, tensor->name, VALUE_BYTES, &file, &err);
-        value_close(&file);
     }
+    if (good && plain && (!raw || (real && takes_whole_numbers(tensor))))
+        good = feed_try(path, tensor, form, batch, &err);
     if (good) return 1;
     if (line != NULL)
         fail(t, j, err.hint, "%s, line %lu: %s: %s", j->list->path, (unsigned long)line->number,
@@ -402,22 +442,6 @@ static int check_before_loading(tool *t)
 }
 
 /* ---- the values of one inference ---- */
-
-/* Take part `part` of `parts` of a file, along the first axis. Return 0 with an error. */
-static int feed_part(value_file *file, uint32_t part, uint32_t parts, qnnrt_error *err)
-{
-    if (parts <= 1) return 1;
-    if (file->bytes % parts != 0 || file->count % parts != 0 ||
-        (file->rank > 0 && file->dims[0] % parts != 0))
-        return value_fail(err, "Write the values of all parts, one after the other.",
-                          "it has %lu bytes, which are not %lu equal parts",
-                          (unsigned long)file->bytes, (unsigned long)parts);
-    file->bytes /= parts;
-    file->count /= parts;
-    if (file->rank > 0) file->dims[0] /= parts;
-    file->data = (const char *)file->data + (size_t)part * file->bytes;
-    return 1;
-}
 
 /* Join raw files of the lines that follow: each has an equal part of the tensor. Lines after the
    last one count as zeros. Return 0 with an error. */

@@ -309,20 +309,18 @@ static int open_host(tool *t, const char *folder, qnnrt_desc *desc)
     return 1;
 }
 
-/* Forget a role of --backend_so that the model does not have, with a note. Return 0 if err is about
-   something else. */
-static int leave_role(tool *t, const qnnrt_error *err)
+/* Forget a role of --backend_so that the model does not have. Return a note, which the caller
+   frees; NULL: err is about something else. */
+static char *leave_role(tool *t, const qnnrt_error *err)
 {
     settings *set = &t->set;
     size_t at = 0;
     char *note = cli_leave_role(err, set->roles, &set->role_count, set->backend, &at);
-    if (note == NULL) return 0;
-    say(t, "note      %s\n", note);
-    free(note);
+    if (note == NULL) return NULL;
     qnnrt_backend_close(t->roles[at]);
     memmove(&t->roles[at], &t->roles[at + 1], (ROLES_MOST - 1 - at) * sizeof(*t->roles));
     t->roles[ROLES_MOST - 1] = NULL;
-    return 1;
+    return note;
 }
 
 /* Open a folder, or files. NULL with an error, or with none after a message. */
@@ -368,7 +366,15 @@ static qnnrt *try_sources(tool *t, const char *folder, const char *const *words,
     if (open_host(t, opened, &desc)) qnnrt_open(opened, &desc, &model, err);
     free_sources(&from);
     while (model == NULL && t->host_count > hosts) qnnrt_host_close(t->hosts[--t->host_count]);
-    return model == NULL && leave_role(t, err) ? try_sources(t, folder, words, count, err) : model;
+    char *note = model == NULL ? leave_role(t, err) : NULL;
+    if (note != NULL) {
+        const qnnrt_error first = *err;
+        model = try_sources(t, folder, words, count, err);
+        if (model != NULL) say(t, "note      %s\n", note);
+        else *err = first;                       /* the role may be misspelt */
+        free(note);
+    }
+    return model;
 }
 
 /* Choose the system library that reads a model, for verbs that only look. Return 0 if there is
@@ -644,6 +650,18 @@ static void add_pipelines(tool *t)
     if (!whole && t->left_count > 0) add_graphs(t);
 }
 
+/* Compare a misspelt name with those of a pipeline's tensors. */
+static void near_slots(cli_near *near, const job *j, qnnrt_role role)
+{
+    for (size_t i = 0; i < j->info->slot_count; ++i) {
+        const qnnrt_slot slot = &j->info->slots[i];
+        if (role != QNNRT_ROLE_ANY && slot->role != role) continue;
+        if (j->names[i] != NULL) cli_near_try(near, j->names[i]);
+        cli_near_try(near, slot->tensor->name);
+        cli_near_try(near, slot->address);
+    }
+}
+
 static int select_jobs(tool *t)
 {
     const settings *set = &t->set;
@@ -657,10 +675,16 @@ static int select_jobs(tool *t)
         qnnrt_error err;
         if (qnnrt_pipeline_find(t->model, set->graphs.items[i], &pipeline, &err) != QNNRT_OK)
             pipeline = find_unwired(t, set->graphs.items[i]);
-        if (pipeline != NULL)
+        if (pipeline != NULL) {
             add_job(t, pipeline, set->graphs.items[i]);
-        else
-            fail(t, NULL, err.hint, "--graph: %s", err.text);
+            continue;
+        }
+        cli_near near = {set->graphs.items[i], strlen(set->graphs.items[i]), NULL, 0};
+        for (size_t k = 0; k < info->pipeline_count; ++k)
+            cli_near_try(&near, qnnrt_pipeline_get_info(info->pipelines[k])->name);
+        char *hint = cli_near_hint(&near);
+        fail(t, NULL, hint != NULL ? hint : err.hint, "--graph: %s", err.text);
+        free(hint);
     }
     if (t->job_count == 0 && !t->failed) fail(t, NULL, NULL, "the model has no graph that can run");
     return t->job_count > 0 && (!t->failed || set->keep_going);

@@ -379,13 +379,53 @@ static int value_raw_fits(uint64_t bytes, const qnnrt_tensor_info *tensor, numbe
     char facts[512];
     *real = bytes == floats && (wants_float || (bytes != native && takes_float_file(tensor)));
     if (*real || (bytes == native && !wants_float)) return 1;
-    return value_fail(err, wants_float && bytes == native ? "Leave out --input_data_type float."
-                           : !wants_float && bytes == floats ? "Add --input_data_type float."
-                                                             : "Write one value for each element.",
-                      "it has %llu bytes; \"%s\" (%s) takes %llu bytes native or %llu bytes"
-                      " float32", (unsigned long long)bytes, tensor->name,
-                      qnnrt_tensor_text(tensor, facts, sizeof(facts)), (unsigned long long)native,
-                      (unsigned long long)floats);
+    value_fail(err, wants_float && bytes == native ? "Leave out --input_data_type float."
+                    : !wants_float && bytes == floats ? "Add --input_data_type float."
+                                                      : "Write one value for each element.",
+               "it has %llu bytes; \"%s\" (%s) takes %llu bytes", (unsigned long long)bytes,
+               tensor->name, qnnrt_tensor_text(tensor, facts, sizeof(facts)),
+               (unsigned long long)native);
+    const size_t used = strlen(err->text);
+    if (native != floats)
+        snprintf(err->text + used, sizeof(err->text) - used, " native or %llu bytes float32",
+                 (unsigned long long)floats);
+    return 0;
+}
+
+/* True for types of whole numbers, which a float32 file must hold exactly. */
+static int takes_whole_numbers(const qnnrt_tensor_info *tensor)
+{
+    return tensor->quant.encoding == QNNRT_ENCODING_NONE && !value_is_float(tensor->dtype) &&
+           value_stored(tensor->dtype) == tensor->dtype && value_size(tensor->dtype) != 0;
+}
+
+/* Check that float32 values are whole numbers that a tensor can hold. Return 0 with an error. */
+static int value_whole(const float *values, const qnnrt_tensor_info *tensor, qnnrt_error *err)
+{
+    int64_t *whole = cli_alloc((size_t)tensor->count, sizeof(*whole));
+    void *stored = cli_alloc((size_t)tensor->count, value_size(tensor->dtype));
+    uint64_t i = 0, lost = 0;
+    for (; i < tensor->count; ++i) {
+        const float x = values[i];
+        if (!(fabsf(x) < 9e18f) || x != floorf(x)) break;
+        whole[i] = (int64_t)x;
+    }
+    if (i == tensor->count && value_convert_counted(QNNRT_DTYPE_I64, whole, tensor->dtype, stored,
+                                                    tensor->count, &lost) && lost > 0)
+        value_fail(err, "Write numbers that this type can hold.",
+                   "%llu of %llu values do not fit into %s of \"%s\"", (unsigned long long)lost,
+                   (unsigned long long)tensor->count, qnnrt_dtype_name(tensor->dtype),
+                   tensor->name);
+    if (i < tensor->count)
+        value_fail(err, !(fabsf(values[i]) >= 1e-30f)
+                   ? "Give this file as native: these bytes look like integers."
+                   : "Write whole numbers, as float32 or in the tensor's own type.",
+                   "as float32, value %llu is %g; \"%s\" (%s) takes whole numbers",
+                   (unsigned long long)i, (double)values[i], tensor->name,
+                   qnnrt_dtype_name(tensor->dtype));
+    free(whole);
+    free(stored);
+    return i == tensor->count && lost == 0;
 }
 
 /* Take the values of a file for a tensor, whose dims and bytes are those of now. out has room for
@@ -400,13 +440,14 @@ static int value_take(const value_file *file, const qnnrt_tensor_info *tensor, n
     if (file->dtype == QNNRT_DTYPE_UNDEFINED) {
         if (!value_raw_fits(file->bytes, tensor, form, real, err)) return 0;
         memcpy(out, file->data, file->bytes);
-        return 1;
+        return !*real || !takes_whole_numbers(tensor) || value_whole(out, tensor, err);
     }
     if (file->count != tensor->count || !value_fits(file, tensor->rank, tensor->dims)) {
-        char *dims = value_dims(file);
+        char *dims = value_dims(file), facts[512];
         value_fail(err, "Write the values with the tensor's shape.",
-                   "its shape is %s, %llu values; \"%s\" takes %llu", dims,
+                   "its shape is %s, %llu values; \"%s\" (%s) takes %llu", dims,
                    (unsigned long long)file->count, tensor->name,
+                   qnnrt_tensor_text(tensor, facts, sizeof(facts)),
                    (unsigned long long)tensor->count);
         free(dims);
         return 0;
@@ -423,7 +464,7 @@ static int value_take(const value_file *file, const qnnrt_tensor_info *tensor, n
         const int good = value_get(file->dtype, file->data, wide, file->count) &&
                          value_put(QNNRT_DTYPE_F32, wide, out, file->count);
         free(wide);
-        if (good) return 1;
+        if (good) return !takes_whole_numbers(tensor) || value_whole(out, tensor, err);
     } else if (floats == value_is_float(stored) && value_size(stored) != 0 &&
                value_convert_counted(file->dtype, file->data, stored, out, file->count, &lost)) {
         if (lost == 0 || floats) return 1;
