@@ -203,24 +203,24 @@ def dlc(model, *more):
 
 
 def archive(members, crc=None, zip64=False, deflate=False, overlap=False, flags=0, stated=None, comment=b""):
-    """Write an archive by hand: what zipfile does not do. members: [(name, bytes)]"""
+    """Write an archive by hand: what zipfile does not do. members: [(name, bytes)] or [(name, bytes, deflate of them)]"""
     body, entries = b"", b""
     at = 0
-    for name, data in members:
+    for name, data, *given in members:
         name = name if isinstance(name, bytes) else name.encode()
-        packed = data
-        if deflate:
+        packed = given[0] if given else data
+        if deflate and not given:
             pack = zlib.compressobj(9, zlib.DEFLATED, -15)
             packed = pack.compress(data) + pack.flush()
         size = len(data) if stated is None else stated
         check = zlib.crc32(data) if crc is None else crc
         if not (overlap and body):
             at = len(body)
-            body += struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 45, flags, 8 if deflate else 0, 0, 0, check, len(packed), size,
-                                len(name), 0) + name + packed
+            body += struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 45, flags, 8 if deflate or given else 0, 0, 0, check,
+                                len(packed), size, len(name), 0) + name + packed
         large = struct.pack("<HHQQQ", 1, 24, size, len(packed), at) if zip64 else b""
         none = 0xFFFFFFFF
-        entries += struct.pack("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 45, 45, flags, 8 if deflate else 0, 0, 0, check,
+        entries += struct.pack("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 45, 45, flags, 8 if deflate or given else 0, 0, 0, check,
                                none if zip64 else len(packed), none if zip64 else size, len(name), len(large), 0, 0, 0, 0,
                                none if zip64 else at) + name + large
     end = body + entries

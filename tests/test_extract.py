@@ -22,6 +22,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "build")
 TOOL = os.path.join(BUILD, "qnnrt-run")
 
+# Eight blocks of deflate that state codes of their own, each with nothing but its end: 90 bytes.
+EMPTY_BLOCKS = bytes.fromhex("04c081000000000090ff6b100007020000000040feaf41001c080000000000f9bf060170200000000000e4ff1a"
+                             "04c081000000000090ff6b100007020000000040feaf41001c080000000000f9bf060170200000000000e4ff1a")
 
 
 def run(*words, **more):
@@ -172,6 +175,18 @@ def archives(tmp):
     _, wrong = takes(tmp, "overlap.zip", make.archive([("a.bin", a), ("b.bin", a)], overlap=True), {"a.bin": a}, 1)
     check("overlap.zip", "member b.bin: it overlaps" in wrong, wrong)
     refuses(tmp, "bomb.zip", make.archive([("a.bin", a)], deflate=True, stated=1 << 31), "too small")
+    # Blocks without a byte cost work, too: of the fixed codes, of codes of their own, and stored ones.
+    for kind, packed in enumerate((b"\x02\x08\x20\x80\x00", EMPTY_BLOCKS, b"\0\0\0\xff\xff")):
+        check("blocks", zlib.decompressobj(-15).decompress(packed) == b"", "they are not empty")
+        inner = make.archive([("x.bin", bytes(100), packed * (4000000 // len(packed)))])
+        if kind == 0:
+            refuses(tmp, "blocks.zip", inner, "member x.bin: unpacking it costs more")
+        refuses(tmp, "nested%d.zip" % kind, make.archive([("in.zip", inner)], deflate=True), "member x.bin: unpacking it costs more")
+    inner = make.archive([("x.zip", b"PK\3\4" + bytes(80 << 20))], deflate=True)
+    refuses(tmp, "inflated.zip", make.archive([("in.zip", inner)], deflate=True), "member in.zip: member x.zip: unpacking it costs more")
+    pack = zlib.compressobj(9, zlib.DEFLATED, -15)
+    flushed = b"".join(pack.compress(a[i:i + 10]) + pack.flush(zlib.Z_SYNC_FLUSH) for i in range(0, len(a), 10)) + pack.flush()
+    takes(tmp, "flushed.zip", make.archive([("in.zip", make.archive([("a.bin", a, flushed)]))], deflate=True), {"a.bin": a})
     refuses(tmp, "more.zip", make.archive([("a.bin", a)], deflate=True, stated=4999), "more compressed data")
     refuses(tmp, "fewer.zip", make.archive([("a.bin", a)], deflate=True, stated=5001), "fewer bytes")
     refuses(tmp, "crc.zip", make.archive([("a.bin", a)], crc=1), "checksum")

@@ -58,6 +58,7 @@ typedef struct pieces {
     int            is_dlc;             /* the archive is a .dlc                                */
     uint64_t       groups;             /* the highest .group                                   */
     uint64_t       unpacked;           /* bytes of packed members that were held in memory     */
+    uint64_t       work;               /* of unpacking that may still be done                  */
     uint64_t       others;             /* members of an archive that are of no concern         */
     span          *maps;               /* [map_count] of files beside                          */
     size_t         map_count, map_room;

@@ -13,6 +13,10 @@ enum { ARCHIVE_DEPTH = 4, ARCHIVE_HEAD = 64 };
    of a file's may have so many bytes. */
 #define ARCHIVE_UNPACKED ((uint64_t)1 << 30)
 
+/* An archive in an archive can be a thousand times as large, and the next one again. All that is
+   unpacked to look into a file of so many bytes may cost so much; see inflate(). */
+#define ARCHIVE_WORK(bytes) (((uint64_t)64 << 20) + 64 * (bytes))
+
 static void carrier_read(span file, head_kind kind, pieces *out, unsigned depth);
 
 typedef struct archive_room {          /* where bytes of a member go                           */
@@ -31,12 +35,12 @@ static int archive_keep(void *user, const unsigned char *data, size_t bytes)
 }
 
 /* Read the first bytes of a member. */
-static span archive_head(const zip_member *m, unsigned char head[ARCHIVE_HEAD])
+static span archive_head(const zip_member *m, uint64_t *work, unsigned char head[ARCHIVE_HEAD])
 {
     archive_room to = {head, 0, ARCHIVE_HEAD};
     span out;
     if (m->method == 0) return m->packed;
-    zip_unpack(m, archive_keep, &to);            /* damage after its head does not matter here */
+    zip_unpack(m, work, archive_keep, &to);      /* damage after its head does not matter here */
     out.data = head;
     out.bytes = to.used;
     return out;
@@ -55,7 +59,7 @@ static span archive_member(const zip_member *m, pieces *out, char **problem)
 {
     span data = {NULL, 0};
     if (m->method == 0) {
-        const char *damage = zip_unpack(m, archive_skip, NULL);
+        const char *damage = zip_unpack(m, &out->work, archive_skip, NULL);
         if (damage == NULL) return m->packed;
         *problem = cli_text("%s", damage);
         return data;
@@ -69,7 +73,7 @@ static span archive_member(const zip_member *m, pieces *out, char **problem)
     out->unpacked += m->bytes;
     /* One byte more, so that the end is seen and the checksum is compared. */
     archive_room to = {cli_alloc((size_t)m->bytes + 1, 1), 0, (size_t)m->bytes + 1};
-    const char *wrong = zip_unpack(m, archive_keep, &to);
+    const char *wrong = zip_unpack(m, &out->work, archive_keep, &to);
     out->owned = cli_grow(out->owned, out->owned_count, &out->owned_room, sizeof(*out->owned));
     out->owned[out->owned_count++] = to.data;
     if (wrong != NULL) {
@@ -120,6 +124,7 @@ static void archive_merge(pieces *out, pieces *inner, const char *name)
     }
     inner->owned_count = 0;
     out->unpacked = inner->unpacked;
+    out->work = inner->work;
     if (inner->problem != NULL) pieces_problem(out, "member %s: %s", name, inner->problem);
     pieces_free(inner);
 }
@@ -145,6 +150,7 @@ static void archive_nested(const zip_member *m, head_kind kind, pieces *out, uns
         return;
     }
     inner.unpacked = out->unpacked;
+    inner.work = out->work;
     carrier_read(data, kind, &inner, depth + 1);
     if (kind == HEAD_ZIP && inner.is_dlc) {
         carried *added = pieces_add(out, cli_text("member %s", m->name), "", data);
@@ -161,7 +167,7 @@ static void archive_nested(const zip_member *m, head_kind kind, pieces *out, uns
 static void archive_look(const zip_member *m, pieces *out, unsigned depth)
 {
     unsigned char bytes[ARCHIVE_HEAD] = {0};
-    const span head = archive_head(m, bytes);
+    const span head = archive_head(m, &out->work, bytes);
     const head_kind kind = head_of(head);
     const int is_model = strcmp(m->name, "model") == 0 && span_begins(head, "\xD5\x0A", 2);
     char *problem = NULL;
@@ -208,11 +214,12 @@ static void archive_read(span file, pieces *out, unsigned depth)
 {
     zip_list list;
     zip_read(file, &list);
-    for (size_t i = 0; i < list.count && out->count < PIECES_MOST; ++i) {
+    for (size_t i = 0; i < list.count && out->count < PIECES_MOST && out->work > 0; ++i) {
         const zip_member *m = &list.members[i];
         if (m->problem == NULL) archive_look(m, out, depth);
         else if (!archive_matters(m->name)) ++out->others;
         else pieces_problem(out, "member %s: %s", m->name, m->problem);
+        if (out->work == 0) pieces_problem(out, "member %s: %s", m->name, inflate_costs);
     }
     if (list.problem != NULL) pieces_problem(out, "%s", list.problem);
     zip_free(&list);
@@ -221,6 +228,7 @@ static void archive_read(span file, pieces *out, unsigned depth)
 /* Read a file that carries contexts. */
 static void carrier_read(span file, head_kind kind, pieces *out, unsigned depth)
 {
+    if (depth == 0) out->work = ARCHIVE_WORK(file.bytes);
     if (kind == HEAD_PTE) pte_read(file, out);
     if (kind == HEAD_ONNX) onnx_read(file, out);
     if (kind == HEAD_ZIP) archive_read(file, out, depth);
@@ -379,6 +387,7 @@ static int extract_write(void *user, const unsigned char *data, size_t bytes)
 static int write_piece(tool *t, carried *p)
 {
     char *path = cli_text("%s/%s", t->set.output_dir, p->file);
+    uint64_t work = ARCHIVE_WORK(p->bytes);
     cli_file file;
     const char *wrong = NULL;
     errno = 0;
@@ -387,7 +396,8 @@ static int write_piece(tool *t, carried *p)
         free(path);
         return 0;
     }
-    if (p->packed.packed.data != NULL) wrong = zip_unpack(&p->packed, extract_write, file.file);
+    if (p->packed.packed.data != NULL) wrong = zip_unpack(&p->packed, &work, extract_write,
+                                                          file.file);
     else extract_write(file.file, p->data.data, (size_t)p->data.bytes);
     if (wrong != NULL) {
         cli_finish(&file, 0);

@@ -89,6 +89,12 @@ typedef int inflate_take(void *user, const unsigned char *data, size_t bytes);
 
 enum { INFLATE_WINDOW = 32768, INFLATE_FAST = 10, INFLATE_LONGEST = 15, INFLATE_CODES = 288 };
 
+/* Work counts as bytes that are made. So much is a stream and a block, even if it is empty: it may
+   have a few bits, and tables are built for it. */
+enum { INFLATE_STREAM = 1024, INFLATE_BLOCK = 256 };
+static const char inflate_costs[] = "unpacking it costs more than a file of this size may: unpack"
+                                    " the archive, and extract from what was in it";
+
 /* A code of Huffman: symbols in order of their codes, and a table for short codes. */
 typedef struct inflate_code {
     uint16_t counts[INFLATE_LONGEST + 1];        /* codes of each length                       */
@@ -106,10 +112,12 @@ typedef struct inflate_state {
     size_t        used;                /* bytes in the window that were not given to .take     */
     uint64_t      made;                /* all bytes so far                                     */
     uint64_t      most;
+    uint64_t     *work;                /* that may still be done                               */
     inflate_take *take;
     void         *user;
     int           stopped;             /* 1: .take wants no more                               */
     const char   *wrong;               /* what is wrong with the input, or NULL                */
+    int           is_fixed;            /* 1: the codes are those that the format fixes         */
     inflate_code  lengths, distances;
 } inflate_state;
 
@@ -205,8 +213,16 @@ static unsigned inflate_symbol(inflate_state *s, const inflate_code *c)
     return 0;
 }
 
+/* Count work. At its end nothing is left, and s->wrong says so. */
+static void inflate_spend(inflate_state *s, uint64_t work)
+{
+    if (work > *s->work && s->wrong == NULL) s->wrong = inflate_costs;
+    *s->work -= work < *s->work ? work : *s->work;
+}
+
 static void inflate_flush(inflate_state *s)
 {
+    inflate_spend(s, s->used);
     if (s->used > 0 && !s->stopped && !s->take(s->user, s->window, s->used)) s->stopped = 1;
     s->used = 0;
 }
@@ -272,6 +288,7 @@ static void inflate_codes(inflate_state *s)
     unsigned char lengths[INFLATE_CODES + 32] = {0};
     const unsigned count = 257 + inflate_bits(s, 5), distances = 1 + inflate_bits(s, 5);
     const unsigned words = 4 + inflate_bits(s, 4);
+    s->is_fixed = 0;
     if (count > 286 || distances > 30) s->wrong = "the compressed data has too many codes";
     for (unsigned i = 0; i < words; ++i) lengths[order[i]] = (unsigned char)inflate_bits(s, 3);
     if (s->wrong == NULL && !inflate_make(&s->lengths, lengths, 19, 1))
@@ -299,6 +316,8 @@ static void inflate_codes(inflate_state *s)
 static void inflate_fixed(inflate_state *s)
 {
     unsigned char lengths[INFLATE_CODES];
+    if (s->is_fixed) return;
+    s->is_fixed = 1;
     memset(lengths, 8, 144);
     memset(lengths + 144, 9, 112);
     memset(lengths + 256, 7, 24);
@@ -321,17 +340,22 @@ static void inflate_stored(inflate_state *s)
     }
 }
 
-/* Decompress at most `most` bytes and give them to `take`, which may stop before the end. Return
-   NULL, or what is wrong. *made (may be NULL) receives how many bytes there were. */
-static const char *inflate(span in, uint64_t most, inflate_take *take, void *user, uint64_t *made)
+/* Decompress at most `most` bytes and give them to `take`, which may stop before the end. *work is
+   what may be done, and receives what is left of it. Return NULL, or what is wrong. *made (may be
+   NULL) receives how many bytes there were. */
+static const char *inflate(span in, uint64_t most, uint64_t *work, inflate_take *take, void *user,
+                           uint64_t *made)
 {
     inflate_state *s = cli_alloc(1, sizeof(*s));
     unsigned last = 0;
     s->in = in;
     s->most = most;
+    s->work = work;
     s->take = take;
     s->user = user;
+    inflate_spend(s, INFLATE_STREAM);
     while (!last && s->wrong == NULL && !s->stopped) {
+        inflate_spend(s, INFLATE_BLOCK);
         last = inflate_bits(s, 1);
         const unsigned kind = inflate_bits(s, 2);
         if (s->wrong != NULL) break;
@@ -542,15 +566,16 @@ static int zip_pass(void *user, const unsigned char *data, size_t bytes)
     return !to->stopped;
 }
 
-/* Unpack a member and give its bytes to `take`. Return NULL, or what is wrong. */
-static const char *zip_unpack(const zip_member *m, inflate_take *take, void *user)
+/* Unpack a member and give its bytes to `take`. work: see inflate(). Return NULL, or what is
+   wrong. */
+static const char *zip_unpack(const zip_member *m, uint64_t *work, inflate_take *take, void *user)
 {
     enum { BLOCK = 1 << 20 };
     zip_flow to = {take, user, 0, 0};
     const char *wrong = m->problem;
     uint64_t made = 0;
     if (wrong != NULL) return wrong;
-    if (m->method == 8) wrong = inflate(m->packed, m->bytes, zip_pass, &to, &made);
+    if (m->method == 8) wrong = inflate(m->packed, m->bytes, work, zip_pass, &to, &made);
     for (; m->method == 0 && made < m->bytes && !to.stopped; made += BLOCK)
         zip_pass(&to, m->packed.data + made,
                  m->bytes - made < BLOCK ? (size_t)(m->bytes - made) : BLOCK);

@@ -57,7 +57,8 @@ static void once(const unsigned char *data, size_t size)
             MUST(p->data.bytes == p->bytes);
             MUST((p->data.data >= data && p->data.data + p->data.bytes <= data + size) || is_owned(&e.found, p->data));
         } else if (p->packed.packed.data != NULL) {
-            const char *wrong = zip_unpack(&p->packed, add_up, &s);
+            uint64_t work = ARCHIVE_WORK(p->bytes);
+            const char *wrong = zip_unpack(&p->packed, &work, add_up, &s);
             MUST(s.bytes <= p->bytes);
             MUST(wrong != NULL || s.bytes == p->bytes);
         }
