@@ -373,6 +373,11 @@ sed -i 's/SM8650/SM8650-AB/' "$phone/props"
 go
 is by_name 0
 
+# Chips of the table of qnnrt-run: SM8635 by its number.
+echo 614 >"$phone/root/sys/devices/soc0/soc_id"
+broken by_number 5 'libQnnHtpV73Stub.so: missing: the device has NPU generation 73' '.'
+says by_number transcript 'chip=SM8635'
+
 # Without an NPU: nothing about the NPU is ticked off.
 fresh
 call "$model" --tools "$tmp/tools" --backend_so libQnnRef.so --num_inferences 0

@@ -428,11 +428,11 @@ check("llm_chooses", "qnnrt-llm: backend %s: beside this program; the binaries a
 # ---- chips by name ----------------------------------------------------------------------------------
 
 answer = run("compile", "--soc_model", "help")
-says("chips", answer, 0, "    57  SM8650     8 Gen 3        v75", "    87  SM8850")
+says("chips", answer, 0, "    57  SM8650     8 Gen 3        v75", "    87  SM8850     8 Elite Gen 5  v81  660\n", "     -  QCM8550    -              v73  604\n", "    85  SM8735     8s Gen 4       ?    -\n")
 check("chips", len(answer[1].splitlines()) > 25 and run("run", "--soc_model=help")[1] == answer[1], answer[1][:200])
 for text in ("57", "SM8650", "sm8650", "8 Gen 3", "8gen3", "Snapdragon 8 Gen 3", "snapdragon-8-gen-3"):
     says("chip_" + text, fake(*first, "--num_inferences", 0, "--soc_model", text), 0)
-for text in ("SM9999", "8 Gen", "0", "65536", "-1", "v75", "Snapdragon", "57x"):
+for text in ("SM9999", "QCM8550", "-", "8 Gen", "0", "65536", "-1", "v75", "Snapdragon", "57x"):
     says("no_chip_" + text, fake(*first, "--soc_model", text), 2, "--soc_model takes a chip")
 
 # the genuine library: the file of qnn-net-run's documentation, native and by name

@@ -68,32 +68,6 @@ restart    a language model goes on writing after a restart of the DSP
 end
 }
 
-# NPU generations of chips: generation, name (a prefix of ro.soc.model), numbers of /sys/devices/soc0/soc_id.
-# Sources: numbers and names from include/dt-bindings/arm/qcom,ids.h of the Linux kernel; generations from the chip
-# tables of ExecuTorch (backends/qualcomm/serialization/qc_schema.py) and of LiteRT (soc_table.cc), both by Qualcomm;
-# 475, 557, 577, 618, 639 and 660 agree with the skel that libQnnHtp.so 2.51 asks for under an emulator.
-chips() {
-    cat <<'end'
-68 SM8350  439
-68 SM7325  475 499
-68 QCM6490 497
-68 QCS6490 498
-69 SM8450  457 480 482
-69 SM8475  530 531 540
-73 SM8550  519
-73 QCS8550 603
-73 QCM8550 604
-73 QCS9100 667
-73 QCS9075 676
-75 SM8650  557 577
-75 QCS8300 674
-75 QCS8275 675
-79 SM8750  618 639
-81 SM8850  660
-81 SM8845
-end
-}
-
 USAGE=2 DESK=3 PHONE=4 LIBS=5 TRANSFER=6 PROGRAM=7 DIFFERS=8
 remote=/data/local/tmp/qnnrt-phone
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd) || exit $DESK
@@ -363,6 +337,7 @@ trap 'die $DESK "stopped by a signal" "Run the same command again; it removes wh
 if ! command -v adb >/dev/null 2>&1; then
     die $DESK "adb is not installed" "Install the platform tools of the Android SDK (on Debian: apt install adb), and put adb into PATH."
 fi
+case $checker in /*) ;; *) checker=$(pwd)/$checker ;; esac
 build_hint="Build it with sh examples/android/build-ndk.sh, or name its folder with --tools."
 if [ -z "$tools" ]; then
     tools=$top/build/android
@@ -469,19 +444,16 @@ say "$maker $product, Android $android, chip ${soc:-?} (${soc_id:-?}), pages of 
 if [ "$abi" != arm64-v8a ]; then
     die $PHONE "the phone's ABI is \"$abi\", and the tools are built for arm64-v8a" "Use a phone with a 64-bit Snapdragon; emulators have no NPU."
 fi
-chip=''
-while read -r generation name ids; do
-    case " $ids " in *" ${soc_id:-none} "*) chip=$name known=$generation; break ;; esac
-done <<end
-$(chips)
-end
-if [ -z "$chip" ] && [ -n "$soc" ]; then
-    while read -r generation name ids; do
-        case $soc in "$name"*) chip=$name known=$generation; break ;; esac
-    done <<end
-$(chips)
-end
-fi
+# qnnrt-run has the table of chips: by soc_id, or else by a name that ro.soc.model begins with.
+chip='' known=''
+"$checker" run --soc_model help 2>"$tmp/raw" | SOC="$soc" ID="$soc_id" awk -F '  +' '
+    $5 ~ /^v[0-9]+$/ {
+        count = split($6, ids, " ")
+        for (i = 1; i <= count; ++i) if (ids[i] == ENVIRON["ID"]) by_id = $3 " " substr($5, 2)
+        if (index(ENVIRON["SOC"], $3) == 1 && by_name == "") by_name = $3 " " substr($5, 2)
+    }
+    END { print by_id != "" ? by_id : by_name }' >"$tmp/chip"
+read -r chip known <"$tmp/chip"
 if [ -n "$npu" ] && [ -z "$arch" ]; then
     if [ -z "$chip" ]; then
         die $PHONE "the chip \"$soc\" (soc_id \"$soc_id\") is not in the table of this script" \
@@ -498,9 +470,7 @@ if [ -n "$npu" ]; then
     section "libraries"
     set -- "$model" --no_load --platform android --dsp_arch "$arch"
     case $page in 4096 | 16384 | 65536) set -- "$@" --page_size "$page" ;; esac
-    checker_path=$checker
-    case $checker in /*) ;; *) checker_path=$(pwd)/$checker ;; esac
-    (cd "$tmp/stage" && "$checker_path" doctor . "$@") >"$tmp/said" 2>&1 </dev/null
+    (cd "$tmp/stage" && "$checker" doctor . "$@") >"$tmp/said" 2>&1 </dev/null
     status=$?
     lines_of "$tmp/said"
     case $status in 0 | 3) ;; *)           # 3: warnings alone

@@ -10,35 +10,12 @@
    device; on x86-64 the vendor's library emulates the NPU, and nothing of this matters.
    ===================================================================================== */
 
-/* A chip by its number in sysfs. Sources: numbers and names from include/dt-bindings/arm/qcom,ids.h
-   of the Linux kernel; generations from the chip tables of ExecuTorch
-   (backends/qualcomm/serialization/qc_schema.py) and of LiteRT (soc_table.cc), both by Qualcomm;
-   VTCM from the former. tools/phone.sh has the same numbers. */
-typedef struct device_chip {
-    unsigned    id;
-    const char *name;
-    unsigned    arch;                  /* NPU generation                                       */
-    unsigned    vtcm_mib;              /* 0: not known                                         */
-    uint32_t    model;                 /* the vendor's number, see cli_chips; 0: not known       */
-} device_chip;
-
-static const device_chip device_chips[] = {
-    {439, "SM8350", 68, 4, 30}, {475, "SM7325", 68, 0, 0}, {499, "SM7325", 68, 0, 0},
-    {497, "QCM6490", 68, 2, 93}, {498, "QCS6490", 68, 2, 93}, {457, "SM8450", 69, 8, 36},
-    {480, "SM8450", 69, 8, 36}, {482, "SM8450", 69, 8, 36}, {530, "SM8475", 69, 8, 42},
-    {531, "SM8475", 69, 8, 42}, {540, "SM8475", 69, 8, 42}, {519, "SM8550", 73, 8, 43},
-    {603, "QCS8550", 73, 0, 0}, {604, "QCM8550", 73, 0, 0}, {667, "QCS9100", 73, 8, 77},
-    {676, "QCS9075", 73, 0, 0}, {557, "SM8650", 75, 8, 57}, {577, "SM8650", 75, 8, 57},
-    {674, "QCS8300", 75, 0, 82}, {675, "QCS8275", 75, 0, 0}, {618, "SM8750", 79, 8, 69},
-    {639, "SM8750", 79, 8, 69}, {660, "SM8850", 81, 8, 87}
-};
-
 typedef struct device {
     const char        *root;           /* "" for this machine                                  */
     int                present;        /* 0: there is nothing to check                         */
     int                sysfs;          /* 1: sysfs names a chip                                */
     unsigned           id;             /* its number                                           */
-    const device_chip *chip;           /* NULL: not in the table                               */
+    const cli_chip    *chip;           /* NULL: not in the table                               */
 } device;
 
 /* Nodes of FastRPC: of Android's kernel and of the mainline one. An unsigned process domain needs
@@ -87,8 +64,7 @@ static void device_find(device *d, const char *root)
     if (!d->present) return;
     d->sysfs = device_number(d, "/sys/devices/system/soc/soc0/id", &d->id) ||
                device_number(d, "/sys/devices/soc0/soc_id", &d->id);
-    for (size_t i = 0; d->sysfs && i < sizeof(device_chips) / sizeof(device_chips[0]); ++i)
-        if (device_chips[i].id == d->id) d->chip = &device_chips[i];
+    if (d->sysfs) d->chip = cli_chip_of_id(d->id);
 }
 
 /* Return 1 if a node exists, 2 if it may also be opened. */

@@ -17,7 +17,7 @@ typedef struct target {
     uint32_t           backend_id;
     int                emulator;       /* 1: the library emulates the NPU                      */
     uint32_t           arch;           /* of the device                                        */
-    const device_chip *chip;
+    const cli_chip    *chip;
     const char        *folder;         /* of a model that no libQnnSystem.so reads: what has no
                                           JSON is checked by its marks                         */
 } target;
@@ -73,7 +73,7 @@ static void check_soc(const target *g, findings *f, const qnnrt_context_info *c)
 {
     static const char hint[] = "Compile the model for this chip, with its --soc_model, and with no"
                                " more --vtcm_mb than it has.";
-    const device_chip *chip = g->chip;
+    const cli_chip *chip = g->chip;
     uint64_t vtcm = 0;
     if (chip == NULL) return;
     for (size_t i = 0; i < c->graph_count; ++i)
