@@ -7,8 +7,8 @@
 # oldest ones; the implementation alone, after <stdio.h>, or between repetitions); and every build option (below) that
 # needs no other one, with C99 or C++11 by gcc, at -O0. The headers of tools/ are compiled as C99 by clang, as C++11 and
 # for 32 bits by gcc, without build options; make test builds all headers as C99 by gcc at -O2 without a warning for
-# libqnnrt.so. With --all (make silent): all headers at -O0 to -O3 and -Os, as C++11 too, and by clang; at -O2 with LTO;
-# and every build option in both languages, by both compilers.
+# libqnnrt.so. With --all (make silent, and .ci/run, whose make test says SILENT=all): all headers at -O0 to -O3 and
+# -Os, as C++11 too, and by clang; at -O2 with LTO; and every build option in both languages, by both compilers.
 # Compilers: $GCC $GXX $CLANG $CLANGXX $AARCH64_CC $AARCH64_CXX (default: their usual names).
 # One that is absent counts as one skipped test of a header (a failure with QNNRT_REQUIRE_ALL=1).
 # Works in build/silent; as many compilers at a time as there are cores.
@@ -117,7 +117,8 @@ check() {
         # Each standard with the declarations; the implementation in one form for each: alone, after <stdio.h>,
         # between repetitions. C99 alone is what the build options and -O3 compile. With --all: all forms.
         if [ -n "$all" ]; then
-            forms='c99:impl c11:impl gnu17:impl c++11:impl c++17:impl c99:stdio c++11:stdio c99:again c++11:again'
+            forms='c99:impl c11:impl gnu17:impl c++11:impl c++17:impl c99:stdio c++11:stdio c99:again c++11:again
+                gnu17:again c++17:again'
         elif [ "$cc" = "$clang" ] && [ -n "$light" ]; then
             forms='c99:stdio'
         elif [ -n "$light" ]; then
