@@ -240,9 +240,40 @@ static void same_cache(const qnnrt_llm_cache *cache, const list *l)
     }
 }
 
+/* Return 1 if no later token of a batch is of a sequence of token i. */
+static int last_of_a_sequence(const batch_of *b, size_t i)
+{
+    uint64_t later = 0;
+    size_t k;
+    for (k = i + 1; k < b->count; ++k) later |= b->sequences[k];
+    return (b->sequences[i] & ~later) != 0;
+}
+
+static unsigned late[2];                    /* tokens whose logits were not there after the call, and those that were */
+
+/* Read logits after a decode that had no buffer for them: of tokens that were asked for, in whatever chunk. */
+static void reads(qnnrt_llm_cache *cache, const list *past, const batch_of *b, const unsigned char *wanted)
+{
+    float logits[COUNTER_VOCABULARY], expected[COUNTER_VOCABULARY];
+    const uint32_t ar = cache->part->llm->info.ar;
+    size_t i;
+    for (i = b->count; i-- > 0;) {
+        const int is_there = i >= cache->session->stepped_first ||
+                             (wanted != NULL ? wanted[i] != 0 : b->count <= ar || last_of_a_sequence(b, i));
+        CHECK_EQ(qnnrt_llm_logits(cache, i, logits), is_there ? QNNRT_OK : QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_llm_argmax(cache, i) >= 0, is_there);
+        if (i < cache->session->stepped_first) ++late[is_there];
+        if (!is_there) continue;
+        expect(past, b->items, NULL, i, expected);
+        TRY(same_logits(logits, expected, i));
+    }
+    CHECK_EQ(qnnrt_llm_argmax(cache, b->count), -1);
+}
+
 static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
 {
     static float logits[MOST * COUNTER_VOCABULARY], expected[COUNTER_VOCABULARY];
+    const uint32_t way = dice(3);
     unsigned char wanted[MOST];
     qnnrt_result result = QNNRT_E_STATE;
     qnnrt_llm_batch batch;
@@ -252,8 +283,9 @@ static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
     batch.tokens = b->tokens;
     batch.count = b->count;
     batch.sequences = b->sequences;
-    batch.wanted = wanted;
-    batch.logits = logits;
+    if (way == 0) batch.logits = logits;
+    if (way <= 1) batch.wanted = wanted;
+    for (i = 0; way == 1 && i < b->count; ++i) wanted[i] = dice(2) == 0;
     if (b->mix) {
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
         CHECK_STR(qnnrt_llm_error(cache)->text, "different texts");
@@ -274,6 +306,10 @@ static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
         }
     }
     if (result != QNNRT_OK && qnnrt_llm_decode(cache, &batch) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
+    if (way > 0) {
+        TRY(reads(cache, past, b, batch.wanted));
+        return;
+    }
     for (i = 0; i < b->count; ++i) {
         expect(past, b->items, NULL, i, expected);
         TRY(same_logits(logits + i * COUNTER_VOCABULARY, expected, i));
@@ -444,6 +480,8 @@ TEST(random_lives_moved_texts_ended_decodes_and_closed_holes)
     CHECK(ended[0] > 100 && ended[1] > 10);
     printf("  texts restored: %u, without room: %u\n", restored[1], restored[0]);
     CHECK(restored[1] > 100 && restored[0] > 10);
+    printf("  tokens of earlier chunks with logits: %u, without: %u\n", late[1], late[0]);
+    CHECK(late[1] > 100 && late[0] > 100);
 }
 
 TEST(random_lives_with_whole_caches_out)
@@ -1316,7 +1354,7 @@ static qnnrt_result hooked(qnnrt *model, qnnrt_llm_kv kv, qnnrt_llm **llm, qnnrt
     return result;
 }
 
-TEST(decoding_allocates_nothing)
+TEST(decoding_allocates_only_for_late_logits)
 {
     setup s;
     qnnrt_llm *llm;
@@ -1324,6 +1362,8 @@ TEST(decoding_allocates_nothing)
     qnnrt_llm_cache *cache;
     static float logits[8 * COUNTER_VOCABULARY];
     int32_t tokens[8] = { 0, 1, 2, 3, 4, 5, 0, 1 };
+    static const int32_t many[20] = { 0 };
+    static const unsigned char wanted[24] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1 };
     long before;
     int k, i;
     TRY(begin_with(&s, pair, 2));
@@ -1341,7 +1381,22 @@ TEST(decoding_allocates_nothing)
             CHECK_EQ(gives(cache, tokens, 3), QNNRT_OK);
             qnnrt_llm_clear(cache);
         }
+        CHECK_EQ(gives(cache, many, 20), QNNRT_OK);         /* three chunks, nothing asked for */
         CHECK_EQ(allocations, before);
+        /* But where logits of earlier chunks are asked for, the first time and when there are more. */
+        for (i = 0; i < 4; ++i) {
+            qnnrt_llm_batch batch;
+            memset(&batch, 0, sizeof batch);
+            qnnrt_llm_clear(cache);
+            batch.tokens = many;
+            batch.count = 20;
+            batch.wanted = wanted + (i == 3 ? 0 : 4);       /* tokens 5 to 8, then 9 to 12 */
+            if (i == 0) fail_at = allocations + 1;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), i == 0 ? QNNRT_E_MEMORY : QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, i == 0 ? 0 : 20);
+            CHECK_EQ(qnnrt_llm_argmax(cache, i == 3 ? 9 : 5) >= 0, i != 0);
+            CHECK_EQ(allocations, before + (i == 0 ? 2 : 4));
+        }
         qnnrt_llm_session_destroy(session);
         CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
         CHECK_EQ(live, 0);
@@ -1570,7 +1625,7 @@ TEST_MAIN("test_llm")
     RUN(random_lives_with_graphs_by_cost);
     RUN(holes_are_closed_where_that_helps);
     RUN(cos_and_sin_of_every_position_come_from_the_host);
-    RUN(decoding_allocates_nothing);
+    RUN(decoding_allocates_only_for_late_logits);
     RUN(random_lives_in_shared_memory);
     RUN(every_allocation_may_fail);
     RUN(state_of_a_model_with_other_weights_is_refused);

@@ -235,7 +235,7 @@ TEST(hidden_states_are_those_of_numpy)
     float row[WIDTH];
     qnnrt_decoder_desc how;
     made m;
-    size_t i, k;
+    size_t i, k, t;
     TRY(read_cases());
     for (k = 0; k < 2; ++k) {
         memset(&how, 0, sizeof how);
@@ -270,6 +270,14 @@ TEST(hidden_states_are_those_of_numpy)
             qnnrt_llm_clear(m.cache);
             CHECK_EQ(qnnrt_llm_decode(m.cache, &batch), QNNRT_OK);
             CHECK(memcmp(row, hidden, sizeof row) == 0);
+            /* All tokens without .hidden: read afterwards, of whatever chunk. */
+            batch = batch_of(c, NULL, 1);
+            qnnrt_llm_clear(m.cache);
+            CHECK_EQ(qnnrt_llm_decode(m.cache, &batch), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_argmax(m.cache, 0) >= 0, k == 0);
+            for (t = 0; t < c->count; ++t) CHECK_EQ(qnnrt_llm_hidden(m.cache, t, hidden + t * WIDTH), QNNRT_OK);
+            batch.hidden = hidden;
+            TRY(pools(&m, &batch, c));
             /* An eval keeps nothing and gives the same. */
             if (c->count > 32) continue;
             batch.wanted = all;

@@ -154,20 +154,27 @@ int main(void) { int32_t prompt[1] = {0}; size_t prompt_count = 1;
 return 0; }
 """ % screen)
 
+def blocks_of(path):
+    """Return the title and the snippets, in C and without comments, of each section of a manual that has any."""
+    manual = open(os.path.join(TOP, path)).read()
+    manual = manual[manual.index("   MANUAL\n"):manual.index("   ROOMS (search")]
+    sections = []
+    for title, body in re.findall(r"^   (\S[^\n]*)\n((?:(?:       [^\n]*)?\n)+)", manual, re.M):
+        blocks = re.findall(r"(?:^           [^\n]*\n)+", body, re.M)
+        blocks = [re.sub(r"//[^\n]*", "", block) for block in blocks if not block.lstrip().startswith('"')]
+        if blocks:
+            sections.append((title, blocks))
+    return sections
+
+
 def manual_of(path, fewest):
     """Return the functions and the calls of a manual: a title, text, and snippets with more indent.
 
     A snippet that begins with a quote is JSON. All are in one program, each in a function."""
     global failed
-    manual = open(os.path.join(TOP, path)).read()
-    manual = manual[manual.index("   MANUAL\n"):manual.index("   ROOMS (search")]
     snippets = []
-    for title, body in re.findall(r"^   (\S[^\n]*)\n((?:(?:       [^\n]*)?\n)+)", manual, re.M):
-        blocks = re.findall(r"(?:^           [^\n]*\n)+", body, re.M)
-        blocks = [block for block in blocks if not block.lstrip().startswith('"')]
-        if blocks:
-            code = "".join(re.sub(r"//[^\n]*", "", block) for block in blocks)
-            snippets.append("static void section_%d(void)    /* %s */\n{\n%s}\n" % (len(snippets), title, code))
+    for title, blocks in blocks_of(path):
+        snippets.append("static void section_%d(void)    /* %s */\n{\n%s}\n" % (len(snippets), title, "".join(blocks)))
     if len(snippets) < fewest:
         failed += 1
         print("readme: the manual of %s has %d sections with snippets" % (path, len(snippets)))
@@ -194,6 +201,101 @@ static uint64_t now_ns(void *user) { (void)user; return 1; }
 %s
 int main(void) { %s return 0; }
 """ % manual_of("tools/qnnrt_llm.h", 7))
+
+# The loops of the manual run until the context is full: no row that they read may lack logits. What they read in one
+# step for two texts is what each text gives alone.
+LOOPS = [title for title, blocks in blocks_of("tools/qnnrt_llm.h") if any(re.search(r"\b(for|while) \(", b) for b in blocks)]
+check("the loops of the manual of qnnrt_llm.h have names", "#if %d\n#error %s\n#endif\nint main(void) { return 0; }\n" %
+      (LOOPS != ["Several sequences", "Drafts"], LOOPS))
+loops = dict((title, "".join(next(blocks[i:] for i in range(len(blocks)) if "while (" in blocks[i] or "for (" in blocks[i])[:1]))
+             for title, blocks in blocks_of("tools/qnnrt_llm.h") if title in LOOPS)
+prints("the loops of qnnrt_llm.h", """#define QNNRT_IMPLEMENTATION
+#define QNNRT_LLM_IMPLEMENTATION
+#include "qnnrt_llm.h"
+static int32_t tokens[1024], next, first = 't', second = 'h', draft[4] = { 0, 'e', ' ', 't' };
+static int32_t prompt[4] = { 'A', 'n', 'd', ' ' };
+static size_t prompt_count = 4, draft_count, kept, i, reads;
+static qnnrt_llm_cache *cache;
+static qnnrt_llm_batch batch;
+static int32_t seen(int32_t token)
+{
+    if (token < 0) { puts("no logits"); exit(0); }
+    return tokens[reads++] = token;
+}
+static void use(int32_t token) { (void)token; }
+#define qnnrt_llm_argmax(cache, row) seen(qnnrt_llm_argmax(cache, row))
+#define qnnrt_llm_is_eos(llm, token) 0
+#define qnnrt_open(path, desc, model, err) qnnrt_open("MODEL", &opening, model, err)
+static qnnrt_desc opening;
+static int first_screen(void)
+{
+%s
+return 0;
+}
+static void several(void)
+{
+%s}
+static void drafts(void)
+{
+%s}
+static void begin(void)
+{
+    qnnrt_llm_clear(cache);
+    memset(&batch, 0, sizeof batch);
+    batch.tokens = prompt;
+    batch.count = 4;
+    reads = 0;
+}
+static void full(const char *what)
+{
+    const qnnrt_llm_cache_info now = qnnrt_llm_cache_get_info(cache);
+    printf("%%s: %%u of %%u cells\\n", what, (unsigned)now.used, (unsigned)now.cells);
+}
+int main(void)
+{
+    qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_error err;
+    int32_t together[1024];
+    size_t k, n, before, same = 0;
+    opening.backend_desc.path = "build/libQnnRef.so";
+    first_screen();
+    if (qnnrt_open("MODEL", &opening, &model, &err) != QNNRT_OK || qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
+        qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) { puts(err.text); return 1; }
+    cache = qnnrt_llm_cache_get(session, 0, 0);
+    begin();
+    several();
+    full("several sequences");
+    n = reads / 2;
+    memcpy(together, tokens, sizeof together);
+    for (k = 0; k < 2; ++k) {
+        begin();
+        qnnrt_llm_decode(cache, &batch);
+        next = k == 0 ? first : second;
+        batch.tokens = &next; batch.count = 1;
+        for (i = 0; i < n && qnnrt_llm_decode(cache, &batch) == QNNRT_OK; ++i) {
+            next = qnnrt_llm_argmax(cache, 0);
+            same += next == together[2 * i + k];
+        }
+    }
+    printf("%%u tokens, %%u as alone\\n", (unsigned)(2 * n), (unsigned)same);
+    begin();
+    qnnrt_llm_decode(cache, &batch);
+    next = qnnrt_llm_argmax(cache, 3);
+    do {
+        before = qnnrt_llm_cache_get_info(cache).used;
+        draft[0] = next;
+        draft_count = 4;
+        drafts();
+    } while (qnnrt_llm_cache_get_info(cache).used > before);
+    full("drafts");
+    qnnrt_llm_session_destroy(session); qnnrt_llm_close(llm); qnnrt_close(model);
+    return 0;
+}
+""" % (screen, loops.get("Several sequences", ""), loops.get("Drafts", "")), "MODEL",
+       ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "1", "--backend_so", "build/libQnnRef.so"],
+       """the context is full: 127 of 127 cells are in use, the batch has 1 tokens
+several sequences: 126 of 127 cells
+122 tokens, 122 as alone
+drafts: 127 of 127 cells""")
 
 WEIGHTS = """#include "tools/qnnrt_weights.h"
 #include <stdio.h>

@@ -26,7 +26,8 @@
 
    Uses     Public names of qnnrt.h and qnnrt_json.h, and libc; no libm, no POSIX
    Trust    Names in files, JSON and saved states may be hostile. The caller is trusted.
-   Memory   One allocator hook serves every allocation. Decoding and sampling allocate nothing.
+   Memory   One allocator hook serves every allocation. Sampling allocates nothing, decoding only
+            room for logits that are read after a batch of several chunks.
    Threads  The header creates none. Any thread may read a qnnrt_llm, and make or destroy sessions
             of it. A session with all its caches belongs to one thread at a time. Close a qnnrt_llm
             when no other thread uses it.
@@ -98,9 +99,10 @@
            qnnrt_llm_session_create(&llm, 1, &how, &session, &err);
        The cache is then as it was before the call. To keep what was computed so far, decode the
        prompt in parts of qnnrt_llm_info.ar tokens, which are the chunks.
-       Three functions read the logits of the last chunk's rows: qnnrt_llm_codes() in place and as
-       stored, qnnrt_llm_logits() as numbers, qnnrt_llm_argmax() the most probable token. To get
-       logits of other rows, of all chunks:
+       Three functions read logits: qnnrt_llm_codes() in place and as stored, qnnrt_llm_logits() as
+       numbers, qnnrt_llm_argmax() the most probable token. They work for all rows of a short batch,
+       and for the last row of each sequence and the last chunk of a long one. To get logits of
+       other rows, of all chunks, ask for them, and leave batch.logits NULL to read them afterwards:
            batch.wanted = wanted;                      // [count], not 0 where logits are wanted
            batch.logits = logits;                      // as many rows of info->vocabulary
            qnnrt_llm_decode(cache, &batch);
@@ -181,8 +183,8 @@
            int32_t  both[2] = { first, second };
            uint64_t of[2]   = { 1u << 0, 1u << 1 };
            batch.tokens = both; batch.sequences = of; batch.count = 2;
-           qnnrt_llm_decode(cache, &batch);
-           first = qnnrt_llm_argmax(cache, 0); second = qnnrt_llm_argmax(cache, 1);
+           while (qnnrt_llm_decode(cache, &batch) == QNNRT_OK)
+               for (i = 0; i < 2; ++i) both[i] = qnnrt_llm_argmax(cache, i);
        To go back to position 100, to end a sequence, and to close the holes that it left:
            qnnrt_llm_sequence_remove(cache, 0, 100, -1);
            qnnrt_llm_sequence_remove(cache, 1, -1, -1);
@@ -207,7 +209,10 @@
 
    Drafts
        qnnrt_llm_eval() computes tokens and keeps none; qnnrt_llm_accept() keeps those that proved
-       right. The first token is certain, the others are guesses, for example of a smaller model:
+       right. The first token is certain, the others are guesses, for example of a smaller model.
+       Graphs for many tokens read fewer cells, so late in the context a step takes fewer guesses:
+           size_t most = qnnrt_llm_cache_get_info(cache).at_once;
+           if (draft_count > most) draft_count = most;
            batch.tokens = draft; batch.count = draft_count;
            qnnrt_llm_eval(cache, &batch);
            for (kept = 1; kept < draft_count; ++kept)
@@ -276,7 +281,8 @@
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
        >>cells >>rows >>holes >>turn >>state >>mask                                 one cache
-       >>embedding >>plan >>session >>choose >>step >>pool >>adapter >>keys >>sample        running
+       >>embedding >>plan >>session >>choose >>late >>step >>pool >>adapter >>keys
+       >>sample                                                                     running
        >>public >>manage
 */
 #ifndef QNNRT_LLM_H
@@ -537,9 +543,8 @@ typedef struct qnnrt_llm_session_desc {
     void         *progress_user;
     int           by_cost;         /* 1: run the graphs that cost the least time, see
                                       qnnrt_llm_cost_get(). A batch that one graph could take may
-                                      then be several chunks: set batch.wanted (default 0: the
-                                      smallest graph that takes all remaining tokens, else the
-                                      largest) */
+                                      then be several chunks (default 0: the smallest graph that
+                                      takes all remaining tokens, else the largest) */
     int           turn_keys;       /* 1: qnnrt_llm_sequence_shift() rotates stored keys to their new
                                       positions where it can, see qnnrt_llm_can_shift() (default 0:
                                       it refuses) */
@@ -629,8 +634,8 @@ typedef struct qnnrt_llm_batch {
                                           the cache (default NULL: each token follows all earlier
                                           tokens of its sequences) */
     const unsigned char *wanted;       /* [count] not 0: this token's results are wanted (default
-                                          NULL: the last token's). Ignored without .logits, .codes
-                                          and .hidden */
+                                          NULL: the last token's). Without .logits, .codes and
+                                          .hidden, qnnrt_llm_logits() has them after the call */
     float               *logits;       /* [wanted][vocabulary] receives logits, or NULL */
     void                *codes;        /* receives the same as stored, or NULL */
     const float         *embeddings;   /* [count][width] rows instead of tokens, where
@@ -646,8 +651,8 @@ typedef struct qnnrt_llm_batch {
             parent, a token of sequences that hold different texts, embeddings or results that the
             graphs do not have); QNNRT_E_LIMIT (the context is full:
             qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_CANCELLED
-            (desc.progress of the session ended it); QNNRT_E_BACKEND and the other errors of
-            qnnrt_exec(). Text: qnnrt_llm_error()
+            (desc.progress of the session ended it); QNNRT_E_MEMORY (for logits of earlier chunks);
+            QNNRT_E_BACKEND and the other errors of qnnrt_exec(). Text: qnnrt_llm_error()
    Threads  one thread per session at a time
    Cost     executes one pipeline per chunk, the smallest that takes all remaining tokens, else the
             largest (but see desc.by_cost of the session), and copies new keys and values. When the
@@ -670,8 +675,10 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
                                             size_t count);
 
 /* Return the logits that predict what follows token `row` of the last batch, valid until the next
-   step of the session. After a batch of several chunks this works for rows of the last chunk; use
-   batch.wanted for the others.
+   step of the session. All rows of a batch of up to qnnrt_llm_info.ar tokens have them, in however
+   many chunks it was computed. A longer one has those of its last chunk, and of the last token of
+   each sequence. Instead of these two, batch.wanted says which rows of earlier chunks are kept, if
+   the batch has no buffer for them.
 
    codes    as stored, of the type of qnnrt_llm_info.logits; NULL on failure
    logits   as numbers, into values [vocabulary]; QNNRT_E_STATE or QNNRT_E_ARG on failure
@@ -6198,6 +6205,11 @@ struct qnnrt_llm_session {
     size_t                  stepped_first;   /* index in the batch of the token in row 0 */
     uint32_t                stepped_count, stepped_end;   /* end: of the cells at that time */
     int                     pending;    /* 1: may be accepted */
+    /* Results of its batch's earlier chunks: */
+    size_t                 *kept_rows;  /* [kept_room] indices in the batch, ascending */
+    unsigned char          *kept;       /* [kept_room][kept_bytes] hidden states, then logits */
+    size_t                  kept_room, kept_bytes;
+    size_t                  kept_count, kept_most;     /* so far, and those asked for */
     qnnrt_llm_progress      at;         /* for desc.progress */
 };
 
@@ -6721,6 +6733,8 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
     }
     qnnrt_mem_destroy(session->mem);
     qnnrt_plan_destroy(session->plan);
+    qnnrt_llm__free(&hooks, session->kept_rows);
+    qnnrt_llm__free(&hooks, session->kept);
     qnnrt_llm__free(&hooks, session->parts);
     qnnrt_llm__free(&hooks, session);
 }
@@ -6898,9 +6912,86 @@ static qnnrt_llm__run *qnnrt_llm__choose_next(const qnnrt_llm_cache *cache, size
 }
 
 /* =====================================================================================
+   LATE RESULTS                                                                   >>late
+   Keeps results of a batch's earlier chunks, so that they can be read after the last one.
+   Needs: >>config >>shape >>plan     Knows nothing of: inputs, cells
+   ===================================================================================== */
+
+/* Count the tokens before the last one whose results can be read after all chunks of a batch, and
+   list them backwards from rows unless that is NULL. */
+static size_t qnnrt_llm__late_asked(const qnnrt_llm_batch *batch, uint32_t ar, size_t *rows)
+{
+    uint64_t later = 0;                 /* sequences that a later token belongs to */
+    size_t i, count = 0;
+    for (i = batch->count; i > 0; --i) {
+        const uint64_t sequences = batch->sequences != NULL ? batch->sequences[i - 1] : 1;
+        const int asked = batch->wanted != NULL ? batch->wanted[i - 1] != 0
+                                                : batch->count <= ar || (sequences & ~later) != 0;
+        later |= sequences;
+        if (!asked || i == batch->count) continue;
+        if (rows != NULL) *--rows = i - 1;
+        ++count;
+    }
+    return count;
+}
+
+/* Make room for results of earlier chunks. */
+static qnnrt_result qnnrt_llm__late_reserve(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_llm_session *session = cache->session;
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    const size_t count = qnnrt_llm__late_asked(batch, info->ar, NULL);
+    size_t bytes = (info->hidden != NULL ? (size_t)info->width * sizeof(float) : 0) +
+                   (info->logits_bytes + 15) / 16 * 16;
+    session->kept_count = session->kept_most = 0;
+    if (count == 0 || batch->logits != NULL || batch->codes != NULL || batch->hidden != NULL)
+        return QNNRT_OK;
+    if (count > session->kept_room || bytes > session->kept_bytes) {
+        const size_t room = count > session->kept_room ? count : session->kept_room;
+        if (bytes < session->kept_bytes) bytes = session->kept_bytes;
+        qnnrt_llm__free(&session->hooks, session->kept_rows);
+        qnnrt_llm__free(&session->hooks, session->kept);
+        session->kept_rows = (size_t *)qnnrt_llm__alloc(&session->hooks, room, sizeof(size_t));
+        session->kept = (unsigned char *)qnnrt_llm__alloc(&session->hooks, room, bytes);
+        session->kept_room = session->kept_bytes = 0;
+        if (session->kept_rows == NULL || session->kept == NULL)
+            return qnnrt_llm__fail_memory(&cache->error, "logits of a batch");
+        session->kept_room = room;
+        session->kept_bytes = bytes;
+    }
+    session->kept_most = qnnrt_llm__late_asked(batch, info->ar, session->kept_rows + count);
+    return QNNRT_OK;
+}
+
+/* Keep the results of a chunk that another one follows, if they were asked for. */
+static qnnrt_result qnnrt_llm__late_save(qnnrt_llm_cache *cache, size_t first, uint32_t count)
+{
+    qnnrt_llm_session *session = cache->session;
+    const qnnrt_llm__run *run = session->stepped_run;
+    const uint32_t width = cache->part->llm->info.width;
+    for (; session->kept_count < session->kept_most; ++session->kept_count) {
+        const size_t row = session->kept_rows[session->kept_count] - first;
+        unsigned char *to = session->kept + session->kept_count * session->kept_bytes;
+        if (row >= count) break;
+        if (run->graph->hidden != QNNRT_NO_SLOT) {
+            qnnrt_result result = qnnrt_read_f32(run->run, run->graph->hidden,
+                                                 (uint64_t)row * width, (float *)(void *)to, width);
+            if (result != QNNRT_OK) {
+                cache->error = *qnnrt_run_error(run->run);
+                return result;
+            }
+            to += (size_t)width * sizeof(float);
+        }
+        if (run->logits != NULL)
+            memcpy(to, run->logits + row * run->logits_bytes, run->logits_bytes);
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
    STEP                                                                           >>step
    Runs steps: fills the inputs, executes, keeps new tokens.
-   Needs: >>config >>shape >>cells >>rows >>mask >>embedding >>plan >>choose
+   Needs: >>config >>shape >>cells >>rows >>mask >>embedding >>plan >>choose >>late
    Knows nothing of: sampling
    ===================================================================================== */
 
@@ -7243,6 +7334,7 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
     session->stepped_count = count;
     session->stepped_end = cache->cells.end;
     session->pending = 1;
+    if (first == 0) session->kept_count = 0;
     return QNNRT_OK;
 }
 
@@ -7387,7 +7479,8 @@ static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm
     const qnnrt_llm__run *run = cache->session->stepped_run;
     const qnnrt_llm_info *info = &cache->part->llm->info;
     uint32_t r;
-    if (batch->logits == NULL && batch->codes == NULL && batch->hidden == NULL) return QNNRT_OK;
+    if (batch->logits == NULL && batch->codes == NULL && batch->hidden == NULL)
+        return first + count < batch->count ? qnnrt_llm__late_save(cache, first, count) : QNNRT_OK;
     for (r = 0; r < count; ++r) {
         const size_t i = first + r;
         qnnrt_result result = QNNRT_OK;
@@ -7449,6 +7542,7 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
         }
         count = run->graph->ar;
         if (count > batch->count - done) count = (uint32_t)(batch->count - done);
+        if (done == 0 && count < batch->count) result = qnnrt_llm__late_reserve(cache, batch);
         for (i = 0; i < count && result == QNNRT_OK; ++i)
             result = qnnrt_llm__step_row(cache, batch, done + i, i);
         if (result == QNNRT_OK)
@@ -8808,11 +8902,14 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
     return result;
 }
 
-/* Return the row of the last step that holds token `row` of the batch, or -1. */
+/* Return the row of the last step that holds token `row` of the batch, or -1. *kept receives the
+   results of a token of an earlier chunk, else NULL. */
 QNNRT_LLM__HOT
-static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
+static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row, const unsigned char **kept)
 {
     const qnnrt_llm_session *session;
+    size_t i;
+    *kept = NULL;
     if (cache == NULL) return -1;
     session = cache->session;
     if (session->stepped != cache) {
@@ -8820,16 +8917,20 @@ static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
                         " was of another cache");
         return -1;
     }
-    if (row < session->stepped_first || row - session->stepped_first >= session->stepped_count) {
-        QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu, expected %lu to %lu, the last"
-                        " chunk of the batch", (unsigned long)row,
-                        (unsigned long)session->stepped_first,
-                        (unsigned long)(session->stepped_first + session->stepped_count - 1));
-        qnnrt_llm__hint(&cache->error, QNNRT_E_ARG, "Set batch.wanted to get logits of other"
-                        " tokens.");
-        return -1;
-    }
-    return (int64_t)(row - session->stepped_first);
+    if (row >= session->stepped_first && row - session->stepped_first < session->stepped_count)
+        return (int64_t)(row - session->stepped_first);
+    for (i = 0; i < session->kept_count; ++i)
+        if (session->kept_rows[i] == row) {
+            *kept = session->kept + i * session->kept_bytes;
+            return 0;
+        }
+    QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu, expected %lu to %lu, the last"
+                    " chunk of the batch%s", (unsigned long)row,
+                    (unsigned long)session->stepped_first,
+                    (unsigned long)(session->stepped_first + session->stepped_count - 1),
+                    session->kept_count > 0 ? ", or another token that was asked for" : "");
+    qnnrt_llm__hint(&cache->error, QNNRT_E_ARG, "Set batch.wanted to get logits of other tokens.");
+    return -1;
 }
 
 /* Refuse to read results that the graphs do not have. */
@@ -8844,7 +8945,8 @@ static qnnrt_result qnnrt_llm__public_none(qnnrt_llm_cache *cache, const char *w
 QNNRT_LLM__HOT
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
 {
-    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const unsigned char *kept;
+    const int64_t at = qnnrt_llm__public_row(cache, row, &kept);
     const qnnrt_llm__run *run;
     if (at < 0) return NULL;
     run = cache->session->stepped_run;
@@ -8852,28 +8954,51 @@ QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
         qnnrt_llm__public_none(cache, "logits");
         return NULL;
     }
+    if (kept != NULL)
+        return kept + (run->graph->hidden != QNNRT_NO_SLOT
+                           ? cache->part->llm->info.width * sizeof(float) : 0);
     return run->logits + (size_t)at * run->logits_bytes;
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values)
 {
-    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const unsigned char *kept;
+    const int64_t at = qnnrt_llm__public_row(cache, row, &kept);
     const uint32_t vocabulary = cache != NULL ? cache->part->llm->info.vocabulary : 0;
     const qnnrt_llm__run *run;
+    qnnrt_tensor_info one;
     qnnrt_result result;
     if (at < 0) return cache != NULL ? cache->error.code : QNNRT_E_ARG;
     if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
     run = cache->session->stepped_run;
     if (run->logits == NULL) return qnnrt_llm__public_none(cache, "logits");
+    if (kept != NULL) {
+        one = *run->graph->logits->tensor;
+        if (one.quant.encoding == QNNRT_ENCODING_PER_AXIS) {
+            if (one.quant.axis + 1 != (int32_t)one.rank)
+                return QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "\"%s\" has a scale for each"
+                                       " token", one.name);
+            one.quant.axis = 0;
+        }
+        one.rank = 1;
+        one.dims = &vocabulary;
+        one.count = vocabulary;
+        one.bytes = run->logits_bytes;
+        result = qnnrt_decode_f32(&one, qnnrt_llm_codes(cache, row), values);
+        if (result == QNNRT_OK) return result;
+        return QNNRT_LLM__FAIL(cache, result, "cannot convert %s to float32",
+                               qnnrt_dtype_name(one.dtype));
+    }
     result = qnnrt_read_f32(run->run, run->graph->logits, (uint64_t)at * vocabulary, values,
-                                 vocabulary);
+                            vocabulary);
     if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
     return result;
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_hidden(qnnrt_llm_cache *cache, size_t row, float *values)
 {
-    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const unsigned char *kept;
+    const int64_t at = qnnrt_llm__public_row(cache, row, &kept);
     const qnnrt_llm__run *run;
     qnnrt_result result;
     uint32_t width;
@@ -8883,6 +9008,10 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_hidden(qnnrt_llm_cache *cache, size_t row, 
     width = cache->part->llm->info.width;
     if (run->graph->hidden == QNNRT_NO_SLOT)
         return qnnrt_llm__public_none(cache, "the last hidden state");
+    if (kept != NULL) {
+        memcpy(values, kept, width * sizeof(float));
+        return QNNRT_OK;
+    }
     result = qnnrt_read_f32(run->run, run->graph->hidden, (uint64_t)at * width, values, width);
     if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
     return result;
@@ -9318,7 +9447,7 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
            stored rotated: .turn_keys, qnnrt_llm_can_shift(), qnnrt_llm_rope.pairs. Last hidden
            states and embeddings: batch.hidden, qnnrt_llm_hidden(), qnnrt_llm_pool(),
            batch.embeddings. Encoders. Counts of each graph: qnnrt_llm_session_runs(). Adapters:
-           qnnrt_llm_adapter_apply().
+           qnnrt_llm_adapter_apply(). Logits of all rows of a small batch, in whatever chunks.
    0.3.0   Added: sessions in memory that the device uses in place: qnnrt_llm_session_desc.mem_kind.
    0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
            most 16 MiB. Several threads may make sessions of one model.
