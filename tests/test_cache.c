@@ -495,12 +495,12 @@ TEST(files_that_are_larger_than_the_limit_remove_nothing)
 
 TEST(listing_and_clearing_leave_other_files_alone)
 {
-    static const char aside[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.qnnrt.1.0.tmp";
+    char aside[QNNRT_CACHE_PATH];
     place p;
     size_t count = 9;
     uint64_t bytes = 9;
     struct stat facts;
-    struct timespec old[2];
+    int fd;
     CHECK(begin(&p, 0));
     CHECK(put_two(&p, key_a));
     CHECK(use_at(&p, key_a, 1000));
@@ -508,20 +508,20 @@ TEST(listing_and_clearing_leave_other_files_alone)
     CHECK(use_at(&p, key_b, 500));
     CHECK(write_all(in(p.cache, "notes.txt"), "mine", 4));
     CHECK(write_all(in(p.cache, "AAAA.qnnrt"), "mine", 4));
-    CHECK(write_all(in(p.cache, aside), "half", 4));
+    fd = qnnrt_cache_aside(in(p.cache, "any"), 0600, aside);
+    CHECK(fd >= 0);
     CHECK_EQ(strcmp(list_of(&p), "b2 a2 "), 0);
     CHECK_EQ(stat(p.entry, &facts), 0);
     CHECK_EQ(truncate(p.entry, 100), 0);
     CHECK(use_at(&p, key_a, 1000));
     CHECK_EQ(strcmp(list_of(&p), "b2 a0! "), 0);
-    /* What was written aside stays for a day: another process may be at it. */
+    /* What is written aside stays while its writer lives. */
     CHECK(put_two(&p, key_c));
     CHECK_EQ(files_in(p.cache), 6);
-    memset(old, 0, sizeof(old));
-    CHECK_EQ(utimensat(AT_FDCWD, in(p.cache, aside), old, 0), 0);
+    close(fd);
     CHECK(put_two(&p, key_c));
     CHECK_EQ(files_in(p.cache), 5);
-    CHECK(write_all(in(p.cache, aside), "half", 4));
+    CHECK(write_all(aside, "half", 4));
     CHECK_EQ(qnnrt_cache_clear(p.c, &count, &bytes, &err), QNNRT_OK);
     CHECK_EQ(count, 3);
     CHECK_EQ(bytes, 2 * (uint64_t)facts.st_size + 100);
@@ -703,25 +703,83 @@ static int busy(const char *cache, const char *folder, int number)
     return 0;
 }
 
-/* A killed process left a file, and this one has its number; two caches of one process, too. */
+/* A writer that is at work, a killed one, a link, a folder: each has a number that is next. */
 TEST(a_file_that_is_in_the_way_stops_no_put)
 {
+    char busy_one[QNNRT_CACHE_PATH];
     place p;
     qnnrt_cache *other = NULL;
-    char left[200];
-    int i;
+    int fd;
     CHECK(begin(&p, 0));
-    for (i = 0; i < 3; ++i) {
-        snprintf(left, sizeof(left), "%s.qnnrt.%ld.%d.tmp", key_a, (long)getpid(), i);
-        CHECK(write_all(in(p.cache, left), "cut", 3));
-    }
+    CHECK(write_all(in(p.from, "dear"), "dear", 4));
+    fd = qnnrt_cache_aside(in(p.cache, "x"), 0600, busy_one);
+    CHECK(fd >= 0 && strcmp(busy_one, in(p.cache, ".qnnrt.0.tmp")) == 0);
+    CHECK_EQ(symlink(in(p.from, "dear"), in(p.cache, ".qnnrt.1.tmp")), 0);
+    CHECK_EQ(mkdir(in(p.cache, ".qnnrt.2.tmp"), 0700), 0);
+    CHECK(write_all(in(p.cache, ".qnnrt.3.tmp"), "cut", 3));
     CHECK_EQ(qnnrt_cache_open(p.cache, NULL, &other, &err), QNNRT_OK);
     CHECK(put_two(&p, key_a));
     CHECK_EQ(qnnrt_cache_put(other, key_a, p.from, two_names, 2, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_cache_get(other, key_a, p.out, NULL, &err), QNNRT_OK);
     CHECK(file_is(in(p.out, "model.bin"), "binary\0binary", 13));
-    CHECK(file_is(in(p.cache, left), "cut", 3));
+    CHECK(file_is(in(p.from, "dear"), "dear", 4));
+    CHECK_EQ(files_in(p.cache), 4);
+    CHECK(access(in(p.cache, ".qnnrt.3.tmp"), F_OK) != 0);
+    qnnrt_cache_aside_end(fd, busy_one);
+    CHECK_EQ(files_in(p.cache), 3);
     qnnrt_cache_close(other);
+    qnnrt_cache_close(p.c);
+}
+
+/* A killed writer leaves a file, and a folder with files and folders; the next one has its number, and what is left of it is
+   removed. While it lives, nobody touches it. */
+TEST(what_a_killed_writer_left_goes_to_the_next)
+{
+    char aside[QNNRT_CACHE_PATH], folder[QNNRT_CACHE_PATH], path[2][QNNRT_CACHE_PATH + 40];
+    int ready[2], fd, i;
+    char byte = 0;
+    pid_t child;
+    place p;
+    CHECK(begin(&p, 0));
+    CHECK(write_all(in(p.from, "dear"), "dear", 4));
+    CHECK_EQ(pipe(ready), 0);
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        fd = qnnrt_cache_aside(in(p.out, "result.bin"), 0600, aside);
+        if (fd < 0 || !qnnrt_cache_aside_folder(fd, aside, folder)) _exit(1);
+        for (i = 0; i < 2; ++i) {
+            snprintf(path[i], sizeof(path[i]), "%s%s", folder, i == 0 ? "/a" : "/a/b");
+            if (mkdir(path[i], 0700) != 0) _exit(2);
+        }
+        snprintf(path[0], sizeof(path[0]), "%s/link", folder);
+        if (rmdir(path[1]) != 0 || symlink(p.from, path[1]) != 0 || symlink(p.from, path[0]) != 0) _exit(3);
+        if (write(ready[1], "", 1) != 1) _exit(4);
+        for (;;) pause();
+    }
+    CHECK(child > 0 && read(ready[0], &byte, 1) == 1);
+    CHECK_EQ(files_in(p.out), 2);
+    qnnrt_cache_sweep(p.out);
+    CHECK_EQ(files_in(p.out), 2);
+    fd = qnnrt_cache_aside(in(p.out, "result.bin"), 0600, aside);
+    CHECK(fd >= 0 && strcmp(aside, in(p.out, ".qnnrt.1.tmp")) == 0);
+    qnnrt_cache_aside_end(fd, aside);
+    CHECK_EQ(kill(child, SIGKILL), 0);
+    CHECK_EQ(waitpid(child, &i, 0), child);
+    fd = qnnrt_cache_aside(in(p.out, "result.bin"), 0600, aside);
+    CHECK(fd >= 0 && strcmp(aside, in(p.out, ".qnnrt.0.tmp")) == 0);
+    CHECK_EQ(files_in(p.out), 1);
+    CHECK(qnnrt_cache_aside_folder(fd, aside, folder) && qnnrt_cache_aside_folder(fd, aside, folder));
+    CHECK_EQ(files_in(folder), 0);
+    close(fd);                           /* as a killed one does */
+    CHECK_EQ(files_in(p.out), 2);
+    qnnrt_cache_sweep(p.out);
+    CHECK_EQ(files_in(p.out), 0);
+    CHECK(file_is(in(p.from, "dear"), "dear", 4));
+    close(ready[0]);
+    close(ready[1]);
+    CHECK_EQ(qnnrt_cache_aside(in(p.out, "no/such"), 0600, aside), -1);
+    CHECK_EQ(errno, ENOENT);
     qnnrt_cache_close(p.c);
 }
 
@@ -768,5 +826,6 @@ TEST_MAIN("cache")
     RUN(a_full_disk_leaves_what_was_there);
     RUN(memory_that_runs_out_is_told);
     RUN(a_file_that_is_in_the_way_stops_no_put);
+    RUN(what_a_killed_writer_left_goes_to_the_next);
     RUN(processes_share_a_cache);
 }

@@ -45,12 +45,12 @@ kept() {
 }
 
 # links TARGET NAMES COMMAND ...: fill $there with links of the attacker to TARGET, and run the command as the victim. A
-# link has the name of a file that the command writes, or that of a temporary one: with the number of the process.
+# link has the name of a file that the command writes, or that of a temporary one, also with the number of the process.
 links() {
     # shellcheck disable=SC2016  # $$ is the number of the command
     sh -c 'there=$1 attacker=$2 victim=$3 target=$4
-        for file in $5; do
-            for end in "" $(eval echo "$ends"); do ln -s "../$target" "$there/$file$end"; done
+        for file in $5 .qnnrt.0.tmp .qnnrt.1.tmp .qnnrt.2.tmp.d; do
+            for end in "" .$$.tmp .$$.0.tmp .$$.part .$$; do ln -s "../$target" "$there/$file$end"; done
         done
         chown -hR "$attacker:$attacker" "$there"
         shift 5
@@ -59,34 +59,33 @@ links() {
     status=$?
 }
 
-# writes NAME COMMAND ...: into an empty folder of the victim, and into such of an attacker that is full of links. Where they
-# can be replaced, they are.
+# writes NAME COMMAND ...: into a folder of the victim in which a killed writer left a file, which is removed, and into such of
+# an attacker that is full of links. Where they can be replaced, they are.
 writes() {
     writer=$1
     shift
     rm -rf "$there"
     mkdir "$there"
-    chown $victim:$victim "$there"
+    echo cut >"$there/.qnnrt.0.tmp"
+    chown -R $victim:$victim "$there"
     user "$@"
     is "$writer" 0
+    check "$writer" "a killed writer's file stays: $(ls -A "$there" | head)" test -z "$(find "$there" -name '*.tmp')"
     names=$(cd "$there" && ls -A | grep -vx qnnrt.json)  # which compile reads before
     check "$writer" "nothing is written" test -n "$names"
     for mode in 0555 1777 0777; do
-        ends='.$$.tmp .$$.0.tmp .$$.part'
-        if [ $mode = 0777 ]; then ends=; fi
         for target in precious/file precious; do
             keep
             rm -rf "$there"
             mkdir "$there"
             chmod $mode "$there"
-            export ends
             links "$target" "$names" "$@"
             what="$writer, mode $mode, links to $target"
             check "$what" "status $status: $(head -n 3 "$tmp/err")" test $status -le 1
             kept "$what"
             [ $mode = 0777 ] || continue
             is "$what" 0
-            check "$what" "links are there: $(ls -l "$there" | head -n 3)" test -z "$(find "$there" -type l)"
+            for file in $names; do [ -h "$there/$file" ] && bad "$what" "$file is a link"; done
         done
     done
 }

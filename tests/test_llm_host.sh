@@ -263,7 +263,7 @@ if [ "$(id -u)" -ne 0 ]; then
     says closed err "$tmp/closed/"
     wrote a "$cut48"
 fi
-if [ -z "$(find "$tmp/store" -name '*.part')" ]; then good; else bad parts "files are left: $(ls "$tmp/store")"; fi
+if [ -z "$(find "$tmp/store" -name '*.tmp')" ]; then good; else bad parts "files are left: $(ls "$tmp/store")"; fi
 
 # ---- errors name their cause ------------------------------------------------------------------------
 

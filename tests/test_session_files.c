@@ -58,7 +58,7 @@ TEST(a_model_is_compiled_once)
     CHECK_STR(INFO()->cache, "stored");
     CHECK_EQ(strlen(INFO()->cache_key), 64);
     memcpy(key, INFO()->cache_key, 65);
-    CHECK_EQ(files_with(cache, ".session."), 2);         /* the folder and its lock */
+    CHECK_EQ(files_with(cache, ".qnnrt."), 2);         /* the folder and its lock */
     END();
     CHECK_EQ(files_with(cache, ""), 1);
     CHECK_EQ(create(), QNNRT_OK);
@@ -180,7 +180,7 @@ TEST(a_bad_entry_is_made_again)
     /* An entry that does not load again is an error of the engine, and nothing is left. */
     toy[0].load_result = QNNRT_E_BACKEND;
     CHECK_EQ(create(), QNNRT_E_BACKEND);
-    CHECK_EQ(files_with(cache, ".session."), 0);
+    CHECK_EQ(files_with(cache, ".qnnrt."), 0);
 }
 
 TEST(a_cache_that_cannot_be_used_is_a_warning)
@@ -217,11 +217,11 @@ TEST(what_a_killed_process_left_is_removed)
     child = fork();
     if (child == 0) _exit(create() != QNNRT_OK);         /* without destroying it */
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-    CHECK_EQ(files_with(cache, ".session."), 2);
-    snprintf(path, sizeof(path), "%s/.session.%ld.0/deep", cache, (long)child);
+    CHECK_EQ(files_with(cache, ".qnnrt."), 2);
+    snprintf(path, sizeof(path), "%s/.qnnrt.0.tmp.d/deep", cache);
     CHECK_EQ(mkdir(path, 0777), 0);
     CHECK_EQ(hits(), 1);
-    CHECK_EQ(files_with(cache, ".session."), 0);
+    CHECK_EQ(files_with(cache, ".qnnrt."), 0);
 }
 
 /* A name in the cache that leads elsewhere is removed; what it leads to stays. */
@@ -235,13 +235,13 @@ TEST(a_link_in_the_cache_is_not_followed)
     CHECK_EQ(mkdir(cache, 0700), 0);
     snprintf(path, sizeof(path), "%s/precious", other);
     CHECK(test_write_file(path, "x", 1));
-    snprintf(path, sizeof(path), "%s/.session.1.0", cache);
+    snprintf(path, sizeof(path), "%s/.qnnrt.1.tmp.d", cache);
     CHECK_EQ(symlink(other, path), 0);
-    snprintf(path, sizeof(path), "%s/.session.1.0.lock", cache);
+    snprintf(path, sizeof(path), "%s/.qnnrt.1.tmp", cache);
     CHECK(test_write_file(path, "", 0));
     CHECK_EQ(create(), QNNRT_OK);
     END();
-    CHECK_EQ(files_with(cache, ".session."), 0);
+    CHECK_EQ(files_with(cache, ".qnnrt."), 0);
     CHECK_EQ(files_with(other, "precious"), 1);
     test_remove_tree(other);
 }
@@ -259,10 +259,10 @@ static int give(const char *path, uid_t owner, mode_t mode)
    levels below the cache; with level 4 the lock is a link to a file in it. */
 static int prepare(uid_t owner, uid_t lock_owner, mode_t mode, int level)
 {
-    static const char *const folders[] = { "cache", "cache/.session.1.0", "cache/.session.1.0/a" };
+    static const char *const folders[] = { "cache", "cache/.qnnrt.1.tmp.d", "cache/.qnnrt.1.tmp.d/a" };
     static const char *const precious[] = { "precious", "precious/file", "precious/deep", "precious/deep/file" };
-    static const char *const links[] = { "cache/.session.1.0", "cache/.session.1.0/link", "cache/.session.1.0/a/link" };
-    const char *lock = "cache/.session.1.0.lock";
+    static const char *const links[] = { "cache/.qnnrt.1.tmp.d", "cache/.qnnrt.1.tmp.d/link", "cache/.qnnrt.1.tmp.d/a/link" };
+    const char *lock = "cache/.qnnrt.1.tmp";
     int i, good = 1;
     for (i = 0; i < 4; ++i)
         good = good && (i % 2 == 0 ? mkdir(precious[i], 0700) == 0 : test_write_file(precious[i], "x", 1)) &&
@@ -313,7 +313,7 @@ TEST(a_cache_of_another_user_leads_nowhere)
                 files += files_with(path, "file");
                 snprintf(path, sizeof(path), "%s/cache", folder);
                 snprintf(got, sizeof(got), "mode %o, owners %d, level %d: status %d, %d precious files, %d names left",
-                         (unsigned)modes[m], (int)o, level, status, files, files_with(path, ".session."));
+                         (unsigned)modes[m], (int)o, level, status, files, files_with(path, ".qnnrt."));
                 snprintf(want, sizeof(want), "mode %o, owners %d, level %d: status 0, 2 precious files, %d names left",
                          (unsigned)modes[m], (int)o, level, removed ? 0 : 2);
                 CHECK_STR(got, want);

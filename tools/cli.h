@@ -1,7 +1,8 @@
 /* cli.h - what the command-line programs of qnnrt share: messages, files, options and help
 
        #define CLI_NAME "qnnrt-run"      the name of the program in its messages
-       #include "qnnrt.h"                with its implementation
+       #include "qnnrt.h"                with its implementation, and:
+       #include "qnnrt_cache.h"
        #include "cli.h"
 
    A program describes its options in a table of cli_option and its verbs, if it has any, in a table

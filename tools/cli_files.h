@@ -212,7 +212,8 @@ static inline char *cli_read_file(const char *path, size_t most, size_t *bytes)
 typedef struct cli_file {
     FILE *file;                        /* the open file                           */
     char *path;
-    char *aside;                       /* its path until cli_commit(), or NULL    */
+    char *aside;                       /* its path until cli_finish(), or NULL    */
+    int   lock;                        /* the same file, open: aside is in use    */
 } cli_file;
 
 static inline int cli_is_folder(const char *path)
@@ -253,23 +254,23 @@ static inline int cli_create(cli_file *f, const char *path, int replace)
     const int direct = !replace && cli_is_special(path);
     f->file = NULL;
     f->path = cli_text("%s", path);
-    f->aside = direct ? NULL : cli_text("%s.%ld.tmp", path, (long)getpid());
+    f->aside = direct ? NULL : (char *)cli_alloc(QNNRT_CACHE_PATH, 1);
     cli_hold();
-    const int fd = open(direct ? path : f->aside,
-                        O_WRONLY | O_CREAT | O_CLOEXEC | (direct ? O_TRUNC : O_EXCL), 0666);
+    const int fd = direct ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666)
+                          : qnnrt_cache_aside(path, 0666, f->aside);
     for (size_t i = 0; fd >= 0 && !direct && i < CLI_ASIDES; ++i) {
         if (cli_asides[i] != NULL) continue;
         cli_asides[i] = f->aside;
         break;
     }
     cli_release();
-    if (fd >= 0) f->file = fdopen(fd, "wb");
+    f->lock = fd >= 0 && !direct ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+    if (fd >= 0 && (direct || f->lock >= 0)) f->file = fdopen(fd, "wb");
     if (f->file != NULL) return 1;
     const int why = errno;
-    if (fd >= 0) {
-        close(fd);
-        if (!direct) unlink(f->aside);
-    }
+    if (f->lock >= 0) close(f->lock);
+    if (fd >= 0 && direct) close(fd);
+    else if (fd >= 0) qnnrt_cache_aside_end(fd, f->aside);
     cli_forget(f);
     errno = why;
     return 0;
@@ -291,7 +292,8 @@ static inline int cli_finish(cli_file *f, int good)
         why = errno;
         good = 0;
     }
-    if (!good && f->aside != NULL) unlink(f->aside);
+    if (!good && f->aside != NULL) qnnrt_cache_aside_end(f->lock, f->aside);
+    else if (f->aside != NULL) close(f->lock);
     cli_forget(f);
     cli_release();
     errno = why;

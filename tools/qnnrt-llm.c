@@ -22,11 +22,13 @@
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_HOST_IMPLEMENTATION
 #define QNNRT_WEIGHTS_IMPLEMENTATION
+#define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 #include "qnnrt_llm.h"
 #include "qnnrt_host.h"
 #include "qnnrt_weights.h"
+#include "qnnrt_cache.h"
 
 #define CLI_NAME "qnnrt-llm"
 #include "cli.h"

@@ -52,10 +52,16 @@
 
    Room
        qnnrt_cache_put() removes the entries that were used the longest ago, until all together have
-       at most desc.limit bytes, and what was left behind by a process that was killed, after a day.
+       at most desc.limit bytes, and what was left behind by a process that was killed.
+
+   Files that are written aside
+       qnnrt_cache_aside() serves other writers, too: it creates a file beside the one that is
+       meant, which is then renamed. Its name, .qnnrt.N.tmp, has the first number that is free. A
+       lock, not a process number or an age, says that its writer lives: what a killed one left is
+       removed by the next that meets it. No link is followed, and files of other users stay.
 
    ROOMS (search for the tag)
-       >>config >>hash >>disk >>entry >>folder >>public
+       >>config >>hash >>disk >>aside >>entry >>folder >>public
 */
 #ifndef QNNRT_CACHE_H
 #define QNNRT_CACHE_H
@@ -195,6 +201,32 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_list(qnnrt_cache *cache,
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count, uint64_t *bytes,
                                                qnnrt_error *err);
 
+/* -------------------------------------------------------------- files that are written aside -- */
+
+enum { QNNRT_CACHE_PATH = 4096 };        /* bytes of a path, with its 0 */
+
+/* Create a file in the folder of `path`, which is to be renamed to it. It is locked until it is
+   closed: rename it before. What a killed writer of this user left with its number is removed.
+   path     of the file that is meant; FOLDER/ if there is none
+   mode     as open() takes it
+   aside    receives the path of the new file
+   Returns  the open file, to write; or -1, with errno */
+QNNRT_CACHE_API int qnnrt_cache_aside(const char *path, unsigned mode,
+                                      char aside[QNNRT_CACHE_PATH]);
+
+/* Make a folder beside such a file, which belongs to it. One that is there is emptied, with folders
+   in it, but not with folders in those.
+   folder   receives its path
+   Returns  1; or 0, with errno */
+QNNRT_CACHE_API int qnnrt_cache_aside_folder(int fd, const char *aside,
+                                             char folder[QNNRT_CACHE_PATH]);
+
+/* Remove such a file, which was not renamed, with its folder; and close it. errno is kept. */
+QNNRT_CACHE_API void qnnrt_cache_aside_end(int fd, const char *aside);
+
+/* Remove what killed writers of this user left in a folder. */
+QNNRT_CACHE_API void qnnrt_cache_sweep(const char *folder);
+
 #ifdef __cplusplus
 }
 #endif
@@ -211,6 +243,7 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
@@ -229,13 +262,11 @@ extern "C" {
 
 enum {
     QNNRT_CACHE__MOST_FILES = 4096, QNNRT_CACHE__MOST_NAME = 255,
-    QNNRT_CACHE__PATH = 4096, QNNRT_CACHE__COPY = 1 << 20,
-    QNNRT_CACHE__OLD = 86400             /* seconds until what is written aside counts as lost */
+    QNNRT_CACHE__COPY = 1 << 20
 };
 
-typedef struct qnnrt_cache__found {      /* a file of the folder */
-    char     name[96];
-    char     key[QNNRT_CACHE_KEY_BYTES]; /* "": not an entry, but written aside for one */
+typedef struct qnnrt_cache__found {      /* an entry of the folder */
+    char     key[QNNRT_CACHE_KEY_BYTES];
     uint64_t bytes;
     int64_t  used;
 } qnnrt_cache__found;
@@ -250,7 +281,6 @@ struct qnnrt_cache {
     qnnrt_cache_entry   entry;
     qnnrt_cache__found *found;           /* [found_count], the longest unused first */
     size_t              found_count, found_room;
-    uint32_t            serial;          /* of files that were written aside */
 };
 
 /* Fill an error and return its code. The text may be cut. err may be NULL. */
@@ -517,19 +547,19 @@ static int qnnrt_cache__write(int fd, const void *from, size_t bytes)
 }
 
 /* Join a folder and a name. Return 0 if the path is too long. */
-static int qnnrt_cache__path(char path[QNNRT_CACHE__PATH], const char *folder, const char *name)
+static int qnnrt_cache__path(char path[QNNRT_CACHE_PATH], const char *folder, const char *name)
 {
-    const int used = snprintf(path, QNNRT_CACHE__PATH, "%s/%s", folder, name);
-    if (used > 0 && used < QNNRT_CACHE__PATH) return 1;
+    const int used = snprintf(path, QNNRT_CACHE_PATH, "%s/%s", folder, name);
+    if (used > 0 && used < QNNRT_CACHE_PATH) return 1;
     errno = ENAMETOOLONG;
     return 0;
 }
 
 /* Create a file that is not there yet. Return -1, with errno set. */
-static int qnnrt_cache__create(const char *path)
+static int qnnrt_cache__create(const char *path, unsigned mode)
 {
     int fd;
-    do fd = open(path, O_WRONLY | O_CREAT | O_EXCL | QNNRT_CACHE__CLOEXEC, 0666);
+    do fd = open(path, O_WRONLY | O_CREAT | O_EXCL | QNNRT_CACHE__CLOEXEC, mode);
     while (fd < 0 && errno == EINTR);
     return fd;
 }
@@ -562,6 +592,159 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_key_file(qnnrt_cache_key *key, const ch
     if (done < bytes) return QNNRT_E_IO;
     key->spoilt -= 1;
     return qnnrt_cache__good(err);
+}
+
+/* =====================================================================================
+   ASIDE                                                                          >>aside
+   Files that are written beside those that they replace, each with a folder if it needs one.
+   Needs: >>disk     Knows nothing of: entries
+   ===================================================================================== */
+
+/* Functions of POSIX.1-2008 and flags of Linux (all architectures that QNN exists for), which
+   -std=c99 hides. */
+#ifndef AT_FDCWD
+#define QNNRT_CACHE__HERE (-100)
+#define QNNRT_CACHE__AT_FOLDER 0x200
+int openat(int folder, const char *name, int flags, ...);
+int unlinkat(int folder, const char *name, int flags);
+DIR *fdopendir(int folder);
+#else
+#define QNNRT_CACHE__HERE AT_FDCWD
+#define QNNRT_CACHE__AT_FOLDER AT_REMOVEDIR
+#endif
+#if defined(__arm__) || defined(__aarch64__)
+#define QNNRT_CACHE__FOLDER 040000               /* O_DIRECTORY, O_NOFOLLOW */
+#define QNNRT_CACHE__NOFOLLOW 0100000
+#else
+#define QNNRT_CACHE__FOLDER 0200000
+#define QNNRT_CACHE__NOFOLLOW 0400000
+#endif
+
+enum { QNNRT_CACHE__TRIES = 1000, QNNRT_CACHE__NESTED = 1 };
+
+static const char qnnrt_cache__aside_begin[] = ".qnnrt.", qnnrt_cache__aside_end[] = ".tmp",
+                  qnnrt_cache__aside_more[] = ".d";
+
+/* Remove a folder of the owner of `lock`, with what is in it, and in folders in it down to `depth`.
+   Links are removed, never followed: a name is opened below its folder, which is open, and only
+   after the system called it a folder. Return 1 if it is gone. */
+static int qnnrt_cache__remove(int at, const char *name, int lock, int depth)
+{
+    const int folder = openat(at, name, O_RDONLY | O_NONBLOCK | QNNRT_CACHE__FOLDER |
+                                        QNNRT_CACHE__NOFOLLOW | QNNRT_CACHE__CLOEXEC);
+    struct stat facts, owner;
+    const struct dirent *item;
+    DIR *dir = folder >= 0 && fstat(folder, &facts) == 0 && fstat(lock, &owner) == 0 &&
+               facts.st_uid == owner.st_uid ? fdopendir(folder) : NULL;
+    if (dir == NULL && folder >= 0) close(folder);
+    if (dir == NULL) return 0;
+    while ((item = readdir(dir)) != NULL) {
+        if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
+        if (unlinkat(folder, item->d_name, 0) != 0 && errno == EISDIR && depth > 0)
+            qnnrt_cache__remove(folder, item->d_name, lock, depth - 1);
+    }
+    closedir(dir);
+    return unlinkat(at, name, QNNRT_CACHE__AT_FOLDER) == 0;
+}
+
+/* Remove what lies at the place of an aside's folder. Return 1 if nothing is there now, and the
+   path in `folder`; or 0, with errno. */
+static int qnnrt_cache__aside_bare(int fd, const char *aside, char folder[QNNRT_CACHE_PATH])
+{
+    const int used = snprintf(folder, QNNRT_CACHE_PATH, "%s%s", aside, qnnrt_cache__aside_more);
+    if (used < 0 || used >= QNNRT_CACHE_PATH) {
+        errno = ENAMETOOLONG;
+        return 0;
+    }
+    return unlink(folder) == 0 || errno == ENOENT ||
+           (errno == EISDIR && qnnrt_cache__remove(QNNRT_CACHE__HERE, folder, fd,
+                                                   QNNRT_CACHE__NESTED));
+}
+
+/* Lock an open file, and see that it still has its name: who sweeps may have been faster. A file
+   system without locks has no sweeping, either. */
+static int qnnrt_cache__aside_hold(int fd, const char *aside, int must)
+{
+    struct stat opened, named;
+    return (flock(fd, LOCK_EX | LOCK_NB) == 0 || (!must && errno != EWOULDBLOCK)) &&
+           fstat(fd, &opened) == 0 && stat(aside, &named) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/* Remove a file that a killed writer of this user left. Return 1 if it was one, and is gone. */
+static int qnnrt_cache__aside_left(const char *aside)
+{
+    char folder[QNNRT_CACHE_PATH];
+    struct stat facts;
+    const int fd = open(aside, O_RDWR | O_NONBLOCK | QNNRT_CACHE__NOFOLLOW | QNNRT_CACHE__CLOEXEC);
+    const int gone = fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                     facts.st_uid == geteuid() && qnnrt_cache__aside_hold(fd, aside, 1) &&
+                     qnnrt_cache__aside_bare(fd, aside, folder) && unlink(aside) == 0;
+    if (fd >= 0) close(fd);
+    return gone;
+}
+
+QNNRT_CACHE_API int qnnrt_cache_aside(const char *path, unsigned mode, char aside[QNNRT_CACHE_PATH])
+{
+    const char *slash = strrchr(path, '/');
+    const size_t bytes = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    char folder[QNNRT_CACHE_PATH];
+    int i, fd;
+    if (bytes > QNNRT_CACHE_PATH - 32) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(aside, path, bytes);
+    for (i = 0; i < QNNRT_CACHE__TRIES; ++i) {
+        snprintf(aside + bytes, QNNRT_CACHE_PATH - bytes, "%s%d%s", qnnrt_cache__aside_begin, i,
+                 qnnrt_cache__aside_end);
+        fd = qnnrt_cache__create(aside, mode);
+        if (fd < 0 && errno == EEXIST) {
+            if (qnnrt_cache__aside_left(aside)) fd = qnnrt_cache__create(aside, mode);
+            else errno = EEXIST;
+        }
+        if (fd < 0 && errno != EEXIST) return -1;
+        if (fd < 0) continue;
+        if (qnnrt_cache__aside_hold(fd, aside, 0)) {
+            if (qnnrt_cache__aside_bare(fd, aside, folder)) return fd;
+            unlink(aside);                       /* beside a folder of another user */
+        }
+        close(fd);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+QNNRT_CACHE_API int qnnrt_cache_aside_folder(int fd, const char *aside,
+                                             char folder[QNNRT_CACHE_PATH])
+{
+    return qnnrt_cache__aside_bare(fd, aside, folder) && mkdir(folder, 0700) == 0;
+}
+
+QNNRT_CACHE_API void qnnrt_cache_aside_end(int fd, const char *aside)
+{
+    const int why = errno;
+    char folder[QNNRT_CACHE_PATH];
+    qnnrt_cache__aside_bare(fd, aside, folder);
+    unlink(aside);
+    close(fd);
+    errno = why;
+}
+
+QNNRT_CACHE_API void qnnrt_cache_sweep(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *item;
+    char path[QNNRT_CACHE_PATH];
+    while (dir != NULL && (item = readdir(dir)) != NULL) {
+        const size_t begin = sizeof qnnrt_cache__aside_begin - 1;
+        const char *name = item->d_name;
+        if (strncmp(name, qnnrt_cache__aside_begin, begin) == 0 &&
+            strcmp(name + begin + strspn(name + begin, "0123456789"), qnnrt_cache__aside_end) == 0
+            && qnnrt_cache__path(path, folder, name))
+            qnnrt_cache__aside_left(path);
+    }
+    if (dir != NULL) closedir(dir);
 }
 
 /* =====================================================================================
@@ -722,7 +905,7 @@ static int qnnrt_cache__entry_write(qnnrt_cache *cache, int to, unsigned char *h
                                     size_t head_bytes, const char *folder, const char *const *names,
                                     size_t count, qnnrt_error *err)
 {
-    char path[QNNRT_CACHE__PATH];
+    char path[QNNRT_CACHE_PATH];
     unsigned char *row = head + QNNRT_CACHE__FIXED;
     qnnrt_cache_hash sum;
     size_t i;
@@ -766,33 +949,28 @@ full:
 /* =====================================================================================
    FOLDER                                                                        >>folder
    The entries of a folder, by the time of their last use.
-   Needs: >>config >>disk >>entry     Knows nothing of: hashes, what files hold
+   Needs: >>config >>disk >>aside >>entry     Knows nothing of: hashes, what files hold
    ===================================================================================== */
 
 static const char qnnrt_cache__tail[] = ".qnnrt";
 
 /* Write the path of an entry. */
 static int qnnrt_cache__folder_path(const qnnrt_cache *cache, const char *key,
-                                    char path[QNNRT_CACHE__PATH])
+                                    char path[QNNRT_CACHE_PATH])
 {
     char name[QNNRT_CACHE_KEY_BYTES + sizeof qnnrt_cache__tail];
     snprintf(name, sizeof name, "%.64s%s", key, qnnrt_cache__tail);
     return qnnrt_cache__path(path, cache->folder, name);
 }
 
-/* Return 1 for the name of an entry, whose key is set, 2 for one that was written aside, else 0. */
+/* Return 1 for the name of an entry, whose key is set. */
 static int qnnrt_cache__folder_is(const char *name, char key[QNNRT_CACHE_KEY_BYTES])
 {
     enum { KEY = QNNRT_CACHE_KEY_BYTES - 1 };
-    size_t length = strlen(name), tail = sizeof qnnrt_cache__tail - 1;
-    key[0] = '\0';
-    if (length < KEY + tail || length >= sizeof(((qnnrt_cache__found *)0)->name)) return 0;
+    if (strlen(name) < KEY || strcmp(name + KEY, qnnrt_cache__tail) != 0) return 0;
     memcpy(key, name, KEY);
     key[KEY] = '\0';
-    if (!qnnrt_cache__key_good(key) || memcmp(name + KEY, qnnrt_cache__tail, tail) != 0) return 0;
-    if (length == KEY + tail) return 1;
-    key[0] = '\0';
-    return length > KEY + tail + 4 && strcmp(name + length - 4, ".tmp") == 0 ? 2 : 0;
+    return qnnrt_cache__key_good(key);
 }
 
 /* Order by last use, then by key. */
@@ -800,10 +978,10 @@ static int qnnrt_cache__folder_order(const void *a, const void *b)
 {
     const qnnrt_cache__found *x = (const qnnrt_cache__found *)a, *y = (const qnnrt_cache__found *)b;
     if (x->used != y->used) return x->used < y->used ? -1 : 1;
-    return strcmp(x->name, y->name);
+    return strcmp(x->key, y->key);
 }
 
-/* List the files of the folder that are ours. */
+/* List the entries of the folder. */
 static qnnrt_result qnnrt_cache__folder_scan(qnnrt_cache *cache, qnnrt_error *err)
 {
     DIR *folder = opendir(cache->folder);
@@ -814,7 +992,7 @@ static qnnrt_result qnnrt_cache__folder_scan(qnnrt_cache *cache, qnnrt_error *er
                                  cache->folder, strerror(errno));
     while ((item = readdir(folder)) != NULL) {
         qnnrt_cache__found *found, *more;
-        char key[QNNRT_CACHE_KEY_BYTES], path[QNNRT_CACHE__PATH];
+        char key[QNNRT_CACHE_KEY_BYTES], path[QNNRT_CACHE_PATH];
         struct stat facts;
         if (!qnnrt_cache__folder_is(item->d_name, key) ||
             !qnnrt_cache__path(path, cache->folder, item->d_name) || stat(path, &facts) != 0)
@@ -834,7 +1012,6 @@ static qnnrt_result qnnrt_cache__folder_scan(qnnrt_cache *cache, qnnrt_error *er
         }
         found = &cache->found[cache->found_count++];
         memset(found, 0, sizeof(*found));
-        memcpy(found->name, item->d_name, strlen(item->d_name) + 1);
         memcpy(found->key, key, sizeof(key));
         found->bytes = facts.st_size > 0 ? (uint64_t)facts.st_size : 0;
         found->used = (int64_t)facts.st_mtime;
@@ -845,37 +1022,32 @@ static qnnrt_result qnnrt_cache__folder_scan(qnnrt_cache *cache, qnnrt_error *er
     return QNNRT_OK;
 }
 
-static int qnnrt_cache__folder_remove(const qnnrt_cache *cache, const char *name)
+static int qnnrt_cache__folder_remove(const qnnrt_cache *cache, const char *key)
 {
-    char path[QNNRT_CACHE__PATH];
-    return qnnrt_cache__path(path, cache->folder, name) &&
+    char path[QNNRT_CACHE_PATH];
+    return qnnrt_cache__folder_path(cache, key, path) &&
            (unlink(path) == 0 || errno == ENOENT);       /* another process was faster */
 }
 
 /* Remove what was used the longest ago, except this key, and what killed processes left. */
 static void qnnrt_cache__folder_trim(qnnrt_cache *cache, const char *key)
 {
-    const int64_t now = (int64_t)time(NULL);
     uint64_t all = 0;
     size_t i;
+    qnnrt_cache_sweep(cache->folder);
     if (qnnrt_cache__folder_scan(cache, NULL) != QNNRT_OK) return;
-    for (i = 0; i < cache->found_count; ++i) {
-        const qnnrt_cache__found *found = &cache->found[i];
-        if (found->key[0] != '\0') all += found->bytes;
-        else if (now - found->used > QNNRT_CACHE__OLD)
-            qnnrt_cache__folder_remove(cache, found->name);
-    }
+    for (i = 0; i < cache->found_count; ++i) all += cache->found[i].bytes;
     for (i = 0; i < cache->found_count && all > cache->limit; ++i) {
         const qnnrt_cache__found *found = &cache->found[i];
-        if (found->key[0] == '\0' || strcmp(found->key, key) == 0) continue;
-        if (qnnrt_cache__folder_remove(cache, found->name)) all -= found->bytes;
+        if (strcmp(found->key, key) == 0) continue;
+        if (qnnrt_cache__folder_remove(cache, found->key)) all -= found->bytes;
     }
 }
 
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Folders of entries: open, get, put, list and clear.
-   Needs: >>config >>hash >>disk >>entry >>folder     Knows nothing of: what files hold
+   Needs: >>config >>hash >>disk >>aside >>entry >>folder     Knows nothing of: what files hold
    ===================================================================================== */
 
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_open(const char *folder, const qnnrt_cache_desc *desc,
@@ -924,38 +1096,26 @@ QNNRT_CACHE_API void qnnrt_cache_close(qnnrt_cache *cache)
     qnnrt_cache__free(&hooks, cache);
 }
 
-/* Write the path of file i of an entry until all are right. Other processes and caches have other
-   paths, so that two may copy to one folder at once. */
-static int qnnrt_cache__aside(const qnnrt_cache *cache, const char *folder, size_t i,
-                              char path[QNNRT_CACHE__PATH])
+/* Write the path of file i of an entry until all are right. */
+static int qnnrt_cache__part(const char *scratch, size_t i, char path[QNNRT_CACHE_PATH])
 {
-    char name[96];
-    snprintf(name, sizeof name, ".qnnrt_cache.%ld.%lx.%lu.tmp", (long)getpid(),
-             (unsigned long)(uintptr_t)cache, (unsigned long)i);
-    return qnnrt_cache__path(path, folder, name);
+    char name[24];
+    snprintf(name, sizeof name, "%lu", (unsigned long)i);
+    return qnnrt_cache__path(path, scratch, name);
 }
 
-/* Copy the files of an entry aside. *done receives their number. */
-static qnnrt_result qnnrt_cache__copy_all(qnnrt_cache *cache, int fd, const char *folder,
-                                          size_t *done, qnnrt_error *err)
+/* Copy the files of an entry into an empty folder. Return QNNRT_E_FORMAT with entry.damage, or
+   QNNRT_E_IO with errno. */
+static qnnrt_result qnnrt_cache__copy_all(qnnrt_cache *cache, int fd, const char *scratch)
 {
-    char path[QNNRT_CACHE__PATH];
+    char path[QNNRT_CACHE_PATH];
     qnnrt_result result = QNNRT_OK;
-    for (*done = 0; *done < cache->entry.file_count && result == QNNRT_OK;) {
-        int to = -1;
-        if (qnnrt_cache__aside(cache, folder, *done, path)) {
-            unlink(path);                        /* of a killed process with this number */
-            to = qnnrt_cache__create(path);
-        }
-        if (to >= 0) {
-            *done += 1;
-            result = qnnrt_cache__entry_copy(cache, fd, *done - 1, to);
-        }
-        if (to < 0 || (close(to) != 0 && result == QNNRT_OK)) result = QNNRT_E_IO;
-        if (result == QNNRT_E_IO)
-            qnnrt_cache__fail(err, result, QNNRT_CACHE__ROOM, "cannot copy an entry of the cache"
-                              " to %.600s: %s", folder,
-                              errno != 0 ? strerror(errno) : "it became shorter");
+    size_t i;
+    for (i = 0; i < cache->entry.file_count && result == QNNRT_OK; ++i) {
+        const int to = qnnrt_cache__part(scratch, i, path) ? qnnrt_cache__create(path, 0666) : -1;
+        if (to < 0) return QNNRT_E_IO;
+        result = qnnrt_cache__entry_copy(cache, fd, i, to);
+        if (close(to) != 0 && result == QNNRT_OK) result = QNNRT_E_IO;
     }
     return result;
 }
@@ -964,11 +1124,12 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
                                              const char *folder, const qnnrt_cache_entry **entry,
                                              qnnrt_error *err)
 {
-    char path[QNNRT_CACHE__PATH], aside[QNNRT_CACHE__PATH];
+    char path[QNNRT_CACHE_PATH], aside[QNNRT_CACHE_PATH], scratch[QNNRT_CACHE_PATH],
+         part[QNNRT_CACHE_PATH];
     uint64_t bytes = 0;
-    size_t done = 0, renamed = 0;
+    size_t renamed = 0;
     qnnrt_result result;
-    int fd;
+    int fd, lock = -1;
     if (entry != NULL) *entry = NULL;
     if (cache == NULL || !qnnrt_cache__key_good(key) || folder == NULL)
         return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_get: an argument is NULL, or"
@@ -983,15 +1144,24 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
     if (result == QNNRT_E_IO)
         qnnrt_cache__fail(err, result, "", "cannot read the entry %s of the cache: %s", key,
                           errno != 0 ? strerror(errno) : "it became shorter while it was read");
-    if (result == QNNRT_OK) result = qnnrt_cache__copy_all(cache, fd, folder, &done, err);
-    for (; result == QNNRT_OK && renamed < done; ++renamed) {
-        qnnrt_cache__aside(cache, folder, renamed, aside);
-        if (qnnrt_cache__path(path, folder, cache->files[renamed].name) &&
-            rename(aside, path) == 0) continue;
+    if (result == QNNRT_OK) {
+        if (qnnrt_cache__path(path, folder, "")) lock = qnnrt_cache_aside(path, 0600, aside);
+        result = lock >= 0 && qnnrt_cache_aside_folder(lock, aside, scratch)
+               ? qnnrt_cache__copy_all(cache, fd, scratch) : QNNRT_E_IO;
+        if (result == QNNRT_E_IO)
+            qnnrt_cache__fail(err, result, QNNRT_CACHE__ROOM, "cannot copy an entry of the cache"
+                              " to %.600s: %s", folder,
+                              errno != 0 ? strerror(errno) : "it became shorter");
+    }
+    for (; result == QNNRT_OK && renamed < cache->entry.file_count; ++renamed) {
+        if (qnnrt_cache__part(scratch, renamed, part) &&
+            qnnrt_cache__path(path, folder, cache->files[renamed].name) &&
+            rename(part, path) == 0) continue;
         result = qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write %.600s: %s",
                                    path, strerror(errno));
         break;
     }
+    if (lock >= 0) qnnrt_cache_aside_end(lock, aside);
     close(fd);
     /* Used now; in a folder that is read-only nothing happens. */
     if (result == QNNRT_OK && qnnrt_cache__folder_path(cache, key, path)) utime(path, NULL);
@@ -1000,8 +1170,6 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
                           cache->entry.damage);
         if (qnnrt_cache__folder_path(cache, key, path)) unlink(path);
     }
-    for (; done > renamed; --done)
-        if (qnnrt_cache__aside(cache, folder, done - 1, aside)) unlink(aside);
     for (; result != QNNRT_OK && renamed > 0; --renamed)
         if (qnnrt_cache__path(path, folder, cache->files[renamed - 1].name)) unlink(path);
     if (result != QNNRT_OK) return result;
@@ -1015,7 +1183,7 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
                                         const char *folder, const char *const *names, size_t count,
                                         size_t *bytes, qnnrt_error *err)
 {
-    char path[QNNRT_CACHE__PATH];
+    char path[QNNRT_CACHE_PATH];
     unsigned char *head, *at;
     uint64_t all = 0;
     size_t i, k;
@@ -1062,29 +1230,11 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
     return head;
 }
 
-/* Create the file in which an entry is written. The name may be taken: by another cache of this
-   process, by a process with this number in another container, or by one that was killed. */
-static int qnnrt_cache__create_aside(qnnrt_cache *cache, const char *key,
-                                     char aside[QNNRT_CACHE__PATH])
-{
-    enum { TRIES = 1000 };
-    char name[128];
-    int i, fd = -1;
-    for (i = 0; fd < 0 && i < TRIES; ++i) {
-        snprintf(name, sizeof name, "%s%s.%ld.%lu.tmp", key, qnnrt_cache__tail, (long)getpid(),
-                 (unsigned long)cache->serial++);
-        if (!qnnrt_cache__path(aside, cache->folder, name)) return -1;
-        fd = qnnrt_cache__create(aside);
-        if (fd < 0 && errno != EEXIST) return -1;
-    }
-    return fd;
-}
-
 QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key,
                                              const char *folder, const char *const *names,
                                              size_t count, qnnrt_error *err)
 {
-    char path[QNNRT_CACHE__PATH], aside[QNNRT_CACHE__PATH];
+    char path[QNNRT_CACHE_PATH], aside[QNNRT_CACHE_PATH];
     qnnrt_error own;
     unsigned char *head;
     size_t bytes;
@@ -1096,18 +1246,22 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_put(qnnrt_cache *cache, const char *key
                                  " key is not one, or there are 0 or too many files");
     head = qnnrt_cache__head(cache, key, folder, names, count, &bytes, err);
     if (head == NULL) return err->code;
-    if (qnnrt_cache__folder_path(cache, key, path))
-        to = qnnrt_cache__create_aside(cache, key, aside);
+    if (qnnrt_cache__folder_path(cache, key, path)) to = qnnrt_cache_aside(path, 0666, aside);
     if (to >= 0)
         good = qnnrt_cache__entry_write(cache, to, head, bytes, folder, names, count, err);
     qnnrt_cache__free(&cache->hooks, head);
-    if (to < 0 || (close(to) != 0 && good) || (good && rename(aside, path) != 0)) {
+    if (to < 0 || (good && rename(aside, path) != 0)) {
         qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write an entry of the cache"
                           " %.600s: %s", cache->folder, strerror(errno));
         good = 0;
     }
-    if (!good && to >= 0) unlink(aside);
+    if (!good && to >= 0) qnnrt_cache_aside_end(to, aside);
     if (!good) return err->code;
+    if (close(to) != 0) {                        /* of a disk that is full, as late as now */
+        unlink(path);
+        return qnnrt_cache__fail(err, QNNRT_E_IO, QNNRT_CACHE__ROOM, "cannot write an entry of the"
+                                 " cache %.600s: %s", cache->folder, strerror(errno));
+    }
     qnnrt_cache__folder_trim(cache, key);
     return qnnrt_cache__good(err);
 }
@@ -1125,10 +1279,10 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_list(qnnrt_cache *cache,
     if (result != QNNRT_OK) return result;
     for (i = 0; i < cache->found_count; ++i) {
         const qnnrt_cache__found *found = &cache->found[i];
-        char path[QNNRT_CACHE__PATH];
+        char path[QNNRT_CACHE_PATH];
         uint64_t bytes = 0;
         int fd;
-        if (found->key[0] == '\0' || !qnnrt_cache__folder_path(cache, found->key, path)) continue;
+        if (!qnnrt_cache__folder_path(cache, found->key, path)) continue;
         fd = qnnrt_cache__open(path, &bytes);
         if (fd < 0 && errno == ENOENT) continue;         /* another process removed it */
         result = fd >= 0 ? qnnrt_cache__entry_read(cache, fd, found->key, bytes) : QNNRT_E_IO;
@@ -1155,12 +1309,13 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
     if (bytes != NULL) *bytes = 0;
     if (cache == NULL)
         return qnnrt_cache__fail(err, QNNRT_E_ARG, "", "qnnrt_cache_clear: the cache is NULL");
+    qnnrt_cache_sweep(cache->folder);
     result = qnnrt_cache__folder_scan(cache, err);
     if (result != QNNRT_OK) return result;
     for (i = 0; i < cache->found_count; ++i) {
         const qnnrt_cache__found *found = &cache->found[i];
-        if (!qnnrt_cache__folder_remove(cache, found->name)) ++left;
-        else if (found->key[0] != '\0') {
+        if (!qnnrt_cache__folder_remove(cache, found->key)) ++left;
+        else {
             if (count != NULL) *count += 1;
             if (bytes != NULL) *bytes += found->bytes;
         }

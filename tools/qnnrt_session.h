@@ -513,7 +513,6 @@ QNNRT_SESSION_API qnnrt_result qnnrt_policy_merge(qnnrt_policy_kind kind, const 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -571,8 +570,9 @@ typedef struct qnnrt_session__stamp {
 
 /* A folder for files that an engine reads or writes, below the cache's. */
 typedef struct qnnrt_session__scratch {
-    char *path, *lock_path;              /* NULL: there is none */
-    int   lock;                          /* the open file, which is locked; else -1 */
+    char *path;                          /* NULL: there is none */
+    char *aside;                         /* the file to which it belongs ... */
+    int   lock;                          /* ... which is open */
 } qnnrt_session__scratch;
 
 /* A model that was loaded, or tried, on a device. */
@@ -2211,148 +2211,37 @@ static qnnrt_result qnnrt_session__key_make(qnnrt_session *session,
 
 /* =====================================================================================
    STORE                                                                           >>store
-   Folders for files that engines read or write, below the cache's: .session.<pid>.<number>.
-   A locked file beside each says that it is in use; what killed processes left is removed.
+   Folders for files that engines read or write, below the cache's: they belong to files that are
+   written aside, whose locks say that they are in use.
    Needs: nothing     Knows nothing of: keys, engines
    ===================================================================================== */
-
-/* Functions of POSIX.1-2008 and flags of Linux (all architectures that QNN exists for), which
-   -std=c99 hides. */
-#ifndef AT_FDCWD
-#define QNNRT_SESSION__HERE (-100)
-#define QNNRT_SESSION__AT_FOLDER 0x200
-int openat(int folder, const char *name, int flags, ...);
-int unlinkat(int folder, const char *name, int flags);
-DIR *fdopendir(int folder);
-#else
-#define QNNRT_SESSION__HERE AT_FDCWD
-#define QNNRT_SESSION__AT_FOLDER AT_REMOVEDIR
-#endif
-#if defined(__arm__) || defined(__aarch64__)
-#define QNNRT_SESSION__FOLDER 040000             /* O_DIRECTORY, O_NOFOLLOW */
-#define QNNRT_SESSION__NOFOLLOW 0100000
-#else
-#define QNNRT_SESSION__FOLDER 0200000
-#define QNNRT_SESSION__NOFOLLOW 0400000
-#endif
-
-enum { QNNRT_SESSION__TRIES = 1000, QNNRT_SESSION__NESTED = 1 };
-
-static const char qnnrt_session__store_begin[] = ".session.", qnnrt_session__store_end[] = ".lock";
-
-/* Remove what is in a folder of the lock's owner, with folders in it down to `depth`, and the
-   folder. Links are removed, never followed: a name is opened below its folder, which is open, and
-   only after the system called it a folder. Return 1 if the folder is gone. */
-static int qnnrt_session__store_remove(int at, const char *name, int lock, int depth, int keep)
-{
-    const int folder = openat(at, name, O_RDONLY | O_NONBLOCK | QNNRT_SESSION__FOLDER |
-                                        QNNRT_SESSION__NOFOLLOW | QNNRT_SESSION__CLOEXEC);
-    struct stat facts, owner;
-    const struct dirent *item;
-    DIR *dir = folder >= 0 && fstat(folder, &facts) == 0 && fstat(lock, &owner) == 0 &&
-               facts.st_uid == owner.st_uid ? fdopendir(folder) : NULL;
-    if (dir == NULL && folder >= 0) close(folder);
-    if (dir == NULL) return 0;
-    while ((item = readdir(dir)) != NULL) {
-        if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
-        if (unlinkat(folder, item->d_name, 0) != 0 && errno == EISDIR && depth > 0)
-            qnnrt_session__store_remove(folder, item->d_name, lock, depth - 1, 0);
-    }
-    closedir(dir);
-    return !keep && unlinkat(at, name, QNNRT_SESSION__AT_FOLDER) == 0;
-}
-
-/* Open and lock a file of our own. Return -1 with errno if it cannot be opened, -2 if another
-   session, process or user has it. */
-static int qnnrt_session__store_lock(int at, const char *name, int create)
-{
-    enum { FLAGS = O_NONBLOCK | QNNRT_SESSION__NOFOLLOW | QNNRT_SESSION__CLOEXEC };
-    struct stat opened, named;
-    const int fd = openat(at, name, O_RDWR | FLAGS | (create ? O_CREAT | O_EXCL : 0), 0600);
-    int again = -1, good;
-    if (fd < 0) return -1;
-    good = fstat(fd, &opened) == 0 && (create || opened.st_uid == geteuid()) &&
-           flock(fd, LOCK_EX | LOCK_NB) == 0;
-    /* Another process may have removed it between opening and locking. */
-    if (good) again = openat(at, name, O_RDONLY | FLAGS);
-    good = again >= 0 && fstat(again, &named) == 0 && opened.st_ino == named.st_ino &&
-           opened.st_dev == named.st_dev;
-    if (again >= 0) close(again);
-    if (good) return fd;
-    close(fd);
-    return -2;
-}
-
-/* Remove the folders that killed processes of ours left. */
-static void qnnrt_session__store_sweep(const char *path)
-{
-    DIR *dir;
-    const struct dirent *item;
-    const int folder = open(path, O_RDONLY | QNNRT_SESSION__FOLDER | QNNRT_SESSION__CLOEXEC);
-    if (folder < 0) return;
-    dir = fdopendir(folder);
-    if (dir == NULL) close(folder);
-    while (dir != NULL && (item = readdir(dir)) != NULL) {
-        const size_t length = strlen(item->d_name), end = sizeof qnnrt_session__store_end - 1;
-        char name[QNNRT_SESSION__NAME];
-        int lock;
-        if (length <= end || length >= sizeof name ||
-            strncmp(item->d_name, qnnrt_session__store_begin,
-                    sizeof qnnrt_session__store_begin - 1) != 0 ||
-            strcmp(item->d_name + length - end, qnnrt_session__store_end) != 0) continue;
-        lock = qnnrt_session__store_lock(folder, item->d_name, 0);
-        if (lock < 0) continue;
-        memcpy(name, item->d_name, length - end);
-        name[length - end] = '\0';
-        if (unlinkat(folder, name, 0) == 0 || errno == ENOENT ||
-            (errno == EISDIR && qnnrt_session__store_remove(folder, name, lock,
-                                                            QNNRT_SESSION__NESTED, 0)))
-            unlinkat(folder, item->d_name, 0);
-        close(lock);
-    }
-    if (dir != NULL) closedir(dir);
-}
 
 /* Make a folder that no other session uses. */
 static qnnrt_result qnnrt_session__store_make(qnnrt_session *session, const char *folder,
                                               qnnrt_session__scratch *scratch, qnnrt_error *err)
 {
-    const size_t room = strlen(folder) + 96;
-    unsigned i;
-    scratch->lock = -1;
-    scratch->path = (char *)qnnrt_session__keep(session, room, 1, err);
-    scratch->lock_path = (char *)qnnrt_session__keep(session, room, 1, err);
-    if (scratch->path == NULL || scratch->lock_path == NULL) {
-        scratch->path = NULL;
-        return QNNRT_E_MEMORY;
-    }
-    qnnrt_session__store_sweep(folder);
-    for (i = 0; i < QNNRT_SESSION__TRIES; ++i) {
-        snprintf(scratch->path, room, "%s/%s%ld.%u", folder, qnnrt_session__store_begin,
-                 (long)getpid(), i);
-        snprintf(scratch->lock_path, room, "%s%s", scratch->path, qnnrt_session__store_end);
-        scratch->lock = qnnrt_session__store_lock(QNNRT_SESSION__HERE, scratch->lock_path, 1);
-        if (scratch->lock == -1 && errno != EEXIST) break;
-        if (scratch->lock < 0) continue;
-        if (mkdir(scratch->path, 0700) == 0) return QNNRT_OK;
-        unlink(scratch->lock_path);
-        close(scratch->lock);
-        scratch->lock = -1;
-        if (errno != EEXIST) break;
-    }
+    char name[QNNRT_CACHE_PATH];
+    char *texts = (char *)qnnrt_session__keep(session, 2, QNNRT_CACHE_PATH, err);
     scratch->path = NULL;
+    if (texts == NULL) return QNNRT_E_MEMORY;
+    scratch->aside = texts + QNNRT_CACHE_PATH;
+    qnnrt_cache_sweep(folder);
+    if (snprintf(name, sizeof name, "%s/", folder) < (int)sizeof name) {
+        scratch->lock = qnnrt_cache_aside(name, 0600, scratch->aside);
+        if (scratch->lock >= 0 && qnnrt_cache_aside_folder(scratch->lock, scratch->aside, texts)) {
+            scratch->path = texts;
+            return QNNRT_OK;
+        }
+        if (scratch->lock >= 0) qnnrt_cache_aside_end(scratch->lock, scratch->aside);
+    }
     return qnnrt_session__fail(err, QNNRT_E_IO, "Choose a folder that exists, has room, and is"
                                " writable.", "cannot make a folder in the cache \"%.600s\": %s",
                                folder, strerror(errno));
 }
 
-static void qnnrt_session__store_end_use(qnnrt_session__scratch *scratch)
+static void qnnrt_session__store_end(qnnrt_session__scratch *scratch)
 {
-    if (scratch->path == NULL) return;
-    qnnrt_session__store_remove(QNNRT_SESSION__HERE, scratch->path, scratch->lock,
-                                QNNRT_SESSION__NESTED, 0);
-    unlink(scratch->lock_path);
-    close(scratch->lock);
+    if (scratch->path != NULL) qnnrt_cache_aside_end(scratch->lock, scratch->aside);
     scratch->path = NULL;
 }
 
@@ -2607,7 +2496,7 @@ static void qnnrt_session__attempt_unload(qnnrt_session__attempt *a)
 {
     if (a->model != NULL) a->engine->table->unload(a->model);
     a->model = NULL;
-    qnnrt_session__store_end_use(&a->scratch);
+    qnnrt_session__store_end(&a->scratch);
 }
 
 /* Load the model through the cache. */
@@ -2621,15 +2510,15 @@ static qnnrt_result qnnrt_session__attempt_load(qnnrt_session *session, qnnrt_se
     if (result != QNNRT_OK && a->load.cached != NULL) {
         qnnrt_session__warn(session, NULL, "the model is compiled again, because the cached files"
                             " do not load: %.600s", err->text);
-        qnnrt_session__store_remove(QNNRT_SESSION__HERE, a->scratch.path, a->scratch.lock,
-                                    QNNRT_SESSION__NESTED, 1);
+        /* (if it cannot be emptied, the engine finds no folder) */
+        qnnrt_cache_aside_folder(a->scratch.lock, a->scratch.aside, a->scratch.path);
         a->load.cached = NULL;
         a->load.save = a->scratch.path;
         result = qnnrt_session__attempt_call(a, err);
     }
     if (result == QNNRT_E_IO && a->load.save != NULL) {
         qnnrt_session__attempt_uncached(session, a, err->text);
-        qnnrt_session__store_end_use(&a->scratch);
+        qnnrt_session__store_end(&a->scratch);
         a->load.save = NULL;
         result = qnnrt_session__attempt_call(a, err);
     }

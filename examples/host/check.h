@@ -387,7 +387,7 @@ static void check_disk(check *c, const char *folder)
     free(before);
     free(after);
     for (size_t i = 0; i < e->texts.count; ++i) {
-        char *path = store_path(&e->texts, e->texts.texts[i].file, "");
+        char *path = store_path(&e->texts, e->texts.texts[i].file);
         if (path != NULL)
             unlink(path);
         free(path);

@@ -51,6 +51,7 @@
 
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
+#define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
 #include "tools/qnnrt_llm.h"
 

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/qnnrt_cache.h"
 #include "model.h"
 
 /* A file, all numbers little-endian:
@@ -88,19 +89,19 @@ static void store_head(unsigned char *data, char *name, uint64_t fingerprint, co
 
 /* ---- files >>files --------------------------------------------------------------------------- */
 
-static char *store_path(const store *st, const char *name, const char *end)
+static char *store_path(const store *st, const char *name)
 {
-    const size_t bytes = strlen(st->folder) + strlen(name) + strlen(end) + 2;
+    const size_t bytes = strlen(st->folder) + strlen(name) + 2;
     char *path = (char *)malloc(bytes);
     if (path != NULL)
-        snprintf(path, bytes, "%s/%s%s", st->folder, name, end);
+        snprintf(path, bytes, "%s/%s", st->folder, name);
     return path;
 }
 
 /* Open a regular file to read it; not through a link, and without waiting for a pipe's writer. */
 static FILE *store_open_file(const store *st, const char *name, uint64_t *bytes, qnnrt_error *err)
 {
-    char *path = store_path(st, name, "");
+    char *path = store_path(st, name);
     struct stat is;
     FILE *file = NULL;
     int fd;
@@ -209,6 +210,7 @@ static qnnrt_result store_open(store *st, const char *folder, const model *of,
         return refuse(err, QNNRT_E_MEMORY, "out of memory for the name of a folder");
     }
     strcpy(st->folder, folder);
+    qnnrt_cache_sweep(folder);
     while ((entry = readdir(dir)) != NULL) {
         const size_t length = strlen(entry->d_name);
         uint64_t bytes, state_bytes;
@@ -313,30 +315,29 @@ static qnnrt_result store_restore(const store *st, size_t which, qnnrt_llm_cache
 }
 
 /* Write all bytes to a new file beside the one that is meant, and put it in its place. */
-static qnnrt_result store_write_file(const char *aside, const char *path, const unsigned char *data,
-                                     size_t bytes, qnnrt_error *err)
+static qnnrt_result store_write_file(const char *path, const unsigned char *data, size_t bytes,
+                                     qnnrt_error *err)
 {
-    const int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    qnnrt_result result = QNNRT_OK;
+    char aside[QNNRT_CACHE_PATH];
+    const int fd = qnnrt_cache_aside(path, 0600, aside);
     ssize_t n;
     if (fd < 0)
-        return refuse(err, QNNRT_E_IO, "%s: %s", aside, strerror(errno));
-    for (; bytes > 0 && result == QNNRT_OK; data += n, bytes -= (size_t)n) {
+        return refuse(err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
+    for (errno = 0; bytes > 0; data += n, bytes -= (size_t)n) {
         n = write(fd, data, bytes);
         if (n < 0 && errno == EINTR)
             n = 0;
         else if (n <= 0)
-            result = refuse(err, QNNRT_E_IO, "%s: %s", aside, strerror(errno));
+            break;
     }
-    if (result == QNNRT_OK && fsync(fd) != 0)
-        result = refuse(err, QNNRT_E_IO, "%s: %s", aside, strerror(errno));
-    if (close(fd) != 0 && result == QNNRT_OK)
-        result = refuse(err, QNNRT_E_IO, "%s: %s", aside, strerror(errno));
-    if (result == QNNRT_OK && rename(aside, path) != 0)
-        result = refuse(err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
-    if (result != QNNRT_OK)
-        unlink(aside);
-    return result;
+    if (bytes > 0 || fsync(fd) != 0 || rename(aside, path) != 0) {
+        qnnrt_cache_aside_end(fd, aside);
+        return refuse(err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
+    }
+    if (close(fd) == 0)
+        return QNNRT_OK;
+    unlink(path);
+    return refuse(err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
 }
 
 /* Store a sequence of the cache, whose tokens these are. A text that is the beginning of a stored
@@ -348,7 +349,7 @@ static qnnrt_result store_save(store *st, qnnrt_llm_cache *cache, size_t sequenc
     size_t bytes = qnnrt_llm_sequence_state_bytes(cache, (int)sequence), which;
     qnnrt_result result = QNNRT_OK;
     unsigned char *data = NULL;
-    char *path = NULL, *aside = NULL, end[32];
+    char *path = NULL;
     stored *to = &st->texts[st->count];
     if (count == 0 || store_find(st, token, count, &which) == count)
         return QNNRT_OK;
@@ -365,13 +366,11 @@ static qnnrt_result store_save(store *st, qnnrt_llm_cache *cache, size_t sequenc
         result = refuse(err, qnnrt_llm_error(cache)->code, "%s", qnnrt_llm_error(cache)->text);
     } else {
         store_head(data, to->file, st->of->info->fingerprint, token, count, bytes);
-        snprintf(end, sizeof(end), ".%ld.part", (long)getpid());
-        path = store_path(st, to->file, "");
-        aside = store_path(st, to->file, end);
-        if (path == NULL || aside == NULL)
+        path = store_path(st, to->file);
+        if (path == NULL)
             result = refuse(err, QNNRT_E_MEMORY, "out of memory for a name of a file");
         else
-            result = store_write_file(aside, path, data, head + bytes, err);
+            result = store_write_file(path, data, head + bytes, err);
     }
     if (result == QNNRT_OK) {
         memcpy(to->token, token, count * sizeof(*token));
@@ -381,7 +380,6 @@ static qnnrt_result store_save(store *st, qnnrt_llm_cache *cache, size_t sequenc
         free(to->token);
     }
     free(path);
-    free(aside);
     free(data);
     return result;
 }

@@ -25,7 +25,9 @@
 #define QNNRT_IR_IMPLEMENTATION
 #define QNNRT_LOWER_IMPLEMENTATION
 #define QNNRT_DECODER_IMPLEMENTATION
+#define QNNRT_CACHE_IMPLEMENTATION
 #include "qnnrt.h"
+#include "tools/qnnrt_cache.h"
 #include "tools/qnnrt_decoder.h"
 #include "tools/qnnrt_lower.h"
 

@@ -3,8 +3,8 @@
 
     python3 tests/ggml/test.py [--build DIR] [PART ...]      (make test-ggml)
 
-PART is one of sched, cache, models, backends, threads, files, programs, graphs, random, operators, other, bad, installed,
-android, memory (default: all of them), and bench. DIR (default build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs,
+PART is one of sched, cache, models, backends, threads, files, folders, programs, graphs, random, operators, other, bad,
+installed, android, memory (default: all of them), and bench. DIR (default build) holds libQnnRef.so, ggml/<version>/bin of make ggml-libs,
 ggml/models of make ggml-models, and ggml-test/<version>/ with libggml-qnnrt.so and the programs of this folder. What is
 expected comes from ggml's CPU backend in a run of its own, or from the numbers in the tables below. Everything runs on one
 thread: the CPU backend's threads spin while they wait."""
@@ -63,7 +63,7 @@ class Done:
         return "status %d, out %r, err %r" % (self.status, self.out[-200:], self.err[-1500:])
 
 
-def run(program, *words, version=NEW, library=None, backend=None, environment=None):
+def run(program, *words, version=NEW, library=None, backend=None, environment=None, user=None):
     """Run a program of tests/ggml, or a stock one, with the backend of a version on a library of QNN."""
     own = dict(os.environ, GGML_NO_BACKTRACE="1", LC_ALL="C")
     for name in list(own):
@@ -78,6 +78,8 @@ def run(program, *words, version=NEW, library=None, backend=None, environment=No
         command = [os.path.join(bin_folder, program), *words]
     else:
         command = [os.path.abspath(path("ggml-test", version, program)), bin_folder, *words]
+    if user is not None:
+        command = ["setpriv", "--reuid=%d" % user, "--regid=%d" % user, "--clear-groups", *command]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own,
                               timeout=SECONDS)
@@ -304,6 +306,50 @@ def files():
         environment["GGML_QNNRT_CACHE_DIR"] = "/proc"
         done = run("model", gguf("f32"), "tokens=4", environment=environment)
         check("a folder that takes no file", done.status == 0 and "is not written" in done.err and done.words("tokens") == expected, done)
+
+
+VICTIM, ATTACKER = 65534, 65533
+
+
+def folders():
+    """GGML_QNNRT_CACHE_DIR that another user prepared: no link is followed. What a killed writer left is removed."""
+    reads = ["setpriv", "--reuid=%d" % VICTIM, "test", "-r", os.path.abspath(path("libQnnRef.so"))]
+    if os.geteuid() != 0 or subprocess.run(reads).returncode != 0:
+        why = "only root can act as two other users, in a folder that they can read"
+        return check("folders", False, why) if os.environ.get("QNNRT_REQUIRE_ALL") == "1" else checks.skip("folders", why)
+    with tempfile.TemporaryDirectory(prefix="ggml.") as top:
+        os.chmod(top, 0o711)
+        folder, dear = os.path.join(top, "there"), os.path.join(top, "dear")
+        environment = dict(STATISTICS, GGML_QNNRT_CACHE_DIR=folder)
+        names = [".qnnrt.0.tmp", ".qnnrt.1.tmp", ".qnnrt.2.tmp.d"]
+        for mode in (None, 0o555, 0o1777, 0o777):
+            for target in (dear + "/file", dear):
+                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(dear, ignore_errors=True)
+                os.mkdir(folder)
+                os.mkdir(dear, 0o700)
+                with open(dear + "/file", "w") as file:
+                    file.write("dear")
+                for one in (dear, dear + "/file"):
+                    os.chown(one, VICTIM, VICTIM)
+                for name in names if mode is not None else ():
+                    os.symlink(target, os.path.join(folder, name))
+                    os.chown(os.path.join(folder, name), ATTACKER, ATTACKER, follow_symlinks=False)
+                if mode is None:
+                    with open(os.path.join(folder, names[0]), "w") as file:
+                        file.write("cut")
+                    os.chown(os.path.join(folder, names[0]), VICTIM, VICTIM)
+                os.chown(folder, *(2 * [VICTIM if mode is None else ATTACKER]))
+                os.chmod(folder, mode or 0o700)
+                done = run("graphs", "shapes", "4", environment=environment, user=VICTIM)
+                what = "a folder of mode %o, links to %s" % (mode or 0o700, os.path.basename(target))
+                check(what, done.status == 0 and done.number("nmse") <= 1e-12, done)
+                with open(dear + "/file") as file:
+                    check(what + ": nothing outside changes", file.read() == "dear" and os.listdir(dear) == ["file"])
+                files = [name for name in os.listdir(folder) if not os.path.islink(os.path.join(folder, name))]
+                check(what + ": graphs are stored where they can be", len(files) == {None: 4, 0o777: 4}.get(mode, 0) and
+                      not any(name.endswith(".tmp") for name in files), files)
+                names += [name for name in files if name not in names]
 
 
 # ---- stock programs -------------------------------------------------------------------------------
@@ -588,8 +634,8 @@ def bench():
 
 PARTS = {"sched": sched, "cache": cache, "models": models, "backends": backends, "programs": programs, "graphs": graphs,
          "random": seeds, "operators": operators,
-         "threads": threads, "files": files, "other": other, "bad": bad, "installed": installed, "android": android,
-         "memory": memory}
+         "threads": threads, "files": files, "folders": folders, "other": other, "bad": bad, "installed": installed,
+         "android": android, "memory": memory}
 
 
 def main(arguments):

@@ -23,7 +23,9 @@
 
 #define QNNRT_COMPOSE
 #define QNNRT_IMPLEMENTATION
+#define QNNRT_CACHE_IMPLEMENTATION
 #include "ggml-qnnrt-ops.h"
+#include "tools/qnnrt_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -212,6 +214,7 @@ bool env_read(environment *e)
                 e->cache_dir);
             return false;
         }
+        qnnrt_cache_sweep(e->cache_dir);
     }
     if (env_text("GGML_QNNRT_CACHES") != nullptr) e->caches = env_text("GGML_QNNRT_CACHES");
     if (type == nullptr || strcmp(type, "igpu") == 0) return true;
@@ -830,7 +833,7 @@ qnnrt *restore(device *d, const uint64_t key[2])
 void store(device *d, qnnrt *model, const uint64_t key[2])
 {
     const std::string path = file_name(d, key);
-    const std::string aside = path + "." + std::to_string((long)getpid());
+    char aside[QNNRT_CACHE_PATH];
     file_head head = { { 'g', 'g', 'm', 'l', 'q', 'n', 'n', '1' }, { key[0], key[1] }, 0, 0 };
     std::vector<char> data;
     size_t bytes = 0;
@@ -846,21 +849,15 @@ void store(device *d, qnnrt *model, const uint64_t key[2])
     }
     head.bytes = bytes;
     head.hash = hash_of(data.data(), bytes, 0);
-    bool done = false;
-    {
-        const descriptor file = { open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-                                       O_CLOEXEC, 0600) };
-        done = file.fd >= 0 && write_all(file.fd, (const char *)&head, sizeof(head)) &&
-               write_all(file.fd, data.data(), bytes) && fsync(file.fd) == 0;
-    }
-    done = done && rename(aside.c_str(), path.c_str()) == 0;
-    if (done) {
+    const int fd = qnnrt_cache_aside(path.c_str(), 0600, aside);
+    if (fd >= 0 && write_all(fd, (const char *)&head, sizeof(head)) &&
+        write_all(fd, data.data(), bytes) && fsync(fd) == 0 && rename(aside, path.c_str()) == 0) {
+        close(fd);
         d->stats.stored += 1;
         return;
     }
-    const int code = errno;
-    if (code != EEXIST) unlink(aside.c_str());
-    say(GGML_LOG_LEVEL_WARN, "%s is not written: %s", path.c_str(), strerror(code));
+    if (fd >= 0) qnnrt_cache_aside_end(fd, aside);
+    say(GGML_LOG_LEVEL_WARN, "%s is not written: %s", path.c_str(), strerror(errno));
 }
 
 /* =====================================================================================
