@@ -205,6 +205,8 @@ says lone_files out '"x" of side A and "y" of side B are compared: each is alone
 run replay "$tmp/captured" "$tmp/four" --backend_so "$ref"
 is replay_same 0
 says replay_same out '24 tensors compared, 0 beyond the tolerance'
+says replay_same out 'tolerance nothing may differ'
+lacks replay_same out '  captured  '
 run replay "$tmp/captured" "$tmp/four" --backend_so "$ref" --graph token_ar1_cl128
 says replay_graph out '12 tensors compared, 0 beyond the tolerance'
 change model.layers.2.mlp.down_proj.weight 0.02
@@ -300,9 +302,14 @@ if [ -e "$htp" ]; then
     run replay "$tmp/htp_captured" "$tmp/four" --backend_so "$ref"
     is htp_on_ref 0
     says htp_on_ref out 'float16, float32'
+    says htp_on_ref out 'tolerance 2 percent of the largest value'
+    check htp_on_ref 'a step names another backend than its own' grep -q '^step 0 .* on REF_QNNRT$' "$tmp/out"
+    check htp_on_ref 'the captured backend is not named' grep -q '^  captured  .* on HTP_QTI_AISW$' "$tmp/out"
     run replay "$tmp/htp_captured" "$tmp/four" --backend_so "$ref" --tolerance 0
     is htp_on_ref_exact 1
     says htp_on_ref_exact out 'the first that differs is step 0 of'
+    says htp_on_ref_exact out 'tolerance that of --tolerance'
+    check htp_on_ref_exact 'the first step names another backend' grep -q '^the first that differs .* on REF_QNNRT' "$tmp/out"
     # A convert step and other numbers of steps: graphs are found by their names.
     run compile "$data/llm/model" --output_dir "$tmp/htp_mixed" --backends npu,host --backend_so "npu=$htp" --embedding host
     run capture "$tmp/htp_mixed" --backend_so "npu=$htp" --output_dir "$tmp/htp_mixed_captured" --graph token_ar1_cl128

@@ -291,24 +291,30 @@ static void replay_step(comparison *c, const captured *from, const captured_pipe
     const captured_step *step = &pipeline->steps[at];
     const size_t first = c->count;
     const int expected = pipeline->error != NULL && pipeline->failed_step == at;
-    char *text = cli_shown(step->text);
+    const qnnrt_pipeline *graph = step->kind == QNNRT_STEP_GRAPH
+                                      ? replay_graph(c->t, pipeline, at) : NULL;
+    char room[1024], *was = cli_shown(step->text);
+    const char *here = graph == NULL ? step->text
+        : qnnrt_step_text(&qnnrt_pipeline_get_info(graph)->steps[0], room, sizeof(room));
+    char *text = cli_shown(here);
     say(c->t, "\nstep %lu   %s\n", (unsigned long)at, text);
+    if (strcmp(text, was) != 0) say(c->t, "  captured  %s\n", was);
     free(text);
+    free(was);
     if (step->kind == QNNRT_STEP_CONVERT) {
         say(c->t, "  not replayed: conversions are qnnrt's own\n");
     } else if (step->kind == QNNRT_STEP_HOST) {
         replay_host_step(c, from, pipeline, at);
     } else {
-        const qnnrt_pipeline *graph = replay_graph(c->t, pipeline, at);
         if (graph != NULL) replay_graph_step(c, from, pipeline, at, graph, expected);
         else compare_problem(c, pipeline->name, at, step->graph, "the model has no such graph");
     }
     if (c->count > first) compare_say(c, first);
-    for (size_t i = first; i < c->count; ++i) compare_first(c, &c->rows[i], step->text);
+    for (size_t i = first; i < c->count; ++i) compare_first(c, &c->rows[i], here);
 }
 
-/* Return the tolerance that holds without an option, and say why. */
-static double replay_tolerance(const tool *t, const captured *from)
+/* Return the tolerance that holds without an option. Say what is compared, and how closely. */
+static double replay_tolerance(const tool *t, const captured *from, int given)
 {
     const qnnrt_backend_info *here =
         qnnrt_backend_get_info(qnnrt_get_info(t->model)->backend);
@@ -319,6 +325,9 @@ static double replay_tolerance(const tool *t, const captured *from)
         *backend = cli_shown(from->backend != NULL ? from->backend : "no backend"),
         *build = cli_shown(from->build != NULL ? from->build : "");
     say(t, "capture   %s, of %s %s\n", folder, backend, build);
+    say(t, "tolerance %s\n", given ? "that of --tolerance"
+        : same ? "nothing may differ: this is the library that was captured"
+        : "2 percent of the largest value of a tensor: another library was captured");
     free(folder);
     free(backend);
     free(build);
@@ -364,7 +373,7 @@ static int verb_replay(void *user)
     if (!open_model(t)) goto done;
     for (size_t p = 0; p < from.count; ++p) steps += from.pipelines[p].step_count;
     t->jobs = cli_alloc(steps, sizeof(*t->jobs));
-    const double otherwise = replay_tolerance(t, &from);
+    const double otherwise = replay_tolerance(t, &from, c.given);
     compare_side(&c, 0, from.folder, from.backend, from.build);
     compare_model(&c, 1, t);
     if (!c.given) c.limits[0].value = otherwise;
