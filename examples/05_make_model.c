@@ -16,11 +16,12 @@
    at once, kv_forward takes one token. Keys and values of earlier tokens are inputs, those of the
    new tokens are outputs; 06_generate.c copies them from call to call. Activations have 16 bits;
    weights have 8 bits and a scale for each output; keys and values have 8 bits. NPUs of phones run
-   these types fast.
+   these types fast. OUT_DIR/qnnrt.json says for qnnrt-llm what shapes cannot tell: that hidden_0,
+   hidden_2 and hidden_4 are the hidden state, and the theta of RoPE.
 
    With --host_embedding the table of embeddings stays out of the graphs, as large tables have to.
    The folder then has the other three contexts as forward_0.bin to forward_2.bin, the table as
-   embeddings.bin, and qnnrt.json. That file is a program: two pipelines, in which a function of the
+   embeddings.bin, and a program in qnnrt.json: two pipelines, in which a function of the
    caller, "embedding", looks up rows of the mapped table before the first graph. qnnrt-llm brings
    that function, qnnrt_llm_embedding(); other programs name it in qnnrt_desc.host_functions.
 
@@ -81,7 +82,7 @@ static void build(llm_maker *m, int first)
     }
 }
 
-/* ---- the table on the host ---- */
+/* ---- other files of the folder ---- */
 
 /* Open a file of OUT_DIR to write. */
 static FILE *create(const char *folder, const char *name)
@@ -111,6 +112,18 @@ static void write_table(const llm_maker *m, const char *folder)
     const shape is = shape2(m->is.vocabulary, m->is.width);
     FILE *file = create(folder, "embeddings.bin");
     fwrite(weights_of(m, "model.embed_tokens.weight", is), sizeof(float), count_of(is), file);
+    finish(file);
+}
+
+/* Write the roles of tensors, which a program does not need, and the theta. */
+static void write_roles(const llm_maker *m, const char *folder)
+{
+    FILE *file = create(folder, "qnnrt.json");
+    fprintf(file, "{ \"llm\": { \"roles\": {");
+    for (int i = 0; i < SHARDS - 1; ++i)
+        fprintf(file, "%s\"hidden_%u\": \"hidden\"", i > 0 ? ", " : " ",
+                (unsigned)cuts[i].end);
+    fprintf(file, " },\n           \"rope\": { \"theta\": %.17g } } }\n", m->is.theta);
     finish(file);
 }
 
@@ -201,6 +214,8 @@ int main(int argc, char **argv)
     if (first > 0) {
         write_table(&m, argv[2]);
         write_program(&m, argv[2]);
+    } else {
+        write_roles(&m, argv[2]);
     }
     qnnrt_close(model);
     qnnrt_backend_close(backend);

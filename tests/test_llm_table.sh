@@ -26,6 +26,15 @@ folder() {
     check "make_$1" "$1 was not made" "$make_model" "$data/llm/model" "$tmp/$1" "$2" --host_embedding
 }
 
+# Without --host_embedding, qnnrt-llm knows the roles, too.
+mkdir "$tmp/plain"
+check make_plain "plain was not made" "$make_model" "$data/llm/model" "$tmp/plain" "$ref"
+llm --ctx_dir "$tmp/plain" --backend_so "$ref" --prompt "$prompt" --max_gen 64
+wrote plain
+lacks plain_has_theta err 'no file gives the RoPE theta'
+llm "$tmp/plain" --backend_so "$ref" --prompt "$prompt" --max_gen 64
+wrote bare_folder
+
 folder model "$ref"
 check table "embeddings.bin is not float32 [256, 128]" test "$(wc -c <"$tmp/model/embeddings.bin")" -eq 131072
 check three_contexts "the table is a context, too" test ! -e "$tmp/model/forward_3.bin"

@@ -123,9 +123,13 @@ wrong half_a_name 'unknown option --temp' --temp 1
 hinted half_a_name_hint 'Use --temperature.'
 wrong near 'unknown option --max-gen' --max-gen=1
 hinted near_hint 'Use --max_gen.'
-wrong bare_word '"model"' model
+run "$tmp/none"
+is bare_word 1
+says bare_word err "$tmp/none"
 wrong dashes '"--"' --
-wrong nothing '--ctx_dir'
+wrong nothing 'the folder of the model is missing'
+wrong two_folders '2 folders are named, the last one is b' a b
+wrong folder_twice '2 folders are named' a --ctx_dir b
 wrong two_prompts 'exclude each other' --ctx_dir x --prompt a --tokens b
 wrong numbers_and_prompt '--numbers is about standard input' --ctx_dir x --numbers --prompt a
 wrong describe_runs_nothing '--describe runs nothing' --ctx_dir x --describe --stats s

@@ -40,6 +40,7 @@ enum { DSP_RESTARTED = 1007, DSP_RESTARTED_FATAL = 1011 };      /* vendor codes 
 
 typedef struct settings {
     const char     *ctx_dir, *backend, *system;
+    cli_list        folders;           /* operands: one, instead of --ctx_dir */
     uint32_t        soc_model;         /* --soc_model                  */
     cli_role        roles[CLI_ROLES];  /* --backend_so ROLE=FILE       */
     size_t          role_count;
@@ -177,8 +178,9 @@ static int take_resident(void *at, const cli_option *o, const char *value)
 
 static const cli_option options[] = {
     {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir),
-     .help = "folder of context binaries: all shards of one model. Its qnnrt.json may hold a role "
-             "table, RoPE and end tokens; its genie_config.json may hold RoPE and end tokens"},
+     .help = "folder of context binaries, the same as DIR: all shards of one model. Its qnnrt.json "
+             "may hold a role table, RoPE and end tokens; its genie_config.json may hold RoPE and "
+             "end tokens"},
     {.name = "backend_so", .value = "[ROLE=]FILE", .kind = CLI_OWN, .take = take_backend,
      .repeat = 1,
      .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
@@ -287,16 +289,14 @@ static const cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "--ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100",
-        "--ctx_dir model_dir --describe",
-    "--ctx_dir model_dir --embedding vectors.npy --normalize < texts",
-    NULL};
+    "model_dir --prompt 'Once upon a time' --max_gen 100", "model_dir --describe",
+    "model_dir --embedding vectors.npy --normalize < texts", NULL};
 
 static const cli_table table = CLI_TABLE(options);
 
 static const cli_program program = {
     .summary = "Let a language model that was compiled for QNN write text.",
-    .usage = "--ctx_dir DIR [--prompt TEXT | --prompt_file FILE | --tokens FILE] [options]",
+    .usage = "DIR [--prompt TEXT | --prompt_file FILE | --tokens FILE] [options]",
     .examples = examples,
     .notes = "Without a prompt, each line of standard input is a prompt in one conversation: an "
              "empty line lets the model continue, /reset forgets all that was said, and /quit or "
@@ -308,17 +308,24 @@ static const cli_program program = {
              "tokenizer at both ends.",
     .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage, 130 after "
                 "Ctrl-C.",
-    .tables = &table, .table_count = 1
+    .tables = &table, .table_count = 1,
+    .operands = 1, .operand_field = offsetof(settings, folders)
 };
 
-/* Check options that depend on each other. */
-static int check_options(const settings *set)
+/* Check options that depend on each other, and take the folder. */
+static int check_options(settings *set)
 {
     const int prompts = (set->prompt != NULL) + (set->prompt_file != NULL) +
         (set->tokens_file != NULL);
-    if (set->ctx_dir == NULL)
-        return cli_usage("Name the folder of the model with --ctx_dir DIR.",
-                         "--ctx_dir is missing");
+    const size_t folders = set->folders.count + (set->ctx_dir != NULL);
+    if (folders == 0)
+        return cli_usage("Write qnnrt-llm DIR, or run qnnrt-llm --help.",
+                         "the folder of the model is missing");
+    if (folders > 1)
+        return cli_usage("Name one folder, as DIR or --ctx_dir DIR; a prompt is --prompt TEXT.",
+                         "%lu folders are named, the last one is %s", (unsigned long)folders,
+                         set->folders.items[set->folders.count - 1]);
+    if (set->ctx_dir == NULL) set->ctx_dir = set->folders.items[0];
     if (prompts > 1)
         return cli_usage("Use one of them.",
                          "--prompt, --prompt_file and --tokens exclude each other");
@@ -645,8 +652,8 @@ int main(int argc, char **argv)
     t.set.max_gen = UINT64_MAX;
     t.set.power = QNNRT_POWER_CUSTOM;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
-    cli_free(&program, &t.set, &parsed);
     if (status == STATUS_OK && !parsed.answered) status = check_options(&t.set);
+    cli_free(&program, &t.set, &parsed);
     if (status == STATUS_OK && !parsed.answered) {
         run(&t);
         close_all(&t);
