@@ -20,7 +20,8 @@
    Memory   One allocator hook serves every allocation. A graph owns its memory and frees it as a
             whole.
    Threads  The header creates none. One graph belongs to one thread at a time.
-   Globals  Constant tables only. The header prints nothing and never aborts.
+   Globals  Constant tables only. The header prints nothing and never aborts, except with
+            QNNRT_IR_DEBUG.
    Pointers Functions that return QNNRT_E_ARG check theirs for NULL. Those that look up or edit a
             part of a graph do not: graph, node and value must be there, and belong together.
 
@@ -33,6 +34,7 @@
 
    BUILD OPTIONS, to define before the header is first included
        QNNRT_IR_API     replaces the storage and export prefix of all functions (default: QNNRT_API)
+       QNNRT_IR_DEBUG   aborts where the evaluator would leave a tensor; on with AddressSanitizer
        The options of qnnrt.h work here too:
        QNNRT_STATIC     makes every function static: both implementations and all calls in one file
        QNNRT_API        sets the prefix of all functions, for example for hidden visibility
@@ -654,6 +656,22 @@ extern "C" {
    Needs: nothing     Knows nothing of: graphs
    ===================================================================================== */
 
+/* With AddressSanitizer, or with QNNRT_IR_DEBUG, the evaluator aborts where it would leave a
+   tensor: every place follows from shapes that were checked, so this finds a wrong check. And each
+   object of an arena is an allocation of its own, so that no slack hides an overrun. */
+#if defined(__SANITIZE_ADDRESS__) && !defined(QNNRT_IR_DEBUG)
+#define QNNRT_IR_DEBUG
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(QNNRT_IR_DEBUG)
+#define QNNRT_IR_DEBUG
+#endif
+#endif
+#ifdef QNNRT_IR_DEBUG
+#define QNNRT_IR__MUST(cond) ((cond) ? (void)0 : abort())
+#else
+#define QNNRT_IR__MUST(cond) ((void)0)
+#endif
+
 /* Bounds of a dimension and of the elements of a value: sums of a few dimensions, and bytes of a
    value, fit in 64 bits. */
 #define QNNRT_IR__MOST ((int64_t)1 << 48)
@@ -762,7 +780,12 @@ typedef struct qnnrt_ir__arena {
     int              failed;                 /* 1: out of memory; 2: over the limit */
 } qnnrt_ir__arena;
 
-enum { QNNRT_IR__HEAD = (sizeof(qnnrt_ir__block) + 15) / 16 * 16, QNNRT_IR__BLOCK = 65536 };
+#ifndef QNNRT_IR_DEBUG
+enum { QNNRT_IR__ALIGN = 16, QNNRT_IR__BLOCK = 65536 };
+#else
+enum { QNNRT_IR__ALIGN = 1, QNNRT_IR__BLOCK = 0 };
+#endif
+enum { QNNRT_IR__HEAD = (sizeof(qnnrt_ir__block) + 15) / 16 * 16 };
 
 static void *qnnrt_ir__memory_get(const qnnrt_hooks *hooks, size_t bytes)
 {
@@ -782,7 +805,7 @@ static void *qnnrt_ir__arena_get(qnnrt_ir__arena *arena, uint64_t count, size_t 
     size_t bytes, whole;
     char *data;
     if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) { arena->failed = 2; return NULL; }
-    bytes = ((size_t)count * size + 15) / 16 * 16;
+    bytes = ((size_t)count * size + QNNRT_IR__ALIGN - 1) / QNNRT_IR__ALIGN * QNNRT_IR__ALIGN;
     if (block == NULL || bytes > block->size - block->used) {
         whole = bytes > QNNRT_IR__BLOCK / 4 ? bytes : (size_t)QNNRT_IR__BLOCK;
         if (arena->most - arena->bytes < whole) { arena->failed = 2; return NULL; }
@@ -1256,6 +1279,21 @@ static int qnnrt_ir__shape_broadcast(qnnrt_ir__shape *s, uint32_t rank, const in
     return 1;
 }
 
+/* Require that a value broadcasts to the shape of the result. */
+static int qnnrt_ir__shape_fits(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
+{
+    int64_t dims[QNNRT_IR_RANK];
+    const uint32_t rank = s->rank;
+    char a[256], b[256];
+    memcpy(dims, s->dims, sizeof(dims));
+    if (x->rank <= rank && !qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
+    if (x->rank > rank || memcmp(dims, s->dims, rank * sizeof(*dims)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s does not broadcast to %s",
+                                    qnnrt_ir__shape_text(a, 100, x->rank, x->dims),
+                                    qnnrt_ir__shape_text(b, 100, rank, dims));
+    return 1;
+}
+
 /* Return the dtype of an operation on inputs from..to-1 and the number argument `name`. */
 static qnnrt_dtype qnnrt_ir__shape_join(const qnnrt_ir__shape *s, size_t from, size_t to,
                                         const char *name)
@@ -1325,6 +1363,18 @@ static int qnnrt_ir__shape_dtype(qnnrt_ir__shape *s, qnnrt_dtype otherwise)
 static int qnnrt_ir__shape_same(qnnrt_ir__shape *s)
 {
     return qnnrt_ir__shape_copy(s, s->node->inputs[0]);
+}
+
+/* copy: input 1 is broadcast to input 0. */
+static int qnnrt_ir__shape_copied(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_fits(s, s->node->inputs[1]);
+}
+
+/* tril, triu */
+static int qnnrt_ir__shape_triangle(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK);
 }
 
 /* Functions with float results, also of integers. */
@@ -1438,14 +1488,16 @@ static int qnnrt_ir__shape_where(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_mask(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *mask = s->node->inputs[1];
+    const qnnrt_ir_value *value = qnnrt_ir__shape_in(s, 2);
     if (mask->dtype != QNNRT_DTYPE_BOOL8)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the mask is %s, expected bool",
                                     qnnrt_dtype_name(mask->dtype));
-    if (s->node->input_count < 3 && !qnnrt_ir__attr_has(s->node, "value"))
+    if (value == NULL && !qnnrt_ir__attr_has(s->node, "value"))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "value is missing");
     qnnrt_ir__shape_same(s);
     s->dtype = x->dtype;
-    return qnnrt_ir__shape_broadcast(s, mask->rank, mask->dims);
+    return qnnrt_ir__shape_broadcast(s, mask->rank, mask->dims) &&
+           (value == NULL || qnnrt_ir__shape_fits(s, value));
 }
 
 /* Remove the dimensions of a set of bits, or make them 1. */
@@ -1634,21 +1686,6 @@ static int qnnrt_ir__shape_view_as(qnnrt_ir__shape *s)
     return x->count == like->count ||
            qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
                                 "the two inputs have other numbers of elements");
-}
-
-/* Require that a value broadcasts to the shape of the result. */
-static int qnnrt_ir__shape_fits(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
-{
-    int64_t dims[QNNRT_IR_RANK];
-    const uint32_t rank = s->rank;
-    char a[256], b[256];
-    memcpy(dims, s->dims, sizeof(dims));
-    if (x->rank <= rank && !qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
-    if (x->rank > rank || memcmp(dims, s->dims, rank * sizeof(*dims)) != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%s does not broadcast to %s",
-                                    qnnrt_ir__shape_text(a, 100, x->rank, x->dims),
-                                    qnnrt_ir__shape_text(b, 100, rank, dims));
-    return 1;
 }
 
 static int qnnrt_ir__shape_expand(qnnrt_ir__shape *s)
@@ -2167,6 +2204,9 @@ static int qnnrt_ir__shape_addmm(qnnrt_ir__shape *s)
     if (!qnnrt_ir__shape_rank(s, 1, 2, 3) || !qnnrt_ir__shape_rank(s, 2, a->rank, a->rank))
         return 0;
     if (!qnnrt_ir__shape_inner(s, a->dims[a->rank - 1], b->dims[b->rank - 2])) return 0;
+    if (a->rank == 3 && a->dims[0] != b->dims[0])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the batches are %lld and %lld",
+                                    (long long)a->dims[0], (long long)b->dims[0]);
     qnnrt_ir__shape_copy(s, a);
     s->dims[s->rank - 1] = b->dims[b->rank - 1];
     memcpy(dims, s->dims, sizeof(dims));
@@ -2280,7 +2320,7 @@ static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
         !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
         return 0;
     qnnrt_ir__shape_same(s);
-    if (groups < 1)
+    if (groups < 1 || w->dims[0] % groups != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
     if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
     for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
@@ -2755,8 +2795,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 /* =====================================================================================
    OPERATORS                                                                        >>ops
    The operators, each once: its inputs, its arguments with ATen's defaults, its shape.
-   Needs: >>config >>attr >>shape, and the functions that its table names
-   Knows nothing of: files
+   Needs: >>config >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_make, and the
+   functions that its table names     Knows nothing of: files
    ===================================================================================== */
 
 /* X(name, least inputs, most inputs (255: any), arguments, function of shape, of evaluation). A
@@ -2811,8 +2851,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("clamp_.default", 1, 1, "Scalar? min, Scalar? max", clamp, unary) \
     X("clamp_min.default", 1, 1, "Scalar min", clamp, unary) \
     X("clamp_max.default", 1, 1, "Scalar max", clamp, unary) \
-    X("tril.default", 1, 1, "int diagonal=0", same, triangle) \
-    X("triu.default", 1, 1, "int diagonal=0", same, triangle) \
+    X("tril.default", 1, 1, "int diagonal=0", triangle, triangle) \
+    X("triu.default", 1, 1, "int diagonal=0", triangle, triangle) \
     X("dropout.default", 1, 1, "float p, bool train", same, copy) \
     X("dropout_.default", 1, 1, "float p, bool train", same, copy) \
     X("feature_dropout.default", 1, 1, "float p, bool train", same, copy) \
@@ -2919,8 +2959,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("_to_copy.default", 1, 1, "dtype? dtype", to, copy) \
     X("to.other", 2, 2, "", type_as, copy) \
     X("type_as.default", 2, 2, "", type_as, copy) \
-    X("copy.default", 2, 2, "", same, expand) \
-    X("copy_.default", 2, 2, "", same, expand) \
+    X("copy.default", 2, 2, "", copied, expand) \
+    X("copy_.default", 2, 2, "", copied, expand) \
     /* views and moves */ \
     X("view.default", 1, 1, "ints size", view, copy) \
     X("_unsafe_view.default", 1, 1, "ints size", view, copy) \
@@ -3069,6 +3109,23 @@ static int (*const qnnrt_ir__ops_shape[])(qnnrt_ir__shape *s) = {
 };
 enum { QNNRT_IR__OP_COUNT = sizeof(qnnrt_ir__ops) / sizeof(qnnrt_ir__ops[0]) };
 
+/* The inputs that may be without elements though the result has some: a bit for each, the last one
+   for all from there on. Sums and products of nothing are 0, joined and written is nothing, and of
+   some operands the shape alone counts. */
+static const struct {
+    int    (*shape)(qnnrt_ir__shape *s);
+    uint32_t inputs;
+} qnnrt_ir__ops_empty[] = {
+    { qnnrt_ir__shape_mean, 1 }, { qnnrt_ir__shape_sum, 1 }, { qnnrt_ir__shape_any, 1 },
+    { qnnrt_ir__shape_norm, 1 }, { qnnrt_ir__shape_linear, 3 }, { qnnrt_ir__shape_matmul, 3 },
+    { qnnrt_ir__shape_addmm, 6 }, { qnnrt_ir__shape_attention, 14 }, { qnnrt_ir__shape_pad, 1 },
+    { qnnrt_ir__shape_cat, UINT32_MAX }, { qnnrt_ir__shape_diff, UINT32_MAX },
+    { qnnrt_ir__shape_getitem, UINT32_MAX }, { qnnrt_ir__shape_index_copy, 6 },
+    { qnnrt_ir__shape_scatter, 6 }, { qnnrt_ir__shape_masked_scatter, 4 },
+    { qnnrt_ir__shape_index_put, UINT32_MAX }, { qnnrt_ir__shape_slice_scatter, 2 },
+    { qnnrt_ir__shape_type_as, 2 }, { qnnrt_ir__shape_new, 1 },
+};
+
 static const qnnrt_ir_op *qnnrt_ir__ops_find(const char *name)
 {
     size_t i;
@@ -3110,6 +3167,22 @@ static int qnnrt_ir__ops_type(const qnnrt_ir__arg *arg, const qnnrt_ir_attr *att
     }
 }
 
+/* Decide about inputs without elements of a node whose result has some: no function of evaluation
+   divides by their dimensions, or looks for a place in them. */
+static int qnnrt_ir__ops_full(qnnrt_ir__shape *s, int (*shape)(qnnrt_ir__shape *s))
+{
+    const qnnrt_ir_node *node = s->node;
+    uint32_t may = 0;
+    size_t i;
+    for (i = 0; i < sizeof(qnnrt_ir__ops_empty) / sizeof(qnnrt_ir__ops_empty[0]); ++i)
+        if (qnnrt_ir__ops_empty[i].shape == shape) may = qnnrt_ir__ops_empty[i].inputs;
+    for (i = 0; i < node->input_count; ++i)
+        if (node->inputs[i] != NULL && node->inputs[i]->count == 0 &&
+            !(may >> (i < 31 ? i : 31) & 1))
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is empty", (unsigned)i);
+    return 1;
+}
+
 /* Check the inputs and arguments of a node, then infer the shape of output s->index. */
 static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir__shape *s)
 {
@@ -3143,9 +3216,10 @@ static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir
                                         (int)arg.type_bytes, arg.type);
     }
     if (!qnnrt_ir__ops_shape[op - qnnrt_ir__ops](s)) return 0;
-    if (s->outputs > index && !qnnrt_ir__count(s->rank, s->dims, &count))
+    if (s->outputs <= index) return 1;
+    if (!qnnrt_ir__count(s->rank, s->dims, &count))
         return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "the result has too many elements");
-    return 1;
+    return count == 0 || qnnrt_ir__ops_full(s, qnnrt_ir__ops_shape[op - qnnrt_ir__ops]);
 }
 
 /* =====================================================================================
@@ -5071,16 +5145,30 @@ typedef struct qnnrt_ir__wide {
     unsigned char       *room;               /* data of a tensor that is written, else NULL */
 } qnnrt_ir__wide;
 
+/* The place of an element. */
+static const unsigned char *qnnrt_ir__wide_at(const qnnrt_ir__wide *x, int64_t at)
+{
+    QNNRT_IR__MUST(x->bytes > 0 && at >= 0 && at < x->count);
+    return x->data + (size_t)at * x->bytes;
+}
+
+static unsigned char *qnnrt_ir__wide_room(const qnnrt_ir__wide *x, int64_t at)
+{
+    QNNRT_IR__MUST(at >= 0 && at < x->count);
+    return x->room + (size_t)at * x->bytes;
+}
+
 /* Return an element as a float or as an integer. */
 static double qnnrt_ir__wide_f(const qnnrt_ir__wide *x, int64_t at)
 {
+    const unsigned char *const from = qnnrt_ir__wide_at(x, at);
     float f32;
     if (x->dtype == QNNRT_DTYPE_F32) {
-        memcpy(&f32, x->data + (size_t)at * 4, 4);
+        memcpy(&f32, from, 4);
         return (double)f32;
     }
-    return x->whole ? (double)qnnrt_ir__number_whole(x->data + (size_t)at * x->bytes, x->dtype)
-                    : qnnrt_ir__number_float(x->data + (size_t)at * x->bytes, x->dtype);
+    return x->whole ? (double)qnnrt_ir__number_whole(from, x->dtype)
+                    : qnnrt_ir__number_float(from, x->dtype);
 }
 
 /* Convert to an integer; what is too large becomes the end of the range. */
@@ -5091,7 +5179,7 @@ static int64_t qnnrt_ir__wide_round(double f)
 
 static int64_t qnnrt_ir__wide_i(const qnnrt_ir__wide *x, int64_t at)
 {
-    if (x->whole) return qnnrt_ir__number_whole(x->data + (size_t)at * x->bytes, x->dtype);
+    if (x->whole) return qnnrt_ir__number_whole(qnnrt_ir__wide_at(x, at), x->dtype);
     return qnnrt_ir__wide_round(qnnrt_ir__wide_f(x, at));
 }
 
@@ -5099,14 +5187,14 @@ static int64_t qnnrt_ir__wide_i(const qnnrt_ir__wide *x, int64_t at)
 static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
 {
     const float f32 = (float)f;
-    if (x->dtype == QNNRT_DTYPE_F32) memcpy(x->room + (size_t)at * 4, &f32, 4);
-    else qnnrt_ir__number_put(x->room + (size_t)at * x->bytes, x->dtype,
-                              x->whole ? qnnrt_ir__wide_round(f) : 0, f);
+    unsigned char *const to = qnnrt_ir__wide_room(x, at);
+    if (x->dtype == QNNRT_DTYPE_F32) memcpy(to, &f32, 4);
+    else qnnrt_ir__number_put(to, x->dtype, x->whole ? qnnrt_ir__wide_round(f) : 0, f);
 }
 
 static void qnnrt_ir__wide_set(qnnrt_ir__wide *x, int64_t at, int64_t i)
 {
-    qnnrt_ir__number_put(x->room + (size_t)at * x->bytes, x->dtype, i, (double)i);
+    qnnrt_ir__number_put(qnnrt_ir__wide_room(x, at), x->dtype, i, (double)i);
 }
 
 /* Copy one element, converted. */
@@ -5179,9 +5267,11 @@ static void qnnrt_ir__walk_add(qnnrt_ir__walk *w, int k, const qnnrt_ir__wide *x
     int64_t stride[QNNRT_IR_RANK];
     uint32_t d;
     qnnrt_ir__walk_strides(x, stride);
-    for (d = 0; d < x->rank && d < w->rank; ++d)
-        w->stride[k][w->rank - 1 - d] =
-            x->dims[x->rank - 1 - d] == 1 ? 0 : stride[x->rank - 1 - d];
+    for (d = 0; d < x->rank; ++d) {
+        const int64_t dim = x->dims[x->rank - 1 - d];
+        QNNRT_IR__MUST(dim == 1 || (d < w->rank && dim == w->dims[w->rank - 1 - d]));
+        if (dim != 1 && d < w->rank) w->stride[k][w->rank - 1 - d] = stride[x->rank - 1 - d];
+    }
 }
 
 static void qnnrt_ir__walk_next(qnnrt_ir__walk *w)
@@ -6005,7 +6095,7 @@ static int qnnrt_ir__eval_places(qnnrt_ir__eval *e)
         count = qnnrt_ir__attr_ints(e->node, "shifts", list);
         named = qnnrt_ir__attr_ints(e->node, "dims", dims);
         if (named == 0) {                                               /* of all elements */
-            const int64_t by = x->count > 0 ? (list[0] % x->count + x->count) % x->count : 0;
+            const int64_t by = (list[0] % x->count + x->count) % x->count;
             for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, (k + by) % x->count, x, k);
             return 1;
         }
@@ -6537,7 +6627,7 @@ static int qnnrt_ir__eval_linear(qnnrt_ir__eval *e)
     qnnrt_ir__gemm p;
     if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
     p.columns = w->rank == 1 ? 1 : w->dims[0];
-    p.rows = e->out->count / (p.columns > 0 ? p.columns : 1);
+    p.rows = e->out->count / p.columns;
     p.depth = inner;
     p.a.x = x;
     p.b.x = w;
@@ -6629,7 +6719,7 @@ static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
     p.plus.x = qnnrt_ir__eval_in(e, 2);
     p.b.step = p.plus.step = p.row = 1;
     p.step = p.rows;
-    count = p.rows * channels > 0 ? e->out->count / (p.rows * channels) : 0;
+    count = e->out->count / (p.rows * channels);
     for (batch = 0; batch < count; ++batch) {
         for (group = 0; group < groups; ++group) {
             p.a.at = (batch * groups + group) * part;
@@ -6692,7 +6782,7 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
     qnnrt_ir__walk_begin(&w, r, dims);
     if (mask != NULL) qnnrt_ir__walk_add(&w, 0, mask);
     w.rank = r - 2;                                      /* the mask of each head */
-    count = rows * values > 0 ? e->out->count / (rows * values) : 0;
+    count = e->out->count / (rows * values);
     for (head = 0; head < count; ++head, qnnrt_ir__walk_next(&w)) {
         const int64_t kv = head / heads * (heads / shared) + head % heads / shared;
         to.b.at = kv * cells * width;
@@ -6933,7 +7023,6 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
     const double eps = qnnrt_ir__attr_float(e->node, "eps", wide ? 2.220446049250313e-16
                                                                  : 1.1920928955078125e-7);
     size_t n = qnnrt_ir__attr_ints(e->node, "normalized_shape", last), i;
-    if (x->count == 0) return 1;
     if (groups) {
         for (i = 2; i < x->rank; ++i) inner *= x->dims[i];
         count = qnnrt_ir__attr_has(e->node, "num_groups")
@@ -7013,13 +7102,14 @@ static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
 #undef QNNRT_IR_X
 };
 
-/* Return true if a reflected or circular pad takes more than the input has. */
+/* Return true if a pad takes more from the input than it has. */
 static int qnnrt_ir__eval_pads_too_far(const qnnrt_ir_node *node)
 {
     const qnnrt_ir_attr *pad = qnnrt_ir__attr_get(node, "pad");
     const qnnrt_ir_value *x = node->inputs[0];
     const int reflects = qnnrt_ir__eval_text(node, "mode", "reflect");
     size_t i;
+    if (qnnrt_ir__eval_text(node, "mode", "replicate") && x->count == 0) return 1;
     if (pad == NULL || (!reflects && !qnnrt_ir__eval_text(node, "mode", "circular"))) return 0;
     for (i = 0; i < pad->count; ++i)
         if (pad->ints[i] > x->dims[x->rank - 1 - i / 2] - reflects) return 1;
@@ -7038,7 +7128,6 @@ static const char *qnnrt_ir__eval_refusal(const qnnrt_ir_node *node)
         return "dropout in training is random";
     if (eval == qnnrt_ir__eval_attention && qnnrt_ir__attr_float(node, "dropout_p", 0) > 0)
         return "dropout is random";
-    if (eval == qnnrt_ir__eval_triangle && in[0]->rank < 2) return "fewer than 2 dimensions";
     if (eval == qnnrt_ir__eval_upsample && in[0]->rank != 4) return "not 4 dimensions";
     if (eval == qnnrt_ir__eval_places && qnnrt_ir__eval_pads_too_far(node))
         return "pad is larger than the input";
@@ -7090,6 +7179,7 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
 {
     const qnnrt_ir_node *node = e->node;
     qnnrt_result result;
+    int64_t elements = 0;
     size_t k;
     e->in = (qnnrt_ir__wide *)qnnrt_ir__arena_get(e->arena, node->input_count + 1, sizeof(*e->in));
     e->out =
@@ -7115,7 +7205,9 @@ static qnnrt_result qnnrt_ir__eval_run(qnnrt_ir__eval *e, const void *const *inp
         if (!qnnrt_ir__wide_begin(&e->out[k], qnnrt_ir__wide_dtype(y, e->widen), y->rank,
                                   y->dims))
             return qnnrt_ir__fail_memory(err);
+        elements |= e->out[k].count;
     }
+    if (elements == 0) return QNNRT_OK;
     for (k = 0; k < node->output_count; ++k)
         if (!qnnrt_ir__wide_make(e->arena, &e->out[k], outputs[k]))
             return qnnrt_ir__fail_memory(err);
@@ -10836,8 +10928,9 @@ typedef struct qnnrt_ir__causal {
     qnnrt_ir_value    *source;               /* an input of integers */
     qnnrt_ir_value    *positions;            /* an input with all of them; NULL: not known */
     int64_t            ar, cells;
-    void             **data;                 /* [ir->value_count] NULL: not from source */
-    unsigned char     *raw;                  /* [ir->value_count] 1: read as it is, not through
+    size_t             count;                /* of values; those that are made later follow none */
+    void             **data;                 /* [count] NULL: not from source */
+    unsigned char     *raw;                  /* [count] 1: read as it is, not through
                                                 positions or masks */
     const void        *in[16];
 } qnnrt_ir__causal;
@@ -10865,13 +10958,11 @@ static qnnrt_ir_value *qnnrt_ir__causal_source(qnnrt_ir_value *value, unsigned d
 static int qnnrt_ir__causal_room(qnnrt_ir__causal *f)
 {
     const qnnrt_ir *ir = f->c->p.ir;
-    const size_t count = ir->value_count + 1;
     size_t i, k;
-    f->data = (void **)qnnrt_ir__arena_get(&f->arena, count, sizeof(*f->data));
-    f->raw = (unsigned char *)qnnrt_ir__arena_get(&f->arena, count, 1);
+    f->count = ir->value_count;
+    f->data = (void **)qnnrt_ir__arena_get(&f->arena, f->count + 1, sizeof(*f->data));
+    f->raw = (unsigned char *)qnnrt_ir__arena_get(&f->arena, f->count + 1, 1);
     if (f->data == NULL || f->raw == NULL) return 0;
-    memset(f->data, 0, count * sizeof(*f->data));
-    memset(f->raw, 0, count);
     f->data[f->source->number] = qnnrt_ir__arena_get(&f->arena, (size_t)f->source->count + 1,
                                                      sizeof(int64_t));
     if (f->data[f->source->number] == NULL) return 0;
@@ -10962,8 +11053,9 @@ static int qnnrt_ir__causal_mask(const qnnrt_ir__causal *f, const qnnrt_ir_value
 static int qnnrt_ir__causal_ends(const qnnrt_ir__causal *f, const qnnrt_ir_node *node,
                                  const qnnrt_ir_value *value)
 {
+    const size_t y = node->output_count > 0 ? node->outputs[0]->number : f->count;
     size_t k;
-    if (node->output_count == 0 || f->data[node->outputs[0]->number] != NULL) return 0;
+    if (node->output_count == 0 || (y < f->count && f->data[y] != NULL)) return 0;
     for (k = 0; k < node->input_count; ++k) if (node->inputs[k] == value) return 1;
     return 0;
 }

@@ -1956,6 +1956,7 @@ static void qnnrt_lower__extend(qnnrt_lower__job *job, qnnrt_lower__view *view, 
 static void qnnrt_lower__axis_last(uint32_t rank, uint32_t *order, uint32_t axis)
 {
     uint32_t i = 0;
+    if (rank == 0) return;
     while (i + 1 < rank && order[i] != axis) ++i;
     for (; i + 1 < rank; ++i) order[i] = order[i + 1];
     order[rank - 1] = axis;
@@ -4651,6 +4652,12 @@ static void qnnrt_lower__group_norm(qnnrt_lower__job *job, int64_t groups)
                          order);
         return;
     }
+    if (x.rank == QNNRT_LOWER__RANK) {
+        qnnrt_lower__refuse(job->lower, job->graph, "Reshape it to fewer dimensions.",
+                            "groups of channels need one dimension more than %u",
+                            (unsigned)QNNRT_LOWER__RANK);
+        return;
+    }
     /* [N, C, ..] as [N, G, C / G, ..]: N and G first, the others as they are stored. */
     dims[0] = x.dims[0];
     dims[1] = groups;
@@ -5353,7 +5360,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 /* =====================================================================================
    TABLE                                                                          >>table
    The operators that can be lowered, each once.
-   Needs: >>tensor, and the functions that it names     Knows nothing of: how they work
+   Needs: >>config >>arena >>tensor >>shape >>select, and the functions that it names
+   Knows nothing of: how they work
    ===================================================================================== */
 
 /* X(operator of the graph, function, operators that it may become, what is refused). A name that
@@ -5583,6 +5591,24 @@ static int qnnrt_lower__rule_of(const char *op)
             return (int)i;
     }
     return -1;
+}
+
+/* Refuse an input without elements, which no tensor of QNN can be, except where a rule leaves it
+   out or reads its dtype alone. Return 0 after a finding. */
+static int qnnrt_lower__full(qnnrt_lower__job *job, void (*function)(qnnrt_lower__job *job))
+{
+    const qnnrt_ir_node *node = job->node;
+    size_t i;
+    if (function == qnnrt_lower__do_cat || function == qnnrt_lower__do_constant ||
+        function == qnnrt_lower__do_alias)
+        return 1;
+    for (i = 0; i < node->input_count; ++i) {
+        if (node->inputs[i] == NULL || node->inputs[i]->count != 0) continue;
+        qnnrt_lower__refuse(job->lower, job->graph, "Compute it on the host.",
+                            "input %lu has no elements", (unsigned long)i);
+        return 0;
+    }
+    return 1;
 }
 
 /* =====================================================================================
@@ -6615,7 +6641,7 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
         qnnrt_lower__refuse(job->lower, job->graph,
                             "Compute it on the host, or change the model.",
                             "there is no rule to lower this operator");
-    else
+    else if (qnnrt_lower__full(job, qnnrt_lower__functions[rule]))
         qnnrt_lower__functions[rule](job);
     for (i = 0; i < node->output_count; ++i) {
         const qnnrt_ir_value *out = node->outputs[i];
