@@ -843,6 +843,76 @@ TEST(ir_folds_what_depends_on_constants_alone)
     qnnrt_ir_free(ir);
 }
 
+/* Fold a graph whose limits are so large. Return how many nodes were folded, or -1 for the error of
+   a limit. */
+static int folds(const char *text, uint64_t bytes, uint64_t operations)
+{
+    qnnrt_ir_desc desc;
+    qnnrt_ir *ir;
+    qnnrt_result result;
+    size_t folded = 99;
+    memset(&desc, 0, sizeof(desc));
+    desc.fold_bytes = bytes;
+    desc.fold_operations = operations;
+    ir = graph_with(text, &desc);
+    if (ir == NULL || check(ir) != QNNRT_OK) return -2;
+    result = qnnrt_ir_fold(ir, 0, &folded, &err);
+    qnnrt_ir_free(ir);
+    return result == QNNRT_OK ? (int)folded : result == QNNRT_E_LIMIT ? -1 : -3;
+}
+
+TEST(ir_folding_has_a_budget)
+{
+    /* Each node costs much by its arguments alone; the text is small. */
+#define BUDGET(y, nodes) "{'graph_inputs': [" X "], 'graph_outputs': [" y "], 'weights': [], 'constants': {}, 'nodes': [" nodes "]}"
+#define ONES(name, size) NODE_WITH(name, "aten.ones.default", "", F(name, size), "'size': [" size "]")
+    static const char *const large[] = {
+        BUDGET(F("m", "4096, 4096"), ONES("a", "4096, 1024") ", " NODE_WITH("m", "aten.linear.default", F("a", "4096, 1024") ", "
+            F("a", "4096, 1024"), F("m", "4096, 4096"), "")),
+        BUDGET(F("m", "2048, 2048"), ONES("a", "2048, 2048") ", " NODE_WITH("m", "aten.mm.default", F("a", "2048, 2048") ", "
+            F("a", "2048, 2048"), F("m", "2048, 2048"), "")),
+        BUDGET(F("m", "1, 1, 2048, 2048"), ONES("a", "1, 1, 2112, 2112") ", " ONES("k", "1, 1, 65, 65") ", "
+            NODE_WITH("m", "aten.conv2d.default", F("a", "1, 1, 2112, 2112") ", " F("k", "1, 1, 65, 65"), F("m", "1, 1, 2048, 2048"), "")),
+        BUDGET(F("m", "1, 1, 2112, 2112"), ONES("a", "1, 1, 2048, 2048") ", " ONES("k", "1, 1, 65, 65") ", "
+            NODE_WITH("m", "aten.conv_transpose2d.input", F("a", "1, 1, 2048, 2048") ", " F("k", "1, 1, 65, 65"),
+                F("m", "1, 1, 2112, 2112"), "")),
+        BUDGET(F("m", "1, 16384, 64"), ONES("a", "1, 16384, 64") ", " NODE_WITH("m", "aten.scaled_dot_product_attention.default",
+            F("a", "1, 16384, 64") ", " F("a", "1, 16384, 64") ", " F("a", "1, 16384, 64"), F("m", "1, 16384, 64"), "")),
+        BUDGET(F("m", "1, 1, 1985, 1985"), ONES("a", "1, 1, 2048, 2048") ", " NODE_WITH("m", "aten.avg_pool2d.default",
+            F("a", "1, 1, 2048, 2048"), F("m", "1, 1, 1985, 1985"), "'kernel_size': [64, 64], 'stride': [1, 1]")),
+        BUDGET(F("m", "1, 1, 262144"), ONES("a", "1, 1048576, 1") ", " NODE_WITH("m", "aten.adaptive_avg_pool2d.default",
+            F("a", "1, 1048576, 1"), F("m", "1, 1, 262144"), "'output_size': [1, 262144]")),
+        BUDGET(F("m_0", "65536") ", " I64("m_1", "65536"), ONES("a", "65536") ", {'name': 'm', 'op_type': 'aten.topk.default', 'inputs': ["
+            F("a", "65536") "], 'outputs': [" F("m_0", "65536") ", " I64("m_1", "65536") "], 'attrs': {'k': 65536}}"),
+    };
+    char text[8192], name[16], chain[1024];
+    size_t i, used;
+    for (i = 0; i < sizeof(large) / sizeof(*large); ++i) {
+        CHECK_EQ(folds(large[i], 0, 0), -1);
+        CHECK_STR(err.text, "node \"m\" (");
+        CHECK_STR(err.text, "are left of qnnrt_ir_desc.fold_operations");
+    }
+    /* 64 MiB each: the budget of bytes is that of the whole graph. */
+    used = (size_t)snprintf(text, sizeof text, "%s", "{'graph_inputs': [" X "], 'graph_outputs': [" F("n2", "16777216") "], 'weights': [],"
+        " 'constants': {}, 'nodes': [" ONES("n0", "16777216"));
+    for (i = 1; i < 3; ++i) {
+        snprintf(name, sizeof name, "n%d", (int)i - 1);
+        snprintf(chain, sizeof chain, ", {'name': 'n%d', 'op_type': 'aten.neg.default', 'inputs': [{'name': '%s', 'shape': [16777216],"
+            " 'dtype': 'float32'}], 'outputs': [{'name': 'n%d', 'shape': [16777216], 'dtype': 'float32'}]}", (int)i, name, (int)i);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", chain);
+    }
+    snprintf(text + used, sizeof text - used, "]}");
+    CHECK_EQ(folds(text, UINT64_C(130) << 20, 0), -1);
+    CHECK(strcmp(err.text, "node \"n2\" (neg.default): it is constant, and folding it takes 67108864 bytes: 2097152 are left of "
+        "qnnrt_ir_desc.fold_bytes") == 0);
+    /* 6 elements are made, then 12 are read or written: 16 operations each. */
+    CHECK_EQ(folds(BUDGET(Y, ONES("a", "2, 3") ", " NODE_WITH("y", "aten.neg.default", F("a", "2, 3"), Y, "")), 48, 288), 2);
+    CHECK_EQ(folds(BUDGET(Y, ONES("a", "2, 3") ", " NODE_WITH("y", "aten.neg.default", F("a", "2, 3"), Y, "")), 48, 287), -1);
+    CHECK(strcmp(err.text, "node \"y\" (neg.default): it is constant, and folding it takes 192 operations: 191 are left of "
+        "qnnrt_ir_desc.fold_operations") == 0);
+    CHECK_EQ(folds(BUDGET(Y, ONES("a", "2, 3") ", " NODE_WITH("y", "aten.neg.default", F("a", "2, 3"), Y, "")), 47, 288), -1);
+}
+
 TEST(ir_folds_weights_that_have_data)
 {
     /* bias = table[index] + 1, twice as wide = cat(bias, bias), both = wide + w, y = x + bias */
@@ -1059,6 +1129,7 @@ TEST_MAIN("ir")
     RUN(ir_checks_every_input);
     RUN(ir_reads_rope_in_both_orders);
     RUN(ir_folds_what_depends_on_constants_alone);
+    RUN(ir_folding_has_a_budget);
     RUN(ir_folds_weights_that_have_data);
     RUN(ir_folds_the_recorded_graph_to_nothing);
     RUN(ir_evaluation_refuses_what_it_cannot_compute);

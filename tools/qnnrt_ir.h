@@ -215,6 +215,11 @@ typedef struct qnnrt_ir_desc {
                                         and the shapes of their outputs are taken as written. Copied
                                         (default NULL) */
     size_t      custom_count;
+    uint64_t    fold_bytes;          /* of new constants, in all calls that fold (default 0:
+                                        1 GiB) */
+    uint64_t    fold_operations;     /* for them: about 1 for each product that is summed up, 16 for
+                                        each element that is read or written otherwise (default 0:
+                                        2^33, some seconds) */
 } qnnrt_ir_desc;
 
 /* Read a graph.
@@ -382,7 +387,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_run(qnnrt_ir *ir, const qnnrt_ir_run_desc *de
    What cannot be computed stays as it is. Nodes that overwrite their input are renamed first, as
    qnnrt_ir_pass_inplace() does, since what they change is not constant.
    Returns  QNNRT_OK; QNNRT_E_FORMAT (a cycle); QNNRT_E_UNSUPPORTED as qnnrt_ir_pass_inplace();
-            QNNRT_E_MEMORY; QNNRT_E_ARG */
+            QNNRT_E_LIMIT (qnnrt_ir_desc.fold_bytes or .fold_operations: text names the node, what
+            it takes and what is left); QNNRT_E_MEMORY; QNNRT_E_ARG */
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
                                         qnnrt_error *err);
 
@@ -393,7 +399,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *co
 
    limit    largest output, in bytes (default 0: 4 MiB)
    total    new constants of this call, in bytes (default 0: 64 MiB). Nodes whose outputs would
-            exceed it stay as they are
+            exceed it stay as they are, and nodes that would exceed a limit of qnnrt_ir_desc
 
    Returns  as qnnrt_ir_fold() */
 QNNRT_IR_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
@@ -3237,6 +3243,7 @@ typedef struct qnnrt_ir__own {
     size_t            lost, lost_kept;       /* findings over the limit; those of reading */
     const char      **custom;                /* [custom_count] operators of the caller */
     size_t            custom_count;
+    double            fold_bytes, fold_operations;       /* that are left */
 } qnnrt_ir__own;
 
 /* Make an empty graph. Return NULL when out of memory. */
@@ -3253,6 +3260,8 @@ static qnnrt_ir *qnnrt_ir__graph_make(const qnnrt_hooks *hooks, uint64_t bytes, 
     if (ir == NULL || own == NULL) { qnnrt_ir__arena_free(&arena); return NULL; }
     own->arena = arena;
     own->most = findings;
+    own->fold_bytes = 1073741824.0;
+    own->fold_operations = 8589934592.0;
     ir->own = own;
     ir->name = ir->version = "";
     return ir;
@@ -7242,7 +7251,8 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
 /* =====================================================================================
    FOLD                                                                            >>fold
    Replaces nodes that depend on constants alone by their results.
-   Needs: >>config >>arena >>dtype >>graph >>eval     Knows nothing of: files
+   Needs: >>config >>arena >>attr >>dtype >>ops >>graph >>eval_math >>eval_move >>gemm >>eval_net
+   >>eval     Knows nothing of: files
    ===================================================================================== */
 
 /* What may be folded. */
@@ -7274,6 +7284,125 @@ static int qnnrt_ir__fold_can(const qnnrt_ir_node *node, const qnnrt_ir__fold_li
         if (*bytes > most->left) return 0;
     }
     return 1;
+}
+
+/* Return about how many operations a product takes: tiles of 4 x 4 sums, and copies of both sides
+   for each block of the other one. */
+static double qnnrt_ir__fold_product(double batch, double rows, double columns, double depth)
+{
+    return batch * depth * ((rows + 3) * (columns + 3) +
+                            16 * rows * (columns / QNNRT_IR__COLUMNS + 1) +
+                            16 * columns * (rows / QNNRT_IR__ROWS + 1));
+}
+
+/* Return how often b is in a; 0 for empty tensors. */
+static double qnnrt_ir__fold_ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/* Return the size of a dimension, counted from the last one, 1; 1 if there are fewer. */
+static double qnnrt_ir__fold_size(const qnnrt_ir_value *x, uint32_t last)
+{
+    return x->rank >= last ? (double)x->dims[x->rank - last] : 1;
+}
+
+/* Return what a node of inputs x and w takes beside its elements, if its work is no multiple of
+   them. */
+static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_value *x,
+                                   const qnnrt_ir_value *w, double made)
+{
+    int (*const eval)(qnnrt_ir__eval *e) = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops];
+    const int turned = qnnrt_ir__attr_int(node, "transposed", 0) != 0;
+    const double depth = qnnrt_ir__fold_size(x, 1);
+    double rows = qnnrt_ir__fold_size(x, 2), columns, area = 1;
+    if (eval == qnnrt_ir__eval_linear) {
+        columns = qnnrt_ir__fold_size(w, 2);
+        return qnnrt_ir__fold_product(1, qnnrt_ir__fold_ratio(made, columns), columns, depth);
+    }
+    if (eval == qnnrt_ir__eval_matmul || eval == qnnrt_ir__eval_addmm) {
+        const int other = qnnrt_ir__attr_int(node, "transpose_b", 0) != 0;
+        columns = w->rank < 2 ? 1 : qnnrt_ir__fold_size(w, other ? 2 : 1);
+        return qnnrt_ir__fold_product(qnnrt_ir__fold_ratio(made, rows * columns), rows, columns,
+                                      depth);
+    }
+    if (eval == qnnrt_ir__eval_deconv || (eval == qnnrt_ir__eval_convolution && turned))
+        return 16 * (double)x->count * qnnrt_ir__fold_ratio((double)w->count, (double)w->dims[0]);
+    if (eval == qnnrt_ir__eval_conv || eval == qnnrt_ir__eval_convolution) {
+        const double channels = (double)w->dims[0];
+        const double groups = (double)qnnrt_ir__attr_int(node, "groups", 1);
+        const double batch = qnnrt_ir__fold_size(x, w->rank);
+        rows = qnnrt_ir__fold_ratio(made, batch * channels);
+        return qnnrt_ir__fold_product(batch * groups, rows, channels / groups,
+                                      qnnrt_ir__fold_ratio((double)w->count, channels));
+    }
+    if (eval == qnnrt_ir__eval_attention) {
+        const double heads = qnnrt_ir__fold_ratio((double)x->count, rows * depth);
+        const double cells = qnnrt_ir__fold_size(w, 2), values =
+            qnnrt_ir__fold_ratio(made, heads * rows);
+        return qnnrt_ir__fold_product(heads, rows, cells, depth) +
+               qnnrt_ir__fold_product(heads, rows, values, cells) + 32 * heads * rows * cells;
+    }
+    if (eval == qnnrt_ir__eval_pool) {
+        const uint32_t n = (uint32_t)(node->op[8] - '0');
+        int64_t kernel[3] = { 1, 1, 1 };
+        uint32_t d;
+        qnnrt_ir__attr_each(node, "kernel_size", n, kernel);
+        for (d = 0; d < n; ++d) area *= (double)kernel[d];
+        return 16 * made * area;
+    }
+    if (eval == qnnrt_ir__eval_adaptive) {               /* windows of inputs and outputs overlap */
+        const qnnrt_ir_value *y = node->outputs[0];
+        const uint32_t n = (uint32_t)(node->op[17] - '0');
+        uint32_t d;
+        for (d = 1; d <= n; ++d)
+            area *= qnnrt_ir__fold_ratio(qnnrt_ir__fold_size(x, d), qnnrt_ir__fold_size(y, d)) + 2;
+        return 16 * made * area;
+    }
+    if (eval == qnnrt_ir__eval_topk)
+        return 16 * (double)x->count * (double)qnnrt_ir__attr_int(node, "k", 1);
+    if (eval == qnnrt_ir__eval_sort) return 16 * 32 * (double)x->count;
+    if (eval == qnnrt_ir__eval_index) return 64 * (made + (double)x->count) * (double)x->rank;
+    return 0;
+}
+
+/* Return about how many operations a node takes that qnnrt_ir__eval_ask() finds right, as
+   qnnrt_ir_desc.fold_operations counts them. */
+static double qnnrt_ir__fold_cost(const qnnrt_ir_node *node)
+{
+    const size_t first = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_addmm;
+    const qnnrt_ir_value *x = node->input_count > first ? node->inputs[first] : NULL;
+    const double made = (double)node->outputs[0]->count;
+    double elements = 0;
+    size_t k;
+    for (k = 0; k < node->input_count; ++k)
+        if (node->inputs[k] != NULL) elements += (double)node->inputs[k]->count;
+    for (k = 0; k < node->output_count; ++k) elements += (double)node->outputs[k]->count;
+    return 16 * elements +
+           (x != NULL ? qnnrt_ir__fold_inner(node, x, node->input_count > first + 1
+                                             ? node->inputs[first + 1] : NULL, made) : 0);
+}
+
+/* Take what a node needs from what is left of the graph's limits, whether it can be computed or
+   not. made: bytes of its outputs; a reduction has as many sums. */
+static qnnrt_result qnnrt_ir__fold_spend(qnnrt_ir *ir, const qnnrt_ir_node *node, uint64_t made,
+                                         qnnrt_error *err)
+{
+    const int reduces = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops] == qnnrt_ir__eval_reduce;
+    const double operations = qnnrt_ir__fold_cost(node), bytes = (double)made +
+        (reduces ? (double)node->outputs[0]->count * (double)sizeof(qnnrt_ir__sum) : 0);
+    qnnrt_ir__own *own = ir->own;
+    const int large = bytes > own->fold_bytes;
+    if (large || operations > own->fold_operations)
+        return qnnrt_ir__fail(err, QNNRT_E_LIMIT, "node \"%.200s\" (%.100s): it is constant, and "
+                              "folding it takes %.0f %s: %.0f are left of qnnrt_ir_desc.%s",
+                              node->name, node->op, large ? bytes : operations,
+                              large ? "bytes" : "operations",
+                              large ? own->fold_bytes : own->fold_operations,
+                              large ? "fold_bytes" : "fold_operations");
+    own->fold_bytes -= bytes;
+    own->fold_operations -= operations;
+    return QNNRT_OK;
 }
 
 /* Compute one node; its outputs become constants. */
@@ -7314,8 +7443,11 @@ static qnnrt_result qnnrt_ir__fold_all(qnnrt_ir *ir, qnnrt_ir__fold_limits most,
     uint64_t bytes;
     for (i = 0; i < ir->node_count; ++i) {
         qnnrt_result result;
-        if (!qnnrt_ir__fold_can(ir->nodes[i], &most, &bytes)) continue;
-        result = qnnrt_ir__fold_node(ir, ir->nodes[i], err);
+        if (!qnnrt_ir__fold_can(ir->nodes[i], &most, &bytes) ||
+            qnnrt_ir__eval_ask(ir->nodes[i], NULL) != QNNRT_OK) continue;
+        result = qnnrt_ir__fold_spend(ir, ir->nodes[i], bytes, err);
+        if (result != QNNRT_OK && !most.weights) return result;
+        if (result == QNNRT_OK) result = qnnrt_ir__fold_node(ir, ir->nodes[i], err);
         if (result == QNNRT_E_MEMORY) return result;
         if (result == QNNRT_OK) {
             most.left -= bytes;
@@ -7360,6 +7492,9 @@ static qnnrt_ir *qnnrt_ir__public_make(const qnnrt_ir_desc *desc)
         &desc->hooks, desc->memory_bytes != 0 ? desc->memory_bytes : UINT64_C(4) << 30,
         desc->findings != 0 ? desc->findings : 1000);
     size_t i;
+    if (ir != NULL && desc->fold_bytes != 0) ir->own->fold_bytes = (double)desc->fold_bytes;
+    if (ir != NULL && desc->fold_operations != 0)
+        ir->own->fold_operations = (double)desc->fold_operations;
     if (ir == NULL || desc->custom_count == 0) return ir;
     ir->own->custom = (const char **)qnnrt_ir__arena_get(&ir->own->arena, desc->custom_count,
                                                          sizeof(*ir->own->custom));
@@ -8582,6 +8717,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_extract(const qnnrt_ir *ir,
         x.to->own->number = ir->own->number;
         x.to->own->custom = ir->own->custom;     /* the graph outlives its parts */
         x.to->own->custom_count = ir->own->custom_count;
+        x.to->own->fold_bytes = ir->own->fold_bytes;
+        x.to->own->fold_operations = ir->own->fold_operations;
         x.to->name = qnnrt_ir__graph_text(x.to, name != NULL ? name : ir->name);
         x.to->version = qnnrt_ir__graph_text(x.to, ir->version);
     }
