@@ -80,6 +80,53 @@ if grep -q 'skipped.*engines are not fetched' "$tmp/log"; then
     if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then bad engines "build/engines is missing: say 'make engine-libs'"; else skipped=1; fi
 fi
 
+# ---- packages of engines, installed beside ours ---------------------------------------------------------------
+
+# Folders as the wheels of ONNX Runtime and OpenVINO have them, with their libraries. Importing one would fail. The
+# current folder is a model's, with a package of the same name that must not be looked at.
+site=$(clean "$there" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+mkdir -p "$tmp/model/onnxruntime/capi" "$tmp/model/openvino/libs"
+(cd tests/python && "$there" -B -c 'import sys, onnx_file; sys.stdout.buffer.write(onnx_file.layer())') >"$tmp/model/net.onnx"
+for file in onnxruntime/__init__.py openvino/__init__.py; do echo 'raise RuntimeError("imported")' >"$tmp/model/$file"; done
+for file in onnxruntime/capi/libonnxruntime.so.9.9.9 openvino/libs/libopenvino_c.so.9990; do echo hostile >"$tmp/model/$file"; done
+cat >"$tmp/model/found.py" <<'EOF'
+import sys
+import qnnrt
+try:
+    with qnnrt.InferenceSession("net.onnx", device="cpu", engine=sys.argv[1]) as session:
+        print(session.engine_name, session.run(None, {"x": [[1, 2, 3, 4]]})[0].tolist(), session.library)
+except qnnrt.Error as error:
+    print(error)
+    assert error.hint and str(error) == error.text + "\n" + error.hint, error.hint
+assert "onnxruntime" not in sys.modules and "openvino" not in sys.modules
+EOF
+# found NAME ENGINE TEXT: in the model's folder, a session prints the text
+found() {
+    run "$1" sh -c 'cd "$1/model" && shift && "$@"' sh "$tmp" env -i HOME="$tmp" LC_ALL=C.UTF-8 "$there" -B found.py "$2"
+    says "$1" "$3"
+    if grep -q 9\.9 "$tmp/log"; then bad "$1" "a library in the model's folder: $(cat "$tmp/log")"; fi
+}
+found no_engine_is_installed onnxrt 'library_path'
+for row in onnxrt:onnxruntime-1.31.1:onnxruntime/capi openvino:openvino-2026.4.1:openvino/libs; do
+    engine=${row%%:*} row=${row#*:}
+    from=$(pwd)/$build/engines/${row%%:*}
+    case $build in /*) from=$build/engines/${row%%:*} ;; esac
+    if [ ! -d "$from" ]; then skipped=1; continue; fi
+    mkdir -p "$site/${row##*:}"
+    cp "$tmp/model/${row#*:}/../__init__.py" "$site/${row##*:}/.."
+    ln -s "$from"/lib* "$site/${row##*:}"
+    found "installed_$engine" "$engine" "$engine [[30.5, 0.0]] "
+    says "installed_$engine" " $site/${row##*:}/"
+    found "installed_$engine" auto " [[30.5, 0.0]] "
+done
+# Context binaries of the npu, with onnxruntime-qnn.
+case $build in /*) from=$build ;; *) from=$(pwd)/$build ;; esac
+if [ -d "$from/qnn/2.51/onnxruntime_qnn" ]; then
+    ln -s "$from/qnn/2.51/onnxruntime_qnn" "$from/qnn/2.51/onnxruntime_qnn.libs" "$site"
+    run installed_qnn clean "$there" -c 'import qnnrt; s = qnnrt.InferenceSession("tests/data/ctx/qairt2.51/mlp_u8"); print(s.device, s.library)'
+    says installed_qnn "npu $site/onnxruntime_qnn/libQnnHtp.so"
+else skipped=1; fi
+
 # ---- what remains of it ------------------------------------------------------------------------------------
 
 run pip_uninstalls clean "$there" -m pip uninstall -y qnnrt

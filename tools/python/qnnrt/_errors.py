@@ -7,8 +7,9 @@ from . import _abi as abi
 
 
 class Error(Exception):
-    """Something failed. str() is the whole text: the thing, the place, what was expected and found.
+    """Something failed. str() is text, and the hint on a line of its own.
 
+    text         the thing, the place, what was expected and found
     code         the number of the C result, such as -7
     name         its name, such as "QNNRT_E_NOT_FOUND"
     vendor_code  what the library of an engine returned; 0 if none failed
@@ -22,6 +23,9 @@ class Error(Exception):
         self.text = text
         self.hint = hint
         self.vendor_code = vendor_code
+
+    def __str__(self) -> str:
+        return self.text + "\n" + self.hint if self.hint else self.text
 
     @property
     def name(self) -> str:

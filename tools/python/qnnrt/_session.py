@@ -3,8 +3,12 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
+import platform
+import site
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _abi as abi
@@ -113,6 +117,28 @@ def _pairs(options: Mapping[str, Any]) -> List[Tuple[Optional[str], str, str]]:
             engine, dot, rest = key.partition(".")
             rows.append((engine, rest, value) if dot else (None, key, value))
     return [(engine, key, v if isinstance(v, str) else "1" if v is True else "0" if v is False else str(v)) for engine, key, v in rows]
+
+
+# Engine, option, package, its folder with the library, and the library: what wheels of engines have.
+_WHEELS = (("onnxrt", "library_path", "onnxruntime", "capi", "libonnxruntime.so"), ("onnxrt+trt", "library_path", "onnxruntime", "capi", "libonnxruntime.so"),
+           ("openvino", "library_path", "openvino", "libs", "libopenvino_c.so"))
+_WHEELS_NPU = (("qnn", "npu_path", "onnxruntime_qnn", "", "libQnnHtp.so"),)
+
+
+def _installed(npu: bool) -> List[Tuple[str, str, str]]:
+    """Engines' libraries in packages that pip installed, as engine, key and path. Packages are not imported.
+
+    Only where pip installs, not in all of sys.path: that begins with the current folder or the script's, which may be a model's."""
+    folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))] + site.getsitepackages() + ([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])
+    rows = []
+    for engine, key, package, inner, library in _WHEELS + (_WHEELS_NPU if npu else ()):
+        spec = PathFinder.find_spec(package, folders)
+        for place in (spec.submodule_search_locations or []) if spec is not None else []:
+            folder = os.path.join(place, inner) if inner else place
+            if os.path.isdir(folder) and any(name.startswith(library) for name in os.listdir(folder)):
+                rows.append((engine, key, folder if inner else os.path.join(folder, library)))
+                break
+    return rows
 
 
 class IOBinding(Object):
@@ -248,7 +274,8 @@ class InferenceSession(Object):
     threads           of one operator (default 1)
     allow_fallback    True: what the device cannot run may run on the CPU; fallback says what does
     native_io         True: quantized inputs and outputs are their codes, else float32
-    options           {"onnxrt": {"key": value}}, {"onnxrt.key": value}, or {"library_path": path} for every engine
+    options           {"onnxrt": {"key": value}}, {"onnxrt.key": value}, or {"library_path": path} for every engine; without
+                      library_path, the packages onnxruntime, openvino and onnxruntime-qnn are used where pip installed them
     shapes            {"x": [1, 3, 224, 224]} for an input, {"batch": 1} for a dimension
     kernel_policy, execution_policy      JSON text, or a dict
     policy_cache_dir  True: the cache_dir of execution_policy is used; else it is an error, because a policy may be hostile
@@ -283,10 +310,16 @@ class InferenceSession(Object):
             setattr(desc, field, value)
         if cache_dir is not None:
             desc.cache_dir = path_of(cache_dir)
-        if options:
-            rows = [(None if e is None else name_of(e), name_of(k), name_of(v)) for e, k, v in _pairs(options)]
-            desc.options = (abi.qnnrt_session_option * max(1, len(rows)))(*[abi.qnnrt_session_option(*row) for row in rows])
-            desc.option_count = len(rows)
+        # What the caller names replaces what is installed. On a PC the npu is an emulator: not for graphs, which the CPU can run.
+        emulated = platform.machine() not in ("aarch64", "arm64") and os.fsdecode(path_of(path)).endswith(".json")
+        npu = device == "npu" or (device in (None, "auto") and not emulated)
+        given = _pairs(options or {})
+        named = {(e, k) for e, k, _ in given}
+        rows = [(name_of(e), name_of(k), path_of(v)) for e, k, v in _installed(npu)
+                if not named & {(e, k), (None, k), (e, "library_path"), (None, "library_path")}]
+        rows += [(None if e is None else name_of(e), name_of(k), name_of(v)) for e, k, v in given]
+        desc.options = (abi.qnnrt_session_option * max(1, len(rows)))(*[abi.qnnrt_session_option(*row) for row in rows])
+        desc.option_count = len(rows)
         if shapes:
             desc.shapes, desc.shape_count = self._shapes(shapes), len(shapes)
         desc.kernel_policy, desc.execution_policy = _json(kernel_policy, "kernel_policy"), _json(execution_policy, "execution_policy")
